@@ -1,0 +1,409 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "port.h"
+#include "rules.h"
+#include "site.h"
+#include "tasklist.h"
+
+#define NONE "none"
+#define MAX_TIMEOUT 604800      /* a week, in seconds */
+
+static int _check_list (const char *value, struct errtext *err);
+static int _check_ports (const char *value, struct errtext *err);
+static int _check_yes_no (const char *value, struct errtext *err);
+static int _check_timeout (const char *value, struct errtext *err);
+
+struct definition {
+    const char *name;
+    const char *arginfo;                                /* NULL: a flag */
+    const char *usage;
+    const char *site;                                   /* the plugstack argument, or NULL */
+    const char *normal;                                 /* our own default, or NULL */
+    int (*check) (const char *value, struct errtext *err);      /* NULL for a flag */
+};
+
+static const struct definition definition[OPTION_COUNT] = {
+    [OPTION_TASKS] = {
+        "tf-tasks", "LIST",
+        "TensorFlow task of every Slurm task, in rank order, as in ps,worker:2 or "
+        "chief,ps:2,worker:rest; sets TF_CONFIG (none: switch off)",
+        NULL, NULL, _check_list },
+    [OPTION_TASKS_PER_NODE] = {
+        "tf-tasks-per-node", "LIST",
+        "the same list, for the tasks of each node",
+        NULL, NULL, _check_list },
+    [OPTION_PORTS] = {
+        "tf-ports", "RANGE",
+        "ports of TensorFlow's servers: any, LOW-HIGH, or reserved (Slurm's --resv-ports)",
+        "ports", "any", _check_ports },
+    [OPTION_HOLD] = {
+        "tf-hold", "yes|no",
+        "keep each port until its task ends, or (no) free it for a server that does not know "
+        "SO_REUSEPORT",
+        "hold", "yes", _check_yes_no },
+    [OPTION_TIMEOUT] = {
+        "tf-timeout", "SECONDS",
+        "how long a launch may wait for its last task",
+        "timeout", "300", _check_timeout },
+    [OPTION_SHOW] = {
+        "tf-show", NULL,
+        "print rank, role, node and address of the cluster",
+        "show", "no", NULL },
+};
+
+/* What is known of one option. Values live as long as the process. */
+struct state {
+    bool expects_inherited;     /* its variable is set: the first callback of a component */
+    int calls;                  /* in this component */
+    const char *inherited;
+    const char *own;            /* in this component */
+    const char *settled;        /* of the components before */
+    const char *site;
+};
+
+static struct state state[OPTION_COUNT];
+
+/* The lists that components gave for themselves, and how many components there are. */
+static struct {
+    enum option option;
+    const char *value;
+} *component_list;
+static size_t component_lists, components;
+
+static bool noted;
+
+static bool _is_list (enum option option)
+{
+    return option == OPTION_TASKS || option == OPTION_TASKS_PER_NODE;
+}
+
+static bool _is_none (const char *value)
+{
+    return strcmp (value, NONE) == 0;
+}
+
+/* Checks. */
+
+/*
+ * Can nothing be added to this list any more? sbatch and salloc take one list; srun may have
+ * one per component, and components are separated by an argument ":".
+ */
+static bool _is_whole (void)
+{
+    static int whole = -1;
+    FILE *f;
+
+    if (spank_context () == S_CTX_ALLOCATOR)
+        return true;
+    if (whole < 0 && (f = fopen ("/proc/self/cmdline", "re"))) {
+        char *argument = NULL;
+        size_t size = 0;
+
+        whole = 1;
+        while (getdelim (&argument, &size, '\0', f) > 0)
+            if (strcmp (argument, ":") == 0)
+                whole = 0;
+        free (argument);
+        fclose (f);
+    }
+    return whole == 1;
+}
+
+static int _check_list (const char *value, struct errtext *err)
+{
+    struct rules_count count = { 0 };
+    struct tasklist *list;
+    int rc;
+
+    if (_is_none (value))
+        return 0;
+    if (tasklist_parse (&list, value, err) < 0)
+        return -1;
+    rules_count_list (&count, list);
+    rc = rules_check_names (list, site.roles, err);
+    if (rc == 0)
+        rc = rules_check (&count, _is_whole (), err);
+    tasklist_destroy (list);
+    return rc;
+}
+
+static int _check_ports (const char *value, struct errtext *err)
+{
+    struct port_ranges ranges;
+
+    if (strcmp (value, "reserved") == 0)
+        return 0;
+    return port_ranges_parse (&ranges, value, err);
+}
+
+static int _check_yes_no (const char *value, struct errtext *err)
+{
+    struct quoted q;
+
+    if (strcmp (value, "yes") == 0 || strcmp (value, "no") == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is neither yes nor no",
+                        text_quoted (&q, value, strlen (value)));
+}
+
+static int _check_timeout (const char *value, struct errtext *err)
+{
+    struct quoted q;
+    long seconds = 0;
+    const char *p;
+
+    for (p = value; *p >= '0' && *p <= '9' && seconds <= MAX_TIMEOUT; p++)
+        seconds = seconds * 10 + (*p - '0');
+    if (p != value && *p == '\0' && seconds >= 1 && seconds <= MAX_TIMEOUT)
+        return 0;
+    return errtext_set (err, "\"%s\" is no number of seconds from 1 to %d",
+                        text_quoted (&q, value, strlen (value)), MAX_TIMEOUT);
+}
+
+int options_set_site (const char *key, const char *value, struct errtext *err)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        int (*check) (const char *, struct errtext *) = definition[i].check;
+
+        if (!definition[i].site || strcmp (definition[i].site, key) != 0)
+            continue;
+        if ((check ? check : _check_yes_no) (value, err) < 0)
+            return -1;
+        state[i].site = value;
+        return 1;
+    }
+    return 0;
+}
+
+/* Callbacks. */
+
+static int _bad (const char *name, const char *why)
+{
+    slurm_error ("spank_tf: --%s: %s", name, why);
+    return -1;
+}
+
+/*
+ * Slurm carries the environment of a job's first component into its script, so an option
+ * that stands on a later one alone would be lost without a word.
+ */
+static int _check_later_component (enum option option, const char *value)
+{
+    const char *first = state[option].settled;
+    struct errtext err;
+
+    if (spank_context () != S_CTX_ALLOCATOR || components == 0
+        || (first && strcmp (first, value) == 0))
+        return 0;
+    errtext_set (&err, "given on component %zu of a heterogeneous job, whose script would not "
+                 "see it; give it once, on the first component, for the whole step", components);
+    return _bad (definition[option].name, err.text);
+}
+
+static int _take (int val, const char *optarg, int remote)
+{
+    enum option option = (enum option)val;
+    const struct definition *d = &definition[option];
+    struct state *s = &state[option];
+    const char *value = d->check ? optarg : "yes";
+    struct errtext err;
+
+    if (remote) {
+        noted = noted || _is_list (option);
+        return 0;
+    }
+    if (!value)
+        value = "";
+    if (d->check && d->check (value, &err) < 0)
+        return _bad (d->name, err.text);
+    if (_check_later_component (option, value) < 0)
+        return -1;
+    if (!(value = strdup (value)))
+        return _bad (d->name, strerror (ENOMEM));
+    if (s->expects_inherited && s->calls++ == 0)
+        s->inherited = value;
+    else
+        s->own = value;
+    return 0;
+}
+
+void options_variables (enum option option, struct option_variables *variables)
+{
+    char name[40];
+
+    snprintf (name, sizeof (name), "%s", definition[option].name);
+    for (char *p = name; *p; p++)
+        if (*p == '-')
+            *p = '_';
+    snprintf (variables->to_step, sizeof (variables->to_step), "_SLURM_SPANK_OPTION_spank_tf_%s",
+              name);
+    snprintf (variables->to_srun, sizeof (variables->to_srun), "SLURM_SPANK_%s",
+              variables->to_step);
+}
+
+void options_disinherit (void)
+{
+    struct option_variables variables;
+
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        options_variables ((enum option)i, &variables);
+        unsetenv (variables.to_srun);
+        unsetenv (variables.to_step);
+    }
+}
+
+int options_register (spank_t spank)
+{
+    struct option_variables variables;
+
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct definition *d = &definition[i];
+        struct spank_option option = {
+            .name = (char *)(uintptr_t)d->name,
+            .arginfo = (char *)(uintptr_t)d->arginfo,
+            .usage = (char *)(uintptr_t)d->usage,
+            .has_arg = d->arginfo != NULL,
+            .val = i,
+            .cb = _take,
+        };
+
+        options_variables ((enum option)i, &variables);
+        state[i].expects_inherited = getenv (variables.to_srun) != NULL;
+        if (spank_option_register (spank, &option) != ESPANK_SUCCESS)
+            return -1;
+    }
+    return 0;
+}
+
+bool options_noted (void)
+{
+    return noted;
+}
+
+/* Components. */
+
+static int _end_list (struct errtext *err)
+{
+    const char *whole = state[OPTION_TASKS].own;
+    const char *per_node = state[OPTION_TASKS_PER_NODE].own;
+    void *grown;
+
+    if (whole && per_node && !_is_none (whole) && !_is_none (per_node))
+        return errtext_set (err, "--tf-tasks and --tf-tasks-per-node exclude each other");
+    if (whole || per_node) {
+        grown = realloc (component_list, (component_lists + 1) * sizeof (*component_list));
+        if (!grown)
+            return errtext_set (err, "%s", strerror (ENOMEM));
+        component_list = grown;
+        component_list[component_lists].option =
+            whole && (!per_node || _is_none (per_node)) ? OPTION_TASKS : OPTION_TASKS_PER_NODE;
+        component_list[component_lists].value =
+            component_list[component_lists].option == OPTION_TASKS ? whole : per_node;
+        component_lists++;
+    }
+    return 0;
+}
+
+/* One list is for all; several are one for each, and all of them lists. */
+static int _check_components (struct errtext *err)
+{
+    size_t none = 0;
+
+    if (component_lists > 1 && component_lists < components)
+        return errtext_set (err, "--tf-tasks: %zu lists for %zu components; give one for each, "
+                            "or one for the whole step", component_lists, components);
+    for (size_t i = 0; i < component_lists; i++)
+        none += _is_none (component_list[i].value);
+    if (none && none < component_lists)
+        return errtext_set (err, "--tf-tasks: \"none\" for some components and a list for "
+                            "others; a step is one cluster or none");
+    return 0;
+}
+
+int options_end_component (struct errtext *err)
+{
+    components++;
+    if (spank_context () == S_CTX_LOCAL && _end_list (err) < 0)
+        return -1;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        struct state *s = &state[i];
+
+        if (s->own && s->settled && !_is_list ((enum option)i)
+            && strcmp (s->own, s->settled) != 0)
+            return errtext_set (err, "--%s: given twice, with different values",
+                                definition[i].name);
+        if (s->own)
+            s->settled = s->own;
+        s->own = NULL;
+        s->calls = 0;
+    }
+    if (spank_context () == S_CTX_LOCAL)
+        return _check_components (err);
+    if (state[OPTION_TASKS].settled && state[OPTION_TASKS_PER_NODE].settled
+        && !_is_none (state[OPTION_TASKS].settled)
+        && !_is_none (state[OPTION_TASKS_PER_NODE].settled))
+        return errtext_set (err, "--tf-tasks and --tf-tasks-per-node exclude each other");
+    return 0;
+}
+
+/* Values. */
+
+const char *options_name (enum option option)
+{
+    return definition[option].name;
+}
+
+const char *options_value (enum option option)
+{
+    const struct state *s = &state[option];
+
+    if (s->settled)
+        return s->settled;
+    if (s->inherited)
+        return s->inherited;
+    return s->site ? s->site : definition[option].normal;
+}
+
+bool options_yes (enum option option)
+{
+    return strcmp (options_value (option), "yes") == 0;
+}
+
+bool options_list_inherited (void)
+{
+    return component_lists == 0;
+}
+
+const char *options_list (size_t i, enum option *option)
+{
+    const char *whole = state[OPTION_TASKS].inherited;
+    const char *per_node = state[OPTION_TASKS_PER_NODE].inherited;
+
+    if (i < component_lists) {
+        *option = component_list[i].option;
+        return component_list[i].value;
+    }
+    if (component_lists || i > 0)
+        return NULL;
+    *option = whole && !_is_none (whole) ? OPTION_TASKS
+              : per_node ? OPTION_TASKS_PER_NODE : OPTION_TASKS;
+    return *option == OPTION_TASKS ? whole : per_node;
+}
+
+enum options_use options_use (void)
+{
+    enum option option;
+    const char *list = options_list (0, &option);
+
+    if (!list)
+        return OPTIONS_UNUSED;
+    return _is_none (list) ? OPTIONS_OFF : OPTIONS_ON;
+}

@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "site.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+
+#include "options.h"
+#include "tasklist.h"
+
+struct site site = { .libexecdir = PKGLIBEXECDIR };
+
+/* Names as a list has them: each is one item of a list. */
+static int _set_roles (const char *value, struct errtext *err)
+{
+    struct tasklist *list;
+
+    if (tasklist_parse (&list, value, err) < 0)
+        return -1;
+    tasklist_destroy (list);
+    if (strchr (value, ':'))
+        return errtext_set (err, "names alone, as in roles=tester,logger");
+    site.roles = value;
+    return 0;
+}
+
+static int _set_libexecdir (const char *value, struct errtext *err)
+{
+    if (value[0] != '/')
+        return errtext_set (err, "an absolute path is needed");
+    site.libexecdir = value;
+    return 0;
+}
+
+static int _set (const char *key, const char *value, struct errtext *err)
+{
+    int rc = options_set_site (key, value, err);
+
+    if (rc != 0)
+        return rc;
+    if (strcmp (key, "roles") == 0)
+        return _set_roles (value, err);
+    if (strcmp (key, "libexecdir") == 0)
+        return _set_libexecdir (value, err);
+    if (strcmp (key, "rendezvous_ports") == 0)
+        return port_ranges_parse (&site.rendezvous_ports, value, err);
+    return errtext_set (err, "no such argument");
+}
+
+static void _read (const char *argument)
+{
+    const char *equals = strchr (argument, '=');
+    struct errtext why;
+    struct quoted q;
+    char key[64];
+
+    snprintf (key, sizeof (key), "%.*s", equals ? (int)(equals - argument) : 0, argument);
+    if ((equals ? _set (key, equals + 1, &why)
+                : errtext_set (&why, "an argument is NAME=VALUE")) < 0 && !site.bad) {
+        site.bad = true;
+        errtext_set (&site.error, "plugstack.conf: %s: %s",
+                     text_quoted (&q, argument, strlen (argument)), why.text);
+    }
+}
+
+void site_read (int argc, char *argv[])
+{
+    for (int i = 0; i < argc; i++)
+        _read (argv[i]);
+}
+
+void site_complain (void)
+{
+    if (site.bad)
+        slurm_error ("spank_tf: %s", site.error.text);
+}

@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * spank_tf.so: what Slurm calls, and in which of its contexts.
+ *
+ *     srun              init, options, init_post_opt (once per component), local_user_init
+ *     sbatch, salloc    init, options, init_post_opt
+ *     slurmd            init, as root
+ *     slurmstepd        init, options, as root; task_init, in each task's process as the user
+ */
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+
+#include "launcher.h"
+#include "options.h"
+#include "site.h"
+#include "task.h"
+
+SPANK_PLUGIN (spank_tf, 1)
+
+int slurm_spank_init (spank_t spank, int argc, char *argv[]);
+int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[]);
+int slurm_spank_local_user_init (spank_t spank, int argc, char *argv[]);
+int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
+
+int slurm_spank_init (spank_t spank, int argc, char *argv[])
+{
+    switch (spank_context ()) {
+        case S_CTX_LOCAL:
+            site_read (argc, argv);
+            return options_register (spank);
+        case S_CTX_ALLOCATOR:
+            site_read (argc, argv);
+            options_disinherit ();
+            return options_register (spank);
+        case S_CTX_SLURMD:
+            site_read (argc, argv);
+            site_complain ();
+            return 0;
+        case S_CTX_REMOTE:
+            return options_register (spank);
+        default:
+            return 0;
+    }
+}
+
+int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[])
+{
+    (void)spank, (void)argc, (void)argv;
+    switch (spank_context ()) {
+        case S_CTX_LOCAL:
+            return launcher_prepare ();
+        case S_CTX_ALLOCATOR:
+            return launcher_check ();
+        default:
+            return 0;
+    }
+}
+
+int slurm_spank_local_user_init (spank_t spank, int argc, char *argv[])
+{
+    (void)argc, (void)argv;
+    return launcher_start (spank);
+}
+
+int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
+{
+    (void)argc, (void)argv;
+    return task_init (spank);
+}

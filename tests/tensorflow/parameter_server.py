@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# ParameterServerStrategy: a chief that coordinates, ps and workers that serve until they
+# are stopped. The chief runs an operation on every worker, keeps a sum on every ps, trains
+# a model that must become right, says so and ends.
+
+import os
+import sys
+
+os.environ.update(TF_CPP_MIN_LOG_LEVEL="2", TF_ENABLE_ONEDNN_OPTS="0", TF_NUM_INTEROP_THREADS="2",
+                  TF_NUM_INTRAOP_THREADS="1", GRPC_FAIL_FAST="use_caller")
+
+import numpy as np
+import tensorflow as tf
+
+STEPS = 200
+RATE = 0.1
+FEATURES = 16
+
+
+def check(right, what):
+    if not right:
+        sys.exit(f"parameter_server: {what}")
+
+
+cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+spec = cluster.cluster_spec()
+if cluster.task_type != "chief":
+    tf.distribute.Server(spec, job_name=cluster.task_type, task_index=cluster.task_id, protocol="grpc").join()
+
+servers, workers = spec.num_tasks("ps"), spec.num_tasks("worker")
+strategy = tf.distribute.ParameterServerStrategy(cluster)
+coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+
+# Every worker computes, where it is told to.
+for index in range(workers):
+    with tf.device(f"/job:worker/task:{index}"):
+        square = tf.square(tf.constant(index + 7))
+    check(f"/job:worker/replica:0/task:{index}/" in square.device, f"worker {index}'s result is on {square.device}")
+    check(int(square) == (index + 7) ** 2, f"worker {index} finds {int(square)} for the square of {index + 7}")
+
+# Variables go to the ps in turn, so each of them has one of these sums.
+with strategy.scope():
+    sums = [tf.Variable(0, dtype=tf.int64) for _ in range(servers)]
+    weights = tf.Variable(tf.zeros([FEATURES, 1]))
+places = sorted(tf.DeviceSpec.from_string(s.device).task for s in sums)
+check(places == list(range(servers)), f"the variables are on ps {places}, not one on each of {servers}")
+
+
+@tf.function
+def add(value):
+    for s in sums:
+        s.assign_add(value)
+
+
+@tf.function
+def train(points, values):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((points @ weights - values) ** 2)
+    weights.assign_sub(RATE * tape.gradient(loss, weights))
+    return loss
+
+
+for value in range(STEPS):
+    coordinator.schedule(add, [tf.constant(value, tf.int64)])
+coordinator.join()
+for s in sums:
+    check(int(s) == sum(range(STEPS)), f"the sum on {s.device} is {int(s)}, not {sum(range(STEPS))}")
+
+rng = np.random.default_rng(0)
+truth = rng.normal(size=[FEATURES, 1])
+losses = []
+for _ in range(STEPS):
+    points = rng.normal(size=[32, FEATURES])
+    losses.append(coordinator.schedule(train, [tf.constant(points, tf.float32), tf.constant(points @ truth, tf.float32)]))
+coordinator.join()
+
+first, last = losses[0].fetch(), losses[-1].fetch()
+check(last < 0.01 * first, f"the loss went from {first:.4f} to {last:.4f} only")
+check(np.allclose(weights.numpy(), truth, atol=0.05), "training ended with the wrong weights")
+
+print("parameter_server: ok", flush=True)

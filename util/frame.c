@@ -1,0 +1,221 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "frame.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static const uint8_t magic[4] = { 'S', 'p', 'T', 'F' };
+
+/* The header stands before the strings in one block, so that a frame is sent as it is. */
+struct frame {
+    uint8_t *block;
+    size_t used;        /* header included */
+    size_t size;
+    int version;
+    bool broken;
+};
+
+struct frame *frame_create (void)
+{
+    struct frame *frame = calloc (1, sizeof (*frame));
+
+    if (frame) {
+        frame->version = FRAME_VERSION;
+        frame->used = FRAME_HEADER;
+    }
+    return frame;
+}
+
+void frame_destroy (struct frame *frame)
+{
+    int saved = errno;
+
+    if (frame) {
+        free (frame->block);
+        free (frame);
+    }
+    errno = saved;
+}
+
+static bool _reserve (struct frame *frame, size_t more)
+{
+    size_t size = frame->size ? frame->size : 512;
+    uint8_t *block;
+
+    while (size - frame->used < more || size < frame->used)
+        size *= 2;
+    if (size == frame->size)
+        return true;
+    if (!(block = realloc (frame->block, size)))
+        return false;
+    frame->block = block;
+    frame->size = size;
+    return true;
+}
+
+void frame_add (struct frame *frame, const char *key, const char *fmt, ...)
+{
+    size_t key_len = strlen (key);
+    va_list ap;
+    int len;
+
+    va_start (ap, fmt);
+    len = vsnprintf (NULL, 0, fmt, ap);
+    va_end (ap);
+    if (len < 0 || !_reserve (frame, key_len + (size_t)len + 2)) {
+        frame->broken = true;
+        return;
+    }
+    memcpy (frame->block + frame->used, key, key_len);
+    frame->used += key_len;
+    frame->block[frame->used++] = '=';
+    va_start (ap, fmt);
+    vsnprintf ((char *)frame->block + frame->used, (size_t)len + 1, fmt, ap);
+    va_end (ap);
+    frame->used += (size_t)len + 1;
+}
+
+const char *frame_next (const struct frame *frame, const char *string)
+{
+    const char *end = (const char *)frame->block + frame->used;
+    const char *next;
+
+    if (!frame->block)
+        return NULL;
+    next = string ? string + strlen (string) + 1 : (const char *)frame->block + FRAME_HEADER;
+    return next < end ? next : NULL;
+}
+
+const char *frame_get (const struct frame *frame, const char *key)
+{
+    size_t len = strlen (key);
+
+    for (const char *s = frame_next (frame, NULL); s; s = frame_next (frame, s))
+        if (strncmp (s, key, len) == 0 && s[len] == '=')
+            return s + len + 1;
+    return NULL;
+}
+
+long frame_get_number (const struct frame *frame, const char *key, long low, long high)
+{
+    const char *text = frame_get (frame, key);
+    char *end;
+    long number;
+
+    if (!text || text[0] < '0' || text[0] > '9')
+        return -1;
+    errno = 0;
+    number = strtol (text, &end, 10);
+    if (errno || *end || number < low || number > high)
+        return -1;
+    return number;
+}
+
+int frame_version (const struct frame *frame)
+{
+    return frame->version;
+}
+
+const void *frame_bytes (struct frame *frame, size_t more, size_t *length)
+{
+    uint8_t *h;
+    size_t strings = frame->used - FRAME_HEADER + more;
+
+    if (frame->broken || !_reserve (frame, 0))
+        return NULL;
+    h = frame->block;
+    memcpy (h, magic, sizeof (magic));
+    h[4] = FRAME_VERSION >> 8;
+    h[5] = FRAME_VERSION & 0xff;
+    h[6] = h[7] = 0;
+    h[8] = (uint8_t)(strings >> 24);
+    h[9] = (uint8_t)(strings >> 16);
+    h[10] = (uint8_t)(strings >> 8);
+    h[11] = (uint8_t)strings;
+    *length = frame->used;
+    return h;
+}
+
+int frame_send (struct frame *frame, int fd, struct errtext *err)
+{
+    size_t left;
+    const char *p = frame_bytes (frame, 0, &left);
+
+    if (!p)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    while (left > 0) {
+        ssize_t n = send (fd, p, left, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errtext_set (err, "%s", strerror (errno));
+        p += n;
+        left -= (size_t)n;
+    }
+    return 0;
+}
+
+/* The header is whole: know its frame before a byte of it is allocated. */
+static int _begin (struct frame_reader *reader, struct errtext *err)
+{
+    const uint8_t *h = reader->header;
+    uint32_t length = (uint32_t)h[8] << 24 | (uint32_t)h[9] << 16 | (uint32_t)h[10] << 8 | h[11];
+
+    if (memcmp (h, magic, sizeof (magic)) != 0)
+        return errtext_set (err, "not a frame of spank-tf");
+    if (length == 0 || length > reader->ceiling)
+        return errtext_set (err, "a frame of %u bytes, 1 to %u are taken", length,
+                            reader->ceiling);
+    if (!(reader->frame = frame_create ()) || !_reserve (reader->frame, length))
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    memcpy (reader->frame->block, h, FRAME_HEADER);
+    reader->frame->used = FRAME_HEADER + length;
+    reader->frame->version = h[4] << 8 | h[5];
+    return 0;
+}
+
+int frame_read (struct frame_reader *reader, int fd, struct frame **fp, struct errtext *err)
+{
+    for (;;) {
+        bool in_header = reader->got < FRAME_HEADER;
+        uint8_t *to = in_header ? reader->header + reader->got
+                                : reader->frame->block + reader->got;
+        size_t want = (in_header ? FRAME_HEADER : reader->frame->used) - reader->got;
+        ssize_t n = recv (fd, to, want, 0);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return 0;
+        if (n < 0)
+            return errtext_set (err, "%s", strerror (errno));
+        if (n == 0)
+            return errtext_set (err, "the connection was closed");
+        reader->got += (size_t)n;
+        if (in_header && reader->got == FRAME_HEADER && _begin (reader, err) < 0)
+            return -1;
+        if (!reader->frame || reader->got < reader->frame->used)
+            continue;
+        if (reader->frame->block[reader->frame->used - 1] != '\0')
+            return errtext_set (err, "a frame whose last string has no end");
+        *fp = reader->frame;
+        reader->frame = NULL;
+        reader->got = 0;
+        return 1;
+    }
+}
+
+void frame_reader_clear (struct frame_reader *reader)
+{
+    frame_destroy (reader->frame);
+    reader->frame = NULL;
+    reader->got = 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What TensorFlow accepts as a cluster. The rules are those of its newest validation
+ * (ParameterServerStrategyV2, multi_worker_util) and of its Estimator for "master".
+ */
+#ifndef TF_RULES_H
+#define TF_RULES_H
+
+#include <stdbool.h>
+
+#include "errtext.h"
+#include "tasklist.h"
+
+/* Its roles in the order in which a dictionary lists them; NULL ends it. */
+extern const char *const rules_roles[];
+
+/*
+ * Every role of the list is TensorFlow's or one of `extra`, a site's own ("a,b", or
+ * NULL); -1 and err, which names the item and the nearest right name.
+ */
+int rules_check_names (const struct tasklist *list, const char *extra, struct errtext *err);
+
+/* How often the roles that a rule speaks of appear. Zero it, count, check. */
+struct rules_count {
+    int chief, master, worker, ps, evaluator;
+};
+
+void rules_count (struct rules_count *count, const char *role, int tasks);
+
+/* "rest" counts as one: the least that it can become. */
+void rules_count_list (struct rules_count *count, const struct tasklist *list);
+
+/*
+ * At most one chief, master or evaluator, and not both of the first two. With `whole`, when
+ * nothing can be added any more, also: a ps needs a worker. -1 and err with the rule.
+ */
+int rules_check (const struct rules_count *count, bool whole, struct errtext *err);
+
+#endif
