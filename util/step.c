@@ -254,6 +254,7 @@ static int _role_index (struct step *step, int rank)
 static int _assign (struct step *step, struct errtext *err)
 {
     struct rules_count count = { 0 };
+    struct errtext why;
 
     if (step->assigned || !_assignable (step))
         return 0;
@@ -264,7 +265,9 @@ static int _assign (struct step *step, struct errtext *err)
         rules_count (&count, step->member[rank].role, 1);
     }
     step->assigned = true;
-    return rules_check (&count, true, err);
+    if (rules_check (&count, true, &why) < 0)
+        return errtext_set (err, "%s has %s", step->name, why.text);
+    return 0;
 }
 
 /* The first rank tells how many there are. */
