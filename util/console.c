@@ -3,7 +3,8 @@
  */
 #include "console.h"
 
-#include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,27 +13,49 @@
 #include <termios.h>
 #include <unistd.h>
 
+/* A reader that has stopped reading must not stop the launch: what it will not take is lost. */
+#define PATIENCE_MS 2000
+
+/* As much as a pipe that is ready takes without blocking, up to the end of a line. */
+static size_t _bite (const char *text, size_t len)
+{
+    size_t bite = len < PIPE_BUF ? len : PIPE_BUF;
+
+    for (size_t i = bite; i > 0; i--)
+        if (text[i - 1] == '\n')
+            return i;
+    return bite;
+}
+
+static void _write (const char *text, size_t len)
+{
+    struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+    while (len > 0 && poll (&pfd, 1, PATIENCE_MS) == 1) {
+        ssize_t n = write (STDERR_FILENO, text, _bite (text, len));
+
+        if (n < 0)
+            return;
+        text += n;
+        len -= (size_t)n;
+    }
+}
+
 void console_print (const char *text)
 {
     struct termios tty;
     bool raw = tcgetattr (STDERR_FILENO, &tty) == 0 && !(tty.c_oflag & OPOST);
-    size_t len = strlen (text), used = 0;
-    char *out = malloc (2 * len + 1);
+    size_t used = 0;
+    char *out = malloc (2 * strlen (text) + 1);
 
     if (!out)
         return;
-    for (size_t i = 0; i < len; i++) {
-        if (raw && text[i] == '\n')
+    for (const char *p = text; *p; p++) {
+        if (raw && *p == '\n')
             out[used++] = '\r';
-        out[used++] = text[i];
+        out[used++] = *p;
     }
-    for (size_t done = 0; done < used;) {
-        ssize_t n = write (STDERR_FILENO, out + done, used - done);
-
-        if (n < 0 && errno != EINTR)
-            break;
-        done += n > 0 ? (size_t)n : 0;
-    }
+    _write (out, used);
     free (out);
 }
 

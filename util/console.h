@@ -7,8 +7,9 @@
 #define TF_CONSOLE_H
 
 /*
- * Whole lines, in one write, so that lines of several writers do not mix; on a terminal
- * that srun --pty has made raw, with the "\r" that it then needs.
+ * Whole lines, each in one write, so that lines of several writers do not mix; on a terminal
+ * that srun --pty has made raw, with the "\r" that it then needs. It waits some seconds at
+ * most for a reader that does not read.
  */
 void console_print (const char *text);
 

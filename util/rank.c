@@ -194,7 +194,7 @@ enum rank_outcome rank_register (struct rank *rank, const struct rendezvous *ren
 
         if (fd < 0 && errno == ECONNREFUSED) {
             errtext_set (err, "nobody is at the rendezvous, %s: srun has ended, or could not "
-                         "start it", room.text);
+                         "start it (srun --async does not)", room.text);
             return RANK_NOBODY;
         }
         if (fd < 0)

@@ -10,6 +10,7 @@
  * It waits until every rank has registered, answers each with its environment, and ends; or
  * it says in one line why the launch cannot succeed, and refuses every rank.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +22,6 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -344,12 +344,21 @@ static void _hear_registered (struct server *server, struct peer *peer)
 
 static void _serve (struct server *server, struct peer *peer)
 {
-    if (peer->state == STRANGER && !_listen_to (server, peer))
-        _close (server, peer);
-    else if (peer->state == REGISTERED)
-        _hear_registered (server, peer);
-    else if (peer->state == ANSWERING && _send_answer (peer))
-        _close (server, peer);
+    switch (peer->state) {
+        case STRANGER:
+            if (!_listen_to (server, peer))
+                _close (server, peer);
+            break;
+        case REGISTERED:
+            _hear_registered (server, peer);
+            break;
+        case ANSWERING:
+            if (_send_answer (peer))
+                _close (server, peer);
+            break;
+        case CLOSED:
+            break;
+    }
 }
 
 static bool _accept_one (struct server *server)
@@ -512,12 +521,17 @@ static void _run (struct server *server)
 /* What srun had open is not ours: a descriptor of it kept here could keep others waiting. */
 static void _close_inherited (void)
 {
-    struct rlimit limit;
+    DIR *dir = opendir ("/proc/self/fd");
+    struct dirent *entry;
 
-    if (syscall (SYS_close_range, LISTEN_FD + 1, ~0U, 0) == 0 || getrlimit (RLIMIT_NOFILE, &limit) < 0)
-        return;
-    for (int fd = LISTEN_FD + 1; fd < (int)limit.rlim_cur; fd++)
-        close (fd);
+    while (dir && (entry = readdir (dir))) {
+        int fd = atoi (entry->d_name);
+
+        if (fd > LISTEN_FD && fd != dirfd (dir))
+            close (fd);
+    }
+    if (dir)
+        closedir (dir);
 }
 
 /* As many open files as the user may have. */
