@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,9 @@ static struct rendezvous rendezvous;
 static struct port *reserved;
 
 static char program[4096];
+
+/* Under `optional` srun goes on when it was refused. */
+static bool refused;
 
 static int _refuse (const char *why)
 {
@@ -102,12 +106,10 @@ static int _export (struct errtext *err)
     return rc < 0 ? errtext_set (err, "%s", strerror (errno)) : 0;
 }
 
-int launcher_prepare (void)
+static int _prepare (void)
 {
     struct errtext err;
 
-    /* What an interactive shell may have kept of the srun that started it. */
-    unsetenv (RENDEZVOUS_VARIABLE);
     if (launcher_check () < 0)
         return -1;
     switch (options_use ()) {
@@ -121,6 +123,17 @@ int launcher_prepare (void)
     if (_find_program (&err) < 0 || _reserve (&err) < 0 || _export (&err) < 0)
         return _refuse (err.text);
     return 0;
+}
+
+int launcher_prepare (void)
+{
+    /* What an interactive shell may have kept of the srun that started it. */
+    unsetenv (RENDEZVOUS_VARIABLE);
+    refused = refused || _prepare () < 0;
+    if (!refused)
+        return 0;
+    setenv (RENDEZVOUS_VARIABLE, RENDEZVOUS_FAILED, 1);
+    return -1;
 }
 
 /* --het-group as srun was given it, for a message; or NULL. */
@@ -249,7 +262,7 @@ int launcher_start (spank_t spank)
     struct errtext err;
     char name[64];
 
-    if (options_use () != OPTIONS_ON
+    if (refused || options_use () != OPTIONS_ON
         || spank_get_item (spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS
         || step == SLURM_INTERACTIVE_STEP)
         return 0;

@@ -65,7 +65,8 @@ struct state {
     int calls;                  /* in this component */
     const char *inherited;
     const char *own;            /* in this component */
-    const char *settled;        /* of the components before */
+    const char *settled;        /* of the components before, */
+    size_t settled_by;          /* and the one that gave it */
     const char *site;
 };
 
@@ -73,6 +74,7 @@ static struct state state[OPTION_COUNT];
 
 /* The lists that components gave for themselves, and how many components there are. */
 static struct {
+    size_t component;
     enum option option;
     const char *value;
 } *component_list;
@@ -203,17 +205,17 @@ static int _check_later_component (enum option option, const char *value)
     if (spank_context () != S_CTX_ALLOCATOR || components == 0
         || (first && strcmp (first, value) == 0))
         return 0;
-    errtext_set (&err, "given on component %zu of a heterogeneous job, whose script would not "
-                 "see it; give it once, on the first component, for the whole step", components);
+    errtext_set (&err, "given on component %zu; a heterogeneous job has it on its first "
+                 "component, for all its steps", components);
     return _bad (definition[option].name, err.text);
 }
 
-static int _take (int val, const char *optarg, int remote)
+static int _take (int val, const char *argument, int remote)
 {
     enum option option = (enum option)val;
     const struct definition *d = &definition[option];
     struct state *s = &state[option];
-    const char *value = d->check ? optarg : "yes";
+    const char *value = d->check ? argument : "yes";
     struct errtext err;
 
     if (remote) {
@@ -290,68 +292,85 @@ bool options_noted (void)
 
 /* Components. */
 
-static int _end_list (struct errtext *err)
+static int _add_component_list (struct errtext *err)
 {
     const char *whole = state[OPTION_TASKS].own;
     const char *per_node = state[OPTION_TASKS_PER_NODE].own;
+    bool is_whole = whole && (!per_node || _is_none (per_node));
     void *grown;
 
-    if (whole && per_node && !_is_none (whole) && !_is_none (per_node))
-        return errtext_set (err, "--tf-tasks and --tf-tasks-per-node exclude each other");
-    if (whole || per_node) {
-        grown = realloc (component_list, (component_lists + 1) * sizeof (*component_list));
-        if (!grown)
-            return errtext_set (err, "%s", strerror (ENOMEM));
-        component_list = grown;
-        component_list[component_lists].option =
-            whole && (!per_node || _is_none (per_node)) ? OPTION_TASKS : OPTION_TASKS_PER_NODE;
-        component_list[component_lists].value =
-            component_list[component_lists].option == OPTION_TASKS ? whole : per_node;
-        component_lists++;
-    }
+    if (!whole && !per_node)
+        return 0;
+    if (!(grown = realloc (component_list, (component_lists + 1) * sizeof (*component_list))))
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    component_list = grown;
+    component_list[component_lists].component = components;
+    component_list[component_lists].option = is_whole ? OPTION_TASKS : OPTION_TASKS_PER_NODE;
+    component_list[component_lists].value = is_whole ? whole : per_node;
+    component_lists++;
     return 0;
 }
 
 /* One list is for all; several are one for each, and all of them lists. */
 static int _check_components (struct errtext *err)
 {
-    size_t none = 0;
+    for (size_t i = 0; i < component_lists && component_lists > 1; i++) {
+        size_t component = component_list[i].component;
+        bool none = _is_none (component_list[i].value);
 
-    if (component_lists > 1 && component_lists < components)
-        return errtext_set (err, "--tf-tasks: %zu lists for %zu components; give one for each, "
-                            "or one for the whole step", component_lists, components);
-    for (size_t i = 0; i < component_lists; i++)
-        none += _is_none (component_list[i].value);
-    if (none && none < component_lists)
-        return errtext_set (err, "--tf-tasks: \"none\" for some components and a list for "
-                            "others; a step is one cluster or none");
+        if (component != i || (i + 1 == component_lists && component + 1 < components))
+            return errtext_set (err, "component %zu has no list; give one to each component, or "
+                                "one for the whole step", component != i ? i : i + 1);
+        if (none != _is_none (component_list[0].value))
+            return errtext_set (err, "component %zu has \"none\", component %zu a list; a step is "
+                                "one cluster or none", none ? i : 0, none ? 0 : i);
+    }
+    return 0;
+}
+
+static int _exclude (const char *whole, const char *per_node, struct errtext *err)
+{
+    if (!whole || !per_node || _is_none (whole) || _is_none (per_node))
+        return 0;
+    return errtext_set (err, "--tf-tasks and --tf-tasks-per-node exclude each other");
+}
+
+/* What this component gave is the step's, unless another one gave something else. */
+static int _settle (enum option option, struct errtext *err)
+{
+    struct state *s = &state[option];
+    struct quoted q1, q2;
+
+    if (s->own && s->settled && !_is_list (option) && strcmp (s->own, s->settled) != 0)
+        return errtext_set (err, "--%s: \"%s\" on component %zu, \"%s\" on component %zu; a step "
+                            "has one value", definition[option].name,
+                            text_quoted (&q1, s->settled, strlen (s->settled)), s->settled_by,
+                            text_quoted (&q2, s->own, strlen (s->own)), components);
+    if (s->own) {
+        s->settled = s->own;
+        s->settled_by = components;
+    }
+    s->own = NULL;
+    s->calls = 0;
     return 0;
 }
 
 int options_end_component (struct errtext *err)
 {
-    components++;
-    if (spank_context () == S_CTX_LOCAL && _end_list (err) < 0)
-        return -1;
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        struct state *s = &state[i];
+    bool srun = spank_context () == S_CTX_LOCAL;
+    struct errtext why;
 
-        if (s->own && s->settled && !_is_list ((enum option)i)
-            && strcmp (s->own, s->settled) != 0)
-            return errtext_set (err, "--%s: given twice, with different values",
-                                definition[i].name);
-        if (s->own)
-            s->settled = s->own;
-        s->own = NULL;
-        s->calls = 0;
-    }
-    if (spank_context () == S_CTX_LOCAL)
-        return _check_components (err);
-    if (state[OPTION_TASKS].settled && state[OPTION_TASKS_PER_NODE].settled
-        && !_is_none (state[OPTION_TASKS].settled)
-        && !_is_none (state[OPTION_TASKS_PER_NODE].settled))
-        return errtext_set (err, "--tf-tasks and --tf-tasks-per-node exclude each other");
-    return 0;
+    if (_exclude (state[OPTION_TASKS].own, state[OPTION_TASKS_PER_NODE].own, err) < 0
+        || (srun && _add_component_list (err) < 0))
+        return -1;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (_settle ((enum option)i, err) < 0)
+            return -1;
+    components++;
+    if (srun && _check_components (&why) < 0)
+        return errtext_set (err, "--tf-tasks: %s", why.text);
+    return srun ? 0 : _exclude (state[OPTION_TASKS].settled,
+                                state[OPTION_TASKS_PER_NODE].settled, err);
 }
 
 /* Values. */
@@ -382,10 +401,16 @@ bool options_list_inherited (void)
     return component_lists == 0;
 }
 
+/* For all components: by sbatch and salloc, or with the job. */
+static const char *_given (enum option option)
+{
+    return state[option].settled ? state[option].settled : state[option].inherited;
+}
+
 const char *options_list (size_t i, enum option *option)
 {
-    const char *whole = state[OPTION_TASKS].inherited;
-    const char *per_node = state[OPTION_TASKS_PER_NODE].inherited;
+    const char *whole = _given (OPTION_TASKS);
+    const char *per_node = _given (OPTION_TASKS_PER_NODE);
 
     if (i < component_lists) {
         *option = component_list[i].option;

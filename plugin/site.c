@@ -19,11 +19,9 @@ static int _set_roles (const char *value, struct errtext *err)
 {
     struct tasklist *list;
 
-    if (tasklist_parse (&list, value, err) < 0)
-        return -1;
+    if (strchr (value, ':') || tasklist_parse (&list, value, err) < 0)
+        return errtext_set (err, "names with commas between, as in roles=tester,logger");
     tasklist_destroy (list);
-    if (strchr (value, ':'))
-        return errtext_set (err, "names alone, as in roles=tester,logger");
     site.roles = value;
     return 0;
 }
@@ -51,26 +49,31 @@ static int _set (const char *key, const char *value, struct errtext *err)
     return errtext_set (err, "no such argument");
 }
 
-static void _read (const char *argument)
+static int _read (const char *argument, struct errtext *err)
 {
     const char *equals = strchr (argument, '=');
     struct errtext why;
     struct quoted q;
-    char key[64];
+    char key[32];
 
-    snprintf (key, sizeof (key), "%.*s", equals ? (int)(equals - argument) : 0, argument);
-    if ((equals ? _set (key, equals + 1, &why)
-                : errtext_set (&why, "an argument is NAME=VALUE")) < 0 && !site.bad) {
-        site.bad = true;
-        errtext_set (&site.error, "plugstack.conf: %s: %s",
-                     text_quoted (&q, argument, strlen (argument)), why.text);
-    }
+    if (!equals || equals - argument >= (int)sizeof (key))
+        return errtext_set (err, "\"%s\" is no argument NAME=VALUE of spank_tf",
+                            text_quoted (&q, argument, strlen (argument)));
+    snprintf (key, sizeof (key), "%.*s", (int)(equals - argument), argument);
+    if (_set (key, equals + 1, &why) < 0)
+        return errtext_set (err, "%s: %s", text_quoted (&q, key, strlen (key)), why.text);
+    return 0;
 }
 
 void site_read (int argc, char *argv[])
 {
-    for (int i = 0; i < argc; i++)
-        _read (argv[i]);
+    struct errtext why;
+
+    for (int i = 0; i < argc && !site.bad; i++)
+        if (_read (argv[i], &why) < 0) {
+            site.bad = true;
+            errtext_set (&site.error, "plugstack.conf: %s", why.text);
+        }
 }
 
 void site_complain (void)

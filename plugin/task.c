@@ -44,7 +44,7 @@ _end (bool who, const char *fmt, ...)
         va_start (ap, fmt);
         vsnprintf (text, sizeof (text), fmt, ap);
         va_end (ap);
-        dprintf (STDERR_FILENO, "spank_tf: error: %s\n", text);
+        dprintf (STDERR_FILENO, "slurmstepd: error: spank_tf: %s\n", text);
     }
     _exit (1);
 }
@@ -212,6 +212,17 @@ static void _meet (spank_t spank, char **env, const char *text)
     port_leave (port);
 }
 
+/* The job came with a list, whether srun's host has the plugin and has seen it or not. */
+static bool _inherits_list (char **env, enum option option)
+{
+    struct option_variables variables;
+    const char *list;
+
+    options_variables (option, &variables);
+    list = _env (env, variables.to_srun);
+    return list && strcmp (list, RENDEZVOUS_OFF) != 0;
+}
+
 int task_init (spank_t spank)
 {
     uint32_t step = 0;
@@ -221,13 +232,16 @@ int task_init (spank_t spank)
     spank_get_item (spank, S_JOB_STEPID, &step);
     if (step == SLURM_INTERACTIVE_STEP)
         spank_unsetenv (spank, RENDEZVOUS_VARIABLE);
-    if (!options_noted () || step == SLURM_INTERACTIVE_STEP || step == SLURM_BATCH_SCRIPT)
+    if (step == SLURM_INTERACTIVE_STEP || step == SLURM_BATCH_SCRIPT)
+        return 0;
+    spank_get_item (spank, S_JOB_ENV, &env);
+    if (!options_noted () && !_inherits_list (env, OPTION_TASKS)
+        && !_inherits_list (env, OPTION_TASKS_PER_NODE))
         return 0;
 
     /* By its old name, slurmstepd, it could not be killed while it waits (proctrack/linuxproc),
      * nor by one with a blank. */
     prctl (PR_SET_NAME, "tf-rank");
-    spank_get_item (spank, S_JOB_ENV, &env);
     text = _env (env, RENDEZVOUS_VARIABLE);
     if (!text)
         _end (_env_number (env, "SLURM_PROCID") == 0, "--tf-tasks needs an srun that waits for "

@@ -4,9 +4,16 @@
 #include "rules.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-const char *const rules_roles[] = { "chief", "master", "ps", "worker", "evaluator", NULL };
+const char *const rules_roles[RULES_ROLES + 1] = {
+    [RULES_CHIEF] = "chief",
+    [RULES_MASTER] = "master",
+    [RULES_PS] = "ps",
+    [RULES_WORKER] = "worker",
+    [RULES_EVALUATOR] = "evaluator",
+};
 
 static bool _in_extra (const char *role, const char *extra)
 {
@@ -59,19 +66,36 @@ static int _distance (const char *a, const char *b)
     return row[la % 3][lb];
 }
 
-/* The role that was meant, or NULL when nothing is near: half of the word must be right. */
-static const char *_nearest (const char *role)
+/* What was meant, so far: half of the word must be right. */
+struct nearest {
+    int distance;
+    char role[TASKLIST_MAX_ROLE + 1];   /* empty when nothing is near */
+};
+
+static void _try (struct nearest *nearest, const char *role, const char *known, size_t len)
 {
-    const char *nearest = NULL;
-    int least = (int)strlen (role) / 2 + 1;
+    char word[TASKLIST_MAX_ROLE + 1];
+    int distance;
 
-    for (const char *const *known = rules_roles; *known; known++) {
-        int distance = _distance (role, *known);
+    snprintf (word, sizeof (word), "%.*s", (int)len, known);
+    distance = _distance (role, word);
+    if (distance < nearest->distance && distance <= (int)strlen (word) / 2) {
+        nearest->distance = distance;
+        memcpy (nearest->role, word, sizeof (word));
+    }
+}
 
-        if (distance < least && distance <= (int)strlen (*known) / 2) {
-            least = distance;
-            nearest = *known;
-        }
+static struct nearest _nearest (const char *role, const char *extra)
+{
+    struct nearest nearest = { .distance = (int)strlen (role) / 2 + 1 };
+
+    for (const char *const *known = rules_roles; *known; known++)
+        _try (&nearest, role, *known, strlen (*known));
+    while (extra && *extra) {
+        size_t word = strcspn (extra, ",");
+
+        _try (&nearest, role, extra, word);
+        extra += word + (extra[word] == ',');
     }
     return nearest;
 }
@@ -80,13 +104,14 @@ int rules_check_names (const struct tasklist *list, const char *extra, struct er
 {
     for (size_t i = 0; i < tasklist_length (list); i++) {
         const char *role = tasklist_item (list, i)->role;
-        const char *nearest;
+        struct nearest nearest;
 
         if (_known (role, extra))
             continue;
-        if ((nearest = _nearest (role)))
+        nearest = _nearest (role, extra);
+        if (nearest.role[0])
             return errtext_set (err, "\"%s\" (item %zu) is no TensorFlow role; did you mean "
-                                "\"%s\"?", role, i + 1, nearest);
+                                "\"%s\"?", role, i + 1, nearest.role);
         return errtext_set (err, "\"%s\" (item %zu) is no TensorFlow role; roles are chief, "
                             "worker, ps, evaluator and master%s%s", role, i + 1,
                             extra ? ", and here " : "", extra ? extra : "");
@@ -94,18 +119,26 @@ int rules_check_names (const struct tasklist *list, const char *extra, struct er
     return 0;
 }
 
-void rules_count (struct rules_count *count, const char *role, int tasks)
+/* The counter of a role, or NULL when no rule speaks of it. */
+static struct rules_role *_counter (struct rules_count *count, const char *role)
 {
-    if (strcmp (role, "chief") == 0)
-        count->chief += tasks;
-    else if (strcmp (role, "master") == 0)
-        count->master += tasks;
-    else if (strcmp (role, "worker") == 0)
-        count->worker += tasks;
-    else if (strcmp (role, "ps") == 0)
-        count->ps += tasks;
-    else if (strcmp (role, "evaluator") == 0)
-        count->evaluator += tasks;
+    for (int i = 0; rules_roles[i]; i++)
+        if (strcmp (role, rules_roles[i]) == 0)
+            return &count->role[i];
+    return NULL;
+}
+
+void rules_count (struct rules_count *count, const char *role, int tasks, size_t item)
+{
+    struct rules_role *counter = _counter (count, role);
+
+    if (!counter)
+        return;
+    counter->tasks += tasks;
+    if (!counter->item[0])
+        counter->item[0] = item;
+    else if (!counter->item[1])
+        counter->item[1] = item;
 }
 
 void rules_count_list (struct rules_count *count, const struct tasklist *list)
@@ -113,25 +146,47 @@ void rules_count_list (struct rules_count *count, const struct tasklist *list)
     for (size_t i = 0; i < tasklist_length (list); i++) {
         const struct tasklist_item *item = tasklist_item (list, i);
 
-        rules_count (count, item->role, item->count ? item->count : 1);
+        rules_count (count, item->role, item->count ? item->count : 1, i + 1);
     }
+}
+
+/* " (items 1 and 3)", as far as it is known. */
+static const char *_where (size_t one, size_t other, char where[64])
+{
+    where[0] = '\0';
+    if (one && other)
+        snprintf (where, 64, " (items %zu and %zu)", one, other);
+    else if (one)
+        snprintf (where, 64, " (item %zu)", one);
+    return where;
+}
+
+static int _at_most_one (const struct rules_role *role, const char *name, struct errtext *err)
+{
+    char where[64];
+
+    if (role->tasks <= 1)
+        return 0;
+    return errtext_set (err, "%d %ss%s; TensorFlow takes one %s at most", role->tasks, name,
+                        _where (role->item[0], role->item[1], where), name);
 }
 
 int rules_check (const struct rules_count *count, bool whole, struct errtext *err)
 {
-    if (count->chief > 1)
-        return errtext_set (err, "%d chiefs; TensorFlow takes one chief at most", count->chief);
-    if (count->master > 1)
-        return errtext_set (err, "%d masters; TensorFlow takes one master at most",
-                            count->master);
-    if (count->chief && count->master)
-        return errtext_set (err, "a chief and a master; TensorFlow takes one of the two "
-                            "(master is TensorFlow 1's name for chief)");
-    if (count->evaluator > 1)
-        return errtext_set (err, "%d evaluators; TensorFlow takes one evaluator at most",
-                            count->evaluator);
-    if (whole && count->ps && !count->worker)
-        return errtext_set (err, "%d ps and no worker; a ps needs at least one worker",
-                            count->ps);
+    const struct rules_role *chief = &count->role[RULES_CHIEF];
+    const struct rules_role *master = &count->role[RULES_MASTER];
+    const struct rules_role *ps = &count->role[RULES_PS];
+    char where[64];
+
+    if (_at_most_one (chief, "chief", err) < 0 || _at_most_one (master, "master", err) < 0
+        || _at_most_one (&count->role[RULES_EVALUATOR], "evaluator", err) < 0)
+        return -1;
+    if (chief->tasks && master->tasks)
+        return errtext_set (err, "a chief and a master%s; TensorFlow takes one of the two (master "
+                            "is TensorFlow 1's name for chief)",
+                            _where (chief->item[0], master->item[0], where));
+    if (whole && ps->tasks && !count->role[RULES_WORKER].tasks)
+        return errtext_set (err, "%d ps%s and no worker; a ps needs at least one worker",
+                            ps->tasks, _where (ps->item[0], ps->item[1], where));
     return 0;
 }

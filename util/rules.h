@@ -8,12 +8,23 @@
 #define TF_RULES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "errtext.h"
 #include "tasklist.h"
 
-/* Its roles in the order in which a dictionary lists them; NULL ends it. */
-extern const char *const rules_roles[];
+/* Its roles in the order in which a dictionary lists them. */
+enum rules_name {
+    RULES_CHIEF,
+    RULES_MASTER,
+    RULES_PS,
+    RULES_WORKER,
+    RULES_EVALUATOR,
+    RULES_ROLES
+};
+
+/* Their names; NULL ends it. */
+extern const char *const rules_roles[RULES_ROLES + 1];
 
 /*
  * Every role of the list is TensorFlow's or one of `extra`, a site's own ("a,b", or
@@ -21,12 +32,18 @@ extern const char *const rules_roles[];
  */
 int rules_check_names (const struct tasklist *list, const char *extra, struct errtext *err);
 
-/* How often the roles that a rule speaks of appear. Zero it, count, check. */
-struct rules_count {
-    int chief, master, worker, ps, evaluator;
+/* How often each of them appears, and where. Zero it, count, check. */
+struct rules_role {
+    int tasks;
+    size_t item[2];     /* the first and the second item that name it, from 1; 0: not known */
 };
 
-void rules_count (struct rules_count *count, const char *role, int tasks);
+struct rules_count {
+    struct rules_role role[RULES_ROLES];
+};
+
+/* `item` is where the list names it, from 1; 0 where that would not help. */
+void rules_count (struct rules_count *count, const char *role, int tasks, size_t item);
 
 /* "rest" counts as one: the least that it can become. */
 void rules_count_list (struct rules_count *count, const struct tasklist *list);

@@ -262,7 +262,7 @@ static int _assign (struct step *step, struct errtext *err)
         return -1;
     for (int rank = 0; rank < step->tasks; rank++) {
         step->member[rank].index = _role_index (step, rank);
-        rules_count (&count, step->member[rank].role, 1);
+        rules_count (&count, step->member[rank].role, 1, 0);
     }
     step->assigned = true;
     if (rules_check (&count, true, &why) < 0)
@@ -331,7 +331,7 @@ enum step_verdict step_add (struct step *step, const struct rank *rank,
     if (_assign (step, err) < 0)
         return STEP_REFUSED;
     if (rank->error) {
-        errtext_set (err, "%s: %s", _rank_name (step, rank->rank, name, sizeof (name)),
+        errtext_set (err, "%s: %s: %s", step->name, _rank_name (step, rank->rank, name, sizeof (name)),
                      rank->error);
         return STEP_REFUSED;
     }

@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A neighbour of ours in plugstack.conf, with a task_init of its own. There it sets OTHER_PLUGIN
+ * to show that it ran, and by its argument it also
+ *
+ *     hide=DIR    enters a mount namespace, as a container's plugin does; DIR is empty there
+ *     unset       keeps from the ranks what our srun exported for them, so that they are launched
+ *                 as by an srun that starts no rendezvous
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+
+SPANK_PLUGIN (other_plugin, 1)
+
+int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[]);
+int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
+
+static const char *_argument (int argc, char *argv[], const char *name)
+{
+    size_t len = strlen (name);
+
+    for (int i = 0; i < argc; i++)
+        if (strncmp (argv[i], name, len) == 0)
+            return argv[i] + len;
+    return NULL;
+}
+
+static int _map (const char *path, unsigned int id)
+{
+    int fd = open (path, O_WRONLY | O_CLOEXEC);
+    int rc = fd < 0 || dprintf (fd, "%u %u 1", id, id) < 0 ? -1 : 0;
+
+    if (fd >= 0)
+        close (fd);
+    return rc;
+}
+
+/* As the user, who has a mount namespace only within a user namespace. */
+static int _enter (const char *hidden)
+{
+    uid_t uid = getuid ();
+
+    if (unshare (CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return -1;
+    /* Of a process that was root, /proc is root's. */
+    prctl (PR_SET_DUMPABLE, 1);
+    if (_map ("/proc/self/uid_map", uid) < 0)
+        return -1;
+    return mount ("none", hidden, "tmpfs", 0, NULL);
+}
+
+int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[])
+{
+    (void)spank;
+    if (spank_context () == S_CTX_LOCAL && _argument (argc, argv, "unset"))
+        unsetenv ("SLURM_TF_RENDEZVOUS");
+    return 0;
+}
+
+int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
+{
+    const char *hidden = _argument (argc, argv, "hide=");
+
+    if (hidden && _enter (hidden) < 0) {
+        slurm_error ("other_plugin: no mount namespace without %s: %s", hidden, strerror (errno));
+        return -1;
+    }
+    return spank_setenv (spank, "OTHER_PLUGIN", "ran", 1) == ESPANK_SUCCESS ? 0 : -1;
+}

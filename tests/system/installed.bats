@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What `make install` leaves, and what a user sees of it.
+
+load ../common
+load launch
+
+setup_file ()
+{
+    start_cluster --nodes 2 --prefix node
+}
+
+teardown ()
+{
+    nothing_left
+}
+
+teardown_file ()
+{
+    stop_cluster
+}
+
+@test "plugstack.conf names the plugin that is installed, required and by its absolute path" {
+    local conf=$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf word path more
+
+    run -0 grep -v '^#' "$conf"
+    read -r word path more <<< "$output"
+    [ "$word" = required ] && [ -z "$more" ] && [ ${#lines[@]} -eq 1 ] || fail "not one line, or not required"
+    [[ $path == /* && -r $path ]] || fail "no such plugin"
+    [ "$(stat -c %a "$conf")" = 644 ] && [ "$(stat -c %a "$path")" = 755 ] || fail "not readable by everybody"
+}
+
+@test "the plugin depends on libc alone" {
+    run -0 readelf -d "$(find "$SPANK_TF_STAGE" -name spank_tf.so)"
+    [ "$(grep -c '(NEEDED)' <<< "$output")" -eq 1 ] && [[ $output == *"(NEEDED)"*"[libc.so.6]"* ]] || fail "it needs more"
+    [[ $output != *RPATH* && $output != *RUNPATH* && $output != *TEXTREL* ]] || fail "it has a path, or text relocations"
+}
+
+@test "the plugin exports what Slurm looks up, and nothing else" {
+    run -0 nm -D --defined-only --format=just-symbols "$(find "$SPANK_TF_STAGE" -name spank_tf.so)"
+    [ "$(sort <<< "$output")" = "plugin_name
+plugin_type
+plugin_version
+slurm_spank_init
+slurm_spank_init_post_opt
+slurm_spank_local_user_init
+slurm_spank_task_init" ] || fail "it exports other names"
+}
+
+@test "--help of srun, sbatch and salloc tells our options, on lines of 80 columns at most" {
+    local command option
+
+    for command in srun sbatch salloc; do
+        run -0 slurm $command --help
+        output=$(sed -n '/^Options provided by plugins:/,/^[A-Z].*:$/p' <<< "$output" | sed 1d)
+        [ -n "$output" ] && [ -z "$(grep -E '.{81}' <<< "$output")" ] || fail "$command: a line is too long"
+        [ "$(grep -oE '^ +--tf-[a-z-]+(=[^ ]+)?' <<< "$output" | tr -d ' ')" = "--tf-tasks=LIST
+--tf-tasks-per-node=LIST
+--tf-ports=RANGE
+--tf-hold=yes|no
+--tf-timeout=SECONDS
+--tf-show" ] || fail "$command tells other options"
+    done
+}
+
+@test "a job that does not ask for us never sees a word from us" {
+    site_arguments show=yes hold=no ports=28000-28999
+    run --separate-stderr slurm srun -N2 -n4 sh -c \
+        'env | grep -E "^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|SPANK_OPTION" || echo nothing of ours; cat /proc/self/comm'
+    site_arguments
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "something is said"
+    [ "$(sort -u <<< "$output")" = "cat
+nothing of ours" ] || fail "something is there"
+}
+
+# What --tf-show has said, but for what is another in every run.
+shown ()
+{
+    sed -E 's/:[0-9]{4,5}$/:PORT/; s/ step [0-9]+\./ step JOB./' <<< "$stderr"
+}
+
+@test "--tf-show prints the cluster, and nothing else is printed" {
+    run --separate-stderr slurm srun -Q -N2 -n12 --ntasks-per-node=6 -m cyclic --tf-show \
+        --tf-tasks=chief,ps:2,evaluator,worker:rest "$judge" \
+        --roles=chief,ps,ps,evaluator,worker,worker,worker,worker,worker,worker,worker,worker
+    [ "$status" -eq 0 ] || fail "not every rank is content"
+    diff -u <(shown) - <<'END'
+spank_tf: step JOB.0: 12 tasks on 2 nodes
+  rank  role         node   address
+     0  chief 0      node1  10.98.0.1:PORT
+     1  ps 0         node2  10.98.0.2:PORT
+     2  ps 1         node1  10.98.0.1:PORT
+     3  evaluator 0  node2  10.98.0.2:PORT
+     4  worker 0     node1  10.98.0.1:PORT
+     5  worker 1     node2  10.98.0.2:PORT
+     6  worker 2     node1  10.98.0.1:PORT
+     7  worker 3     node2  10.98.0.2:PORT
+     8  worker 4     node1  10.98.0.1:PORT
+     9  worker 5     node2  10.98.0.2:PORT
+    10  worker 6     node1  10.98.0.1:PORT
+    11  worker 7     node2  10.98.0.2:PORT
+END
+    # Each rank's own word on where it is.
+    diff <(sed -nE 's/^ +([0-9]+)  ([a-z]+ [0-9]+) +(\S+)  (\S+)$/\1 \2 \3 \4/p' <<< "$stderr") \
+        <(sed -E 's/^judge: rank (.*) ok .*/\1/' <<< "$output" | sort -n)
+}
+
+@test "--tf-show of one task" {
+    run --separate-stderr slurm srun -Q -n1 --tf-show --tf-tasks=worker "$judge" --roles=worker
+    diff -u <(shown) - <<'END'
+spank_tf: step JOB.0: 1 task on 1 node
+  rank  role      node   address
+     0  worker 0  node1  10.98.0.1:PORT
+END
+}

@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A list given to sbatch or salloc is for every srun of the job, and for nobody else.
+
+load ../common
+load launch
+
+setup_file ()
+{
+    start_cluster --conf LaunchParameters=use_interactive_step
+    # What of ours is in the environment.
+    cat > "$SPANK_TF_CLUSTER/work/ours" <<'END'
+env | grep -E '^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|SPANK_OPTION_spank_tf' || echo nothing of ours
+END
+}
+
+teardown ()
+{
+    nothing_left
+}
+
+teardown_file ()
+{
+    stop_cluster
+}
+
+# The batch job's ranks, this many in as many steps as said, are all content.
+steps_content ()
+{
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "not every rank is content"
+    [ "$(grep -c ' ok digest=' <<< "$output")" -eq "$1" ] || fail "not $1 ranks are content"
+    [ "$(sed -n 's/.* ok digest=//p' <<< "$output" | sort -u | wc -l)" -eq "$2" ] || fail "not $2 dictionaries"
+}
+
+@test "#SBATCH --tf-tasks is for every srun of the script" {
+    batch -N2 -n3 <<END
+#!/bin/bash
+#SBATCH --tf-tasks=ps,worker:rest
+srun $judge --roles=ps,worker,worker
+srun -N1 -n2 --exact $judge --roles=ps,worker
+END
+    steps_content 5 2
+}
+
+@test "it is inherited whatever sbatch and srun export" {
+    local export
+    for export in ALL NONE PATH,COLOUR=blue; do
+        batch -N2 -n3 --tf-tasks=ps,worker:2 --export=$export <<END
+#!/bin/bash
+srun $judge --roles=ps,worker,worker
+srun --export=NONE $judge --roles=ps,worker,worker
+srun --export=COLOUR=red,PATH $judge --roles=ps,worker,worker
+srun --export=ALL,COLOUR=red $judge --roles=ps,worker,worker
+END
+        steps_content 12 4
+    done
+}
+
+@test "an srun's own list comes before the inherited one" {
+    batch -N2 --ntasks-per-node=2 --tf-tasks=ps,worker:3 <<END
+#!/bin/bash
+srun --tf-tasks=chief,worker:3 $judge --roles=chief,worker,worker,worker
+srun --tf-tasks-per-node=ps,worker $judge --roles=ps,worker,ps,worker
+srun $judge --roles=ps,worker,worker,worker
+END
+    steps_content 12 3
+    batch -N2 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker <<END
+#!/bin/bash
+srun --tf-tasks=chief,worker:3 $judge --roles=chief,worker,worker,worker
+srun $judge --roles=ps,worker,ps,worker
+END
+    steps_content 8 2
+}
+
+@test "--tf-tasks=none switches the inherited list off, for one srun" {
+    batch -N2 -n3 --tf-tasks=ps,worker:2 <<END
+#!/bin/bash
+srun --tf-tasks=none sh ours
+srun $judge --roles=ps,worker,worker
+srun --tf-tasks=none --export=NONE /bin/sh ours
+END
+    steps_content 3 1
+    [ "$(grep -c '^nothing of ours$' <<< "$output")" -eq 6 ] || fail "something of ours is in the environment"
+}
+
+@test "the other options are inherited as the list is, and can be overridden" {
+    batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-ports=28000-28099 --tf-hold=no --export=NONE <<END
+#!/bin/bash
+srun --export=PATH $judge --hold-no --roles=ps,worker,worker
+END
+    steps_content 3 1
+    [ "$(grep -cE ':280[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not inherited"
+    batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-ports=28000-28099 --tf-hold=no <<END
+#!/bin/bash
+srun --tf-ports=29000-29099 --tf-hold=yes $judge --roles=ps,worker,worker
+END
+    steps_content 3 1
+    [ "$(grep -cE ':290[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not overridden"
+}
+
+@test "every task of a job array is a cluster of its own" {
+    local work=$SPANK_TF_CLUSTER/work i
+
+    submit --array=1-3 -N2 -n2 -o array.%a -e array.%a --tf-tasks=ps,worker <<END
+#!/bin/bash
+srun $judge --roles=ps,worker
+touch $work/began.\$SLURM_ARRAY_TASK_ID
+until [ -e $work/began.1 -a -e $work/began.2 -a -e $work/began.3 ]; do sleep 0.1; done
+END
+    for i in 1 2 3; do
+        all_content "$(cat "$work/array.$i")" 2 && [ "$(wc -l < "$work/array.$i")" -eq 2 ] ||
+            fail "task $i: $(cat "$work/array.$i")"
+    done
+}
+
+# --- heterogeneous jobs
+
+@test "#SBATCH hetjob: the one list on the first component is for the whole step" {
+    batch <<END
+#!/bin/bash
+#SBATCH -N1 -n1 --tf-tasks=chief,ps:2,worker:2
+#SBATCH hetjob
+#SBATCH -N2 --ntasks-per-node=2
+srun --het-group=0,1 $judge --roles=chief,ps,ps,worker,worker
+srun --het-group=0 --export=NONE $judge --roles=chief,ps,ps,worker,worker : \
+     --het-group=1 $judge --roles=chief,ps,ps,worker,worker
+END
+    steps_content 10 2
+}
+
+@test "salloc: the one list of a heterogeneous job is for the whole step" {
+    run --separate-stderr slurm salloc -Q -n1 --tf-tasks=ps,worker:2 : -N2 -n2 \
+        srun --het-group=0,1 "$judge" --roles=ps,worker,worker
+    everybody_content ps,worker,worker
+}
+
+@test "a list given once to an srun over components is for the whole step" {
+    batch <<END
+#!/bin/bash
+#SBATCH -N1 -n1
+#SBATCH hetjob
+#SBATCH -N1 -n2
+srun --het-group=0,1 --tf-tasks=ps,worker:2 $judge --roles=ps,worker,worker
+srun --het-group=0 --tf-tasks=ps $judge --roles=ps,worker,worker : \
+     --het-group=1 --tf-tasks=worker:2 $judge --roles=ps,worker,worker
+END
+    steps_content 6 2
+}
+
+@test "the step of a heterogeneous job is called by its first component's number, as its tasks call it" {
+    run --separate-stderr slurm salloc -Q -n1 --tf-tasks=ps,worker : -n1 bash -ec '
+        for i in 1 2 3; do srun --het-group=0,1 --tf-show sh -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID"; done'
+    [ "$status" -eq 0 ]
+    diff <(sort -u <<< "$output") <(sed -n 's/^spank_tf: step \([^:]*\):.*/\1/p' <<< "$stderr")
+}
+
+@test "a --het-group that the inherited list does not fit is refused by its name" {
+    batch <<END
+#!/bin/bash
+#SBATCH -N1 -n1 --tf-tasks=ps,worker:2
+#SBATCH hetjob
+#SBATCH -N1 -n2
+srun --het-group=1 touch started
+srun --het-group=1 --tf-tasks=worker:2 $judge --roles=worker,worker
+END
+    [ "$(grep -c ' ok digest=' <<< "$output")" -eq 2 ] || fail "the next step is not content"
+    [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $((job + 1)).0 (--het-group=1) runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off" ] || fail "refused otherwise"
+    [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
+}
+
+# --- interactive jobs
+
+@test "salloc COMMAND: an srun of it inherits" {
+    run --separate-stderr slurm salloc -Q -N2 -n3 --tf-tasks=ps,worker:2 srun "$judge" --roles=ps,worker,worker
+    everybody_content ps,worker,worker
+}
+
+# A shell by salloc, with these commands on its terminal.
+shell ()
+{
+    run slurm env SHELL=/bin/sh PS1= "$@" script -qec "salloc -Q -N2 -n3 --tf-tasks=ps,worker:2" /dev/null
+    output=$(tr -d '\r' <<< "$output")
+}
+
+@test "salloc: the interactive step is left alone, and an srun in its shell inherits" {
+    shell <<END
+echo "on \$(hostname)"; env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
+srun $judge --roles=ps,worker,worker
+exit \$?
+END
+    [ "$status" -eq 0 ] && all_content "$output" 3 || fail "not every rank is content"
+    grep -qx "on $(node 1)" <<< "$output" && grep -qx "clean" <<< "$output" || fail "no clean shell on the first node"
+}
+
+@test "salloc without an interactive step: its shell is on the login host, and an srun in it inherits" {
+    sed /^LaunchParameters=/d "$SPANK_TF_CLUSTER/slurm.conf" > "$SPANK_TF_CLUSTER/work/slurm.conf"
+    shell SLURM_CONF="$SPANK_TF_CLUSTER/work/slurm.conf" <<END
+echo "on \$(hostname)"; env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
+srun $judge --roles=ps,worker,worker
+exit \$?
+END
+    [ "$status" -eq 0 ] && all_content "$output" 3 || fail "not every rank is content"
+    grep -qx "on login" <<< "$output" && grep -qx "clean" <<< "$output" || fail "no clean shell on the login host"
+}
+
+@test "salloc --no-shell leaves no list to inherit" {
+    run slurm salloc --no-shell -J noshell -N1 -n2 --tf-tasks=ps,worker
+    [ "$status" -eq 0 ]
+    job=$(slurm squeue -h -n noshell -o %i)
+    run --separate-stderr slurm srun --jobid="$job" sh ours
+    slurm scancel "$job"
+    [ "$status" -eq 0 ] && [ "$(sort -u <<< "$output")" = "nothing of ours" ] || fail "something is inherited"
+}
+
+# --- inside
+
+@test "the batch script itself has no cluster" {
+    batch -N2 -n3 --tf-tasks=ps,worker:2 <<< "#!/bin/bash
+env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo clean"
+    [ "$status" -eq 0 ] && [ "$output" = clean ] && [ -z "$stderr" ] || fail "the script is not left alone"
+}
+
+@test "an srun inside a task starts clean" {
+    cat > "$SPANK_TF_CLUSTER/work/outer" <<END
+if [ \$SLURM_PROCID = 0 ]; then
+    srun --overlap -N1 -n1 sh -c 'env | grep -E "^SLURM_TF_RENDEZVOUS|SPANK_OPTION_spank_tf" || echo clean'
+    srun --overlap -N2 -n2 --tf-tasks=chief,worker $judge --roles=chief,worker
+fi
+exec $judge --roles=ps,worker,worker,worker
+END
+    batch -N2 --ntasks-per-node=2 <<END
+#!/bin/bash
+srun --tf-tasks=ps,worker:3 sh outer
+END
+    steps_content 6 2
+    grep -qx clean <<< "$output" || fail "the inner srun inherits"
+}
+
+@test "a step inside a task can leave its ports unheld where the outer one held them" {
+    batch -N1 -n2 <<END
+#!/bin/bash
+srun -n1 --tf-tasks=worker srun --overlap -n2 --tf-tasks=ps,worker --tf-hold=no $judge --hold-no --roles=ps,worker
+END
+    steps_content 2 1
+}
+
+@test "an sbatch inside a job does not inherit" {
+    batch -N1 -n2 --tf-tasks=ps,worker <<END
+#!/bin/bash
+sbatch -W -Q -N1 -n2 -o inner -e inner --wrap "srun sh ours"
+END
+    [ "$(sort -u "$SPANK_TF_CLUSTER/work/inner")" = "nothing of ours" ] || fail "$(cat "$SPANK_TF_CLUSTER/work/inner")"
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A rank's port comes from where the user and the site want it, and is the rank's alone.
+
+load ../common
+load launch
+
+setup_file ()
+{
+    start_cluster --conf MpiParams=ports=20000-20999 --conf SrunPortRange=21000-21999
+}
+
+teardown ()
+{
+    slurm scancel --me --quiet
+    "$tests/cluster" run --user "$other_user" -- scancel --me --quiet
+    site_arguments
+    nothing_left
+}
+
+teardown_file ()
+{
+    stop_cluster
+}
+
+ports ()
+{
+    sed -nE 's/.*:([0-9]+) ok .*/\1/p' <<< "$output" | sort -n | paste -sd' '
+}
+
+has_lines ()
+{
+    [ "$(grep -c '' "$2")" -eq "$1" ]
+}
+
+# A step of USER that only sleeps, on the first node: occupy USER TASKS OPTIONS…; $occupied
+# is its ports.
+occupy ()
+{
+    local file=$SPANK_TF_CLUSTER/work/occupied
+
+    : > "$file"
+    "$tests/cluster" run --user "$1" -- srun -Q -w "$(node 1)" -n "$2" --tf-tasks="worker:$2" "${@:3}" \
+        sh -c 'echo $SLURM_TF_PORT; exec sleep 600' > "$file" 2> "$file.err" 3>&- &
+    eventually 20 has_lines "$2" "$file" || fail "no ports: $(cat "$file" "$file.err")"
+    occupied=$(sort -n "$file" | paste -sd' ')
+}
+
+@test "--tf-ports=LOW-HIGH: every port of the range, and no other" {
+    launch ps,worker,worker,worker,worker,worker -N2 --ntasks-per-node=3 --tf-ports=28000-28002 --tf-tasks=ps,worker:5
+    [ "$(ports)" = "28000 28000 28001 28001 28002 28002" ] || fail "the ports are $(ports)"
+}
+
+@test "--tf-ports takes several ranges" {
+    launch ps,worker,worker -N1 -n3 --tf-ports=28000-28001,28010 --tf-tasks=ps,worker:2
+    [ "$(ports)" = "28000 28001 28010" ] || fail "the ports are $(ports)"
+}
+
+@test "--tf-ports=reserved: the ports that Slurm reserved for the step" {
+    launch ps,worker,worker,worker,worker -N2 -n5 --exclusive -m cyclic --tf-ports=reserved --tf-tasks=ps,worker:4 \
+        sh -c 'echo "$SLURM_STEP_RESV_PORTS"; exec "$@"' -
+    run -0 comm -23 <(ports | tr ' ' '\n' | sort -u) \
+        <(grep -E '^20[0-9]{3}-' <<< "$output" | head -n 1 | tr - ' ' | xargs seq | sort)
+    [ -z "$output" ] || fail "these are not reserved"
+}
+
+@test "the site's ports= is the default, and --tf-ports=any comes before it" {
+    site_arguments ports=28000-28001
+    launch ps,worker -N1 -n2 --tf-tasks=ps,worker
+    [ "$(ports)" = "28000 28001" ] || fail "the ports are $(ports)"
+    launch ps,worker,worker -N1 -n3 --tf-ports=any --tf-tasks=ps,worker:2
+}
+
+@test "--tf-hold=no: the port is free, and from outside the kernel's own choice" {
+    local port low high
+
+    launch ps,worker,worker,worker -N2 --ntasks-per-node=2 --tf-hold=no --tf-tasks=ps,worker:3 \
+        sh -c 'exec "$@" --hold-no' -
+    read -r low high < /proc/sys/net/ipv4/ip_local_port_range
+    for port in $(ports); do
+        ((port >= 1024 && (port < low || port > high))) || fail "port $port is the kernel's"
+    done
+}
+
+@test "the ports of a job are left alone by the next, held or only claimed, whoever's they are" {
+    local first second
+
+    for first in yes no; do
+        occupy "$other_user" 2 --tf-ports=28000-28005 --tf-hold=$first
+        for second in yes no; do
+            launch worker,worker,worker,worker -w "$(node 1)" -n4 --tf-ports=28000-28005 --tf-tasks=worker:4 \
+                --tf-hold=$second sh -c 'test $0 = yes || set -- "$@" --hold-no; exec "$@"' $second
+            [ "$(tr ' ' '\n' <<< "$occupied $(ports)" | sort -u | wc -l)" -eq 6 ] ||
+                fail "$first, then $second: $occupied and $(ports)"
+        done
+        run slurm srun -Q -w "$(node 1)" -n5 --tf-ports=28000-28005 --tf-tasks=worker:5 touch started
+        [[ $status -ne 0 && $output =~ srun:\ error:\ spank_tf:\ rank\ [0-4]\ \(worker\ [0-4]\)\ on\ "$(node 1)":\ no\ port\ of\ 28000-28005\ is\ free ]] ||
+            fail "not refused with its rank, node and range"
+        "$tests/cluster" run --user "$other_user" -- scancel --me
+        nothing_left
+    done
+    [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
+}
+
+# As USER on the first node: grab USER exclusive|shared
+grab ()
+{
+    run "$tests/cluster" run --on "$(node 1)" --user "$1" -- "$SPANK_TF_PROGRAMS/grab" "$2" "$occupied"
+}
+
+@test "a held port can be bound by a server of its user that shares it, and by nobody else" {
+    local who
+
+    occupy "$user" 1
+    for who in "$other_user exclusive" "$other_user shared" "root exclusive" "root shared" "$user exclusive"; do
+        # shellcheck disable=SC2086
+        grab $who
+        [ "$output" = "grab: Address already in use" ] || fail "$who"
+    done
+    grab "$user" shared
+    [ "$output" = taken ] || fail "its user cannot share it"
+    slurm scancel --me
+    nothing_left
+    grab "$other_user" exclusive
+    [ "$output" = taken ] || fail "it is not free when its task has ended"
+}
+
+rendezvous_listens ()
+{
+    "$tests/cluster" run -- ss -Hltnp | grep -q '"tf-rendezvous"'
+}
+
+# Where the rendezvous of a launch listens, seen while a node is slow.
+rendezvous_port ()
+{
+    local slurmd
+
+    slurmd=$(< "$SPANK_TF_CLUSTER/$(node 2).pid")
+    kill -STOP "$slurmd"
+    slurm srun -Q -N2 -n2 --tf-tasks=ps,worker "$judge" --roles=ps,worker > "$SPANK_TF_CLUSTER/work/slow" 2>&1 3>&- &
+    eventually 10 rendezvous_listens || true
+    port=$("$tests/cluster" run -- ss -Hltnp | sed -nE 's/.*:([0-9]+) .*"tf-rendezvous".*/\1/p')
+    kill -CONT "$slurmd"
+    wait $! && all_content "$(< "$SPANK_TF_CLUSTER/work/slow")" 2 || fail "$(cat "$SPANK_TF_CLUSTER/work/slow")"
+}
+
+@test "the rendezvous listens in SrunPortRange" {
+    rendezvous_port
+    ((port >= 21000 && port <= 21999)) || fail "it listens on port $port"
+}
+
+@test "the site's rendezvous_ports= comes before SrunPortRange" {
+    site_arguments rendezvous_ports=22000-22009
+    rendezvous_port
+    ((port >= 22000 && port <= 22009)) || fail "it listens on port $port"
+}

@@ -1,0 +1,175 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "unit.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "address.h"
+
+TEST (numeric_text_is_an_address)
+{
+    static const struct {
+        const char *text, *bare, *with_port;
+        bool loopback, link_local;
+    } row[] = {
+        { "10.0.0.1", "10.0.0.1", "10.0.0.1:40000", false, false },
+        { "127.0.0.1", "127.0.0.1", "127.0.0.1:40000", true, false },
+        { "127.0.1.1", "127.0.1.1", "127.0.1.1:40000", true, false },
+        { "169.254.7.9", "169.254.7.9", "169.254.7.9:40000", false, true },
+        { "169.253.7.9", "169.253.7.9", "169.253.7.9:40000", false, false },
+        { "fd00::1", "fd00::1", "[fd00::1]:40000", false, false },
+        { "FD00:0:0::0001", "fd00::1", "[fd00::1]:40000", false, false },
+        { "::1", "::1", "[::1]:40000", true, false },
+        { "::2", "::2", "[::2]:40000", false, false },
+        { "fe80::1", "fe80::1", "[fe80::1]:40000", false, true },
+        { "febf::1", "febf::1", "[febf::1]:40000", false, true },
+        { "fec0::1", "fec0::1", "[fec0::1]:40000", false, false },
+        { "::ffff:10.0.0.1", "10.0.0.1", "10.0.0.1:40000", false, false },
+        { "::ffff:127.0.0.1", "127.0.0.1", "127.0.0.1:40000", true, false },
+        { "::ffff:169.254.0.1", "169.254.0.1", "169.254.0.1:40000", false, true },
+        { "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+          "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:40000", false, false },
+    };
+    struct address_text room;
+    struct address address;
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        assert_int_equal (address_parse (&address, row[i].text), 0);
+        assert_string_equal (address_print (&address, &room), row[i].bare);
+        assert_string_equal (address_print_port (&address, 40000, &room), row[i].with_port);
+        assert_int_equal (address_is_loopback (&address), row[i].loopback);
+        assert_int_equal (address_is_link_local (&address), row[i].link_local);
+    }
+}
+
+TEST (anything_else_is_none)
+{
+    static const char *const row[] = {
+        "", "localhost", "n1", "10.0.0", "10.0.0.256", "10.0.0.1:80", " 10.0.0.1", "10.0.0.1 ",
+        "[::1]", "fe80::1%eth0", "::g", "1", "0x7f.0.0.1",
+    };
+    struct address address;
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        assert_int_equal (address_parse (&address, row[i]), -1);
+}
+
+TEST (no_address_prints_as_nothing)
+{
+    struct address none = { 0 };
+    struct address_text room;
+
+    assert_string_equal (address_print (&none, &room), "");
+}
+
+TEST (a_mapped_address_equals_its_own_ipv4)
+{
+    struct address v4, mapped, other, v6;
+
+    address_parse (&v4, "10.0.0.1");
+    address_parse (&mapped, "::ffff:10.0.0.1");
+    address_parse (&other, "10.0.0.2");
+    address_parse (&v6, "a00:1::");     /* the same first bytes */
+    assert_true (address_equal (&v4, &mapped));
+    assert_false (address_equal (&v4, &other));
+    assert_false (address_equal (&v4, &v6));
+    assert_true (address_equal (&v6, &v6));
+}
+
+/* Bind to the address, and read from the socket what it has. */
+static void check_socket (const char *text)
+{
+    struct sockaddr_storage ss;
+    struct address address, local;
+    socklen_t len;
+    int fd;
+
+    assert_int_equal (address_parse (&address, text), 0);
+    len = address_sockaddr (&address, 0, &ss);
+    assert_int_equal (ss.ss_family, address.family);
+    assert_true ((fd = socket (address.family, SOCK_STREAM | SOCK_CLOEXEC, 0)) >= 0);
+    assert_int_equal (bind (fd, (struct sockaddr *)&ss, len), 0);
+    assert_int_equal (address_local (&local, fd), 0);
+    assert_true (address_equal (&local, &address));
+    close (fd);
+}
+
+TEST (a_socket_tells_its_address)
+{
+    check_socket ("127.0.0.1");
+    check_socket ("127.0.1.1");
+}
+
+TEST (a_socket_tells_its_ipv6_address)
+{
+    struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+    int fd = socket (AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool here = fd >= 0 && bind (fd, (struct sockaddr *)&in6, sizeof (in6)) == 0;
+
+    close (fd);
+    if (!here)
+        SKIP ("this machine has no IPv6 loopback");
+    check_socket ("::1");
+}
+
+TEST (a_dual_stack_socket_tells_the_ipv4_address)
+{
+    struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+    struct address address;
+    struct address_text room;
+    int fd = socket (AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), off = 0;
+
+    if (fd < 0)
+        SKIP ("this machine has no IPv6");
+    setsockopt (fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof (off));
+    inet_pton (AF_INET6, "::ffff:127.0.0.1", &in6.sin6_addr);
+    assert_int_equal (bind (fd, (struct sockaddr *)&in6, sizeof (in6)), 0);
+    assert_int_equal (address_local (&address, fd), 0);
+    assert_string_equal (address_print (&address, &room), "127.0.0.1");
+    close (fd);
+}
+
+TEST (a_socket_of_another_kind_has_none)
+{
+    struct address address;
+    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal (address_local (&address, fd), -1);
+    close (fd);
+    assert_int_equal (address_local (&address, -1), -1);
+}
+
+TEST (a_sockaddr_has_address_and_port)
+{
+    struct sockaddr_storage ss;
+    struct address address;
+
+    address_parse (&address, "10.1.2.3");
+    assert_int_equal (address_sockaddr (&address, 65535, &ss), sizeof (struct sockaddr_in));
+    assert_int_equal (ntohs (((struct sockaddr_in *)&ss)->sin_port), 65535);
+    assert_int_equal (ntohl (((struct sockaddr_in *)&ss)->sin_addr.s_addr), 0x0a010203);
+    address_parse (&address, "fd00::1");
+    assert_int_equal (address_sockaddr (&address, 1024, &ss), sizeof (struct sockaddr_in6));
+    assert_int_equal (ntohs (((struct sockaddr_in6 *)&ss)->sin6_port), 1024);
+    assert_memory_equal (&((struct sockaddr_in6 *)&ss)->sin6_addr, address.bytes, 16);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (numeric_text_is_an_address),
+        cmocka_unit_test (anything_else_is_none),
+        cmocka_unit_test (no_address_prints_as_nothing),
+        cmocka_unit_test (a_mapped_address_equals_its_own_ipv4),
+        cmocka_unit_test (a_socket_tells_its_address),
+        cmocka_unit_test (a_socket_tells_its_ipv6_address),
+        cmocka_unit_test (a_dual_stack_socket_tells_the_ipv4_address),
+        cmocka_unit_test (a_socket_of_another_kind_has_none),
+        cmocka_unit_test (a_sockaddr_has_address_and_port),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

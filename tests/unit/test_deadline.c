@@ -1,0 +1,59 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "unit.h"
+
+#include <limits.h>
+#include <poll.h>
+
+#include "deadline.h"
+
+TEST (never_never_comes)
+{
+    assert_int_equal (deadline_left_ms (deadline_never ()), -1);
+    assert_false (deadline_passed (deadline_never ()));
+}
+
+TEST (now_and_the_past_have_passed)
+{
+    assert_true (deadline_passed (deadline_in_ms (0)));
+    assert_true (deadline_passed (deadline_in_ms (-5000)));
+    assert_int_equal (deadline_left_ms (deadline_in_ms (-5000)), 0);
+}
+
+TEST (a_wait_of_what_is_left_reaches_the_deadline)
+{
+    struct deadline deadline = deadline_in_ms (30);
+
+    assert_false (deadline_passed (deadline));
+    assert_in_range (deadline_left_ms (deadline), 1, 30);
+    poll (NULL, 0, deadline_left_ms (deadline));
+    assert_true (deadline_passed (deadline));
+}
+
+TEST (a_wait_longer_than_poll_takes_is_cut)
+{
+    assert_int_equal (deadline_left_ms (deadline_in_ms (INT64_C (1) << 40)), INT_MAX);
+}
+
+TEST (the_earlier_of_two_is_the_minimum)
+{
+    struct deadline a = deadline_in_ms (1000), b = deadline_in_ms (2000);
+
+    assert_int_equal (deadline_min (a, b).at_ms, a.at_ms);
+    assert_int_equal (deadline_min (b, a).at_ms, a.at_ms);
+    assert_int_equal (deadline_min (deadline_never (), b).at_ms, b.at_ms);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (never_never_comes),
+        cmocka_unit_test (now_and_the_past_have_passed),
+        cmocka_unit_test (a_wait_of_what_is_left_reaches_the_deadline),
+        cmocka_unit_test (a_wait_longer_than_poll_takes_is_cut),
+        cmocka_unit_test (the_earlier_of_two_is_the_minimum),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

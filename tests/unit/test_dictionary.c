@@ -1,0 +1,256 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dictionary.h"
+
+static struct dictionary_task task (const char *role, int index, const char *address, int port)
+{
+    struct dictionary_task task = { .role = role, .index = index, .port = port };
+
+    assert_int_equal (address_parse (&task.address, address), 0);
+    return task;
+}
+
+/* The whole TF_CONFIG of that task, to be freed. */
+static char *config (const struct dictionary *dictionary, const char *role, int index)
+{
+    struct dictionary_tail tail;
+    size_t length;
+    const char *cluster = dictionary_cluster (dictionary, role, &length);
+    char *text;
+
+    assert_int_equal (strlen (cluster), length);
+    assert_true (asprintf (&text, DICTIONARY_HEAD "%s%s", cluster,
+                           dictionary_tail (role, index, &tail)) > 0);
+    return text;
+}
+
+static void check_config (const struct dictionary *dictionary, const char *role, int index,
+                          const char *expected)
+{
+    char *text = config (dictionary, role, index);
+
+    assert_string_equal (text, expected);
+    free (text);
+}
+
+static struct dictionary *create (const struct dictionary_task *tasks, size_t count)
+{
+    struct dictionary *dictionary = NULL;
+    struct errtext err = { "" };
+
+    if (dictionary_create (&dictionary, tasks, count, &err) < 0)
+        fail_msg ("%s", err.text);
+    return dictionary;
+}
+
+TEST (a_task_has_the_cluster_and_its_own_place)
+{
+    const struct dictionary_task tasks[] = {
+        task ("ps", 0, "10.0.0.1", 40001), task ("worker", 0, "10.0.0.2", 40002),
+        task ("worker", 1, "10.0.0.3", 40003),
+    };
+    struct dictionary *dictionary = create (tasks, COUNT (tasks));
+
+#define CLUSTER "{\"cluster\":{\"ps\":[\"10.0.0.1:40001\"]," \
+                "\"worker\":[\"10.0.0.2:40002\",\"10.0.0.3:40003\"]},"
+    check_config (dictionary, "ps", 0, CLUSTER "\"task\":{\"type\":\"ps\",\"index\":0}}");
+    check_config (dictionary, "worker", 0, CLUSTER "\"task\":{\"type\":\"worker\",\"index\":0}}");
+    check_config (dictionary, "worker", 1, CLUSTER "\"task\":{\"type\":\"worker\",\"index\":1}}");
+#undef CLUSTER
+    dictionary_destroy (dictionary);
+}
+
+TEST (roles_stand_in_their_order_and_a_sites_own_after_them)
+{
+    const struct dictionary_task tasks[] = {
+        task ("tester", 0, "10.0.0.1", 1), task ("worker", 0, "10.0.0.1", 2),
+        task ("logger", 0, "10.0.0.1", 3), task ("ps", 0, "10.0.0.1", 4),
+        task ("tester", 1, "10.0.0.1", 5), task ("worker", 1, "10.0.0.1", 6),
+        task ("master", 0, "10.0.0.1", 7), task ("chief", 0, "10.0.0.1", 65535),
+    };
+    struct dictionary *dictionary = create (tasks, COUNT (tasks));
+
+    check_config (dictionary, "tester", 1, "{\"cluster\":{\"chief\":[\"10.0.0.1:65535\"],"
+                  "\"master\":[\"10.0.0.1:7\"],\"ps\":[\"10.0.0.1:4\"],"
+                  "\"worker\":[\"10.0.0.1:2\",\"10.0.0.1:6\"],"
+                  "\"tester\":[\"10.0.0.1:1\",\"10.0.0.1:5\"],\"logger\":[\"10.0.0.1:3\"]},"
+                  "\"task\":{\"type\":\"tester\",\"index\":1}}");
+    dictionary_destroy (dictionary);
+}
+
+TEST (the_evaluator_stands_in_its_own_dictionary_alone)
+{
+    const struct dictionary_task tasks[] = {
+        task ("evaluator", 0, "10.0.0.1", 1), task ("tester", 0, "10.0.0.2", 2),
+        task ("chief", 0, "10.0.0.3", 3),
+    };
+    struct dictionary *dictionary = create (tasks, COUNT (tasks));
+
+    check_config (dictionary, "chief", 0, "{\"cluster\":{\"chief\":[\"10.0.0.3:3\"],"
+                  "\"tester\":[\"10.0.0.2:2\"]},\"task\":{\"type\":\"chief\",\"index\":0}}");
+    check_config (dictionary, "evaluator", 0, "{\"cluster\":{\"chief\":[\"10.0.0.3:3\"],"
+                  "\"tester\":[\"10.0.0.2:2\"],\"evaluator\":[\"10.0.0.1:1\"]},"
+                  "\"task\":{\"type\":\"evaluator\",\"index\":0}}");
+    dictionary_destroy (dictionary);
+}
+
+TEST (an_evaluator_can_be_alone)
+{
+    const struct dictionary_task only = task ("evaluator", 0, "10.0.0.1", 1);
+    struct dictionary *dictionary = create (&only, 1);
+
+    check_config (dictionary, "evaluator", 0, "{\"cluster\":{\"evaluator\":[\"10.0.0.1:1\"]},"
+                  "\"task\":{\"type\":\"evaluator\",\"index\":0}}");
+    dictionary_destroy (dictionary);
+}
+
+TEST (an_ipv6_address_has_brackets)
+{
+    const struct dictionary_task only = task ("worker", 0, "fd00::1", 40000);
+    struct dictionary *dictionary = create (&only, 1);
+
+    check_config (dictionary, "worker", 0, "{\"cluster\":{\"worker\":[\"[fd00::1]:40000\"]},"
+                  "\"task\":{\"type\":\"worker\",\"index\":0}}");
+    dictionary_destroy (dictionary);
+}
+
+TEST (the_longest_tail_fits_its_room)
+{
+    static const char role[] = "r23456789_r23456789_r23456789_r23456789_r23456789_r23456789_r23";
+    struct dictionary_tail room;
+
+    dictionary_tail (role, 1048575, &room);
+    assert_non_null (strstr (room.text, "\"index\":1048575}}"));
+}
+
+/*
+ * So many workers that the longest TF_CONFIG, the last worker's, has exactly `length` bytes:
+ * one more than fit, with ports shortened until it does. The array is to be freed.
+ */
+static struct dictionary_task *workers (size_t length, size_t *count)
+{
+    static const int port[] = { 40000, 4000, 400, 40, 4 };
+    struct dictionary_task *tasks = calloc (10000, sizeof (*tasks));
+    size_t total = strlen ("{\"cluster\":{\"worker\":[]},\"task\":{\"type\":\"worker\",\"index\":"
+                           "1000}}") - strlen (",");
+
+    assert_non_null (tasks);
+    for (*count = 0; total < length; (*count)++) {
+        tasks[*count] = task ("worker", (int)*count, "10.0.0.1", 40000);
+        total += strlen (",\"10.0.0.1:40000\"");
+    }
+    assert_in_range (*count, 1001, 9999);       /* an index of four digits */
+    for (size_t i = 0; total > length; i++) {
+        size_t cut = total - length < 4 ? total - length : 4;
+
+        tasks[i].port = port[cut];
+        total -= cut;
+    }
+    return tasks;
+}
+
+TEST (the_longest_tf_config_is_taken)
+{
+    size_t count;
+    struct dictionary_task *tasks = workers (DICTIONARY_MAX_TEXT, &count);
+    struct dictionary *dictionary = create (tasks, count);
+    char *text = config (dictionary, "worker", tasks[count - 1].index);
+
+    assert_int_equal (strlen (text), DICTIONARY_MAX_TEXT);
+    free (text);
+    dictionary_destroy (dictionary);
+    free (tasks);
+}
+
+TEST (one_byte_more_is_refused_with_both_numbers)
+{
+    size_t count;
+    struct dictionary_task *tasks = workers (DICTIONARY_MAX_TEXT + 1, &count);
+    struct dictionary *dictionary = NULL;
+    struct errtext err;
+    char message[128];
+
+    snprintf (message, sizeof (message), "the TF_CONFIG of %zu tasks would have 131061 bytes; "
+              "Linux takes 131060 at most", count);
+    assert_int_equal (dictionary_create (&dictionary, tasks, count, &err), -1);
+    assert_null (dictionary);
+    assert_string_equal (err.text, message);
+    free (tasks);
+}
+
+TEST (the_evaluators_longer_dictionary_is_the_one_that_must_fit)
+{
+    size_t count;
+    struct dictionary_task *tasks = workers (DICTIONARY_MAX_TEXT, &count);
+    struct dictionary *dictionary = NULL;
+    struct errtext err;
+
+    tasks[count] = task ("evaluator", 0, "10.0.0.1", 1);
+    assert_int_equal (dictionary_create (&dictionary, tasks, count + 1, &err), -1);
+    assert_null (dictionary);
+    free (tasks);
+}
+
+/* Does Linux start a program with this TF_CONFIG? */
+static bool can_run_with (const char *text)
+{
+    int status;
+    pid_t pid = fork ();
+
+    if (pid == 0) {
+        setenv ("TF_CONFIG", text, 1);
+        execlp ("true", "true", NULL);
+        _exit (1);
+    }
+    waitpid (pid, &status, 0);
+    return status == 0;
+}
+
+TEST (linux_takes_the_longest_tf_config_and_hardly_more)
+{
+    char *text = malloc (DICTIONARY_MAX_TEXT + 3);
+
+    memset (text, 'x', DICTIONARY_MAX_TEXT + 3);
+    text[DICTIONARY_MAX_TEXT] = '\0';
+    assert_true (can_run_with (text));
+    /* Slurm's own limit is one byte lower. */
+    text[DICTIONARY_MAX_TEXT] = 'x';
+    text[DICTIONARY_MAX_TEXT + 2] = '\0';
+    assert_false (can_run_with (text));
+    free (text);
+}
+
+TEST (destroying_nothing_is_fine_and_keeps_errno)
+{
+    errno = EBADMSG;
+    dictionary_destroy (NULL);
+    assert_int_equal (errno, EBADMSG);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_task_has_the_cluster_and_its_own_place),
+        cmocka_unit_test (roles_stand_in_their_order_and_a_sites_own_after_them),
+        cmocka_unit_test (the_evaluator_stands_in_its_own_dictionary_alone),
+        cmocka_unit_test (an_evaluator_can_be_alone),
+        cmocka_unit_test (an_ipv6_address_has_brackets),
+        cmocka_unit_test (the_longest_tail_fits_its_room),
+        cmocka_unit_test (the_longest_tf_config_is_taken),
+        cmocka_unit_test (one_byte_more_is_refused_with_both_numbers),
+        cmocka_unit_test (the_evaluators_longer_dictionary_is_the_one_that_must_fit),
+        cmocka_unit_test (linux_takes_the_longest_tf_config_and_hardly_more),
+        cmocka_unit_test (destroying_nothing_is_fine_and_keeps_errno),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "unit.h"
+
+#include "errtext.h"
+
+TEST (setting_an_error_fails)
+{
+    struct errtext err;
+
+    assert_int_equal (errtext_set (&err, "%s %d", "rank", 17), -1);
+    assert_string_equal (err.text, "rank 17");
+    assert_int_equal (errtext_set (NULL, "nobody asked"), -1);
+}
+
+TEST (a_long_error_is_cut)
+{
+    struct errtext err;
+    char text[2000];
+
+    memset (text, 'x', sizeof (text));
+    text[sizeof (text) - 1] = '\0';
+    errtext_set (&err, "%s", text);
+    assert_int_equal (strlen (err.text), sizeof (err.text) - 1);
+}
+
+TEST (what_a_user_wrote_is_quoted)
+{
+    static const struct {
+        const char *text, *quoted;
+    } row[] = {
+        { "", "" },
+        { "ps,worker:2", "ps,worker:2" },
+        { "a b~", "a b~" },
+        { "\033[31mred", "\\x1b[31mred" },
+        { "two\nlines\r", "two\\x0alines\\x0d" },
+        { "\x7f\x80\xff", "\\x7f\\x80\\xff" },
+        { "\xc3\xa9", "\\xc3\\xa9" },
+    };
+    struct quoted room;
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        assert_ptr_equal (text_quoted (&room, row[i].text, strlen (row[i].text)), room.text);
+        assert_string_equal (room.text, row[i].quoted);
+    }
+    assert_string_equal (text_quoted (&room, "a\0b", 3), "a\\x00b");
+    assert_string_equal (text_quoted (&room, "worker", 4), "work");
+}
+
+TEST (a_quotation_is_cut_where_its_room_ends)
+{
+    struct quoted room;
+    char text[300];
+
+    for (int c = 1; c < 256; c += 127)
+        for (size_t length = 0; length < sizeof (text); length++) {
+            memset (text, c, sizeof (text));
+            text_quoted (&room, text, length);
+            assert_true (strlen (room.text) < sizeof (room.text));
+            assert_true (length == 0 || is_line (room.text));
+        }
+    memset (text, 'w', sizeof (text));
+    text_quoted (&room, text, 89);
+    assert_null (strstr (room.text, "..."));
+    assert_int_equal (strlen (room.text), 89);
+    text_quoted (&room, text, sizeof (text));
+    assert_string_equal (room.text + 89, "...");
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (setting_an_error_fails),
+        cmocka_unit_test (a_long_error_is_cut),
+        cmocka_unit_test (what_a_user_wrote_is_quoted),
+        cmocka_unit_test (a_quotation_is_cut_where_its_room_ends),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,454 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "frame.h"
+#include "rank.h"
+
+/* What is written to `in` is read at `out`, which does not block. */
+static int in, out;
+static struct frame_reader reader;
+
+static int open_pair (void **unused __attribute__ ((unused)))
+{
+    int pair[2];
+
+    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0)
+        return -1;
+    in = pair[0];
+    out = pair[1];
+    reader = (struct frame_reader){ .ceiling = FRAME_MAX_REGISTRATION };
+    return 0;
+}
+
+static int close_pair (void **unused __attribute__ ((unused)))
+{
+    frame_reader_clear (&reader);
+    if (in >= 0)
+        close (in);
+    close (out);
+    return 0;
+}
+
+static void begin_anew (void)
+{
+    close_pair (NULL);
+    assert_int_equal (open_pair (NULL), 0);
+}
+
+static void hang_up (void)
+{
+    close (in);
+    in = -1;
+}
+
+static void write_bytes (const void *bytes, size_t length)
+{
+    assert_int_equal (send (in, bytes, length, MSG_NOSIGNAL), length);
+}
+
+static struct frame *read_frame (void)
+{
+    struct frame *frame = NULL;
+    struct errtext err = { "" };
+
+    assert_int_equal (frame_read (&reader, out, &frame, &err), 1);
+    assert_non_null (frame);
+    return frame;
+}
+
+static void check_nothing_yet (void)
+{
+    struct frame *frame = NULL;
+
+    assert_int_equal (frame_read (&reader, out, &frame, NULL), 0);
+    assert_null (frame);
+}
+
+static void check_error (const char *message)
+{
+    struct frame *frame = NULL;
+    struct errtext err = { "" };
+
+    assert_int_equal (frame_read (&reader, out, &frame, &err), -1);
+    assert_null (frame);
+    assert_string_equal (err.text, message);
+}
+
+static void write_header (uint32_t length)
+{
+    unsigned char header[FRAME_HEADER] = { 'S', 'p', 'T', 'F', 0, FRAME_VERSION, 0, 0 };
+
+    for (int i = 0; i < 4; i++)
+        header[8 + i] = (unsigned char)(length >> (24 - 8 * i));
+    write_bytes (header, sizeof (header));
+}
+
+TEST (a_frame_has_this_form)
+{
+    static const char bytes[] = "SpTF\0\1\0\0\0\0\0\16RANK=17\0B=x y";
+    struct frame *frame = frame_create ();
+    size_t length;
+    const void *whole;
+
+    frame_add (frame, "RANK", "%d", 17);
+    frame_add (frame, "B", "%s %s", "x", "y");
+    whole = frame_bytes (frame, 0, &length);
+    assert_int_equal (length, sizeof (bytes));
+    assert_memory_equal (whole, bytes, sizeof (bytes));
+    assert_int_equal (frame_version (frame), FRAME_VERSION);
+    frame_destroy (frame);
+}
+
+TEST (a_frame_arrives_as_it_was_sent)
+{
+    struct frame *frame = frame_create ();
+    const char *s;
+
+    frame_add (frame, "KEY", "value");
+    frame_add (frame, "KEY", "second");
+    frame_add (frame, "KEYS", "other");
+    frame_add (frame, "EMPTY", "%s", "");
+    frame_add (frame, "EQUALS", "a=b=c");
+    assert_int_equal (frame_send (frame, in, NULL), 0);
+    frame_destroy (frame);
+
+    frame = read_frame ();
+    assert_string_equal (frame_get (frame, "KEY"), "value");
+    assert_string_equal (frame_get (frame, "KEYS"), "other");
+    assert_string_equal (frame_get (frame, "EMPTY"), "");
+    assert_string_equal (frame_get (frame, "EQUALS"), "a=b=c");
+    assert_null (frame_get (frame, "KE"));
+    assert_null (frame_get (frame, "second"));
+    assert_null (frame_get (frame, "value"));
+    assert_string_equal (s = frame_next (frame, NULL), "KEY=value");
+    assert_string_equal (s = frame_next (frame, s), "KEY=second");
+    assert_string_equal (s = frame_next (frame, s), "KEYS=other");
+    assert_string_equal (s = frame_next (frame, s), "EMPTY=");
+    assert_string_equal (s = frame_next (frame, s), "EQUALS=a=b=c");
+    assert_null (frame_next (frame, s));
+    frame_destroy (frame);
+}
+
+TEST (a_frame_without_strings_has_none)
+{
+    struct frame *frame = frame_create ();
+
+    assert_null (frame_next (frame, NULL));
+    assert_null (frame_get (frame, "KEY"));
+    frame_destroy (frame);
+    frame_destroy (NULL);
+}
+
+TEST (strings_need_no_key_and_no_text)
+{
+    struct frame *frame;
+
+    write_header (9);
+    write_bytes ("\0x\0=\0A=1", 9);
+    frame = read_frame ();
+    assert_string_equal (frame_get (frame, "A"), "1");
+    assert_null (frame_get (frame, "x"));
+    assert_string_equal (frame_get (frame, ""), "");
+    frame_destroy (frame);
+}
+
+TEST (a_number_is_decimal_digits_in_its_bounds)
+{
+    static const struct {
+        const char *text;
+        long number;
+    } row[] = {
+        { "1", 1 }, { "007", 7 }, { "65535", 65535 },
+        { "0", -1 }, { "65536", -1 }, { "-1", -1 }, { "+1", -1 }, { " 1", -1 }, { "1 ", -1 },
+        { "", -1 }, { "x", -1 }, { "1x", -1 }, { "0x1", -1 }, { "1.0", -1 },
+        { "9223372036854775808", -1 }, { "99999999999999999999999", -1 },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = frame_create ();
+
+        frame_add (frame, "N", "%s", row[i].text);
+        assert_int_equal (frame_get_number (frame, "N", 1, 65535), row[i].number);
+        assert_int_equal (frame_get_number (frame, "MISSING", 0, 65535), -1);
+        frame_destroy (frame);
+    }
+}
+
+TEST (a_frame_in_pieces_is_whole_at_its_last_byte)
+{
+    struct frame *frame = frame_create ();
+    const char *bytes;
+    size_t length;
+
+    frame_add (frame, "TOKEN", "%s", "0123456789abcdef");
+    frame_add (frame, "RANK", "%d", 3);
+    bytes = frame_bytes (frame, 0, &length);
+    for (size_t i = 0; i < length; i++) {
+        check_nothing_yet ();
+        write_bytes (bytes + i, 1);
+    }
+    frame_destroy (frame);
+    frame = read_frame ();
+    assert_int_equal (frame_get_number (frame, "RANK", 0, 9), 3);
+    frame_destroy (frame);
+}
+
+TEST (one_frame_follows_another)
+{
+    struct frame *frame = frame_create ();
+
+    frame_add (frame, "RANK", "1");
+    frame_send (frame, in, NULL);
+    frame_send (frame, in, NULL);
+    frame_add (frame, "RANK", "2");
+    frame_send (frame, in, NULL);
+    frame_destroy (frame);
+    for (int i = 0; i < 3; i++) {
+        frame = read_frame ();
+        assert_string_equal (frame_get (frame, "RANK"), "1");
+        frame_destroy (frame);
+    }
+    check_nothing_yet ();
+}
+
+TEST (the_other_side_can_close_at_any_byte)
+{
+    static const char bytes[] = "SpTF\0\1\0\0\0\0\0\4A=1";
+
+    for (size_t i = 0; i < sizeof (bytes); i++) {
+        begin_anew ();
+        write_bytes (bytes, i);
+        hang_up ();
+        check_error ("the connection was closed");
+    }
+}
+
+TEST (what_has_another_magic_is_no_frame)
+{
+    static const char *const row[] = {
+        "GET / HTTP/1.1\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "sptf\0\1\0\0\0\0\0\4",
+        "\0\0\0\0\0\0\0\0\0\0\0\0",
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        begin_anew ();
+        write_bytes (row[i], 11);
+        check_nothing_yet ();
+        write_bytes (row[i] + 11, 1);
+        check_error ("not a frame of spank-tf");
+    }
+}
+
+TEST (an_absurd_length_is_refused_before_its_first_byte)
+{
+    static const uint32_t row[] = {
+        0, FRAME_MAX_REGISTRATION + 1, 0x7fffffff, 0x80000000, 0xfffffff4, 0xffffffff,
+    };
+    char message[80];
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        begin_anew ();
+        write_header (row[i]);
+        snprintf (message, sizeof (message), "a frame of %u bytes, 1 to 16384 are taken", row[i]);
+        check_error (message);
+        assert_null (reader.frame);
+    }
+}
+
+/* A frame of exactly `length` bytes of strings is read under that ceiling. */
+static void check_ceiling (uint32_t length)
+{
+    char *text = malloc (length);
+    struct frame *frame = NULL;
+    size_t sent = 0;
+    int n;
+
+    memset (text, 'x', length);
+    text[1] = '=';
+    text[length - 1] = '\0';
+    reader.ceiling = length;
+    write_header (length);
+    do {
+        ssize_t done = send (in, text + sent, length - sent, MSG_NOSIGNAL);
+
+        sent += done > 0 ? (size_t)done : 0;
+        n = frame_read (&reader, out, &frame, NULL);
+    } while (n == 0 && sent < length);
+    assert_int_equal (n, 1);
+    assert_int_equal (strlen (frame_get (frame, "x")), length - 3);
+    frame_destroy (frame);
+
+    write_header (length + 1);
+    assert_int_equal (frame_read (&reader, out, &frame, NULL), -1);
+    frame_reader_clear (&reader);
+    free (text);
+}
+
+TEST (a_frame_may_be_as_long_as_its_ceiling)
+{
+    check_ceiling (FRAME_MAX_REGISTRATION);
+    check_ceiling (FRAME_MAX_ANSWER);
+    check_ceiling (FRAME_MAX_CONFIGURATION);
+}
+
+TEST (the_last_string_must_end)
+{
+    write_header (4);
+    write_bytes ("A=12", 4);
+    check_error ("a frame whose last string has no end");
+}
+
+TEST (another_version_is_read_and_known)
+{
+    struct frame *frame;
+
+    write_bytes ("SpTF\1\2\xff\xff\0\0\0\5T=ab", FRAME_HEADER + 5);
+    frame = read_frame ();
+    assert_int_equal (frame_version (frame), 258);
+    assert_string_equal (frame_get (frame, "T"), "ab");
+    frame_destroy (frame);
+}
+
+TEST (a_reader_that_was_cleared_begins_anew)
+{
+    struct frame *frame;
+
+    write_header (100);
+    write_bytes ("half", 4);
+    check_nothing_yet ();
+    frame_reader_clear (&reader);
+    frame_reader_clear (&reader);
+    write_header (4);
+    write_bytes ("A=1", 4);
+    frame = read_frame ();
+    assert_string_equal (frame_get (frame, "A"), "1");
+    frame_destroy (frame);
+}
+
+TEST (a_frame_can_be_sent_in_two_parts)
+{
+    struct frame *frame = frame_create ();
+    const void *head;
+    size_t length;
+
+    frame_add (frame, "A", "1");
+    head = frame_bytes (frame, 6, &length);
+    assert_int_equal (length, FRAME_HEADER + 4);
+    write_bytes (head, length);
+    check_nothing_yet ();
+    write_bytes ("B=two", 6);
+    frame_destroy (frame);
+    frame = read_frame ();
+    assert_string_equal (frame_get (frame, "A"), "1");
+    assert_string_equal (frame_get (frame, "B"), "two");
+    frame_destroy (frame);
+}
+
+TEST (a_frame_grows_with_what_is_added)
+{
+    struct frame *frame = frame_create ();
+    char key[16];
+
+    for (int i = 0; i < 1000; i++) {
+        snprintf (key, sizeof (key), "K%d", i);
+        frame_add (frame, key, "%0*d", i, i);
+    }
+    for (int i = 0; i < 1000; i++) {
+        snprintf (key, sizeof (key), "K%d", i);
+        assert_int_equal (frame_get_number (frame, key, 0, 999), i);
+    }
+    frame_destroy (frame);
+}
+
+TEST (a_closed_connection_gives_an_error_and_no_signal)
+{
+    struct frame *frame = frame_create ();
+    struct errtext err;
+
+    frame_add (frame, "A", "1");
+    shutdown (out, SHUT_RDWR);
+    assert_int_equal (frame_send (frame, in, &err), -1);
+    assert_string_equal (err.text, strerror (EPIPE));
+    frame_destroy (frame);
+}
+
+/* Random bytes, half of them behind a header that is nearly or wholly right. */
+static size_t random_bytes (uint64_t *seed, unsigned char *bytes, size_t max)
+{
+    size_t length = fuzz_next (seed) % max;
+
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (unsigned char)fuzz_next (seed);
+    if (fuzz_next (seed) % 2 == 0 || length <= FRAME_HEADER)
+        return length;
+    memcpy (bytes, "SpTF\0\1\0\0\0\0\0", FRAME_HEADER - 1);
+    bytes[FRAME_HEADER - 1] = (unsigned char)(length - FRAME_HEADER);
+    bytes[length - 1] = fuzz_next (seed) % 8 ? '\0' : 'x';
+    if (fuzz_next (seed) % 4 == 0)
+        bytes[fuzz_next (seed) % FRAME_HEADER] ^= (unsigned char)(1 << fuzz_next (seed) % 8);
+    return length;
+}
+
+TEST (random_bytes_are_a_frame_or_refused_in_one_line)
+{
+    uint64_t seed = FUZZ_SEED;
+    int whole = 0;
+
+    for (int i = 0; i < FUZZ_ROUNDS; i++) {
+        unsigned char bytes[96];
+        struct errtext err = { "" };
+        struct frame *frame = NULL;
+        struct rank rank;
+        int n;
+
+        write_bytes (bytes, random_bytes (&seed, bytes, sizeof (bytes)));
+        if ((n = frame_read (&reader, out, &frame, &err)) < 0)
+            assert_true (is_line (err.text));
+        if (n == 1) {
+            whole++;
+            for (const char *s = frame_next (frame, NULL); s; s = frame_next (frame, s))
+                assert_true (strlen (s) < sizeof (bytes));
+            assert_int_equal (rank_decode (&rank, frame, &err), -1);
+            frame_destroy (frame);
+        }
+        frame_reader_clear (&reader);
+        while (recv (out, bytes, sizeof (bytes), 0) > 0)
+            ;
+    }
+    assert_true (whole > FUZZ_ROUNDS / 10);
+}
+
+int main (void)
+{
+#define PAIR_TEST(test) cmocka_unit_test_setup_teardown (test, open_pair, close_pair)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_frame_has_this_form),
+        cmocka_unit_test (a_frame_without_strings_has_none),
+        cmocka_unit_test (a_number_is_decimal_digits_in_its_bounds),
+        cmocka_unit_test (a_frame_grows_with_what_is_added),
+        PAIR_TEST (a_frame_arrives_as_it_was_sent),
+        PAIR_TEST (strings_need_no_key_and_no_text),
+        PAIR_TEST (a_frame_in_pieces_is_whole_at_its_last_byte),
+        PAIR_TEST (one_frame_follows_another),
+        PAIR_TEST (the_other_side_can_close_at_any_byte),
+        PAIR_TEST (what_has_another_magic_is_no_frame),
+        PAIR_TEST (an_absurd_length_is_refused_before_its_first_byte),
+        PAIR_TEST (a_frame_may_be_as_long_as_its_ceiling),
+        PAIR_TEST (the_last_string_must_end),
+        PAIR_TEST (another_version_is_read_and_known),
+        PAIR_TEST (a_reader_that_was_cleared_begins_anew),
+        PAIR_TEST (a_frame_can_be_sent_in_two_parts),
+        PAIR_TEST (a_closed_connection_gives_an_error_and_no_signal),
+        PAIR_TEST (random_bytes_are_a_frame_or_refused_in_one_line),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

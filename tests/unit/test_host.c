@@ -1,0 +1,72 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "unit.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host.h"
+
+TEST (a_host_is_its_boot_and_its_network)
+{
+    struct host host;
+
+    host_self (&host);
+    assert_int_equal (strcspn (host.id, "/"), 36);
+    assert_null (strpbrk (host.id, " \t\n"));
+    assert_true (strlen (host.id) > 37);
+}
+
+/* The host of a child in a network namespace of its own, or in the same; false: no right. */
+static bool ask_child (bool unshared, struct host *host)
+{
+    int pair[2], status;
+    ssize_t n;
+    pid_t pid;
+
+    assert_int_equal (pipe (pair), 0);
+    if ((pid = fork ()) == 0) {
+        if (unshared && unshare (CLONE_NEWNET) < 0)
+            _exit (1);
+        host_self (host);
+        _exit (write (pair[1], host, sizeof (*host)) == sizeof (*host) ? 0 : 1);
+    }
+    close (pair[1]);
+    n = read (pair[0], host, sizeof (*host));
+    close (pair[0]);
+    waitpid (pid, &status, 0);
+    return n == sizeof (*host);
+}
+
+TEST (processes_of_one_network_share_a_host)
+{
+    struct host mine, childs;
+
+    host_self (&mine);
+    assert_true (ask_child (false, &childs));
+    assert_string_equal (mine.id, childs.id);
+}
+
+TEST (another_network_namespace_is_another_host)
+{
+    struct host mine, childs;
+
+    host_self (&mine);
+    if (!ask_child (true, &childs))
+        SKIP ("only root may make a network namespace");
+    assert_string_not_equal (mine.id, childs.id);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_host_is_its_boot_and_its_network),
+        cmocka_unit_test (processes_of_one_network_share_a_host),
+        cmocka_unit_test (another_network_namespace_is_another_host),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

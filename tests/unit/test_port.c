@@ -1,0 +1,599 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "port.h"
+
+static const struct port_ranges any = { .count = 0 };
+
+/* The wildcard address of this machine: for both families where it has IPv6. */
+static const char *everywhere = "::";
+
+/* A node without these families: socket () says so. */
+static bool no_ipv6, no_ipv4;
+
+int __real_socket (int domain, int type, int protocol);
+int __wrap_socket (int domain, int type, int protocol);
+
+int __wrap_socket (int domain, int type, int protocol)
+{
+    if ((domain == AF_INET6 && no_ipv6) || (domain == AF_INET && no_ipv4)) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
+    return __real_socket (domain, type, protocol);
+}
+
+/* A socket bound to that address and port with that option (0: none); -1 and errno. */
+static int try_bind (const char *address, int number, int option)
+{
+    struct sockaddr_storage ss;
+    struct address to;
+    socklen_t len;
+    int fd, on = 1, off = 0;
+
+    assert_int_equal (address_parse (&to, address), 0);
+    len = address_sockaddr (&to, number, &ss);
+    assert_true ((fd = socket (to.family, SOCK_STREAM | SOCK_CLOEXEC, 0)) >= 0);
+    if (to.family == AF_INET6)
+        setsockopt (fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof (off));
+    if (option)
+        setsockopt (fd, SOL_SOCKET, option, &on, sizeof (on));
+    if (bind (fd, (struct sockaddr *)&ss, len) == 0)
+        return fd;
+    close (fd);
+    return -1;
+}
+
+static bool can_bind (const char *address, int number, int option)
+{
+    int fd = try_bind (address, number, option);
+
+    if (fd >= 0)
+        close (fd);
+    else
+        assert_int_equal (errno, EADDRINUSE);
+    return fd >= 0;
+}
+
+/* 0, or the errno of a connection to that port. */
+static int dial (int number)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)number),
+                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int rc = connect (fd, (struct sockaddr *)&in, sizeof (in)) < 0 ? errno : 0;
+
+    close (fd);
+    return rc;
+}
+
+static struct port *reserve (const struct port_ranges *ranges, unsigned int start,
+                             enum port_hold hold)
+{
+    struct port *port = NULL;
+    struct errtext err = { "" };
+
+    if (port_reserve (&port, ranges, start, hold, &err) < 0)
+        fail_msg ("%s", err.text);
+    return port;
+}
+
+static struct port_ranges only (int number)
+{
+    return (struct port_ranges){ .count = 1, .range = { { number, number } } };
+}
+
+/* So many ports side by side that nobody has just now, from a place of this process' own. */
+static struct port_range free_range (int size)
+{
+    for (int low = 12000 + getpid () % 10000;; low += size) {
+        int good = 0;
+
+        assert_true (low < 32000);
+        while (good < size && can_bind ("0.0.0.0", low + good, 0))
+            good++;
+        if (good == size)
+            return (struct port_range){ low, low + size - 1 };
+    }
+}
+
+/* Ranges. */
+
+TEST (ranges_are_taken)
+{
+    static const struct {
+        const char *text, *ranges;
+    } row[] = {
+        { "any", "" },
+        { "30000-30999", "30000-30999 " },
+        { "30000", "30000-30000 " },
+        { "1024-65535", "1024-65535 " },
+        { "65535", "65535-65535 " },
+        { "30000-30001,30005,31000-31009", "30000-30001 30005-30005 31000-31009 " },
+        { "030000-0030001", "30000-30001 " },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct port_ranges ranges;
+        char text[128] = "";
+
+        assert_int_equal (port_ranges_parse (&ranges, row[i].text, NULL), 0);
+        for (size_t r = 0; r < ranges.count; r++)
+            sprintf (text + strlen (text), "%d-%d ", ranges.range[r].low, ranges.range[r].high);
+        assert_string_equal (text, row[i].ranges);
+    }
+}
+
+#define NO_RANGE " is no range of ports; it is LOW-HIGH, as in 30000-30999"
+#define BEYOND " goes beyond 65535, the last port there is"
+#define PRIVILEGED " has privileged ports; 1024 is the lowest that a user's program can serve"
+
+TEST (a_bad_range_is_refused_with_one_line)
+{
+    static const struct {
+        const char *text, *message;
+    } row[] = {
+        { "", "\"\"" NO_RANGE },
+        { "Any", "\"Any\"" NO_RANGE },
+        { "-", "\"-\"" NO_RANGE },
+        { "30000-", "\"30000-\"" NO_RANGE },
+        { "-30000", "\"-30000\"" NO_RANGE },
+        { "30000-30999-31000", "\"30000-30999-31000\"" NO_RANGE },
+        { "30000 - 30999", "\"30000 - 30999\"" NO_RANGE },
+        { "30000:30999", "\"30000:30999\"" NO_RANGE },
+        { "30000,", "\"30000,\"" NO_RANGE },
+        { ",30000", "\",30000\"" NO_RANGE },
+        { "[30000-30999]", "\"[30000-30999]\"" NO_RANGE },
+        { "http", "\"http\"" NO_RANGE },
+        { "30000\n", "\"30000\\x0a\"" NO_RANGE },
+        { "any,30000", "\"any,30000\"" NO_RANGE },
+        { "30999-30000", "\"30999-30000\" is reversed; LOW-HIGH would be 30000-30999" },
+        { "30000-65536", "\"30000-65536\"" BEYOND },
+        { "65536", "\"65536\"" BEYOND },
+        { "70000-80000", "\"70000-80000\"" BEYOND },
+        { "30000-99999999999999999999", "\"30000-99999999999999999999\"" BEYOND },
+        { "0", "\"0\"" PRIVILEGED },
+        { "0-65535", "\"0-65535\"" PRIVILEGED },
+        { "1023-2000", "\"1023-2000\"" PRIVILEGED },
+        { "30000-30999,80", "\"30000-30999,80\"" PRIVILEGED },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct port_ranges ranges;
+        struct errtext err = { "" };
+
+        assert_int_equal (port_ranges_parse (&ranges, row[i].text, &err), -1);
+        assert_string_equal (err.text, row[i].message);
+        assert_true (is_line (err.text));
+    }
+}
+
+/* A hint is only as good as what it would lead to. */
+TEST (a_reversed_range_beyond_the_last_port_gets_no_wrong_advice)
+{
+    struct port_ranges ranges;
+    struct errtext err;
+
+    assert_int_equal (port_ranges_parse (&ranges, "99999999-30000", &err), -1);
+    assert_string_equal (err.text, "\"99999999-30000\"" BEYOND);
+}
+
+TEST (sixty_four_ranges_are_taken_and_no_more)
+{
+    struct port_ranges ranges;
+    char text[65 * 6] = "30000";
+    struct errtext err;
+
+    for (int i = 1; i < PORT_MAX_RANGES; i++)
+        strcat (text, ",30000");
+    assert_int_equal (port_ranges_parse (&ranges, text, NULL), 0);
+    assert_int_equal (ranges.count, PORT_MAX_RANGES);
+    strcat (text, ",30000");
+    assert_int_equal (port_ranges_parse (&ranges, text, &err), -1);
+    assert_non_null (strstr (err.text, "...\" has more than 64 ranges"));
+}
+
+/* A held port. */
+
+TEST (a_held_port_is_held_on_every_address)
+{
+    const char *const address[] = { "0.0.0.0", "127.0.0.1", "127.0.1.1", everywhere };
+    struct port *port = reserve (&any, 0, PORT_HELD);
+    int number = port_number (port);
+
+    assert_in_range (number, 1024, 65535);
+    for (size_t i = 0; i < COUNT (address); i++) {
+        assert_false (can_bind (address[i], number, 0));
+        assert_false (can_bind (address[i], number, SO_REUSEADDR));
+    }
+    assert_int_equal (dial (number), ECONNREFUSED);
+    port_release (port);
+    for (size_t i = 0; i < COUNT (address); i++)
+        assert_true (can_bind (address[i], number, 0));
+}
+
+TEST (a_server_of_the_same_user_shares_a_held_port)
+{
+    struct port *port = reserve (&any, 0, PORT_HELD);
+    int v6 = try_bind (everywhere, port_number (port), SO_REUSEPORT), v4;
+
+    assert_true (v6 >= 0);
+    assert_int_equal (dial (port_number (port)), ECONNREFUSED);
+    assert_int_equal (listen (v6, 1), 0);
+    assert_int_equal (dial (port_number (port)), 0);
+    close (v6);
+    v4 = try_bind ("0.0.0.0", port_number (port), SO_REUSEPORT);
+    assert_true (v4 >= 0);
+    assert_int_equal (listen (v4, 1), 0);
+    assert_int_equal (dial (port_number (port)), 0);
+    close (v4);
+    assert_int_equal (dial (port_number (port)), ECONNREFUSED);
+    assert_false (can_bind (everywhere, port_number (port), 0));
+    port_release (port);
+}
+
+TEST (another_users_server_cannot_share_a_held_port)
+{
+    struct port *port;
+    pid_t pid;
+    int status;
+
+    if (geteuid () != 0)
+        SKIP ("only root can be another user");
+    port = reserve (&any, 0, PORT_HELD);
+    if ((pid = fork ()) == 0) {
+        if (setuid (65534) < 0)
+            _exit (2);
+        _exit (can_bind (everywhere, port_number (port), SO_REUSEPORT)
+               || can_bind ("127.0.0.1", port_number (port), SO_REUSEPORT));
+    }
+    waitpid (pid, &status, 0);
+    assert_int_equal (status, 0);
+    port_release (port);
+}
+
+TEST (two_reservations_of_one_user_never_share)
+{
+    struct port_ranges one;
+    struct port *port = reserve (&any, 0, PORT_HELD), *second;
+    struct errtext err;
+    char message[64];
+
+    one = only (port_number (port));
+    snprintf (message, sizeof (message), "no port of %d-%d is free", port_number (port),
+              port_number (port));
+    assert_int_equal (port_reserve (&second, &one, 0, PORT_HELD, &err), -1);
+    assert_string_equal (err.text, message);
+    assert_int_equal (port_reserve (&second, &one, 0, PORT_CLAIMED, &err), -1);
+    assert_string_equal (err.text, message);
+    port_release (port);
+    port_release (reserve (&one, 0, PORT_HELD));
+}
+
+TEST (one_can_listen_on_a_reserved_port)
+{
+    struct port *port = reserve (&any, 0, PORT_HELD);
+    int fd = port_listen (port, NULL);
+
+    assert_true (fd >= 0);
+    assert_true (fcntl (fd, F_GETFD) & FD_CLOEXEC);
+    assert_int_equal (dial (port_number (port)), 0);
+    close (fd);
+    port_release (port);
+}
+
+/* Ranges in use. */
+
+TEST (a_range_is_used_up_from_where_one_starts)
+{
+    struct port_range range = free_range (4);
+    struct port_ranges ranges = { .count = 2, .range = { { range.low, range.low + 1 },
+                                                         { range.high - 1, range.high } } };
+    struct port *port[4], *fifth = NULL;
+    struct errtext err;
+    char message[64];
+
+    for (int i = 0; i < 4; i++) {
+        port[i] = reserve (&ranges, 6, i % 2 ? PORT_CLAIMED : PORT_HELD);
+        assert_int_equal (port_number (port[i]), range.low + (6 + i) % 4);
+    }
+    snprintf (message, sizeof (message), "no port of %d-%d,%d-%d is free", range.low,
+              range.low + 1, range.high - 1, range.high);
+    assert_int_equal (port_reserve (&fifth, &ranges, 0, PORT_HELD, &err), -1);
+    assert_string_equal (err.text, message);
+    assert_null (fifth);
+    port_release (port[2]);
+    fifth = reserve (&ranges, 3, PORT_HELD);
+    assert_int_equal (port_number (fifth), range.low);
+    port_release (fifth);
+    port_release (port[0]);
+    port_release (port[1]);
+    port_release (port[3]);
+}
+
+TEST (a_start_can_be_any_number)
+{
+    struct port_range range = free_range (3);
+    struct port_ranges ranges = { .count = 1, .range = { range } };
+    struct port *port = reserve (&ranges, UINT32_MAX, PORT_HELD);
+
+    assert_int_equal (port_number (port), range.low + (int)(UINT32_MAX % 3));
+    port_release (port);
+}
+
+TEST (a_listening_stranger_is_passed_by)
+{
+    struct port_range range = free_range (2);
+    struct port_ranges ranges = { .count = 1, .range = { range } };
+    int stranger = try_bind ("127.0.0.1", range.low, SO_REUSEPORT);
+    struct port *port;
+
+    assert_int_equal (listen (stranger, 1), 0);
+    port = reserve (&ranges, 0, PORT_HELD);
+    assert_int_equal (port_number (port), range.high);
+    port_release (port);
+    close (stranger);
+}
+
+TEST (a_thousand_ports_are_all_different)
+{
+    enum { MANY = 1000 };
+    struct rlimit limit, more;
+    struct port *port[MANY];
+    static bool seen[65536];
+
+    getrlimit (RLIMIT_NOFILE, &limit);
+    more = (struct rlimit){ limit.rlim_max, limit.rlim_max };
+    setrlimit (RLIMIT_NOFILE, &more);
+    if (limit.rlim_max < 2 * MANY + 64)
+        SKIP ("too few open files are allowed");
+    for (int i = 0; i < MANY; i++) {
+        port[i] = reserve (&any, (unsigned int)i, i % 2 ? PORT_CLAIMED : PORT_HELD);
+        assert_false (seen[port_number (port[i])]);
+        seen[port_number (port[i])] = true;
+    }
+    for (int i = 0; i < MANY; i++)
+        port_release (port[i]);
+    setrlimit (RLIMIT_NOFILE, &limit);
+}
+
+TEST (a_port_that_exec_frees_is_not_the_kernels_to_give)
+{
+    FILE *f = fopen ("/proc/sys/net/ipv4/ip_local_port_range", "re");
+    int low, high;
+
+    assert_non_null (f);
+    assert_int_equal (fscanf (f, "%d %d", &low, &high), 2);
+    fclose (f);
+    if (low <= 10000 && high >= 65535)
+        SKIP ("the kernel gives away every port here");
+    for (unsigned int start = 0; start < 60000; start += 997) {
+        struct port *port = reserve (&any, start, PORT_CLAIMED);
+
+        assert_in_range (port_number (port), 10000, 65535);
+        assert_false (port_number (port) >= low && port_number (port) <= high);
+        port_release (port);
+    }
+}
+
+/* What is left across exec. */
+
+struct program {
+    pid_t pid;
+    int stdin_pipe;
+    int number;         /* its port */
+};
+
+/*
+ * A child reserves a port, leaves it or not, and is `cat` when this returns; what ends it is
+ * the end of its stdin. `max_files` is its limit, 0 ours.
+ */
+static struct program run_program (enum port_hold hold, bool leave, rlim_t max_files)
+{
+    struct program program;
+    int tell[2], feed[2], end;
+
+    assert_int_equal (pipe2 (tell, O_CLOEXEC), 0);
+    assert_int_equal (pipe2 (feed, O_CLOEXEC), 0);
+    if ((program.pid = fork ()) == 0) {
+        struct rlimit limit;
+        struct port *port;
+
+        getrlimit (RLIMIT_NOFILE, &limit);
+        limit.rlim_cur = max_files ? max_files : limit.rlim_cur;
+        if (setrlimit (RLIMIT_NOFILE, &limit) < 0
+            || port_reserve (&port, &any, (unsigned int)getpid (), hold, NULL) < 0)
+            _exit (1);
+        program.number = port_number (port);
+        if (leave)
+            port_leave (port);
+        dup2 (feed[0], STDIN_FILENO);
+        if (write (tell[1], &program.number, sizeof (program.number)) > 0)
+            execlp ("cat", "cat", NULL);
+        _exit (1);
+    }
+    close (tell[1]);
+    close (feed[0]);
+    assert_int_equal (read (tell[0], &program.number, sizeof (program.number)),
+                      sizeof (program.number));
+    assert_int_equal (read (tell[0], &end, sizeof (end)), 0);      /* exec closed it */
+    close (tell[0]);
+    program.stdin_pipe = feed[1];
+    return program;
+}
+
+static void end_program (struct program program)
+{
+    int status;
+
+    close (program.stdin_pipe);
+    waitpid (program.pid, &status, 0);
+    assert_int_equal (status, 0);
+}
+
+/* The descriptor of the only socket that the program has and we have not. */
+static int its_socket (struct program program)
+{
+    struct dirent *entry;
+    char path[64];
+    int found = -1;
+    DIR *dir;
+
+    snprintf (path, sizeof (path), "/proc/%d/fd", (int)program.pid);
+    assert_non_null (dir = opendir (path));
+    while ((entry = readdir (dir))) {
+        char its[64] = "", ours[64] = "", link[300];
+
+        snprintf (link, sizeof (link), "/proc/self/fd/%s", entry->d_name);
+        if (readlinkat (dirfd (dir), entry->d_name, its, sizeof (its) - 1) < 0
+            || strncmp (its, "socket:", 7) != 0
+            || (readlink (link, ours, sizeof (ours) - 1) > 0 && strcmp (its, ours) == 0))
+            continue;
+        assert_int_equal (found, -1);
+        found = atoi (entry->d_name);
+    }
+    closedir (dir);
+    return found;
+}
+
+TEST (a_held_port_stays_held_until_the_program_ends)
+{
+    struct program program = run_program (PORT_HELD, true, 0);
+    struct port_ranges one = only (program.number);
+    struct port *port;
+
+    assert_true (its_socket (program) >= 200);
+    assert_false (can_bind (everywhere, program.number, 0));
+    assert_int_equal (port_reserve (&port, &one, 0, PORT_HELD, NULL), -1);
+    assert_int_equal (dial (program.number), ECONNREFUSED);
+    assert_true (can_bind (everywhere, program.number, SO_REUSEPORT));
+    end_program (program);
+    assert_true (can_bind (everywhere, program.number, 0));
+}
+
+TEST (a_claimed_port_is_free_to_bind_and_to_no_other_reservation)
+{
+    struct program program = run_program (PORT_CLAIMED, true, 0);
+    struct port_ranges one = only (program.number);
+    struct port *port = NULL;
+
+    assert_true (its_socket (program) >= 200);
+    assert_true (can_bind (everywhere, program.number, 0));
+    assert_int_equal (port_reserve (&port, &one, 0, PORT_HELD, NULL), -1);
+    assert_int_equal (port_reserve (&port, &one, 0, PORT_CLAIMED, NULL), -1);
+    assert_true (can_bind (everywhere, program.number, 0));     /* nor did they take it */
+    end_program (program);
+    port_release (reserve (&one, 0, PORT_HELD));
+}
+
+TEST (with_few_open_files_the_port_stays_all_the_same)
+{
+    struct program program = run_program (PORT_HELD, true, 64);
+
+    assert_in_range (its_socket (program), 3, 63);
+    assert_false (can_bind (everywhere, program.number, 0));
+    end_program (program);
+    program = run_program (PORT_CLAIMED, true, 64);
+    assert_in_range (its_socket (program), 3, 63);
+    assert_true (can_bind (everywhere, program.number, 0));
+    end_program (program);
+}
+
+TEST (a_port_that_was_not_left_is_free_after_exec)
+{
+    struct program program = run_program (PORT_HELD, false, 0);
+
+    assert_int_equal (its_socket (program), -1);
+    assert_true (can_bind (everywhere, program.number, 0));
+    end_program (program);
+}
+
+/* Nodes that lack something. */
+
+TEST (a_node_without_ipv6_serves_ipv4)
+{
+    struct port *port;
+    int number, fd;
+
+    no_ipv6 = true;
+    port = reserve (&any, 0, PORT_HELD);
+    number = port_number (port);
+    assert_false (can_bind ("0.0.0.0", number, 0));
+    assert_true ((fd = port_listen (port, NULL)) >= 0);
+    assert_int_equal (dial (number), 0);
+    close (fd);
+    port_release (port);
+    no_ipv6 = false;
+}
+
+TEST (a_node_without_a_network_is_told_so)
+{
+    struct port_ranges one = only (30000);
+    struct port *port = NULL;
+    struct errtext err;
+
+    no_ipv6 = no_ipv4 = true;
+    assert_int_equal (port_reserve (&port, &any, 0, PORT_HELD, &err), -1);
+    assert_string_equal (err.text, "no port can be bound: Address family not supported by "
+                         "protocol");
+    assert_int_equal (port_reserve (&port, &one, 0, PORT_HELD, &err), -1);
+    assert_string_equal (err.text, "no port can be bound: Address family not supported by "
+                         "protocol");
+    assert_null (port);
+    no_ipv6 = no_ipv4 = false;
+}
+
+TEST (releasing_keeps_errno_and_nothing_is_fine)
+{
+    struct port *port = reserve (&any, 0, PORT_CLAIMED);
+
+    errno = EBADMSG;
+    port_release (port);
+    port_release (NULL);
+    assert_int_equal (errno, EBADMSG);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (ranges_are_taken),
+        cmocka_unit_test (a_bad_range_is_refused_with_one_line),
+        cmocka_unit_test (a_reversed_range_beyond_the_last_port_gets_no_wrong_advice),
+        cmocka_unit_test (sixty_four_ranges_are_taken_and_no_more),
+        cmocka_unit_test (a_held_port_is_held_on_every_address),
+        cmocka_unit_test (a_server_of_the_same_user_shares_a_held_port),
+        cmocka_unit_test (another_users_server_cannot_share_a_held_port),
+        cmocka_unit_test (two_reservations_of_one_user_never_share),
+        cmocka_unit_test (one_can_listen_on_a_reserved_port),
+        cmocka_unit_test (a_range_is_used_up_from_where_one_starts),
+        cmocka_unit_test (a_start_can_be_any_number),
+        cmocka_unit_test (a_listening_stranger_is_passed_by),
+        cmocka_unit_test (a_thousand_ports_are_all_different),
+        cmocka_unit_test (a_port_that_exec_frees_is_not_the_kernels_to_give),
+        cmocka_unit_test (a_held_port_stays_held_until_the_program_ends),
+        cmocka_unit_test (a_claimed_port_is_free_to_bind_and_to_no_other_reservation),
+        cmocka_unit_test (with_few_open_files_the_port_stays_all_the_same),
+        cmocka_unit_test (a_port_that_was_not_left_is_free_after_exec),
+        cmocka_unit_test (a_node_without_ipv6_serves_ipv4),
+        cmocka_unit_test (a_node_without_a_network_is_told_so),
+        cmocka_unit_test (releasing_keeps_errno_and_nothing_is_fine),
+    };
+
+    if (access ("/proc/net/if_inet6", F_OK) < 0)
+        everywhere = "0.0.0.0";
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "unit.h"
+
+#include "rules.h"
+
+static struct tasklist *parse (const char *text)
+{
+    struct tasklist *list;
+
+    assert_int_equal (tasklist_parse (&list, text, NULL), 0);
+    return list;
+}
+
+#define ROLES "; roles are chief, worker, ps, evaluator and master"
+
+TEST (a_role_that_is_none_is_named_with_the_nearest_right_one)
+{
+    static const struct {
+        const char *list, *message;
+    } row[] = {
+        { "ps,wroker", "\"wroker\" (item 2) is no TensorFlow role; did you mean \"worker\"?" },
+        { "workers:2", "\"workers\" (item 1) is no TensorFlow role; did you mean \"worker\"?" },
+        { "Worker", "\"Worker\" (item 1) is no TensorFlow role; did you mean \"worker\"?" },
+        { "PS,worker", "\"PS\" (item 1) is no TensorFlow role; did you mean \"ps\"?" },
+        { "pss,worker", "\"pss\" (item 1) is no TensorFlow role; did you mean \"ps\"?" },
+        { "sp", "\"sp\" (item 1) is no TensorFlow role; did you mean \"ps\"?" },
+        { "cheif", "\"cheif\" (item 1) is no TensorFlow role; did you mean \"chief\"?" },
+        { "mastre", "\"mastre\" (item 1) is no TensorFlow role; did you mean \"master\"?" },
+        { "eval", "\"eval\" (item 1) is no TensorFlow role" ROLES },
+        { "evaluater", "\"evaluater\" (item 1) is no TensorFlow role; did you mean "
+          "\"evaluator\"?" },
+        { "ps,worker,frobnicator", "\"frobnicator\" (item 3) is no TensorFlow role" ROLES },
+        { "x", "\"x\" (item 1) is no TensorFlow role" ROLES },
+        { "123456789012345678901234567890123456789012345678901234567890123",
+          "\"123456789012345678901234567890123456789012345678901234567890123\" (item 1) is no "
+          "TensorFlow role" ROLES },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct tasklist *list = parse (row[i].list);
+        struct errtext err;
+
+        assert_int_equal (rules_check_names (list, NULL, &err), -1);
+        assert_string_equal (err.text, row[i].message);
+        tasklist_destroy (list);
+    }
+}
+
+TEST (tensorflows_roles_are_known)
+{
+    struct tasklist *list = parse ("chief,master,worker,ps,evaluator:rest");
+
+    assert_int_equal (rules_check_names (list, NULL, NULL), 0);
+    assert_int_equal (rules_check_names (list, "", NULL), 0);
+    tasklist_destroy (list);
+}
+
+TEST (a_site_can_add_roles)
+{
+    static const struct {
+        const char *role, *extra;
+        bool known;
+    } row[] = {
+        { "tester", "tester", true },
+        { "tester", "logger,tester", true },
+        { "logger", "logger,tester", true },
+        { "logger", "a,logger,tester", true },
+        { "test", "tester", false },
+        { "tester", "test", false },
+        { "tester", "test,er", false },
+        { "tester", ",,", false },
+        { "frobnicator", "logger,tester", false },
+    };
+    struct errtext err;
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct tasklist *list = parse (row[i].role);
+
+        assert_int_equal (rules_check_names (list, row[i].extra, &err), row[i].known ? 0 : -1);
+        tasklist_destroy (list);
+    }
+    assert_string_equal (err.text, "\"frobnicator\" (item 1) is no TensorFlow role" ROLES
+                         ", and here logger,tester");
+}
+
+TEST (the_nearest_right_name_can_be_a_sites_own)
+{
+    struct tasklist *list = parse ("tetser");
+    struct errtext err;
+
+    assert_int_equal (rules_check_names (list, "logger,tester", &err), -1);
+    assert_string_equal (err.text, "\"tetser\" (item 1) is no TensorFlow role; did you mean "
+                         "\"tester\"?");
+    tasklist_destroy (list);
+}
+
+TEST (what_tensorflow_refuses_is_refused)
+{
+    static const struct {
+        const char *list, *message;     /* NULL: it is right */
+    } row[] = {
+        { "ps,worker,worker", NULL },
+        { "worker:3", NULL },
+        { "chief,worker:rest", NULL },
+        { "chief", NULL },
+        { "master,ps,worker", NULL },
+        { "chief,ps:2,worker:rest,evaluator", NULL },
+        { "chief:2,worker", "2 chiefs (item 1); TensorFlow takes one chief at most" },
+        { "chief,worker,chief", "2 chiefs (items 1 and 3); TensorFlow takes one chief at most" },
+        { "master:3", "3 masters (item 1); TensorFlow takes one master at most" },
+        { "chief,worker,master", "a chief and a master (items 1 and 3); TensorFlow takes one of the two (master "
+          "is TensorFlow 1's name for chief)" },
+        { "chief,evaluator,worker,evaluator", "2 evaluators (items 2 and 4); TensorFlow takes one evaluator at "
+          "most" },
+        { "evaluator:rest,chief,master", "a chief and a master (items 2 and 3); TensorFlow takes one of the two "
+          "(master is TensorFlow 1's name for chief)" },
+        { "ps", "1 ps (item 1) and no worker; a ps needs at least one worker" },
+        { "ps:65535", "65535 ps (item 1) and no worker; a ps needs at least one worker" },
+        { "chief,ps:2", "2 ps (item 2) and no worker; a ps needs at least one worker" },
+        { "ps:rest", "1 ps (item 1) and no worker; a ps needs at least one worker" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct tasklist *list = parse (row[i].list);
+        struct rules_count count = { 0 };
+        struct errtext err = { "" };
+
+        rules_count_list (&count, list);
+        assert_int_equal (rules_check (&count, true, &err), row[i].message ? -1 : 0);
+        assert_string_equal (err.text, row[i].message ? row[i].message : "");
+        tasklist_destroy (list);
+    }
+}
+
+TEST (a_part_may_have_a_ps_without_a_worker)
+{
+    struct rules_count count = { 0 };
+
+    rules_count (&count, "ps", 2, 0);
+    assert_int_equal (rules_check (&count, false, NULL), 0);
+    rules_count (&count, "chief", 2, 0);
+    assert_int_equal (rules_check (&count, false, NULL), -1);
+}
+
+TEST (parts_are_counted_together)
+{
+    struct rules_count count = { 0 };
+
+    rules_count (&count, "worker", 2, 0);
+    rules_count (&count, "worker", 3, 0);
+    rules_count (&count, "ps", 1, 0);
+    rules_count (&count, "tester", 7, 0);
+    assert_int_equal (count.role[RULES_WORKER].tasks, 5);
+    assert_int_equal (count.role[RULES_PS].tasks, 1);
+    assert_int_equal (count.role[RULES_CHIEF].tasks + count.role[RULES_MASTER].tasks
+                      + count.role[RULES_EVALUATOR].tasks, 0);
+    assert_int_equal (rules_check (&count, true, NULL), 0);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_role_that_is_none_is_named_with_the_nearest_right_one),
+        cmocka_unit_test (tensorflows_roles_are_known),
+        cmocka_unit_test (a_site_can_add_roles),
+        cmocka_unit_test (the_nearest_right_name_can_be_a_sites_own),
+        cmocka_unit_test (what_tensorflow_refuses_is_refused),
+        cmocka_unit_test (a_part_may_have_a_ps_without_a_worker),
+        cmocka_unit_test (parts_are_counted_together),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,738 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Whole launches, as the rendezvous sees them, without a socket of its own.
+ */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "step.h"
+
+#define PROOF "fedcba9876543210fedcba9876543210"
+
+/* Where srun is: on none of the nodes. */
+static const struct host login = { "login" };
+
+/* What srun says: "KEY=VALUE" and so on, NULL at the end. */
+static struct frame *configuration (const char *const *strings)
+{
+    struct frame *frame = frame_create ();
+
+    for (; *strings; strings++) {
+        char key[32];
+
+        snprintf (key, sizeof (key), "%.*s", (int)strcspn (*strings, "="), *strings);
+        frame_add (frame, key, "%s", strchr (*strings, '=') + 1);
+    }
+    return frame;
+}
+
+static struct step *create_of (const char *const *strings)
+{
+    struct frame *frame = configuration (strings);
+    struct step *step = NULL;
+    struct errtext err = { "" };
+
+    if (step_create (&step, frame, &err) < 0)
+        fail_msg ("%s", err.text);
+    frame_destroy (frame);
+    return step;
+}
+
+/* step ("tf-tasks=ps,worker"), and more strings before it. */
+#define create(...) create_of ((const char *const[]){ "STEP=step 12.0", __VA_ARGS__, NULL })
+
+/*
+ * A rank on the node of that index, one host each: n1 with 10.0.0.1 and so on. What it points
+ * to lives until the next one of that node is made.
+ */
+static struct rank on_node (int rank, int tasks, int index)
+{
+    static char name[256][16];
+    struct rank r = {
+        .rank = rank, .tasks = tasks, .component_tasks = tasks, .node_index = index,
+        .port = 40000 + rank,
+    };
+    char text[32];
+
+    snprintf (name[index % 256], sizeof (name[0]), "n%d", index + 1);
+    snprintf (r.host.id, sizeof (r.host.id), "host%d", index);
+    snprintf (text, sizeof (text), "10.%d.%d.%d", index / 40000, index / 200 % 200,
+              index % 200 + 1);
+    assert_int_equal (address_parse (&r.address, text), 0);
+    r.node = name[index % 256];
+    return r;
+}
+
+static enum step_verdict come (struct step *step, struct rank rank, struct errtext *err)
+{
+    struct address srun;
+
+    err->text[0] = '\0';
+    assert_int_equal (address_parse (&srun, "10.0.0.9"), 0);
+    return step_add (step, &rank, &srun, err);
+}
+
+static void take (struct step *step, struct rank rank)
+{
+    struct errtext err;
+
+    if (come (step, rank, &err) != STEP_TAKEN)
+        fail_msg ("rank %d: %s", rank.rank, err.text);
+}
+
+static void check_refused (struct step *step, struct rank rank, const char *message)
+{
+    struct errtext err;
+
+    assert_int_equal (come (step, rank, &err), STEP_REFUSED);
+    assert_string_equal (err.text, message);
+}
+
+/* Ranks 0.. on the nodes whose indexes a string of digits tells. */
+static void take_all (struct step *step, const char *indexes)
+{
+    int tasks = (int)strlen (indexes);
+
+    for (int i = 0; i < tasks; i++)
+        take (step, on_node (i, tasks, indexes[i] - '0'));
+}
+
+static void resolve (struct step *step)
+{
+    struct errtext err = { "" };
+
+    assert_int_equal (step_missing (step), 0);
+    if (step_resolve (step, &login, &err) < 0)
+        fail_msg ("%s", err.text);
+}
+
+/* The answer as the rank reads it. */
+static struct frame *answer_of (const struct step *step, int rank)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
+    struct step_answer answer;
+    struct frame *frame = NULL;
+    size_t length = 0;
+    int pair[2];
+
+    memset (&answer, 0, sizeof (answer));
+    assert_int_equal (step_answer (step, rank, PROOF, &answer), 0);
+    for (int i = 0; i < STEP_ANSWER_PARTS; i++)
+        length += answer.iov[i].iov_len;
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_int_equal (writev (pair[0], answer.iov, STEP_ANSWER_PARTS), length);
+    close (pair[0]);
+    assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 1);
+    assert_int_equal (recv (pair[1], &length, 1, 0), 0);       /* not a byte more */
+    close (pair[1]);
+    frame_destroy (answer.head);
+    return frame;
+}
+
+static void check_answer (const struct step *step, int rank, const char *strings)
+{
+    struct frame *frame = answer_of (step, rank);
+    char text[1024] = "";
+
+    for (const char *s = frame_next (frame, NULL); s; s = frame_next (frame, s))
+        strcat (strcat (text, s), "\n");
+    assert_string_equal (text, strings);
+    frame_destroy (frame);
+}
+
+/* All roles and indexes in rank order, as "ps0 worker0 ". */
+static void check_roles (const struct step *step, const char *roles)
+{
+    char text[256] = "";
+
+    for (int rank = 0; rank < step_tasks (step); rank++) {
+        struct frame *frame = answer_of (step, rank);
+
+        strcat (strcat (text, frame_get (frame, "SLURM_TF_ROLE")),
+                frame_get (frame, "SLURM_TF_INDEX"));
+        strcat (text, " ");
+        frame_destroy (frame);
+    }
+    assert_string_equal (text, roles);
+}
+
+static void check_table (const struct step *step, const char *table)
+{
+    char *text = step_table (step);
+
+    assert_string_equal (text, table);
+    free (text);
+}
+
+/* Right launches. */
+
+TEST (a_launch_from_its_first_rank_to_its_answers)
+{
+    struct step *step = create ("HOLD=yes", "tf-tasks=ps,worker,worker");
+
+    assert_string_equal (step_name (step), "step 12.0");
+    assert_int_equal (step_tasks (step), 0);
+    take (step, on_node (2, 3, 1));
+    assert_int_equal (step_tasks (step), 3);
+    assert_int_equal (step_missing (step), 2);
+    take (step, on_node (0, 3, 0));
+    assert_int_equal (step_missing (step), 1);
+    take (step, on_node (1, 3, 0));
+    resolve (step);
+
+    check_table (step,
+                 "spank_tf: step 12.0: 3 tasks on 2 nodes\n"
+                 "  rank  role      node  address\n"
+                 "     0  ps 0      n1    10.0.0.1:40000\n"
+                 "     1  worker 0  n1    10.0.0.1:40001\n"
+                 "     2  worker 1  n2    10.0.0.2:40002\n");
+#define CLUSTER "TF_CONFIG={\"cluster\":{\"ps\":[\"10.0.0.1:40000\"]," \
+                "\"worker\":[\"10.0.0.1:40001\",\"10.0.0.2:40002\"]},\"task\":"
+    check_answer (step, 0, "PROOF=" PROOF "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=0\n"
+                  "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40000\nTF_GRPC_REUSE_PORT=1\n"
+                  CLUSTER "{\"type\":\"ps\",\"index\":0}}\n");
+    check_answer (step, 1, "PROOF=" PROOF "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
+                  "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40001\nTF_GRPC_REUSE_PORT=1\n"
+                  CLUSTER "{\"type\":\"worker\",\"index\":0}}\n");
+    check_answer (step, 2, "PROOF=" PROOF "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=1\n"
+                  "SLURM_TF_ADDRESS=10.0.0.2\nSLURM_TF_PORT=40002\nTF_GRPC_REUSE_PORT=1\n"
+                  CLUSTER "{\"type\":\"worker\",\"index\":1}}\n");
+#undef CLUSTER
+    step_destroy (step);
+}
+
+TEST (a_port_that_is_not_held_is_not_to_be_shared)
+{
+    struct step *step = create ("tf-tasks=worker");
+
+    take_all (step, "0");
+    resolve (step);
+    check_answer (step, 0, "PROOF=" PROOF "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
+                  "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40000\nTF_CONFIG={\"cluster\":"
+                  "{\"worker\":[\"10.0.0.1:40000\"]},\"task\":{\"type\":\"worker\",\"index\":0}}"
+                  "\n");
+    check_table (step,
+                 "spank_tf: step 12.0: 1 task on 1 node\n"
+                 "  rank  role      node  address\n"
+                 "     0  worker 0  n1    10.0.0.1:40000\n");
+    step_destroy (step);
+}
+
+TEST (the_evaluator_alone_sees_itself)
+{
+    struct step *step = create ("tf-tasks=chief,worker,evaluator");
+
+    take_all (step, "000");
+    resolve (step);
+    check_answer (step, 1, "PROOF=" PROOF "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
+                  "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40001\nTF_CONFIG={\"cluster\":"
+                  "{\"chief\":[\"10.0.0.1:40000\"],\"worker\":[\"10.0.0.1:40001\"]},"
+                  "\"task\":{\"type\":\"worker\",\"index\":0}}\n");
+    check_answer (step, 2, "PROOF=" PROOF "\nSLURM_TF_ROLE=evaluator\nSLURM_TF_INDEX=0\n"
+                  "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40002\nTF_CONFIG={\"cluster\":"
+                  "{\"chief\":[\"10.0.0.1:40000\"],\"worker\":[\"10.0.0.1:40001\"],"
+                  "\"evaluator\":[\"10.0.0.1:40002\"]},"
+                  "\"task\":{\"type\":\"evaluator\",\"index\":0}}\n");
+    step_destroy (step);
+}
+
+TEST (roles_follow_ranks_however_nodes_have_them)
+{
+    static const struct {
+        const char *list, *indexes, *roles;
+    } row[] = {
+        { "tf-tasks=ps,worker:rest", "0011", "ps0 worker0 worker1 worker2 " },
+        { "tf-tasks=ps,worker:rest", "0101", "ps0 worker0 worker1 worker2 " },
+        { "tf-tasks=ps,worker:rest", "1100", "ps0 worker0 worker1 worker2 " },
+        { "tf-tasks=worker,ps,worker,ps", "0012", "worker0 ps0 worker1 ps1 " },
+        { "tf-tasks-per-node=ps,worker", "0011", "ps0 worker0 ps1 worker1 " },
+        { "tf-tasks-per-node=ps,worker", "0101", "ps0 ps1 worker0 worker1 " },
+        { "tf-tasks-per-node=ps,worker", "1001", "ps0 ps1 worker0 worker1 " },
+        { "tf-tasks-per-node=ps,worker:rest", "00011", "ps0 worker0 worker1 ps1 worker2 " },
+        { "tf-tasks-per-node=worker:rest", "0120", "worker0 worker1 worker2 worker3 " },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct step *step = create (row[i].list);
+
+        take_all (step, row[i].indexes);
+        resolve (step);
+        check_roles (step, row[i].roles);
+        step_destroy (step);
+    }
+}
+
+/* Ranks of components that begin where `first` says, each on a node of its own. */
+static struct rank of_component (int rank, int tasks, int first, int component_tasks)
+{
+    struct rank r = on_node (rank, tasks, rank);
+
+    r.component_first = first;
+    r.component_tasks = component_tasks;
+    return r;
+}
+
+TEST (each_component_can_have_its_own_list)
+{
+    struct step *step = create ("tf-tasks=chief,ps", "tf-tasks=worker:rest",
+                                "tf-tasks-per-node=evaluator");
+
+    take (step, of_component (0, 5, 0, 2));
+    take (step, of_component (4, 5, 4, 1));
+    take (step, of_component (3, 5, 2, 2));
+    take (step, of_component (2, 5, 2, 2));
+    take (step, of_component (1, 5, 0, 2));
+    resolve (step);
+    check_roles (step, "chief0 ps0 worker0 worker1 evaluator0 ");
+    step_destroy (step);
+}
+
+TEST (one_list_can_be_for_all_components)
+{
+    struct step *step = create ("tf-tasks=chief,ps,worker:rest");
+
+    take (step, of_component (0, 4, 0, 1));
+    take (step, of_component (1, 4, 1, 2));
+    take (step, of_component (2, 4, 1, 2));
+    take (step, of_component (3, 4, 3, 1));
+    resolve (step);
+    check_roles (step, "chief0 ps0 worker0 worker1 ");
+    step_destroy (step);
+}
+
+TEST (the_order_of_arrival_changes_nothing)
+{
+    enum { TASKS = 12 };
+    const char *const list[] = { "tf-tasks=chief,ps:3,worker:rest",
+                                 "tf-tasks-per-node=ps,worker:rest" };
+    uint64_t seed = FUZZ_SEED;
+    char first[COUNT (list)][TASKS][1024];
+
+    for (int round = 0; round < 50; round++) {
+        size_t l = (size_t)round % COUNT (list);
+        struct step *step = create (list[l]);
+        int order[TASKS];
+
+        for (int i = 0; i < TASKS; i++) {
+            int j = (int)(fuzz_next (&seed) % (unsigned int)(i + 1));
+
+            order[i] = order[j];
+            order[j] = i;
+        }
+        for (int i = 0; i < TASKS; i++)
+            take (step, on_node (order[i], TASKS, order[i] % 3));
+        resolve (step);
+        for (int rank = 0; rank < TASKS; rank++) {
+            struct frame *frame = answer_of (step, rank);
+            const char *config = frame_get (frame, "TF_CONFIG");
+
+            if ((size_t)round == l)
+                snprintf (first[l][rank], sizeof (first[l][rank]), "%s", config);
+            assert_string_equal (config, first[l][rank]);
+            frame_destroy (frame);
+        }
+        step_destroy (step);
+    }
+}
+
+TEST (a_table_is_as_wide_as_its_names)
+{
+    struct step *step = create ("tf-tasks=evaluator,a-role-of-the-site,worker");
+    struct rank rank = on_node (0, 3, 0);
+
+    rank.node = "a-long-name.of.a-node";
+    address_parse (&rank.address, "fd00::1");
+    take (step, rank);
+    take (step, on_node (1, 3, 1));
+    take (step, on_node (2, 3, 2));
+    resolve (step);
+    check_table (step,
+                 "spank_tf: step 12.0: 3 tasks on 3 nodes\n"
+                 "  rank  role                  node                   address\n"
+                 "     0  evaluator 0           a-long-name.of.a-node  [fd00::1]:40000\n"
+                 "     1  a-role-of-the-site 0  n2                     10.0.0.2:40001\n"
+                 "     2  worker 0              n3                     10.0.0.3:40002\n");
+    step_destroy (step);
+}
+
+/* Refusals. */
+
+TEST (what_srun_says_must_be_a_list)
+{
+    static const struct {
+        const char *strings[4], *message;
+    } row[] = {
+        { { "STEP=step 12.0" }, "srun gave no list" },
+        { { "STEP=step 12.0", "tf-task=ps" }, "srun gave no list" },
+        { { "STEP=step 12.0", "tf-tasks=" },
+          "the list is empty; it is ROLE[:COUNT],... as in ps,worker:2" },
+        { { "STEP=step 12.0", "tf-tasks=ps", "tf-tasks-per-node=worker:0" },
+          "item 1, \"worker:0\": a count is a number from 1 to 65535, or \"rest\"" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = configuration (row[i].strings);
+        struct step *step = NULL;
+        struct errtext err;
+
+        assert_int_equal (step_create (&step, frame, &err), -1);
+        assert_null (step);
+        assert_string_equal (err.text, row[i].message);
+        frame_destroy (frame);
+    }
+}
+
+TEST (a_list_that_does_not_fit_is_refused_at_the_first_rank)
+{
+    static const struct {
+        const char *strings[5], *message;
+    } row[] = {
+        { { "tf-tasks=ps,worker" },
+          "step 12.0 runs 3 tasks, --tf-tasks names 2 (ps, worker)" },
+        { { "tf-tasks=ps,worker:9" },
+          "step 12.0 runs 3 tasks, --tf-tasks names 10 (ps, worker:9)" },
+        { { "tf-tasks=ps:3,worker:rest" },
+          "step 12.0 runs 3 tasks, --tf-tasks names 3 and \"rest\" (ps:3, worker:rest), which "
+          "needs at least one more" },
+        { { "INHERITED=yes", "tf-tasks=ps,worker" },
+          "step 12.0 runs 3 tasks, the inherited --tf-tasks names 2 (ps, worker); "
+          "--tf-tasks=none switches it off" },
+        { { "HET_GROUP=0,2", "INHERITED=yes", "tf-tasks=ps,worker" },
+          "step 12.0 (--het-group=0,2) runs 3 tasks, the inherited --tf-tasks names 2 "
+          "(ps, worker); --tf-tasks=none switches it off" },
+        /* what only the whole list can break */
+        { { "tf-tasks=ps:rest" },
+          "step 12.0 has 3 ps and no worker; a ps needs at least one worker" },
+        { { "tf-tasks=worker,evaluator:rest" },
+          "step 12.0 has 2 evaluators; TensorFlow takes one evaluator at most" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        const char *strings[8] = { "STEP=step 12.0" };
+        struct step *step;
+
+        memcpy (strings + 1, row[i].strings, sizeof (row[i].strings));
+        step = create_of (strings);
+        check_refused (step, on_node (1, 3, 0), row[i].message);
+        step_destroy (step);
+    }
+}
+
+TEST (a_list_per_node_must_fit_every_node)
+{
+    struct step *step = create ("tf-tasks-per-node=ps,worker");
+
+    take (step, on_node (0, 5, 0));
+    take (step, on_node (1, 5, 0));
+    take (step, on_node (2, 5, 1));
+    take (step, on_node (3, 5, 1));
+    check_refused (step, on_node (4, 5, 1),
+                   "step 12.0 on n2 runs 3 tasks, --tf-tasks-per-node names 2 (ps, worker)");
+    step_destroy (step);
+
+    step = create ("INHERITED=yes", "tf-tasks-per-node=ps,worker:rest");
+    take (step, on_node (0, 3, 0));
+    take (step, on_node (1, 3, 0));
+    check_refused (step, on_node (2, 3, 1),
+                   "step 12.0 on n2 runs 1 task, the inherited --tf-tasks-per-node names 1 and "
+                   "\"rest\" (ps, worker:rest), which needs at least one more; --tf-tasks=none "
+                   "switches it off");
+    step_destroy (step);
+}
+
+TEST (a_list_per_component_must_fit_its_component)
+{
+    struct step *step = create ("tf-tasks=ps", "tf-tasks=worker:3");
+
+    take (step, of_component (0, 3, 0, 1));
+    take (step, of_component (1, 3, 1, 2));
+    check_refused (step, of_component (2, 3, 1, 2),
+                   "component 1 of step 12.0 runs 2 tasks, --tf-tasks names 3 (worker:3)");
+    step_destroy (step);
+}
+
+TEST (as_many_components_as_lists_are_needed)
+{
+    struct step *step = create ("tf-tasks=ps", "tf-tasks=worker");
+
+    take (step, of_component (0, 2, 0, 2));
+    check_refused (step, of_component (1, 2, 0, 2),
+                   "component 0 of step 12.0 runs 2 tasks, --tf-tasks names 1 (ps)");
+    step_destroy (step);
+
+    step = create ("tf-tasks=ps", "tf-tasks=worker");
+    take (step, of_component (0, 3, 0, 1));
+    take (step, of_component (1, 3, 1, 1));
+    check_refused (step, of_component (2, 3, 2, 1),
+                   "step 12.0 has not the 2 components that 2 lists were given for");
+    step_destroy (step);
+
+    step = create ("tf-tasks=ps,worker", "tf-tasks=worker");
+    take (step, of_component (0, 2, 0, 2));
+    check_refused (step, of_component (1, 2, 0, 2),
+                   "step 12.0 has not the 2 components that 2 lists were given for");
+    step_destroy (step);
+}
+
+TEST (rules_look_at_all_components_together)
+{
+    struct step *step = create ("tf-tasks=chief,ps", "tf-tasks=chief,worker");
+
+    take (step, of_component (0, 4, 0, 2));
+    take (step, of_component (1, 4, 0, 2));
+    take (step, of_component (2, 4, 2, 2));
+    check_refused (step, of_component (3, 4, 2, 2),
+                   "step 12.0 has 2 chiefs; TensorFlow takes one chief at most");
+    step_destroy (step);
+}
+
+TEST (a_rank_that_cannot_take_part_refuses_the_launch_by_name)
+{
+    struct step *step = create ("tf-tasks=ps,worker,worker");
+    struct rank rank = on_node (2, 3, 1);
+
+    take (step, on_node (0, 3, 0));
+    rank.port = 0;
+    rank.error = "no port of 30000-30001 is free";
+    check_refused (step, rank, "rank 2 (worker 1) on n2: no port of 30000-30001 is free");
+    step_destroy (step);
+
+    step = create ("tf-tasks-per-node=worker:rest");
+    check_refused (step, rank, "rank 2 on n2: no port of 30000-30001 is free");
+    step_destroy (step);
+}
+
+TEST (addresses_that_cannot_be_refuse_the_launch)
+{
+    struct step *step = create ("tf-tasks=ps,worker");
+    struct rank rank = on_node (1, 2, 1);
+    struct errtext err;
+
+    take (step, on_node (0, 2, 0));
+    address_parse (&rank.address, "10.0.0.1");
+    take (step, rank);
+    assert_int_equal (step_resolve (step, &login, &err), -1);
+    assert_string_equal (err.text, "n1 and n2 both have the address 10.0.0.1; peers could not "
+                         "tell them apart");
+    step_destroy (step);
+}
+
+/* Simulated, as 8,000 real ones would be. */
+TEST (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length)
+{
+    enum { TASKS = 8000 };
+    struct step *step = create ("tf-tasks=worker:8000");
+    struct errtext err;
+
+    for (int i = 0; i < TASKS; i++) {
+        struct rank rank = on_node (i, TASKS, 0);
+
+        take (step, rank);
+    }
+    assert_int_equal (step_resolve (step, &login, &err), -1);
+    assert_string_equal (err.text, "the TF_CONFIG of 8000 tasks would have 136062 bytes; Linux "
+                         "takes 131060 at most");
+    step_destroy (step);
+}
+
+/* Strangers, and those who go. */
+
+TEST (a_rank_that_is_here_or_of_another_step_is_a_stranger)
+{
+    struct step *step = create ("tf-tasks=ps,worker");
+    struct rank other = on_node (0, 2, 1);
+    struct errtext err;
+
+    take (step, on_node (0, 2, 0));
+    other.port = 1;
+    assert_int_equal (come (step, other, &err), STEP_STRANGER);
+    assert_int_equal (come (step, on_node (1, 3, 1), &err), STEP_STRANGER);
+    assert_int_equal (step_missing (step), 1);
+    take (step, on_node (1, 2, 1));
+    resolve (step);
+    check_table (step,
+                 "spank_tf: step 12.0: 2 tasks on 2 nodes\n"
+                 "  rank  role      node  address\n"
+                 "     0  ps 0      n1    10.0.0.1:40000\n"
+                 "     1  worker 0  n2    10.0.0.2:40001\n");
+    step_destroy (step);
+}
+
+TEST (a_lost_rank_is_missing_and_can_come_again)
+{
+    struct step *step = create ("tf-tasks=ps,worker");
+    struct rank again = on_node (0, 2, 0);
+    char text[256];
+
+    take (step, on_node (0, 2, 0));
+    assert_int_equal (step_lost (step), 0);
+    step_lose (step, 0);
+    assert_int_equal (step_lost (step), 1);
+    assert_int_equal (step_missing (step), 2);
+    assert_string_equal (step_lost_ranks (step, text, sizeof (text)), "rank 0 (ps 0) on n1");
+    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+                         "rank 0 (ps 0) on n1, rank 1 (worker 0)");
+    take (step, on_node (1, 2, 1));
+    assert_int_equal (step_missing (step), 1);
+    again.port = 41000;
+    take (step, again);
+    assert_int_equal (step_lost (step), 0);
+    assert_string_equal (step_lost_ranks (step, text, sizeof (text)), "");
+    assert_string_equal (step_missing_ranks (step, text, sizeof (text)), "");
+    resolve (step);
+    check_table (step,
+                 "spank_tf: step 12.0: 2 tasks on 2 nodes\n"
+                 "  rank  role      node  address\n"
+                 "     0  ps 0      n1    10.0.0.1:41000\n"
+                 "     1  worker 0  n2    10.0.0.2:40001\n");
+    step_destroy (step);
+}
+
+/* The first rank of a node, which tells the step's shape. */
+static struct rank first_of (int rank, int tasks, int index, const char *ranks,
+                             const char *nodes, const char *node_tasks)
+{
+    struct rank r = on_node (rank, tasks, index);
+
+    r.node_ranks = ranks;
+    r.step_nodes = nodes;
+    r.step_node_tasks = node_tasks;
+    return r;
+}
+
+TEST (who_is_missing_is_named_with_rank_role_and_node)
+{
+    struct step *step = create ("tf-tasks=chief,ps,worker:rest");
+    char text[256];
+
+    take (step, on_node (2, 6, 1));
+    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+                         "rank 0 (chief 0), rank 1 (ps 0), rank 3 (worker 1), rank 4 (worker 2), "
+                         "rank 5 (worker 3)");
+    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), "");
+    take (step, first_of (0, 6, 0, "0,1", "n[1-3]", "2(x3)"));
+    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+                         "rank 1 (ps 0) on n1, rank 3 (worker 1) on n2, rank 4 (worker 2) on n3, "
+                         "rank 5 (worker 3) on n3");
+    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), ", on n1, n2, n3");
+    take (step, on_node (1, 6, 0));
+    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), ", on n2, n3");
+    step_destroy (step);
+}
+
+TEST (lists_per_node_have_no_roles_before_all_are_here)
+{
+    struct step *step = create ("tf-tasks-per-node=ps,worker");
+    char text[256];
+
+    take (step, first_of (0, 4, 0, "0,1", "n[1-2]", "2(x2)"));
+    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+                         "rank 1 on n1, rank 2 on n2, rank 3 on n2");
+    step_destroy (step);
+}
+
+TEST (a_node_is_named_once)
+{
+    struct step *step = create ("tf-tasks=worker:rest");
+    char text[256];
+
+    /* cyclic: n1 has 0 and 3, n2 1 and 4, n3 2 and 5 */
+    take (step, first_of (0, 6, 0, "0,3", "n[1-3]", "2(x3)"));
+    take (step, on_node (3, 6, 0));
+    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+                         "rank 1 (worker 1) on n2, rank 2 (worker 2) on n3, "
+                         "rank 4 (worker 4) on n2, rank 5 (worker 5) on n3");
+    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), ", on n2, n3");
+    step_destroy (step);
+}
+
+TEST (a_guess_gives_way_to_what_is_told)
+{
+    struct step *step = create ("tf-tasks=worker:rest");
+    char text[256];
+
+    /* cyclic: n1 has 0, n2 1 and 3, n3 2 and 4; rank 0 alone looks like block */
+    take (step, first_of (0, 5, 0, "0", "n[1-3]", "1,2(x2)"));
+    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), ", on n2, n3");
+    take (step, first_of (1, 5, 1, "1,3", "n[1-3]", "1,2(x2)"));
+    take (step, on_node (3, 5, 1));
+    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+                         "rank 2 (worker 2) on n3, rank 4 (worker 4) on n3");
+    step_destroy (step);
+}
+
+TEST (eight_are_named_and_the_others_counted)
+{
+    struct step *step = create ("tf-tasks=worker:rest");
+    char text[512];
+
+    take (step, first_of (0, 64, 0, "0", "n[1-64]", "1(x64)"));
+    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+                         "rank 1 (worker 1) on n2, rank 2 (worker 2) on n3, "
+                         "rank 3 (worker 3) on n4, rank 4 (worker 4) on n5, "
+                         "rank 5 (worker 5) on n6, rank 6 (worker 6) on n7, "
+                         "rank 7 (worker 7) on n8, rank 8 (worker 8) on n9 and 55 more");
+    assert_string_equal (step_missing_nodes (step, text, sizeof (text)),
+                         ", on n2, n3, n4, n5, n6, n7, n8, n9, ...");
+    step_destroy (step);
+}
+
+TEST (names_end_where_their_room_does)
+{
+    struct step *step = create ("tf-tasks=worker:rest");
+    char text[512];
+
+    take (step, first_of (0, 9, 0, "0", "n[1-9]", "1(x9)"));
+    for (size_t size = 32; size <= sizeof (text); size++) {
+        assert_true (strlen (step_missing_ranks (step, text, size)) < size);
+        assert_true (strstr (text, " more") || strstr (text, "rank 8 (worker 8) on n9"));
+        assert_true (strlen (step_missing_nodes (step, text, size)) < size);
+        assert_true (strstr (text, ", ...") || strstr (text, "n9"));
+    }
+    step_destroy (step);
+}
+
+TEST (destroying_nothing_is_fine)
+{
+    step_destroy (NULL);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_launch_from_its_first_rank_to_its_answers),
+        cmocka_unit_test (a_port_that_is_not_held_is_not_to_be_shared),
+        cmocka_unit_test (the_evaluator_alone_sees_itself),
+        cmocka_unit_test (roles_follow_ranks_however_nodes_have_them),
+        cmocka_unit_test (each_component_can_have_its_own_list),
+        cmocka_unit_test (one_list_can_be_for_all_components),
+        cmocka_unit_test (the_order_of_arrival_changes_nothing),
+        cmocka_unit_test (a_table_is_as_wide_as_its_names),
+        cmocka_unit_test (what_srun_says_must_be_a_list),
+        cmocka_unit_test (a_list_that_does_not_fit_is_refused_at_the_first_rank),
+        cmocka_unit_test (a_list_per_node_must_fit_every_node),
+        cmocka_unit_test (a_list_per_component_must_fit_its_component),
+        cmocka_unit_test (as_many_components_as_lists_are_needed),
+        cmocka_unit_test (rules_look_at_all_components_together),
+        cmocka_unit_test (a_rank_that_cannot_take_part_refuses_the_launch_by_name),
+        cmocka_unit_test (addresses_that_cannot_be_refuse_the_launch),
+        cmocka_unit_test (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length),
+        cmocka_unit_test (a_rank_that_is_here_or_of_another_step_is_a_stranger),
+        cmocka_unit_test (a_lost_rank_is_missing_and_can_come_again),
+        cmocka_unit_test (who_is_missing_is_named_with_rank_role_and_node),
+        cmocka_unit_test (lists_per_node_have_no_roles_before_all_are_here),
+        cmocka_unit_test (a_node_is_named_once),
+        cmocka_unit_test (a_guess_gives_way_to_what_is_told),
+        cmocka_unit_test (eight_are_named_and_the_others_counted),
+        cmocka_unit_test (names_end_where_their_room_does),
+        cmocka_unit_test (destroying_nothing_is_fine),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

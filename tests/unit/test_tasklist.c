@@ -1,0 +1,331 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tasklist.h"
+
+#define ROLE_63 "r23456789_r23456789_r23456789_r23456789_r23456789_r23456789_r23"
+
+static struct tasklist *parse (const char *text)
+{
+    struct tasklist *list = NULL;
+    struct errtext err = { "" };
+
+    assert_int_equal (tasklist_parse (&list, text, &err), 0);
+    assert_non_null (list);
+    return list;
+}
+
+static void check_bad (const char *text, const char *message)
+{
+    struct tasklist *list = NULL;
+    struct errtext err = { "" };
+
+    assert_int_equal (tasklist_parse (&list, text, &err), -1);
+    assert_null (list);
+    assert_string_equal (err.text, message);
+    assert_true (is_line (err.text));
+}
+
+TEST (a_list_is_taken)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+        int named;
+        bool rest;
+        const char *description;
+    } row[] = {
+        { "ps", 1, 1, false, "ps" },
+        { "ps,worker,worker", 3, 3, false, "ps, worker:2" },
+        { "chief,ps:2,worker:rest", 3, 3, true, "chief, ps:2, worker:rest" },
+        { "worker:rest", 1, 0, true, "worker:rest" },
+        { "worker:rest,ps", 2, 1, true, "worker:rest, ps" },
+        { "worker,worker:rest,worker", 3, 2, true, "worker, worker:rest, worker" },
+        { "ps:1,ps:2,ps:3", 3, 6, false, "ps:6" },
+        { "ps,worker,ps,worker", 4, 4, false, "ps, worker, ps, worker" },
+        { "worker:0002", 1, 2, false, "worker:2" },
+        { "worker:65535", 1, 65535, false, "worker:65535" },
+        { "ps,worker:65534", 2, 65535, false, "ps, worker:65534" },
+        { "worker:65535,ps:rest", 2, 65535, true, "worker:65535, ps:rest" },
+        { "Rest:2,rest,a-b_9", 3, 4, false, "Rest:2, rest, a-b_9" },
+        { ROLE_63 ":2", 1, 2, false, ROLE_63 ":2" },
+    };
+    char text[160];
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct tasklist *list = parse (row[i].text);
+
+        assert_int_equal (tasklist_length (list), row[i].length);
+        assert_int_equal (tasklist_named (list), row[i].named);
+        assert_int_equal (tasklist_has_rest (list), row[i].rest);
+        assert_string_equal (tasklist_describe (list, text, sizeof (text)), row[i].description);
+        tasklist_destroy (list);
+    }
+}
+
+TEST (items_keep_their_order)
+{
+    struct tasklist *list = parse ("chief,ps:2,worker:rest");
+
+    assert_string_equal (tasklist_item (list, 0)->role, "chief");
+    assert_int_equal (tasklist_item (list, 0)->count, 1);
+    assert_string_equal (tasklist_item (list, 1)->role, "ps");
+    assert_int_equal (tasklist_item (list, 1)->count, 2);
+    assert_string_equal (tasklist_item (list, 2)->role, "worker");
+    assert_int_equal (tasklist_item (list, 2)->count, 0);
+    tasklist_destroy (list);
+}
+
+#define BAD_COUNT ": a count is a number from 1 to 65535, or \"rest\""
+#define BAD_ROLE ": a role is a word; a list is ROLE[:COUNT],..."
+#define EMPTY_ITEM " is empty; a list is ROLE[:COUNT],..."
+
+TEST (a_bad_list_is_refused_with_one_line)
+{
+    static const struct {
+        const char *text, *message;
+    } row[] = {
+        { "", "the list is empty; it is ROLE[:COUNT],... as in ps,worker:2" },
+        { ",", "item 1" EMPTY_ITEM },
+        { ",ps", "item 1" EMPTY_ITEM },
+        { "ps,,worker", "item 2" EMPTY_ITEM },
+        { "ps,worker,", "item 3" EMPTY_ITEM },
+        { "ps,worker:0", "item 2, \"worker:0\"" BAD_COUNT },
+        { "ps:000", "item 1, \"ps:000\"" BAD_COUNT },
+        { "worker:-1", "item 1, \"worker:-1\"" BAD_COUNT },
+        { "worker:+1", "item 1, \"worker:+1\"" BAD_COUNT },
+        { "worker:", "item 1, \"worker:\"" BAD_COUNT },
+        { "worker:two", "item 1, \"worker:two\"" BAD_COUNT },
+        { "worker: 2", "item 1, \"worker: 2\"" BAD_COUNT },
+        { "worker:2 ", "item 1, \"worker:2 \"" BAD_COUNT },
+        { "worker:1.5", "item 1, \"worker:1.5\"" BAD_COUNT },
+        { "worker:0x2", "item 1, \"worker:0x2\"" BAD_COUNT },
+        { "worker:1e3", "item 1, \"worker:1e3\"" BAD_COUNT },
+        { "worker:2:3", "item 1, \"worker:2:3\"" BAD_COUNT },
+        { "worker::", "item 1, \"worker::\"" BAD_COUNT },
+        { "worker:REST", "item 1, \"worker:REST\"" BAD_COUNT },
+        { "worker:res", "item 1, \"worker:res\"" BAD_COUNT },
+        { "worker:rests", "item 1, \"worker:rests\"" BAD_COUNT },
+        { "worker:65536", "item 1, \"worker:65536\"" BAD_COUNT },
+        { "worker:4294967297", "item 1, \"worker:4294967297\"" BAD_COUNT },
+        { "worker:18446744073709551617", "item 1, \"worker:18446744073709551617\"" BAD_COUNT },
+        { "ps:2,worker:65534", "item 2, \"worker:65534\": a list names 65535 tasks at most" },
+        { "worker:65535,ps", "item 2, \"ps\": a list names 65535 tasks at most" },
+        { "ps:rest,worker:rest", "item 2, \"worker:rest\": \"rest\" can stand once in a list" },
+        { ":2", "item 1, \":2\": a role is missing before the colon" },
+        { "ps,:rest", "item 2, \":rest\": a role is missing before the colon" },
+        { " ps", "item 1, \" ps\"" BAD_ROLE },
+        { "ps, worker", "item 2, \" worker\"" BAD_ROLE },
+        { "ps worker", "item 1, \"ps worker\"" BAD_ROLE },
+        { "ps;worker", "item 1, \"ps;worker\"" BAD_ROLE },
+        { "{\"ps\":1}", "item 1, \"{\"ps\":1}\"" BAD_ROLE },
+        { "ps\n", "item 1, \"ps\\x0a\"" BAD_ROLE },
+        { "ps,\033[2Jworker", "item 2, \"\\x1b[2Jworker\"" BAD_ROLE },
+        { "worker:\t2", "item 1, \"worker:\\x092\"" BAD_COUNT },
+        { "w\xc3\xb6rker", "item 1, \"w\\xc3\\xb6rker\"" BAD_ROLE },
+        { ROLE_63 "4", "item 1, \"" ROLE_63 "4\": a role is 63 characters at most" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        check_bad (row[i].text, row[i].message);
+}
+
+/* "w,w,...,ww" of so many bytes. */
+static char *long_list (size_t length)
+{
+    char *text = malloc (length + 1);
+
+    assert_non_null (text);
+    for (size_t i = 0; i < length; i++)
+        text[i] = i % 2 && i + 1 < length ? ',' : 'w';
+    text[length] = '\0';
+    return text;
+}
+
+TEST (a_list_of_32_KiB_is_taken_and_no_byte_more)
+{
+    char *fits = long_list (32768), *longer = long_list (32769);
+    struct tasklist *list = parse (fits);
+
+    assert_int_equal (tasklist_length (list), 16384);
+    assert_int_equal (tasklist_named (list), 16384);
+    tasklist_destroy (list);
+    check_bad (longer, "the list has 32769 bytes, 32768 at most; ROLE:COUNT says it shorter");
+    free (fits);
+    free (longer);
+}
+
+TEST (a_long_bad_item_is_cut_in_the_message)
+{
+    char text[1000];
+    struct tasklist *list;
+    struct errtext err;
+
+    memset (text, ' ', sizeof (text));
+    text[sizeof (text) - 1] = '\0';
+    assert_int_equal (tasklist_parse (&list, text, &err), -1);
+    assert_non_null (strstr (err.text, "...\"" BAD_ROLE));
+    assert_true (strlen (err.text) < 200);
+}
+
+TEST (every_task_gets_its_role_in_rank_order)
+{
+    static const struct {
+        const char *list, *roles;
+        int tasks;
+    } row[] = {
+        { "ps,worker,worker", "ps worker worker ", 3 },
+        { "worker:2,ps", "worker worker ps ", 3 },
+        { "chief,ps:2,worker:rest", "chief ps ps worker ", 4 },
+        { "chief,ps:2,worker:rest", "chief ps ps worker worker worker ", 6 },
+        { "worker:rest,ps", "worker worker ps ", 3 },
+        { "ps,worker:rest,evaluator", "ps worker evaluator ", 3 },
+        { "worker:rest", "worker ", 1 },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct tasklist *list = parse (row[i].list);
+        const char *role[8];
+        char roles[128] = "";
+
+        assert_int_equal (tasklist_assign (list, role, row[i].tasks, "step 1.0", "--tf-tasks",
+                                           NULL), 0);
+        for (int rank = 0; rank < row[i].tasks; rank++)
+            strcat (strcat (roles, role[rank]), " ");
+        assert_string_equal (roles, row[i].roles);
+        tasklist_destroy (list);
+    }
+}
+
+TEST (a_list_that_does_not_fit_is_refused_with_both_numbers)
+{
+    static const struct {
+        const char *list;
+        int tasks;
+        const char *message;
+    } row[] = {
+        { "ps,worker:9", 3, "step 12.0 runs 3 tasks, --tf-tasks names 10 (ps, worker:9)" },
+        { "ps,worker", 3, "step 12.0 runs 3 tasks, --tf-tasks names 2 (ps, worker)" },
+        { "ps,worker", 1, "step 12.0 runs 1 task, --tf-tasks names 2 (ps, worker)" },
+        { "worker:65535", 65534,
+          "step 12.0 runs 65534 tasks, --tf-tasks names 65535 (worker:65535)" },
+        { "ps:2,worker:rest", 2, "step 12.0 runs 2 tasks, --tf-tasks names 2 and \"rest\" "
+          "(ps:2, worker:rest), which needs at least one more" },
+        { "ps:2,worker:rest", 1, "step 12.0 runs 1 task, --tf-tasks names 2 and \"rest\" "
+          "(ps:2, worker:rest), which needs at least one more" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct tasklist *list = parse (row[i].list);
+        struct errtext err;
+
+        assert_int_equal (tasklist_assign (list, NULL, row[i].tasks, "step 12.0", "--tf-tasks",
+                                           &err), -1);
+        assert_string_equal (err.text, row[i].message);
+        tasklist_destroy (list);
+    }
+}
+
+TEST (rest_can_be_a_million_tasks)
+{
+    const char **role = malloc (1048576 * sizeof (*role));
+    struct tasklist *list = parse ("ps,worker:rest,evaluator");
+
+    assert_int_equal (tasklist_assign (list, role, 1048576, "", "", NULL), 0);
+    assert_string_equal (role[0], "ps");
+    assert_string_equal (role[1048574], "worker");
+    assert_string_equal (role[1048575], "evaluator");
+    tasklist_destroy (list);
+    free (role);
+}
+
+TEST (a_description_ends_where_its_room_does)
+{
+    static const char whole[] = "chief, ps:2, worker:rest, evaluator";
+    struct tasklist *list = parse ("chief,ps:2,worker:rest,evaluator");
+    char text[64];
+
+    for (size_t size = 4; size <= sizeof (text); size++) {
+        size_t length = strlen (tasklist_describe (list, text, size));
+
+        assert_true (length < size);
+        if (strcmp (text, whole) == 0)
+            continue;
+        assert_true (length >= 3 && size < sizeof (whole) + 5);
+        assert_string_equal (text + length - 3, "...");
+        assert_int_equal (strncmp (text, whole, length - 3), 0);
+        assert_true (length == 3 || text[length - 4] == ' ');
+    }
+    tasklist_destroy (list);
+}
+
+TEST (destroying_nothing_is_fine_and_keeps_errno)
+{
+    errno = EBADMSG;
+    tasklist_destroy (NULL);
+    tasklist_destroy (parse ("ps"));
+    assert_int_equal (errno, EBADMSG);
+}
+
+/* Write the list as its items tell it. */
+static void print (const struct tasklist *list, char *text)
+{
+    for (size_t i = 0; i < tasklist_length (list); i++) {
+        const struct tasklist_item *item = tasklist_item (list, i);
+
+        text += sprintf (text, item->count ? "%s%s:%d" : "%s%s:rest", i ? "," : "", item->role,
+                         item->count);
+    }
+}
+
+TEST (random_text_is_a_list_or_refused_in_one_line)
+{
+    uint64_t seed = FUZZ_SEED;
+    int taken = 0;
+
+    for (int i = 0; i < FUZZ_ROUNDS; i++) {
+        char text[49], again[49 * 8];
+        struct tasklist *list, *second;
+        struct errtext err = { "" };
+
+        fuzz_text (&seed, text, sizeof (text) - 1, ", , : ps worker : rest 2 65535 0 , _");
+        if (tasklist_parse (&list, text, &err) < 0) {
+            assert_true (is_line (err.text));
+            continue;
+        }
+        taken++;
+        assert_in_range (tasklist_named (list), 0, TASKLIST_MAX_TASKS);
+        print (list, again);
+        second = parse (again);
+        assert_int_equal (tasklist_named (second), tasklist_named (list));
+        assert_int_equal (tasklist_length (second), tasklist_length (list));
+        tasklist_destroy (second);
+        tasklist_destroy (list);
+    }
+    assert_true (taken > FUZZ_ROUNDS / 100);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_list_is_taken),
+        cmocka_unit_test (items_keep_their_order),
+        cmocka_unit_test (a_bad_list_is_refused_with_one_line),
+        cmocka_unit_test (a_list_of_32_KiB_is_taken_and_no_byte_more),
+        cmocka_unit_test (a_long_bad_item_is_cut_in_the_message),
+        cmocka_unit_test (every_task_gets_its_role_in_rank_order),
+        cmocka_unit_test (a_list_that_does_not_fit_is_refused_with_both_numbers),
+        cmocka_unit_test (rest_can_be_a_million_tasks),
+        cmocka_unit_test (a_description_ends_where_its_room_does),
+        cmocka_unit_test (destroying_nothing_is_fine_and_keeps_errno),
+        cmocka_unit_test (random_text_is_a_list_or_refused_in_one_line),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

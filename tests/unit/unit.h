@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the unit tests share: cmocka, a test's form, and bytes that look random.
+ */
+#ifndef TF_UNIT_H
+#define TF_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TEST(name) static void name (void **unused __attribute__ ((unused)))
+
+/* Counted as skipped, with its reason in the log. */
+#define SKIP(reason) do { print_message ("skipped: %s\n", reason); skip (); } while (0)
+
+#define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
+
+/* So many strings go into each fuzzed function. */
+#define FUZZ_ROUNDS 100000
+#define FUZZ_SEED UINT64_C (0x5370544600000001)
+
+/* xorshift64*: the same numbers everywhere, so that what fails once fails again. */
+static inline uint32_t fuzz_next (uint64_t *seed)
+{
+    *seed ^= *seed >> 12;
+    *seed ^= *seed << 25;
+    *seed ^= *seed >> 27;
+    return (uint32_t)(*seed * UINT64_C (0x2545f4914f6cdd1d) >> 32);
+}
+
+/*
+ * A string of up to `max` characters, which `text` has room for with its NUL: of `words`, which
+ * a blank separates and any byte may replace.
+ */
+static inline void fuzz_text (uint64_t *seed, char *text, size_t max, const char *words)
+{
+    size_t length = fuzz_next (seed) % (max + 1), used = 0;
+
+    while (used < length) {
+        const char *word = words + fuzz_next (seed) % strlen (words);
+        size_t n = strcspn (word, " ");
+
+        if (fuzz_next (seed) % 64 == 0)
+            text[used++] = (char)(fuzz_next (seed) % 255 + 1);
+        else {
+            n = n < length - used ? n : length - used;
+            memcpy (text + used, word, n);
+            used += n;
+        }
+    }
+    text[used] = '\0';
+}
+
+/* What an error may look like: one line of printable ASCII. */
+static inline bool is_line (const char *text)
+{
+    for (const char *p = text; *p; p++)
+        if (*p < 0x20 || *p > 0x7e)
+            return false;
+    return text[0] != '\0';
+}
+
+#endif
