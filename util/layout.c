@@ -13,17 +13,19 @@
 #define MAX_NODE_NAME 255
 
 struct node {
-    char *name;
+    char *name;         /* as one of its ranks told, else as the step's list has it */
+    bool told;
     int tasks;          /* as Slurm said; UNKNOWN before */
     int here;           /* ranks known to be here */
 };
 
 struct layout {
     int tasks;
-    int *rank_node;     /* by rank: an index into node[], or UNKNOWN */
+    int *known;         /* by rank: an index into node[], or UNKNOWN */
+    int *guess;         /* the same, where known says UNKNOWN */
     struct node *node;
     int nodes;
-    bool step;          /* names and tasks of all nodes are known */
+    bool step;          /* names and tasks of all nodes are there */
 };
 
 struct layout *layout_create (int tasks)
@@ -33,55 +35,70 @@ struct layout *layout_create (int tasks)
     if (!layout)
         return NULL;
     layout->tasks = tasks;
-    if (!(layout->rank_node = malloc ((size_t)tasks * sizeof (int)))) {
-        free (layout);
+    layout->known = malloc ((size_t)tasks * sizeof (int));
+    layout->guess = malloc ((size_t)tasks * sizeof (int));
+    if (!layout->known || !layout->guess) {
+        layout_destroy (layout);
         return NULL;
     }
     for (int i = 0; i < tasks; i++)
-        layout->rank_node[i] = UNKNOWN;
+        layout->known[i] = layout->guess[i] = UNKNOWN;
     return layout;
+}
+
+static void _free_nodes (struct node *node, int nodes)
+{
+    for (int i = 0; i < nodes; i++)
+        free (node[i].name);
+    free (node);
 }
 
 void layout_destroy (struct layout *layout)
 {
     if (!layout)
         return;
-    for (int i = 0; i < layout->nodes; i++)
-        free (layout->node[i].name);
-    free (layout->node);
-    free (layout->rank_node);
+    _free_nodes (layout->node, layout->nodes);
+    free (layout->known);
+    free (layout->guess);
     free (layout);
 }
 
-static bool _room_for (struct layout *layout, int nodes)
+/* Make node[] reach up to `index`. */
+static bool _room_for (struct node **node, int *nodes, int index)
 {
-    struct node *node;
+    struct node *grown;
 
-    if (nodes <= layout->nodes)
+    if (index < *nodes)
         return true;
-    if (nodes > MAX_NODES || !(node = realloc (layout->node, (size_t)nodes * sizeof (*node))))
+    if (index >= MAX_NODES || !(grown = realloc (*node, (size_t)(index + 1) * sizeof (*grown))))
         return false;
-    for (int i = layout->nodes; i < nodes; i++)
-        node[i] = (struct node){ .tasks = UNKNOWN };
-    layout->node = node;
-    layout->nodes = nodes;
+    for (int i = *nodes; i <= index; i++)
+        grown[i] = (struct node){ .tasks = UNKNOWN };
+    *node = grown;
+    *nodes = index + 1;
     return true;
 }
 
 static void _put (struct layout *layout, int rank, int node_index)
 {
-    if (rank >= layout->tasks || layout->rank_node[rank] != UNKNOWN)
+    if (rank >= layout->tasks || layout->known[rank] != UNKNOWN)
         return;
-    layout->rank_node[rank] = node_index;
+    layout->known[rank] = node_index;
     layout->node[node_index].here++;
 }
 
-void layout_add (struct layout *layout, int rank, int node_index, const char *node)
+void layout_add (struct layout *layout, int rank, int node_index, const char *name)
 {
-    if (!_room_for (layout, node_index + 1))
+    struct node *node;
+
+    if (!_room_for (&layout->node, &layout->nodes, node_index))
         return;
-    if (!layout->node[node_index].name)
-        layout->node[node_index].name = strdup (node);
+    node = &layout->node[node_index];
+    if (!node->told) {
+        free (node->name);
+        node->name = strdup (name);
+        node->told = true;
+    }
     _put (layout, rank, node_index);
 }
 
@@ -89,7 +106,7 @@ void layout_add_node_ranks (struct layout *layout, int node_index, const char *r
 {
     char *end;
 
-    if (!_room_for (layout, node_index + 1))
+    if (!_room_for (&layout->node, &layout->nodes, node_index))
         return;
     for (const char *p = ranks; isdigit ((unsigned char)*p); p = end + 1) {
         long rank = strtol (p, &end, 10);
@@ -101,131 +118,168 @@ void layout_add_node_ranks (struct layout *layout, int node_index, const char *r
     }
 }
 
-/* The next node's name was found: keep it unless a rank of that node has told it. */
-static bool _name (struct layout *layout, int *next, const char *name)
+/* The step's nodes while their list is read. */
+struct listed {
+    struct node *node;
+    int nodes;
+    char name[MAX_NODE_NAME + 1];       /* the one that is being put together */
+};
+
+static bool _list_name (struct listed *listed)
 {
-    if (!_room_for (layout, *next + 1))
+    int next = listed->nodes;
+
+    if (!_room_for (&listed->node, &listed->nodes, next))
         return false;
-    if (!layout->node[*next].name)
-        layout->node[*next].name = strdup (name);
-    else if (strcmp (layout->node[*next].name, name) != 0)
+    return (listed->node[next].name = strdup (listed->name)) != NULL;
+}
+
+static bool _expand (struct listed *listed, size_t used, const char *word, const char *end);
+
+/* One item between brackets: a number or a range, with its leading zeros. */
+static bool _expand_numbers (struct listed *listed, size_t used, const char **item,
+                             const char *rest, const char *end)
+{
+    char *stop;
+    long low, high;
+    int width;
+
+    if (!isdigit ((unsigned char)**item))
         return false;
-    (*next)++;
+    low = high = strtol (*item, &stop, 10);
+    width = (int)(stop - *item);
+    if (*stop == '-' && isdigit ((unsigned char)stop[1]))
+        high = strtol (stop + 1, &stop, 10);
+    if (width > 9 || high < low || high - low > MAX_NODES)
+        return false;
+    for (long n = low; n <= high; n++) {
+        int digits = snprintf (listed->name + used, sizeof (listed->name) - used, "%0*ld", width,
+                               n);
+
+        if (used + (size_t)digits > MAX_NODE_NAME
+            || !_expand (listed, used + (size_t)digits, rest, end))
+            return false;
+    }
+    *item = stop;
     return true;
 }
 
 /*
- * Expand one word of a host list into names: what stands before a bracket, each of its
- * numbers with its leading zeros, and so on with the text behind it.
+ * Expand one word of a host list into names: what stands before a bracket, each of the
+ * numbers in it, and so on with the text behind it.
  */
-static bool _expand (struct layout *layout, int *next, char *name, size_t used,
-                     const char *word, const char *end)
+static bool _expand (struct listed *listed, size_t used, const char *word, const char *end)
 {
     const char *open = memchr (word, '[', (size_t)(end - word));
     size_t plain = (size_t)((open ? open : end) - word);
-    const char *p;
+    const char *close;
 
     if (used + plain > MAX_NODE_NAME)
         return false;
-    memcpy (name + used, word, plain);
+    memcpy (listed->name + used, word, plain);
     used += plain;
-    name[used] = '\0';
+    listed->name[used] = '\0';
     if (!open)
-        return _name (layout, next, name);
-
-    const char *close = memchr (open, ']', (size_t)(end - open));
-
-    if (!close)
+        return used > 0 && _list_name (listed);
+    if (!(close = memchr (open, ']', (size_t)(end - open))))
         return false;
-    for (p = open + 1; p < close; p++) {
-        char *stop;
-        long low = strtol (p, &stop, 10), high = low;
-        int width = (int)(stop - p);
-
-        if (stop == p || width > 9)
+    for (const char *item = open + 1;; item++) {
+        if (!_expand_numbers (listed, used, &item, close + 1, end))
             return false;
-        if (*stop == '-')
-            high = strtol (stop + 1, &stop, 10);
-        if (stop > close || (*stop != ',' && stop != close) || high - low > MAX_NODES)
+        if (item == close)
+            return true;
+        if (*item != ',')
             return false;
-        for (long n = low; n <= high; n++) {
-            int digits = snprintf (name + used, MAX_NODE_NAME + 1 - used, "%0*ld", width, n);
-
-            if (used + (size_t)digits > MAX_NODE_NAME
-                || !_expand (layout, next, name, used + (size_t)digits, close + 1, end))
-                return false;
-        }
-        p = stop;
     }
-    return true;
 }
 
-static int _add_names (struct layout *layout, const char *nodes)
+static bool _list_names (struct listed *listed, const char *nodes)
 {
-    char name[MAX_NODE_NAME + 1];
-    int next = 0;
-
     for (const char *word = nodes, *end;; word = end + 1) {
-        int depth = 0;
+        bool inside = false;
 
-        for (end = word; *end && (*end != ',' || depth); end++)
-            depth += (*end == '[') - (*end == ']');
-        if (!_expand (layout, &next, name, 0, word, end))
-            return UNKNOWN;
+        for (end = word; *end && (*end != ',' || inside); end++)
+            inside = *end == '[' || (inside && *end != ']');
+        if (!_expand (listed, 0, word, end))
+            return false;
         if (*end == '\0')
-            return next;
+            return true;
     }
 }
 
-static int _add_tasks (struct layout *layout, const char *node_tasks)
+/* "2(x3),1": tasks of each node in turn, which must come to those of the step. */
+static bool _list_tasks (struct listed *listed, const char *node_tasks, int step_tasks)
 {
-    int next = 0, sum = 0;
+    int next = 0;
+    long sum = 0;
 
     for (const char *p = node_tasks;; p++) {
         char *end;
         long tasks = strtol (p, &end, 10), times = 1;
 
-        if (end == p || tasks < 0 || tasks > layout->tasks)
-            return UNKNOWN;
+        if (end == p || tasks < 0 || tasks > step_tasks)
+            return false;
         if (strncmp (end, "(x", 2) == 0) {
             times = strtol (end + 2, &end, 10);
             if (*end++ != ')')
-                return UNKNOWN;
+                return false;
         }
-        while (times-- > 0) {
-            if (next >= layout->nodes)
-                return UNKNOWN;
-            layout->node[next++].tasks = (int)tasks;
-            sum += (int)tasks;
+        for (; times > 0; times--) {
+            if (next == listed->nodes || sum > step_tasks)
+                return false;
+            listed->node[next++].tasks = (int)tasks;
+            sum += tasks;
         }
         if (*end == '\0')
-            return sum == layout->tasks ? next : UNKNOWN;
+            return next == listed->nodes && sum == step_tasks;
         if (*end != ',')
-            return UNKNOWN;
+            return false;
         p = end;
     }
 }
 
+/* Does the list agree with what nodes' own ranks told? */
+static bool _agrees (const struct layout *layout, const struct listed *listed)
+{
+    if (layout->nodes > listed->nodes)
+        return false;
+    for (int i = 0; i < layout->nodes; i++)
+        if (layout->node[i].told && strcmp (layout->node[i].name, listed->node[i].name) != 0)
+            return false;
+    return true;
+}
+
 void layout_add_step (struct layout *layout, const char *nodes, const char *node_tasks)
 {
-    int named;
+    struct listed listed = { 0 };
 
     if (layout->step)
         return;
-    named = _add_names (layout, nodes);
-    layout->step = named != UNKNOWN && named == layout->nodes
-                   && _add_tasks (layout, node_tasks) == named;
+    layout->step = _list_names (&listed, nodes)
+                   && _list_tasks (&listed, node_tasks, layout->tasks)
+                   && _agrees (layout, &listed);
+    if (!layout->step) {
+        _free_nodes (listed.node, listed.nodes);
+        return;
+    }
+    for (int i = 0; i < layout->nodes; i++) {
+        listed.node[i].told = layout->node[i].told;
+        listed.node[i].here = layout->node[i].here;
+    }
+    _free_nodes (layout->node, layout->nodes);
+    layout->node = listed.node;
+    layout->nodes = listed.nodes;
 }
 
 /*
  * Deal all ranks out to all nodes, a node's share at once (block) or one to each in turn
- * (cyclic). False when what is known contradicts it; `fill` keeps the result.
+ * (cyclic), into guess[]. False when what is known contradicts it.
  */
-static bool _deal (struct layout *layout, bool cyclic, bool fill)
+static bool _deal (struct layout *layout, bool cyclic)
 {
     int *left = malloc ((size_t)layout->nodes * sizeof (int));
-    bool fits = left != NULL;
     int node = 0;
+    bool fits = left != NULL;
 
     for (int i = 0; fits && i < layout->nodes; i++)
         left[i] = layout->node[i].tasks;
@@ -235,48 +289,34 @@ static bool _deal (struct layout *layout, bool cyclic, bool fill)
         while (left[node] == 0)
             node = (node + 1) % layout->nodes;
         left[node]--;
-        if (fill)
-            _put (layout, rank, node);
-        else if (layout->rank_node[rank] == UNKNOWN
-                 ? layout->node[node].here == layout->node[node].tasks
-                 : layout->rank_node[rank] != node)
-            fits = false;
+        layout->guess[rank] = node;
+        if (layout->known[rank] == UNKNOWN)
+            fits = layout->node[node].here < layout->node[node].tasks;
+        else
+            fits = layout->known[rank] == node;
     }
     free (left);
     return fits;
 }
 
-void layout_complete (struct layout *layout)
+void layout_guess (struct layout *layout)
 {
-    int short_nodes = 0, last = UNKNOWN;
+    int short_nodes = 0, one = UNKNOWN;
 
-    if (!layout->step)
-        return;
-    for (int i = 0; i < layout->nodes; i++)
+    for (int i = 0; layout->step && i < layout->nodes; i++)
         if (layout->node[i].here < layout->node[i].tasks) {
             short_nodes++;
-            last = i;
+            one = i;
         }
-    if (short_nodes == 1)
-        for (int rank = 0; rank < layout->tasks; rank++)
-            _put (layout, rank, last);
-    else if (short_nodes > 1 && _deal (layout, false, false))
-        _deal (layout, false, true);
-    else if (short_nodes > 1 && _deal (layout, true, false))
-        _deal (layout, true, true);
+    if (short_nodes > 1 && (_deal (layout, false) || _deal (layout, true)))
+        return;
+    for (int rank = 0; rank < layout->tasks; rank++)
+        layout->guess[rank] = short_nodes == 1 ? one : UNKNOWN;
 }
 
 const char *layout_node (const struct layout *layout, int rank)
 {
-    int node = layout->rank_node[rank];
+    int node = layout->known[rank] != UNKNOWN ? layout->known[rank] : layout->guess[rank];
 
     return node == UNKNOWN ? NULL : layout->node[node].name;
-}
-
-const char *layout_short_node (const struct layout *layout, int i)
-{
-    for (int node = 0; layout->step && node < layout->nodes; node++)
-        if (layout->node[node].here < layout->node[node].tasks && i-- == 0)
-            return layout->node[node].name;
-    return NULL;
 }

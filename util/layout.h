@@ -27,15 +27,13 @@ void layout_add_node_ranks (struct layout *layout, int node_index, const char *r
 void layout_add_step (struct layout *layout, const char *nodes, const char *node_tasks);
 
 /*
- * Find the nodes of the ranks that nobody spoke for: the nodes that are short of ranks,
- * filled in the way (block or cyclic) that fits all that is known. Call it after all adds.
+ * Guess the nodes of the ranks that nobody spoke for: the nodes that are short of ranks,
+ * filled in the way (block or cyclic) that fits all that is known. What is told later counts
+ * more than a guess; guess again then.
  */
-void layout_complete (struct layout *layout);
+void layout_guess (struct layout *layout);
 
 /* The rank's node, or NULL when it is not known. Lives as long as the layout. */
 const char *layout_node (const struct layout *layout, int rank);
-
-/* The i-th of the nodes that are short of ranks, or NULL beyond the last. */
-const char *layout_short_node (const struct layout *layout, int i);
 
 #endif

@@ -364,7 +364,7 @@ static const char *_name_ranks (struct step *step, bool lost, char *buf, size_t 
     char name[512];
 
     buf[0] = '\0';
-    layout_complete (step->layout);
+    layout_guess (step->layout);
     for (int rank = 0; rank < step->tasks; rank++) {
         if (lost ? !step->member[rank].lost : step->member[rank].here)
             continue;
@@ -388,25 +388,33 @@ const char *step_lost_ranks (struct step *step, char *buf, size_t size)
     return _name_ranks (step, true, buf, size);
 }
 
+static bool _is_named (const char *const *named, int count, const char *node)
+{
+    while (count-- > 0)
+        if (strcmp (named[count], node) == 0)
+            return true;
+    return false;
+}
+
 const char *step_missing_nodes (struct step *step, char *buf, size_t size)
 {
-    const char *last = NULL;
+    const char *named[MAX_NAMED];
     size_t used = 0;
-    int named = 0;
+    int count = 0;
 
     buf[0] = '\0';
-    layout_complete (step->layout);
+    layout_guess (step->layout);
     for (int rank = 0; rank < step->tasks; rank++) {
         const char *node = layout_node (step->layout, rank);
 
-        if (step->member[rank].here || !node || (last && strcmp (node, last) == 0))
+        if (step->member[rank].here || !node || _is_named (named, count, node))
             continue;
-        if (named == MAX_NAMED || used + strlen (node) + sizeof (", on , ...") > size) {
+        if (count == MAX_NAMED || used + strlen (node) + sizeof (", on , ...") > size) {
             snprintf (buf + used, size - used, ", ...");
             break;
         }
-        used += (size_t)snprintf (buf + used, size - used, "%s%s", named++ ? ", " : ", on ", node);
-        last = node;
+        used += (size_t)snprintf (buf + used, size - used, "%s%s", count ? ", " : ", on ", node);
+        named[count++] = node;
     }
     return buf;
 }

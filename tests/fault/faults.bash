@@ -99,6 +99,13 @@ none_started ()
     started 0 || fail "a program was started: $(cd "$work" && grep '' started.*)"
 }
 
+# Whichever programs were started, they were given one cluster.
+one_cluster ()
+{
+    [ "$(cd "$work" && cat /dev/null started.* 2> /dev/null | sed 's/,"task":.*//' | sort -u | wc -l)" -le 1 ] ||
+        fail "more than one cluster: $(cd "$work" && grep '' started.*)"
+}
+
 said ()
 {
     grep -qE "$1" "$words"
@@ -123,10 +130,10 @@ srun_ends ()
     wait "$srun" && status=0 || status=$?
 }
 
-# What a test has measured, beside its result.
+# What a test has measured, before its result.
 note ()
 {
-    echo "# $BATS_TEST_DESCRIPTION: $*" >&3
+    echo "# $*" >&3
 }
 
 now_ms ()
@@ -224,8 +231,9 @@ next_runs ()
 {
     local verdicts
 
-    verdicts=$(timeout 30 "$tests/cluster" run --user "$user" -- srun -Q "$@" "${step[@]}" "$judge" --roles=$roles) &&
-        all_content "$verdicts" 6 || fail "the next launch (srun $*) is not right: $verdicts"
+    verdicts=$(timeout 30 "$tests/cluster" run --on "$host" --user "$user" -- \
+        srun -Q "$@" "${step[@]}" "$judge" --roles=$roles) && all_content "$verdicts" 6 ||
+        fail "the next launch (srun $*) is not right: $verdicts"
 }
 
 # Whoever has lost its parent is init's, in its own time.

@@ -64,6 +64,7 @@ all_is_well_again ()
         continue_slurmd 3
         since=$(now_ms)
         within 10000 no_process_left
+        one_cluster
         all_is_well_again
     done
 }

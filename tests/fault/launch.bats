@@ -41,6 +41,8 @@ setup_file ()
     srun_ends 30
     [ "$status" -ne 0 ] || fail "srun succeeds"
     none_started
+    step=(-w "$(node 1),$(node 3)" -N2 --ntasks-per-node=3 -O --tf-tasks=ps,worker:5)
+    next_runs --jobid="$job"
 }
 
 @test "a node that reaches srun but not the rendezvous: all end by the deadline, and rank, role and node are told" {
@@ -53,7 +55,7 @@ setup_file ()
     srun_ends 0
     [ "$status" -ne 0 ] || fail "srun succeeds"
     said "error: spank_tf: step $job\.[0-9]+: 2 of 6 ranks did not register within 2 s: rank 4 \(worker 3\) on $(node 3), rank 5 \(worker 4\) on $(node 3)$"
-    said "error: $(node 3): the rendezvous, .*, could not be reached: Connection timed out"
+    said "error: spank_tf: $(node 3): the rendezvous, .*, could not be reached: Connection timed out"
     none_started
 }
 
@@ -97,7 +99,7 @@ setup_file ()
     port=$("$tests/cluster" run -- ss -Hltnp | sed -nE 's/.*:(25[0-9]{3}) .*tf-rendezvous.*/\1/p')
     answers=$BATS_TEST_TMPDIR/answers
     "$tests/cluster" run --on "$(node 4)" --user "$other_user" -- \
-        bash -c "$(declare -f strangers stranger); strangers $(address login) $port" > "$answers" 3>&- &
+        bash -c "$(declare -f strangers stranger header frame); strangers $(address login) $port" > "$answers" 3>&- &
     strangers=$!
     eventually 60 grep -qs 'are in' "$answers"
     memory=$(awk '/^VmHWM/ { print $2 }' "/proc/$(rendezvous)/status")
@@ -132,17 +134,31 @@ strangers ()
     done
 }
 
-# A header is SpTF, version 1, zero, and the length of what follows.
 stranger ()
 {
-    local header='SpTF\0\1\0\0'
-
     case $1 in
         0) head -c 20000 /dev/urandom ;;
-        1) printf "$header"'\377\377\377\377' ;;
-        2) printf "$header"'\0\0\0\10TOKEN=0\0' ;;
-        *) printf "$header"'\0\0\77\377%8000s' x ;;
+        1) printf "$(header 4294967295)" ;;
+        2) frame TOKEN=00000000000000000000000000000000 RELEASE=1 NODE=x HOST=x ADDRESS=10.98.0.4 PORT=1025 \
+            NODE_INDEX=1 RANK=2 TASKS=6 COMPONENT_FIRST=0 COMPONENT_TASKS=6 ;;
+        *) printf "$(header 16000)%8000s" x ;;
     esac
+}
+
+# For printf: SpTF, version 1, zero, and the length of what follows.
+header ()
+{
+    printf 'SpTF\\0\\1\\0\\0'
+    printf '\\x%02x' $(($1 >> 24)) $(($1 >> 16 & 255)) $(($1 >> 8 & 255)) $(($1 & 255))
+}
+
+frame ()
+{
+    local strings
+
+    strings=$(printf '%s\n' "$@")
+    printf "$(header $((${#strings} + 1)))"
+    tr '\n' '\0' <<< "$strings"
 }
 
 @test "tf-rendezvous killed in the barrier: every rank ends at once, and it is said" {
@@ -155,7 +171,7 @@ stranger ()
     continue_slurmd 3
     srun_ends 20
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    [ "$(grep -c spank_tf "$words")" -eq 1 ] && said 'spank_tf: error: nobody is at the rendezvous, ' ||
+    [ "$(grep -c spank_tf "$words")" -eq 1 ] && said 'error: spank_tf: nobody is at the rendezvous, ' ||
         fail "not told who is gone: $(< "$words")"
     none_started
 }
@@ -170,9 +186,9 @@ stranger ()
     none_started
     # As many as it says do fit, also when the limit has to be raised for them.
     fit=${BASH_REMATCH[1]}
-    ((fit >= 6)) || fail "so few"
-    run slurm bash -c 'ulimit -Hn 40; ulimit -Sn 24; exec "$@"' - srun -Q --jobid="$job" "${step[@]}" "$judge" --roles=$roles
-    all_content "$output" 6 || fail "six tasks do not fit"
+    run slurm bash -c 'ulimit -Hn 40; ulimit -Sn 24; exec "$@"' - srun -Q --jobid="$job" -N3 -n"$fit" -O \
+        --tf-tasks="worker:$fit" "$judge" --roles="worker$(printf ',worker%.0s' $(seq 2 "$fit"))"
+    all_content "$output" "$fit" || fail "$fit tasks do not fit"
 }
 
 # --- the terminal
@@ -186,7 +202,7 @@ stranger ()
     eventually 10 said 'interrupt \(one more within 1 sec to abort\)'
     restore_rendezvous
     eventually 30 started 6
-    [ "$(cd "$work" && sed 's/,"task".*//' started.* | sort -u | wc -l)" -eq 1 ] || fail "not one dictionary"
+    one_cluster
 
     printf '\003' >&5
     sleep 0.3

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A list given to sbatch or salloc is for every srun of the job, and for nobody else.
+# A list given to sbatch or salloc is for every srun of the job, and for nobody else. These
+# are quiet (-Q), because a busy machine makes Slurm tell that a step waits for another's end.
 
 load ../common
 load launch
@@ -37,8 +38,8 @@ steps_content ()
     batch -N2 -n3 <<END
 #!/bin/bash
 #SBATCH --tf-tasks=ps,worker:rest
-srun $judge --roles=ps,worker,worker
-srun -N1 -n2 --exact $judge --roles=ps,worker
+srun -Q $judge --roles=ps,worker,worker
+srun -Q -N1 -n2 --exact $judge --roles=ps,worker
 END
     steps_content 5 2
 }
@@ -48,10 +49,10 @@ END
     for export in ALL NONE PATH,COLOUR=blue; do
         batch -N2 -n3 --tf-tasks=ps,worker:2 --export=$export <<END
 #!/bin/bash
-srun $judge --roles=ps,worker,worker
-srun --export=NONE $judge --roles=ps,worker,worker
-srun --export=COLOUR=red,PATH $judge --roles=ps,worker,worker
-srun --export=ALL,COLOUR=red $judge --roles=ps,worker,worker
+srun -Q $judge --roles=ps,worker,worker
+srun -Q --export=NONE $judge --roles=ps,worker,worker
+srun -Q --export=COLOUR=red,PATH $judge --roles=ps,worker,worker
+srun -Q --export=ALL,COLOUR=red $judge --roles=ps,worker,worker
 END
         steps_content 12 4
     done
@@ -60,15 +61,15 @@ END
 @test "an srun's own list comes before the inherited one" {
     batch -N2 --ntasks-per-node=2 --tf-tasks=ps,worker:3 <<END
 #!/bin/bash
-srun --tf-tasks=chief,worker:3 $judge --roles=chief,worker,worker,worker
-srun --tf-tasks-per-node=ps,worker $judge --roles=ps,worker,ps,worker
-srun $judge --roles=ps,worker,worker,worker
+srun -Q --tf-tasks=chief,worker:3 $judge --roles=chief,worker,worker,worker
+srun -Q --tf-tasks-per-node=ps,worker $judge --roles=ps,worker,ps,worker
+srun -Q $judge --roles=ps,worker,worker,worker
 END
     steps_content 12 3
     batch -N2 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker <<END
 #!/bin/bash
-srun --tf-tasks=chief,worker:3 $judge --roles=chief,worker,worker,worker
-srun $judge --roles=ps,worker,ps,worker
+srun -Q --tf-tasks=chief,worker:3 $judge --roles=chief,worker,worker,worker
+srun -Q $judge --roles=ps,worker,ps,worker
 END
     steps_content 8 2
 }
@@ -76,9 +77,9 @@ END
 @test "--tf-tasks=none switches the inherited list off, for one srun" {
     batch -N2 -n3 --tf-tasks=ps,worker:2 <<END
 #!/bin/bash
-srun --tf-tasks=none sh ours
-srun $judge --roles=ps,worker,worker
-srun --tf-tasks=none --export=NONE /bin/sh ours
+srun -Q --tf-tasks=none sh ours
+srun -Q $judge --roles=ps,worker,worker
+srun -Q --tf-tasks=none --export=NONE /bin/sh ours
 END
     steps_content 3 1
     [ "$(grep -c '^nothing of ours$' <<< "$output")" -eq 6 ] || fail "something of ours is in the environment"
@@ -87,13 +88,13 @@ END
 @test "the other options are inherited as the list is, and can be overridden" {
     batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-ports=28000-28099 --tf-hold=no --export=NONE <<END
 #!/bin/bash
-srun --export=PATH $judge --hold-no --roles=ps,worker,worker
+srun -Q --export=PATH $judge --hold-no --roles=ps,worker,worker
 END
     steps_content 3 1
     [ "$(grep -cE ':280[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not inherited"
     batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-ports=28000-28099 --tf-hold=no <<END
 #!/bin/bash
-srun --tf-ports=29000-29099 --tf-hold=yes $judge --roles=ps,worker,worker
+srun -Q --tf-ports=29000-29099 --tf-hold=yes $judge --roles=ps,worker,worker
 END
     steps_content 3 1
     [ "$(grep -cE ':290[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not overridden"
@@ -104,7 +105,7 @@ END
 
     submit --array=1-3 -N2 -n2 -o array.%a -e array.%a --tf-tasks=ps,worker <<END
 #!/bin/bash
-srun $judge --roles=ps,worker
+srun -Q $judge --roles=ps,worker
 touch $work/began.\$SLURM_ARRAY_TASK_ID
 until [ -e $work/began.1 -a -e $work/began.2 -a -e $work/began.3 ]; do sleep 0.1; done
 END
@@ -122,8 +123,8 @@ END
 #SBATCH -N1 -n1 --tf-tasks=chief,ps:2,worker:2
 #SBATCH hetjob
 #SBATCH -N2 --ntasks-per-node=2
-srun --het-group=0,1 $judge --roles=chief,ps,ps,worker,worker
-srun --het-group=0 --export=NONE $judge --roles=chief,ps,ps,worker,worker : \
+srun -Q --het-group=0,1 $judge --roles=chief,ps,ps,worker,worker
+srun -Q --het-group=0 --export=NONE $judge --roles=chief,ps,ps,worker,worker : \
      --het-group=1 $judge --roles=chief,ps,ps,worker,worker
 END
     steps_content 10 2
@@ -131,7 +132,7 @@ END
 
 @test "salloc: the one list of a heterogeneous job is for the whole step" {
     run --separate-stderr slurm salloc -Q -n1 --tf-tasks=ps,worker:2 : -N2 -n2 \
-        srun --het-group=0,1 "$judge" --roles=ps,worker,worker
+        srun -Q --het-group=0,1 "$judge" --roles=ps,worker,worker
     everybody_content ps,worker,worker
 }
 
@@ -141,8 +142,8 @@ END
 #SBATCH -N1 -n1
 #SBATCH hetjob
 #SBATCH -N1 -n2
-srun --het-group=0,1 --tf-tasks=ps,worker:2 $judge --roles=ps,worker,worker
-srun --het-group=0 --tf-tasks=ps $judge --roles=ps,worker,worker : \
+srun -Q --het-group=0,1 --tf-tasks=ps,worker:2 $judge --roles=ps,worker,worker
+srun -Q --het-group=0 --tf-tasks=ps $judge --roles=ps,worker,worker : \
      --het-group=1 --tf-tasks=worker:2 $judge --roles=ps,worker,worker
 END
     steps_content 6 2
@@ -150,7 +151,7 @@ END
 
 @test "the step of a heterogeneous job is called by its first component's number, as its tasks call it" {
     run --separate-stderr slurm salloc -Q -n1 --tf-tasks=ps,worker : -n1 bash -ec '
-        for i in 1 2 3; do srun --het-group=0,1 --tf-show sh -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID"; done'
+        for i in 1 2 3 4 5 6 7 8; do srun -Q --het-group=0,1 --tf-show sh -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID"; done'
     [ "$status" -eq 0 ]
     diff <(sort -u <<< "$output") <(sed -n 's/^spank_tf: step \([^:]*\):.*/\1/p' <<< "$stderr")
 }
@@ -161,8 +162,8 @@ END
 #SBATCH -N1 -n1 --tf-tasks=ps,worker:2
 #SBATCH hetjob
 #SBATCH -N1 -n2
-srun --het-group=1 touch started
-srun --het-group=1 --tf-tasks=worker:2 $judge --roles=worker,worker
+srun -Q --het-group=1 touch started
+srun -Q --het-group=1 --tf-tasks=worker:2 $judge --roles=worker,worker
 END
     [ "$(grep -c ' ok digest=' <<< "$output")" -eq 2 ] || fail "the next step is not content"
     [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $((job + 1)).0 (--het-group=1) runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off" ] || fail "refused otherwise"
@@ -172,7 +173,7 @@ END
 # --- interactive jobs
 
 @test "salloc COMMAND: an srun of it inherits" {
-    run --separate-stderr slurm salloc -Q -N2 -n3 --tf-tasks=ps,worker:2 srun "$judge" --roles=ps,worker,worker
+    run --separate-stderr slurm salloc -Q -N2 -n3 --tf-tasks=ps,worker:2 srun -Q "$judge" --roles=ps,worker,worker
     everybody_content ps,worker,worker
 }
 
@@ -186,7 +187,7 @@ shell ()
 @test "salloc: the interactive step is left alone, and an srun in its shell inherits" {
     shell <<END
 echo "on \$(hostname)"; env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
-srun $judge --roles=ps,worker,worker
+srun -Q $judge --roles=ps,worker,worker
 exit \$?
 END
     [ "$status" -eq 0 ] && all_content "$output" 3 || fail "not every rank is content"
@@ -197,7 +198,7 @@ END
     sed /^LaunchParameters=/d "$SPANK_TF_CLUSTER/slurm.conf" > "$SPANK_TF_CLUSTER/work/slurm.conf"
     shell SLURM_CONF="$SPANK_TF_CLUSTER/work/slurm.conf" <<END
 echo "on \$(hostname)"; env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
-srun $judge --roles=ps,worker,worker
+srun -Q $judge --roles=ps,worker,worker
 exit \$?
 END
     [ "$status" -eq 0 ] && all_content "$output" 3 || fail "not every rank is content"
@@ -208,7 +209,7 @@ END
     run slurm salloc --no-shell -J noshell -N1 -n2 --tf-tasks=ps,worker
     [ "$status" -eq 0 ]
     job=$(slurm squeue -h -n noshell -o %i)
-    run --separate-stderr slurm srun --jobid="$job" sh ours
+    run --separate-stderr slurm srun -Q --jobid="$job" sh ours
     slurm scancel "$job"
     [ "$status" -eq 0 ] && [ "$(sort -u <<< "$output")" = "nothing of ours" ] || fail "something is inherited"
 }
@@ -224,14 +225,14 @@ env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo clean"
 @test "an srun inside a task starts clean" {
     cat > "$SPANK_TF_CLUSTER/work/outer" <<END
 if [ \$SLURM_PROCID = 0 ]; then
-    srun --overlap -N1 -n1 sh -c 'env | grep -E "^SLURM_TF_RENDEZVOUS|SPANK_OPTION_spank_tf" || echo clean'
-    srun --overlap -N2 -n2 --tf-tasks=chief,worker $judge --roles=chief,worker
+    srun -Q --overlap -N1 -n1 sh -c 'env | grep -E "^SLURM_TF_RENDEZVOUS|SPANK_OPTION_spank_tf" || echo clean'
+    srun -Q --overlap -N2 -n2 --tf-tasks=chief,worker $judge --roles=chief,worker
 fi
 exec $judge --roles=ps,worker,worker,worker
 END
     batch -N2 --ntasks-per-node=2 <<END
 #!/bin/bash
-srun --tf-tasks=ps,worker:3 sh outer
+srun -Q --tf-tasks=ps,worker:3 sh outer
 END
     steps_content 6 2
     grep -qx clean <<< "$output" || fail "the inner srun inherits"
@@ -240,7 +241,7 @@ END
 @test "a step inside a task can leave its ports unheld where the outer one held them" {
     batch -N1 -n2 <<END
 #!/bin/bash
-srun -n1 --tf-tasks=worker srun --overlap -n2 --tf-tasks=ps,worker --tf-hold=no $judge --hold-no --roles=ps,worker
+srun -Q -n1 --tf-tasks=worker srun -Q --overlap -n2 --tf-tasks=ps,worker --tf-hold=no $judge --hold-no --roles=ps,worker
 END
     steps_content 2 1
 }
@@ -248,7 +249,7 @@ END
 @test "an sbatch inside a job does not inherit" {
     batch -N1 -n2 --tf-tasks=ps,worker <<END
 #!/bin/bash
-sbatch -W -Q -N1 -n2 -o inner -e inner --wrap "srun sh ours"
+sbatch -W -Q -N1 -n2 -o inner -e inner --wrap "srun -Q sh ours"
 END
     [ "$(sort -u "$SPANK_TF_CLUSTER/work/inner")" = "nothing of ours" ] || fail "$(cat "$SPANK_TF_CLUSTER/work/inner")"
 }

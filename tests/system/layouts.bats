@@ -137,7 +137,7 @@ END
     local work=$SPANK_TF_CLUSTER/work
 
     cat > "$work/two" <<END
-step="srun -N2 --ntasks-per-node=2 --overlap --tf-tasks=ps,worker:3 $judge --roles=ps,worker,worker,worker"
+step="srun -Q -N2 --ntasks-per-node=2 --overlap --tf-tasks=ps,worker:3 $judge --roles=ps,worker,worker,worker"
 \$step --hold=600 > first 2> first.err &
 until [ "\$(grep -c ok first)" -eq 4 ]; do sleep 0.1; done
 \$step
@@ -154,13 +154,13 @@ END
 
 @test "several sruns in one job, one after the other, are as many clusters" {
     run --separate-stderr slurm salloc -Q -N2 --ntasks-per-node=2 bash -ec "
-        for i in 1 2 3; do srun -n2 -N2 --tf-tasks=ps,worker $judge --roles=ps,worker; done
-        srun -n2 -N1 --tf-tasks=worker:2 $judge --roles=worker,worker"
+        for i in 1 2 3; do srun -Q -n2 -N2 --tf-tasks=ps,worker $judge --roles=ps,worker; done
+        srun -Q -n2 -N1 --tf-tasks=worker:2 $judge --roles=worker,worker"
     [ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "$(grep -c ' ok digest=' <<< "$output")" -eq 8 ] || fail "not every rank is content"
 }
 
 @test "a heterogeneous step with a list for each component is one cluster" {
-    run --separate-stderr slurm salloc -Q -N3 --ntasks-per-node=2 srun \
+    run --separate-stderr slurm salloc -Q -N3 --ntasks-per-node=2 srun -Q \
         -N1 -n2 --tf-tasks=ps:2 "$judge" --roles=ps,ps,worker,worker,chief : \
         -N1 -n1 --tf-tasks=worker "$judge" --roles=ps,ps,worker,worker,chief : \
         -N1 -n2 --tf-tasks=worker,chief "$judge" --roles=ps,ps,worker,worker,chief
@@ -169,7 +169,7 @@ END
 }
 
 @test "a heterogeneous step with one list for all is one cluster" {
-    run --separate-stderr slurm salloc -Q -N2 --ntasks-per-node=2 srun \
+    run --separate-stderr slurm salloc -Q -N2 --ntasks-per-node=2 srun -Q \
         -N1 -n2 --tf-tasks=ps,worker:3 "$judge" --roles=ps,worker,worker,worker : \
         -N1 -n2 "$judge" --roles=ps,worker,worker,worker
     everybody_content ps,worker,worker,worker

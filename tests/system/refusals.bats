@@ -198,16 +198,16 @@ plugstack_everywhere ()
 }
 
 @test "a role that TensorFlow has once is refused the second time" {
-    refused_everywhere '--tf-tasks: 2 chiefs; TensorFlow takes one chief at most' --tf-tasks=chief,worker,chief
-    refused_everywhere '--tf-tasks: 2 masters; TensorFlow takes one master at most' --tf-tasks=master:2,worker
-    refused_everywhere '--tf-tasks: a chief and a master; TensorFlow takes one of the two (master is TensorFlow 1'\''s name for chief)' --tf-tasks=chief,master,worker
-    refused_everywhere '--tf-tasks: 2 evaluators; TensorFlow takes one evaluator at most' --tf-tasks=evaluator,worker,evaluator
+    refused_everywhere '--tf-tasks: 2 chiefs (items 1 and 3); TensorFlow takes one chief at most' --tf-tasks=chief,worker,chief
+    refused_everywhere '--tf-tasks: 2 masters (item 1); TensorFlow takes one master at most' --tf-tasks=master:2,worker
+    refused_everywhere '--tf-tasks: a chief and a master (items 1 and 2); TensorFlow takes one of the two (master is TensorFlow 1'\''s name for chief)' --tf-tasks=chief,master,worker
+    refused_everywhere '--tf-tasks: 2 evaluators (items 1 and 3); TensorFlow takes one evaluator at most' --tf-tasks=evaluator,worker,evaluator
     refused_step 'step J.S has 2 chiefs; TensorFlow takes one chief at most' -n4 --ntasks-per-node=2 --tf-tasks-per-node=chief,worker
 }
 
 @test "a ps without a worker is refused" {
-    refused_everywhere '--tf-tasks: 3 ps and no worker; a ps needs at least one worker' --tf-tasks=ps:3
-    refused_everywhere '--tf-tasks: 1 ps and no worker; a ps needs at least one worker' --tf-tasks=chief,ps,evaluator
+    refused_everywhere '--tf-tasks: 3 ps (item 1) and no worker; a ps needs at least one worker' --tf-tasks=ps:3
+    refused_everywhere '--tf-tasks: 1 ps (item 2) and no worker; a ps needs at least one worker' --tf-tasks=chief,ps,evaluator
 }
 
 @test "characters that a terminal obeys, or may not have, are never passed on" {
@@ -291,17 +291,17 @@ SCRIPT
 # --- components
 
 @test "lists for some components only are refused" {
-    refused 'srun: error: spank_tf: --tf-tasks: 2 lists for 3 components; give one for each, or one for the whole step' \
+    refused 'srun: error: spank_tf: --tf-tasks: component 2 has no list; give one to each component, or one for the whole step' \
         srun -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker touch started : -n1 touch started
-    refused 'srun: error: spank_tf: --tf-tasks: 2 lists for 3 components; give one for each, or one for the whole step' \
+    refused 'srun: error: spank_tf: --tf-tasks: component 1 has no list; give one to each component, or one for the whole step' \
         srun -n1 --tf-tasks=ps touch started : -n1 touch started : -n1 --tf-tasks-per-node=worker touch started
 }
 
 @test "none for some components is refused" {
-    local line='--tf-tasks: "none" for some components and a list for others; a step is one cluster or none'
-
-    refused "srun: error: spank_tf: $line" srun -n1 --tf-tasks=worker touch started : -n1 --tf-tasks=none touch started
-    refused "srun: error: spank_tf: $line" srun -n1 --tf-tasks=none touch started : -n1 --tf-tasks-per-node=worker touch started
+    refused 'srun: error: spank_tf: --tf-tasks: component 1 has "none", component 0 a list; a step is one cluster or none' \
+        srun -n1 --tf-tasks=worker touch started : -n1 --tf-tasks=none touch started
+    refused 'srun: error: spank_tf: --tf-tasks: component 0 has "none", component 1 a list; a step is one cluster or none' \
+        srun -n1 --tf-tasks=none touch started : -n1 --tf-tasks-per-node=worker touch started
 }
 
 @test "a component's list that does not fit it is refused" {
@@ -323,7 +323,7 @@ SCRIPT
 }
 
 @test "an option on a later component of a job is refused, because the job's script would not have it" {
-    local line='given on component 1 of a heterogeneous job, whose script would not see it; give it once, on the first component, for the whole step'
+    local line='given on component 1; a heterogeneous job has it on its first component, for all its steps'
 
     script
     refused "sbatch: error: spank_tf: --tf-tasks: $line" sbatch -n1 : -n1 --tf-tasks=worker script
@@ -339,11 +339,11 @@ SCRIPT
 
 @test "options that exclude or contradict each other are refused" {
     refused_everywhere '--tf-tasks and --tf-tasks-per-node exclude each other' --tf-tasks=worker --tf-tasks-per-node=worker
-    refused 'srun: error: spank_tf: --tf-timeout: given twice, with different values' \
+    refused 'srun: error: spank_tf: --tf-timeout: "5" on component 0, "6" on component 1; a step has one value' \
         srun -n1 --tf-tasks=ps,worker --tf-timeout=5 touch started : -n1 --tf-timeout=6 touch started
-    refused 'srun: error: spank_tf: --tf-ports: given twice, with different values' \
+    refused 'srun: error: spank_tf: --tf-ports: "any" on component 0, "30000-30999" on component 1; a step has one value' \
         srun -n1 --tf-tasks=ps,worker --tf-ports=any touch started : -n1 --tf-ports=30000-30999 touch started
-    refused 'srun: error: spank_tf: --tf-hold: given twice, with different values' \
+    refused 'srun: error: spank_tf: --tf-hold: "no" on component 1, "yes" on component 2; a step has one value' \
         srun -n1 --tf-tasks=ps,worker touch started : -n1 --tf-hold=no touch started : -n1 --tf-hold=yes touch started
 }
 
@@ -364,14 +364,14 @@ SCRIPT
 @test "a range that is used up on a node is refused, with the range and the node" {
     # Two ranks are on the first node; either may be too late.
     mask='s/rank [01] \(worker [01]\)/rank R (worker R)/' refused_step \
-        "rank R (worker R) on $(node 1): no port of 30000-30000 is free" --tf-tasks=worker:3 --tf-ports=30000-30000
+        "step J.S: rank R (worker R) on $(node 1): no port of 30000-30000 is free" --tf-tasks=worker:3 --tf-ports=30000-30000
     # slurmd listens on its port as root.
-    refused "srun: error: spank_tf: rank 0 (worker 0) on $(node 3): no port of 6818-6818 is free" \
+    refused "srun: error: spank_tf: step J.S: rank 0 (worker 0) on $(node 3): no port of 6818-6818 is free" \
         srun -w "$(node 3)" -n1 --tf-tasks=worker --tf-ports=6818-6818 touch started
-    refused "srun: error: spank_tf: rank 0 (worker 0) on $(node 3): no port of 6818-6818 is free" \
+    refused "srun: error: spank_tf: step J.S: rank 0 (worker 0) on $(node 3): no port of 6818-6818 is free" \
         srun -w "$(node 3)" -n1 --tf-tasks=worker --tf-ports=6818-6818 --tf-hold=no touch started
     plugstack "required $plugin ports=6818-6818"
-    refused "srun: error: spank_tf: rank 0 (worker 0) on $(node 3): no port of 6818-6818 is free" \
+    refused "srun: error: spank_tf: step J.S: rank 0 (worker 0) on $(node 3): no port of 6818-6818 is free" \
         srun -w "$(node 3)" -n1 --tf-tasks=worker touch started
 }
 
@@ -382,7 +382,7 @@ SCRIPT
 }
 
 @test "reserved ports, where Slurm reserved none, are refused" {
-    refused "srun: error: spank_tf: rank 0 (worker 0) on $(node 1): --tf-ports=reserved, but Slurm reserved no ports for this step (MpiParams=ports= in slurm.conf, srun --resv-ports)" \
+    refused "srun: error: spank_tf: step J.S: rank 0 (worker 0) on $(node 1): --tf-ports=reserved, but Slurm reserved no ports for this step (MpiParams=ports= in slurm.conf, srun --resv-ports)" \
         srun -w "$(node 1)" -n1 --tf-tasks=worker --tf-ports=reserved touch started
 }
 
@@ -417,16 +417,16 @@ refused_site ()
 }
 
 @test "a bad site argument is named to who uses us, and to nobody else" {
-    refused_site 'timeout=soon: "soon" is no number of seconds from 1 to 604800' timeout=soon
-    refused_site 'ports=30999-30000: "30999-30000" is reversed; LOW-HIGH would be 30000-30999' show=yes ports=30999-30000
-    refused_site 'hold=maybe: "maybe" is neither yes nor no' hold=maybe
-    refused_site 'show=1: "1" is neither yes nor no' show=1
-    refused_site 'rendezvous_ports=1-99: "1-99" has privileged ports; 1024 is the lowest that a user'\''s program can serve' rendezvous_ports=1-99
-    refused_site 'libexecdir=lib: an absolute path is needed' libexecdir=lib
-    refused_site 'roles=tester:2: names alone, as in roles=tester,logger' roles=tester:2
-    refused_site 'tiemout=5: no such argument' timeout=5 tiemout=5
-    refused_site 'show: an argument is NAME=VALUE' show
-    refused_site 'hold=\x1b: "\x1b" is neither yes nor no' hold=$'\e'
+    refused_site 'timeout: "soon" is no number of seconds from 1 to 604800' timeout=soon
+    refused_site 'ports: "30999-30000" is reversed; LOW-HIGH would be 30000-30999' show=yes ports=30999-30000
+    refused_site 'hold: "maybe" is neither yes nor no' hold=maybe
+    refused_site 'show: "1" is neither yes nor no' show=1
+    refused_site 'rendezvous_ports: "1-99" has privileged ports; 1024 is the lowest that a user'\''s program can serve' rendezvous_ports=1-99
+    refused_site 'libexecdir: an absolute path is needed' libexecdir=lib
+    refused_site 'roles: names with commas between, as in roles=tester,logger' roles=tester:2
+    refused_site 'tiemout: no such argument' timeout=5 tiemout=5
+    refused_site '"show" is no argument NAME=VALUE of spank_tf' show
+    refused_site 'hold: "\x1b" is neither yes nor no' hold=$'\e'
 }
 
 @test "a bad site argument is named by sbatch and salloc, too" {
@@ -434,8 +434,8 @@ refused_site ()
     run slurm salloc -Q -n1 echo runs
     [ "$status" -eq 0 ] && [ "$output" = runs ] || fail "a job that does not use us hears of it"
     script
-    refused 'sbatch: error: spank_tf: plugstack.conf: tiemout=5: no such argument' sbatch -o /dev/null --tf-tasks=worker script
-    refused 'salloc: error: spank_tf: plugstack.conf: tiemout=5: no such argument' salloc -n1 --tf-tasks=worker touch started
+    refused 'sbatch: error: spank_tf: plugstack.conf: tiemout: no such argument' sbatch -o /dev/null --tf-tasks=worker script
+    refused 'salloc: error: spank_tf: plugstack.conf: tiemout: no such argument' salloc -n1 --tf-tasks=worker touch started
 }
 
 @test "a bad site argument is in slurmd's log" {
@@ -447,7 +447,7 @@ refused_site ()
     kill "$pid"
     eventually 10 gone "$pid"
     "$tests/cluster" run --on "$name" slurmd -N "$name"
-    eventually 10 grep -q 'error: spank_tf: plugstack.conf: timeout=soon: "soon" is no number of seconds from 1 to 604800' \
+    eventually 10 grep -q 'error: spank_tf: plugstack.conf: timeout: "soon" is no number of seconds from 1 to 604800' \
         "$SPANK_TF_CLUSTER/log/$name.log" || fail "it is not: $(tail "$SPANK_TF_CLUSTER/log/$name.log")"
 }
 
@@ -470,7 +470,7 @@ gone ()
     # Such as one that lacks a library.
     printf '#!/bin/false\n' > "$lib/tf-rendezvous"
     mask='s/:[0-9]+:/:PORT:/' refused \
-        'spank_tf: error: nobody is at the rendezvous, 10.98.255.254:PORT: srun has ended, or could not start it (srun --async does not)' \
+        'slurmstepd: error: spank_tf: nobody is at the rendezvous, 10.98.255.254:PORT: srun has ended, or could not start it (srun --async does not)' \
         srun -N2 -n3 --tf-tasks=ps,worker:2 touch started
 }
 
@@ -490,9 +490,9 @@ gone ()
 
 @test "a plugin that is optional refuses components that do not fit together" {
     plugstack "optional $plugin"
-    refused 'srun: error: spank_tf: --tf-tasks: 2 lists for 3 components; give one for each, or one for the whole step' \
+    refused 'srun: error: spank_tf: --tf-tasks: component 2 has no list; give one to each component, or one for the whole step' \
         srun -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker touch started : -n1 touch started
-    refused 'srun: error: spank_tf: --tf-timeout: given twice, with different values' \
+    refused 'srun: error: spank_tf: --tf-timeout: "5" on component 0, "6" on component 1; a step has one value' \
         srun -n1 --tf-tasks=worker:3 --tf-timeout=5 touch started : -n1 --tf-timeout=6 touch started : -n1 touch started
 }
 
@@ -500,14 +500,14 @@ gone ()
     plugstack "optional $plugin libexecdir=/nowhere"
     refused_step '/nowhere/tf-rendezvous: No such file or directory; spank-tf is not installed whole on this host' --tf-tasks=ps,worker:2
     plugstack "optional $plugin timeout=soon"
-    refused_step 'plugstack.conf: timeout=soon: "soon" is no number of seconds from 1 to 604800' --tf-tasks=ps,worker:2
+    refused_step 'plugstack.conf: timeout: "soon" is no number of seconds from 1 to 604800' --tf-tasks=ps,worker:2
 }
 
 # --- half a plugin
 
 @test "a rank that was given a list but no rendezvous ends, as under srun --async" {
     plugstack "required $plugin" "required $SPANK_TF_PROGRAMS/other_plugin.so unset"
-    refused 'spank_tf: error: --tf-tasks needs an srun that waits for its step and has spank_tf; no rendezvous was exported' \
+    refused 'slurmstepd: error: spank_tf: --tf-tasks needs an srun that waits for its step and has spank_tf; no rendezvous was exported' \
         srun -N2 -n3 --tf-tasks=ps,worker:2 touch started
 }
 

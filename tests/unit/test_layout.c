@@ -48,7 +48,7 @@ static void check (const struct row *row)
 
     add (layout, row->known);
     layout_add_step (layout, row->step_nodes, row->step_tasks);
-    layout_complete (layout);
+    layout_guess (layout);
     assert_string_equal (nodes (layout, row->tasks), row->nodes);
     layout_destroy (layout);
 }
@@ -59,7 +59,7 @@ TEST (a_rank_that_came_is_where_it_says)
 
     assert_string_equal (nodes (layout, 4), "? ? ? ? ");
     add (layout, "2@1:n7 0@0:n3");
-    layout_complete (layout);
+    layout_guess (layout);
     assert_string_equal (nodes (layout, 4), "n3 ? n7 ? ");
     add (layout, "0=0,3");
     assert_string_equal (nodes (layout, 4), "n3 ? n7 n3 ");
@@ -184,7 +184,7 @@ TEST (more_tasks_than_can_be_counted_are_not_understood)
     struct layout *layout = layout_create (1048576);
 
     layout_add_step (layout, "n[1-4096]", "1048576(x4096)");
-    layout_complete (layout);
+    layout_guess (layout);
     assert_null (layout_node (layout, 0));
     layout_destroy (layout);
 }
@@ -197,7 +197,7 @@ TEST (what_was_not_understood_leaves_nothing_behind)
     add (layout, "0@0:n1 0=0,1");
     assert_string_equal (nodes (layout, 4), "n1 n1 ? ? ");
     layout_add_step (layout, "n[1-2]", "2(x2)");
-    layout_complete (layout);
+    layout_guess (layout);
     assert_string_equal (nodes (layout, 4), "n1 n1 n2 n2 ");
     layout_destroy (layout);
 }
@@ -209,7 +209,7 @@ TEST (a_rank_knows_its_own_node_best)
     add (layout, "2@1:n3");
     layout_add_step (layout, "n3,n1", "2,1");
     add (layout, "0@0:n1 0=0,1");
-    layout_complete (layout);
+    layout_guess (layout);
     assert_string_equal (nodes (layout, 3), "n1 n1 n3 ");
     layout_destroy (layout);
 }
@@ -242,7 +242,7 @@ TEST (five_thousand_nodes_are_no_effort)
     struct layout *layout = layout_create (10000);
 
     layout_add_step (layout, "n[0001-5000]", "2(x5000)");
-    layout_complete (layout);
+    layout_guess (layout);
     assert_string_equal (layout_node (layout, 0), "n0001");
     assert_string_equal (layout_node (layout, 9999), "n5000");
     layout_destroy (layout);
@@ -264,7 +264,7 @@ TEST (random_text_is_understood_or_not_used)
             layout_add (layout, 1, 0, "n1");
         layout_add_node_ranks (layout, 0, ranks);
         layout_add_step (layout, names, tasks);
-        layout_complete (layout);
+        layout_guess (layout);
         for (int rank = 0; rank < 4; rank++)
             understood += layout_node (layout, rank) != NULL;
         layout_destroy (layout);

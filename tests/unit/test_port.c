@@ -182,14 +182,25 @@ TEST (a_bad_range_is_refused_with_one_line)
     }
 }
 
-/* A hint is only as good as what it would lead to. */
-TEST (a_reversed_range_beyond_the_last_port_gets_no_wrong_advice)
+/* What a hint leads to must be right. */
+TEST (a_reversed_range_out_of_bounds_gets_no_hint)
 {
-    struct port_ranges ranges;
-    struct errtext err;
+    static const struct {
+        const char *text, *message;
+    } row[] = {
+        { "99999999-30000", "\"99999999-30000\"" BEYOND },
+        { "65536-30000", "\"65536-30000\"" BEYOND },
+        { "30000-1023", "\"30000-1023\"" PRIVILEGED },
+        { "30000-0", "\"30000-0\"" PRIVILEGED },
+    };
 
-    assert_int_equal (port_ranges_parse (&ranges, "99999999-30000", &err), -1);
-    assert_string_equal (err.text, "\"99999999-30000\"" BEYOND);
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct port_ranges ranges;
+        struct errtext err = { "" };
+
+        assert_int_equal (port_ranges_parse (&ranges, row[i].text, &err), -1);
+        assert_string_equal (err.text, row[i].message);
+    }
 }
 
 TEST (sixty_four_ranges_are_taken_and_no_more)
@@ -572,7 +583,7 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (ranges_are_taken),
         cmocka_unit_test (a_bad_range_is_refused_with_one_line),
-        cmocka_unit_test (a_reversed_range_beyond_the_last_port_gets_no_wrong_advice),
+        cmocka_unit_test (a_reversed_range_out_of_bounds_gets_no_hint),
         cmocka_unit_test (sixty_four_ranges_are_taken_and_no_more),
         cmocka_unit_test (a_held_port_is_held_on_every_address),
         cmocka_unit_test (a_server_of_the_same_user_shares_a_held_port),

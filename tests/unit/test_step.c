@@ -500,11 +500,12 @@ TEST (a_rank_that_cannot_take_part_refuses_the_launch_by_name)
     take (step, on_node (0, 3, 0));
     rank.port = 0;
     rank.error = "no port of 30000-30001 is free";
-    check_refused (step, rank, "rank 2 (worker 1) on n2: no port of 30000-30001 is free");
+    check_refused (step, rank,
+                   "step 12.0: rank 2 (worker 1) on n2: no port of 30000-30001 is free");
     step_destroy (step);
 
     step = create ("tf-tasks-per-node=worker:rest");
-    check_refused (step, rank, "rank 2 on n2: no port of 30000-30001 is free");
+    check_refused (step, rank, "step 12.0: rank 2 on n2: no port of 30000-30001 is free");
     step_destroy (step);
 }
 
