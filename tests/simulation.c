@@ -160,17 +160,10 @@ void launch_begin_unconfigured (struct launch *launch)
 
 void launch_begin (struct launch *launch)
 {
-    struct pollfd stranger = { .events = POLLIN };
-
     launch_begin_unconfigured (launch);
     if (!give_frame (launch->srun, launch_configuration (launch)))
         die ("tf-rendezvous did not start");
-    /* It is up when it shows somebody the door. */
-    stranger.fd = dial (launch);
-    give (stranger.fd, "knock, knock", FRAME_HEADER);
-    if (poll (&stranger, 1, START_MS) != 1)
-        die ("tf-rendezvous did not start");
-    close (stranger.fd);
+    knock (launch);
 }
 
 void launch_abandon (struct launch *launch)
@@ -337,6 +330,16 @@ struct frame *answer_await (int fd, int ms)
         ;
     frame_reader_clear (&reader);
     return answer;
+}
+
+void knock (const struct launch *launch)
+{
+    struct pollfd stranger = { .fd = dial (launch), .events = POLLIN };
+
+    give (stranger.fd, "knock, knock", FRAME_HEADER);
+    if (poll (&stranger, 1, START_MS) != 1)
+        die ("tf-rendezvous does not hear");
+    close (stranger.fd);
 }
 
 /* What every rank must have, made as a reader of the manual would, not as util/ does. */

@@ -97,6 +97,9 @@ int rank_come (const struct launch *launch, int number);
 /* The whole answer, to be destroyed; NULL when the connection ends before, or at the time. */
 struct frame *answer_await (int fd, int ms);
 
+/* Wait until tf-rendezvous has heard what was said before: it shows somebody the door. */
+void knock (const struct launch *launch);
+
 /* One connection's end, closed after it: */
 void expect_right (const struct launch *launch, int number, int fd);
 void check_right (const struct launch *launch, int number, const struct frame *answer);

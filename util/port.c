@@ -65,12 +65,12 @@ int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errt
         if (r.low > PORT_MAX || r.high > PORT_MAX)
             return errtext_set (err, "\"%s\" goes beyond %d, the last port there is", q.text,
                                 PORT_MAX);
+        if (r.low < PORT_MIN || r.high < PORT_MIN)
+            return errtext_set (err, "\"%s\" has privileged ports; %d is the lowest that a "
+                                "user's program can serve", q.text, PORT_MIN);
         if (r.low > r.high)
             return errtext_set (err, "\"%s\" is reversed; LOW-HIGH would be %d-%d", q.text,
                                 r.high, r.low);
-        if (r.low < PORT_MIN)
-            return errtext_set (err, "\"%s\" has privileged ports; %d is the lowest that a "
-                                "user's program can serve", q.text, PORT_MIN);
         ranges->range[ranges->count++] = r;
         if (*p == '\0')
             return 0;

@@ -23,6 +23,7 @@ static void _come (const struct launch *launch, int rank[TASKS], int from)
 {
     for (int i = from; i < TASKS; i++)
         rank[i] = rank_come (launch, i);
+    knock (launch);
 }
 
 /* All of them are refused, also the ones that come only now; then it ends. */
@@ -223,8 +224,8 @@ static void _no_port (const void *with __attribute__ ((unused)))
     rank[1] = dial (&launch);
     give_frame (rank[1], rank_encode (&other.rank, launch.rendezvous.token));
     _expect_refused (&launch, rank, 1);
-    console_expect (&launch, "srun: error: spank_tf: rank 1 (worker 0) on n0: no port of "
-                    "30000-30001 is free\n");
+    console_expect (&launch, "srun: error: spank_tf: step 12.0: rank 1 (worker 0) on n0: no "
+                    "port of 30000-30001 is free\n");
 }
 
 /* Of another protocol: nobody can count it, so the others are told, and srun ends the step. */

@@ -318,6 +318,7 @@ static void _begin (struct launch *launch, int rank[TASKS])
     launch_begin (launch);
     for (int i = 0; i < LAST; i++)
         rank[i] = rank_come (launch, i);
+    knock (launch);
 }
 
 static void _complete (struct launch *launch, int rank[TASKS])
@@ -346,6 +347,7 @@ static void _withstand (const void *with)
     attack->try (&launch);
     if (!attack->open)
         _expect_nothing ();
+    knock (&launch);
     _complete (&launch, rank);
 }
 
@@ -421,6 +423,7 @@ static void _garbage (const void *with __attribute__ ((unused)))
     give_frame (rank[3], rank_frame (&launch, 4));
     for (int i = 0; i < 50; i++)
         give (rank[1], bytes, sizeof (bytes));
+    knock (&launch);
     rank[LAST] = rank_come (&launch, LAST);
     for (int i = 0; i < TASKS; i++)
         if (i != 1)

@@ -83,6 +83,7 @@ TEST (who_did_not_come_is_found)
         /* cyclic */
         { 4, "0@0:n1 0=0,2", "n[1-2]", "2(x2)", "n1 n2 n1 n2 " },
         { 6, "0@0:n1 0=0,3", "n[1-3]", "2(x3)", "n1 n2 n3 n1 n2 n3 " },
+        { 6, "3@0:n1", "n[1-3]", "2(x3)", "n1 n2 n3 n1 n2 n3 " },
         { 6, "0@0:n1 0=0,3,5", "n[1-3]", "3,2,1", "n1 n2 n3 n1 n2 n1 " },
         /* plane and arbitrary are told where one node alone is missing, */
         { 8, "0@0:n1 0=0,1,4,5", "n[1-2]", "4(x2)", "n1 n1 n2 n2 n1 n1 n2 n2 " },

@@ -69,13 +69,20 @@ static struct rank on_node (int rank, int tasks, int index)
     return r;
 }
 
-static enum step_verdict come (struct step *step, struct rank rank, struct errtext *err)
+/* A rank registers, over a connection that ends at that address of srun's. */
+static enum step_verdict come_by (struct step *step, struct rank rank, const char *srun,
+                                  struct errtext *err)
 {
-    struct address srun;
+    struct address address;
 
     err->text[0] = '\0';
-    assert_int_equal (address_parse (&srun, "10.0.0.9"), 0);
-    return step_add (step, &rank, &srun, err);
+    assert_int_equal (address_parse (&address, srun), 0);
+    return step_add (step, &rank, &address, err);
+}
+
+static enum step_verdict come (struct step *step, struct rank rank, struct errtext *err)
+{
+    return come_by (step, rank, "10.0.0.9", err);
 }
 
 static void take (struct step *step, struct rank rank)
@@ -239,6 +246,24 @@ TEST (the_evaluator_alone_sees_itself)
                   "{\"chief\":[\"10.0.0.1:40000\"],\"worker\":[\"10.0.0.1:40001\"],"
                   "\"evaluator\":[\"10.0.0.1:40002\"]},"
                   "\"task\":{\"type\":\"evaluator\",\"index\":0}}\n");
+    step_destroy (step);
+}
+
+TEST (sruns_own_node_is_known_by_the_address_that_others_reached)
+{
+    struct step *step = create ("tf-tasks=ps,worker");
+    struct rank own = on_node (0, 2, 0);
+    struct errtext err;
+
+    own.host = login;
+    address_parse (&own.address, "127.0.0.1");
+    assert_int_equal (come_by (step, own, "127.0.1.1", &err), STEP_TAKEN);
+    take (step, on_node (1, 2, 1));
+    resolve (step);
+    check_answer (step, 0, "PROOF=" PROOF "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=0\n"
+                  "SLURM_TF_ADDRESS=10.0.0.9\nSLURM_TF_PORT=40000\nTF_CONFIG={\"cluster\":"
+                  "{\"ps\":[\"10.0.0.9:40000\"],\"worker\":[\"10.0.0.2:40001\"]},"
+                  "\"task\":{\"type\":\"ps\",\"index\":0}}\n");
     step_destroy (step);
 }
 
@@ -478,6 +503,14 @@ TEST (as_many_components_as_lists_are_needed)
     check_refused (step, of_component (1, 2, 0, 2),
                    "step 12.0 has not the 2 components that 2 lists were given for");
     step_destroy (step);
+
+    /* ranks that do not agree on them */
+    step = create ("tf-tasks=ps", "tf-tasks=worker:2");
+    take (step, of_component (0, 3, 0, 1));
+    take (step, of_component (1, 3, 0, 2));
+    check_refused (step, of_component (2, 3, 1, 2),
+                   "step 12.0 has not the 2 components that 2 lists were given for");
+    step_destroy (step);
 }
 
 TEST (rules_look_at_all_components_together)
@@ -710,6 +743,7 @@ int main (void)
         cmocka_unit_test (a_launch_from_its_first_rank_to_its_answers),
         cmocka_unit_test (a_port_that_is_not_held_is_not_to_be_shared),
         cmocka_unit_test (the_evaluator_alone_sees_itself),
+        cmocka_unit_test (sruns_own_node_is_known_by_the_address_that_others_reached),
         cmocka_unit_test (roles_follow_ranks_however_nodes_have_them),
         cmocka_unit_test (each_component_can_have_its_own_list),
         cmocka_unit_test (one_list_can_be_for_all_components),
