@@ -299,7 +299,8 @@ static int _add_component_list (struct errtext *err)
     bool is_whole = whole && (!per_node || _is_none (per_node));
     void *grown;
 
-    if (!whole && !per_node)
+    /* Without a ":" one command line is for all components of --het-group=0,1. */
+    if ((!whole && !per_node) || (component_lists == 1 && _is_whole ()))
         return 0;
     if (!(grown = realloc (component_list, (component_lists + 1) * sizeof (*component_list))))
         return errtext_set (err, "%s", strerror (ENOMEM));

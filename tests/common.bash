@@ -84,7 +84,8 @@ all_nodes_idle ()
 # After every launch, good or bad: no job, no process, no node that is not ready for more.
 nothing_left ()
 {
-    eventually 10 no_job_left || fail "a job is left: $(slurm squeue)"
-    eventually 10 no_process_left || fail "a process is left: $(pgrep -a -u "$user,$other_user")"
-    eventually 10 all_nodes_idle || fail "a node is not idle: $(slurm sinfo -N -o '%N %T %E')"
+    # One command: in a teardown the first that fails would not end it.
+    { eventually 10 no_job_left || fail "a job is left: $(slurm squeue)"; } &&
+        { eventually 10 no_process_left || fail "a process is left: $(pgrep -a -u "$user,$other_user")"; } &&
+        { eventually 10 all_nodes_idle || fail "a node is not idle: $(slurm sinfo -N -o '%N %T %E')"; }
 }

@@ -47,7 +47,7 @@ int64_t now_us (void)
     return now.tv_sec * INT64_C (1000000) + now.tv_nsec / 1000;
 }
 
-void files_raise (void)
+void files_raise (int needed)
 {
     struct rlimit limit;
 
@@ -55,6 +55,8 @@ void files_raise (void)
         die ("getrlimit: %s", strerror (errno));
     limit.rlim_cur = limit.rlim_max;
     setrlimit (RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max < (rlim_t)needed)
+        skip ("the limit on open files, `ulimit -Hn`, is too low");
 }
 
 bool wrapped (void)
@@ -113,9 +115,14 @@ static noreturn void _become_rendezvous (const struct launch *launch, int contro
     struct rlimit limit = { (rlim_t)launch->files, (rlim_t)launch->files };
     char *text = strdup (program ? program : TF_RENDEZVOUS);
     char *word[32] = { NULL };
+    int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
 
     for (int i = 0; i < 31 && (word[i] = strtok (i ? NULL : text, " ")); i++)
         ;
+    /* When it does not end although its promise is broken. */
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    dup2 (null, 0);
+    dup2 (null, 1);
     dup2 (launch->console, 2);
     /* Above what they become. */
     control = fcntl (control, F_DUPFD_CLOEXEC, 10);

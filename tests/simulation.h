@@ -35,8 +35,8 @@ noreturn void die (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)))
 
 int64_t now_us (void);
 
-/* As many open files as we may have. */
-void files_raise (void);
+/* As many open files as we may have. Where these are too few the process ends as skipped. */
+void files_raise (int needed);
 
 struct launch {
     int tasks;              /* what the caller chooses ... */

@@ -13,6 +13,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "deadline.h"
+
 /* A reader that has stopped reading must not stop the launch: what it will not take is lost. */
 #define PATIENCE_MS 2000
 
@@ -30,8 +32,9 @@ static size_t _bite (const char *text, size_t len)
 static void _write (const char *text, size_t len)
 {
     struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };
+    struct deadline deadline = deadline_in_ms (PATIENCE_MS);
 
-    while (len > 0 && poll (&pfd, 1, PATIENCE_MS) == 1) {
+    while (len > 0 && poll (&pfd, 1, deadline_left_ms (deadline)) == 1) {
         ssize_t n = write (STDERR_FILENO, text, _bite (text, len));
 
         if (n < 0)

@@ -49,7 +49,7 @@ static bool _reserve (struct frame *frame, size_t more)
     size_t size = frame->size ? frame->size : 512;
     uint8_t *block;
 
-    while (size - frame->used < more || size < frame->used)
+    while (size < frame->used + more)
         size *= 2;
     if (size == frame->size)
         return true;
@@ -84,11 +84,11 @@ void frame_add (struct frame *frame, const char *key, const char *fmt, ...)
 
 const char *frame_next (const struct frame *frame, const char *string)
 {
-    const char *end = (const char *)frame->block + frame->used;
-    const char *next;
+    const char *next, *end;
 
     if (!frame->block)
         return NULL;
+    end = (const char *)frame->block + frame->used;
     next = string ? string + strlen (string) + 1 : (const char *)frame->block + FRAME_HEADER;
     return next < end ? next : NULL;
 }
@@ -186,11 +186,15 @@ int frame_read (struct frame_reader *reader, int fd, struct frame **fp, struct e
 {
     for (;;) {
         bool in_header = reader->got < FRAME_HEADER;
-        uint8_t *to = in_header ? reader->header + reader->got
-                                : reader->frame->block + reader->got;
-        size_t want = (in_header ? FRAME_HEADER : reader->frame->used) - reader->got;
-        ssize_t n = recv (fd, to, want, 0);
+        uint8_t *block;
+        size_t end;
+        ssize_t n;
 
+        if (!in_header && !reader->frame)
+            return errtext_set (err, "not a frame of spank-tf");
+        block = in_header ? reader->header : reader->frame->block;
+        end = in_header ? FRAME_HEADER : reader->frame->used;
+        n = recv (fd, block + reader->got, end - reader->got, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

@@ -244,7 +244,8 @@ static bool _agrees (const struct layout *layout, const struct listed *listed)
     if (layout->nodes > listed->nodes)
         return false;
     for (int i = 0; i < layout->nodes; i++)
-        if (layout->node[i].told && strcmp (layout->node[i].name, listed->node[i].name) != 0)
+        if (layout->node[i].told && layout->node[i].name
+            && strcmp (layout->node[i].name, listed->node[i].name) != 0)
             return false;
     return true;
 }

@@ -33,7 +33,7 @@ void layout_add_step (struct layout *layout, const char *nodes, const char *node
  */
 void layout_guess (struct layout *layout);
 
-/* The rank's node, or NULL when it is not known. Lives as long as the layout. */
+/* The rank's node, or NULL when it is not known. Lives until the next add. */
 const char *layout_node (const struct layout *layout, int rank);
 
 #endif

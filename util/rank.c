@@ -4,7 +4,6 @@
 #include "rank.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "keepalive.h"
 
 /* A connection that broke is dialled again after a breath. */
 #define REDIAL_MS 200
@@ -82,17 +82,6 @@ int rank_decode (struct rank *rank, const struct frame *frame, struct errtext *e
     return 0;
 }
 
-/* A dead peer's host is noticed in a minute. */
-static void _keepalive (int fd)
-{
-    int on = 1, idle = 30, interval = 10, count = 3;
-
-    setsockopt (fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof (on));
-    setsockopt (fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof (idle));
-    setsockopt (fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof (interval));
-    setsockopt (fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof (count));
-}
-
 /* 1 when the descriptor is ready, 0 when the deadline passed. */
 static int _wait (int fd, short events, struct deadline deadline)
 {
@@ -119,7 +108,7 @@ static int _dial (const struct address *srun, int port, struct deadline deadline
 
     if (fd < 0)
         return -1;
-    _keepalive (fd);
+    keepalive (fd);
     if (connect (fd, (struct sockaddr *)&ss, len) == 0)
         return fd;
     if (errno != EINPROGRESS)
@@ -193,8 +182,8 @@ enum rank_outcome rank_register (struct rank *rank, const struct rendezvous *ren
         int n = -1;
 
         if (fd < 0 && errno == ECONNREFUSED) {
-            errtext_set (err, "nobody is at the rendezvous, %s: srun has ended, or could not "
-                         "start it (srun --async does not)", room.text);
+            errtext_set (err, "nobody is at the rendezvous, %s: it or srun has ended, or "
+                         "srun could not start it (srun --async does not)", room.text);
             return RANK_NOBODY;
         }
         if (fd < 0)

@@ -331,8 +331,8 @@ enum step_verdict step_add (struct step *step, const struct rank *rank,
     if (_assign (step, err) < 0)
         return STEP_REFUSED;
     if (rank->error) {
-        errtext_set (err, "%s: %s: %s", step->name, _rank_name (step, rank->rank, name, sizeof (name)),
-                     rank->error);
+        errtext_set (err, "%s: %s: %s", step->name,
+                     _rank_name (step, rank->rank, name, sizeof (name)), rank->error);
         return STEP_REFUSED;
     }
     return STEP_TAKEN;

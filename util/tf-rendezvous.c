@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@
 #include "errtext.h"
 #include "frame.h"
 #include "host.h"
+#include "keepalive.h"
 #include "rank.h"
 #include "step.h"
 
@@ -40,13 +42,18 @@
 
 /* Whoever has not shown the token by then is no rank: a rank shows it at once. */
 #define STRANGER_MS 10000
-/* So many of them are heard at a time; the one who has been silent longest goes first. */
+/* So many are heard beside the ranks to come; who has been silent longest goes first. */
 #define MAX_STRANGERS 512
 /* The first word on who is missing, and then again. */
 #define NOTICE_FIRST_MS 10000
 #define NOTICE_AGAIN_MS 30000
 /* A step that is being cancelled loses its ranks one by one; srun ends soon after. */
 #define LOST_GRACE_MS 1000
+/*
+ * All ranks of a refused launch have ended by then, and srun with them; unless a node can no
+ * more tell srun so. It would wait for ever, and the job's next step with it.
+ */
+#define SRUN_GRACE_MS 10000
 /* Descriptors beside the ranks' connections. */
 #define OWN_FILES 32
 
@@ -78,6 +85,8 @@ struct server {
     struct deadline deadline;
     struct deadline notice;
     struct deadline lost_grace;
+    struct deadline srun_grace;
+    pid_t srun;
     struct host host;
     struct step *step;
     struct peer **peer;                 /* by rank, those here; NULL before a rank told how many */
@@ -86,10 +95,14 @@ struct server {
     struct peer *closed;                /* to be freed after this round of events */
     bool resolved;
     bool refused;
-    int left;                           /* ranks that have not got their answer */
 };
 
 /* Peers. */
+
+static bool _launching (const struct server *server)
+{
+    return !server->resolved && !server->refused;
+}
 
 static void _forget_stranger (struct server *server, struct peer *peer)
 {
@@ -179,7 +192,6 @@ static void _answer (struct server *server, struct peer *peer)
                                             &peer->answer);
 
     peer->state = ANSWERING;
-    server->left--;
     if (rc < 0 || _send_answer (peer))
         _close (server, peer);
     else
@@ -199,6 +211,7 @@ static void _refuse (struct server *server, const char *why)
         return;
     console_say ("error: spank_tf: %s", why);
     server->refused = true;
+    server->srun_grace = deadline_in_ms (SRUN_GRACE_MS);
     _answer_all (server);
 }
 
@@ -228,7 +241,6 @@ static bool _fits (struct server *server)
 
     if (server->peer)
         return true;
-    server->left = tasks;
     if (!(server->peer = calloc ((size_t)tasks, sizeof (*server->peer)))) {
         console_say ("error: spank_tf: no memory for %d ranks", tasks);
         exit (1);
@@ -370,6 +382,8 @@ static bool _accept_one (struct server *server)
         _close (server, server->oldest);
         return true;
     }
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        poll (NULL, 0, 10);     /* the machine's limit: a breath, not a spin */
     if (fd < 0)
         return errno == EINTR || errno == ECONNABORTED;
     if (!(peer = calloc (1, sizeof (*peer)))) {
@@ -382,7 +396,7 @@ static bool _accept_one (struct server *server)
     peer->older = server->newest;
     *(server->newest ? &server->newest->newer : &server->oldest) = peer;
     server->newest = peer;
-    if (++server->strangers > MAX_STRANGERS)
+    if (++server->strangers > MAX_STRANGERS + step_missing (server->step))
         _close (server, server->oldest);
     _watch (server, peer, EPOLLIN, EPOLL_CTL_ADD);
     return true;
@@ -436,15 +450,20 @@ static void _refuse_lost (struct server *server)
     _refuse (server, why);
 }
 
-static bool _launching (const struct server *server)
+/* As a user would who is tired of waiting: srun kills what is left of the step, and ends. */
+static void _end_srun (struct server *server)
 {
-    return !server->resolved && !server->refused;
+    server->srun_grace = deadline_never ();
+    if (getppid () == server->srun)
+        kill (server->srun, SIGTERM);
 }
 
 static void _check_time (struct server *server)
 {
     while (server->oldest && deadline_passed (server->oldest->patience))
         _close (server, server->oldest);
+    if (server->refused && deadline_passed (server->srun_grace))
+        _end_srun (server);
     if (!_launching (server))
         return;
     if (step_lost (server->step) && deadline_passed (server->lost_grace))
@@ -462,6 +481,8 @@ static int _patience_ms (const struct server *server)
 
     if (server->oldest)
         next = server->oldest->patience;
+    if (server->refused)
+        next = deadline_min (next, server->srun_grace);
     if (_launching (server)) {
         next = deadline_min (next, deadline_min (server->deadline, server->notice));
         if (step_lost (server->step))
@@ -470,10 +491,13 @@ static int _patience_ms (const struct server *server)
     return deadline_left_ms (next);
 }
 
-/* All ranks have their answer, and the last byte of it is with the kernel. */
+/*
+ * All ranks have their environment, and the last byte of it is with the kernel. After a
+ * refusal there may be more to refuse for as long as srun is there.
+ */
 static bool _done (const struct server *server)
 {
-    if (!server->peer || server->left > 0)
+    if (!server->resolved || server->refused)
         return false;
     for (int rank = 0; rank < step_tasks (server->step); rank++)
         if (server->peer[rank])
@@ -585,7 +609,10 @@ int main (void)
     _close_inherited ();
     signal (SIGPIPE, SIG_IGN);
     server.limit = _raise_limit ();
+    server.srun = getppid ();
     host_self (&server.host);
+    /* A rank whose connection broke unseen dials again; it is taken when the old one is gone. */
+    keepalive (LISTEN_FD);
     if (fcntl (SRUN_FD, F_GETFD) < 0 || fcntl (LISTEN_FD, F_SETFL, O_NONBLOCK) < 0
         || (server.epoll = epoll_create1 (EPOLL_CLOEXEC)) < 0) {
         fprintf (stderr, "tf-rendezvous is started by srun, for --tf-tasks\n");

@@ -263,7 +263,7 @@ int main (void)
 {
     bool kept = true;
 
-    files_raise ();
+    files_raise (2 * READERS);
     kept &= promise ("srun gone before it has told all: tf-rendezvous ends",
                      _gone_before_configuration, NULL);
     kept &= promise ("srun gone before any rank came: it ends at once, without a word",

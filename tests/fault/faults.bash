@@ -12,8 +12,7 @@ stay=(sh -c 'echo "$TF_CONFIG" > started.$SLURM_PROCID; exec sleep 600')
 # while srun's other traffic goes on.
 start_fault_cluster ()
 {
-    start_cluster "$@"
-    site_arguments rendezvous_ports=25000-25999
+    start_cluster "$@" && site_arguments rendezvous_ports=25000-25999
 }
 
 # A job for the test's steps.

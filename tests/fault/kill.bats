@@ -15,7 +15,10 @@ setup_file ()
 
     [[ $BATS_TEST_FILENAME != *-cgroup.bats ]] || proctrack=cgroup
     export BATS_TEST_NAME_PREFIX="$proctrack: " no_cluster=
-    start_fault_cluster --proctrack $proctrack 2> "$why" || [ $? -eq 77 ] && no_cluster=$(< "$why")
+    start_fault_cluster --proctrack $proctrack 2> "$why" || case $? in
+        77) no_cluster=$(< "$why") ;;
+        *) cat "$why"; return 1 ;;
+    esac
 }
 
 # --- srun

@@ -180,7 +180,7 @@ frame ()
 
 @test "a limit of open files that the step does not fit into is told, with both numbers" {
     run slurm bash -c 'ulimit -n 40; exec "$@"' - srun -Q --jobid="$job" -N3 -n12 -O --tf-tasks=ps,worker:11 \
-        --tf-timeout=20 "${stay[@]}"
+        sh -c 'echo "$TF_CONFIG" > started.$SLURM_PROCID'
     [ "$status" -ne 0 ] || fail "srun succeeds"
     [[ $(grep spank_tf <<< "$output") =~ ^"srun: error: spank_tf: step $job."[0-9]+" runs 12 tasks, srun may have 40 open files, which do for "([0-9]+)"; see \`ulimit -Hn\`"$ ]] ||
         fail "not told so"

@@ -191,7 +191,7 @@ int main (void)
 {
     bool kept = true;
 
-    files_raise ();
+    files_raise (7000);
     kept &= promise ("a step that needs more files than srun may open is refused in words",
                      _few_files, NULL);
     kept &= promise ("a step that just fits is launched, whatever strangers hold open",

@@ -381,7 +381,7 @@ static void _withstand_all (const void *with __attribute__ ((unused)))
 static void _show_out (const void *with __attribute__ ((unused)))
 {
     struct deadline patience = deadline_in_ms (PATIENCE_MS);
-    const struct timespec while_ = { .tv_nsec = 100000000 };
+    const struct timespec tenth = { .tv_nsec = 100000000 };
     struct launch launch = { .tasks = TASKS };
     unsigned char bytes[FRAME_HEADER + 1] = { 0 };
     size_t open = 30;
@@ -394,7 +394,7 @@ static void _show_out (const void *with __attribute__ ((unused)))
     while (open > 0) {
         if (deadline_passed (patience))
             die ("%zu strangers are still heard", open);
-        nanosleep (&while_, NULL);
+        nanosleep (&tenth, NULL);
         open = 0;
         for (size_t i = 0; i < strangers; i++) {
             open += recv (stranger[i], bytes, 1, MSG_PEEK) < 0 && errno == EAGAIN;
@@ -433,17 +433,37 @@ static void _garbage (const void *with __attribute__ ((unused)))
     console_expect (&launch, "");
 }
 
-#define READERS 1000
+#define MANY 1000
+
+/* Dialled by the kernel, and its process has yet to run: a node of many ranks starts so. */
+static void _unspoken (const void *with __attribute__ ((unused)))
+{
+    struct launch launch = { .tasks = MANY };
+    int rank[MANY];
+
+    launch_begin (&launch);
+    rank[0] = rank_come (&launch, 0);
+    knock (&launch);
+    for (int i = 1; i < MANY; i++)
+        rank[i] = dial (&launch);
+    knock (&launch);
+    for (int i = 1; i < MANY; i++)
+        give_frame (rank[i], rank_frame (&launch, i));
+    for (int i = 0; i < MANY; i++)
+        expect_right (&launch, i, rank[i]);
+    launch_expect_end (&launch);
+    console_expect (&launch, "");
+}
 
 static void _unread (const void *with __attribute__ ((unused)))
 {
-    struct launch launch = { .tasks = READERS, .buffer = 4096 };
-    int rank[READERS];
+    struct launch launch = { .tasks = MANY, .buffer = 4096 };
+    int rank[MANY];
 
     launch_begin (&launch);
-    for (int i = 0; i < READERS; i++)
+    for (int i = 0; i < MANY; i++)
         rank[i] = rank_come (&launch, i);
-    for (int i = 0; i < READERS; i++)
+    for (int i = 0; i < MANY; i++)
         if (i != 7)
             expect_right (&launch, i, rank[i]);
     if (waitpid (launch.pid, NULL, WNOHANG) != 0)
@@ -458,7 +478,7 @@ int main (void)
     char sentence[128];
     bool kept = true;
 
-    files_raise ();
+    files_raise (2 * CROWD);
     for (size_t i = 0; i < COUNT (attacks); i++) {
         snprintf (sentence, sizeof (sentence), "a launch is right and at once despite %s",
                   attacks[i].sentence);
@@ -467,8 +487,10 @@ int main (void)
     kept &= promise ("a launch is right and at once despite all of it at the same time",
                      _withstand_all, NULL);
     kept &= promise ("what a rank says after its registration harms nobody else", _garbage, NULL);
+    kept &= promise ("1000 ranks that have dialled and not yet spoken are no strangers", _unspoken,
+                     NULL);
     kept &= promise ("a rank that does not read its answer delays nobody else", _unread, NULL);
-    kept &= promise ("who does not show the token is shown out, and srun's user reads who is awaited",
+    kept &= promise ("who shows no token in ten seconds is shown out; the user reads who is awaited",
                      _show_out, NULL);
     return kept ? 0 : 1;
 }

@@ -180,7 +180,7 @@ END
 # A shell by salloc, with these commands on its terminal.
 shell ()
 {
-    run slurm env SHELL=/bin/sh PS1= "$@" script -qec "salloc -Q -N2 -n3 --tf-tasks=ps,worker:2" /dev/null
+    run slurm timeout 60 env SHELL=/bin/sh PS1= "$@" script -qec "salloc -Q -N2 -n3 --tf-tasks=ps,worker:2" /dev/null
     output=$(tr -d '\r' <<< "$output")
 }
 

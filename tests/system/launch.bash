@@ -66,7 +66,9 @@ batch ()
 
 job_has_ended ()
 {
-    ! slurm scontrol -o show job "$1" | grep -qE 'JobState=(PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED)'
+    local shown
+
+    shown=$(slurm scontrol -o show job "$1") && ! grep -qE 'JobState=(PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED)' <<< "$shown"
 }
 
 # Give the plugin these arguments of plugstack.conf, instead of those it had.

@@ -13,7 +13,10 @@ setup_file ()
 
     [[ $BATS_TEST_FILENAME != *-cgroup.bats ]] || proctrack=cgroup
     export BATS_TEST_NAME_PREFIX="$proctrack: " no_cluster=
-    start_cluster --proctrack $proctrack 2> "$why" || [ $? -eq 77 ] && no_cluster=$(< "$why")
+    start_cluster --proctrack $proctrack 2> "$why" || {
+        [ $? -eq 77 ] || { cat "$why"; return 1; }
+        no_cluster=$(< "$why")
+    }
 }
 
 setup ()
@@ -23,7 +26,9 @@ setup ()
 
 teardown ()
 {
-    [[ $no_cluster ]] || nothing_left
+    [[ ! $no_cluster ]] || return 0
+    site_arguments
+    nothing_left
 }
 
 teardown_file ()
@@ -101,7 +106,6 @@ teardown_file ()
 @test "a role that the site has added comes after TensorFlow's own" {
     site_arguments roles=tester,logger
     launch logger,worker,ps,tester,tester -N2 -n5 --tf-tasks=logger,worker,ps,tester:2
-    site_arguments
 }
 
 @test "a list per node is for the ranks of each node, block" {

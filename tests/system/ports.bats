@@ -95,7 +95,7 @@ occupy ()
                 fail "$first, then $second: $occupied and $(ports)"
         done
         run slurm srun -Q -w "$(node 1)" -n5 --tf-ports=28000-28005 --tf-tasks=worker:5 touch started
-        [[ $status -ne 0 && $output =~ srun:\ error:\ spank_tf:\ rank\ [0-4]\ \(worker\ [0-4]\)\ on\ "$(node 1)":\ no\ port\ of\ 28000-28005\ is\ free ]] ||
+        [[ $status -ne 0 && $output =~ srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ rank\ [0-4]\ \(worker\ [0-4]\)\ on\ "$(node 1)":\ no\ port\ of\ 28000-28005\ is\ free ]] ||
             fail "not refused with its rank, node and range"
         "$tests/cluster" run --user "$other_user" -- scancel --me
         nothing_left

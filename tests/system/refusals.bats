@@ -470,7 +470,7 @@ gone ()
     # Such as one that lacks a library.
     printf '#!/bin/false\n' > "$lib/tf-rendezvous"
     mask='s/:[0-9]+:/:PORT:/' refused \
-        'slurmstepd: error: spank_tf: nobody is at the rendezvous, 10.98.255.254:PORT: srun has ended, or could not start it (srun --async does not)' \
+        'slurmstepd: error: spank_tf: nobody is at the rendezvous, 10.98.255.254:PORT: it or srun has ended, or srun could not start it (srun --async does not)' \
         srun -N2 -n3 --tf-tasks=ps,worker:2 touch started
 }
 

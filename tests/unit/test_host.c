@@ -31,6 +31,7 @@ static bool ask_child (bool unshared, struct host *host)
     if ((pid = fork ()) == 0) {
         if (unshared && unshare (CLONE_NEWNET) < 0)
             _exit (1);
+        memset (host, 0, sizeof (*host));
         host_self (host);
         _exit (write (pair[1], host, sizeof (*host)) == sizeof (*host) ? 0 : 1);
     }
@@ -38,6 +39,7 @@ static bool ask_child (bool unshared, struct host *host)
     n = read (pair[0], host, sizeof (*host));
     close (pair[0]);
     waitpid (pid, &status, 0);
+    assert_true (n != sizeof (*host) || status == 0);
     return n == sizeof (*host);
 }
 

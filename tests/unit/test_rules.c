@@ -114,8 +114,8 @@ TEST (what_tensorflow_refuses_is_refused)
           "of the two (master is TensorFlow 1's name for chief)" },
         { "chief,evaluator,worker,evaluator", "2 evaluators (items 2 and 4); TensorFlow takes one "
           "evaluator at most" },
-        { "evaluator:rest,chief,master", "a chief and a master (items 2 and 3); TensorFlow takes one "
-          "of the two (master is TensorFlow 1's name for chief)" },
+        { "evaluator:rest,chief,master", "a chief and a master (items 2 and 3); TensorFlow takes "
+          "one of the two (master is TensorFlow 1's name for chief)" },
         { "ps", "1 ps (item 1) and no worker; a ps needs at least one worker" },
         { "ps:65535", "65535 ps (item 1) and no worker; a ps needs at least one worker" },
         { "chief,ps:2", "2 ps (item 2) and no worker; a ps needs at least one worker" },
