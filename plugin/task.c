@@ -145,9 +145,13 @@ static bool _is_variable (const char *name)
     return strncmp (name, "SLURM_TF_", 9) == 0 || strncmp (name, "TF_", 3) == 0;
 }
 
-/* The answer is the environment, string by string. */
+/*
+ * The answer is the environment, string by string. Of an outer step, or the user's, is the
+ * word that a port is shared: it is true of a held one only.
+ */
 static int _set_environment (spank_t spank, const struct frame *answer)
 {
+    spank_unsetenv (spank, "TF_GRPC_REUSE_PORT");
     for (const char *s = frame_next (answer, NULL); s; s = frame_next (answer, s)) {
         const char *equals = strchr (s, '=');
         char name[64];

@@ -26,13 +26,14 @@ static void _come (const struct launch *launch, int rank[TASKS], int from)
     knock (launch);
 }
 
-/* All of them are refused, also the ones that come only now; then it ends. */
+/* All of them are refused, also the ones that come only now; then it ends, with srun. */
 static void _expect_refused (struct launch *launch, int rank[TASKS], int from)
 {
     for (int i = from; i < TASKS; i++)
         expect_refused (launch, rank[i]);
     for (int i = 0; i < from; i++)
         expect_refused (launch, rank_come (launch, i));
+    launch_abandon (launch);
     launch_expect_end (launch);
 }
 

@@ -34,6 +34,7 @@ static void _few_files (const void *with __attribute__ ((unused)))
         rank[i] = rank_come (&launch, i);
     for (int i = 0; i < TASKS; i++)
         expect_refused (&launch, rank[i]);
+    launch_abandon (&launch);
     launch_expect_end (&launch);
     console_expect (&launch, "srun: error: spank_tf: step 12.0 runs 8 tasks, srun may have 39 "
                     "open files, which do for 7; see `ulimit -Hn`\n");
@@ -120,6 +121,7 @@ static void _too_long (const void *with __attribute__ ((unused)))
     _fit (&launch, LONGEST + 1);
     launch_begin (&launch);
     _play (&launch, _hear_refused);
+    launch_abandon (&launch);
     launch_expect_end (&launch);
     snprintf (line, sizeof (line), "srun: error: spank_tf: the TF_CONFIG of %d tasks would have "
               "%d bytes; Linux takes %d at most\n", launch.tasks, LONGEST + 1, LONGEST);
