@@ -139,14 +139,17 @@ int launcher_prepare (void)
 /* --het-group as srun was given it, for a message; or NULL. */
 static char *_het_group (void)
 {
-    static const char name[] = "--het-group=";
+    static const char name[] = "--het-group";
+    const size_t len = sizeof (name) - 1;
     FILE *f = fopen ("/proc/self/cmdline", "re");
     char *argument = NULL, *found = NULL;
     size_t size = 0;
 
     while (f && !found && getdelim (&argument, &size, '\0', f) > 0)
-        if (strncmp (argument, name, sizeof (name) - 1) == 0)
-            found = strdup (argument + sizeof (name) - 1);
+        if (strncmp (argument, name, len) == 0 && argument[len] == '=')
+            found = strdup (argument + len + 1);
+        else if (strcmp (argument, name) == 0 && getdelim (&argument, &size, '\0', f) > 0)
+            found = strdup (argument);
     free (argument);
     if (f)
         fclose (f);
@@ -243,7 +246,8 @@ static int _start (const char *step, struct errtext *err)
     else {
         pair[1] = _above (pair[1]);
         listener = _above (listener);
-        if ((rc = _spawn (step, pair[1], listener)) != 0)
+        rc = pair[1] < 0 || listener < 0 ? EMFILE : _spawn (step, pair[1], listener);
+        if (rc != 0)
             rc = errtext_set (err, "%s: %s", program, strerror (rc));
         close (listener);
     }
@@ -267,7 +271,7 @@ int launcher_start (spank_t spank)
         || step == SLURM_INTERACTIVE_STEP)
         return 0;
     spank_get_item (spank, S_JOB_ID, &job);
-    snprintf (name, sizeof (name), "step %u.%u", job, step);
+    snprintf (name, sizeof (name), "%u.%u", job, step);
     if (_start (name, &err) < 0) {
         _refuse (err.text);
         setenv (RENDEZVOUS_VARIABLE, RENDEZVOUS_FAILED, 1);

@@ -87,9 +87,9 @@ static bool _is_list (enum option option)
     return option == OPTION_TASKS || option == OPTION_TASKS_PER_NODE;
 }
 
-static bool _is_none (const char *value)
+bool options_is_none (const char *list)
 {
-    return strcmp (value, NONE) == 0;
+    return strcmp (list, NONE) == 0;
 }
 
 /* Checks. */
@@ -125,7 +125,7 @@ static int _check_list (const char *value, struct errtext *err)
     struct tasklist *list;
     int rc;
 
-    if (_is_none (value))
+    if (options_is_none (value))
         return 0;
     if (tasklist_parse (&list, value, err) < 0)
         return -1;
@@ -296,7 +296,7 @@ static int _add_component_list (struct errtext *err)
 {
     const char *whole = state[OPTION_TASKS].own;
     const char *per_node = state[OPTION_TASKS_PER_NODE].own;
-    bool is_whole = whole && (!per_node || _is_none (per_node));
+    bool is_whole = whole && (!per_node || options_is_none (per_node));
     void *grown;
 
     /* Without a ":" one command line is for all components of --het-group=0,1. */
@@ -317,12 +317,12 @@ static int _check_components (struct errtext *err)
 {
     for (size_t i = 0; i < component_lists && component_lists > 1; i++) {
         size_t component = component_list[i].component;
-        bool none = _is_none (component_list[i].value);
+        bool none = options_is_none (component_list[i].value);
 
         if (component != i || (i + 1 == component_lists && component + 1 < components))
             return errtext_set (err, "component %zu has no list; give one to each component, or "
                                 "one for the whole step", component != i ? i : i + 1);
-        if (none != _is_none (component_list[0].value))
+        if (none != options_is_none (component_list[0].value))
             return errtext_set (err, "component %zu has \"none\", component %zu a list; a step is "
                                 "one cluster or none", none ? i : 0, none ? 0 : i);
     }
@@ -331,7 +331,7 @@ static int _check_components (struct errtext *err)
 
 static int _exclude (const char *whole, const char *per_node, struct errtext *err)
 {
-    if (!whole || !per_node || _is_none (whole) || _is_none (per_node))
+    if (!whole || !per_node || options_is_none (whole) || options_is_none (per_node))
         return 0;
     return errtext_set (err, "--tf-tasks and --tf-tasks-per-node exclude each other");
 }
@@ -419,7 +419,7 @@ const char *options_list (size_t i, enum option *option)
     }
     if (component_lists || i > 0)
         return NULL;
-    *option = whole && !_is_none (whole) ? OPTION_TASKS
+    *option = whole && !options_is_none (whole) ? OPTION_TASKS
               : per_node ? OPTION_TASKS_PER_NODE : OPTION_TASKS;
     return *option == OPTION_TASKS ? whole : per_node;
 }
@@ -431,5 +431,5 @@ enum options_use options_use (void)
 
     if (!list)
         return OPTIONS_UNUSED;
-    return _is_none (list) ? OPTIONS_OFF : OPTIONS_ON;
+    return options_is_none (list) ? OPTIONS_OFF : OPTIONS_ON;
 }

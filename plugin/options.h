@@ -69,6 +69,9 @@ bool options_list_inherited (void);
 
 const char *options_name (enum option option);
 
+/* The list that is none: it switches off. */
+bool options_is_none (const char *list);
+
 /* The names under which Slurm hands an option on: to srun in a job, and to slurmstepd. */
 struct option_variables {
     char to_srun[112];

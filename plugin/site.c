@@ -69,8 +69,9 @@ void site_read (int argc, char *argv[])
 {
     struct errtext why;
 
-    for (int i = 0; i < argc && !site.bad; i++)
-        if (_read (argv[i], &why) < 0) {
+    /* All are read, so that what is right counts; the first that is wrong is told. */
+    for (int i = 0; i < argc; i++)
+        if (_read (argv[i], &why) < 0 && !site.bad) {
             site.bad = true;
             errtext_set (&site.error, "plugstack.conf: %s", why.text);
         }

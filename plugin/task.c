@@ -73,8 +73,9 @@ static const char *_shape (char **env, const char *name)
     return text && strlen (text) <= MAX_SHAPE ? text : NULL;
 }
 
-/* What Slurm says of this rank. -1 when it does not say enough. */
-static int _describe (spank_t spank, char **env, struct rank *rank)
+/* What Slurm says of this rank; `step` is room for its name. -1 when it does not say enough. */
+static int _describe (spank_t spank, char **env, char step[RANK_MAX_STEP + 1],
+                      struct rank *rank)
 {
     uint32_t in_component, component_tasks;
 
@@ -85,10 +86,14 @@ static int _describe (spank_t spank, char **env, struct rank *rank)
     rank->tasks = _env_number (env, "SLURM_STEP_NUM_TASKS");
     rank->node_index = _env_number (env, "SLURM_NODEID");
     rank->node = _env (env, "SLURMD_NODENAME");
+    rank->step = step;
     rank->component_first = rank->rank - (int)in_component;
     rank->component_tasks = (int)component_tasks;
-    if (rank->rank < 0 || rank->tasks < 1 || rank->node_index < 0 || !rank->node)
+    if (rank->rank < 0 || rank->tasks < 1 || rank->node_index < 0 || !rank->node
+        || !_env (env, "SLURM_JOB_ID") || !_env (env, "SLURM_STEP_ID"))
         return -1;
+    snprintf (step, RANK_MAX_STEP + 1, "%s.%s", _env (env, "SLURM_JOB_ID"),
+              _env (env, "SLURM_STEP_ID"));
     if (_env_number (env, "SLURM_LOCALID") == 0) {
         rank->node_ranks = _shape (env, "SLURM_GTIDS");
         rank->step_nodes = _shape (env, "SLURM_STEP_NODELIST");
@@ -186,12 +191,13 @@ static void _meet (spank_t spank, char **env, const char *text)
     struct frame *answer;
     struct port *port;
     struct errtext err, no_port;
+    char step[RANK_MAX_STEP + 1];
     bool first = _env_number (env, "SLURM_PROCID") == 0;
     bool first_here = _env_number (env, "SLURM_LOCALID") == 0;
 
     if (rendezvous_parse (&rendezvous, text, &err) < 0)
         _end (first, "%s", err.text);
-    if (_describe (spank, env, &rank) < 0 || _srun_address (env, &srun) < 0)
+    if (_describe (spank, env, step, &rank) < 0 || _srun_address (env, &srun) < 0)
         _end (first, "Slurm's environment of the task lacks its rank, node or srun's address");
     if ((port = _reserve (env, &rendezvous, &no_port)))
         rank.port = port_number (port);
@@ -224,7 +230,7 @@ static bool _inherits_list (char **env, enum option option)
 
     options_variables (option, &variables);
     list = _env (env, variables.to_srun);
-    return list && strcmp (list, RENDEZVOUS_OFF) != 0;
+    return list && !options_is_none (list);
 }
 
 int task_init (spank_t spank)

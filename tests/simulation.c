@@ -100,7 +100,7 @@ struct frame *launch_configuration (const struct launch *launch)
         die ("no memory");
     frame_add (frame, "TOKEN", "%s", launch->rendezvous.token);
     frame_add (frame, "PROOF", "%s", launch->rendezvous.proof);
-    frame_add (frame, "STEP", "step 12.0");
+    frame_add (frame, "STEP", "12.0");
     frame_add (frame, "TIMEOUT", "%d", launch->timeout ? launch->timeout : 300);
     frame_add (frame, "HOLD", "yes");
     if (launch->show)
@@ -231,6 +231,7 @@ void rank_simulate (const struct launch *launch, int number, struct simulated *r
         .component_tasks = launch->tasks,
         .node_index = node,
         .node = rank->node,
+        .step = "12.0",
         .address = { .family = AF_INET,
                      .bytes = { 10, 200, (unsigned char)(100 + node / 256),
                                 (unsigned char)(node % 256) } },
@@ -434,6 +435,8 @@ void expect_right (const struct launch *launch, int number, int fd)
         die ("rank %d got no answer: %s", number, console_text (launch));
     check_right (launch, number, answer);
     frame_destroy (answer);
+    /* A child of ours may have a copy. */
+    shutdown (fd, SHUT_RDWR);
     close (fd);
 }
 

@@ -4,12 +4,18 @@
 #include "frame.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "deadline.h"
+
+/* Nobody who works takes longer to read a frame of ours. */
+#define SEND_MS 10000
 
 static const uint8_t magic[4] = { 'S', 'p', 'T', 'F' };
 
@@ -143,17 +149,25 @@ const void *frame_bytes (struct frame *frame, size_t more, size_t *length)
     return h;
 }
 
+static bool _writable (int fd, struct deadline deadline)
+{
+    struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+    return poll (&pfd, 1, deadline_left_ms (deadline)) == 1;
+}
+
 int frame_send (struct frame *frame, int fd, struct errtext *err)
 {
     size_t left;
     const char *p = frame_bytes (frame, 0, &left);
+    struct deadline deadline = deadline_in_ms (SEND_MS);
 
     if (!p)
         return errtext_set (err, "%s", strerror (ENOMEM));
     while (left > 0) {
-        ssize_t n = send (fd, p, left, MSG_NOSIGNAL);
+        ssize_t n = send (fd, p, left, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && (errno == EINTR || (errno == EAGAIN && _writable (fd, deadline))))
             continue;
         if (n < 0)
             return errtext_set (err, "%s", strerror (errno));

@@ -57,7 +57,7 @@ int frame_version (const struct frame *frame);
  */
 const void *frame_bytes (struct frame *frame, size_t more, size_t *length);
 
-/* Send all of it on a blocking socket, without SIGPIPE. -1 and err. */
+/* Send all of it within ten seconds, without SIGPIPE. -1 and err. */
 int frame_send (struct frame *frame, int fd, struct errtext *err);
 
 /* A frame on its way in. Zero it, set `ceiling`; frame_reader_clear () when done. */

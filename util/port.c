@@ -109,6 +109,16 @@ static int _share (int fd)
     return setsockopt (fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof (on));
 }
 
+/* Close it and fail with the errno that is the reason. */
+static int _give_up (int fd)
+{
+    int saved = errno;
+
+    close (fd);
+    errno = saved;
+    return -1;
+}
+
 /* Bind exclusively, so the port was nobody's; only then let the user's server share it. */
 static int _bind (int number)
 {
@@ -118,13 +128,8 @@ static int _bind (int number)
 
     if (fd < 0)
         return -1;
-    if (bind (fd, (struct sockaddr *)&ss, len) < 0 || _share (fd) < 0) {
-        int saved = errno;
-
-        close (fd);
-        errno = saved;
-        return -1;
-    }
+    if (bind (fd, (struct sockaddr *)&ss, len) < 0 || _share (fd) < 0)
+        return _give_up (fd);
     return fd;
 }
 
@@ -151,29 +156,33 @@ static int _claim (int number)
 
     if (fd >= 0 && bind (fd, (struct sockaddr *)&un,
                          (socklen_t)(offsetof (struct sockaddr_un, sun_path) + 1
-                                     + (size_t)len)) < 0) {
-        int saved = errno;
-
-        close (fd);
-        errno = saved;
-        return -1;
-    }
+                                     + (size_t)len)) < 0)
+        return _give_up (fd);
     return fd;
 }
 
-/* Take `number`, 0 for the kernel's choice: both the port and the claim on it, or neither. */
+/*
+ * Take both a port and the claim on it, or neither. The claim comes first: who claimed the
+ * number has perhaps not bound it yet, and must not find it bound when it does.
+ */
 static int _take (struct port *port, int number)
 {
+    port->number = number;
+    if ((port->claim = _claim (number)) < 0)
+        return -1;
     if ((port->socket = _bind (number)) < 0)
+        return _give_up (port->claim);
+    return 0;
+}
+
+/* The same of the port that the kernel chooses. */
+static int _take_kernels (struct port *port)
+{
+    if ((port->socket = _bind (0)) < 0)
         return -1;
     port->number = _bound_number (port->socket);
-    if ((port->claim = _claim (port->number)) < 0) {
-        int saved = errno;
-
-        close (port->socket);
-        errno = saved;
-        return -1;
-    }
+    if ((port->claim = _claim (port->number)) < 0)
+        return _give_up (port->socket);
     return 0;
 }
 
@@ -223,7 +232,7 @@ static void _beside_ephemeral (struct port_ranges *ranges)
 static int _take_any (struct port *port)
 {
     for (int i = 0; i < KERNEL_TRIES; i++)
-        if (_take (port, 0) == 0)
+        if (_take_kernels (port) == 0)
             return 0;
     return -1;
 }

@@ -17,7 +17,7 @@ struct port_range {
     int low, high;      /* inclusive, 1024..65535 */
 };
 
-/* As many as a list may have: `--tf-ports` names one, Slurm's reservation some. */
+/* As many as a list of them may have. */
 #define PORT_MAX_RANGES 64
 
 struct port_ranges {

@@ -27,6 +27,7 @@ struct frame *rank_encode (const struct rank *rank, const char *token)
     frame_add (frame, "TOKEN", "%s", token);
     frame_add (frame, "RELEASE", "%s", PACKAGE_VERSION);
     frame_add (frame, "NODE", "%s", rank->node);
+    frame_add (frame, "STEP", "%s", rank->step);
     frame_add (frame, "RANK", "%d", rank->rank);
     frame_add (frame, "TASKS", "%d", rank->tasks);
     frame_add (frame, "COMPONENT_FIRST", "%d", rank->component_first);
@@ -59,14 +60,16 @@ int rank_decode (struct rank *rank, const struct frame *frame, struct errtext *e
 
     memset (rank, 0, sizeof (*rank));
     rank->node = frame_get (frame, "NODE");
+    rank->step = frame_get (frame, "STEP");
     rank->error = frame_get (frame, "ERROR");
     rank->node_ranks = frame_get (frame, "NODE_RANKS");
     rank->step_nodes = frame_get (frame, "STEP_NODES");
     rank->step_node_tasks = frame_get (frame, "STEP_NODE_TASKS");
-    if (!rank->node || strlen (rank->node) > RANK_MAX_NODE || !host
+    if (!rank->node || strlen (rank->node) > RANK_MAX_NODE || !rank->step
+        || strlen (rank->step) > RANK_MAX_STEP || !host
         || strlen (host) >= sizeof (rank->host.id) || !address
         || address_parse (&rank->address, address) < 0)
-        return errtext_set (err, "a registration without its node, host or address");
+        return errtext_set (err, "a registration without its node, step, host or address");
     snprintf (rank->host.id, sizeof (rank->host.id), "%s", host);
     if (!_number (&rank->tasks, frame, "TASKS", 1, RANK_MAX)
         || !_number (&rank->rank, frame, "RANK", 0, rank->tasks - 1)

@@ -14,6 +14,7 @@
 #include "rendezvous.h"
 
 #define RANK_MAX 1048576            /* more tasks than any step has; bounds what we allocate */
+#define RANK_MAX_STEP 31            /* two 32-bit numbers and a dot */
 #define RANK_MAX_NODE 255           /* a node's name: HOST_NAME_MAX and some */
 
 /* Strings belong to whoever made the struct; a decoded one's point into its frame. */
@@ -24,6 +25,7 @@ struct rank {
     int component_tasks;            /* the whole step unless it is heterogeneous */
     int node_index;                 /* SLURM_NODEID */
     const char *node;               /* its name to Slurm */
+    const char *step;               /* "12.0": a heterogeneous one by its first component's job */
     struct host host;
     struct address address;         /* its own end of the connection to the rendezvous */
     int port;                       /* 0 when there is an error */

@@ -40,7 +40,7 @@ struct member {
 };
 
 struct step {
-    char *name;
+    char name[sizeof ("step ") + RANK_MAX_STEP];
     char *het_group;            /* or NULL */
     bool inherited;
     bool hold;
@@ -84,8 +84,8 @@ static int _read (struct step *step, const struct frame *configuration, struct e
 
     step->inherited = frame_get (configuration, "INHERITED") != NULL;
     step->hold = frame_get (configuration, "HOLD") != NULL;
-    if (!(step->name = strdup (name ? name : "this step"))
-        || (het_group && !(step->het_group = strdup (het_group))))
+    snprintf (step->name, sizeof (step->name), "step %s", name ? name : "?");
+    if (het_group && !(step->het_group = strdup (het_group)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     for (const char *s = frame_next (configuration, NULL); s; s = frame_next (configuration, s))
         if (((text = _value_of (s, OPTION_WHOLE)) && _add_list (step, text, false, err) < 0)
@@ -122,7 +122,6 @@ void step_destroy (struct step *step)
     free (step->member);
     layout_destroy (step->layout);
     dictionary_destroy (step->dictionary);
-    free (step->name);
     free (step->het_group);
     free (step);
 }
@@ -270,9 +269,15 @@ static int _assign (struct step *step, struct errtext *err)
     return 0;
 }
 
-/* The first rank tells how many there are. */
-static int _size (struct step *step, int tasks, struct errtext *err)
+/*
+ * The first rank tells how many there are, and what they call their step: srun knows the job
+ * of whichever component it was about to launch.
+ */
+static int _size (struct step *step, const struct rank *rank, struct errtext *err)
 {
+    int tasks = rank->tasks;
+
+    snprintf (step->name, sizeof (step->name), "step %s", rank->step);
     if (!(step->member = calloc ((size_t)tasks, sizeof (*step->member)))
         || !(step->layout = layout_create (tasks)))
         return errtext_set (err, "%s", strerror (ENOMEM));
@@ -300,7 +305,7 @@ enum step_verdict step_add (struct step *step, const struct rank *rank,
     struct member *m;
     char name[512];
 
-    if (step->tasks == 0 && _size (step, rank->tasks, err) < 0)
+    if (step->tasks == 0 && _size (step, rank, err) < 0)
         return STEP_REFUSED;
     if (rank->tasks != step->tasks || step->member[rank->rank].here)
         return STEP_STRANGER;

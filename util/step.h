@@ -19,7 +19,7 @@
 struct step;
 
 /*
- * From srun's frame: STEP its name; HET_GROUP as srun was given it; INHERITED when the
+ * From srun's frame: STEP its number; HET_GROUP as srun was given it; INHERITED when the
  * list came with the job; HOLD when ports are held; then, under the name of the option that
  * gave it (tf-tasks or tf-tasks-per-node), one list, or one for each component in their
  * order. -1 and err.

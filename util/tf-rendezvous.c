@@ -61,6 +61,7 @@ enum peer_state {
     STRANGER,       /* its first frame is not whole yet */
     REGISTERED,     /* a rank that waits for its answer */
     ANSWERING,      /* its answer is on the way */
+    ANSWERED,       /* it closes when it has the answer; if we did, our port would be busy on */
     CLOSED,         /* gone, but an event of this round may still name it */
 };
 
@@ -143,8 +144,8 @@ static void _watch (struct server *server, struct peer *peer, uint32_t events, i
     epoll_ctl (server->epoll, op, peer->fd, &event);
 }
 
-/* Send what the socket takes: true when all is on the way, or the peer is gone. */
-static bool _send_answer (struct peer *peer)
+/* Send what the socket takes: 1 when all is on the way, 0 for later, -1 when the peer is gone. */
+static int _send_answer (struct peer *peer)
 {
     struct step_answer *answer = &peer->answer;
 
@@ -157,7 +158,7 @@ static bool _send_answer (struct peer *peer)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return errno != EAGAIN && errno != EWOULDBLOCK;
+            return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
         for (; peer->part < STEP_ANSWER_PARTS && (size_t)n >= part->iov_len; part++) {
             n -= (ssize_t)part->iov_len;
             peer->part++;
@@ -167,7 +168,7 @@ static bool _send_answer (struct peer *peer)
             part->iov_len -= (size_t)n;
         }
     }
-    return true;
+    return 1;
 }
 
 static int _refusal (const struct server *server, struct step_answer *answer)
@@ -184,7 +185,22 @@ static int _refusal (const struct server *server, struct step_answer *answer)
     return answer->iov[0].iov_base ? 0 : -1;
 }
 
-/* The answer to a registered rank. Its connection is closed when the answer is out. */
+/* A rank that is gone before it had its answer may come again. */
+static void _go_on_answering (struct server *server, struct peer *peer)
+{
+    int sent = _send_answer (peer);
+
+    if (sent < 0) {
+        step_lose (server->step, peer->rank);
+        _close (server, peer);
+        return;
+    }
+    if (sent)
+        peer->state = ANSWERED;
+    _watch (server, peer, sent ? EPOLLIN : EPOLLOUT, EPOLL_CTL_MOD);
+}
+
+/* The answer to a registered rank. */
 static void _answer (struct server *server, struct peer *peer)
 {
     int rc = server->refused ? _refusal (server, &peer->answer)
@@ -192,10 +208,10 @@ static void _answer (struct server *server, struct peer *peer)
                                             &peer->answer);
 
     peer->state = ANSWERING;
-    if (rc < 0 || _send_answer (peer))
+    if (rc < 0)
         _close (server, peer);
     else
-        _watch (server, peer, EPOLLOUT, EPOLL_CTL_MOD);
+        _go_on_answering (server, peer);
 }
 
 static void _answer_all (struct server *server)
@@ -314,7 +330,7 @@ static bool _register (struct server *server, struct peer *peer, const struct fr
     if (_fits (server) && verdict == STEP_REFUSED)
         _refuse (server, err.text);
     server->peer[rank.rank] = peer;
-    if (server->refused)
+    if (!_launching (server))
         _answer (server, peer);
     else if (step_missing (server->step) == 0)
         _complete (server);
@@ -336,17 +352,22 @@ static bool _listen_to (struct server *server, struct peer *peer)
     return keep;
 }
 
-/*
- * A rank that waits has nothing to say; what it says all the same is dropped. When it is
- * gone the launch cannot be complete, unless it comes again; but when the whole step is on
- * its way out, srun knows better and ends soon.
- */
-static void _hear_registered (struct server *server, struct peer *peer)
+/* A rank has nothing to say after its registration; what it says all the same is dropped. */
+static bool _is_open (const struct peer *peer)
 {
     char dropped[512];
     ssize_t n = recv (peer->fd, dropped, sizeof (dropped), 0);
 
-    if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)))
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/*
+ * A rank that waits is gone. Without it the launch cannot be complete, unless it comes again;
+ * but when the whole step is on its way out, srun knows better and ends soon.
+ */
+static void _hear_registered (struct server *server, struct peer *peer)
+{
+    if (_is_open (peer))
         return;
     if (step_lost (server->step) == 0)
         server->lost_grace = deadline_in_ms (LOST_GRACE_MS);
@@ -365,7 +386,10 @@ static void _serve (struct server *server, struct peer *peer)
             _hear_registered (server, peer);
             break;
         case ANSWERING:
-            if (_send_answer (peer))
+            _go_on_answering (server, peer);
+            break;
+        case ANSWERED:
+            if (!_is_open (peer))
                 _close (server, peer);
             break;
         case CLOSED:
@@ -454,8 +478,11 @@ static void _refuse_lost (struct server *server)
 static void _end_srun (struct server *server)
 {
     server->srun_grace = deadline_never ();
-    if (getppid () == server->srun)
-        kill (server->srun, SIGTERM);
+    if (getppid () != server->srun)
+        return;
+    console_say ("spank_tf: %s: not every node reports the end of its tasks; ending srun",
+                 step_name (server->step));
+    kill (server->srun, SIGTERM);
 }
 
 static void _check_time (struct server *server)
@@ -492,12 +519,12 @@ static int _patience_ms (const struct server *server)
 }
 
 /*
- * All ranks have their environment, and the last byte of it is with the kernel. After a
- * refusal there may be more to refuse for as long as srun is there.
+ * All ranks have their environment. After a refusal there may be more to refuse for as long
+ * as srun is there.
  */
 static bool _done (const struct server *server)
 {
-    if (!server->resolved || server->refused)
+    if (!server->resolved || server->refused || step_missing (server->step))
         return false;
     for (int rank = 0; rank < step_tasks (server->step); rank++)
         if (server->peer[rank])

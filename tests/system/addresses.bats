@@ -129,6 +129,7 @@ alone ()
 {
     run --separate-stderr unshare --net bash -euc "
         $1
+        trap '$tests/cluster stop --dir $own_cluster' EXIT
         $tests/cluster start --dir $own_cluster --flat --nodes 2 --plugstack $SPANK_TF_CLUSTER/plugstack.conf ${*:2}
         $tests/cluster run --dir $own_cluster --user $user -- srun -N2 --ntasks-per-node=2 \
             --tf-tasks=ps,worker:3 $judge --roles=$roles --loopback-ok"

@@ -18,7 +18,7 @@ teardown ()
 {
     slurm scancel --me --quiet
     "$tests/cluster" run --user "$other_user" -- scancel --me --quiet
-    wait
+    wait "${sruns[@]}"
     nothing_left
 }
 
@@ -53,8 +53,10 @@ all_content_or_trouble ()
 @test "fifty jobs of two users at the same time, on the same nodes: no port twice, no refusal" {
     local work=$SPANK_TF_CLUSTER/work i
 
+    sruns=()
     for ((i = 0; i < jobs; i++)); do
         job $i > "$work/$i.out" 2> "$work/$i.err" 3>&- &
+        sruns+=($!)
     done
     eventually 120 all_content_or_trouble || fail "$(content) ranks are content"
     stderr=$(cat "$work"/*.err)

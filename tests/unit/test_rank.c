@@ -26,7 +26,7 @@ static struct rank some_rank (void)
 {
     struct rank rank = {
         .rank = 17, .tasks = 64, .component_first = 16, .component_tasks = 48, .node_index = 4,
-        .node = "n5", .host = { "boot/4026531840" }, .port = 40001,
+        .node = "n5", .step = "12.0", .host = { "boot/4026531840" }, .port = 40001,
     };
 
     assert_int_equal (address_parse (&rank.address, "10.0.0.5"), 0);
@@ -50,7 +50,7 @@ TEST (a_registration_has_this_form)
     struct rank rank = some_rank ();
 
     assert_string_equal (strings (rank_encode (&rank, TOKEN)),
-                         "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\nRANK=17\n"
+                         "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\nSTEP=12.0\nRANK=17\n"
                          "TASKS=64\nCOMPONENT_FIRST=16\nCOMPONENT_TASKS=48\nNODE_INDEX=4\n"
                          "HOST=boot/4026531840\nADDRESS=10.0.0.5\nPORT=40001\n");
     rank.port = 0;
@@ -59,7 +59,7 @@ TEST (a_registration_has_this_form)
     rank.step_nodes = "n[1-5]";
     rank.step_node_tasks = "16,12(x4)";
     assert_string_equal (strings (rank_encode (&rank, TOKEN)),
-                         "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\nRANK=17\n"
+                         "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\nSTEP=12.0\nRANK=17\n"
                          "TASKS=64\nCOMPONENT_FIRST=16\nCOMPONENT_TASKS=48\nNODE_INDEX=4\n"
                          "HOST=boot/4026531840\nADDRESS=10.0.0.5\n"
                          "ERROR=no port of 30000-30001 is free\nNODE_RANKS=16,17\n"
@@ -103,7 +103,7 @@ static int decode_with (const char *key, const char *value, struct errtext *err)
     static const struct {
         const char *key, *value;
     } good[] = {
-        { "NODE", "n1" }, { "HOST", "h" }, { "ADDRESS", "10.0.0.1" }, { "TASKS", "8" },
+        { "NODE", "n1" }, { "STEP", "12.0" }, { "HOST", "h" }, { "ADDRESS", "10.0.0.1" }, { "TASKS", "8" },
         { "RANK", "5" }, { "COMPONENT_FIRST", "4" }, { "COMPONENT_TASKS", "4" },
         { "NODE_INDEX", "2" }, { "PORT", "40000" },
     };
@@ -122,7 +122,7 @@ static int decode_with (const char *key, const char *value, struct errtext *err)
     return rc;
 }
 
-#define NO_NODE "a registration without its node, host or address"
+#define NO_NODE "a registration without its node, step, host or address"
 #define BAD_NUMBER "a registration whose numbers are out of range"
 #define NO_PORT "a registration without a port"
 
@@ -138,6 +138,7 @@ TEST (a_registration_out_of_bounds_is_refused)
     } row[] = {
         { "", "", NULL },
         { "NODE", NULL, NO_NODE }, { "NODE", name_256, NO_NODE }, { "NODE", name_256 + 1, NULL },
+        { "STEP", NULL, NO_NODE }, { "STEP", "4294967295.4294967295 and more!!", NO_NODE },
         { "HOST", NULL, NO_NODE }, { "HOST", name_256 + 256 - 64, NO_NODE },
         { "HOST", name_256 + 256 - 63, NULL },
         { "ADDRESS", NULL, NO_NODE }, { "ADDRESS", "", NO_NODE }, { "ADDRESS", "n1", NO_NODE },

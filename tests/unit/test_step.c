@@ -45,7 +45,7 @@ static struct step *create_of (const char *const *strings)
 }
 
 /* step ("tf-tasks=ps,worker"), and more strings before it. */
-#define create(...) create_of ((const char *const[]){ "STEP=step 12.0", __VA_ARGS__, NULL })
+#define create(...) create_of ((const char *const[]){ "STEP=12.0", __VA_ARGS__, NULL })
 
 /*
  * A rank on the node of that index, one host each: n1 with 10.0.0.1 and so on. What it points
@@ -66,6 +66,7 @@ static struct rank on_node (int rank, int tasks, int index)
               index % 200 + 1);
     assert_int_equal (address_parse (&r.address, text), 0);
     r.node = name[index % 256];
+    r.step = "12.0";
     return r;
 }
 
@@ -393,11 +394,11 @@ TEST (what_srun_says_must_be_a_list)
     static const struct {
         const char *strings[4], *message;
     } row[] = {
-        { { "STEP=step 12.0" }, "srun gave no list" },
-        { { "STEP=step 12.0", "tf-task=ps" }, "srun gave no list" },
-        { { "STEP=step 12.0", "tf-tasks=" },
+        { { "STEP=12.0" }, "srun gave no list" },
+        { { "STEP=12.0", "tf-task=ps" }, "srun gave no list" },
+        { { "STEP=12.0", "tf-tasks=" },
           "the list is empty; it is ROLE[:COUNT],... as in ps,worker:2" },
-        { { "STEP=step 12.0", "tf-tasks=ps", "tf-tasks-per-node=worker:0" },
+        { { "STEP=12.0", "tf-tasks=ps", "tf-tasks-per-node=worker:0" },
           "item 1, \"worker:0\": a count is a number from 1 to 65535, or \"rest\"" },
     };
 
@@ -439,7 +440,7 @@ TEST (a_list_that_does_not_fit_is_refused_at_the_first_rank)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        const char *strings[8] = { "STEP=step 12.0" };
+        const char *strings[8] = { "STEP=12.0" };
         struct step *step;
 
         memcpy (strings + 1, row[i].strings, sizeof (row[i].strings));
