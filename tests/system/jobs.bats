@@ -166,7 +166,7 @@ srun -Q --het-group=1 touch started
 srun -Q --het-group=1 --tf-tasks=worker:2 $judge --roles=worker,worker
 END
     [ "$(grep -c ' ok digest=' <<< "$output")" -eq 2 ] || fail "the next step is not content"
-    [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $((job + 1)).0 (--het-group=1) runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off" ] || fail "refused otherwise"
+    [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $job.0 (--het-group=1) runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off" ] || fail "refused otherwise"
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
 }
 

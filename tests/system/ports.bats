@@ -150,6 +150,15 @@ rendezvous_port ()
     ((port >= 21000 && port <= 21999)) || fail "it listens on port $port"
 }
 
+@test "the rendezvous' port is free again when the launch is over" {
+    local i
+
+    site_arguments rendezvous_ports=22100-22101
+    for i in 1 2 3 4 5; do
+        launch ps,worker,worker -N3 --tf-tasks=ps,worker:2
+    done
+}
+
 @test "the site's rendezvous_ports= comes before SrunPortRange" {
     site_arguments rendezvous_ports=22000-22009
     rendezvous_port
