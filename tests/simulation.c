@@ -494,8 +494,18 @@ void expect_partial (int fd)
 
 /* The crowd. */
 
+/*
+ * More at once than the kernel keeps for a listener (net.core.somaxconn) can be reset by it,
+ * and so many that dial long before they speak can look like strangers. They dial again, as
+ * ranks do.
+ */
+#define REDIALS 200
+
 struct member {
+    int port;
+    struct frame *registration;
     int fd;
+    int dialled;
     const char *bytes;          /* of its registration, those not sent */
     size_t left;
     struct frame_reader reader;
@@ -522,13 +532,14 @@ static void _watch (int epoll, struct member *member, int op)
         die ("epoll_ctl: %s", strerror (errno));
 }
 
-static void _join (int epoll, struct member *member, int port, struct frame *registration)
+static void _join (int epoll, struct member *member)
 {
     struct sockaddr_storage ss;
-    socklen_t len = _where (port, &ss);
+    socklen_t len = _where (member->port, &ss);
 
+    member->dialled++;
     member->reader.ceiling = FRAME_MAX_ANSWER;
-    member->bytes = frame_bytes (registration, 0, &member->left);
+    member->bytes = frame_bytes (member->registration, 0, &member->left);
     member->fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (member->fd < 0 || (connect (member->fd, (struct sockaddr *)&ss, len) < 0
                            && errno != EINPROGRESS))
@@ -549,9 +560,16 @@ static bool _step (int epoll, struct member *member, int number, crowd_hear *hea
         _watch (epoll, member, EPOLL_CTL_MOD);
         return false;
     }
-    if ((n = frame_read (&member->reader, member->fd, &answer, &err)) < 0)
+    n = frame_read (&member->reader, member->fd, &answer, &err);
+    if (n < 0 && member->dialled == REDIALS)
         die ("rank %d: %s", number, err.text);
-    if (n == 0)
+    if (n < 0) {
+        close (member->fd);
+        frame_reader_clear (&member->reader);
+        _breathe ();
+        _join (epoll, member);
+    }
+    if (n <= 0)
         return false;
     close (member->fd);
     hear (arg, number, answer);
@@ -568,8 +586,11 @@ void crowd_play (int port, struct frame *const *registration, int ranks, crowd_h
 
     if (!member || epoll < 0)
         die ("a crowd of %d: %s", ranks, strerror (errno));
-    for (int i = 0; i < ranks; i++)
-        _join (epoll, &member[i], port, registration[i]);
+    for (int i = 0; i < ranks; i++) {
+        member[i].port = port;
+        member[i].registration = registration[i];
+        _join (epoll, &member[i]);
+    }
     while (left > 0) {
         int n = epoll_wait (epoll, event, 64, 60000);
 
