@@ -4,6 +4,7 @@
 #include "cpus.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +56,28 @@ int cpus_parse (struct cpus *cpus, const char *text)
     return 0;
 }
 
+/* Groups of 32 bits on a line: "ff00,00000000". */
+int cpus_read (struct cpus *cpus, const char *path)
+{
+    char text[CPUS_MAX_TEXT], line[CPUS_MAX / 4 + CPUS_MAX / 32], *to = stpcpy (text, "0x"), *end;
+    int fd = open (path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read (fd, line, sizeof (line));
+
+    if (fd >= 0)
+        close (fd);
+    if (n <= 0 || !(end = memchr (line, '\n', (size_t)n)))
+        return -1;
+    for (const char *p = line; p < end; p++) {
+        if (*p == ',')
+            continue;
+        if (to == text + sizeof (text) - 1)
+            return -1;
+        *to++ = *p;
+    }
+    *to = '\0';
+    return cpus_parse (cpus, text);
+}
+
 const char *cpus_print (const struct cpus *cpus, char room[CPUS_MAX_TEXT])
 {
     int digits = CPUS_MAX / 4;
@@ -68,6 +91,13 @@ const char *cpus_print (const struct cpus *cpus, char room[CPUS_MAX_TEXT])
         *p++ = "0123456789abcdef"[cpus->bits[digits / 2] >> digits % 2 * 4 & 0xf];
     *p = '\0';
     return room;
+}
+
+bool cpus_are_none (const struct cpus *cpus)
+{
+    static const struct cpus none;
+
+    return memcmp (cpus, &none, sizeof (none)) == 0;
 }
 
 bool cpus_meet (const struct cpus *a, const struct cpus *b)

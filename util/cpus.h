@@ -23,8 +23,13 @@ int cpus_self (struct cpus *cpus);
 /* Are they all that this node has? */
 bool cpus_are_all (const struct cpus *cpus);
 
+bool cpus_are_none (const struct cpus *cpus);
+
 /* -1 when the text is no mask. */
 int cpus_parse (struct cpus *cpus, const char *text);
+
+/* From a file of the kernel's, such as a device's local_cpus; -1 when it holds no mask. */
+int cpus_read (struct cpus *cpus, const char *path);
 
 /* The result lives in `room`. */
 const char *cpus_print (const struct cpus *cpus, char room[CPUS_MAX_TEXT]);

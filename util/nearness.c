@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -19,7 +20,7 @@
 
 /* The helper takes some 10 ms; a node that is stuck is not worth waiting for. */
 #define PATIENCE_MS 10000
-/* A line per interface. */
+/* A line per interface, as tf-addresses answers. */
 #define MAX_ANSWER (INTERFACE_MAX * (IF_NAMESIZE + CPUS_MAX_TEXT))
 /* As many variables are handed on. */
 #define MAX_VARIABLES 32
@@ -138,6 +139,35 @@ static void _take (struct interface *list, int count, char *text)
     }
 }
 
+/* Somebody describes this node to hwloc, or corrects what the kernel tells of it. */
+static bool _is_described (char *const env[])
+{
+    for (; env && *env; env++)
+        if (strncmp (*env, "HWLOC_", 6) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * What the kernel tells of the cards they are ports of, as tf-addresses would; -1 unless it
+ * does of each: of what stands on ports, and of a card near to no CPU, it does not.
+ */
+static int _ask_kernel (const struct interface *list, int count, char *text)
+{
+    char path[sizeof ("/sys/class/net//device/local_cpus") + IF_NAMESIZE], room[CPUS_MAX_TEXT];
+    struct cpus cpus;
+
+    for (int i = 0; i < count; i++) {
+        if (!_is_first (list, i))
+            continue;
+        snprintf (path, sizeof (path), "/sys/class/net/%s/device/local_cpus", list[i].name);
+        if (cpus_read (&cpus, path) < 0 || cpus_are_none (&cpus))
+            return -1;
+        text += sprintf (text, "%s %s\n", list[i].name, cpus_print (&cpus, room));
+    }
+    return 0;
+}
+
 int nearness_ask (struct interface *list, int count, const char *program, char *const env[],
                   char **room, struct errtext *err)
 {
@@ -149,7 +179,8 @@ int nearness_ask (struct interface *list, int count, const char *program, char *
             argv[argc++] = list[i].name;
     if (!(*room = malloc (MAX_ANSWER)))
         return errtext_set (err, "%s", strerror (ENOMEM));
-    if (_run (program, argv, env, *room, MAX_ANSWER, err) < 0)
+    if ((_is_described (env) || _ask_kernel (list, count, *room) < 0)
+        && _run (program, argv, env, *room, MAX_ANSWER, err) < 0)
         return -1;
     _take (list, count, *room);
     return 0;

@@ -139,6 +139,29 @@ END
     asked
 }
 
+# From now on the kernel shows ib0 and ib1 of the N-th node on cards, near to those CPUs; an
+# interface without CPUs is on none: cards N MASK [MASK]
+cards ()
+{
+    "$tests/cluster" run --on "$(node "$1")" -- sh -c '
+        mount -t tmpfs none /sys/class/net && cd /sys/class/net && mkdir -p ib0/device ib1/device
+        echo "$1" > ib0/device/local_cpus
+        [ -z "${2-}" ] || echo "$2" > ib1/device/local_cpus' cards "${@:2}"
+}
+
+@test "where the kernel tells of every card, nobody else is asked" {
+    unset HWLOC_XMLFILE HWLOC_THISSYSTEM
+    listen
+    cards 1 1 2
+    cards 2 00000000,00000002 00000000,00000001
+    bound map_cpu:0,1 "0 1 1 0"
+    bound map_cpu:1,0 "1 0 0 1"
+    asked
+    cards 2 2
+    bound map_cpu:0,1 "0 1 0 1"
+    asked "rails2: ib0 ib1"
+}
+
 @test "without tf-addresses the launch works, interfaces are taken in order, and one line says so" {
     local line why
 

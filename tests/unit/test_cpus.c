@@ -5,6 +5,9 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "cpus.h"
 
@@ -96,6 +99,57 @@ TEST (anything_else_is_none)
             fail_msg ("\"%s\" is a mask", row[i]);
 }
 
+/* A file with that in it. */
+static int read_file (struct cpus *cpus, const char *text)
+{
+    char path[] = "/tmp/test_cpus.XXXXXX";
+    int fd = mkstemp (path), rc;
+
+    assert_true (fd >= 0);
+    assert_int_equal (write (fd, text, strlen (text)), strlen (text));
+    close (fd);
+    rc = cpus_read (cpus, path);
+    unlink (path);
+    return rc;
+}
+
+TEST (the_kernel_writes_groups_of_32_on_a_line)
+{
+    static const struct {
+        const char *text, *mask;        /* NULL: it is none */
+    } row[] = {
+        { "f\n", "0xf" }, { "00ff\n", "0xff" }, { "ff00,00000001\n", "0xff0000000001" },
+        { "00000000,00000000,80000000\n", "0x80000000" }, { "0\n", "0x0" },
+        { "", NULL }, { "\n", NULL }, { "ff", NULL }, { "0xff\n", NULL }, { "f f\n", NULL },
+        { "0-7\n", NULL },
+    };
+    char room[CPUS_MAX_TEXT];
+    struct cpus cpus;
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        assert_int_equal (read_file (&cpus, row[i].text), row[i].mask ? 0 : -1);
+        if (row[i].mask)
+            assert_string_equal (cpus_print (&cpus, room), row[i].mask);
+    }
+    assert_int_equal (cpus_read (&cpus, "/nowhere"), -1);
+}
+
+TEST (a_line_of_the_kernels_may_have_as_many_cpus_as_a_set)
+{
+    const int most = CPUS_MAX / 32;
+    char text[2 * CPUS_MAX_TEXT], room[CPUS_MAX_TEXT], *end = text;
+    struct cpus cpus;
+
+    for (int group = 0; group < most; group++)
+        end = stpcpy (end, group < most - 1 ? "ffffffff," : "ffffffff\n");
+    assert_int_equal (read_file (&cpus, text), 0);
+    assert_string_equal (cpus_print (&cpus, room), mask_of (CPUS_MAX / 4, 'f'));
+    strcpy (end - 1, ",ffffffff\n");
+    assert_int_equal (read_file (&cpus, text), -1);
+    snprintf (text, sizeof (text), "%s0\n", mask_of (CPUS_MAX / 4, '0') + 2);
+    assert_int_equal (read_file (&cpus, text), -1);
+}
+
 TEST (sets_meet_where_they_share_a_cpu)
 {
     static const struct {
@@ -115,6 +169,7 @@ TEST (sets_meet_where_they_share_a_cpu)
         assert_int_equal (cpus_parse (&b, row[i].b), 0);
         assert_int_equal (cpus_meet (&a, &b), row[i].meet);
         assert_int_equal (cpus_meet (&b, &a), row[i].meet);
+        assert_int_equal (cpus_are_none (&a), strcmp (row[i].a, "0x0") == 0);
     }
 }
 
@@ -189,6 +244,8 @@ int main (void)
         cmocka_unit_test (a_mask_has_the_kernels_numbers),
         cmocka_unit_test (as_many_cpus_as_a_set_holds_are_parsed_and_printed),
         cmocka_unit_test (anything_else_is_none),
+        cmocka_unit_test (the_kernel_writes_groups_of_32_on_a_line),
+        cmocka_unit_test (a_line_of_the_kernels_may_have_as_many_cpus_as_a_set),
         cmocka_unit_test (sets_meet_where_they_share_a_cpu),
         cmocka_unit_test (the_last_cpu_counts),
         cmocka_unit_test (a_process_knows_where_it_may_run),

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * With helpers that are a few lines of shell, and with the real one, tf-addresses, on machines
- * that tests/topology describes: to hwloc as XML, and as what Linux shows of one.
+ * that tests/topology describes: to hwloc as XML, and as what Linux shows of one. Of this
+ * machine's own cards the kernel tells nothing here.
  */
 #include "unit.h"
 
@@ -17,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "deadline.h"
 #include "nearness.h"
 #include "netns.h"
@@ -31,6 +33,17 @@ struct deadline __wrap_deadline_in_ms (int64_t ms)
 {
     assert_in_range (ms, 1, 60000);
     return __real_deadline_in_ms (ms < patience_ms ? ms : patience_ms);
+}
+
+/* The kernel tells what it shows below /sys. */
+static bool kernel_tells;
+
+int __real_cpus_read (struct cpus *cpus, const char *path);
+int __wrap_cpus_read (struct cpus *cpus, const char *path);
+
+int __wrap_cpus_read (struct cpus *cpus, const char *path)
+{
+    return kernel_tells ? __real_cpus_read (cpus, path) : -1;
 }
 
 /* Interfaces, as one text: "ib0 infiniband up 10.1.0.5/16" and so on, a newline between them. */
@@ -389,6 +402,41 @@ TEST (hwloc_finds_what_the_kernel_tells_of_cards)
                          "0xff 0xff 0xff00 0xf000 0xffff ");
 }
 
+/* What the kernel says of "ib0 ib1", if it does: else the helper is asked, which says 0x1. */
+static const char *ask_kernel (const char *first, const char *second, char *const env[])
+{
+    char interfaces[128];
+    const char *answer;
+
+    write_helper ("for interface; do echo $interface 0x1; done");
+    snprintf (interfaces, sizeof (interfaces), "%s infiniband up 10.1.0.5/16\n"
+              "%s infiniband up 10.2.0.5/16\neth0 other up 10.4.0.5/16", first, second);
+    kernel_tells = true;
+    answer = ask (interfaces, helper, env);
+    kernel_tells = false;
+    return answer;
+}
+
+TEST (what_the_kernel_tells_of_all_is_asked_of_nobody_else)
+{
+    char command[512], tree[64], described[] = "HWLOC_COMPONENTS=-x86", other[] = "HOME=/";
+    char *const hwloc[] = { other, described, NULL }, *const none[] = { other, NULL };
+
+    if (unshare (CLONE_NEWNS) < 0 || mount ("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0)
+        SKIP ("only root may mount");
+    snprintf (command, sizeof (command), TOPOLOGY "/sysfs %s/kernel", folder);
+    assert_int_equal (system (command), 0);
+    snprintf (tree, sizeof (tree), "%s/kernel/sys", folder);
+    assert_int_equal (mount (tree, "/sys", "none", MS_BIND, NULL), 0);
+
+    assert_string_equal (ask_kernel ("ib0", "ib1", none), "0xff 0xff00 - ");
+    assert_string_equal (ask_kernel ("ib2", "ib0.8001", NULL), "0xf000 0xff - ");
+    /* A bond; and a card that is near to no CPU. */
+    assert_string_equal (ask_kernel ("ib0", "bond0", none), "0x1 0x1 - ");
+    assert_string_equal (ask_kernel ("ib4", "ib0", none), "0x1 0x1 - ");
+    assert_string_equal (ask_kernel ("ib0", "ib1", hwloc), "0x1 0x1 - ");
+}
+
 /* What the kernel shows of the namespace's own devices. */
 static void mount_sysfs (void)
 {
@@ -448,6 +496,7 @@ int main (void)
         cmocka_unit_test (of_interfaces_that_hwloc_does_not_know_nothing_is_said),
         cmocka_unit_test (tf_addresses_fails_without_a_machine_or_an_interface),
         cmocka_unit_test (what_stands_on_ports_is_near_to_what_they_are_near_to),
+        cmocka_unit_test (what_the_kernel_tells_of_all_is_asked_of_nobody_else),
     };
 
     return cmocka_run_group_tests (tests, make_folder, remove_folder);
