@@ -88,15 +88,32 @@ int environment_set (spank_t spank, char *const env[], const struct frame *answe
     return 0;
 }
 
+static bool _is_ours (const char *string)
+{
+    static const char rendezvous[] = RENDEZVOUS_VARIABLE "=", log_dir[] = LOGDIR_VARIABLE "=";
+
+    return options_is_variable (string)
+           || strncmp (string, rendezvous, sizeof (rendezvous) - 1) == 0
+           || strncmp (string, log_dir, sizeof (log_dir) - 1) == 0;
+}
+
+/* One look at all there is: Slurm would look for every name that there might be. */
+static bool _remove_one (spank_t spank)
+{
+    char **env = NULL;
+    char name[128];
+
+    spank_get_item (spank, S_JOB_ENV, &env);
+    for (; env && *env; env++)
+        if (_is_ours (*env)) {
+            snprintf (name, sizeof (name), "%.*s", (int)strcspn (*env, "="), *env);
+            return spank_unsetenv (spank, name) == ESPANK_SUCCESS;
+        }
+    return false;
+}
+
 void environment_clean (spank_t spank)
 {
-    struct option_variables variables;
-
-    spank_unsetenv (spank, RENDEZVOUS_VARIABLE);
-    spank_unsetenv (spank, LOGDIR_VARIABLE);
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        options_variables ((enum option)i, &variables);
-        spank_unsetenv (spank, variables.to_srun);
-        spank_unsetenv (spank, variables.to_step);
-    }
+    while (_remove_one (spank))
+        ;
 }

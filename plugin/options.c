@@ -10,6 +10,11 @@
 
 #include "cmdline.h"
 
+/* What Slurm puts before an option's name, and what it puts before that where srun is to find
+ * it. */
+#define TO_STEP "_SLURM_SPANK_OPTION_spank_tf_"
+#define TO_SRUN "SLURM_SPANK_"
+
 /* What is known of one option. Values live as long as the process. */
 struct state {
     bool expects_inherited;     /* its variable is set: the first callback of a component */
@@ -117,10 +122,28 @@ void options_variables (enum option option, struct option_variables *variables)
     for (char *p = name; *p; p++)
         if (*p == '-')
             *p = '_';
-    snprintf (variables->to_step, sizeof (variables->to_step), "_SLURM_SPANK_OPTION_spank_tf_%s",
-              name);
-    snprintf (variables->to_srun, sizeof (variables->to_srun), "SLURM_SPANK_%s",
-              variables->to_step);
+    snprintf (variables->to_step, sizeof (variables->to_step), TO_STEP "%s", name);
+    snprintf (variables->to_srun, sizeof (variables->to_srun), TO_SRUN "%s", variables->to_step);
+}
+
+static bool _names (const char *string, const char *option)
+{
+    for (; *option; option++, string++)
+        if (*string != (*option == '-' ? '_' : *option))
+            return false;
+    return *string == '=';
+}
+
+bool options_is_variable (const char *string)
+{
+    if (strncmp (string, TO_SRUN, sizeof (TO_SRUN) - 1) == 0)
+        string += sizeof (TO_SRUN) - 1;
+    if (strncmp (string, TO_STEP, sizeof (TO_STEP) - 1) != 0)
+        return false;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (_names (string + sizeof (TO_STEP) - 1, definition[i].name))
+            return true;
+    return false;
 }
 
 void options_disinherit (void)

@@ -74,4 +74,7 @@ struct option_variables {
 
 void options_variables (enum option option, struct option_variables *variables);
 
+/* "NAME=VALUE" is one of them, of any option. */
+bool options_is_variable (const char *string);
+
 #endif
