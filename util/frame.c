@@ -66,24 +66,38 @@ static bool _reserve (struct frame *frame, size_t more)
     return true;
 }
 
+/* Behind the key, where there is room for it; its length without NUL. */
+static int _print (struct frame *frame, const char *fmt, va_list ap)
+{
+    return vsnprintf ((char *)frame->block + frame->used, frame->size - frame->used, fmt, ap);
+}
+
 void frame_add (struct frame *frame, const char *key, const char *fmt, ...)
 {
     size_t key_len = strlen (key);
+    size_t size;
     va_list ap;
     int len;
 
-    va_start (ap, fmt);
-    len = vsnprintf (NULL, 0, fmt, ap);
-    va_end (ap);
-    if (len < 0 || !_reserve (frame, key_len + (size_t)len + 2)) {
+    if (!_reserve (frame, key_len + 2)) {
         frame->broken = true;
         return;
     }
     memcpy (frame->block + frame->used, key, key_len);
     frame->used += key_len;
     frame->block[frame->used++] = '=';
+    size = frame->size;
     va_start (ap, fmt);
-    vsnprintf ((char *)frame->block + frame->used, (size_t)len + 1, fmt, ap);
+    len = _print (frame, fmt, ap);
+    va_end (ap);
+    if (len < 0 || !_reserve (frame, (size_t)len + 1)) {
+        frame->broken = true;
+        frame->used -= key_len + 1;
+        return;
+    }
+    va_start (ap, fmt);
+    if (frame->used + (size_t)len >= size)
+        _print (frame, fmt, ap);
     va_end (ap);
     frame->used += (size_t)len + 1;
 }

@@ -75,6 +75,7 @@ static bool _accept_one (struct peers *peers, int missing)
     }
     peer->fd = fd;
     peer->reader.ceiling = FRAME_MAX_REGISTRATION;
+    peer->events = event.events;
     peer->patience = deadline_in_ms (STRANGER_MS);
     peer->older = peers->newest;
     *(peers->newest ? &peers->newest->newer : &peers->oldest) = peer;
@@ -125,7 +126,9 @@ void peer_watch (const struct peers *peers, struct peer *peer, uint32_t events)
 {
     struct epoll_event event = { .events = events, .data.ptr = peer };
 
-    epoll_ctl (peers->epoll, EPOLL_CTL_MOD, peer->fd, &event);
+    if (peer->events != events)
+        epoll_ctl (peers->epoll, EPOLL_CTL_MOD, peer->fd, &event);
+    peer->events = events;
 }
 
 int peer_send_answer (struct peer *peer)

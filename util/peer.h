@@ -32,6 +32,7 @@ struct peer {
     struct frame_reader reader;
     struct step_answer answer;
     int part;                           /* of answer.iov, the first that is not sent */
+    uint32_t events;                    /* that are waited for */
     bool told_to_stop;
 };
 
