@@ -12,7 +12,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,9 +27,9 @@
  * is known of the site. */
 extern slurm_conf_t slurm_conf __attribute__ ((weak));
 
-/* What tf-supervise expects. */
+/* What tf-supervise expects: there its connection, and so many variables at most. */
 #define RENDEZVOUS_FD 3
-#define CONFIGURATION_FD 4
+#define MAX_VARIABLES 15
 
 int supervisor_find (char *path, size_t size, struct errtext *err)
 {
@@ -90,9 +89,9 @@ struct start {
     int fd;
 };
 
-/* All but TASK, which nobody knows yet. */
+/* Its variables. All but TASK, which nobody knows yet. */
 static struct frame *_configuration (const struct rank *rank, const struct rendezvous *rendezvous,
-                                     const struct address *srun, int grace)
+                                     const struct address *srun, const struct frame *answer)
 {
     struct frame *frame = frame_create ();
     struct address_text room;
@@ -106,7 +105,9 @@ static struct frame *_configuration (const struct rank *rank, const struct rende
     frame_add (frame, "STEP", "%s", rank->step);
     frame_add (frame, "ADDRESS", "%s", address_print (srun, &room));
     frame_add (frame, "PORT", "%d", rendezvous->port);
-    frame_add (frame, "GRACE", "%d", grace);
+    frame_add (frame, "GRACE", "%s", frame_get (answer, "SUPERVISE"));
+    if (frame_get (answer, "LAST_WORDS"))
+        frame_add (frame, "LAST_WORDS", "yes");
     if (&slurm_conf)
         frame_add (frame, "KILL_WAIT", "%d", (int)slurm_conf.kill_wait);
     if (_must_forward ())
@@ -117,17 +118,14 @@ static struct frame *_configuration (const struct rank *rank, const struct rende
 }
 
 /*
- * The two descriptors that it gets, each of which may have the other's number now, and no other:
- * the task goes on before exec would close its port.
+ * The one descriptor that it gets, which may have that number now, and no other: the task goes
+ * on before exec would close its port.
  */
-static int _hand_over (int rendezvous, int configuration)
+static int _hand_over (int rendezvous)
 {
-    rendezvous = fcntl (rendezvous, F_DUPFD_CLOEXEC, 10);
-    configuration = fcntl (configuration, F_DUPFD_CLOEXEC, 10);
-    if (rendezvous < 0 || configuration < 0 || dup2 (rendezvous, RENDEZVOUS_FD) < 0
-        || dup2 (configuration, CONFIGURATION_FD) < 0)
+    if (dup2 (rendezvous, RENDEZVOUS_FD) < 0 || fcntl (RENDEZVOUS_FD, F_SETFD, 0) < 0)
         return -1;
-    descriptors_close_above (CONFIGURATION_FD);
+    descriptors_close_above (RENDEZVOUS_FD);
     return 0;
 }
 
@@ -135,20 +133,19 @@ static int _hand_over (int rendezvous, int configuration)
 static void __attribute__ ((noreturn)) _become (pid_t task, void *with)
 {
     const struct start *start = with;
+    struct frame *configuration = start->configuration;
     char *const argv[] = { (char *)(uintptr_t)"tf-supervise",
                            (char *)(uintptr_t)start->rank->step, NULL };
-    char *const env[] = { NULL };
-    const void *bytes;
+    char *env[MAX_VARIABLES + 1] = { NULL };
+    const char *variable = NULL;
     struct errtext err;
     size_t length;
-    int pair[2], line = start->fd;
+    int line = start->fd;
 
-    frame_add (start->configuration, "TASK", "%d", (int)task);
-    bytes = frame_bytes (start->configuration, 0, &length);
-    /* A frame of some hundred bytes fits into any socket's buffer. */
-    if (bytes && socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0
-        && write (pair[1], bytes, length) == (ssize_t)length
-        && _hand_over (start->fd, pair[0]) == 0) {
+    frame_add (configuration, "TASK", "%d", (int)task);
+    for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (configuration, variable)); i++)
+        env[i] = (char *)(uintptr_t)variable;
+    if (frame_bytes (configuration, 0, &length) && _hand_over (start->fd) == 0) {
         line = RENDEZVOUS_FD;
         execve (start->path, argv, env);
     }
@@ -161,9 +158,9 @@ static void __attribute__ ((noreturn)) _become (pid_t task, void *with)
 
 int supervisor_start (const char *path, const struct rank *rank,
                       const struct rendezvous *rendezvous, const struct address *srun, int fd,
-                      int grace, struct errtext *err)
+                      const struct frame *answer, struct errtext *err)
 {
-    struct start start = { path, rank, _configuration (rank, rendezvous, srun, grace), fd };
+    struct start start = { path, rank, _configuration (rank, rendezvous, srun, answer), fd };
     sigset_t all, mask;
     int rc;
 

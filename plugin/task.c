@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "connection.h"
 #include "deadline.h"
 #include "environment.h"
 #include "frame.h"
@@ -41,13 +42,13 @@ static int _srun_address (char *const env[], struct address *srun)
 /* A task that is supervised is the child of its supervisor from here on. */
 static void _be_supervised (spank_t spank, const struct registration *registration,
                             const struct rendezvous *rendezvous, const struct address *srun,
-                            int fd, int grace)
+                            const struct frame *answer, int fd)
 {
     struct errtext err;
     char pid[16];
 
     if (supervisor_start (registration->supervisor, &registration->rank, rendezvous, srun, fd,
-                          grace, &err) < 0)
+                          answer, &err) < 0)
         give_up_answered (fd, registration->rank.node, err.text);
     snprintf (pid, sizeof (pid), "%d", (int)getpid ());
     spank_setenv (spank, "SLURM_TASK_PID", pid, 1);
@@ -60,18 +61,21 @@ static void _go_on (spank_t spank, char *const env[], const struct registration 
 {
     const char *role = frame_get (answer, "SLURM_TF_ROLE");
     const char *index = frame_get (answer, "SLURM_TF_INDEX");
-    long grace = frame_get_number (answer, "SUPERVISE", 0, INT_MAX);
+    bool supervised = frame_get_number (answer, "SUPERVISE", 0, INT_MAX) >= 0;
     struct errtext err;
 
     if (!registration->port || !role || !index || environment_set (spank, env, answer) < 0)
         give_up_answered (fd, registration->rank.node, "the environment could not be set");
-    if (grace >= 0)
-        _be_supervised (spank, registration, rendezvous, srun, fd, (int)grace);
+    if (supervised)
+        _be_supervised (spank, registration, rendezvous, srun, answer, fd);
     if (registration->logs
         && output_redirect (&registration->log_dir, frame_get (answer, "LOG_APPEND") != NULL, role,
                             index, &err) < 0)
         give_up (true, "%s: --tf-log-dir: %s", registration->rank.node, err.text);
-    close (fd);
+    if (supervised)
+        close (fd);     /* the supervisor goes on with it */
+    else
+        connection_close (fd);
 }
 
 static void _meet (spank_t spank, char *const env[], const char *text)

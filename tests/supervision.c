@@ -122,27 +122,33 @@ void program_counts_signals (void)
 
 /* A rank's place. */
 
-static void _configure (const struct task *task, int fd)
+static void _set (const char *key, int number)
 {
-    struct frame *frame = frame_create ();
-    struct errtext err;
+    char text[16];
 
-    frame_add (frame, "TOKEN", TASK_TOKEN);
+    snprintf (text, sizeof (text), "%d", number);
+    setenv (key, text, 1);
+}
+
+/* A wrapper needs the rest of the environment. */
+static void _configure (const struct task *task)
+{
+    setenv ("TOKEN", TASK_TOKEN, 1);
     if (!task->odd)
-        frame_add (frame, "PROOF", TASK_PROOF);
-    frame_add (frame, "RANK", "3");
-    frame_add (frame, "NODE", "n1");
-    frame_add (frame, "STEP", "12.0");
-    frame_add (frame, "TASK", "%d", (int)task->program_pid);
-    frame_add (frame, "ADDRESS", "127.0.0.1");
-    frame_add (frame, "PORT", "%d", task->port);
-    frame_add (frame, "GRACE", "%d", task->grace);
-    frame_add (frame, "FORWARD", task->forward ? "yes" : "no");
+        setenv ("PROOF", TASK_PROOF, 1);
+    _set ("RANK", 3);
+    setenv ("NODE", "n1", 1);
+    setenv ("STEP", "12.0", 1);
+    _set ("TASK", (int)task->program_pid);
+    setenv ("ADDRESS", "127.0.0.1", 1);
+    _set ("PORT", task->port);
+    _set ("GRACE", task->grace);
+    if (task->forward)
+        setenv ("FORWARD", "yes", 1);
     if (task->speaker)
-        frame_add (frame, "SPEAKER", "yes");
-    if (frame_send (frame, fd, &err) < 0)
-        _exit (125);
-    frame_destroy (frame);
+        setenv ("SPEAKER", "yes", 1);
+    if (!task->brief)
+        setenv ("LAST_WORDS", "yes", 1);
 }
 
 static void _become_user (uid_t user)
@@ -203,11 +209,11 @@ static noreturn void _execute (void)
 static noreturn void _execute_as (uid_t user)
 {
     static char name[] = "tf-supervise";
-    char *const argument[] = { name, NULL }, *const environment[] = { NULL };
+    char *const argument[] = { name, NULL };
     int program = open (TF_SUPERVISE, O_RDONLY | O_CLOEXEC);
 
     _become_user (user);
-    fexecve (program, argument, environment);
+    fexecve (program, argument, environ);
     _exit (127);
 }
 
@@ -220,7 +226,7 @@ static void _hear_all_signals (void)
         syscall (SYS_rt_sigaction, number, as_usual, NULL, sizeof (uint64_t));
 }
 
-static noreturn void _become_rank (struct task *task, int line, const int pair[2], int output)
+static noreturn void _become_rank (struct task *task, int line, int input, int output)
 {
     siginfo_t info;
 
@@ -235,12 +241,11 @@ static noreturn void _become_rank (struct task *task, int line, const int pair[2
     _shared ()->program = task->program_pid;
     if (task->late)
         waitid (P_PID, (id_t)task->program_pid, &info, WEXITED | WNOWAIT);
-    _configure (task, pair[1]);
-    /* Above what they become. */
-    line = fcntl (line, F_DUPFD_CLOEXEC, 10);
-    dup2 (fcntl (pair[0], F_DUPFD_CLOEXEC, 10), 4);
-    dup2 (line, 3);
+    _configure (task);
+    dup2 (input, STDIN_FILENO);
     dup2 (output, STRAY_FD);
+    dup2 (line, 3);
+    fcntl (3, F_SETFD, 0);
     /* As a careless parent might leave it; but a shell would not know how its children end. */
     if (!task->late && !task_is_wrapped ())
         signal (SIGCHLD, SIG_IGN);
@@ -311,16 +316,15 @@ static bool _wait (int fd, int ms)
 
 void task_begin (struct task *task)
 {
-    int pair[2], output[2], line;
-    char byte;
+    int input[2], output[2], line;
+    struct pollfd unread;
 
     task_listen (task, true);
     line = _connect (task);
     if (task->console == 0 && (task->console = memfd_create ("console", MFD_CLOEXEC)) < 0)
         die ("memfd_create: %s", strerror (errno));
-    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0
-        || pipe2 (output, O_CLOEXEC) < 0)
-        die ("a pair: %s", strerror (errno));
+    if (pipe2 (input, O_CLOEXEC) < 0 || pipe2 (output, O_CLOEXEC) < 0)
+        die ("pipe2: %s", strerror (errno));
     *_shared () = (struct shared){ 0 };
     /* Whom tf-supervise leaves behind is ours. */
     prctl (PR_SET_CHILD_SUBREAPER, 1);
@@ -329,15 +333,16 @@ void task_begin (struct task *task)
     if ((task->pid = fork ()) < 0)
         die ("fork: %s", strerror (errno));
     if (task->pid == 0)
-        _become_rank (task, line, pair, output[1]);
+        _become_rank (task, line, input[0], output[1]);
     close (line);
-    close (pair[0]);
+    close (input[0]);
     close (output[1]);
     task->output = output[0];
-    /* It closes this when it has read it, and signals cannot hurt it any more. */
-    if (!_wait (pair[1], 10 * at_once_ms ()) || recv (pair[1], &byte, 1, 0) > 0)
+    /* It lets go of its input last of all, when signals cannot hurt it any more. */
+    unread = (struct pollfd){ .fd = input[1] };
+    if (poll (&unread, 1, 10 * at_once_ms ()) != 1)
         die ("tf-supervise does not start");
-    close (pair[1]);
+    close (input[1]);
     task->program_pid = _shared ()->program;
     _shared ()->up = true;
 }
@@ -438,6 +443,22 @@ void task_expect_farewell (struct task *task, const char *ended, int status)
 {
     task_expect_report (task, ended);
     task_dismiss (task, status);
+}
+
+bool task_ends_unanswered (struct task *task, const char *ended, int status)
+{
+    siginfo_t info = { .si_pid = 0 };
+
+    task_expect_report (task, ended);
+    poll (NULL, 0, MOMENT_MS);
+    waitid (P_PID, (id_t)task->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid == 0)
+        task_dismiss (task, status);
+    else {
+        task_expect_hang_up (task);
+        task_expect_end (task, status);
+    }
+    return info.si_pid != 0;
 }
 
 void task_expect_alive (const struct task *task)
@@ -637,7 +658,7 @@ void task_expect_descriptors (const struct task *task)
         snprintf (path, sizeof (path), "/proc/%d/fd/%d", (int)task->pid, own[i]);
         n = readlink (path, to, sizeof (to) - 1);
         to[n > 0 ? n : 0] = '\0';
-        if (strcmp (to, "/dev/null") != 0)
+        if (strcmp (to, "anon_inode:[signalfd]") != 0)
             die ("its descriptor %d is %s", own[i], to);
     }
     snprintf (path, sizeof (path), "/proc/%d/fd/%d", (int)task->pid, STRAY_FD);

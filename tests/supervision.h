@@ -43,6 +43,7 @@ struct task {
     void (*program) (void);     /* what the caller chooses */
     int grace;                  /* seconds */
     bool forward, speaker;
+    bool brief;                 /* the rendezvous will have no last words */
     bool late;                  /* the program has ended before there is a tf-supervise */
     bool odd;                   /* tf-supervise is not told what it needs */
     uid_t user;                 /* whose it is, 0: ours */
@@ -101,6 +102,9 @@ void task_expect_farewell (struct task *task, const char *ended, int status);
 
 /* It goes so, nobody is left, and nobody had anything to say. */
 void task_expect_stopped (struct task *task);
+
+/* That report, and it ends, before it is answered; or else it is, and ends then. */
+bool task_ends_unanswered (struct task *task, const char *ended, int status);
 
 /* It still runs, after a moment in which it could have ended. */
 void task_expect_alive (const struct task *task);

@@ -15,6 +15,7 @@
 
 #include "address.h"
 #include "config.h"
+#include "connection.h"
 #include "console.h"
 #include "frame.h"
 #include "logdir.h"
@@ -68,6 +69,8 @@ static void _go_on_answering (struct server *server, struct peer *peer)
     }
     if (sent)
         peer->state = server->finish && !server->refused ? PEER_SUPERVISING : PEER_ANSWERED;
+    if (peer->state == PEER_SUPERVISING)
+        connection_acknowledge_soon (peer->fd);
     peer_watch (&server->peers, peer, sent ? EPOLLIN : EPOLLOUT);
 }
 

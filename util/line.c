@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "address.h"
 #include "config.h"
-#include "keepalive.h"
+#include "connection.h"
+#include "frame.h"
 
 /* STOP and BYE are a few bytes. */
 #define MAX_FRAME 4096
@@ -47,7 +49,6 @@ struct line {
     bool refused;                   /* the attempt before */
     bool told;                      /* that nobody is there */
     struct frame_reader reader;
-    const struct frame *configuration;
     const char *proof;
     struct sockaddr_storage rendezvous;
     socklen_t rendezvous_len;
@@ -78,7 +79,6 @@ static void _pause (struct line *line)
 /* The report, if there is one to be answered, is on its way. */
 static void _open (struct line *line)
 {
-    keepalive (line->fd);
     _give_up_after (line->fd, line->ended[0] ? REPORT_LOST_MS : IDLE_LOST_MS);
     line->next = line->ended[0] ? deadline_in_ms (ANSWER_MS) : deadline_never ();
     line->state = OPEN;
@@ -98,7 +98,7 @@ static int _send (const struct line *line, struct frame *frame)
     return rc;
 }
 
-static struct frame *_greeting (const struct line *line)
+static struct frame *_greeting (void)
 {
     static const char *const known[] = { "TOKEN", "NODE", "STEP", "RANK" };
     struct frame *frame = frame_create ();
@@ -106,7 +106,7 @@ static struct frame *_greeting (const struct line *line)
     if (!frame)
         return NULL;
     for (size_t i = 0; i < sizeof (known) / sizeof (known[0]); i++)
-        frame_add (frame, known[i], "%s", frame_get (line->configuration, known[i]));
+        frame_add (frame, known[i], "%s", getenv (known[i]));
     frame_add (frame, "RELEASE", "%s", PACKAGE_VERSION);
     frame_add (frame, "SUPERVISES", "1");
     return frame;
@@ -153,8 +153,9 @@ static enum line_news _dialled (struct line *line)
     socklen_t len = sizeof (errno);
 
     if (getsockopt (line->fd, SOL_SOCKET, SO_ERROR, &errno, &len) < 0 || errno != 0
-        || _send (line, _greeting (line)) < 0)
+        || _send (line, _greeting ()) < 0)
         return _fail (line);
+    connection_keep_alive (line->fd);
     line->refused = false;
     line->settled = deadline_in_ms (PAUSE_MAX_MS);
     _open (line);
@@ -166,6 +167,14 @@ static enum line_news _news (const struct line *line, const struct frame *frame)
     if (frame_get (frame, "STOP"))
         return LINE_STOP;
     return frame_get (frame, "BYE") && line->ended[0] ? LINE_BYE : LINE_QUIET;
+}
+
+/* All is said. */
+static void _hang_up (struct line *line)
+{
+    connection_close (line->fd);
+    line->fd = -1;
+    line->state = GONE;
 }
 
 /* Who does not know the proof is not the rendezvous. */
@@ -181,49 +190,50 @@ static enum line_news _hear (struct line *line)
         news = _news (line, frame);
     else if (n != 0)
         _pause (line);
+    if (news == LINE_BYE)
+        _hang_up (line);
     frame_destroy (frame);
     return news;
 }
 
-struct line *line_create (int fd, const struct frame *configuration, struct errtext *err)
+/* Who and where the rendezvous is. -1 when that was not told. */
+static int _configure (struct line *line)
 {
-    static const char *const needed[] = { "ADDRESS", "PROOF", "TOKEN", "NODE", "STEP", "RANK" };
-    struct line *line = calloc (1, sizeof (*line));
-    int port = (int)frame_get_number (configuration, "PORT", 1, 65535);
+    static const char *const needed[] = { "ADDRESS", "PORT", "PROOF", "TOKEN", "NODE", "STEP",
+                                          "RANK" };
     struct address address;
+    int port;
 
     for (size_t i = 0; i < sizeof (needed) / sizeof (needed[0]); i++)
-        if (!line || port < 0 || !frame_get (configuration, needed[i])
-            || address_parse (&address, frame_get (configuration, "ADDRESS")) < 0) {
-            free (line);
-            errtext_set (err, "it was not told its rendezvous");
-            return NULL;
-        }
+        if (!getenv (needed[i]))
+            return -1;
+    port = atoi (getenv ("PORT"));
+    if (port < 1 || port > 65535 || address_parse (&address, getenv ("ADDRESS")) < 0)
+        return -1;
+    line->proof = getenv ("PROOF");
+    line->rendezvous_len = address_sockaddr (&address, port, &line->rendezvous);
+    return 0;
+}
+
+struct line *line_create (int fd, struct errtext *err)
+{
+    struct line *line = calloc (1, sizeof (*line));
+
+    if (!line || _configure (line) < 0) {
+        free (line);
+        errtext_set (err, "it was not told its rendezvous");
+        return NULL;
+    }
     line->fd = fd;
     line->reader.ceiling = MAX_FRAME;
     line->pause_ms = PAUSE_MIN_MS;
     line->settled = deadline_in_ms (0);
-    line->configuration = configuration;
-    line->proof = frame_get (configuration, "PROOF");
-    line->rendezvous_len = address_sockaddr (&address, port, &line->rendezvous);
+    connection_keep_alive (fd);
     if (fcntl (fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
         _pause (line);
     else
         _open (line);
     return line;
-}
-
-void line_destroy (struct line *line)
-{
-    int saved = errno;
-
-    if (line) {
-        if (line->fd >= 0)
-            close (line->fd);
-        frame_reader_clear (&line->reader);
-        free (line);
-    }
-    errno = saved;
 }
 
 struct deadline line_poll (const struct line *line, struct pollfd *pfd)
@@ -271,4 +281,11 @@ void line_report (struct line *line, const char *ended)
         line->pause_ms = PAUSE_MIN_MS;
         line->next = deadline_in_ms (0);
     }
+}
+
+bool line_is_delivered (const struct line *line)
+{
+    int left;
+
+    return line->state == OPEN && ioctl (line->fd, TIOCOUTQ, &left) == 0 && left == 0;
 }

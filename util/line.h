@@ -8,23 +8,20 @@
 #define TF_LINE_H
 
 #include <poll.h>
+#include <stdbool.h>
 
 #include "deadline.h"
 #include "errtext.h"
-#include "frame.h"
 
 struct line;
 
 /*
  * `fd` is a connection on which the rank has registered and was answered; it belongs to the
- * line, and is dialled anew if it is none. The configuration has ADDRESS and PORT of the
- * rendezvous, PROOF, TOKEN, NODE, STEP and RANK; it must live as long as the line.
- * NULL and err when something is missing.
+ * line, and is dialled anew if it is none. The process' environment has ADDRESS and PORT of the
+ * rendezvous, PROOF, TOKEN, NODE, STEP and RANK. NULL and err when something is missing. A line
+ * ends with its process.
  */
-struct line *line_create (int fd, const struct frame *configuration, struct errtext *err);
-
-/* Closes the connection. NULL is fine. */
-void line_destroy (struct line *line);
+struct line *line_create (int fd, struct errtext *err);
 
 /* What to poll for, -1 if for no descriptor, and until when: then comes line_serve (). */
 struct deadline line_poll (const struct line *line, struct pollfd *pfd);
@@ -44,5 +41,11 @@ enum line_news line_serve (struct line *line, short revents);
 
 /* The task has ended so: say it now, and first thing on every new connection. Once. */
 void line_report (struct line *line, const char *ended);
+
+/*
+ * The report is on the rendezvous' host: its kernel has acknowledged it, and keeps it for the
+ * rendezvous even if this end of the line closes. Where it is not so at once, LINE_BYE tells.
+ */
+bool line_is_delivered (const struct line *line);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "keepalive.h"
+#include "connection.h"
 
 /* A connection that broke is dialled again after a breath. */
 #define REDIAL_MS 200
@@ -155,7 +155,7 @@ static int _dial (const struct address *srun, int port, struct deadline deadline
 
     if (fd < 0)
         return -1;
-    keepalive (fd);
+    connection_keep_alive (fd);
     if (connect (fd, (struct sockaddr *)&ss, len) == 0)
         return fd;
     if (errno != EINPROGRESS)

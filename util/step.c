@@ -61,7 +61,7 @@ struct step {
     struct member *member;      /* by rank */
     bool assigned;
     struct layout *layout;
-    bool supervised;
+    bool supervised, last_words;
     int grace;                  /* of a task that is stopped, in seconds */
     struct network_wish wish;
     struct network_choice choice;
@@ -646,7 +646,7 @@ const char *step_log_dir (const struct step *step)
     return step->member[0].log_dir;
 }
 
-int step_supervise (struct step *step, int grace, struct errtext *err)
+int step_supervise (struct step *step, int grace, bool last_words, struct errtext *err)
 {
     char name[512];
 
@@ -657,6 +657,7 @@ int step_supervise (struct step *step, int grace, struct errtext *err)
                                 step->member[rank].no_supervisor);
     step->supervised = true;
     step->grace = grace;
+    step->last_words = last_words;
     return 0;
 }
 
@@ -760,6 +761,8 @@ int step_answer (const struct step *step, int rank, const char *proof,
         frame_add (answer->head, "LOG_APPEND", "1");
     if (step->supervised)
         frame_add (answer->head, "SUPERVISE", "%d", step->grace);
+    if (step->supervised && step->last_words)
+        frame_add (answer->head, "LAST_WORDS", "1");
     if (step->hold)
         frame_add (answer->head, "TF_GRPC_REUSE_PORT", "1");
 

@@ -81,10 +81,11 @@ int step_index (const struct step *step, int rank);
 const char *step_log_dir (const struct step *step);
 
 /*
- * Every task will have a supervisor, and `grace` seconds to end after SIGTERM. -1 and err when
- * a node has none to start.
+ * Every task will have a supervisor, `grace` seconds to end after SIGTERM, and `last_words` to
+ * wait for: something will be said when all have ended. -1 and err when a node has no
+ * supervisor to start.
  */
-int step_supervise (struct step *step, int grace, struct errtext *err);
+int step_supervise (struct step *step, int grace, bool last_words, struct errtext *err);
 
 /*
  * What a user should know of the choices made: the i-th line, NULL beyond the last. It lives as

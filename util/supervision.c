@@ -17,11 +17,13 @@
 /* Who will have to be stopped, and how a task ended, only a supervisor can tell. */
 int supervision_begin (struct server *server, struct errtext *err)
 {
+    bool table = server->show || step_log_dir (server->step);
+
     server->finish = finish_create (server->step, server->stop, server->eval_grace);
     if (!server->finish)
         return errtext_set (err, "%s", strerror (ENOMEM));
-    if (finish_may_stop (server->finish) || server->show || step_log_dir (server->step))
-        return step_supervise (server->step, server->stop_grace, err);
+    if (finish_may_stop (server->finish) || table)
+        return step_supervise (server->step, server->stop_grace, table, err);
     finish_destroy (server->finish);
     server->finish = NULL;
     return 0;
@@ -76,9 +78,18 @@ void supervision_check_time (struct server *server)
     }
 }
 
+/* Its process is gone, or has closed the line; a reset is the network's. */
+static bool _has_hung_up (const struct peer *peer)
+{
+    char byte;
+
+    return recv (peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /*
- * A rank ended. Its supervisor ends when it is told that this was heard, and srun with the
- * last of them: what there is to say comes before.
+ * A rank ended. Its supervisor may wait until it is told that this was heard, and srun ends
+ * with the last of them: what there is to say comes before. False when nobody waits for an
+ * answer, or who spoke is to have none.
  */
 static bool _take_report (struct server *server, struct peer *peer, const char *text)
 {
@@ -88,8 +99,9 @@ static bool _take_report (struct server *server, struct peer *peer, const char *
         return false;
     finish_ended (server->finish, peer->rank, &ending);
     _tell_the_end (server);
+    if (_has_hung_up (peer))
+        return false;
     _tell (server, peer, "BYE");
-    supervision_check_time (server);
     return true;
 }
 
@@ -98,11 +110,9 @@ void supervision_hear (struct server *server, struct peer *peer)
 {
     struct frame *frame = NULL;
     struct errtext err;
-    char byte;
     int n;
 
-    /* Its process is gone, or closes the line itself; a reset is the network's. */
-    if (recv (peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+    if (_has_hung_up (peer))
         finish_lost (server->finish, peer->rank);
     n = frame_read (&peer->reader, peer->fd, &frame, &err);
     if (n < 0 || (n > 0 && !_take_report (server, peer, frame_get (frame, "ENDED"))))

@@ -24,11 +24,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "connection.h"
 #include "console.h"
 #include "descriptors.h"
 #include "errtext.h"
 #include "frame.h"
-#include "keepalive.h"
 #include "rank.h"
 #include "server.h"
 
@@ -168,7 +168,7 @@ int main (void)
     server.srun = getppid ();
     host_self (&server.host);
     /* A rank whose connection broke unseen dials again; it is taken when the old one is gone. */
-    keepalive (LISTEN_FD);
+    connection_keep_alive (LISTEN_FD);
     if (fcntl (SRUN_FD, F_GETFD) < 0 || fcntl (LISTEN_FD, F_SETFL, O_NONBLOCK) < 0
         || peers_init (&server.peers, LISTEN_FD) < 0) {
         fprintf (stderr, "tf-rendezvous is started by srun, for --tf-tasks\n");

@@ -7,10 +7,11 @@
  *
  *     fd 2   the task's stderr
  *     fd 3   its connection to the rendezvous
- *     fd 4   a socket with one frame: what line.h needs, TASK (the program's pid), GRACE
- *            (seconds from SIGTERM to SIGKILL), KILL_WAIT (the same when Slurm cancels it),
- *            FORWARD=yes when the program gets no signals but from us, SPEAKER=yes for the
- *            one rank that speaks for all
+ *
+ * and as its environment what line.h needs, TASK (the program's pid), GRACE (seconds from
+ * SIGTERM to SIGKILL), KILL_WAIT (the same when Slurm cancels it), FORWARD when the program
+ * gets no signals but from us, SPEAKER for the one rank that speaks for all, LAST_WORDS when
+ * the rendezvous will have something to say at the end.
  *
  * It sleeps until the program ends, which it reports and then ends in the same way; or until
  * the rendezvous wants it stopped: it ends all its descendants, and exits with 0.
@@ -23,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -36,14 +38,11 @@
 #include "descriptors.h"
 #include "ending.h"
 #include "errtext.h"
-#include "frame.h"
 #include "line.h"
 #include "tree.h"
 
 #define LINE_FD 3
-#define CONFIGURATION_FD 4
 
-#define MAX_CONFIGURATION 4096
 /* Slurm kills those whom it has cancelled; if it did not, we do. */
 #define CANCEL_MORE_S 5
 /* A process that does not die of SIGKILL hangs in the kernel: Slurm's matter in the end. */
@@ -51,12 +50,12 @@
 
 struct supervisor {
     enum { RUNNING, STOPPING, ENDED } state;
-    struct frame *configuration;
     struct line *line;
     int signals;
     pid_t task;
     bool forward;
     bool asked;                 /* to end, by Slurm */
+    bool heard;                 /* our report: nobody will have to ask us again */
     int grace_ms;
     int cancel_ms;              /* what Slurm gives a task that it has asked to end, and more */
     struct deadline grace;
@@ -140,6 +139,8 @@ static void _end_as (struct supervisor *s, struct ending ending, int status)
     s->state = ENDED;
     s->status = status;
     line_report (s->line, ending_print (&ending, &room));
+    /* srun ends with the last of us: while there is something to say, not before it is said. */
+    s->heard = status == 0 && !getenv ("LAST_WORDS") && line_is_delivered (s->line);
 }
 
 static struct ending _ending (int status)
@@ -200,10 +201,8 @@ static noreturn void _die_by (int number)
     _exit (128 + number);
 }
 
-static noreturn void _leave (struct supervisor *s)
+static noreturn void _leave (const struct supervisor *s)
 {
-    line_destroy (s->line);
-    frame_destroy (s->configuration);
     if (WIFSIGNALED (s->status))
         _die_by (WTERMSIG (s->status));
     _exit (WEXITSTATUS (s->status));
@@ -239,7 +238,7 @@ static bool _hear_rendezvous (struct supervisor *s, short revents)
             if (s->state == RUNNING)
                 _say ("slurmstepd: error: spank_tf: step %s: the rendezvous has ended; its tasks "
                       "are not stopped when its work is done\n",
-                      frame_get (s->configuration, "STEP"));
+                      getenv ("STEP"));
             return s->state != ENDED;
     }
     return true;
@@ -251,7 +250,7 @@ static void _run (struct supervisor *s)
 
     /* It may have ended before we were there. */
     _check_children (s);
-    while (going_on) {
+    while (going_on && !s->heard) {
         struct pollfd pfd[2] = { { .fd = s->signals, .events = POLLIN } };
         struct deadline next = line_poll (s->line, &pfd[1]);
 
@@ -266,43 +265,39 @@ static void _run (struct supervisor *s)
 
 /* The beginning. */
 
-static bool _is_yes (const struct frame *frame, const char *key)
+/* A number of the environment; -1 when it has none like that. */
+static int _number (const char *name, int high)
 {
-    const char *value = frame_get (frame, key);
+    const char *text = getenv (name);
+    long number = text ? strtol (text, NULL, 10) : -1;
 
-    return value && strcmp (value, "yes") == 0;
+    return number >= 0 && number <= high ? (int)number : -1;
 }
 
 static int _configure (struct supervisor *s, struct errtext *err)
 {
-    struct frame_reader reader = { .ceiling = MAX_CONFIGURATION };
-    int rc = frame_read (&reader, CONFIGURATION_FD, &s->configuration, err);
-    long grace, kill_wait;
+    int grace = _number ("GRACE", INT_MAX / 1000), kill_wait = _number ("KILL_WAIT", 65535);
 
-    frame_reader_clear (&reader);
-    if (rc != 1)
-        return -1;
-    s->task = (pid_t)frame_get_number (s->configuration, "TASK", 1, INT_MAX);
-    grace = frame_get_number (s->configuration, "GRACE", 0, INT_MAX / 1000);
-    if (s->task < 0 || grace < 0)
+    s->task = _number ("TASK", INT_MAX);
+    if (s->task < 1 || grace < 0)
         return errtext_set (err, "it was not told its task");
-    s->grace_ms = (int)grace * 1000;
-    kill_wait = frame_get_number (s->configuration, "KILL_WAIT", 0, 65535);
+    s->grace_ms = grace * 1000;
     if (kill_wait >= 0)
-        s->cancel_ms = ((int)kill_wait + CANCEL_MORE_S) * 1000;
-    s->forward = _is_yes (s->configuration, "FORWARD");
-    return (s->line = line_create (LINE_FD, s->configuration, err)) ? 0 : -1;
+        s->cancel_ms = (kill_wait + CANCEL_MORE_S) * 1000;
+    s->forward = getenv ("FORWARD") != NULL;
+    return (s->line = line_create (LINE_FD, err)) ? 0 : -1;
 }
 
-/* The task's input and output are its own. */
-static void _let_go (void)
+/*
+ * The task's input, output and errors are its own; any descriptor of ours keeps their numbers
+ * from being another's.
+ */
+static void _let_go (const struct supervisor *s)
 {
-    int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
-
-    dup2 (null, STDIN_FILENO);
-    dup2 (null, STDOUT_FILENO);
-    if (null > STDERR_FILENO)
-        close (null);
+    if (!getenv ("SPEAKER"))
+        dup2 (s->signals, STDERR_FILENO);
+    dup2 (s->signals, STDOUT_FILENO);
+    dup2 (s->signals, STDIN_FILENO);
 }
 
 int main (void)
@@ -311,23 +306,20 @@ int main (void)
     struct supervisor s = { 0 };
     struct errtext err;
 
-    if (fcntl (LINE_FD, F_GETFD) < 0 || fcntl (CONFIGURATION_FD, F_GETFD) < 0) {
+    if (fcntl (LINE_FD, F_GETFD) < 0 || !getenv ("TASK")) {
         _say ("tf-supervise is started by spank_tf, for --tf-tasks\n");
         return 1;
     }
-    descriptors_close_above (CONFIGURATION_FD);
+    descriptors_close_above (LINE_FD);
     prctl (PR_SET_CHILD_SUBREAPER, 1);
     setrlimit (RLIMIT_CORE, &no_core);
-    _let_go ();
     s.signals = _open_signals ();
     if (_configure (&s, &err) < 0) {
         _say ("slurmstepd: error: spank_tf: tf-supervise: %s\n", err.text);
         _kill (&s);
         _exit (1);
     }
-    if (!_is_yes (s.configuration, "SPEAKER"))
-        dup2 (STDIN_FILENO, STDERR_FILENO);
-    close (CONFIGURATION_FD);
+    _let_go (&s);
     _run (&s);
     _leave (&s);
 }

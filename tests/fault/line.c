@@ -167,6 +167,37 @@ static void _gone_when_it_ended (const void *with __attribute__ ((unused)))
     task_expect_said (&task, "");
 }
 
+static void _succeed (void)
+{
+}
+
+/*
+ * Whose report is where it will be read, in the rendezvous' queue, need not wait for an answer.
+ * It is there at once unless this machine is busy: once in ten times it is not.
+ */
+static void _delivered (const void *with __attribute__ ((unused)))
+{
+    for (int i = 0; i < 10; i++) {
+        struct task task = { .program = _succeed, .brief = true };
+
+        task_begin (&task);
+        if (task_ends_unanswered (&task, "exit 0", 0))
+            return;
+    }
+    die ("it always waits for an answer");
+}
+
+/* A failure may be told, and last words are waited for. */
+static void _undismissed (const void *with)
+{
+    const bool *failure = with;
+    struct task task = { .program = *failure ? program_exits_3 : _succeed, .brief = *failure };
+
+    task_begin (&task);
+    if (task_ends_unanswered (&task, *failure ? "exit 3" : "exit 0", *failure ? 3 << 8 : 0))
+        die ("it did not wait for an answer");
+}
+
 /* There is somebody, who says nothing. */
 static void _mute (const void *with __attribute__ ((unused)))
 {
@@ -207,10 +238,25 @@ static void _carrier (bool up)
     close (fd);
 }
 
-/* What is sent into a dead network is lost without a word. */
-static void _outage (const void *with __attribute__ ((unused)))
+/* It ends when it is told to. */
+static void _obey (void)
 {
-    struct task task = { .program = program_counts_signals };
+    sigset_t set;
+    int number;
+
+    sigemptyset (&set);
+    sigaddset (&set, SIGQUIT);
+    sigprocmask (SIG_BLOCK, &set, NULL);
+    alarm (PROGRAM_LIFE_S);
+    program_say ("up ");
+    sigwait (&set, &number);
+}
+
+/* What is sent into a dead network is lost without a word. */
+static void _outage (const void *with)
+{
+    const bool *success = with;
+    struct task task = { .program = *success ? _obey : program_counts_signals, .brief = true };
 
     if (unshare (CLONE_NEWNET) < 0)
         skip ("only root may make a network namespace");
@@ -221,8 +267,8 @@ static void _outage (const void *with __attribute__ ((unused)))
     kill (task.program_pid, SIGQUIT);
     poll (NULL, 0, 8000);
     _carrier (true);
-    task_expect_redial (&task, "exit 5");
-    task_dismiss (&task, W_EXITCODE (5, 0));
+    task_expect_redial (&task, *success ? "exit 0" : "exit 5");
+    task_dismiss (&task, W_EXITCODE (*success ? 0 : 5, 0));
 }
 
 /* Strangers. */
@@ -348,6 +394,7 @@ static const struct {
     { "somebody there who says nothing: it ends", _mute, false },
     { "somebody there who always hangs up: it ends", _rude, false },
     { "ended while the network is dead: told when it is back", _outage, false },
+    { "success while the network is dead: told when it is back", _outage, true },
 };
 
 static void _begin_slow (pid_t pid[COUNT (slow)])
@@ -386,6 +433,9 @@ int main (void)
     kept &= promise ("nobody there when it has ended: it ends at once", _gone_when_it_ended, NULL);
     kept &= promise ("hung up on: BYE with a wrong proof", _strange_farewell, &wrong_farewell);
     kept &= promise ("BYE before the end changes nothing", _early_farewell, NULL);
+    kept &= promise ("success: acknowledged is as good as answered", _delivered, NULL);
+    kept &= promise ("success, and last words to come: answered", _undismissed, &no);
+    kept &= promise ("failure: answered", _undismissed, &yes);
     kept &= promise ("STOP byte by byte is STOP", _in_pieces, NULL);
     kept &= promise ("a connection whose other end is gone would be noticed", _looked_after, NULL);
     kept &= _end_slow (pid);

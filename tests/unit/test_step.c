@@ -774,9 +774,10 @@ TEST (who_is_supervised_is_told_so)
     take_all (step, "00");
     resolve (step);
     assert_string_equal (value_for (step, 0, "SUPERVISE"), "none");
-    assert_int_equal (step_supervise (step, 10, &err), 0);
+    assert_int_equal (step_supervise (step, 10, false, &err), 0);
     assert_string_equal (value_for (step, 0, "SUPERVISE"), "10");
     assert_string_equal (value_for (step, 1, "SUPERVISE"), "10");
+    assert_string_equal (value_for (step, 1, "LAST_WORDS"), "none");
     step_destroy (step);
 }
 
@@ -786,8 +787,9 @@ TEST (a_grace_of_nothing_is_one)
 
     take_all (step, "00");
     resolve (step);
-    assert_int_equal (step_supervise (step, 0, NULL), 0);
+    assert_int_equal (step_supervise (step, 0, true, NULL), 0);
     assert_string_equal (value_for (step, 1, "SUPERVISE"), "0");
+    assert_string_equal (value_for (step, 1, "LAST_WORDS"), "1");
     step_destroy (step);
 }
 
@@ -804,7 +806,7 @@ TEST (a_node_without_a_supervisor_is_named_if_one_is_needed)
         take (step, r);
     }
     resolve (step);
-    assert_int_equal (step_supervise (step, 10, &err), -1);
+    assert_int_equal (step_supervise (step, 10, false, &err), -1);
     assert_string_equal (err.text, "step 12.0: rank 1 (worker 0) on n2: /lib/tf-supervise: No such "
                          "file or directory; spank-tf is not installed whole there");
     assert_string_equal (value_for (step, 0, "SUPERVISE"), "none");

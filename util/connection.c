@@ -1,13 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "keepalive.h"
+#include "connection.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-void keepalive (int fd)
+void connection_keep_alive (int fd)
 {
     int on = 1, idle = 30, interval = 10, count = 3;
 
@@ -15,4 +16,19 @@ void keepalive (int fd)
     setsockopt (fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof (idle));
     setsockopt (fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof (interval));
     setsockopt (fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof (count));
+}
+
+void connection_acknowledge_soon (int fd)
+{
+    int on = 1;
+
+    setsockopt (fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof (on));
+}
+
+void connection_close (int fd)
+{
+    const struct linger none = { .l_onoff = 1, .l_linger = 0 };
+
+    setsockopt (fd, SOL_SOCKET, SO_LINGER, &none, sizeof (none));
+    close (fd);
 }

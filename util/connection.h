@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What TCP does with a connection on which nothing is under way.
+ */
+#ifndef TF_CONNECTION_H
+#define TF_CONNECTION_H
+
+/*
+ * Its other end may be gone without a word: the host crashed, a firewall forgot it. Notice that
+ * within a minute. Connections that a listening socket accepts inherit this.
+ */
+void connection_keep_alive (int fd);
+
+/* What comes next is acknowledged when it comes, and not with what is said next. */
+void connection_acknowledge_soon (int fd);
+
+/*
+ * Close it when both ends have read all there was to say. The other end sees a reset, and
+ * neither host goes on to keep its ports and a timer for a minute. Of a descriptor that is
+ * shared, the connection is over for all who share it.
+ */
+void connection_close (int fd);
+
+#endif
