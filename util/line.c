@@ -277,7 +277,7 @@ void line_report (struct line *line, const char *ended)
             _pause (line);
     }
     /* Nobody waits for the end of a pause with news like that. */
-    if (line->state == PAUSING || line->state == GONE) {
+    if (line->state == PAUSING) {
         line->pause_ms = PAUSE_MIN_MS;
         line->next = deadline_in_ms (0);
     }

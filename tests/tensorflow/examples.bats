@@ -5,6 +5,7 @@
 # The versions of TensorFlow run side by side, so that one computes while the other waits.
 
 load ../common.bash
+load versions
 
 setup_file ()
 {
@@ -19,8 +20,8 @@ setup_file ()
     echo "Name=gpu File=$BATS_FILE_TMPDIR/gpu[0-1]" > "$SPANK_TF_CLUSTER/gres.conf"
     start_cluster --nodes 3 --prefix example --conf GresTypes=gpu \
         --node-conf example2:"Gres=gpu:2 Weight=2" --node-conf example3:"Gres=gpu:2 Weight=2"
-    for version in 2.15.1 newest; do
-        "$tests/../contrib/tensorflow-env" "$version" > "$BATS_FILE_TMPDIR/venv-$version"
+    install_versions
+    for version in $versions; do
         mkdir "$SPANK_TF_CLUSTER/work/$version"
         cp -r "$tests/../contrib/examples" "$tests/../contrib/python" "$SPANK_TF_CLUSTER/work/$version"
         chown -R "$user" "$SPANK_TF_CLUSTER/work/$version"
@@ -54,7 +55,7 @@ examples ()
 submit ()
 {
     slurm env -C "$(examples "$1")/$(dirname "$2")" HOME="$SPANK_TF_CLUSTER/work/$1" \
-        PATH="$path$(< "$BATS_FILE_TMPDIR/venv-$1")/bin:$SPANK_TF_STAGE/bin:$PATH" \
+        PATH="$path$(venv "$1")/bin:$SPANK_TF_STAGE/bin:$PATH" \
         sbatch --parsable "$(basename "$2")"
 }
 
@@ -146,8 +147,8 @@ trained ()
 @test "train: a ps and two workers of TensorFlow 1, asynchronously" {
     local version
 
-    runs train 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs train $versions
+    for version in $versions; do
         ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
         trained 2 "$(logs $version)"
     done
@@ -156,8 +157,8 @@ trained ()
 @test "multiworker: MultiWorkerMirroredStrategy in a loop of one's own" {
     local version
 
-    runs multiworker 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs multiworker $versions
+    for version in $versions; do
         ended "$(logs $version)" 'chief 0 exit 0' 'worker 0 exit 0' 'worker 1 exit 0'
         said 1 '^multiworker: replica 0 of 3: sum 7, .* ok$' "$(logs $version)/chief0.log"
         said 1 '^multiworker: replica 1 of 3: sum 7, .* ok$' "$(logs $version)/worker0.log"
@@ -175,8 +176,8 @@ trained ()
 @test "parameter_server: ParameterServerStrategy" {
     local version
 
-    runs parameter_server 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs parameter_server $versions
+    for version in $versions; do
         ended "$(logs $version)" 'chief 0 exit 0' 'ps 0 stopped' 'worker 0 stopped' 'worker 1 stopped'
         said 1 '^parameter_server: ok, 200 steps on 2 workers' "$(logs $version)/chief0.log"
     done
@@ -199,8 +200,8 @@ trained ()
 @test "tfjob: a script that reads TfJob's TF_CONFIG" {
     local version
 
-    runs tfjob 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs tfjob $versions
+    for version in $versions; do
         ended "$(logs $version)" 'master 0 exit 0' 'ps 0 stopped' 'worker 0 stopped' 'worker 1 stopped'
         said 4 '^tfjob: (master 0|ps 0|worker 0|worker 1) has multiplied$' "$(logs $version)/master0.log"
     done
@@ -210,8 +211,8 @@ trained ()
 @test "tf1_flags: a script that takes flags, synchronously without tf4slurm's hook" {
     local version
 
-    runs tf1_flags 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs tf1_flags $versions
+    for version in $versions; do
         ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
         said 2 '^worker [01]: done at step (19[0-9]|200) of 200, ' "$(logs $version)"/worker*.log
         sums_up 398 410 ' of 200, ' "$(logs $version)"
@@ -221,8 +222,8 @@ trained ()
 @test "custom_conf: a script that takes a JSON file" {
     local version
 
-    runs custom_conf 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs custom_conf $versions
+    for version in $versions; do
         ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
         said 2 '^worker [01]: 100 of 200 were mine$' "$(logs $version)"/worker*.log
     done
@@ -240,8 +241,8 @@ PATH=${PATH#*:} exec python "$@"
 SCRIPT
     chmod -R a+rx "$BATS_TEST_TMPDIR"
     path=$BATS_TEST_TMPDIR/bin:
-    runs gpu_workers 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs gpu_workers $versions
+    for version in $versions; do
         ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
         trained 2 "$(logs $version)"
         said 1 '^on example1: GPU <>$' "$(logs $version)/ps0.log"
@@ -253,8 +254,8 @@ SCRIPT
 @test "ps_on_every_node: ps spread by the list" {
     local version
 
-    runs ps_on_every_node 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs ps_on_every_node $versions
+    for version in $versions; do
         ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'ps 1 stopped' 'worker 1 exit 0'
         trained 2 "$(logs $version)"
         [ "$(nodes "$(logs $version)" ps | sort -u | wc -l)" -eq 2 ] || fail "both ps on one node"
@@ -271,8 +272,8 @@ nodes ()
 @test "many_workers: the list fits what the job is given" {
     local version
 
-    runs many_workers 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs many_workers $versions
+    for version in $versions; do
         ended "$(logs $version)" 'worker '{0..5}' exit 0'
         [ "$(nodes "$(logs $version)" worker | sort -u | wc -l)" -eq 3 ] || fail "not on three nodes"
         said 6 '^multiworker: replica [0-5] of 6: sum 63, .* ok$' "$(logs $version)"/worker*.log
@@ -283,8 +284,8 @@ nodes ()
     local version i
     local -a rates=(0.02 0.05 0.1)
 
-    runs rates 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs rates $versions
+    for version in $versions; do
         for i in 0 1 2; do
             ended "$(logs $version)/$i" 'worker 0 exit 0' 'worker 1 exit 0'
             said 2 "^multiworker: replica [01] of 2: sum 3, rate ${rates[i]}, .* ok$" "$(logs $version)/$i"/worker*.log
@@ -301,8 +302,8 @@ tf4slurm ()
 {
     local version
 
-    runs tf4slurm/"$1" 2.15.1 newest
-    for version in 2.15.1 newest; do
+    runs tf4slurm/"$1" $versions
+    for version in $versions; do
         ended "$(logs $version)" "ps 0 $2" 'worker 0 exit 0' 'worker 1 exit 0'
     done
 }

@@ -4,6 +4,7 @@
 # Ethernet without: the interfaces' own counters say so.
 
 load ../common
+load versions
 load ../system/fabric
 
 # Of what three workers sum up each sends two thirds, twice. What Slurm has to say, always by
@@ -14,11 +15,7 @@ little=$((much / 32))
 
 setup_file ()
 {
-    local version
-
-    for version in 2.15.1 newest; do
-        "$tests/../contrib/tensorflow-env" "$version" > "$BATS_FILE_TMPDIR/python-$version"
-    done
+    install_versions
 }
 
 setup ()
@@ -45,7 +42,7 @@ reduces ()
     local python i busy still
     local -a before
 
-    python=$(< "$BATS_FILE_TMPDIR/python-$1")/bin/python
+    python=$(python "$1")
     for i in 1 2 3; do
         before[i]="$(sent $i "$2") $(sent $i "$3")"
     done

@@ -4,14 +4,11 @@
 # speak with each other and not with the proxy: one that notes who comes, and answers nobody.
 
 load ../common.bash
+load versions
 
 setup_file ()
 {
-    local version
-
-    for version in 2.15.1 newest; do
-        "$tests/../contrib/tensorflow-env" "$version" > "$BATS_FILE_TMPDIR/python-$version"
-    done
+    install_versions
     start_cluster --nodes 3
     cp "$tests"/../contrib/examples/{multiworker,train}.py "$SPANK_TF_CLUSTER/work"
     cat > "$SPANK_TF_CLUSTER/work/proxy.py" <<'END'
@@ -49,11 +46,6 @@ teardown ()
 teardown_file ()
 {
     stop_cluster
-}
-
-python ()
-{
-    echo "$(< "$BATS_FILE_TMPDIR/python-$1")/bin/python"
 }
 
 nobody_came ()

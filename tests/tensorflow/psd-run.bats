@@ -4,14 +4,11 @@
 # virtual environment that the cluster's file names.
 
 load ../common.bash
+load versions
 
 setup_file ()
 {
-    local version
-
-    for version in 2.15.1 newest; do
-        "$tests/../contrib/tensorflow-env" "$version" > "$BATS_FILE_TMPDIR/venv-$version"
-    done
+    install_versions
     start_cluster --nodes 2
     cp "$tests/../contrib/psd_run" "$tests/tensorflow/poseidon.py" "$SPANK_TF_CLUSTER/work"
 }
@@ -37,7 +34,7 @@ train ()
 {
     local venv i
 
-    venv=$(<"$BATS_FILE_TMPDIR/venv-$1")
+    venv=$(venv "$1")
     cat > "$work/c.json" <<END
 { "server_nodes": ["$(node 1)", "$(node 2)"], "worker_nodes": ["$(node 2)", "$(node 1)"], "virtualenv": "$venv" }
 END

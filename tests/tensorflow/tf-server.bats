@@ -4,14 +4,11 @@
 # of the user's.
 
 load ../common.bash
+load versions
 
 setup_file ()
 {
-    local version
-
-    for version in 2.15.1 newest; do
-        "$tests/../contrib/tensorflow-env" "$version" > "$BATS_FILE_TMPDIR/venv-$version"
-    done
+    install_versions
     start_cluster --nodes 3
     cp "$tests/../contrib/examples/train.py" "$tests/../contrib/examples/parameter_server.py" "$SPANK_TF_CLUSTER/work"
 }
@@ -37,7 +34,7 @@ teardown ()
 # The environment of a user who has activated this version's.
 activated ()
 {
-    echo PATH="$(<"$BATS_FILE_TMPDIR/venv-$1")/bin:$SPANK_TF_STAGE/bin:$PATH" HOME="$work" TF_ENABLE_ONEDNN_OPTS=0
+    echo PATH="$(venv "$1")/bin:$SPANK_TF_STAGE/bin:$PATH" HOME="$work" TF_ENABLE_ONEDNN_OPTS=0
 }
 
 # Run a step to its end, which comes by itself: serve VERSION SRUN-ARGUMENTS
@@ -158,7 +155,7 @@ refused ()
 }
 
 @test "what keeps it from serving is one line" {
-    local path="PATH=$(<"$BATS_FILE_TMPDIR/venv-newest")/bin:$PATH" text
+    local path="PATH=$(venv newest)/bin:$PATH" text
 
     port=$(free_port)
     refused 'TF_CONFIG is not set; run it under srun --tf-tasks=LIST' --

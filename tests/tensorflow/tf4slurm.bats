@@ -4,14 +4,11 @@
 # TensorFlow 1, and have nothing but contrib/python on PYTHONPATH.
 
 load ../common.bash
+load versions
 
 setup_file ()
 {
-    local version
-
-    for version in 2.15.1 newest; do
-        "$tests/../contrib/tensorflow-env" "$version" > "$BATS_FILE_TMPDIR/python-$version"
-    done
+    install_versions
     start_cluster --nodes 3
     cp -r "$tests/../contrib/python" "$tests/../contrib/examples/tf4slurm/." "$SPANK_TF_CLUSTER/work"
     cat > "$SPANK_TF_CLUSTER/work/late" <<'END'
@@ -40,11 +37,6 @@ teardown ()
 {
     slurm scancel --quiet --user "$user"
     nothing_left
-}
-
-python ()
-{
-    echo "$(<"$BATS_FILE_TMPDIR/python-$1")/bin/python"
 }
 
 # The tests that need no Slurm: unit VERSION NAME

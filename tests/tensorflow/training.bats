@@ -4,14 +4,11 @@
 # for ever (a ps; the workers of ParameterServerStrategy) is stopped when the work is done.
 
 load ../common.bash
+load versions
 
 setup_file ()
 {
-    local version
-
-    for version in 2.15.1 newest; do
-        "$tests/../contrib/tensorflow-env" "$version" > "$BATS_FILE_TMPDIR/python-$version"
-    done
+    install_versions
     start_cluster --nodes 3
     cp "$tests"/../contrib/examples/*.py "$SPANK_TF_CLUSTER/work"
 }
@@ -30,11 +27,6 @@ teardown ()
 {
     slurm scancel --quiet --user "$user"
     nothing_left
-}
-
-python ()
-{
-    echo "$(<"$BATS_FILE_TMPDIR/python-$1")/bin/python"
 }
 
 # Run a step to its end, which comes by itself: srun's output, each line with the second of it,
