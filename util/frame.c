@@ -67,7 +67,8 @@ static bool _reserve (struct frame *frame, size_t more)
 }
 
 /* Behind the key, where there is room for it; its length without NUL. */
-static int _print (struct frame *frame, const char *fmt, va_list ap)
+static int __attribute__ ((format (printf, 2, 0)))
+_print (struct frame *frame, const char *fmt, va_list ap)
 {
     return vsnprintf ((char *)frame->block + frame->used, frame->size - frame->used, fmt, ap);
 }
