@@ -106,8 +106,8 @@ static struct frame *_configuration (const struct rank *rank, const struct rende
     frame_add (frame, "ADDRESS", "%s", address_print (srun, &room));
     frame_add (frame, "PORT", "%d", rendezvous->port);
     frame_add (frame, "GRACE", "%s", frame_get (answer, "SUPERVISE"));
-    if (frame_get (answer, "LAST_WORDS"))
-        frame_add (frame, "LAST_WORDS", "yes");
+    if (frame_get (answer, "MAY_LEAVE"))
+        frame_add (frame, "MAY_LEAVE", "yes");
     if (&slurm_conf)
         frame_add (frame, "KILL_WAIT", "%d", (int)slurm_conf.kill_wait);
     if (_must_forward ())
@@ -145,6 +145,8 @@ static void __attribute__ ((noreturn)) _become (pid_t task, void *with)
     frame_add (configuration, "TASK", "%d", (int)task);
     for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (configuration, variable)); i++)
         env[i] = (char *)(uintptr_t)variable;
+    errno = ENOMEM;
+    /* A frame that is not whole has no bytes. */
     if (frame_bytes (configuration, 0, &length) && _hand_over (start->fd) == 0) {
         line = RENDEZVOUS_FD;
         execve (start->path, argv, env);

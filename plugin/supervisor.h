@@ -20,7 +20,7 @@ int supervisor_find (char *path, size_t size, struct errtext *err);
  * 0 in the task, which is a child from now on and ends with its parent; -1 and err when there
  * is none. The parent does not return: it becomes tf-supervise, or gives up and the task with
  * it. `fd` is the connection to the rendezvous, which the task may close; `srun` its address;
- * `answer` what came by it, SUPERVISE (the seconds from SIGTERM to SIGKILL) in it.
+ * `answer` what came by it, with SUPERVISE (the seconds from SIGTERM to SIGKILL).
  */
 int supervisor_start (const char *path, const struct rank *rank,
                       const struct rendezvous *rendezvous, const struct address *srun, int fd,

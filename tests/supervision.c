@@ -147,8 +147,8 @@ static void _configure (const struct task *task)
         setenv ("FORWARD", "yes", 1);
     if (task->speaker)
         setenv ("SPEAKER", "yes", 1);
-    if (!task->brief)
-        setenv ("LAST_WORDS", "yes", 1);
+    if (task->brief)
+        setenv ("MAY_LEAVE", "yes", 1);
 }
 
 static void _become_user (uid_t user)

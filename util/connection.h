@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What TCP does with a connection on which nothing is under way.
+ * What TCP does besides carrying bytes.
  */
 #ifndef TF_CONNECTION_H
 #define TF_CONNECTION_H
@@ -17,8 +17,8 @@ void connection_acknowledge_soon (int fd);
 
 /*
  * Close it when both ends have read all there was to say. The other end sees a reset, and
- * neither host goes on to keep its ports and a timer for a minute. Of a descriptor that is
- * shared, the connection is over for all who share it.
+ * neither host goes on to keep its ports and a timer for a minute. Of a shared descriptor the
+ * last who closes it resets the connection.
  */
 void connection_close (int fd);
 

@@ -48,6 +48,7 @@ struct line {
     int pause_ms;
     bool refused;                   /* the attempt before */
     bool told;                      /* that nobody is there */
+    bool first;                     /* the connection on which the rank was answered */
     struct frame_reader reader;
     const char *proof;
     struct sockaddr_storage rendezvous;
@@ -68,6 +69,7 @@ static void _pause (struct line *line)
     if (line->fd >= 0)
         close (line->fd);
     line->fd = -1;
+    line->first = false;
     frame_reader_clear (&line->reader);
     if (deadline_passed (line->settled))
         line->pause_ms = PAUSE_MIN_MS;
@@ -225,6 +227,7 @@ struct line *line_create (int fd, struct errtext *err)
         return NULL;
     }
     line->fd = fd;
+    line->first = true;
     line->reader.ceiling = MAX_FRAME;
     line->pause_ms = PAUSE_MIN_MS;
     line->settled = deadline_in_ms (0);
@@ -287,5 +290,5 @@ bool line_is_delivered (const struct line *line)
 {
     int left;
 
-    return line->state == OPEN && ioctl (line->fd, TIOCOUTQ, &left) == 0 && left == 0;
+    return line->first && ioctl (line->fd, TIOCOUTQ, &left) == 0 && left == 0;
 }

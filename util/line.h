@@ -44,7 +44,8 @@ void line_report (struct line *line, const char *ended);
 
 /*
  * The report is on the rendezvous' host: its kernel has acknowledged it, and keeps it for the
- * rendezvous even if this end of the line closes. Where it is not so at once, LINE_BYE tells.
+ * rendezvous even if this end of the line closes. Of a connection that was dialled again this
+ * is not said: the rendezvous may not have taken it yet, and refuse it.
  */
 bool line_is_delivered (const struct line *line);
 

@@ -21,7 +21,7 @@
 /* The helper takes some 10 ms; a node that is stuck is not worth waiting for. */
 #define PATIENCE_MS 10000
 /* A line per interface, as tf-addresses answers. */
-#define MAX_ANSWER (INTERFACE_MAX * (IF_NAMESIZE + CPUS_MAX_TEXT))
+#define MAX_ANSWER (INTERFACE_MAX * (IF_NAMESIZE + CPUS_MAX_TEXT) + 1)
 /* As many variables are handed on. */
 #define MAX_VARIABLES 32
 /* Of all texts together, so that a registration always fits its frame. */
@@ -150,7 +150,7 @@ static bool _is_described (char *const env[])
 
 /*
  * What the kernel tells of the cards they are ports of, as tf-addresses would; -1 unless it
- * does of each: of what stands on ports, and of a card near to no CPU, it does not.
+ * does of each: of a bond, and of a card near to no CPU, it does not.
  */
 static int _ask_kernel (const struct interface *list, int count, char *text)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which interface is near which CPUs, asked of tf-addresses: the topology of a node is known
- * to hwloc, which no daemon of Slurm's is to load.
+ * Which interface is near which CPUs. The kernel tells of cards; what it does not, and what
+ * somebody tells hwloc of a node, tf-addresses is asked: no daemon of Slurm's is to load hwloc.
  */
 #ifndef TF_NEARNESS_H
 #define TF_NEARNESS_H
@@ -14,9 +14,10 @@
 bool nearness_matters (const struct interface *list, int count);
 
 /*
- * Fill in `near` of the InfiniBand candidates that the helper `program` knows; it is given the
- * variables HWLOC_* of `env` alone. The texts point into *room, which belongs to the caller
- * and is to be freed. Some seconds at most. -1 and err when the helper is missing or fails.
+ * Fill in `near` of the InfiniBand candidates whose place is known: to the kernel; or, unless
+ * it knows them all, and where `env` has variables HWLOC_*, to the helper `program`, which is
+ * given these alone. The texts point into *room, which belongs to the caller and is to be
+ * freed. Some seconds at most. -1 and err when the helper is needed, and missing or failing.
  */
 int nearness_ask (struct interface *list, int count, const char *program, char *const env[],
                   char **room, struct errtext *err);

@@ -761,8 +761,8 @@ int step_answer (const struct step *step, int rank, const char *proof,
         frame_add (answer->head, "LOG_APPEND", "1");
     if (step->supervised)
         frame_add (answer->head, "SUPERVISE", "%d", step->grace);
-    if (step->supervised && step->last_words)
-        frame_add (answer->head, "LAST_WORDS", "1");
+    if (step->supervised && !step->last_words)
+        frame_add (answer->head, "MAY_LEAVE", "1");
     if (step->hold)
         frame_add (answer->head, "TF_GRPC_REUSE_PORT", "1");
 

@@ -81,9 +81,9 @@ int step_index (const struct step *step, int rank);
 const char *step_log_dir (const struct step *step);
 
 /*
- * Every task will have a supervisor, `grace` seconds to end after SIGTERM, and `last_words` to
- * wait for: something will be said when all have ended. -1 and err when a node has no
- * supervisor to start.
+ * Every task will have a supervisor, and `grace` seconds to end after SIGTERM. With `last_words`
+ * something will be said when all have ended, for which supervisors wait. -1 and err when a
+ * node has no supervisor to start.
  */
 int step_supervise (struct step *step, int grace, bool last_words, struct errtext *err);
 

@@ -78,7 +78,8 @@ void supervision_check_time (struct server *server)
     }
 }
 
-/* Its process is gone, or has closed the line; a reset is the network's. */
+/* Its process is gone, or has closed the line. A reset is the network's, or from one who has
+ * had its answer. */
 static bool _has_hung_up (const struct peer *peer)
 {
     char byte;
@@ -132,7 +133,6 @@ bool supervision_rejoin (struct server *server, struct peer *peer, const struct 
     finish_found (server->finish, rank);
     if (ended)
         return _take_report (server, peer, ended);
-    supervision_check_time (server);
     return true;
 }
 

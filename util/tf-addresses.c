@@ -5,7 +5,7 @@
  * node. A line "INTERFACE MASK" for each whose place is known, and nothing for the others.
  *
  * The first rank of a node runs it, as the user, when the node has more than one InfiniBand
- * interface to choose from, and ranks that are bound to CPUs.
+ * interface to choose from, ranks that are bound to CPUs, and the kernel does not tell.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -10,12 +10,13 @@
  *
  * and as its environment what line.h needs, TASK (the program's pid), GRACE (seconds from
  * SIGTERM to SIGKILL), KILL_WAIT (the same when Slurm cancels it), FORWARD when the program
- * gets no signals but from us, SPEAKER for the one rank that speaks for all, LAST_WORDS when
- * the rendezvous will have something to say at the end.
+ * gets no signals but from us, SPEAKER for the one rank that speaks for all, MAY_LEAVE when the
+ * rendezvous will have nothing to say at the end.
  *
  * It sleeps until the program ends, which it reports and then ends in the same way; or until
  * the rendezvous wants it stopped: it ends all its descendants, and exits with 0.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -45,6 +46,8 @@
 
 /* Slurm kills those whom it has cancelled; if it did not, we do. */
 #define CANCEL_MORE_S 5
+/* Acknowledged is acknowledged within a round trip; and looked at less and less often. */
+#define LOOK_MS 1
 /* A process that does not die of SIGKILL hangs in the kernel: Slurm's matter in the end. */
 #define KILL_MS 30000
 
@@ -55,7 +58,8 @@ struct supervisor {
     pid_t task;
     bool forward;
     bool asked;                 /* to end, by Slurm */
-    bool heard;                 /* our report: nobody will have to ask us again */
+    bool may_leave;             /* when our report is where it will be read */
+    int look_ms;                /* the time to look again whether it is */
     int grace_ms;
     int cancel_ms;              /* what Slurm gives a task that it has asked to end, and more */
     struct deadline grace;
@@ -140,7 +144,8 @@ static void _end_as (struct supervisor *s, struct ending ending, int status)
     s->status = status;
     line_report (s->line, ending_print (&ending, &room));
     /* srun ends with the last of us: while there is something to say, not before it is said. */
-    s->heard = status == 0 && !getenv ("LAST_WORDS") && line_is_delivered (s->line);
+    s->may_leave = status == 0 && getenv ("MAY_LEAVE");
+    s->look_ms = LOOK_MS;
 }
 
 static struct ending _ending (int status)
@@ -250,12 +255,16 @@ static void _run (struct supervisor *s)
 
     /* It may have ended before we were there. */
     _check_children (s);
-    while (going_on && !s->heard) {
+    while (going_on && !(s->may_leave && line_is_delivered (s->line))) {
         struct pollfd pfd[2] = { { .fd = s->signals, .events = POLLIN } };
         struct deadline next = line_poll (s->line, &pfd[1]);
 
         if (s->state == STOPPING)
             next = deadline_min (next, s->grace);
+        if (s->may_leave) {
+            next = deadline_min (next, deadline_in_ms (s->look_ms));
+            s->look_ms = s->look_ms < 1000 ? 2 * s->look_ms : s->look_ms;
+        }
         poll (pfd, 2, deadline_left_ms (next));
         _hear_signals (s);
         _check_children (s);
@@ -314,7 +323,9 @@ int main (void)
     prctl (PR_SET_CHILD_SUBREAPER, 1);
     setrlimit (RLIMIT_CORE, &no_core);
     s.signals = _open_signals ();
-    if (_configure (&s, &err) < 0) {
+    if (s.signals < 0)
+        errtext_set (&err, "%s", strerror (errno));
+    if (s.signals < 0 || _configure (&s, &err) < 0) {
         _say ("slurmstepd: error: spank_tf: tf-supervise: %s\n", err.text);
         _kill (&s);
         _exit (1);
