@@ -25,11 +25,6 @@ void give_up (bool who, const char *fmt, ...)
 
 void give_up_answered (int fd, const char *node, const char *why)
 {
-    struct frame *frame = frame_create ();
-
-    if (frame) {
-        frame_add (frame, "ENDED", "exit 1");
-        frame_send (frame, fd, NULL);
-    }
+    frame_send_one (fd, "ENDED", "exit 1", NULL);
     give_up (true, "%s: %s", node, why);
 }

@@ -16,6 +16,8 @@
 
 /* Nobody who works takes longer to read a frame of ours. */
 #define SEND_MS 10000
+/* The one string of a frame that has no block. */
+#define MAX_ONE 256
 
 static const uint8_t magic[4] = { 'S', 'p', 'T', 'F' };
 
@@ -144,14 +146,8 @@ int frame_version (const struct frame *frame)
     return frame->version;
 }
 
-const void *frame_bytes (struct frame *frame, size_t more, size_t *length)
+static void _write_header (uint8_t *h, size_t strings)
 {
-    uint8_t *h;
-    size_t strings = frame->used - FRAME_HEADER + more;
-
-    if (frame->broken || !_reserve (frame, 0))
-        return NULL;
-    h = frame->block;
     memcpy (h, magic, sizeof (magic));
     h[4] = FRAME_VERSION >> 8;
     h[5] = FRAME_VERSION & 0xff;
@@ -160,8 +156,15 @@ const void *frame_bytes (struct frame *frame, size_t more, size_t *length)
     h[9] = (uint8_t)(strings >> 16);
     h[10] = (uint8_t)(strings >> 8);
     h[11] = (uint8_t)strings;
+}
+
+const void *frame_bytes (struct frame *frame, size_t more, size_t *length)
+{
+    if (frame->broken || !_reserve (frame, 0))
+        return NULL;
+    _write_header (frame->block, frame->used - FRAME_HEADER + more);
     *length = frame->used;
-    return h;
+    return frame->block;
 }
 
 static bool _writable (int fd, struct deadline deadline)
@@ -171,14 +174,10 @@ static bool _writable (int fd, struct deadline deadline)
     return poll (&pfd, 1, deadline_left_ms (deadline)) == 1;
 }
 
-int frame_send (struct frame *frame, int fd, struct errtext *err)
+static int _send (int fd, const uint8_t *p, size_t left, struct errtext *err)
 {
-    size_t left;
-    const char *p = frame_bytes (frame, 0, &left);
     struct deadline deadline = deadline_in_ms (SEND_MS);
 
-    if (!p)
-        return errtext_set (err, "%s", strerror (ENOMEM));
     while (left > 0) {
         ssize_t n = send (fd, p, left, MSG_NOSIGNAL | MSG_DONTWAIT);
 
@@ -190,6 +189,25 @@ int frame_send (struct frame *frame, int fd, struct errtext *err)
         left -= (size_t)n;
     }
     return 0;
+}
+
+int frame_send (struct frame *frame, int fd, struct errtext *err)
+{
+    size_t length;
+    const uint8_t *bytes = frame_bytes (frame, 0, &length);
+
+    return bytes ? _send (fd, bytes, length, err) : errtext_set (err, "%s", strerror (ENOMEM));
+}
+
+int frame_send_one (int fd, const char *key, const char *value, struct errtext *err)
+{
+    uint8_t bytes[FRAME_HEADER + MAX_ONE];
+    int len = snprintf ((char *)bytes + FRAME_HEADER, MAX_ONE, "%s=%s", key, value);
+
+    if (len < 0 || len >= MAX_ONE)
+        return errtext_set (err, "%s", strerror (EMSGSIZE));
+    _write_header (bytes, (size_t)len + 1);
+    return _send (fd, bytes, FRAME_HEADER + (size_t)len + 1, err);
 }
 
 /* The header is whole: know its frame before a byte of it is allocated. */

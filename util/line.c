@@ -57,6 +57,9 @@ struct line {
     struct deadline given_up;       /* a report that nobody takes */
 };
 
+/* A process has one, which ends with it. */
+static struct line only_line;
+
 static void _give_up_after (int fd, unsigned int ms)
 {
     setsockopt (fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof (ms));
@@ -86,32 +89,24 @@ static void _open (struct line *line)
     line->state = OPEN;
 }
 
-/* Send the frame, which may be NULL, and destroy it. */
-static int _send (const struct line *line, struct frame *frame)
-{
-    struct errtext err;
-    int rc = -1;
-
-    if (frame && line->ended[0])
-        frame_add (frame, "ENDED", "%s", line->ended);
-    if (frame)
-        rc = frame_send (frame, line->fd, &err);
-    frame_destroy (frame);
-    return rc;
-}
-
-static struct frame *_greeting (void)
+/* Who we are, and how the task ended if it has. */
+static int _greet (const struct line *line)
 {
     static const char *const known[] = { "TOKEN", "NODE", "STEP", "RANK" };
     struct frame *frame = frame_create ();
+    int rc;
 
     if (!frame)
-        return NULL;
+        return -1;
     for (size_t i = 0; i < sizeof (known) / sizeof (known[0]); i++)
         frame_add (frame, known[i], "%s", getenv (known[i]));
     frame_add (frame, "RELEASE", "%s", PACKAGE_VERSION);
     frame_add (frame, "SUPERVISES", "1");
-    return frame;
+    if (line->ended[0])
+        frame_add (frame, "ENDED", "%s", line->ended);
+    rc = frame_send (frame, line->fd, NULL);
+    frame_destroy (frame);
+    return rc;
 }
 
 /* An attempt has failed, errno says why. */
@@ -155,7 +150,7 @@ static enum line_news _dialled (struct line *line)
     socklen_t len = sizeof (errno);
 
     if (getsockopt (line->fd, SOL_SOCKET, SO_ERROR, &errno, &len) < 0 || errno != 0
-        || _send (line, _greeting ()) < 0)
+        || _greet (line) < 0)
         return _fail (line);
     connection_keep_alive (line->fd);
     line->refused = false;
@@ -171,8 +166,7 @@ static enum line_news _news (const struct line *line, const struct frame *frame)
     return frame_get (frame, "BYE") && line->ended[0] ? LINE_BYE : LINE_QUIET;
 }
 
-/* All is said. */
-static void _hang_up (struct line *line)
+void line_hang_up (struct line *line)
 {
     connection_close (line->fd);
     line->fd = -1;
@@ -193,7 +187,7 @@ static enum line_news _hear (struct line *line)
     else if (n != 0)
         _pause (line);
     if (news == LINE_BYE)
-        _hang_up (line);
+        line_hang_up (line);
     frame_destroy (frame);
     return news;
 }
@@ -219,10 +213,9 @@ static int _configure (struct line *line)
 
 struct line *line_create (int fd, struct errtext *err)
 {
-    struct line *line = calloc (1, sizeof (*line));
+    struct line *line = &only_line;
 
-    if (!line || _configure (line) < 0) {
-        free (line);
+    if (_configure (line) < 0) {
         errtext_set (err, "it was not told its rendezvous");
         return NULL;
     }
@@ -276,7 +269,7 @@ void line_report (struct line *line, const char *ended)
     line->given_up = deadline_in_ms (REPORT_MS);
     if (line->state == OPEN) {
         _open (line);
-        if (_send (line, frame_create ()) < 0)
+        if (frame_send_one (line->fd, "ENDED", line->ended, NULL) < 0)
             _pause (line);
     }
     /* Nobody waits for the end of a pause with news like that. */

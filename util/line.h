@@ -18,8 +18,8 @@ struct line;
 /*
  * `fd` is a connection on which the rank has registered and was answered; it belongs to the
  * line, and is dialled anew if it is none. The process' environment has ADDRESS and PORT of the
- * rendezvous, PROOF, TOKEN, NODE, STEP and RANK. NULL and err when something is missing. A line
- * ends with its process.
+ * rendezvous, PROOF, TOKEN, NODE, STEP and RANK. NULL and err when something is missing. A
+ * process has one line, which ends with it.
  */
 struct line *line_create (int fd, struct errtext *err);
 
@@ -48,5 +48,8 @@ void line_report (struct line *line, const char *ended);
  * is not said: the rendezvous may not have taken it yet, and refuse it.
  */
 bool line_is_delivered (const struct line *line);
+
+/* All is said: the end, without the farewells that a connection has otherwise. */
+void line_hang_up (struct line *line);
 
 #endif

@@ -137,6 +137,34 @@ TEST (a_frame_arrives_as_it_was_sent)
     frame_destroy (frame);
 }
 
+TEST (a_frame_of_one_string_travels_as_any_other)
+{
+    struct frame *frame;
+    struct errtext err = { "" };
+    char value[260];
+
+    assert_int_equal (frame_send_one (in, "ENDED", "exit 0", &err), 0);
+    frame = read_frame ();
+    assert_int_equal (frame_version (frame), FRAME_VERSION);
+    assert_string_equal (frame_get (frame, "ENDED"), "exit 0");
+    assert_null (frame_next (frame, frame_next (frame, NULL)));
+    frame_destroy (frame);
+
+    memset (value, 'x', sizeof (value));
+    value[256 - sizeof ("K=")] = '\0';
+    assert_int_equal (frame_send_one (in, "K", value, &err), 0);
+    frame = read_frame ();
+    assert_string_equal (frame_get (frame, "K"), value);
+    frame_destroy (frame);
+
+    /* One too many, and nothing is sent. */
+    value[256 - sizeof ("K=")] = 'x';
+    value[256 - sizeof ("K=") + 1] = '\0';
+    assert_int_equal (frame_send_one (in, "K", value, &err), -1);
+    assert_string_equal (err.text, "Message too long");
+    assert_int_equal (recv (out, value, 1, 0), -1);
+}
+
 TEST (a_frame_without_strings_has_none)
 {
     struct frame *frame = frame_create ();
@@ -436,6 +464,7 @@ int main (void)
         cmocka_unit_test (a_number_is_decimal_digits_in_its_bounds),
         cmocka_unit_test (a_frame_grows_with_what_is_added),
         PAIR_TEST (a_frame_arrives_as_it_was_sent),
+        PAIR_TEST (a_frame_of_one_string_travels_as_any_other),
         PAIR_TEST (strings_need_no_key_and_no_text),
         PAIR_TEST (a_frame_in_pieces_is_whole_at_its_last_byte),
         PAIR_TEST (one_frame_follows_another),
