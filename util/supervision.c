@@ -78,9 +78,17 @@ void supervision_check_time (struct server *server)
     }
 }
 
-/* Its process is gone, or has closed the line. A reset is the network's, or from one who has
- * had its answer. */
+/* What was said before has been read. */
 static bool _has_hung_up (const struct peer *peer)
+{
+    char byte;
+    ssize_t n = recv (peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    return n == 0 || (n < 0 && errno == ECONNRESET);
+}
+
+/* Its process is gone without a word. A reset is the network's, or from one who has said all. */
+static bool _is_lost (const struct peer *peer)
 {
     char byte;
 
@@ -113,7 +121,7 @@ void supervision_hear (struct server *server, struct peer *peer)
     struct errtext err;
     int n;
 
-    if (_has_hung_up (peer))
+    if (_is_lost (peer))
         finish_lost (server->finish, peer->rank);
     n = frame_read (&peer->reader, peer->fd, &frame, &err);
     if (n < 0 || (n > 0 && !_take_report (server, peer, frame_get (frame, "ENDED"))))

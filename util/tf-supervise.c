@@ -270,6 +270,8 @@ static void _run (struct supervisor *s)
         _check_children (s);
         going_on = _hear_rendezvous (s, pfd[1].revents);
     }
+    if (going_on)
+        line_hang_up (s->line);
 }
 
 /* The beginning. */
