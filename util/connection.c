@@ -18,11 +18,19 @@ void connection_keep_alive (int fd)
     setsockopt (fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof (count));
 }
 
+static void _acknowledge (int fd, int soon)
+{
+    setsockopt (fd, IPPROTO_TCP, TCP_QUICKACK, &soon, sizeof (soon));
+}
+
+void connection_acknowledge_late (int fd)
+{
+    _acknowledge (fd, 0);
+}
+
 void connection_acknowledge_soon (int fd)
 {
-    int on = 1;
-
-    setsockopt (fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof (on));
+    _acknowledge (fd, 1);
 }
 
 void connection_close (int fd)

@@ -12,6 +12,13 @@
  */
 void connection_keep_alive (int fd);
 
+/*
+ * What comes next is acknowledged with what is said next, or some 40 ms later: who speaks first
+ * and gets an answer sends fewer packets. Of a socket that is connected then, the connection
+ * is opened with the first bytes; connecting undoes it.
+ */
+void connection_acknowledge_late (int fd);
+
 /* What comes next is acknowledged when it comes, and not with what is said next. */
 void connection_acknowledge_soon (int fd);
 

@@ -156,6 +156,7 @@ static int _dial (const struct address *srun, int port, struct deadline deadline
     if (fd < 0)
         return -1;
     connection_keep_alive (fd);
+    connection_acknowledge_late (fd);
     if (connect (fd, (struct sockaddr *)&ss, len) == 0)
         return fd;
     if (errno != EINPROGRESS)
@@ -195,6 +196,7 @@ static int _exchange (int fd, struct rank *rank, const char *token, struct deadl
     struct frame *frame;
     int rc;
 
+    connection_acknowledge_late (fd);
     if (address_local (&rank->address, fd) < 0 || !(frame = rank_encode (rank, token)))
         return errtext_set (err, "%s", strerror (errno));
     rc = frame_send (frame, fd, err);

@@ -5,25 +5,33 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "connection.h"
 
+static int listener_at (struct sockaddr_in *in)
+{
+    socklen_t len = sizeof (*in);
+    int listener = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    *in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    assert_int_equal (bind (listener, (struct sockaddr *)in, len), 0);
+    assert_int_equal (listen (listener, 1), 0);
+    assert_int_equal (getsockname (listener, (struct sockaddr *)in, &len), 0);
+    return listener;
+}
+
 /* Both ends of a connection: the one that dialled, and the one that was accepted. */
 static void make_pair (int end[2])
 {
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-    socklen_t len = sizeof (in);
-    int listener = socket (AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in in;
+    int listener = listener_at (&in);
 
-    assert_int_equal (bind (listener, (struct sockaddr *)&in, len), 0);
-    assert_int_equal (listen (listener, 1), 0);
-    assert_int_equal (getsockname (listener, (struct sockaddr *)&in, &len), 0);
     end[0] = socket (AF_INET, SOCK_STREAM, 0);
-    assert_int_equal (connect (end[0], (struct sockaddr *)&in, len), 0);
+    assert_int_equal (connect (end[0], (struct sockaddr *)&in, sizeof (in)), 0);
     end[1] = accept (listener, NULL, NULL);
     assert_true (end[1] >= 0);
     close (listener);
@@ -59,11 +67,64 @@ TEST (a_quiet_connection_is_looked_after)
     close (end[1]);
 }
 
+/* How many packets it has sent. */
+static unsigned int packets (int fd)
+{
+    struct tcp_info info = { 0 };
+    socklen_t len = sizeof (info);
+
+    assert_int_equal (getsockopt (fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+    return info.tcpi_segs_out;
+}
+
+TEST (who_speaks_first_opens_the_connection_with_its_words)
+{
+    struct sockaddr_in in;
+    char text[8] = "";
+    int listener = listener_at (&in), end[2];
+
+    end[0] = socket (AF_INET, SOCK_STREAM, 0);
+    connection_acknowledge_late (end[0]);
+    assert_int_equal (connect (end[0], (struct sockaddr *)&in, sizeof (in)), 0);
+    /* Nobody is there to be accepted before there is something to read. */
+    assert_int_equal (accept (listener, NULL, NULL), -1);
+    assert_int_equal (errno, EAGAIN);
+    connection_acknowledge_late (end[0]);
+    assert_int_equal (send (end[0], "who", 3, 0), 3);
+    end[1] = accept (listener, NULL, NULL);
+    assert_true (end[1] >= 0);
+    assert_int_equal (recv (end[1], text, sizeof (text), MSG_DONTWAIT), 3);
+    assert_int_equal (send (end[1], "you", 3, 0), 3);
+    assert_int_equal (recv (end[0], text, sizeof (text), MSG_DONTWAIT), 3);
+    /* The call and the words, and no acknowledgement of the answer. */
+    assert_int_equal (packets (end[0]), 2);
+    close (end[0]);
+    close (end[1]);
+    close (listener);
+}
+
+TEST (what_is_acknowledged_soon_is_acknowledged_at_once)
+{
+    int end[2];
+    unsigned int before;
+
+    make_pair (end);
+    connection_acknowledge_late (end[1]);
+    connection_acknowledge_soon (end[1]);
+    before = packets (end[1]);
+    assert_int_equal (send (end[0], "report", 6, 0), 6);
+    assert_int_equal (packets (end[1]), before + 1);
+    close (end[0]);
+    close (end[1]);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (what_was_said_before_the_close_is_read_and_then_the_connection_is_reset),
         cmocka_unit_test (a_quiet_connection_is_looked_after),
+        cmocka_unit_test (who_speaks_first_opens_the_connection_with_its_words),
+        cmocka_unit_test (what_is_acknowledged_soon_is_acknowledged_at_once),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);
