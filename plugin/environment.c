@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ const char *environment_get (char *const env[], const char *name)
     size_t len = strlen (name);
 
     for (; env && *env; env++)
-        if (strncmp (*env, name, len) == 0 && (*env)[len] == '=')
+        if (**env == *name && strncmp (*env, name, len) == 0 && (*env)[len] == '=')
             return *env + len + 1;
     return NULL;
 }
@@ -86,6 +87,19 @@ int environment_set (spank_t spank, char *const env[], const struct frame *answe
             return -1;
     }
     return 0;
+}
+
+void environment_correct (spank_t spank, const char *name, const char *value)
+{
+    char **env = NULL;
+    const char *old;
+
+    spank_get_item (spank, S_JOB_ENV, &env);
+    old = environment_get (env, name);
+    if (old && strlen (old) >= strlen (value))
+        strcpy ((char *)(uintptr_t)old, value);
+    else
+        spank_setenv (spank, name, value, 1);
 }
 
 static bool _is_ours (const char *string)

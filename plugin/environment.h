@@ -23,6 +23,12 @@ int environment_number (char *const env[], const char *name);
 /* Set what the rendezvous answered. -1 when Slurm does not take it. */
 int environment_set (spank_t spank, char *const env[], const struct frame *answer);
 
+/*
+ * Of a variable that Slurm has set for this task, another value of that kind: in its place where
+ * there is room, because Slurm clears 256 KiB for whatever is set.
+ */
+void environment_correct (spank_t spank, const char *name, const char *value);
+
 /* An srun inside the task starts clean, and nobody reads a secret from it. */
 void environment_clean (spank_t spank);
 

@@ -28,7 +28,7 @@ static int _absolute (struct logdir *dir, const char *path, struct errtext *err)
     return 0;
 }
 
-int output_prepare (struct logdir *dir, char *const env[], struct errtext *err)
+static int _prepare (struct logdir *dir, const char *text, char *const env[], struct errtext *err)
 {
     const char *array = environment_get (env, "SLURM_ARRAY_JOB_ID");
     const struct pattern_values values = {
@@ -42,16 +42,20 @@ int output_prepare (struct logdir *dir, char *const env[], struct errtext *err)
         .node_index = environment_get (env, "SLURM_NODEID"),
         .rank = environment_get (env, "SLURM_PROCID"),
     };
-    const char *text = environment_get (env, LOGDIR_VARIABLE);
     char path[PATH_MAX];
     struct errtext why;
 
-    if (!text)
-        return 0;
     if (pattern_expand (text, &values, path, sizeof (path), &why) < 0
         || _absolute (dir, path, &why) < 0 || logdir_make (dir, &why) < 0)
         return errtext_set (err, "--tf-log-dir: %s", why.text);
     return 1;
+}
+
+int output_prepare (struct logdir *dir, char *const env[], struct errtext *err)
+{
+    const char *text = environment_get (env, LOGDIR_VARIABLE);
+
+    return text ? _prepare (dir, text, env, err) : 0;
 }
 
 int output_redirect (const struct logdir *dir, bool append, const char *role, const char *index,

@@ -3,6 +3,7 @@
  */
 #include "registration.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,14 +63,14 @@ static int _describe (struct registration *r, spank_t spank, char *const env[])
 static int _ranges (char *const env[], const char *ports, struct port_ranges *ranges,
                     unsigned int *start, struct errtext *err)
 {
-    const char *reserved = environment_get (env, "SLURM_STEP_RESV_PORTS");
+    const char *reserved;
 
     if (strcmp (ports, "reserved") != 0) {
         if (getrandom (start, sizeof (*start), 0) < 0)
             *start = (unsigned int)getpid ();
         return port_ranges_parse (ranges, ports, err);
     }
-    if (!reserved)
+    if (!(reserved = environment_get (env, "SLURM_STEP_RESV_PORTS")))
         return errtext_set (err, "--tf-ports=reserved, but Slurm reserved no ports for this step "
                             "(MpiParams=ports= in slurm.conf, srun --resv-ports)");
     /* Slurm gave the node one for each task: its own first. */
@@ -140,7 +141,7 @@ static int _prepare_output (struct registration *r, char *const env[], struct er
 int registration_make (struct registration *r, spank_t spank, char *const env[],
                        const struct rendezvous *rendezvous)
 {
-    memset (r, 0, sizeof (*r));
+    memset (r, 0, offsetof (struct registration, log_dir));
     if (_describe (r, spank, env) < 0)
         return -1;
     if ((r->port = _reserve (env, rendezvous, &r->error)))

@@ -22,13 +22,13 @@
 struct registration {
     struct rank rank;               /* its texts are of the environment, or those below */
     struct port *port;              /* NULL when rank.error says why */
-    struct logdir log_dir;
     bool logs;                      /* to log_dir */
+    char *near;
+    /* From here on it is room, which is not zeroed. */
+    struct logdir log_dir;
     char supervisor[PATH_MAX];      /* the program */
-    /* The rest is room. */
     char step[RANK_MAX_STEP + 1];
     char cpus[CPUS_MAX_TEXT];
-    char *near;
     struct errtext error, near_error, no_supervisor;
 };
 

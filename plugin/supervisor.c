@@ -40,7 +40,7 @@ int supervisor_find (char *path, size_t size, struct errtext *err)
     return 0;
 }
 
-/* Does cgroup.conf, beside slurm.conf, have SignalChildrenProcesses=yes (Slurm 23.11)? */
+/* Does cgroup.conf, beside slurm.conf, have SignalChildrenProcesses=yes? Slurm 23.11's. */
 static bool _cgroup_signals_all (const char *slurm_conf_path)
 {
     static const char key[] = "SignalChildrenProcesses";
@@ -49,7 +49,7 @@ static bool _cgroup_signals_all (const char *slurm_conf_path)
     bool all = false;
     FILE *f;
 
-    if (!slash)
+    if (!slash || SLURM_VERSION_NUMBER < SLURM_VERSION_NUM (23, 11, 0))
         return false;
     snprintf (path, sizeof (path), "%.*s/cgroup.conf", (int)(slash - slurm_conf_path),
               slurm_conf_path);
@@ -75,8 +75,13 @@ static bool _cgroup_signals_all (const char *slurm_conf_path)
  */
 static bool _must_forward (void)
 {
-    if (!&slurm_conf || !slurm_conf.proctrack_type
-        || !strstr (slurm_conf.proctrack_type, "cgroup"))
+    static const char cgroup[] = "cgroup";
+    size_t len, cgroup_len = sizeof (cgroup) - 1;
+
+    if (!&slurm_conf || !slurm_conf.proctrack_type)
+        return false;
+    len = strlen (slurm_conf.proctrack_type);
+    if (len < cgroup_len || strcmp (slurm_conf.proctrack_type + len - cgroup_len, cgroup) != 0)
         return false;
     return !_cgroup_signals_all (slurm_conf.slurm_conf);
 }

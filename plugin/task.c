@@ -51,7 +51,7 @@ static void _be_supervised (spank_t spank, const struct registration *registrati
                           answer, &err) < 0)
         give_up_answered (fd, registration->rank.node, err.text);
     snprintf (pid, sizeof (pid), "%d", (int)getpid ());
-    spank_setenv (spank, "SLURM_TASK_PID", pid, 1);
+    environment_correct (spank, "SLURM_TASK_PID", pid);
 }
 
 /* With the answer: what is left to do before the program starts. */
