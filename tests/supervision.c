@@ -432,10 +432,22 @@ void task_expect_end (struct task *task, int status)
     task_expect_end_within (task, status, at_once_ms ());
 }
 
+/* It leaves without a farewell that would keep a port busy for a minute. */
+static void _expect_reset (struct task *task)
+{
+    char byte;
+
+    if (!_wait (task->line, at_once_ms ()))
+        die ("tf-supervise does not hang up");
+    if (recv (task->line, &byte, 1, 0) != -1 || errno != ECONNRESET)
+        die ("tf-supervise does not reset the connection");
+    close (task->line);
+}
+
 void task_dismiss (struct task *task, int status)
 {
     task_tell (task, "BYE");
-    task_expect_hang_up (task);
+    _expect_reset (task);
     task_expect_end (task, status);
 }
 
@@ -455,7 +467,7 @@ bool task_ends_unanswered (struct task *task, const char *ended, int status)
     if (info.si_pid == 0)
         task_dismiss (task, status);
     else {
-        task_expect_hang_up (task);
+        _expect_reset (task);
         task_expect_end (task, status);
     }
     return info.si_pid != 0;
