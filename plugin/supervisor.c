@@ -75,13 +75,10 @@ static bool _cgroup_signals_all (const char *slurm_conf_path)
  */
 static bool _must_forward (void)
 {
-    static const char cgroup[] = "cgroup";
-    size_t len, cgroup_len = sizeof (cgroup) - 1;
+    const char *type = &slurm_conf ? slurm_conf.proctrack_type : NULL;
+    const char *slash = type ? strchr (type, '/') : NULL;
 
-    if (!&slurm_conf || !slurm_conf.proctrack_type)
-        return false;
-    len = strlen (slurm_conf.proctrack_type);
-    if (len < cgroup_len || strcmp (slurm_conf.proctrack_type + len - cgroup_len, cgroup) != 0)
+    if (!type || strcmp (slash ? slash + 1 : type, "cgroup") != 0)
         return false;
     return !_cgroup_signals_all (slurm_conf.slurm_conf);
 }

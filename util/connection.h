@@ -13,9 +13,9 @@
 void connection_keep_alive (int fd);
 
 /*
- * What comes next is acknowledged with what is said next, or some 40 ms later: who speaks first
- * and gets an answer sends fewer packets. Of a socket that is connected then, the connection
- * is opened with the first bytes; connecting undoes it.
+ * What comes next is acknowledged with what is said next, or alone some 40 ms later. Called before
+ * connect (), it keeps the handshake's last packet back for what is said first (for 200 ms);
+ * connecting undoes it, and for what comes then it is called again.
  */
 void connection_acknowledge_late (int fd);
 
@@ -23,7 +23,8 @@ void connection_acknowledge_late (int fd);
 void connection_acknowledge_soon (int fd);
 
 /*
- * Close it when both ends have read all there was to say. The other end sees a reset, and
+ * Close it when all there was to say has been read here, and at the other end read or at least
+ * acknowledged: a reset leaves to be read what was received before. The other end sees a reset, and
  * neither host goes on to keep its ports and a timer for a minute. Of a shared descriptor the
  * last who closes it resets the connection.
  */

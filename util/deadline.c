@@ -8,23 +8,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Its name where a long has 32 bits. */
-#ifndef SYS_clock_gettime64
-#define SYS_clock_gettime64 SYS_clock_gettime
-#endif
-
 /*
- * The kernel is asked: a process of ours asks a few times, and the C library would first find
- * and touch the page where the kernel shows its clock.
+ * Ranks and supervisors ask a few times: the kernel, because the C library would first find and
+ * touch the page where it shows its clock.
  */
 static int64_t _now_ms (void)
 {
-    struct {
-        int64_t sec, nsec;      /* the kernel's, in either */
-    } now;
+    struct timespec now;
 
-    syscall (SYS_clock_gettime64, CLOCK_MONOTONIC, &now);
-    return now.sec * 1000 + now.nsec / 1000000;
+#ifdef __LP64__
+    if (syscall (SYS_clock_gettime, CLOCK_MONOTONIC, &now) < 0)
+#endif
+        clock_gettime (CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 struct deadline deadline_in_ms (int64_t ms)

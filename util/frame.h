@@ -60,7 +60,7 @@ const void *frame_bytes (struct frame *frame, size_t more, size_t *length);
 /* Send all of it within ten seconds, without SIGPIPE. -1 and err. */
 int frame_send (struct frame *frame, int fd, struct errtext *err);
 
-/* The same with a frame of one string, of 256 bytes at most, for which no memory is asked. */
+/* The same with a frame of one string, for which no memory is asked: 256 bytes with '=' and NUL. */
 int frame_send_one (int fd, const char *key, const char *value, struct errtext *err);
 
 /* A frame on its way in. Zero it, set `ceiling`; frame_reader_clear () when done. */

@@ -196,6 +196,7 @@ static int _exchange (int fd, struct rank *rank, const char *token, struct deadl
     struct frame *frame;
     int rc;
 
+    /* Connecting has undone it. */
     connection_acknowledge_late (fd);
     if (address_local (&rank->address, fd) < 0 || !(frame = rank_encode (rank, token)))
         return errtext_set (err, "%s", strerror (errno));

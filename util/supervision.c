@@ -78,16 +78,19 @@ void supervision_check_time (struct server *server)
     }
 }
 
-/* What was said before has been read. */
+/* Nobody is at the other end any more; asked when what was said has been read. */
 static bool _has_hung_up (const struct peer *peer)
 {
     char byte;
     ssize_t n = recv (peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 
-    return n == 0 || (n < 0 && errno == ECONNRESET);
+    return n == 0 || (n < 0 && errno != EAGAIN);
 }
 
-/* Its process is gone without a word. A reset is the network's, or from one who has said all. */
+/*
+ * Its process is gone without a word. A reset is the network's, or from one who has said all:
+ * looking at it takes it away, and who reads then finds an end.
+ */
 static bool _is_lost (const struct peer *peer)
 {
     char byte;

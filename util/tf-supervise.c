@@ -270,6 +270,7 @@ static void _run (struct supervisor *s)
         _check_children (s);
         going_on = _hear_rendezvous (s, pfd[1].revents);
     }
+    /* Nobody told it to go: its report is delivered. */
     if (going_on)
         line_hang_up (s->line);
 }
