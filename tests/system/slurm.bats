@@ -81,12 +81,13 @@ output ()
     sort "$work/$1.out"
 }
 
-# Without what is different each time: numbers, times, who of several speaks first, and whether
-# a slurmstepd that is about to end still says that its step is cancelled. Of an evaluator that
-# ends last we say that it is waited for.
+# Without what is different each time: numbers, times, who of several speaks first, whether
+# a slurmstepd that is about to end still says that its step is cancelled, and whether a task that
+# is killed has its epilog killed too. Of an evaluator that ends last we say that it is waited for.
 errors ()
 {
-    sed -E "/^srun: spank_tf: .* waiting up to [0-9]+ s for /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d; s#$work/$1#DIRECTORY#g; s/[0-9]+\.0/J.S/
+    sed -E "/^srun: spank_tf: .* waiting up to [0-9]+ s for /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
+        /^slurmstepd.*: error: --task-epilog failed status=9$/d; s#$work/$1#DIRECTORY#g; s/[0-9]+\.0/J.S/
         s/StepId=[^ ]+/StepId/; s/ AT [0-9T:-]+//; s/tasks? [0-9,-]+:/tasks:/; s/-[a-z]+[12]:/:/" "$work/$1.err" | sort -u
 }
 
