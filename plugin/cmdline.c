@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "cmdline.h"
 
 #include <stdio.h>
@@ -62,7 +64,7 @@ static const char *_base (const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Do the program and its arguments begin here, up to the end or the next component? */
+/* True if the i-th argument begins the program and its arguments; the end or ":" must follow. */
 static bool _begins (const struct arguments *arguments, size_t i,
                      const struct cmdline_program *program)
 {
@@ -71,7 +73,7 @@ static bool _begins (const struct arguments *arguments, size_t i,
     if (argc == 0 || i + argc > arguments->count
         || (i + argc < arguments->count && strcmp (arguments->text[i + argc], ":") != 0))
         return false;
-    /* srun has found the program in PATH. */
+    /* argv[0] may be a path, because srun searches the program in PATH. */
     if (strcmp (_base (arguments->text[i]), _base (program->argv[0])) != 0)
         return false;
     for (size_t j = 1; j < argc; j++)
@@ -80,7 +82,7 @@ static bool _begins (const struct arguments *arguments, size_t i,
     return true;
 }
 
-/* Is the argument the option's name, whole or cut? *value is what stands behind its '='. */
+/* True if the argument is the option or abbreviates it. *value is the text behind '=', or NULL. */
 static bool _is_option (const char *argument, const char *name, size_t shortest,
                         const char **value)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The command line of the srun, sbatch or salloc that this plugin is loaded in: what Slurm
- * does not tell a plugin of it.
+ * The command line of the srun, sbatch or salloc in which this plugin runs, for options that SPANK
+ * does not report.
  */
 #ifndef TF_CMDLINE_H
 #define TF_CMDLINE_H
@@ -10,18 +10,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The program that srun starts, with its arguments, which are not srun's. */
+/* The program that srun starts, and its arguments, which are not options of srun. */
 struct cmdline_program {
     int argc;
     char **argv;
 };
 
-/* Is one of its arguments this text? */
+/* True if one of the arguments is this text. */
 bool cmdline_has (const char *argument);
 
 /*
- * The last value of `--name VALUE` or `--name=VALUE` before the program, or cut down to its
- * first `shortest` letters and more as getopt_long () permits. To be freed; NULL without one.
+ * The value of an option before the program, `--name VALUE` or `--name=VALUE`; if it is there
+ * several times, the last one. Like getopt_long (), accept an abbreviated option; `name` includes
+ * the dashes, and at least `shortest` characters of it must be there. To be freed; NULL if the
+ * option is not there.
  */
 char *cmdline_value (const char *name, size_t shortest, const struct cmdline_program *program);
 

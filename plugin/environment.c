@@ -1,19 +1,22 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "environment.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "logdir.h"
+#include "common/logdir.h"
+#include "common/number.h"
+#include "common/proxy.h"
 #include "options.h"
-#include "proxy.h"
-#include "rendezvous.h"
+#include "protocol/contact.h"
 
 const char *environment_get (char *const env[], const char *name)
 {
@@ -32,26 +35,12 @@ const char *environment_lookup (const char *name, void *env)
 
 int environment_number (char *const env[], const char *name)
 {
-    const char *text = environment_get (env, name);
+    int number;
 
-    return text ? atoi (text) : -1;
+    return number_parse (&number, environment_get (env, name), 0, INT_MAX) == 0 ? number : -1;
 }
 
-/* What an answer may set; whatever else it holds is no variable. */
-static bool _is_variable (const char *string)
-{
-    static const char *const prefix[] = {
-        "SLURM_TF_", "TF_", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=",
-        "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=",
-    };
-
-    for (size_t i = 0; i < sizeof (prefix) / sizeof (prefix[0]); i++)
-        if (strncmp (string, prefix[i], strlen (prefix[i])) == 0)
-            return true;
-    return false;
-}
-
-/* All new values come from the old ones. */
+/* Compute all new values before the first one is set: they depend on each other's old value. */
 static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hosts)
 {
     char *value[PROXY_EXEMPTIONS];
@@ -67,51 +56,36 @@ static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hos
     return rc;
 }
 
-int environment_set (spank_t spank, char *const env[], const struct frame *answer)
+int environment_set (spank_t spank, char *const env[], const struct client_answer *answer)
 {
-    const char *hosts = frame_get (answer, "HOSTS");
+    const char *hosts = answer->answer.proxy_exempt;
+    const char *variable = NULL;
 
-    /* Of an outer step, or the user's, is the word that a port is shared: it is true of a held
-     * one only. */
+    /* The user or an outer step may have set it, but it is true only of a port that is held. */
     spank_unsetenv (spank, "TF_GRPC_REUSE_PORT");
     if (hosts && _exempt_from_proxy (spank, env, hosts) < 0)
         return -1;
-    for (const char *s = frame_next (answer, NULL); s; s = frame_next (answer, s)) {
-        const char *equals = strchr (s, '=');
+    while ((variable = answer_next_variable (answer->frame, variable))) {
+        size_t length = strcspn (variable, "=");
         char name[64];
 
-        if (!equals || !_is_variable (s))
-            continue;
-        snprintf (name, sizeof (name), "%.*s", (int)(equals - s), s);
-        if (spank_setenv (spank, name, equals + 1, 1) != ESPANK_SUCCESS)
+        snprintf (name, sizeof (name), "%.*s", (int)length, variable);
+        if (spank_setenv (spank, name, variable + length + 1, 1) != ESPANK_SUCCESS)
             return -1;
     }
     return 0;
 }
 
-void environment_correct (spank_t spank, const char *name, const char *value)
-{
-    char **env = NULL;
-    const char *old;
-
-    spank_get_item (spank, S_JOB_ENV, &env);
-    old = environment_get (env, name);
-    if (old && strlen (old) >= strlen (value))
-        strcpy ((char *)(uintptr_t)old, value);
-    else
-        spank_setenv (spank, name, value, 1);
-}
-
 static bool _is_ours (const char *string)
 {
-    static const char rendezvous[] = RENDEZVOUS_VARIABLE "=", log_dir[] = LOGDIR_VARIABLE "=";
+    static const char rendezvous[] = CONTACT_VARIABLE "=", log_dir[] = LOGDIR_VARIABLE "=";
 
     return options_is_variable (string)
            || strncmp (string, rendezvous, sizeof (rendezvous) - 1) == 0
            || strncmp (string, log_dir, sizeof (log_dir) - 1) == 0;
 }
 
-/* One look at all there is: Slurm would look for every name that there might be. */
+/* Remove the first variable that is ours; false if there is none. */
 static bool _remove_one (spank_t spank)
 {
     char **env = NULL;

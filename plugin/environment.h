@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The environment of a task: what Slurm put there, what the plugin adds, and what it takes away.
+ * The environment of a task's program: what Slurm has put there, what the plugin adds, and what
+ * it removes.
  */
 #ifndef TF_ENVIRONMENT_H
 #define TF_ENVIRONMENT_H
@@ -9,27 +10,22 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-#include "frame.h"
+#include "protocol/client.h"
 
 /* A variable's value, or NULL. */
 const char *environment_get (char *const env[], const char *name);
 
-/* The same, for those who take no array (proxy.h). */
+/* The same, as a callback of proxy.h; `env` is the array. */
 const char *environment_lookup (const char *name, void *env);
 
-/* The same as a number; -1 when it is not there. */
+/* The value as a decimal number, 0 or greater; -1 if it is missing or not one. */
 int environment_number (char *const env[], const char *name);
 
-/* Set what the rendezvous answered. -1 when Slurm does not take it. */
-int environment_set (spank_t spank, char *const env[], const struct frame *answer);
+/* Set the answer's variables. -1 if Slurm refuses one. */
+int environment_set (spank_t spank, char *const env[], const struct client_answer *answer);
 
-/*
- * Of a variable that Slurm has set for this task, another value of that kind: in its place where
- * there is room, because Slurm clears 256 KiB for whatever is set.
- */
-void environment_correct (spank_t spank, const char *name, const char *value);
-
-/* An srun inside the task starts clean, and nobody reads a secret from it. */
+/* Remove the plugin's own variables: an srun in the task must not use them, nor the task see the
+ * tokens. */
 void environment_clean (spank_t spank);
 
 #endif

@@ -1,40 +1,47 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmdline.h"
+#include "common/number.h"
 
-/* What Slurm puts before an option's name, and what it puts before that where srun is to find
- * it. */
+/* Slurm's prefix of the variable that passes an option to slurmstepd. */
 #define TO_STEP "_SLURM_SPANK_OPTION_spank_tf_"
+/* Another prefix, before that one, if the variable passes the option from a job to srun. */
 #define TO_SRUN "SLURM_SPANK_"
 
-/* What is known of one option. Values live as long as the process. */
+/* The values of one option. They live as long as the process. */
 struct state {
-    bool expects_inherited;     /* its variable is set: the first callback of a component */
-    int calls;                  /* in this component */
-    const char *inherited;
-    const char *own;            /* in this component */
-    const char *settled;        /* of the components before, */
-    size_t settled_by;          /* and the one that gave it */
+    bool expects_inherited;     /* the job set it: the first callback has the job's value */
+    int calls;                  /* callbacks in this component */
+    const char *inherited;      /* from the job */
+    const char *own;            /* of this component */
+    const char *settled;        /* of the components before */
+    size_t settled_by;          /* the component that gave it */
     const char *site;
 };
 
 static struct state state[OPTION_COUNT];
 
-/* The lists that components gave for themselves, and how many components there are. */
+/* The lists that components gave for themselves. */
 static struct {
     size_t component;
     enum option option;
     const char *value;
 } *component_list;
-static size_t component_lists, components;
+static size_t component_lists;
+
+/* How many components are complete. */
+static size_t components;
 
 static bool noted;
 
@@ -51,9 +58,9 @@ bool options_is_none (const char *list)
 int options_set_site (const char *key, const char *value, struct errtext *err)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
-        if (!definition[i].site || strcmp (definition[i].site, key) != 0)
+        if (!option_table[i].site || strcmp (option_table[i].site, key) != 0)
             continue;
-        if (definition[i].check (value, err) < 0)
+        if (option_table[i].check (value, err) < 0)
             return -1;
         state[i].site = value;
         return 1;
@@ -70,8 +77,8 @@ static int _bad (const char *name, const char *why)
 }
 
 /*
- * Slurm carries the environment of a job's first component into its script, so an option
- * that stands on a later one alone would be lost without a word.
+ * A job's script gets the environment of the job's first component, so an option that is given
+ * only on a later component would be lost silently.
  */
 static int _check_later_component (enum option option, const char *value)
 {
@@ -81,15 +88,15 @@ static int _check_later_component (enum option option, const char *value)
     if (spank_context () != S_CTX_ALLOCATOR || components == 0
         || (first && strcmp (first, value) == 0))
         return 0;
-    errtext_set (&err, "given on component %zu; a heterogeneous job has it on its first "
-                 "component, for all its steps", components);
-    return _bad (definition[option].name, err.text);
+    errtext_set (&err, "given on component %zu; give it on the first component of the job, and it "
+                 "is valid for all steps", components);
+    return _bad (option_table[option].name, err.text);
 }
 
 static int _take (int val, const char *argument, int remote)
 {
     enum option option = (enum option)val;
-    const struct definition *d = &definition[option];
+    const struct option_definition *d = &option_table[option];
     struct state *s = &state[option];
     const char *value = argument && d->arginfo ? argument : "";
     struct errtext err;
@@ -98,7 +105,7 @@ static int _take (int val, const char *argument, int remote)
         noted = noted || _is_list (option);
         return 0;
     }
-    /* Slurm hands an option without a value on as nothing, or as the text of a NULL. */
+    /* Slurm passes an option without a value as an empty text, or as a printed NULL. */
     if (d->implied && (*value == '\0' || strcmp (value, "(null)") == 0))
         value = d->implied;
     if (d->check (value, &err) < 0)
@@ -118,7 +125,7 @@ void options_variables (enum option option, struct option_variables *variables)
 {
     char name[40];
 
-    snprintf (name, sizeof (name), "%s", definition[option].name);
+    snprintf (name, sizeof (name), "%s", option_table[option].name);
     for (char *p = name; *p; p++)
         if (*p == '-')
             *p = '_';
@@ -126,6 +133,7 @@ void options_variables (enum option option, struct option_variables *variables)
     snprintf (variables->to_srun, sizeof (variables->to_srun), TO_SRUN "%s", variables->to_step);
 }
 
+/* True if the string is the option's name with '_' for '-', and "=". */
 static bool _names (const char *string, const char *option)
 {
     for (; *option; option++, string++)
@@ -141,7 +149,7 @@ bool options_is_variable (const char *string)
     if (strncmp (string, TO_STEP, sizeof (TO_STEP) - 1) != 0)
         return false;
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (_names (string + sizeof (TO_STEP) - 1, definition[i].name))
+        if (_names (string + sizeof (TO_STEP) - 1, option_table[i].name))
             return true;
     return false;
 }
@@ -162,7 +170,7 @@ int options_register (spank_t spank)
     struct option_variables variables;
 
     for (int i = 0; i < OPTION_COUNT; i++) {
-        const struct definition *d = &definition[i];
+        const struct option_definition *d = &option_table[i];
         struct spank_option option = {
             .name = (char *)(uintptr_t)d->name,
             .arginfo = (char *)(uintptr_t)d->arginfo,
@@ -194,7 +202,7 @@ static int _add_component_list (struct errtext *err)
     bool is_whole = whole && (!per_node || options_is_none (per_node));
     void *grown;
 
-    /* Without a ":" one command line is for all components of --het-group=0,1. */
+    /* --het-group=0,1 without a ":" has one command line for all components. */
     if ((!whole && !per_node) || (component_lists == 1 && !cmdline_has (":")))
         return 0;
     if (!(grown = realloc (component_list, (component_lists + 1) * sizeof (*component_list))))
@@ -207,7 +215,7 @@ static int _add_component_list (struct errtext *err)
     return 0;
 }
 
-/* One list is for all; several are one for each, and all of them lists. */
+/* One list is for all components. If there are several, every component needs one. */
 static int _check_components (struct errtext *err)
 {
     for (size_t i = 0; i < component_lists && component_lists > 1; i++) {
@@ -218,8 +226,9 @@ static int _check_components (struct errtext *err)
             return errtext_set (err, "component %zu has no list; give one to each component, or "
                                 "one for the whole step", component != i ? i : i + 1);
         if (none != options_is_none (component_list[0].value))
-            return errtext_set (err, "component %zu has \"none\", component %zu a list; a step is "
-                                "one cluster or none", none ? i : 0, none ? 0 : i);
+            return errtext_set (err, "component %zu has \"none\" and component %zu has a list; "
+                                "give a list to both, or \"none\" to both", none ? i : 0,
+                                none ? 0 : i);
     }
     return 0;
 }
@@ -228,18 +237,18 @@ static int _exclude (const char *whole, const char *per_node, struct errtext *er
 {
     if (!whole || !per_node || options_is_none (whole) || options_is_none (per_node))
         return 0;
-    return errtext_set (err, "--tf-tasks and --tf-tasks-per-node exclude each other");
+    return errtext_set (err, "--tf-tasks and --tf-tasks-per-node cannot be used together");
 }
 
-/* What this component gave is the step's, unless another one gave something else. */
+/* A component's value is valid for the whole step. -1 and err if another one has another value. */
 static int _settle (enum option option, struct errtext *err)
 {
     struct state *s = &state[option];
     struct quoted q1, q2;
 
     if (s->own && s->settled && !_is_list (option) && strcmp (s->own, s->settled) != 0)
-        return errtext_set (err, "--%s: \"%s\" on component %zu, \"%s\" on component %zu; a step "
-                            "has one value", definition[option].name,
+        return errtext_set (err, "--%s: \"%s\" on component %zu, but \"%s\" on component %zu; a "
+                            "step has only one value", option_table[option].name,
                             text_quoted (&q1, s->settled, strlen (s->settled)), s->settled_by,
                             text_quoted (&q2, s->own, strlen (s->own)), components);
     if (s->own) {
@@ -273,7 +282,7 @@ int options_end_component (struct errtext *err)
 
 const char *options_name (enum option option)
 {
-    return definition[option].name;
+    return option_table[option].name;
 }
 
 const char *options_value (enum option option)
@@ -284,7 +293,7 @@ const char *options_value (enum option option)
         return s->settled;
     if (s->inherited)
         return s->inherited;
-    return s->site ? s->site : definition[option].normal;
+    return s->site ? s->site : option_table[option].normal;
 }
 
 bool options_is_given (enum option option)
@@ -297,12 +306,21 @@ bool options_yes (enum option option)
     return strcmp (options_value (option), "yes") == 0;
 }
 
+int options_seconds (enum option option)
+{
+    int seconds = 0;
+
+    /* The option's callback has checked it. */
+    number_parse (&seconds, options_value (option), 0, INT_MAX);
+    return seconds;
+}
+
 bool options_list_inherited (void)
 {
     return component_lists == 0;
 }
 
-/* For all components: by sbatch and salloc, or with the job. */
+/* The value for all components, given to sbatch or salloc or to the job; or NULL. */
 static const char *_given (enum option option)
 {
     return state[option].settled ? state[option].settled : state[option].inherited;

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The options: what the user gave, in which component, on top of what the job inherited and
- * what the site set.
+ * The values of all options: from the user, for each component of a heterogeneous step; from the
+ * job; and from the site.
  */
 #ifndef TF_OPTIONS_H
 #define TF_OPTIONS_H
@@ -13,60 +13,69 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-#include "definition.h"
-#include "errtext.h"
+#include "common/errtext.h"
+#include "option_table.h"
 
-/* From slurm_spank_init. In slurmstepd, where this is root, a callback only notes its call. */
+/*
+ * Register all options with Slurm, in slurm_spank_init. In slurmstepd, which is root there, the
+ * callback ignores the values and only records that a list was given. -1 if Slurm refuses one.
+ */
 int options_register (spank_t spank);
 
-/* In slurmstepd: a list was given to this step. */
+/* In slurmstepd: true if a list was given to this step. */
 bool options_noted (void);
 
 /*
- * sbatch and salloc inside a job: the job's own options are for its steps, not for the new
- * job. Before options_register ().
+ * For sbatch and salloc inside a job: remove the job's own options from the environment, because
+ * they are for the steps of this job and not for the new job. Call it before options_register ().
  */
 void options_disinherit (void);
 
-/* A site's default of the option whose plugstack argument is `key`: 1 when it is one, 0 when
- * no option has that key, -1 and err when the value is bad. `value` is kept. */
+/*
+ * Set the site's default of the option whose plugstack argument is `key`. `value` must live as
+ * long as the process. 1; 0 if no option has that key; -1 and err if the value is not valid.
+ */
 int options_set_site (const char *key, const char *value, struct errtext *err);
 
-/* A component's options are complete (init_post_opt). -1 and err when they contradict. */
+/* Call it when all options of a component are read (init_post_opt). -1 and err if they conflict. */
 int options_end_component (struct errtext *err);
 
-/* The value in force: the user's, else the job's, the site's, our own default. */
+/* The value in force: the user's, else the job's, else the site's, else the plugin's default. */
 const char *options_value (enum option option);
 
-/* It is the user's or the job's, not a default. */
+/* True if the value is the user's or the job's, and not a default. */
 bool options_is_given (enum option option);
 
-/* "yes" of an option that is yes or no. */
+/* True if the value of a yes-or-no option is "yes". */
 bool options_yes (enum option option);
 
+/* The value of an option whose value is a number of seconds. */
+int options_seconds (enum option option);
+
 enum options_use {
-    OPTIONS_UNUSED,     /* no list was given anywhere */
-    OPTIONS_OFF,        /* "none": switched off for this step */
+    OPTIONS_UNUSED,     /* no list was given */
+    OPTIONS_OFF,        /* the list is "none" */
     OPTIONS_ON,
 };
 
 enum options_use options_use (void);
 
 /*
- * The lists in force: one for the whole step, or one for each component. The i-th, NULL
- * beyond the last; *option is OPTION_TASKS or OPTION_TASKS_PER_NODE.
+ * The i-th list in force, from 0: there is one for the whole step, or one for each component. NULL
+ * if there is no such list. *option is OPTION_TASKS or OPTION_TASKS_PER_NODE.
  */
 const char *options_list (size_t i, enum option *option);
 
-/* The list in force came with the job. */
+/* True if the list in force was given to the job, and not to this step. */
 bool options_list_inherited (void);
 
+/* The name without dashes. */
 const char *options_name (enum option option);
 
-/* The list that is none: it switches off. */
+/* True if the list is "none", which switches the plugin off. */
 bool options_is_none (const char *list);
 
-/* The names under which Slurm hands an option on: to srun in a job, and to slurmstepd. */
+/* The variables in which Slurm passes an option: from a job to its srun, and to slurmstepd. */
 struct option_variables {
     char to_srun[112];
     char to_step[96];
@@ -74,7 +83,7 @@ struct option_variables {
 
 void options_variables (enum option option, struct option_variables *variables);
 
-/* "NAME=VALUE" is one of them, of any option. */
+/* True if "NAME=VALUE" is such a variable of any of our options. */
 bool options_is_variable (const char *string);
 
 #endif

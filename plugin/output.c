@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "output.h"
 
 #include <errno.h>
@@ -9,9 +11,9 @@
 #include <unistd.h>
 
 #include "environment.h"
-#include "pattern.h"
+#include "common/pattern.h"
 
-/* Relative to where the task starts. */
+/* A relative path counts from the task's working directory. */
 static int _absolute (struct logdir *dir, const char *path, struct errtext *err)
 {
     char here[PATH_MAX];
@@ -58,14 +60,13 @@ int output_prepare (struct logdir *dir, char *const env[], struct errtext *err)
     return text ? _prepare (dir, text, env, err) : 0;
 }
 
-int output_redirect (const struct logdir *dir, bool append, const char *role, const char *index,
-                     struct errtext *err)
+int output_redirect (const struct logdir *dir, const struct answer *answer, struct errtext *err)
 {
     char name[NAME_MAX];
     int fd, rc;
 
-    snprintf (name, sizeof (name), "%s%s.log", role, index);
-    if ((fd = logdir_open (dir, append, name, err)) < 0)
+    snprintf (name, sizeof (name), "%s%d.log", answer->role, answer->index);
+    if ((fd = logdir_open (dir, answer->log_append, name, err)) < 0)
         return -1;
     rc = dup2 (fd, STDOUT_FILENO) < 0 || dup2 (fd, STDERR_FILENO) < 0
              ? errtext_set (err, "%s: %s", name, strerror (errno)) : 0;

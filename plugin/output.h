@@ -6,18 +6,17 @@
 #ifndef TF_OUTPUT_H
 #define TF_OUTPUT_H
 
-#include "errtext.h"
-#include "logdir.h"
+#include "common/errtext.h"
+#include "common/logdir.h"
+#include "protocol/answer.h"
 
 /*
- * The directory for this task, made if need be: LOGDIR_VARIABLE of its environment with the
- * patterns replaced. 1, or 0 when there is no such variable; -1 and err.
+ * Make the directory that LOGDIR_VARIABLE of the task's environment names, with Slurm's patterns
+ * (%j, %s ...) replaced. 1; 0 if there is no such variable; -1 and err.
  */
 int output_prepare (struct logdir *dir, char *const env[], struct errtext *err);
 
-/* From now on stdout and stderr are DIR/<role><index>.log, which begins anew unless one is to
- * append to it. -1 and err. */
-int output_redirect (const struct logdir *dir, bool append, const char *role, const char *index,
-                     struct errtext *err);
+/* Let stdout and stderr go to DIR/<role><index>.log. -1 and err. */
+int output_redirect (const struct logdir *dir, const struct answer *answer, struct errtext *err);
 
 #endif

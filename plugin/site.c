@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "site.h"
 
 #include <stdio.h>
@@ -10,20 +12,21 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
+#include "common/number.h"
+#include "common/tasklist.h"
 #include "options.h"
-#include "tasklist.h"
 
 #define MAX_GRACE 604800        /* a week, in seconds */
 
 struct site site = { .libexecdir = PKGLIBEXECDIR, .stop_grace = 10, .eval_grace = 900 };
 
-/* Names as a list has them: each is one item of a list. */
+/* Role names, separated by commas: a task list without counts. */
 static int _set_roles (const char *value, struct errtext *err)
 {
     struct tasklist *list;
 
     if (strchr (value, ':') || tasklist_parse (&list, value, err) < 0)
-        return errtext_set (err, "names with commas between, as in roles=tester,logger");
+        return errtext_set (err, "names separated by commas are needed, as in roles=tester,logger");
     tasklist_destroy (list);
     site.roles = value;
     return 0;
@@ -47,12 +50,8 @@ static int _set_hide_gpus (const char *value, struct errtext *err)
 
 static int _set_seconds (int *seconds, const char *value, struct errtext *err)
 {
-    char *end;
-    long number = strtol (value, &end, 10);
-
-    if (*value < '0' || *value > '9' || *end != '\0' || number > MAX_GRACE)
+    if (number_parse (seconds, value, 0, MAX_GRACE) < 0)
         return errtext_set (err, "a number of seconds from 0 to %d is needed", MAX_GRACE);
-    *seconds = (int)number;
     return 0;
 }
 
@@ -74,7 +73,7 @@ static int _set (const char *key, const char *value, struct errtext *err)
         return _set_seconds (&site.stop_grace, value, err);
     if (strcmp (key, "eval_grace") == 0)
         return _set_seconds (&site.eval_grace, value, err);
-    return errtext_set (err, "no such argument");
+    return errtext_set (err, "unknown argument");
 }
 
 static int _read (const char *argument, struct errtext *err)
@@ -85,7 +84,7 @@ static int _read (const char *argument, struct errtext *err)
     char key[32];
 
     if (!equals || equals - argument >= (int)sizeof (key))
-        return errtext_set (err, "\"%s\" is no argument NAME=VALUE of spank_tf",
+        return errtext_set (err, "\"%s\" is not an argument of spank_tf; an argument is NAME=VALUE",
                             text_quoted (&q, argument, strlen (argument)));
     snprintf (key, sizeof (key), "%.*s", (int)(equals - argument), argument);
     if (_set (key, equals + 1, &why) < 0)
@@ -97,7 +96,7 @@ void site_read (int argc, char *argv[])
 {
     struct errtext why;
 
-    /* All are read, so that what is right counts; the first that is wrong is told. */
+    /* Use all that are valid, and report the first one that is not. */
     for (int i = 0; i < argc; i++)
         if (_read (argv[i], &why) < 0 && !site.bad) {
             site.bad = true;

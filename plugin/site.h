@@ -1,33 +1,33 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the site set: the plugin's arguments in plugstack.conf.
+ * The site's configuration: the plugin's arguments in plugstack.conf.
  */
 #ifndef TF_SITE_H
 #define TF_SITE_H
 
 #include <stdbool.h>
 
-#include "errtext.h"
-#include "port.h"
+#include "common/errtext.h"
+#include "common/port.h"
 
 struct site {
-    const char *roles;                      /* names besides TensorFlow's, "a,b", or NULL */
-    const char *libexecdir;                 /* where tf-rendezvous is */
-    struct port_ranges rendezvous_ports;    /* none: SrunPortRange, else any */
-    bool show_gpus;                         /* to a ps too */
+    const char *roles;                      /* the site's own roles, "a,b", or NULL */
+    const char *libexecdir;                 /* the directory of tf-rendezvous and tf-supervise */
+    struct port_ranges rendezvous_ports;    /* empty: SrunPortRange, or any if that is not set */
+    bool show_gpus;                         /* do not hide the GPUs from a ps */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
-    int eval_grace;                         /* seconds for an evaluator, when all is done */
-    bool bad;                               /* an argument is wrong; error says which */
-    struct errtext error;
+    int eval_grace;                         /* seconds that an evaluator has after the others */
+    bool bad;                               /* an argument is not valid */
+    struct errtext error;                   /* names the first one */
 };
 
 extern struct site site;
 
-/* Options' defaults among the arguments go to options_set_site (). */
+/* Read the arguments. Defaults of options go to options_set_site (). */
 void site_read (int argc, char *argv[]);
 
-/* slurmd's log is the place where an administrator looks. */
+/* Print the error, if there is one. slurmd calls this, so that its log has it. */
 void site_complain (void);
 
 #endif

@@ -1,19 +1,21 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * spank_tf.so: what Slurm calls, and in which of its contexts.
+ * spank_tf.so: the functions that Slurm calls, and in which of its contexts.
  *
  *     srun              init, options, init_post_opt (once per component), local_user_init
  *     sbatch, salloc    init, options, init_post_opt
  *     slurmd            init, as root
  *     slurmstepd        init, options, as root; task_init, in each task's process as the user
  */
+#include "config.h"
+
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-#include "launcher.h"
 #include "options.h"
 #include "site.h"
+#include "srun.h"
 #include "task.h"
 
 SPANK_PLUGIN (spank_tf, 1)
@@ -49,9 +51,9 @@ int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[])
     (void)spank, (void)argc, (void)argv;
     switch (spank_context ()) {
         case S_CTX_LOCAL:
-            return launcher_prepare ();
+            return srun_prepare ();
         case S_CTX_ALLOCATOR:
-            return launcher_check ();
+            return srun_check_options ();
         default:
             return 0;
     }
@@ -60,7 +62,7 @@ int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[])
 int slurm_spank_local_user_init (spank_t spank, int argc, char *argv[])
 {
     (void)argc, (void)argv;
-    return launcher_start (spank);
+    return srun_start (spank);
 }
 
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[])

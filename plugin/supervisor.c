@@ -1,182 +1,116 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <slurm/slurm.h>
+#include "common/descriptors.h"
+#include "task_abort.h"
 
-#include "descriptors.h"
-#include "frame.h"
-#include "giveup.h"
-#include "site.h"
-#include "split.h"
+/* The descriptors of the parent, just before it execs. */
+#define RENDEZVOUS_FD 3         /* tf-supervise expects it there */
+#define EXEC_PIPE_FD 4          /* close-on-exec: the child waits until it closes */
 
-/* Slurm's configuration as slurmstepd has it. No header shows it; where it is missing nothing
- * is known of the site. */
-extern slurm_conf_t slurm_conf __attribute__ ((weak));
-
-/* What tf-supervise expects: there its connection, and so many variables at most. */
-#define RENDEZVOUS_FD 3
 #define MAX_VARIABLES 15
 
-int supervisor_find (char *path, size_t size, struct errtext *err)
+int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err)
 {
-    if (snprintf (path, size, "%s/tf-supervise", site.libexecdir) >= (int)size)
+    if (snprintf (path, size, "%s/tf-supervise", libexecdir) >= (int)size)
         return errtext_set (err, "libexecdir= is too long");
     if (access (path, X_OK) < 0)
         return errtext_set (err, "%s: %s", path, strerror (errno));
     return 0;
 }
 
-/* Does cgroup.conf, beside slurm.conf, have SignalChildrenProcesses=yes? Slurm 23.11's. */
-static bool _cgroup_signals_all (const char *slurm_conf_path)
-{
-    static const char key[] = "SignalChildrenProcesses";
-    const char *slash = slurm_conf_path ? strrchr (slurm_conf_path, '/') : NULL;
-    char path[4096], line[256];
-    bool all = false;
-    FILE *f;
-
-    if (!slash || SLURM_VERSION_NUMBER < SLURM_VERSION_NUM (23, 11, 0))
-        return false;
-    snprintf (path, sizeof (path), "%.*s/cgroup.conf", (int)(slash - slurm_conf_path),
-              slurm_conf_path);
-    if (!(f = fopen (path, "re")))
-        return false;
-    while (fgets (line, sizeof (line), f)) {
-        const char *p = line + strspn (line, " \t");
-
-        if (strncasecmp (p, key, sizeof (key) - 1) != 0)
-            continue;
-        p += sizeof (key) - 1;
-        p += strspn (p, " \t=");
-        all = strncasecmp (p, "yes", 3) == 0 || strncasecmp (p, "true", 4) == 0 || *p == '1';
-    }
-    fclose (f);
-    return all;
-}
-
 /*
- * Slurm's signals reach slurmstepd's children and theirs, or all of a process group, or all of
- * a container; with proctrack/cgroup its children alone, and then the program's must be
- * handed on.
+ * Leave only stdin, stdout, stderr and the two descriptors above. Close the others here and not
+ * by close-on-exec: when the pipe closes, the task's port must be closed already.
  */
-static bool _must_forward (void)
+static int _arrange_descriptors (int rendezvous, int exec_pipe)
 {
-    const char *type = &slurm_conf ? slurm_conf.proctrack_type : NULL;
-    const char *slash = type ? strchr (type, '/') : NULL;
+    /* Out of the way of the numbers that they are to get. */
+    int high_rendezvous = fcntl (rendezvous, F_DUPFD_CLOEXEC, EXEC_PIPE_FD + 1);
+    int high_pipe = fcntl (exec_pipe, F_DUPFD_CLOEXEC, EXEC_PIPE_FD + 1);
 
-    if (!type || strcmp (slash ? slash + 1 : type, "cgroup") != 0)
-        return false;
-    return !_cgroup_signals_all (slurm_conf.slurm_conf);
-}
-
-/* What the parent becomes, and for whom. */
-struct start {
-    const char *path;
-    const struct rank *rank;
-    struct frame *configuration;
-    int fd;
-};
-
-/* Its variables. All but TASK, which nobody knows yet. */
-static struct frame *_configuration (const struct rank *rank, const struct rendezvous *rendezvous,
-                                     const struct address *srun, const struct frame *answer)
-{
-    struct frame *frame = frame_create ();
-    struct address_text room;
-
-    if (!frame)
-        return NULL;
-    frame_add (frame, "TOKEN", "%s", rendezvous->token);
-    frame_add (frame, "PROOF", "%s", rendezvous->proof);
-    frame_add (frame, "RANK", "%d", rank->rank);
-    frame_add (frame, "NODE", "%s", rank->node);
-    frame_add (frame, "STEP", "%s", rank->step);
-    frame_add (frame, "ADDRESS", "%s", address_print (srun, &room));
-    frame_add (frame, "PORT", "%d", rendezvous->port);
-    frame_add (frame, "GRACE", "%s", frame_get (answer, "SUPERVISE"));
-    if (frame_get (answer, "MAY_LEAVE"))
-        frame_add (frame, "MAY_LEAVE", "yes");
-    if (&slurm_conf)
-        frame_add (frame, "KILL_WAIT", "%d", (int)slurm_conf.kill_wait);
-    if (_must_forward ())
-        frame_add (frame, "FORWARD", "yes");
-    if (rank->rank == 0)
-        frame_add (frame, "SPEAKER", "yes");
-    return frame;
-}
-
-/*
- * The one descriptor that it gets, which may have that number now, and no other: the task goes
- * on before exec would close its port.
- */
-static int _hand_over (int rendezvous)
-{
-    if (dup2 (rendezvous, RENDEZVOUS_FD) < 0 || fcntl (RENDEZVOUS_FD, F_SETFD, 0) < 0)
+    if (high_rendezvous < 0 || high_pipe < 0 || dup2 (high_rendezvous, RENDEZVOUS_FD) < 0
+        || dup3 (high_pipe, EXEC_PIPE_FD, O_CLOEXEC) < 0)
         return -1;
-    descriptors_close_above (RENDEZVOUS_FD);
+    descriptors_close_above (EXEC_PIPE_FD);
     return 0;
 }
 
-/* Nothing is freed: the memory is the task's, which will exec too. */
-static void __attribute__ ((noreturn)) _become (pid_t task, void *with)
+static void __attribute__ ((noreturn))
+_become_supervisor (const char *path, const struct supervisor_config *config, int fd,
+                    int exec_pipe)
 {
-    const struct start *start = with;
-    struct frame *configuration = start->configuration;
-    char *const argv[] = { (char *)(uintptr_t)"tf-supervise",
-                           (char *)(uintptr_t)start->rank->step, NULL };
+    char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step,
+                           NULL };
     char *env[MAX_VARIABLES + 1] = { NULL };
+    struct frame *variables = supervisor_config_encode (config);
     const char *variable = NULL;
     struct errtext err;
     size_t length;
-    int line = start->fd;
 
-    frame_add (configuration, "TASK", "%d", (int)task);
-    for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (configuration, variable)); i++)
-        env[i] = (char *)(uintptr_t)variable;
-    errno = ENOMEM;
-    /* A frame that is not whole has no bytes. */
-    if (frame_bytes (configuration, 0, &length) && _hand_over (start->fd) == 0) {
-        line = RENDEZVOUS_FD;
-        execve (start->path, argv, env);
+    if (!variables || !frame_bytes (variables, 0, &length))
+        errno = ENOMEM;
+    else if (_arrange_descriptors (fd, exec_pipe) == 0) {
+        fd = RENDEZVOUS_FD;
+        for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (variables, variable)); i++)
+            env[i] = (char *)(uintptr_t)variable;
+        execve (path, argv, env);
     }
-    errtext_set (&err, "%s: %s", start->path, strerror (errno));
-    /* Gone before this process is: it would go on. */
-    kill (task, SIGKILL);
-    waitpid (task, NULL, 0);
-    give_up_answered (line, start->rank->node, err.text);
+    errtext_set (&err, "%s: %s", path, strerror (errno));
+    /* Before this process ends and the pipe closes: the task would go on. */
+    kill (config->task, SIGKILL);
+    waitpid (config->task, NULL, 0);
+    task_abort_report (fd, config->node, err.text);
 }
 
-int supervisor_start (const char *path, const struct rank *rank,
-                      const struct rendezvous *rendezvous, const struct address *srun, int fd,
-                      const struct frame *answer, struct errtext *err)
+/* The task, until its parent has become tf-supervise. */
+static void _await_exec (pid_t parent, int exec_pipe)
 {
-    struct start start = { path, rank, _configuration (rank, rendezvous, srun, answer), fd };
-    sigset_t all, mask;
-    int rc;
+    char byte;
 
-    if (!start.configuration)
-        return errtext_set (err, "%s: %s", path, strerror (ENOMEM));
-    /* Whatever the task starts stays below its supervisor from the first moment; not inherited. */
+    /* In this order, or the parent's death between the two would go unnoticed. */
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid () != parent)
+        _exit (1);
+    while (read (exec_pipe, &byte, 1) < 0 && errno == EINTR)
+        ;
+}
+
+int supervisor_start (const char *path, struct supervisor_config *config, int fd,
+                      struct errtext *err)
+{
+    pid_t parent = getpid ();
+    sigset_t all, mask;
+    int pipe_end[2], saved;
+
+    if (pipe2 (pipe_end, O_CLOEXEC) < 0)
+        return errtext_set (err, "%s: %s", path, strerror (errno));
+    /* From now on processes that the task starts and abandons become the supervisor's children. */
     prctl (PR_SET_CHILD_SUBREAPER, 1);
-    /* What comes before tf-supervise listens waits for it. */
+    /* Signals wait until tf-supervise reads them, and until the task goes on. */
     sigfillset (&all);
     sigprocmask (SIG_SETMASK, &all, &mask);
-    rc = split (_become, &start);
-    frame_destroy (start.configuration);
+    if ((config->task = fork ()) > 0)
+        _become_supervisor (path, config, fd, pipe_end[1]);
+    saved = errno;
+    close (pipe_end[1]);
+    if (config->task == 0)
+        _await_exec (parent, pipe_end[0]);
+    close (pipe_end[0]);
     sigprocmask (SIG_SETMASK, &mask, NULL);
-    return rc < 0 ? errtext_set (err, "%s: %s", path, strerror (errno)) : 0;
+    return config->task < 0 ? errtext_set (err, "%s: %s", path, strerror (saved)) : 0;
 }

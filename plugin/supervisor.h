@@ -1,29 +1,31 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A rank becomes two processes: the task, which goes on to exec its program, and its parent,
- * tf-supervise, which follows it to its end.
+ * A task becomes two processes: the task itself, which goes on to exec its program, and its
+ * parent, which execs tf-supervise and follows the task to its end. Nothing here knows Slurm.
  */
 #ifndef TF_SUPERVISOR_H
 #define TF_SUPERVISOR_H
 
-#include "address.h"
-#include "errtext.h"
-#include "frame.h"
-#include "rank.h"
-#include "rendezvous.h"
+#include <stddef.h>
 
-/* Where it is on this node; -1 and err when it cannot be run. */
-int supervisor_find (char *path, size_t size, struct errtext *err);
+#include "common/errtext.h"
+#include "protocol/supervisor_config.h"
+
+/* The path of tf-supervise in this directory; -1 and err if it cannot be executed. */
+int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err);
 
 /*
- * 0 in the task, which is a child from now on and ends with its parent; -1 and err when there
- * is none. The parent does not return: it becomes tf-supervise, or gives up and the task with
- * it. `fd` is the connection to the rendezvous, which the task may close; `srun` its address;
- * `answer` what came by it, with SUPERVISE (the seconds from SIGTERM to SIGKILL).
+ * Fork. Returns 0 in the child, the task, when its parent has become tf-supervise and so has
+ * closed the port that the task holds. -1 and err, without a child, if fork () fails.
+ *
+ * The parent does not return. If it cannot exec, it kills the child, sends an exit report, prints
+ * the reason and exits with 1. When it dies, the kernel kills the child.
+ *
+ * `fd` is the connection on which the task registered; the child may close it. config->task is
+ * filled in. Signals that arrive meanwhile reach both processes as soon as they are ready.
  */
-int supervisor_start (const char *path, const struct rank *rank,
-                      const struct rendezvous *rendezvous, const struct address *srun, int fd,
-                      const struct frame *answer, struct errtext *err);
+int supervisor_start (const char *path, struct supervisor_config *config, int fd,
+                      struct errtext *err);
 
 #endif

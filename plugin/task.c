@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "task.h"
 
 #include <limits.h>
@@ -10,26 +12,28 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "address.h"
-#include "connection.h"
-#include "deadline.h"
+#include "common/address.h"
+#include "common/deadline.h"
+#include "common/logdir.h"
+#include "common/tcp.h"
 #include "environment.h"
-#include "frame.h"
-#include "giveup.h"
-#include "logdir.h"
 #include "options.h"
 #include "output.h"
-#include "rank.h"
-#include "registration.h"
-#include "rendezvous.h"
+#include "protocol/client.h"
+#include "protocol/contact.h"
 #include "site.h"
-#include "stepid.h"
+#include "slurm_private.h"
 #include "supervisor.h"
+#include "task_abort.h"
+#include "task_info.h"
 
-/* The rendezvous gives up first, with a better message, when it can be reached at all. */
-#define GRACE_S 5
+/*
+ * A task waits so much longer than the rendezvous, which then gives up first and prints a better
+ * message than the task could.
+ */
+#define MORE_TIMEOUT_S 5
 
-/* srun's address as this node's slurmd saw it, where the step's own traffic goes. */
+/* srun's address as this node's slurmd saw it; the step's own traffic goes there. */
 static int _srun_address (char *const env[], struct address *srun)
 {
     const char *text = environment_get (env, "SLURM_SRUN_COMM_HOST");
@@ -39,79 +43,86 @@ static int _srun_address (char *const env[], struct address *srun)
     return text ? address_parse (srun, text) : -1;
 }
 
-/* A task that is supervised is the child of its supervisor from here on. */
-static void _be_supervised (spank_t spank, const struct registration *registration,
-                            const struct rendezvous *rendezvous, const struct address *srun,
-                            const struct frame *answer, int fd)
+/* Returns in the task, which is a child of its supervisor from here on. */
+static void _start_supervisor (spank_t spank, const struct task_info *info,
+                               const struct contact *contact, const struct address *srun,
+                               const struct client_answer *answer)
 {
+    struct supervisor_config config = {
+        .rank = info->registration.rank,
+        .node = info->registration.node,
+        .step = info->registration.step,
+        .address = *srun,
+        .port = contact->port,
+        .token = contact->token,
+        .server_token = contact->server_token,
+        .stop_grace = answer->answer.stop_grace,
+        .kill_wait = slurm_private_kill_wait (),
+        .forward_signals = slurm_private_signals_only_children (),
+        .prints = info->registration.rank == 0,
+    };
     struct errtext err;
     char pid[16];
 
-    if (supervisor_start (registration->supervisor, &registration->rank, rendezvous, srun, fd,
-                          answer, &err) < 0)
-        give_up_answered (fd, registration->rank.node, err.text);
+    if (supervisor_start (info->supervisor, &config, answer->fd, &err) < 0)
+        task_abort_report (answer->fd, config.node, err.text);
     snprintf (pid, sizeof (pid), "%d", (int)getpid ());
-    environment_correct (spank, "SLURM_TASK_PID", pid);
+    spank_setenv (spank, "SLURM_TASK_PID", pid, 1);
 }
 
-/* With the answer: what is left to do before the program starts. */
-static void _go_on (spank_t spank, char *const env[], const struct registration *registration,
-                    const struct rendezvous *rendezvous, const struct address *srun,
-                    const struct frame *answer, int fd)
+/* What is left to do between the answer and the program. */
+static void _use_answer (spank_t spank, char *const env[], struct task_info *info,
+                         const struct contact *contact, const struct address *srun,
+                         const struct client_answer *answer)
 {
-    const char *role = frame_get (answer, "SLURM_TF_ROLE");
-    const char *index = frame_get (answer, "SLURM_TF_INDEX");
-    bool supervised = frame_get_number (answer, "SUPERVISE", 0, INT_MAX) >= 0;
+    const char *node = info->registration.node;
     struct errtext err;
 
-    if (!registration->port || !role || !index || environment_set (spank, env, answer) < 0)
-        give_up_answered (fd, registration->rank.node, "the environment could not be set");
-    if (supervised)
-        _be_supervised (spank, registration, rendezvous, srun, answer, fd);
-    if (registration->logs
-        && output_redirect (&registration->log_dir, frame_get (answer, "LOG_APPEND") != NULL, role,
-                            index, &err) < 0)
-        give_up (true, "%s: --tf-log-dir: %s", registration->rank.node, err.text);
-    if (supervised)
-        close (fd);     /* the supervisor goes on with it */
+    if (!info->port || environment_set (spank, env, answer) < 0)
+        task_abort_report (answer->fd, node, "the environment could not be set");
+    if (answer->answer.supervised)
+        _start_supervisor (spank, info, contact, srun, answer);
+    if (info->logs && output_redirect (&info->log_dir, &answer->answer, &err) < 0)
+        task_abort (true, "%s: --tf-log-dir: %s", node, err.text);
+    if (answer->answer.supervised)
+        close (answer->fd);     /* the supervisor keeps the connection */
     else
-        connection_close (fd);
+        tcp_abort (answer->fd);
 }
 
-static void _meet (spank_t spank, char *const env[], const char *text)
+static void _register (spank_t spank, char *const env[], const char *text)
 {
-    struct registration registration;
-    struct rendezvous rendezvous;
-    struct address srun;
-    struct frame *answer;
-    struct errtext err;
-    int fd;
     bool first = environment_number (env, "SLURM_PROCID") == 0;
-    bool first_here = environment_number (env, "SLURM_LOCALID") == 0;
+    bool first_of_node = environment_number (env, "SLURM_LOCALID") == 0;
+    struct task_info info;
+    struct contact contact;
+    struct address srun;
+    struct client_answer answer;
+    struct errtext err;
 
-    if (rendezvous_parse (&rendezvous, text, &err) < 0)
-        give_up (first, "%s", err.text);
-    if (registration_make (&registration, spank, env, &rendezvous) < 0
-        || _srun_address (env, &srun) < 0)
-        give_up (first, "Slurm's environment of the task lacks its rank, node or srun's address");
-    switch (rank_register (&registration.rank, &rendezvous, &srun,
-                           deadline_in_ms ((rendezvous.timeout + GRACE_S) * INT64_C (1000)),
-                           &answer, &fd, &err)) {
-        case RANK_ANSWERED:
+    if (contact_decode (&contact, text, &err) < 0)
+        task_abort (first, "%s", err.text);
+    if (task_info_gather (&info, spank, env, &contact) < 0 || _srun_address (env, &srun) < 0)
+        task_abort (first, "Slurm's environment of the task lacks its rank, its node or srun's "
+                    "address");
+    switch (client_register (&info.registration, &contact, &srun,
+                             deadline_in_ms ((contact.timeout + MORE_TIMEOUT_S) * INT64_C (1000)),
+                             &answer, &err)) {
+        case CLIENT_ANSWERED:
             break;
-        case RANK_REFUSED:
-            _exit (1);      /* the rendezvous has said why */
-        case RANK_NOBODY:
-            give_up (first, "%s", err.text);
-        case RANK_LATE:
-            give_up (first_here, "%s: %s", registration.rank.node, err.text);
+        case CLIENT_REFUSED:
+            _exit (1);      /* the rendezvous has printed why */
+        case CLIENT_NO_RENDEZVOUS:
+            task_abort (first, "%s", err.text);
+        case CLIENT_TIMED_OUT:
+            task_abort (first_of_node, "%s: %s", info.registration.node, err.text);
     }
-    _go_on (spank, env, &registration, &rendezvous, &srun, answer, fd);
-    frame_destroy (answer);
-    registration_leave (&registration);
+    _use_answer (spank, env, &info, &contact, &srun, &answer);
+    frame_destroy (answer.frame);
+    task_info_release (&info);
 }
 
-/* The job came with a list, whether srun's host has the plugin and has seen it or not. */
+/* The job came with a task list, which srun's host may have overlooked for lack of the plugin. */
 static bool _inherits_list (char *const env[], enum option option)
 {
     struct option_variables variables;
@@ -122,6 +133,15 @@ static bool _inherits_list (char *const env[], enum option option)
     return list && !options_is_none (list);
 }
 
+/* Is this one of the step's tasks, and has the step a task list? */
+static bool _has_list (uint32_t step, char *const env[])
+{
+    if (step == SLURM_INTERACTIVE_STEP || step == SLURM_BATCH_SCRIPT)
+        return false;
+    return options_noted () || _inherits_list (env, OPTION_TASKS)
+           || _inherits_list (env, OPTION_TASKS_PER_NODE);
+}
+
 int task_init (spank_t spank, int argc, char *argv[])
 {
     uint32_t step = 0;
@@ -130,28 +150,27 @@ int task_init (spank_t spank, int argc, char *argv[])
 
     spank_get_item (spank, S_JOB_STEPID, &step);
     if (step == SLURM_INTERACTIVE_STEP) {
-        spank_unsetenv (spank, RENDEZVOUS_VARIABLE);
+        spank_unsetenv (spank, CONTACT_VARIABLE);
         spank_unsetenv (spank, LOGDIR_VARIABLE);
     }
-    if (step == SLURM_INTERACTIVE_STEP || step == SLURM_BATCH_SCRIPT)
-        return 0;
     spank_get_item (spank, S_JOB_ENV, &env);
-    if (!options_noted () && !_inherits_list (env, OPTION_TASKS)
-        && !_inherits_list (env, OPTION_TASKS_PER_NODE))
+    if (!_has_list (step, env))
         return 0;
 
-    /* By its old name, slurmstepd, it could not be killed while it waits (proctrack/linuxproc),
-     * nor by one with a blank. */
+    /*
+     * proctrack/linuxproc signals no process that is called slurmstepd, nor one with a blank in
+     * its name: without a new name this process could not be killed while it waits.
+     */
     prctl (PR_SET_NAME, "tf-rank");
-    text = environment_get (env, RENDEZVOUS_VARIABLE);
+    text = environment_get (env, CONTACT_VARIABLE);
     if (!text)
-        give_up (environment_number (env, "SLURM_PROCID") == 0, "--tf-tasks needs an srun that waits for "
-              "its step and has spank_tf; no rendezvous was exported");
-    if (strcmp (text, RENDEZVOUS_FAILED) == 0)
-        _exit (1);          /* srun has said why */
-    if (strcmp (text, RENDEZVOUS_OFF) != 0) {
+        task_abort (environment_number (env, "SLURM_PROCID") == 0, "--tf-tasks needs an srun that "
+                    "waits for its step and has spank_tf; no rendezvous was exported");
+    if (strcmp (text, CONTACT_FAILED) == 0)
+        _exit (1);          /* srun has printed why */
+    if (strcmp (text, CONTACT_OFF) != 0) {
         site_read (argc, argv);
-        _meet (spank, env, text);
+        _register (spank, env, text);
     }
     environment_clean (spank);
     return 0;

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A rank: a task of a step that was given a list, between fork and exec, as the user.
+ * The task's side of a launch: in each task's process, between fork and exec, as the user.
  */
 #ifndef TF_TASK_H
 #define TF_TASK_H
@@ -10,9 +10,10 @@
 #include <slurm/spank.h>
 
 /*
- * Reserve a port, register, wait, set the environment. Returns 0 with all of it, or for a
- * task that is no rank; a rank that cannot have the right dictionary ends here, whatever
- * plugstack.conf says of the plugin's return codes. argc, argv: its arguments there.
+ * Reserve a port, register, wait for the answer, set the environment. Returns 0 when all of it is
+ * done, and at once in a step without a task list. A task that cannot get the right dictionary
+ * ends here by _exit (): plugstack.conf's `optional` would ignore a return code. argc and argv
+ * are the plugin's arguments in plugstack.conf.
  */
 int task_init (spank_t spank, int argc, char *argv[]);
 

@@ -1,24 +1,70 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What every system test stands on: one private cluster per file, two ordinary users, and
-# the plugin as `make install` left it. tests/run sets the variables and makes the users.
+# Loaded by every bats file: a private cluster for the file's tests, two ordinary users, and the
+# plugin as `make install` installed it. tests/run sets the variables and creates the users.
 #
 #     SPANK_TF_STAGE      the prefix of that installation
-#     SPANK_TF_PROGRAMS   the tests' own programs (judge, ...), readable by everybody
-#     SPANK_TF_USERS      the two users, "tftest1 tftest2" unless it says others
+#     SPANK_TF_PROGRAMS   the directory of the programs that the tests run as tasks
+#     SPANK_TF_USERS      the two users; default "tftest1 tftest2"
+#     SPANK_TF_PROCTRACK  the cluster's proctrack type; default linuxproc
+#     SPANK_TF_DEATHS     a file: one line is added for each test that is repeated because a
+#                         Slurm daemon died
+#     SPANK_TF_CLUSTERS   a file: the directory of each cluster is added, for a run that is
+#                         interrupted
+#
+# A file defines setup_file(), which calls start_cluster, and optionally before_test() and
+# after_test(). It does not define setup(), teardown() or teardown_file(), which are here: they
+# look after the cluster.
 
 bats_require_minimum_version 1.8.0
 
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-judge=$SPANK_TF_PROGRAMS/judge
+task_check=$SPANK_TF_PROGRAMS/task-check
+proctrack=${SPANK_TF_PROCTRACK:-linuxproc}
 read -r user other_user <<< "${SPANK_TF_USERS:-tftest1 tftest2}"
 
-# In setup_file: a cluster with the plugin, and these options of tests/cluster.
+# A test whose cluster lost a daemon is tried so often.
+tries_after_death=3
+
+before_test ()
+{
+    :
+}
+
+after_test ()
+{
+    nothing_left
+}
+
+setup ()
+{
+    before_test
+}
+
+# The daemons come first: after_test may need them, or stop the cluster.
+teardown ()
+{
+    local result=0
+
+    check_daemons || result=1
+    after_test || result=1
+    return $result
+}
+
+teardown_file ()
+{
+    [[ ! ${SPANK_TF_CLUSTER-} ]] || stop_cluster
+}
+
+# Start a cluster with the plugin and these options of tests/cluster. Call it in setup_file, or in
+# before_test where every test needs a cluster of its own.
 start_cluster ()
 {
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
-    "$tests/cluster" start --plugstack "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf" "$@"
+    [[ ! ${SPANK_TF_CLUSTERS-} ]] || echo "$SPANK_TF_CLUSTER" >> "$SPANK_TF_CLUSTERS"
+    "$tests/cluster" start --proctrack "$proctrack" \
+        --plugstack "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf" "$@"
 }
 
 stop_cluster ()
@@ -26,13 +72,35 @@ stop_cluster ()
     "$tests/cluster" stop
 }
 
-# A command on the login host as the first user; `slurm srun …`.
+# Fail when a Slurm daemon has died during the test. Slurm 22.05's slurmd sometimes crashes by
+# itself; then bats repeats the test, whether it has passed or failed. A crash in the plugin's
+# code, or of unknown cause, is final.
+check_daemons ()
+{
+    local report result=0
+
+    [[ -e ${SPANK_TF_CLUSTER-}/nodes ]] || return 0
+    report=$("$tests/cluster" check 2>&1) || result=$?
+    ((result != 0)) || return 0
+    echo "$report"
+    sed "s/^/#   /; 1s/^/# in \"$BATS_TEST_DESCRIPTION\":\n/" <<< "$report" >&3
+    if ((result == 3 && BATS_TEST_TRY_NUMBER < tries_after_death)); then
+        echo "# the test is repeated" >&3
+        [[ ! ${SPANK_TF_DEATHS-} ]] || echo "${BATS_TEST_FILENAME##*/tests/}: $BATS_TEST_DESCRIPTION" >> "$SPANK_TF_DEATHS"
+        # Read by bats when the test has failed.
+        BATS_TEST_RETRIES=$BATS_TEST_TRY_NUMBER
+        end_all
+    fi
+    return 1
+}
+
+# Run a command on the login host as the first user: slurm srun …
 slurm ()
 {
     "$tests/cluster" run --user "$user" -- "$@"
 }
 
-# The same on a node: slurm_on NODE srun …
+# Run it on a node: slurm_on NODE srun …
 slurm_on ()
 {
     "$tests/cluster" run --on "$1" --user "$user" -- "${@:2}"
@@ -44,7 +112,7 @@ node ()
     sed -n "$1p" "$SPANK_TF_CLUSTER/nodes"
 }
 
-# Fail with these words and what `run` caught.
+# Fail with this text and what `run` captured.
 fail ()
 {
     echo "$*"
@@ -54,7 +122,7 @@ fail ()
     return 1
 }
 
-# Wait until a command succeeds, SECONDS at most: eventually SECONDS COMMAND…
+# Wait until a command succeeds, at most SECONDS: eventually SECONDS COMMAND…
 eventually ()
 {
     local end=$((SECONDS + $1))
@@ -64,6 +132,14 @@ eventually ()
         ((SECONDS < end)) || return 1
         sleep 0.1
     done
+}
+
+# Cancel the jobs of both users, and kill their processes.
+end_all ()
+{
+    "$tests/cluster" run -- scancel --quiet --user "$user" || true
+    "$tests/cluster" run -- scancel --quiet --user "$other_user" || true
+    pkill -KILL -u "$user,$other_user" || true
 }
 
 no_job_left ()
@@ -81,10 +157,10 @@ all_nodes_idle ()
     [ -z "$(slurm sinfo -h -N -o '%T' | grep -vx idle)" ]
 }
 
-# After every launch, good or bad: no job, no process, no node that is not ready for more.
+# After every launch, successful or not: no job, no process, every node is idle.
 nothing_left ()
 {
-    # One command: in a teardown the first that fails would not end it.
+    # One list of commands: errexit is off in a teardown.
     { eventually 10 no_job_left || fail "a job is left: $(slurm squeue)"; } &&
         { eventually 10 no_process_left || fail "a process is left: $(pgrep -a -u "$user,$other_user")"; } &&
         { eventually 10 all_nodes_idle || fail "a node is not idle: $(slurm sinfo -N -o '%N %T %E')"; }

@@ -5,17 +5,19 @@
  *
  *     fabric DEVICE NAMESPACE...
  *
- * In every network namespace, a file such as /proc/PID/ns/net, it makes DEVICE, whose link
- * type is InfiniBand's, down and without an address; or it takes the one that a fabric before
- * it left there. Then it prints its process id and carries packets in the background: each to
- * the device that has its destination, IPv4 or IPv6, as the devices' addresses, names and
- * states are by then. What no device that is up and has carrier may receive is lost, silently,
- * and so is multicast.
+ * NAMESPACE is a file such as /proc/PID/ns/net. In each network namespace, fabric creates the TUN
+ * device DEVICE with the link type InfiniBand, down and without an address, or reuses the one
+ * that an earlier fabric left there. Then it prints its process id and forwards packets in the
+ * background: each to the device that has the destination address, IPv4 or IPv6, at that time.
+ * A packet is dropped silently when no device with that address is up and has carrier, or when
+ * it is multicast.
  *
- * In a namespace, `ip link set DEVICE carrier off` pulls its cable, `carrier on` plugs it in
- * again, and `ip link del DEVICE` takes the device out. When fabric ends, all cables are
- * pulled; the devices stay, with their addresses.
+ * In a namespace, `ip link set DEVICE carrier off` pulls the cable, `carrier on` plugs it in
+ * again, and `ip link del DEVICE` removes the device. When fabric ends, every device loses its
+ * carrier; the devices stay, with their addresses.
  */
+#include "config.h"
+
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,13 +40,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define AT_ONCE 64              /* packets of one node before it is another's turn */
+#define AT_ONCE 64              /* packets of one node before the next node's turn */
 
 struct node {
     int ns;
     int device;
-    int changes;                /* rtnetlink, which tells that something has changed */
-    struct in6_addr *addresses; /* where it can be reached now, IPv4 as ::ffff:a.b.c.d */
+    int changes;                /* an rtnetlink socket that reports changes of addresses */
+    struct in6_addr *addresses; /* its current addresses, IPv4 as ::ffff:a.b.c.d */
     size_t count;
 };
 
@@ -52,7 +54,7 @@ static struct node *nodes;
 static size_t node_count;
 static int poller;
 
-/* ---- what the nodes have ---- */
+/* ---- the nodes' addresses ---- */
 
 static struct in6_addr _mapped (const void *ipv4)
 {
@@ -79,14 +81,14 @@ static void _add_address (struct node *node, const struct sockaddr *sa)
 }
 
 /* An address may have a label of its own, "ib0:1". */
-static bool _is_of (const struct ifaddrs *ifa, const char *name)
+static bool _belongs_to (const struct ifaddrs *ifa, const char *name)
 {
     size_t length = strcspn (ifa->ifa_name, ":");
 
     return strlen (name) == length && !memcmp (ifa->ifa_name, name, length);
 }
 
-static void _look (struct node *node)
+static void _read_addresses (struct node *node)
 {
     const unsigned int ready = IFF_UP | IFF_RUNNING;
     struct ifreq device;
@@ -98,12 +100,13 @@ static void _look (struct node *node)
     if (setns (node->ns, CLONE_NEWNET) < 0 || getifaddrs (&all) < 0)
         err (1, "addresses of %s", device.ifr_name);
     for (const struct ifaddrs *ifa = all; ifa; ifa = ifa->ifa_next)
-        if (ifa->ifa_addr && (ifa->ifa_flags & ready) == ready && _is_of (ifa, device.ifr_name))
+        if (ifa->ifa_addr && (ifa->ifa_flags & ready) == ready
+            && _belongs_to (ifa, device.ifr_name))
             _add_address (node, ifa->ifa_addr);
     freeifaddrs (all);
 }
 
-static const struct node *_owner (const struct in6_addr *address)
+static const struct node *_node_of (const struct in6_addr *address)
 {
     for (const struct node *node = nodes; node < nodes + node_count; node++)
         for (size_t i = 0; i < node->count; i++)
@@ -122,7 +125,7 @@ static void _watch (int fd, size_t what)
         err (1, "epoll");
 }
 
-/* Both belong to the namespace that we are in at this moment. */
+/* Creates it in the current network namespace, as _open_rtnetlink does with its socket. */
 static void _make_device (struct node *node, const char *name)
 {
     struct ifreq device = { .ifr_flags = IFF_TUN | IFF_NO_PI };
@@ -133,14 +136,14 @@ static void _make_device (struct node *node, const char *name)
         err (1, "/dev/net/tun");
     if (ioctl (node->device, TUNSETIFF, &device) < 0)
         err (1, "%s", name);
-    /* One that is up has its type from a fabric before us. */
+    /* EBUSY: the device is up, and has its type from an earlier fabric. */
     if (ioctl (node->device, TUNSETLINK, ARPHRD_INFINIBAND) < 0 && errno != EBUSY)
         err (1, "%s: link type InfiniBand", name);
     if (ioctl (node->device, TUNSETPERSIST, 1) < 0)
         err (1, "%s", name);
 }
 
-static void _hear_changes (struct node *node)
+static void _open_rtnetlink (struct node *node)
 {
     struct sockaddr_nl groups = { .nl_family = AF_NETLINK,
                                   .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR |
@@ -151,24 +154,24 @@ static void _hear_changes (struct node *node)
         err (1, "rtnetlink");
 }
 
-static void _plug_in (struct node *node, const char *name, const char *ns)
+static void _open_node (struct node *node, const char *name, const char *ns)
 {
     node->ns = open (ns, O_RDONLY | O_CLOEXEC);
     if (node->ns < 0 || setns (node->ns, CLONE_NEWNET) < 0)
         err (1, "%s", ns);
     _make_device (node, name);
-    _hear_changes (node);
-    _look (node);
+    _open_rtnetlink (node);
+    _read_addresses (node);
 }
 
-/* Our starter returns; errors still go where its own went. */
-static void _go_into_background (void)
+/* The parent prints the process id and exits; stderr stays open for errors. */
+static void _daemonize (void)
 {
     int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
     pid_t pid = fork ();
 
     if (null < 0 || pid < 0)
-        err (1, "into the background");
+        err (1, "daemonize");
     if (pid > 0) {
         printf ("%d\n", (int)pid);
         exit (fflush (stdout) ? 1 : 0);
@@ -179,7 +182,7 @@ static void _go_into_background (void)
     close (null);
 }
 
-/* ---- its life ---- */
+/* ---- forwarding ---- */
 
 static bool _destination (const unsigned char *packet, ssize_t length, struct in6_addr *to)
 {
@@ -202,26 +205,26 @@ static void _relay (const struct node *from)
         const struct node *owner;
 
         if (length < 0) {
-            /* The device was deleted; what is left of it would be ready for ever. */
+            /* The device was deleted; epoll would report it for ever. */
             if (errno == EBADFD)
                 epoll_ctl (poller, EPOLL_CTL_DEL, from->device, NULL);
             return;
         }
-        owner = _destination (packet, length, &to) ? _owner (&to) : NULL;
-        /* What does not arrive is lost, as on a wire. */
+        owner = _destination (packet, length, &to) ? _node_of (&to) : NULL;
+        /* A packet that cannot be written is dropped, as on a wire. */
         if (owner)
             (void)!write (owner->device, packet, (size_t)length);
     }
 }
 
-/* What has changed does not matter, nor whether we were told of all of it. */
-static void _hear (struct node *node)
+/* Read all messages and ignore them: the addresses are read anew, so a lost one does no harm. */
+static void _handle_changes (struct node *node)
 {
     char message[1 << 15];
 
     while (recv (node->changes, message, sizeof (message), 0) >= 0 || errno == ENOBUFS)
         ;
-    _look (node);
+    _read_addresses (node);
 }
 
 int main (int argc, char *argv[])
@@ -238,11 +241,11 @@ int main (int argc, char *argv[])
     if (!nodes || poller < 0)
         err (1, "epoll");
     for (size_t i = 0; i < node_count; i++) {
-        _plug_in (&nodes[i], argv[1], argv[i + 2]);
+        _open_node (&nodes[i], argv[1], argv[i + 2]);
         _watch (nodes[i].device, 2 * i);
         _watch (nodes[i].changes, 2 * i + 1);
     }
-    _go_into_background ();
+    _daemonize ();
     while (true) {
         int ready = epoll_wait (poller, events, sizeof (events) / sizeof (events[0]), -1);
 
@@ -250,7 +253,7 @@ int main (int argc, char *argv[])
             struct node *node = &nodes[events[i].data.u64 / 2];
 
             if (events[i].data.u64 % 2)
-                _hear (node);
+                _handle_changes (node);
             else
                 _relay (node);
         }

@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "simulation.h"
 
 #include <errno.h>
@@ -19,13 +21,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "address.h"
-#include "deadline.h"
-#include "port.h"
+#include "common/address.h"
+#include "common/deadline.h"
+#include "common/port.h"
+#include "protocol/answer.h"
+#include "protocol/exit_report.h"
+#include "protocol/rendezvous_config.h"
 
-#define PROMISE_S 180           /* then it hangs */
-#define START_MS 60000          /* under a wrapper, on a machine that is busy */
-#define SKIPPED 77              /* automake's */
+#define CHECK_S 180             /* a test that takes longer hangs */
+#define START_MS 60000          /* enough under valgrind on a busy machine */
+#define SKIPPED 77              /* exit code of a skipped test, as automake has it */
 
 void die (const char *fmt, ...)
 {
@@ -47,7 +52,7 @@ int64_t now_us (void)
     return now.tv_sec * INT64_C (1000000) + now.tv_nsec / 1000;
 }
 
-void files_raise (int needed)
+void raise_file_limit (int needed)
 {
     struct rlimit limit;
 
@@ -59,100 +64,104 @@ void files_raise (int needed)
         skip ("the limit on open files, `ulimit -Hn`, is too low");
 }
 
-bool wrapped (void)
+bool rendezvous_is_wrapped (void)
 {
     const char *program = getenv ("SPANK_TF_RENDEZVOUS");
 
     return program && strchr (program, ' ');
 }
 
-bool as_built (void)
+bool rendezvous_is_instrumented (void)
 {
 #if defined(__SANITIZE_ADDRESS__)
-    return false;
+    return true;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-    return false;
+    return true;
 #endif
 #endif
-    return !wrapped ();
+    return rendezvous_is_wrapped ();
 }
 
-static int _at_once_ms (void)
+static int _reaction_ms (void)
 {
-    return as_built () ? AT_ONCE_MS : 10 * AT_ONCE_MS;
+    return rendezvous_is_instrumented () ? 10 * REACTION_MS : REACTION_MS;
 }
 
-static void _breathe (void)
+static void _pause (void)
 {
     const struct timespec ms = { .tv_nsec = 1000000 };
 
     nanosleep (&ms, NULL);
 }
 
-/* srun's place. */
+/* srun's side. */
 
-struct frame *launch_configuration (const struct launch *launch)
+struct frame *launch_encode_config (const struct launch *launch)
 {
-    struct frame *frame = frame_create ();
+    const struct rendezvous_config config = {
+        .token = launch->contact.token,
+        .server_token = launch->contact.server_token,
+        .step = "12.0",
+        .lists = 1,
+        .list[0].text = "ps,worker:rest",
+        .timeout = launch->timeout ? launch->timeout : 300,
+        .hold = true,
+        .stop = STOP_WHEN_NEVER,
+        .show = launch->show,
+        .stop_grace = 30,
+        .eval_grace = 60,
+    };
+    struct frame *frame = rendezvous_config_encode (&config);
 
     if (!frame)
         die ("no memory");
-    frame_add (frame, "TOKEN", "%s", launch->rendezvous.token);
-    frame_add (frame, "PROOF", "%s", launch->rendezvous.proof);
-    frame_add (frame, "STEP", "12.0");
-    frame_add (frame, "TIMEOUT", "%d", launch->timeout ? launch->timeout : 300);
-    frame_add (frame, "HOLD", "yes");
-    frame_add (frame, "STOP", "never");
-    if (launch->show)
-        frame_add (frame, "SHOW", "yes");
-    frame_add (frame, "tf-tasks", "ps,worker:rest");
     return frame;
 }
 
 static noreturn void _become_rendezvous (const struct launch *launch, int control, int listener)
 {
     const char *program = getenv ("SPANK_TF_RENDEZVOUS");
-    struct rlimit limit = { (rlim_t)launch->files, (rlim_t)launch->files };
+    struct rlimit limit = { (rlim_t)launch->file_limit, (rlim_t)launch->file_limit };
     char *text = strdup (program ? program : TF_RENDEZVOUS);
     char *word[32] = { NULL };
     int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
 
     for (int i = 0; i < 31 && (word[i] = strtok (i ? NULL : text, " ")); i++)
         ;
-    /* When it does not end although its promise is broken. */
+    /* In case the test fails. */
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     dup2 (null, 0);
     dup2 (null, 1);
-    dup2 (launch->console, 2);
-    /* Above what they become. */
+    dup2 (launch->stderr_fd, 2);
+    /* First to high numbers, so that dup2 () does not close one of the two. */
     control = fcntl (control, F_DUPFD_CLOEXEC, 10);
     listener = fcntl (listener, F_DUPFD_CLOEXEC, 10);
     dup2 (control, 3);
     dup2 (listener, 4);
-    if (!word[0] || (launch->files && setrlimit (RLIMIT_NOFILE, &limit) < 0))
+    if (!word[0] || (launch->file_limit && setrlimit (RLIMIT_NOFILE, &limit) < 0))
         _exit (126);
     execvp (word[0], word);
     _exit (127);
 }
 
-void launch_begin_unconfigured (struct launch *launch)
+void launch_start_unconfigured (struct launch *launch)
 {
     const struct port_ranges any = { 0 };
     struct port *port;
     struct errtext err;
     int pair[2], listener;
 
-    if (rendezvous_secrets (&launch->rendezvous, &err) < 0
+    if (contact_make_tokens (&launch->contact, &err) < 0
         || port_reserve (&port, &any, 0, PORT_HELD, &err) < 0
         || (listener = port_listen (port, &err)) < 0)
         die ("%s", err.text);
-    launch->rendezvous.port = port_number (port);
+    launch->contact.port = port_number (port);
     port_release (port);
-    if (launch->buffer
-        && setsockopt (listener, SOL_SOCKET, SO_SNDBUF, &launch->buffer, sizeof (int)) < 0)
+    if (launch->socket_buffer
+        && setsockopt (listener, SOL_SOCKET, SO_SNDBUF, &launch->socket_buffer, sizeof (int)) < 0)
         die ("SO_SNDBUF: %s", strerror (errno));
-    if (launch->console == 0 && (launch->console = memfd_create ("console", MFD_CLOEXEC)) < 0)
+    if (launch->stderr_fd == 0 && (launch->stderr_fd = memfd_create ("stderr", MFD_CLOEXEC)) < 0)
         die ("memfd_create: %s", strerror (errno));
     if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         die ("socketpair: %s", strerror (errno));
@@ -166,67 +175,67 @@ void launch_begin_unconfigured (struct launch *launch)
     launch->srun = pair[0];
 }
 
-void launch_begin (struct launch *launch)
+void launch_start (struct launch *launch)
 {
-    launch_begin_unconfigured (launch);
-    if (!give_frame (launch->srun, launch_configuration (launch)))
+    launch_start_unconfigured (launch);
+    if (!send_frame (launch->srun, launch_encode_config (launch)))
         die ("tf-rendezvous did not start");
-    knock (launch);
+    launch_wait_processed (launch);
 }
 
-void launch_abandon (struct launch *launch)
+void launch_end_srun (struct launch *launch)
 {
     close (launch->srun);
     launch->srun = -1;
 }
 
-void launch_expect_end (struct launch *launch)
+void launch_expect_exit (struct launch *launch)
 {
-    struct deadline patience = deadline_in_ms (_at_once_ms ());
+    struct deadline deadline = deadline_in_ms (_reaction_ms ());
     pid_t pid;
     int status;
 
     while ((pid = wait4 (launch->pid, &status, WNOHANG, &launch->usage)) == 0) {
-        if (deadline_passed (patience))
-            die ("tf-rendezvous does not end");
-        _breathe ();
+        if (deadline_passed (deadline))
+            die ("tf-rendezvous does not exit");
+        _pause ();
     }
     if (pid < 0)
         die ("wait4: %s", strerror (errno));
     if (WIFSIGNALED (status))
-        die ("tf-rendezvous ended by signal %d: %s", WTERMSIG (status), console_text (launch));
+        die ("signal %d ended tf-rendezvous: %s", WTERMSIG (status), stderr_text (launch));
     if (WEXITSTATUS (status) != 0)
-        die ("tf-rendezvous ended with %d: %s", WEXITSTATUS (status), console_text (launch));
+        die ("tf-rendezvous exited with %d: %s", WEXITSTATUS (status), stderr_text (launch));
     if (launch->srun >= 0)
-        launch_abandon (launch);
+        launch_end_srun (launch);
 }
 
-const char *console_text (const struct launch *launch)
+const char *stderr_text (const struct launch *launch)
 {
     static char text[65536];
-    ssize_t n = pread (launch->console, text, sizeof (text) - 1, 0);
+    ssize_t n = pread (launch->stderr_fd, text, sizeof (text) - 1, 0);
 
     text[n > 0 ? n : 0] = '\0';
     return text;
 }
 
-void console_expect (const struct launch *launch, const char *text)
+void expect_stderr (const struct launch *launch, const char *text)
 {
-    const char *said = console_text (launch);
+    const char *printed = stderr_text (launch);
 
-    if (strcmp (said, text) != 0)
-        die ("tf-rendezvous said \"%s\", not \"%s\"", said, text);
+    if (strcmp (printed, text) != 0)
+        die ("tf-rendezvous printed \"%s\", not \"%s\"", printed, text);
 }
 
-/* The ranks' place. */
+/* The ranks' side. */
 
-void rank_simulate (const struct launch *launch, int number, struct simulated *rank)
+void simulate_rank (const struct launch *launch, int number, struct simulated *rank)
 {
     int node = number / 2, nodes = (launch->tasks + 1) / 2;
 
     memset (rank, 0, sizeof (*rank));
     snprintf (rank->node, sizeof (rank->node), "n%d", node);
-    rank->rank = (struct rank){
+    rank->rank = (struct registration){
         .rank = number,
         .tasks = launch->tasks,
         .component_tasks = launch->tasks,
@@ -253,18 +262,18 @@ void rank_simulate (const struct launch *launch, int number, struct simulated *r
     rank->rank.step_node_tasks = rank->step_node_tasks;
 }
 
-struct frame *rank_frame (const struct launch *launch, int number)
+struct frame *encode_registration (const struct launch *launch, int number)
 {
     struct simulated rank;
     struct frame *frame;
 
-    rank_simulate (launch, number, &rank);
-    if (!(frame = rank_encode (&rank.rank, launch->rendezvous.token)))
+    simulate_rank (launch, number, &rank);
+    if (!(frame = registration_encode (&rank.rank, launch->contact.token)))
         die ("no memory");
     return frame;
 }
 
-static socklen_t _where (int port, struct sockaddr_storage *ss)
+static socklen_t _loopback (int port, struct sockaddr_storage *ss)
 {
     struct address loopback;
 
@@ -272,36 +281,36 @@ static socklen_t _where (int port, struct sockaddr_storage *ss)
     return address_sockaddr (&loopback, port, ss);
 }
 
-int dial (const struct launch *launch)
+int connect_to_rendezvous (const struct launch *launch)
 {
     struct sockaddr_storage ss;
-    socklen_t len = _where (launch->rendezvous.port, &ss);
+    socklen_t len = _loopback (launch->contact.port, &ss);
     int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    if (fd >= 0 && launch->buffer)
-        setsockopt (fd, SOL_SOCKET, SO_RCVBUF, &launch->buffer, sizeof (int));
+    if (fd >= 0 && launch->socket_buffer)
+        setsockopt (fd, SOL_SOCKET, SO_RCVBUF, &launch->socket_buffer, sizeof (int));
     if (fd < 0 || connect (fd, (struct sockaddr *)&ss, len) < 0
         || fcntl (fd, F_SETFL, O_NONBLOCK) < 0)
-        die ("dialling the rendezvous: %s", strerror (errno));
+        die ("cannot connect to the rendezvous: %s", strerror (errno));
     return fd;
 }
 
-static bool _wait (int fd, short events, struct deadline patience)
+static bool _wait (int fd, short events, struct deadline deadline)
 {
     struct pollfd pfd = { .fd = fd, .events = events };
 
-    return poll (&pfd, 1, deadline_left_ms (patience)) == 1;
+    return poll (&pfd, 1, deadline_left_ms (deadline)) == 1;
 }
 
-bool give (int fd, const void *bytes, size_t length)
+bool send_all (int fd, const void *bytes, size_t length)
 {
-    struct deadline patience = deadline_in_ms (_at_once_ms ());
+    struct deadline deadline = deadline_in_ms (_reaction_ms ());
     const char *p = bytes;
 
     while (length > 0) {
         ssize_t n = send (fd, p, length, MSG_NOSIGNAL);
 
-        if (n < 0 && (errno != EAGAIN || !_wait (fd, POLLOUT, patience)))
+        if (n < 0 && (errno != EAGAIN || !_wait (fd, POLLOUT, deadline)))
             return false;
         p += n > 0 ? n : 0;
         length -= n > 0 ? (size_t)n : 0;
@@ -309,49 +318,50 @@ bool give (int fd, const void *bytes, size_t length)
     return true;
 }
 
-bool give_frame (int fd, struct frame *frame)
+bool send_frame (int fd, struct frame *frame)
 {
     size_t length;
     const void *bytes = frame_bytes (frame, 0, &length);
-    bool given = bytes && give (fd, bytes, length);
+    bool sent = bytes && send_all (fd, bytes, length);
 
     frame_destroy (frame);
-    return given;
+    return sent;
 }
 
-int rank_come (const struct launch *launch, int number)
+int register_rank (const struct launch *launch, int number)
 {
-    int fd = dial (launch);
+    int fd = connect_to_rendezvous (launch);
 
-    if (!give_frame (fd, rank_frame (launch, number)))
-        die ("rank %d cannot register", number);
+    if (!send_frame (fd, encode_registration (launch, number)))
+        die ("rank %d cannot send its registration", number);
     return fd;
 }
 
-struct frame *answer_await (int fd, int ms)
+struct frame *receive_frame (int fd, int ms)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
-    struct deadline patience = deadline_in_ms (ms);
-    struct frame *answer = NULL;
+    struct deadline deadline = deadline_in_ms (ms);
+    struct frame *frame = NULL;
     struct errtext err;
 
-    while (_wait (fd, POLLIN, patience) && frame_read (&reader, fd, &answer, &err) == 0)
+    while (_wait (fd, POLLIN, deadline) && frame_read (&reader, fd, &frame, &err) == 0)
         ;
     frame_reader_clear (&reader);
-    return answer;
+    return frame;
 }
 
-void knock (const struct launch *launch)
+void launch_wait_processed (const struct launch *launch)
 {
-    struct pollfd stranger = { .fd = dial (launch), .events = POLLIN };
+    struct pollfd pfd = { .fd = connect_to_rendezvous (launch), .events = POLLIN };
 
-    give (stranger.fd, "knock, knock", FRAME_HEADER);
-    if (poll (&stranger, 1, START_MS) != 1)
-        die ("tf-rendezvous does not hear");
-    close (stranger.fd);
+    /* The rendezvous closes a connection that does not begin with a frame's header. */
+    send_all (pfd.fd, "not a header", FRAME_HEADER);
+    if (poll (&pfd, 1, START_MS) != 1)
+        die ("tf-rendezvous does not close a connection that sends garbage");
+    close (pfd.fd);
 }
 
-/* What every rank must have, made as a reader of the manual would, not as util/ does. */
+/* The cluster that every rank must get, built from the manual, not with code of util/. */
 static char *_cluster (const struct launch *launch)
 {
     size_t size = (size_t)launch->tasks * sizeof ("\"10.255.255.255:65535\",") + 64, used = 0;
@@ -371,7 +381,7 @@ static char *_cluster (const struct launch *launch)
     return text;
 }
 
-size_t config_longest (const struct launch *launch)
+size_t longest_tf_config (const struct launch *launch)
 {
     char *cluster = _cluster (launch), *text;
     int length = asprintf (&text, "{\"cluster\":%s,\"task\":{\"type\":\"worker\",\"index\":%d}}",
@@ -393,11 +403,13 @@ static void _expect_string (const struct frame *answer, int number, const char *
         die ("rank %d got %s=%.300s, not %.300s", number, key, found ? found : "(nothing)", value);
 }
 
-void check_right (const struct launch *launch, int number, const struct frame *answer)
+void check_answer (const struct launch *launch, int number, const struct frame *answer)
 {
     static char *cluster;
     struct simulated rank;
     struct address_text room;
+    struct answer decoded;
+    struct errtext err;
     char task[64], text[16];
     const char *role = number ? "worker" : "ps", *config;
     int index = number ? number - 1 : 0;
@@ -406,8 +418,11 @@ void check_right (const struct launch *launch, int number, const struct frame *a
     if (!cluster)
         cluster = _cluster (launch);
     length = strlen (cluster);
-    rank_simulate (launch, number, &rank);
-    _expect_string (answer, number, "PROOF", launch->rendezvous.proof);
+    if (answer_decode (&decoded, answer, launch->contact.server_token, &err) < 0)
+        die ("rank %d: %s", number, err.text);
+    if (decoded.refused)
+        die ("rank %d was refused", number);
+    simulate_rank (launch, number, &rank);
     _expect_string (answer, number, "SLURM_TF_ROLE", role);
     _expect_string (answer, number, "SLURM_TF_ADDRESS",
                     address_print (&rank.rank.address, &room));
@@ -415,9 +430,6 @@ void check_right (const struct launch *launch, int number, const struct frame *a
     _expect_string (answer, number, "SLURM_TF_INDEX", text);
     snprintf (text, sizeof (text), "%d", rank.rank.port);
     _expect_string (answer, number, "SLURM_TF_PORT", text);
-    if (frame_get (answer, "REFUSED"))
-        die ("rank %d was refused and answered", number);
-
     snprintf (task, sizeof (task), ",\"task\":{\"type\":\"%s\",\"index\":%d}}", role, index);
     config = frame_get (answer, "TF_CONFIG");
     if (!config || strlen (config) != head + length + strlen (task)
@@ -428,59 +440,64 @@ void check_right (const struct launch *launch, int number, const struct frame *a
              config ? config : "(nothing)", cluster, task);
 }
 
-/* One that is supervised tells of its task's end, which is now. */
-static void _tell_end (int fd, const struct frame *answer)
+/* If the rank is supervised: its task ends now, and its supervisor reports that. */
+static void _report_end (const struct launch *launch, int fd, const struct frame *frame)
 {
-    struct frame *frame;
+    static const struct exit_report success = { EXIT_REPORT_EXIT, 0 };
+    struct answer answer;
+    struct errtext err;
 
-    if (!frame_get (answer, "SUPERVISE"))
-        return;
-    if (!(frame = frame_create ()))
-        die ("no memory");
-    frame_add (frame, "ENDED", "exit 0");
-    if (!give_frame (fd, frame))
+    if (answer_decode (&answer, frame, launch->contact.server_token, &err) == 0
+        && answer.supervised && !send_frame (fd, exit_report_encode (&success)))
         die ("a supervisor cannot report");
 }
 
-void expect_right (const struct launch *launch, int number, int fd)
+void expect_answer (const struct launch *launch, int number, int fd)
 {
-    struct frame *answer = answer_await (fd, _at_once_ms ());
+    struct frame *answer = receive_frame (fd, _reaction_ms ());
 
     if (!answer)
-        die ("rank %d got no answer: %s", number, console_text (launch));
-    check_right (launch, number, answer);
-    _tell_end (fd, answer);
+        die ("rank %d got no answer: %s", number, stderr_text (launch));
+    check_answer (launch, number, answer);
+    _report_end (launch, fd, answer);
     frame_destroy (answer);
-    /* A child of ours may have a copy. */
+    /* Children of this process may have copies of the descriptor. */
     shutdown (fd, SHUT_RDWR);
     close (fd);
 }
 
-void expect_refused (const struct launch *launch, int fd)
+void check_refusal (const struct launch *launch, const struct frame *frame)
 {
-    struct frame *answer = answer_await (fd, _at_once_ms ());
-    const char *proof = answer ? frame_get (answer, "PROOF") : NULL;
+    struct answer answer;
+    struct errtext err;
 
-    if (!answer)
-        die ("a rank was not refused in words");
-    if (!proof || strcmp (proof, launch->rendezvous.proof) != 0)
-        die ("a refusal does not prove who it is from");
-    if (!frame_get (answer, "REFUSED") || frame_get (answer, "TF_CONFIG"))
+    if (answer_decode (&answer, frame, launch->contact.server_token, &err) < 0)
+        die ("a refusal is not valid: %s", err.text);
+    if (!answer.refused || frame_get (frame, "TF_CONFIG"))
         die ("a rank was not refused");
-    frame_destroy (answer);
+}
+
+void expect_refusal (const struct launch *launch, int fd)
+{
+    struct frame *frame = receive_frame (fd, _reaction_ms ());
+
+    if (!frame)
+        die ("a rank got no answer instead of a refusal");
+    check_refusal (launch, frame);
+    frame_destroy (frame);
     close (fd);
 }
 
-/* Bytes until the connection ends; closes it. */
-static size_t _drain (int fd)
+/* How many bytes come until the other end closes the connection. Closes this end too. */
+static size_t _read_to_end (int fd)
 {
-    struct deadline patience = deadline_in_ms (_at_once_ms ());
+    struct deadline deadline = deadline_in_ms (_reaction_ms ());
     static char bytes[65536];
     size_t sum = 0;
     ssize_t n;
 
     for (;;) {
-        if (!_wait (fd, POLLIN, patience))
+        if (!_wait (fd, POLLIN, deadline))
             die ("a connection is still open");
         n = recv (fd, bytes, sizeof (bytes), 0);
         if (n == 0 || (n < 0 && errno != EAGAIN))
@@ -491,48 +508,47 @@ static size_t _drain (int fd)
     return sum;
 }
 
-void expect_nothing (int fd)
+void expect_no_data (int fd)
 {
-    size_t bytes = _drain (fd);
+    size_t bytes = _read_to_end (fd);
 
     if (bytes > 0)
-        die ("a stranger got %zu bytes", bytes);
+        die ("a connection got %zu bytes before it was closed, and should get none", bytes);
 }
 
-void expect_partial (int fd)
+void expect_incomplete_answer (int fd)
 {
-    struct frame *answer = answer_await (fd, _at_once_ms ());
+    struct frame *answer = receive_frame (fd, _reaction_ms ());
 
     if (answer)
-        die ("an answer was whole that should have been cut");
+        die ("an answer is complete that should not be");
     close (fd);
 }
 
-/* The crowd. */
+/* All ranks at once. */
 
 /*
- * More at once than the kernel keeps for a listener (net.core.somaxconn) can be reset by it,
- * and so many that dial long before they speak can look like strangers. They dial again, as
- * ranks do.
+ * The kernel may reset connections beyond a listener's backlog (net.core.somaxconn), and the
+ * rendezvous may close some that have not sent anything yet. Ranks connect again then.
  */
-#define REDIALS 200
+#define MAX_ATTEMPTS 200
 
 struct member {
     int port;
     struct frame *registration;
     int fd;
-    int dialled;
-    const char *bytes;          /* of its registration, those not sent */
+    int attempts;
+    const char *bytes;          /* of its registration, those that are not sent yet */
     size_t left;
     struct frame_reader reader;
 };
 
-static void _speak (struct member *member)
+static void _send_rest (struct member *member)
 {
     ssize_t n = send (member->fd, member->bytes, member->left, MSG_NOSIGNAL);
 
     if (n < 0 && errno != EAGAIN)
-        die ("a rank cannot register: %s", strerror (errno));
+        die ("a rank cannot send its registration: %s", strerror (errno));
     if (n > 0) {
         member->bytes += n;
         member->left -= (size_t)n;
@@ -548,65 +564,65 @@ static void _watch (int epoll, struct member *member, int op)
         die ("epoll_ctl: %s", strerror (errno));
 }
 
-static void _join (int epoll, struct member *member)
+static void _connect_member (int epoll, struct member *member)
 {
     struct sockaddr_storage ss;
-    socklen_t len = _where (member->port, &ss);
+    socklen_t len = _loopback (member->port, &ss);
 
-    member->dialled++;
+    member->attempts++;
     member->reader.ceiling = FRAME_MAX_ANSWER;
     member->bytes = frame_bytes (member->registration, 0, &member->left);
     member->fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (member->fd < 0 || (connect (member->fd, (struct sockaddr *)&ss, len) < 0
                            && errno != EINPROGRESS))
-        die ("a rank cannot dial: %s", strerror (errno));
-    _speak (member);
+        die ("a rank cannot connect: %s", strerror (errno));
+    _send_rest (member);
     _watch (epoll, member, EPOLL_CTL_ADD);
 }
 
-/* True when it has its answer. */
-static bool _step (int epoll, struct member *member, int number, crowd_hear *hear, void *arg)
+/* The member's socket is ready. True if it has its answer now. */
+static bool _serve_member (int epoll, struct member *member, int number,
+                           answer_callback *on_answer, void *arg)
 {
     struct frame *answer;
     struct errtext err;
     int n;
 
     if (member->left) {
-        _speak (member);
+        _send_rest (member);
         _watch (epoll, member, EPOLL_CTL_MOD);
         return false;
     }
     n = frame_read (&member->reader, member->fd, &answer, &err);
-    if (n < 0 && member->dialled == REDIALS)
+    if (n < 0 && member->attempts == MAX_ATTEMPTS)
         die ("rank %d: %s", number, err.text);
     if (n < 0) {
         close (member->fd);
         frame_reader_clear (&member->reader);
-        _breathe ();
-        _join (epoll, member);
+        _pause ();
+        _connect_member (epoll, member);
     }
     if (n <= 0)
         return false;
-    _tell_end (member->fd, answer);
     close (member->fd);
-    hear (arg, number, answer);
+    on_answer (arg, number, answer);
     frame_destroy (answer);
     return true;
 }
 
-void crowd_play (int port, struct frame *const *registration, int ranks, crowd_hear *hear,
-                 void *arg)
+void register_ranks (int port, struct frame *const *registration, int ranks,
+                     answer_callback *on_answer, void *arg)
 {
     struct member *member = calloc ((size_t)ranks, sizeof (*member));
     int epoll = epoll_create1 (EPOLL_CLOEXEC), left = ranks;
     struct epoll_event event[64];
 
     if (!member || epoll < 0)
-        die ("a crowd of %d: %s", ranks, strerror (errno));
+        die ("cannot play %d ranks: %s", ranks, strerror (errno));
     for (int i = 0; i < ranks; i++) {
         member[i].port = port;
         member[i].registration = registration[i];
-        _join (epoll, &member[i]);
+        _connect_member (epoll, &member[i]);
     }
     while (left > 0) {
         int n = epoll_wait (epoll, event, 64, 60000);
@@ -616,14 +632,14 @@ void crowd_play (int port, struct frame *const *registration, int ranks, crowd_h
         for (int i = 0; i < n; i++) {
             struct member *m = event[i].data.ptr;
 
-            left -= _step (epoll, m, (int)(m - member), hear, arg);
+            left -= _serve_member (epoll, m, (int)(m - member), on_answer, arg);
         }
     }
     close (epoll);
     free (member);
 }
 
-/* Promises. */
+/* Tests. */
 
 void skip (const char *reason)
 {
@@ -631,7 +647,7 @@ void skip (const char *reason)
     exit (SKIPPED);
 }
 
-bool promise (const char *sentence, void (*keep) (const void *with), const void *with)
+bool check (const char *sentence, void (*function) (const void *arg), const void *arg)
 {
     int64_t begin = now_us ();
     int status;
@@ -639,8 +655,8 @@ bool promise (const char *sentence, void (*keep) (const void *with), const void 
 
     fflush (stdout);
     if ((pid = fork ()) == 0) {
-        alarm (PROMISE_S);
-        keep (with);
+        alarm (CHECK_S);
+        function (arg);
         exit (0);
     }
     if (pid < 0 || waitpid (pid, &status, 0) < 0)
@@ -650,14 +666,15 @@ bool promise (const char *sentence, void (*keep) (const void *with), const void 
         return true;
     }
     if (WIFSIGNALED (status))
-        printf ("# ended by signal %d\n", WTERMSIG (status));
+        printf ("# the test was ended by signal %d\n", WTERMSIG (status));
     printf ("%s - %s (%.1f s)\n", status == 0 ? "ok" : "not ok", sentence,
             (double)(now_us () - begin) / 1e6);
     fflush (stdout);
     return status == 0;
 }
 
-pid_t meanwhile (void (*act) (const struct launch *launch), const struct launch *launch)
+pid_t repeat_in_background (void (*function) (const struct launch *launch),
+                            const struct launch *launch)
 {
     pid_t parent = getpid (), pid;
 
@@ -665,10 +682,10 @@ pid_t meanwhile (void (*act) (const struct launch *launch), const struct launch 
     if ((pid = fork ()) != 0)
         return pid;
     prctl (PR_SET_PDEATHSIG, SIGKILL);
-    /* The launch will end under its hands. */
+    /* Its calls may fail and print that, because the launch ends before it does. */
     stdout = freopen ("/dev/null", "w", stdout);
     close (launch->srun);
     while (getppid () == parent)
-        act (launch);
+        function (launch);
     _exit (0);
 }

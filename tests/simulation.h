@@ -1,14 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A launch without Slurm: the program plays srun and every rank, tf-rendezvous is the real
- * one, started as srun starts it. Its list is "ps,worker:rest"; two ranks share a node, n0,
- * n1, ..., and nodes have addresses from 10.200.100.0 on.
+ * A launch without Slurm: the test plays srun and every rank; tf-rendezvous is the real program
+ * and is started as srun starts it. The task list is "ps,worker:rest". Two ranks share a node;
+ * nodes are called n0, n1, ... and have addresses from 10.200.100.0 on.
  *
- *     SPANK_TF_RENDEZVOUS      the program to start, if not this build's; words before it are
- *                              a wrapper, as in "valgrind -q /usr/libexec/tf-rendezvous"
+ *     SPANK_TF_RENDEZVOUS      the program to start instead of this build's tf-rendezvous; may
+ *                              begin with a wrapper: "valgrind -q /usr/libexec/tf-rendezvous"
  *
- * Whatever is not as it should be ends the process with one line.
+ * A function that finds something wrong prints one line and exits with 1.
  */
 #ifndef TF_SIMULATION_H
 #define TF_SIMULATION_H
@@ -20,109 +20,135 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "frame.h"
-#include "rank.h"
-#include "rendezvous.h"
+#include "protocol/contact.h"
+#include "protocol/frame.h"
+#include "protocol/registration.h"
 
-/* Everything that is answered is answered within this: less than any patience of ours. */
-#define AT_ONCE_MS 5000
+/*
+ * A program that has something to do at once does it within this time. It is shorter than every
+ * timeout of tf-rendezvous and tf-supervise, so a reaction cannot be a timeout.
+ */
+#define REACTION_MS 5000
 
-/* tf-rendezvous runs under a wrapper; or at its own speed, in its own memory, not sanitized. */
-bool wrapped (void);
-bool as_built (void);
+/* tf-rendezvous runs under a wrapper such as valgrind. */
+bool rendezvous_is_wrapped (void);
 
+/* ... or with a sanitizer: its speed and its memory are not those of an installed one. */
+bool rendezvous_is_instrumented (void);
+
+/* Print the line and exit with 1. */
 noreturn void die (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 
+/* CLOCK_MONOTONIC in microseconds. */
 int64_t now_us (void);
 
-/* As many open files as we may have. Where these are too few the process ends as skipped. */
-void files_raise (int needed);
+/* Raise the limit on open files to the hard limit. If that is below `needed`, skip the test. */
+void raise_file_limit (int needed);
+
+/* Tests. */
+
+/*
+ * Run one test, function (arg), in a child process, and print the sentence with its result.
+ * Returns true if the test passes or is skipped.
+ */
+bool check (const char *sentence, void (*function) (const void *arg), const void *arg);
+
+/* Called by a test that cannot run here. */
+noreturn void skip (const char *reason);
+
+struct launch;
+
+/* Call the function again and again in a child process, until this process exits. */
+pid_t repeat_in_background (void (*function) (const struct launch *launch),
+                            const struct launch *launch);
+
+/* srun's side. */
 
 struct launch {
-    int tasks;              /* what the caller chooses ... */
+    int tasks;              /* the test sets these: */
     int timeout;            /* seconds, 0: 300 */
-    bool show;
-    int files;              /* tf-rendezvous' limit on open files, 0: ours */
-    int buffer;             /* bytes that the kernel takes of an answer ahead of its reader, 0: any */
-    int console;            /* its stderr, 0: a file for console_text () */
+    bool show;              /* --tf-show, which makes the tasks supervised */
+    int file_limit;         /* tf-rendezvous' RLIMIT_NOFILE, 0: this process' */
+    int socket_buffer;      /* of both ends of a connection, in bytes; 0: the kernel's default */
+    int stderr_fd;          /* tf-rendezvous' stderr, 0: a file for stderr_text () */
     int short_ports;        /* so many ranks have a port of four digits */
 
-    pid_t pid;              /* ... and what launch_begin () fills in */
-    int srun;               /* srun's end of the socket */
-    struct rendezvous rendezvous;
-    struct rusage usage;    /* when it has ended */
+    pid_t pid;              /* launch_start () sets these: */
+    int srun;               /* srun's end of the socket to tf-rendezvous */
+    struct contact contact;
+    struct rusage usage;    /* after launch_expect_exit () */
 };
 
-/* Start tf-rendezvous, and wait until it is up; or without the configuration it needs. */
-void launch_begin (struct launch *launch);
-void launch_begin_unconfigured (struct launch *launch);
-struct frame *launch_configuration (const struct launch *launch);
+/* Start tf-rendezvous and wait until it accepts connections. */
+void launch_start (struct launch *launch);
 
-/* srun is gone. */
-void launch_abandon (struct launch *launch);
+/* Start tf-rendezvous. It waits for the configuration on launch->srun. */
+void launch_start_unconfigured (struct launch *launch);
+struct frame *launch_encode_config (const struct launch *launch);
 
-/* It ends by itself, now, without an error. */
-void launch_expect_end (struct launch *launch);
+/* srun ends: its end of the socket is closed. */
+void launch_end_srun (struct launch *launch);
 
-/* All that it has said: the text is static. */
-const char *console_text (const struct launch *launch);
-void console_expect (const struct launch *launch, const char *text);
+/* Wait until tf-rendezvous has processed everything that was sent to it before. */
+void launch_wait_processed (const struct launch *launch);
 
-/* What a rank tells. Strings live in *rank. */
+/* tf-rendezvous exits with 0 now. */
+void launch_expect_exit (struct launch *launch);
+
+/* What tf-rendezvous has printed to stderr. The text is static. */
+const char *stderr_text (const struct launch *launch);
+void expect_stderr (const struct launch *launch, const char *text);
+
+/* The ranks' side. */
+
+/* A rank's registration, and room for its strings. */
 struct simulated {
-    struct rank rank;
+    struct registration rank;
     char node[16];
     char node_ranks[32];
     char step_nodes[32];
     char step_node_tasks[32];
 };
 
-void rank_simulate (const struct launch *launch, int number, struct simulated *rank);
-
-/* The length of the longest TF_CONFIG, the last worker's. */
-size_t config_longest (const struct launch *launch);
+void simulate_rank (const struct launch *launch, int number, struct simulated *rank);
 
 /* The registration of that rank as a frame. */
-struct frame *rank_frame (const struct launch *launch, int number);
+struct frame *encode_registration (const struct launch *launch, int number);
 
-/* A connection to the rendezvous; non-blocking. */
-int dial (const struct launch *launch);
-/* Whoever closes early is the one to complain, or not: false when not all could be sent. */
-bool give (int fd, const void *bytes, size_t length);
-bool give_frame (int fd, struct frame *frame);
+/* The length of the launch's longest TF_CONFIG, the last worker's. */
+size_t longest_tf_config (const struct launch *launch);
 
-/* A rank registers: dial, and give its frame. */
-int rank_come (const struct launch *launch, int number);
+/* A new connection to the rendezvous. It is non-blocking. */
+int connect_to_rendezvous (const struct launch *launch);
 
-/* The whole answer, to be destroyed; NULL when the connection ends before, or at the time. */
-struct frame *answer_await (int fd, int ms);
+/* False if the other end does not take all bytes, or has closed the connection. */
+bool send_all (int fd, const void *bytes, size_t length);
 
-/* Wait until tf-rendezvous has heard what was said before: it shows somebody the door. */
-void knock (const struct launch *launch);
+/* The same for a frame, which is destroyed. */
+bool send_frame (int fd, struct frame *frame);
 
-/* One connection's end, closed after it: */
-void expect_right (const struct launch *launch, int number, int fd);
-void check_right (const struct launch *launch, int number, const struct frame *answer);
-void expect_refused (const struct launch *launch, int fd);
-void expect_nothing (int fd);           /* not a byte */
-void expect_partial (int fd);           /* some bytes, and never the whole */
+/* Connect and send that rank's registration. Returns the connection. */
+int register_rank (const struct launch *launch, int number);
 
-/*
- * All ranks at once, played by this process: each dials the port, sends its registration and
- * reads its answer, of which `hear` is told.
- */
-typedef void crowd_hear (void *arg, int number, struct frame *answer);
-void crowd_play (int port, struct frame *const *registration, int ranks, crowd_hear *hear,
-                 void *arg);
+/* A frame, to be destroyed; NULL if none is complete when the connection or the time ends. */
+struct frame *receive_frame (int fd, int ms);
+
+/* The answer is the right one for that rank; or it is a refusal. */
+void check_answer (const struct launch *launch, int number, const struct frame *answer);
+void check_refusal (const struct launch *launch, const struct frame *answer);
+
+/* Receive and check what comes on the connection, then close it. */
+void expect_answer (const struct launch *launch, int number, int fd);
+void expect_refusal (const struct launch *launch, int fd);
+void expect_no_data (int fd);           /* it is closed without a single byte */
+void expect_incomplete_answer (int fd); /* it is closed before the answer is complete */
 
 /*
- * A promise, one line on stdout. It is kept when keep (with) returns, in a process of its own,
- * so that the next one does not suffer from it; skip () says that it cannot be tried here.
+ * All ranks at once: each connects, sends registration[number] and receives its answer, which
+ * is passed to on_answer ().
  */
-noreturn void skip (const char *reason);
-bool promise (const char *sentence, void (*keep) (const void *with), const void *with);
-
-/* A process that goes on with it until its parent ends. */
-pid_t meanwhile (void (*act) (const struct launch *launch), const struct launch *launch);
+typedef void answer_callback (void *arg, int number, struct frame *answer);
+void register_ranks (int port, struct frame *const *registration, int ranks,
+                     answer_callback *on_answer, void *arg);
 
 #endif

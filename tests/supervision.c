@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "supervision.h"
 
 #include <arpa/inet.h>
@@ -17,20 +19,24 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "deadline.h"
-#include "descriptors.h"
+#include "common/deadline.h"
+#include "common/descriptors.h"
+#include "common/tcp.h"
+#include "protocol/exit_report.h"
+#include "protocol/hello.h"
+#include "protocol/reconnect.h"
+#include "protocol/supervisor_config.h"
 #include "simulation.h"
-#include "tree.h"
+#include "supervise/descendants.h"
 
-/* What could happen, and must not, has happened by then. */
-#define MOMENT_MS 300
-/* A descriptor that tf-supervise has not asked for. */
+/* A descriptor that tf-supervise inherits and must close. */
 #define STRAY_FD 77
+
+#define TASK_RANK 3
+#define TASK_NODE "n1"
 
 bool task_is_wrapped (void)
 {
@@ -41,39 +47,39 @@ bool task_is_wrapped (void)
 
 bool task_is_instrumented (void)
 {
-    return !as_built () || task_is_wrapped ();
+    return rendezvous_is_instrumented () || task_is_wrapped ();
 }
 
-int at_once_ms (void)
+int task_reaction_ms (void)
 {
-    return task_is_instrumented () ? 10 * AT_ONCE_MS : AT_ONCE_MS;
+    return task_is_instrumented () ? 10 * REACTION_MS : REACTION_MS;
 }
 
 /* Programs. */
 
-noreturn void program_live (void)
+noreturn void program_wait (void)
 {
     alarm (PROGRAM_LIFE_S);
     for (;;)
         pause ();
 }
 
-void program_say (const char *text)
+void program_print (const char *text)
 {
     if (write (STDOUT_FILENO, text, strlen (text)) < 0)
         _exit (99);
 }
 
-void program_lives (void)
+void program_sleeps (void)
 {
-    program_say ("up ");
-    program_live ();
+    program_print ("up ");
+    program_wait ();
 }
 
-void program_is_deaf (void)
+void program_ignores_sigterm (void)
 {
     signal (SIGTERM, SIG_IGN);
-    program_lives ();
+    program_sleeps ();
 }
 
 void program_exits_3 (void)
@@ -81,8 +87,8 @@ void program_exits_3 (void)
     _exit (3);
 }
 
-/* By a process that is gone before anybody can ask who it was. */
-static void _tell_group (void)
+/* The sender has exited when the signal is read, so its /proc entry is gone. */
+static void _signal_group (void)
 {
     pid_t pid = fork ();
 
@@ -91,13 +97,12 @@ static void _tell_group (void)
         _exit (0);
     }
     waitpid (pid, NULL, 0);
-    /* The child's end is no news: away with a signal that waits. */
+    /* Discard the pending SIGCHLD, so that it is not printed. */
     signal (SIGCHLD, SIG_IGN);
     signal (SIGCHLD, SIG_DFL);
 }
 
-/* Each signal as it comes: "number:value ". At HUP it tells its group; QUIT is the end. */
-void program_counts_signals (void)
+void program_prints_signals (void)
 {
     sigset_t all;
     siginfo_t info;
@@ -106,49 +111,50 @@ void program_counts_signals (void)
     sigfillset (&all);
     sigprocmask (SIG_BLOCK, &all, NULL);
     alarm (PROGRAM_LIFE_S);
-    program_say ("up ");
+    program_print ("up ");
     for (;;) {
         if (sigwaitinfo (&all, &info) < 0)
             continue;
         snprintf (text, sizeof (text), "%d:%d ", info.si_signo,
                   info.si_code == SI_QUEUE ? info.si_value.sival_int : 0);
-        program_say (text);
+        program_print (text);
         if (info.si_signo == SIGHUP)
-            _tell_group ();
+            _signal_group ();
         if (info.si_signo == SIGQUIT || info.si_signo == SIGALRM)
             _exit (5);
     }
 }
 
-/* A rank's place. */
+/* The task's side. */
 
-static void _set (const char *key, int number)
-{
-    char text[16];
-
-    snprintf (text, sizeof (text), "%d", number);
-    setenv (key, text, 1);
-}
-
-/* A wrapper needs the rest of the environment. */
+/* Add to the environment: a wrapper needs the rest of it. */
 static void _configure (const struct task *task)
 {
-    setenv ("TOKEN", TASK_TOKEN, 1);
-    if (!task->odd)
-        setenv ("PROOF", TASK_PROOF, 1);
-    _set ("RANK", 3);
-    setenv ("NODE", "n1", 1);
-    setenv ("STEP", "12.0", 1);
-    _set ("TASK", (int)task->program_pid);
-    setenv ("ADDRESS", "127.0.0.1", 1);
-    _set ("PORT", task->port);
-    _set ("GRACE", task->grace);
-    if (task->forward)
-        setenv ("FORWARD", "yes", 1);
-    if (task->speaker)
-        setenv ("SPEAKER", "yes", 1);
-    if (task->brief)
-        setenv ("MAY_LEAVE", "yes", 1);
+    struct supervisor_config config = {
+        .task = task->program_pid,
+        .rank = TASK_RANK,
+        .node = TASK_NODE,
+        .step = "12.0",
+        .port = task->port,
+        .token = TASK_TOKEN,
+        .server_token = TASK_SERVER_TOKEN,
+        .stop_grace = task->stop_grace,
+        .kill_wait = task->kill_wait ? task->kill_wait : -1,
+        .forward_signals = task->forward_signals,
+        .prints = task->prints,
+    };
+    struct frame *variables;
+    size_t length;
+
+    address_parse (&config.address, "127.0.0.1");
+    variables = supervisor_config_encode (&config);
+    if (!variables || !frame_bytes (variables, 0, &length))
+        _exit (122);
+    /* The frame is not destroyed: the environment points into it. */
+    for (const char *s = frame_next (variables, NULL); s; s = frame_next (variables, s))
+        putenv ((char *)(uintptr_t)s);
+    if (task->misconfigured)
+        unsetenv ("SERVER_TOKEN");
 }
 
 static void _become_user (uid_t user)
@@ -156,14 +162,14 @@ static void _become_user (uid_t user)
     if (user && (setgroups (0, NULL) < 0 || setresgid (user, user, user) < 0
                  || setresuid (user, user, user) < 0))
         _exit (124);
-    /* When it does not end although its promise is broken. */
+    /* In case the test fails. */
     prctl (PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* What this process shares with the rank and its program. */
+/* What this process shares with tf-supervise's process and the program. */
 struct shared {
     pid_t program;
-    bool up;                    /* tf-supervise is */
+    bool up;                    /* tf-supervise can handle signals */
 };
 
 static struct shared *_shared (void)
@@ -180,12 +186,12 @@ static noreturn void _become_program (const struct task *task, int output)
 {
     volatile bool *up = &_shared ()->up;
 
-    if (!task->foreign)
+    if (!task->program_keeps_user)
         _become_user (task->user);
     dup2 (output, STDOUT_FILENO);
     descriptors_close_above (STDERR_FILENO);
-    /* A wrapper may be a shell, which would take the program's end for a child's of its own. */
-    while (!task->late && !*up)
+    /* A wrapper may be a shell, which must not reap this process. */
+    while (!task->program_ends_first && !*up)
         poll (NULL, 0, 1);
     task->program ();
     _exit (0);
@@ -205,7 +211,7 @@ static noreturn void _execute (void)
     _exit (127);
 }
 
-/* Another user need not be able to enter the directory that it is in. */
+/* The user may be unable to enter the directory of the program, so open it before. */
 static noreturn void _execute_as (uid_t user)
 {
     static char name[] = "tf-supervise";
@@ -217,37 +223,26 @@ static noreturn void _execute_as (uid_t user)
     _exit (127);
 }
 
-/* The C library's own two are ignored by who was started with posix_spawn (), as make does. */
-static void _hear_all_signals (void)
-{
-    const unsigned long as_usual[8] = { 0 };
-
-    for (int number = 32; number <= 33; number++)
-        syscall (SYS_rt_sigaction, number, as_usual, NULL, sizeof (uint64_t));
-}
-
-static noreturn void _become_rank (struct task *task, int line, int input, int output)
+static noreturn void _become_supervisor (struct task *task, int connection, int input, int output)
 {
     siginfo_t info;
 
     if (task->terminal && (setsid () < 0 || ioctl (task->terminal, TIOCSCTTY, 0) < 0))
         _exit (123);
     setpgid (0, 0);
-    _hear_all_signals ();
-    dup2 (task->console, STDERR_FILENO);
-    /* At once, or the program could wait for a word of this process. */
+    dup2 (task->stderr_fd, STDERR_FILENO);
     if ((task->program_pid = fork ()) == 0)
         _become_program (task, output);
     _shared ()->program = task->program_pid;
-    if (task->late)
+    if (task->program_ends_first)
         waitid (P_PID, (id_t)task->program_pid, &info, WEXITED | WNOWAIT);
     _configure (task);
     dup2 (input, STDIN_FILENO);
     dup2 (output, STRAY_FD);
-    dup2 (line, 3);
+    dup2 (connection, 3);
     fcntl (3, F_SETFD, 0);
-    /* As a careless parent might leave it; but a shell would not know how its children end. */
-    if (!task->late && !task_is_wrapped ())
+    /* As a careless parent might leave it. A shell needs SIGCHLD's default action. */
+    if (!task->program_ends_first && !task_is_wrapped ())
         signal (SIGCHLD, SIG_IGN);
     if (task->user)
         _execute_as (task->user);
@@ -255,19 +250,19 @@ static noreturn void _become_rank (struct task *task, int line, int input, int o
     _execute ();
 }
 
-/* slurmstepd's and the rendezvous' place. */
+/* The rendezvous' side, and slurmstepd's. */
 
-void task_clean_up (void)
+void task_kill_descendants (void)
 {
-    struct deadline patience = deadline_in_ms (at_once_ms ());
+    struct deadline deadline = deadline_in_ms (task_reaction_ms ());
 
-    while (!deadline_passed (patience) && (waitpid (-1, NULL, WNOHANG) >= 0 || errno != ECHILD)) {
-        tree_kill ();
+    while (!deadline_passed (deadline) && (waitpid (-1, NULL, WNOHANG) >= 0 || errno != ECHILD)) {
+        descendants_kill ();
         poll (NULL, 0, 1);
     }
 }
 
-/* On any port, or on that of before. */
+/* Port 0: any port. */
 static int _listen (int port)
 {
     struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK),
@@ -280,20 +275,28 @@ static int _listen (int port)
     return fd;
 }
 
-void task_listen (struct task *task, bool listening)
+void task_open_listener (struct task *task)
 {
     struct sockaddr_in in = { 0 };
     socklen_t len = sizeof (in);
 
-    if (listening) {
-        task->listener = _listen (task->port);
-        getsockname (task->listener, (struct sockaddr *)&in, &len);
-        task->port = ntohs (in.sin_port);
-    } else
-        close (task->listener);
+    task->listener = _listen (task->port);
+    getsockname (task->listener, (struct sockaddr *)&in, &len);
+    task->port = ntohs (in.sin_port);
 }
 
-/* The rank's end of a connection; the other one is task->line. */
+void task_close_listener (struct task *task)
+{
+    close (task->listener);
+}
+
+static bool _accept (struct task *task)
+{
+    task->connection = accept4 (task->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return task->connection >= 0;
+}
+
+/* Make the connection on which the task registered. Returns the task's end. */
 static int _connect (struct task *task)
 {
     struct sockaddr_in in = { 0 };
@@ -301,8 +304,7 @@ static int _connect (struct task *task)
     int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     getsockname (task->listener, (struct sockaddr *)&in, &len);
-    if (fd < 0 || connect (fd, (struct sockaddr *)&in, len) < 0
-        || (task->line = accept4 (task->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) < 0)
+    if (fd < 0 || connect (fd, (struct sockaddr *)&in, len) < 0 || !_accept (task))
         die ("a connection: %s", strerror (errno));
     return fd;
 }
@@ -314,178 +316,177 @@ static bool _wait (int fd, int ms)
     return poll (&pfd, 1, ms) == 1;
 }
 
-void task_begin (struct task *task)
+void task_start (struct task *task)
 {
-    int input[2], output[2], line;
-    struct pollfd unread;
+    int input[2], output[2], connection;
+    struct pollfd stdin_closed;
 
-    task_listen (task, true);
-    line = _connect (task);
-    if (task->console == 0 && (task->console = memfd_create ("console", MFD_CLOEXEC)) < 0)
+    task_open_listener (task);
+    connection = _connect (task);
+    if (task->stderr_fd == 0 && (task->stderr_fd = memfd_create ("stderr", MFD_CLOEXEC)) < 0)
         die ("memfd_create: %s", strerror (errno));
     if (pipe2 (input, O_CLOEXEC) < 0 || pipe2 (output, O_CLOEXEC) < 0)
         die ("pipe2: %s", strerror (errno));
     *_shared () = (struct shared){ 0 };
-    /* Whom tf-supervise leaves behind is ours. */
+    /* Processes that tf-supervise leaves behind become children of this one. */
     prctl (PR_SET_CHILD_SUBREAPER, 1);
-    atexit (task_clean_up);
+    atexit (task_kill_descendants);
     fflush (stdout);
     if ((task->pid = fork ()) < 0)
         die ("fork: %s", strerror (errno));
     if (task->pid == 0)
-        _become_rank (task, line, input[0], output[1]);
-    close (line);
+        _become_supervisor (task, connection, input[0], output[1]);
+    close (connection);
     close (input[0]);
     close (output[1]);
     task->output = output[0];
-    /* It lets go of its input last of all, when signals cannot hurt it any more. */
-    unread = (struct pollfd){ .fd = input[1] };
-    if (poll (&unread, 1, 10 * at_once_ms ()) != 1)
+    /* tf-supervise closes its stdin after everything else, when it has blocked all signals. */
+    stdin_closed = (struct pollfd){ .fd = input[1] };
+    if (poll (&stdin_closed, 1, 10 * task_reaction_ms ()) != 1)
         die ("tf-supervise does not start");
     close (input[1]);
     task->program_pid = _shared ()->program;
     _shared ()->up = true;
 }
 
-void task_tell (const struct task *task, const char *key)
+void task_send_order (const struct task *task, enum order order)
 {
-    struct frame *frame = frame_create ();
-
-    frame_add (frame, "PROOF", TASK_PROOF);
-    frame_add (frame, key, "1");
-    if (!give_frame (task->line, frame))
-        die ("tf-supervise does not hear %s", key);
+    if (!send_frame (task->connection, order_encode (order, TASK_SERVER_TOKEN)))
+        die ("tf-supervise does not take order %d", (int)order);
 }
 
-static void _expect_value (const struct frame *frame, const char *key, const char *value)
+static void _check_report (const struct exit_report *report, const char *expected)
 {
-    const char *is = frame_get (frame, key);
+    struct exit_report_text room;
 
-    if ((is || value) && (!is || !value || strcmp (is, value) != 0))
-        die ("tf-supervise said %s=%s, not %s", key, is ? is : "nothing",
-             value ? value : "nothing");
+    if (strcmp (exit_report_print (report, &room), expected) != 0)
+        die ("tf-supervise reported \"%s\", not \"%s\"", room.text, expected);
 }
 
-void task_expect_report (const struct task *task, const char *ended)
+void task_expect_report (const struct task *task, const char *expected)
 {
-    struct frame *frame = answer_await (task->line, at_once_ms ());
+    struct frame *frame = receive_frame (task->connection, task_reaction_ms ());
+    struct exit_report report;
+    struct errtext err;
 
     if (!frame)
-        die ("no report that the program ended, \"%s\"", ended);
-    _expect_value (frame, "ENDED", ended);
+        die ("tf-supervise did not report \"%s\"", expected);
+    if (exit_report_decode (&report, frame, &err) < 0)
+        die ("%s", err.text);
+    _check_report (&report, expected);
     frame_destroy (frame);
 }
 
-void task_expect_hang_up (struct task *task)
+void task_expect_close (struct task *task)
 {
     char byte;
     ssize_t n;
 
-    if (!_wait (task->line, at_once_ms ()))
-        die ("tf-supervise does not hang up");
-    if ((n = recv (task->line, &byte, 1, 0)) > 0)
-        die ("tf-supervise has more to say");
-    /* A reset is what we get for bytes that it did not want to read. */
+    if (!_wait (task->connection, task_reaction_ms ()))
+        die ("tf-supervise does not close the connection");
+    if ((n = recv (task->connection, &byte, 1, 0)) > 0)
+        die ("tf-supervise sends more instead of closing the connection");
+    /* If tf-supervise closes the socket with unread bytes, the kernel sends a reset. */
     if (n < 0 && errno != ECONNRESET)
-        die ("tf-supervise hangs up: %s", strerror (errno));
-    close (task->line);
+        die ("the connection to tf-supervise: %s", strerror (errno));
+    close (task->connection);
 }
 
-void task_expect_redial (struct task *task, const char *ended)
+static void _check_hello (const struct frame *frame)
 {
+    struct hello hello;
+
+    hello_decode (&hello, frame);
+    if (!hello.reconnects || !hello.token || strcmp (hello.token, TASK_TOKEN) != 0
+        || !hello.node || strcmp (hello.node, TASK_NODE) != 0 || !hello.release
+        || strcmp (hello.release, PACKAGE_VERSION) != 0 || hello.version != FRAME_VERSION)
+        die ("tf-supervise reconnects with a wrong token, node, release or version");
+    if (frame_get (frame, "SERVER_TOKEN"))
+        die ("tf-supervise discloses the server token");
+}
+
+void task_expect_reconnect (struct task *task, const char *report)
+{
+    struct reconnect reconnect;
+    struct errtext err;
     struct frame *frame;
 
-    if (!_wait (task->listener, at_once_ms ())
-        || (task->line = accept4 (task->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) < 0
-        || !(frame = answer_await (task->line, at_once_ms ())))
-        die ("tf-supervise does not dial again");
-    _expect_value (frame, "TOKEN", TASK_TOKEN);
-    _expect_value (frame, "RELEASE", PACKAGE_VERSION);
-    _expect_value (frame, "NODE", "n1");
-    _expect_value (frame, "STEP", "12.0");
-    _expect_value (frame, "RANK", "3");
-    _expect_value (frame, "SUPERVISES", "1");
-    _expect_value (frame, "ENDED", ended);
-    _expect_value (frame, "PROOF", NULL);
+    if (!_wait (task->listener, task_reaction_ms ())
+        || !_accept (task)
+        || !(frame = receive_frame (task->connection, task_reaction_ms ())))
+        die ("tf-supervise does not reconnect");
+    _check_hello (frame);
+    if (reconnect_decode (&reconnect, frame, TASK_RANK + 1, &err) < 0)
+        die ("%s", err.text);
+    if (reconnect.rank != TASK_RANK)
+        die ("tf-supervise reconnects as rank %d", reconnect.rank);
+    if (reconnect.ended != (report != NULL))
+        die ("tf-supervise reconnects %s an exit report", report ? "without" : "with");
+    if (report)
+        _check_report (&reconnect.report, report);
     frame_destroy (frame);
 }
 
-void task_expect_end_within (struct task *task, int status, int ms)
+void task_expect_exit_within (struct task *task, int status, int ms)
 {
-    struct deadline patience = deadline_in_ms (ms);
+    struct deadline deadline = deadline_in_ms (ms);
     int is;
     pid_t pid;
 
     while ((pid = waitpid (task->pid, &is, WNOHANG)) == 0) {
-        if (deadline_passed (patience))
-            die ("tf-supervise does not end");
+        if (deadline_passed (deadline))
+            die ("tf-supervise does not exit");
         poll (NULL, 0, 1);
     }
     if (pid < 0)
         die ("waitpid: %s", strerror (errno));
     if (is != status)
-        die ("tf-supervise ended with %#x, not %#x", (unsigned int)is, (unsigned int)status);
+        die ("tf-supervise's wait status is %#x, not %#x", (unsigned int)is, (unsigned int)status);
 }
 
-void task_expect_end (struct task *task, int status)
+void task_expect_exit (struct task *task, int status)
 {
-    task_expect_end_within (task, status, at_once_ms ());
+    task_expect_exit_within (task, status, task_reaction_ms ());
 }
 
-/* It leaves without a farewell that would keep a port busy for a minute. */
+/* A reset, and not FIN, so that no port is kept in TIME_WAIT for a minute. */
 static void _expect_reset (struct task *task)
 {
     char byte;
 
-    if (!_wait (task->line, at_once_ms ()))
-        die ("tf-supervise does not hang up");
-    if (recv (task->line, &byte, 1, 0) != -1 || errno != ECONNRESET)
+    if (!_wait (task->connection, task_reaction_ms ()))
+        die ("tf-supervise does not close the connection");
+    if (recv (task->connection, &byte, 1, 0) != -1 || errno != ECONNRESET)
         die ("tf-supervise does not reset the connection");
-    close (task->line);
+    close (task->connection);
 }
 
-void task_dismiss (struct task *task, int status)
+void task_order_exit (struct task *task, int status)
 {
-    task_tell (task, "BYE");
+    task_send_order (task, ORDER_EXIT);
     _expect_reset (task);
-    task_expect_end (task, status);
+    task_expect_exit (task, status);
 }
 
-void task_expect_farewell (struct task *task, const char *ended, int status)
+void task_expect_report_and_exit (struct task *task, const char *report, int status)
 {
-    task_expect_report (task, ended);
-    task_dismiss (task, status);
+    task_expect_report (task, report);
+    task_order_exit (task, status);
 }
 
-bool task_ends_unanswered (struct task *task, const char *ended, int status)
-{
-    siginfo_t info = { .si_pid = 0 };
-
-    task_expect_report (task, ended);
-    poll (NULL, 0, MOMENT_MS);
-    waitid (P_PID, (id_t)task->pid, &info, WEXITED | WNOHANG | WNOWAIT);
-    if (info.si_pid == 0)
-        task_dismiss (task, status);
-    else {
-        _expect_reset (task);
-        task_expect_end (task, status);
-    }
-    return info.si_pid != 0;
-}
-
-void task_expect_alive (const struct task *task)
+void task_expect_running (const struct task *task)
 {
     poll (NULL, 0, MOMENT_MS);
     if (waitpid (task->pid, NULL, WNOHANG) != 0)
-        die ("tf-supervise has ended");
+        die ("tf-supervise has exited");
 }
 
-void task_expect_nobody (void)
+void task_expect_no_descendants (void)
 {
     pid_t pid = waitpid (-1, NULL, WNOHANG);
 
     if (pid >= 0 || errno != ECHILD)
-        die ("there was a descendant left, or is");
+        die ("tf-supervise has left a descendant");
 }
 
 void task_expect_output (const struct task *task, const char *text)
@@ -494,7 +495,7 @@ void task_expect_output (const struct task *task, const char *text)
     size_t used = 0, want = strlen (text);
     ssize_t n = 1;
 
-    while (used < want && n > 0 && _wait (task->output, at_once_ms ())) {
+    while (used < want && n > 0 && _wait (task->output, task_reaction_ms ())) {
         n = read (task->output, is + used, want - used);
         used += n > 0 ? (size_t)n : 0;
     }
@@ -503,7 +504,7 @@ void task_expect_output (const struct task *task, const char *text)
         die ("the program wrote \"%s\", not \"%s\"", is, text);
 }
 
-void task_expect_silence (const struct task *task)
+void task_expect_no_output (const struct task *task)
 {
     char is[1024];
     ssize_t n;
@@ -515,58 +516,60 @@ void task_expect_silence (const struct task *task)
     die ("the program wrote \"%s\"", is);
 }
 
-size_t task_drain (const struct task *task)
+size_t task_read_output (const struct task *task)
 {
     static char bytes[65536];
     size_t sum = 0;
     ssize_t n;
 
     do {
-        if (!_wait (task->output, at_once_ms ()))
-            die ("somebody still has the program's output");
+        if (!_wait (task->output, task_reaction_ms ()))
+            die ("a process still has the program's output open");
         n = read (task->output, bytes, sizeof (bytes));
         sum += n > 0 ? (size_t)n : 0;
     } while (n > 0);
     return sum;
 }
 
-void task_begin_and_stop (struct task *task, const char *output)
+void task_start_and_stop (struct task *task, const char *output)
 {
-    task_begin (task);
+    task_start (task);
     task_expect_output (task, output);
-    task_tell (task, "STOP");
+    task_send_order (task, ORDER_STOP);
 }
 
 void task_expect_stopped (struct task *task)
 {
-    size_t bytes = task_drain (task);
+    size_t bytes = task_read_output (task);
 
-    task_expect_farewell (task, "stopped", 0);
-    task_expect_nobody ();
-    task_expect_said (task, "");
+    task_expect_report_and_exit (task, "stopped", 0);
+    task_expect_no_descendants ();
+    task_expect_stderr (task, "");
     if (bytes > 0)
         die ("the program wrote %zu bytes more", bytes);
 }
 
-void task_hang_up (struct task *task, bool reset)
+void task_close_connection (struct task *task)
 {
-    const struct linger linger = { .l_onoff = reset };
-
-    setsockopt (task->line, SOL_SOCKET, SO_LINGER, &linger, sizeof (linger));
-    close (task->line);
+    close (task->connection);
 }
 
-void task_expect_said (const struct task *task, const char *text)
+void task_reset_connection (struct task *task)
+{
+    tcp_abort (task->connection);
+}
+
+void task_expect_stderr (const struct task *task, const char *text)
 {
     char is[4096];
-    ssize_t n = pread (task->console, is, sizeof (is) - 1, 0);
+    ssize_t n = pread (task->stderr_fd, is, sizeof (is) - 1, 0);
 
     is[n > 0 ? n : 0] = '\0';
     if (strcmp (is, text) != 0)
-        die ("on stderr there is \"%s\", not \"%s\"", is, text);
+        die ("stderr has \"%s\", not \"%s\"", is, text);
 }
 
-/* A file of /proc/PID, as far as it is of use; static. */
+/* The beginning of a file in /proc/PID. The text is static. */
 static const char *_proc (pid_t pid, const char *name)
 {
     static char text[16384];
@@ -583,25 +586,25 @@ static const char *_proc (pid_t pid, const char *name)
     return text;
 }
 
-char task_state (pid_t pid)
+char process_state (pid_t pid)
 {
     const char *name_end = strrchr (_proc (pid, "stat"), ')');
 
     return name_end ? name_end[2] : '-';
 }
 
-void task_await_state (pid_t pid, char state)
+void process_await_state (pid_t pid, char state)
 {
-    struct deadline patience = deadline_in_ms (at_once_ms ());
+    struct deadline deadline = deadline_in_ms (task_reaction_ms ());
 
-    while (task_state (pid) != state) {
-        if (deadline_passed (patience))
-            die ("process %d is %c, not %c", (int)pid, task_state (pid), state);
+    while (process_state (pid) != state) {
+        if (deadline_passed (deadline))
+            die ("process %d is %c, not %c", (int)pid, process_state (pid), state);
         poll (NULL, 0, 1);
     }
 }
 
-long task_status (const struct task *task, const char *key)
+long task_read_status (const struct task *task, const char *key)
 {
     const char *at = strstr (_proc (task->pid, "status"), key);
 
@@ -610,8 +613,23 @@ long task_status (const struct task *task, const char *key)
     return strtol (strchr (at, ':') + 1, NULL, 10);
 }
 
-/* Clock ticks of processor time. */
-static long _work (const struct task *task)
+void task_await_signals_forwarded (const struct task *task)
+{
+    for (int waited_ms = 0; waited_ms < task_reaction_ms (); waited_ms += 10) {
+        const char *pending = strstr (_proc (task->pid, "status"), "\nShdPnd:\t");
+
+        if (pending && strtoull (pending + sizeof ("\nShdPnd:"), NULL, 16) == 0
+            && process_state (task->pid) == 'S')
+            return;
+        poll (NULL, 0, 10);
+    }
+    die ("tf-supervise does not read its signals");
+}
+
+#define WAKEUPS "\nvoluntary_ctxt_switches"
+
+/* CPU time in clock ticks. */
+static long _cpu_ticks (const struct task *task)
 {
     const char *at = strrchr (_proc (task->pid, "stat"), ')');
     long user, system;
@@ -624,15 +642,17 @@ static long _work (const struct task *task)
 
 void task_expect_idle (const struct task *task)
 {
-    long work, sleeps;
+    long ticks, wakeups;
 
     poll (NULL, 0, MOMENT_MS);
-    work = _work (task);
-    sleeps = task_status (task, "\nvoluntary_ctxt_switches");
+    ticks = _cpu_ticks (task);
+    wakeups = task_read_status (task, WAKEUPS);
     poll (NULL, 0, 1000);
-    if (_work (task) != work || task_status (task, "\nvoluntary_ctxt_switches") != sleeps)
-        die ("it woke up %ld times and worked %ld ticks while nothing happened",
-             task_status (task, "\nvoluntary_ctxt_switches") - sleeps, _work (task) - work);
+    ticks = _cpu_ticks (task) - ticks;
+    wakeups = task_read_status (task, WAKEUPS) - wakeups;
+    if (ticks > 0 || wakeups > 0)
+        die ("tf-supervise woke up %ld times and used %ld ticks of CPU time while idle",
+             wakeups, ticks);
 }
 
 void task_expect_keepalive (const struct task *task)
@@ -647,17 +667,12 @@ void task_expect_keepalive (const struct task *task)
             && (int)port == task->port && state == 1) {
             found++;
             if (timer != 2)
-                die ("its connection has no keepalive: %u", timer);
+                die ("keepalive is off: the connection's timer is %u", timer);
         }
     if (f)
         fclose (f);
     if (found != 1)
-        die ("it has %d connections", found);
-}
-
-bool task_is_static (const struct task *task)
-{
-    return !strstr (_proc (task->pid, "maps"), ".so");
+        die ("tf-supervise has %d connections", found);
 }
 
 void task_expect_descriptors (const struct task *task)
@@ -671,9 +686,9 @@ void task_expect_descriptors (const struct task *task)
         n = readlink (path, to, sizeof (to) - 1);
         to[n > 0 ? n : 0] = '\0';
         if (strcmp (to, "anon_inode:[signalfd]") != 0)
-            die ("its descriptor %d is %s", own[i], to);
+            die ("tf-supervise's descriptor %d is %s", own[i], to);
     }
     snprintf (path, sizeof (path), "/proc/%d/fd/%d", (int)task->pid, STRAY_FD);
     if (readlink (path, to, sizeof (to)) >= 0)
-        die ("it keeps a descriptor that it was not to have");
+        die ("tf-supervise keeps an inherited descriptor open");
 }

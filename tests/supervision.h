@@ -1,144 +1,156 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A supervised task without Slurm: this process plays slurmstepd and the rendezvous, a
- * function is the task's program, tf-supervise is the real one, started as a rank starts it.
+ * A supervised task without Slurm: the test plays slurmstepd and the rendezvous, and one of its
+ * functions is the task's program. tf-supervise is the real program and is started as a task's
+ * process starts it.
  *
- *     SPANK_TF_SUPERVISE       the program to start, if not this build's; words before it are
- *                              a wrapper
+ *     SPANK_TF_SUPERVISE       the program to start instead of this build's tf-supervise; may
+ *                              begin with a wrapper such as valgrind
  *
- * Whatever is not as it should be ends the process with one line.
+ * A function that finds something wrong prints one line and exits with 1.
  */
 #ifndef TF_SUPERVISION_H
 #define TF_SUPERVISION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdnoreturn.h>
 #include <sys/types.h>
 
-#include "frame.h"
+#include "protocol/order.h"
 
 #define TASK_TOKEN "0123456789abcdef0123456789abcdef"
-#define TASK_PROOF "fedcba9876543210fedcba9876543210"
+#define TASK_SERVER_TOKEN "fedcba9876543210fedcba9876543210"
+
+/* Something that must not happen would have happened within this time. */
+#define MOMENT_MS 300
 
 /* Programs. One that returns exits with 0. */
 
-/* Nothing that a program starts lives longer than this, whatever becomes of the test. */
+/* No process of a program lives longer than this, even if the test is killed. */
 #define PROGRAM_LIFE_S 120
 
-noreturn void program_live (void);
-void program_say (const char *text);    /* on stdout */
+noreturn void program_wait (void);      /* until a signal ends it */
+void program_print (const char *text);  /* to stdout */
 
-void program_lives (void);              /* "up " */
-void program_is_deaf (void);            /* "up "; it ignores SIGTERM */
+void program_sleeps (void);             /* prints "up " */
+void program_ignores_sigterm (void);    /* prints "up " */
 void program_exits_3 (void);
 
 /*
- * "up ", and then each signal as it comes, "number:value ". At SIGHUP it signals its group, at
- * SIGQUIT it exits with 5.
+ * Prints "up ", and then every signal that it gets as "number:value ". At SIGHUP a child of it
+ * sends SIGUSR2 to their process group; at SIGQUIT it exits with 5.
  */
-void program_counts_signals (void);
+void program_prints_signals (void);
 
 struct task {
-    void (*program) (void);     /* what the caller chooses */
-    int grace;                  /* seconds */
-    bool forward, speaker;
-    bool brief;                 /* the rendezvous will have no last words */
-    bool late;                  /* the program has ended before there is a tf-supervise */
-    bool odd;                   /* tf-supervise is not told what it needs */
-    uid_t user;                 /* whose it is, 0: ours */
-    bool foreign;               /* the program stays ours */
-    int console;                /* its stderr, 0: a file for task_expect_said () */
-    int terminal;               /* its controlling terminal, 0: none */
+    void (*program) (void);     /* the test sets these: */
+    int stop_grace;             /* seconds from SIGTERM to SIGKILL */
+    int kill_wait;              /* Slurm's KillWait in seconds, 0: tf-supervise does not know it */
+    bool forward_signals, prints;
+    bool program_ends_first;    /* before tf-supervise starts */
+    bool misconfigured;         /* a variable is missing in tf-supervise's environment */
+    uid_t user;                 /* of tf-supervise and the program, 0: this process' */
+    bool program_keeps_user;    /* the program runs as this process' user all the same */
+    int stderr_fd;              /* of both, 0: a file for task_expect_stderr () */
+    int terminal;               /* their controlling terminal, 0: none */
 
-    pid_t pid;                  /* ... and what task_begin () fills in: tf-supervise's */
+    pid_t pid;                  /* task_start () sets these: of tf-supervise */
     pid_t program_pid;
-    int listener, port;
-    int line;                   /* the rendezvous' end of the connection */
-    int output;                 /* what the program writes */
+    int listener, port;         /* the rendezvous' */
+    int connection;             /* the rendezvous' end */
+    int output;                 /* where the program's stdout can be read */
 };
 
-/* Milliseconds that are enough for everything that happens at once. */
-int at_once_ms (void);
+/* REACTION_MS, or more if a wrapper or a sanitizer makes tf-supervise slow. */
+int task_reaction_ms (void);
 
-/* tf-supervise runs under a wrapper; or that or sanitized, so not as users have it. */
+/* tf-supervise runs under a wrapper; or with a sanitizer or under a wrapper. */
 bool task_is_wrapped (void);
 bool task_is_instrumented (void);
 
-/* Start it, and wait until it is up; then until the program has written that, and say STOP. */
-void task_begin (struct task *task);
-void task_begin_and_stop (struct task *task, const char *output);
+/* Start tf-supervise and its program, and wait until tf-supervise can handle signals. */
+void task_start (struct task *task);
 
-/* End all that is left; it is done at exit as well. */
-void task_clean_up (void);
+/* Then wait until the program has printed this, and send ORDER_STOP. */
+void task_start_and_stop (struct task *task, const char *output);
 
-/* From now on there is somebody at the rendezvous' port, or nobody. */
-void task_listen (struct task *task, bool listening);
+/* Kill every descendant of this process. Every test does it at its end. */
+void task_kill_descendants (void);
 
-/* The rendezvous says KEY=1. */
-void task_tell (const struct task *task, const char *key);
+/* The rendezvous' side. */
 
-/* The rendezvous closes the connection, or resets it. */
-void task_hang_up (struct task *task, bool reset);
+/* Listen on the rendezvous' port; or close the socket, so that connections are refused. */
+void task_open_listener (struct task *task);
+void task_close_listener (struct task *task);
 
-/* A report of that, and nothing before it. */
-void task_expect_report (const struct task *task, const char *ended);
+/* Close the rendezvous' end of the connection. */
+void task_close_connection (struct task *task);
+void task_reset_connection (struct task *task);
 
-/* tf-supervise hangs up, or has done so. */
-void task_expect_hang_up (struct task *task);
+void task_send_order (const struct task *task, enum order order);
 
-/* It dials again, and says who it is; and how its task ended, NULL if it still runs. */
-void task_expect_redial (struct task *task, const char *ended);
+/* Send ORDER_EXIT. tf-supervise resets the connection and exits with that wait status. */
+void task_order_exit (struct task *task, int status);
 
-/* It ends with that wait status, now, and without a core file. */
-void task_expect_end (struct task *task, int status);
-void task_expect_end_within (struct task *task, int status, int ms);
+/* The next frame on the connection is this exit report. */
+void task_expect_report (const struct task *task, const char *report);
 
-/* The report is acknowledged: it hangs up, and ends. */
-void task_dismiss (struct task *task, int status);
+/* tf-supervise closes the connection without sending anything more. */
+void task_expect_close (struct task *task);
 
-/* Report, acknowledgement, end: as it goes when nothing is in the way. */
-void task_expect_farewell (struct task *task, const char *ended, int status);
+/* tf-supervise connects again, with this exit report, or without one if that is NULL. */
+void task_expect_reconnect (struct task *task, const char *report);
 
-/* It goes so, nobody is left, and nobody had anything to say. */
+/* What slurmstepd sees. */
+
+/* tf-supervise exits with that wait status (so without a core file) now, or within the time. */
+void task_expect_exit (struct task *task, int status);
+void task_expect_exit_within (struct task *task, int status, int ms);
+
+/* The usual end: exit report, ORDER_EXIT, exit. */
+void task_expect_report_and_exit (struct task *task, const char *report, int status);
+
+/* The end of a stopped task: the same; no descendant is left, and nothing was printed. */
 void task_expect_stopped (struct task *task);
 
-/* That report, and it ends, before it is answered; or else it is, and ends then. */
-bool task_ends_unanswered (struct task *task, const char *ended, int status);
+/* tf-supervise still runs after MOMENT_MS, in which it could have exited. */
+void task_expect_running (const struct task *task);
 
-/* It still runs, after a moment in which it could have ended. */
-void task_expect_alive (const struct task *task);
+/* This process has no descendants any more, and no zombies. */
+void task_expect_no_descendants (void);
 
-/* None of its descendants is left, nor was. */
-void task_expect_nobody (void);
-
-/* What the program writes next is that; or nothing, in that moment. */
+/* The program's next output is this text; or there is none for MOMENT_MS. */
 void task_expect_output (const struct task *task, const char *text);
-void task_expect_silence (const struct task *task);
+void task_expect_no_output (const struct task *task);
 
-/* So many bytes come until nobody has the output open any more. */
-size_t task_drain (const struct task *task);
+/* Read the output until no process has it open any more. Returns the number of bytes. */
+size_t task_read_output (const struct task *task);
 
-/* All that tf-supervise and the program have said on stderr. */
-void task_expect_said (const struct task *task, const char *text);
+/* All that tf-supervise and the program have printed to stderr. */
+void task_expect_stderr (const struct task *task, const char *text);
 
-/* R, S, T, Z ... of any process; - when there is none. */
-char task_state (pid_t pid);
-void task_await_state (pid_t pid, char state);
+/* The state of any process as in /proc/PID/stat: R, S, T, Z, ...; '-' if it does not exist. */
+char process_state (pid_t pid);
+void process_await_state (pid_t pid, char state);
 
-/* "VmRSS", ...: a number of tf-supervise's in /proc/PID/status. */
-long task_status (const struct task *task, const char *key);
+/* A number from tf-supervise's /proc/PID/status: "VmRSS". */
+long task_read_status (const struct task *task, const char *key);
 
-/* tf-supervise is linked statically. */
-bool task_is_static (const struct task *task);
+/* Wait until tf-supervise has read all signals that were sent to it, and sleeps again. */
+void task_await_signals_forwarded (const struct task *task);
 
-/* It sleeps, and goes on sleeping. */
+/* For a second tf-supervise uses no CPU time and does not wake up. */
 void task_expect_idle (const struct task *task);
 
-/* It has one connection, whose end would be noticed. */
+/* tf-supervise has one connection, and keepalive is on. */
 void task_expect_keepalive (const struct task *task);
 
-/* Its input, output and errors are nobody's, and it has nothing more than it was given. */
+/*
+ * tf-supervise has replaced its stdin, stdout and stderr, and closed a descriptor that it
+ * inherited.
+ */
 void task_expect_descriptors (const struct task *task);
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A script whose every process reads a JSON file of its own: custom_conf.py ps.json,
-# custom_conf.py worker0.json, and so on, which somebody once wrote by hand for each job.
+# A script in which each process reads its own JSON file: custom_conf.py ps.json,
+# custom_conf.py worker0.json, and so on. These files used to be written by hand for each job.
 #
 #     srun --tf-tasks=ps,worker:2 tf-exec python custom_conf.py {tf_config_file}
 #
@@ -37,7 +37,7 @@ with tf.device(tf.train.replica_device_setter(cluster=cluster, worker_device=her
     counter = tf.get_variable("counter", [], tf.int64, tf.zeros_initializer())
     count = tf.assign_add(counter, 1, use_locking=True)
 
-# This worker talks to the parameter servers only; another one may have ended.
+# This worker talks to the parameter servers only, because another worker may have ended.
 filters = tf.ConfigProto(device_filters=["/job:ps", here])
 manager = tf.train.SessionManager(ready_op=tf.report_uninitialized_variables(), recovery_wait_secs=0.5)
 if index == 0:

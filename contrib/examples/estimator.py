@@ -4,9 +4,9 @@
 #
 #     srun --tf-tasks=chief,ps,worker,evaluator python estimator.py MODEL_DIR
 #
-# All tasks share MODEL_DIR, a new directory. Every one but a ps, which never ends, checks how
-# far training had come when it last saw the model. TensorFlow 2.15 is the last that has
-# Estimator.
+# All tasks share MODEL_DIR, a new directory. Every task except the ps, which never ends, checks
+# how far the training had come when it last saw the model. TensorFlow 2.15 is the last version
+# that has Estimator.
 
 import glob
 import os
@@ -63,15 +63,15 @@ def data():
     return tf.data.Dataset.from_tensor_slices((points, points @ TRUTH)).batch(32)
 
 
-# A worker that finds a model without variables looks again after 30 seconds, so Estimator
-# lets it begin some seconds after the chief: more for each worker, unless told otherwise.
+# A worker that finds a model without variables looks again after 30 seconds. Estimator therefore
+# delays each worker by some seconds after the chief, more for each further worker by default.
 config = tf.estimator.RunConfig(sys.argv[1], experimental_max_worker_delay_secs=5)
 tf.estimator.train_and_evaluate(
     tf.estimator.Estimator(model, config=config),
     tf.estimator.TrainSpec(lambda: data().repeat(), max_steps=STEPS),
     tf.estimator.EvalSpec(data, start_delay_secs=1, throttle_secs=1))
 
-# A trainer reads the step while the others go on, so its last one may be some short.
+# A trainer reads the step while others still train, so its last value may be a little low.
 if last.step < 0.9 * STEPS or last.loss > 1e-6:
     sys.exit(f"estimator: {config.task_type} {config.task_id}: loss {last.loss} in step {last.step} of {STEPS}")
 print(f"estimator: {config.task_type} {config.task_id}: ok", flush=True)

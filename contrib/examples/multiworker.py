@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Synchronous training by a loop of one's own, with MultiWorkerMirroredStrategy:
+# Synchronous training in a custom loop, with MultiWorkerMirroredStrategy:
 #
 #     srun --tf-tasks=worker:4 python multiworker.py
 #
-# Any number of workers, with or without a chief, which is the first of them. Each learns
-# from data of its own, and all have the same weights after every step.
+# Any number of workers works, with or without a chief, which is the first of them. Each learns
+# from its own data, and all have the same weights after every step.
 
 import argparse
 import os
@@ -80,7 +80,7 @@ def check(right, what):
         sys.exit(f"multiworker: replica {replica} of {replicas}: {what}")
 
 
-# Powers of two, one of each replica, have this sum in no other way.
+# Each replica adds a different power of two: the sum is right only if each took part once.
 replica = int(number())
 found = int(total(tf.constant(2**replica, tf.int64)))
 check(found == 2**replicas - 1, f"the sum is {found}, not {2**replicas - 1}")

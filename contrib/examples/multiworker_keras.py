@@ -4,8 +4,8 @@
 #
 #     srun --tf-tasks=worker:4 python multiworker_keras.py
 #
-# It takes Keras 2: TensorFlow's own up to 2.15, the package tf_keras later. Keras 3 knows
-# nothing of this strategy.
+# This needs Keras 2: TensorFlow's own up to 2.15, the package tf_keras in later versions. Keras 3
+# does not support this strategy.
 
 import os
 import sys

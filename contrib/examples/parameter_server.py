@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# ParameterServerStrategy: a chief that coordinates, ps and workers that serve until they
-# are stopped, which they are when the chief has ended.
+# ParameterServerStrategy: a chief that coordinates, and ps and workers that serve. spank-tf stops
+# them when the chief has ended.
 #
 #     srun --tf-tasks=chief,ps,worker:2 python parameter_server.py
 #
-# Any number of ps and workers will do.
+# Any number of ps and workers works.
 
 import os
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
-os.environ["GRPC_FAIL_FAST"] = "use_caller"  # or whoever is started first finds the others missing
+os.environ["GRPC_FAIL_FAST"] = "use_caller"  # or the first task to start finds the others missing
 
 import numpy as np
 import tensorflow as tf
@@ -37,7 +37,7 @@ servers, workers = spec.num_tasks("ps"), spec.num_tasks("worker")
 strategy = tf.distribute.ParameterServerStrategy(cluster)
 coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
 
-# Every worker computes, where it is told to.
+# Let each worker compute something.
 for index in range(workers):
     with tf.device(f"/job:worker/task:{index}"):
         square = tf.square(tf.constant(index + 7))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A script of TensorFlow 1's days, which takes its cluster from four flags:
+# A script in the style of TensorFlow 1, which reads its cluster from four flags:
 #
 #     srun --tf-tasks=ps,worker:2 tf-exec --tf1-flags python tf1_flags.py --sync_replicas
 #
-# Each worker fits a plane to points of its own; with --sync_replicas every step takes the
-# gradients of all of them.
+# Each worker fits a plane to its own points; with --sync_replicas every step uses the gradients of
+# all workers.
 
 import os
 import sys
@@ -49,13 +49,13 @@ def main(argv):
         optimizer = tf.train.GradientDescentOptimizer(FLAGS.learning_rate)
         hooks = [tf.train.StopAtStepHook(last_step=FLAGS.train_steps)]
         if FLAGS.sync_replicas:
-            # Without tokens no worker begins before all are there.
+            # Without tokens no worker begins before all workers are ready.
             optimizer = tf.train.SyncReplicasOptimizer(optimizer, replicas_to_aggregate=len(workers))
             hooks.append(optimizer.make_session_run_hook(is_chief, num_tokens=0))
         train = optimizer.minimize(loss, global_step=step)
 
-    # This worker talks to the parameter servers only: it would otherwise wait for ever for
-    # a worker that has already finished.
+    # This worker talks to the parameter servers only: otherwise it would wait forever for a
+    # worker that has already ended.
     config = tf.ConfigProto(device_filters=["/job:ps", here])
     if not is_chief:
         # MonitoredTrainingSession does this too, but looks only every 30 seconds.
@@ -63,8 +63,8 @@ def main(argv):
         manager = tf.train.SessionManager(ready_op=missing, recovery_wait_secs=0.5)
         manager.wait_for_session(server.target, config).close()
 
-    # In the end a thread of SyncReplicasOptimizer's waits for more gradients: not for two minutes,
-    # as it would. It says so, which does no harm.
+    # At the end a thread of SyncReplicasOptimizer waits for more gradients: one second here, two
+    # minutes by default. The message that it prints is harmless.
     rng = np.random.default_rng(FLAGS.task_index)
     mine = 0
     with tf.train.MonitoredTrainingSession(server.target, is_chief, hooks=hooks, config=config,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A script as they are written for TfJob on Kubernetes: it reads TF_CONFIG itself, and wants it
-# to say "environment":"cloud".
+# A typical script for TFJob on Kubernetes: it reads TF_CONFIG itself, and expects
+# "environment":"cloud" in it.
 #
 #     srun --tf-tasks=master,ps,worker:2 tf-exec --environment=cloud python tfjob.py
 #
-# The master lets every task of the cluster multiply two matrices, and is the only one to end.
+# The master makes every task of the cluster multiply two matrices. It is the only task that ends.
 
 import json
 import os

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Asynchronous training with parameter servers, the way TensorFlow began:
+# Asynchronous training with parameter servers, TensorFlow's first form of distribution:
 #
 #     srun --tf-tasks=ps,worker,worker python train.py
 #
-# Any number of ps and workers will do, with or without a chief. Nothing here knows of
-# Slurm: TensorFlow finds the cluster and this task's place in it in TF_CONFIG. The
-# model learns to tell the two arms of a spiral apart. A ps serves until it is stopped, when
-# every worker has ended.
+# Any number of ps and workers works, with or without a chief. Nothing here depends on Slurm:
+# TensorFlow finds the cluster and this task's place in it in TF_CONFIG. The model learns to tell
+# the two arms of a spiral apart. A ps serves until spank-tf stops it, when every worker has ended.
 
 import os
 import sys
@@ -51,7 +50,7 @@ name = f"{role} {index}"
 here = f"/job:{role}/task:{index}"
 is_chief = (role, index) == ("chief" if "chief" in spec.jobs else "worker", 0)
 
-# The variables go to the parameter servers, all else to this worker.
+# The variables go to the parameter servers, everything else to this worker.
 with tf1.device(tf1.train.replica_device_setter(cluster=spec, worker_device=here)):
     points = tf1.placeholder(tf.float32, [None, 2])
     arms = tf1.placeholder(tf.float32, [None])
@@ -62,12 +61,12 @@ with tf1.device(tf1.train.replica_device_setter(cluster=spec, worker_device=here
     step = tf1.train.get_or_create_global_step()
     train = tf1.train.AdamOptimizer(0.0005).minimize(loss, global_step=step)
 
-# This worker talks to the parameter servers only: it would otherwise wait for ever for
-# a worker that has already finished.
+# This worker talks to the parameter servers only: otherwise it would wait forever for a worker
+# that has already ended.
 config = tf1.ConfigProto(device_filters=["/job:ps", here])
 
-# The chief initializes the variables. MonitoredTrainingSession waits for that too, but
-# looks only every 30 seconds.
+# Wait until the chief has initialized the variables. MonitoredTrainingSession waits for that too,
+# but looks only every 30 seconds.
 if not is_chief:
     missing = tf1.report_uninitialized_variables(tf1.global_variables())
     manager = tf1.train.SessionManager(ready_op=missing, recovery_wait_secs=0.5)

@@ -1,15 +1,18 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The exchange alone, without Slurm: N simulated ranks dial tf-rendezvous over loopback at
- * once; the time runs from the first dial until all have their whole answer. Beside it, taking
- * turns with it, the least that could do: a server that reads as many bytes, and when all are
- * there writes as many back to each. The same process plays the ranks for both.
+ * A benchmark of the exchange alone, without Slurm: N simulated ranks connect to tf-rendezvous
+ * over loopback at the same time. Measured is the time from the first connect () until all ranks
+ * have their complete answers. tf-rendezvous takes turns with a bare server, which does the least
+ * that is possible: it reads as many bytes and, when all have arrived, writes as many back to each
+ * rank. The same program plays the ranks for both.
  *
  *     exchange [N...]          500 1000 2000 5000
  *
- * 0 when the targets are met.
+ * Exits with 0 if the targets are met.
  */
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,19 +23,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "port.h"
+#include "common/port.h"
 #include "simulation.h"
 
 #define MAX_RATIO 1.5
 #define MAX_MEMORY_KIB (64 * 1024)
 /*
- * The dictionary goes to each rank, so bytes grow with the square of the ranks. A time per byte
- * may be so much greater with the most ranks than with the fewest; what grows faster than the
- * bare exchange shows in the ratio.
+ * Every rank gets the addresses of all ranks, so the bytes grow with the square of the ranks. The
+ * time per byte may be greater by this factor with the most ranks than with the fewest. MAX_RATIO
+ * bounds everything that grows faster than the bare exchange.
  */
 #define MAX_GROWTH 1.1
 #define MAX_ROUNDS 25
-/* So many ranks are played per N, over all rounds. */
+/* Ranks per N in all rounds together. */
 #define RANKS_PLAYED 35000
 
 /* One exchange. */
@@ -59,7 +62,7 @@ static void _bare_watch (int epoll, int op, int fd, struct bare_peer *peer, uint
         die ("epoll_ctl: %s", strerror (errno));
 }
 
-/* True when all is with the kernel. */
+/* True if the kernel has taken the whole answer. */
 static bool _bare_send (struct bare_peer *peer, const char *answer, size_t length)
 {
     while (peer->sent < length) {
@@ -111,7 +114,7 @@ static void _bare_serve (int listener, int ranks, size_t expected, const char *a
     }
 }
 
-/* A frame of so many bytes, so that ranks read the same way from both servers. */
+/* A frame of that length, so that ranks read from both servers in the same way. */
 static const char *_bare_answer (size_t length)
 {
     size_t rest = length - FRAME_HEADER - sizeof ("TF_CONFIG="), whole;
@@ -158,7 +161,7 @@ static pid_t _bare_start (int *port, int ranks, const struct run *like)
 
 /* One exchange, with either server. */
 
-static void _hear (void *arg, int number, struct frame *answer)
+static void _on_answer (void *arg, int number, struct frame *answer)
 {
     struct run *run = arg;
     size_t length;
@@ -168,8 +171,8 @@ static void _hear (void *arg, int number, struct frame *answer)
     run->answered += length;
 }
 
-/* Play the ranks in a process of its own: what it allocates is not the next server's. */
-static void _play (int port, const struct launch *launch, struct run *run)
+/* Play the ranks. It runs in a process of its own, whose memory no server inherits. */
+static void _play_ranks (int port, const struct launch *launch, struct run *run)
 {
     struct frame **registration = calloc ((size_t)launch->tasks, sizeof (*registration));
     int64_t begin;
@@ -178,16 +181,16 @@ static void _play (int port, const struct launch *launch, struct run *run)
     if (!registration)
         die ("no memory");
     for (int i = 0; i < launch->tasks; i++) {
-        registration[i] = rank_frame (launch, i);
+        registration[i] = encode_registration (launch, i);
         frame_bytes (registration[i], 0, &length);
         run->registered += length;
     }
     begin = now_us ();
-    crowd_play (port, registration, launch->tasks, _hear, run);
+    register_ranks (port, registration, launch->tasks, _on_answer, run);
     run->us = now_us () - begin;
 }
 
-/* tf-rendezvous is up when launch_begin () returns; the bare server when it waits. */
+/* Wait until the bare server waits for events. For tf-rendezvous launch_start () does that. */
 static void _await_bare (pid_t pid)
 {
     char path[64], where[64];
@@ -217,7 +220,7 @@ static void _exchange (int port, const struct launch *launch, struct run *run)
     if (pipe2 (result, O_CLOEXEC) < 0 || (pid = fork ()) < 0)
         die ("fork: %s", strerror (errno));
     if (pid == 0) {
-        _play (port, launch, run);
+        _play_ranks (port, launch, run);
         exit (write (result[1], run, sizeof (*run)) != sizeof (*run));
     }
     close (result[1]);
@@ -238,16 +241,17 @@ static void _run_ours (int ranks, struct run *run)
 {
     struct launch launch = { .tasks = ranks };
 
-    launch_begin (&launch);
-    _exchange (launch.rendezvous.port, &launch, run);
-    launch_expect_end (&launch);
+    launch_start (&launch);
+    _exchange (launch.contact.port, &launch, run);
+    launch_expect_exit (&launch);
     _keep_usage (run, &launch.usage);
-    close (launch.console);
+    close (launch.stderr_fd);
 }
 
 static void _run_bare (int ranks, const struct run *like, struct run *run)
 {
-    struct launch launch = { .tasks = ranks, .rendezvous.token = "0123456789abcdef0123456789abcdef" };
+    struct launch launch = { .tasks = ranks,
+                             .contact.token = "0123456789abcdef0123456789abcdef" };
     struct rusage usage;
     int port, status;
     pid_t pid = _bare_start (&port, ranks, like);
@@ -313,8 +317,8 @@ static struct figures _measure (int ranks)
     figures.ns_per_byte = _ns_per_byte (&o);
     printf ("%6d %6d %9.1f %9.1f %9.1f %6.2f %8.1f %8.2f %8.2f %8.1f %8.1f %7.1f\n", ranks, rounds,
             (double)(o.registered + o.answered) / 1e6, (double)o.us / 1e3, (double)b.us / 1e3,
-            figures.ratio, (double)o.us / ranks, figures.ns_per_byte, _ns_per_byte (&b), (double)o.cpu_us / 1e3,
-            (double)b.cpu_us / 1e3, (double)figures.memory_kib / 1024);
+            figures.ratio, (double)o.us / ranks, figures.ns_per_byte, _ns_per_byte (&b),
+            (double)o.cpu_us / 1e3, (double)b.cpu_us / 1e3, (double)figures.memory_kib / 1024);
     fflush (stdout);
     return figures;
 }
@@ -332,7 +336,7 @@ int main (int argc, char *argv[])
     struct figures worst = { 0 }, first = { 0 }, f = { 0 };
     bool met;
 
-    files_raise (6000);
+    raise_file_limit (6000);
     printf ("%6s %6s %9s %9s %9s %6s %8s %8s %8s %8s %8s %7s\n", "ranks", "rounds", "MB",
             "ours ms", "bare ms", "ratio", "us/rank", "ours", "bare", "ours", "bare", "MiB");
     printf ("%6s %6s %9s %9s %9s %6s %8s %8s %8s %8s %8s %7s\n", "", "", "", "median",
@@ -341,7 +345,7 @@ int main (int argc, char *argv[])
         int ranks = argc > 1 ? atoi (argv[i + 1]) : usual[i];
 
         if (ranks < 2)
-            die ("\"%s\" is no number of ranks", argv[i + 1]);
+            die ("\"%s\" is not a number of ranks", argv[i + 1]);
         f = _measure (ranks);
         worst.ratio = f.ratio > worst.ratio ? f.ratio : worst.ratio;
         worst.memory_kib = f.memory_kib > worst.memory_kib ? f.memory_kib : worst.memory_kib;

@@ -1,10 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a rank of --tf-tasks gets, by Slurm's own means: every task puts an address, waits for
- * the others and gets theirs. tests/bench/launch times it under srun --mpi=pmi2. 0 when every
- * address came.
+ * The exchange that --tf-tasks makes, by Slurm's own means: every task publishes an address,
+ * waits until all tasks have done so, and reads the addresses of the others. tests/bench/launch
+ * runs it under srun --mpi=pmi2. Exits with 0 if every address arrived.
  */
+#include "config.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -40,12 +42,12 @@ int main (void)
         || PMI2_Job_GetId (job, sizeof (job)) != PMI2_SUCCESS
         || _put (rank) != PMI2_SUCCESS
         || PMI2_KVS_Fence () != PMI2_SUCCESS) {
-        fprintf (stderr, "pmi2: this is for srun --mpi=pmi2\n");
+        fprintf (stderr, "pmi2: run this with srun --mpi=pmi2\n");
         return 1;
     }
     for (int other = 0; other < size; other++)
         if (other != rank && _get (job, other) != PMI2_SUCCESS) {
-            fprintf (stderr, "pmi2: rank %d has not the address of rank %d\n", rank, other);
+            fprintf (stderr, "pmi2: rank %d did not get the address of rank %d\n", rank, other);
             return 1;
         }
     return PMI2_Finalize () == PMI2_SUCCESS ? 0 : 1;

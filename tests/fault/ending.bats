@@ -1,163 +1,161 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What breaks while a job runs, and while it ends by itself: tasks, supervisors, the rendezvous,
-# srun, the network. It ends then as it should, or says that it will not; and nothing of it
-# stays. The file by its other name, ending-cgroup.bats, is the same under proctrack/cgroup.
+# Faults while a job runs, and while it ends by itself: of tasks, supervisors, the rendezvous,
+# srun and the network. The job still ends as it should, or a message says that it will not end
+# by itself; and nothing is left behind.
 
+# bats file_tags=proctrack:cgroup,proctrack:linuxproc
 load ../common
 load ../system/launch
-load ../system/ending
+load ../system/roles
 load faults
 
-# The judge ends by itself, in its own time.
+# task-check exits by itself, and must not be stopped before that.
 step+=(--tf-stop=never)
 
 setup_file ()
 {
-    local proctrack=linuxproc why=$BATS_FILE_TMPDIR/why
-
-    [[ $BATS_TEST_FILENAME != *-cgroup.bats ]] || proctrack=cgroup
-    export BATS_TEST_NAME_PREFIX="$proctrack: " no_cluster=
-    start_fault_cluster --proctrack $proctrack 2> "$why" || case $? in
-        77) no_cluster=$(< "$why") ;;
-        *) cat "$why"; return 1 ;;
-    esac
-    [[ $no_cluster ]] || write_part
+    start_fault_cluster
+    write_by_role
 }
 
-# A step of three in the test's job: the chief on the first node, the ps on the second, the
-# worker on the third. begin_play OPTION… ./part PART…
-begin_play ()
+# Start a step of three tasks in the test's job: the chief on the first node, the ps on the
+# second, the worker on the third. start_by_role OPTION… ./by-role ROLE=COMMANDS…
+start_by_role ()
 {
-    rm -f "$work"/told.* "$work"/heard
-    begin --jobid="$job" -w "$(node 1),$(node 2),$(node 3)" -N3 -n3 --tf-tasks=chief,ps,worker "$@"
+    rm -f "$work"/mark.*
+    start_srun --jobid="$job" -w "$(node 1),$(node 2),$(node 3)" -N3 -n3 --tf-tasks=chief,ps,worker "$@"
 }
 
-told_in_part ()
+await_mark ()
 {
-    eventually 20 test -e "$work/told.$1" || fail "no part has told $1: $(< "$words")"
+    eventually 20 test -e "$work/mark.$1" || fail "no task has marked $1: $(< "$srun_output")"
 }
 
-# srun ends, in so many seconds at most, with this code; where they were shown, its tasks have
-# ended so: play_ends SECONDS CODE END…
-play_ends ()
+# Require that srun exits within so many seconds, with this code, and, with --tf-show, that its
+# tasks end so: srun_and_tasks_end SECONDS CODE END…
+srun_and_tasks_end ()
 {
     srun_ends "$1"
-    [ "$status" -eq "$2" ] || fail "srun's code is not $2: $(< "$words")"
-    stderr=$(< "$words")
-    (($# == 2)) || ends "${@:3}"
+    [ "$status" -eq "$2" ] || fail "srun's exit code is not $2: $(< "$srun_output")"
+    stderr=$(< "$srun_output")
+    (($# == 2)) || tasks_end "${@:3}"
 }
 
-# All three run their programs; whoever has no part is called sleep.
-all_run ()
+# Wait until all three tasks run their programs; a task without commands runs sleep.
+all_programs_run ()
 {
-    told_in_part there
-    eventually 20 processes 2 sleep && eventually 20 processes 3 sleep || fail "not all run: $(< "$words")"
+    await_mark there
+    eventually 20 processes 2 sleep && eventually 20 processes 3 sleep || fail "not every program runs: $(< "$srun_output")"
 }
 
-# The user's processes of a name on a node: processes NODE NAME
+# The user's processes with this name on the N-th node: processes N NAME
 processes ()
 {
     pgrep -r D,R,S,T -xu "$user" "$2" --nslist net --ns "$(< "$SPANK_TF_CLUSTER/$(node "$1").pid")"
 }
 
-# --- the end of one and the begin of another
+# --- the stop comes while a task is still being launched
 
-@test "a ps that is still in its prolog when the chief ends is stopped before its program" {
+# bats test_tags=core
+@test "a ps that is still in its task prolog when the chief ends is stopped, and its program never starts" {
     cat > "$work/prolog" <<'END'
 #!/bin/sh
-[ $SLURM_PROCID -ne 1 ] || { touch told.prolog; exec sleep 1000; }
+[ $SLURM_PROCID -ne 1 ] || { touch mark.prolog; exec sleep 1000; }
 END
     chmod 755 "$work/prolog"
-    begin_play --tf-show --task-prolog="$work/prolog" ./part chief='await prolog; exit 3' ps='tell started; exec sleep 1000'
-    play_ends 10 3 'exit 3' stopped stopped
-    [ ! -e "$work/told.started" ] || fail "its program was started"
+    start_by_role --tf-show --task-prolog="$work/prolog" ./by-role chief='await prolog; exit 3' ps='mark started; exec sleep 1000'
+    srun_and_tasks_end 10 3 'exit 3' stopped stopped
+    [ ! -e "$work/mark.started" ] || fail "its program was started"
 }
 
-@test "a rank that has its answer, but no time to read it before the chief ends, is stopped" {
+# bats test_tags=core
+@test "a rank that has not yet read the rendezvous' answer when the chief ends is stopped" {
     stop_slurmd 3
-    begin_play --tf-show ./part chief='exit 3'
+    start_by_role --tf-show ./by-role chief='exit 3'
     eventually 20 registered 2
     rank=$(processes 2 tf-rank)
     kill -STOP "$rank"
     continue_slurmd 3
-    eventually 20 said 'task 0: Exited with exit code 3'
+    eventually 20 printed 'task 0: Exited with exit code 3'
     kill -CONT "$rank"
-    play_ends 10 3 'exit 3' stopped stopped
+    srun_and_tasks_end 10 3 'exit 3' stopped stopped
 }
 
-@test "tasks that end by themselves in the moment of the stop: each is one or the other, and all end" {
-    # All at the next quarter of a second.
+@test "tasks that exit at the moment when they are stopped: each is reported as stopped or with its own exit code" {
+    # All tasks exit at the next quarter of a second.
     together='t=$(date +%s%N); sleep $(printf 0.%09d $((250000000 - t % 250000000)))'
     for i in {1..20}; do
         ps=$((i % 2 * 3)) worker=$((i / 2 % 2 * 5))
-        begin --jobid="$job" -w "$(node 1),$(node 2),$(node 3)" -N3 -n3 --tf-show --tf-tasks=ps,worker:2 \
-            ./part ps="$together; exit $ps" worker="$together; exit $worker"
+        start_srun --jobid="$job" -w "$(node 1),$(node 2),$(node 3)" -N3 -n3 --tf-show --tf-tasks=ps,worker:2 \
+            ./by-role ps="$together; exit $ps" worker="$together; exit $worker"
         srun_ends 10
-        stderr=$(< "$words")
-        ways=$(sed -nE "/ how its tasks ended$/,\$s/^ *[0-9]+  [a-z]+ [0-9]+ +(stopped|exit [0-9]+)$/\1/p" "$words")
-        [ "$(wc -l <<< "$ways")" -eq 3 ] && ! grep -vxE "stopped|exit 0|exit $ps|exit $worker" <<< "$ways" ||
-            fail "they have ended otherwise: $stderr"
-        # By Slurm's rule.
-        greatest=$(sed 's/stopped/exit 0/' <<< "$ways" | cut -d' ' -f2 | sort -n | tail -n 1)
-        [ "$status" -eq "$greatest" ] || fail "srun's code is $status: $stderr"
+        stderr=$(< "$srun_output")
+        ends=$(sed -nE "/ how its tasks ended$/,\$s/^ *[0-9]+  [a-z]+ [0-9]+ +(stopped|exit [0-9]+)$/\1/p" "$srun_output")
+        [ "$(wc -l <<< "$ends")" -eq 3 ] && ! grep -vxE "stopped|exit 0|exit $ps|exit $worker" <<< "$ends" ||
+            fail "these are not their ends: $stderr"
+        # As Slurm does it: the greatest exit code.
+        greatest=$(sed 's/stopped/exit 0/' <<< "$ends" | cut -d' ' -f2 | sort -n | tail -n 1)
+        [ "$status" -eq "$greatest" ] || fail "srun's exit code is $status: $stderr"
     done
 }
 
 # --- srun
 
-@test "srun ended while a task has its grace: nothing of it stays" {
+@test "srun is killed while a task is in its grace time: nothing is left behind" {
     site_arguments rendezvous_ports=25000-25999 stop_grace=60
     for signal in INT TERM KILL; do
-        begin_play ./part chief='await deaf; exit 3' ps='trap "tell asked" TERM; tell deaf; while :; do sleep 1; done'
-        told_in_part asked
+        start_by_role ./by-role chief='await ready; exit 3' ps='trap "mark asked" TERM; mark ready; while :; do sleep 1; done'
+        await_mark asked
         since=$(now_ms)
         kill -$signal "$srun"
-        [ $signal != INT ] || { eventually 10 said 'one more within 1 sec'; kill -INT "$srun"; }
+        [ $signal != INT ] || { eventually 10 printed 'one more within 1 sec'; kill -INT "$srun"; }
         within 10000 no_process_left
-        mend
-        all_is_well
-        take_job
+        repair
+        cluster_is_usable
+        allocate_job
     done
 }
 
 # --- the rendezvous
 
-@test "tf-rendezvous killed before any rank is there: no program starts, and it is said" {
+# bats test_tags=core
+@test "tf-rendezvous is killed before any rank has started: no program starts, and one message says why" {
     stop_slurmd 1
     stop_slurmd 2
     stop_slurmd 3
-    begin_play sh -c 'echo > started.$SLURM_PROCID'
+    start_by_role sh -c 'echo > started.$SLURM_PROCID'
     eventually 20 rendezvous
     kill -KILL "$(rendezvous)"
     continue_slurmd 1
     continue_slurmd 2
     continue_slurmd 3
-    play_ends 20 1
-    [ "$(grep -c spank_tf "$words")" -eq 1 ] && said 'error: spank_tf: nobody is at the rendezvous, ' ||
-        fail "not told who is gone: $(< "$words")"
-    none_started
+    srun_and_tasks_end 20 1
+    [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] && printed 'error: spank_tf: no rendezvous listens on ' ||
+        fail "no message about the rendezvous: $(< "$srun_output")"
+    no_program_started
 }
 
-@test "tf-rendezvous killed while the job runs: it is said once, and the job goes on, to the end that Slurm gives it" {
+# bats test_tags=core
+@test "tf-rendezvous is killed while the job runs: one message, and the job goes on as a plain job" {
     stop_slurmd 3
-    begin_play ./part chief='tell there; await end; exit 3'
+    start_by_role ./by-role chief='mark there; await end; exit 3'
     eventually 20 registered 2
-    # One has its answer, but has not read it yet.
+    # One rank has not yet read its answer.
     rank=$(processes 2 tf-rank)
     kill -STOP "$rank"
     continue_slurmd 3
-    told_in_part there
+    await_mark there
     kill -KILL "$(rendezvous)"
     kill -CONT "$rank"
-    all_run
-    eventually 15 said '^slurmstepd: error: spank_tf: step [0-9.]+: the rendezvous has ended; its tasks are not stopped when its work is done$' ||
-        fail "not told that it is gone: $(< "$words")"
-    touch "$work/told.end"
-    eventually 10 said 'task 0: Exited with exit code 3' || fail "the chief does not end, or not with its code: $(< "$words")"
-    processes 2 sleep && processes 3 sleep || fail "one was stopped"
-    [ "$(grep -c spank_tf "$words")" -eq 1 ] || fail "told more than that: $(< "$words")"
+    all_programs_run
+    eventually 15 printed '^slurmstepd: error: spank_tf: step [0-9.]+: the rendezvous has ended; its tasks are not stopped when its work is done$' ||
+        fail "no message about the rendezvous: $(< "$srun_output")"
+    touch "$work/mark.end"
+    eventually 10 printed 'task 0: Exited with exit code 3' || fail "the chief does not end with its exit code: $(< "$srun_output")"
+    processes 2 sleep && processes 3 sleep || fail "a task was stopped"
+    [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] || fail "more than one message: $(< "$srun_output")"
     slurm scancel "$(slurm squeue -h -s -o %i)"
     srun_ends 10
     [ "$status" -ne 0 ] || fail "srun succeeds"
@@ -165,14 +163,14 @@ END
 
 # --- the network
 
-# No packet of the rendezvous' connection with a node arrives any more, either way.
-cut_line ()
+# Drop all packets between the rendezvous and the N-th node.
+cut_connection ()
 {
     "$tests/cluster" run --on "$(node "$1")" -- iptables -I INPUT -p tcp --sport 25000:25999 -j DROP
     "$tests/cluster" run --on "$(node "$1")" -- iptables -I OUTPUT -p tcp --dport 25000:25999 -j DROP
 }
 
-mend_lines ()
+restore_connections ()
 {
     local node
 
@@ -181,36 +179,35 @@ mend_lines ()
     done
 }
 
-teardown ()
+after_test ()
 {
-    [[ ! ${no_cluster-} ]] || return 0
-    mend_lines
-    mend
+    restore_connections
+    repair
     site_arguments rendezvous_ports=25000-25999
-    all_is_well
+    cluster_is_usable
 }
 
-@test "the chief ends while its node is cut off from the rendezvous for 5 s: the job ends when it is not any more" {
-    begin_play --tf-show ./part chief='tell there; await cut; exit 3'
-    all_run
-    cut_line 1
-    touch "$work/told.cut"
+@test "the chief ends while its node is cut off from the rendezvous for 5 s: the job ends when the network is back" {
+    start_by_role --tf-show ./by-role chief='mark there; await cut; exit 3'
+    all_programs_run
+    cut_connection 1
+    touch "$work/mark.cut"
     sleep 5
-    ! srun_ended && processes 2 sleep || fail "it has ended before"
-    mend_lines
-    play_ends 30 3 'exit 3' stopped stopped
+    ! srun_ended && processes 2 sleep || fail "the job ended too early"
+    restore_connections
+    srun_and_tasks_end 30 3 'exit 3' stopped stopped
 }
 
-@test "the chief ends while the node of a ps is cut off from the rendezvous for 5 s: it is stopped when it is not any more" {
-    begin_play --tf-show ./part chief='tell there; await cut; exit 3'
-    all_run
-    cut_line 2
-    touch "$work/told.cut"
+@test "the chief ends while the ps' node is cut off from the rendezvous for 5 s: the ps is stopped when the network is back" {
+    start_by_role --tf-show ./by-role chief='mark there; await cut; exit 3'
+    all_programs_run
+    cut_connection 2
+    touch "$work/mark.cut"
     sleep 5
-    ! srun_ended && processes 2 sleep || fail "it has ended before"
+    ! srun_ended && processes 2 sleep || fail "the job ended too early"
     ! processes 3 sleep || fail "the worker was not stopped"
-    mend_lines
-    play_ends 30 3 'exit 3' stopped stopped
+    restore_connections
+    srun_and_tasks_end 30 3 'exit 3' stopped stopped
 }
 
 worker_ended ()
@@ -218,12 +215,12 @@ worker_ended ()
     ! processes 3 tf-supervise
 }
 
-@test "the chief ends while the node of a ps is cut off from the rendezvous for good: the others end, and scancel ends it" {
-    begin_play ./part chief='tell there; await cut; exit 3'
-    all_run
-    cut_line 2
-    touch "$work/told.cut"
-    eventually 10 said 'task 0: Exited with exit code 3' || fail "the chief does not end"
+@test "the chief ends while the ps' node is cut off from the rendezvous for good: the worker is stopped, and scancel ends the job" {
+    start_by_role ./by-role chief='mark there; await cut; exit 3'
+    all_programs_run
+    cut_connection 2
+    touch "$work/mark.cut"
+    eventually 10 printed 'task 0: Exited with exit code 3' || fail "the chief does not end"
     eventually 10 worker_ended || fail "the worker does not end"
     processes 2 sleep || fail "the ps has ended"
     slurm scancel "$(slurm squeue -h -s -o %i)"
@@ -231,46 +228,48 @@ worker_ended ()
     [ "$status" -ne 0 ] || fail "srun succeeds"
 }
 
-@test "a connection that is broken is dialled again, and the stop arrives" {
-    begin_play --tf-show ./part chief='tell there; await end; exit 3'
-    all_run
-    break_lines
-    touch "$work/told.end"
-    play_ends 20 3 'exit 3' stopped stopped
+# bats test_tags=core
+@test "a supervisor whose connection is reset reconnects, and its task is stopped" {
+    start_by_role --tf-show ./by-role chief='mark there; await end; exit 3'
+    all_programs_run
+    reset_connections
+    touch "$work/mark.end"
+    srun_and_tasks_end 20 3 'exit 3' stopped stopped
 }
 
-# By a reset, all of them.
-break_lines ()
+# Reset all connections with the rendezvous.
+reset_connections ()
 {
     local before
 
-    before=$(lines)
+    before=$(connections)
     "$tests/cluster" run --on "$host" -- ss -K -tn 'sport >= :25000 and sport <= :25999' > /dev/null
-    [ "$before" != "$(lines)" ] || skip "this kernel breaks no connections (ss -K)"
+    [ "$before" != "$(connections)" ] || skip "this kernel cannot reset connections (ss -K)"
 }
 
-lines ()
+connections ()
 {
     "$tests/cluster" run --on "$host" -- ss -Htn state established 'sport >= :25000 and sport <= :25999'
 }
 
 # --- supervisors
 
-@test "a supervisor is killed: its program ends with it" {
-    begin_play ./part chief='tell there; exec sleep 1000'
-    told_in_part there
+# bats test_tags=core
+@test "a supervisor is killed: its program is killed, too" {
+    start_by_role ./by-role chief='mark there; exec sleep 1000'
+    await_mark there
     id=$(slurm squeue -h -s -o %i)
     kill -KILL "$(processes 1 tf-supervise)"
-    eventually 5 said 'task 0: Killed' || fail "the task has not ended"
-    ! processes 1 sleep || fail "its program goes on"
-    # The step may be over by that.
+    eventually 5 printed 'task 0: Killed' || fail "the task has not ended"
+    ! processes 1 sleep || fail "its program still runs"
+    # It fails if the step has already ended.
     slurm scancel "$id" || true
     srun_ends 10
 }
 
-@test "a task is killed and its supervisor with it, as where memory ends: the job is over by it" {
-    begin_play ./part chief='tell there; kill -KILL 0'
-    play_ends 30 137
-    begin_play ./part ps='kill -KILL 0'
-    play_ends 30 137
+@test "a task and its supervisor are killed together, as by the OOM killer: the job ends" {
+    start_by_role ./by-role chief='mark there; kill -KILL 0'
+    srun_and_tasks_end 30 137
+    start_by_role ./by-role ps='kill -KILL 0'
+    srun_and_tasks_end 30 137
 }

@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How a launch ends that does not succeed: srun is gone, ranks do not come, vanish, or cannot
- * take part. tf-rendezvous says so once, refuses every rank, and ends by itself.
+ * Launches that fail: srun ends, ranks do not register, are lost, or cannot take part.
+ * tf-rendezvous prints one message, refuses every rank, and exits when srun has ended.
  */
+#include "config.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,50 +13,49 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "simulation.h"
 
 #define TASKS 8
-/* Answers of 22 KB, sent from 4 KB. */
-#define READERS 1000
+/* Their answers have 22 KB each, and the socket buffers 4 KB. */
+#define MANY 1000
 
-/* Ranks from..TASKS-1 come. */
-static void _come (const struct launch *launch, int rank[TASKS], int from)
+/* Ranks from..TASKS-1 register. */
+static void _register_ranks (const struct launch *launch, int rank[TASKS], int from)
 {
     for (int i = from; i < TASKS; i++)
-        rank[i] = rank_come (launch, i);
-    knock (launch);
+        rank[i] = register_rank (launch, i);
+    launch_wait_processed (launch);
 }
 
-/* All of them are refused, also the ones that come only now; then it ends, with srun. */
-static void _expect_refused (struct launch *launch, int rank[TASKS], int from)
+/* Those ranks are refused, and so are the others, which register now. */
+static void _expect_refusals (struct launch *launch, int rank[TASKS], int from)
 {
     for (int i = from; i < TASKS; i++)
-        expect_refused (launch, rank[i]);
+        expect_refusal (launch, rank[i]);
     for (int i = 0; i < from; i++)
-        expect_refused (launch, rank_come (launch, i));
-    launch_abandon (launch);
-    launch_expect_end (launch);
+        expect_refusal (launch, register_rank (launch, i));
+    launch_end_srun (launch);
+    launch_expect_exit (launch);
 }
 
-/* Until it has said so, as long as that may take. */
-static void _await_word (const struct launch *launch, int64_t at_least_us, int64_t at_most_us)
+/* Wait for a message. It must not come before, or after, these times. */
+static void _await_message (const struct launch *launch, int64_t at_least_us, int64_t at_most_us)
 {
-    const struct timespec breath = { .tv_nsec = 10000000 };
+    const struct timespec pause = { .tv_nsec = 10000000 };
     int64_t begin = now_us ();
 
-    while (console_text (launch)[0] == '\0') {
+    while (stderr_text (launch)[0] == '\0') {
         if (now_us () - begin > at_most_us)
-            die ("tf-rendezvous has said nothing after %.1f s", (double)at_most_us / 1e6);
-        nanosleep (&breath, NULL);
+            die ("tf-rendezvous has printed nothing after %.1f s", (double)at_most_us / 1e6);
+        nanosleep (&pause, NULL);
     }
     if (now_us () - begin < at_least_us)
-        die ("too early, tf-rendezvous said \"%s\"", console_text (launch));
+        die ("tf-rendezvous printed too early: \"%s\"", stderr_text (launch));
 }
 
-/* srun is gone. */
+/* srun ends. */
 
-static void _gone_before_configuration (const void *with __attribute__ ((unused)))
+static void _srun_ends_before_configuration (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS };
     struct frame *frame;
@@ -62,186 +63,187 @@ static void _gone_before_configuration (const void *with __attribute__ ((unused)
     size_t length;
     int status;
 
-    launch_begin_unconfigured (&launch);
-    frame = launch_configuration (&launch);
+    launch_start_unconfigured (&launch);
+    frame = launch_encode_config (&launch);
     bytes = frame_bytes (frame, 0, &length);
-    give (launch.srun, bytes, length / 2);
+    send_all (launch.srun, bytes, length / 2);
     frame_destroy (frame);
-    launch_abandon (&launch);
+    launch_end_srun (&launch);
     if (waitpid (launch.pid, &status, 0) < 0 || !WIFEXITED (status) || WEXITSTATUS (status) != 1)
-        die ("tf-rendezvous ended with status %#x", (unsigned int)status);
+        die ("tf-rendezvous' wait status is %#x", (unsigned int)status);
 }
 
-static void _gone_before_ranks (const void *with __attribute__ ((unused)))
+static void _srun_ends_before_registrations (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS };
     int fd;
 
-    launch_begin (&launch);
-    fd = dial (&launch);
-    launch_abandon (&launch);
-    launch_expect_end (&launch);
-    expect_nothing (fd);
-    console_expect (&launch, "");
+    launch_start (&launch);
+    fd = connect_to_rendezvous (&launch);
+    launch_end_srun (&launch);
+    launch_expect_exit (&launch);
+    expect_no_data (fd);
+    expect_stderr (&launch, "");
 }
 
-static void _gone_in_barrier (const void *with __attribute__ ((unused)))
+static void _srun_ends_while_ranks_wait (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS };
     int rank[TASKS];
 
-    launch_begin (&launch);
-    _come (&launch, rank, 1);
-    launch_abandon (&launch);
-    launch_expect_end (&launch);
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 1);
+    launch_end_srun (&launch);
+    launch_expect_exit (&launch);
     for (int i = 1; i < TASKS; i++)
-        expect_nothing (rank[i]);
-    console_expect (&launch, "");
+        expect_no_data (rank[i]);
+    expect_stderr (&launch, "");
 }
 
-/* As scancel does it: the ranks die one after the other, then srun. */
-static void _gone_with_its_ranks (const void *with __attribute__ ((unused)))
+/* As after scancel: the ranks end one after the other, then srun does. */
+static void _srun_ends_after_its_ranks (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS };
     int rank[TASKS];
 
-    launch_begin (&launch);
-    _come (&launch, rank, 1);
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 1);
     for (int i = 1; i < TASKS; i++) {
         const struct timespec tenth = { .tv_nsec = 100000000 };
 
         close (rank[i]);
         nanosleep (&tenth, NULL);
     }
-    launch_abandon (&launch);
-    launch_expect_end (&launch);
-    console_expect (&launch, "");
+    launch_end_srun (&launch);
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "");
 }
 
-static void _gone_while_answering (const void *with __attribute__ ((unused)))
+static void _srun_ends_between_answers (const void *arg __attribute__ ((unused)))
 {
-    struct launch launch = { .tasks = READERS, .buffer = 4096 };
-    int rank[READERS];
+    struct launch launch = { .tasks = MANY, .socket_buffer = 4096 };
+    int rank[MANY];
 
-    launch_begin (&launch);
-    for (int i = 0; i < READERS; i++)
-        rank[i] = rank_come (&launch, i);
-    expect_right (&launch, 0, rank[0]);
-    launch_abandon (&launch);
-    launch_expect_end (&launch);
-    for (int i = 1; i < READERS; i++)
-        expect_partial (rank[i]);
-    console_expect (&launch, "");
+    launch_start (&launch);
+    for (int i = 0; i < MANY; i++)
+        rank[i] = register_rank (&launch, i);
+    expect_answer (&launch, 0, rank[0]);
+    launch_end_srun (&launch);
+    launch_expect_exit (&launch);
+    for (int i = 1; i < MANY; i++)
+        expect_incomplete_answer (rank[i]);
+    expect_stderr (&launch, "");
 }
 
-/* Ranks do not come. */
+/* Ranks do not register. */
 
-static void _late (const void *with __attribute__ ((unused)))
+static void _ranks_miss_deadline (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS, .timeout = 1 };
     int rank[TASKS];
 
-    launch_begin (&launch);
-    _come (&launch, rank, 3);
-    _await_word (&launch, 0, 3000000);
-    _expect_refused (&launch, rank, 3);
-    console_expect (&launch, "srun: error: spank_tf: step 12.0: 3 of 8 ranks did not register "
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 3);
+    _await_message (&launch, 0, 3000000);
+    _expect_refusals (&launch, rank, 3);
+    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 3 of 8 ranks did not register "
                     "within 1 s: rank 0 (ps 0) on n0, rank 1 (worker 0) on n0, rank 2 (worker 1) "
                     "on n1\n");
 }
 
-static void _nobody (const void *with __attribute__ ((unused)))
+static void _no_rank_registers (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS, .timeout = 1 };
     int rank[TASKS];
 
-    launch_begin (&launch);
-    _await_word (&launch, 0, 3000000);
-    _expect_refused (&launch, rank, TASKS);
-    console_expect (&launch, "srun: error: spank_tf: step 12.0: no rank registered within 1 s\n");
+    launch_start (&launch);
+    _await_message (&launch, 0, 3000000);
+    _expect_refusals (&launch, rank, TASKS);
+    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: no rank registered within 1 s\n");
 }
 
-/* Ranks vanish. */
+/* Ranks are lost. */
 
-static void _vanished (const void *with __attribute__ ((unused)))
+static void _rank_is_lost (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS };
     int rank[TASKS];
 
-    launch_begin (&launch);
-    _come (&launch, rank, 1);
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 1);
     close (rank[2]);
-    _await_word (&launch, 500000, 3000000);
-    rank[2] = rank_come (&launch, 2);
-    _expect_refused (&launch, rank, 1);
-    console_expect (&launch, "srun: error: spank_tf: step 12.0: 1 of 8 ranks ended before the "
+    _await_message (&launch, 500000, 3000000);
+    rank[2] = register_rank (&launch, 2);
+    _expect_refusals (&launch, rank, 1);
+    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 1 of 8 ranks ended before the "
                     "launch was complete: rank 2 (worker 1) on n1\n");
 }
 
-static void _vanished_and_back (const void *with __attribute__ ((unused)))
+static void _ranks_return (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS };
     const struct timespec tenth = { .tv_nsec = 100000000 };
     int rank[TASKS];
     char byte;
 
-    launch_begin (&launch);
-    _come (&launch, rank, 1);
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 1);
     for (int i = 1; i < TASKS; i++) {
         close (rank[i]);
-        rank[i] = rank_come (&launch, i);
+        rank[i] = register_rank (&launch, i);
     }
     /*
-     * One that is back before the news of its end is shown out and dials again, as ranks do.
-     * By the end of this they would have been missed.
+     * The rendezvous may see the new connection before the end of the old one. It closes the
+     * new one then, and the rank connects again. This goes on for longer than LOST_GRACE_MS.
      */
     for (int tenths = 0; tenths < 15; tenths++) {
         nanosleep (&tenth, NULL);
         for (int i = 1; i < TASKS; i++)
             if (recv (rank[i], &byte, 1, 0) == 0) {
                 close (rank[i]);
-                rank[i] = rank_come (&launch, i);
+                rank[i] = register_rank (&launch, i);
             }
     }
-    rank[0] = rank_come (&launch, 0);
+    rank[0] = register_rank (&launch, 0);
     for (int i = 0; i < TASKS; i++)
-        expect_right (&launch, i, rank[i]);
-    launch_expect_end (&launch);
-    console_expect (&launch, "");
+        expect_answer (&launch, i, rank[i]);
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "");
 }
 
 /* Ranks cannot take part. */
 
-static void _no_port (const void *with __attribute__ ((unused)))
+static void _rank_has_no_port (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS };
     struct simulated other;
     int rank[TASKS];
 
-    launch_begin (&launch);
-    _come (&launch, rank, 2);
-    rank_simulate (&launch, 1, &other);
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 2);
+    simulate_rank (&launch, 1, &other);
     other.rank.error = "no port of 30000-30001 is free";
-    rank[1] = dial (&launch);
-    give_frame (rank[1], rank_encode (&other.rank, launch.rendezvous.token));
-    _expect_refused (&launch, rank, 1);
-    console_expect (&launch, "srun: error: spank_tf: step 12.0: rank 1 (worker 0) on n0: no "
+    rank[1] = connect_to_rendezvous (&launch);
+    send_frame (rank[1], registration_encode (&other.rank, launch.contact.token));
+    _expect_refusals (&launch, rank, 1);
+    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: rank 1 (worker 0) on n0: no "
                     "port of 30000-30001 is free\n");
 }
 
-/* Of another protocol: nobody can count it, so the others are told, and srun ends the step. */
-static void _other_version (const void *with __attribute__ ((unused)))
+/* Only TOKEN, RELEASE and NODE are known in every version of the protocol. */
+static void _rank_has_other_version (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS };
     struct frame *frame = frame_create ();
     int rank[TASKS], other;
     unsigned char bytes[512];
+    char line[256];
     const void *whole;
     size_t length;
 
-    launch_begin (&launch);
-    _come (&launch, rank, 1);
-    frame_add (frame, "TOKEN", "%s", launch.rendezvous.token);
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 1);
+    frame_add (frame, "TOKEN", "%s", launch.contact.token);
     frame_add (frame, "RELEASE", "7.0.0");
     frame_add (frame, "NODE", "n0");
     frame_add (frame, "SHAPE", "of those times");
@@ -249,42 +251,45 @@ static void _other_version (const void *with __attribute__ ((unused)))
     memcpy (bytes, whole, length);
     frame_destroy (frame);
     bytes[5] = FRAME_VERSION + 6;
-    other = dial (&launch);
-    give (other, bytes, length);
-    expect_refused (&launch, other);
+    other = connect_to_rendezvous (&launch);
+    send_all (other, bytes, length);
+    expect_refusal (&launch, other);
     for (int i = 1; i < TASKS; i++)
-        expect_refused (&launch, rank[i]);
-    launch_abandon (&launch);
-    launch_expect_end (&launch);
-    console_expect (&launch, "srun: error: spank_tf: n0 has spank-tf 7.0.0 (protocol 7), srun's "
-                    "host " PACKAGE_VERSION " (protocol 1): they cannot talk\n");
+        expect_refusal (&launch, rank[i]);
+    launch_end_srun (&launch);
+    launch_expect_exit (&launch);
+    snprintf (line, sizeof (line), "srun: error: spank_tf: n0 has spank-tf 7.0.0 (protocol %d), "
+              "srun's host " PACKAGE_VERSION " (protocol %d): they cannot talk\n",
+              FRAME_VERSION + 6, FRAME_VERSION);
+    expect_stderr (&launch, line);
 }
 
 int main (void)
 {
-    bool kept = true;
+    bool passed = true;
 
-    files_raise (2 * READERS);
-    kept &= promise ("srun gone before it has told all: tf-rendezvous ends",
-                     _gone_before_configuration, NULL);
-    kept &= promise ("srun gone before any rank came: it ends at once, without a word",
-                     _gone_before_ranks, NULL);
-    kept &= promise ("srun gone while ranks wait: it ends at once, and they know",
-                     _gone_in_barrier, NULL);
-    kept &= promise ("srun gone after its ranks, one by one: nobody complains",
-                     _gone_with_its_ranks, NULL);
-    kept &= promise ("srun gone while answers are half sent: it ends at once, no half is a whole",
-                     _gone_while_answering, NULL);
-    kept &= promise ("ranks that do not come are named at the deadline, and all are refused",
-                     _late, NULL);
-    kept &= promise ("no rank at all: so it says, and refuses who comes later", _nobody, NULL);
-    kept &= promise ("a rank that vanishes is named within two seconds, and all are refused",
-                     _vanished, NULL);
-    kept &= promise ("ranks that vanish and come back at once are right", _vanished_and_back,
-                     NULL);
-    kept &= promise ("a rank without a port is named with its reason, and all are refused",
-                     _no_port, NULL);
-    kept &= promise ("a rank of another version is named, and all are refused", _other_version,
-                     NULL);
-    return kept ? 0 : 1;
+    raise_file_limit (2 * MANY);
+    passed &= check ("srun ends before its configuration is complete: tf-rendezvous exits",
+                     _srun_ends_before_configuration, NULL);
+    passed &= check ("srun ends before a rank registers: tf-rendezvous exits without a message",
+                     _srun_ends_before_registrations, NULL);
+    passed &= check ("srun ends while ranks wait: tf-rendezvous exits, and they notice",
+                     _srun_ends_while_ranks_wait, NULL);
+    passed &= check ("srun ends after its ranks, which end one by one: there is no message",
+                     _srun_ends_after_its_ranks, NULL);
+    passed &= check ("srun ends while answers are being sent: no partial answer looks complete",
+                     _srun_ends_between_answers, NULL);
+    passed &= check ("ranks that miss the deadline are named, and all ranks are refused",
+                     _ranks_miss_deadline, NULL);
+    passed &= check ("no rank registers: a message says so, and later ranks are refused",
+                     _no_rank_registers, NULL);
+    passed &= check ("a rank that is lost is named within two seconds, and all ranks are refused",
+                     _rank_is_lost, NULL);
+    passed &= check ("ranks that are lost and register again at once get their answers",
+                     _ranks_return, NULL);
+    passed &= check ("a rank without a port is named with the reason, and all ranks are refused",
+                     _rank_has_no_port, NULL);
+    passed &= check ("a rank with another protocol version is named, and all ranks are refused",
+                     _rank_has_other_version, NULL);
+    return passed ? 0 : 1;
 }

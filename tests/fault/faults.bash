@@ -1,53 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A launch that something happens to: steps in the background whose barrier is kept closed,
-# nodes that stop or cannot be reached, and what must be well afterwards. Every step is one of
-# six tasks on the first three nodes; the fourth is for an srun that is not on slurmctld's host.
+# Faults during the launch of a step, and after it: steps in the background, functions that stop
+# daemons and cut networks, and the check afterwards that the cluster is still usable. Every step
+# has six tasks on the first three nodes; the fourth node is for an srun that is not on
+# slurmctld's host.
+#
+# A rank that has started but not received TF_CONFIG is "in the barrier": no program is started
+# before every rank has registered with the rendezvous.
 
 roles=ps,worker,worker,worker,worker,worker
 step=(-N3 --ntasks-per-node=2 --tf-tasks=ps,worker:5)
-stay=(sh -c 'echo "$TF_CONFIG" > started.$SLURM_PROCID; exec sleep 600')
+program=(sh -c 'echo "$TF_CONFIG" > started.$SLURM_PROCID; exec sleep 600')
 
-# In setup_file, as start_cluster. The rendezvous has ports of its own: they can be cut off
-# while srun's other traffic goes on.
+# For setup_file. The rendezvous gets ports of its own, so that the network can drop its packets
+# and let srun's other packets pass.
 start_fault_cluster ()
 {
     start_cluster "$@" && site_arguments rendezvous_ports=25000-25999
 }
 
-# A job for the test's steps.
-setup ()
+# Allocate a job, $job, for the steps of the test.
+before_test ()
 {
-    [[ ! ${no_cluster-} ]] || skip "$no_cluster"
     work=$SPANK_TF_CLUSTER/work
-    words=$BATS_TEST_TMPDIR/words
-    : > "$words"
+    srun_output=$BATS_TEST_TMPDIR/srun.out
+    : > "$srun_output"
     host=login
-    start_clean
-    take_job
+    end_leftovers
+    allocate_job
 }
 
-teardown ()
+after_test ()
 {
-    [[ ! ${no_cluster-} ]] || return 0
-    mend
-    all_is_well
+    repair
+    cluster_is_usable
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
-
-# What a test that failed has left is not the next one's.
-start_clean ()
+# End what a failed test has left running.
+end_leftovers ()
 {
     slurm scancel --me --quiet
     pkill -KILL -u "$user,$other_user" || true
     eventually 10 no_process_left
 }
 
-take_job ()
+allocate_job ()
 {
     rm -f "$work"/started.*
     slurm salloc -Q --no-shell -N3 --ntasks-per-node=2 -w "$(node 1),$(node 2),$(node 3)"
@@ -56,32 +53,32 @@ take_job ()
 
 # --- launches
 
-# srun on $host in the background, its pid in $srun: begin ARGUMENTS…
-begin ()
+# Start srun on $host in the background; $srun is its process id: start_srun ARGUMENTS…
+start_srun ()
 {
-    "$tests/cluster" run --on "$host" --user "$user" -- srun "$@" > "$words" 2>&1 3>&- &
+    "$tests/cluster" run --on "$host" --user "$user" -- srun "$@" > "$srun_output" 2>&1 3>&- &
     srun=$!
 }
 
-# The same, of a step of the test's job.
-begin_step ()
+# The same for a step of the test's job.
+start_step ()
 {
-    begin --jobid="$job" -w "$(node 1),$(node 2),$(node 3)" "${step[@]}" "$@"
+    start_srun --jobid="$job" -w "$(node 1),$(node 2),$(node 3)" "${step[@]}" "$@"
 }
 
-# So many ranks are in the barrier, registered or trying to.
-ranks ()
+# Are so many ranks in the barrier, registered or not?
+waiting_ranks ()
 {
     [ "$(pgrep -xcu "$user" tf-rank)" -eq "$1" ]
 }
 
-# The pid of the rendezvous; the dead are not asked for.
+# The process id of tf-rendezvous, unless it is a zombie.
 rendezvous ()
 {
     pgrep -r D,R,S -xu "$user" tf-rendezvous
 }
 
-# It has heard so many ranks.
+# Has the rendezvous received data from so many ranks?
 registered ()
 {
     [ "$("$tests/cluster" run --on "$host" -- ss -HOtnpi state established |
@@ -93,28 +90,28 @@ started ()
     [ "$(find "$work" -name 'started.*' | wc -l)" -eq "$1" ]
 }
 
-none_started ()
+no_program_started ()
 {
     started 0 || fail "a program was started: $(cd "$work" && grep '' started.*)"
 }
 
-# Whichever programs were started, they were given one cluster.
+# Require that all programs that were started have the same dictionary.
 one_cluster ()
 {
     [ "$(cd "$work" && cat /dev/null started.* 2> /dev/null | sed 's/,"task":.*//' | sort -u | wc -l)" -le 1 ] ||
         fail "more than one cluster: $(cd "$work" && grep '' started.*)"
 }
 
-said ()
+printed ()
 {
-    grep -qE "$1" "$words"
+    grep -qE "$1" "$srun_output"
 }
 
-# srun has said just this of ours, and once.
-told ()
+# Require that this is the plugin's only message.
+prints_only ()
 {
-    [ "$(grep -c spank_tf "$words")" -eq 1 ] && grep -qxE "srun: error: spank_tf: step $job\.[0-9]+: $1" "$words" ||
-        fail "not told \"$1\" but: $(< "$words")"
+    [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] && grep -qxE "srun: error: spank_tf: step $job\.[0-9]+: $1" "$srun_output" ||
+        fail "the only message is not \"$1\": $(< "$srun_output")"
 }
 
 srun_ended ()
@@ -122,14 +119,14 @@ srun_ended ()
     [[ $(ps -o stat= -p "$srun") != [^Z]* ]]
 }
 
-# srun ends, in so many seconds at most, and its code is in $status.
+# Wait for srun, so many seconds at most; $status is its exit code.
 srun_ends ()
 {
-    eventually "$1" srun_ended || fail "srun does not end: $(< "$words")"
+    eventually "$1" srun_ended || fail "srun does not end: $(< "$srun_output")"
     wait "$srun" && status=0 || status=$?
 }
 
-# What a test has measured, before its result.
+# Print a measurement before the result of the test.
 note ()
 {
     echo "# $*" >&3
@@ -140,7 +137,7 @@ now_ms ()
     echo $((${EPOCHREALTIME//[.,]/} / 1000))
 }
 
-# A command succeeds, so many milliseconds after $since at most: within MS COMMAND…
+# Require that a command succeeds at most MS milliseconds after $since: within MS COMMAND…
 within ()
 {
     local ms=$1 took
@@ -156,7 +153,7 @@ within ()
     ((took <= ms)) || fail "\"$*\" not within $ms ms, but after $took"
 }
 
-# --- faults, until mend
+# --- faults, which repair() removes
 
 address ()
 {
@@ -173,8 +170,8 @@ continue_slurmd ()
     kill -CONT "$(< "$SPANK_TF_CLUSTER/$(node "$1").pid")"
 }
 
-# The rendezvous cannot be reached from a node; all others can, srun too. A packet on the
-# way back is lost, so that a connection neither succeeds nor is refused.
+# Cut the N-th node off from the rendezvous alone. The packets from the rendezvous to the node are
+# dropped, so that a connection neither succeeds nor is refused.
 cut_rendezvous ()
 {
     "$tests/cluster" run --on "$host" -- ip rule add pref 100 \
@@ -186,8 +183,8 @@ restore_rendezvous ()
     "$tests/cluster" run --on "$host" -- ip rule del pref 100
 }
 
-# srun's host, a node, and another node cannot reach each other; slurmctld reaches both. They
-# send to an Ethernet address that nobody has.
+# Cut the N-th node and srun's host, which is another node, off from each other; slurmctld still
+# reaches both. They send to an Ethernet address that does not exist.
 cut_off ()
 {
     lose_packets "$host" "$(node "$1")"
@@ -200,7 +197,7 @@ lose_packets ()
         lladdr 02:00:00:00:00:ff dev eth0 nud permanent
 }
 
-mend ()
+repair ()
 {
     local name
 
@@ -214,28 +211,29 @@ mend ()
 
 # --- afterwards
 
-# The job's next step runs, if there is still a job; then nothing is left; the next job runs.
-all_is_well ()
+# Require that the job's next step runs, if the job still exists; that nothing is left behind;
+# and that the next job runs.
+cluster_is_usable ()
 {
     if slurm squeue -h -t R -o %i | grep -qx "$job"; then
-        next_runs --jobid="$job" || return 1
+        next_step_runs --jobid="$job" || return 1
         slurm scancel "$job"
     fi
     nothing_left || return 1
-    eventually 10 no_zombie_left || fail "not waited for: $(ps -u "$user" -o pid,ppid,stat,args)" || return 1
-    next_runs
+    eventually 10 no_zombie_left || fail "a zombie is left: $(ps -u "$user" -o pid,ppid,stat,args)" || return 1
+    next_step_runs
 }
 
-next_runs ()
+next_step_runs ()
 {
-    local verdicts
+    local results
 
-    verdicts=$(timeout 30 "$tests/cluster" run --on "$host" --user "$user" -- \
-        srun -Q "$@" "${step[@]}" "$judge" --roles=$roles) && all_content "$verdicts" 6 ||
-        fail "the next launch (srun $*) is not right: $verdicts"
+    results=$(timeout 30 "$tests/cluster" run --on "$host" --user "$user" -- \
+        srun -Q "$@" "${step[@]}" "$task_check" --roles=$roles) && all_ok "$results" 6 ||
+        fail "the next step (srun $*) fails: $results"
 }
 
-# Whoever has lost its parent is init's, in its own time.
+# Zombies whose parent has exited do not count: init reaps them in its own time.
 no_zombie_left ()
 {
     ! ps -u "$user" -o stat=,ppid= | grep -qvE '^[^Z]| 1$'

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What breaks while a step is launched: nodes, the network, the rendezvous, strangers, limits.
-# The launch then succeeds as if nothing had been, or every rank ends by its deadline and one
-# line says who was missing.
+# Faults while a step is launched: of nodes, the network and the rendezvous, unauthenticated
+# clients, limits. The launch then succeeds, or every rank exits by its deadline, and one message
+# names the ranks that were missing.
 
 load ../common
 load ../system/launch
@@ -14,94 +14,96 @@ setup_file ()
     start_fault_cluster
 }
 
-# --- who is missing
+# --- missing ranks
 
-@test "a node whose slurmd is stopped: the others end by the deadline, and rank, role and node are told" {
+# bats test_tags=core
+@test "a node whose slurmd is stopped: the other ranks exit by the deadline, and a message names rank, role and node" {
     stop_slurmd 2
     since=$(now_ms)
-    begin_step --tf-timeout=4 "${stay[@]}"
-    eventually 20 ranks 4
-    within 6000 ranks 0
-    told "2 of 6 ranks did not register within 4 s: rank 2 \(worker 1\) on $(node 2), rank 3 \(worker 2\) on $(node 2)"
+    start_step --tf-timeout=4 "${program[@]}"
+    eventually 20 waiting_ranks 4
+    within 6000 waiting_ranks 0
+    prints_only "2 of 6 ranks did not register within 4 s: rank 2 \(worker 1\) on $(node 2), rank 3 \(worker 2\) on $(node 2)"
     continue_slurmd 2
     srun_ends 20
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    none_started
+    no_program_started
 }
 
-@test "a node that srun cannot reach: the others end by the deadline, and rank, role and node are told" {
+@test "a node that srun cannot reach: the other ranks exit by the deadline, and a message names rank, role and node" {
     host=$(node 4)
     cut_off 2
     since=$(now_ms)
-    begin_step --tf-timeout=4 "${stay[@]}"
-    eventually 20 ranks 4
-    within 6000 ranks 0
-    told "2 of 6 ranks did not register within 4 s: rank 2 \(worker 1\) on $(node 2), rank 3 \(worker 2\) on $(node 2)"
-    # Slurm itself waits for as long as a message may take.
+    start_step --tf-timeout=4 "${program[@]}"
+    eventually 20 waiting_ranks 4
+    within 6000 waiting_ranks 0
+    prints_only "2 of 6 ranks did not register within 4 s: rank 2 \(worker 1\) on $(node 2), rank 3 \(worker 2\) on $(node 2)"
+    # Slurm itself waits for its message timeout.
     srun_ends 30
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    none_started
+    no_program_started
     step=(-w "$(node 1),$(node 3)" -N2 --ntasks-per-node=3 -O --tf-tasks=ps,worker:5)
-    next_runs --jobid="$job"
+    next_step_runs --jobid="$job"
 }
 
-@test "a node that reaches srun but not the rendezvous: all end by the deadline, and rank, role and node are told" {
+@test "a node that reaches srun but not the rendezvous: all ranks exit by the deadline, and a message names rank, role and node" {
     cut_rendezvous 3
     since=$(now_ms)
-    begin_step --tf-timeout=2 "${stay[@]}"
-    eventually 20 ranks 6
-    # Those whom no answer reaches have 5 s more, for an answer that is late.
+    start_step --tf-timeout=2 "${program[@]}"
+    eventually 20 waiting_ranks 6
+    # A rank that receives no answer waits 5 s longer than the deadline.
     within 9000 srun_ended
     srun_ends 0
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    said "error: spank_tf: step $job\.[0-9]+: 2 of 6 ranks did not register within 2 s: rank 4 \(worker 3\) on $(node 3), rank 5 \(worker 4\) on $(node 3)$"
-    said "error: spank_tf: $(node 3): the rendezvous, .*, could not be reached: Connection timed out"
-    none_started
+    printed "error: spank_tf: step $job\.[0-9]+: 2 of 6 ranks did not register within 2 s: rank 4 \(worker 3\) on $(node 3), rank 5 \(worker 4\) on $(node 3)$"
+    printed "error: spank_tf: $(node 3): the rendezvous, .*, could not be reached: Connection timed out"
+    no_program_started
 }
 
-@test "a node that is cut off once its ranks have registered: they end too, and so does srun" {
+@test "a node that is cut off after its ranks have registered: they exit, and so does srun" {
     host=$(node 4)
     stop_slurmd 3
     since=$(now_ms)
-    begin_step --tf-timeout=4 "${stay[@]}"
+    start_step --tf-timeout=4 "${program[@]}"
     eventually 20 registered 4
     cut_off 2
-    within 11000 ranks 0
-    told "2 of 6 ranks did not register within 4 s: rank 4 \(worker 3\) on $(node 3), rank 5 \(worker 4\) on $(node 3)"
+    within 11000 waiting_ranks 0
+    prints_only "2 of 6 ranks did not register within 4 s: rank 4 \(worker 3\) on $(node 3), rank 5 \(worker 4\) on $(node 3)"
     continue_slurmd 3
     srun_ends 30
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    none_started
+    no_program_started
 }
 
-@test "a long wait: after 10 s one line says how many ranks are missing, and on which nodes" {
+@test "a long wait: after 10 s one message says how many ranks are missing, and on which nodes" {
     stop_slurmd 2
     stop_slurmd 3
     since=$(now_ms)
-    begin_step "$judge" --roles=$roles
-    eventually 20 said spank_tf
-    (($(now_ms) - since >= 10000)) || fail "told too early"
-    [ "$(grep spank_tf "$words" | sed "s/step $job\.[0-9]*/STEP/")" = "srun: spank_tf: STEP: waiting for 4 of 6 ranks, on $(node 2), $(node 3)" ] ||
-        fail "told $(< "$words")"
+    start_step "$task_check" --roles=$roles
+    eventually 20 printed spank_tf
+    (($(now_ms) - since >= 10000)) || fail "the message comes too early"
+    [ "$(grep spank_tf "$srun_output" | sed "s/step $job\.[0-9]*/STEP/")" = "srun: spank_tf: STEP: waiting for 4 of 6 ranks, on $(node 2), $(node 3)" ] ||
+        fail "another message: $(< "$srun_output")"
     continue_slurmd 2
     continue_slurmd 3
     srun_ends 20
-    all_content "$(< "$words")" 6 || fail "the launch is not right: $(< "$words")"
-    [ "$(grep -c spank_tf "$words")" -eq 1 ] || fail "told more than once: $(< "$words")"
+    all_ok "$(< "$srun_output")" 6 || fail "the launch fails: $(< "$srun_output")"
+    [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] || fail "more than one message: $(< "$srun_output")"
 }
 
 # --- the rendezvous
 
-@test "strangers at the rendezvous while a launch waits: it stays small, and the launch is right and not late" {
+# bats test_tags=core
+@test "unauthenticated clients connect while a launch waits: the rendezvous stays small, the launch succeeds in time" {
     stop_slurmd 2
-    begin_step "$judge" --roles=$roles
+    start_step "$task_check" --roles=$roles
     eventually 20 registered 4
     port=$("$tests/cluster" run -- ss -Hltnp | sed -nE 's/.*:(25[0-9]{3}) .*tf-rendezvous.*/\1/p')
     answers=$BATS_TEST_TMPDIR/answers
     "$tests/cluster" run --on "$(node 4)" --user "$other_user" -- \
-        bash -c "$(declare -f strangers stranger header frame); strangers $(address login) $port" > "$answers" 3>&- &
-    strangers=$!
-    eventually 60 grep -qs 'are in' "$answers"
+        bash -c "$(declare -f unauthenticated_clients send_invalid header frame); unauthenticated_clients $(address login) $port" > "$answers" 3>&- &
+    clients=$!
+    eventually 60 grep -qs 'are connected' "$answers"
     memory=$(awk '/^VmHWM/ { print $2 }' "/proc/$(rendezvous)/status")
     note "$memory KiB"
     ((memory <= 32768)) || fail "tf-rendezvous has taken $memory KiB"
@@ -110,14 +112,15 @@ setup_file ()
     continue_slurmd 2
     within 5000 srun_ended
     srun_ends 0
-    all_content "$(< "$words")" 6 || fail "the launch is not right: $(< "$words")"
-    ! grep -qv '^judge: ' "$words" || fail "srun had something to say: $(< "$words")"
-    wait "$strangers"
-    [ "$(< "$answers")" = '480 are in' ] || fail "a stranger was answered: $(< "$answers")"
+    all_ok "$(< "$srun_output")" 6 || fail "the launch fails: $(< "$srun_output")"
+    ! grep -qv '^task-check: ' "$srun_output" || fail "srun prints a message: $(< "$srun_output")"
+    wait "$clients"
+    [ "$(< "$answers")" = '480 are connected' ] || fail "a client was answered: $(< "$answers")"
 }
 
-# Hundreds of connections that all stay open; then what they were answered, if anything.
-strangers ()
+# Open hundreds of connections to ADDRESS and PORT, send something invalid by each, and print
+# what the rendezvous answers: unauthenticated_clients ADDRESS PORT
+unauthenticated_clients ()
 {
     local address=$1 port=$2 fd i
     local -a fds=()
@@ -125,16 +128,16 @@ strangers ()
     for ((i = 0; i < 480; i++)); do
         exec {fd}<> "/dev/tcp/$address/$port"
         fds+=("$fd")
-        # Closed before it has all is what most deserve.
-        stranger $((i % 6)) 2> /dev/null >&"$fd" || true
+        # The rendezvous may close the connection before it has read everything.
+        send_invalid $((i % 6)) 2> /dev/null >&"$fd" || true
     done
-    echo "${#fds[@]} are in"
+    echo "${#fds[@]} are connected"
     for fd in "${fds[@]}"; do
         cat <&"$fd" 2> /dev/null || true
     done
 }
 
-stranger ()
+send_invalid ()
 {
     case $1 in
         0) head -c 20000 /dev/urandom ;;
@@ -145,7 +148,7 @@ stranger ()
     esac
 }
 
-# For printf: SpTF, version 1, zero, and the length of what follows.
+# The header of a frame, for printf: "SpTF", version 1, zero, and the length of what follows.
 header ()
 {
     printf 'SpTF\\0\\1\\0\\0'
@@ -161,46 +164,49 @@ frame ()
     tr '\n' '\0' <<< "$strings"
 }
 
-@test "tf-rendezvous killed in the barrier: every rank ends at once, and it is said" {
+# bats test_tags=core
+@test "tf-rendezvous is killed while ranks are in the barrier: every rank exits at once, and one message says why" {
     stop_slurmd 3
-    begin_step "${stay[@]}"
+    start_step "${program[@]}"
     eventually 20 registered 4
     since=$(now_ms)
     kill -KILL "$(rendezvous)"
-    within 2000 ranks 0
+    within 2000 waiting_ranks 0
     continue_slurmd 3
     srun_ends 20
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    [ "$(grep -c spank_tf "$words")" -eq 1 ] && said 'error: spank_tf: nobody is at the rendezvous, ' ||
-        fail "not told who is gone: $(< "$words")"
-    none_started
+    [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] && printed 'error: spank_tf: no rendezvous listens on ' ||
+        fail "no message about the rendezvous: $(< "$srun_output")"
+    no_program_started
 }
 
 # --- limits
 
-@test "a limit of open files that the step does not fit into is told, with both numbers" {
+# bats test_tags=core
+@test "a limit of open files that is too low for the step is reported, with both numbers" {
     run slurm bash -c 'ulimit -n 40; exec "$@"' - srun -Q --jobid="$job" -N3 -n12 -O --tf-tasks=ps,worker:11 \
         sh -c 'echo "$TF_CONFIG" > started.$SLURM_PROCID'
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    [[ $(grep spank_tf <<< "$output") =~ ^"srun: error: spank_tf: step $job."[0-9]+" runs 12 tasks, srun may have 40 open files, which do for "([0-9]+)"; see \`ulimit -Hn\`"$ ]] ||
-        fail "not told so"
-    none_started
-    # As many as it says do fit, also when the limit has to be raised for them.
+    [[ $(grep spank_tf <<< "$output") =~ ^"srun: error: spank_tf: step $job."[0-9]+" runs 12 tasks, but srun may have 40 open files, which are enough for "([0-9]+)"; see \`ulimit -Hn\`"$ ]] ||
+        fail "no such message"
+    no_program_started
+    # The number in the message fits, also when the soft limit has to be raised for it.
     fit=${BASH_REMATCH[1]}
     run slurm bash -c 'ulimit -Hn 40; ulimit -Sn 24; exec "$@"' - srun -Q --jobid="$job" -N3 -n"$fit" -O \
-        --tf-tasks="worker:$fit" "$judge" --roles="worker$(printf ',worker%.0s' $(seq 2 "$fit"))"
-    all_content "$output" "$fit" || fail "$fit tasks do not fit"
+        --tf-tasks="worker:$fit" "$task_check" --roles="worker$(printf ',worker%.0s' $(seq 2 "$fit"))"
+    all_ok "$output" "$fit" || fail "$fit tasks do not fit"
 }
 
 # --- the terminal
 
-@test "Ctrl-C reaches srun alone: one asks, and the launch goes on; two end it" {
+# bats test_tags=core
+@test "Ctrl-C reaches srun only: after one the launch goes on, two end it" {
     cut_rendezvous 2
-    begin_in_terminal --tf-timeout=60 "${stay[@]}"
+    start_in_terminal --tf-timeout=60 "${program[@]}"
     eventually 20 registered 4
-    eventually 20 ranks 6
+    eventually 20 waiting_ranks 6
     printf '\003' >&5
-    eventually 10 said 'interrupt \(one more within 1 sec to abort\)'
+    eventually 10 printed 'interrupt \(one more within 1 sec to abort\)'
     restore_rendezvous
     eventually 30 started 6
     one_cluster
@@ -212,14 +218,14 @@ frame ()
     exec 5>&-
 }
 
-# srun as begin_step, in the foreground of a terminal whose keys are pressed on descriptor 5.
-begin_in_terminal ()
+# As start_step, in the foreground of a terminal; what is written to descriptor 5 is typed there.
+start_in_terminal ()
 {
     local keys=$BATS_TEST_TMPDIR/keys command
 
     command=$(printf '%q ' "$tests/cluster" run --user "$user" -- srun --jobid="$job" "${step[@]}" "$@")
     mkfifo "$keys"
     exec 5<> "$keys"
-    script -qefc "exec $command" /dev/null < "$keys" > "$words" 2>&1 3>&- &
+    script -qefc "exec $command" /dev/null < "$keys" > "$srun_output" 2>&1 3>&- &
     srun=$!
 }

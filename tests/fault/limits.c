@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a launch does not fit into: the limit on open files, the longest string that Linux
- * takes, and a stderr that takes nothing.
+ * Launches at their limits: open files, the longest environment variable that Linux takes, and
+ * a stderr that is closed or full.
  */
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,125 +14,124 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "rendezvous/server.h"
 #include "simulation.h"
 
 #define TASKS 8
-/* OWN_FILES of tf-rendezvous.c: what it needs beside its ranks' connections. */
-#define OWN_FILES 32
-/* The longest TF_CONFIG: with its name, '=' and NUL it stays below 128 KiB. */
-#define LONGEST 131060
+/* The longest TF_CONFIG. With its name, '=' and NUL it is shorter than 128 KiB. */
+#define MAX_TF_CONFIG 131060
 
 /* Open files. */
 
-static void _few_files (const void *with __attribute__ ((unused)))
+static void _few_files (const void *arg __attribute__ ((unused)))
 {
-    struct launch launch = { .tasks = TASKS, .files = OWN_FILES + TASKS - 1 };
+    struct launch launch = { .tasks = TASKS, .file_limit = SERVER_OWN_FILES + TASKS - 1 };
     int rank[TASKS];
 
-    if (wrapped ())
+    if (rendezvous_is_wrapped ())
         skip ("the wrapper takes files of its own");
-    launch_begin (&launch);
+    launch_start (&launch);
     for (int i = 0; i < TASKS; i++)
-        rank[i] = rank_come (&launch, i);
+        rank[i] = register_rank (&launch, i);
     for (int i = 0; i < TASKS; i++)
-        expect_refused (&launch, rank[i]);
-    launch_abandon (&launch);
-    launch_expect_end (&launch);
-    console_expect (&launch, "srun: error: spank_tf: step 12.0 runs 8 tasks, srun may have 39 "
-                    "open files, which do for 7; see `ulimit -Hn`\n");
+        expect_refusal (&launch, rank[i]);
+    launch_end_srun (&launch);
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "srun: error: spank_tf: step 12.0 runs 8 tasks, but srun may have "
+                    "39 open files, which are enough for 7; see `ulimit -Hn`\n");
 }
 
-/* Strangers have taken every file that ranks do not need, and those too. */
-static void _just_enough_files (const void *with __attribute__ ((unused)))
+/* There are more unauthenticated connections than files that are not needed for ranks. */
+static void _just_enough_files (const void *arg __attribute__ ((unused)))
 {
-    struct launch launch = { .tasks = TASKS, .files = OWN_FILES + TASKS };
-    int rank[TASKS], stranger[100];
+    struct launch launch = { .tasks = TASKS, .file_limit = SERVER_OWN_FILES + TASKS };
+    int rank[TASKS], other[100];
 
-    if (wrapped ())
+    if (rendezvous_is_wrapped ())
         skip ("the wrapper takes files of its own");
-    launch_begin (&launch);
+    launch_start (&launch);
     for (int i = 0; i < 100; i++)
-        give (stranger[i] = dial (&launch), "SpTF", 4);
+        send_all (other[i] = connect_to_rendezvous (&launch), "SpTF", 4);
     for (int i = 0; i < TASKS; i++)
-        rank[i] = rank_come (&launch, i);
+        rank[i] = register_rank (&launch, i);
     for (int i = 0; i < TASKS; i++)
-        expect_right (&launch, i, rank[i]);
-    launch_expect_end (&launch);
+        expect_answer (&launch, i, rank[i]);
+    launch_expect_exit (&launch);
     for (int i = 0; i < 100; i++)
-        expect_nothing (stranger[i]);
-    console_expect (&launch, "");
+        expect_no_data (other[i]);
+    expect_stderr (&launch, "");
 }
 
 /* The length of TF_CONFIG. */
 
-static void _hear_right (void *arg, int number, struct frame *answer)
+static void _on_answer (void *arg, int number, struct frame *answer)
 {
-    check_right (arg, number, answer);
+    check_answer (arg, number, answer);
 }
 
-static void _hear_refused (void *arg __attribute__ ((unused)), int number, struct frame *answer)
+static void _on_refusal (void *arg, int number __attribute__ ((unused)), struct frame *answer)
 {
-    if (!frame_get (answer, "REFUSED") || frame_get (answer, "TF_CONFIG"))
-        die ("rank %d was not refused", number);
+    check_refusal (arg, answer);
 }
 
-static void _play (struct launch *launch, crowd_hear *hear)
+static void _register_all (struct launch *launch, answer_callback *on_answer)
 {
     struct frame **registration = calloc ((size_t)launch->tasks, sizeof (*registration));
 
     if (!registration)
         die ("no memory");
     for (int i = 0; i < launch->tasks; i++)
-        registration[i] = rank_frame (launch, i);
-    crowd_play (launch->rendezvous.port, registration, launch->tasks, hear, launch);
+        registration[i] = encode_registration (launch, i);
+    register_ranks (launch->contact.port, registration, launch->tasks, on_answer, launch);
     for (int i = 0; i < launch->tasks; i++)
         frame_destroy (registration[i]);
     free (registration);
 }
 
 /*
- * Tasks and their ports such that the longest TF_CONFIG, which is the last worker's, has
- * exactly that length. Of 5,000 tasks it has about 115,000 bytes.
+ * Choose the number of tasks, and their ports, so that the longest TF_CONFIG has exactly that
+ * length. With 5,000 tasks it has about 115,000 bytes.
  */
-static void _fit (struct launch *launch, size_t length)
+static void _set_longest_tf_config (struct launch *launch, size_t length)
 {
     size_t longest;
 
-    /* A task has 24 bytes of it at most. */
-    for (launch->tasks = 5000; (longest = config_longest (launch)) < length;)
+    /* A task adds 24 bytes at most. */
+    for (launch->tasks = 5000; (longest = longest_tf_config (launch)) < length;)
         launch->tasks += (int)((length - longest + 23) / 24);
     launch->short_ports = (int)(longest - length);
 }
 
-static void _longest (const void *with __attribute__ ((unused)))
+static void _longest_tf_config (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = 0 };
 
-    _fit (&launch, LONGEST);
-    launch_begin (&launch);
-    _play (&launch, _hear_right);
-    launch_expect_end (&launch);
-    console_expect (&launch, "");
+    _set_longest_tf_config (&launch, MAX_TF_CONFIG);
+    launch_start (&launch);
+    _register_all (&launch, _on_answer);
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "");
 }
 
-static void _too_long (const void *with __attribute__ ((unused)))
+static void _too_long_tf_config (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = 0 };
     char line[256];
 
-    _fit (&launch, LONGEST + 1);
-    launch_begin (&launch);
-    _play (&launch, _hear_refused);
-    launch_abandon (&launch);
-    launch_expect_end (&launch);
+    _set_longest_tf_config (&launch, MAX_TF_CONFIG + 1);
+    launch_start (&launch);
+    _register_all (&launch, _on_refusal);
+    launch_end_srun (&launch);
+    launch_expect_exit (&launch);
     snprintf (line, sizeof (line), "srun: error: spank_tf: the TF_CONFIG of %d tasks would have "
-              "%d bytes; Linux takes %d at most\n", launch.tasks, LONGEST + 1, LONGEST);
-    console_expect (&launch, line);
+              "%d bytes; Linux allows at most %d\n", launch.tasks, MAX_TF_CONFIG + 1,
+              MAX_TF_CONFIG);
+    expect_stderr (&launch, line);
 }
 
 /* srun's stderr. */
 
-static void _closed_console (const void *with __attribute__ ((unused)))
+static void _closed_stderr (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS, .show = true };
     int rank[TASKS], end[2];
@@ -138,17 +139,17 @@ static void _closed_console (const void *with __attribute__ ((unused)))
     if (pipe2 (end, O_CLOEXEC) < 0)
         die ("pipe: %s", strerror (errno));
     close (end[0]);
-    launch.console = end[1];
-    launch_begin (&launch);
+    launch.stderr_fd = end[1];
+    launch_start (&launch);
     for (int i = 0; i < TASKS; i++)
-        rank[i] = rank_come (&launch, i);
+        rank[i] = register_rank (&launch, i);
     for (int i = 0; i < TASKS; i++)
-        expect_right (&launch, i, rank[i]);
-    launch_expect_end (&launch);
+        expect_answer (&launch, i, rank[i]);
+    launch_expect_exit (&launch);
 }
 
-/* A pipe that nobody reads, and which is full. */
-static void _stuff (struct launch *launch, int end[2])
+/* Make stderr a pipe that is full. The test does not read from it. */
+static void _fill_stderr (struct launch *launch, int end[2])
 {
     static char bytes[4096];
 
@@ -157,55 +158,55 @@ static void _stuff (struct launch *launch, int end[2])
     while (write (end[1], bytes, sizeof (bytes)) > 0)
         ;
     fcntl (end[1], F_SETFL, 0);
-    launch->console = end[1];
+    launch->stderr_fd = end[1];
 }
 
-static void _full_console (const void *with __attribute__ ((unused)))
+static void _full_stderr (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS, .show = true };
     int rank[TASKS], end[2];
 
-    _stuff (&launch, end);
-    launch_begin (&launch);
+    _fill_stderr (&launch, end);
+    launch_start (&launch);
     for (int i = 0; i < TASKS; i++)
-        rank[i] = rank_come (&launch, i);
+        rank[i] = register_rank (&launch, i);
     for (int i = 0; i < TASKS; i++)
-        expect_right (&launch, i, rank[i]);
-    launch_expect_end (&launch);
+        expect_answer (&launch, i, rank[i]);
+    launch_expect_exit (&launch);
 }
 
-static void _full_console_srun_gone (const void *with __attribute__ ((unused)))
+static void _full_stderr_and_srun_ends (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = TASKS, .show = true };
     int rank[TASKS], end[2];
 
-    _stuff (&launch, end);
-    launch_begin (&launch);
+    _fill_stderr (&launch, end);
+    launch_start (&launch);
     for (int i = 0; i < TASKS; i++)
-        rank[i] = rank_come (&launch, i);
-    /* It has answered, or is stuck. */
-    frame_destroy (answer_await (rank[0], 500));
-    launch_abandon (&launch);
-    launch_expect_end (&launch);
+        rank[i] = register_rank (&launch, i);
+    /* By now tf-rendezvous has answered, or waits for its stderr. */
+    frame_destroy (receive_frame (rank[0], 500));
+    launch_end_srun (&launch);
+    launch_expect_exit (&launch);
 }
 
 int main (void)
 {
-    bool kept = true;
+    bool passed = true;
 
-    files_raise (7000);
-    kept &= promise ("a step that needs more files than srun may open is refused in words",
+    raise_file_limit (7000);
+    passed &= check ("a step with more tasks than srun may have open files is refused",
                      _few_files, NULL);
-    kept &= promise ("a step that just fits is launched, whatever strangers hold open",
+    passed &= check ("a step that just fits is launched, despite unauthenticated connections",
                      _just_enough_files, NULL);
-    kept &= promise ("the longest TF_CONFIG that Linux takes reaches every rank, whole", _longest,
+    passed &= check ("the longest TF_CONFIG that Linux takes reaches every rank completely",
+                     _longest_tf_config, NULL);
+    passed &= check ("a TF_CONFIG that is one byte too long is refused, with its length",
+                     _too_long_tf_config, NULL);
+    passed &= check ("a closed stderr does not keep ranks from their answers", _closed_stderr,
                      NULL);
-    kept &= promise ("a TF_CONFIG of one byte more is refused with its number and length",
-                     _too_long, NULL);
-    kept &= promise ("a closed stderr keeps nobody from the launch", _closed_console, NULL);
-    kept &= promise ("a stderr that nobody reads keeps nobody from the launch", _full_console,
-                     NULL);
-    kept &= promise ("srun gone, and its stderr full: tf-rendezvous ends",
-                     _full_console_srun_gone, NULL);
-    return kept ? 0 : 1;
+    passed &= check ("a full stderr does not keep ranks from their answers", _full_stderr, NULL);
+    passed &= check ("srun ends while its stderr is full: tf-rendezvous exits",
+                     _full_stderr_and_srun_ends, NULL);
+    return passed ? 0 : 1;
 }

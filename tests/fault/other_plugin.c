@@ -8,6 +8,8 @@
  *     unset       keeps from the ranks what our srun exported for them, so that they are launched
  *                 as by an srun that starts no rendezvous
  */
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,9 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * tf-supervise, whatever its task does: how a task ends is passed on, whom the rendezvous wants
- * stopped is stopped with all its descendants, and between the two it is as if it were not there.
+ * tf-supervise and its task. It reports how the program ended and exits in the same way. If the
+ * rendezvous orders it, it stops the program and all its descendants. Signals reach the program
+ * as if there were no supervisor.
  */
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,12 +23,15 @@
 
 #define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
 
-#define BULK (4 << 20)
-#define BOMB_PROCESSES 200
-#define COMETS 8
+#define OUTPUT_BYTES (4 << 20)
+#define MAX_PROCESSES 200
+#define CHAINS 8
+/* After a KillWait of 1 s: KILL_WAIT_MORE_S of tf-supervise.c more. */
+#define SLURM_GRACE_MS 6000
+#define MAX_MEMORY_KIB 4096         /* VmRSS; most of it is libc, which is shared */
 
-#define NO_WRAPPER "valgrind keeps some signals to itself"
-#define NO_BOMBER "only root can give it a user, and that user runs tf-supervise as it is"
+#define NO_WRAPPER "valgrind does not let every signal through"
+#define NEEDS_USER "only root can start it as another user, and that user has no valgrind"
 
 /* Programs. */
 
@@ -46,44 +51,38 @@ static void _dies_by (int number)
 
     setrlimit (RLIMIT_CORE, &no_core);
     signal (number, SIG_DFL);
-    /* Two signals the C library would not send. */
-    syscall (SYS_kill, getpid (), number);
+    raise (number);
     _exit (98);
 }
 
-static void _is_killed (void)
+static void _dies_by_sigkill (void)
 {
     _dies_by (SIGKILL);
 }
 
-static void _crashes (void)
+static void _dies_by_sigsegv (void)
 {
     _dies_by (SIGSEGV);
 }
 
-static void _aborts (void)
+static void _dies_by_sigabrt (void)
 {
     _dies_by (SIGABRT);
 }
 
-static void _is_terminated (void)
+static void _dies_by_sigterm (void)
 {
     _dies_by (SIGTERM);
 }
 
-static void _dies_of_32 (void)
-{
-    _dies_by (32);
-}
-
-static void _dies_of_64 (void)
+static void _dies_by_64 (void)
 {
     _dies_by (64);
 }
 
-static void _tell_all_at_term (int number __attribute__ ((unused)))
+static void _print_all_and_exit (int number __attribute__ ((unused)))
 {
-    static char bytes[BULK];
+    static char bytes[OUTPUT_BYTES];
     size_t left = sizeof (bytes);
     ssize_t n;
 
@@ -92,13 +91,13 @@ static void _tell_all_at_term (int number __attribute__ ((unused)))
     _exit (7);
 }
 
-static void _is_polite (void)
+static void _handles_sigterm (void)
 {
-    signal (SIGTERM, _tell_all_at_term);
-    program_lives ();
+    signal (SIGTERM, _print_all_and_exit);
+    program_sleeps ();
 }
 
-/* Twice removed, in a session of its own, and who is in between has ended. */
+/* A grandchild in a session of its own, whose parent has exited. */
 static void _daemonize (void)
 {
     pid_t pid = fork ();
@@ -110,14 +109,14 @@ static void _daemonize (void)
     setsid ();
     signal (SIGTERM, SIG_IGN);
     if (fork () == 0)
-        program_lives ();
+        program_sleeps ();
     _exit (0);
 }
 
-static void _has_daemon (void)
+static void _starts_daemon (void)
 {
     _daemonize ();
-    program_live ();
+    program_wait ();
 }
 
 static void _leaves_daemon (void)
@@ -132,25 +131,25 @@ static void _is_script (void)
            (char *)NULL);
 }
 
-static void _is_stopped (void)
+static void _stops_itself (void)
 {
-    program_say ("up ");
+    program_print ("up ");
     raise (SIGSTOP);
-    program_live ();
+    program_wait ();
 }
 
 static void _limit_processes (void)
 {
-    const struct rlimit few = { BOMB_PROCESSES, BOMB_PROCESSES };
+    const struct rlimit few = { MAX_PROCESSES, MAX_PROCESSES };
 
     if (setrlimit (RLIMIT_NPROC, &few) < 0)
         _exit (97);
     signal (SIGTERM, SIG_IGN);
 }
 
-static void _is_bomb (void)
+static void _is_fork_bomb (void)
 {
-    bool said = false;
+    bool printed = false;
 
     _limit_processes ();
     for (;;) {
@@ -158,18 +157,18 @@ static void _is_bomb (void)
 
         if (pid == 0)
             alarm (PROGRAM_LIFE_S);
-        else if (pid < 0 && !said) {
-            said = true;
-            program_say ("f");
+        else if (pid < 0 && !printed) {
+            printed = true;
+            program_print ("f");
         }
     }
 }
 
-/* Whoever is looked at is gone, and its child has gone on. */
-static void _has_comets (void)
+/* Chains of processes: each forks and exits, so /proc never shows a current list of them. */
+static void _forks_all_the_time (void)
 {
     _limit_processes ();
-    for (int i = 0; i < COMETS; i++)
+    for (int i = 0; i < CHAINS; i++)
         if (fork () == 0)
             for (;;) {
                 pid_t pid = fork ();
@@ -179,10 +178,10 @@ static void _has_comets (void)
                 if (pid == 0)
                     alarm (PROGRAM_LIFE_S);
             }
-    program_lives ();
+    program_sleeps ();
 }
 
-/* Ends by themselves. */
+/* The program ends by itself. */
 
 struct end {
     void (*program) (void);
@@ -190,386 +189,427 @@ struct end {
     int status;
 };
 
-static void _ends (const void *with)
+static void _test_end (const void *arg)
 {
-    const struct end *end = with;
+    const struct end *end = arg;
     struct task task = { .program = end->program };
 
-    task_begin (&task);
-    task_expect_farewell (&task, end->report, end->status);
-    task_expect_nobody ();
-    task_expect_said (&task, "");
+    task_start (&task);
+    task_expect_report_and_exit (&task, end->report, end->status);
+    task_expect_no_descendants ();
+    task_expect_stderr (&task, "");
 }
 
-static void _ends_by_last (const void *with)
+static void _test_end_by_64 (const void *arg)
 {
     if (task_is_wrapped ())
         skip (NO_WRAPPER);
-    _ends (with);
+    _test_end (arg);
 }
 
-static void _ended_before (const void *with __attribute__ ((unused)))
+static void _program_ends_first (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_exits_3, .late = true };
+    struct task task = { .program = program_exits_3, .program_ends_first = true };
 
     if (task_is_wrapped ())
-        skip ("a wrapper that is a shell takes the program's end for one of its own children's");
-    task_begin (&task);
-    task_expect_farewell (&task, "exit 3", W_EXITCODE (3, 0));
+        skip ("a wrapper that is a shell would reap the program");
+    task_start (&task);
+    task_expect_report_and_exit (&task, "exit 3", W_EXITCODE (3, 0));
 }
 
-static void _left_behind (const void *with __attribute__ ((unused)))
+static void _daemon_is_left (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _leaves_daemon };
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_output (&task, "up ");
-    task_expect_farewell (&task, "exit 3", W_EXITCODE (3, 0));
+    task_expect_report_and_exit (&task, "exit 3", W_EXITCODE (3, 0));
     poll (NULL, 0, 100);
-    /* It is ours now. */
+    /* The daemon is a child of this process now. */
     if (waitpid (-1, NULL, WNOHANG) != 0)
-        die ("a daemon that the program left behind has ended");
+        die ("tf-supervise has ended a daemon that the program left");
 }
 
-/* Stopped. */
+/* The rendezvous orders to stop the program. */
 
-static void _stopped_at_once (const void *with)
+static void _stop_at_once (const void *arg)
 {
-    void (*const *program) (void) = with;
-    struct task task = { .program = *program, .grace = 100 };
+    void (*const *program) (void) = arg;
+    struct task task = { .program = *program, .stop_grace = 100 };
 
-    task_begin_and_stop (&task, "up ");
+    task_start_and_stop (&task, "up ");
     task_expect_stopped (&task);
 }
 
-static void _stopped_polite (const void *with __attribute__ ((unused)))
+static void _stop_with_output (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _is_polite, .grace = 100 };
+    struct task task = { .program = _handles_sigterm, .stop_grace = 100 };
     size_t bytes;
 
-    task_begin_and_stop (&task, "up ");
-    if ((bytes = task_drain (&task)) != BULK)
-        die ("%zu of %d bytes arrived", bytes, BULK);
+    task_start_and_stop (&task, "up ");
+    if ((bytes = task_read_output (&task)) != OUTPUT_BYTES)
+        die ("%zu of %d bytes arrived", bytes, OUTPUT_BYTES);
     task_expect_stopped (&task);
 }
 
-/* It has the time that it was promised, and no more. */
-static void _stopped_deaf (const void *with)
+/* The program has its whole grace period. */
+static void _stop_after_grace (const void *arg)
 {
-    void (*const *program) (void) = with;
-    struct task task = { .program = *program, .grace = 1 };
+    void (*const *program) (void) = arg;
+    struct task task = { .program = *program, .stop_grace = 1 };
     int64_t begin;
 
-    task_begin_and_stop (&task, "up ");
+    task_start_and_stop (&task, "up ");
     begin = now_us ();
     task_expect_stopped (&task);
     if (now_us () - begin < 1000000)
-        die ("it was killed after %d ms", (int)((now_us () - begin) / 1000));
+        die ("the program was killed after %d ms", (int)((now_us () - begin) / 1000));
 }
 
-static void _stopped_state (const void *with __attribute__ ((unused)))
+/* Slurm has sent SIGTERM, and sends SIGKILL after KillWait. The supervisor waits longer. */
+static void _stop_after_sigterm_from_slurm (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _is_stopped, .grace = 100 };
+    struct task task = { .program = program_prints_signals, .forward_signals = true,
+                         .kill_wait = 1 };
+    int64_t begin;
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_output (&task, "up ");
-    task_await_state (task.program_pid, 'T');
-    task_tell (&task, "STOP");
+    begin = now_us ();
+    kill (task.pid, SIGTERM);
+    task_expect_output (&task, "15:0 ");
+    task_send_order (&task, ORDER_STOP);
+    task_expect_no_output (&task);
+    /* task_expect_stopped () would not wait for the whole grace period. */
+    poll (NULL, 0, 2000);
+    task_expect_stopped (&task);
+    if (now_us () - begin < SLURM_GRACE_MS * INT64_C (1000))
+        die ("the program was killed after %d ms", (int)((now_us () - begin) / 1000));
+}
+
+static void _stop_in_state_t (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _stops_itself, .stop_grace = 100 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    process_await_state (task.program_pid, 'T');
+    task_send_order (&task, ORDER_STOP);
     task_expect_stopped (&task);
 }
 
-/* A user whom nobody else is: processes are counted by user. */
-static uid_t _bomber (void)
+/* A user without other processes: RLIMIT_NPROC counts all processes of a user. */
+static uid_t _unique_user (void)
 {
     return 0x70000000u + (uid_t)getpid ();
 }
 
-static void _stopped_bomb (const void *with)
+static void _stop_many (const void *arg)
 {
-    const struct end *end = with;
-    struct task task = { .program = end->program, .user = _bomber () };
+    const struct end *end = arg;
+    struct task task = { .program = end->program, .user = _unique_user () };
     struct pollfd pfd = { .events = POLLIN };
 
     if (getuid () != 0 || task_is_instrumented ())
-        skip (NO_BOMBER);
-    task_begin_and_stop (&task, end->report);
-    /* One process among hundreds that all want to work. */
-    pfd.fd = task.line;
+        skip (NEEDS_USER);
+    task_start_and_stop (&task, end->report);
+    /* This can take longer than usual: hundreds of processes compete for the CPU. */
+    pfd.fd = task.connection;
     poll (&pfd, 1, 60000);
     task_expect_report (&task, "stopped");
-    /* A full house: others may have said that it is. */
-    task_drain (&task);
-    task_dismiss (&task, 0);
-    task_expect_nobody ();
+    /* Several processes may have printed that fork () failed. */
+    task_read_output (&task);
+    task_order_exit (&task, 0);
+    task_expect_no_descendants ();
 }
 
-/* Not in our power; but it ends, without turning in circles. */
-static void _stopped_foreign (const void *with __attribute__ ((unused)))
+/* tf-supervise has no permission to signal the program. It exits nevertheless. */
+static void _stop_other_users_program (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_is_deaf, .user = _bomber (), .foreign = true };
+    struct task task = { .program = program_ignores_sigterm, .user = _unique_user (),
+                         .program_keeps_user = true };
 
     if (getuid () != 0 || task_is_instrumented ())
-        skip (NO_BOMBER);
-    task_begin_and_stop (&task, "up ");
-    task_expect_farewell (&task, "stopped", 0);
-    if (task_state (task.program_pid) != 'S')
-        die ("another user's process was ended");
+        skip (NEEDS_USER);
+    task_start_and_stop (&task, "up ");
+    task_expect_report_and_exit (&task, "stopped", 0);
+    if (process_state (task.program_pid) != 'S')
+        die ("another user's program has ended");
 }
 
-/* STOP waits to be read when the program ends. */
-static void _stop_crosses_end (const void *with __attribute__ ((unused)))
+/* When the program ends, the order is in the socket but not read yet. */
+static void _end_before_stop_is_read (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_counts_signals, .grace = 100 };
+    struct task task = { .program = program_prints_signals, .stop_grace = 100 };
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_output (&task, "up ");
     kill (task.pid, SIGSTOP);
-    task_await_state (task.pid, 'T');
+    process_await_state (task.pid, 'T');
     kill (task.program_pid, SIGQUIT);
-    task_await_state (task.program_pid, 'Z');
-    task_tell (&task, "STOP");
+    process_await_state (task.program_pid, 'Z');
+    task_send_order (&task, ORDER_STOP);
     kill (task.pid, SIGCONT);
-    task_expect_farewell (&task, "exit 5", W_EXITCODE (5, 0));
+    task_expect_report_and_exit (&task, "exit 5", W_EXITCODE (5, 0));
 }
 
-static void _stop_after_end (const void *with __attribute__ ((unused)))
+static void _stop_after_end (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_exits_3, .grace = 100 };
+    struct task task = { .program = program_exits_3, .stop_grace = 100 };
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_report (&task, "exit 3");
-    task_tell (&task, "STOP");
-    task_expect_alive (&task);
-    task_dismiss (&task, W_EXITCODE (3, 0));
+    task_send_order (&task, ORDER_STOP);
+    task_expect_running (&task);
+    task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
 /* Signals. */
 
-static void _forwarded (const void *with __attribute__ ((unused)))
+static void _signals_forwarded (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_counts_signals, .forward = true };
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_output (&task, "up ");
     kill (task.pid, SIGUSR1);
     task_expect_output (&task, "10:0 ");
-    task_expect_silence (&task);
+    task_expect_no_output (&task);
     kill (task.pid, SIGTSTP);
     task_expect_output (&task, "20:0 ");
-    task_expect_silence (&task);
+    task_expect_no_output (&task);
     kill (task.pid, SIGQUIT);
     task_expect_output (&task, "3:0 ");
-    task_expect_farewell (&task, "exit 5", W_EXITCODE (5, 0));
+    task_expect_report_and_exit (&task, "exit 5", W_EXITCODE (5, 0));
 }
 
-/* Sent while nobody listens, heard in the order of their numbers; queued ones all, with value. */
-static void _forwarded_in_a_hurry (const void *with __attribute__ ((unused)))
+/*
+ * SIGSTOP keeps the program from reading them while they are sent. Then it gets them in the order
+ * of their numbers, and every real-time signal with its value.
+ */
+static void _many_signals_forwarded (const void *arg __attribute__ ((unused)))
 {
     static const int number[] = { SIGWINCH, SIGTERM, SIGUSR2, SIGUSR1, SIGINT };
-    struct task task = { .program = program_counts_signals, .forward = true };
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_output (&task, "up ");
+    /* While the program is stopped, its signals are kept, and delivered in the order below. */
     kill (task.program_pid, SIGSTOP);
+    process_await_state (task.program_pid, 'T');
     for (size_t i = 0; i < COUNT (number); i++)
         kill (task.pid, number[i]);
     for (int i = 1; i <= 3; i++)
         sigqueue (task.pid, SIGRTMIN, (union sigval){ .sival_int = 1000 * i });
-    poll (NULL, 0, 100);
+    task_await_signals_forwarded (&task);
     kill (task.program_pid, SIGCONT);
     task_expect_output (&task, "2:0 10:0 12:0 15:0 18:0 28:0 34:1000 34:2000 34:3000 ");
-    task_expect_silence (&task);
+    task_expect_no_output (&task);
 }
 
-/* All that can be blocked, the C library's two as well. */
+/* All signals that a process can block, without 32 and 33, which glibc reserves. */
 static void _send_all_signals (const struct task *task)
 {
-    for (int number = 1; number <= 64; number++)
-        if (number != SIGKILL && number != SIGSTOP)
-            syscall (SYS_kill, task->pid, number);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (number != SIGKILL && number != SIGSTOP && (number <= 31 || number >= SIGRTMIN))
+            kill (task->pid, number);
 }
 
-static void _not_forwarded (const void *with __attribute__ ((unused)))
+static void _signals_not_forwarded (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_counts_signals };
+    struct task task = { .program = program_prints_signals };
 
     if (task_is_wrapped ())
         skip (NO_WRAPPER);
-    task_begin (&task);
+    task_start (&task);
     task_expect_output (&task, "up ");
     _send_all_signals (&task);
-    task_expect_silence (&task);
-    task_expect_alive (&task);
+    task_expect_no_output (&task);
+    task_expect_running (&task);
 }
 
-static void _not_forwarded_after_end (const void *with __attribute__ ((unused)))
+static void _signals_after_end (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_exits_3, .forward = true };
+    struct task task = { .program = program_exits_3, .forward_signals = true };
 
     if (task_is_wrapped ())
         skip (NO_WRAPPER);
-    task_begin (&task);
+    task_start (&task);
     task_expect_report (&task, "exit 3");
     _send_all_signals (&task);
-    task_expect_alive (&task);
-    task_dismiss (&task, W_EXITCODE (3, 0));
+    task_expect_running (&task);
+    task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
-static void _to_its_group (const void *with __attribute__ ((unused)))
+static void _signal_from_group (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_counts_signals, .forward = true };
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_output (&task, "up ");
     kill (task.program_pid, SIGHUP);
     task_expect_output (&task, "1:0 12:0 ");
-    task_expect_silence (&task);
+    task_expect_no_output (&task);
 }
 
-static void _from_others (const void *with __attribute__ ((unused)))
+static void _signal_from_other_process (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_counts_signals, .forward = true };
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
     pid_t other;
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_output (&task, "up ");
     if ((other = fork ()) == 0) {
         kill (task.pid, SIGUSR1);
         _exit (0);
     }
     waitpid (other, NULL, 0);
-    task_expect_silence (&task);
-    task_expect_alive (&task);
+    task_expect_no_output (&task);
+    task_expect_running (&task);
 }
 
-static void _from_its_terminal (const void *with __attribute__ ((unused)))
+static void _signal_from_terminal (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_counts_signals, .forward = true };
-    int keyboard = posix_openpt (O_RDWR | O_NOCTTY | O_CLOEXEC);
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
+    int terminal = posix_openpt (O_RDWR | O_NOCTTY | O_CLOEXEC);
 
-    if (keyboard < 0 || grantpt (keyboard) < 0 || unlockpt (keyboard) < 0
-        || (task.terminal = open (ptsname (keyboard), O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
-        skip ("there are no pseudo-terminals here");
-    task_begin (&task);
+    if (terminal < 0 || grantpt (terminal) < 0 || unlockpt (terminal) < 0
+        || (task.terminal = open (ptsname (terminal), O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
+        skip ("there are no pseudo-terminals");
+    task_start (&task);
     task_expect_output (&task, "up ");
-    if (write (keyboard, "\003", 1) != 1)
-        die ("a keyboard: %s", strerror (errno));
+    if (write (terminal, "\003", 1) != 1)
+        die ("cannot write to a terminal: %s", strerror (errno));
     task_expect_output (&task, "2:0 ");
-    task_expect_silence (&task);
-    task_expect_alive (&task);
+    task_expect_no_output (&task);
+    task_expect_running (&task);
 }
 
-static void _misconfigured (const void *with __attribute__ ((unused)))
+static void _missing_variable (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_is_deaf, .odd = true };
+    struct task task = { .program = program_ignores_sigterm, .misconfigured = true };
 
-    task_begin (&task);
-    task_expect_end (&task, W_EXITCODE (1, 0));
-    task_expect_nobody ();
-    task_expect_said (&task, "slurmstepd: error: spank_tf: tf-supervise: it was not told its "
-                      "rendezvous\n");
+    task_start (&task);
+    task_expect_exit (&task, W_EXITCODE (1, 0));
+    task_expect_no_descendants ();
+    task_expect_stderr (&task, "slurmstepd: error: spank_tf: tf-supervise: its environment lacks "
+                      "a variable\n");
 }
 
-/* What it costs. */
+/* What a supervisor costs. */
 
-static void _idle (const void *with __attribute__ ((unused)))
+static void _idle (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_lives };
+    struct task task = { .program = program_sleeps };
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_output (&task, "up ");
     task_expect_idle (&task);
 }
 
-static void _small (const void *with __attribute__ ((unused)))
+static void _small (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_lives };
+    struct task task = { .program = program_sleeps };
     long kib;
 
-    task_begin (&task);
-    if (task_is_instrumented () || !task_is_static (&task))
-        skip ("tf-supervise is not linked statically here");
-    /* After some work: a broken connection. */
-    task_hang_up (&task, false);
-    task_expect_redial (&task, NULL);
-    if ((kib = task_status (&task, "VmRSS")) >= 1024)
-        die ("it has %ld KiB", kib);
+    task_start (&task);
+    if (task_is_instrumented ())
+        skip ("a sanitizer or valgrind needs memory too");
+    /* After a reconnect, which allocates memory. */
+    task_close_connection (&task);
+    task_expect_reconnect (&task, NULL);
+    if ((kib = task_read_status (&task, "VmRSS")) >= MAX_MEMORY_KIB)
+        die ("tf-supervise uses %ld KiB", kib);
     printf ("# %ld KiB\n", kib);
 }
 
-static void _has_nothing_of_its_task (const void *with __attribute__ ((unused)))
+static void _descriptors (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_lives };
+    struct task task = { .program = program_sleeps };
 
-    task_begin (&task);
+    task_start (&task);
     task_expect_descriptors (&task);
 }
 
 static const struct {
     const char *sentence;
-    void (*keep) (const void *with);
-    const struct end with;
-} by_itself[] = {
-    { "exit 0 is passed on", _ends, { _exits_0, "exit 0", W_EXITCODE (0, 0) } },
-    { "exit 3 is passed on", _ends, { program_exits_3, "exit 3", W_EXITCODE (3, 0) } },
-    { "exit 255 is passed on", _ends, { _exits_255, "exit 255", W_EXITCODE (255, 0) } },
-    { "SIGKILL is passed on", _ends, { _is_killed, "signal 9", W_EXITCODE (0, 9) } },
-    { "SIGTERM is passed on", _ends, { _is_terminated, "signal 15", W_EXITCODE (0, 15) } },
-    { "SIGSEGV is passed on, without a core", _ends,
-      { _crashes, "signal 11", W_EXITCODE (0, 11) } },
-    { "SIGABRT is passed on, without a core", _ends, { _aborts, "signal 6", W_EXITCODE (0, 6) } },
-    { "a signal of the C library's is passed on", _ends,
-      { _dies_of_32, "signal 32", W_EXITCODE (0, 32) } },
-    { "the last signal is passed on", _ends_by_last,
-      { _dies_of_64, "signal 64", W_EXITCODE (0, 64) } },
+    void (*function) (const void *arg);
+    const struct end arg;
+} ends[] = {
+    { "exit 0 is reported", _test_end, { _exits_0, "exit 0", W_EXITCODE (0, 0) } },
+    { "exit 3 is reported", _test_end, { program_exits_3, "exit 3", W_EXITCODE (3, 0) } },
+    { "exit 255 is reported", _test_end, { _exits_255, "exit 255", W_EXITCODE (255, 0) } },
+    { "SIGKILL is reported", _test_end, { _dies_by_sigkill, "signal 9", W_EXITCODE (0, 9) } },
+    { "SIGTERM is reported", _test_end, { _dies_by_sigterm, "signal 15", W_EXITCODE (0, 15) } },
+    { "SIGSEGV is reported, and the supervisor dumps no core", _test_end,
+      { _dies_by_sigsegv, "signal 11", W_EXITCODE (0, 11) } },
+    { "SIGABRT is reported, and the supervisor dumps no core", _test_end,
+      { _dies_by_sigabrt, "signal 6", W_EXITCODE (0, 6) } },
+    { "signal 64, the highest, is reported", _test_end_by_64,
+      { _dies_by_64, "signal 64", W_EXITCODE (0, 64) } },
 };
 
 static const struct {
     const char *sentence;
-    void (*keep) (const void *with);
-    void (*with) (void);
-} stopped[] = {
-    { "stopped: a program that SIGTERM ends", _stopped_at_once, program_lives },
-    { "stopped: a script, and what it waits for", _stopped_at_once, _is_script },
-    { "stopped: a deaf program, after its grace", _stopped_deaf, program_is_deaf },
-    { "stopped: a deaf daemon in a session of its own", _stopped_deaf, _has_daemon },
+    void (*function) (const void *arg);
+    void (*arg) (void);
+} stops[] = {
+    { "ORDER=stop: SIGTERM ends a program", _stop_at_once, program_sleeps },
+    { "ORDER=stop: SIGTERM ends a script and the commands that it runs", _stop_at_once,
+      _is_script },
+    { "ORDER=stop: a program that ignores SIGTERM is killed after its grace period",
+      _stop_after_grace, program_ignores_sigterm },
+    { "ORDER=stop: a daemon in its own session that ignores SIGTERM is killed", _stop_after_grace,
+      _starts_daemon },
 };
 
 static const struct {
     const char *sentence;
-    struct end with;
-} bombs[] = {
-    { "stopped: a fork bomb", { _is_bomb, "f", 0 } },
-    { "stopped: processes that are always gone already", { _has_comets, "up ", 0 } },
+    struct end arg;
+} many[] = {
+    { "ORDER=stop: a fork bomb is killed", { _is_fork_bomb, "f", 0 } },
+    { "ORDER=stop: processes that fork and exit all the time are killed",
+      { _forks_all_the_time, "up ", 0 } },
 };
 
 int main (void)
 {
-    bool kept = true;
+    bool passed = true;
 
-    for (size_t i = 0; i < COUNT (by_itself); i++)
-        kept &= promise (by_itself[i].sentence, by_itself[i].keep, &by_itself[i].with);
-    for (size_t i = 0; i < COUNT (stopped); i++)
-        kept &= promise (stopped[i].sentence, stopped[i].keep, &stopped[i].with);
-    for (size_t i = 0; i < COUNT (bombs); i++)
-        kept &= promise (bombs[i].sentence, _stopped_bomb, &bombs[i].with);
-    kept &= promise ("a program that ended before its supervisor was there", _ended_before, NULL);
-    kept &= promise ("what a program leaves behind is left alone", _left_behind, NULL);
-    kept &= promise ("stopped: all that is written at SIGTERM arrives", _stopped_polite, NULL);
-    kept &= promise ("stopped: a program in the state of that name", _stopped_state, NULL);
-    kept &= promise ("stopped, as far as it may: another user's program", _stopped_foreign, NULL);
-    kept &= promise ("an end of its own before STOP is heard counts", _stop_crosses_end, NULL);
-    kept &= promise ("STOP after the end changes nothing", _stop_after_end, NULL);
-    kept &= promise ("signals are forwarded, once", _forwarded, NULL);
-    kept &= promise ("signals in a hurry are all forwarded", _forwarded_in_a_hurry, NULL);
-    kept &= promise ("nothing is forwarded where nothing is to be", _not_forwarded, NULL);
-    kept &= promise ("nothing is forwarded after the end", _not_forwarded_after_end, NULL);
-    kept &= promise ("what the program sends its group arrives once", _to_its_group, NULL);
-    kept &= promise ("what is not Slurm's is not passed on", _from_others, NULL);
-    kept &= promise ("what its terminal sends arrives once", _from_its_terminal, NULL);
-    kept &= promise ("no supervisor: no program", _misconfigured, NULL);
-    kept &= promise ("while nothing happens it does nothing", _idle, NULL);
-    kept &= promise ("it takes less than 1 MiB", _small, NULL);
-    kept &= promise ("it keeps nothing open of its task's", _has_nothing_of_its_task, NULL);
-    return kept ? 0 : 1;
+    for (size_t i = 0; i < COUNT (ends); i++)
+        passed &= check (ends[i].sentence, ends[i].function, &ends[i].arg);
+    for (size_t i = 0; i < COUNT (stops); i++)
+        passed &= check (stops[i].sentence, stops[i].function, &stops[i].arg);
+    for (size_t i = 0; i < COUNT (many); i++)
+        passed &= check (many[i].sentence, _stop_many, &many[i].arg);
+    passed &= check ("a program that ends before its supervisor starts is reported",
+                     _program_ends_first, NULL);
+    passed &= check ("a daemon that the program leaves goes on running", _daemon_is_left, NULL);
+    passed &= check ("ORDER=stop: everything that the program prints at SIGTERM arrives",
+                     _stop_with_output, NULL);
+    passed &= check ("ORDER=stop after SIGTERM from Slurm: there is no second SIGTERM, and time "
+                     "until KillWait is over", _stop_after_sigterm_from_slurm, NULL);
+    passed &= check ("ORDER=stop: a program that SIGSTOP has stopped ends", _stop_in_state_t,
+                     NULL);
+    passed &= check ("ORDER=stop: another user's program goes on, the supervisor exits",
+                     _stop_other_users_program, NULL);
+    passed &= check ("a program that ended before ORDER=stop was read keeps its exit code",
+                     _end_before_stop_is_read, NULL);
+    passed &= check ("ORDER=stop after the exit report has no effect", _stop_after_end, NULL);
+    passed &= check ("a signal from Slurm is forwarded once", _signals_forwarded, NULL);
+    passed &= check ("many signals from Slurm at once are all forwarded", _many_signals_forwarded,
+                     NULL);
+    passed &= check ("no signal is forwarded without FORWARD_SIGNALS", _signals_not_forwarded,
+                     NULL);
+    passed &= check ("no signal is forwarded after the program's end", _signals_after_end, NULL);
+    passed &= check ("a signal to the process group arrives once", _signal_from_group, NULL);
+    passed &= check ("a signal from another process than slurmstepd is not forwarded",
+                     _signal_from_other_process, NULL);
+    passed &= check ("a signal from the terminal arrives once", _signal_from_terminal, NULL);
+    passed &= check ("a supervisor without its configuration kills its program", _missing_variable,
+                     NULL);
+    passed &= check ("an idle supervisor uses no CPU time", _idle, NULL);
+    passed &= check ("a supervisor uses less than 4 MiB", _small, NULL);
+    passed &= check ("a supervisor keeps none of its task's descriptors open", _descriptors, NULL);
+    return passed ? 0 : 1;
 }

@@ -1,9 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What Slurm's database is told of a step is what it would be told without us: of a step whose
-# tasks end by themselves, and of one whose tasks are supervised, where those that we stop count
-# as ended well.
+# Slurm's database records the same for a step with the plugin as for a plain step, whether its
+# tasks end by themselves or are supervised. A task that the plugin stops counts as exit 0.
 
 load ../common
 load launch
@@ -11,8 +10,8 @@ load launch
 setup_file ()
 {
     start_cluster --accounting --nodes 2
-    # A task: a command for the last rank, once all others have said that they are there, and
-    # one for them.
+    # task LAST OTHERS: the last rank runs LAST when all other ranks are running; the other ranks
+    # run OTHERS, in which `here` says that they are running.
     cat > "$SPANK_TF_CLUSTER/work/task" <<'END'
 ulimit -c 0
 last=$((SLURM_STEP_NUM_TASKS - 1))
@@ -21,7 +20,7 @@ here () { : > "here.$SLURM_JOB_ID.$SLURM_PROCID"; }
 until [ "$(ls | grep -c "^here\.$SLURM_JOB_ID\.")" -eq $last ]; do sleep 0.1; done
 eval "$1"
 END
-    # 200 MB, and 2 s of a CPU.
+    # Uses 200 MB, and 2 s of CPU time.
     cat > "$SPANK_TF_CLUSTER/work/busy" <<'END'
 import os, time
 block = b"x" * (200 << 20)
@@ -32,26 +31,21 @@ while not os.path.exists("seen"):
 END
 }
 
-# What the other ranks do, and what they do where we stop them: then they stay.
+# OTHERS that exit by themselves, and OTHERS that the plugin has to stop.
 leave='here; exit 0'
 stay='here; exec sleep 600'
 
-teardown ()
+after_test ()
 {
     slurm scancel --me --quiet
     site_arguments
     nothing_left
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
+# --- what sacct prints
 
-# --- what sacct tells
-
-# The script of a job of one step: step_of ROLES LAST OTHERS OPTIONS… Without our options the
-# roles only say how many tasks there are.
+# Print the script of a job with one step: step_of ROLES LAST OTHERS OPTION… Without options of
+# the plugin, ROLES only gives the number of tasks.
 step_of ()
 {
     local roles=${1//[^,]/}
@@ -59,7 +53,7 @@ step_of ()
     printf '%s\n' '#!/bin/bash' "srun -Q -n$((${#roles} + 1)) ${*:4} sh task '$2' '$3'"
 }
 
-# The job, its script, its step.
+# Are the job, its batch script and its step recorded with their final states?
 all_recorded ()
 {
     local states
@@ -68,16 +62,17 @@ all_recorded ()
     [ "$(grep -cvE '^(PENDING|RUNNING|COMPLETING)' <<< "$states")" -eq 3 ]
 }
 
-# $record is what is told of the job, script and step that step_of makes.
+# Run the job that step_of prints; $record is what sacct prints of the job, its script and its
+# step.
 account ()
 {
     batch -N2 -n4 < <(step_of "$@")
-    eventually 60 all_recorded || fail "not all is recorded: $(slurm sacct -P -j "$job")"
+    eventually 60 all_recorded || fail "the record is incomplete: $(slurm sacct -P -j "$job")"
     record=$(slurm sacct -n -P -j "$job" -o JobID,State,ExitCode,NTasks,NNodes | sed "s/^$job//")
 }
 
-# A step of these roles, whose last rank does LAST, is recorded as plain Slurm records one whose
-# other ranks just leave; EXPECTED is the step's exit code: as_plain EXPECTED ROLES LAST OTHERS
+# Require that a step with these roles is recorded like a plain step whose other ranks exit by
+# themselves, with the exit code EXPECTED: as_plain EXPECTED ROLES LAST OTHERS
 as_plain ()
 {
     local plain
@@ -86,17 +81,17 @@ as_plain ()
     plain=$record
     account "$2" "$3" "$4" --tf-tasks="$2"
     grep -qxE "\.0\|[^|]*\|$1\|.*" <<< "$record" || fail "the step's exit code is not $1: $record"
-    [ "$record" = "$plain" ] || fail "recorded is $record, of a plain step $plain"
+    [ "$record" = "$plain" ] || fail "recorded is $record; of a plain step, $plain"
 }
 
-# --- what tasks use
+# --- the resources that tasks use
 
 number ()
 {
     [[ $1 =~ ^[0-9]+$ ]]
 }
 
-# Of $job's step, while it runs.
+# Does sstat show the memory of the job's step while it runs?
 memory_seen ()
 {
     local bytes
@@ -105,9 +100,9 @@ memory_seen ()
     number "$bytes" && ((bytes >= 200 << 20))
 }
 
-# What the busy last rank uses is seen by sstat while it runs, and in sacct's record of the step,
-# where it is counted once: busy_is_seen ROLES OTHERS
-busy_is_seen ()
+# Require that sstat, and later sacct, show what the busy last rank uses, and count it once:
+# usage_is_recorded ROLES OTHERS
+usage_is_recorded ()
 {
     local -a used
 
@@ -117,17 +112,18 @@ busy_is_seen ()
     eventually 60 memory_seen || fail "sstat: $(slurm sstat -P -j "$job.0" -o MaxRSS)"
     touch "$SPANK_TF_CLUSTER/work/seen"
     eventually 60 job_has_ended "$job" || fail "job $job does not end"
-    eventually 60 all_recorded || fail "not all is recorded: $(slurm sacct -P -j "$job")"
+    eventually 60 all_recorded || fail "the record is incomplete: $(slurm sacct -P -j "$job")"
     output=$(slurm sacct -n -P --noconvert -j "$job.0" -o MaxRSS,MaxRSSTask,TotalCPU)
     IFS='|:' read -ra used <<< "$output"
-    number "${used[0]}" && ((used[0] >= 200 << 20 && used[0] < 250 << 20)) || fail "not 200 MB"
-    [ "${used[1]}" = 1 ] || fail "not of rank 1"
-    [ "${used[2]}" = 00 ] && [[ ${used[3]} == 0[23].* ]] || fail "not 2 s"
+    number "${used[0]}" && ((used[0] >= 200 << 20 && used[0] < 250 << 20)) || fail "memory is not 200 MB"
+    [ "${used[1]}" = 1 ] || fail "not the memory of rank 1"
+    [ "${used[2]}" = 00 ] && [[ ${used[3]} == 0[23].* ]] || fail "CPU time is not 2 s"
 }
 
-# --- tasks that nobody stops
+# --- tasks that end by themselves
 
-@test "workers that end well" {
+# bats test_tags=core
+@test "workers that exit with 0" {
     as_plain 0:0 worker,worker true "$leave"
 }
 
@@ -139,37 +135,39 @@ busy_is_seen ()
     as_plain 0:11 worker,worker 'kill -SEGV $$' "$leave"
 }
 
-@test "memory and time of a worker" {
-    busy_is_seen worker,worker 'here; until [ -e seen ]; do sleep 0.1; done; exit 0'
+@test "memory and CPU time of a worker" {
+    usage_is_recorded worker,worker 'here; until [ -e seen ]; do sleep 0.1; done; exit 0'
 }
 
 # --- tasks that are supervised
 
-@test "a ps that is stopped, when the worker ends well" {
+# bats test_tags=core
+@test "a ps is stopped when the worker exits with 0" {
     as_plain 0:0 ps,worker true "$stay"
 }
 
-@test "a ps that is stopped, when the worker fails" {
+@test "a ps is stopped when the worker fails" {
     as_plain 3:0 ps,worker 'exit 3' "$stay"
 }
 
-@test "a ps that is stopped, when the worker crashes" {
+@test "a ps is stopped when the worker crashes" {
     as_plain 0:11 ps,worker 'kill -SEGV $$' "$stay"
 }
 
-@test "a ps and a worker that are stopped, when the chief ends well" {
+@test "a ps and a worker are stopped when the chief exits with 0" {
     as_plain 0:0 ps,worker,chief true "$stay"
 }
 
-@test "a ps and a worker that are stopped, when the chief fails" {
+# bats test_tags=core
+@test "a ps and a worker are stopped when the chief fails" {
     as_plain 3:0 ps,worker,chief 'exit 3' "$stay"
 }
 
-@test "a worker that is stopped, when the ps fails" {
+@test "a worker is stopped when the ps fails" {
     as_plain 3:0 worker,ps 'exit 3' "$stay"
 }
 
-@test "a ps that ends with a code of its own when it is stopped" {
+@test "a ps exits with a code of its own when it is stopped" {
     as_plain 0:0 ps,worker true 'trap "exit 5" TERM; sleep 600 & here; wait'
 }
 
@@ -178,6 +176,6 @@ busy_is_seen ()
     as_plain 0:0 ps,worker true 'trap "" TERM; here; while true; do sleep 1; done'
 }
 
-@test "memory and time of a supervised worker" {
-    busy_is_seen ps,worker "$stay"
+@test "memory and CPU time of a supervised worker" {
+    usage_is_recorded ps,worker "$stay"
 }

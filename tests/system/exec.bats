@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# tf-exec between srun and a program, on what spank-tf really sets. What it does with it is
-# golden/tf-exec's business.
+# tf-exec between srun and a program, with the variables that the plugin sets. golden/tf-exec has
+# its replacements case by case.
 
+# bats file_tags=core
 load ../common
 
 setup_file ()
@@ -11,23 +12,13 @@ setup_file ()
     start_cluster
 }
 
-setup ()
+before_test ()
 {
     tf_exec=$SPANK_TF_STAGE/bin/tf-exec
 }
 
-teardown ()
-{
-    nothing_left
-}
-
-teardown_file ()
-{
-    stop_cluster
-}
-
-# A step of a chief, a ps and two workers on three nodes, of which each task runs this; maybe
-# after the code that it must end with, as for `run`: step -127 COMMAND
+# Run a command as a chief, a ps and two workers on three nodes; before it, optionally, the exit
+# code that is expected, as for `run`: step [-127] COMMAND…
 step ()
 {
     local -a code=()
@@ -36,28 +27,28 @@ step ()
     run "${code[@]}" --separate-stderr slurm srun -Q -l -N3 -n4 --tf-timeout=60 --tf-stop=never --tf-tasks=chief,ps,worker:2 "$@"
 }
 
-@test "every task gets its own place, and all the same cluster" {
+@test "every task gets its own role and address, and all tasks the same cluster" {
     step "$tf_exec" echo {node} {address}:{port} {role}:{index} {rank} {num_ps} {num_workers} \
         {chief_hosts} {ps_hosts} {worker_hosts} {cluster}
     [ "$status" -eq 0 ] || fail "the step failed"
-    local -a said at role=(chief:0 ps:0 worker:0 worker:1)
+    local -a printed at role=(chief:0 ps:0 worker:0 worker:1)
     local same rank
 
-    # Each in its order, behind srun's label: where it is, by its own words.
-    mapfile -t said < <(sort <<< "$output")
-    [ ${#said[@]} -eq 4 ] || fail "not every task has said so"
+    # In rank order, after srun's label: node, address, role and the rest.
+    mapfile -t printed < <(sort <<< "$output")
+    [ ${#printed[@]} -eq 4 ] || fail "not every task has printed a line"
     [ "$(cut -d' ' -f2 <<< "$output" | sort -u)" = "$(head -n 3 "$SPANK_TF_CLUSTER/nodes" | sort)" ] ||
         fail "these are not the step's nodes"
     mapfile -t at < <(sort <<< "$output" | cut -d' ' -f3)
     same="1 2 ${at[0]} ${at[1]} ${at[2]},${at[3]}"
     same+=" {\"chief\":[\"${at[0]}\"],\"ps\":[\"${at[1]}\"],\"worker\":[\"${at[2]}\",\"${at[3]}\"]}"
     for rank in 0 1 2 3; do
-        [ "$(cut -d' ' -f3- <<< "${said[rank]}")" = "${at[rank]} ${role[rank]} $rank $same" ] ||
-            fail "rank $rank was told otherwise"
+        [ "$(cut -d' ' -f3- <<< "${printed[rank]}")" = "${at[rank]} ${role[rank]} $rank $same" ] ||
+            fail "rank $rank has printed something else"
     done
 }
 
-@test "a program for a role, and the others' own" {
+@test "another program for some roles" {
     step "$tf_exec" --ps="echo serves {index}" --worker="echo 'works on' {index}" echo leads {index}
     [ "$(sort <<< "$output")" = "0: leads 0
 1: serves 0
@@ -65,38 +56,38 @@ step ()
 3: works on 1" ] || fail "another program ran"
 }
 
-@test "a file of TF_CONFIG for each task, which nobody has to delete" {
+@test "{tf_config_file} is a file for each task that does not have to be deleted" {
     step "$tf_exec" sh -c 'test "$(cat "$1")" = "$TF_CONFIG" && sh -c "test -r $1" && echo "$1"' - {tf_config_file}
     [ "$status" -eq 0 ] && [ "$(grep -c ': /proc/[0-9]*/fd/[0-9]*$' <<< "$output")" -eq 4 ] || fail "a file is missing"
 }
 
-@test "tasks that were given one file for all say so" {
+@test "tasks that get the same --config-file refuse it" {
     local work=$SPANK_TF_CLUSTER/work
 
     step "$tf_exec" --config-file="$work/tf.json" true
-    [ "$status" -eq 1 ] || fail "they share it"
-    [ "$(grep -c "tf-exec: error: --config-file=$work/tf.json: it is another task's of this step" <<< "$stderr")" -eq 3 ] ||
-        fail "not every other task says so"
+    [ "$status" -eq 1 ] || fail "they share the file"
+    [ "$(grep -c "tf-exec: error: --config-file=$work/tf.json: another task of this step has this file" <<< "$stderr")" -eq 3 ] ||
+        fail "not every other task refuses it"
     step "$tf_exec" --config-file="$work/tf.{rank}.json" cmp {tf_config_file} "$work/tf.{rank}.json"
-    [ "$status" -eq 0 ] || fail "they have one each, and cannot"
+    [ "$status" -eq 0 ] || fail "a file for each task is refused"
     rm "$work"/tf*.json
 }
 
-@test "the program's code is the step's, and it is the task's own process" {
+@test "the exit code is the program's, and the program is the task's own process" {
     step "$tf_exec" sh -c '[ "$(cat /proc/$SLURM_TASK_PID/comm)" = sh ] && exit 7'
-    [ "$status" -eq 7 ] || fail "not the program's code"
+    [ "$status" -eq 7 ] || fail "not the program's exit code"
 }
 
-@test "what cannot be executed is told as srun tells it" {
+@test "a program that cannot be executed is reported as srun does it" {
     step -127 "$tf_exec" /no/such/program
     [ "$(grep -c '^[0-3]: tf-exec: error: /no/such/program: No such file or directory$' <<< "$stderr")" -eq 4 ] ||
         fail "not a line from every task"
     step -126 "$tf_exec" /etc/passwd
 }
 
-@test "without --tf-tasks it says what to do" {
+@test "without --tf-tasks it says which option is missing" {
     run --separate-stderr slurm srun -Q -n1 "$tf_exec" true
     [ "$status" -eq 1 ] || fail "it ran"
-    [[ $stderr == *"tf-exec: error: this is no task of --tf-tasks (SLURM_TF_ROLE is not set); use srun --tf-tasks=LIST tf-exec ..."* ]] ||
-        fail "it does not say so"
+    [[ $stderr == *"tf-exec: error: this is not a task of --tf-tasks (SLURM_TF_ROLE is not set); use srun --tf-tasks=LIST tf-exec ..."* ]] ||
+        fail "no such message"
 }

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Steps on a cluster with InfiniBand, whose every test has one of its own to break.
+# Steps on a cluster with InfiniBand, which each test has for itself, because it changes the
+# network.
 
-# In setup: a cluster with these options of tests/cluster; skip where it cannot be made.
+# For before_test: start a cluster with these options; skip the test where the machine cannot
+# have one.
 start_fabric ()
 {
     local why=$BATS_TEST_TMPDIR/why
@@ -13,7 +15,7 @@ start_fabric ()
     esac
 }
 
-# In teardown.
+# For after_test.
 stop_fabric ()
 {
     local left=0
@@ -25,7 +27,7 @@ stop_fabric ()
 
 # --- the network
 
-# ip on the N-th node: ip_on N ARGUMENTS…, and from stdin where they are -batch -.
+# Run ip on the N-th node: ip_on N ARGUMENTS… With -batch - it reads commands from stdin.
 ip_on ()
 {
     "$tests/cluster" run --on "$(node "$1")" -- ip "${@:2}"
@@ -36,26 +38,27 @@ running ()
     ip_on "$1" -o link show "$2" | grep -q '[<,]LOWER_UP[,>]'
 }
 
-pulled ()
+without_carrier ()
 {
     ip_on "$1" -o link show "$2" | grep -q '<NO-CARRIER,.*,UP'
 }
 
-# The cable of a node's interface: pull N ib0, plug N ib0. The kernel takes its time.
-pull ()
+# Pull or plug in the cable of an interface, and wait until the kernel has noticed: pull_cable N
+# ib0
+pull_cable ()
 {
     ip_on "$1" link set "$2" carrier off
-    eventually 10 pulled "$1" "$2"
+    eventually 10 without_carrier "$1" "$2"
 }
 
-plug ()
+plug_cable ()
 {
     ip_on "$1" link set "$2" carrier on
     eventually 10 running "$1" "$2"
 }
 
-# An interface is called otherwise, as it may be on another kind of machine: name N ib0 ibp3s0
-name ()
+# Give an interface another name: rename_interface N ib0 ibp3s0
+rename_interface ()
 {
     ip_on "$1" -batch - <<END
 link set $2 down
@@ -65,8 +68,8 @@ END
     eventually 10 running "$1" "$3"
 }
 
-# This address instead of those it has: readdress N ib0 10.109.0.2/16
-readdress ()
+# Replace all addresses of an interface by this one: set_address N ib0 10.109.0.2/16
+set_address ()
 {
     ip_on "$1" addr flush dev "$2"
     ip_on "$1" addr add "$3" dev "$2" ${4-}
@@ -74,53 +77,54 @@ readdress ()
 
 # --- steps
 
-# A step with one rank on each of these nodes: srun_step 1,2,4 --tf-ib PROGRAM. srun is on the
-# login host, which has no InfiniBand, or on the node with the number $srun_on.
+# Run a step with one worker on each of these nodes: srun_step 1,2,4 --tf-ib PROGRAM. srun runs
+# on the login host, which has no InfiniBand, or on the node with the number $srun_on.
 srun_step ()
 {
     local conf=${conf:-$SPANK_TF_CLUSTER/slurm.conf} host=login
 
     [[ ! ${srun_on-} ]] || host=$(node "$srun_on")
     ranks=$(tr , '\n' <<< "$1" | wc -l)
-    # Quiet: that a job waits in the queue is no matter here; nor is a long wait any use.
+    # -Q: srun must not report that the job waits in the queue.
     run --separate-stderr slurm_on "$host" env SLURM_CONF="$conf" srun -Q -n "$ranks" --ntasks-per-node=1 \
         -w "$(sed -E "s/[0-9]+/$prefix&/g" <<< "$1")" --tf-timeout=60 --tf-tasks=worker:rest "${@:2}"
 }
 
-# The same, of judges: judges 1,2,4 --tf-ib
-judges ()
+# The same with task-check as the program: check_tasks 1,2,4 --tf-ib
+check_tasks ()
 {
-    srun_step "$@" "$judge" --roles="$(sed -E 's/[0-9]+/worker/g' <<< "$1")" ${loopback-}
+    srun_step "$@" "$task_check" --roles="$(sed -E 's/[0-9]+/worker/g' <<< "$1")" ${loopback-}
 }
 
-# What srun and the plugin said, whatever the step is called; Slurm tells how a refusal ends.
-said ()
+# The messages of srun and the plugin in $stderr, with a fixed step name, and without Slurm's own
+# line about a task that was refused.
+srun_messages ()
 {
     sed -E 's/\bstep [0-9]+\.[0-9]+/step J.S/
         /: error: [^ ]+: tasks? [0-9,-]+: Exited with exit code 1$/d' <<< "$stderr"
 }
 
-# The judges are content, all addresses begin so, and this notice, or none, was all that was
-# said: content_on 10.101. [NOTICE]
-content_on ()
+# Require that every task is ok, that all addresses begin with PREFIX, and that NOTICE, or
+# nothing, was the only message: all_ok_on PREFIX [NOTICE]
+all_ok_on ()
 {
-    [ "$status" -eq 0 ] && all_content "$output" "$ranks" || fail "not every rank is content"
-    [ "$(grep -cF " $1" <<< "$output")" -eq "$ranks" ] || fail "not every address is $1"
-    [ "$(said)" = "${2:+srun: spank_tf: step J.S: $2}" ] || fail "it does not say: ${2-nothing}"
+    [ "$status" -eq 0 ] && all_ok "$output" "$ranks" || fail "a task is not ok"
+    [ "$(grep -cF " $1" <<< "$output")" -eq "$ranks" ] || fail "not every address begins with $1"
+    [ "$(srun_messages)" = "${2:+srun: spank_tf: step J.S: $2}" ] || fail "the only message is not: ${2-none}"
 }
 
-# The table of --tf-show, without the ports; a step's end has another one.
-shown ()
+# The table of the cluster that --tf-show prints, without the ports.
+cluster_table ()
 {
     sed -E 's/\bstep [0-9]+\.[0-9]+/step J.S/; s/:[0-9]+ */:PORT /; s/ *$//; / how its tasks ended$/,$d' <<< "$stderr"
 }
 
-# These options are refused by a step on these nodes, which starts nothing and says this
-# alone: refused 1,2 LINE OPTIONS…
+# Require that a step on these nodes with these options is refused by this message, and that no
+# program is started: refused 1,2 MESSAGE OPTION…
 refused ()
 {
     srun_step "$1" "${@:3}" touch started
-    [ "$status" -eq 1 ] && [ -z "$output" ] || fail "it does not fail as a refusal does"
-    [ "$(said)" = "srun: error: spank_tf: step J.S: $2" ] || fail "it does not say: $2"
+    [ "$status" -eq 1 ] && [ -z "$output" ] || fail "the step is not refused"
+    [ "$(srun_messages)" = "srun: error: spank_tf: step J.S: $2" ] || fail "the only message is not: $2"
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
 }

@@ -1,9 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A ps sees no GPU, because TensorFlow would take the workers' memory for it; a worker sees
-# what Slurm gave it, to the letter. The GPUs are files: Slurm looks at no more of them.
+# A ps sees no GPU, because TensorFlow would allocate the memory of the workers' GPUs for it; a
+# worker sees exactly what Slurm gave it. The GPUs are device files, which is all that Slurm
+# checks.
 
+# bats file_tags=core
 load ../common
 load launch
 
@@ -19,25 +21,21 @@ setup_file ()
     echo "Name=gpu File=$BATS_FILE_TMPDIR/gpu[0-3]" > "$SPANK_TF_CLUSTER/gres.conf"
     start_cluster --nodes 2 --prefix gpunode --conf GresTypes=gpu \
         --node-conf gpunode1:Gres=gpu:4 --node-conf gpunode2:Gres=gpu:4
-    # A ps here ends by itself, and is to say all it has to say.
+    # A ps exits by itself here, and must not be stopped before it has printed everything.
     site_arguments stop=never
     cat > "$SPANK_TF_CLUSTER/work/gpus" <<'END'
 env | sed -nE 's/^((CUDA|ROCR|HIP)_VISIBLE_DEVICES|ZE_AFFINITY_MASK|GPU_DEVICE_ORDINAL|SLURM_STEP_GPUS|SLURM_JOB_GPUS|SLURM_GPUS[A-Z_]*)=/'"$SLURM_PROCID"' &/p' | sort
 END
 }
 
-teardown ()
+after_test ()
 {
     site_arguments stop=never
     nothing_left
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
-
-# What each rank of this srun finds about GPUs, "RANK NAME=VALUE" in a line: gpus SRUN-ARGUMENT…
+# Set $output to each rank's variables about GPUs, "RANK NAME=VALUE" in a line: gpus
+# SRUN-ARGUMENT…
 gpus ()
 {
     run --separate-stderr slurm srun -Q "$@"
@@ -45,7 +43,7 @@ gpus ()
     output=$(sort <<< "$output")
 }
 
-# The step as with our option, but for what these ranks find, who see none:
+# Require that LIST changes nothing but for these ranks, which see no GPU:
 # hides RANK,… LIST SRUN-ARGUMENT…
 hides ()
 {
@@ -60,7 +58,7 @@ hides ()
     diff <(grep -E "^[$ranks] (CUDA|ROCR|HIP|ZE)_" <<< "$output") <(none "${ranks//,/ }") || fail "a ps sees a GPU"
 }
 
-# What these ranks find who see none.
+# The variables of ranks that see no GPU.
 none ()
 {
     local rank
@@ -70,22 +68,22 @@ none ()
     done | sort
 }
 
-@test "where a node's tasks share their GPUs the ps sees none, the workers what a plain step's see" {
+@test "where the tasks of a node share its GPUs, a ps sees none and a worker sees what it sees in a plain step" {
     hides 0 ps,worker,worker -N1 -n3 --gres=gpu:2
     hides 0,2 ps,worker,ps,worker -N2 -n4 --gres=gpu:3
 }
 
-@test "where each task has a GPU of its own, too" {
+@test "where each task has a GPU of its own, the same" {
     hides 0 ps,worker,worker,worker -N1 -n4 --gpus-per-task=1
     hides 1 worker,ps,worker,worker -N2 -n4 --gpus-per-task=1
     hides 0 ps,worker,worker -N1 -n3 --gres=gpu:3 --gpu-bind=map_gpu:2,0,1
 }
 
-@test "all but ps are left alone" {
+@test "only a ps is changed" {
     hides 1 chief,ps,worker,evaluator -N1 -n4 --gres=gpu:4
 }
 
-@test "hide_gpus=no leaves the ps alone, too" {
+@test "hide_gpus=no changes nothing" {
     local plain
 
     gpus -N1 -n2 --gres=gpu:2 sh gpus
@@ -95,12 +93,12 @@ none ()
     [ "$output" = "$plain" ] || fail "not the same as in a plain step: $plain"
 }
 
-@test "hide_gpus=yes is what is done without it" {
+@test "hide_gpus=yes is the default" {
     site_arguments hide_gpus=yes stop=never
     hides 0 ps,worker -N1 -n2 --gres=gpu:2
 }
 
-@test "workers with GPUs and a ps without in a heterogeneous step" {
+@test "a heterogeneous step whose workers have GPUs and whose ps has none" {
     local plain
 
     gpus -n1 sh gpus : -n2 --gres=gpu:2 sh gpus
@@ -111,7 +109,7 @@ none ()
     grep -q '^[12] CUDA_VISIBLE_DEVICES=[0-9]' <<< "$plain" || fail "Slurm gives no GPU"
 }
 
-@test "a job whose script has GPUs" {
+@test "a batch job with GPUs" {
     local plain
 
     batch -N1 -n2 --gres=gpu:2 <<END

@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What `make install` leaves, and what a user sees of it.
+# What `make install` installs, and what a user sees of it.
 
+# bats file_tags=core
 load ../common
 load launch
 
@@ -11,30 +12,25 @@ setup_file ()
     start_cluster --nodes 2 --prefix node
 }
 
-teardown ()
+after_test ()
 {
     site_arguments
     nothing_left
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
-
-@test "plugstack.conf names the plugin that is installed, required and by its absolute path" {
+@test "plugstack.conf names the installed plugin by its absolute path, as required" {
     local conf=$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf word path more
 
     run -0 grep -v '^#' "$conf"
     read -r word path more <<< "$output"
-    [ "$word" = required ] && [ -z "$more" ] && [ ${#lines[@]} -eq 1 ] || fail "not one line, or not required"
+    [ "$word" = required ] && [ -z "$more" ] && [ ${#lines[@]} -eq 1 ] || fail "not one line, or not \"required\""
     [[ $path == /* && -r $path ]] || fail "no such plugin"
-    [ "$(stat -c %a "$conf")" = 644 ] && [ "$(stat -c %a "$path")" = 755 ] || fail "not readable by everybody"
+    [ "$(stat -c %a "$conf")" = 644 ] && [ "$(stat -c %a "$path")" = 755 ] || fail "not readable by every user"
 }
 
-@test "the plugin depends on libc alone" {
+@test "the plugin depends on libc only" {
     run -0 readelf -d "$(find "$SPANK_TF_STAGE" -name spank_tf.so)"
-    [ "$(grep -c '(NEEDED)' <<< "$output")" -eq 1 ] && [[ $output == *"(NEEDED)"*"[libc.so.6]"* ]] || fail "it needs more"
+    [ "$(grep -c '(NEEDED)' <<< "$output")" -eq 1 ] && [[ $output == *"(NEEDED)"*"[libc.so.6]"* ]] || fail "it depends on more"
     [[ $output != *RPATH* && $output != *RUNPATH* && $output != *TEXTREL* ]] || fail "it has a path, or text relocations"
 }
 
@@ -49,7 +45,7 @@ slurm_spank_local_user_init
 slurm_spank_task_init" ] || fail "it exports other names"
 }
 
-@test "--help of srun, sbatch and salloc tells our options, on lines of 80 columns at most" {
+@test "--help of srun, sbatch and salloc lists the options, in lines of 80 columns at most" {
     local command option
 
     for command in srun sbatch salloc; do
@@ -66,32 +62,32 @@ slurm_spank_task_init" ] || fail "it exports other names"
 --tf-stop=WHEN
 --tf-log-dir=DIR
 --tf-timeout=SECONDS
---tf-show" ] || fail "$command tells other options"
+--tf-show" ] || fail "$command lists other options"
     done
 }
 
-@test "a job that does not ask for us never sees a word from us" {
+@test "a job without options of the plugin sees nothing of it" {
     site_arguments show=yes hold=no ports=28000-28999
     run --separate-stderr slurm srun -N2 -n4 sh -c \
-        'env | grep -E "^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|SPANK_OPTION" || echo nothing of ours; cat /proc/self/comm'
-    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "something is said"
+        'env | grep -E "^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|SPANK_OPTION" || echo nothing of spank-tf; cat /proc/self/comm'
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "something is printed"
     [ "$(sort -u <<< "$output")" = "cat
-nothing of ours" ] || fail "something is there"
+nothing of spank-tf" ] || fail "a variable is set"
 }
 
-# What --tf-show has said, but for what is another in every run.
-shown ()
+# The tables of --tf-show, without what differs in every run.
+tables ()
 {
-    # Whether a task ends before it is stopped is chance.
+    # Whether a task exits before it is stopped is a matter of chance.
     sed -E 's/:[0-9]{4,5}$/:PORT/; s/ step [0-9]+\./ step JOB./; s/stopped$/exit 0/' <<< "$stderr"
 }
 
 @test "--tf-show prints the cluster, and nothing else is printed" {
     run --separate-stderr slurm srun -Q -N2 -n12 --ntasks-per-node=6 -m cyclic --tf-show --tf-stop=never \
-        --tf-tasks=chief,ps:2,evaluator,worker:rest "$judge" \
+        --tf-tasks=chief,ps:2,evaluator,worker:rest "$task_check" \
         --roles=chief,ps,ps,evaluator,worker,worker,worker,worker,worker,worker,worker,worker
-    [ "$status" -eq 0 ] || fail "not every rank is content"
-    diff -u <(shown) - <<'END'
+    [ "$status" -eq 0 ] || fail "a task is not ok"
+    diff -u <(tables) - <<'END'
 spank_tf: step JOB.0: 12 tasks on 2 nodes, network 10.98.0.0/16 (eth0)
   rank  role         node   address
      0  chief 0      node1  10.98.0.1:PORT
@@ -121,14 +117,14 @@ spank_tf: step JOB.0: how its tasks ended
     10  worker 6     exit 0
     11  worker 7     exit 0
 END
-    # Each rank's own word on where it is.
+    # Every rank's own report agrees.
     diff <(sed -nE 's/^ +([0-9]+)  ([a-z]+ [0-9]+) +(\S+)  (10\S+)$/\1 \2 \3 \4/p' <<< "$stderr") \
-        <(sed -E 's/^judge: rank (.*) ok .*/\1/' <<< "$output" | sort -n)
+        <(sed -E 's/^task-check: rank (.*) ok .*/\1/' <<< "$output" | sort -n)
 }
 
 @test "--tf-show of one task" {
-    run --separate-stderr slurm srun -Q -n1 --tf-show --tf-tasks=worker "$judge" --roles=worker
-    diff -u <(shown) - <<'END'
+    run --separate-stderr slurm srun -Q -n1 --tf-show --tf-tasks=worker "$task_check" --roles=worker
+    diff -u <(tables) - <<'END'
 spank_tf: step JOB.0: 1 task on 1 node, network 10.98.0.0/16 (eth0)
   rank  role      node   address
      0  worker 0  node1  10.98.0.1:PORT

@@ -1,196 +1,188 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A list given to sbatch or salloc is for every srun of the job, and for nobody else. These
-# are quiet (-Q), because a busy machine makes Slurm tell that a step waits for another's end.
+# A list given to sbatch or salloc is inherited by every srun of the job, and by nothing else.
+# The sruns have -Q, because on a busy machine Slurm reports that a step waits for the end of
+# another.
 
+# bats file_tags=core
 load ../common
 load launch
 
 setup_file ()
 {
     start_cluster --conf LaunchParameters=use_interactive_step
-    # What of ours is in the environment.
-    cat > "$SPANK_TF_CLUSTER/work/ours" <<'END'
-env | grep -E '^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|SPANK_OPTION_spank_tf' || echo nothing of ours
+    # Prints the variables of the plugin in the environment.
+    cat > "$SPANK_TF_CLUSTER/work/variables" <<'END'
+env | grep -E '^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|SPANK_OPTION_spank_tf' || echo no variables
 END
 }
 
-teardown ()
+# Require that N tasks of a batch job are ok, in M steps: steps_ok N M
+steps_ok ()
 {
-    nothing_left
-}
-
-teardown_file ()
-{
-    stop_cluster
-}
-
-# The batch job's ranks, this many in as many steps as said, are all content.
-steps_content ()
-{
-    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "not every rank is content"
-    [ "$(grep -c ' ok digest=' <<< "$output")" -eq "$1" ] || fail "not $1 ranks are content"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a task is not ok"
+    [ "$(grep -c ' ok digest=' <<< "$output")" -eq "$1" ] || fail "not $1 tasks are ok"
     [ "$(sed -n 's/.* ok digest=//p' <<< "$output" | sort -u | wc -l)" -eq "$2" ] || fail "not $2 dictionaries"
 }
 
-@test "#SBATCH --tf-tasks is for every srun of the script" {
+@test "#SBATCH --tf-tasks is inherited by every srun of the script" {
     batch -N2 -n3 <<END
 #!/bin/bash
 #SBATCH --tf-tasks=ps,worker:rest
-srun -Q $judge --roles=ps,worker,worker
-srun -Q -N1 -n2 --exact $judge --roles=ps,worker
+srun -Q $task_check --roles=ps,worker,worker
+srun -Q -N1 -n2 --exact $task_check --roles=ps,worker
 END
-    steps_content 5 2
+    steps_ok 5 2
 }
 
-@test "it is inherited whatever sbatch and srun export" {
+@test "a list is inherited whatever sbatch and srun export" {
     local export
     for export in ALL NONE PATH,COLOUR=blue; do
         batch -N2 -n3 --tf-tasks=ps,worker:2 --export=$export <<END
 #!/bin/bash
-srun -Q $judge --roles=ps,worker,worker
-srun -Q --export=NONE $judge --roles=ps,worker,worker
-srun -Q --export=COLOUR=red,PATH $judge --roles=ps,worker,worker
-srun -Q --export=ALL,COLOUR=red $judge --roles=ps,worker,worker
+srun -Q $task_check --roles=ps,worker,worker
+srun -Q --export=NONE $task_check --roles=ps,worker,worker
+srun -Q --export=COLOUR=red,PATH $task_check --roles=ps,worker,worker
+srun -Q --export=ALL,COLOUR=red $task_check --roles=ps,worker,worker
 END
-        steps_content 12 4
+        steps_ok 12 4
     done
 }
 
-@test "an srun's own list comes before the inherited one" {
+@test "an srun's own list overrides the inherited one" {
     batch -N2 --ntasks-per-node=2 --tf-tasks=ps,worker:3 <<END
 #!/bin/bash
-srun -Q --tf-tasks=chief,worker:3 $judge --roles=chief,worker,worker,worker
-srun -Q --tf-tasks-per-node=ps,worker $judge --roles=ps,worker,ps,worker
-srun -Q $judge --roles=ps,worker,worker,worker
+srun -Q --tf-tasks=chief,worker:3 $task_check --roles=chief,worker,worker,worker
+srun -Q --tf-tasks-per-node=ps,worker $task_check --roles=ps,worker,ps,worker
+srun -Q $task_check --roles=ps,worker,worker,worker
 END
-    steps_content 12 3
+    steps_ok 12 3
     batch -N2 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker <<END
 #!/bin/bash
-srun -Q --tf-tasks=chief,worker:3 $judge --roles=chief,worker,worker,worker
-srun -Q $judge --roles=ps,worker,ps,worker
+srun -Q --tf-tasks=chief,worker:3 $task_check --roles=chief,worker,worker,worker
+srun -Q $task_check --roles=ps,worker,ps,worker
 END
-    steps_content 8 2
+    steps_ok 8 2
 }
 
-@test "--tf-tasks=none switches the inherited list off, for one srun" {
+@test "--tf-tasks=none switches the inherited list off for one srun" {
     batch -N2 -n3 --tf-tasks=ps,worker:2 <<END
 #!/bin/bash
-srun -Q --tf-tasks=none sh ours
-srun -Q $judge --roles=ps,worker,worker
-srun -Q --tf-tasks=none --export=NONE /bin/sh ours
+srun -Q --tf-tasks=none sh variables
+srun -Q $task_check --roles=ps,worker,worker
+srun -Q --tf-tasks=none --export=NONE /bin/sh variables
 END
-    steps_content 3 1
-    [ "$(grep -c '^nothing of ours$' <<< "$output")" -eq 6 ] || fail "something of ours is in the environment"
+    steps_ok 3 1
+    [ "$(grep -c '^no variables$' <<< "$output")" -eq 6 ] || fail "a variable of the plugin is set"
 }
 
-@test "the other options are inherited as the list is, and can be overridden" {
+@test "the other options are inherited, too, and can be overridden" {
     batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-ports=28000-28099 --tf-hold=no --export=NONE <<END
 #!/bin/bash
-srun -Q --export=PATH $judge --hold-no --roles=ps,worker,worker
+srun -Q --export=PATH $task_check --not-held --roles=ps,worker,worker
 END
-    steps_content 3 1
+    steps_ok 3 1
     [ "$(grep -cE ':280[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not inherited"
     batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-ports=28000-28099 --tf-hold=no <<END
 #!/bin/bash
-srun -Q --tf-ports=29000-29099 --tf-hold=yes $judge --roles=ps,worker,worker
+srun -Q --tf-ports=29000-29099 --tf-hold=yes $task_check --roles=ps,worker,worker
 END
-    steps_content 3 1
+    steps_ok 3 1
     [ "$(grep -cE ':290[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not overridden"
 }
 
-@test "every task of a job array is a cluster of its own" {
+@test "every member of a job array is a cluster of its own" {
     local work=$SPANK_TF_CLUSTER/work i
 
     submit --array=1-3 -N2 -n2 -o array.%a -e array.%a --tf-tasks=ps,worker <<END
 #!/bin/bash
-srun -Q $judge --roles=ps,worker
-touch $work/began.\$SLURM_ARRAY_TASK_ID
-until [ -e $work/began.1 -a -e $work/began.2 -a -e $work/began.3 ]; do sleep 0.1; done
+srun -Q $task_check --roles=ps,worker
+touch $work/started.\$SLURM_ARRAY_TASK_ID
+until [ -e $work/started.1 -a -e $work/started.2 -a -e $work/started.3 ]; do sleep 0.1; done
 END
     for i in 1 2 3; do
-        all_content "$(cat "$work/array.$i")" 2 && [ "$(wc -l < "$work/array.$i")" -eq 2 ] ||
+        all_ok "$(cat "$work/array.$i")" 2 && [ "$(wc -l < "$work/array.$i")" -eq 2 ] ||
             fail "task $i: $(cat "$work/array.$i")"
     done
 }
 
 # --- heterogeneous jobs
 
-@test "#SBATCH hetjob: the one list on the first component is for the whole step" {
+@test "#SBATCH hetjob: a list on the first component only is for the whole step" {
     batch <<END
 #!/bin/bash
 #SBATCH -N1 -n1 --tf-tasks=chief,ps:2,worker:2
 #SBATCH hetjob
 #SBATCH -N2 --ntasks-per-node=2
-srun -Q --het-group=0,1 $judge --roles=chief,ps,ps,worker,worker
-srun -Q --het-group=0 --export=NONE $judge --roles=chief,ps,ps,worker,worker : \
-     --het-group=1 $judge --roles=chief,ps,ps,worker,worker
+srun -Q --het-group=0,1 $task_check --roles=chief,ps,ps,worker,worker
+srun -Q --het-group=0 --export=NONE $task_check --roles=chief,ps,ps,worker,worker : \
+     --het-group=1 $task_check --roles=chief,ps,ps,worker,worker
 END
-    steps_content 10 2
+    steps_ok 10 2
 }
 
-@test "salloc: the one list of a heterogeneous job is for the whole step" {
+@test "salloc: a list on the first component only is for the whole step" {
     run --separate-stderr slurm salloc -Q -n1 --tf-tasks=ps,worker:2 : -N2 -n2 \
-        srun -Q --het-group=0,1 "$judge" --roles=ps,worker,worker
-    everybody_content ps,worker,worker
+        srun -Q --het-group=0,1 "$task_check" --roles=ps,worker,worker
+    all_tasks_ok ps,worker,worker
 }
 
-@test "a list given once to an srun over components is for the whole step" {
+@test "a list given once to an srun with several components is for the whole step" {
     batch <<END
 #!/bin/bash
 #SBATCH -N1 -n1
 #SBATCH hetjob
 #SBATCH -N1 -n2
-srun -Q --het-group=0,1 --tf-tasks=ps,worker:2 $judge --roles=ps,worker,worker
-srun -Q --het-group=0 --tf-tasks=ps $judge --roles=ps,worker,worker : \
-     --het-group=1 --tf-tasks=worker:2 $judge --roles=ps,worker,worker
+srun -Q --het-group=0,1 --tf-tasks=ps,worker:2 $task_check --roles=ps,worker,worker
+srun -Q --het-group=0 --tf-tasks=ps $task_check --roles=ps,worker,worker : \
+     --het-group=1 --tf-tasks=worker:2 $task_check --roles=ps,worker,worker
 END
-    steps_content 6 2
+    steps_ok 6 2
 }
 
-@test "the step of a heterogeneous job is called by its first component's number, as its tasks call it" {
+@test "messages name the step of a heterogeneous job as its tasks see it, by the first component's job id" {
     run --separate-stderr slurm salloc -Q -n1 --tf-tasks=ps,worker : -n1 bash -ec '
         for i in 1 2 3 4 5 6 7 8; do srun -Q --het-group=0,1 --tf-show sh -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID"; done'
     [ "$status" -eq 0 ]
     diff <(sort -u <<< "$output") <(sed -n 's/^spank_tf: step \([^:]*\): [0-9].*/\1/p' <<< "$stderr")
 }
 
-@test "a --het-group that the inherited list does not fit is refused by its name" {
+@test "a message about an inherited list that does not fit names the --het-group" {
     batch <<END
 #!/bin/bash
 #SBATCH -N1 -n1 --tf-tasks=ps,worker:2
 #SBATCH hetjob
 #SBATCH -N1 -n2
 srun -Q --het-group=1 touch started
-srun -Q --het-group=1 --tf-tasks=worker:2 $judge --roles=worker,worker
+srun -Q --het-group=1 --tf-tasks=worker:2 $task_check --roles=worker,worker
 END
-    [ "$(grep -c ' ok digest=' <<< "$output")" -eq 2 ] || fail "the next step is not content"
-    [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $job.0 (--het-group=1) runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off" ] || fail "refused otherwise"
+    [ "$(grep -c ' ok digest=' <<< "$output")" -eq 2 ] || fail "the next step is not ok"
+    [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $job.0 (--het-group=1) runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off" ] || fail "another message"
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
 }
 
 # --- interactive jobs
 
-@test "salloc COMMAND: an srun of it inherits" {
-    run --separate-stderr slurm salloc -Q -N2 -n3 --tf-tasks=ps,worker:2 srun -Q "$judge" --roles=ps,worker,worker
-    everybody_content ps,worker,worker
+@test "salloc COMMAND: an srun in it inherits" {
+    run --separate-stderr slurm salloc -Q -N2 -n3 --tf-tasks=ps,worker:2 srun -Q "$task_check" --roles=ps,worker,worker
+    all_tasks_ok ps,worker,worker
 }
 
-# A shell by salloc, with these commands on its terminal.
+# Run the commands on stdin in the shell of salloc, on a terminal, with these variables.
 shell ()
 {
     run slurm timeout 60 env SHELL=/bin/sh PS1= "$@" script -qec "salloc -Q -N2 -n3 --tf-tasks=ps,worker:2" /dev/null
     output=$(tr -d '\r' <<< "$output")
 }
 
-@test "salloc: the interactive step is left alone, and an srun in its shell inherits" {
+@test "salloc: the interactive step has no cluster, and an srun in its shell inherits" {
     shell <<END
 echo "on \$(hostname)"; env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
-srun -Q $judge --roles=ps,worker,worker < /dev/null
+srun -Q $task_check --roles=ps,worker,worker < /dev/null
 exit \$?
 END
-    [ "$status" -eq 0 ] && all_content "$output" 3 || fail "not every rank is content"
+    [ "$status" -eq 0 ] && all_ok "$output" 3 || fail "a task is not ok"
     grep -qx "on $(node 1)" <<< "$output" && grep -qx "clean" <<< "$output" || fail "no clean shell on the first node"
 }
 
@@ -198,10 +190,10 @@ END
     sed /^LaunchParameters=/d "$SPANK_TF_CLUSTER/slurm.conf" > "$SPANK_TF_CLUSTER/work/slurm.conf"
     shell SLURM_CONF="$SPANK_TF_CLUSTER/work/slurm.conf" <<END
 echo "on \$(hostname)"; env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo "clean"
-srun -Q $judge --roles=ps,worker,worker < /dev/null
+srun -Q $task_check --roles=ps,worker,worker < /dev/null
 exit \$?
 END
-    [ "$status" -eq 0 ] && all_content "$output" 3 || fail "not every rank is content"
+    [ "$status" -eq 0 ] && all_ok "$output" 3 || fail "a task is not ok"
     grep -qx "on login" <<< "$output" && grep -qx "clean" <<< "$output" || fail "no clean shell on the login host"
 }
 
@@ -209,47 +201,47 @@ END
     run slurm salloc --no-shell -J noshell -N1 -n2 --tf-tasks=ps,worker
     [ "$status" -eq 0 ]
     job=$(slurm squeue -h -n noshell -o %i)
-    run --separate-stderr slurm srun -Q --jobid="$job" sh ours
+    run --separate-stderr slurm srun -Q --jobid="$job" sh variables
     slurm scancel "$job"
-    [ "$status" -eq 0 ] && [ "$(sort -u <<< "$output")" = "nothing of ours" ] || fail "something is inherited"
+    [ "$status" -eq 0 ] && [ "$(sort -u <<< "$output")" = "no variables" ] || fail "something is inherited"
 }
 
-# --- inside
+# --- inside a job
 
-@test "the batch script itself has no cluster" {
+@test "a batch script itself has no cluster" {
     batch -N2 -n3 --tf-tasks=ps,worker:2 <<< "#!/bin/bash
 env | grep -E '^TF_CONFIG|^SLURM_TF_' || echo clean"
-    [ "$status" -eq 0 ] && [ "$output" = clean ] && [ -z "$stderr" ] || fail "the script is not left alone"
+    [ "$status" -eq 0 ] && [ "$output" = clean ] && [ -z "$stderr" ] || fail "the script has a cluster"
 }
 
-@test "an srun inside a task starts clean" {
+@test "an srun inside a task inherits nothing" {
     cat > "$SPANK_TF_CLUSTER/work/outer" <<END
 if [ \$SLURM_PROCID = 0 ]; then
     srun -Q --overlap -N1 -n1 sh -c 'env | grep -E "^SLURM_TF_RENDEZVOUS|SPANK_OPTION_spank_tf" || echo clean'
-    srun -Q --overlap -N2 -n2 --tf-tasks=chief,worker $judge --roles=chief,worker
+    srun -Q --overlap -N2 -n2 --tf-tasks=chief,worker $task_check --roles=chief,worker
 fi
-exec $judge --roles=ps,worker,worker,worker
+exec $task_check --roles=ps,worker,worker,worker
 END
     batch -N2 --ntasks-per-node=2 <<END
 #!/bin/bash
 srun -Q --tf-tasks=ps,worker:3 sh outer
 END
-    steps_content 6 2
+    steps_ok 6 2
     grep -qx clean <<< "$output" || fail "the inner srun inherits"
 }
 
-@test "a step inside a task can leave its ports unheld where the outer one held them" {
+@test "a step inside a task can have --tf-hold=no where the outer one holds its ports" {
     batch -N1 -n2 <<END
 #!/bin/bash
-srun -Q -n1 --tf-tasks=worker srun -Q --overlap -n2 --tf-tasks=ps,worker --tf-hold=no $judge --hold-no --roles=ps,worker
+srun -Q -n1 --tf-tasks=worker srun -Q --overlap -n2 --tf-tasks=ps,worker --tf-hold=no $task_check --not-held --roles=ps,worker
 END
-    steps_content 2 1
+    steps_ok 2 1
 }
 
 @test "an sbatch inside a job does not inherit" {
     batch -N1 -n2 --tf-tasks=ps,worker <<END
 #!/bin/bash
-sbatch -W -Q -N1 -n2 -o inner -e inner --wrap "srun -Q sh ours"
+sbatch -W -Q -N1 -n2 -o inner -e inner --wrap "srun -Q sh variables"
 END
-    [ "$(sort -u "$SPANK_TF_CLUSTER/work/inner")" = "nothing of ours" ] || fail "$(cat "$SPANK_TF_CLUSTER/work/inner")"
+    [ "$(sort -u "$SPANK_TF_CLUSTER/work/inner")" = "no variables" ] || fail "$(cat "$SPANK_TF_CLUSTER/work/inner")"
 }

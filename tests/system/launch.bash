@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Launches whose every rank runs the judge, and what they must come to.
+# Steps whose tasks run task-check, batch jobs, and the site's arguments in plugstack.conf.
 
-# srun ARGUMENTS judge, for a step of these roles: launch ps,worker,worker -N3 --tf-tasks=…
-# The judge is also the program of each component of a heterogeneous step.
+# Run a step with these roles and arguments of srun, and require that every task is ok:
+# launch ps,worker,worker -N3 --tf-tasks=… In a heterogeneous step, task-check is the program of
+# every component.
 launch ()
 {
     local roles=$1 word
@@ -11,49 +12,50 @@ launch ()
 
     shift
     for word in "$@"; do
-        [[ $word != : ]] || words+=("$judge" --roles="$roles")
+        [[ $word != : ]] || words+=("$task_check" --roles="$roles")
         words+=("$word")
     done
-    # Quiet: that a job waits in the queue is no matter here; nor is a long wait any use.
-    run --separate-stderr slurm srun -Q --tf-timeout=60 "${words[@]}" "$judge" --roles="$roles"
-    everybody_content "$roles"
+    # -Q: srun must not report that the job waits in the queue.
+    run --separate-stderr slurm srun -Q --tf-timeout=60 "${words[@]}" "$task_check" --roles="$roles"
+    all_tasks_ok "$roles"
 }
 
-# What `run --separate-stderr` caught is the verdicts of this step's ranks, each content and
-# all with the same dictionary, and not a word more from anybody.
-everybody_content ()
+# Require that the step succeeded with an empty stderr, and that every task of these roles
+# reported ok with the same dictionary. For the output of `run --separate-stderr`.
+all_tasks_ok ()
 {
     local -a roles
 
     IFS=, read -ra roles <<< "$1"
-    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "not every rank is content"
-    all_content "$output" ${#roles[@]} || fail "not every rank has said so"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a task is not ok"
+    all_ok "$output" ${#roles[@]} || fail "a task is missing"
 }
 
-# The same of any text that has the verdicts in it: of this many ranks, one step's.
-all_content ()
+# Succeeds if TEXT contains the ok lines of N tasks, all with the same dictionary: all_ok TEXT N
+all_ok ()
 {
-    [ "$(grep -c '^judge: .* ok digest=' <<< "$1")" -eq "$2" ] &&
-        [ "$(sed -n 's/^judge: .* ok digest=//p' <<< "$1" | sort -u | wc -l)" -eq 1 ]
+    [ "$(grep -c '^task-check: .* ok digest=' <<< "$1")" -eq "$2" ] &&
+        [ "$(sed -n 's/^task-check: .* ok digest=//p' <<< "$1" | sort -u | wc -l)" -eq 1 ]
 }
 
-# The ranks, in their order, ran on these nodes: ran_on 1 1 2
+# Require that the ranks, in their order, ran on these nodes: ran_on 1 1 2
 ran_on ()
 {
     local nodes
 
-    nodes=$(sort -n -k 3 <<< "$output" | sed -nE 's/^judge: .*[a-z]([0-9]+) [^ ]+ ok .*/\1/p' | paste -sd' ')
+    nodes=$(sort -n -k 3 <<< "$output" | sed -nE 's/^task-check: .*[a-z]([0-9]+) [^ ]+ ok .*/\1/p' | paste -sd' ')
     [ "$nodes" = "$*" ] || fail "the ranks ran on nodes $nodes, not on $*"
 }
 
-# Submit the script on stdin, with these options of sbatch, and wait until $job has ended.
+# Submit the script on stdin with these options of sbatch, and wait until the job, $job, has
+# ended.
 submit ()
 {
-    job=$(slurm sbatch --parsable "$@") || fail "sbatch refused it"
+    job=$(slurm sbatch --parsable "$@") || fail "sbatch fails"
     eventually 60 job_has_ended "$job" || fail "job $job does not end"
 }
 
-# The same, and $status, $output and $stderr are the script's.
+# The same; sets $status, $output and $stderr to those of the script.
 batch ()
 {
     local work=$SPANK_TF_CLUSTER/work
@@ -71,7 +73,7 @@ job_has_ended ()
     shown=$(slurm scontrol -o show job "$1") && ! grep -qE 'JobState=(PENDING|CONFIGURING|RUNNING|COMPLETING|SUSPENDED)' <<< "$shown"
 }
 
-# Give the plugin these arguments of plugstack.conf, instead of those it had.
+# Replace the plugin's arguments in plugstack.conf by these.
 site_arguments ()
 {
     local line

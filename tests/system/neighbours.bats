@@ -1,8 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A second SPANK plugin that works in task_init as ours does, before and after it.
+# Another SPANK plugin with a task_init of its own, before and after this plugin in
+# plugstack.conf.
 
+# bats file_tags=core
 load ../common
 load launch
 
@@ -11,20 +13,10 @@ setup_file ()
     start_cluster --nodes 2
 }
 
-setup ()
+before_test ()
 {
     ours=$(grep '^required' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")
     other="required $SPANK_TF_PROGRAMS/other_plugin.so"
-}
-
-teardown ()
-{
-    nothing_left
-}
-
-teardown_file ()
-{
-    stop_cluster
 }
 
 plugstack ()
@@ -32,7 +24,8 @@ plugstack ()
     printf '%s\n' "$@" > "$SPANK_TF_CLUSTER/plugstack.conf"
 }
 
-# The launch is right, and each task sees this beside it: launch_beside TEST-OF-SH [FIRST-ROLE]
+# Require a correct launch in which the other plugin has run, and the operator of test(1) holds
+# for the directory where this plugin is installed: launch_beside OPERATOR [FIRST-ROLE]
 launch_beside ()
 {
     local first=${2-ps}
@@ -41,27 +34,27 @@ launch_beside ()
         sh -c "[ \"\$OTHER_PLUGIN\" = ran ] && [ $1 $SPANK_TF_STAGE/lib ] && exec \"\$@\"" -
 }
 
-@test "a neighbour before ours" {
+@test "another plugin before ours" {
     plugstack "$other" "$ours"
     launch_beside -e
 }
 
-@test "a neighbour after ours" {
+@test "another plugin after ours" {
     plugstack "$ours" "$other"
     launch_beside -e
 }
 
-@test "a neighbour before ours that enters a mount namespace, where we are not installed" {
+@test "another plugin before ours enters a mount namespace where ours is not installed" {
     plugstack "$other hide=$SPANK_TF_STAGE" "$ours"
-    # A ps needs a supervisor, a chief none.
+    # With a ps tasks need a supervisor, with a chief and workers they do not.
     launch_beside '! -e' chief
     run --separate-stderr slurm srun -Q -n2 --tf-tasks=ps,worker touch started
     [ "$status" -eq 1 ]
-    [[ $stderr == *'rank 0 (ps 0) on '*'/tf-supervise: No such file or directory; spank-tf is not installed whole there'* ]]
+    [[ $stderr == *'rank 0 (ps 0) on '*'/tf-supervise: No such file or directory; spank-tf is not installed completely there'* ]]
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ]
 }
 
-@test "a neighbour after ours that enters a mount namespace, where we are not installed" {
+@test "another plugin after ours enters a mount namespace where ours is not installed" {
     plugstack "$ours" "$other hide=$SPANK_TF_STAGE"
     launch_beside '! -e'
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# --tf-log-dir: where each task's output goes, under which name, and what master.log holds.
-# All sruns are quiet (-Q): what stands on their stderr is of the tasks, or ours.
+# --tf-log-dir: the directory and name of each task's log file, and the contents of master.log.
+# All sruns have -Q, so that their stderr holds only messages of the tasks and the plugin.
 
 load ../common
 load launch
@@ -10,47 +10,43 @@ load launch
 setup_file ()
 {
     start_cluster --nodes 2
-    # A ps here ends by itself, and is to say all it has to say.
+    # A ps exits by itself here, and must not be stopped before it has printed everything.
     site_arguments stop=never
-    cat > "$SPANK_TF_CLUSTER/work/speak" <<'END'
+    cat > "$SPANK_TF_CLUSTER/work/print" <<'END'
 #!/bin/sh
 echo "$SLURM_TF_ROLE $SLURM_TF_INDEX out"
 echo "$SLURM_TF_ROLE $SLURM_TF_INDEX err" >&2
 END
 }
 
-setup ()
+before_test ()
 {
     work=$SPANK_TF_CLUSTER/work
     logs=logs.$BATS_TEST_NUMBER
 }
 
-teardown ()
+after_test ()
 {
     site_arguments stop=never
     nothing_left
 }
 
-teardown_file ()
+# Run a step of a ps and two workers, and require that the terminal shows nothing: run_step
+# OPTION…
+run_step ()
 {
-    stop_cluster
-}
-
-# A step of a ps and two workers, quiet on the terminal: speaks OPTION…
-speaks ()
-{
-    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 "$@" sh "$work/speak"
+    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 "$@" sh "$work/print"
     [ "$status" -eq 0 ] || fail "srun"
-    [ -z "$output$stderr" ] || fail "the terminal shows something"
+    [ -z "$output$stderr" ] || fail "the terminal shows output"
 }
 
-# What is below the directory, and no more: holds DIR NAME…
+# Require that a directory contains exactly these files: holds DIR NAME…
 holds ()
 {
     diff <(cd "$work/$1" && find . -mindepth 1 -printf '%P\n' | sort) <(printf '%s\n' "${@:2}" | sort)
 }
 
-# The directory holds what the three tasks of a step have said: holds_three DIR
+# Require that a directory contains the complete logs of run_step: holds_three DIR
 holds_three ()
 {
     local task
@@ -61,36 +57,37 @@ holds_three ()
     done
 }
 
-# --- where
+# --- the directory
 
-@test "each task has a file of its own for all it says, and the terminal shows nothing of it" {
-    speaks --tf-log-dir="$logs"
+# bats test_tags=core
+@test "each task has a file of its own for its output, and the terminal shows none of it" {
+    run_step --tf-log-dir="$logs"
     holds_three "$logs"
 }
 
-@test "directories that are missing are made, and one that is there is taken" {
-    speaks --tf-log-dir="$logs/a/b c/d"
+@test "missing directories are created, and existing ones are used" {
+    run_step --tf-log-dir="$logs/a/b c/d"
     holds_three "$logs/a/b c/d"
     slurm mkdir "$work/$logs/there"
-    speaks --tf-log-dir="$work/$logs/there/"
+    run_step --tf-log-dir="$work/$logs/there/"
     holds_three "$logs/there"
 }
 
-@test "a name is relative to where the tasks run" {
+@test "a relative name is relative to the tasks' working directory" {
     slurm mkdir -p "$work/$logs/there"
-    speaks --chdir="$work/$logs/there" --tf-log-dir=out
+    run_step --chdir="$work/$logs/there" --tf-log-dir=out
     holds_three "$logs/there/out"
     batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir=batch <<END
 #!/bin/bash
 cd $logs/there
-srun -Q sh $work/speak
+srun -Q sh $work/print
 END
     [ "$status" -eq 0 ] || fail "srun"
     holds_three "$logs/there/batch"
 }
 
-@test "all is the user's, and as the user's umask has it" {
-    run --separate-stderr slurm sh -c "umask 027 && srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir=$logs/a sh speak"
+@test "files and directories belong to the user, with the user's umask" {
+    run --separate-stderr slurm sh -c "umask 027 && srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir=$logs/a sh print"
     [ "$status" -eq 0 ] || fail "srun"
     holds_three "$logs/a"
     diff <(find "$work/$logs" -printf '%U:%G %m %y\n' | sort | uniq -c | sed 's/^ *//' | sort) - <<END
@@ -99,15 +96,15 @@ END
 END
 }
 
-# Each node's own disk, where the shared one has nothing.
-@test "a directory may be each node's own; master.log is on srun's host" {
+# On local disks of the nodes.
+@test "a directory may be local to each node; master.log is on srun's host" {
     local i
 
     slurm mkdir "$work/$logs"
     for i in 1 2; do
         "$tests/cluster" run --on "$(node $i)" -- mount -t tmpfs -o mode=1777 none "$work/$logs"
     done
-    speaks -w "$(node 1),$(node 2)" --tf-log-dir="$logs/%N"
+    run_step -w "$(node 1),$(node 2)" --tf-log-dir="$logs/%N"
     holds "$logs" "$(node 1)" "$(node 1)/master.log"
     [ "$(slurm_on "$(node 1)" ls "$logs/$(node 1)" | paste -sd' ')" = "ps0.log worker0.log" ]
     [ "$(slurm_on "$(node 2)" ls "$logs/$(node 2)" | paste -sd' ')" = "worker1.log" ]
@@ -116,30 +113,31 @@ END
     done
 }
 
-# --- given
+# --- where the option is given
 
-@test "sbatch, #SBATCH and an srun of the script can have it; none switches it off" {
+# bats test_tags=core
+@test "sbatch, #SBATCH and an srun of the script accept it; "none" switches it off" {
     batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs/sbatch" <<END
 #!/bin/bash
-srun -Q sh speak
-srun -Q --tf-log-dir=$logs/own sh speak
-srun -Q --tf-log-dir=none sh speak
+srun -Q sh print
+srun -Q --tf-log-dir=$logs/own sh print
+srun -Q --tf-log-dir=none sh print
 END
     [ "$status" -eq 0 ] || fail "srun"
     holds_three "$logs/sbatch"
     holds_three "$logs/own"
-    [ "$(grep -c out <<< "$output")" -eq 3 ] && [ "$(grep -c err <<< "$stderr")" -eq 3 ] || fail "none leaves it on"
+    [ "$(grep -c out <<< "$output")" -eq 3 ] && [ "$(grep -c err <<< "$stderr")" -eq 3 ] || fail "\"none\" does not switch it off"
     batch <<END
 #!/bin/bash
 #SBATCH -N2 -n3 --tf-tasks=ps,worker:2
 #SBATCH --tf-log-dir=$logs/script
-srun -Q --export=NONE /bin/sh speak
+srun -Q --export=NONE /bin/sh print
 END
     [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "srun"
     holds_three "$logs/script"
 }
 
-@test "a step that is no cluster keeps its output" {
+@test "a step without a cluster keeps its output" {
     batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" <<END
 #!/bin/bash
 srun -Q --tf-tasks=none echo here
@@ -148,34 +146,34 @@ END
     [ ! -e "$work/$logs" ]
 }
 
-@test "nothing of it is in a task's environment" {
+@test "a task's environment has no variable of it" {
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" env
     [ "$status" -eq 0 ] && grep -q ^TF_CONFIG= "$work/$logs/worker0.log"
     run grep -iE '^[^=]*log_?dir' "$work/$logs/worker0.log"
-    [ "$status" -eq 1 ] || fail "there is something"
+    [ "$status" -eq 1 ] || fail "there is a variable"
 }
 
-@test "a site can have one for all, and a user another or none" {
+@test "a site can set a default, which a user can override or switch off" {
     site_arguments stop=never log_dir="$logs/%u"
-    speaks
+    run_step
     holds_three "$logs/$user"
-    speaks --tf-log-dir="$logs/own"
+    run_step --tf-log-dir="$logs/own"
     holds_three "$logs/own"
-    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir=none sh speak
+    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir=none sh print
     [ "$status" -eq 0 ] && [ "$(wc -l <<< "$output")" -eq 3 ] && [ "$(wc -l <<< "$stderr")" -eq 3 ] ||
-        fail "none leaves the site's on"
+        fail "\"none\" does not switch it off"
 }
 
-@test "all components of a heterogeneous step share it" {
-    run --separate-stderr slurm srun -Q -n1 --tf-tasks=ps --tf-log-dir="$logs" sh speak : \
-        -n2 --tf-tasks=worker:2 sh speak
-    [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "the terminal shows something"
+@test "all components of a heterogeneous step share the directory" {
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=ps --tf-log-dir="$logs" sh print : \
+        -n2 --tf-tasks=worker:2 sh print
+    [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "the terminal shows output"
     holds_three "$logs"
 }
 
 # --- patterns
 
-# One step with its output by Slurm in plain/NAME, and by us in tf/NAME: the names are equal.
+# Require that --tf-log-dir replaces the patterns in these names as srun's --output does.
 same_as_srun ()
 {
     local name made
@@ -188,10 +186,11 @@ same_as_srun ()
         [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "srun"
         made=$(find "$work/$logs/plain" -type f -printf '%f\n' | sort)
         [ "$made" ] && [ "$(find "$work/$logs/tf" -mindepth 1 -type d -printf '%f\n' | sort)" = "$made" ] ||
-            fail "$name: Slurm has $made, we have $(ls "$work/$logs/tf")"
+            fail "$name: Slurm creates $made, the plugin $(ls "$work/$logs/tf")"
     done
 }
 
+# bats test_tags=core
 @test "each pattern is replaced as in srun's --output" {
     same_as_srun %j %s %J %N %u %x %n %t 'x-%j.%s.%N.%u.%x_%n-%t' '%j%j' '100%'
 }
@@ -204,17 +203,17 @@ same_as_srun ()
     same_as_srun %6J
 }
 
-@test "what is no pattern is left as in srun's --output" {
+@test "what is not a pattern is kept as in srun's --output" {
     same_as_srun '%q' '%%j' '%%%j' '%' 'a b' '\%j' '\a%j'
 }
 
-@test "in an array each task has its own, by %A and %a" {
+@test "%A and %a give each member of an array its own directory" {
     local i
 
     submit --array=3-4 -N1 -n2 -o array.%a -e array.%a --tf-tasks=ps,worker --tf-log-dir="$logs/%A_%a" <<END
 #!/bin/bash
 mkdir -p $logs.plain
-srun -Q -o $logs.plain/%A_%a sh speak
+srun -Q -o $logs.plain/%A_%a sh print
 END
     diff <(ls "$work/$logs") <(ls "$work/$logs.plain")
     for i in 3 4; do
@@ -222,12 +221,12 @@ END
     done
 }
 
-@test "%A outside an array is the job, as in srun's --output" {
+@test "%A outside an array is the job id, as in srun's --output" {
     same_as_srun %A
 }
 
-# srun's --output has the job's name for both, which a task is not told.
-@test "in a batch job %x is the name of the job, or the step's own" {
+# srun's --output uses the job's name for both, which a task does not get.
+@test "in a batch job %x is the name of the job, or of the step if it has one" {
     batch -J train -N1 -n1 --tf-tasks=worker --tf-log-dir="$logs/tf/%x.%s" <<END
 #!/bin/bash
 srun -Q true
@@ -237,23 +236,24 @@ END
     [ "$(ls "$work/$logs/tf" | paste -sd' ')" = "step.1 train.0" ]
 }
 
-# --- what is there
+# --- files that exist already
 
-# Two steps of this srun, and how many of them the files tell of: kept WORD… srun OPTION…
+# Run two steps, and print how many of them are in the log files: kept WORD… srun OPTION…
 kept ()
 {
     local i
 
     rm -rf "${work:?}/$logs"
     for i in 1 2; do
-        slurm "$@" -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" sh speak
+        slurm "$@" -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" sh print
     done
     [ "$(grep -c out "$work/$logs/worker0.log")" -eq "$(grep -c 'how its tasks ended' "$work/$logs/master.log")" ] ||
-        fail "master.log differs from the task's"
+        fail "master.log differs from the task's log"
     grep -c out "$work/$logs/worker0.log"
 }
 
-@test "files that are there are begun anew, or appended to with --open-mode=append" {
+# bats test_tags=core
+@test "existing files are truncated, or appended to with --open-mode=append" {
     [ "$(kept srun)" = 1 ]
     [ "$(kept srun --open-mode=append)" = 2 ]
     [ "$(kept srun --open-mode append)" = 2 ]
@@ -262,16 +262,16 @@ kept ()
     [ "$(kept env SLURM_OPEN_MODE=a srun --open-mode=truncate)" = 1 ]
 }
 
-@test "of --open-mode given twice the last one holds, as in srun" {
+@test "the last --open-mode counts, as in srun" {
     [ "$(kept srun --open-mode=append --open-mode=truncate)" = 1 ]
     [ "$(kept srun --open-mode=truncate --open-mode=append)" = 2 ]
 }
 
-@test "an --open-mode of the program's own is none of srun's" {
+@test "an --open-mode among the program's arguments is ignored" {
     local i
 
     for i in 1 2; do
-        slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" sh speak --open-mode=append
+        slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" sh print --open-mode=append
     done
     [ "$(grep -c out "$work/$logs/worker0.log")" -eq 1 ]
 }
@@ -282,12 +282,12 @@ kept ()
     for mode in append truncate; do
         batch -N1 -n1 --open-mode=$mode --tf-tasks=worker <<END
 #!/bin/bash
-srun -Q --tf-log-dir=$logs/$mode sh speak
-srun -Q --tf-log-dir=$logs/$mode sh speak
-srun -Q --tf-log-dir=$logs/$mode.append --open-mode=append sh speak
-srun -Q --tf-log-dir=$logs/$mode.append --open-mode=append sh speak
-srun -Q --tf-log-dir=$logs/$mode.truncate sh speak
-srun -Q --tf-log-dir=$logs/$mode.truncate --open-mode=truncate sh speak
+srun -Q --tf-log-dir=$logs/$mode sh print
+srun -Q --tf-log-dir=$logs/$mode sh print
+srun -Q --tf-log-dir=$logs/$mode.append --open-mode=append sh print
+srun -Q --tf-log-dir=$logs/$mode.append --open-mode=append sh print
+srun -Q --tf-log-dir=$logs/$mode.truncate sh print
+srun -Q --tf-log-dir=$logs/$mode.truncate --open-mode=truncate sh print
 END
         [ "$status" -eq 0 ] || fail "srun"
     done
@@ -301,46 +301,48 @@ truncate/worker0.log:1
 END
 }
 
-@test "JobFileAppend=1 in slurm.conf appends, and --open-mode comes before it" {
+@test "JobFileAppend=1 in slurm.conf appends, and --open-mode overrides it" {
     sed '$aJobFileAppend=1' "$SPANK_TF_CLUSTER/slurm.conf" > "$work/slurm.conf"
     [ "$(kept env SLURM_CONF="$work/slurm.conf" srun)" = 2 ]
     [ "$(kept env SLURM_CONF="$work/slurm.conf" srun --open-mode=truncate)" = 1 ]
 }
 
-# --- refused before anything starts
+# --- refused before any program starts
 
-# A step of three ranks on two nodes is refused, by a line of ours that, without step, rank and
-# node, is this one: refused LINE OPTION…
+# Require that a step of three ranks on two nodes is refused by this message, in which RANK
+# stands for step, rank and node: refused MESSAGE OPTION…
 refused ()
 {
-    local line=$1 said
+    local line=$1 printed
 
     shift
     rm -f "$work/started"
     run --separate-stderr slurm timeout 60 srun -Q -N2 -n3 --tf-tasks=ps,worker:2 "$@" touch started
-    said=$(sed -E '/: error: [^ ]+: tasks? [0-9,-]+: Exited with exit code 1$/d
-                   s/step [0-9.]+: rank [0-9] \([a-z0-9 ]+\) on [^:]+/WHO/; s/step [0-9.]+/STEP/' <<< "$stderr")
-    [ "$status" -eq 1 ] && [ "$said" = "srun: error: spank_tf: $line" ] || fail "it is not refused by \"$line\" alone"
+    printed=$(sed -E '/: error: [^ ]+: tasks? [0-9,-]+: Exited with exit code 1$/d
+                   s/step [0-9.]+: rank [0-9] \([a-z0-9 ]+\) on [^:]+/RANK/; s/step [0-9.]+/STEP/' <<< "$stderr")
+    [ "$status" -eq 1 ] && [ "$printed" = "srun: error: spank_tf: $line" ] || fail "it is not refused by \"$line\" alone"
     [ ! -e "$work/started" ] || fail "a program was started"
 }
 
-@test "a directory that cannot be made, or takes no files, refuses the launch" {
+# bats test_tags=core
+@test "a directory that cannot be created, or is not writable, refuses the launch" {
     local long
 
     printf -v long %300s
     mkdir -m 755 "$work/$logs"
     touch "$work/$logs/file"
-    refused "WHO: --tf-log-dir: $work/$logs: Permission denied" --tf-log-dir="$logs"
-    refused "WHO: --tf-log-dir: $work/$logs/a: Permission denied" --tf-log-dir="$logs/a"
-    refused "WHO: --tf-log-dir: $work/$logs/file: Not a directory" --tf-log-dir="$logs/file"
-    refused "WHO: --tf-log-dir: $work/$logs/file/a: Not a directory" --tf-log-dir="$logs/file/a"
-    refused "WHO: --tf-log-dir: $work/${long// /x}: File name too long" --tf-log-dir="${long// /x}"
+    refused "RANK: --tf-log-dir: $work/$logs: Permission denied" --tf-log-dir="$logs"
+    refused "RANK: --tf-log-dir: $work/$logs/a: Permission denied" --tf-log-dir="$logs/a"
+    refused "RANK: --tf-log-dir: $work/$logs/file: Not a directory" --tf-log-dir="$logs/file"
+    refused "RANK: --tf-log-dir: $work/$logs/file/a: Not a directory" --tf-log-dir="$logs/file/a"
+    refused "RANK: --tf-log-dir: $work/${long// /x}: File name too long" --tf-log-dir="${long// /x}"
 }
 
-@test "one node that cannot have it refuses the launch of all" {
+# bats test_tags=core
+@test "one node that cannot create it refuses the whole launch" {
     slurm mkdir "$work/$logs"
     "$tests/cluster" run --on "$(node 2)" -- mount -t tmpfs -o ro none "$work/$logs"
-    refused "WHO: --tf-log-dir: $work/$logs/a: Read-only file system" -w "$(node 1),$(node 2)" --tf-log-dir="$logs/a"
+    refused "RANK: --tf-log-dir: $work/$logs/a: Read-only file system" -w "$(node 1),$(node 2)" --tf-log-dir="$logs/a"
     "$tests/cluster" run --on "$(node 2)" -- umount "$work/$logs"
     [[ $stderr == *"rank 2 (worker 1) on $(node 2): "* ]] || fail "another node is named"
 }
@@ -350,40 +352,40 @@ refused ()
     refused "STEP: --tf-log-dir: on srun's host: $work/$logs/master.log: Is a directory" --tf-log-dir="$logs"
 }
 
-@test "a name that is none is refused by srun and sbatch at once" {
+@test "an invalid name is refused by srun and sbatch at once" {
     local name command long
 
     printf -v long %2048s
     for name in "" "a"$'\n'"b" "${long// /x}"; do
         for command in "srun -n1" sbatch; do
-            run --separate-stderr slurm $command --tf-tasks=worker --tf-log-dir="$name" speak
-            [ "$status" -ne 0 ] && [ "$(grep -c 'spank_tf: --tf-log-dir: ' <<< "$stderr")" -eq 1 ] || fail "it is taken"
+            run --separate-stderr slurm $command --tf-tasks=worker --tf-log-dir="$name" print
+            [ "$status" -ne 0 ] && [ "$(grep -c 'spank_tf: --tf-log-dir: ' <<< "$stderr")" -eq 1 ] || fail "it is accepted"
         done
     done
     run slurm squeue -h
     [ -z "$output" ] || fail "a job was made"
 }
 
-@test "a pipe in the way of a task's file keeps nobody waiting" {
+@test "a FIFO with the name of a task's file does not block the task" {
     slurm mkdir "$work/$logs"
     slurm mkfifo "$work/$logs/worker1.log"
     run --separate-stderr slurm timeout 60 srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" true
-    [ "$status" -ne 124 ] && [[ $stderr == *"--tf-log-dir: $work/$logs/worker1.log: "* ]] || fail "it is not said"
+    [ "$status" -ne 124 ] && [[ $stderr == *"--tf-log-dir: $work/$logs/worker1.log: "* ]] || fail "no such message"
 }
 
-@test "a file that a task cannot have ends that task, and it is said" {
+@test "a task whose file cannot be opened fails with a message" {
     slurm mkdir -p "$work/$logs/worker1.log"
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" \
         sh -c 'touch $SLURM_TF_ROLE$SLURM_TF_INDEX.started'
     [ "$status" -eq 1 ] && [[ $stderr == *"spank_tf: "*": --tf-log-dir: $work/$logs/worker1.log: Is a directory"* ]] ||
-        fail "it is not said"
+        fail "no such message"
     [ ! -e "$work/worker1.started" ] || fail "its program was started"
     grep -qE '^ *2 +worker 1 +exit 1$' "$work/$logs/master.log"
 }
 
 # --- master.log
 
-# The tables of a step of a ps and two workers that ended so: tables END END END
+# Print the tables of a step of a ps and two workers that ended so: tables END END END
 tables ()
 {
     cat <<END
@@ -400,35 +402,36 @@ rank role end
 END
 }
 
-# Tables without what is another one each time.
+# Replace what differs in every run.
 plain ()
 {
     sed -E 's/step [0-9.]+:/step S:/; s/network .*/network N/; s/ +/ /g; s/^ //; s/[^ ]+ 10\.98\.[0-9.:]+$/NODE/' "$@"
 }
 
-@test "master.log has the launch and the end of every task, the terminal only if it is asked for" {
+# bats test_tags=core
+@test "master.log has the table of the cluster and the end of every task; the terminal has them only with --tf-show" {
     local task='case $SLURM_PROCID in 0) exit 0;; 1) exit 3;; 2) kill -9 $$;; esac'
 
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" sh -c "$task"
-    [[ $stderr != *spank_tf* ]] || fail "the terminal shows it"
+    [[ $stderr != *spank_tf* ]] || fail "the terminal shows them"
     diff <(plain "$work/$logs/master.log") <(tables "exit 0" "exit 3" "signal 9")
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" --tf-show sh -c "$task"
     diff <(plain "$work/$logs/master.log") <(tables "exit 0" "exit 3" "signal 9")
     diff <(grep -v '^srun: ' <<< "$stderr") "$work/$logs/master.log"
 }
 
-@test "master.log has what the terminal was told besides" {
+@test "master.log has the messages that the terminal shows, too" {
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto --tf-log-dir="$logs" --tf-ib=auto \
         sh -c 'case $SLURM_PROCID in 0) exit 2;; *) exec sleep 60;; esac'
-    [ "$(grep -c 'spank_tf: .*InfiniBand' <<< "$stderr")" -eq 1 ] || fail "no notice"
-    [ "$(grep -c 'rank 0 (ps 0) .* failed, exit 2' <<< "$stderr")" -eq 1 ] || fail "no word of the ps"
+    [ "$(grep -c 'spank_tf: .*InfiniBand' <<< "$stderr")" -eq 1 ] || fail "no message about InfiniBand"
+    [ "$(grep -c 'rank 0 (ps 0) .* failed, exit 2' <<< "$stderr")" -eq 1 ] || fail "no message about the ps"
     diff <(grep spank_tf <<< "$stderr") <(grep '^srun: ' "$work/$logs/master.log")
     diff <(grep -v '^srun: ' "$work/$logs/master.log" | plain) <(tables "exit 2" stopped stopped)
 }
 
-# --- what else
+# --- other
 
-@test "with --pty the terminal is the task's stdin alone" {
+@test "with --pty only the task's stdin is the terminal" {
     run slurm timeout 60 script -qec "srun -Q --pty -n1 --tf-tasks=worker --tf-log-dir=$logs sh -c '
         read word; echo \"\$word from \$(readlink /proc/self/fd/0)\"; echo err >&2'" /dev/null <<< word
     [ "$status" -eq 0 ] || fail "srun"
@@ -436,7 +439,7 @@ plain ()
     grep -qx "word from /dev/pts/[0-9]*" "$work/$logs/worker0.log" && grep -qx err "$work/$logs/worker0.log"
 }
 
-@test "what a task says when it is stopped is there, 4 MB of it" {
+@test "what a task prints when it is stopped is logged, 4 MB of it" {
     cat > "$work/verbose" <<'END'
 [ "$SLURM_TF_ROLE" = ps ] || { until [ -e "$1/ready" ]; do sleep 0.1; done; exit; }
 trap 'seq -w 1 1000000 | head -c 4194304; exit' TERM
@@ -445,6 +448,6 @@ while true; do sleep 0.1; done
 END
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto --tf-log-dir="$logs" sh verbose "$logs"
     [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "srun"
-    # The shell may tell of its own sleep, which was ended with it.
+    # The shell may report that its sleep was terminated.
     cmp <(grep -v Terminated "$work/$logs/ps0.log") <(seq -w 1 1000000 | head -c 4194304)
 }

@@ -1,8 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A rank's port comes from where the user and the site want it, and is the rank's alone.
+# A rank's port is in the range that the user or the site has chosen, and belongs to this rank
+# only.
 
+# bats file_tags=core
 load ../common
 load launch
 
@@ -11,17 +13,12 @@ setup_file ()
     start_cluster --conf MpiParams=ports=20000-20999 --conf SrunPortRange=21000-21999
 }
 
-teardown ()
+after_test ()
 {
     slurm scancel --me --quiet
     "$tests/cluster" run --user "$other_user" -- scancel --me --quiet
     site_arguments
     nothing_left
-}
-
-teardown_file ()
-{
-    stop_cluster
 }
 
 ports ()
@@ -34,8 +31,8 @@ has_lines ()
     [ "$(grep -c '' "$2")" -eq "$1" ]
 }
 
-# A step of USER that only sleeps, on the first node: occupy USER TASKS OPTIONS…; $occupied
-# is its ports.
+# Start a step of USER on the first node that sleeps; $occupied is its ports:
+# occupy USER TASKS OPTION…
 occupy ()
 {
     local file=$SPANK_TF_CLUSTER/work/occupied
@@ -47,17 +44,17 @@ occupy ()
     occupied=$(sort -n "$file" | paste -sd' ')
 }
 
-@test "--tf-ports=LOW-HIGH: every port of the range, and no other" {
+@test "--tf-ports=LOW-HIGH uses every port of the range, and no others" {
     launch ps,worker,worker,worker,worker,worker -N2 --ntasks-per-node=3 --tf-ports=28000-28002 --tf-tasks=ps,worker:5
     [ "$(ports)" = "28000 28000 28001 28001 28002 28002" ] || fail "the ports are $(ports)"
 }
 
-@test "--tf-ports takes several ranges" {
+@test "--tf-ports accepts several ranges" {
     launch ps,worker,worker -N1 -n3 --tf-ports=28000-28001,28010 --tf-tasks=ps,worker:2
     [ "$(ports)" = "28000 28001 28010" ] || fail "the ports are $(ports)"
 }
 
-@test "--tf-ports=reserved: the ports that Slurm reserved for the step" {
+@test "--tf-ports=reserved uses the ports that Slurm reserved for the step" {
     launch ps,worker,worker,worker,worker -N2 -n5 --exclusive -m cyclic --tf-ports=reserved --tf-tasks=ps,worker:4 \
         sh -c 'echo "$SLURM_STEP_RESV_PORTS"; exec "$@"' -
     run -0 comm -23 <(ports | tr ' ' '\n' | sort -u) \
@@ -65,65 +62,65 @@ occupy ()
     [ -z "$output" ] || fail "these are not reserved"
 }
 
-@test "the site's ports= is the default, and --tf-ports=any comes before it" {
+@test "the site's ports= is the default, and --tf-ports=any overrides it" {
     site_arguments ports=28000-28001
     launch ps,worker -N1 -n2 --tf-tasks=ps,worker
     [ "$(ports)" = "28000 28001" ] || fail "the ports are $(ports)"
     launch ps,worker,worker -N1 -n3 --tf-ports=any --tf-tasks=ps,worker:2
 }
 
-@test "--tf-hold=no: the port is free, and from outside the kernel's own choice" {
+@test "--tf-hold=no: the port is free, and outside the kernel's ephemeral range" {
     local port low high
 
     launch ps,worker,worker,worker -N2 --ntasks-per-node=2 --tf-hold=no --tf-tasks=ps,worker:3 \
-        sh -c 'exec "$@" --hold-no' -
+        sh -c 'exec "$@" --not-held' -
     read -r low high < /proc/sys/net/ipv4/ip_local_port_range
     for port in $(ports); do
-        ((port >= 1024 && (port < low || port > high))) || fail "port $port is the kernel's"
+        ((port >= 1024 && (port < low || port > high))) || fail "port $port is an ephemeral port"
     done
 }
 
-@test "the ports of a job are left alone by the next, held or only claimed, whoever's they are" {
+@test "another job of any user never gets the ports of a running job, held or claimed" {
     local first second
 
     for first in yes no; do
         occupy "$other_user" 2 --tf-ports=28000-28005 --tf-hold=$first
         for second in yes no; do
             launch worker,worker,worker,worker -w "$(node 1)" -n4 --tf-ports=28000-28005 --tf-tasks=worker:4 \
-                --tf-hold=$second sh -c 'test $0 = yes || set -- "$@" --hold-no; exec "$@"' $second
+                --tf-hold=$second sh -c 'test $0 = yes || set -- "$@" --not-held; exec "$@"' $second
             [ "$(tr ' ' '\n' <<< "$occupied $(ports)" | sort -u | wc -l)" -eq 6 ] ||
                 fail "$first, then $second: $occupied and $(ports)"
         done
         run slurm srun -Q -w "$(node 1)" -n5 --tf-ports=28000-28005 --tf-tasks=worker:5 touch started
         [[ $status -ne 0 && $output =~ srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ rank\ [0-4]\ \(worker\ [0-4]\)\ on\ "$(node 1)":\ no\ port\ of\ 28000-28005\ is\ free ]] ||
-            fail "not refused with its rank, node and range"
+            fail "not refused, or without rank, node and range"
         "$tests/cluster" run --user "$other_user" -- scancel --me
         nothing_left
     done
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
 }
 
-# As USER on the first node: grab USER exclusive|shared
-grab ()
+# Run bind-port as USER on the first node: bind_port USER exclusive|shared
+bind_port ()
 {
-    run "$tests/cluster" run --on "$(node 1)" --user "$1" -- "$SPANK_TF_PROGRAMS/grab" "$2" "$occupied"
+    run "$tests/cluster" run --on "$(node 1)" --user "$1" -- "$SPANK_TF_PROGRAMS/bind-port" "$2" "$occupied"
 }
 
-@test "a held port can be bound by a server of its user that shares it, and by nobody else" {
-    local who
+@test "a held port can be bound by a server of its user with SO_REUSEPORT, and not by any other" {
+    local attempt
 
     occupy "$user" 1
-    for who in "$other_user exclusive" "$other_user shared" "root exclusive" "root shared" "$user exclusive"; do
+    for attempt in "$other_user exclusive" "$other_user shared" "root exclusive" "root shared" "$user exclusive"; do
         # shellcheck disable=SC2086
-        grab $who
-        [ "$output" = "grab: Address already in use" ] || fail "$who"
+        bind_port $attempt
+        [ "$output" = "bind-port: Address already in use" ] || fail "$attempt"
     done
-    grab "$user" shared
-    [ "$output" = taken ] || fail "its user cannot share it"
+    bind_port "$user" shared
+    [ "$output" = bound ] || fail "its user cannot bind it"
     slurm scancel --me
     nothing_left
-    grab "$other_user" exclusive
-    [ "$output" = taken ] || fail "it is not free when its task has ended"
+    bind_port "$other_user" exclusive
+    [ "$output" = bound ] || fail "it is not free when its task has ended"
 }
 
 rendezvous_listens ()
@@ -131,18 +128,18 @@ rendezvous_listens ()
     "$tests/cluster" run -- ss -Hltnp | grep -q '"tf-rendezvous"'
 }
 
-# Where the rendezvous of a launch listens, seen while a node is slow.
+# Set $port to the port on which the rendezvous of a launch listens, while a slurmd is stopped.
 rendezvous_port ()
 {
     local slurmd
 
     slurmd=$(< "$SPANK_TF_CLUSTER/$(node 2).pid")
     kill -STOP "$slurmd"
-    slurm srun -Q -N2 -n2 --tf-tasks=ps,worker "$judge" --roles=ps,worker > "$SPANK_TF_CLUSTER/work/slow" 2>&1 3>&- &
+    slurm srun -Q -N2 -n2 --tf-tasks=ps,worker "$task_check" --roles=ps,worker > "$SPANK_TF_CLUSTER/work/slow" 2>&1 3>&- &
     eventually 10 rendezvous_listens || true
     port=$("$tests/cluster" run -- ss -Hltnp | sed -nE 's/.*:([0-9]+) .*"tf-rendezvous".*/\1/p')
     kill -CONT "$slurmd"
-    wait $! && all_content "$(< "$SPANK_TF_CLUSTER/work/slow")" 2 || fail "$(cat "$SPANK_TF_CLUSTER/work/slow")"
+    wait $! && all_ok "$(< "$SPANK_TF_CLUSTER/work/slow")" 2 || fail "$(cat "$SPANK_TF_CLUSTER/work/slow")"
 }
 
 @test "the rendezvous listens in SrunPortRange" {
@@ -150,7 +147,7 @@ rendezvous_port ()
     ((port >= 21000 && port <= 21999)) || fail "it listens on port $port"
 }
 
-@test "the rendezvous' port is free again when the launch is over" {
+@test "the rendezvous' port can be used again when the step has ended" {
     local i
 
     site_arguments rendezvous_ports=22100-22101
@@ -159,7 +156,7 @@ rendezvous_port ()
     done
 }
 
-@test "the site's rendezvous_ports= comes before SrunPortRange" {
+@test "the site's rendezvous_ports= overrides SrunPortRange" {
     site_arguments rendezvous_ports=22000-22009
     rendezvous_port
     ((port >= 22000 && port <= 22009)) || fail "it listens on port $port"

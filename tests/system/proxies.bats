@@ -1,33 +1,24 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Where a task's environment has a proxy, the cluster's hosts are exempt from it: what the
-# variables say then. That TensorFlow heeds them is shown by tensorflow/proxy.bats.
+# Where a task's environment has an HTTP proxy, no_proxy and no_grpc_proxy exempt the cluster's
+# hosts. tensorflow/proxy.bats shows that TensorFlow obeys them.
 
+# bats file_tags=core
 load ../common
 load launch
 
 setup_file ()
 {
     start_cluster --nodes 2
-    # A ps here ends by itself, and is to say all it has to say.
+    # A ps exits by itself here, and must not be stopped before it has printed everything.
     site_arguments stop=never
     cat > "$SPANK_TF_CLUSTER/work/proxies" <<'END'
 env | sed -nE 's/^(no_grpc_proxy|no_proxy|NO_PROXY|[a-z]+_proxy|[A-Z]+_PROXY)=/'"$SLURM_PROCID"' &/p' | LC_ALL=C sort
 END
 }
 
-teardown ()
-{
-    nothing_left
-}
-
-teardown_file ()
-{
-    stop_cluster
-}
-
-# Three ranks on two nodes, started with these variables; $hosts is the nodes' addresses.
+# Run three ranks on two nodes with these variables; $hosts is the nodes' addresses.
 proxies ()
 {
     local list=$1
@@ -39,21 +30,21 @@ proxies ()
     hosts=$(sed -nE "s/^(10[0-9.]+) ($(node 1)|$(node 2))$/\1/p" "$SPANK_TF_CLUSTER/hosts" | paste -sd,)
 }
 
-# Each of the three ranks has these variables and no other: each_has NAME=VALUE…
+# Require that each of the three ranks has these variables and no others: each_has NAME=VALUE…
 each_has ()
 {
     local rank
 
-    diff <(for rank in 0 1 2; do printf "$rank %s\n" "$@" | LC_ALL=C sort; done) - <<< "$output" || fail "not this"
+    diff <(for rank in 0 1 2; do printf "$rank %s\n" "$@" | LC_ALL=C sort; done) - <<< "$output" || fail "other variables"
 }
 
-@test "the hosts are exempt, in both variables" {
+@test "both variables exempt the hosts" {
     proxies ps,worker:2 http_proxy=http://proxy:3128
     [[ $hosts == 10.*,10.* ]]
     each_has http_proxy=http://proxy:3128 no_grpc_proxy="$hosts" no_proxy="$hosts"
 }
 
-@test "whatever the variable of the proxy is called" {
+@test "every variable that names a proxy counts" {
     local name
 
     for name in grpc_proxy https_proxy http_proxy all_proxy HTTPS_PROXY HTTP_PROXY ALL_PROXY; do
@@ -62,44 +53,44 @@ each_has ()
     done
 }
 
-@test "what was exempt stays so" {
+@test "exemptions of the user are kept" {
     proxies ps,worker:2 https_proxy=http://proxy:3128 no_proxy=localhost,.site.edu
     each_has https_proxy=http://proxy:3128 no_grpc_proxy="localhost,.site.edu,$hosts" no_proxy="localhost,.site.edu,$hosts"
     proxies ps,worker:2 https_proxy=http://proxy:3128 no_grpc_proxy=a NO_PROXY=c
     each_has https_proxy=http://proxy:3128 no_grpc_proxy="a,$hosts" no_proxy="c,$hosts" NO_PROXY=c
 }
 
-@test "a host that was exempt is not named again" {
+@test "a host that is already exempt is not repeated" {
     proxies ps,worker:2
     proxies ps,worker:2 https_proxy=http://proxy:3128 no_proxy="$hosts"
     each_has https_proxy=http://proxy:3128 no_grpc_proxy="$hosts" no_proxy="$hosts"
 }
 
-@test "a node's hosts are named once however ranks are spread" {
+@test "each host is listed once, however the ranks are distributed" {
     run --separate-stderr slurm env http_proxy=http://proxy:3128 srun -Q -N2 --ntasks-per-node=2 -m cyclic \
         --tf-tasks=ps,worker:3 sh -c 'echo "$no_proxy"'
     [ "$status" -eq 0 ] || fail "srun"
-    [[ ${lines[0]} == 10.*,10.* ]] || fail "not both are there"
-    [ -z "$(tr , '\n' <<< "${lines[0]}" | sort | uniq -d)" ] || fail "a host is there twice"
+    [[ ${lines[0]} == 10.*,10.* ]] || fail "a host is missing"
+    [ -z "$(tr , '\n' <<< "${lines[0]}" | sort | uniq -d)" ] || fail "a host is listed twice"
 }
 
-@test "without a proxy nothing is changed" {
+@test "without a proxy the variables do not change" {
     proxies ps,worker:2
     [ -z "$output" ] || fail "something is set"
     proxies ps,worker:2 no_proxy=localhost http_proxy=
     each_has http_proxy= no_proxy=localhost
 }
 
-@test "a plain step is left alone" {
+@test "a plain step does not change" {
     proxies none http_proxy=http://proxy:3128 no_proxy=localhost
     each_has http_proxy=http://proxy:3128 no_proxy=localhost
 }
 
-# As a site's profile does it on compute nodes.
-@test "a rank that has a proxy alone is helped alone" {
+# As where a profile on the compute nodes sets it.
+@test "where one rank has a proxy, only its variables change" {
     run --separate-stderr slurm timeout 60 srun -Q -n1 --export=ALL --tf-tasks=ps sh proxies : -n1 \
         --export=ALL,https_proxy=http://proxy:3128 --tf-tasks=worker sh proxies
     [ "$status" -eq 0 ] || fail "srun"
-    [ "$(grep -c '^1 no_grpc_proxy=10' <<< "$output")" -eq 1 ] || fail "it is not helped"
-    [ "$(grep -vc '^1 ' <<< "$output")" -eq 0 ] || fail "others are changed"
+    [ "$(grep -c '^1 no_grpc_proxy=10' <<< "$output")" -eq 1 ] || fail "its variables do not change"
+    [ "$(grep -vc '^1 ' <<< "$output")" -eq 0 ] || fail "another rank's variables change"
 }

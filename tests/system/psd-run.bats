@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# psd_run: what it makes of Poseidon's files and commands, with a tf-server that serves nobody.
+# psd_run: how it runs Poseidon's cluster files and commands, with a dummy tf-server.
 
+# bats file_tags=core
 load ../common
 load launch
 
@@ -17,13 +18,16 @@ setup_file ()
     cat > "$work/bin/tf-server" <<'END'
 #!/bin/sh
 echo "serves $SLURM_TF_INDEX in ${VIRTUAL_ENV-none}"
+touch "${LOGS-none}.serves.$SLURM_JOB_ID.$SLURM_STEP_ID.$SLURM_TF_INDEX"
 exec sleep 600
 END
-    # Each word that it was given, and where it runs; then servers may be stopped.
-    cat > "$work/bin/say" <<'END'
+    # Prints its arguments and its node when the servers of its step have started, and exits, so
+    # that they are stopped. An older step may have written to the same logs.
+    cat > "$work/bin/args" <<'END'
 #!/bin/sh
 for log in "$LOGS"/ps*.log; do
-    until [ -s "$log" ]; do sleep 0.1; done
+    index=${log##*/ps} index=${index%.log}
+    until [ -e "$LOGS.serves.$SLURM_JOB_ID.$SLURM_STEP_ID.$index" ]; do sleep 0.1; done
 done
 printf '<%s>' "$@"
 echo " on $SLURMD_NODENAME in ${VIRTUAL_ENV-none} with $(command -v python)"
@@ -34,43 +38,34 @@ END
     done
 }
 
-setup ()
+before_test ()
 {
     work=$SPANK_TF_CLUSTER/work
     out=out.$BATS_TEST_NUMBER
     path=$work/bin:$SPANK_TF_STAGE/bin:$PATH
 }
 
-teardown ()
-{
-    nothing_left
-}
-
-teardown_file ()
-{
-    stop_cluster
-}
-
-# The cluster's file: config LINE…
+# Write the cluster file: config LINE…
 config ()
 {
     printf '%s\n' "$@" > "$work/c.json"
 }
 
-# Words, as a list of JSON.
+# Print words as a JSON list.
 list ()
 {
     printf '"%s"\n' "$@" | paste -sd, | sed 's/.*/[&]/'
 }
 
-# The cluster's file with these nodes: nodes "SERVER…" "WORKER…" [MEMBER]
+# Write the cluster file with these nodes: nodes "SERVER…" "WORKER…" [MEMBER]
 nodes ()
 {
     # shellcheck disable=SC2086  # one word is one node
     config "{ \"server_nodes\": $(list $1)," "  \"worker_nodes\": $(list $2)${3:+, $3} }"
 }
 
-# Maybe after the code that it must end with, as for `run`: psd_run -127 COMMAND
+# Run psd_run; before COMMAND, optionally, the exit code that is expected, as for `run`:
+# psd_run [-127] COMMAND
 psd_run ()
 {
     local -a code=()
@@ -79,25 +74,25 @@ psd_run ()
     run "${code[@]}" --separate-stderr slurm env PATH="$path" LOGS="$out" timeout 60 ./psd_run -c c.json -o "$out" "$@"
 }
 
-# It did what it was told, and had nothing to say itself.
-quiet ()
+# Require success without any message of psd_run.
+succeeds_silently ()
 {
-    [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "it is not quiet"
+    [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "it fails, or prints a message"
 }
 
-# Role, index and node of every rank, as master.log's table has them, and no others: placed LINE…
+# Require these ranks in master.log's table, "ROLE INDEX NODE", and no others: placed LINE…
 placed ()
 {
     diff <(table | cut -d' ' -f1-3) <(printf '%s\n' "$@")
 }
 
-# The same with the address.
+# Print master.log's table, "ROLE INDEX NODE ADDRESS".
 table ()
 {
     sed -nE '/how its tasks ended/q; s/^ *[0-9]+ +([a-z]+ [0-9]+) +([^ ]+) +([^ ]+)$/\1 \2 \3/p' "$work/$out/master.log"
 }
 
-# What the workers were given, each without the flags, and the node: worked LINE…
+# Require these arguments, without psd_run's own, and nodes of the workers: worked LINE…
 worked ()
 {
     diff <(cat "$work/$out"/worker?.log | sed -E 's/<--distributed=.*> on ([^ ]+) .*/ \1/') <(printf '%s\n' "$@")
@@ -105,30 +100,30 @@ worked ()
 
 # --- a launch
 
-@test "servers and workers are where the file has them, in its order, also many on one node" {
+@test "servers and workers run on the nodes of the file, in its order, also several on one node" {
     nodes "$n3 $n1" "$n4 $n1 $n3 $n1"
-    psd_run say
-    quiet
+    psd_run args
+    succeeds_silently
     placed "ps 0 $n3" "ps 1 $n1" "worker 0 $n4" "worker 1 $n1" "worker 2 $n3" "worker 3 $n1"
     worked " $n4" " $n1" " $n3" " $n1"
 }
 
-@test "each worker is told server 0's address and its own number, behind its own words" {
+@test "each worker gets server 0's address and its own number after its own arguments" {
     local master i
 
     nodes "$n2 $n1" "$n1 $n2"
-    psd_run "say --steps 10"
-    quiet
+    psd_run "args --steps 10"
+    succeeds_silently
     master=$(table | sed -n 's/^ps 0 .* //p')
     for i in 0 1; do
         [[ "$(< "$work/$out/worker$i.log")" == "<--steps><10><--distributed=True><--master_address=tcp://${master:?}><--client_id=$i> on "* ]]
     done
 }
 
-@test "each task has a log, and master.log has the launch and the end" {
+@test "each task has a log, and master.log has the launch and the end of every task" {
     nodes "$n1 $n2" "$n1 $n2"
-    psd_run say
-    quiet
+    psd_run args
+    succeeds_silently
     [ "$(ls "$work/$out" | paste -sd' ')" = "master.log ps0.log ps1.log server0.log server1.log worker0.log worker1.log" ]
     [ "$(readlink "$work/$out/ps1.log")" = server1.log ]
     diff <(cat "$work/$out"/server?.log) <(printf 'serves %s in none\n' 0 1)
@@ -136,38 +131,38 @@ worked ()
         <(printf '%s\n' "ps 0 stopped" "ps 1 stopped" "worker 0 exit 0" "worker 1 exit 0")
 }
 
-@test "a ps0.log that is another step's is left alone" {
+@test "a ps0.log of another step is not overwritten" {
     nodes "$n1" "$n1"
     slurm mkdir "$work/$out"
     slurm sh -c "echo precious > $work/$out/ps0.log"
-    psd_run say
-    [ "$status" -eq 1 ] && [ "$stderr" = "psd_run: $work/$out/ps0.log is a log of another step, which was run without psd_run" ] || fail "not said that"
-    [ "$(< "$work/$out/ps0.log")" = precious ] && [ ! -e "$work/$out/worker0.log" ] || fail "not left alone"
+    psd_run args
+    [ "$status" -eq 1 ] && [ "$stderr" = "psd_run: $work/$out/ps0.log is a log of another step, which was run without psd_run" ] || fail "no such message"
+    [ "$(< "$work/$out/ps0.log")" = precious ] && [ ! -e "$work/$out/worker0.log" ] || fail "it is overwritten, or a program was started"
 }
 
-@test "logs that are there begin anew, or are appended to where srun is told so" {
+@test "existing logs are truncated, or appended to with SLURM_OPEN_MODE=a" {
     nodes "$n1" "$n1"
-    psd_run say
-    psd_run say
-    quiet
+    psd_run args
+    psd_run args
+    succeeds_silently
     [ "$(cat "$work/$out/server0.log" "$work/$out/worker0.log" | wc -l)" -eq 2 ]
-    SLURM_OPEN_MODE=a psd_run say
-    quiet
+    SLURM_OPEN_MODE=a psd_run args
+    succeeds_silently
     [ "$(cat "$work/$out/server0.log" "$work/$out/worker0.log" | wc -l)" -eq 4 ]
 }
 
-@test "a directory that cannot be made, or that srun would call otherwise, is told" {
+@test "a directory that cannot be created, or whose name srun would change, is refused" {
     local name
 
     nodes "$n1" "$n1"
     touch "$work/$out"
     for name in "$out" "$out/a" "$out.%j" "$out.a\\b"; do
-        out=$name psd_run say
+        out=$name psd_run args
         [ "$status" -eq 1 ] && [ "$(wc -l <<< "$stderr")" -eq 1 ] && [[ $stderr == "psd_run: $work/$name: "* ]] || fail "$name"
     done
 }
 
-@test "the code is srun's" {
+@test "the exit code is srun's" {
     nodes "$n1" "$n1 $n2"
     psd_run "sh -c 'exit 7'"
     [ "$status" -eq 7 ] || fail "it is not 7"
@@ -180,7 +175,8 @@ serves ()
     [ -s "$work/$out/server0.log" ] && [ -s "$work/$out/worker0.log" ]
 }
 
-# Ask, and ask again: srun wants two Ctrl-C within a second. ended_by SIGNAL PID
+# Send a signal until the process has ended; srun needs two SIGINT within a second: ended_by
+# SIGNAL PID
 ended_by ()
 {
     kill -s "$1" "$2" 2> /dev/null || return 0
@@ -188,7 +184,7 @@ ended_by ()
     ! kill -0 "$2" 2> /dev/null
 }
 
-@test "it becomes srun: SIGTERM and Ctrl-C end the step" {
+@test "psd_run becomes srun, so that SIGTERM and Ctrl-C end the step" {
     local signal psd pid
 
     nodes "$n1" "$n1 $n2"
@@ -196,12 +192,12 @@ ended_by ()
         slurm env PATH="$path" sh -c 'echo $$ > pid; exec "$@"' - ./psd_run -c c.json -o "$out" \
             "sh -c 'echo works; exec sleep 600'" 2> "$work/err" 3>&- &
         psd=$!
-        eventually 30 serves || fail "it does not begin: $(cat "$work/err")"
+        eventually 30 serves || fail "the step does not start: $(cat "$work/err")"
         pid=$(< "$work/pid")
         [ "$(< "/proc/$pid/comm")" = srun ] || fail "it is $(< "/proc/$pid/comm")"
         # Python ignores 25, SIGXFSZ.
         (((0x$(sed -n 's/^SigIgn:\t//p' "/proc/$pid/status") >> 24 & 1) == 0)) || fail "srun ignores a signal"
-        eventually 30 ended_by "$signal" "$pid" || fail "it goes on: $(cat "$work/err")"
+        eventually 30 ended_by "$signal" "$pid" || fail "it does not end: $(cat "$work/err")"
         status=0
         wait "$psd" || status=$?
         [ "$status" -gt 128 ] || fail "SIG$signal: $status"
@@ -212,52 +208,52 @@ ended_by ()
 
 # --- commands
 
-@test "COMMAND's words are as a shell makes them, and nothing else of a shell's is done" {
+@test "COMMAND is split and unquoted as by a shell, and not expanded" {
     nodes "$n1" "$n1"
-    psd_run "say 'a  b' \"c \\\" 'd'\" e\\ f '' \$HOME * ~ ; | && \`id\` \$(id) '\$1' {role}{index}"
-    quiet
+    psd_run "args 'a  b' \"c \\\" 'd'\" e\\ f '' \$HOME * ~ ; | && \`id\` \$(id) '\$1' {role}{index}"
+    succeeds_silently
     worked "<a  b><c \" 'd'><e f><><\$HOME><*><~><;><|><&&><\`id\`><\$(id)><\$1><worker0> $n1"
 }
 
-@test "commands with commas between them are one for each worker" {
+@test "commands separated by commas are for one worker each" {
     nodes "$n1" "$n1 $n2 $n3"
-    psd_run "say --data=/a, say '--data=/b, c' ,say --data=d\\,e \",\""
-    quiet
+    psd_run "args --data=/a, args '--data=/b, c' ,args --data=d\\,e \",\""
+    succeeds_silently
     worked "<--data=/a> $n1" "<--data=/b, c> $n2" "<--data=d,e><,> $n3"
 }
 
-@test "a quoted comma is a part of the command of all" {
+@test "a quoted comma is part of the command" {
     nodes "$n1" "$n1 $n2"
-    psd_run "say '--layers=64,32'"
-    quiet
+    psd_run "args '--layers=64,32'"
+    succeeds_silently
     worked "<--layers=64,32> $n1" "<--layers=64,32> $n2"
 }
 
-# One line, and nothing is started: refused LINE [COMMAND]
+# Require that psd_run prints this message only, and starts nothing: refused MESSAGE [COMMAND]
 refused ()
 {
-    psd_run "${2-say}"
-    [ "$status" -eq 1 ] && [ -z "$output" ] && [ "$stderr" = "psd_run: $1" ] || fail "it is not refused by: $1"
-    [ ! -e "$work/$out" ] || fail "it began"
+    psd_run "${2-args}"
+    [ "$status" -eq 1 ] && [ -z "$output" ] && [ "$stderr" = "psd_run: $1" ] || fail "the only message is not: $1"
+    [ ! -e "$work/$out" ] || fail "the step was started"
 }
 
-@test "a COMMAND that is none, or is as many as there are no workers" {
+@test "an invalid COMMAND, and a number of commands that is not the number of workers, are refused" {
     nodes "$n1" "$n1 $n2 $n3"
-    refused "COMMAND: 2 commands for 3 worker_nodes; quote a comma that is a part of one" "say --layers=64,32"
-    refused "COMMAND: 4 commands for 3 worker_nodes; quote a comma that is a part of one" "say, say, say,"
-    refused "COMMAND: number 2 is empty" "say, , say"
+    refused "COMMAND: 2 commands for 3 worker_nodes; quote a comma that is a part of one" "args --layers=64,32"
+    refused "COMMAND: 4 commands for 3 worker_nodes; quote a comma that is a part of one" "args, args, args,"
+    refused "COMMAND: number 2 is empty" "args, , args"
     refused "COMMAND: number 1 is empty" ""
-    refused "COMMAND: No closing quotation" "say 'a"
+    refused "COMMAND: No closing quotation" "args 'a"
 }
 
-# --- the file
+# --- the cluster file
 
 address_of ()
 {
     slurm scontrol show node "$1" | sed -n 's/.*NodeAddr=\([^ ]*\).*/\1/p'
 }
 
-# Let Slurm have another address of the node while a command runs: with_address NODE ADDRESS COMMAND…
+# Run a command while Slurm has another address for the node: with_address NODE ADDRESS COMMAND…
 with_address ()
 {
     local address
@@ -268,28 +264,28 @@ with_address ()
     "$tests/cluster" run -- scontrol update nodename="$1" nodeaddr="$address"
 }
 
-@test "nodes may be addresses" {
+@test "nodes may be given by address" {
     local address
 
     address=$(address_of "$n2")
     nodes "$address" "$n1 $address"
-    psd_run say
-    quiet
+    psd_run args
+    succeeds_silently
     placed "ps 0 $n2" "worker 0 $n1" "worker 1 $n2"
-    # What Slurm has may be a name.
-    with_address "$n2" "$n2" psd_run say
-    quiet
+    # The node's address in Slurm may be a name.
+    with_address "$n2" "$n2" psd_run args
+    succeeds_silently
     placed "ps 0 $n2" "worker 0 $n1" "worker 1 $n2"
 }
 
-@test "a node that Slurm does not know is told by its name" {
+@test "a message names a node that Slurm does not know" {
     nodes "$n1" "$n1 n9"
     refused "c.json:2: worker_nodes: Slurm knows no node n9"
     nodes "192.0.2.1" "$n1"
     refused "c.json:1: server_nodes: Slurm knows no node 192.0.2.1"
 }
 
-@test "an address of several nodes is told with all of them" {
+@test "a message names all nodes of an ambiguous address" {
     local address
 
     address=$(address_of "$n2")
@@ -297,7 +293,7 @@ with_address ()
     with_address "$n3" "$address" refused "c.json:1: server_nodes: $address is the address of several nodes, $n2, $n3"
 }
 
-@test "bad JSON is told with file, line and what was expected" {
+@test "invalid JSON is reported with file, line and what was expected" {
     config '{' '  "server_nodes": ["a"]' '  "worker_nodes": ["b"]' '}'
     refused "c.json:3: column 3: Expecting ',' delimiter"
     config '{' '  "server_nodes": ["a"],' '}'
@@ -309,12 +305,12 @@ with_address ()
     config ''
     refused "c.json:2: column 1: Expecting value"
     printf '\xff\xfe' > "$work/c.json"
-    refused "c.json: this is no text; JSON was expected"
+    refused "c.json: this is not text; JSON was expected"
     rm "$work/c.json"
     refused "c.json: No such file or directory"
 }
 
-@test "members that are missing or wrong are told with their line" {
+@test "missing and wrong members are reported with their line" {
     local expected='a list of nodes, ["NAME OR ADDRESS", ...], was expected' value
 
     config '' '{ "server_nodes": ["a"] }'
@@ -329,10 +325,10 @@ with_address ()
     refused 'c.json:2: "virtualenv" is something else; its directory, "/PATH", was expected'
 }
 
-@test "what Poseidon needed and we do not is taken, and told" {
+@test "members that only Poseidon needed are accepted, with a message" {
     config '{' ' "pem_file": "key.pem", "username": "ubuntu",' ' "master_node": "localhost",' ' "port": [{"a": 1}, 2],' \
         " \"server_nodes\": [\"$n1\"]," " \"worker_nodes\": [\"$n1\"]" '}'
-    psd_run say
+    psd_run args
     [ "$status" -eq 0 ] || fail "it fails"
     diff <(echo "$stderr") - <<'END'
 psd_run: c.json:2: "pem_file" is not needed: Slurm starts the tasks
@@ -346,15 +342,15 @@ END
     slurm mkdir -p "$work/a venv/bin"
     slurm ln -s /usr/bin/python3 "$work/a venv/bin/python"
     nodes "$n1" "$n2" "\"virtualenv\": \"$work/a venv\""
-    psd_run say
-    quiet
+    psd_run args
+    succeeds_silently
     [ "$(< "$work/$out/server0.log")" = "serves 0 in $work/a venv" ]
     [[ "$(< "$work/$out/worker0.log")" == *" in $work/a venv with $work/a venv/bin/python" ]]
 }
 
-@test "a virtual environment that is not there is told by the tasks, whose programs do not run" {
+@test "a missing virtual environment is reported by the tasks, whose programs do not start" {
     nodes "$n1" "$n2" '"virtualenv": "/nowhere"'
-    psd_run say
+    psd_run args
     [ "$status" -eq 1 ] || fail "it ran"
     grep -qE "^psd_run: ($n1|$n2): there is no /nowhere/bin/python$" "$work/$out"/{server,worker}0.log
     run grep -E 'serves|distributed' "$work/$out"/{server,worker}0.log
@@ -363,34 +359,34 @@ END
 
 # --- in a job
 
-@test "in a job it is a step on the job's nodes, with the CPUs that they have" {
+@test "in a job, psd_run starts a step on the job's nodes, with the CPUs that they have" {
     nodes "$n3 $n1" "$n1 $n3 $n1"
     batch -w "$n1,$n2,$n3" --ntasks-per-node=1 --tf-tasks-per-node=worker:rest --tf-log-dir=none <<END
 #!/bin/bash
 export PATH=$path LOGS=$out SLURM_HOSTFILE=/nowhere
-./psd_run -c c.json -o $out say
+./psd_run -c c.json -o $out args
 END
-    quiet
+    succeeds_silently
     placed "ps 0 $n3" "ps 1 $n1" "worker 0 $n1" "worker 1 $n3" "worker 2 $n1"
-    [[ "$(< "$work/$out/master.log")" == "spank_tf: step $job.0: "* ]] || fail "it is another job"
+    [[ "$(< "$work/$out/master.log")" == "spank_tf: step $job.0: "* ]] || fail "another job"
 }
 
-@test "a job may have more nodes, which is nothing to it" {
+@test "a job may have more nodes than the file" {
     nodes "$n2" "$n2"
-    run --separate-stderr slurm salloc -Q -w "$n1,$n2,$n3" env PATH="$path" LOGS="$out" ./psd_run -c c.json -o "$out" say
-    quiet
+    run --separate-stderr slurm salloc -Q -w "$n1,$n2,$n3" env PATH="$path" LOGS="$out" ./psd_run -c c.json -o "$out" args
+    succeeds_silently
     placed "ps 0 $n2" "worker 0 $n2"
 }
 
-@test "a node that the job does not have is told by its name" {
+@test "a message names a node that the job does not have" {
     nodes "$n1" "$n1 $n4"
-    run --separate-stderr slurm salloc -Q -w "$n1,$n2" env PATH="$path" ./psd_run -c c.json -o "$out" say
-    [ "$status" -eq 1 ] && [[ $stderr == "psd_run: c.json:2: worker_nodes: $n4 is no node of this job, "* ]] || fail "it is not told"
+    run --separate-stderr slurm salloc -Q -w "$n1,$n2" env PATH="$path" ./psd_run -c c.json -o "$out" args
+    [ "$status" -eq 1 ] && [[ $stderr == "psd_run: c.json:2: worker_nodes: $n4 is not a node of this job, "* ]] || fail "no such message"
 }
 
-# --- itself
+# --- psd_run itself
 
-@test "programs that are not in PATH are told" {
+@test "programs that are missing in PATH are named" {
     nodes "$n1" "$n1"
     mkdir "$work/none"
     path=$work/none:/usr/bin:/bin
@@ -399,16 +395,17 @@ END
     refused "tf-exec is not in PATH; it comes with spank-tf"
 }
 
-@test "--help, the manual page, and calls that are none" {
+@test "--help, the manual page, and invalid calls" {
     local option call
 
-    run --separate-stderr groff -man -ww -Tutf8 -P-cbou "$tests/../contrib/psd_run.1"
+    # configure replaces the version and the date.
+    run --separate-stderr groff -man -ww -Tutf8 -P-cbou <(sed 's/@[A-Za-z_]*@/1/g' "$tests/../contrib/psd_run.1.in")
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "the page"
     for option in -c --cluster_config -o --out; do
         [[ $output == *$option* ]] || fail "no $option in the page"
         grep -q -- "$option" <("$work/psd_run" --help) || fail "no $option in --help"
     done
-    for call in "" "-c c.json say" "-o out say" "-c c.json -o out" "-c c.json -o out say more"; do
+    for call in "" "-c c.json args" "-o out args" "-c c.json -o out" "-c c.json -o out args more"; do
         # shellcheck disable=SC2086  # one word is one argument
         run --separate-stderr "$work/psd_run" $call
         [ "$status" -eq 2 ] && [ -z "$output" ] && [[ $stderr == "usage: psd_run "* ]] || fail "$call"

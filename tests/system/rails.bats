@@ -1,18 +1,20 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Nodes with two InfiniBand interfaces: a task has the one near to its CPUs. The tasks' hwloc
-# believes (HWLOC_XMLFILE) that ib0 is on the socket of CPU 0, and ib1 on that of CPU 1.
+# Nodes with two InfiniBand interfaces: a task gets the one that is close to its CPUs.
+# HWLOC_XMLFILE makes hwloc report that ib0 is on the socket of CPU 0, and ib1 on the socket of
+# CPU 1.
 
+# bats file_tags=core
 load ../common
 load launch
 load fabric
 
-setup ()
+before_test ()
 {
-    { taskset -c 0 true && taskset -c 1 true; } 2> /dev/null || skip "this machine has no CPUs 0 and 1 to bind tasks to"
+    { taskset -c 0 true && taskset -c 1 true; } 2> /dev/null || skip "tasks cannot be bound to CPUs 0 and 1 of this machine"
     prefix=rails
-    # slurmd believes it as well, whatever the machine is like.
+    # Also for slurmd, whatever the hardware of this machine.
     export HWLOC_XMLFILE=$BATS_TEST_TMPDIR/topology.xml HWLOC_THISSYSTEM=1
     chmod 755 "$BATS_TEST_TMPDIR"
     cp "$tests/topology/two-cpus.xml" "$HWLOC_XMLFILE"
@@ -22,13 +24,13 @@ setup ()
     work=$SPANK_TF_CLUSTER/work
 }
 
-teardown ()
+after_test ()
 {
     stop_fabric
 }
 
-# Of two ranks on each of the two nodes, bound as said, everyone is content and on its rail of
-# ib0 and ib1: bound map_cpu:0,1 "0 1 0 1" [OPTIONS…]
+# Run two ranks on each of the two nodes with this --cpu-bind, and require that the ranks, in
+# their order, use these rails, 0 for ib0 and 1 for ib1: bound map_cpu:0,1 "0 1 0 1" [OPTION…]
 bound ()
 {
     launch worker,worker,worker,worker -N2 --ntasks-per-node=2 --tf-tasks=worker:4 --tf-ib --cpu-bind="$1" "${@:3}"
@@ -39,11 +41,11 @@ on_rails ()
 {
     local rails
 
-    rails=$(sort -n -k 3 <<< "$output" | sed -nE 's/^judge: .* 10\.10([12])\.0\.[0-9]+:[0-9]+ ok .*/\1/p' | tr 12 01 | paste -sd' ')
+    rails=$(sort -n -k 3 <<< "$output" | sed -nE 's/^task-check: .* 10\.10([12])\.0\.[0-9]+:[0-9]+ ok .*/\1/p' | tr 12 01 | paste -sd' ')
     [ "$rails" = "$1" ] || fail "the ranks are on rails $rails, not on $1"
 }
 
-# The programs of the plugin but tf-addresses, which is the program on stdin, if it is a file.
+# Install the plugin's programs without tf-addresses; with `instead`, stdin is its replacement.
 programs ()
 {
     mkdir -p "$work/lib"
@@ -56,48 +58,49 @@ programs ()
     site_arguments libexecdir="$work/lib"
 }
 
-# Instead of tf-addresses, one that writes down who asked it for what.
-listen ()
+# Replace tf-addresses by a script that records its node and arguments, and then runs
+# tf-addresses.
+record_calls ()
 {
-    : > "$work/asked"
-    chmod 666 "$work/asked"
+    : > "$work/calls"
+    chmod 666 "$work/calls"
     programs instead <<END
 #!/bin/sh
 read -r node < /proc/sys/kernel/hostname
-echo "\$node: \$*" >> $work/asked
+echo "\$node: \$*" >> $work/calls
 exec $SPANK_TF_STAGE/libexec/spank-tf/tf-addresses "\$@"
 END
 }
 
-# Nobody has asked it, or these and nobody else: asked [LINE…]
-asked ()
+# Require that these calls were recorded, and no others: called [LINE…]
+called ()
 {
-    diff <(printf '%s' "${@/%/$'\n'}") <(sort "$work/asked") || fail "others have asked"
-    : > "$work/asked"
+    diff <(printf '%s' "${@/%/$'\n'}") <(sort "$work/calls") || fail "tf-addresses was called otherwise"
+    : > "$work/calls"
 }
 
-@test "a task has the interface near to its CPUs, which follows the binding and not the rank" {
+@test "a task gets the interface close to its CPUs, by its binding and not by its rank" {
     bound map_cpu:0,1 "0 1 0 1"
     bound map_cpu:1,0 "1 0 1 0"
     bound mask_cpu:0x1,0x1 "0 0 0 0"
     bound sockets "0 1 0 1"
 }
 
-@test "tasks that are not bound are spread, and leave to the bound ones what they need" {
+@test "tasks that are not bound are spread over the interfaces that bound tasks do not use" {
     bound none "0 1 0 1"
     bound mask_cpu:0x3,0x1 "1 0 1 0"
     bound mask_cpu:0x3,0x2 "0 1 0 1"
     run --separate-stderr slurm salloc -Q -N2 --exclusive srun -Q -O -n8 --cpu-bind=none --tf-tasks=worker:8 --tf-ib \
-        "$judge" --roles="$(yes worker | head -n 8 | paste -sd,)"
-    all_content "$output" 8 || fail "not every rank is content"
+        "$task_check" --roles="$(yes worker | head -n 8 | paste -sd,)"
+    all_ok "$output" 8 || fail "a task is not ok"
     on_rails "0 1 0 1 0 1 0 1"
 }
 
-@test "--tf-show tells both networks, and each rank's interface" {
+@test "--tf-show prints both networks, and each rank's interface" {
     run --separate-stderr slurm srun -Q -N2 --ntasks-per-node=2 --tf-tasks=chief,worker:3 --tf-ib --cpu-bind=map_cpu:1,0 \
-        --tf-show "$judge" --roles=chief,worker,worker,worker
-    all_content "$output" 4 || fail "not every rank is content"
-    diff - <(shown) <<END
+        --tf-show "$task_check" --roles=chief,worker,worker,worker
+    all_ok "$output" 4 || fail "a task is not ok"
+    diff - <(cluster_table) <<END
 spank_tf: step J.S: 4 tasks on 2 nodes, network 10.101.0.0/16 and 10.102.0.0/16 (InfiniBand)
   rank  role      node    address           interface
      0  chief 0   rails1  10.102.0.1:PORT ib1
@@ -107,7 +110,7 @@ spank_tf: step J.S: 4 tasks on 2 nodes, network 10.101.0.0/16 and 10.102.0.0/16 
 END
 }
 
-@test "when one node has one rail of the two, the step uses the one that is common" {
+@test "when one node has only one of the two rails, the step uses the common one" {
     ip_on 2 link set ib0 down
     bound map_cpu:0,1 "1 1 1 1"
     ip_on 2 link set ib0 up
@@ -115,32 +118,32 @@ END
     bound map_cpu:0,1 "0 0 0 0"
 }
 
-@test "when no rail is common, all use the default" {
+@test "when no rail is common, all tasks use the default network" {
     ip_on 2 link set ib0 down
-    pull 1 ib1
-    judges 1,2 --tf-ib
-    content_on 10.98.0. 'not all nodes are on one InfiniBand network: rails2 (ib0 is down); using 10.98.0.0/16 (eth0)'
+    pull_cable 1 ib1
+    check_tasks 1,2 --tf-ib
+    all_ok_on 10.98.0. 'not all nodes are on one InfiniBand network: rails2 (ib0 is down); using 10.98.0.0/16 (eth0)'
 }
 
-@test "the topology is asked for once on a node, and only where there is a choice" {
-    listen
+@test "hwloc is called once on each node, and only if there is a choice" {
+    record_calls
     bound map_cpu:0,1 "0 1 0 1"
-    asked "rails1: ib0 ib1" "rails2: ib0 ib1"
+    called "rails1: ib0 ib1" "rails2: ib0 ib1"
     bound none "0 1 0 1"
-    asked
+    called
     launch worker,worker -N2 --tf-tasks=worker:2
     launch worker,worker -N2 --tf-tasks=worker:2 --tf-network=ib1
-    asked
+    called
     ip_on 2 link set ib0 down
     bound map_cpu:0,1 "1 1 1 1"
-    asked "rails1: ib0 ib1"
+    called "rails1: ib0 ib1"
     ip_on 1 link del ib0
     bound map_cpu:0,1 "1 1 1 1"
-    asked
+    called
 }
 
-# From now on the kernel shows ib0 and ib1 of the N-th node on cards, near to those CPUs; an
-# interface without CPUs is on none: cards N MASK [MASK]
+# Let sysfs on the N-th node show ib0 and ib1 as PCI cards with these local CPUs; without a
+# second mask ib1 is not on a card: cards N MASK [MASK]
 cards ()
 {
     "$tests/cluster" run --on "$(node "$1")" -- sh -c '
@@ -149,20 +152,20 @@ cards ()
         [ -z "${2-}" ] || echo "$2" > ib1/device/local_cpus' cards "${@:2}"
 }
 
-@test "where the kernel tells of every card, nobody else is asked" {
+@test "where sysfs has the CPUs of every interface, hwloc is not called" {
     unset HWLOC_XMLFILE HWLOC_THISSYSTEM
-    listen
+    record_calls
     cards 1 1 2
     cards 2 00000000,00000002 00000000,00000001
     bound map_cpu:0,1 "0 1 1 0"
     bound map_cpu:1,0 "1 0 0 1"
-    asked
+    called
     cards 2 2
     bound map_cpu:0,1 "0 1 0 1"
-    asked "rails2: ib0 ib1"
+    called "rails2: ib0 ib1"
 }
 
-@test "without tf-addresses the launch works, interfaces are taken in order, and one line says so" {
+@test "without tf-addresses the launch succeeds, interfaces are used in order, and one message says so" {
     local line why
 
     programs
@@ -174,9 +177,9 @@ cards ()
         line="rails1 and 1 more: $work/lib/tf-addresses"
         [ "$why" = failed ] && line+=" failed" || line+=": $why"
         run --separate-stderr slurm srun -Q -N2 --ntasks-per-node=2 --tf-tasks=worker:4 --tf-ib --cpu-bind=map_cpu:1,0 \
-            "$judge" --roles=worker,worker,worker,worker
+            "$task_check" --roles=worker,worker,worker,worker
         ranks=4
-        content_on 10.10 "$line; InfiniBand interfaces are taken in the kernel's order, not by nearness"
+        all_ok_on 10.10 "$line; InfiniBand interfaces are assigned in the kernel's order, not by locality"
         on_rails "0 1 0 1"
     done
 }
@@ -186,16 +189,16 @@ helpers_hang ()
     [ "$(pgrep -c -xu "$user" tf-addresses)" -eq 2 ]
 }
 
-@test "a tf-addresses that hangs is given up, and ends with its step" {
+@test "a tf-addresses that hangs is abandoned, and ends with its step" {
     programs instead <<< $'#!/bin/sh\nread never < '"$work/nothing"
     mkfifo "$work/nothing"
     slurm srun -Q -N2 --ntasks-per-node=1 --cpu-bind=map_cpu:0 --tf-tasks=worker:2 --tf-ib touch started 3>&- &
-    eventually 20 helpers_hang || fail "nobody asks"
+    eventually 20 helpers_hang || fail "tf-addresses is not called"
     slurm scancel --me
     eventually 5 no_process_left || fail "a process is left: $(pgrep -a -u "$user")"
     wait $! || true
     [ ! -e "$work/started" ] || fail "a program was started"
-    run --separate-stderr slurm srun -Q -N2 --ntasks-per-node=1 --cpu-bind=map_cpu:0 --tf-timeout=60 --tf-tasks=worker:2 --tf-ib "$judge" --roles=worker,worker
-    all_content "$output" 2 || fail "not every rank is content"
-    [ "$(said | tail -n 1)" = "srun: spank_tf: step J.S: rails1 and 1 more: $work/lib/tf-addresses failed; InfiniBand interfaces are taken in the kernel's order, not by nearness" ] || fail "it does not say so"
+    run --separate-stderr slurm srun -Q -N2 --ntasks-per-node=1 --cpu-bind=map_cpu:0 --tf-timeout=60 --tf-tasks=worker:2 --tf-ib "$task_check" --roles=worker,worker
+    all_ok "$output" 2 || fail "a task is not ok"
+    [ "$(srun_messages | tail -n 1)" = "srun: spank_tf: step J.S: rails1 and 1 more: $work/lib/tf-addresses failed; InfiniBand interfaces are assigned in the kernel's order, not by locality" ] || fail "no such message"
 }

@@ -1,28 +1,33 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What bad input gets: one line of ours that says what was wrong, where, and what would be
-# right; a code other than 0; and no program is started. After each test the job that all steps
-# ran in is as good as new.
+# Invalid input is refused with one message of the plugin, which says what was wrong, where, and
+# what would be right, and with an exit code other than 0; no program is started. After each
+# test, the job in which the steps ran is still usable.
 
 load ../common
 
 setup_file ()
 {
     start_cluster
-    take_job
+    allocate_job
 }
 
-setup ()
+before_test ()
 {
     job=$(< "$BATS_FILE_TMPDIR/job")
+    # It may be gone after a test that failed.
+    if [ "$(slurm squeue -h -t running -o %i)" != "$job" ]; then
+        allocate_job
+        job=$(< "$BATS_FILE_TMPDIR/job")
+    fi
     work=$SPANK_TF_CLUSTER/work
     other_plugstack=()
     plugin=$(sed -n 's/^required //p' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")
     plugstack "required $plugin"
 }
 
-teardown ()
+after_test ()
 {
     plugstack_everywhere
     plugstack "required $plugin"
@@ -30,28 +35,23 @@ teardown ()
     eventually 10 no_process_left || fail "a process is left: $(pgrep -a -u "$user,$other_user")"
     if ! next_step || ! eventually 10 no_step_left; then
         slurm squeue -s
-        take_job
+        allocate_job
         fail "the job's next step does not run, or a step is left"
     fi
-    eventually 10 all_nodes_well || fail "a node is ill: $(slurm sinfo -N -o '%N %T %E')"
-}
-
-teardown_file ()
-{
-    stop_cluster
+    eventually 10 all_nodes_usable || fail "a node is not usable: $(slurm sinfo -N -o '%N %T %E')"
 }
 
 # --- the job
 
-# Two CPUs of every node, until the end, for steps that are refused; in place of the one before.
-take_job ()
+# Allocate two CPUs of every node for the steps of all tests; end the job before.
+allocate_job ()
 {
     slurm scancel -u "$user"
     slurm salloc -Q --no-shell -N4 --ntasks-per-node=2
     slurm squeue -h -t running -o %i > "$BATS_FILE_TMPDIR/job"
 }
 
-# It needs all there is of the job: a step that was forgotten in there would keep it waiting.
+# Run a step that needs the whole job: a step that was left behind would make it wait.
 next_step ()
 {
     slurm timeout 20 env SLURM_JOB_ID="$job" srun -Q -n8 true
@@ -67,34 +67,34 @@ no_other_job ()
     [ "$(slurm squeue -h -o %i)" = "$job" ]
 }
 
-all_nodes_well ()
+all_nodes_usable ()
 {
     [ "$(slurm sinfo -h -N -o %T | sort -u)" = mixed ]
 }
 
-# --- how a refusal is judged
+# --- how a refusal is checked
 
-# The command, which would start `touch started`, fails, says this line and nothing else, and
-# starts no program: refused LINE COMMAND… An srun is a step of the job. $mask is of sed, for
-# what cannot be known.
+# Require that a command that would run `touch started` prints this message only, fails, and
+# starts no program: refused MESSAGE COMMAND… An srun is a step of the job. $mask is a sed script
+# for text that differs in every run.
 refused ()
 {
-    local line=$1 command said
+    local line=$1 command printed
 
     shift
     command=$(printf '%.200q ' "$@")
     rm -f "$work"/started*
     [[ $1 != srun ]] || set -- env SLURM_JOB_ID="$job" "$@"
     run --separate-stderr slurm timeout 60 "$@"
-    said=$(not_slurms_own <<< "$stderr" | sed -E "s/\bstep [0-9]+\.[0-9]+/step J.S/; ${mask-}")
-    [ "$said" = "$line" ] || fail "$command does not say \"$line\" alone"
-    # 124 and more are of a command that hung or was killed, but for 255, which is Slurm's.
-    (( status > 0 && status < 124 || status == 255 )) && [ -z "$output" ] || fail "$command does not fail as it should"
+    printed=$(without_slurms_messages <<< "$stderr" | sed -E "s/\bstep [0-9]+\.[0-9]+/step J.S/; ${mask-}")
+    [ "$printed" = "$line" ] || fail "$command does not print \"$line\" alone"
+    # 124 and more are of a command that hung or was killed; 255 is an exit code of Slurm.
+    (( status > 0 && status < 124 || status == 255 )) && [ -z "$output" ] || fail "$command does not fail, or prints output"
     ! compgen -G "$work/started*" > /dev/null || fail "$command started a program"
 }
 
-# Slurm may follow with its own words, in which it repeats the user's, and tells of our end.
-not_slurms_own ()
+# Remove Slurm's own messages, which may repeat the option and report the plugin's failure.
+without_slurms_messages ()
 {
     LC_ALL=C sed -E '
         /: error: Invalid --tf-[a-z-]+ argument:/d
@@ -106,7 +106,8 @@ not_slurms_own ()
         /^$/d'
 }
 
-# These options are refused wherever they are given: refused_everywhere LINE OPTION…
+# Require that srun, salloc, sbatch and #SBATCH refuse these options: refused_everywhere MESSAGE
+# OPTION…
 refused_everywhere ()
 {
     local line=$1
@@ -120,7 +121,8 @@ refused_everywhere ()
     refused "sbatch: error: spank_tf: $line" sbatch script
 }
 
-# A step of three ranks on the first two nodes is refused when they meet.
+# Require that a step of three ranks on the first two nodes is refused: refused_step MESSAGE
+# OPTION…
 refused_step ()
 {
     local line=$1
@@ -129,7 +131,7 @@ refused_step ()
     refused "srun: error: spank_tf: $line" srun -w "$(node 1),$(node 2)" -N2 -n3 "$@" touch started
 }
 
-# A batch script with these options.
+# Write a batch script with these options.
 script ()
 {
     {
@@ -144,7 +146,7 @@ plugstack ()
     printf '%s\n' "$@" > "$SPANK_TF_CLUSTER/plugstack.conf"
 }
 
-# On a host alone, another plugstack.conf: plugstack_on HOST LINE…
+# Give one host another plugstack.conf: plugstack_on HOST LINE…
 plugstack_on ()
 {
     printf '%s\n' "${@:2}" > "$BATS_TEST_TMPDIR/$1.conf"
@@ -164,77 +166,85 @@ plugstack_everywhere ()
 
 # --- the list
 
-@test "an unknown role is named with its place and the nearest right name" {
-    refused_everywhere '--tf-tasks: "wroker" (item 2) is no TensorFlow role; did you mean "worker"?' --tf-tasks=ps,wroker:2
-    refused_everywhere '--tf-tasks: "Chief" (item 1) is no TensorFlow role; did you mean "chief"?' --tf-tasks=Chief,worker
-    refused_everywhere '--tf-tasks-per-node: "pss" (item 1) is no TensorFlow role; did you mean "ps"?' --tf-tasks-per-node=pss,worker
+# bats test_tags=core
+@test "a message about an unknown role has its position and the closest valid name" {
+    refused_everywhere '--tf-tasks: "wroker" (item 2) is not a TensorFlow role; did you mean "worker"?' --tf-tasks=ps,wroker:2
+    refused_everywhere '--tf-tasks: "Chief" (item 1) is not a TensorFlow role; did you mean "chief"?' --tf-tasks=Chief,worker
+    refused_everywhere '--tf-tasks-per-node: "pss" (item 1) is not a TensorFlow role; did you mean "ps"?' --tf-tasks-per-node=pss,worker
 }
 
-@test "an unknown role that is near to none gets the names of all" {
-    refused_everywhere '--tf-tasks: "banana" (item 1) is no TensorFlow role; roles are chief, worker, ps, evaluator and master' --tf-tasks=banana:2,worker
-    refused_everywhere '--tf-tasks: "none" (item 2) is no TensorFlow role; roles are chief, worker, ps, evaluator and master' --tf-tasks=ps,none
+@test "a message about an unknown role that resembles none lists all roles" {
+    refused_everywhere '--tf-tasks: "banana" (item 1) is not a TensorFlow role; roles are chief, worker, ps, evaluator and master' --tf-tasks=banana:2,worker
+    refused_everywhere '--tf-tasks: "none" (item 2) is not a TensorFlow role; roles are chief, worker, ps, evaluator and master' --tf-tasks=ps,none
     plugstack "required $plugin roles=tester,logger"
-    refused_everywhere '--tf-tasks: "banana" (item 2) is no TensorFlow role; roles are chief, worker, ps, evaluator and master, and here tester,logger' --tf-tasks=tester,banana
+    refused_everywhere '--tf-tasks: "banana" (item 2) is not a TensorFlow role; roles are chief, worker, ps, evaluator and master, and on this site tester,logger' --tf-tasks=tester,banana
 }
 
+# bats test_tags=core
 @test "an empty list and an empty item are refused" {
-    refused_everywhere '--tf-tasks: the list is empty; it is ROLE[:COUNT],... as in ps,worker:2' --tf-tasks=
+    refused_everywhere '--tf-tasks: the list is empty; a list is ROLE[:COUNT],... as in ps,worker:2' --tf-tasks=
     refused_everywhere '--tf-tasks: item 2 is empty; a list is ROLE[:COUNT],...' --tf-tasks=ps,,worker
     refused_everywhere '--tf-tasks: item 3 is empty; a list is ROLE[:COUNT],...' --tf-tasks=ps,worker,
     refused_everywhere '--tf-tasks: item 1, ":2": a role is missing before the colon' --tf-tasks=:2
 }
 
-@test "a count that is no number of tasks is refused" {
+@test "an invalid count is refused" {
     local item
 
     for item in ps:0 ps:-1 ps: ps:two ps:+1 ps:1.5 ps:1:1 ps:65536 ps:4294967297 ps:99999999999999999999; do
         refused_everywhere "--tf-tasks: item 2, \"$item\": a count is a number from 1 to 65535, or \"rest\"" --tf-tasks=worker,$item
     done
-    refused_everywhere '--tf-tasks: item 2, "worker": a list names 65535 tasks at most' --tf-tasks=ps:65535,worker
+    refused_everywhere '--tf-tasks: item 2, "worker": a list names at most 65535 tasks' --tf-tasks=ps:65535,worker
 }
 
-@test "a second rest is refused, with its place" {
-    refused_everywhere '--tf-tasks: item 3, "worker:rest": "rest" can stand once in a list' --tf-tasks=ps:rest,chief,worker:rest
+# bats test_tags=core
+@test "a second "rest" is refused, with its position" {
+    refused_everywhere '--tf-tasks: item 3, "worker:rest": a list can have "rest" only once' --tf-tasks=ps:rest,chief,worker:rest
 }
 
-@test "a role that TensorFlow has once is refused the second time" {
-    refused_everywhere '--tf-tasks: 2 chiefs (items 1 and 3); TensorFlow takes one chief at most' --tf-tasks=chief,worker,chief
-    refused_everywhere '--tf-tasks: 2 masters (item 1); TensorFlow takes one master at most' --tf-tasks=master:2,worker
-    refused_everywhere '--tf-tasks: a chief and a master (items 1 and 2); TensorFlow takes one of the two (master is TensorFlow 1'\''s name for chief)' --tf-tasks=chief,master,worker
-    refused_everywhere '--tf-tasks: 2 evaluators (items 1 and 3); TensorFlow takes one evaluator at most' --tf-tasks=evaluator,worker,evaluator
-    refused_step 'step J.S has 2 chiefs; TensorFlow takes one chief at most' -n4 --ntasks-per-node=2 --tf-tasks-per-node=chief,worker
+# bats test_tags=core
+@test "a second task of a role that TensorFlow allows once is refused" {
+    refused_everywhere '--tf-tasks: 2 chiefs (items 1 and 3); TensorFlow allows at most one chief' --tf-tasks=chief,worker,chief
+    refused_everywhere '--tf-tasks: 2 masters (item 1); TensorFlow allows at most one master' --tf-tasks=master:2,worker
+    refused_everywhere '--tf-tasks: a chief and a master (items 1 and 2); TensorFlow allows only one of them (master is TensorFlow 1'\''s name for chief)' --tf-tasks=chief,master,worker
+    refused_everywhere '--tf-tasks: 2 evaluators (items 1 and 3); TensorFlow allows at most one evaluator' --tf-tasks=evaluator,worker,evaluator
+    refused_step 'step J.S has 2 chiefs; TensorFlow allows at most one chief' -n4 --ntasks-per-node=2 --tf-tasks-per-node=chief,worker
 }
 
+# bats test_tags=core
 @test "a ps without a worker is refused" {
     refused_everywhere '--tf-tasks: 3 ps (item 1) and no worker; a ps needs at least one worker' --tf-tasks=ps:3
     refused_everywhere '--tf-tasks: 1 ps (item 2) and no worker; a ps needs at least one worker' --tf-tasks=chief,ps,evaluator
 }
 
-@test "characters that a terminal obeys, or may not have, are never passed on" {
+# bats test_tags=core
+@test "control characters and bytes that are not ASCII are never printed" {
     refused_everywhere '--tf-tasks: item 2, "wor\x1b[31mker:2": a role is a word; a list is ROLE[:COUNT],...' --tf-tasks=$'ps,wor\e[31mker:2'
     refused_everywhere '--tf-tasks: item 2, "\x09worker\x7f": a role is a word; a list is ROLE[:COUNT],...' --tf-tasks=$'ps,\tworker\x7f'
     refused_everywhere '--tf-tasks: item 1, "w\xc3\xb6rker": a role is a word; a list is ROLE[:COUNT],...' --tf-tasks=wörker
     refused_everywhere '--tf-tasks: item 1, "ps:\x07": a count is a number from 1 to 65535, or "rest"' --tf-tasks=$'ps:\a'
-    # Slurm repeats it, on two lines.
+    # Slurm prints the value on two lines.
     mask='/^worker$/d' refused 'srun: error: spank_tf: --tf-tasks: item 2, "\x0aworker": a role is a word; a list is ROLE[:COUNT],...' \
         srun --tf-tasks=$'ps,\nworker' touch started
-    refused_everywhere '--tf-ports: "\x1b[2J" is no range of ports; it is LOW-HIGH, as in 30000-30999' --tf-ports=$'\e[2J'
+    refused_everywhere '--tf-ports: "\x1b[2J" is not a range of ports; a range is LOW-HIGH, as in 30000-30999' --tf-ports=$'\e[2J'
     refused_everywhere '--tf-hold: "\x1b" is neither yes nor no' --tf-hold=$'\e'
-    refused_everywhere '--tf-timeout: "5\x1b" is no number of seconds from 1 to 604800' --tf-timeout=$'5\e'
+    refused_everywhere '--tf-timeout: "5\x1b" is not a number of seconds from 1 to 604800' --tf-timeout=$'5\e'
 }
 
-@test "a list over 32 KiB is refused, also where Slurm would drop it and go on" {
+# bats test_tags=core
+@test "a list over 32 KiB is refused, also where Slurm would drop it silently" {
     local long very_long
 
     long=worker$(printf ',worker%.0s' {1..4681})
-    refused_everywhere '--tf-tasks: the list has 32773 bytes, 32768 at most; ROLE:COUNT says it shorter' --tf-tasks="$long"
+    refused_everywhere '--tf-tasks: the list has 32773 bytes, and at most 32768 are allowed; ROLE:COUNT is shorter' --tf-tasks="$long"
     very_long=worker$(printf ',worker%.0s' {1..30000})
     script --tf-tasks="$very_long"
-    refused 'sbatch: error: spank_tf: --tf-tasks: the list has 210006 bytes, 32768 at most; ROLE:COUNT says it shorter' sbatch script
+    refused 'sbatch: error: spank_tf: --tf-tasks: the list has 210006 bytes, and at most 32768 are allowed; ROLE:COUNT is shorter' sbatch script
 }
 
 # --- the list and the step
 
+# bats test_tags=core
 @test "a list that is shorter or longer than the step is refused, with both numbers" {
     refused_step 'step J.S runs 3 tasks, --tf-tasks names 2 (ps, worker)' --tf-tasks=ps,worker
     refused_step 'step J.S runs 3 tasks, --tf-tasks names 4 (ps, worker:2, ps)' --tf-tasks=ps,worker,worker,ps
@@ -243,12 +253,12 @@ plugstack_everywhere ()
     refused_step "step J.S on $(node 2) runs 1 task, --tf-tasks-per-node names 2 (ps, worker)" --tf-tasks-per-node=ps,worker
 }
 
-@test "a step that srun has not enough open files for is refused" {
-    refused 'srun: error: spank_tf: step J.S runs 8 tasks, srun may have 36 open files, which do for 4; see `ulimit -Hn`' \
+@test "a step that needs more open files than srun may have is refused" {
+    refused 'srun: error: spank_tf: step J.S runs 8 tasks, but srun may have 36 open files, which are enough for 4; see `ulimit -Hn`' \
         env SLURM_JOB_ID="$job" sh -c 'ulimit -n 36; exec srun -n8 --tf-tasks=worker:8 touch started'
 }
 
-@test "a rest that leaves nothing is refused" {
+@test "a "rest" for which no task remains is refused" {
     refused_step 'step J.S runs 3 tasks, --tf-tasks names 3 and "rest" (ps:2, chief, worker:rest), which needs at least one more' \
         --tf-tasks=ps:2,chief,worker:rest
     refused_step 'step J.S runs 3 tasks, --tf-tasks names 4 and "rest" (ps:4, worker:rest), which needs at least one more' \
@@ -257,12 +267,13 @@ plugstack_everywhere ()
         --tf-tasks-per-node=ps,worker:rest
 }
 
-@test "an inherited list that does not fit is refused with the way out, and that is one" {
+# bats test_tags=core
+@test "a message about an inherited list that does not fit suggests --tf-tasks=none, which works" {
     local line='srun: error: spank_tf: step J.S runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off'
 
     refused "$line" salloc -Q -n2 --tf-tasks=ps,worker:2 srun touch started
     run --separate-stderr slurm salloc -Q -n2 --tf-tasks=ps,worker:2 srun --tf-tasks=none sh -c 'echo "${TF_CONFIG-alone}"'
-    [ "$status" -eq 0 ] && [ "$output" = $'alone\nalone' ] && [ -z "$stderr" ] || fail "it is no way out"
+    [ "$status" -eq 0 ] && [ "$output" = $'alone\nalone' ] && [ -z "$stderr" ] || fail "--tf-tasks=none does not work"
 
     cat > "$work/script" <<'SCRIPT'
 #!/bin/sh
@@ -272,24 +283,25 @@ echo "code $?"
 srun --tf-tasks=none echo alone
 SCRIPT
     run slurm sbatch -W script
-    [ "$(cat "$work/inherited.out")" = $'code 1\nalone\nalone' ] || fail "it is no way out in a batch script"
-    [ "$(not_slurms_own < "$work/inherited.err" | sed -E 's/step [0-9.]+/step J.S/')" = "$line" ] && [ ! -e "$work/started" ] ||
+    [ "$(cat "$work/inherited.out")" = $'code 1\nalone\nalone' ] || fail "--tf-tasks=none does not work in a batch script"
+    [ "$(without_slurms_messages < "$work/inherited.err" | sed -E 's/step [0-9.]+/step J.S/')" = "$line" ] && [ ! -e "$work/started" ] ||
         fail "a batch script's step is not refused as it should be: $(cat "$work/inherited.err")"
 
     refused "srun: error: spank_tf: step J.S on $(node 1) runs 2 tasks, the inherited --tf-tasks-per-node names 3 (ps, worker:2); --tf-tasks=none switches it off" \
         salloc -Q -N1 -n2 -w "$(node 1)" --tf-tasks-per-node=ps,worker:2 srun touch started
     run --separate-stderr slurm salloc -Q -n2 --tf-tasks-per-node=ps,worker:2 srun --tf-tasks=none echo alone
-    [ "$status" -eq 0 ] && [ "$output" = $'alone\nalone' ] && [ -z "$stderr" ] || fail "it is no way out of a list per node"
+    [ "$status" -eq 0 ] && [ "$output" = $'alone\nalone' ] && [ -z "$stderr" ] || fail "--tf-tasks=none does not override a list per node"
 }
 
-@test "an inherited list that is none is refused as the user's own" {
+@test "an invalid inherited list is refused as one of srun" {
     SLURM_SPANK__SLURM_SPANK_OPTION_spank_tf_tf_tasks=ps,wroker \
-        refused 'srun: error: spank_tf: --tf-tasks: "wroker" (item 2) is no TensorFlow role; did you mean "worker"?' \
+        refused 'srun: error: spank_tf: --tf-tasks: "wroker" (item 2) is not a TensorFlow role; did you mean "worker"?' \
         srun touch started
 }
 
 # --- components
 
+# bats test_tags=core
 @test "lists for some components only are refused" {
     refused 'srun: error: spank_tf: --tf-tasks: component 2 has no list; give one to each component, or one for the whole step' \
         srun -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker touch started : -n1 touch started
@@ -297,14 +309,14 @@ SCRIPT
         srun -n1 --tf-tasks=ps touch started : -n1 touch started : -n1 --tf-tasks-per-node=worker touch started
 }
 
-@test "none for some components is refused" {
-    refused 'srun: error: spank_tf: --tf-tasks: component 1 has "none", component 0 a list; a step is one cluster or none' \
+@test ""none" for some components only is refused" {
+    refused 'srun: error: spank_tf: --tf-tasks: component 1 has "none" and component 0 has a list; give a list to both, or "none" to both' \
         srun -n1 --tf-tasks=worker touch started : -n1 --tf-tasks=none touch started
-    refused 'srun: error: spank_tf: --tf-tasks: component 0 has "none", component 1 a list; a step is one cluster or none' \
+    refused 'srun: error: spank_tf: --tf-tasks: component 0 has "none" and component 1 has a list; give a list to both, or "none" to both' \
         srun -n1 --tf-tasks=none touch started : -n1 --tf-tasks-per-node=worker touch started
 }
 
-@test "a component's list that does not fit it is refused" {
+@test "a list that does not fit its component is refused" {
     refused 'srun: error: spank_tf: component 1 of step J.S runs 1 task, --tf-tasks names 2 (worker:2)' \
         srun -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker:2 touch started
     refused 'srun: error: spank_tf: component 0 of step J.S runs 2 tasks, --tf-tasks names 1 (ps)' \
@@ -312,18 +324,19 @@ SCRIPT
 }
 
 @test "TensorFlow's rules hold for all components together" {
-    refused 'srun: error: spank_tf: step J.S has 2 chiefs; TensorFlow takes one chief at most' \
+    refused 'srun: error: spank_tf: step J.S has 2 chiefs; TensorFlow allows at most one chief' \
         srun -N1 -n1 --tf-tasks=chief touch started : -N1 -n2 --tf-tasks=chief,worker touch started
-    refused 'srun: error: spank_tf: step J.S has a chief and a master; TensorFlow takes one of the two (master is TensorFlow 1'\''s name for chief)' \
+    refused 'srun: error: spank_tf: step J.S has a chief and a master; TensorFlow allows only one of them (master is TensorFlow 1'\''s name for chief)' \
         srun -N1 -n1 --tf-tasks=chief touch started : -N1 -n2 --tf-tasks=master,worker touch started
-    refused 'srun: error: spank_tf: step J.S has 2 evaluators; TensorFlow takes one evaluator at most' \
+    refused 'srun: error: spank_tf: step J.S has 2 evaluators; TensorFlow allows at most one evaluator' \
         srun -N1 -n2 --tf-tasks=evaluator,worker touch started : -N1 -n1 --tf-tasks=evaluator touch started
     refused 'srun: error: spank_tf: step J.S has 2 ps and no worker; a ps needs at least one worker' \
         srun -N1 -n1 --tf-tasks=ps touch started : -N1 -n2 --tf-tasks=ps,chief touch started
 }
 
-@test "an option on a later component of a job is refused, because the job's script would not have it" {
-    local line='given on component 1; a heterogeneous job has it on its first component, for all its steps'
+# bats test_tags=core
+@test "an option on a later component of a job is refused, because its script would not inherit it" {
+    local line='given on component 1; give it on the first component of the job, and it is valid for all steps'
 
     script
     refused "sbatch: error: spank_tf: --tf-tasks: $line" sbatch -n1 : -n1 --tf-tasks=worker script
@@ -337,31 +350,33 @@ SCRIPT
     refused "sbatch: error: spank_tf: --tf-show: $line" sbatch script
 }
 
-@test "options that exclude or contradict each other are refused" {
-    refused_everywhere '--tf-tasks and --tf-tasks-per-node exclude each other' --tf-tasks=worker --tf-tasks-per-node=worker
-    refused 'srun: error: spank_tf: --tf-timeout: "5" on component 0, "6" on component 1; a step has one value' \
+# bats test_tags=core
+@test "contradicting options are refused" {
+    refused_everywhere '--tf-tasks and --tf-tasks-per-node cannot be used together' --tf-tasks=worker --tf-tasks-per-node=worker
+    refused 'srun: error: spank_tf: --tf-timeout: "5" on component 0, but "6" on component 1; a step has only one value' \
         srun -n1 --tf-tasks=ps,worker --tf-timeout=5 touch started : -n1 --tf-timeout=6 touch started
-    refused 'srun: error: spank_tf: --tf-ports: "any" on component 0, "30000-30999" on component 1; a step has one value' \
+    refused 'srun: error: spank_tf: --tf-ports: "any" on component 0, but "30000-30999" on component 1; a step has only one value' \
         srun -n1 --tf-tasks=ps,worker --tf-ports=any touch started : -n1 --tf-ports=30000-30999 touch started
-    refused 'srun: error: spank_tf: --tf-hold: "no" on component 1, "yes" on component 2; a step has one value' \
+    refused 'srun: error: spank_tf: --tf-hold: "no" on component 1, but "yes" on component 2; a step has only one value' \
         srun -n1 --tf-tasks=ps,worker touch started : -n1 --tf-hold=no touch started : -n1 --tf-hold=yes touch started
 }
 
 # --- ports, timeouts, hold
 
-@test "a range of ports that is none is refused" {
+@test "an invalid range of ports is refused" {
     local range
 
     for range in banana '' 2000- -5 2000:3000 2000-3000-4000 2000,,3000; do
-        refused_everywhere "--tf-ports: \"$range\" is no range of ports; it is LOW-HIGH, as in 30000-30999" --tf-ports="$range"
+        refused_everywhere "--tf-ports: \"$range\" is not a range of ports; a range is LOW-HIGH, as in 30000-30999" --tf-ports="$range"
     done
-    refused_everywhere '--tf-ports: "30999-30000" is reversed; LOW-HIGH would be 30000-30999' --tf-ports=30999-30000
-    refused_everywhere '--tf-ports: "30000-70000" goes beyond 65535, the last port there is' --tf-ports=30000-70000
-    refused_everywhere '--tf-ports: "80-2000" has privileged ports; 1024 is the lowest that a user'\''s program can serve' --tf-ports=80-2000
-    refused_everywhere '--tf-ports: "0-5" has privileged ports; 1024 is the lowest that a user'\''s program can serve' --tf-ports=0-5
+    refused_everywhere '--tf-ports: "30999-30000" is reversed; did you mean 30000-30999?' --tf-ports=30999-30000
+    refused_everywhere '--tf-ports: "30000-70000" goes beyond 65535, the highest port number' --tf-ports=30000-70000
+    refused_everywhere '--tf-ports: "80-2000" has privileged ports; the lowest port that a user'\''s program can bind is 1024' --tf-ports=80-2000
+    refused_everywhere '--tf-ports: "0-5" has privileged ports; the lowest port that a user'\''s program can bind is 1024' --tf-ports=0-5
 }
 
-@test "a range that is used up on a node is refused, with the range and the node" {
+# bats test_tags=core
+@test "a range without a free port on a node is refused, with the range and the node" {
     # Two ranks are on the first node; either may be too late.
     mask='s/rank [01] \(worker [01]\)/rank R (worker R)/' refused_step \
         "step J.S: rank R (worker R) on $(node 1): no port of 30000-30000 is free" --tf-tasks=worker:3 --tf-ports=30000-30000
@@ -375,26 +390,27 @@ SCRIPT
         srun -w "$(node 3)" -n1 --tf-tasks=worker touch started
 }
 
-@test "a rendezvous that gets no port is refused on srun's side" {
+@test "a rendezvous that gets no port is reported by srun" {
     # slurmctld listens there, as root.
     plugstack "required $plugin rendezvous_ports=6817-6817"
     refused "srun: error: spank_tf: srun's rendezvous: no port of 6817-6817 is free" srun -n1 --tf-tasks=worker touch started
 }
 
-@test "reserved ports, where Slurm reserved none, are refused" {
+@test "--tf-ports=reserved is refused where Slurm reserved none" {
     refused "srun: error: spank_tf: step J.S: rank 0 (worker 0) on $(node 1): --tf-ports=reserved, but Slurm reserved no ports for this step (MpiParams=ports= in slurm.conf, srun --resv-ports)" \
         srun -w "$(node 1)" -n1 --tf-tasks=worker --tf-ports=reserved touch started
 }
 
-@test "a timeout that is no number of seconds is refused" {
+# bats test_tags=core
+@test "an invalid timeout is refused" {
     local seconds
 
     for seconds in soon 0 -5 '' 5s 1.5 604801 99999999999999999999; do
-        refused_everywhere "--tf-timeout: \"$seconds\" is no number of seconds from 1 to 604800" --tf-timeout="$seconds"
+        refused_everywhere "--tf-timeout: \"$seconds\" is not a number of seconds from 1 to 604800" --tf-timeout="$seconds"
     done
 }
 
-@test "a hold that is neither yes nor no is refused" {
+@test "an invalid --tf-hold is refused" {
     local hold
 
     for hold in maybe YES 1 ''; do
@@ -416,29 +432,30 @@ refused_site ()
     [ "$status" -eq 0 ] && [ "$output" = runs ] || fail "a step that does not use us hears of \"$*\""
 }
 
-@test "a bad site argument is named to who uses us, and to nobody else" {
-    refused_site 'timeout: "soon" is no number of seconds from 1 to 604800' timeout=soon
-    refused_site 'ports: "30999-30000" is reversed; LOW-HIGH would be 30000-30999' show=yes ports=30999-30000
+# bats test_tags=core
+@test "an invalid site argument is reported to steps that use the plugin, and to no others" {
+    refused_site 'timeout: "soon" is not a number of seconds from 1 to 604800' timeout=soon
+    refused_site 'ports: "30999-30000" is reversed; did you mean 30000-30999?' show=yes ports=30999-30000
     refused_site 'hold: "maybe" is neither yes nor no' hold=maybe
     refused_site 'show: "1" is neither yes nor no' show=1
-    refused_site 'rendezvous_ports: "1-99" has privileged ports; 1024 is the lowest that a user'\''s program can serve' rendezvous_ports=1-99
+    refused_site 'rendezvous_ports: "1-99" has privileged ports; the lowest port that a user'\''s program can bind is 1024' rendezvous_ports=1-99
     refused_site 'libexecdir: an absolute path is needed' libexecdir=lib
-    refused_site 'roles: names with commas between, as in roles=tester,logger' roles=tester:2
-    refused_site 'tiemout: no such argument' timeout=5 tiemout=5
-    refused_site '"show" is no argument NAME=VALUE of spank_tf' show
+    refused_site 'roles: names separated by commas are needed, as in roles=tester,logger' roles=tester:2
+    refused_site 'tiemout: unknown argument' timeout=5 tiemout=5
+    refused_site '"show" is not an argument of spank_tf; an argument is NAME=VALUE' show
     refused_site 'hold: "\x1b" is neither yes nor no' hold=$'\e'
 }
 
-@test "a bad site argument is named by sbatch and salloc, too" {
+@test "an invalid site argument is reported by sbatch and salloc, too" {
     plugstack "required $plugin tiemout=5"
     run slurm salloc -Q -n1 echo runs
-    [ "$status" -eq 0 ] && [ "$output" = runs ] || fail "a job that does not use us hears of it"
+    [ "$status" -eq 0 ] && [ "$output" = runs ] || fail "a plain job is affected"
     script
-    refused 'sbatch: error: spank_tf: plugstack.conf: tiemout: no such argument' sbatch -o /dev/null --tf-tasks=worker script
-    refused 'salloc: error: spank_tf: plugstack.conf: tiemout: no such argument' salloc -n1 --tf-tasks=worker touch started
+    refused 'sbatch: error: spank_tf: plugstack.conf: tiemout: unknown argument' sbatch -o /dev/null --tf-tasks=worker script
+    refused 'salloc: error: spank_tf: plugstack.conf: tiemout: unknown argument' salloc -n1 --tf-tasks=worker touch started
 }
 
-@test "a bad site argument is in slurmd's log" {
+@test "an invalid site argument is in slurmd's log" {
     local name pid
 
     name=$(node 4)
@@ -447,7 +464,7 @@ refused_site ()
     kill "$pid"
     eventually 10 gone "$pid"
     "$tests/cluster" run --on "$name" slurmd -N "$name"
-    eventually 10 grep -q 'error: spank_tf: plugstack.conf: timeout: "soon" is no number of seconds from 1 to 604800' \
+    eventually 10 grep -q 'error: spank_tf: plugstack.conf: timeout: "soon" is not a number of seconds from 1 to 604800' \
         "$SPANK_TF_CLUSTER/log/$name.log" || fail "it is not: $(tail "$SPANK_TF_CLUSTER/log/$name.log")"
 }
 
@@ -456,68 +473,71 @@ gone ()
     ! kill -0 "$1" 2> /dev/null
 }
 
-@test "a rendezvous that cannot be started is refused, and no rank starts" {
+# bats test_tags=core
+@test "a rendezvous that cannot be started is reported, and no rank starts" {
     local lib=$work/lib line
 
     mkdir -p "$lib"
     plugstack "required $plugin libexecdir=$lib"
-    refused_step "$lib/tf-rendezvous: No such file or directory; spank-tf is not installed whole on this host" --tf-tasks=ps,worker:2
+    refused_step "$lib/tf-rendezvous: No such file or directory; spank-tf is not installed completely on this host" --tf-tasks=ps,worker:2
     echo "this is no program" > "$lib/tf-rendezvous"
-    refused_step "$lib/tf-rendezvous: Permission denied; spank-tf is not installed whole on this host" --tf-tasks=ps,worker:2
+    refused_step "$lib/tf-rendezvous: Permission denied; spank-tf is not installed completely on this host" --tf-tasks=ps,worker:2
     # Known only when the step is there.
     chmod 755 "$lib/tf-rendezvous"
     refused_step "$lib/tf-rendezvous: Exec format error" --tf-tasks=ps,worker:2
     # Such as one that lacks a library.
     printf '#!/bin/false\n' > "$lib/tf-rendezvous"
     mask='s/:[0-9]+:/:PORT:/' refused \
-        'slurmstepd: error: spank_tf: nobody is at the rendezvous, 10.98.255.254:PORT: it or srun has ended, or srun could not start it (srun --async does not)' \
+        'slurmstepd: error: spank_tf: no rendezvous listens on 10.98.255.254:PORT: it or srun has ended, or srun could not start it (srun --async does not)' \
         srun -N2 -n3 --tf-tasks=ps,worker:2 touch started
 }
 
-@test "a node needs none of the programs for tasks that end by themselves" {
+@test "a node needs none of the programs where tasks end by themselves" {
     plugstack_on "$(node 1)" "required $plugin libexecdir=/nowhere"
-    run --separate-stderr slurm env SLURM_JOB_ID="$job" srun -w "$(node 1),$(node 2)" -N2 -n2 --tf-tasks=worker:2 "$judge" --roles=worker,worker
-    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "not every rank is content"
+    run --separate-stderr slurm env SLURM_JOB_ID="$job" srun -w "$(node 1),$(node 2)" -N2 -n2 --tf-tasks=worker:2 "$task_check" --roles=worker,worker
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a task is not ok"
 }
 
-@test "a plugin that is optional is right, or not at all" {
+# bats test_tags=core
+@test "an optional plugin launches correctly, or refuses the step" {
     plugstack "optional $plugin"
-    run --separate-stderr slurm env SLURM_JOB_ID="$job" srun -N2 -n2 --tf-tasks=ps,worker "$judge" --roles=ps,worker
-    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "not every rank is content"
-    refused_everywhere '--tf-tasks: "wroker" (item 2) is no TensorFlow role; did you mean "worker"?' --tf-tasks=ps,wroker:2
+    run --separate-stderr slurm env SLURM_JOB_ID="$job" srun -N2 -n2 --tf-tasks=ps,worker "$task_check" --roles=ps,worker
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a task is not ok"
+    refused_everywhere '--tf-tasks: "wroker" (item 2) is not a TensorFlow role; did you mean "worker"?' --tf-tasks=ps,wroker:2
     refused_step 'step J.S runs 3 tasks, --tf-tasks names 2 (ps, worker)' --tf-tasks=ps,worker
 }
 
-@test "a plugin that is optional refuses components that do not fit together" {
+@test "an optional plugin refuses contradicting components" {
     plugstack "optional $plugin"
     refused 'srun: error: spank_tf: --tf-tasks: component 2 has no list; give one to each component, or one for the whole step' \
         srun -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker touch started : -n1 touch started
-    refused 'srun: error: spank_tf: --tf-timeout: "5" on component 0, "6" on component 1; a step has one value' \
+    refused 'srun: error: spank_tf: --tf-timeout: "5" on component 0, but "6" on component 1; a step has only one value' \
         srun -n1 --tf-tasks=worker:3 --tf-timeout=5 touch started : -n1 --tf-timeout=6 touch started : -n1 touch started
 }
 
-@test "a plugin that is optional refuses what the site did wrong" {
+@test "an optional plugin refuses invalid site arguments" {
     plugstack "optional $plugin libexecdir=/nowhere"
-    refused_step '/nowhere/tf-rendezvous: No such file or directory; spank-tf is not installed whole on this host' --tf-tasks=ps,worker:2
+    refused_step '/nowhere/tf-rendezvous: No such file or directory; spank-tf is not installed completely on this host' --tf-tasks=ps,worker:2
     plugstack "optional $plugin timeout=soon"
-    refused_step 'plugstack.conf: timeout: "soon" is no number of seconds from 1 to 604800' --tf-tasks=ps,worker:2
+    refused_step 'plugstack.conf: timeout: "soon" is not a number of seconds from 1 to 604800' --tf-tasks=ps,worker:2
 }
 
 # --- half a plugin
 
-@test "a rank that was given a list but no rendezvous ends, as under srun --async" {
+@test "a rank with a list but without a rendezvous exits, as under srun --async" {
     plugstack "required $plugin" "required $SPANK_TF_PROGRAMS/other_plugin.so unset"
     refused 'slurmstepd: error: spank_tf: --tf-tasks needs an srun that waits for its step and has spank_tf; no rendezvous was exported' \
         srun -N2 -n3 --tf-tasks=ps,worker:2 touch started
 }
 
-@test "with the plugin on nodes alone, srun knows no such option" {
+@test "with the plugin on the nodes only, srun does not know the options" {
     plugstack_on login
     run slurm env SLURM_JOB_ID="$job" srun -n1 --tf-tasks=worker touch started
     [ "$status" -ne 0 ] && [ ! -e "$work/started" ] && [ "${lines[0]}" = "srun: unrecognized option '--tf-tasks=worker'" ] || fail "it is not so"
 }
 
-@test "with the plugin on some nodes alone, these start nothing" {
+# bats test_tags=core
+@test "with the plugin on some nodes only, these start no program" {
     local line
 
     line="srun: error: spank_tf: step J.S: 1 of 2 ranks did not register within 1 s: rank 1 (worker 1) on $(node 2)"
@@ -525,13 +545,13 @@ gone ()
     mask='/ task 1 launch failed: Plugin initialization failed$/d' refused "$line" \
         srun -w "$(node 1),$(node 2)" -N2 -n2 --tf-timeout=1 --tf-tasks=worker:2 touch started
     plugstack_everywhere
-    # Where the plugin is not, nobody can keep a program from starting.
+    # Nothing can keep a program from starting on a node without the plugin.
     plugstack_on "$(node 2)"
     refused "$line" srun -w "$(node 1),$(node 2)" -N2 -n2 --tf-timeout=1 --tf-tasks=worker:2 \
         sh -c 'case $SLURM_PROCID in 0) touch started;; esac'
 }
 
-@test "a batch script on a node without the plugin starts nothing on the nodes that have it" {
+@test "a batch script on a node without the plugin starts no program on the nodes that have it" {
     plugstack_on "$(node 1)"
     cat > "$work/script" <<'SCRIPT'
 #!/bin/sh

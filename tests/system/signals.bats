@@ -1,72 +1,56 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Whatever is sent to a step, or to srun, each program gets it as if nobody stood between: as
-# often, and as soon. The file by its other names, signals-cgroup.bats and signals-pgid.bats, is
-# the same under those proctracks.
+# Every signal that is sent to a step, or to srun, reaches the programs exactly as in a plain
+# step: the same signals, as often, and with a supervisor between slurmstepd and the program,
+# too.
 
+# bats file_tags=proctrack:cgroup,proctrack:linuxproc,proctrack:pgid
 load ../common
 load launch
-load ways
+load variants
 
-# All that scancel can send and a program can hear.
+# All signals that scancel can send and a program can receive.
 signals=(HUP INT QUIT USR1 USR2 ALRM TERM URG TSTP CONT 40)
 
 setup_file ()
 {
-    local proctrack=linuxproc why=$BATS_FILE_TMPDIR/why
-
-    case $BATS_TEST_FILENAME in
-        *-cgroup.bats) proctrack=cgroup ;;
-        *-pgid.bats) proctrack=pgid ;;
-    esac
-    export BATS_TEST_NAME_PREFIX="$proctrack: " no_cluster=
-    start_cluster --nodes 2 --cpus 32 --proctrack $proctrack --conf PreemptType=preempt/partition_prio \
-        --conf PreemptMode=CANCEL --conf "PartitionName=urgent Nodes=ALL PriorityTier=9" 2> "$why" || case $? in
-        77) no_cluster=$(< "$why") ;;
-        *) cat "$why"; return 1 ;;
-    esac
+    start_cluster --nodes 2 --cpus 32 --conf PreemptType=preempt/partition_prio \
+        --conf PreemptMode=CANCEL --conf "PartitionName=urgent Nodes=ALL PriorityTier=9"
 }
 
-setup ()
+before_test ()
 {
-    [[ ! $no_cluster ]] || skip "$no_cluster"
-    make_ways
-    write_listen
-    # Of a task's processes cgroup lets the first hear what others than KILL and STOP there is.
-    hearers=(program child)
-    [[ $BATS_TEST_FILENAME != *-cgroup.bats ]] || hearers=(program)
+    make_variants
+    write_record_signals
+    # proctrack/cgroup sends signals, except KILL and STOP, only to the first process of a task.
+    receivers=(program child)
+    [[ $proctrack != cgroup ]] || receivers=(program)
 }
 
-teardown ()
+after_test ()
 {
-    [[ ! $no_cluster ]] || return 0
     site_arguments
-    end_ways
+    end_variants
 }
 
-teardown_file ()
+# Write the program ../record-signals: a task and its child, which append every signal that they
+# receive to the file "received", until the file "enough" exists. Then they exit with 3, when all
+# tasks have stopped recording: signals that are sent because a task has exited do not count.
+write_record_signals ()
 {
-    stop_cluster
-}
-
-# The program ../listen: a task and a child of its, which write down who they are, and then
-# each signal that they get, until the file enough is there. Before the first of them ends,
-# with code 3, all are deaf: that others end is no signal of the test's.
-write_listen ()
-{
-    cat > "$work/listen" <<'END'
+    cat > "$work/record-signals" <<'END'
 #!/usr/bin/python3
 import os, signal, threading, time
 
 END = signal.SIGRTMAX
-rank, who = os.environ["SLURM_PROCID"], "program"
-# Taken from the kernel one by one: of two, a handler of Python's would make one.
+rank, process = os.environ["SLURM_PROCID"], "program"
+# Blocked, and read by sigwaitinfo() one by one: a handler in Python would merge two signals.
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - {signal.SIGCHLD})
 
-def note(name, text):
+def record(name, text):
     with open(name, "ab", 0) as file:
-        file.write(f"{rank} {who} {text}\n".encode())
+        file.write(f"{rank} {process} {text}\n".encode())
 
 def await_files(*names):
     while not all(os.path.exists(name) for name in names):
@@ -78,32 +62,32 @@ def await_enough():
 
 child = os.fork()
 if not child:
-    who = "child"
-note("parents", open(f"/proc/{os.getppid()}/comm").read().strip())
+    process = "child"
+record("parents", open(f"/proc/{os.getppid()}/comm").read().strip())
 threading.Thread(target=await_enough, daemon=True).start()
 while (number := signal.sigwaitinfo(signal.valid_signals()).si_signo) != END:
-    note("heard", signal.Signals(number).name[3:] if number < 32 else number)
+    record("received", signal.Signals(number).name[3:] if number < 32 else number)
 if not child:
     os._exit(0)
 os.waitpid(child, 0)
-note(f"deaf.{rank}", "")
-await_files(*(f"deaf.{i}" for i in range(int(os.environ["SLURM_STEP_NUM_TASKS"]))))
+record(f"finished.{rank}", "")
+await_files(*(f"finished.{i}" for i in range(int(os.environ["SLURM_STEP_NUM_TASKS"]))))
 os._exit(3)
 END
-    chmod 755 "$work/listen"
+    chmod 755 "$work/record-signals"
 }
 
-# --- steps that listen
+# --- steps that record signals
 
-# Everybody listens, and has the parent that it should.
-all_listen ()
+# Wait until every task and child records signals, and require the correct parents.
+all_recording ()
 {
-    every_way listening
-    [ "$(parents plain)" = slurmstepd ] && [ "$(parents unsupervised)" = slurmstepd ] || fail "somebody is supervised"
-    [ "$(parents supervised)" = tf-supervise ] || fail "somebody is not supervised"
+    every_variant recording
+    [ "$(parents plain)" = slurmstepd ] && [ "$(parents unsupervised)" = slurmstepd ] || fail "a task has another parent than slurmstepd"
+    [ "$(parents supervised)" = tf-supervise ] || fail "a task has another parent than tf-supervise"
 }
 
-listening ()
+recording ()
 {
     [ -e "$work/$1/parents" ] && [ "$(wc -l < "$work/$1/parents")" -eq 6 ]
 }
@@ -113,49 +97,51 @@ parents ()
     sed -n 's/.* program //p' "$work/$1/parents" | sort -u
 }
 
-# COMMAND, as root, with the job of each way, or its step, as the last word: to_all COMMAND…
-to_all ()
+# Run a command as root for each variant, with its job id, or step id, appended: for_every_job
+# COMMAND…
+for_every_job ()
 {
-    local way
+    local variant
 
-    for way in "${ways[@]}"; do
-        "$tests/cluster" run -- "$@" "$(job_of "$way")"
+    for variant in "${variants[@]}"; do
+        "$tests/cluster" run -- "$@" "$(job_of "$variant")"
     done
 }
 
-to_all_steps ()
+for_every_step ()
 {
-    local way
+    local variant
 
-    for way in "${ways[@]}"; do
-        "$tests/cluster" run -- "$@" "$(job_of "$way").0"
+    for variant in "${variants[@]}"; do
+        "$tests/cluster" run -- "$@" "$(job_of "$variant").0"
     done
 }
 
-# So many programs, of every step, have heard that, and their children where it is for them too.
-programs_hear ()
+# Wait until N programs of every step have received SIGNAL, and their children, where it is sent
+# to them, too: programs_receive N SIGNAL
+programs_receive ()
 {
-    every_way programs_heard "$@"
+    every_variant programs_received "$@"
 }
 
-programs_heard ()
+programs_received ()
 {
-    local who
+    local process
 
-    for who in "${hearers[@]}"; do
-        [ "$(sort -u "$work/$3/heard" 2> /dev/null | grep -c " $who $2$")" -eq "$1" ] || return 1
+    for process in "${receivers[@]}"; do
+        [ "$(sort -u "$work/$3/received" 2> /dev/null | grep -c " $process $2$")" -eq "$1" ] || return 1
     done
 }
 
-# Everything that was heard, and how often.
-heard ()
+# The signals that a variant has received, each with its number.
+received ()
 {
-    sort "$work/$1/heard" 2> /dev/null | uniq -c
+    sort "$work/$1/received" 2> /dev/null | uniq -c
 }
 
-heard_but ()
+received_except ()
 {
-    heard "$2" | grep -v " $1\$"
+    received "$2" | grep -v " $1\$"
 }
 
 enough ()
@@ -163,78 +149,82 @@ enough ()
     touch "$work"/{plain,unsupervised,supervised}/enough
 }
 
-# They have heard enough. Every program has heard this, each once, and nothing else; and the
-# children what a plain program's child hears: heard_once SIGNAL…
-heard_once ()
+# End the recording, and require that every program has received each of these signals once, and
+# no others, and the children what a plain program's child receives: received_once SIGNAL…
+received_once ()
 {
-    listened
-    diff <(grep ' program ' "$work/plain/heard" | sort) <(printf '%s\n' "$@" | sed 's/.*/0 program &\n1 program &\n2 program &/' | sort) ||
-        fail "a plain program has heard something else"
-    alike heard
+    end_recording
+    diff <(grep ' program ' "$work/plain/received" | sort) <(printf '%s\n' "$@" | sed 's/.*/0 program &\n1 program &\n2 program &/' | sort) ||
+        fail "a plain program has received other signals"
+    same_as_plain received
 }
 
-listened ()
+end_recording ()
 {
     enough
     all_end 3
 }
 
-@test "each signal that is sent to a step is heard once" {
+# bats test_tags=core
+@test "every signal that is sent to a step is received once" {
     local signal
 
-    begin ../listen
-    all_listen
+    start_steps ../record-signals
+    all_recording
     for signal in "${signals[@]}"; do
-        to_all_steps scancel -s "$signal"
-        programs_hear 3 "$signal"
+        for_every_step scancel -s "$signal"
+        programs_receive 3 "$signal"
     done
-    heard_once "${signals[@]}"
+    received_once "${signals[@]}"
 }
 
-@test "each signal that is sent to a job is heard once" {
+@test "every signal that is sent to a job is received once" {
     local signal
 
-    begin ../listen
-    all_listen
+    start_steps ../record-signals
+    all_recording
     for signal in USR1 TERM INT CONT 40; do
-        to_all scancel -s "$signal"
-        programs_hear 3 "$signal"
+        for_every_job scancel -s "$signal"
+        programs_receive 3 "$signal"
     done
-    heard_once USR1 TERM INT CONT 40
+    received_once USR1 TERM INT CONT 40
 }
 
-@test "signals as fast as they come: none is lost, none comes twice" {
-    begin ../listen
-    all_listen
-    for way in "${ways[@]}"; do
-        slurm sh -c 'for signal in HUP USR1 40 40 USR2 40 URG 40 TERM; do scancel -s $signal $1; done' - "$(job_of "$way").0"
+# bats test_tags=core
+@test "signals in quick succession: none is lost, none is received twice" {
+    start_steps ../record-signals
+    all_recording
+    for variant in "${variants[@]}"; do
+        slurm sh -c 'for signal in HUP USR1 40 40 USR2 40 URG 40 TERM; do scancel -s $signal $1; done' - "$(job_of "$variant").0"
     done
     for signal in HUP USR1 USR2 URG TERM; do
-        programs_hear 3 $signal
+        programs_receive 3 $signal
     done
-    every_way heard_40_times $((12 * ${#hearers[@]}))
-    heard_once HUP USR1 40 40 USR2 40 URG 40 TERM
+    every_variant received_40 $((12 * ${#receivers[@]}))
+    received_once HUP USR1 40 40 USR2 40 URG 40 TERM
 }
 
-heard_40_times ()
+received_40 ()
 {
-    [ "$(grep -c ' 40$' "$work/$2/heard")" -ge "$1" ]
+    [ "$(grep -c ' 40$' "$work/$2/received")" -ge "$1" ]
 }
 
-@test "srun hands signals on, and they are heard once" {
-    begin -v ../listen
-    all_listen
-    all_started
+# bats test_tags=core
+@test "signals that srun forwards are received once" {
+    start_steps -v ../record-signals
+    all_recording
+    all_tasks_started
     for signal in USR1 USR2; do
         kill -$signal "${srun[@]}"
-        programs_hear 3 $signal
+        programs_receive 3 $signal
     done
-    heard_once USR1 USR2
+    received_once USR1 USR2
 }
 
-# As a shell's "kill 0" does, and is gone before anybody can ask who it was.
-@test "what a process sends to its process group is heard once by everybody in it" {
-    cat > "$work/shout" <<'END'
+# As "kill 0" in a shell does; the sender has exited before its process id can be looked up.
+# bats test_tags=core
+@test "a signal from a process to its own process group is received once by every member" {
+    cat > "$work/signal-group" <<'END'
 import os, signal
 
 signal.pthread_sigmask(signal.SIG_BLOCK, [40])
@@ -244,218 +234,221 @@ for i in range(20):
         os._exit(0)
     os.wait()
 END
-    begin sh -c '
+    start_steps sh -c '
         if [ $SLURM_PROCID = 0 ]; then
             until [ "$(cat parents | wc -l)" = 6 ]; do sleep 0.1; done
-            python3 ../shout
-        fi & exec ../listen'
-    all_listen
-    every_way heard_40_times 80
-    listened
-    alike heard
-    [ "$(grep -c " 40$" "$work/plain/heard")" -eq 80 ]
+            python3 ../signal-group
+        fi & exec ../record-signals'
+    all_recording
+    every_variant received_40 80
+    end_recording
+    same_as_plain received
+    [ "$(grep -c " 40$" "$work/plain/received")" -eq 80 ]
 }
 
-@test "what another process sends to a whole process group is heard once by everybody in it" {
-    local listener
+@test "a signal from another process to a process group is received once by every member" {
+    local recorder
 
-    hearers=(program child)
-    begin ../listen
-    all_listen
-    # One group holds all tasks of a step on a node.
-    for listener in $(pgrep -u "$user" -x listen); do
-        ps -o pgid= -p "$listener"
+    receivers=(program child)
+    start_steps ../record-signals
+    all_recording
+    # The tasks of a step on one node are one process group.
+    for recorder in $(pgrep -u "$user" -x record-signals); do
+        ps -o pgid= -p "$recorder"
     done | sort -u > "$work/groups"
     [ "$(wc -l < "$work/groups")" -eq 6 ] || fail "groups: $(ps -u "$user" -o pid,ppid,pgid,comm)"
     slurm sh -c 'while read -r group; do env kill -USR1 -- -$group; done < groups'
-    programs_hear 3 USR1
-    heard_once USR1
+    programs_receive 3 USR1
+    received_once USR1
 }
 
-# --- stop and go
+# --- SIGSTOP and SIGCONT
 
-# So many programs and children, of all steps, are stopped or frozen.
-still ()
+# Are so many programs and children, of all steps, stopped or frozen?
+stopped_processes ()
 {
-    [ "$(ps -o stat= -p "$(pgrep -d, -u "$user" -x listen)" | grep -c '^[TD]')" -eq "$1" ]
+    [ "$(ps -o stat= -p "$(pgrep -d, -u "$user" -x record-signals)" | grep -c '^[TD]')" -eq "$1" ]
 }
 
-@test "STOP stops every program, and CONT lets it go on" {
-    begin ../listen
-    all_listen
-    to_all scancel -s STOP
-    eventually 30 still 18
-    to_all scancel -s CONT
-    eventually 30 still 0
-    programs_hear 3 CONT
-    heard_once CONT
+# bats test_tags=core
+@test "STOP stops every program, and CONT continues it" {
+    start_steps ../record-signals
+    all_recording
+    for_every_job scancel -s STOP
+    eventually 30 stopped_processes 18
+    for_every_job scancel -s CONT
+    eventually 30 stopped_processes 0
+    programs_receive 3 CONT
+    received_once CONT
 }
 
-@test "a job is suspended, and resumed" {
-    begin ../listen
-    all_listen
-    to_all scontrol suspend
-    eventually 30 still 18
-    to_all scontrol resume
-    eventually 30 still 0
-    programs_hear 3 CONT
-    listened
-    alike heard
+# bats test_tags=core
+@test "a job is suspended and resumed" {
+    start_steps ../record-signals
+    all_recording
+    for_every_job scontrol suspend
+    eventually 30 stopped_processes 18
+    for_every_job scontrol resume
+    eventually 30 stopped_processes 0
+    programs_receive 3 CONT
+    end_recording
+    same_as_plain received
 }
 
-# --- the end
+# --- scancel
 
+# bats test_tags=core
 @test "scancel of a step: its programs are killed" {
-    begin ../listen
-    all_listen
-    to_all_steps scancel
+    start_steps ../record-signals
+    all_recording
+    for_every_step scancel
     all_end 137
 }
 
-@test "scancel of a job: who does not end at TERM is killed" {
-    begin ../listen
-    all_listen
+@test "scancel of a job: a program that ignores TERM is killed" {
+    start_steps ../record-signals
+    all_recording
     slurm scancel --me
     all_end
-    grep -q ' program TERM$' "$work/plain/heard"
-    alike heard
+    grep -q ' program TERM$' "$work/plain/received"
+    same_as_plain received
 }
 
 # --- batch jobs
 
-# A batch job of each way below the directory $work, with these options of sbatch; its step
-# listens, and so does its script.
-submit_ways ()
+# Submit a batch job for each variant, in the directory $work and with these options of sbatch,
+# whose step and script record signals.
+submit_variants ()
 {
-    local way
+    local variant
 
-    for way in "${ways[@]}"; do
-        install -d -o "$user" "$work" "$work/$way"
-        slurm sbatch -Q -J "$(name_of "$way")" -D "$work/$way" -o "$work/$way.out" -e "$work/$way.err" -N2 -n3 ${list[$way]} "$@" << END
+    for variant in "${variants[@]}"; do
+        install -d -o "$user" "$work" "$work/$variant"
+        slurm sbatch -Q -J "$(name_of "$variant")" -D "$work/$variant" -o "$work/$variant.out" -e "$work/$variant.err" -N2 -n3 ${options[$variant]} "$@" << END
 #!/bin/bash
-trap 'echo script hears USR1 >> heard' USR1
-srun $SPANK_TF_CLUSTER/work/listen &
+trap 'echo script received USR1 >> received' USR1
+srun $SPANK_TF_CLUSTER/work/record-signals &
 while kill -0 \$!; do wait \$!; done
 END
     done
 }
 
-script_heard ()
+script_received ()
 {
-    grep -q script "$work/$1/heard" 2> /dev/null
+    grep -q script "$work/$1/received" 2> /dev/null
 }
 
-@test "scancel -b is for a batch script, and without it for the steps" {
-    submit_ways
-    all_listen
-    to_all scancel -b -s USR1
-    every_way script_heard
-    to_all scancel -s USR2
-    programs_hear 3 USR2
+# bats test_tags=core
+@test "scancel -b signals the batch script; without it, the steps are signalled" {
+    submit_variants
+    all_recording
+    for_every_job scancel -b -s USR1
+    every_variant script_received
+    for_every_job scancel -s USR2
+    programs_receive 3 USR2
     enough
     eventually 30 no_job_left
-    [ "$(sort "$work/plain/heard" | grep -v child)" = $'0 program USR2\n1 program USR2\n2 program USR2\nscript hears USR1' ]
-    alike heard
+    [ "$(sort "$work/plain/received" | grep -v child)" = $'0 program USR2\n1 program USR2\n2 program USR2\nscript received USR1' ]
+    same_as_plain received
 }
 
-# Where a job's time is over, or another job's has come, Slurm sends TERM, CONT and TERM, so fast
-# that a program may hear TERM once or twice. The rest is once.
-asked_and_listened ()
+# At a time limit or a preemption Slurm sends TERM, CONT and TERM so quickly that a program may
+# receive TERM once or twice. Require that, and every other signal once.
+asked_to_end ()
 {
-    local way
+    local variant
 
-    programs_hear 3 TERM
-    programs_hear 3 CONT
+    programs_receive 3 TERM
+    programs_receive 3 CONT
     enough
     all_end
-    for way in "${ways[@]}"; do
-        [ "$(heard "$way" | grep TERM$ | awk '$1 > 2')" = "" ] || fail "$way: $(heard "$way")"
+    for variant in "${variants[@]}"; do
+        [ "$(received "$variant" | grep TERM$ | awk '$1 > 2')" = "" ] || fail "$variant: $(received "$variant")"
     done
-    alike heard_but TERM
-    [ "$(heard_but TERM plain | grep program | xargs)" = "1 0 program CONT 1 1 program CONT 1 2 program CONT" ]
+    same_as_plain received_except TERM
+    [ "$(received_except TERM plain | grep program | xargs)" = "1 0 program CONT 1 1 program CONT 1 2 program CONT" ]
 }
 
-# The jobs of this work have ended in a STATE: have_ended_by STATE
-have_ended_by ()
+# Wait until the jobs in $work have ended in this state: jobs_end_as STATE
+jobs_end_as ()
 {
-    every_way has_ended_by "$1"
+    every_variant job_ends_as "$1"
 }
 
-has_ended_by ()
+job_ends_as ()
 {
     slurm squeue -h -t "$1" -o %j | grep -qx "$(name_of "$2")"
 }
 
 end_times ()
 {
-    local way
+    local variant
 
-    for way in "${ways[@]}"; do
-        "$tests/cluster" run -- scontrol update "EndTime=$1" "jobid=$(job_of "$way")"
+    for variant in "${variants[@]}"; do
+        "$tests/cluster" run -- scontrol update "EndTime=$1" "jobid=$(job_of "$variant")"
     done
 }
 
-# Slurm looks at its clock every 30 seconds: all at once, when all listen; and here in the file,
-# where it does so soon.
-@test "a time limit is reached; sbatch --signal, with B: and without" {
-    local all=$work patience=90
+# Slurm checks time limits every 30 seconds, so one test covers all of them.
+@test "time limits, and sbatch --signal with and without B:" {
+    local all=$work timeout=90
 
-    work=$all/step submit_ways -t 60 --signal=USR1@600
-    work=$all/script submit_ways -t 60 --signal=B:USR1@600
-    mkdir "$all/limit" && install -d -o "$user" "${ways[@]/#/$all/limit/}"
-    work=$all/limit begin -t 60 "$all/listen"
+    work=$all/step submit_variants -t 60 --signal=USR1@600
+    work=$all/script submit_variants -t 60 --signal=B:USR1@600
+    mkdir "$all/limit" && install -d -o "$user" "${variants[@]/#/$all/limit/}"
+    work=$all/limit start_steps -t 60 "$all/record-signals"
     for work in "$all"/{step,script,limit}; do
-        all_listen
+        all_recording
     done
     work=$all/step end_times now+600
     work=$all/script end_times now+600
     work=$all/limit end_times now
 
-    # First who has little time for it.
+    # First the jobs that Slurm kills soon.
     work=$all/limit
-    asked_and_listened
-    have_ended_by TIMEOUT
+    asked_to_end
+    jobs_end_as TIMEOUT
     work=$all/step
-    programs_hear 3 USR1
+    programs_receive 3 USR1
     work=$all/script
-    every_way script_heard
+    every_variant script_received
     for work in "$all"/{step,script}; do
         enough
     done
     eventually 30 no_job_left
-    [ "$(< "$work/plain/heard")" = "script hears USR1" ]
+    [ "$(< "$work/plain/received")" = "script received USR1" ]
     for work in "$all"/{step,script}; do
-        alike heard
+        same_as_plain received
     done
     work=$all/step
-    [ "$(heard plain | grep -E 'USR1|script' | grep -v child | xargs)" = "1 0 program USR1 1 1 program USR1 1 2 program USR1" ]
+    [ "$(received plain | grep -E 'USR1|script' | grep -v child | xargs)" = "1 0 program USR1 1 1 program USR1 1 2 program USR1" ]
 }
 
-# --- the end that is asked for
+# --- ends that are announced by SIGTERM
 
-@test "preemption of a job: its programs are asked to end" {
+@test "preemption of a job: its programs receive TERM" {
     local urgent
 
-    begin ../listen
-    all_listen
+    start_steps ../record-signals
+    all_recording
     slurm srun -Q -p urgent -N2 --exclusive true 3>&- &
     urgent=$!
-    asked_and_listened
-    have_ended_by PREEMPTED
+    asked_to_end
+    jobs_end_as PREEMPTED
     wait $urgent
 }
 
-# Programs that write down how often they are asked to end, and what they do then, which takes
-# GOOD_BYE seconds. Rank 0 does LAST_WORDS before it ends.
-write_polite ()
+# Write a program that records each SIGTERM, and exits EXIT_AFTER seconds after the first. Rank 0
+# runs the commands BEFORE_EXIT before that.
+write_exits_later ()
 {
-    cat > "$work/polite" <<'END'
-trap 'echo asked >> asked.$SLURM_PROCID' TERM
+    cat > "$work/exits-later" <<'END'
+trap 'echo TERM >> term.$SLURM_PROCID' TERM
 : > ready.$SLURM_PROCID
-until [ -e asked.$SLURM_PROCID ]; do sleep 0.1; done
-[ $SLURM_PROCID != 0 ] || eval "$LAST_WORDS"
-for i in $(seq "${GOOD_BYE}0"); do sleep 0.1; done
-echo good-bye > good-bye.$SLURM_PROCID
+until [ -e term.$SLURM_PROCID ]; do sleep 0.1; done
+[ $SLURM_PROCID != 0 ] || eval "$BEFORE_EXIT"
+for i in $(seq "${EXIT_AFTER}0"); do sleep 0.1; done
+echo exit > exit.$SLURM_PROCID
 exit 5
 END
 }
@@ -465,46 +458,48 @@ ready ()
     [ "$(find "$work/$1" -name 'ready.*' | wc -l)" -eq 3 ]
 }
 
-# The ranks that were asked to end, as often as they were, and those that have said good-bye.
-good_byes ()
+# How often each rank has received SIGTERM, and which ranks have exited by themselves.
+terms_and_exits ()
 {
-    (cd "$work/$1" && grep . asked.* good-bye.* | sort)
+    (cd "$work/$1" && grep . term.* exit.* | sort)
 }
 
-@test "scancel of a job: programs are asked once, and can say good-bye" {
-    write_polite
-    GOOD_BYE=1 begin sh ../polite
-    every_way ready
+# bats test_tags=core
+@test "scancel of a job: programs receive TERM once, and can exit in their own time" {
+    write_exits_later
+    EXIT_AFTER=1 start_steps sh ../exits-later
+    every_variant ready
     slurm scancel --me
     all_end 5
-    [ "$(good_byes plain | wc -l)" -eq 6 ]
-    alike good_byes
+    [ "$(terms_and_exits plain | wc -l)" -eq 6 ]
+    same_as_plain terms_and_exits
 }
 
-# That the others are asked later than ps has ended could be Slurm's.
-@test "scancel of a job: workers can say good-bye though their ps has ended before" {
-    write_polite
+# BEFORE_EXIT waits for the others' SIGTERM: Slurm may send it after the ps has exited.
+@test "scancel of a job: workers can exit in their own time, also when their ps has ended before" {
+    write_exits_later
     site_arguments stop_grace=0
-    GOOD_BYE=2 LAST_WORDS='until [ -e asked.1 ] && [ -e asked.2 ]; do sleep 0.1; done
-        sleep 0.5; trap - TERM; kill -TERM $$' begin sh ../polite
-    every_way ready
+    EXIT_AFTER=2 BEFORE_EXIT='until [ -e term.1 ] && [ -e term.2 ]; do sleep 0.1; done
+        sleep 0.5; trap - TERM; kill -TERM $$' start_steps sh ../exits-later
+    every_variant ready
     slurm scancel --me
     all_end 143
-    [ "$(good_byes plain | xargs)" = "asked.0:asked asked.1:asked asked.2:asked good-bye.1:good-bye good-bye.2:good-bye" ]
-    alike good_byes
+    [ "$(terms_and_exits plain | xargs)" = "exit.1:exit exit.2:exit term.0:TERM term.1:TERM term.2:TERM" ]
+    same_as_plain terms_and_exits
 }
 
-@test "srun is told to end" {
-    begin -v ../listen
-    all_listen
-    all_started
+@test "srun receives TERM: the step ends" {
+    start_steps -v ../record-signals
+    all_recording
+    all_tasks_started
     kill -TERM "${srun[@]}"
     all_end 137
 }
 
+# bats test_tags=core
 @test "srun is killed: the step ends" {
-    begin ../listen
-    all_listen
+    start_steps ../record-signals
+    all_recording
     kill -KILL "${srun[@]}"
     eventually 30 no_process_left
     all_end 137
@@ -512,76 +507,79 @@ good_byes ()
 
 # --- Ctrl-C
 
-listen_on_terminals ()
+record_on_terminals ()
 {
-    begin_on_terminals -v "$@" ../listen
-    all_listen
-    all_started
+    start_on_terminals -v "$@" ../record-signals
+    all_recording
+    all_tasks_started
 }
 
-@test "Ctrl-C once: srun tells how the tasks are, who hear nothing" {
-    listen_on_terminals
+# bats test_tags=core
+@test "Ctrl-C once: srun prints the state of the tasks, which receive no signal" {
+    record_on_terminals
     type_in '\003'
-    every_way said 'srun: interrupt \(one more within 1 sec to abort\)'
-    every_way said 'srun: StepId=[0-9]+\.0 tasks 0-2: running'
-    pgrep -r D,R,S -u "$user" -x tf-rendezvous > /dev/null || fail "it was heard by tf-rendezvous"
-    listened
-    alike heard
-    [ ! -e "$work/plain/heard" ]
+    every_variant printed 'srun: interrupt \(one more within 1 sec to abort\)'
+    every_variant printed 'srun: StepId=[0-9]+\.0 tasks 0-2: running'
+    pgrep -r D,R,S -u "$user" -x tf-rendezvous > /dev/null || fail "tf-rendezvous has ended"
+    end_recording
+    same_as_plain received
+    [ ! -e "$work/plain/received" ]
 }
 
-@test "-X: what one Ctrl-C sends is heard once" {
-    listen_on_terminals -X
+# bats test_tags=core
+@test "-X: one Ctrl-C is received once" {
+    record_on_terminals -X
     type_in '\003'
-    programs_hear 3 INT
-    heard_once INT
+    programs_receive 3 INT
+    received_once INT
 }
 
-# A change of size Slurm tells the program besides.
-@test "--pty: Ctrl-C, Ctrl-\\, Ctrl-Z and a change of size are heard by who has the terminal" {
-    local way
+# Slurm may send WINCH more than once.
+# bats test_tags=core
+@test "--pty: Ctrl-C, Ctrl-\\, Ctrl-Z and a change of size reach the task on the terminal" {
+    local variant
 
-    listen_on_terminals --pty
-    hearers=(program child)
+    record_on_terminals --pty
+    receivers=(program child)
     type_in '\003'
-    programs_hear 1 INT
+    programs_receive 1 INT
     type_in '\034'
-    programs_hear 1 QUIT
+    programs_receive 1 QUIT
     type_in '\032'
-    programs_hear 1 TSTP
-    for way in "${ways[@]}"; do
-        slurm stty -F "$(< "$work/$way/tty")" rows 33
+    programs_receive 1 TSTP
+    for variant in "${variants[@]}"; do
+        slurm stty -F "$(< "$work/$variant/tty")" rows 33
     done
-    programs_hear 1 WINCH
-    listened
-    alike heard_but WINCH
-    [ "$(heard_but WINCH plain | xargs)" = "1 0 child INT 1 0 child QUIT 1 0 child TSTP 1 0 program INT 1 0 program QUIT 1 0 program TSTP" ]
+    programs_receive 1 WINCH
+    end_recording
+    same_as_plain received_except WINCH
+    [ "$(received_except WINCH plain | xargs)" = "1 0 child INT 1 0 child QUIT 1 0 child TSTP 1 0 program INT 1 0 program QUIT 1 0 program TSTP" ]
 }
 
-# All programs were killed, and before that some may have heard INT, once.
+# Require that all programs were killed; before that, some may have received INT, once.
 interrupted_and_killed ()
 {
-    local way
+    local variant
 
     all_end 137
-    for way in "${ways[@]}"; do
-        [ "$(heard "$way" | grep -vE '^ *1 [0-2] (program|child) INT$')" = "" ] || fail "$way: $(heard "$way")"
+    for variant in "${variants[@]}"; do
+        [ "$(received "$variant" | grep -vE '^ *1 [0-2] (program|child) INT$')" = "" ] || fail "$variant: $(received "$variant")"
     done
 }
 
 ctrl_c_twice ()
 {
-    said 'srun: sending Ctrl-C to StepId=[0-9]+\.0' "$1" || { printf '\003' >&"${keys[$1]}" && false; }
+    printed 'srun: sending Ctrl-C to StepId=[0-9]+\.0' "$1" || { printf '\003' >&"${keys[$1]}" && false; }
 }
 
-@test "Ctrl-C, and again within a second: the step ends" {
-    listen_on_terminals
-    every_way ctrl_c_twice
+@test "Ctrl-C twice within a second: the step ends" {
+    record_on_terminals
+    every_variant ctrl_c_twice
     interrupted_and_killed
 }
 
 @test "--quit-on-interrupt: the first Ctrl-C ends the step" {
-    listen_on_terminals --quit-on-interrupt
+    record_on_terminals --quit-on-interrupt
     type_in '\003'
     interrupted_and_killed
 }

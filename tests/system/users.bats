@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two users, fifty jobs on the same nodes at the same time: nobody is in anybody's way.
+# Fifty jobs of two users, on the same nodes at the same time, do not disturb each other.
 
+# bats file_tags=core
 load ../common
 load launch
 
@@ -14,7 +15,7 @@ setup_file ()
     start_cluster --nodes 3 --cpus $((2 * jobs))
 }
 
-teardown ()
+after_test ()
 {
     slurm scancel --me --quiet
     "$tests/cluster" run --user "$other_user" -- scancel --me --quiet
@@ -22,35 +23,30 @@ teardown ()
     nothing_left
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
-
-# The I-th job, of one user or the other, with ports of one kind or the other. It stays
-# when its ranks are content.
+# Run the I-th job, as one user or the other, with held or claimed ports, from a range or not. It
+# keeps running when its tasks are ok.
 job ()
 {
     local -a users=("$user" "$other_user") options=(--tf-hold=yes)
-    local -a judged=("$judge" --roles=$roles --timeout=120 --hold=600)
+    local -a program=("$task_check" --roles=$roles --timeout=120 --linger=600)
 
-    (($1 & 2)) && options=(--tf-hold=no) judged+=(--hold-no)
+    (($1 & 2)) && options=(--tf-hold=no) program+=(--not-held)
     (($1 & 4)) && options+=(--tf-ports=28000-28299)
     "$tests/cluster" run --user "${users[$1 & 1]}" -- \
-        srun -Q -N3 --ntasks-per-node=2 --tf-tasks=ps,worker:5 "${options[@]}" "${judged[@]}"
+        srun -Q -N3 --ntasks-per-node=2 --tf-tasks=ps,worker:5 "${options[@]}" "${program[@]}"
 }
 
-content ()
+ok_count ()
 {
     cat "$SPANK_TF_CLUSTER"/work/*.out | grep -c ' ok digest=' || true
 }
 
-all_content_or_trouble ()
+all_ok_or_error ()
 {
-    [ "$(content)" -eq $((jobs * 6)) ] || [ -n "$(cat "$SPANK_TF_CLUSTER"/work/*.err)" ]
+    [ "$(ok_count)" -eq $((jobs * 6)) ] || [ -n "$(cat "$SPANK_TF_CLUSTER"/work/*.err)" ]
 }
 
-@test "fifty jobs of two users at the same time, on the same nodes: no port twice, no refusal" {
+@test "fifty jobs of two users at the same time, on the same nodes: every port is unique, no job is refused" {
     local work=$SPANK_TF_CLUSTER/work i
 
     sruns=()
@@ -58,10 +54,10 @@ all_content_or_trouble ()
         job $i > "$work/$i.out" 2> "$work/$i.err" 3>&- &
         sruns+=($!)
     done
-    eventually 120 all_content_or_trouble || fail "$(content) ranks are content"
+    eventually 120 all_ok_or_error || fail "$(ok_count) tasks are ok"
     stderr=$(cat "$work"/*.err)
-    [ -z "$stderr" ] || fail "there is trouble"
-    [ "$(slurm squeue -h -t R | wc -l)" -eq $jobs ] || fail "not all jobs are still there"
+    [ -z "$stderr" ] || fail "a job reports an error"
+    [ "$(slurm squeue -h -t R | wc -l)" -eq $jobs ] || fail "not every job still runs"
     output=$(cat "$work"/*.out | cut -d' ' -f7)
-    [ "$(sort -u <<< "$output" | wc -l)" -eq $((jobs * 6)) ] || fail "twice: $(sort <<< "$output" | uniq -d)"
+    [ "$(sort -u <<< "$output" | wc -l)" -eq $((jobs * 6)) ] || fail "not unique: $(sort <<< "$output" | uniq -d)"
 }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Every batch file of contrib/examples, as it is: a user's job that trains on two nodes at
-# least, ends by itself, with 0, and has its result and what became of each task in its logs.
-# The versions of TensorFlow run side by side, so that one computes while the other waits.
+# Every batch file of contrib/examples, unchanged: each is a job that trains on at least two
+# nodes, ends by itself with exit code 0, and has its result, and the end of every task, in its
+# logs. The versions of TensorFlow run at the same time, so that one computes while the other
+# waits.
 
-load ../common.bash
+load ../common
 load versions
 
 setup_file ()
@@ -13,14 +14,13 @@ setup_file ()
 
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
     mkdir "$SPANK_TF_CLUSTER"
-    # GPUs that are files; Slurm looks at no more of them. What needs none goes elsewhere.
+    # GPUs are device files, which is all that Slurm checks. Jobs without GPUs run on other nodes.
     for i in 0 1; do
         mknod -m 666 "$BATS_FILE_TMPDIR/gpu$i" c 1 3
     done
     echo "Name=gpu File=$BATS_FILE_TMPDIR/gpu[0-1]" > "$SPANK_TF_CLUSTER/gres.conf"
     start_cluster --nodes 3 --prefix example --conf GresTypes=gpu \
         --node-conf example2:"Gres=gpu:2 Weight=2" --node-conf example3:"Gres=gpu:2 Weight=2"
-    install_versions
     for version in $versions; do
         mkdir "$SPANK_TF_CLUSTER/work/$version"
         cp -r "$tests/../contrib/examples" "$tests/../contrib/python" "$SPANK_TF_CLUSTER/work/$version"
@@ -28,30 +28,26 @@ setup_file ()
     done
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
-
-setup ()
+before_test ()
 {
     declare -gA job=()
     path=
 }
 
-teardown ()
+after_test ()
 {
     slurm scancel --quiet --user "$user"
     nothing_left
 }
 
-# The directory of this version's examples.
+# The directory with a version's copy of the examples.
 examples ()
 {
     echo "$SPANK_TF_CLUSTER/work/$1/examples"
 }
 
-# sbatch FILE, in its directory, by a user who has activated this version: submit VERSION FILE
+# Submit a batch file in its directory, with the virtual environment activated: submit VERSION
+# FILE
 submit ()
 {
     slurm env -C "$(examples "$1")/$(dirname "$2")" HOME="$SPANK_TF_CLUSTER/work/$1" \
@@ -59,7 +55,7 @@ submit ()
         sbatch --parsable "$(basename "$2")"
 }
 
-# Run an example to its end with each of these versions: runs EXAMPLE VERSION…
+# Run an example with each of these versions, and require success: runs EXAMPLE VERSION…
 runs ()
 {
     local version
@@ -68,10 +64,10 @@ runs ()
     for version in "${@:2}"; do
         job[$version]=$(submit "$version" "$example.sbatch") || fail "sbatch"
     done
-    # Not sbatch --wait: it looks after 2, 10 and 42 seconds.
+    # Not sbatch --wait, which polls after 2, 10 and 42 seconds.
     for version in "${@:2}"; do
-        eventually 200 has_ended "${job[$version]}" || fail "it does not end: $(shown "$version")"
-        [ "$(codes "${job[$version]}")" = 0:0 ] || fail "it fails: $(shown "$version")"
+        eventually 200 has_ended "${job[$version]}" || fail "it does not end: $(log_ends "$version")"
+        [ "$(codes "${job[$version]}")" = 0:0 ] || fail "it fails: $(log_ends "$version")"
     done
     no_process_left || fail "a process is left: $(pgrep -a -u "$user")"
 }
@@ -84,31 +80,31 @@ has_ended ()
         ! grep -qE 'JobState=(PENDING|CONFIGURING|RUNNING|COMPLETING)' <<< "$shown"
 }
 
-# The exit codes of a job, and of all that belong to it.
+# The exit codes of a job, its components and its array members.
 codes ()
 {
     slurm scontrol -o show job "$1" | sed 's/.* ExitCode=\([^ ]*\) .*/\1/' | sort -u
 }
 
-# Where this version's job has put its logs.
+# The directory of the logs of a version's job.
 logs ()
 {
     echo "$(examples "$1")/$example-${job[$1]}"
 }
 
-# What they end with.
-shown ()
+# The ends of these logs.
+log_ends ()
 {
     find "$(examples "$1")" -path "$(logs "$1")*" -type f -regex '.*\.\(out\|log\)' -exec tail -v -n 20 {} +
 }
 
-# N lines of these logs say this: said N PATTERN LOG…
-said ()
+# Require that N lines of these logs match: logged N PATTERN LOG…
+logged ()
 {
     [ "$(cat "${@:3}" | grep -cE -- "$2")" -eq "$1" ] || fail "not $1 times \"$2\": $(tail -n 20 "${@:3}")"
 }
 
-# The logs are one for each of these tasks, who ended so, and master.log:
+# Require that the directory has a log for each of these tasks, which ended so, and master.log:
 # ended DIRECTORY 'ps 0 stopped' 'worker 0 exit 0' …
 ended ()
 {
@@ -117,18 +113,19 @@ ended ()
     shift
     diff <(printf '%s\n' "$@") \
         <(sed '1,/how its tasks ended$/d' "$directory/master.log" | awk 'NR > 1 { $1 = ""; print substr ($0, 2) }') ||
-        fail "they ended otherwise"
+        fail "the tasks end otherwise"
     diff <(printf '%s\n' "$@" master | awk '{ print $1 $2 ".log" }' | sort) \
-        <(cd "$directory" && printf '%s\n' *.log | sort) || fail "not these logs"
+        <(cd "$directory" && printf '%s\n' *.log | sort) || fail "other logs"
 }
 
-# The numbers behind these words: numbers PREFIX LOG…
+# Print the numbers after PREFIX in these logs: numbers PREFIX LOG…
 numbers ()
 {
     sed -nE "s/.*$1([0-9.e+-]+).*/\1/p" "${@:2}"
 }
 
-# What the workers count behind these words comes to so much: sums_up LOW HIGH PREFIX DIRECTORY
+# Require that the sum of the workers' numbers after PREFIX is in a range: sums_up LOW HIGH
+# PREFIX DIRECTORY
 sums_up ()
 {
     local sum
@@ -137,10 +134,10 @@ sums_up ()
     ((sum >= $1 && sum <= $2)) || fail "all workers together: $sum"
 }
 
-# train.py did all its steps, in as many workers: trained WORKERS DIRECTORY
+# Require that train.py did all its steps with so many workers: trained WORKERS DIRECTORY
 trained ()
 {
-    said "$1" '^worker [0-9]: done, [1-9][0-9]* of 3000 steps were mine, loss 0\.[012]' "$2"/worker*.log
+    logged "$1" '^worker [0-9]: done, [1-9][0-9]* of 3000 steps were mine, loss 0\.[012]' "$2"/worker*.log
     sums_up 3000 3010 'done, ' "$2"
 }
 
@@ -154,23 +151,23 @@ trained ()
     done
 }
 
-@test "multiworker: MultiWorkerMirroredStrategy in a loop of one's own" {
+@test "multiworker: MultiWorkerMirroredStrategy with a custom loop" {
     local version
 
     runs multiworker $versions
     for version in $versions; do
         ended "$(logs $version)" 'chief 0 exit 0' 'worker 0 exit 0' 'worker 1 exit 0'
-        said 1 '^multiworker: replica 0 of 3: sum 7, .* ok$' "$(logs $version)/chief0.log"
-        said 1 '^multiworker: replica 1 of 3: sum 7, .* ok$' "$(logs $version)/worker0.log"
-        said 1 '^multiworker: replica 2 of 3: sum 7, .* ok$' "$(logs $version)/worker1.log"
+        logged 1 '^multiworker: replica 0 of 3: sum 7, .* ok$' "$(logs $version)/chief0.log"
+        logged 1 '^multiworker: replica 1 of 3: sum 7, .* ok$' "$(logs $version)/worker0.log"
+        logged 1 '^multiworker: replica 2 of 3: sum 7, .* ok$' "$(logs $version)/worker1.log"
     done
 }
 
-# The newest TensorFlow has it with tf_keras only.
+# The newest TensorFlow needs tf_keras for it.
 @test "multiworker_keras: Keras 2's model.fit() on two workers" {
     runs multiworker_keras 2.15.1
     ended "$(logs 2.15.1)" 'worker 0 exit 0' 'worker 1 exit 0'
-    said 2 '^worker [01]: loss 0\.[3-9].* to 0\.[01].*, accuracy 0\.9' "$(logs 2.15.1)"/worker*.log
+    logged 2 '^worker [01]: loss 0\.[3-9].* to 0\.[01].*, accuracy 0\.9' "$(logs 2.15.1)"/worker*.log
 }
 
 @test "parameter_server: ParameterServerStrategy" {
@@ -179,21 +176,21 @@ trained ()
     runs parameter_server $versions
     for version in $versions; do
         ended "$(logs $version)" 'chief 0 exit 0' 'ps 0 stopped' 'worker 0 stopped' 'worker 1 stopped'
-        said 1 '^parameter_server: ok, 200 steps on 2 workers' "$(logs $version)/chief0.log"
+        logged 1 '^parameter_server: ok, 200 steps on 2 workers' "$(logs $version)/chief0.log"
     done
 }
 
-# TensorFlow 2.15 is the last that has it.
+# TensorFlow 2.15 is the last with Estimator.
 @test "estimator: a chief, a ps, a worker and an evaluator" {
     local end=stopped
 
     runs estimator 2.15.1
-    # The worker is done when the chief is, and one of them is first.
+    # Chief and worker end at the same time, in any order.
     ! grep -q ' worker 0 *exit 0$' "$(logs 2.15.1)/master.log" || end='exit 0'
     ended "$(logs 2.15.1)" 'chief 0 exit 0' 'ps 0 stopped' "worker 0 $end" 'evaluator 0 exit 0'
-    said 1 '^estimator: chief 0: ok' "$(logs 2.15.1)/chief0.log"
-    said 1 '^estimator: evaluator 0: ok' "$(logs 2.15.1)/evaluator0.log"
-    # Who sees step 1000 last may have done another.
+    logged 1 '^estimator: chief 0: ok' "$(logs 2.15.1)/chief0.log"
+    logged 1 '^estimator: evaluator 0: ok' "$(logs 2.15.1)/evaluator0.log"
+    # The last task to see step 1000 may have done one more.
     compgen -G "$(logs 2.15.1)/model/model.ckpt-100[0-9].index" || fail "not trained to the end: $(ls "$(logs 2.15.1)/model")"
 }
 
@@ -203,18 +200,18 @@ trained ()
     runs tfjob $versions
     for version in $versions; do
         ended "$(logs $version)" 'master 0 exit 0' 'ps 0 stopped' 'worker 0 stopped' 'worker 1 stopped'
-        said 4 '^tfjob: (master 0|ps 0|worker 0|worker 1) has multiplied$' "$(logs $version)/master0.log"
+        logged 4 '^tfjob: (master 0|ps 0|worker 0|worker 1) has multiplied$' "$(logs $version)/master0.log"
     done
 }
 
-# Synchronously, each of the 200 steps takes two gradients; a few more are begun.
+# Synchronously, each of the 200 steps takes two gradients; a few more are started.
 @test "tf1_flags: a script that takes flags, synchronously without tf4slurm's hook" {
     local version
 
     runs tf1_flags $versions
     for version in $versions; do
         ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
-        said 2 '^worker [01]: done at step (19[0-9]|200) of 200, ' "$(logs $version)"/worker*.log
+        logged 2 '^worker [01]: done at step (19[0-9]|200) of 200, ' "$(logs $version)"/worker*.log
         sums_up 398 410 ' of 200, ' "$(logs $version)"
     done
 }
@@ -225,11 +222,11 @@ trained ()
     runs custom_conf $versions
     for version in $versions; do
         ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
-        said 2 '^worker [01]: 100 of 200 were mine$' "$(logs $version)"/worker*.log
+        logged 2 '^worker [01]: 100 of 200 were mine$' "$(logs $version)"/worker*.log
     done
 }
 
-# Each task says what it sees, and goes on.
+# Each task prints its GPUs, and continues.
 @test "gpu_workers: workers with GPUs and a ps without, in a heterogeneous job" {
     local version
 
@@ -245,13 +242,13 @@ SCRIPT
     for version in $versions; do
         ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
         trained 2 "$(logs $version)"
-        said 1 '^on example1: GPU <>$' "$(logs $version)/ps0.log"
-        said 1 '^on example[23]: GPU <0>$' "$(logs $version)"/worker*.log
-        said 1 '^on example[23]: GPU <1>$' "$(logs $version)"/worker*.log
+        logged 1 '^on example1: GPU <>$' "$(logs $version)/ps0.log"
+        logged 1 '^on example[23]: GPU <0>$' "$(logs $version)"/worker*.log
+        logged 1 '^on example[23]: GPU <1>$' "$(logs $version)"/worker*.log
     done
 }
 
-@test "ps_on_every_node: ps spread by the list" {
+@test "ps_on_every_node: the list distributes the ps" {
     local version
 
     runs ps_on_every_node $versions
@@ -263,20 +260,20 @@ SCRIPT
     done
 }
 
-# The nodes of a role's tasks, as master.log has them: nodes DIRECTORY ROLE
+# Print the nodes of a role's tasks from master.log: nodes DIRECTORY ROLE
 nodes ()
 {
     sed '/how its tasks ended$/,$d' "$1/master.log" | awk -v role="$2" '$2 == role { print $4 }'
 }
 
-@test "many_workers: the list fits what the job is given" {
+@test "many_workers: the list fits the size of the job" {
     local version
 
     runs many_workers $versions
     for version in $versions; do
         ended "$(logs $version)" 'worker '{0..5}' exit 0'
         [ "$(nodes "$(logs $version)" worker | sort -u | wc -l)" -eq 3 ] || fail "not on three nodes"
-        said 6 '^multiworker: replica [0-5] of 6: sum 63, .* ok$' "$(logs $version)"/worker*.log
+        logged 6 '^multiworker: replica [0-5] of 6: sum 63, .* ok$' "$(logs $version)"/worker*.log
     done
 }
 
@@ -288,16 +285,16 @@ nodes ()
     for version in $versions; do
         for i in 0 1 2; do
             ended "$(logs $version)/$i" 'worker 0 exit 0' 'worker 1 exit 0'
-            said 2 "^multiworker: replica [01] of 2: sum 3, rate ${rates[i]}, .* ok$" "$(logs $version)/$i"/worker*.log
+            logged 2 "^multiworker: replica [01] of 2: sum 3, rate ${rates[i]}, .* ok$" "$(logs $version)/$i"/worker*.log
         done
-        # Each has addresses of its own, and the greater the rate, the smaller the loss.
+        # Each has its own addresses, and a greater rate leads to a smaller loss.
         [ "$(awk '$5 ~ /:/ { print $5 }' "$(logs $version)"/*/master.log | sort -u | wc -l)" -eq 6 ] ||
             fail "they share addresses"
         numbers ' to ' "$(logs $version)"/{0,1,2}/worker0.log | sort -grcu || fail "not the losses of three rates"
     done
 }
 
-# tf4slurm's scripts find its module beside the examples.
+# tf4slurm's scripts import the module from contrib/python.
 tf4slurm ()
 {
     local version
@@ -308,13 +305,13 @@ tf4slurm ()
     done
 }
 
-# These lines say so of each worker of both versions: workers PATTERN
+# Require that each worker of both versions logs a matching line: workers PATTERN
 workers ()
 {
-    said 4 "^worker [01]: done, $1" {"$(logs 2.15.1)","$(logs newest)"}/worker[01].log
+    logged 4 "^worker [01]: done, $1" {"$(logs 2.15.1)","$(logs newest)"}/worker[01].log
 }
 
-@test "tf4slurm: a ps that ends by tf4slurm's hook" {
+@test "tf4slurm: a ps that exits by tf4slurm's hook" {
     tf4slurm LaunchServer_with_hooks 'exit 0'
     workers '[1-9][0-9]* steps were mine$'
 }
@@ -324,12 +321,12 @@ workers ()
     workers 'the total is 600$'
 }
 
-@test "tf4slurm: MNIST's shape, asynchronously" {
+@test "tf4slurm: data of the shape of MNIST, asynchronously" {
     tf4slurm mnist_async 'exit 0'
     workers '[1-9][0-9]* of 300 steps were mine, accuracy (0\.9|1\.0)'
 }
 
-@test "tf4slurm: MNIST's shape, synchronously" {
+@test "tf4slurm: data of the shape of MNIST, synchronously" {
     tf4slurm mnist_sync 'exit 0'
     workers '[1-9][0-9]* gradients for 100 steps were mine, accuracy (0\.9|1\.0)'
     sums_up 198 210 'done, ' "$(logs 2.15.1)"

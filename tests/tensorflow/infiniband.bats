@@ -1,42 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What TensorFlow's workers send each other goes over InfiniBand with --tf-ib, and over
-# Ethernet without: the interfaces' own counters say so.
+# TensorFlow's workers send their data over InfiniBand with --tf-ib, and over Ethernet without,
+# as the byte counters of the interfaces show.
 
 load ../common
 load versions
 load ../system/fabric
 
-# Of what three workers sum up each sends two thirds, twice. What Slurm has to say, always by
-# Ethernet, are some thousand bytes.
+# In an all-reduce of three workers each sends two thirds of the data twice. Slurm's own
+# messages, always over Ethernet, are a few thousand bytes.
 megabytes=32
 much=$((megabytes * 1000000))
 little=$((much / 32))
 
-setup_file ()
-{
-    install_versions
-}
-
-setup ()
+before_test ()
 {
     start_fabric --rails 1 --nodes 3
     cp "$tests/../contrib/examples/multiworker.py" "$SPANK_TF_CLUSTER/work"
 }
 
-teardown ()
+after_test ()
 {
     stop_fabric
 }
 
-# Bytes that the N-th node has sent by an interface: sent N ib0
+# The bytes that the N-th node has sent over an interface: sent N ib0
 sent ()
 {
     "$tests/cluster" run --on "$(node "$1")" -- cat "/sys/class/net/$2/statistics/tx_bytes"
 }
 
-# The three nodes' workers reduce, and every node sends by the one interface and not by the
-# other: reduces VERSION ib0 eth0 OPTIONS…
+# Run an all-reduce, and require that every node sends its data over the first interface and not
+# over the second: reduces VERSION ib0 eth0 OPTION…
 reduces ()
 {
     local python i busy still
@@ -66,11 +61,11 @@ reduces ()
     reduces newest eth0 ib0
 }
 
-@test "an all-reduce goes over InfiniBand that has IPv6 addresses alone, both versions" {
+@test "an all-reduce goes over InfiniBand with IPv6 addresses only, both versions" {
     local i
 
     for i in 1 2 3; do
-        readdress $i ib0 fd01::$i/64 nodad
+        set_address $i ib0 fd01::$i/64 nodad
     done
     reduces 2.15.1 ib0 eth0 --tf-ib=require
     reduces newest ib0 eth0 --tf-ib=require

@@ -1,35 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# psd_run with TensorFlow: stock servers, and workers that know what their flags tell, in the
-# virtual environment that the cluster's file names.
+# psd_run with TensorFlow: stock servers, and workers that read their flags, in the virtual
+# environment of the cluster file.
 
-load ../common.bash
+load ../common
 load versions
 
 setup_file ()
 {
-    install_versions
     start_cluster --nodes 2
     cp "$tests/../contrib/psd_run" "$tests/tensorflow/poseidon.py" "$SPANK_TF_CLUSTER/work"
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
-
-setup ()
+before_test ()
 {
     work=$SPANK_TF_CLUSTER/work
 }
 
-teardown ()
+after_test ()
 {
     slurm scancel --quiet --user "$user"
     nothing_left
 }
 
-# Two servers and two workers on two nodes: train VERSION
+# Train with two servers and two workers on two nodes: train VERSION
 train ()
 {
     local venv i
@@ -45,7 +39,7 @@ END
         grep -q "^poseidon: worker $i in $venv: x = 3.000 after .*, variables on /job:ps/task:0, /job:ps/task:1$" \
             "$work/out-$1/worker$i.log" || fail "worker $i: $(< "$work/out-$1/worker$i.log")"
     done
-    # They are the same variables for both.
+    # Both workers use the same variables.
     grep -q 'after 500 steps of all' "$work/out-$1"/worker?.log
     [ "$(grep -cE ' (ps [01] +stopped|worker [01] +exit 0)$' "$work/out-$1/master.log")" -eq 4 ]
 }

@@ -1,43 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# tf-server, the stock server: a ps and a worker of ParameterServerStrategy without any code
-# of the user's.
+# tf-server, the stock server: a ps and workers of ParameterServerStrategy without code of the
+# user.
 
-load ../common.bash
+load ../common
 load versions
 
 setup_file ()
 {
-    install_versions
     start_cluster --nodes 3
     cp "$tests/../contrib/examples/train.py" "$tests/../contrib/examples/parameter_server.py" "$SPANK_TF_CLUSTER/work"
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
-
-setup ()
+before_test ()
 {
     work=$SPANK_TF_CLUSTER/work
     out=$work/$BATS_TEST_NUMBER.out
     tf_server=$SPANK_TF_STAGE/bin/tf-server
 }
 
-teardown ()
+after_test ()
 {
     slurm scancel --quiet --user "$user"
     nothing_left
 }
 
-# The environment of a user who has activated this version's.
+# The variables of an activated virtual environment.
 activated ()
 {
     echo PATH="$(venv "$1")/bin:$SPANK_TF_STAGE/bin:$PATH" HOME="$work" TF_ENABLE_ONEDNN_OPTS=0
 }
 
-# Run a step to its end, which comes by itself: serve VERSION SRUN-ARGUMENTS
+# Run a step that ends by itself: serve VERSION SRUN-ARGUMENT…
 serve ()
 {
     local version=$1
@@ -49,7 +43,7 @@ serve ()
     says 0 'Traceback|srun: error'
 }
 
-# N lines of $output say this: says N PATTERN
+# Require that N lines of $output match: says N PATTERN
 says ()
 {
     [ "$(grep -cE -- "$2" <<< "$output")" -eq "$1" ] || fail "not $1 times: $2"
@@ -63,7 +57,7 @@ says ()
     says 3 '(ps|worker) [01] +stopped$'
 }
 
-# A ps that became the program would fail.
+# A ps that ran the program would fail.
 @test "--default-ps: a ps without code, and TensorFlow 1's workers, TensorFlow 2.15" {
     serve 2.15.1 -n3 --tf-tasks=ps,worker:2 \
         tf-server --default-ps sh -c '[ "$SLURM_TF_ROLE" = worker ] && exec python "$@"' sh train.py
@@ -72,7 +66,7 @@ says ()
     says 1 'ps 0 +stopped$'
 }
 
-# A server by hand, with these arguments, its pid in $server.
+# Start a server without Slurm, with these arguments; $server is its process id.
 start_server ()
 {
     port=$(free_port)
@@ -104,7 +98,7 @@ ended ()
 ends_with_0 ()
 {
     kill -TERM $server
-    eventually 30 ended || { kill -KILL $server; fail "it goes on"; }
+    eventually 30 ended || { kill -KILL $server; fail "it does not exit"; }
     wait $server || fail "it returned $?"
 }
 
@@ -113,16 +107,16 @@ serves_until_term ()
     start_server "$@"
     eventually 60 listens || fail "it does not listen: $(cat "$out")"
     ends_with_0
-    ! listens || fail "somebody listens"
-    ! grep -q Traceback "$out" || fail "trouble: $(cat "$out")"
+    ! listens || fail "its port is still in use"
+    ! grep -q Traceback "$out" || fail "a traceback: $(cat "$out")"
 }
 
-@test "it serves until SIGTERM and exits with 0, TensorFlow 2.15" {
+@test "tf-server serves until SIGTERM and exits with 0, TensorFlow 2.15" {
     serves_until_term 2.15.1
     serves_until_term 2.15.1 --default-ps false
 }
 
-@test "it serves until SIGTERM and exits with 0, newest TensorFlow" {
+@test "tf-server serves until SIGTERM and exits with 0, newest TensorFlow" {
     serves_until_term newest
 }
 
@@ -131,14 +125,14 @@ imports ()
     grep -q site-packages "/proc/$server/maps"
 }
 
-@test "SIGTERM ends it with 0 while it loads TensorFlow, too" {
+@test "tf-server exits with 0 on SIGTERM also while it loads TensorFlow" {
     start_server newest
     eventually 60 imports
     ends_with_0
-    [ ! -s "$out" ] || fail "it says something: $(cat "$out")"
+    [ ! -s "$out" ] || fail "it prints a message: $(cat "$out")"
 }
 
-# One line, and 1: refused LINE VARIABLE=VALUE… -- ARGUMENTS
+# Require exit code 1 and this message: refused MESSAGE VARIABLE=VALUE… -- ARGUMENT…
 refused ()
 {
     local line=$1
@@ -154,14 +148,14 @@ refused ()
     [[ $stderr != *Traceback* ]] || fail "a traceback"
 }
 
-@test "what keeps it from serving is one line" {
+@test "a server that cannot start prints one message" {
     local path="PATH=$(venv newest)/bin:$PATH" text
 
     port=$(free_port)
     refused 'TF_CONFIG is not set; run it under srun --tf-tasks=LIST' --
     refused 'TF_CONFIG is not set; run it under srun --tf-tasks=LIST' TF_CONFIG= -- --default-ps true
     for text in ps '[]' '{"cluster":{}}' "$(config chief)" '{"cluster":{"ps":["a:1"]},"task":{"type":"ps","index":1}}'; do
-        refused 'TF_CONFIG names no task of a cluster' TF_CONFIG="$text" --
+        refused 'TF_CONFIG does not name a task of a cluster' TF_CONFIG="$text" --
     done
     refused "/usr/bin/python3 has no TensorFlow (No module named 'tensorflow'); is its environment active?" \
         PATH=/usr/bin TF_CONFIG="$(config ps)" --
@@ -173,13 +167,13 @@ refused ()
     wait $server
 }
 
-@test "a task that is no ps becomes the program, as it is" {
+@test "--default-ps: a task that is not a ps runs the program unchanged" {
     port=1
     run env PATH=/usr/bin TF_CONFIG="$(config worker)" "$tf_server" --default-ps printf '<%s>' --help 'a  b'
-    [ "$status" -eq 0 ] && [ "$output" = '<--help><a  b>' ] || fail "it does not"
+    [ "$status" -eq 0 ] && [ "$output" = '<--help><a  b>' ] || fail "the program runs otherwise"
 }
 
-@test "--help, and a call that is none" {
+@test "--help and invalid calls" {
     local words
 
     run --separate-stderr "$tf_server" --help

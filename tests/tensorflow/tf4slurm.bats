@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Scripts for tf4slurm, in the shape of its tutorials: they say `import tensorflow as tf`, mean
-# TensorFlow 1, and have nothing but contrib/python on PYTHONPATH.
+# Scripts for tf4slurm, modelled on its tutorials: they import tensorflow, were written for
+# TensorFlow 1, and need only contrib/python on PYTHONPATH.
 
-load ../common.bash
+load ../common
 load versions
 
 setup_file ()
 {
-    install_versions
     start_cluster --nodes 3
     cp -r "$tests/../contrib/python" "$tests/../contrib/examples/tf4slurm/." "$SPANK_TF_CLUSTER/work"
     cat > "$SPANK_TF_CLUSTER/work/late" <<'END'
 #!/bin/sh
-# late TASKS FILE COMMAND…: become the command; these tasks only when there is the file.
+# late TASKS FILE COMMAND…: run the command; the tasks TASKS wait until the file exists.
 case $SLURM_TF_ROLE$SLURM_TF_INDEX in $1) until [ -e "$2" ]; do sleep 0.1; done ;; esac
 shift 2
 exec "$@"
@@ -21,25 +20,20 @@ END
     chmod 755 "$SPANK_TF_CLUSTER/work/late"
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
-
-setup ()
+before_test ()
 {
     work=$SPANK_TF_CLUSTER/work
     out=$work/$BATS_TEST_NUMBER.out
     late=()
 }
 
-teardown ()
+after_test ()
 {
     slurm scancel --quiet --user "$user"
     nothing_left
 }
 
-# The tests that need no Slurm: unit VERSION NAME
+# Run a file of Python's unit tests: unit VERSION NAME
 unit ()
 {
     local program=/usr/bin/python3
@@ -51,19 +45,19 @@ unit ()
     grep -qE '^Ran [1-9][0-9]* tests' <<< "$output" && grep -qE '^OK' <<< "$output" || fail "$2 ran no tests"
 }
 
-@test "the dictionary, the refusals, the names and the runner, without TensorFlow" {
+@test "unit tests without TensorFlow: the dictionary, error messages, names and the runner" {
     unit none test_module
 }
 
-@test "the queues and the hook on TensorFlow's servers, TensorFlow 2.15" {
+@test "unit tests of the queues and the hook on TensorFlow's servers, TensorFlow 2.15" {
     unit 2.15.1 test_queues
 }
 
-@test "the queues and the hook on TensorFlow's servers, newest TensorFlow" {
+@test "unit tests of the queues and the hook on TensorFlow's servers, newest TensorFlow" {
     unit newest test_queues
 }
 
-# srun SRUN-ARGUMENTS python -m tf4slurm SCRIPT ARGUMENTS: train VERSION SRUN-ARGUMENTS -- SCRIPT ARGUMENTS
+# Run a script by python -m tf4slurm: train VERSION SRUN-ARGUMENT… -- SCRIPT ARGUMENT…
 train ()
 {
     local version=$1
@@ -80,13 +74,13 @@ train ()
         srun "${options[@]}" "${late[@]}" "$(python "$version")" -m tf4slurm "$@"
 }
 
-# N lines of $output say this: says N PATTERN
+# Require that N lines of $output match: says N PATTERN
 says ()
 {
     [ "$(grep -cE -- "$2" <<< "$output")" -eq "$1" ] || fail "not $1 times: $2"
 }
 
-# All these ps, and workers, ended by themselves, before anybody stopped them: all_ended PS WORKERS
+# Require that all ps and workers ended by themselves, and none was stopped: all_ended PS WORKERS
 all_ended ()
 {
     [ "$status" -eq 0 ] || fail "srun"
@@ -97,14 +91,13 @@ all_ended ()
     says "$2" ' worker [0-9] +exit 0$'
 }
 
-# One version is enough: the second worker looks for the first one's variables, and finds none,
-# 30 seconds long.
-@test "a ps ends when its queue has heard of every worker" {
+# With one version only: the second worker polls for the first one's variables every 30 seconds.
+@test "a ps exits when every worker has written to its queue" {
     run train newest -N3 --tf-tasks=ps,worker:2 --tf-show -- LaunchServer_with_hooks.py -ps 1 -workers 2 -steps 40
     all_ended 1 2
 }
 
-# The lists of tf4slurm's two examples: both ps on the first node, or one on every node.
+# As tf4slurm's two examples: both ps on the first node, or one on every node.
 asynchronous ()
 {
     run train "$1" -N2 --ntasks-per-node=3 --tf-tasks="$2" --tf-show -- mnist_async.py -ps 2 -workers 4 -nodes "$3"
@@ -114,15 +107,15 @@ asynchronous ()
     says 1 " ps 1 +$(node "$3") "
 }
 
-@test "MNIST's shape, asynchronously, with both ps on the first node, TensorFlow 2.15" {
+@test "data of the shape of MNIST, asynchronously, with both ps on the first node, TensorFlow 2.15" {
     asynchronous 2.15.1 ps:2,worker:4 1
 }
 
-@test "MNIST's shape, asynchronously, with a ps on every node, newest TensorFlow" {
+@test "data of the shape of MNIST, asynchronously, with a ps on every node, newest TensorFlow" {
     asynchronous newest ps,worker:2,ps,worker:2 2
 }
 
-# Each of the 100 steps takes two gradients; a few more are begun.
+# Each of the 100 steps takes two gradients; a few more are started.
 synchronous ()
 {
     local gradients
@@ -134,15 +127,14 @@ synchronous ()
     ((gradients >= 198 && gradients <= 206)) || fail "$gradients gradients"
 }
 
-@test "MNIST's shape, synchronously, TensorFlow 2.15" {
+@test "data of the shape of MNIST, synchronously, TensorFlow 2.15" {
     synchronous 2.15.1 auto
 }
 
-@test "MNIST's shape, synchronously, where nobody would stop a ps, newest TensorFlow" {
+@test "data of the shape of MNIST, synchronously, with --tf-stop=never, newest TensorFlow" {
     synchronous newest never
 }
 
-# A ps that serves for ever is stopped when the workers have ended.
 @test "a ps that serves for ever is stopped when its workers have ended" {
     run train newest -N3 --tf-tasks=ps,worker:2 --tf-show -- LaunchServer_no_hooks.py -ps 1 -workers 2
     [ "$status" -eq 0 ] || fail "srun"
@@ -152,7 +144,7 @@ synchronous ()
     says 1 ' ps 0 +stopped$'
 }
 
-# This task of $out listens at its address.
+# Does this task, of the table in $out, listen at its address?
 serves ()
 {
     local host port
@@ -161,7 +153,7 @@ serves ()
     slurm bash -c ": < /dev/tcp/$host/$port" 2> /dev/null
 }
 
-# One task begins when the others have been serving for a while: starts_late VERSION TASK OTHERS…
+# Start one task when the others have been serving for a while: starts_late VERSION TASK OTHERS…
 starts_late ()
 {
     local srun other
@@ -195,7 +187,7 @@ both_run ()
     [ "$(slurm squeue -h -t running -w "$(node 1)" | wc -l)" -eq 2 ]
 }
 
-@test "two jobs on one machine at the same time do not meet, TensorFlow 2.15" {
+@test "two jobs on one node at the same time do not disturb each other, TensorFlow 2.15" {
     local workers pid
     local -a jobs=()
 
@@ -216,17 +208,18 @@ both_run ()
     says 0 'Traceback|srun: error|^tf4slurm:'
 }
 
-# Every rank says this line, and nothing else is said but by srun: refused LINE SRUN-ARGUMENTS -- SCRIPT…
+# Require that every rank prints this message, and only srun prints others:
+# refused MESSAGE SRUN-ARGUMENT… -- SCRIPT ARGUMENT…
 refused ()
 {
     local line=$1
 
     shift
-    # A ps that has failed would stop the others before they say so.
+    # Otherwise a ps that has failed would stop the others before they print it.
     run --separate-stderr train newest -N3 --tf-stop=never "$@"
     [ "$status" -ne 0 ] && [ -z "$output" ] || fail "it is not refused"
-    [ "$(grep -cxF "tf4slurm: $line" <<< "$stderr")" -eq 3 ] || fail "not by every rank: $line"
-    [ -z "$(grep -vE '^(tf4slurm|srun: error): |absl::InitializeLog' <<< "$stderr")" ] || fail "more is said"
+    [ "$(grep -cxF "tf4slurm: $line" <<< "$stderr")" -eq 3 ] || fail "not printed by every rank: $line"
+    [ -z "$(grep -vE '^(tf4slurm|srun: error): |absl::InitializeLog' <<< "$stderr")" ] || fail "other messages"
 }
 
 @test "a list that is longer than --tf-tasks is refused, with the option that would fit" {
@@ -240,21 +233,21 @@ refused ()
 }
 
 @test "a step without --tf-tasks is refused, with the option that would fit" {
-    refused 'this is no task of srun --tf-tasks (TF_CONFIG is not set); srun -n3 --tf-tasks=ps,worker:2 would fit' \
+    refused 'this is not a task of srun --tf-tasks (TF_CONFIG is not set); srun -n3 --tf-tasks=ps,worker:2 would fit' \
         -- LaunchServer_with_hooks.py -ps 1 -workers 2
 }
 
-@test "a list that fits the script and not the step is refused before the script" {
+@test "a list that fits the script but not the step is refused before the script starts" {
     run --separate-stderr train newest -N3 --tf-tasks=ps,worker:3 -- LaunchServer_with_hooks.py -ps 1 -workers 3
     [ "$status" -ne 0 ] && [ -z "$output" ] || fail "it is not refused"
-    [[ $stderr = *' runs 3 tasks, --tf-tasks names 4 (ps, worker:3)'* && $stderr != *tf4slurm:* ]] || fail "not by srun"
+    [[ $stderr = *' runs 3 tasks, --tf-tasks names 4 (ps, worker:3)'* && $stderr != *tf4slurm:* ]] || fail "not refused by srun"
 }
 
-@test "a list in another order is refused where it differs, and the step ends" {
-    # When the ps has failed the others are stopped, what they are about to say or not.
+@test "a list in another order is refused with the first difference, and the step ends" {
+    # When the ps has failed, the others are stopped, perhaps before they print the message.
     run --separate-stderr train newest -N3 --tf-tasks=worker,ps,worker -- LaunchServer_with_hooks.py -ps 1 -workers 2
     [ "$status" -eq 1 ] || fail "it is not refused"
     grep -qxF "tf4slurm: rank 1 is worker 0 in the script's list and ps 0 in the step; srun -n3 --tf-tasks=ps,worker:2 would fit" <<< "$stderr" ||
-        fail "rank 1 does not say so"
+        fail "rank 1 prints no such message"
     [[ $stderr != *Traceback* ]] || fail "a traceback"
 }

@@ -1,36 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# TensorFlow itself trains across nodes, with scripts that know nothing of Slurm. What serves
-# for ever (a ps; the workers of ParameterServerStrategy) is stopped when the work is done.
+# TensorFlow trains on several nodes with scripts that do not know Slurm. Tasks that serve for
+# ever (a ps, the workers of ParameterServerStrategy) are stopped when the work is done.
 
-load ../common.bash
+load ../common
 load versions
 
 setup_file ()
 {
-    install_versions
     start_cluster --nodes 3
     cp "$tests"/../contrib/examples/*.py "$SPANK_TF_CLUSTER/work"
 }
 
-teardown_file ()
-{
-    stop_cluster
-}
-
-setup ()
+before_test ()
 {
     out=$SPANK_TF_CLUSTER/work/$BATS_TEST_NUMBER.out
 }
 
-teardown ()
+after_test ()
 {
     slurm scancel --quiet --user "$user"
     nothing_left
 }
 
-# Run a step to its end, which comes by itself: srun's output, each line with the second of it,
-# in $out, and $last, how many seconds srun outlived the last of them.
+# Run a step that ends by itself, and require that srun ends soon after its last line of output;
+# $out is the output, with the time in seconds before each line.
 train ()
 {
     run -0 timeout 200 "$tests/cluster" run --user "$user" -- env HOME="$SPANK_TF_CLUSTER/work" \
@@ -38,19 +32,19 @@ train ()
             echo "$EPOCHSECONDS $line"; done; code=$?; echo "$EPOCHSECONDS end"; exit $code' - "$@"
     echo "$output" > "$out"
     last=$(tail -n 2 "$out" | cut -d' ' -f1 | paste -sd' ' | awk '{ print $2 - $1 }')
-    # Some of it is what Python and TensorFlow need to end.
-    ((last <= 15)) || fail "srun goes on for $last s"
-    # At once, not in a while: the step is over.
+    # Python and TensorFlow need some seconds to exit.
+    ((last <= 15)) || fail "srun ends $last s after its last output"
+    # Without waiting: the step has ended.
     no_process_left || fail "a process is left: $(pgrep -a -u "$user")"
 }
 
-# N lines of the job's output so far say this: said N PATTERN
-said ()
+# Do N lines of the output match so far? printed N PATTERN
+printed ()
 {
     [[ -e $out && $(grep -c -- "$2" "$out") -ge $1 ]]
 }
 
-# An all-reduce over the workers of three nodes, its sum checked by each of them.
+# Run an all-reduce over three nodes; each worker checks the sum.
 all_reduce ()
 {
     run slurm env HOME="$SPANK_TF_CLUSTER/work" \
@@ -67,18 +61,19 @@ all_reduce ()
     all_reduce newest
 }
 
-# TensorFlow 1's server and MonitoredTrainingSession; both workers train, the loss falls.
+# Train with TensorFlow 1's server and MonitoredTrainingSession; the loss has to fall.
 monitored_session ()
 {
     train -N3 --tf-tasks=ps,worker,worker "$(python "$1")" train.py
-    said 2 ' worker [01]: done, [1-9][0-9]* of' || fail "a worker is not done"
-    ! said 1 'too high' || fail "the loss"
+    printed 2 ' worker [01]: done, [1-9][0-9]* of' || fail "a worker is not done"
+    ! printed 1 'too high' || fail "the loss"
 }
 
 @test "a ps and two workers train with MonitoredTrainingSession, TensorFlow 2.15" {
     monitored_session 2.15.1
 }
 
+# bats test_tags=core
 @test "a ps and two workers train with MonitoredTrainingSession, newest TensorFlow" {
     monitored_session newest
 }
@@ -86,7 +81,7 @@ monitored_session ()
 parameter_server ()
 {
     train -N3 -n4 --tf-tasks=chief,ps,worker:rest "$(python "$1")" parameter_server.py
-    said 1 ' parameter_server: ok' || fail "the chief"
+    printed 1 ' parameter_server: ok' || fail "the chief"
 }
 
 @test "ParameterServerStrategy trains with a chief, a ps and workers, TensorFlow 2.15" {
@@ -97,20 +92,20 @@ parameter_server ()
     parameter_server newest
 }
 
-# A ps that dies takes the job with it: without us its workers waited for it, silently.
+# Without the plugin, the workers would wait for the ps silently.
 ps_dies ()
 {
     local srun pid
 
     slurm env HOME="$SPANK_TF_CLUSTER/work" srun -N3 --tf-tasks=ps,worker,worker "$(python "$1")" train.py > "$out" 2>&1 3>&- &
     srun=$!
-    eventually 120 said 1 '^worker [01]: step' || fail "no training: $(< "$out")"
+    eventually 120 printed 1 '^worker [01]: step' || fail "no training: $(< "$out")"
     pid=$(grep -lz '^SLURM_TF_ROLE=ps' $(pgrep -u "$user" -f train.py | sed 's,.*,/proc/&/environ,') | cut -d/ -f3)
     kill -KILL "$pid"
-    eventually 30 eval "! kill -0 $srun 2> /dev/null" || fail "srun goes on: $(< "$out")"
+    eventually 30 eval "! kill -0 $srun 2> /dev/null" || fail "srun does not end: $(< "$out")"
     wait "$srun" && status=0 || status=$?
-    [ "$status" -eq 137 ] || fail "not the ps' code: $(< "$out")"
-    said 1 'rank 0 (ps 0) on .* failed, signal 9' || fail "nothing was said: $(< "$out")"
+    [ "$status" -eq 137 ] || fail "not the ps' exit code: $(< "$out")"
+    printed 1 'rank 0 (ps 0) on .* failed, signal 9' || fail "no message about the ps: $(< "$out")"
 }
 
 @test "a ps that is killed ends the job, TensorFlow 2.15" {

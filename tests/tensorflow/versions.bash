@@ -1,24 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The versions of TensorFlow that every test here runs with: the oldest that is promised, with
-# Keras 2 and Estimator, and the newest.
-
+# The versions of TensorFlow that the tests here run with: 2.15.1, the oldest that is supported,
+# with Keras 2 and Estimator, and the newest. contrib/tensorflow-env installs each once.
 versions="2.15.1 newest"
 
-# In setup_file: each in a virtual environment of its own.
-install_versions ()
-{
-    local version
-
-    for version in $versions; do
-        "$tests/../contrib/tensorflow-env" "$version" > "$BATS_FILE_TMPDIR/venv-$version"
-    done
-}
-
-# The environment of a version, and its Python: venv VERSION
+# The virtual environment of a version, and its Python: venv VERSION
 venv ()
 {
-    cat "$BATS_FILE_TMPDIR/venv-$1"
+    "$tests/../contrib/tensorflow-env" "$1"
 }
 
 python ()

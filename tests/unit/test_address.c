@@ -1,13 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "common/address.h"
 
 TEST (numeric_text_is_an_address)
 {

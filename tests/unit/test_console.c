@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <fcntl.h>
@@ -14,7 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "console.h"
+#include "rendezvous/console.h"
 
 /* Let `print` write to that stderr, and put the old one back. */
 static void with_stderr (int fd, void (*print) (void))

@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cpus.h"
+#include "addresses/cpus.h"
 
 /* A node with more CPUs than a set holds, one with as many, or this one. */
 static enum { THIS, TOO_LARGE, FULL } node;

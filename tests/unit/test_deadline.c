@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <limits.h>
 #include <poll.h>
 
-#include "deadline.h"
+#include "common/deadline.h"
 
 TEST (never_never_comes)
 {

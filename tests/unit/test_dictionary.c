@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <errno.h>
@@ -9,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dictionary.h"
+#include "common/tf_config.h"
+#include "rendezvous/dictionary.h"
 
 static struct dictionary_task task (const char *role, int index, const char *address, int port)
 {
@@ -28,7 +31,7 @@ static char *config (const struct dictionary *dictionary, const char *role, int 
     char *text;
 
     assert_int_equal (strlen (cluster), length);
-    assert_true (asprintf (&text, DICTIONARY_HEAD "%s%s", cluster,
+    assert_true (asprintf (&text, TF_CONFIG_HEAD "%s%s", cluster,
                            dictionary_tail (role, index, &tail)) > 0);
     return text;
 }
@@ -161,11 +164,11 @@ static struct dictionary_task *workers (size_t length, size_t *count)
 TEST (the_longest_tf_config_is_taken)
 {
     size_t count;
-    struct dictionary_task *tasks = workers (DICTIONARY_MAX_TEXT, &count);
+    struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT, &count);
     struct dictionary *dictionary = create (tasks, count);
     char *text = config (dictionary, "worker", tasks[count - 1].index);
 
-    assert_int_equal (strlen (text), DICTIONARY_MAX_TEXT);
+    assert_int_equal (strlen (text), TF_CONFIG_MAX_TEXT);
     free (text);
     dictionary_destroy (dictionary);
     free (tasks);
@@ -174,13 +177,13 @@ TEST (the_longest_tf_config_is_taken)
 TEST (one_byte_more_is_refused_with_both_numbers)
 {
     size_t count;
-    struct dictionary_task *tasks = workers (DICTIONARY_MAX_TEXT + 1, &count);
+    struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT + 1, &count);
     struct dictionary *dictionary = NULL;
     struct errtext err;
     char message[128];
 
     snprintf (message, sizeof (message), "the TF_CONFIG of %zu tasks would have 131061 bytes; "
-              "Linux takes 131060 at most", count);
+              "Linux allows at most 131060", count);
     assert_int_equal (dictionary_create (&dictionary, tasks, count, &err), -1);
     assert_null (dictionary);
     assert_string_equal (err.text, message);
@@ -190,7 +193,7 @@ TEST (one_byte_more_is_refused_with_both_numbers)
 TEST (the_evaluators_longer_dictionary_is_the_one_that_must_fit)
 {
     size_t count;
-    struct dictionary_task *tasks = workers (DICTIONARY_MAX_TEXT, &count);
+    struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT, &count);
     struct dictionary *dictionary = NULL;
     struct errtext err;
 
@@ -217,14 +220,14 @@ static bool can_run_with (const char *text)
 
 TEST (linux_takes_the_longest_tf_config_and_hardly_more)
 {
-    char *text = malloc (DICTIONARY_MAX_TEXT + 3);
+    char *text = malloc (TF_CONFIG_MAX_TEXT + 3);
 
-    memset (text, 'x', DICTIONARY_MAX_TEXT + 3);
-    text[DICTIONARY_MAX_TEXT] = '\0';
+    memset (text, 'x', TF_CONFIG_MAX_TEXT + 3);
+    text[TF_CONFIG_MAX_TEXT] = '\0';
     assert_true (can_run_with (text));
     /* Slurm's own limit is one byte lower. */
-    text[DICTIONARY_MAX_TEXT] = 'x';
-    text[DICTIONARY_MAX_TEXT + 2] = '\0';
+    text[TF_CONFIG_MAX_TEXT] = 'x';
+    text[TF_CONFIG_MAX_TEXT + 2] = '\0';
     assert_false (can_run_with (text));
     free (text);
 }

@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
-#include "errtext.h"
+#include "common/errtext.h"
 
 TEST (setting_an_error_fails)
 {

@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <errno.h>
@@ -9,10 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "frame.h"
-#include "rank.h"
+#include "protocol/frame.h"
+#include "protocol/registration.h"
 
-/* What is written to `in` is read at `out`, which does not block. */
+/* Bytes written to `in` are read from `out`, which does not block. */
 static int in, out;
 static struct frame_reader reader;
 
@@ -37,7 +39,7 @@ static int close_pair (void **unused __attribute__ ((unused)))
     return 0;
 }
 
-static void begin_anew (void)
+static void open_again (void)
 {
     close_pair (NULL);
     assert_int_equal (open_pair (NULL), 0);
@@ -64,7 +66,7 @@ static struct frame *read_frame (void)
     return frame;
 }
 
-static void check_nothing_yet (void)
+static void check_incomplete (void)
 {
     struct frame *frame = NULL;
 
@@ -93,7 +95,7 @@ static void write_header (uint32_t length)
 
 TEST (a_frame_has_this_form)
 {
-    static const char bytes[] = "SpTF\0\1\0\0\0\0\0\16RANK=17\0B=x y";
+    static const char bytes[] = "SpTF\0\2\0\0\0\0\0\16RANK=17\0B=x y";
     struct frame *frame = frame_create ();
     size_t length;
     const void *whole;
@@ -137,34 +139,6 @@ TEST (a_frame_arrives_as_it_was_sent)
     frame_destroy (frame);
 }
 
-TEST (a_frame_of_one_string_travels_as_any_other)
-{
-    struct frame *frame;
-    struct errtext err = { "" };
-    char value[260];
-
-    assert_int_equal (frame_send_one (in, "ENDED", "exit 0", &err), 0);
-    frame = read_frame ();
-    assert_int_equal (frame_version (frame), FRAME_VERSION);
-    assert_string_equal (frame_get (frame, "ENDED"), "exit 0");
-    assert_null (frame_next (frame, frame_next (frame, NULL)));
-    frame_destroy (frame);
-
-    memset (value, 'x', sizeof (value));
-    value[256 - sizeof ("K=")] = '\0';
-    assert_int_equal (frame_send_one (in, "K", value, &err), 0);
-    frame = read_frame ();
-    assert_string_equal (frame_get (frame, "K"), value);
-    frame_destroy (frame);
-
-    /* One too many, and nothing is sent. */
-    value[256 - sizeof ("K=")] = 'x';
-    value[256 - sizeof ("K=") + 1] = '\0';
-    assert_int_equal (frame_send_one (in, "K", value, &err), -1);
-    assert_string_equal (err.text, "Message too long");
-    assert_int_equal (recv (out, value, 1, 0), -1);
-}
-
 TEST (a_frame_without_strings_has_none)
 {
     struct frame *frame = frame_create ();
@@ -175,7 +149,7 @@ TEST (a_frame_without_strings_has_none)
     frame_destroy (NULL);
 }
 
-TEST (strings_need_no_key_and_no_text)
+TEST (strings_without_key_or_text_are_read)
 {
     struct frame *frame;
 
@@ -188,6 +162,41 @@ TEST (strings_need_no_key_and_no_text)
     frame_destroy (frame);
 }
 
+TEST (a_value_is_found_by_its_whole_key)
+{
+    assert_string_equal (frame_value ("KEY=value", "KEY"), "value");
+    assert_string_equal (frame_value ("KEY=", "KEY"), "");
+    assert_string_equal (frame_value ("KEY=a=b", "KEY"), "a=b");
+    assert_string_equal (frame_value ("=x", ""), "x");
+    assert_null (frame_value ("KEYS=value", "KEY"));
+    assert_null (frame_value ("KE=value", "KEY"));
+    assert_null (frame_value ("KEY", "KEY"));
+    assert_null (frame_value ("key=value", "KEY"));
+    assert_null (frame_value ("", "KEY"));
+    assert_null (frame_value ("KEY=value", "KEY=value"));
+}
+
+TEST (all_values_of_a_key_are_found_in_their_order)
+{
+    struct frame *frame = frame_create ();
+    const char *value;
+
+    assert_null (frame_get_next (frame, "KEY", NULL));
+    frame_add (frame, "KEY", "1");
+    frame_add (frame, "OTHER", "KEY=2");
+    frame_add (frame, "KEY", "%s", "");
+    frame_add (frame, "KEYS", "3");
+    frame_add (frame, "KEY", "4");
+    frame_add (frame, "LAST", "5");
+    assert_string_equal (value = frame_get_next (frame, "KEY", NULL), "1");
+    assert_ptr_equal (value, frame_get (frame, "KEY"));
+    assert_string_equal (value = frame_get_next (frame, "KEY", value), "");
+    assert_string_equal (value = frame_get_next (frame, "KEY", value), "4");
+    assert_null (frame_get_next (frame, "KEY", value));
+    assert_null (frame_get_next (frame, "MISSING", NULL));
+    frame_destroy (frame);
+}
+
 TEST (a_number_is_decimal_digits_in_its_bounds)
 {
     static const struct {
@@ -195,9 +204,12 @@ TEST (a_number_is_decimal_digits_in_its_bounds)
         long number;
     } row[] = {
         { "1", 1 }, { "007", 7 }, { "65535", 65535 },
-        { "0", -1 }, { "65536", -1 }, { "-1", -1 }, { "+1", -1 }, { " 1", -1 }, { "1 ", -1 },
+        { "00000000000000000000000000000007", 7 },
+        { "0", -1 }, { "65536", -1 }, { "-1", -1 }, { "+1", -1 }, { " 1", -1 }, { "\t1", -1 },
+        { "1 ", -1 },
         { "", -1 }, { "x", -1 }, { "1x", -1 }, { "0x1", -1 }, { "1.0", -1 },
         { "9223372036854775808", -1 }, { "99999999999999999999999", -1 },
+        { "4294967297", -1 }, { "18446744073709551617", -1 },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -210,7 +222,7 @@ TEST (a_number_is_decimal_digits_in_its_bounds)
     }
 }
 
-TEST (a_frame_in_pieces_is_whole_at_its_last_byte)
+TEST (a_frame_in_pieces_is_complete_at_its_last_byte)
 {
     struct frame *frame = frame_create ();
     const char *bytes;
@@ -220,7 +232,7 @@ TEST (a_frame_in_pieces_is_whole_at_its_last_byte)
     frame_add (frame, "RANK", "%d", 3);
     bytes = frame_bytes (frame, 0, &length);
     for (size_t i = 0; i < length; i++) {
-        check_nothing_yet ();
+        check_incomplete ();
         write_bytes (bytes + i, 1);
     }
     frame_destroy (frame);
@@ -244,38 +256,38 @@ TEST (one_frame_follows_another)
         assert_string_equal (frame_get (frame, "RANK"), "1");
         frame_destroy (frame);
     }
-    check_nothing_yet ();
+    check_incomplete ();
 }
 
-TEST (the_other_side_can_close_at_any_byte)
+TEST (the_peer_can_close_at_any_byte)
 {
-    static const char bytes[] = "SpTF\0\1\0\0\0\0\0\4A=1";
+    static const char bytes[] = "SpTF\0\2\0\0\0\0\0\4A=1";
 
     for (size_t i = 0; i < sizeof (bytes); i++) {
-        begin_anew ();
+        open_again ();
         write_bytes (bytes, i);
         hang_up ();
         check_error ("the connection was closed");
     }
 }
 
-TEST (what_has_another_magic_is_no_frame)
+TEST (bytes_with_another_magic_are_not_a_frame)
 {
     static const char *const row[] = {
-        "GET / HTTP/1.1\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "sptf\0\1\0\0\0\0\0\4",
+        "GET / HTTP/1.1\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "sptf\0\2\0\0\0\0\0\4",
         "\0\0\0\0\0\0\0\0\0\0\0\0",
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        begin_anew ();
+        open_again ();
         write_bytes (row[i], 11);
-        check_nothing_yet ();
+        check_incomplete ();
         write_bytes (row[i] + 11, 1);
         check_error ("not a frame of spank-tf");
     }
 }
 
-TEST (an_absurd_length_is_refused_before_its_first_byte)
+TEST (an_excessive_length_is_refused_before_memory_is_allocated)
 {
     static const uint32_t row[] = {
         0, FRAME_MAX_REGISTRATION + 1, 0x7fffffff, 0x80000000, 0xfffffff4, 0xffffffff,
@@ -283,16 +295,16 @@ TEST (an_absurd_length_is_refused_before_its_first_byte)
     char message[80];
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        begin_anew ();
+        open_again ();
         write_header (row[i]);
-        snprintf (message, sizeof (message), "a frame of %u bytes, 1 to %d are taken", row[i],
+        snprintf (message, sizeof (message), "a frame of %u bytes; 1 to %d are allowed", row[i],
                   FRAME_MAX_REGISTRATION);
         check_error (message);
         assert_null (reader.frame);
     }
 }
 
-/* A frame of exactly `length` bytes of strings is read under that ceiling. */
+/* A frame of exactly `length` bytes of strings is read; one more byte is refused. */
 static void check_ceiling (uint32_t length)
 {
     char *text = malloc (length);
@@ -328,14 +340,14 @@ TEST (a_frame_may_be_as_long_as_its_ceiling)
     check_ceiling (FRAME_MAX_CONFIGURATION);
 }
 
-TEST (the_last_string_must_end)
+TEST (the_last_string_must_be_terminated)
 {
     write_header (4);
     write_bytes ("A=12", 4);
-    check_error ("a frame whose last string has no end");
+    check_error ("a frame whose last string is not terminated");
 }
 
-TEST (another_version_is_read_and_known)
+TEST (a_frame_of_another_version_is_read)
 {
     struct frame *frame;
 
@@ -346,13 +358,13 @@ TEST (another_version_is_read_and_known)
     frame_destroy (frame);
 }
 
-TEST (a_reader_that_was_cleared_begins_anew)
+TEST (a_cleared_reader_reads_the_next_frame)
 {
     struct frame *frame;
 
     write_header (100);
     write_bytes ("half", 4);
-    check_nothing_yet ();
+    check_incomplete ();
     frame_reader_clear (&reader);
     frame_reader_clear (&reader);
     write_header (4);
@@ -372,7 +384,7 @@ TEST (a_frame_can_be_sent_in_two_parts)
     head = frame_bytes (frame, 6, &length);
     assert_int_equal (length, FRAME_HEADER + 4);
     write_bytes (head, length);
-    check_nothing_yet ();
+    check_incomplete ();
     write_bytes ("B=two", 6);
     frame_destroy (frame);
     frame = read_frame ();
@@ -397,7 +409,7 @@ TEST (a_frame_grows_with_what_is_added)
     frame_destroy (frame);
 }
 
-TEST (a_closed_connection_gives_an_error_and_no_signal)
+TEST (a_closed_connection_is_an_error_without_sigpipe)
 {
     struct frame *frame = frame_create ();
     struct errtext err;
@@ -409,7 +421,7 @@ TEST (a_closed_connection_gives_an_error_and_no_signal)
     frame_destroy (frame);
 }
 
-/* Random bytes, half of them behind a header that is nearly or wholly right. */
+/* Random bytes; half of them follow a header that is valid, or nearly. */
 static size_t random_bytes (uint64_t *seed, unsigned char *bytes, size_t max)
 {
     size_t length = fuzz_next (seed) % max;
@@ -418,7 +430,7 @@ static size_t random_bytes (uint64_t *seed, unsigned char *bytes, size_t max)
         bytes[i] = (unsigned char)fuzz_next (seed);
     if (fuzz_next (seed) % 2 == 0 || length <= FRAME_HEADER)
         return length;
-    memcpy (bytes, "SpTF\0\1\0\0\0\0\0", FRAME_HEADER - 1);
+    memcpy (bytes, "SpTF\0\2\0\0\0\0\0", FRAME_HEADER - 1);
     bytes[FRAME_HEADER - 1] = (unsigned char)(length - FRAME_HEADER);
     bytes[length - 1] = fuzz_next (seed) % 8 ? '\0' : 'x';
     if (fuzz_next (seed) % 4 == 0)
@@ -426,33 +438,33 @@ static size_t random_bytes (uint64_t *seed, unsigned char *bytes, size_t max)
     return length;
 }
 
-TEST (random_bytes_are_a_frame_or_refused_in_one_line)
+TEST (random_bytes_are_a_frame_or_an_error_of_one_line)
 {
     uint64_t seed = FUZZ_SEED;
-    int whole = 0;
+    int complete = 0;
 
     for (int i = 0; i < FUZZ_ROUNDS; i++) {
         unsigned char bytes[96];
         struct errtext err = { "" };
         struct frame *frame = NULL;
-        struct rank rank;
+        struct registration rank;
         int n;
 
         write_bytes (bytes, random_bytes (&seed, bytes, sizeof (bytes)));
         if ((n = frame_read (&reader, out, &frame, &err)) < 0)
             assert_true (is_line (err.text));
         if (n == 1) {
-            whole++;
+            complete++;
             for (const char *s = frame_next (frame, NULL); s; s = frame_next (frame, s))
                 assert_true (strlen (s) < sizeof (bytes));
-            assert_int_equal (rank_decode (&rank, frame, &err), -1);
+            assert_int_equal (registration_decode (&rank, frame, &err), -1);
             frame_destroy (frame);
         }
         frame_reader_clear (&reader);
         while (recv (out, bytes, sizeof (bytes), 0) > 0)
             ;
     }
-    assert_true (whole > FUZZ_ROUNDS / 10);
+    assert_true (complete > FUZZ_ROUNDS / 10);
 }
 
 int main (void)
@@ -461,23 +473,24 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_frame_has_this_form),
         cmocka_unit_test (a_frame_without_strings_has_none),
+        cmocka_unit_test (a_value_is_found_by_its_whole_key),
+        cmocka_unit_test (all_values_of_a_key_are_found_in_their_order),
         cmocka_unit_test (a_number_is_decimal_digits_in_its_bounds),
         cmocka_unit_test (a_frame_grows_with_what_is_added),
         PAIR_TEST (a_frame_arrives_as_it_was_sent),
-        PAIR_TEST (a_frame_of_one_string_travels_as_any_other),
-        PAIR_TEST (strings_need_no_key_and_no_text),
-        PAIR_TEST (a_frame_in_pieces_is_whole_at_its_last_byte),
+        PAIR_TEST (strings_without_key_or_text_are_read),
+        PAIR_TEST (a_frame_in_pieces_is_complete_at_its_last_byte),
         PAIR_TEST (one_frame_follows_another),
-        PAIR_TEST (the_other_side_can_close_at_any_byte),
-        PAIR_TEST (what_has_another_magic_is_no_frame),
-        PAIR_TEST (an_absurd_length_is_refused_before_its_first_byte),
+        PAIR_TEST (the_peer_can_close_at_any_byte),
+        PAIR_TEST (bytes_with_another_magic_are_not_a_frame),
+        PAIR_TEST (an_excessive_length_is_refused_before_memory_is_allocated),
         PAIR_TEST (a_frame_may_be_as_long_as_its_ceiling),
-        PAIR_TEST (the_last_string_must_end),
-        PAIR_TEST (another_version_is_read_and_known),
-        PAIR_TEST (a_reader_that_was_cleared_begins_anew),
+        PAIR_TEST (the_last_string_must_be_terminated),
+        PAIR_TEST (a_frame_of_another_version_is_read),
+        PAIR_TEST (a_cleared_reader_reads_the_next_frame),
         PAIR_TEST (a_frame_can_be_sent_in_two_parts),
-        PAIR_TEST (a_closed_connection_gives_an_error_and_no_signal),
-        PAIR_TEST (random_bytes_are_a_frame_or_refused_in_one_line),
+        PAIR_TEST (a_closed_connection_is_an_error_without_sigpipe),
+        PAIR_TEST (random_bytes_are_a_frame_or_an_error_of_one_line),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -1,30 +1,16 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host.h"
-
-/* A kernel before Linux 5.14. */
-static bool old_kernel;
-
-int __real_getsockopt (int fd, int level, int name, void *value, socklen_t *len);
-int __wrap_getsockopt (int fd, int level, int name, void *value, socklen_t *len);
-
-int __wrap_getsockopt (int fd, int level, int name, void *value, socklen_t *len)
-{
-    if (!old_kernel)
-        return __real_getsockopt (fd, level, name, value, len);
-    errno = ENOPROTOOPT;
-    return -1;
-}
+#include "addresses/host.h"
 
 TEST (a_host_is_its_boot_and_its_network)
 {
@@ -78,24 +64,12 @@ TEST (another_network_namespace_is_another_host)
     assert_string_not_equal (mine.id, childs.id);
 }
 
-static int on_an_old_kernel (void **unused __attribute__ ((unused)))
-{
-    old_kernel = true;
-    return 0;
-}
-
 int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_host_is_its_boot_and_its_network),
         cmocka_unit_test (processes_of_one_network_share_a_host),
         cmocka_unit_test (another_network_namespace_is_another_host),
-        { "on an old kernel: a host", a_host_is_its_boot_and_its_network, on_an_old_kernel,
-          NULL, NULL },
-        { "on an old kernel: one network", processes_of_one_network_share_a_host, NULL, NULL,
-          NULL },
-        { "on an old kernel: another network", another_network_namespace_is_another_host, NULL,
-          NULL, NULL },
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

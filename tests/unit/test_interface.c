@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <netinet/in.h>
@@ -8,7 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "interface.h"
+#include "addresses/interface.h"
 #include "netns.h"
 
 /* A node without these families: socket () says so. */
@@ -64,7 +66,7 @@ TEST (what_is_printed_is_parsed)
             assert_string_equal (subnet_print (&interface.address, &address), row[i].address);
         else
             assert_int_equal (interface.address.address.family, 0);
-        assert_null (interface.near);
+        assert_null (interface.local_cpus);
         assert_int_equal (interface_is_candidate (&interface), row[i].candidate);
         assert_string_equal (interface_print (&interface, &room), row[i].text);
     }
@@ -77,11 +79,11 @@ TEST (cpus_stand_behind_it)
     struct interface interface;
 
     assert_int_equal (interface_parse (&interface, text), 0);
-    assert_string_equal (interface.near, "0xff");
-    assert_ptr_equal (interface.near, strstr (text, "0xff"));
+    assert_string_equal (interface.local_cpus, "0xff");
+    assert_ptr_equal (interface.local_cpus, strstr (text, "0xff"));
     assert_string_equal (interface_print (&interface, &room), "ib0 infiniband up 10.1.0.5/16");
     assert_int_equal (interface_parse (&interface, none), 0);
-    assert_string_equal (interface.near, "");
+    assert_string_equal (interface.local_cpus, "");
 }
 
 TEST (anything_else_is_none)
@@ -146,8 +148,8 @@ TEST (whatever_is_parsed_is_printed_the_same)
         printed = interface_print (&interface, &room);
         assert_int_equal (strncmp (text, printed, strlen (printed)), 0);
         assert_true (is_line (interface.name));
-        if (interface.near)
-            assert_ptr_equal (interface.near, text + strlen (printed) + 1);
+        if (interface.local_cpus)
+            assert_ptr_equal (interface.local_cpus, text + strlen (printed) + 1);
         else
             assert_int_equal (strlen (text), strlen (printed));
     }
@@ -173,7 +175,7 @@ static const char *listed (void)
 
         strcat (strcat (text, interface_print (&list[i], &room)), "\n");
         assert_int_equal (interface_parse (&parsed, room.text), 0);
-        assert_null (list[i].near);
+        assert_null (list[i].local_cpus);
     }
     free (list);
     return text;
@@ -480,7 +482,7 @@ static void check_descriptors (int more)
     rc = interface_list (list, &err);
     assert_int_equal (setrlimit (RLIMIT_NOFILE, &old), 0);
     assert_int_equal (rc, -1);
-    assert_string_equal (err.text, "its interfaces: Too many open files");
+    assert_string_equal (err.text, "cannot list network interfaces: Too many open files");
     assert_int_equal (next_descriptor (), next);
 }
 
@@ -494,7 +496,7 @@ TEST (where_the_kernel_does_not_tell_it_is_said)
     no_ipv4 = no_ipv6 = true;
     assert_int_equal (interface_list (list, &err), -1);
     no_ipv4 = no_ipv6 = false;
-    assert_string_equal (err.text, "its interfaces: Address family not supported by protocol");
+    assert_string_equal (err.text, "cannot list network interfaces: Address family not supported by protocol");
 }
 
 TEST (a_list_leaves_no_descriptor_open)

@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "layout.h"
+#include "rendezvous/layout.h"
 
 /* "RANK@INDEX:NODE", a rank that came, or "INDEX=RANKS", what it said of its node. */
 static void add (struct layout *layout, const char *words)

@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <errno.h>
@@ -11,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "logdir.h"
+#include "common/logdir.h"
 
 /* Each test's own, below which all happens. */
 static char top[32];

@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "netlist.h"
+#include "addresses/netlist.h"
 
 /* "10.1.0.0/16 ib0 ": every item as it was understood. */
 static const char *understood (const struct netlist *list)
@@ -63,10 +65,10 @@ TEST (an_item_keeps_its_text)
     assert_string_equal (list.item[1].text, "ib0");
 }
 
-#define MISSING "a network is missing; one is CIDR as in 10.1.0.0/16, or the name of an interface"
-#define NEITHER(text) "\"" text "\" is neither a network as in 10.1.0.0/16 nor the name of an " \
+#define MISSING "a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an interface"
+#define NEITHER(text) "\"" text "\" is neither a network, as in 10.1.0.0/16, nor the name of an " \
                       "interface"
-#define BARE(text) "\"" text "\" is an address; its network has a prefix, as in 10.1.0.0/16"
+#define BARE(text) "\"" text "\" is an address; a network has a prefix length, as in 10.1.0.0/16"
 
 TEST (anything_else_is_refused_by_name)
 {

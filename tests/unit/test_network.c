@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "network.h"
+#include "rendezvous/network/choose.h"
 
 #define MAX_RANKS 8
 #define MAX_HOSTS 4
@@ -195,9 +197,9 @@ TEST (a_refusal_of_the_default_is_a_refusal)
 {
     static const struct row row[] = {
         { { .host = { "", "" }, .here = { "172.17.0.1", "172.17.0.1" } }, { 0 }, NULL, NULL,
-          "nA and nB both have the address 172.17.0.1; peers could not tell them apart" },
+          "nA and nB both have the address 172.17.0.1; tasks on other nodes cannot tell them apart" },
         { { .host = { "", "" }, .here = { "127.0.0.1" } }, { .ib = "auto" }, NULL, NULL,
-          "nA reaches srun by loopback, 127.0.0.1, which its peers on other nodes cannot dial" },
+          "nA reaches srun by loopback, 127.0.0.1, which tasks on other nodes cannot reach" },
     };
 
     check (row, COUNT (row));
@@ -315,10 +317,10 @@ TEST (hosts_that_lack_the_same_share_the_reason)
           "network: nA (no InfiniBand interface), nB (ib0 is down), nD (no InfiniBand interface)" },
         { { .host = { A, "", "" } }, { .ib = "require" }, NULL, NULL,
           "--tf-ib=require: not all nodes are "
-          "on one InfiniBand network: nB, nC (it told of no interface)" },
+          "on one InfiniBand network: nB, nC (it reported no interfaces)" },
         { { .host = { "" } }, { .ib = "auto" }, "10.0.0.1 ", "",
           "not all nodes are on one InfiniBand "
-          "network: nA (it told of no interface); using the address that reaches srun" },
+          "network: nA (it reported no interfaces); using the address that reaches srun" },
         { { .host = { "ib0 infiniband up 10.1.0.1/16", "ib0 infiniband up 10.2.0.2/16",
               "ib0 infiniband up 10.2.0.3/16" } }, { .ib = "auto" },
           "10.0.0.1 10.0.0.2 10.0.0.3 ", "", "not all nodes are on one InfiniBand network: "
@@ -416,7 +418,7 @@ TEST (ranks_that_are_not_bound_share_the_rails)
         /* the bound one first */
         { { .host = { RAILS_A }, .ranks = "AAA", .cpus = { NULL, NULL, "0x1" } }, { .ib = "auto" },
           "10.2.0.1@ib1 10.1.0.1@ib0 10.1.0.1@ib0 ", RAILS, NULL },
-        /* nearness is not known */
+        /* locality is not known */
         { { .host = { "ib0 infiniband up 10.1.0.1/16, ib1 infiniband up 10.2.0.1/16" },
           .ranks = "AA",
             .cpus = { "0xf", "0xf" } }, { .ib = "auto" }, "10.1.0.1@ib0 10.2.0.1@ib1 ", RAILS,
@@ -674,7 +676,7 @@ TEST (a_network_that_a_user_names_is_a_must_a_sites_is_a_preference)
         { { .host = { TWO_A, TWO_B } }, { .networks = "10.9.0.0/16" }, NULL, NULL,
           "--tf-network: not all nodes are on 10.9.0.0/16: nA, nB (no address there)" },
         { { .host = { TWO_A, TWO_B, "" } }, { .networks = "eth0" }, NULL, NULL,
-          "--tf-network: not all nodes are on eth0: nC (it told of no interface)" },
+          "--tf-network: not all nodes are on eth0: nC (it reported no interfaces)" },
         /* the second that a site prefers is what it wants as well */
         { { .host = { TWO_A, TWO_B } }, { .site = "ib0,eth1" }, ON_ETH1, "10.3.0.0/16 (eth1)",
           NULL },
@@ -816,7 +818,7 @@ TEST (a_long_list_of_networks_is_cut_between_two)
                            "10.100.112.0/24,10.100.113.0/24,10.100.114.0/24,10.100.115.0/24" },
           NULL, NULL, "--tf-network: not all nodes are on 10.100.101.0/24 or 10.100.102.0/24 or "
           "10.100.103.0/24 or 10.100.104.0/24 or 10.100.105.0/24 or 10.100.106.0/24 or "
-          "10.100.107.0/24 or 10.100.108.0/24 or 10.100.109.0/24 or ...: nA (no address there)" },
+          "10.100.107.0/24 or 10.100.108.0/24 and 7 more: nA (no address there)" },
     };
 
     check (row, COUNT (row));
@@ -845,7 +847,7 @@ TEST (many_networks_are_cut_between_two)
     assert_string_equal (choice.network, "10.100.100.0/24 and 10.100.101.0/24 and 10.100.102.0/24 "
                          "and 10.100.103.0/24 and 10.100.104.0/24 and 10.100.105.0/24 and "
                          "10.100.106.0/24 and 10.100.107.0/24 and 10.100.108.0/24 and "
-                         "10.100.109.0/24 and 10.100.110.0/24 and ... (eth0)");
+                         "10.100.109.0/24 and 10 more (eth0)");
     assert_string_equal (choice.notice + strlen (choice.notice) - strlen (choice.network),
                          choice.network);
 }

@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "network-by-srun.h"
+#include "rendezvous/network/choose.h"
 
 #define MAX_RANKS 8
 
@@ -28,6 +30,15 @@ static void set_rank (size_t i, const struct given *given)
     rank[i] = (struct network_rank){ .node = node[i], .host = &host[i] };
     assert_int_equal (address_parse (&rank[i].here, given->here), 0);
     assert_int_equal (address_parse (&rank[i].srun, given->srun), 0);
+}
+
+/* Nothing is wished for, so each host gets the address by which it reaches srun. */
+static int choose (struct network_rank *ranks, size_t count, struct errtext *err)
+{
+    const struct network_wish wish = { .infiniband = false };
+    struct network_choice choice;
+
+    return network_choose (ranks, count, &own, &wish, &choice, err);
 }
 
 /* The chosen addresses, a blank behind each. */
@@ -56,7 +67,7 @@ static void check (const struct row *row, int rc)
         set_rank (count, &row->rank[count]);
         count++;
     }
-    assert_int_equal (network_by_srun (rank, count, &own, &err), rc);
+    assert_int_equal (choose (rank, count, &err), rc);
     assert_string_equal (rc < 0 ? err.text : chosen (count), row->chosen);
 }
 
@@ -119,38 +130,44 @@ TEST (a_step_on_one_host_alone_may_use_loopback)
         check (&row[i], 0);
 }
 
-TEST (an_address_that_peers_cannot_dial_is_refused)
+TEST (an_address_that_other_nodes_cannot_reach_is_refused)
 {
     static const struct row row[] = {
         /* an ssh tunnel, say: not srun's host, and yet by loopback */
         { { { 'A', "127.0.0.1", "127.0.0.1" }, { 'B', "10.0.0.2", "10.0.0.9" } },
-          "nA reaches srun by loopback, 127.0.0.1, which its peers on other nodes cannot dial" },
+          "nA reaches srun by loopback, 127.0.0.1, which tasks on other nodes cannot reach" },
         { { { 'A', "127.0.0.1", "127.0.0.1" }, { 'B', "127.0.0.1", "127.0.0.1" } },
-          "nA reaches srun by loopback, 127.0.0.1, which its peers on other nodes cannot dial" },
+          "nA reaches srun by loopback, 127.0.0.1, which tasks on other nodes cannot reach" },
         { { { 'S', "127.0.0.1", "127.0.0.1" }, { 'B', "127.0.0.1", "127.0.0.1" } },
-          "nS reaches srun by loopback, 127.0.0.1, which its peers on other nodes cannot dial" },
+          "nS reaches srun by loopback, 127.0.0.1, which tasks on other nodes cannot reach" },
         { { { 'A', "10.0.0.1", "10.0.0.9" }, { 'B', "169.254.0.2", "169.254.0.9" } },
-          "nB reaches srun by a link-local address, 169.254.0.2, which its peers cannot dial" },
+          "nB reaches srun by a link-local address, 169.254.0.2, which tasks on other nodes "
+          "cannot reach" },
         { { { 'A', "fe80::1", "fe80::9" }, { 'B', "fd00::2", "fd00::9" } },
-          "nA reaches srun by a link-local address, fe80::1, which its peers cannot dial" },
+          "nA reaches srun by a link-local address, fe80::1, which tasks on other nodes "
+          "cannot reach" },
         { { { 'S', "127.0.0.1", "127.0.0.1" }, { 'B', "169.254.0.2", "169.254.0.9" } },
-          "nS reaches srun by a link-local address, 169.254.0.9, which its peers cannot dial" },
+          "nS reaches srun by a link-local address, 169.254.0.9, which tasks on other nodes "
+          "cannot reach" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++)
         check (&row[i], -1);
 }
 
-TEST (an_address_of_two_hosts_is_nobodys)
+TEST (an_address_of_two_hosts_is_refused)
 {
     static const struct row row[] = {
         { { { 'A', "172.17.0.1", "10.0.0.9" }, { 'B', "172.17.0.1", "10.0.0.9" } },
-          "nA and nB both have the address 172.17.0.1; peers could not tell them apart" },
+          "nA and nB both have the address 172.17.0.1; tasks on other nodes cannot tell "
+          "them apart" },
         { { { 'A', "172.17.0.1", "10.0.0.9" }, { 'C', "10.0.0.3", "10.0.0.9" },
             { 'A', "172.17.0.1", "10.0.0.9" }, { 'B', "172.17.0.1", "10.0.0.9" } },
-          "nA and nB both have the address 172.17.0.1; peers could not tell them apart" },
+          "nA and nB both have the address 172.17.0.1; tasks on other nodes cannot tell "
+          "them apart" },
         { { { 'S', "127.0.0.1", "127.0.0.1" }, { 'B', "10.0.0.9", "10.0.0.9" } },
-          "nS and nB both have the address 10.0.0.9; peers could not tell them apart" },
+          "nS and nB both have the address 10.0.0.9; tasks on other nodes cannot tell "
+          "them apart" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++)
@@ -181,13 +198,13 @@ TEST (the_order_of_ranks_does_not_change_a_hosts_address)
         }
         for (size_t i = 0; i < N; i++)
             set_rank (i, &given[order[i]]);
-        assert_int_equal (network_by_srun (rank, N, &own, NULL), 0);
+        assert_int_equal (choose (rank, N, NULL), 0);
         for (size_t i = 0; i < N; i++)
             assert_string_equal (address_print (&rank[i].chosen, &room), address[order[i]]);
     }
 }
 
-TEST (ten_thousand_ranks_are_no_effort)
+TEST (ten_thousand_ranks_take_no_time)
 {
     enum { MANY = 10000 };
     struct network_rank *ranks = calloc (MANY, sizeof (*ranks));
@@ -203,11 +220,11 @@ TEST (ten_thousand_ranks_are_no_effort)
         address_parse (&ranks[i].here, text);
         address_parse (&ranks[i].srun, "10.0.0.9");
     }
-    assert_int_equal (network_by_srun (ranks, MANY, &own, &err), 0);
+    assert_int_equal (choose (ranks, MANY, &err), 0);
     ranks[MANY - 1].here = ranks[0].here;
-    assert_int_equal (network_by_srun (ranks, MANY, &own, &err), -1);
-    assert_string_equal (err.text, "0 and 4999 both have the address 10.1.0.1; peers could not "
-                         "tell them apart");
+    assert_int_equal (choose (ranks, MANY, &err), -1);
+    assert_string_equal (err.text, "0 and 4999 both have the address 10.1.0.1; tasks on other "
+                         "nodes cannot tell them apart");
     free (ranks);
     free (hosts);
 }
@@ -218,10 +235,10 @@ int main (void)
         cmocka_unit_test (every_rank_has_the_address_by_which_it_reaches_srun),
         cmocka_unit_test (sruns_own_host_takes_the_address_at_which_others_found_srun),
         cmocka_unit_test (a_step_on_one_host_alone_may_use_loopback),
-        cmocka_unit_test (an_address_that_peers_cannot_dial_is_refused),
-        cmocka_unit_test (an_address_of_two_hosts_is_nobodys),
+        cmocka_unit_test (an_address_that_other_nodes_cannot_reach_is_refused),
+        cmocka_unit_test (an_address_of_two_hosts_is_refused),
         cmocka_unit_test (the_order_of_ranks_does_not_change_a_hosts_address),
-        cmocka_unit_test (ten_thousand_ranks_are_no_effort),
+        cmocka_unit_test (ten_thousand_ranks_take_no_time),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -5,12 +5,14 @@
  * an oracle that knows the contract of network.h and nothing of how it is kept: it asks for
  * every wish, network and host whether they fit. SPANK_TF_ROUNDS=N tries N clusters.
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "network.h"
+#include "rendezvous/network/choose.h"
 
 #define MAX_HOSTS 6
 #define MAX_RANKS (4 * MAX_HOSTS)
@@ -259,7 +261,7 @@ static void tell (struct network_rank *rank, struct interface *interface,
         const struct link *link = &machine->link[i];
 
         interface[i] = (struct interface){
-            .infiniband = link->infiniband, .state = link->state, .near = link->near,
+            .infiniband = link->infiniband, .state = link->state, .local_cpus = link->near,
             .address = { address_of (&link->at), link->at.prefix },
         };
         snprintf (interface[i].name, sizeof (interface[i].name), "%s", link->name);
@@ -847,7 +849,7 @@ static bool is_true_of (size_t h, const char *reason, bool infiniband)
             && (!infiniband || link->infiniband) && is_true_of_link (link, reason + len + 1))
             return true;
     }
-    if (strcmp (reason, "it told of no interface") == 0)
+    if (strcmp (reason, "it reported no interfaces") == 0)
         return machine->links == 0;
     if (strcmp (reason, "no InfiniBand interface") == 0)
         return infiniband && infinibands == 0 && machine->links > 0;

@@ -3,11 +3,13 @@
  *
  * That srun --output makes the same of them is shown on a real Slurm, by system/output.bats.
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 
-#include "pattern.h"
+#include "common/pattern.h"
 
 static const struct pattern_values all = {
     .job = "12", .step = "3", .node = "n5", .user = "anna", .job_name = "train", .array_job = "10",

@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "placeholders.h"
+#include "exec/placeholders.h"
 
 static const struct placeholder_values values = { {
     [PLACEHOLDER_ROLE] = "worker",

@@ -1,6 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <dirent.h>
@@ -14,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "address.h"
-#include "port.h"
+#include "common/address.h"
+#include "common/port.h"
 
 static const struct port_ranges any = { .count = 0 };
 
@@ -138,9 +140,9 @@ TEST (ranges_are_taken)
     }
 }
 
-#define NO_RANGE " is no range of ports; it is LOW-HIGH, as in 30000-30999"
-#define BEYOND " goes beyond 65535, the last port there is"
-#define PRIVILEGED " has privileged ports; 1024 is the lowest that a user's program can serve"
+#define NO_RANGE " is not a range of ports; a range is LOW-HIGH, as in 30000-30999"
+#define BEYOND " goes beyond 65535, the highest port number"
+#define PRIVILEGED " has privileged ports; the lowest port that a user's program can bind is 1024"
 
 TEST (a_bad_range_is_refused_with_one_line)
 {
@@ -161,7 +163,7 @@ TEST (a_bad_range_is_refused_with_one_line)
         { "http", "\"http\"" NO_RANGE },
         { "30000\n", "\"30000\\x0a\"" NO_RANGE },
         { "any,30000", "\"any,30000\"" NO_RANGE },
-        { "30999-30000", "\"30999-30000\" is reversed; LOW-HIGH would be 30000-30999" },
+        { "30999-30000", "\"30999-30000\" is reversed; did you mean 30000-30999?" },
         { "30000-65536", "\"30000-65536\"" BEYOND },
         { "65536", "\"65536\"" BEYOND },
         { "70000-80000", "\"70000-80000\"" BEYOND },

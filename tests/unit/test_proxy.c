@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proxy.h"
+#include "common/proxy.h"
 
 /* An environment of "NAME=VALUE", NULL at the end. */
 static const char *lookup (const char *name, void *arg)

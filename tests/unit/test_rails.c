@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rails.h"
+#include "rendezvous/network/rails.h"
 
 #define MAX 8
 

@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
-#include "rules.h"
+#include "common/rules.h"
 
 static struct tasklist *parse (const char *text)
 {
@@ -20,21 +22,21 @@ TEST (a_role_that_is_none_is_named_with_the_nearest_right_one)
     static const struct {
         const char *list, *message;
     } row[] = {
-        { "ps,wroker", "\"wroker\" (item 2) is no TensorFlow role; did you mean \"worker\"?" },
-        { "workers:2", "\"workers\" (item 1) is no TensorFlow role; did you mean \"worker\"?" },
-        { "Worker", "\"Worker\" (item 1) is no TensorFlow role; did you mean \"worker\"?" },
-        { "PS,worker", "\"PS\" (item 1) is no TensorFlow role; did you mean \"ps\"?" },
-        { "pss,worker", "\"pss\" (item 1) is no TensorFlow role; did you mean \"ps\"?" },
-        { "sp", "\"sp\" (item 1) is no TensorFlow role; did you mean \"ps\"?" },
-        { "cheif", "\"cheif\" (item 1) is no TensorFlow role; did you mean \"chief\"?" },
-        { "mastre", "\"mastre\" (item 1) is no TensorFlow role; did you mean \"master\"?" },
-        { "eval", "\"eval\" (item 1) is no TensorFlow role" ROLES },
-        { "evaluater", "\"evaluater\" (item 1) is no TensorFlow role; did you mean "
+        { "ps,wroker", "\"wroker\" (item 2) is not a TensorFlow role; did you mean \"worker\"?" },
+        { "workers:2", "\"workers\" (item 1) is not a TensorFlow role; did you mean \"worker\"?" },
+        { "Worker", "\"Worker\" (item 1) is not a TensorFlow role; did you mean \"worker\"?" },
+        { "PS,worker", "\"PS\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
+        { "pss,worker", "\"pss\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
+        { "sp", "\"sp\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
+        { "cheif", "\"cheif\" (item 1) is not a TensorFlow role; did you mean \"chief\"?" },
+        { "mastre", "\"mastre\" (item 1) is not a TensorFlow role; did you mean \"master\"?" },
+        { "eval", "\"eval\" (item 1) is not a TensorFlow role" ROLES },
+        { "evaluater", "\"evaluater\" (item 1) is not a TensorFlow role; did you mean "
           "\"evaluator\"?" },
-        { "ps,worker,frobnicator", "\"frobnicator\" (item 3) is no TensorFlow role" ROLES },
-        { "x", "\"x\" (item 1) is no TensorFlow role" ROLES },
+        { "ps,worker,frobnicator", "\"frobnicator\" (item 3) is not a TensorFlow role" ROLES },
+        { "x", "\"x\" (item 1) is not a TensorFlow role" ROLES },
         { "123456789012345678901234567890123456789012345678901234567890123",
-          "\"123456789012345678901234567890123456789012345678901234567890123\" (item 1) is no "
+          "\"123456789012345678901234567890123456789012345678901234567890123\" (item 1) is not a "
           "TensorFlow role" ROLES },
     };
 
@@ -81,8 +83,8 @@ TEST (a_site_can_add_roles)
         assert_int_equal (rules_check_names (list, row[i].extra, &err), row[i].known ? 0 : -1);
         tasklist_destroy (list);
     }
-    assert_string_equal (err.text, "\"frobnicator\" (item 1) is no TensorFlow role" ROLES
-                         ", and here logger,tester");
+    assert_string_equal (err.text, "\"frobnicator\" (item 1) is not a TensorFlow role" ROLES
+                         ", and on this site logger,tester");
 }
 
 TEST (the_nearest_right_name_can_be_a_sites_own)
@@ -91,7 +93,7 @@ TEST (the_nearest_right_name_can_be_a_sites_own)
     struct errtext err;
 
     assert_int_equal (rules_check_names (list, "logger,tester", &err), -1);
-    assert_string_equal (err.text, "\"tetser\" (item 1) is no TensorFlow role; did you mean "
+    assert_string_equal (err.text, "\"tetser\" (item 1) is not a TensorFlow role; did you mean "
                          "\"tester\"?");
     tasklist_destroy (list);
 }
@@ -107,15 +109,15 @@ TEST (what_tensorflow_refuses_is_refused)
         { "chief", NULL },
         { "master,ps,worker", NULL },
         { "chief,ps:2,worker:rest,evaluator", NULL },
-        { "chief:2,worker", "2 chiefs (item 1); TensorFlow takes one chief at most" },
-        { "chief,worker,chief", "2 chiefs (items 1 and 3); TensorFlow takes one chief at most" },
-        { "master:3", "3 masters (item 1); TensorFlow takes one master at most" },
-        { "chief,worker,master", "a chief and a master (items 1 and 3); TensorFlow takes one "
-          "of the two (master is TensorFlow 1's name for chief)" },
-        { "chief,evaluator,worker,evaluator", "2 evaluators (items 2 and 4); TensorFlow takes one "
-          "evaluator at most" },
-        { "evaluator:rest,chief,master", "a chief and a master (items 2 and 3); TensorFlow takes "
-          "one of the two (master is TensorFlow 1's name for chief)" },
+        { "chief:2,worker", "2 chiefs (item 1); TensorFlow allows at most one chief" },
+        { "chief,worker,chief", "2 chiefs (items 1 and 3); TensorFlow allows at most one chief" },
+        { "master:3", "3 masters (item 1); TensorFlow allows at most one master" },
+        { "chief,worker,master", "a chief and a master (items 1 and 3); TensorFlow allows only "
+          "one of them (master is TensorFlow 1's name for chief)" },
+        { "chief,evaluator,worker,evaluator", "2 evaluators (items 2 and 4); TensorFlow allows at "
+          "most one evaluator" },
+        { "evaluator:rest,chief,master", "a chief and a master (items 2 and 3); TensorFlow allows "
+          "only one of them (master is TensorFlow 1's name for chief)" },
         { "ps", "1 ps (item 1) and no worker; a ps needs at least one worker" },
         { "ps:65535", "65535 ps (item 1) and no worker; a ps needs at least one worker" },
         { "chief,ps:2", "2 ps (item 2) and no worker; a ps needs at least one worker" },

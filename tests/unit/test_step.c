@@ -3,6 +3,8 @@
  *
  * Whole launches, as the rendezvous sees them, without a socket of its own.
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
@@ -11,14 +13,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "step.h"
+#include "rendezvous/rank_names.h"
+#include "rendezvous/step.h"
 
-#define PROOF "fedcba9876543210fedcba9876543210"
+#define TOKEN "0123456789abcdef0123456789abcdef"
+#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
 /* Where srun is: on none of the nodes. */
 static const struct host login = { "login" };
 
-/* What srun says: "KEY=VALUE" and so on, NULL at the end. */
+/* srun's configuration: "KEY=VALUE" and so on, NULL at the end, and defaults behind them. */
 static struct frame *configuration (const char *const *strings)
 {
     struct frame *frame = frame_create ();
@@ -29,32 +33,59 @@ static struct frame *configuration (const char *const *strings)
         snprintf (key, sizeof (key), "%.*s", (int)strcspn (*strings, "="), *strings);
         frame_add (frame, key, "%s", strchr (*strings, '=') + 1);
     }
+    frame_add (frame, "TOKEN", TOKEN);
+    frame_add (frame, "SERVER_TOKEN", SERVER_TOKEN);
+    frame_add (frame, "IB", "no");
+    frame_add (frame, "STOP", "never");
+    frame_add (frame, "STOP_GRACE", "10");
+    frame_add (frame, "EVAL_GRACE", "900");
+    frame_add (frame, "TIMEOUT", "300");
     return frame;
+}
+
+static int try_create (struct step **step, const char *const *strings, struct errtext *err)
+{
+    struct frame *frame = configuration (strings);
+    struct rendezvous_config config;
+    int rc = rendezvous_config_decode (&config, frame, err);
+
+    if (rc == 0)
+        rc = step_create (step, &config, err);
+    frame_destroy (frame);
+    return rc;
 }
 
 static struct step *create_of (const char *const *strings)
 {
-    struct frame *frame = configuration (strings);
     struct step *step = NULL;
     struct errtext err = { "" };
 
-    if (step_create (&step, frame, &err) < 0)
+    if (try_create (&step, strings, &err) < 0)
         fail_msg ("%s", err.text);
-    frame_destroy (frame);
     return step;
 }
 
-/* step ("tf-tasks=ps,worker"), and more strings before it. */
+static int tasks_of (struct step *step)
+{
+    return step_roster (step)->tasks;
+}
+
+static int missing (struct step *step)
+{
+    return roster_missing (step_roster (step));
+}
+
+/* step ("LIST=ps,worker"), and more strings before it. */
 #define create(...) create_of ((const char *const[]){ "STEP=12.0", __VA_ARGS__, NULL })
 
 /*
  * A rank on the node of that index, one host each: n1 with 10.0.0.1 and so on. What it points
  * to lives until the next one of that node is made.
  */
-static struct rank on_node (int rank, int tasks, int index)
+static struct registration on_node (int rank, int tasks, int index)
 {
     static char name[256][16];
-    struct rank r = {
+    struct registration r = {
         .rank = rank, .tasks = tasks, .component_tasks = tasks, .node_index = index,
         .port = 40000 + rank,
     };
@@ -71,7 +102,7 @@ static struct rank on_node (int rank, int tasks, int index)
 }
 
 /* A rank registers, over a connection that ends at that address of srun's. */
-static enum step_verdict come_by (struct step *step, struct rank rank, const char *srun,
+static enum step_verdict come_by (struct step *step, struct registration rank, const char *srun,
                                   struct errtext *err)
 {
     struct address address;
@@ -81,20 +112,20 @@ static enum step_verdict come_by (struct step *step, struct rank rank, const cha
     return step_add (step, &rank, &address, err);
 }
 
-static enum step_verdict come (struct step *step, struct rank rank, struct errtext *err)
+static enum step_verdict come (struct step *step, struct registration rank, struct errtext *err)
 {
     return come_by (step, rank, "10.0.0.9", err);
 }
 
-static void take (struct step *step, struct rank rank)
+static void take (struct step *step, struct registration rank)
 {
     struct errtext err;
 
-    if (come (step, rank, &err) != STEP_TAKEN)
+    if (come (step, rank, &err) != STEP_ADDED)
         fail_msg ("rank %d: %s", rank.rank, err.text);
 }
 
-static void check_refused (struct step *step, struct rank rank, const char *message)
+static void check_refused (struct step *step, struct registration rank, const char *message)
 {
     struct errtext err;
 
@@ -115,35 +146,35 @@ static void resolve (struct step *step)
 {
     struct errtext err = { "" };
 
-    assert_int_equal (step_missing (step), 0);
+    assert_int_equal (missing (step), 0);
     if (step_resolve (step, &login, &err) < 0)
         fail_msg ("%s", err.text);
 }
 
 /* The answer as the rank reads it. */
-static struct frame *answer_of (const struct step *step, int rank)
+static struct frame *answer_of (struct step *step, int rank)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
-    struct step_answer answer;
+    struct answer_message answer;
     struct frame *frame = NULL;
     size_t length = 0;
     int pair[2];
 
     memset (&answer, 0, sizeof (answer));
-    assert_int_equal (step_answer (step, rank, PROOF, &answer), 0);
-    for (int i = 0; i < STEP_ANSWER_PARTS; i++)
-        length += answer.iov[i].iov_len;
+    assert_int_equal (step_answer (step, rank, SERVER_TOKEN, &answer), 0);
+    for (int i = 0; i < ANSWER_PARTS; i++)
+        length += answer.part[i].iov_len;
     assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    assert_int_equal (writev (pair[0], answer.iov, STEP_ANSWER_PARTS), length);
+    assert_int_equal (writev (pair[0], answer.part, ANSWER_PARTS), length);
     close (pair[0]);
     assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 1);
     assert_int_equal (recv (pair[1], &length, 1, 0), 0);       /* not a byte more */
     close (pair[1]);
-    frame_destroy (answer.head);
+    answer_message_clear (&answer);
     return frame;
 }
 
-static void check_answer (const struct step *step, int rank, const char *strings)
+static void check_answer (struct step *step, int rank, const char *strings)
 {
     struct frame *frame = answer_of (step, rank);
     char text[1024] = "";
@@ -155,11 +186,11 @@ static void check_answer (const struct step *step, int rank, const char *strings
 }
 
 /* All roles and indexes in rank order, as "ps0 worker0 ". */
-static void check_roles (const struct step *step, const char *roles)
+static void check_roles (struct step *step, const char *roles)
 {
     char text[256] = "";
 
-    for (int rank = 0; rank < step_tasks (step); rank++) {
+    for (int rank = 0; rank < tasks_of (step); rank++) {
         struct frame *frame = answer_of (step, rank);
 
         strcat (strcat (text, frame_get (frame, "SLURM_TF_ROLE")),
@@ -170,7 +201,7 @@ static void check_roles (const struct step *step, const char *roles)
     assert_string_equal (text, roles);
 }
 
-static void check_table (const struct step *step, const char *table)
+static void check_table (struct step *step, const char *table)
 {
     char *text = step_table (step);
 
@@ -182,15 +213,15 @@ static void check_table (const struct step *step, const char *table)
 
 TEST (a_launch_from_its_first_rank_to_its_answers)
 {
-    struct step *step = create ("HOLD=yes", "tf-tasks=ps,worker,worker");
+    struct step *step = create ("HOLD=yes", "LIST=ps,worker,worker");
 
     assert_string_equal (step_name (step), "step 12.0");
-    assert_int_equal (step_tasks (step), 0);
+    assert_int_equal (tasks_of (step), 0);
     take (step, on_node (2, 3, 1));
-    assert_int_equal (step_tasks (step), 3);
-    assert_int_equal (step_missing (step), 2);
+    assert_int_equal (tasks_of (step), 3);
+    assert_int_equal (missing (step), 2);
     take (step, on_node (0, 3, 0));
-    assert_int_equal (step_missing (step), 1);
+    assert_int_equal (missing (step), 1);
     take (step, on_node (1, 3, 0));
     resolve (step);
 
@@ -202,13 +233,13 @@ TEST (a_launch_from_its_first_rank_to_its_answers)
                  "     2  worker 1  n2    10.0.0.2:40002\n");
 #define CLUSTER "TF_CONFIG={\"cluster\":{\"ps\":[\"10.0.0.1:40000\"]," \
                 "\"worker\":[\"10.0.0.1:40001\",\"10.0.0.2:40002\"]},\"task\":"
-    check_answer (step, 0, "PROOF=" PROOF "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=0\n"
+    check_answer (step, 0, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40000\nTF_GRPC_REUSE_PORT=1\n"
                   CLUSTER "{\"type\":\"ps\",\"index\":0}}\n");
-    check_answer (step, 1, "PROOF=" PROOF "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
+    check_answer (step, 1, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40001\nTF_GRPC_REUSE_PORT=1\n"
                   CLUSTER "{\"type\":\"worker\",\"index\":0}}\n");
-    check_answer (step, 2, "PROOF=" PROOF "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=1\n"
+    check_answer (step, 2, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=1\n"
                   "SLURM_TF_ADDRESS=10.0.0.2\nSLURM_TF_PORT=40002\nTF_GRPC_REUSE_PORT=1\n"
                   CLUSTER "{\"type\":\"worker\",\"index\":1}}\n");
 #undef CLUSTER
@@ -217,11 +248,11 @@ TEST (a_launch_from_its_first_rank_to_its_answers)
 
 TEST (a_port_that_is_not_held_is_not_to_be_shared)
 {
-    struct step *step = create ("tf-tasks=worker");
+    struct step *step = create ("LIST=worker");
 
     take_all (step, "0");
     resolve (step);
-    check_answer (step, 0, "PROOF=" PROOF "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
+    check_answer (step, 0, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40000\nTF_CONFIG={\"cluster\":"
                   "{\"worker\":[\"10.0.0.1:40000\"]},\"task\":{\"type\":\"worker\",\"index\":0}}"
                   "\n");
@@ -234,15 +265,15 @@ TEST (a_port_that_is_not_held_is_not_to_be_shared)
 
 TEST (the_evaluator_alone_sees_itself)
 {
-    struct step *step = create ("tf-tasks=chief,worker,evaluator");
+    struct step *step = create ("LIST=chief,worker,evaluator");
 
     take_all (step, "000");
     resolve (step);
-    check_answer (step, 1, "PROOF=" PROOF "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
+    check_answer (step, 1, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40001\nTF_CONFIG={\"cluster\":"
                   "{\"chief\":[\"10.0.0.1:40000\"],\"worker\":[\"10.0.0.1:40001\"]},"
                   "\"task\":{\"type\":\"worker\",\"index\":0}}\n");
-    check_answer (step, 2, "PROOF=" PROOF "\nSLURM_TF_ROLE=evaluator\nSLURM_TF_INDEX=0\n"
+    check_answer (step, 2, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=evaluator\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40002\nTF_CONFIG={\"cluster\":"
                   "{\"chief\":[\"10.0.0.1:40000\"],\"worker\":[\"10.0.0.1:40001\"],"
                   "\"evaluator\":[\"10.0.0.1:40002\"]},"
@@ -252,16 +283,16 @@ TEST (the_evaluator_alone_sees_itself)
 
 TEST (sruns_own_node_is_known_by_the_address_that_others_reached)
 {
-    struct step *step = create ("tf-tasks=ps,worker");
-    struct rank own = on_node (0, 2, 0);
+    struct step *step = create ("LIST=ps,worker");
+    struct registration own = on_node (0, 2, 0);
     struct errtext err;
 
     own.host = login;
     address_parse (&own.address, "127.0.0.1");
-    assert_int_equal (come_by (step, own, "127.0.1.1", &err), STEP_TAKEN);
+    assert_int_equal (come_by (step, own, "127.0.1.1", &err), STEP_ADDED);
     take (step, on_node (1, 2, 1));
     resolve (step);
-    check_answer (step, 0, "PROOF=" PROOF "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=0\n"
+    check_answer (step, 0, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.9\nSLURM_TF_PORT=40000\nTF_CONFIG={\"cluster\":"
                   "{\"ps\":[\"10.0.0.9:40000\"],\"worker\":[\"10.0.0.2:40001\"]},"
                   "\"task\":{\"type\":\"ps\",\"index\":0}}\n");
@@ -273,15 +304,15 @@ TEST (roles_follow_ranks_however_nodes_have_them)
     static const struct {
         const char *list, *indexes, *roles;
     } row[] = {
-        { "tf-tasks=ps,worker:rest", "0011", "ps0 worker0 worker1 worker2 " },
-        { "tf-tasks=ps,worker:rest", "0101", "ps0 worker0 worker1 worker2 " },
-        { "tf-tasks=ps,worker:rest", "1100", "ps0 worker0 worker1 worker2 " },
-        { "tf-tasks=worker,ps,worker,ps", "0012", "worker0 ps0 worker1 ps1 " },
-        { "tf-tasks-per-node=ps,worker", "0011", "ps0 worker0 ps1 worker1 " },
-        { "tf-tasks-per-node=ps,worker", "0101", "ps0 ps1 worker0 worker1 " },
-        { "tf-tasks-per-node=ps,worker", "1001", "ps0 ps1 worker0 worker1 " },
-        { "tf-tasks-per-node=ps,worker:rest", "00011", "ps0 worker0 worker1 ps1 worker2 " },
-        { "tf-tasks-per-node=worker:rest", "0120", "worker0 worker1 worker2 worker3 " },
+        { "LIST=ps,worker:rest", "0011", "ps0 worker0 worker1 worker2 " },
+        { "LIST=ps,worker:rest", "0101", "ps0 worker0 worker1 worker2 " },
+        { "LIST=ps,worker:rest", "1100", "ps0 worker0 worker1 worker2 " },
+        { "LIST=worker,ps,worker,ps", "0012", "worker0 ps0 worker1 ps1 " },
+        { "LIST_PER_NODE=ps,worker", "0011", "ps0 worker0 ps1 worker1 " },
+        { "LIST_PER_NODE=ps,worker", "0101", "ps0 ps1 worker0 worker1 " },
+        { "LIST_PER_NODE=ps,worker", "1001", "ps0 ps1 worker0 worker1 " },
+        { "LIST_PER_NODE=ps,worker:rest", "00011", "ps0 worker0 worker1 ps1 worker2 " },
+        { "LIST_PER_NODE=worker:rest", "0120", "worker0 worker1 worker2 worker3 " },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -295,9 +326,9 @@ TEST (roles_follow_ranks_however_nodes_have_them)
 }
 
 /* Ranks of components that begin where `first` says, each on a node of its own. */
-static struct rank of_component (int rank, int tasks, int first, int component_tasks)
+static struct registration of_component (int rank, int tasks, int first, int component_tasks)
 {
-    struct rank r = on_node (rank, tasks, rank);
+    struct registration r = on_node (rank, tasks, rank);
 
     r.component_first = first;
     r.component_tasks = component_tasks;
@@ -306,8 +337,8 @@ static struct rank of_component (int rank, int tasks, int first, int component_t
 
 TEST (each_component_can_have_its_own_list)
 {
-    struct step *step = create ("tf-tasks=chief,ps", "tf-tasks=worker:rest",
-                                "tf-tasks-per-node=evaluator");
+    struct step *step = create ("LIST=chief,ps", "LIST=worker:rest",
+                                "LIST_PER_NODE=evaluator");
 
     take (step, of_component (0, 5, 0, 2));
     take (step, of_component (4, 5, 4, 1));
@@ -321,7 +352,7 @@ TEST (each_component_can_have_its_own_list)
 
 TEST (one_list_can_be_for_all_components)
 {
-    struct step *step = create ("tf-tasks=chief,ps,worker:rest");
+    struct step *step = create ("LIST=chief,ps,worker:rest");
 
     take (step, of_component (0, 4, 0, 1));
     take (step, of_component (1, 4, 1, 2));
@@ -335,8 +366,8 @@ TEST (one_list_can_be_for_all_components)
 TEST (the_order_of_arrival_changes_nothing)
 {
     enum { TASKS = 12 };
-    const char *const list[] = { "tf-tasks=chief,ps:3,worker:rest",
-                                 "tf-tasks-per-node=ps,worker:rest" };
+    const char *const list[] = { "LIST=chief,ps:3,worker:rest",
+                                 "LIST_PER_NODE=ps,worker:rest" };
     uint64_t seed = FUZZ_SEED;
     char first[COUNT (list)][TASKS][1024];
 
@@ -369,8 +400,8 @@ TEST (the_order_of_arrival_changes_nothing)
 
 TEST (a_table_is_as_wide_as_its_names)
 {
-    struct step *step = create ("tf-tasks=evaluator,a-role-of-the-site,worker");
-    struct rank rank = on_node (0, 3, 0);
+    struct step *step = create ("LIST=evaluator,a-role-of-the-site,worker");
+    struct registration rank = on_node (0, 3, 0);
 
     rank.node = "a-long-name.of.a-node";
     address_parse (&rank.address, "fd00::1");
@@ -390,7 +421,7 @@ TEST (a_table_is_as_wide_as_its_names)
 /* Networks. */
 
 /* It tells of its CPUs, or NULL, and of interfaces, a text each; "" behind the last. */
-static struct rank tell (struct rank rank, const char *cpus, const char *const *interfaces)
+static struct registration tell (struct registration rank, const char *cpus, const char *const *interfaces)
 {
     rank.cpus = cpus;
     for (; **interfaces; interfaces++)
@@ -400,7 +431,7 @@ static struct rank tell (struct rank rank, const char *cpus, const char *const *
 
 #define TELL(rank, cpus, ...) tell (rank, cpus, (const char *const[]){ __VA_ARGS__, "" })
 
-static void check_notices (const struct step *step, const char *first, const char *second)
+static void check_notices (struct step *step, const char *first, const char *second)
 {
     const char *notice[] = { first, second, NULL };
 
@@ -416,7 +447,7 @@ TEST (infiniband_that_every_node_has_is_used)
     static const char *const ib[] = { "IB=auto", "IB=require" };
 
     for (size_t i = 0; i < COUNT (ib); i++) {
-        struct step *step = create (ib[i], "tf-tasks=ps,worker:rest");
+        struct step *step = create (ib[i], "LIST=ps,worker:rest");
 
         check_notices (step, NULL, NULL);
         take (step, on_node (1, 3, 0));
@@ -439,7 +470,7 @@ TEST (infiniband_that_every_node_has_is_used)
 /* A launch of two ranks on two nodes, the second of which has no InfiniBand. */
 static struct step *half_a_cluster (const char *ib)
 {
-    struct step *step = create (ib, "tf-tasks=ps,worker");
+    struct step *step = create (ib, "LIST=ps,worker");
 
     take (step, TELL (on_node (0, 2, 0), NULL, "ib0 infiniband up 10.9.0.1/16",
                       "eth0 other up 10.0.0.1/16"));
@@ -476,7 +507,7 @@ TEST (infiniband_that_is_required_and_a_node_lacks_refuses_the_launch)
 
 TEST (without_a_wish_infiniband_is_not_used)
 {
-    struct step *step = create ("tf-tasks=worker");
+    struct step *step = create ("LIST=worker");
 
     take (step, TELL (on_node (0, 1, 0), NULL, "ib0 infiniband up 10.9.0.1/16",
                       "eth0 other up 10.0.0.1/16"));
@@ -499,7 +530,7 @@ TEST (networks_are_preferred_in_their_order)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct step *step = create (row[i].networks, "tf-tasks=worker");
+        struct step *step = create (row[i].networks, "LIST=worker");
         struct frame *frame;
 
         take (step, TELL (on_node (0, 1, 0), NULL, "eth0 other up 10.0.0.1/16",
@@ -516,7 +547,7 @@ TEST (networks_are_preferred_in_their_order)
 
 TEST (a_network_that_a_user_names_is_required)
 {
-    struct step *step = create ("NETWORKS=10.6.0.0/16", "NETWORKS_REQUIRED=yes", "tf-tasks=worker");
+    struct step *step = create ("NETWORKS=10.6.0.0/16", "NETWORKS_REQUIRED=yes", "LIST=worker");
     struct errtext err;
 
     take (step, TELL (on_node (0, 1, 0), NULL, "eth0 other up 10.0.0.1/16"));
@@ -531,7 +562,7 @@ TEST (a_network_that_a_user_names_is_required)
 
 TEST (each_rank_has_the_interface_near_to_its_cpus)
 {
-    struct step *step = create ("IB=auto", "tf-tasks=ps,worker:rest");
+    struct step *step = create ("IB=auto", "LIST=ps,worker:rest");
 
     take (step, TELL (on_node (0, 5, 0), "0xf0", RAIL_0 (1, " 0xf"), RAIL_1 (1, " 0xf0")));
     take (step, TELL (on_node (1, 5, 0), "0xf", ""));
@@ -552,7 +583,7 @@ TEST (each_rank_has_the_interface_near_to_its_cpus)
     step_destroy (step);
 }
 
-#define BY_ORDER "; InfiniBand interfaces are taken in the kernel's order, not by nearness"
+#define BY_ORDER "; InfiniBand interfaces are assigned in the kernel's order, not by locality"
 
 TEST (nodes_that_do_not_know_what_is_near_are_told_of_once)
 {
@@ -567,16 +598,16 @@ TEST (nodes_that_do_not_know_what_is_near_are_told_of_once)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct step *step = create ("IB=auto", "tf-tasks=worker:3");
+        struct step *step = create ("IB=auto", "LIST=worker:3");
         const char *const interfaces[][3] = {
             { RAIL_0 (1, ""), RAIL_1 (1, ""), "" }, { RAIL_0 (2, ""), RAIL_1 (2, ""), "" },
             { RAIL_0 (3, ""), RAIL_1 (3, ""), "" },
         };
 
         for (int n = 0; n < 3; n++) {
-            struct rank rank = tell (on_node (n, 3, n), "0x1", interfaces[n]);
+            struct registration rank = tell (on_node (n, 3, n), "0x1", interfaces[n]);
 
-            rank.near_error = n >= 3 - row[i].unknown ? "tf-addresses failed" : NULL;
+            rank.locality_error = n >= 3 - row[i].unknown ? "tf-addresses failed" : NULL;
             take (step, rank);
         }
         resolve (step);
@@ -585,12 +616,12 @@ TEST (nodes_that_do_not_know_what_is_near_are_told_of_once)
     }
 }
 
-TEST (where_there_is_no_choice_nearness_does_not_matter)
+TEST (where_there_is_no_choice_locality_does_not_matter)
 {
-    struct step *step = create ("IB=auto", "tf-tasks=worker:2");
-    struct rank rank = TELL (on_node (0, 2, 0), NULL, RAIL_0 (1, ""), RAIL_1 (1, ""));
+    struct step *step = create ("IB=auto", "LIST=worker:2");
+    struct registration rank = TELL (on_node (0, 2, 0), NULL, RAIL_0 (1, ""), RAIL_1 (1, ""));
 
-    rank.near_error = "tf-addresses failed";
+    rank.locality_error = "tf-addresses failed";
     take (step, rank);
     take (step, TELL (on_node (1, 2, 1), NULL, RAIL_0 (2, "")));
     resolve (step);
@@ -606,11 +637,11 @@ TEST (where_there_is_no_choice_nearness_does_not_matter)
 TEST (all_that_a_user_should_know_is_told)
 {
     struct step *step = create ("IB=auto", "NETWORKS=10.9.0.0/16", "NETWORKS_REQUIRED=yes",
-                                "tf-tasks=worker:2");
-    struct rank rank = TELL (on_node (0, 2, 0), NULL, "eth0 other up 10.9.1.1/16",
+                                "LIST=worker:2");
+    struct registration rank = TELL (on_node (0, 2, 0), NULL, "eth0 other up 10.9.1.1/16",
                              "eth1 other up 10.9.1.2/16");
 
-    rank.near_error = "tf-addresses failed";
+    rank.locality_error = "tf-addresses failed";
     take (step, rank);
     take (step, TELL (on_node (1, 2, 1), NULL, "eth0 other up 10.9.1.3/16"));
     resolve (step);
@@ -622,12 +653,12 @@ TEST (all_that_a_user_should_know_is_told)
 /* What a rank told belongs to its connection, and the step outlives that. */
 TEST (what_ranks_told_is_kept)
 {
-    struct step *step = create ("IB=auto", "tf-tasks=worker:2");
+    struct step *step = create ("IB=auto", "LIST=worker:2");
     char rail_0[] = RAIL_0 (1, " 0xf"), rail_1[] = RAIL_1 (1, " 0xf0");
     char cpus[] = "0xf0", error[] = "broken";
-    struct rank rank = TELL (on_node (0, 2, 0), cpus, rail_0, rail_1);
+    struct registration rank = TELL (on_node (0, 2, 0), cpus, rail_0, rail_1);
 
-    rank.near_error = error;
+    rank.locality_error = error;
     take (step, rank);
     take (step, TELL (on_node (1, 2, 0), "0xf", ""));
     memset (rail_0, 'x', sizeof (rail_0));
@@ -647,12 +678,12 @@ TEST (what_ranks_told_is_kept)
 
 TEST (a_rank_that_comes_again_tells_anew)
 {
-    struct step *step = create ("IB=auto", "tf-tasks=worker:2");
-    struct rank rank = TELL (on_node (0, 2, 0), "0x1", RAIL_0 (1, " 0x1"), RAIL_1 (1, " 0x2"));
+    struct step *step = create ("IB=auto", "LIST=worker:2");
+    struct registration rank = TELL (on_node (0, 2, 0), "0x1", RAIL_0 (1, " 0x1"), RAIL_1 (1, " 0x2"));
 
-    rank.near_error = "tf-addresses failed";
+    rank.locality_error = "tf-addresses failed";
     take (step, rank);
-    step_lose (step, 0);
+    roster_lose (step_roster (step), 0);
     take (step, on_node (1, 2, 0));
     take (step, TELL (on_node (0, 2, 0), NULL, RAIL_1 (7, "")));
     resolve (step);
@@ -667,7 +698,7 @@ TEST (a_rank_that_comes_again_tells_anew)
 
 TEST (a_table_of_rails_is_as_wide_as_its_addresses)
 {
-    struct step *step = create ("IB=auto", "tf-tasks=worker:2");
+    struct step *step = create ("IB=auto", "LIST=worker:2");
 
     take (step, TELL (on_node (0, 2, 0), "0x2", "ib0 infiniband up fd00::1/64 0x1",
                       "a-long-name-ib1 infiniband up fd01::1234:5678:9abc/64 0x2"));
@@ -685,7 +716,7 @@ TEST (a_table_of_rails_is_as_wide_as_its_addresses)
 /* What a task gets beside its place. */
 
 /* The i-th string of an answer's frame that has this key; "none" for none. */
-static const char *value_for (const struct step *step, int rank, const char *key)
+static const char *value_for (struct step *step, int rank, const char *key)
 {
     static char text[256];
     struct frame *frame = answer_of (step, rank);
@@ -702,7 +733,7 @@ static const char *const gpu_variable[] = {
 
 TEST (a_ps_sees_no_gpu_and_nobody_else_hears_of_them)
 {
-    struct step *step = create ("HIDE_GPUS=yes", "tf-tasks=chief,ps:2,worker,evaluator");
+    struct step *step = create ("HIDE_GPUS=yes", "LIST=chief,ps:2,worker,evaluator");
 
     take_all (step, "00011");
     resolve (step);
@@ -718,7 +749,7 @@ TEST (a_ps_sees_no_gpu_and_nobody_else_hears_of_them)
 
 TEST (where_gpus_are_not_hidden_nobody_hears_of_them)
 {
-    struct step *step = create ("tf-tasks=ps,worker");
+    struct step *step = create ("LIST=ps,worker");
 
     take_all (step, "00");
     resolve (step);
@@ -732,92 +763,90 @@ TEST (where_gpus_are_not_hidden_nobody_hears_of_them)
 
 TEST (hosts_are_for_those_who_have_a_proxy)
 {
-    struct step *step = create ("tf-tasks=ps,worker:3");
+    struct step *step = create ("LIST=ps,worker:3");
 
     for (int rank = 0; rank < 4; rank++) {
-        struct rank r = on_node (rank, 4, rank / 2);
+        struct registration r = on_node (rank, 4, rank / 2);
 
         r.proxied = rank == 1 || rank == 2;
         take (step, r);
     }
     resolve (step);
-    assert_string_equal (value_for (step, 0, "HOSTS"), "none");
-    assert_string_equal (value_for (step, 1, "HOSTS"), "10.0.0.1,10.0.0.2");
-    assert_string_equal (value_for (step, 2, "HOSTS"), "10.0.0.1,10.0.0.2");
-    assert_string_equal (value_for (step, 3, "HOSTS"), "none");
+    assert_string_equal (value_for (step, 0, "PROXY_EXEMPT"), "none");
+    assert_string_equal (value_for (step, 1, "PROXY_EXEMPT"), "10.0.0.1,10.0.0.2");
+    assert_string_equal (value_for (step, 2, "PROXY_EXEMPT"), "10.0.0.1,10.0.0.2");
+    assert_string_equal (value_for (step, 3, "PROXY_EXEMPT"), "none");
     step_destroy (step);
 }
 
 TEST (every_host_is_there_however_ranks_are_spread)
 {
-    struct step *step = create ("tf-tasks=ps,worker:3");
+    struct step *step = create ("LIST=ps,worker:3");
 
     for (int rank = 0; rank < 4; rank++) {
-        struct rank r = on_node (rank, 4, rank % 2);
+        struct registration r = on_node (rank, 4, rank % 2);
 
         r.proxied = true;
         take (step, r);
     }
     resolve (step);
     for (int rank = 0; rank < 4; rank++) {
-        assert_non_null (strstr (value_for (step, rank, "HOSTS"), "10.0.0.1"));
-        assert_non_null (strstr (value_for (step, rank, "HOSTS"), "10.0.0.2"));
+        assert_non_null (strstr (value_for (step, rank, "PROXY_EXEMPT"), "10.0.0.1"));
+        assert_non_null (strstr (value_for (step, rank, "PROXY_EXEMPT"), "10.0.0.2"));
     }
     step_destroy (step);
 }
 
-TEST (who_is_supervised_is_told_so)
+TEST (a_supervised_task_gets_the_grace)
 {
-    struct step *step = create ("tf-tasks=ps,worker");
+    struct step *step = create ("STOP_GRACE=7", "LIST=ps,worker");
     struct errtext err = { "" };
 
     take_all (step, "00");
     resolve (step);
-    assert_string_equal (value_for (step, 0, "SUPERVISE"), "none");
-    assert_int_equal (step_supervise (step, 10, false, &err), 0);
-    assert_string_equal (value_for (step, 0, "SUPERVISE"), "10");
-    assert_string_equal (value_for (step, 1, "SUPERVISE"), "10");
-    assert_string_equal (value_for (step, 1, "MAY_LEAVE"), "1");
+    assert_string_equal (value_for (step, 0, "STOP_GRACE"), "none");
+    assert_int_equal (step_supervise (step, &err), 0);
+    assert_string_equal (value_for (step, 0, "STOP_GRACE"), "7");
+    assert_string_equal (value_for (step, 1, "STOP_GRACE"), "7");
     step_destroy (step);
 }
 
-TEST (a_grace_of_nothing_is_one)
+TEST (a_grace_of_zero_seconds_is_sent_too)
 {
-    struct step *step = create ("tf-tasks=ps,worker");
+    struct step *step = create ("STOP_GRACE=0", "LIST=ps,worker");
 
     take_all (step, "00");
     resolve (step);
-    assert_int_equal (step_supervise (step, 0, true, NULL), 0);
-    assert_string_equal (value_for (step, 1, "SUPERVISE"), "0");
-    assert_string_equal (value_for (step, 1, "MAY_LEAVE"), "none");
+    assert_int_equal (step_supervise (step, NULL), 0);
+    assert_string_equal (value_for (step, 1, "STOP_GRACE"), "0");
     step_destroy (step);
 }
 
 TEST (a_node_without_a_supervisor_is_named_if_one_is_needed)
 {
-    struct step *step = create ("tf-tasks=ps,worker:2");
+    struct step *step = create ("LIST=ps,worker:2");
     struct errtext err = { "" };
 
     for (int rank = 0; rank < 3; rank++) {
-        struct rank r = on_node (rank, 3, rank);
+        struct registration r = on_node (rank, 3, rank);
 
         if (rank > 0)
-            r.no_supervisor = "/lib/tf-supervise: No such file or directory";
+            r.supervisor_error = "/lib/tf-supervise: No such file or directory";
         take (step, r);
     }
     resolve (step);
-    assert_int_equal (step_supervise (step, 10, false, &err), -1);
+    assert_int_equal (step_supervise (step, &err), -1);
     assert_string_equal (err.text, "step 12.0: rank 1 (worker 0) on n2: /lib/tf-supervise: No such "
-                         "file or directory; spank-tf is not installed whole there");
-    assert_string_equal (value_for (step, 0, "SUPERVISE"), "none");
+                         "file or directory; spank-tf is not installed completely there");
+    assert_string_equal (value_for (step, 0, "STOP_GRACE"), "none");
     step_destroy (step);
 }
 
 /* What a registration points to is gone when the next one comes. */
 TEST (master_log_goes_where_rank_0_has_its_output)
 {
-    struct step *step = create ("tf-tasks=ps,worker");
-    struct rank first = on_node (0, 2, 0), second = on_node (1, 2, 1);
+    struct step *step = create ("LIST=ps,worker");
+    struct registration first = on_node (0, 2, 0), second = on_node (1, 2, 1);
     char dir[] = "/scratch/n1";
 
     second.log_dir = "/scratch/n2";
@@ -828,7 +857,7 @@ TEST (master_log_goes_where_rank_0_has_its_output)
     memset (dir, 'x', sizeof (dir) - 1);
     resolve (step);
     assert_string_equal (step_log_dir (step), "/scratch/n1");
-    step_lose (step, 0);
+    roster_lose (step_roster (step), 0);
     first = on_node (0, 2, 0);
     take (step, first);
     assert_null (step_log_dir (step));
@@ -837,32 +866,28 @@ TEST (master_log_goes_where_rank_0_has_its_output)
 
 /* Refusals. */
 
-TEST (what_srun_says_must_be_a_list)
+TEST (a_malformed_configuration_is_refused)
 {
     static const struct {
         const char *strings[4], *message;
     } row[] = {
-        { { "STEP=12.0" }, "srun gave no list" },
-        { { "STEP=12.0", "tf-task=ps" }, "srun gave no list" },
-        { { "STEP=12.0", "tf-tasks=" },
-          "the list is empty; it is ROLE[:COUNT],... as in ps,worker:2" },
-        { { "STEP=12.0", "tf-tasks=ps", "tf-tasks-per-node=worker:0" },
+        { { "STEP=12.0", "LIST=" },
+          "the list is empty; a list is ROLE[:COUNT],... as in ps,worker:2" },
+        { { "STEP=12.0", "LIST=ps", "LIST_PER_NODE=worker:0" },
           "item 1, \"worker:0\": a count is a number from 1 to 65535, or \"rest\"" },
-        { { "STEP=12.0", "tf-tasks=worker", "NETWORKS=10.1.0.1" },
-          "\"10.1.0.1\" is an address; its network has a prefix, as in 10.1.0.0/16" },
-        { { "STEP=12.0", "tf-tasks=worker", "NETWORKS=" },
-          "a network is missing; one is CIDR as in 10.1.0.0/16, or the name of an interface" },
+        { { "STEP=12.0", "LIST=worker", "NETWORKS=10.1.0.1" },
+          "\"10.1.0.1\" is an address; a network has a prefix length, as in 10.1.0.0/16" },
+        { { "STEP=12.0", "LIST=worker", "NETWORKS=" },
+          "a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an interface" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct frame *frame = configuration (row[i].strings);
         struct step *step = NULL;
         struct errtext err;
 
-        assert_int_equal (step_create (&step, frame, &err), -1);
+        assert_int_equal (try_create (&step, row[i].strings, &err), -1);
         assert_null (step);
         assert_string_equal (err.text, row[i].message);
-        frame_destroy (frame);
     }
 }
 
@@ -871,24 +896,24 @@ TEST (a_list_that_does_not_fit_is_refused_at_the_first_rank)
     static const struct {
         const char *strings[5], *message;
     } row[] = {
-        { { "tf-tasks=ps,worker" },
+        { { "LIST=ps,worker" },
           "step 12.0 runs 3 tasks, --tf-tasks names 2 (ps, worker)" },
-        { { "tf-tasks=ps,worker:9" },
+        { { "LIST=ps,worker:9" },
           "step 12.0 runs 3 tasks, --tf-tasks names 10 (ps, worker:9)" },
-        { { "tf-tasks=ps:3,worker:rest" },
+        { { "LIST=ps:3,worker:rest" },
           "step 12.0 runs 3 tasks, --tf-tasks names 3 and \"rest\" (ps:3, worker:rest), which "
           "needs at least one more" },
-        { { "INHERITED=yes", "tf-tasks=ps,worker" },
+        { { "INHERITED=yes", "LIST=ps,worker" },
           "step 12.0 runs 3 tasks, the inherited --tf-tasks names 2 (ps, worker); "
           "--tf-tasks=none switches it off" },
-        { { "HET_GROUP=0,2", "INHERITED=yes", "tf-tasks=ps,worker" },
+        { { "HET_GROUP=0,2", "INHERITED=yes", "LIST=ps,worker" },
           "step 12.0 (--het-group=0,2) runs 3 tasks, the inherited --tf-tasks names 2 "
           "(ps, worker); --tf-tasks=none switches it off" },
         /* what only the whole list can break */
-        { { "tf-tasks=ps:rest" },
+        { { "LIST=ps:rest" },
           "step 12.0 has 3 ps and no worker; a ps needs at least one worker" },
-        { { "tf-tasks=worker,evaluator:rest" },
-          "step 12.0 has 2 evaluators; TensorFlow takes one evaluator at most" },
+        { { "LIST=worker,evaluator:rest" },
+          "step 12.0 has 2 evaluators; TensorFlow allows at most one evaluator" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -904,7 +929,7 @@ TEST (a_list_that_does_not_fit_is_refused_at_the_first_rank)
 
 TEST (a_list_per_node_must_fit_every_node)
 {
-    struct step *step = create ("tf-tasks-per-node=ps,worker");
+    struct step *step = create ("LIST_PER_NODE=ps,worker");
 
     take (step, on_node (0, 5, 0));
     take (step, on_node (1, 5, 0));
@@ -914,7 +939,7 @@ TEST (a_list_per_node_must_fit_every_node)
                    "step 12.0 on n2 runs 3 tasks, --tf-tasks-per-node names 2 (ps, worker)");
     step_destroy (step);
 
-    step = create ("INHERITED=yes", "tf-tasks-per-node=ps,worker:rest");
+    step = create ("INHERITED=yes", "LIST_PER_NODE=ps,worker:rest");
     take (step, on_node (0, 3, 0));
     take (step, on_node (1, 3, 0));
     check_refused (step, on_node (2, 3, 1),
@@ -926,7 +951,7 @@ TEST (a_list_per_node_must_fit_every_node)
 
 TEST (a_list_per_component_must_fit_its_component)
 {
-    struct step *step = create ("tf-tasks=ps", "tf-tasks=worker:3");
+    struct step *step = create ("LIST=ps", "LIST=worker:3");
 
     take (step, of_component (0, 3, 0, 1));
     take (step, of_component (1, 3, 1, 2));
@@ -937,51 +962,51 @@ TEST (a_list_per_component_must_fit_its_component)
 
 TEST (as_many_components_as_lists_are_needed)
 {
-    struct step *step = create ("tf-tasks=ps", "tf-tasks=worker");
+    struct step *step = create ("LIST=ps", "LIST=worker");
 
     take (step, of_component (0, 2, 0, 2));
     check_refused (step, of_component (1, 2, 0, 2),
                    "component 0 of step 12.0 runs 2 tasks, --tf-tasks names 1 (ps)");
     step_destroy (step);
 
-    step = create ("tf-tasks=ps", "tf-tasks=worker");
+    step = create ("LIST=ps", "LIST=worker");
     take (step, of_component (0, 3, 0, 1));
     take (step, of_component (1, 3, 1, 1));
     check_refused (step, of_component (2, 3, 2, 1),
-                   "step 12.0 has not the 2 components that 2 lists were given for");
+                   "step 12.0 does not have the 2 components that 2 lists were given for");
     step_destroy (step);
 
-    step = create ("tf-tasks=ps,worker", "tf-tasks=worker");
+    step = create ("LIST=ps,worker", "LIST=worker");
     take (step, of_component (0, 2, 0, 2));
     check_refused (step, of_component (1, 2, 0, 2),
-                   "step 12.0 has not the 2 components that 2 lists were given for");
+                   "step 12.0 does not have the 2 components that 2 lists were given for");
     step_destroy (step);
 
     /* ranks that do not agree on them */
-    step = create ("tf-tasks=ps", "tf-tasks=worker:2");
+    step = create ("LIST=ps", "LIST=worker:2");
     take (step, of_component (0, 3, 0, 1));
     take (step, of_component (1, 3, 0, 2));
     check_refused (step, of_component (2, 3, 1, 2),
-                   "step 12.0 has not the 2 components that 2 lists were given for");
+                   "step 12.0 does not have the 2 components that 2 lists were given for");
     step_destroy (step);
 }
 
 TEST (rules_look_at_all_components_together)
 {
-    struct step *step = create ("tf-tasks=chief,ps", "tf-tasks=chief,worker");
+    struct step *step = create ("LIST=chief,ps", "LIST=chief,worker");
 
     take (step, of_component (0, 4, 0, 2));
     take (step, of_component (1, 4, 0, 2));
     take (step, of_component (2, 4, 2, 2));
     check_refused (step, of_component (3, 4, 2, 2),
-                   "step 12.0 has 2 chiefs; TensorFlow takes one chief at most");
+                   "step 12.0 has 2 chiefs; TensorFlow allows at most one chief");
     step_destroy (step);
 }
 
 TEST (a_rank_that_cannot_take_part_refuses_the_launch_by_name)
 {
-    struct step *step = create ("tf-tasks=ps,worker,worker");
-    struct rank rank = on_node (2, 3, 1);
+    struct step *step = create ("LIST=ps,worker,worker");
+    struct registration rank = on_node (2, 3, 1);
 
     take (step, on_node (0, 3, 0));
     rank.port = 0;
@@ -990,23 +1015,23 @@ TEST (a_rank_that_cannot_take_part_refuses_the_launch_by_name)
                    "step 12.0: rank 2 (worker 1) on n2: no port of 30000-30001 is free");
     step_destroy (step);
 
-    step = create ("tf-tasks-per-node=worker:rest");
+    step = create ("LIST_PER_NODE=worker:rest");
     check_refused (step, rank, "step 12.0: rank 2 on n2: no port of 30000-30001 is free");
     step_destroy (step);
 }
 
 TEST (addresses_that_cannot_be_refuse_the_launch)
 {
-    struct step *step = create ("tf-tasks=ps,worker");
-    struct rank rank = on_node (1, 2, 1);
+    struct step *step = create ("LIST=ps,worker");
+    struct registration rank = on_node (1, 2, 1);
     struct errtext err;
 
     take (step, on_node (0, 2, 0));
     address_parse (&rank.address, "10.0.0.1");
     take (step, rank);
     assert_int_equal (step_resolve (step, &login, &err), -1);
-    assert_string_equal (err.text, "step 12.0: n1 and n2 both have the address 10.0.0.1; peers "
-                         "could not tell them apart");
+    assert_string_equal (err.text, "step 12.0: n1 and n2 both have the address 10.0.0.1; tasks "
+                         "on other nodes cannot tell them apart");
     step_destroy (step);
 }
 
@@ -1014,17 +1039,17 @@ TEST (addresses_that_cannot_be_refuse_the_launch)
 TEST (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length)
 {
     enum { TASKS = 8000 };
-    struct step *step = create ("tf-tasks=worker:8000");
+    struct step *step = create ("LIST=worker:8000");
     struct errtext err;
 
     for (int i = 0; i < TASKS; i++) {
-        struct rank rank = on_node (i, TASKS, 0);
+        struct registration rank = on_node (i, TASKS, 0);
 
         take (step, rank);
     }
     assert_int_equal (step_resolve (step, &login, &err), -1);
     assert_string_equal (err.text, "the TF_CONFIG of 8000 tasks would have 136062 bytes; Linux "
-                         "takes 131060 at most");
+                         "allows at most 131060");
     step_destroy (step);
 }
 
@@ -1032,15 +1057,15 @@ TEST (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length)
 
 TEST (a_rank_that_is_here_or_of_another_step_is_a_stranger)
 {
-    struct step *step = create ("tf-tasks=ps,worker");
-    struct rank other = on_node (0, 2, 1);
+    struct step *step = create ("LIST=ps,worker");
+    struct registration other = on_node (0, 2, 1);
     struct errtext err;
 
     take (step, on_node (0, 2, 0));
     other.port = 1;
-    assert_int_equal (come (step, other, &err), STEP_STRANGER);
-    assert_int_equal (come (step, on_node (1, 3, 1), &err), STEP_STRANGER);
-    assert_int_equal (step_missing (step), 1);
+    assert_int_equal (come (step, other, &err), STEP_IGNORED);
+    assert_int_equal (come (step, on_node (1, 3, 1), &err), STEP_IGNORED);
+    assert_int_equal (missing (step), 1);
     take (step, on_node (1, 2, 1));
     resolve (step);
     check_table (step,
@@ -1053,25 +1078,25 @@ TEST (a_rank_that_is_here_or_of_another_step_is_a_stranger)
 
 TEST (a_lost_rank_is_missing_and_can_come_again)
 {
-    struct step *step = create ("tf-tasks=ps,worker");
-    struct rank again = on_node (0, 2, 0);
+    struct step *step = create ("LIST=ps,worker");
+    struct registration again = on_node (0, 2, 0);
     char text[256];
 
     take (step, on_node (0, 2, 0));
-    assert_int_equal (step_lost (step), 0);
-    step_lose (step, 0);
-    assert_int_equal (step_lost (step), 1);
-    assert_int_equal (step_missing (step), 2);
-    assert_string_equal (step_lost_ranks (step, text, sizeof (text)), "rank 0 (ps 0) on n1");
-    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+    assert_int_equal (step_roster (step)->lost, 0);
+    roster_lose (step_roster (step), 0);
+    assert_int_equal (step_roster (step)->lost, 1);
+    assert_int_equal (missing (step), 2);
+    assert_string_equal (rank_names_lost (step_roster (step), text, sizeof (text)), "rank 0 (ps 0) on n1");
+    assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 0 (ps 0) on n1, rank 1 (worker 0)");
     take (step, on_node (1, 2, 1));
-    assert_int_equal (step_missing (step), 1);
+    assert_int_equal (missing (step), 1);
     again.port = 41000;
     take (step, again);
-    assert_int_equal (step_lost (step), 0);
-    assert_string_equal (step_lost_ranks (step, text, sizeof (text)), "");
-    assert_string_equal (step_missing_ranks (step, text, sizeof (text)), "");
+    assert_int_equal (step_roster (step)->lost, 0);
+    assert_string_equal (rank_names_lost (step_roster (step), text, sizeof (text)), "");
+    assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)), "");
     resolve (step);
     check_table (step,
                  "spank_tf: step 12.0: 2 tasks on 2 nodes\n"
@@ -1082,10 +1107,10 @@ TEST (a_lost_rank_is_missing_and_can_come_again)
 }
 
 /* The first rank of a node, which tells the step's shape. */
-static struct rank first_of (int rank, int tasks, int index, const char *ranks,
+static struct registration first_of (int rank, int tasks, int index, const char *ranks,
                              const char *nodes, const char *node_tasks)
 {
-    struct rank r = on_node (rank, tasks, index);
+    struct registration r = on_node (rank, tasks, index);
 
     r.node_ranks = ranks;
     r.step_nodes = nodes;
@@ -1095,92 +1120,92 @@ static struct rank first_of (int rank, int tasks, int index, const char *ranks,
 
 TEST (who_is_missing_is_named_with_rank_role_and_node)
 {
-    struct step *step = create ("tf-tasks=chief,ps,worker:rest");
+    struct step *step = create ("LIST=chief,ps,worker:rest");
     char text[256];
 
     take (step, on_node (2, 6, 1));
-    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+    assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 0 (chief 0), rank 1 (ps 0), rank 3 (worker 1), rank 4 (worker 2), "
                          "rank 5 (worker 3)");
-    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), "");
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), "");
     take (step, first_of (0, 6, 0, "0,1", "n[1-3]", "2(x3)"));
-    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+    assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 1 (ps 0) on n1, rank 3 (worker 1) on n2, rank 4 (worker 2) on n3, "
                          "rank 5 (worker 3) on n3");
-    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), ", on n1, n2, n3");
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), ", on n1, n2, n3");
     take (step, on_node (1, 6, 0));
-    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), ", on n2, n3");
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), ", on n2, n3");
     step_destroy (step);
 }
 
 TEST (lists_per_node_have_no_roles_before_all_are_here)
 {
-    struct step *step = create ("tf-tasks-per-node=ps,worker");
+    struct step *step = create ("LIST_PER_NODE=ps,worker");
     char text[256];
 
     take (step, first_of (0, 4, 0, "0,1", "n[1-2]", "2(x2)"));
-    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+    assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 1 on n1, rank 2 on n2, rank 3 on n2");
     step_destroy (step);
 }
 
 TEST (a_node_is_named_once)
 {
-    struct step *step = create ("tf-tasks=worker:rest");
+    struct step *step = create ("LIST=worker:rest");
     char text[256];
 
     /* cyclic: n1 has 0 and 3, n2 1 and 4, n3 2 and 5 */
     take (step, first_of (0, 6, 0, "0,3", "n[1-3]", "2(x3)"));
     take (step, on_node (3, 6, 0));
-    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+    assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 1 (worker 1) on n2, rank 2 (worker 2) on n3, "
                          "rank 4 (worker 4) on n2, rank 5 (worker 5) on n3");
-    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), ", on n2, n3");
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), ", on n2, n3");
     step_destroy (step);
 }
 
 TEST (a_guess_gives_way_to_what_is_told)
 {
-    struct step *step = create ("tf-tasks=worker:rest");
+    struct step *step = create ("LIST=worker:rest");
     char text[256];
 
     /* cyclic: n1 has 0, n2 1 and 3, n3 2 and 4; rank 0 alone looks like block */
     take (step, first_of (0, 5, 0, "0", "n[1-3]", "1,2(x2)"));
-    assert_string_equal (step_missing_nodes (step, text, sizeof (text)), ", on n2, n3");
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), ", on n2, n3");
     take (step, first_of (1, 5, 1, "1,3", "n[1-3]", "1,2(x2)"));
     take (step, on_node (3, 5, 1));
-    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+    assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 2 (worker 2) on n3, rank 4 (worker 4) on n3");
     step_destroy (step);
 }
 
 TEST (eight_are_named_and_the_others_counted)
 {
-    struct step *step = create ("tf-tasks=worker:rest");
+    struct step *step = create ("LIST=worker:rest");
     char text[512];
 
     take (step, first_of (0, 64, 0, "0", "n[1-64]", "1(x64)"));
-    assert_string_equal (step_missing_ranks (step, text, sizeof (text)),
+    assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 1 (worker 1) on n2, rank 2 (worker 2) on n3, "
                          "rank 3 (worker 3) on n4, rank 4 (worker 4) on n5, "
                          "rank 5 (worker 5) on n6, rank 6 (worker 6) on n7, "
                          "rank 7 (worker 7) on n8, rank 8 (worker 8) on n9 and 55 more");
-    assert_string_equal (step_missing_nodes (step, text, sizeof (text)),
-                         ", on n2, n3, n4, n5, n6, n7, n8, n9, ...");
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)),
+                         ", on n2, n3, n4, n5, n6, n7, n8, n9 and 55 more");
     step_destroy (step);
 }
 
 TEST (names_end_where_their_room_does)
 {
-    struct step *step = create ("tf-tasks=worker:rest");
+    struct step *step = create ("LIST=worker:rest");
     char text[512];
 
     take (step, first_of (0, 9, 0, "0", "n[1-9]", "1(x9)"));
-    for (size_t size = 32; size <= sizeof (text); size++) {
-        assert_true (strlen (step_missing_ranks (step, text, size)) < size);
+    for (size_t size = 64; size <= sizeof (text); size++) {
+        assert_true (strlen (rank_names_missing (step_roster (step), text, size)) < size);
         assert_true (strstr (text, " more") || strstr (text, "rank 8 (worker 8) on n9"));
-        assert_true (strlen (step_missing_nodes (step, text, size)) < size);
-        assert_true (strstr (text, ", ...") || strstr (text, "n9"));
+        assert_true (strlen (rank_names_missing_nodes (step_roster (step), text, size)) < size);
+        assert_true (strstr (text, " more") || strstr (text, "n9"));
     }
     step_destroy (step);
 }
@@ -1210,7 +1235,7 @@ int main (void)
         cmocka_unit_test (a_network_that_a_user_names_is_required),
         cmocka_unit_test (each_rank_has_the_interface_near_to_its_cpus),
         cmocka_unit_test (nodes_that_do_not_know_what_is_near_are_told_of_once),
-        cmocka_unit_test (where_there_is_no_choice_nearness_does_not_matter),
+        cmocka_unit_test (where_there_is_no_choice_locality_does_not_matter),
         cmocka_unit_test (all_that_a_user_should_know_is_told),
         cmocka_unit_test (what_ranks_told_is_kept),
         cmocka_unit_test (a_rank_that_comes_again_tells_anew),
@@ -1219,11 +1244,11 @@ int main (void)
         cmocka_unit_test (where_gpus_are_not_hidden_nobody_hears_of_them),
         cmocka_unit_test (hosts_are_for_those_who_have_a_proxy),
         cmocka_unit_test (every_host_is_there_however_ranks_are_spread),
-        cmocka_unit_test (who_is_supervised_is_told_so),
-        cmocka_unit_test (a_grace_of_nothing_is_one),
+        cmocka_unit_test (a_supervised_task_gets_the_grace),
+        cmocka_unit_test (a_grace_of_zero_seconds_is_sent_too),
         cmocka_unit_test (a_node_without_a_supervisor_is_named_if_one_is_needed),
         cmocka_unit_test (master_log_goes_where_rank_0_has_its_output),
-        cmocka_unit_test (what_srun_says_must_be_a_list),
+        cmocka_unit_test (a_malformed_configuration_is_refused),
         cmocka_unit_test (a_list_that_does_not_fit_is_refused_at_the_first_rank),
         cmocka_unit_test (a_list_per_node_must_fit_every_node),
         cmocka_unit_test (a_list_per_component_must_fit_its_component),

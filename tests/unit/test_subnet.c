@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "config.h"
+
 #include "unit.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "subnet.h"
+#include "common/subnet.h"
 
 static struct subnet subnet (const char *text)
 {
@@ -76,7 +78,7 @@ TEST (anything_else_is_none)
         "", "/", "/16", "10.1.0.0", "10.1.0.0/", "10.1.0.0/33", "10.1.0.0/-1", "10.1.0.0/+8",
         "10.1.0.0/ 8", "10.1.0.0/8 ", "10.1.0.0/1+", "fd00::/8 ", " 10.1.0.0/8", "10.1.0.0 /8",
         "10.1.0.0/0x8", "10.1.0.0/a",
-        "10.1.0.0/8/8", "10.1.0.0/255.255.0.0", "10.1.0.0/0016", "10.1.0.0/4294967304", "10.1/16",
+        "10.1.0.0/8/8", "10.1.0.0/255.255.0.0", "10.1.0.0/4294967304", "10.1/16",
         "10.1.0.256/16", "ib0/16", "ib0", "fd00::", "fd00::/129", "fd00::/999", "fd00::/-0",
         "[fd00::]/64", "fe80::1%eth0/64", "::ffff:10.0.0.1/96", "fd00::/64\n",
         "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/64",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# As scripts for tf4slurm look that leave the end of a ps to the launcher: it serves for ever.
-# This one calls the package by its older name.
+# A typical script for tf4slurm that leaves the end of a ps to the launcher: the ps serves forever.
+# This one imports the package by its older name.
 #
 #     srun -n3 --tf-tasks=ps,worker:2 python -m tf4slurm LaunchServer_no_hooks.py -ps 1 -workers 2
 
@@ -15,14 +15,14 @@ STEPS = 200
 
 
 def add_up(server, cluster, index, workers):
-    """Each worker adds its number to a sum that is on a ps; all see what it comes to."""
+    """Each worker adds its number to a sum on a ps; all workers see the total."""
     here = "/job:worker/task:%d" % index
     with tf.device(tf.train.replica_device_setter(worker_device=here, cluster=cluster)):
         total = tf.Variable(0, name="total")
         add = tf.assign_add(total, index + 1, use_locking=True)
     manager = tf.train.SessionManager(
         ready_op=tf.report_uninitialized_variables(), recovery_wait_secs=1)
-    # A worker that is done is gone; nobody needs it.
+    # Do not wait for other workers: they may have ended.
     config = tf.ConfigProto(device_filters=["/job:ps", here])
     if index == 0:
         init = tf.global_variables_initializer()

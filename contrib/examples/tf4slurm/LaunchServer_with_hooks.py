@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# As scripts for tf4slurm look: TensorFlow 1, and a ps that ends when every worker has told
-# it that it is done.
+# A typical script for tf4slurm: TensorFlow 1, and a ps that ends when every worker has told it
+# that it is done.
 #
 #     srun -n3 --tf-tasks=ps,worker:2 python -m tf4slurm LaunchServer_with_hooks.py -ps 1 -workers 2
 #
-# Python finds tf4slurm by PYTHONPATH; with TensorFlow 1 itself, `-m tf4slurm` is not needed.
+# Python finds tf4slurm in PYTHONPATH. With TensorFlow 1, `-m tf4slurm` is not needed.
 
 import argparse
 import time
@@ -16,7 +16,7 @@ import tf4slurm.ServerDictionary as ServerDictionary
 
 
 def count_together(server, cluster, index, hook, steps):
-    """A step is a nap, and one more in the global step, which is on a ps."""
+    """Each step sleeps and increments the global step, which is on a ps."""
     here = "/job:worker/task:%d" % index
     with tf.device(tf.train.replica_device_setter(worker_device=here, cluster=cluster)):
         step = tf.train.get_or_create_global_step()
@@ -36,7 +36,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-ps", type=int, default=1)
     parser.add_argument("-workers", type=int, default=2)
-    # Half a minute of one worker: so long another one waits when it finds no variables yet.
+    # One worker runs for half a minute: another one may wait that long if it finds no variables.
     parser.add_argument("-steps", type=int, default=50)
     args = parser.parse_args()
 

@@ -11,14 +11,14 @@ import tensorflow as tf
 import tf4slurm.DistributedTFQueueHook as QueueHook
 import tf4slurm.ServerDictionary as ServerDictionary
 
-# Ten figures of 28 by 28 pixels, in place of the digits: each has its own light and dark
-# squares, and every picture of it is another, by its noise.
+# Ten figures of 28 by 28 pixels instead of the digits: each has its own light and dark squares,
+# and noise makes every picture of it different.
 SQUARES = np.random.RandomState(0).randint(2, size=(10, 7, 7))
 FIGURES = np.kron(SQUARES, np.ones((4, 4))).reshape(10, 784)
 
 
 def read(seed, number):
-    """As many pictures, and their labels, one-hot."""
+    """Return so many pictures, and their labels, one-hot."""
     random = np.random.RandomState(seed)
     labels = random.randint(10, size=number)
     return FIGURES[labels] + random.normal(scale=0.5, size=(number, 784)), np.eye(10)[labels]
@@ -30,7 +30,7 @@ def weights(name, shape, size):
 
 
 def network(pictures):
-    """The logits of these pictures, and the probability to keep a unit while training."""
+    """Return the logits of these pictures, and the probability to keep a unit in training."""
     keep = tf.placeholder_with_default(1.0, [])
     layer = tf.reshape(pictures, [-1, 28, 28, 1])
     layer = tf.nn.conv2d(layer, weights("filter", [5, 5, 1, 8], 0.1), [1, 2, 2, 1], "SAME")
@@ -41,7 +41,7 @@ def network(pictures):
 
 
 class Together(tf.train.SessionRunHook):
-    """All workers begin at the same time, or the first could be done before the last begins."""
+    """Let all workers begin at the same time; the first could end before the last begins."""
 
     def __init__(self, workers):
         self.workers = workers
@@ -58,7 +58,7 @@ class Together(tf.train.SessionRunHook):
 
 
 class FinalAccuracy(tf.train.SessionRunHook):
-    """After training: of pictures that were not in it, how many are known."""
+    """After the training, print how many pictures that were not part of it are recognized."""
 
     def __init__(self, pictures, labels, logits):
         right = tf.equal(tf.argmax(logits, 1), tf.argmax(labels, 1))
@@ -70,14 +70,14 @@ class FinalAccuracy(tf.train.SessionRunHook):
 
 
 def await_variables(target):
-    """MonitoredTrainingSession does this for all workers but the first, only every 30 seconds."""
+    """Wait for the variables. MonitoredTrainingSession does this too, but only every 30 seconds."""
     missing = tf.report_uninitialized_variables(tf.global_variables())
     manager = tf.train.SessionManager(ready_op=missing, recovery_wait_secs=0.5)
     manager.wait_for_session(target).close()
 
 
 def launch(train, batch_size, iterations):
-    """Be a ps, or a worker that trains."""
+    """Serve as a ps, or train as a worker."""
     parser = argparse.ArgumentParser()
     parser.add_argument("-batch_size", type=int, default=batch_size)
     parser.add_argument("-iterations", type=int, default=iterations)

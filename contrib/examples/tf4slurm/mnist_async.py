@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# MNIST's shape, trained asynchronously by TensorFlow 1, as in tf4slurm's tutorial:
+# Data of MNIST's shape, trained asynchronously with TensorFlow 1, as in tf4slurm's tutorial:
 #
 #     srun -n4 --tf-tasks=ps,worker:3 python -m tf4slurm mnist_async.py -ps 1 -workers 3
 

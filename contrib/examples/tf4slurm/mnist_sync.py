@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# MNIST's shape, trained synchronously by TensorFlow 1, as in tf4slurm's tutorial: a step takes
-# the gradients of all workers.
+# Data of MNIST's shape, trained synchronously with TensorFlow 1, as in tf4slurm's tutorial: a step
+# uses the gradients of all workers.
 #
 #     srun -n4 --tf-tasks=ps,worker:3 python -m tf4slurm mnist_sync.py -ps 1 -workers 3
 
@@ -28,7 +28,7 @@ def train(args, cluster, server, index, queue_hook):
             loss, global_step=step, aggregation_method=tf.AggregationMethod.ADD_N)
 
     final = mnist.FinalAccuracy(pictures, labels, logits)
-    # Without tokens no worker begins before all are there.
+    # Without tokens no worker begins before all workers are ready.
     hooks = [queue_hook, optimizer.make_session_run_hook(is_chief, num_tokens=0),
              tf.train.StopAtStepHook(last_step=args.iterations), final]
     if not is_chief:
@@ -39,7 +39,7 @@ def train(args, cluster, server, index, queue_hook):
             batch = mnist.read([index, mine], args.batch_size // args.workers)
             session.run(train_step, {pictures: batch[0], labels: batch[1], keep: 0.7})
             mine += 1
-    # As many as there are steps, but for those that a faster worker did in place of a slower one.
+    # Not the number of steps if a faster worker did some for a slower one.
     print("worker %d: done, %d gradients for %d steps were mine, accuracy %.3f" %
           (index, mine, args.iterations, final.accuracy), flush=True)
     if final.accuracy < 0.9:

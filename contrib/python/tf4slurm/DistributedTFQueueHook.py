@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a ps learns that its work is done: in it is a queue, into which every worker puts one
-element when it has ended its session. A ps that has taken as many out ends.
+"""How a ps learns that its work is done: it has a queue, into which every worker puts one
+element when it has ended its session. The ps ends when it has taken one element of each worker.
 
     queue = create_done_queue(task_index, workers)              # a ps, instead of server.join()
     session = tf.Session(server.target)
@@ -23,16 +23,16 @@ import tensorflow
 # TensorFlow 1's sessions and queues; its early releases have no compat.v1.
 tf = getattr(tensorflow.compat, "v1", tensorflow)
 
-# How long a ps waits for the other servers at its start; a worker for every ps to hear of it;
-# and the last worker for every ps to end.
+# How long a ps waits for the other servers at its start; how long a worker tries to tell every
+# ps that it is done; and how long the last worker waits for every ps to end.
 START_SECONDS = 60
 TELL_SECONDS = 30
 LEAVE_SECONDS = 10
 
 
 def create_done_queue(i, WorkersNumber):
-    """The queue of ps i; it is the same one in every session of the cluster."""
-    # A ps that dials a worker too early dials again a second later, and until then it breaks
+    """Return the queue of ps i, which all sessions of the cluster share."""
+    # If a ps connects to a worker too early, it retries a second later, and until then it breaks
     # what that worker begins.
     if _tf_config().get("task") == {"type": "ps", "index": i}:
         _await(_addresses(), True, START_SECONDS)
@@ -40,12 +40,12 @@ def create_done_queue(i, WorkersNumber):
 
 
 def create_done_queues(PSNumber, WorkersNumber):
-    """The queues of all ps."""
+    """Return the queues of all ps."""
     return [create_done_queue(i, WorkersNumber) for i in range(PSNumber)]
 
 
 class QueueManagementHook(tf.train.SessionRunHook):
-    """Tells every ps that this worker has done its work. The step knows the numbers, too."""
+    """Tell every ps that this worker has done its work. The default numbers are the step's."""
 
     def __init__(self, NumberOfPS=None, NumberOfWorkers=None):
         self._ps = len(_addresses("ps")) if NumberOfPS is None else NumberOfPS
@@ -61,9 +61,9 @@ class QueueManagementHook(tf.train.SessionRunHook):
             return
         join = self._coordinator.join
 
-        # Other hooks may use the session after this one, and closing it takes every ps. When
-        # its threads are joined nobody uses it any more but the thread of the chief's
-        # SyncReplicasOptimizer: it waits, for two minutes, for gradients that nobody sends.
+        # Tell when the session's threads are joined: other hooks may use the session until then,
+        # and closing it needs every ps. Close it before the join, because the thread of the
+        # chief's SyncReplicasOptimizer would wait two minutes for gradients that no worker sends.
         def close_join_and_tell(*args, **options):
             self._coordinator.join = join
             try:
@@ -75,7 +75,7 @@ class QueueManagementHook(tf.train.SessionRunHook):
         self._coordinator.join = close_join_and_tell
 
     def _tell(self, target):
-        # In a thread, because TensorFlow would wait for a ps that is gone, and for ever.
+        # In a thread, because TensorFlow would wait forever for a ps that is gone.
         told = []
         teller = threading.Thread(target=self._tell_every_ps, args=(target, told), daemon=True)
         teller.start()
@@ -83,7 +83,7 @@ class QueueManagementHook(tf.train.SessionRunHook):
         if not told:
             print("tf4slurm: a ps does not hear that this worker is done", file=sys.stderr)
         elif told == ["last"]:
-            # Or the launcher, for which the work is done with the last worker, would end it.
+            # Otherwise spank-tf would stop the ps as soon as this last worker has ended.
             _await(_addresses("ps"), False, LEAVE_SECONDS)
 
     def _tell_every_ps(self, target, told):
@@ -116,7 +116,7 @@ def _addresses(*roles):
 
 
 def _await(addresses, listening, seconds):
-    """Return when somebody listens at all these addresses, or nobody at any of them."""
+    """Return when all these addresses accept connections, or when none of them does."""
     end = time.monotonic() + seconds
     for address in addresses:
         while _listens(address) != listening and time.monotonic() < end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The cluster of a step of srun --tf-tasks, as scripts for tf4slurm ask for it."""
+"""The cluster of a step of srun --tf-tasks, in the form that scripts for tf4slurm expect."""
 
 import itertools
 import json
@@ -11,12 +11,12 @@ def GetServerDictionary(TensorFlowServerTasks, InfinyBand=True, InfiniBand=True)
     """Return (dictionary, type, index): the addresses of all "ps" and of all "worker" of the
     step, and which of them this task is.
 
-    TensorFlowServerTasks is the step's list, one role for each task in rank order. When it is
-    not the one that srun --tf-tasks was given, or this is no task of such a step, the script
+    TensorFlowServerTasks is the step's list, one role for each task in rank order. If it is not
+    the list that srun --tf-tasks was given, or if this is not a task of such a step, the script
     ends with one line that says which list would fit.
 
-    The addresses are on the network that srun --tf-ib and --tf-network chose for the step;
-    InfinyBand and InfiniBand are there for scripts that give them, and change nothing.
+    The addresses are on the network that srun --tf-ib and --tf-network chose for the step. The
+    arguments InfinyBand and InfiniBand are accepted for existing scripts and have no effect.
     """
     tasks = list(TensorFlowServerTasks)
     if not tasks:
@@ -30,7 +30,7 @@ def GetServerDictionary(TensorFlowServerTasks, InfinyBand=True, InfiniBand=True)
 def _read_config(fitting):
     text = os.environ.get("TF_CONFIG")
     if not text:
-        _end("this is no task of srun --tf-tasks (TF_CONFIG is not set); " + fitting)
+        _end("this is not a task of srun --tf-tasks (TF_CONFIG is not set); " + fitting)
     try:
         config = json.loads(text)
         cluster, role, index = config["cluster"], config["task"]["type"], config["task"]["index"]
@@ -41,7 +41,7 @@ def _read_config(fitting):
 
 
 def _check_numbers(tasks, cluster):
-    # An evaluator is in its own TF_CONFIG only.
+    # An evaluator is listed in its own TF_CONFIG only.
     listed = [role for role in tasks if role != "evaluator"]
     step = [role for role in cluster for _ in cluster[role] if role != "evaluator"]
     if sorted(listed) != sorted(step):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run a script that says `import tensorflow as tf` and means TensorFlow 1, on TensorFlow 2.
+"""Run a script for TensorFlow 1, which says `import tensorflow as tf`, on TensorFlow 2.
 
-The script, and every module of its own, gets TensorFlow 2's compat.v1 for it, with the
-behaviour of TensorFlow 1. What is installed where TensorFlow is, such as Keras, gets
-TensorFlow 2, for which it was made.
+The script and its own modules get TensorFlow 2's compat.v1 instead, with the behaviour of
+TensorFlow 1. Packages that are installed beside TensorFlow, such as Keras, get TensorFlow 2,
+for which they were written.
 """
 
 import builtins
@@ -39,7 +39,7 @@ def main():
 
 
 def _switch_behaviour(v1):
-    # It would warn of what is wanted here.
+    # disable_v2_behavior () would print a warning.
     verbosity = v1.logging.get_verbosity()
     v1.logging.set_verbosity(v1.logging.ERROR)
     v1.disable_v2_behavior()
@@ -61,7 +61,7 @@ def _give_instead(tensorflow, v1):
 
 def _become(script):
     sys.argv = sys.argv[1:]
-    # Here Python looks first; for -m that was the working directory.
+    # Python looks here first; because of -m it was the working directory.
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = os.path.dirname(os.path.realpath(script))
     runpy.run_path(script, run_name="__main__")

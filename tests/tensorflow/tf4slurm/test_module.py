@@ -101,7 +101,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual(result, (1, "", "tf4slurm: " + line + "\n"))
 
     def test_a_run_without_tf_tasks(self):
-        line = "this is no task of srun --tf-tasks (TF_CONFIG is not set); srun -n3 --tf-tasks=ps,worker:2 would fit"
+        line = "this is not a task of srun --tf-tasks (TF_CONFIG is not set); srun -n3 --tf-tasks=ps,worker:2 would fit"
         self.refused(line, ["ps", "worker", "worker"], {})
         self.refused(line, ["ps", "worker", "worker"], {"TF_CONFIG": ""})
         self.refused(line, ["ps", "worker", "worker"], {"SLURM_PROCID": "1", "SLURM_NTASKS": "3"})
@@ -286,7 +286,7 @@ class Runner(unittest.TestCase):
     def test_refusals_have_no_traceback(self):
         self.tensorflow("2.15.1")
         result = self.run_script("from tf4slurm import ServerDictionary as S; S.GetServerDictionary(['ps', 'worker'])")
-        self.assertEqual(result, (1, "", "tf4slurm: this is no task of srun --tf-tasks (TF_CONFIG is not set); "
+        self.assertEqual(result, (1, "", "tf4slurm: this is not a task of srun --tf-tasks (TF_CONFIG is not set); "
                                   "srun -n2 --tf-tasks=ps,worker would fit\n"))
 
     def test_how_it_is_called(self):

@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "option_table.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+
+#include "addresses/netlist.h"
+#include "cmdline.h"
+#include "common/number.h"
+#include "common/port.h"
+#include "common/rules.h"
+#include "common/stop_when.h"
+#include "common/tasklist.h"
+#include "site.h"
+
+#define MAX_TIMEOUT 604800      /* a week, in seconds */
+
+/*
+ * True if this list is the whole cluster of the step. sbatch and salloc have one list. srun may
+ * have one for each component; the argument ":" separates components.
+ */
+static bool _is_whole (void)
+{
+    return spank_context () == S_CTX_ALLOCATOR || !cmdline_has (":");
+}
+
+static int _check_list (const char *value, struct errtext *err)
+{
+    struct rules_count count = { 0 };
+    struct tasklist *list;
+    int rc;
+
+    if (strcmp (value, LIST_NONE) == 0)
+        return 0;
+    if (tasklist_parse (&list, value, err) < 0)
+        return -1;
+    rules_count_list (&count, list);
+    rc = rules_check_names (list, site.roles, err);
+    if (rc == 0)
+        rc = rules_check (&count, _is_whole (), err);
+    tasklist_destroy (list);
+    return rc;
+}
+
+static int _check_ib (const char *value, struct errtext *err)
+{
+    struct quoted q;
+
+    if (strcmp (value, "auto") == 0 || strcmp (value, "require") == 0
+        || strcmp (value, "no") == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is not one of auto, require, no",
+                        text_quoted (&q, value, strlen (value)));
+}
+
+static int _check_network (const char *value, struct errtext *err)
+{
+    struct netlist networks;
+
+    return strcmp (value, NETLIST_ANY) == 0 ? 0 : netlist_parse (&networks, value, err);
+}
+
+static int _check_ports (const char *value, struct errtext *err)
+{
+    struct port_ranges ranges;
+
+    if (strcmp (value, "reserved") == 0)
+        return 0;
+    return port_ranges_parse (&ranges, value, err);
+}
+
+static int _check_yes_no (const char *value, struct errtext *err)
+{
+    struct quoted q;
+
+    if (strcmp (value, "yes") == 0 || strcmp (value, "no") == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is neither yes nor no",
+                        text_quoted (&q, value, strlen (value)));
+}
+
+static int _check_stop (const char *value, struct errtext *err)
+{
+    enum stop_when when;
+
+    return stop_when_parse (&when, value, err);
+}
+
+static int _check_log_dir (const char *value, struct errtext *err)
+{
+    if (*value == '\0')
+        return errtext_set (err, "the name of a directory is needed");
+    if (strlen (value) >= PATH_MAX / 2)
+        return errtext_set (err, "the name of the directory is too long");
+    if (strpbrk (value, "\n\r"))
+        return errtext_set (err, "the name of the directory has a newline");
+    return 0;
+}
+
+static int _check_timeout (const char *value, struct errtext *err)
+{
+    struct quoted q;
+    int seconds;
+
+    if (number_parse (&seconds, value, 1, MAX_TIMEOUT) == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is not a number of seconds from 1 to %d",
+                        text_quoted (&q, value, strlen (value)), MAX_TIMEOUT);
+}
+
+const struct option_definition option_table[OPTION_COUNT] = {
+    [OPTION_TASKS] = {
+        "tf-tasks", "LIST", NULL,
+        "the role of each task in rank order, as in ps,worker:2 or chief,ps:2,worker:rest; sets "
+        "TF_CONFIG (none: switch off)",
+        NULL, NULL, _check_list },
+    [OPTION_TASKS_PER_NODE] = {
+        "tf-tasks-per-node", "LIST", NULL,
+        "the same for the tasks of each node",
+        NULL, NULL, _check_list },
+    [OPTION_IB] = {
+        "tf-ib", "auto|require|no", "auto",
+        "use InfiniBand addresses if every node has one (auto, or without a value), or else fail "
+        "(require)",
+        "ib", "no", _check_ib },
+    [OPTION_NETWORK] = {
+        "tf-network", "CIDR|IFACE", NULL,
+        "the network of every address, as in 10.1.0.0/16 or ib0; several in order of preference",
+        "network", NETLIST_ANY, _check_network },
+    [OPTION_PORTS] = {
+        "tf-ports", "RANGE", NULL,
+        "the ports of TensorFlow's servers: any, LOW-HIGH, or reserved (Slurm's --resv-ports)",
+        "ports", "any", _check_ports },
+    [OPTION_HOLD] = {
+        "tf-hold", "yes|no", NULL,
+        "keep each port bound until its task ends, or (no) free it for a server that does not set "
+        "SO_REUSEPORT",
+        "hold", "yes", _check_yes_no },
+    [OPTION_STOP] = {
+        "tf-stop", "WHEN", NULL,
+        "stop the tasks that never end by themselves when the chief, or all workers, have ended: "
+        "auto, chief, workers, never",
+        "stop", "auto", _check_stop },
+    [OPTION_LOG_DIR] = {
+        "tf-log-dir", "DIR", NULL,
+        "write the output of each task to DIR/<role><index>.log and messages to DIR/master.log; "
+        "DIR can have Slurm's patterns, as %j",
+        "log_dir", LOG_DIR_NONE, _check_log_dir },
+    [OPTION_TIMEOUT] = {
+        "tf-timeout", "SECONDS", NULL,
+        "how long the launch waits for its last task",
+        "timeout", "300", _check_timeout },
+    [OPTION_SHOW] = {
+        "tf-show", NULL, "yes",
+        "print rank, role, node and address of every task",
+        "show", "no", _check_yes_no },
+};

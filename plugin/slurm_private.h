@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the plugin uses of Slurm that no public header declares. srun and slurmstepd have read
+ * slurm.conf, so none of this asks slurmctld. The symbols are weak: in a Slurm that lacks one,
+ * the function says that the fact is not known.
+ */
+#ifndef TF_SLURM_PRIVATE_H
+#define TF_SLURM_PRIVATE_H
+
+#include <stdbool.h>
+
+#include <slurm/slurm.h>
+
+#include "common/port.h"
+
+/* The step of salloc's interactive shell; slurm.h has it in some releases. */
+#ifndef SLURM_INTERACTIVE_STEP
+#define SLURM_INTERACTIVE_STEP (0xfffffffa)
+#endif
+
+/* SrunPortRange; false when the site has none, or when it is not known. */
+bool slurm_private_srun_ports (struct port_range *range);
+
+/* JobFileAppend: output files are appended to. False when it is not known. */
+bool slurm_private_appends_output (void);
+
+/* KillWait in seconds; -1 when it is not known. */
+int slurm_private_kill_wait (void);
+
+/*
+ * Do Slurm's signals, but SIGKILL, reach slurmstepd's direct children only? So it is with
+ * proctrack/cgroup, unless cgroup.conf has SignalChildrenProcesses=yes (Slurm 23.11). False when
+ * the proctrack type is not known.
+ */
+bool slurm_private_signals_only_children (void);
+
+#endif

@@ -1,0 +1,342 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "srun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "addresses/netlist.h"
+#include "cmdline.h"
+#include "common/errtext.h"
+#include "common/logdir.h"
+#include "common/port.h"
+#include "options.h"
+#include "protocol/contact.h"
+#include "protocol/rendezvous_config.h"
+#include "site.h"
+#include "slurm_private.h"
+
+/* One rendezvous for all components. Its port is held for as long as srun lives. */
+static struct contact contact;
+static struct port *reserved;
+
+static char program[4096];
+
+/* init_post_opt has failed. With `optional` in plugstack.conf srun goes on all the same. */
+static bool failed;
+
+static int _refuse (const char *why)
+{
+    slurm_error ("spank_tf: %s", why);
+    return -1;
+}
+
+int srun_check_options (void)
+{
+    struct errtext err;
+
+    if (options_end_component (&err) < 0)
+        return _refuse (err.text);
+    if (options_use () == OPTIONS_ON && site.bad)
+        return _refuse (site.error.text);
+    return 0;
+}
+
+static int _find_program (struct errtext *err)
+{
+    if (snprintf (program, sizeof (program), "%s/tf-rendezvous", site.libexecdir)
+        >= (int)sizeof (program))
+        return errtext_set (err, "libexecdir= is too long");
+    if (access (program, X_OK) < 0)
+        return errtext_set (err, "%s: %s; spank-tf is not installed completely on this host",
+                            program, strerror (errno));
+    return 0;
+}
+
+static int _reserve_port (struct errtext *err)
+{
+    struct port_ranges ranges = site.rendezvous_ports;
+    struct errtext why;
+
+    if (reserved)
+        return 0;
+    if (ranges.count == 0 && slurm_private_srun_ports (&ranges.range[0]))
+        ranges.count = 1;
+    if (contact_make_tokens (&contact, err) < 0)
+        return -1;
+    if (port_reserve (&reserved, &ranges, (unsigned int)getpid (), PORT_HELD, &why) < 0)
+        return errtext_set (err, "srun's rendezvous: %s", why.text);
+    contact.port = port_number (reserved);
+    return 0;
+}
+
+/* What the rendezvous must know of the interfaces to choose addresses and to show the choice. */
+static enum contact_ask _ask (void)
+{
+    if (strcmp (options_value (OPTION_IB), "no") != 0)
+        return CONTACT_ASK_RAILS;
+    if (strcmp (options_value (OPTION_NETWORK), NETLIST_ANY) != 0 || options_yes (OPTION_SHOW)
+        || strcmp (options_value (OPTION_LOG_DIR), LOG_DIR_NONE) != 0)
+        return CONTACT_ASK_INTERFACES;
+    return CONTACT_ASK_NOTHING;
+}
+
+/* The tasks replace the patterns in it. */
+static int _export_log_dir (void)
+{
+    const char *dir = options_value (OPTION_LOG_DIR);
+
+    return strcmp (dir, LOG_DIR_NONE) == 0 ? 0 : setenv (LOGDIR_VARIABLE, dir, 1);
+}
+
+static int _export_contact (void)
+{
+    char *text = contact_encode (&contact);
+    int rc = text ? setenv (CONTACT_VARIABLE, text, 1) : -1;
+
+    free (text);
+    return rc;
+}
+
+static int _export (struct errtext *err)
+{
+    contact.timeout = options_seconds (OPTION_TIMEOUT);
+    contact.hold = options_yes (OPTION_HOLD) ? PORT_HELD : PORT_CLAIMED;
+    contact.ask = _ask ();
+    if (snprintf (contact.ports, sizeof (contact.ports), "%s", options_value (OPTION_PORTS))
+        >= (int)sizeof (contact.ports))
+        return errtext_set (err, "--tf-ports: too many ranges");
+    if (_export_log_dir () < 0 || _export_contact () < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    return 0;
+}
+
+static int _prepare (void)
+{
+    struct errtext err;
+
+    if (srun_check_options () < 0)
+        return -1;
+    switch (options_use ()) {
+        case OPTIONS_UNUSED:
+            return 0;
+        case OPTIONS_OFF:
+            return setenv (CONTACT_VARIABLE, CONTACT_OFF, 1);
+        case OPTIONS_ON:
+            break;
+    }
+    if (_find_program (&err) < 0 || _reserve_port (&err) < 0 || _export (&err) < 0)
+        return _refuse (err.text);
+    return 0;
+}
+
+int srun_prepare (void)
+{
+    /* An interactive shell keeps the variables of the srun that started it. */
+    unsetenv (CONTACT_VARIABLE);
+    unsetenv (LOGDIR_VARIABLE);
+    failed = failed || _prepare () < 0;
+    if (!failed)
+        return 0;
+    setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
+    return -1;
+}
+
+/* The rendezvous' configuration. */
+
+/*
+ * --open-mode, from the sources that srun uses, in its order: command line, environment (where
+ * sbatch puts its own), JobFileAppend in slurm.conf.
+ */
+static bool _appends_output (const struct cmdline_program *of_step)
+{
+    char *given = cmdline_value ("--open-mode", sizeof ("--op") - 1, of_step);
+    const char *mode = given ? given : getenv ("SLURM_OPEN_MODE");
+    bool appends = mode ? *mode == 'a' || *mode == 'A' : slurm_private_appends_output ();
+
+    free (given);
+    return appends;
+}
+
+static enum rendezvous_config_ib _ib (void)
+{
+    const char *text = options_value (OPTION_IB);
+
+    if (strcmp (text, "no") == 0)
+        return RENDEZVOUS_CONFIG_IB_NO;
+    return strcmp (text, "require") == 0 ? RENDEZVOUS_CONFIG_IB_REQUIRE
+                                         : RENDEZVOUS_CONFIG_IB_AUTO;
+}
+
+static int _add_lists (struct rendezvous_config *config, struct errtext *err)
+{
+    enum option option;
+    const char *list;
+
+    while ((list = options_list (config->lists, &option))) {
+        if (config->lists == RENDEZVOUS_CONFIG_MAX_LISTS)
+            return errtext_set (err, "--tf-tasks: more than %d components",
+                                RENDEZVOUS_CONFIG_MAX_LISTS);
+        config->list[config->lists].text = list;
+        config->list[config->lists].per_node = option == OPTION_TASKS_PER_NODE;
+        config->lists++;
+    }
+    return 0;
+}
+
+static struct frame *_configuration (const char *step, const struct cmdline_program *of_step,
+                                     struct errtext *err)
+{
+    const char *networks = options_value (OPTION_NETWORK);
+    struct rendezvous_config config = {
+        .token = contact.token,
+        .server_token = contact.server_token,
+        .step = step,
+        .inherited = options_list_inherited (),
+        .timeout = contact.timeout,
+        .ib = _ib (),
+        .hold = contact.hold == PORT_HELD,
+        .show = options_yes (OPTION_SHOW),
+        .log_append = _appends_output (of_step),
+        .stop_grace = site.stop_grace,
+        .eval_grace = site.eval_grace,
+        .hide_gpus = !site.show_gpus,
+    };
+    char *het_group = cmdline_value ("--het-group", sizeof ("--het-group") - 1, of_step);
+    struct frame *frame = NULL;
+
+    config.het_group = het_group;
+    if (strcmp (networks, NETLIST_ANY) != 0) {
+        config.networks = networks;
+        config.networks_required = options_is_given (OPTION_NETWORK);
+    }
+    /* The option's callback has checked it. */
+    stop_when_parse (&config.stop, options_value (OPTION_STOP), err);
+    if (_add_lists (&config, err) == 0 && !(frame = rendezvous_config_encode (&config)))
+        errtext_set (err, "%s", strerror (ENOMEM));
+    free (het_group);
+    return frame;
+}
+
+/* The rendezvous itself. */
+
+/*
+ * srun blocks most signals, and every Ctrl-C reaches its process group: the rendezvous gets
+ * neither. It keeps srun's stderr, its socket to srun (3) and the listening socket (4), and
+ * closes all other descriptors that it inherits. 0, or an errno.
+ */
+static int _spawn (const char *step, int control, int listener)
+{
+    char *const argv[] = { (char *)(uintptr_t)"tf-rendezvous", (char *)(uintptr_t)step, NULL };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    pid_t pid;
+    int rc;
+
+    sigemptyset (&none);
+    sigfillset (&all);
+    posix_spawnattr_init (&attr);
+    posix_spawnattr_setsigmask (&attr, &none);
+    posix_spawnattr_setsigdefault (&attr, &all);
+    posix_spawnattr_setflags (&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+                              | POSIX_SPAWN_SETSID);
+    posix_spawn_file_actions_init (&actions);
+    posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDWR, 0);
+    posix_spawn_file_actions_adddup2 (&actions, 0, 1);
+    posix_spawn_file_actions_adddup2 (&actions, control, 3);
+    posix_spawn_file_actions_adddup2 (&actions, listener, 4);
+    rc = posix_spawn (&pid, program, &actions, &attr, argv, environ);
+    posix_spawn_file_actions_destroy (&actions);
+    posix_spawnattr_destroy (&attr);
+    return rc;
+}
+
+/* Move it away from the numbers that the rendezvous expects. */
+static int _move_up (int fd)
+{
+    int high = fcntl (fd, F_DUPFD_CLOEXEC, 10);
+
+    close (fd);
+    return high;
+}
+
+/* Start it with these two sockets, which are closed here. -1 and err. */
+static int _launch (const char *step, int control, int listener, struct errtext *err)
+{
+    int error;
+
+    control = _move_up (control);
+    listener = _move_up (listener);
+    error = control < 0 || listener < 0 ? EMFILE : _spawn (step, control, listener);
+    if (control >= 0)
+        close (control);
+    if (listener >= 0)
+        close (listener);
+    return error ? errtext_set (err, "%s: %s", program, strerror (error)) : 0;
+}
+
+/*
+ * The listening socket is made here, so that tasks can connect before the rendezvous is ready, and
+ * closed here at once: when the rendezvous ends, the kernel refuses connections. srun's end of the
+ * socket pair stays open until srun ends, in whatever way; the rendezvous then sees end-of-file.
+ */
+static int _start_rendezvous (const char *step, struct frame *configuration, struct errtext *err)
+{
+    int pair[2], listener;
+
+    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    if ((listener = port_listen (reserved, err)) < 0) {
+        close (pair[0]);
+        close (pair[1]);
+        return -1;
+    }
+    if (_launch (step, pair[1], listener, err) < 0
+        || frame_send (configuration, pair[0], err) < 0) {
+        close (pair[0]);
+        return -1;
+    }
+    return 0;
+}
+
+static int _start (const char *step, const struct cmdline_program *of_step, struct errtext *err)
+{
+    struct frame *configuration = _configuration (step, of_step, err);
+    int rc = configuration ? _start_rendezvous (step, configuration, err) : -1;
+
+    frame_destroy (configuration);
+    return rc;
+}
+
+int srun_start (spank_t spank)
+{
+    struct cmdline_program of_step = { 0, NULL };
+    uint32_t job = 0, step = 0;
+    struct errtext err;
+    char name[64];
+
+    if (failed || options_use () != OPTIONS_ON
+        || spank_get_item (spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS
+        || step == SLURM_INTERACTIVE_STEP)
+        return 0;
+    spank_get_item (spank, S_JOB_ID, &job);
+    snprintf (name, sizeof (name), "%u.%u", job, step);
+    spank_get_item (spank, S_JOB_ARGV, &of_step.argc, &of_step.argv);
+    if (_start (name, &of_step, &err) < 0) {
+        _refuse (err.text);
+        setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
+    }
+    return 0;
+}

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * srun's side of a launch: check the options, reserve the rendezvous' port, export how tasks
+ * reach it, start tf-rendezvous. sbatch and salloc only check the options.
+ */
+#ifndef TF_SRUN_H
+#define TF_SRUN_H
+
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+
+/* In srun, sbatch, salloc: the options fit together. 0; -1 and the reason is on stderr. */
+int srun_check_options (void);
+
+/*
+ * In srun, before an allocation or a step exists, once for each component: check the options and
+ * export the contact, which reaches every component. 0; -1 and the reason is on stderr.
+ */
+int srun_prepare (void);
+
+/*
+ * In srun, when the step exists and before its tasks are launched: start the rendezvous. Always
+ * returns 0, because slurmctld would keep a step that is refused here as running, and block the
+ * job's next step. Without a rendezvous the tasks end with a message.
+ */
+int srun_start (spank_t spank);
+
+#endif

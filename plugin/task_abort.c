@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "task_abort.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "protocol/exit_report.h"
+
+void task_abort (bool print, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    if (print) {
+        va_start (ap, fmt);
+        vsnprintf (text, sizeof (text), fmt, ap);
+        va_end (ap);
+        dprintf (STDERR_FILENO, "slurmstepd: error: spank_tf: %s\n", text);
+    }
+    _exit (1);
+}
+
+void task_abort_report (int fd, const char *node, const char *why)
+{
+    const struct exit_report report = { EXIT_REPORT_EXIT, 1 };
+    struct frame *frame = exit_report_encode (&report);
+
+    if (frame)
+        frame_send (frame, fd, NULL);
+    task_abort (true, "%s: %s", node, why);
+}

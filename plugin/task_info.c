@@ -1,0 +1,181 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "task_info.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "addresses/host.h"
+#include "addresses/interface.h"
+#include "addresses/locality.h"
+#include "common/proxy.h"
+#include "environment.h"
+#include "output.h"
+#include "site.h"
+#include "supervisor.h"
+
+/* The longest description of the step's layout that a registration has room for, in bytes. */
+#define MAX_LAYOUT 4096
+
+static const char *_layout (char *const env[], const char *name)
+{
+    const char *text = environment_get (env, name);
+
+    return text && strlen (text) <= MAX_LAYOUT ? text : NULL;
+}
+
+/* -1 if Slurm does not say enough. */
+static int _identify (struct task_info *info, spank_t spank, char *const env[])
+{
+    struct registration *r = &info->registration;
+    const char *job = environment_get (env, "SLURM_JOB_ID");
+    const char *step = environment_get (env, "SLURM_STEP_ID");
+    uint32_t rank_in_component, component_tasks;
+
+    if (spank_get_item (spank, S_TASK_GLOBAL_ID, &rank_in_component) != ESPANK_SUCCESS
+        || spank_get_item (spank, S_JOB_TOTAL_TASK_COUNT, &component_tasks) != ESPANK_SUCCESS)
+        return -1;
+    r->rank = environment_number (env, "SLURM_PROCID");
+    r->tasks = environment_number (env, "SLURM_STEP_NUM_TASKS");
+    r->node_index = environment_number (env, "SLURM_NODEID");
+    r->node = environment_get (env, "SLURMD_NODENAME");
+    r->component_first = r->rank - (int)rank_in_component;
+    r->component_tasks = (int)component_tasks;
+    if (r->rank < 0 || r->tasks < 1 || r->node_index < 0 || !r->node || !job || !step)
+        return -1;
+    snprintf (info->step, sizeof (info->step), "%s.%s", job, step);
+    r->step = info->step;
+    host_self (&r->host);
+    return 0;
+}
+
+/* The ports to choose from, and where in them to begin. -1 and err. */
+static int _port_ranges (char *const env[], const char *ports, struct port_ranges *ranges,
+                         unsigned int *start, struct errtext *err)
+{
+    const char *reserved;
+
+    if (strcmp (ports, "reserved") != 0) {
+        if (getrandom (start, sizeof (*start), 0) < 0)
+            *start = (unsigned int)getpid ();
+        return port_ranges_parse (ranges, ports, err);
+    }
+    if (!(reserved = environment_get (env, "SLURM_STEP_RESV_PORTS")))
+        return errtext_set (err, "--tf-ports=reserved, but Slurm reserved no ports for this step "
+                            "(MpiParams=ports= in slurm.conf, srun --resv-ports)");
+    /* Slurm has reserved one for each task of the node; begin with this task's. */
+    *start = (unsigned int)environment_number (env, "SLURM_LOCALID");
+    return port_ranges_parse (ranges, reserved, err);
+}
+
+static struct port *_reserve_port (char *const env[], const struct contact *contact,
+                                   struct errtext *err)
+{
+    struct port_ranges ranges;
+    struct port *port;
+    unsigned int start;
+
+    if (_port_ranges (env, contact->ports, &ranges, &start, err) < 0
+        || port_reserve (&port, &ranges, start, contact->hold, err) < 0)
+        return NULL;
+    return port;
+}
+
+/*
+ * A task that is not bound to CPUs is equally close to every interface. With a user's own list
+ * of CPUs (map, mask) one task of a node can be bound and another not; every other binding binds
+ * all tasks.
+ */
+static bool _is_unbound (const struct cpus *cpus, char *const env[])
+{
+    const char *bind = environment_get (env, "SLURM_CPU_BIND_TYPE");
+
+    return cpus_are_all (cpus) && !(bind && (strstr (bind, "map") || strstr (bind, "mask")));
+}
+
+static void _add_locality (struct task_info *info, char *const env[])
+{
+    struct registration *r = &info->registration;
+    char program[PATH_MAX];
+
+    if (!locality_matters (r->interface, r->interfaces))
+        return;
+    snprintf (program, sizeof (program), "%s/tf-addresses", site.libexecdir);
+    if (locality_ask (r->interface, r->interfaces, program, env, &info->locality,
+                      &info->locality_error) < 0)
+        r->locality_error = info->locality_error.text;
+}
+
+/* What the contact asks for, of the node only from its first task. */
+static void _add_interfaces (struct task_info *info, char *const env[], enum contact_ask ask)
+{
+    struct registration *r = &info->registration;
+    bool bound = false;
+    struct cpus cpus;
+    int count;
+
+    if (ask == CONTACT_ASK_RAILS && cpus_self (&cpus) == 0) {
+        r->cpus = cpus_print (&cpus, info->cpus);
+        bound = !_is_unbound (&cpus, env);
+    }
+    if (ask == CONTACT_ASK_NOTHING || environment_number (env, "SLURM_LOCALID") != 0
+        || (count = interface_list (r->interface, NULL)) < 0)
+        return;
+    r->interfaces = count;
+    if (bound)
+        _add_locality (info, env);
+}
+
+/* The step's layout, from the first task of the node. */
+static void _add_layout (struct registration *r, char *const env[])
+{
+    if (environment_number (env, "SLURM_LOCALID") != 0)
+        return;
+    r->node_ranks = _layout (env, "SLURM_GTIDS");
+    r->step_nodes = _layout (env, "SLURM_STEP_NODELIST");
+    r->step_node_tasks = _layout (env, "SLURM_STEP_TASKS_PER_NODE");
+}
+
+/* Make the log directory now, so that a failure shows before any program starts. */
+static int _prepare_output (struct task_info *info, char *const env[], struct errtext *err)
+{
+    int rc = output_prepare (&info->log_dir, env, err);
+
+    info->logs = rc > 0;
+    if (info->logs && info->registration.rank == 0)
+        info->registration.log_dir = info->log_dir.path;
+    return rc;
+}
+
+int task_info_gather (struct task_info *info, spank_t spank, char *const env[],
+                      const struct contact *contact)
+{
+    struct registration *r = &info->registration;
+
+    memset (info, 0, sizeof (*info));
+    if (_identify (info, spank, env) < 0)
+        return -1;
+    if ((info->port = _reserve_port (env, contact, &info->error)))
+        r->port = port_number (info->port);
+    if (!info->port || _prepare_output (info, env, &info->error) < 0)
+        r->error = info->error.text;
+    if (supervisor_find (info->supervisor, sizeof (info->supervisor), site.libexecdir,
+                         &info->supervisor_error) < 0)
+        r->supervisor_error = info->supervisor_error.text;
+    r->proxied = proxy_is_set (environment_lookup, (void *)(uintptr_t)env);
+    _add_layout (r, env);
+    _add_interfaces (info, env, contact->ask);
+    return 0;
+}
+
+void task_info_release (struct task_info *info)
+{
+    free (info->locality);
+    port_leave (info->port);
+}

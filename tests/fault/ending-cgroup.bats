@@ -1,1 +1,0 @@
-ending.bats

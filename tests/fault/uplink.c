@@ -1,0 +1,446 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tf-supervise and its connection to the rendezvous: the connection breaks, the rendezvous ends
+ * or does not answer, another program has its port. The task's program goes on, and its exit
+ * report is delivered as soon as that is possible.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "simulation.h"
+#include "supervision.h"
+
+#define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
+
+/* The connection breaks. */
+
+static void _break_connection (struct task *task, bool reset)
+{
+    if (reset)
+        task_reset_connection (task);
+    else
+        task_close_connection (task);
+}
+
+static void _break_while_running (const void *arg)
+{
+    const bool *reset = arg;
+    struct task task = { .program = program_sleeps, .stop_grace = 100 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    for (int i = 0; i < 3; i++) {
+        _break_connection (&task, *reset);
+        task_expect_reconnect (&task, NULL);
+    }
+    task_send_order (&task, ORDER_STOP);
+    task_expect_stopped (&task);
+}
+
+static void _break_while_stopping (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_ignores_sigterm, .stop_grace = 1 };
+
+    task_start_and_stop (&task, "up ");
+    task_expect_running (&task);
+    task_close_connection (&task);
+    task_expect_reconnect (&task, NULL);
+    task_send_order (&task, ORDER_STOP);
+    task_expect_stopped (&task);
+}
+
+static void _break_after_report (const void *arg)
+{
+    const bool *reset = arg;
+    struct task task = { .program = program_exits_3 };
+
+    task_start (&task);
+    task_expect_report (&task, "exit 3");
+    for (int i = 0; i < 3; i++) {
+        _break_connection (&task, *reset);
+        task_expect_reconnect (&task, "exit 3");
+    }
+    task_order_exit (&task, W_EXITCODE (3, 0));
+}
+
+/* The first report that can arrive is the one in the new connection. */
+static void _end_while_broken (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_prints_signals };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    kill (task.pid, SIGSTOP);
+    process_await_state (task.pid, 'T');
+    task_reset_connection (&task);
+    kill (task.program_pid, SIGQUIT);
+    process_await_state (task.program_pid, 'Z');
+    kill (task.pid, SIGCONT);
+    task_expect_reconnect (&task, "exit 5");
+    task_order_exit (&task, W_EXITCODE (5, 0));
+}
+
+/* The rendezvous ends. */
+
+#define RENDEZVOUS_ENDED \
+    "slurmstepd: error: spank_tf: step 12.0: the rendezvous has ended; its tasks are not " \
+    "stopped when its work is done\n"
+
+/* A pipe whose buffer is full. */
+static int _full_pipe (void)
+{
+    static const char bytes[4096];
+    int pair[2];
+
+    if (pipe2 (pair, O_CLOEXEC | O_NONBLOCK) < 0)
+        die ("pipe2: %s", strerror (errno));
+    while (write (pair[1], bytes, sizeof (bytes)) > 0)
+        ;
+    fcntl (pair[1], F_SETFL, 0);
+    return pair[1];
+}
+
+/* One supervisor of the step prints a message, unless its stderr is blocked. */
+static void _rendezvous_ends (const void *arg __attribute__ ((unused)))
+{
+    struct task printer = { .program = program_sleeps, .prints = true }, blocked = printer;
+    struct task other = { .program = program_sleeps };
+    struct task *const all[] = { &printer, &blocked, &other };
+
+    blocked.stderr_fd = _full_pipe ();
+    for (size_t i = 0; i < COUNT (all); i++) {
+        task_start (all[i]);
+        task_expect_output (all[i], "up ");
+    }
+    for (size_t i = 0; i < COUNT (all); i++) {
+        task_close_listener (all[i]);
+        task_close_connection (all[i]);
+    }
+    /* Not at once: srun may have ended, and Slurm may be about to end the step. */
+    poll (NULL, 0, 2000);
+    task_expect_stderr (&printer, "");
+    poll (NULL, 0, 4000);
+    for (size_t i = 0; i < COUNT (all); i++) {
+        task_expect_idle (all[i]);
+        kill (all[i]->program_pid, SIGUSR1);
+        task_expect_exit (all[i], W_EXITCODE (0, SIGUSR1));
+    }
+    task_expect_stderr (&printer, RENDEZVOUS_ENDED);
+    task_expect_stderr (&other, "");
+}
+
+/* Connections are refused for a second. A task that ends then is reported without a pause. */
+static void _refused_for_a_second (const void *arg)
+{
+    const bool *ends = arg;
+    struct task task = { .program = program_sleeps, .stop_grace = 100, .prints = true };
+    int64_t begin = now_us ();
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    task_close_listener (&task);
+    task_close_connection (&task);
+    poll (NULL, 0, 1000);
+    task_open_listener (&task);
+    if (*ends)
+        kill (task.program_pid, SIGKILL);
+    task_expect_reconnect (&task, *ends ? "signal 9" : NULL);
+    if (*ends && !task_is_instrumented () && now_us () - begin > 4500000)
+        die ("the report came after %d ms", (int)((now_us () - begin) / 1000));
+    if (*ends)
+        task_order_exit (&task, W_EXITCODE (0, SIGKILL));
+    else {
+        task_send_order (&task, ORDER_STOP);
+        task_expect_stopped (&task);
+    }
+    task_expect_stderr (&task, "");
+}
+
+static void _rendezvous_ends_after_report (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_exits_3, .prints = true };
+
+    task_start (&task);
+    task_expect_report (&task, "exit 3");
+    task_close_listener (&task);
+    task_close_connection (&task);
+    task_expect_exit (&task, W_EXITCODE (3, 0));
+    task_expect_stderr (&task, "");
+}
+
+static void _exits_0 (void)
+{
+}
+
+/* A supervisor waits for ORDER=exit, because srun may end once all supervisors have exited. */
+static void _success_waits_for_order (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _exits_0 };
+
+    task_start (&task);
+    task_expect_report (&task, "exit 0");
+    task_expect_running (&task);
+    task_order_exit (&task, 0);
+}
+
+/* The rendezvous does not answer. */
+
+/* It has the report, and sends nothing. */
+static void _no_order (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_exits_3 };
+
+    task_start (&task);
+    task_expect_report (&task, "exit 3");
+    poll (NULL, 0, 10000);
+    task_expect_running (&task);
+    task_expect_exit_within (&task, W_EXITCODE (3, 0), 30000);
+}
+
+/* It accepts every connection and closes it. */
+static void _always_closed (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_exits_3 };
+    pid_t pid;
+
+    task_start (&task);
+    task_expect_report (&task, "exit 3");
+    task_close_connection (&task);
+    if ((pid = fork ()) == 0)
+        for (;;)
+            close (accept (task.listener, NULL, NULL));
+    poll (NULL, 0, 30000);
+    task_expect_running (&task);
+    task_expect_exit_within (&task, W_EXITCODE (3, 0), 60000);
+    kill (pid, SIGKILL);
+}
+
+static void _set_loopback (bool up)
+{
+    int fd = socket (AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct ifreq lo = { .ifr_name = "lo", .ifr_flags = up ? IFF_UP : 0 };
+
+    if (fd < 0 || ioctl (fd, SIOCSIFFLAGS, &lo) < 0)
+        die ("lo: %s", strerror (errno));
+    close (fd);
+}
+
+/* What is sent while the network is down is lost, without an error. */
+static void _network_down (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_prints_signals };
+
+    if (unshare (CLONE_NEWNET) < 0)
+        skip ("only root may make a network namespace");
+    _set_loopback (true);
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    _set_loopback (false);
+    kill (task.program_pid, SIGQUIT);
+    poll (NULL, 0, 8000);
+    _set_loopback (true);
+    task_expect_reconnect (&task, "exit 5");
+    /* TCP has acknowledged the report now, but the rendezvous has not answered it. */
+    task_expect_running (&task);
+    task_order_exit (&task, W_EXITCODE (5, 0));
+}
+
+/* Forgeries: what another program could send. */
+
+struct forgery {
+    const char *bytes;
+    size_t length;
+    uint32_t announced;         /* the frame's length; 0: there is no header */
+};
+
+#define BYTES(text) .bytes = (text), .length = sizeof (text) - 1
+#define FRAME(text) BYTES (text), .announced = sizeof (text) - 1
+
+static void _send_forgery (const struct task *task, const struct forgery *forgery)
+{
+    unsigned char h[FRAME_HEADER] = { 'S', 'p', 'T', 'F', 0, FRAME_VERSION };
+
+    for (int i = 0; i < 4; i++)
+        h[8 + i] = (unsigned char)(forgery->announced >> (24 - 8 * i));
+    if (forgery->announced)
+        send_all (task->connection, h, sizeof (h));
+    send_all (task->connection, forgery->bytes, forgery->length);
+}
+
+static void _forged_order (const void *arg)
+{
+    struct task task = { .program = program_sleeps, .stop_grace = 100 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    _send_forgery (&task, arg);
+    task_expect_close (&task);
+    task_expect_reconnect (&task, NULL);
+    if (process_state (task.program_pid) != 'S')
+        die ("a forged order has ended the program");
+    task_send_order (&task, ORDER_STOP);
+    task_expect_stopped (&task);
+}
+
+static void _forged_exit_order (const void *arg)
+{
+    struct task task = { .program = program_exits_3 };
+
+    task_start (&task);
+    task_expect_report (&task, "exit 3");
+    _send_forgery (&task, arg);
+    task_expect_close (&task);
+    task_expect_reconnect (&task, "exit 3");
+    task_order_exit (&task, W_EXITCODE (3, 0));
+}
+
+static void _early_exit_order (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_prints_signals };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    task_send_order (&task, ORDER_EXIT);
+    task_expect_running (&task);
+    kill (task.program_pid, SIGQUIT);
+    task_expect_report (&task, "exit 5");
+    task_expect_running (&task);
+    task_order_exit (&task, W_EXITCODE (5, 0));
+}
+
+static void _order_byte_by_byte (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_sleeps, .stop_grace = 100 };
+    struct frame *frame = order_encode (ORDER_STOP, TASK_SERVER_TOKEN);
+    const char *bytes;
+    size_t length;
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    bytes = frame_bytes (frame, 0, &length);
+    for (size_t i = 0; i < length; i++) {
+        send_all (task.connection, bytes + i, 1);
+        poll (NULL, 0, 2);
+    }
+    frame_destroy (frame);
+    task_expect_stopped (&task);
+}
+
+/* On the task's own connection, and on a new one. */
+static void _keepalive (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_sleeps };
+
+    task_start (&task);
+    task_expect_keepalive (&task);
+    task_close_connection (&task);
+    task_expect_reconnect (&task, NULL);
+    poll (NULL, 0, 100);
+    task_expect_keepalive (&task);
+}
+
+static const struct {
+    const char *sentence;
+    struct forgery arg;
+} forgeries[] = {
+    { "closed: a connection with another protocol", { BYTES ("GET / HTTP/1.0\r\n\r\n") } },
+    { "closed: a connection with a frame above the size limit",
+      { BYTES (""), .announced = FRAME_MAX_ORDER + 1 } },
+    { "closed: a connection with a frame whose last string has no end",
+      { FRAME ("SERVER_TOKEN=" TASK_SERVER_TOKEN "\0ORDER=stop") } },
+    { "closed: a connection with ORDER=stop without a server token", { FRAME ("ORDER=stop\0") } },
+    { "closed: a connection with ORDER=stop and the task's token",
+      { FRAME ("SERVER_TOKEN=" TASK_TOKEN "\0ORDER=stop\0") } },
+    { "closed: a connection with ORDER=stop and half of the server token",
+      { FRAME ("SERVER_TOKEN=fedcba9876543210\0ORDER=stop\0") } },
+    { "closed: a connection with an unknown order",
+      { FRAME ("SERVER_TOKEN=" TASK_SERVER_TOKEN "\0ORDER=sleep\0") } },
+};
+
+static const struct forgery forged_exit = {
+    FRAME ("SERVER_TOKEN=" TASK_TOKEN "\0ORDER=exit\0")
+};
+
+/* Slow tests, which mostly wait. They run at the same time. */
+static const struct {
+    const char *sentence;
+    void (*function) (const void *arg);
+    bool arg;
+} slow[] = {
+    { "connections are refused: the program goes on, and one supervisor prints a message",
+      _rendezvous_ends, false },
+    { "connections are refused for a second: the supervisor reconnects", _refused_for_a_second,
+      false },
+    { "connections are refused for a second: a report does not wait for the next attempt",
+      _refused_for_a_second, true },
+    { "the rendezvous does not answer the report: the supervisor exits", _no_order, false },
+    { "the rendezvous closes every connection: the supervisor exits", _always_closed, false },
+    { "the network is down when the program ends: the report is sent again", _network_down,
+      false },
+};
+
+static void _start_slow (pid_t pid[COUNT (slow)])
+{
+    fflush (stdout);
+    for (size_t i = 0; i < COUNT (slow); i++)
+        if ((pid[i] = fork ()) == 0)
+            exit (check (slow[i].sentence, slow[i].function, &slow[i].arg) ? 0 : 1);
+}
+
+static bool _await_slow (const pid_t pid[COUNT (slow)])
+{
+    bool passed = true;
+    int status;
+
+    for (size_t i = 0; i < COUNT (slow); i++)
+        passed &= waitpid (pid[i], &status, 0) == pid[i] && status == 0;
+    return passed;
+}
+
+int main (void)
+{
+    static const bool yes = true, no = false;
+    pid_t pid[COUNT (slow)];
+    bool passed = true;
+
+    _start_slow (pid);
+    for (size_t i = 0; i < COUNT (forgeries); i++)
+        passed &= check (forgeries[i].sentence, _forged_order, &forgeries[i].arg);
+    passed &= check ("closed: a connection with ORDER=exit and the task's token",
+                     _forged_exit_order, &forged_exit);
+    passed &= check ("the connection is closed while the program runs: it is made again",
+                     _break_while_running, &no);
+    passed &= check ("the connection is reset while the program runs: it is made again",
+                     _break_while_running, &yes);
+    passed &= check ("the connection is closed while the program is stopped: it is made again",
+                     _break_while_stopping, NULL);
+    passed &= check ("the connection is closed after the report: the report is sent again",
+                     _break_after_report, &no);
+    passed &= check ("the connection is reset after the report: the report is sent again",
+                     _break_after_report, &yes);
+    passed &= check ("the program ends while there is no connection: the new one has the report",
+                     _end_while_broken, NULL);
+    passed &= check ("the rendezvous has ended and so has the program: the supervisor exits",
+                     _rendezvous_ends_after_report, NULL);
+    passed &= check ("ORDER=exit before the program's end has no effect", _early_exit_order, NULL);
+    passed &= check ("a supervisor waits for ORDER=exit after a success too",
+                     _success_waits_for_order, NULL);
+    passed &= check ("ORDER=stop that arrives byte by byte is obeyed", _order_byte_by_byte, NULL);
+    passed &= check ("keepalive is on, so that a lost rendezvous is noticed", _keepalive, NULL);
+    passed &= _await_slow (pid);
+    return passed ? 0 : 1;
+}

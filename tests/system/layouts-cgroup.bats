@@ -1,1 +1,0 @@
-layouts.bats

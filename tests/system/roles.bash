@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Steps whose tasks run a different command for each role, and how the step and its tasks end.
+
+# Write the program ./by-role. Its arguments are ROLE=COMMANDS or, for one task,
+# ROLEINDEX=COMMANDS, as in worker1='exit 3'. A task runs the commands of the first argument that
+# names it, in the shell; without one it sleeps for longer than any test. In the commands, `await
+# NAME` waits until another task, or the test, has called `mark NAME`.
+write_by_role ()
+{
+    work=$SPANK_TF_CLUSTER/work
+    find "$work" -mindepth 1 -delete
+    cat > "$work/by-role" <<'END'
+#!/bin/sh
+mark () { touch "mark.$1"; }
+await () { until [ -e "mark.$1" ]; do sleep 0.05; done; }
+ulimit -c 0
+for argument; do
+    case ${argument%%=*} in
+        "$SLURM_TF_ROLE" | "$SLURM_TF_ROLE$SLURM_TF_INDEX")
+            eval "${argument#*=}"
+            exit
+    esac
+done
+exec sleep 1000
+END
+    chmod 755 "$work/by-role"
+}
+
+# Run a step and wait for its end; run_and_show also prints the table of how its tasks ended:
+# run_step OPTION… ./by-role ROLE=COMMANDS…
+run_step ()
+{
+    start=$EPOCHSECONDS
+    run --separate-stderr slurm timeout 60 srun -Q "$@"
+    took=$((EPOCHSECONDS - start))
+}
+
+run_and_show ()
+{
+    run_step --tf-show "$@"
+}
+
+# The plugin's messages in $stderr, without its tables and with fixed step and node names.
+plugin_messages ()
+{
+    sed -E '/^spank_tf: step .*(network|how its tasks ended)/d; /spank_tf:/!d; s/\bstep [0-9]+\.[0-9]+/step J.S/; s/ on [a-z]+[0-9]+\b/ on NODE/' <<< "$stderr"
+}
+
+# Require that srun exited with this code; that the step took less than $time_limit seconds, by
+# default less than stop_grace, so that no task had to be killed; and that $message, or nothing,
+# was the plugin's only message: step_ends CODE
+step_ends ()
+{
+    [ "$status" -eq "$1" ] || fail "srun's exit code is not $1"
+    ((took < ${time_limit-10})) || fail "it took $took s"
+    [ "$(plugin_messages)" = "${message-}" ] || fail "the plugin does not print \"${message-}\" alone"
+}
+
+# The same, and --tf-show reports these ends of the tasks, in rank order: step_and_tasks_end CODE
+# END…
+step_and_tasks_end ()
+{
+    step_ends "$1"
+    tasks_end "${@:2}"
+}
+
+tasks_end ()
+{
+    local seen
+
+    seen=$(sed -nE '/ how its tasks ended$/,$s/^ *[0-9]+  [a-z]+ [0-9]+ +([a-z0-9 ]+)$/\1/p' <<< "$stderr")
+    [ "$seen" = "$(printf '%s\n' "$@")" ] || fail "the tasks do not end as: $*"
+}

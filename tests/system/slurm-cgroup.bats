@@ -1,1 +1,0 @@
-slurm.bats

@@ -1,0 +1,275 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "messages.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/tf_config.h"
+#include "protocol/answer.h"
+
+#define CLUSTER "{\"worker\":[\"10.0.0.1:40000\"]}"
+#define TAIL ",\"task\":{\"type\":\"worker\",\"index\":3}}"
+
+static const struct answer plain = {
+    .role = "worker", .index = 3, .address = "10.0.0.1", .port = 40000,
+    .cluster = CLUSTER " and what follows it", .cluster_length = sizeof (CLUSTER) - 1,
+    .tail = TAIL,
+};
+
+static struct answer full_answer (void)
+{
+    struct answer answer = plain;
+
+    answer.hide_gpus = answer.hold = answer.log_append = answer.supervised = true;
+    answer.stop_grace = 30;
+    answer.proxy_exempt = "10.0.0.1,10.0.0.2";
+    return answer;
+}
+
+/* A frame of exactly these strings, read from the wire. */
+static struct frame *frame_of (const char *const strings[], size_t count)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
+    char bytes[4096] = "SpTF\0\2";
+    size_t used = FRAME_HEADER;
+    struct frame *frame = NULL;
+    int pair[2];
+
+    for (size_t i = 0; i < count; i++)
+        used = (size_t)(stpcpy (bytes + used, strings[i]) + 1 - bytes);
+    bytes[10] = (char)((used - FRAME_HEADER) >> 8);
+    bytes[11] = (char)(used - FRAME_HEADER);
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_int_equal (send (pair[0], bytes, used, 0), used);
+    assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 1);
+    close (pair[0]);
+    close (pair[1]);
+    return frame;
+}
+
+/* Encode the answer, send its parts one by one, and read them as one frame. */
+static struct frame *frame_sent (const struct answer *answer)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
+    struct answer_message message;
+    struct frame *frame = NULL;
+    int pair[2];
+
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    assert_int_equal (answer_encode (&message, answer, SERVER_TOKEN), 0);
+    for (int i = 0; i < ANSWER_PARTS; i++) {
+        assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 0);
+        assert_int_equal (send (pair[0], message.part[i].iov_base, message.part[i].iov_len, 0),
+                          message.part[i].iov_len);
+        if (answer->refused)
+            break;
+    }
+    answer_message_clear (&message);
+    assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 1);
+    /* Not a byte more than the header announces. */
+    assert_int_equal (recv (pair[1], &reader.header, 1, 0), -1);
+    frame_reader_clear (&reader);
+    close (pair[0]);
+    close (pair[1]);
+    return frame;
+}
+
+TEST (the_parts_are_one_frame_with_these_strings)
+{
+    struct answer answer = full_answer ();
+
+    assert_string_equal (message_text (frame_sent (&plain)), "SERVER_TOKEN=" SERVER_TOKEN "\n"
+                         "SLURM_TF_ROLE=worker\nSLURM_TF_INDEX=3\nSLURM_TF_ADDRESS=10.0.0.1\n"
+                         "SLURM_TF_PORT=40000\n"
+                         "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n");
+    assert_string_equal (message_text (frame_sent (&answer)), "SERVER_TOKEN=" SERVER_TOKEN "\n"
+                         "SLURM_TF_ROLE=worker\nSLURM_TF_INDEX=3\nSLURM_TF_ADDRESS=10.0.0.1\n"
+                         "SLURM_TF_PORT=40000\nCUDA_VISIBLE_DEVICES=\nROCR_VISIBLE_DEVICES=\n"
+                         "HIP_VISIBLE_DEVICES=\nZE_AFFINITY_MASK=255\n"
+                         "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nLOG_APPEND=1\nSTOP_GRACE=30\n"
+                         "TF_GRPC_REUSE_PORT=1\n"
+                         "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n");
+}
+
+static void check_equal (const struct answer *decoded, const struct answer *answer)
+{
+    assert_int_equal (decoded->refused, answer->refused);
+    assert_string_equal (decoded->role, answer->role);
+    assert_int_equal (decoded->index, answer->index);
+    assert_string_equal (decoded->address, answer->address);
+    assert_int_equal (decoded->port, answer->port);
+    assert_int_equal (decoded->hide_gpus, answer->hide_gpus);
+    assert_int_equal (decoded->hold, answer->hold);
+    assert_int_equal (decoded->log_append, answer->log_append);
+    assert_int_equal (decoded->supervised, answer->supervised);
+    if (answer->supervised)
+        assert_int_equal (decoded->stop_grace, answer->stop_grace);
+    assert_int_equal (decoded->proxy_exempt != NULL, answer->proxy_exempt != NULL);
+    if (answer->proxy_exempt)
+        assert_string_equal (decoded->proxy_exempt, answer->proxy_exempt);
+}
+
+TEST (decoding_gives_what_was_encoded)
+{
+    struct answer row[] = { plain, full_answer (), plain, plain, plain, plain };
+
+    row[2].supervised = true;       /* with a grace of 0 seconds */
+    row[3].hide_gpus = true;
+    row[4].hold = true;
+    row[5].log_append = true;
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = frame_sent (&row[i]);
+        struct answer decoded;
+
+        memset (&decoded, 0xff, sizeof (decoded));
+        assert_int_equal (answer_decode (&decoded, frame, SERVER_TOKEN, NULL), 0);
+        check_equal (&decoded, &row[i]);
+        assert_string_equal (frame_get (frame, "TF_CONFIG"), TF_CONFIG_HEAD CLUSTER TAIL);
+        assert_null (decoded.cluster);
+        frame_destroy (frame);
+    }
+}
+
+TEST (a_refusal_holds_nothing_else)
+{
+    const struct answer refusal = { .refused = true };
+    struct frame *frame = frame_sent (&refusal);
+    struct answer decoded;
+
+    assert_int_equal (answer_decode (&decoded, frame, SERVER_TOKEN, NULL), 0);
+    assert_true (decoded.refused);
+    assert_null (answer_next_variable (frame, NULL));
+    assert_string_equal (message_text (frame), "SERVER_TOKEN=" SERVER_TOKEN "\nREFUSED=1\n");
+}
+
+/* A role has 63 characters at most (tasklist.h). */
+TEST (the_longest_tail_fits_and_a_longer_one_is_an_error)
+{
+    struct answer answer = plain;
+    struct answer_message message;
+    struct frame *frame;
+    char tail[200];
+
+    memset (tail, 'x', sizeof (tail));
+    tail[127] = '\0';
+    answer.tail = tail;
+    frame = frame_sent (&answer);
+    assert_int_equal (strlen (frame_get (frame, "TF_CONFIG")),
+                      strlen (TF_CONFIG_HEAD CLUSTER) + 127);
+    frame_destroy (frame);
+    tail[127] = 'x';
+    tail[128] = '\0';
+    assert_int_equal (answer_encode (&message, &answer, SERVER_TOKEN), -1);
+    assert_null (message.head);
+}
+
+#define WRONG_TOKEN "the program that answers there is not this step's rendezvous"
+#define INCOMPLETE "the rendezvous' answer is incomplete"
+
+static const struct message_string good[] = {
+    { "SERVER_TOKEN", SERVER_TOKEN }, { "SLURM_TF_ROLE", "ps" }, { "SLURM_TF_INDEX", "5" },
+    { "SLURM_TF_ADDRESS", "fd00::1" }, { "SLURM_TF_PORT", "40000" }, { "STOP_GRACE", "30" },
+    { "TF_CONFIG", "{}" },
+};
+
+TEST (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused)
+{
+    static const struct {
+        const char *key, *value, *message;      /* NULL: the answer is valid */
+    } row[] = {
+        { "COLOUR", "red", NULL },
+        { "SERVER_TOKEN", NULL, WRONG_TOKEN }, { "SERVER_TOKEN", TOKEN, WRONG_TOKEN },
+        { "SERVER_TOKEN", "", WRONG_TOKEN }, { "SERVER_TOKEN", SERVER_TOKEN "0", WRONG_TOKEN },
+        { "SLURM_TF_ROLE", NULL, INCOMPLETE },
+        { "SLURM_TF_INDEX", NULL, INCOMPLETE }, { "SLURM_TF_INDEX", "-1", INCOMPLETE },
+        { "SLURM_TF_INDEX", "", INCOMPLETE }, { "SLURM_TF_INDEX", "5 ", INCOMPLETE },
+        { "SLURM_TF_INDEX", "0", NULL }, { "SLURM_TF_INDEX", "2147483647", NULL },
+        { "SLURM_TF_INDEX", "2147483648", INCOMPLETE },
+        { "SLURM_TF_ADDRESS", NULL, INCOMPLETE },
+        { "SLURM_TF_PORT", NULL, INCOMPLETE }, { "SLURM_TF_PORT", "0", INCOMPLETE },
+        { "SLURM_TF_PORT", "1", NULL }, { "SLURM_TF_PORT", "65535", NULL },
+        { "SLURM_TF_PORT", "65536", INCOMPLETE }, { "SLURM_TF_PORT", "+1", INCOMPLETE },
+        { "STOP_GRACE", NULL, NULL }, { "STOP_GRACE", "", INCOMPLETE },
+        { "STOP_GRACE", "0", NULL }, { "STOP_GRACE", "-1", INCOMPLETE },
+        { "STOP_GRACE", "1000000", NULL }, { "STOP_GRACE", "1000001", INCOMPLETE },
+        { "TF_CONFIG", NULL, INCOMPLETE },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
+        struct errtext err = { "" };
+        struct answer answer;
+
+        assert_int_equal (answer_decode (&answer, frame, SERVER_TOKEN, &err),
+                          row[i].message ? -1 : 0);
+        assert_string_equal (err.text, row[i].message ? row[i].message : "");
+        frame_destroy (frame);
+    }
+}
+
+/* Another program on srun's port cannot refuse a task in the rendezvous' name. */
+TEST (a_refusal_with_a_wrong_token_is_not_one)
+{
+    static const struct message_string refusal[] = {
+        { "SERVER_TOKEN", TOKEN }, { "REFUSED", "1" },
+    };
+    struct frame *frame = message_with (refusal, COUNT (refusal), "", NULL);
+    struct errtext err = { "" };
+    struct answer answer;
+
+    assert_int_equal (answer_decode (&answer, frame, SERVER_TOKEN, &err), -1);
+    assert_string_equal (err.text, WRONG_TOKEN);
+    assert_false (answer.refused);
+    frame_destroy (frame);
+}
+
+TEST (only_allowed_variables_are_set)
+{
+    static const char *const strings[] = {
+        "LD_PRELOAD=/tmp/evil.so", "LD_LIBRARY_PATH=/tmp", "PATH=/tmp", "HOME=/", "IFS=x",
+        "SLURM_TF_ROLE=ps",
+        "BASH_ENV=/tmp/evil", "PYTHONPATH=/tmp", "SLURM_JOB_ID=1", "SLURM_TF=1", "SLURM_T",
+        "SLURM_TF_NEW=", "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "TF_A=b=c",
+        "SERVER_TOKEN=fedcba", "STOP_GRACE=30", "LOG_APPEND=1", "PROXY_EXEMPT=10.0.0.1",
+        "CUDA_VISIBLE_DEVICES=",
+        "REFUSED=1", "CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES_=1", "XTF_CONFIG=1",
+        "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=1",
+        " TF_CONFIG=1", "tf_config=1", "=TF_CONFIG=1", "_TF_CONFIG=1", "TF_CONFIG", "TF=1",
+        "ZE_AFFINITY_MASK=255",
+        "TF_", "SLURM_TF_ROLE", "",
+    };
+    static const char *const allowed[] = {
+        "SLURM_TF_ROLE=ps", "SLURM_TF_NEW=", "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1",
+        "TF_A=b=c", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=1",
+        "ZE_AFFINITY_MASK=255",
+    };
+    struct frame *frame = frame_of (strings, COUNT (strings));
+    const char *variable = NULL;
+
+    for (size_t i = 0; i < COUNT (allowed); i++) {
+        variable = answer_next_variable (frame, variable);
+        assert_non_null (variable);
+        assert_string_equal (variable, allowed[i]);
+    }
+    assert_null (answer_next_variable (frame, variable));
+    frame_destroy (frame);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (the_parts_are_one_frame_with_these_strings),
+        cmocka_unit_test (decoding_gives_what_was_encoded),
+        cmocka_unit_test (a_refusal_holds_nothing_else),
+        cmocka_unit_test (the_longest_tail_fits_and_a_longer_one_is_an_error),
+        cmocka_unit_test (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused),
+        cmocka_unit_test (a_refusal_with_a_wrong_token_is_not_one),
+        cmocka_unit_test (only_allowed_variables_are_set),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

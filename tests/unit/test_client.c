@@ -1,0 +1,382 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "messages.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/tf_config.h"
+#include "protocol/client.h"
+#include "protocol/hello.h"
+
+/* Longer than the socket buffers of a fresh connection. */
+#define CLUSTER_LENGTH 131000
+
+static struct registration some_rank (void)
+{
+    return (struct registration){
+        .rank = 17, .tasks = 64, .component_first = 16, .component_tasks = 48, .node_index = 4,
+        .node = "n5", .step = "12.0", .host = { "boot/4026531840" }, .port = 40001,
+    };
+}
+
+static void nap (int ms)
+{
+    nanosleep (&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L }, NULL);
+}
+
+/*
+ * A rendezvous in a child process. Its script has one letter for each connection:
+ *
+ *     a   read the registration and answer             r   read it and refuse
+ *     w   answer with a wrong server token             n   refuse without one
+ *     i   answer with the server token alone
+ *     d   answer, the first 40 bytes one by one        h   send half an answer and close
+ *     c   close at once                                C   read the registration and close
+ *     R   read the registration and reset              g   send another protocol's bytes
+ *     b   send a length above the ceiling              l   wait, then read and answer
+ *     s   send nothing until the client closes         D   the same, and stop listening
+ *
+ * It exits with 0 if every connection came and every registration was as expected.
+ */
+struct server {
+    pid_t pid;
+    int port;
+};
+
+static void __attribute__ ((noreturn)) fail_server (const char *why)
+{
+    fprintf (stderr, "scripted server: %s\n", why);
+    _exit (1);
+}
+
+static void read_registration (int fd)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_REGISTRATION };
+    struct registration rank;
+    struct address_text room;
+    struct frame *frame;
+    struct hello hello;
+
+    if (frame_read (&reader, fd, &frame, NULL) != 1)
+        fail_server ("no frame came");
+    hello_decode (&hello, frame);
+    if (strcmp (hello.token, TOKEN) != 0 || hello.reconnects
+        || registration_decode (&rank, frame, NULL) < 0 || rank.rank != 17
+        || !strchr ("1:", address_print (&rank.address, &room)[0]))
+        fail_server ("another registration came");
+    frame_destroy (frame);
+}
+
+static void send_all (int fd, const char *bytes, size_t length)
+{
+    if (send (fd, bytes, length, MSG_NOSIGNAL) != (ssize_t)length)
+        fail_server ("the client closed the connection");
+}
+
+static void send_answer (int fd, char what)
+{
+    static char cluster[CLUSTER_LENGTH], bytes[CLUSTER_LENGTH + 1024];
+    const struct answer answer = {
+        .refused = what == 'r', .role = "worker", .index = 1, .address = "10.0.0.5", .port = 40001,
+        .cluster = cluster, .cluster_length = sizeof (cluster), .tail = "}",
+    };
+    struct answer_message message;
+    size_t length = 0, sent = 0;
+
+    memset (cluster, 'x', sizeof (cluster));
+    if (answer_encode (&message, &answer, what == 'w' ? TOKEN : SERVER_TOKEN) < 0)
+        fail_server ("no memory");
+    for (int i = 0; i < ANSWER_PARTS && message.part[i].iov_len > 0; i++) {
+        memcpy (bytes + length, message.part[i].iov_base, message.part[i].iov_len);
+        length += message.part[i].iov_len;
+    }
+    answer_message_clear (&message);
+    if (what == 'h')
+        length /= 2;
+    for (; what == 'd' && sent < 40; sent++)
+        send_all (fd, bytes + sent, 1);
+    send_all (fd, bytes + sent, length - sent);
+}
+
+/* An answer of one string, which lacks others. */
+static void send_string (int fd, const char *key, const char *value)
+{
+    struct frame *frame = frame_create ();
+
+    frame_add (frame, key, "%s", value);
+    if (frame_send (frame, fd, NULL) < 0)
+        fail_server ("the client closed the connection");
+    frame_destroy (frame);
+}
+
+static void serve (int fd, char what, int listener)
+{
+    const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+    char byte;
+
+    if (what == 'l')
+        nap (100);
+    if (what != 'c')
+        read_registration (fd);
+    if (what == 'g')
+        send_all (fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
+    else if (what == 'b')
+        send_all (fd, "SpTF\0\2\0\0\xff\xff\xff\xff", 12);
+    else if (what == 'D')
+        close (listener);
+    else if (what == 'R')
+        setsockopt (fd, SOL_SOCKET, SO_LINGER, &reset, sizeof (reset));
+    else if (what == 'n')
+        send_string (fd, "REFUSED", "1");
+    else if (what == 'i')
+        send_string (fd, "SERVER_TOKEN", SERVER_TOKEN);
+    else if (strchr ("arwdhl", what))
+        send_answer (fd, what);
+    if (strchr ("sD", what) && recv (fd, &byte, 1, 0) != 0)
+        fail_server ("the client sent more");
+    close (fd);
+}
+
+static int listener_at (const char *address, int *port)
+{
+    struct sockaddr_storage ss;
+    struct address local;
+    socklen_t len;
+    int fd;
+
+    assert_int_equal (address_parse (&local, address), 0);
+    len = address_sockaddr (&local, 0, &ss);
+    if ((fd = socket (local.family, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0
+        || bind (fd, (struct sockaddr *)&ss, len) < 0 || listen (fd, 0) < 0)
+        return -1;
+    assert_int_equal (getsockname (fd, (struct sockaddr *)&ss, &len), 0);
+    *port = ntohs (((struct sockaddr_in *)&ss)->sin_port);
+    return fd;
+}
+
+static struct server start_server (int listener, int port, const char *script)
+{
+    struct server server = { .pid = fork (), .port = port };
+
+    if (server.pid == 0) {
+        alarm (20);
+        for (; *script; script++) {
+            int fd = accept (listener, NULL, NULL);
+
+            if (fd < 0)
+                fail_server ("no connection came");
+            serve (fd, *script, listener);
+        }
+        _exit (0);
+    }
+    close (listener);
+    return server;
+}
+
+static void end_server (struct server server)
+{
+    int status;
+
+    assert_int_equal (waitpid (server.pid, &status, 0), server.pid);
+    assert_int_equal (status, 0);
+}
+
+/* Register with the rendezvous at this address. */
+static enum client_outcome register_at (const char *at, int port, struct registration *rank,
+                                        int ms, struct client_answer *answer,
+                                        struct errtext *err)
+{
+    const struct contact contact = { .port = port, .token = TOKEN, .server_token = SERVER_TOKEN };
+    struct address srun;
+
+    assert_int_equal (address_parse (&srun, at), 0);
+    return client_register (rank, &contact, &srun, deadline_in_ms (ms), answer, err);
+}
+
+/* The number that the next descriptor would get. */
+static int next_descriptor (void)
+{
+    int fd = dup (STDIN_FILENO);
+
+    close (fd);
+    return fd;
+}
+
+/* What the caller gets, and the connection, on which the server has sent all it will send. */
+static void check_answer (struct client_answer *answer)
+{
+    char byte;
+
+    assert_string_equal (answer->answer.role, "worker");
+    assert_int_equal (answer->answer.index, 1);
+    assert_string_equal (answer->answer.address, "10.0.0.5");
+    assert_int_equal (answer->answer.port, 40001);
+    assert_int_equal (strlen (frame_get (answer->frame, "TF_CONFIG")),
+                      strlen (TF_CONFIG_HEAD) + CLUSTER_LENGTH + 1);
+    assert_true (answer->fd >= 0);
+    while (recv (answer->fd, &byte, 1, 0) < 0 && errno == EAGAIN)
+        nap (1);
+    frame_destroy (answer->frame);
+    close (answer->fd);
+}
+
+#define OTHER_PROGRAM "the program that answers there is not this step's rendezvous"
+
+TEST (each_outcome_is_returned_and_no_descriptor_stays_open)
+{
+    static const struct {
+        const char *script;
+        int ms;
+        enum client_outcome outcome;
+        const char *message;            /* for CLIENT_TIMED_OUT only its end */
+    } row[] = {
+        { "a", 10000, CLIENT_ANSWERED, "" },
+        { "d", 10000, CLIENT_ANSWERED, "" },
+        { "l", 10000, CLIENT_ANSWERED, "" },
+        { "r", 10000, CLIENT_REFUSED, "" },
+        { "w", 10000, CLIENT_NO_RENDEZVOUS, OTHER_PROGRAM },
+        { "n", 10000, CLIENT_NO_RENDEZVOUS, OTHER_PROGRAM },
+        { "i", 10000, CLIENT_NO_RENDEZVOUS, "the rendezvous' answer is incomplete" },
+        { "cCRhgba", 10000, CLIENT_ANSWERED, "" },
+        { "Cr", 10000, CLIENT_REFUSED, "" },
+        { "s", 150, CLIENT_TIMED_OUT, "it does not answer" },
+        { "gs", 700, CLIENT_TIMED_OUT, "not a frame of spank-tf" },
+        { "D", 150, CLIENT_TIMED_OUT, "it does not answer" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        int port, listener = listener_at ("127.0.0.1", &port);
+        struct server server = start_server (listener, port, row[i].script);
+        int descriptor = next_descriptor ();
+        struct registration rank = some_rank ();
+        struct client_answer answer;
+        struct errtext err = { "" };
+        struct address_text room;
+        char message[160];
+
+        assert_int_equal (register_at ("127.0.0.1", port, &rank, row[i].ms, &answer, &err),
+                          row[i].outcome);
+        if (row[i].outcome == CLIENT_ANSWERED)
+            check_answer (&answer);
+        assert_int_equal (next_descriptor (), descriptor);
+        snprintf (message, sizeof (message), "the rendezvous, 127.0.0.1:%d, could not be "
+                  "reached: %s", port, row[i].message);
+        assert_string_equal (err.text,
+                             row[i].outcome == CLIENT_TIMED_OUT ? message : row[i].message);
+        assert_string_equal (address_print (&rank.address, &room), "127.0.0.1");
+        end_server (server);
+    }
+}
+
+static void check_refused_connection (int port)
+{
+    struct registration rank = some_rank ();
+    struct client_answer answer;
+    struct errtext err;
+    char message[160];
+
+    assert_int_equal (register_at ("127.0.0.1", port, &rank, 600000, &answer, &err),
+                      CLIENT_NO_RENDEZVOUS);
+    snprintf (message, sizeof (message), "no rendezvous listens on 127.0.0.1:%d: it or srun has "
+              "ended, or srun could not start it (srun --async does not)", port);
+    assert_string_equal (err.text, message);
+}
+
+TEST (a_refused_connection_ends_at_once)
+{
+    int port, listener = listener_at ("127.0.0.1", &port);
+
+    close (listener);
+    check_refused_connection (port);
+}
+
+TEST (a_rendezvous_that_ended_after_the_connection_was_made_is_noticed)
+{
+    int port, listener = listener_at ("127.0.0.1", &port);
+    struct server server = start_server (listener, port, "C");
+
+    check_refused_connection (port);
+    end_server (server);
+}
+
+/* As when a firewall drops packets. */
+TEST (a_connection_that_is_never_made_times_out)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    int port, listener = listener_at ("127.0.0.1", &port), filler[4];
+    int descriptor;
+    struct registration rank = some_rank ();
+    struct client_answer answer;
+    struct errtext err;
+    char message[160];
+
+    /* A listener whose queue is full ignores what comes next. */
+    in.sin_port = htons ((uint16_t)port);
+    for (size_t i = 0; i < COUNT (filler); i++) {
+        filler[i] = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        connect (filler[i], (struct sockaddr *)&in, sizeof (in));
+    }
+    nap (50);
+    descriptor = next_descriptor ();
+    assert_int_equal (register_at ("127.0.0.1", port, &rank, 300, &answer, &err),
+                      CLIENT_TIMED_OUT);
+    assert_int_equal (next_descriptor (), descriptor);
+    snprintf (message, sizeof (message), "the rendezvous, 127.0.0.1:%d, could not be reached: "
+              "Connection timed out", port);
+    assert_string_equal (err.text, message);
+    for (size_t i = 0; i < COUNT (filler); i++)
+        close (filler[i]);
+    close (listener);
+}
+
+TEST (no_connection_is_tried_after_the_deadline)
+{
+    struct registration rank = some_rank ();
+    struct client_answer answer;
+    struct errtext err;
+
+    assert_int_equal (register_at ("127.0.0.1", 1, &rank, 0, &answer, &err), CLIENT_TIMED_OUT);
+    assert_string_equal (err.text, "the rendezvous, 127.0.0.1:1, could not be reached: it does "
+                         "not answer");
+}
+
+TEST (a_rendezvous_is_reached_by_ipv6)
+{
+    int port, listener = listener_at ("::1", &port);
+    struct registration rank = some_rank ();
+    struct client_answer answer;
+    struct address_text room;
+    struct server server;
+
+    if (listener < 0)
+        SKIP ("this machine has no IPv6 loopback");
+    server = start_server (listener, port, "a");
+    assert_int_equal (register_at ("::1", port, &rank, 10000, &answer, NULL), CLIENT_ANSWERED);
+    assert_string_equal (address_print (&rank.address, &room), "::1");
+    check_answer (&answer);
+    end_server (server);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (each_outcome_is_returned_and_no_descriptor_stays_open),
+        cmocka_unit_test (a_refused_connection_ends_at_once),
+        cmocka_unit_test (a_rendezvous_that_ended_after_the_connection_was_made_is_noticed),
+        cmocka_unit_test (a_connection_that_is_never_made_times_out),
+        cmocka_unit_test (no_connection_is_tried_after_the_deadline),
+        cmocka_unit_test (a_rendezvous_is_reached_by_ipv6),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

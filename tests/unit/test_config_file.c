@@ -1,0 +1,338 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exec/config_file.h"
+
+#define CLUSTER "{\"cluster\":{\"worker\":[\"a:1\",\"b:2\"]}"
+#define EARLIER "{\"cluster\":{\"worker\":[\"c:3\",\"d:4\"]}," \
+                "\"task\":{\"type\":\"worker\",\"index\":0}}"
+#define WORKER_0 CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":0}}"
+#define WORKER_1 CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":1}}"
+#define CLOUD_0 CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":0},\"environment\":\"cloud\"}"
+#define EVALUATOR "{\"cluster\":{\"worker\":[\"a:1\",\"b:2\"],\"evaluator\":[\"e:5\"]}," \
+                  "\"task\":{\"type\":\"evaluator\",\"index\":0}}"
+#define NO_CONFIG "the file exists and is not a TF_CONFIG"
+#define ANOTHERS "another task of this step has this file; with {rank} in the path each task has its own"
+
+/* A filesystem, or a kernel, that cannot do it says this errno; 0 is one that can. */
+static int no_renameat2, no_flock, no_noexec;
+
+int __real_renameat2 (int from_dir, const char *from, int to_dir, const char *to,
+                      unsigned int flags);
+int __wrap_renameat2 (int from_dir, const char *from, int to_dir, const char *to,
+                      unsigned int flags);
+int __wrap_renameat2 (int from_dir, const char *from, int to_dir, const char *to,
+                      unsigned int flags)
+{
+    if (!no_renameat2)
+        return __real_renameat2 (from_dir, from, to_dir, to, flags);
+    errno = no_renameat2;
+    return -1;
+}
+
+int __real_flock (int fd, int operation);
+int __wrap_flock (int fd, int operation);
+int __wrap_flock (int fd, int operation)
+{
+    if (!no_flock)
+        return __real_flock (fd, operation);
+    errno = no_flock;
+    return -1;
+}
+
+/* Linux before 6.3 does not know this flag. */
+#define NOEXEC_SEAL 8
+
+int __real_memfd_create (const char *name, unsigned int flags);
+int __wrap_memfd_create (const char *name, unsigned int flags);
+int __wrap_memfd_create (const char *name, unsigned int flags)
+{
+    if (!no_noexec || !(flags & NOEXEC_SEAL))
+        return __real_memfd_create (name, flags);
+    errno = no_noexec;
+    return -1;
+}
+
+/* Each test has an empty directory, and is in it. */
+static int enter (void **state)
+{
+    char pattern[] = "/tmp/test_configfile.XXXXXX";
+
+    if (!mkdtemp (pattern) || !(*state = strdup (pattern)))
+        return -1;
+    return chdir (pattern);
+}
+
+/* The names in the directory, but for those with a dot first. */
+static int files (void)
+{
+    DIR *dir = opendir (".");
+    int count = 0;
+
+    assert_non_null (dir);
+    for (struct dirent *entry; (entry = readdir (dir));)
+        count += entry->d_name[0] != '.';
+    closedir (dir);
+    return count;
+}
+
+static int leave (void **state)
+{
+    DIR *dir = opendir (".");
+
+    if (!dir)
+        return -1;
+    for (struct dirent *entry; (entry = readdir (dir));)
+        if (entry->d_name[0] != '.')
+            remove (entry->d_name);
+    closedir (dir);
+    if (chdir ("/") < 0 || rmdir (*state) < 0)
+        return -1;
+    free (*state);
+    return 0;
+}
+
+static void create (const char *name, const char *text)
+{
+    FILE *stream = fopen (name, "w");
+
+    assert_non_null (stream);
+    assert_true (fputs (text, stream) >= 0 && fclose (stream) == 0);
+}
+
+static void check_file (const char *name, const char *text)
+{
+    char found[512] = "";
+    FILE *stream = fopen (name, "r");
+
+    assert_non_null (stream);
+    found[fread (found, 1, sizeof (found) - 1, stream)] = '\0';
+    fclose (stream);
+    assert_string_equal (found, text);
+}
+
+TEST (a_file_is_the_users_alone)
+{
+    mode_t mask = umask (0);
+    struct stat st;
+
+    assert_int_equal (config_file_write ("a", WORKER_0, NULL), 0);
+    check_file ("a", WORKER_0);
+    assert_int_equal (stat ("a", &st), 0);
+    assert_int_equal (st.st_mode, S_IFREG | 0600);
+    assert_int_equal (files (), 1);
+    umask (mask);
+}
+
+static void check_replacement (void)
+{
+    static const struct {
+        const char *old, *new, *message;    /* NULL: it is replaced */
+    } row[] = {
+        { EARLIER, WORKER_0, NULL },
+        { EARLIER "\n", WORKER_0, NULL },
+        { WORKER_0, WORKER_0, NULL },
+        { WORKER_0, CLOUD_0, NULL },
+        { CLOUD_0, WORKER_0, NULL },
+        { EVALUATOR, EVALUATOR, NULL },
+        { WORKER_0, WORKER_1, ANOTHERS },
+        { CLOUD_0, WORKER_1, ANOTHERS },
+        { EVALUATOR, WORKER_1, ANOTHERS },
+        { WORKER_1, EVALUATOR, ANOTHERS },
+        { "", WORKER_0, NO_CONFIG },
+        { "import tensorflow\n", WORKER_0, NO_CONFIG },
+        { "{}", WORKER_0, NO_CONFIG },
+        { "[\"cluster\",\"task\"]", WORKER_0, NO_CONFIG },
+        { "{\"cluster\":{}}", WORKER_0, NO_CONFIG },
+        { "{\"cluster\":7,\"task\":{}}", WORKER_0, NO_CONFIG },
+        { "{\"task\":{}}", WORKER_0, NO_CONFIG },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct errtext err = { "" };
+
+        create ("a", row[i].old);
+        assert_int_equal (config_file_write ("a", row[i].new, &err), row[i].message ? -1 : 0);
+        assert_string_equal (err.text, row[i].message ? row[i].message : "");
+        check_file ("a", row[i].message ? row[i].old : row[i].new);
+        assert_int_equal (files (), 1);
+    }
+}
+
+TEST (an_earlier_file_gives_way)
+{
+    check_replacement ();
+}
+
+/* NFS knows no renameat2 (), Lustre often no flock (). */
+TEST (an_earlier_file_gives_way_on_every_filesystem)
+{
+    no_renameat2 = EINVAL;
+    no_flock = ENOSYS;
+    check_replacement ();
+    assert_int_equal (remove ("a"), 0);
+    assert_int_equal (config_file_write ("a", WORKER_0, NULL), 0);
+    check_file ("a", WORKER_0);
+    assert_int_equal (files (), 1);
+    no_renameat2 = no_flock = 0;
+}
+
+TEST (what_is_no_file_stays)
+{
+    struct errtext err;
+
+    create ("there", EARLIER);
+    assert_int_equal (symlink ("there", "link"), 0);
+    assert_int_equal (symlink ("nowhere", "dangling"), 0);
+    assert_int_equal (mkfifo ("fifo", 0600), 0);
+    assert_int_equal (mkdir ("dir", 0700), 0);
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const name[] = { "link", "dangling", "fifo", "dir" };
+
+        assert_int_equal (config_file_write (name[i], WORKER_0, &err), -1);
+        assert_string_equal (err.text, NO_CONFIG);
+    }
+    check_file ("there", EARLIER);
+    assert_int_equal (files (), 5);
+    assert_int_equal (config_file_write ("no/place", WORKER_0, &err), -1);
+    assert_string_equal (err.text, "No such file or directory");
+}
+
+#define TASKS 6
+#define MAX_TEXT 256
+
+static void print_config (char text[MAX_TEXT], int index)
+{
+    snprintf (text, MAX_TEXT, CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":%d}}", index);
+}
+
+/* A task that writes the file when the gate is closed, and whether it could is its exit code. */
+static pid_t begin_task (int index, int gate[2])
+{
+    char text[MAX_TEXT], byte;
+    pid_t pid;
+
+    print_config (text, index);
+    if ((pid = fork ()) == 0) {
+        close (gate[1]);
+        _exit (read (gate[0], &byte, 1) != 0 || config_file_write ("a", text, NULL) < 0);
+    }
+    assert_true (pid > 0);
+    return pid;
+}
+
+/* The file is the task's that could write it, and there is one. */
+static void race (void)
+{
+    int gate[2], winner = -1, winners = 0, status;
+    char expected[MAX_TEXT];
+    pid_t pid[TASKS];
+
+    assert_int_equal (pipe (gate), 0);
+    for (int i = 0; i < TASKS; i++)
+        pid[i] = begin_task (i, gate);
+    close (gate[0]);
+    close (gate[1]);
+    for (int i = 0; i < TASKS; i++) {
+        assert_int_equal (waitpid (pid[i], &status, 0), pid[i]);
+        if (status == 0) {
+            winner = i;
+            winners++;
+        }
+    }
+    assert_int_equal (winners, 1);
+    print_config (expected, winner);
+    check_file ("a", expected);
+    assert_int_equal (files (), 1);
+}
+
+/* Tasks that begin together, with a file of an earlier step and without. */
+TEST (two_tasks_never_share_a_file)
+{
+    for (int round = 0; round < 200; round++) {
+        no_renameat2 = round % 2 ? EINVAL : 0;
+        if (round % 4 < 2)
+            create ("a", EARLIER);
+        else
+            remove ("a");
+        race ();
+    }
+    no_renameat2 = 0;
+}
+
+static void check_memory (void)
+{
+    struct config_file_path path;
+    struct stat st;
+    int fd, number;
+
+    assert_int_equal (config_file_keep (&path, WORKER_0, NULL), 0);
+    check_file (path.text, WORKER_0);
+    check_file (path.text, WORKER_0);
+    assert_int_equal (stat (path.text, &st), 0);
+    assert_int_equal (st.st_mode, S_IFREG | 0600);
+    number = atoi (strrchr (path.text, '/') + 1);
+    assert_true (number >= 200);
+    assert_int_equal (fcntl (number, F_GETFD), 0);
+    assert_true (open (path.text, O_WRONLY | O_TRUNC) < 0);
+    fd = open (path.text, O_RDWR);
+    assert_true (fd < 0 || write (fd, "x", 1) < 0);
+    assert_int_equal (files (), 0);
+    close (number);
+    assert_true (stat (path.text, &st) < 0);
+}
+
+TEST (a_file_in_memory_lasts_and_stays_as_it_is)
+{
+    check_memory ();
+    no_noexec = EINVAL;
+    check_memory ();
+    no_noexec = 0;
+}
+
+/* A child that closes what it inherits finds it through its parent. */
+TEST (a_file_in_memory_is_there_for_children)
+{
+    struct config_file_path path;
+    struct stat st;
+    int status;
+    pid_t pid;
+
+    assert_int_equal (config_file_keep (&path, WORKER_0, NULL), 0);
+    if ((pid = fork ()) == 0) {
+        close (atoi (strrchr (path.text, '/') + 1));
+        _exit (stat (path.text, &st) < 0 || st.st_size != (off_t)strlen (WORKER_0));
+    }
+    assert_int_equal (waitpid (pid, &status, 0), pid);
+    assert_int_equal (status, 0);
+    close (atoi (strrchr (path.text, '/') + 1));
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown (a_file_is_the_users_alone, enter, leave),
+        cmocka_unit_test_setup_teardown (an_earlier_file_gives_way, enter, leave),
+        cmocka_unit_test_setup_teardown (an_earlier_file_gives_way_on_every_filesystem, enter,
+                                         leave),
+        cmocka_unit_test_setup_teardown (what_is_no_file_stays, enter, leave),
+        cmocka_unit_test_setup_teardown (two_tasks_never_share_a_file, enter, leave),
+        cmocka_unit_test_setup_teardown (a_file_in_memory_lasts_and_stays_as_it_is, enter, leave),
+        cmocka_unit_test_setup_teardown (a_file_in_memory_is_there_for_children, enter, leave),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

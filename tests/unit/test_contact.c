@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "protocol/contact.h"
+
+#define TOKEN "0123456789abcdef0123456789abcdef"
+#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
+
+TEST (tokens_are_hexadecimal_and_never_the_same)
+{
+    struct contact a, b;
+
+    assert_int_equal (contact_make_tokens (&a, NULL), 0);
+    assert_int_equal (contact_make_tokens (&b, NULL), 0);
+    assert_int_equal (strspn (a.token, "0123456789abcdef"), CONTACT_TOKEN - 1);
+    assert_int_equal (strspn (a.server_token, "0123456789abcdef"), CONTACT_TOKEN - 1);
+    assert_int_equal (strlen (a.token), CONTACT_TOKEN - 1);
+    assert_int_equal (strlen (a.server_token), CONTACT_TOKEN - 1);
+    assert_string_not_equal (a.token, a.server_token);
+    assert_string_not_equal (a.token, b.token);
+    assert_string_not_equal (a.server_token, b.server_token);
+}
+
+TEST (decoding_gives_what_was_encoded)
+{
+    static const struct {
+        struct contact contact;
+        const char *text;
+    } row[] = {
+        { { 60001, TOKEN, SERVER_TOKEN, 300, PORT_HELD, CONTACT_ASK_NOTHING, "any" },
+          "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any" },
+        { { 1, TOKEN, SERVER_TOKEN, 1, PORT_CLAIMED, CONTACT_ASK_INTERFACES, "reserved" },
+          "2 1 " TOKEN " " SERVER_TOKEN " 1 claim interfaces reserved" },
+        { { 65535, SERVER_TOKEN, TOKEN, 604800, PORT_HELD, CONTACT_ASK_RAILS,
+            "30000-30999,31500-31999" },
+          "2 65535 " SERVER_TOKEN " " TOKEN " 604800 hold rails 30000-30999,31500-31999" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        char *text = contact_encode (&row[i].contact);
+        struct contact r;
+
+        assert_string_equal (text, row[i].text);
+        assert_int_equal (contact_decode (&r, text, NULL), 0);
+        assert_int_equal (r.port, row[i].contact.port);
+        assert_string_equal (r.token, row[i].contact.token);
+        assert_string_equal (r.server_token, row[i].contact.server_token);
+        assert_int_equal (r.timeout, row[i].contact.timeout);
+        assert_int_equal (r.hold, row[i].contact.hold);
+        assert_int_equal (r.ask, row[i].contact.ask);
+        assert_string_equal (r.ports, row[i].contact.ports);
+        free (text);
+    }
+}
+
+TEST (the_longest_ports_fit)
+{
+    struct contact r = { 1, TOKEN, SERVER_TOKEN, 1, PORT_HELD, CONTACT_ASK_INTERFACES, "" };
+    struct contact parsed;
+    char *text;
+
+    memset (r.ports, '1', sizeof (r.ports) - 1);
+    text = contact_encode (&r);
+    assert_int_equal (contact_decode (&parsed, text, NULL), 0);
+    assert_string_equal (parsed.ports, r.ports);
+    free (text);
+}
+
+TEST (port_and_tokens_of_another_version_are_decoded)
+{
+    struct contact r;
+
+    assert_int_equal (contact_decode (&r, "3 60001 " TOKEN " " SERVER_TOKEN " anything else",
+                                      NULL), 0);
+    assert_int_equal (r.port, 60001);
+    assert_string_equal (r.token, TOKEN);
+    assert_string_equal (r.server_token, SERVER_TOKEN);
+    assert_true (r.timeout > 0);
+    assert_int_equal (r.ask, CONTACT_ASK_NOTHING);
+    assert_string_equal (r.ports, "any");
+}
+
+TEST (malformed_text_is_refused)
+{
+    static const char *const row[] = {
+        "", "none", "failed", "2", "2 60001", "2 60001 " TOKEN, "2 60001 " TOKEN " " SERVER_TOKEN,
+        "2 60001 " TOKEN " " SERVER_TOKEN " 300", "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold",
+        "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails",
+        "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold any",
+        "2 60001 " TOKEN " " SERVER_TOKEN " hold nothing any",
+        "2 60001 " TOKEN " " SERVER_TOKEN " 300 keep nothing any",
+        "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold everything any",
+        "2 0 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+        "2 65536 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+        "2 -1 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+        "2 60001 " TOKEN " " SERVER_TOKEN " 0 hold nothing any",
+        "2 60001 " TOKEN " " SERVER_TOKEN " -1 hold nothing any",
+        "x 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+    };
+    struct contact r;
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct errtext err = { "" };
+
+        assert_int_equal (contact_decode (&r, row[i], &err), -1);
+        assert_string_equal (err.text, "SLURM_TF_RENDEZVOUS is not what srun's spank_tf sets");
+    }
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (tokens_are_hexadecimal_and_never_the_same),
+        cmocka_unit_test (decoding_gives_what_was_encoded),
+        cmocka_unit_test (the_longest_ports_fit),
+        cmocka_unit_test (port_and_tokens_of_another_version_are_decoded),
+        cmocka_unit_test (malformed_text_is_refused),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "messages.h"
+
+#include <stdio.h>
+
+#include "protocol/exit_report.h"
+
+TEST (a_report_has_this_text)
+{
+    static const struct {
+        const char *text;
+        struct exit_report report;
+        bool failed;
+    } row[] = {
+        { "exit 0", { EXIT_REPORT_EXIT, 0 }, false },
+        { "exit 1", { EXIT_REPORT_EXIT, 1 }, true },
+        { "exit 3", { EXIT_REPORT_EXIT, 3 }, true },
+        { "exit 255", { EXIT_REPORT_EXIT, 255 }, true },
+        { "signal 1", { EXIT_REPORT_SIGNAL, 1 }, true },
+        { "signal 11", { EXIT_REPORT_SIGNAL, 11 }, true },
+        { "signal 64", { EXIT_REPORT_SIGNAL, 64 }, true },
+        { "stopped", { EXIT_REPORT_STOPPED, 0 }, false },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct exit_report report = { EXIT_REPORT_SIGNAL, 77 };
+        struct exit_report_text room;
+
+        assert_ptr_equal (exit_report_print (&row[i].report, &room), room.text);
+        assert_string_equal (room.text, row[i].text);
+        assert_int_equal (exit_report_parse (&report, row[i].text), 0);
+        assert_int_equal (report.kind, row[i].report.kind);
+        assert_int_equal (report.number, row[i].report.number);
+        assert_int_equal (exit_report_failed (&report), row[i].failed);
+    }
+}
+
+TEST (a_number_may_have_leading_zeros)
+{
+    struct exit_report report;
+
+    assert_int_equal (exit_report_parse (&report, "exit 003"), 0);
+    assert_int_equal (report.number, 3);
+}
+
+TEST (every_code_and_every_signal_is_parsed)
+{
+    for (int number = -2; number < 400; number++) {
+        struct exit_report report;
+        char text[32];
+
+        snprintf (text, sizeof (text), "exit %d", number);
+        assert_int_equal (exit_report_parse (&report, text), number >= 0 && number <= 255 ? 0 : -1);
+        snprintf (text, sizeof (text), "signal %d", number);
+        assert_int_equal (exit_report_parse (&report, text), number >= 1 && number <= 64 ? 0 : -1);
+    }
+}
+
+TEST (a_malformed_text_is_refused_and_changes_nothing)
+{
+    static const char *const row[] = {
+        "", " ", "exit", "exit ", "signal", "signal ", "3", "exit3", "signal11",
+        "exit -0", "exit -1", "exit +1", "exit  3", "exit 3 ", " exit 3",
+        "exit\t3", "exit 3\n", "exit 3\r", "exit 0x3", "exit 3.0", "exit 1e2", "exit three",
+        "exit 256", "exit 999", "exit 4294967299", "exit 18446744073709551619",
+        "exit 99999999999999999999999999999999999999999999999999999999999999999999999999999999",
+        "Exit 3", "EXIT 3", "exited 3", "exit 3 signal 11", "exit 3exit 3",
+        "signal 0", "signal 00", "signal 65", "signal 127", "signal -9",
+        "signal SIGSEGV", "signal 4294967307", "Signal 11", "signals 11",
+        "stopped ", " stopped", "stopped 0", "stopped\n", "Stopped", "stop", "stoppe", "stoppedd",
+        "exit \xd9\xa3", "exit 3\x80", "killed 9",
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct exit_report report = { EXIT_REPORT_SIGNAL, 77 };
+
+        assert_int_equal (exit_report_parse (&report, row[i]), -1);
+        assert_int_equal (report.kind, EXIT_REPORT_SIGNAL);
+        assert_int_equal (report.number, 77);
+    }
+}
+
+TEST (any_number_has_room)
+{
+    static const int number[] = { INT32_MIN, INT32_MAX };
+
+    for (size_t i = 0; i < COUNT (number); i++) {
+        struct exit_report report = { EXIT_REPORT_SIGNAL, number[i] };
+        struct exit_report_text room;
+        char text[64];
+
+        snprintf (text, sizeof (text), "signal %d", number[i]);
+        assert_string_equal (exit_report_print (&report, &room), text);
+    }
+}
+
+/* The text without its number's leading zeros. */
+static void remove_zeros (char *text)
+{
+    char *number = strpbrk (text, "0123456789");
+    size_t zeros = number ? strspn (number, "0") : 0;
+
+    if (number && number[zeros] == '\0' && zeros > 0)
+        zeros--;
+    if (number)
+        memmove (number, number + zeros, strlen (number + zeros) + 1);
+}
+
+TEST (random_text_that_is_parsed_is_printed_the_same)
+{
+    static const char *const prefix[] = { "", "exit ", "signal " };
+    uint64_t seed = FUZZ_SEED;
+    int parsed = 0;
+
+    for (int i = 0; i < FUZZ_ROUNDS; i++) {
+        char number[9], text[16];
+        struct exit_report report;
+        struct exit_report_text room;
+
+        fuzz_text (&seed, number, sizeof (number) - 1, "0 1 9 255 64 - + exit signal stopped");
+        snprintf (text, sizeof (text), "%s%s", prefix[fuzz_next (&seed) % COUNT (prefix)], number);
+        if (exit_report_parse (&report, text) < 0)
+            continue;
+        parsed++;
+        remove_zeros (text);
+        assert_string_equal (exit_report_print (&report, &room), text);
+    }
+    assert_true (parsed > FUZZ_ROUNDS / 100);
+}
+
+TEST (the_message_gives_what_was_encoded)
+{
+    static const struct exit_report row[] = {
+        { EXIT_REPORT_EXIT, 0 }, { EXIT_REPORT_EXIT, 255 }, { EXIT_REPORT_SIGNAL, 9 },
+        { EXIT_REPORT_STOPPED, 0 },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = exit_report_encode (&row[i]);
+        struct exit_report report = { EXIT_REPORT_SIGNAL, 77 };
+
+        assert_true (exit_report_is_in (frame));
+        assert_int_equal (exit_report_decode (&report, frame, NULL), 0);
+        assert_int_equal (report.kind, row[i].kind);
+        assert_int_equal (report.number, row[i].number);
+        frame_destroy (frame);
+    }
+    assert_string_equal (message_text (exit_report_encode (&row[2])), "EXIT_REPORT=signal 9\n");
+}
+
+TEST (a_report_is_a_part_of_another_message)
+{
+    const struct exit_report report = { EXIT_REPORT_STOPPED, 0 };
+    struct frame *frame = frame_create ();
+
+    frame_add (frame, "RANK", "1");
+    assert_false (exit_report_is_in (frame));
+    exit_report_add (frame, &report);
+    assert_true (exit_report_is_in (frame));
+    assert_string_equal (message_text (frame), "RANK=1\nEXIT_REPORT=stopped\n");
+}
+
+TEST (a_message_without_a_valid_report_is_refused)
+{
+    static const struct message_string good[] = { { "EXIT_REPORT", "exit 3" } };
+    static const struct {
+        const char *key, *value;
+        int rc;
+    } row[] = {
+        { "COLOUR", "red", 0 }, { "EXIT_REPORT", NULL, -1 }, { "EXIT_REPORT", "", -1 },
+        { "EXIT_REPORT", "exit 256", -1 }, { "EXIT_REPORT", "signal 0", -1 },
+        { "EXIT_REPORT", "exit +3", -1 }, { "EXIT_REPORT", "ended", -1 },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
+        struct exit_report report = { EXIT_REPORT_SIGNAL, 77 };
+        struct errtext err = { "" };
+
+        assert_int_equal (exit_report_decode (&report, frame, &err), row[i].rc);
+        assert_string_equal (err.text, row[i].rc == 0 ? ""
+                             : "a report that does not say how the task ended");
+        assert_int_equal (report.number, row[i].rc == 0 ? 3 : 77);
+        frame_destroy (frame);
+    }
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_report_has_this_text),
+        cmocka_unit_test (a_number_may_have_leading_zeros),
+        cmocka_unit_test (every_code_and_every_signal_is_parsed),
+        cmocka_unit_test (a_malformed_text_is_refused_and_changes_nothing),
+        cmocka_unit_test (any_number_has_room),
+        cmocka_unit_test (random_text_that_is_parsed_is_printed_the_same),
+        cmocka_unit_test (the_message_gives_what_was_encoded),
+        cmocka_unit_test (a_report_is_a_part_of_another_message),
+        cmocka_unit_test (a_message_without_a_valid_report_is_refused),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

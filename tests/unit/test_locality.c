@@ -1,0 +1,505 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * With helpers that are a few lines of shell, and with the real one, tf-addresses, on machines
+ * that tests/topology describes: to hwloc as XML, and as what Linux shows of one. Of this
+ * machine's own cards the kernel tells nothing here.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "addresses/cpus.h"
+#include "common/deadline.h"
+#include "addresses/locality.h"
+#include "netns.h"
+
+/* The helper's time, shortened by tests. */
+static int64_t patience_ms = INT64_MAX;
+
+struct deadline __real_deadline_in_ms (int64_t ms);
+struct deadline __wrap_deadline_in_ms (int64_t ms);
+
+struct deadline __wrap_deadline_in_ms (int64_t ms)
+{
+    assert_in_range (ms, 1, 60000);
+    return __real_deadline_in_ms (ms < patience_ms ? ms : patience_ms);
+}
+
+/* The kernel tells what it shows below /sys. */
+static bool kernel_tells;
+
+int __real_cpus_read (struct cpus *cpus, const char *path);
+int __wrap_cpus_read (struct cpus *cpus, const char *path);
+
+int __wrap_cpus_read (struct cpus *cpus, const char *path)
+{
+    return kernel_tells ? __real_cpus_read (cpus, path) : -1;
+}
+
+/* Interfaces, as one text: "ib0 infiniband up 10.1.0.5/16" and so on, a newline between them. */
+static int list_of (struct interface list[INTERFACE_MAX], const char *text)
+{
+    int count = 0;
+
+    for (; *text; text += strspn (text, "\n")) {
+        char line[128];
+
+        snprintf (line, sizeof (line), "%.*s", (int)strcspn (text, "\n"), text);
+        if (interface_parse (&list[count++], line) < 0)
+            fail_msg ("%s is no interface", line);
+        text += strlen (line);
+    }
+    return count;
+}
+
+#define TWO_RAILS "ib0 infiniband up 10.1.0.5/16\n" \
+                  "ib0 infiniband up fd00::5/64\n"  \
+                  "ib1 infiniband up 10.2.0.5/16\n" \
+                  "ib2 infiniband down 10.3.0.5/16\n" \
+                  "ib3 infiniband no-carrier 10.3.0.5/16\n" \
+                  "ib4 infiniband up -\n" \
+                  "eth0 other up 10.4.0.5/16"
+
+TEST (there_is_something_to_ask_where_two_infiniband_interfaces_can_be_dialled)
+{
+    static const struct {
+        const char *list;
+        bool matters;
+    } row[] = {
+        { "", false },
+        { "eth0 other up 10.1.0.5/16\neth1 other up 10.2.0.5/16", false },
+        { "ib0 infiniband up 10.1.0.5/16", false },
+        { "ib0 infiniband up 10.1.0.5/16\neth0 other up 10.2.0.5/16", false },
+        { "ib0 infiniband up 10.1.0.5/16\nib0 infiniband up 10.2.0.5/16", false },
+        { "ib0 infiniband up 10.1.0.5/16\nib1 infiniband down 10.2.0.5/16", false },
+        { "ib0 infiniband up 10.1.0.5/16\nib1 infiniband no-carrier 10.2.0.5/16", false },
+        { "ib0 infiniband up 10.1.0.5/16\nib1 infiniband up -", false },
+        { "ib0 infiniband up 10.1.0.5/16\nib1 infiniband up 10.2.0.5/16", true },
+        { "ib0 infiniband up 10.1.0.5/16\nib1 infiniband up fd00::5/64", true },
+        { "ib0 infiniband down 10.1.0.5/16\nib0 infiniband up 10.1.0.6/16\n"
+          "ib1 infiniband up 10.2.0.5/16", true },
+        { TWO_RAILS, true },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct interface list[INTERFACE_MAX];
+        int count = list_of (list, row[i].list);
+
+        if (locality_matters (list, count) != row[i].matters)
+            fail_msg ("%s", row[i].list);
+    }
+}
+
+/* Asking. */
+
+static char folder[] = "/tmp/test_nearness.XXXXXX";
+static char helper[sizeof (folder) + 8];
+
+/* The helper, from now on. */
+static void write_helper (const char *script)
+{
+    FILE *f = fopen (helper, "w");
+
+    assert_non_null (f);
+    fprintf (f, "#!/bin/sh\n%s\n", script);
+    fclose (f);
+    assert_int_equal (chmod (helper, 0755), 0);
+}
+
+static int make_folder (void **unused __attribute__ ((unused)))
+{
+    if (!mkdtemp (folder))
+        return -1;
+    snprintf (helper, sizeof (helper), "%s/helper", folder);
+    return 0;
+}
+
+static int remove_folder (void **unused __attribute__ ((unused)))
+{
+    char command[64];
+
+    snprintf (command, sizeof (command), "rm -r %s", folder);
+    return system (command);
+}
+
+/* The number that the next descriptor would have. */
+static int next_descriptor (void)
+{
+    int fd = dup (STDIN_FILENO);
+
+    close (fd);
+    return fd;
+}
+
+/*
+ * Ask for those interfaces: "0xff 0xff 0xff00 - - ", what each is near to, or how it failed.
+ * In either case neither a process nor a descriptor is left.
+ */
+static const char *ask (const char *interfaces, const char *program, char *const env[])
+{
+    static char text[INTERFACE_MAX * 1100];
+    struct interface list[INTERFACE_MAX];
+    int count = list_of (list, interfaces), next = next_descriptor (), rc;
+    struct errtext err = { "" };
+    char *room = NULL;
+
+    text[0] = '\0';
+    rc = locality_ask (list, count, program, env, &room, &err);
+    for (int i = 0; i < count; i++)
+        if (list[i].local_cpus)
+            assert_int_equal (rc, 0);
+    for (int i = 0; i < count && rc == 0; i++)
+        strcat (strcat (text, list[i].local_cpus ? list[i].local_cpus : "-"), " ");
+    free (room);
+    assert_int_equal (next_descriptor (), next);
+    assert_int_equal (waitpid (-1, NULL, 0), -1);
+    assert_int_equal (errno, ECHILD);
+    return rc == 0 ? text : strcpy (text, err.text);
+}
+
+static void check (const char *script, const char *answer)
+{
+    char failed[sizeof (helper) + 8];
+
+    write_helper (script);
+    snprintf (failed, sizeof (failed), "%s failed", helper);
+    if (strcmp (ask (TWO_RAILS, helper, NULL), answer ? answer : failed) != 0)
+        fail_msg ("%s: %s", script, ask (TWO_RAILS, helper, NULL));
+}
+
+TEST (what_the_helper_knows_is_taken)
+{
+    static const struct {
+        const char *script, *near;
+    } row[] = {
+        { "echo ib0 0xff; echo ib1 0xff00", "0xff 0xff 0xff00 - - - - " },
+        { "echo ib1 0xff00; echo ib0 0xff", "0xff 0xff 0xff00 - - - - " },
+        { "printf 'ib0 0x1\\nib1 0x2'", "0x1 0x1 0x2 - - - - " },
+        { "echo ib1 0x00000000000000000001", "- - 0x00000000000000000001 - - - - " },
+        { "echo ib0 0x1; sleep 0.1; echo ib1 0x2", "0x1 0x1 0x2 - - - - " },
+        { "[ \"$*\" = 'ib0 ib1' ] && echo ib0 0x3", "0x3 0x3 - - - - - " },
+        { "echo ib0 0x1; echo oops >&2", "0x1 0x1 - - - - - " },
+        { ":", "- - - - - - - " },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        check (row[i].script, row[i].near);
+}
+
+TEST (what_is_no_line_of_a_candidate_is_not_used)
+{
+    static const struct {
+        const char *script, *near;
+    } row[] = {
+        { "echo; echo ib0; echo 'ib0 '; echo 0xff; echo ' 0xff'; echo ib1 0x2",
+          "- - 0x2 - - - - " },
+        { "echo ib0 ff; echo ib0 0x; echo ib0 0xfg; echo ib0 0xf...f; echo ib0 '0xff '; "
+          "echo ib0 ' 0xff'; echo 'ib0 0xff,0xff'; printf 'ib0 0xff\\r\\n'", "- - - - - - - " },
+        { "printf 'ib0\\t0xff\\n\\033[2J 0xff\\n\\377\\n'; echo ib1 0x2", "- - 0x2 - - - - " },
+        { "echo ib 0x1; echo ib00 0x1; echo IB0 0x1; echo lo 0x1", "- - - - - - - " },
+        { "echo eth0 0x1; echo ib2 0x2; echo ib3 0x4; echo ib4 0x8", "- - - - - - - " },
+        { "printf 'ib0 0x%01025d\\n' 1; echo ib1 0x2", "- - 0x2 - - - - " },
+        { "printf '%60000s\\n' x; echo ib1 0x2", "- - 0x2 - - - - " },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        check (row[i].script, row[i].near);
+}
+
+TEST (a_helper_that_fails_has_said_nothing)
+{
+    static const char *const row[] = {
+        "echo ib0 0xff; exit 3",
+        "echo ib0 0xff; kill -KILL $$",
+        "printf 'ib0 0xff\\n\\0'",
+        "printf '\\0ib0 0xff\\n'",
+        "printf '%70000s\\n' x",
+        "trap '' PIPE; printf '%70000s\\n' x; exit 0",
+        "while echo ib0 0xff; do :; done",
+        "exec no-such-program-at-all",
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        check (row[i], NULL);
+}
+
+TEST (a_helper_that_hangs_is_ended)
+{
+    patience_ms = 200;
+    check ("exec sleep 1000", NULL);
+    check ("echo ib0 0xff; trap '' TERM; exec sleep 1000", NULL);
+    patience_ms = INT64_MAX;
+}
+
+/* As of a caller that ignores its children's ends. */
+TEST (a_helper_whose_end_is_not_told_has_failed)
+{
+    char failed[sizeof (helper) + 8];
+    const char *answer;
+
+    write_helper ("echo ib0 0xff");
+    snprintf (failed, sizeof (failed), "%s failed", helper);
+    signal (SIGCHLD, SIG_IGN);
+    answer = ask (TWO_RAILS, helper, NULL);
+    signal (SIGCHLD, SIG_DFL);
+    assert_string_equal (answer, failed);
+}
+
+/* It does not under valgrind, whose vfork () is a fork (). */
+static bool spawn_tells_of_failure (void)
+{
+    char *argv[] = { NULL };
+    pid_t pid;
+
+    if (posix_spawn (&pid, "/nowhere/at/all", NULL, NULL, argv, argv) != 0)
+        return true;
+    waitpid (pid, NULL, 0);
+    return false;
+}
+
+TEST (a_helper_that_is_none_is_named)
+{
+    char missing[sizeof (folder) + 8], message[128];
+
+    if (!spawn_tells_of_failure ())
+        SKIP ("posix_spawn () does not tell here that there is no such program");
+    snprintf (missing, sizeof (missing), "%s/missing", folder);
+    snprintf (message, sizeof (message), "%s: No such file or directory", missing);
+    assert_string_equal (ask (TWO_RAILS, missing, NULL), message);
+    snprintf (message, sizeof (message), "%s: Permission denied", folder);
+    assert_string_equal (ask (TWO_RAILS, folder, NULL), message);
+    write_helper ("echo ib0 0xff");
+    assert_int_equal (chmod (helper, 0644), 0);
+    snprintf (message, sizeof (message), "%s: Permission denied", helper);
+    assert_string_equal (ask (TWO_RAILS, helper, NULL), message);
+}
+
+TEST (hwlocs_variables_alone_are_handed_on)
+{
+    char *env[] = {
+        (char[]){ "PATH=/nowhere" }, (char[]){ "HWLOC_XMLFILE=a b.xml" },
+        (char[]){ "SLURM_TF_RENDEZVOUS=secret" }, (char[]){ "LD_PRELOAD=x" },
+        (char[]){ "XHWLOC_A=1" }, (char[]){ "HWLOC=1" }, (char[]){ "HWLOC_=" }, (char[]){ "" }, NULL
+    };
+
+    write_helper ("[ \"$(tr '\\0' ';' < /proc/$$/environ)\" = 'HWLOC_XMLFILE=a b.xml;HWLOC_=;' ]"
+                  " && echo ib0 0x1");
+    assert_string_equal (ask (TWO_RAILS, helper, env), "0x1 0x1 - - - - - ");
+    write_helper ("[ \"$(tr '\\0' ';' < /proc/$$/environ)\" = '' ] && echo ib0 0x1");
+    assert_string_equal (ask (TWO_RAILS, helper, NULL), "0x1 0x1 - - - - - ");
+}
+
+TEST (as_many_variables_as_there_is_room_for_are_handed_on)
+{
+    char text[100][16], *env[COUNT (text) + 1] = { NULL };
+
+    for (size_t i = 0; i < COUNT (text); i++) {
+        snprintf (text[i], sizeof (text[i]), "HWLOC_%zu=x", i);
+        env[i] = text[i];
+    }
+    write_helper ("[ \"$(tr '\\0' '\\n' < /proc/$$/environ | wc -l)\" -eq 32 ]"
+                  " && [ \"$HWLOC_0$HWLOC_31$HWLOC_32\" = xx ] && echo ib0 0x1");
+    assert_string_equal (ask (TWO_RAILS, helper, env), "0x1 0x1 - - - - - ");
+}
+
+TEST (the_helper_reads_nothing_and_its_complaints_are_lost)
+{
+    check ("read line && exit 1\n"
+           "[ /proc/self/fd/0 -ef /dev/null ] && [ /proc/self/fd/2 -ef /dev/null ] && echo ib0 0x1",
+           "0x1 0x1 - - - - - ");
+}
+
+TEST (every_interface_of_a_full_list_is_asked_for_once)
+{
+    static char text[INTERFACE_MAX * 40], near[INTERFACE_MAX * 4 + 1];
+
+    for (int i = 0; i < INTERFACE_MAX; i++) {
+        char line[40];
+
+        snprintf (line, sizeof (line), "ib%d infiniband up 10.%d.0.5/16\n", i, i);
+        strcat (text, line);
+        strcat (near, "0x1 ");
+    }
+    write_helper ("[ $# -eq 64 ] && for ib do echo $ib 0x1; done");
+    assert_string_equal (ask (text, helper, NULL), near);
+}
+
+TEST (more_text_than_a_registration_has_room_for_is_not_used)
+{
+    struct interface list[INTERFACE_MAX];
+    int count = list_of (list, TWO_RAILS);
+    char *room;
+
+    write_helper ("for ib do printf \"$ib 0x%01024d\\n\" 1; done");
+    assert_int_equal (locality_ask (list, count, helper, NULL, &room, NULL), 0);
+    assert_int_equal (strlen (list[0].local_cpus), 1026);
+    assert_int_equal (strlen (list[1].local_cpus), 1026);
+    assert_null (list[2].local_cpus);
+    free (room);
+}
+
+/* tf-addresses. */
+
+/* What it says on that machine. */
+static const char *ask_on (const char *machine, const char *interfaces)
+{
+    char variable[512], *env[] = { variable, NULL };
+
+    snprintf (variable, sizeof (variable), "HWLOC_XMLFILE=%s", machine);
+    return ask (interfaces, TF_ADDRESSES, env);
+}
+
+TEST (an_interface_is_near_to_the_cpus_of_its_card)
+{
+    assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", TWO_RAILS),
+                         "0xff 0xff 0xff00 - - - - ");
+    /* Numbered in turn, more than 64, and with a job that may use half of them. */
+    assert_string_equal (ask_on (TOPOLOGY "/interleaved.xml", TWO_RAILS),
+                         "0xaaaaaaaaaaaaaaaaaa 0xaaaaaaaaaaaaaaaaaa 0x555555555555555555 - - - - ");
+}
+
+TEST (ports_of_one_card_are_alike_and_one_without_a_place_is_near_to_all)
+{
+    assert_string_equal (ask_on (TOPOLOGY "/interleaved.xml", "ib1 infiniband up 10.1.0.5/16\n"
+                                 "ib2 infiniband up 10.2.0.5/16\nib3 infiniband up 10.3.0.5/16\n"
+                                 "ib4 infiniband up 10.4.0.5/16"),
+                         "0x555555555555555555 0x555555555555555555 0xffffffffffffffffff - ");
+}
+
+TEST (of_interfaces_that_hwloc_does_not_know_nothing_is_said)
+{
+    assert_string_equal (ask (TWO_RAILS, TF_ADDRESSES, NULL), "- - - - - - - ");
+}
+
+TEST (tf_addresses_fails_without_a_machine_or_an_interface)
+{
+    assert_string_equal (ask_on ("/dev/null", TWO_RAILS), TF_ADDRESSES " failed");
+    assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", "eth0 other up 10.1.0.5/16"),
+                         TF_ADDRESSES " failed");
+}
+
+/* As hwloc finds it out itself, without a machine's description. */
+TEST (hwloc_finds_what_the_kernel_tells_of_cards)
+{
+    char command[512], variable[64], *env[] = { variable, NULL };
+
+    snprintf (command, sizeof (command), TOPOLOGY "/sysfs %s/root", folder);
+    assert_int_equal (system (command), 0);
+    snprintf (variable, sizeof (variable), "HWLOC_FSROOT=%s/root", folder);
+    assert_string_equal (ask ("ib0 infiniband up 10.1.0.5/16\nib0.8001 infiniband up 10.2.0.5/16\n"
+                              "ib1 infiniband up 10.3.0.5/16\nib2 infiniband up 10.4.0.5/16\n"
+                              "ib3 infiniband up 10.5.0.5/16", TF_ADDRESSES, env),
+                         "0xff 0xff 0xff00 0xf000 0xffff ");
+}
+
+/* What the kernel says of "ib0 ib1", if it does: else the helper is asked, which says 0x1. */
+static const char *ask_kernel (const char *first, const char *second, char *const env[])
+{
+    char interfaces[128];
+    const char *answer;
+
+    write_helper ("for interface; do echo $interface 0x1; done");
+    snprintf (interfaces, sizeof (interfaces), "%s infiniband up 10.1.0.5/16\n"
+              "%s infiniband up 10.2.0.5/16\neth0 other up 10.4.0.5/16", first, second);
+    kernel_tells = true;
+    answer = ask (interfaces, helper, env);
+    kernel_tells = false;
+    return answer;
+}
+
+TEST (what_the_kernel_tells_of_all_is_asked_of_nobody_else)
+{
+    char command[512], tree[64], described[] = "HWLOC_COMPONENTS=-x86", other[] = "HOME=/";
+    char *const hwloc[] = { other, described, NULL }, *const none[] = { other, NULL };
+
+    if (unshare (CLONE_NEWNS) < 0 || mount ("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0)
+        SKIP ("only root may mount");
+    snprintf (command, sizeof (command), TOPOLOGY "/sysfs %s/kernel", folder);
+    assert_int_equal (system (command), 0);
+    snprintf (tree, sizeof (tree), "%s/kernel/sys", folder);
+    assert_int_equal (mount (tree, "/sys", "none", MS_BIND, NULL), 0);
+
+    assert_string_equal (ask_kernel ("ib0", "ib1", none), "0xff 0xff00 - ");
+    assert_string_equal (ask_kernel ("ib2", "ib0.8001", NULL), "0xf000 0xff - ");
+    /* A bond; and a card that is near to no CPU. */
+    assert_string_equal (ask_kernel ("ib0", "bond0", none), "0x1 0x1 - ");
+    assert_string_equal (ask_kernel ("ib4", "ib0", none), "0x1 0x1 - ");
+    assert_string_equal (ask_kernel ("ib0", "ib1", hwloc), "0x1 0x1 - ");
+}
+
+/* What the kernel shows of the namespace's own devices. */
+static void mount_sysfs (void)
+{
+    if (unshare (CLONE_NEWNS) < 0 || mount ("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0
+        || mount ("sysfs", "/sys", "sysfs", 0, NULL) < 0)
+        SKIP ("/sys cannot be mounted here");
+}
+
+TEST (what_stands_on_ports_is_near_to_what_they_are_near_to)
+{
+    static const char *const steps[] = {
+        "link add br0 type bridge", "link set ib0 master br0", "link set ib1 master br0",
+        "link add link br0 mv0 type macvlan", "link add br1 type bridge",
+        "link set mv0 master br1", "link add link br1 mv1 type macvlan",
+        "link add br2 type bridge", "link set mv1 master br2",
+        "link add link eth0 mv2 type macvlan",
+    };
+    int device[3];
+
+    netns_enter ();
+    mount_sysfs ();
+    device[0] = netns_device ("ib0", false);
+    device[1] = netns_device ("ib1", false);
+    device[2] = netns_device ("eth0", false);
+    for (size_t i = 0; i < COUNT (steps); i++)
+        if (!netns_ip ("%s", steps[i]))
+            SKIP ("this kernel has no bridges or no macvlan");
+    /* One, two, three and four interfaces above the ports; five are too many. */
+    assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", "br0 infiniband up 10.1.0.5/16\n"
+                                 "mv0 infiniband up 10.2.0.5/16\nbr1 infiniband up 10.3.0.5/16\n"
+                                 "mv1 infiniband up 10.4.0.5/16\nbr2 infiniband up 10.5.0.5/16\n"
+                                 "mv2 infiniband up 10.6.0.5/16\nib1 infiniband up 10.7.0.5/16\n"
+                                 "lo infiniband up 10.8.0.5/16"),
+                         "0xffff 0xffff 0xffff 0xffff - 0xff 0xff00 - ");
+    for (int i = 0; i < 3; i++)
+        close (device[i]);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (there_is_something_to_ask_where_two_infiniband_interfaces_can_be_dialled),
+        cmocka_unit_test (what_the_helper_knows_is_taken),
+        cmocka_unit_test (what_is_no_line_of_a_candidate_is_not_used),
+        cmocka_unit_test (a_helper_that_fails_has_said_nothing),
+        cmocka_unit_test (a_helper_that_hangs_is_ended),
+        cmocka_unit_test (a_helper_whose_end_is_not_told_has_failed),
+        cmocka_unit_test (a_helper_that_is_none_is_named),
+        cmocka_unit_test (hwlocs_variables_alone_are_handed_on),
+        cmocka_unit_test (as_many_variables_as_there_is_room_for_are_handed_on),
+        cmocka_unit_test (the_helper_reads_nothing_and_its_complaints_are_lost),
+        cmocka_unit_test (every_interface_of_a_full_list_is_asked_for_once),
+        cmocka_unit_test (more_text_than_a_registration_has_room_for_is_not_used),
+        cmocka_unit_test (an_interface_is_near_to_the_cpus_of_its_card),
+        cmocka_unit_test (ports_of_one_card_are_alike_and_one_without_a_place_is_near_to_all),
+        cmocka_unit_test (hwloc_finds_what_the_kernel_tells_of_cards),
+        cmocka_unit_test (of_interfaces_that_hwloc_does_not_know_nothing_is_said),
+        cmocka_unit_test (tf_addresses_fails_without_a_machine_or_an_interface),
+        cmocka_unit_test (what_stands_on_ports_is_near_to_what_they_are_near_to),
+        cmocka_unit_test (what_the_kernel_tells_of_all_is_asked_of_nobody_else),
+    };
+
+    return cmocka_run_group_tests (tests, make_folder, remove_folder);
+}

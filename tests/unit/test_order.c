@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "messages.h"
+
+#include "protocol/order.h"
+
+TEST (orders_have_these_strings_and_are_decoded)
+{
+    static const struct {
+        enum order order;
+        const char *text;
+    } row[] = {
+        { ORDER_STOP, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=stop\n" },
+        { ORDER_EXIT, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=exit\n" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = order_encode (row[i].order, SERVER_TOKEN);
+        enum order order = row[i].order == ORDER_STOP ? ORDER_EXIT : ORDER_STOP;
+
+        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
+        assert_int_equal (order, row[i].order);
+        assert_string_equal (message_text (frame), row[i].text);
+    }
+}
+
+#define WRONG_TOKEN "the program that answers there is not this step's rendezvous"
+#define UNKNOWN "an order that is not known"
+
+TEST (a_wrong_token_and_an_unknown_order_are_refused)
+{
+    static const struct message_string good[] = {
+        { "SERVER_TOKEN", SERVER_TOKEN }, { "ORDER", "exit" },
+    };
+    static const struct {
+        const char *key, *value, *message;      /* NULL: the order is valid */
+    } row[] = {
+        { "COLOUR", "red", NULL },
+        { "SERVER_TOKEN", NULL, WRONG_TOKEN }, { "SERVER_TOKEN", "", WRONG_TOKEN },
+        { "SERVER_TOKEN", TOKEN, WRONG_TOKEN }, { "SERVER_TOKEN", SERVER_TOKEN "0", WRONG_TOKEN },
+        { "ORDER", NULL, UNKNOWN }, { "ORDER", "", UNKNOWN }, { "ORDER", "Stop", UNKNOWN },
+        { "ORDER", "stop ", UNKNOWN }, { "ORDER", "kill", UNKNOWN }, { "ORDER", "0", UNKNOWN },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
+        struct errtext err = { "" };
+        enum order order = ORDER_STOP;
+
+        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, &err),
+                          row[i].message ? -1 : 0);
+        assert_string_equal (err.text, row[i].message ? row[i].message : "");
+        assert_int_equal (order, row[i].message ? ORDER_STOP : ORDER_EXIT);
+        frame_destroy (frame);
+    }
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (orders_have_these_strings_and_are_decoded),
+        cmocka_unit_test (a_wrong_token_and_an_unknown_order_are_refused),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,397 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The end of a job as supervisors see it: the test plays every supervisor, on a socket pair each.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "protocol/order.h"
+#include "protocol/reconnect.h"
+#include "rendezvous/shutdown.h"
+
+#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
+#define EXIT(code) ((struct exit_report){ EXIT_REPORT_EXIT, code })
+#define SIGNAL(number) ((struct exit_report){ EXIT_REPORT_SIGNAL, number })
+#define STOPPED ((struct exit_report){ EXIT_REPORT_STOPPED, 0 })
+#define MAX_TASKS 16
+
+static struct server server;
+static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection */
+
+/* The lost connections' timeouts, of many seconds, are shortened so. */
+static int64_t divisor = 1;
+
+struct deadline __real_deadline_in_ms (int64_t ms);
+struct deadline __wrap_deadline_in_ms (int64_t ms);
+
+struct deadline __wrap_deadline_in_ms (int64_t ms)
+{
+    return __real_deadline_in_ms (ms / divisor);
+}
+
+/* The rendezvous' end of a new connection, with a peer that is not a rank's yet. */
+static struct peer *connect_one (int *supervisors_end)
+{
+    struct peer *peer = calloc (1, sizeof (*peer));
+    int pair[2];
+
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    *supervisors_end = pair[1];
+    peer->fd = pair[0];
+    peer->reader.ceiling = FRAME_MAX_REGISTRATION;
+    return peer;
+}
+
+/* A step of two nodes, the first half of its ranks on n1, the others on n2. */
+static void add_ranks (int tasks)
+{
+    struct address srun;
+    struct errtext err = { "" };
+
+    assert_int_equal (address_parse (&srun, "10.0.0.9"), 0);
+    for (int rank = 0; rank < tasks; rank++) {
+        bool second = 2 * rank >= tasks;
+        struct registration r = {
+            .rank = rank, .tasks = tasks, .component_tasks = tasks, .node_index = second,
+            .port = 40000 + rank, .node = second ? "n2" : "n1", .step = "12.0",
+        };
+
+        snprintf (r.host.id, sizeof (r.host.id), "%s", second ? "host2" : "host1");
+        assert_int_equal (address_parse (&r.address, second ? "10.0.0.2" : "10.0.0.1"), 0);
+        if (step_add (server.step, &r, &srun, &err) != STEP_ADDED)
+            fail_msg ("%s", err.text);
+    }
+}
+
+/* True if the tasks of this step are supervised; then every supervisor is connected. */
+static bool begin (const char *list, int tasks, enum stop_when when, int eval_grace)
+{
+    struct errtext err = { "" };
+
+    divisor = 1;
+    server = (struct server){ .config = { .server_token = SERVER_TOKEN, .step = "12.0",
+                                          .lists = 1, .list = { { list, false } },
+                                          .stop = when, .eval_grace = eval_grace } };
+    assert_int_equal (step_create (&server.step, &server.config, &err), 0);
+    add_ranks (tasks);
+    assert_int_equal (peers_expect (&server.peers, tasks), 0);
+    assert_int_equal (shutdown_begin (&server, &err), 0);
+    for (int rank = 0; rank < tasks; rank++) {
+        struct peer *peer = connect_one (&supervisor[rank]);
+
+        peer->rank = rank;
+        peer->state = PEER_SUPERVISED;
+        server.peers.by_rank[rank] = peer;
+    }
+    return server.shutdown != NULL;
+}
+
+static void end (void)
+{
+    for (int rank = 0; rank < server.peers.ranks; rank++)
+        if (supervisor[rank] >= 0)
+            close (supervisor[rank]);
+    server.peers.epoll = -1;
+    peers_clear (&server.peers);
+    shutdown_destroy (server.shutdown);
+    step_destroy (server.step);
+}
+
+/* stderr, where the rendezvous prints, goes to a pipe until printed (). */
+static int console[2], saved_stderr;
+
+static void capture (void)
+{
+    saved_stderr = dup (STDERR_FILENO);
+    assert_int_equal (pipe2 (console, O_NONBLOCK), 0);
+    dup2 (console[1], STDERR_FILENO);
+}
+
+static void check_printed (const char *expected)
+{
+    char text[2048] = "";
+
+    dup2 (saved_stderr, STDERR_FILENO);
+    close (saved_stderr);
+    close (console[1]);
+    if (read (console[0], text, sizeof (text) - 1) < 0)
+        text[0] = '\0';
+    close (console[0]);
+    assert_string_equal (text, expected);
+}
+
+static void send_frame (int fd, struct frame *frame)
+{
+    assert_int_equal (frame_send (frame, fd, NULL), 0);
+    frame_destroy (frame);
+}
+
+static void receive (int rank)
+{
+    shutdown_receive (&server, server.peers.by_rank[rank]);
+    peers_free_closed (&server.peers);
+    shutdown_check_time (&server);
+}
+
+/* A supervisor reports its task's end, and the rendezvous prints that; "" is nothing. */
+static void ended (int rank, struct exit_report report, const char *expected)
+{
+    capture ();
+    send_frame (supervisor[rank], exit_report_encode (&report));
+    receive (rank);
+    check_printed (expected);
+}
+
+/* The next order to a supervisor: "s" to stop, "x" to exit, "-" for none. */
+static const char *next_order (int rank)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
+    struct frame *frame;
+    enum order order;
+    const char *text = "-";
+
+    if (supervisor[rank] >= 0 && frame_read (&reader, supervisor[rank], &frame, NULL) == 1) {
+        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
+        text = order == ORDER_STOP ? "s" : "x";
+        frame_destroy (frame);
+    }
+    frame_reader_clear (&reader);
+    return text;
+}
+
+/* The next order to each supervisor, in rank order. */
+static void check_orders (const char *expected)
+{
+    char text[MAX_TASKS + 1] = "";
+
+    for (int rank = 0; rank < server.peers.ranks; rank++)
+        strcat (text, next_order (rank));
+    assert_string_equal (text, expected);
+}
+
+TEST (when_the_chief_ends_the_others_are_stopped)
+{
+    assert_true (begin ("chief,ps,worker:2", 4, STOP_WHEN_AUTO, 900));
+    check_orders ("----");
+    ended (2, EXIT (0), "");
+    check_orders ("--x-");
+    ended (0, EXIT (3), "");
+    check_orders ("xs-s");
+    assert_false (shutdown_all_ended (server.shutdown));
+    ended (1, STOPPED, "");
+    check_orders ("-x--");
+    ended (3, STOPPED, "");
+    check_orders ("---x");
+    assert_true (shutdown_all_ended (server.shutdown));
+    end ();
+}
+
+TEST (tasks_that_end_by_themselves_are_not_supervised)
+{
+    assert_false (begin ("worker:2", 2, STOP_WHEN_AUTO, 900));
+    end ();
+    assert_false (begin ("ps,worker", 2, STOP_WHEN_NEVER, 900));
+    end ();
+}
+
+TEST (a_ps_that_failed_is_named)
+{
+    begin ("ps:2,worker:2", 4, STOP_WHEN_AUTO, 900);
+    ended (1, SIGNAL (9),
+           "srun: error: spank_tf: step 12.0: rank 1 (ps 1) on n1 failed, signal 9; its workers "
+           "would wait for it forever and are stopped\n");
+    check_orders ("sxss");
+    ended (0, EXIT (1), "");
+    end ();
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    ended (0, EXIT (2),
+           "srun: error: spank_tf: step 12.0: rank 0 (ps 0) on n1 failed, exit 2; its workers "
+           "would wait for it forever and are stopped\n");
+    end ();
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    ended (0, EXIT (0), "");
+    check_orders ("x--");
+    end ();
+}
+
+TEST (a_ps_that_was_asked_to_end_did_not_fail)
+{
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    ended (0, SIGNAL (15), "srun: spank_tf: step 12.0: rank 0 (ps 0) on n1 has ended, signal 15; "
+           "the others are stopped\n");
+    check_orders ("xss");
+    end ();
+}
+
+TEST (the_grace_of_an_evaluator_begins_when_the_job_is_over)
+{
+    begin ("chief,ps,worker,evaluator", 4, STOP_WHEN_AUTO, 1);
+    assert_int_equal (deadline_left_ms (shutdown_next (&server)), -1);
+    ended (0, EXIT (0), "srun: spank_tf: step 12.0: the training is over; waiting up to 1 s for "
+           "rank 3 (evaluator 0) on n2\n");
+    check_orders ("xss-");
+    assert_in_range (deadline_left_ms (shutdown_next (&server)), 1, 1000);
+    poll (NULL, 0, deadline_left_ms (shutdown_next (&server)));
+    shutdown_check_time (&server);
+    check_orders ("---s");
+    assert_int_equal (deadline_left_ms (shutdown_next (&server)), -1);
+    ended (3, STOPPED, "");
+    check_orders ("---x");
+    end ();
+}
+
+TEST (one_line_names_the_first_task_that_gets_time)
+{
+    begin ("chief,ps,worker,tester:2,evaluator", 6, STOP_WHEN_AUTO, 900);
+    ended (3, EXIT (0), "");
+    ended (0, EXIT (0), "srun: spank_tf: step 12.0: the training is over; waiting up to 900 s for "
+           "rank 4 (tester 1) on n2 and 1 more\n");
+    check_orders ("xssx--");
+    end ();
+}
+
+TEST (a_task_that_has_ended_gets_no_time)
+{
+    begin ("chief,ps,worker,evaluator", 4, STOP_WHEN_AUTO, 900);
+    ended (3, EXIT (0), "");
+    ended (0, EXIT (0), "");
+    check_orders ("xssx");
+    end ();
+}
+
+TEST (without_a_grace_an_evaluator_is_stopped_at_once)
+{
+    begin ("chief,ps,worker,evaluator", 4, STOP_WHEN_AUTO, 0);
+    ended (0, EXIT (0), "");
+    check_orders ("xsss");
+    end ();
+}
+
+TEST (a_report_that_comes_twice_counts_once_and_the_table_comes_before_the_last_order)
+{
+    begin ("ps,worker", 2, STOP_WHEN_AUTO, 900);
+    server.config.show = true;
+    ended (1, EXIT (0), "");
+    check_orders ("sx");
+    ended (1, SIGNAL (11), "");
+    assert_false (shutdown_all_ended (server.shutdown));
+    ended (0, STOPPED,
+           "spank_tf: step 12.0: how its tasks ended\n"
+           "  rank  role      end\n"
+           "     0  ps 0      stopped\n"
+           "     1  worker 0  exit 0\n");
+    ended (0, EXIT (1), "");
+    check_orders ("xx");
+    assert_true (shutdown_all_ended (server.shutdown));
+    end ();
+}
+
+TEST (the_table_has_every_rank)
+{
+    begin ("ps,worker:10,evaluator", 12, STOP_WHEN_AUTO, 900);
+    server.config.show = true;
+    for (int rank = 1; rank < 8; rank++)
+        ended (rank, EXIT (0), "");
+    ended (8, EXIT (255), "");
+    ended (9, SIGNAL (11), "");
+    ended (11, EXIT (0), "");
+    ended (10, EXIT (0), "");
+    ended (0, STOPPED,
+           "spank_tf: step 12.0: how its tasks ended\n"
+           "  rank  role         end\n"
+           "     0  ps 0         stopped\n"
+           "     1  worker 0     exit 0\n"
+           "     2  worker 1     exit 0\n"
+           "     3  worker 2     exit 0\n"
+           "     4  worker 3     exit 0\n"
+           "     5  worker 4     exit 0\n"
+           "     6  worker 5     exit 0\n"
+           "     7  worker 6     exit 0\n"
+           "     8  worker 7     exit 255\n"
+           "     9  worker 8     signal 11\n"
+           "    10  worker 9     exit 0\n"
+           "    11  evaluator 0  exit 0\n");
+    end ();
+}
+
+/* A supervisor that is killed takes its task with it, and cannot report. */
+TEST (a_rank_whose_supervisor_does_not_come_back_was_killed)
+{
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    divisor = 200;
+    ended (1, EXIT (0), "");
+    close (supervisor[2]);
+    supervisor[2] = -1;
+    receive (2);
+    check_orders ("-x-");
+    assert_true (deadline_left_ms (shutdown_next (&server)) >= 0);
+    poll (NULL, 0, deadline_left_ms (shutdown_next (&server)) + 1);
+    shutdown_check_time (&server);
+    check_orders ("s--");
+    end ();
+}
+
+TEST (a_supervisor_that_reconnects_is_not_lost_and_is_ordered_again)
+{
+    const struct reconnect reconnect = { .token = "t", .node = "n2", .rank = 2 };
+    struct frame *frame = reconnect_encode (&reconnect);
+    struct peer *peer;
+
+    begin ("chief,ps,worker", 3, STOP_WHEN_AUTO, 900);
+    divisor = 200;
+    ended (0, EXIT (0), "");
+    check_orders ("xss");
+    close (supervisor[2]);
+    supervisor[2] = -1;
+    receive (2);
+    peer = connect_one (&supervisor[2]);
+    server.peers.oldest = server.peers.newest = peer;
+    server.peers.unauthenticated = 1;
+    assert_true (shutdown_reconnect (&server, peer, frame));
+    frame_destroy (frame);
+    shutdown_check_time (&server);
+    check_orders ("--s");
+    poll (NULL, 0, 10 * 1000 / 200 + 1);
+    shutdown_check_time (&server);
+    ended (2, STOPPED, "");
+    ended (1, STOPPED, "");
+    check_orders ("-xx");
+    assert_true (shutdown_all_ended (server.shutdown));
+    end ();
+}
+
+TEST (destroying_nothing_is_fine)
+{
+    shutdown_destroy (NULL);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (when_the_chief_ends_the_others_are_stopped),
+        cmocka_unit_test (tasks_that_end_by_themselves_are_not_supervised),
+        cmocka_unit_test (a_ps_that_failed_is_named),
+        cmocka_unit_test (a_ps_that_was_asked_to_end_did_not_fail),
+        cmocka_unit_test (the_grace_of_an_evaluator_begins_when_the_job_is_over),
+        cmocka_unit_test (one_line_names_the_first_task_that_gets_time),
+        cmocka_unit_test (a_task_that_has_ended_gets_no_time),
+        cmocka_unit_test (without_a_grace_an_evaluator_is_stopped_at_once),
+        cmocka_unit_test (
+            a_report_that_comes_twice_counts_once_and_the_table_comes_before_the_last_order),
+        cmocka_unit_test (the_table_has_every_rank),
+        cmocka_unit_test (a_rank_whose_supervisor_does_not_come_back_was_killed),
+        cmocka_unit_test (a_supervisor_that_reconnects_is_not_lost_and_is_ordered_again),
+        cmocka_unit_test (destroying_nothing_is_fine),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

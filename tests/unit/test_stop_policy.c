@@ -1,0 +1,595 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rendezvous/stop_policy.h"
+#include "common/rules.h"
+
+#define SITE_ROLE "tester"
+#define MAX_TASKS 8
+
+static const char *const when_name[] = { "auto", "chief", "workers", "never" };
+
+/* A cluster, and how its ranks have ended so far, in that order. */
+struct history {
+    enum stop_when when;
+    const char *role[MAX_TASKS];
+    int tasks;
+    int ends;
+    int rank[MAX_TASKS];
+    struct exit_report ending[MAX_TASKS];
+};
+
+/* Where that leads to. */
+struct outcome {
+    enum stop_policy_cause cause;
+    int rank;
+    enum stop_policy_order order[MAX_TASKS];
+};
+
+static bool has_ended (const struct history *history, int rank)
+{
+    for (int i = 0; i < history->ends; i++)
+        if (history->rank[i] == rank)
+            return true;
+    return false;
+}
+
+/* As text. */
+
+struct uplink {
+    char text[256];
+};
+
+static void __attribute__ ((format (printf, 2, 3))) add (struct uplink *line, const char *fmt, ...)
+{
+    size_t used = strlen (line->text);
+    va_list ap;
+
+    va_start (ap, fmt);
+    assert_true (vsnprintf (line->text + used, sizeof (line->text) - used, fmt, ap)
+                 < (int)(sizeof (line->text) - used));
+    va_end (ap);
+}
+
+/* "; stop 1 2": who is ordered so. */
+static bool add_ordered (struct uplink *line, const struct outcome *outcome, int tasks,
+                         enum stop_policy_order order, const char *name)
+{
+    bool any = false;
+
+    for (int rank = 0; rank < tasks; rank++)
+        if (outcome->order[rank] == order) {
+            add (line, any ? " %s%d" : "; %s %d", any ? "" : name, rank);
+            any = true;
+        }
+    return any;
+}
+
+static struct uplink outcome_line (const struct outcome *outcome, int tasks)
+{
+    struct uplink line = { "" };
+    bool at_once, later;
+
+    switch (outcome->cause) {
+        case STOP_POLICY_NOT_OVER: add (&line, "goes on"); break;
+        case STOP_POLICY_CHIEF_ENDED: add (&line, "over (rank %d ended)", outcome->rank); break;
+        case STOP_POLICY_PS_FAILED: add (&line, "over (rank %d failed)", outcome->rank); break;
+        case STOP_POLICY_WORKERS_ENDED: add (&line, "over (workers ended)"); break;
+        case STOP_POLICY_OTHERS_ENDED: add (&line, "over (others ended)"); break;
+    }
+    at_once = add_ordered (&line, outcome, tasks, STOP_POLICY_STOP, "stop");
+    later = add_ordered (&line, outcome, tasks, STOP_POLICY_STOP_AFTER_GRACE, "grace");
+    if (outcome->cause != STOP_POLICY_NOT_OVER && !at_once && !later)
+        add (&line, "; stop nobody");
+    return line;
+}
+
+static struct uplink history_line (const struct history *history)
+{
+    struct uplink line = { "" };
+    struct exit_report_text room;
+
+    add (&line, "%s | ", when_name[history->when]);
+    for (int rank = 0; rank < history->tasks; rank++)
+        add (&line, "%s%s", rank ? "," : "", history->role[rank]);
+    add (&line, " | ");
+    for (int i = 0; i < history->ends; i++)
+        add (&line, "%s%d %s", i ? ", " : "", history->rank[i],
+             exit_report_print (&history->ending[i], &room));
+    return line;
+}
+
+/* What a policy says. */
+
+/* Each end is told twice, the second time as another one. */
+static struct outcome observe (const struct history *history)
+{
+    static const struct exit_report failure = { EXIT_REPORT_SIGNAL, 9 }, success = { EXIT_REPORT_EXIT, 0 };
+    struct stop_policy *policy = stop_policy_create (history->when, history->role, history->tasks);
+    struct outcome outcome;
+    bool was_over = false, is_over = false;
+
+    assert_non_null (policy);
+    for (int i = 0; i < history->ends; i++, was_over = is_over) {
+        bool over_by_it = stop_policy_ended (policy, history->rank[i], &history->ending[i]);
+
+        is_over = stop_policy_cause (policy, &outcome.rank) != STOP_POLICY_NOT_OVER;
+        if (over_by_it != (is_over && !was_over)
+            || stop_policy_ended (policy, history->rank[i], &failure)
+            || stop_policy_ended (policy, history->rank[0], &success))
+            fail_msg ("%s: over at another end", history_line (history).text);
+    }
+    outcome.cause = stop_policy_cause (policy, &outcome.rank);
+    for (int rank = 0; rank < history->tasks; rank++)
+        outcome.order[rank] = stop_policy_order (policy, rank);
+    stop_policy_destroy (policy);
+    return outcome;
+}
+
+static bool supervises (const struct history *history)
+{
+    struct stop_policy *policy = stop_policy_create (history->when, history->role, history->tasks);
+    bool answer;
+
+    assert_non_null (policy);
+    answer = stop_policy_supervises (policy);
+    stop_policy_destroy (policy);
+    return answer;
+}
+
+/* The golden file. */
+
+/* The next of a line's fields, without the blanks around it. */
+static char *next_field (char **rest)
+{
+    char *field = strsep (rest, "|");
+
+    assert_non_null (field);
+    field += strspn (field, " ");
+    for (char *end = field + strlen (field); end > field && strchr (" \n", end[-1]); end--)
+        end[-1] = '\0';
+    return field;
+}
+
+static void read_roles (struct history *history, const struct tasklist *list)
+{
+    history->tasks = tasklist_named (list);
+    assert_in_range (history->tasks, 1, MAX_TASKS);
+    assert_int_equal (tasklist_assign (list, history->role, history->tasks, "", "", NULL), 0);
+}
+
+/* "1 exit 0, 0 signal 9" */
+static void read_ends (struct history *history, char *text)
+{
+    for (char *end; (end = strsep (&text, ",")) && *end; history->ends++) {
+        char *ending;
+        int rank = (int)strtol (end, &ending, 10);
+
+        assert_true (ending > end && *ending == ' ' && rank >= 0 && rank < history->tasks
+                     && !has_ended (history, rank));
+        history->rank[history->ends] = rank;
+        assert_int_equal (exit_report_parse (&history->ending[history->ends], ending + 1), 0);
+    }
+}
+
+static void check_line (char *rest, int number)
+{
+    struct history history = { .ends = 0 };
+    struct tasklist *list;
+    struct outcome outcome;
+    struct uplink line = { "" };
+    const char *expected;
+
+    assert_int_equal (stop_when_parse (&history.when, next_field (&rest), NULL), 0);
+    assert_int_equal (tasklist_parse (&list, next_field (&rest), NULL), 0);
+    read_roles (&history, list);
+    read_ends (&history, next_field (&rest));
+    expected = next_field (&rest);
+    assert_null (rest);
+    outcome = observe (&history);
+    if (history.ends)
+        line = outcome_line (&outcome, history.tasks);
+    else
+        add (&line, "%s", supervises (&history) ? "supervised" : "not supervised");
+    if (strcmp (line.text, expected) != 0)
+        fail_msg ("policy.golden, line %d: %s; expected: %s", number, line.text, expected);
+    tasklist_destroy (list);
+}
+
+TEST (the_policies_do_what_their_table_says)
+{
+    FILE *file = fopen (GOLDEN, "re");
+    char text[256];
+    int checked = 0;
+
+    assert_non_null (file);
+    for (int number = 1; fgets (text, sizeof (text), file); number++)
+        if (text[0] != '#' && text[0] != '\n') {
+            check_line (text, number);
+            checked++;
+        }
+    fclose (file);
+    assert_true (checked > 80);
+}
+
+/*
+ * The table once more, as a table: each row looks at all that has ended, from the beginning,
+ * and knows nothing of how the policy gets there. Roles are told by their first letters; a
+ * site's own is "t".
+ */
+
+static int count (const struct history *history, const char *letters)
+{
+    int tasks = 0;
+
+    for (int rank = 0; rank < history->tasks; rank++)
+        tasks += strchr (letters, history->role[rank][0]) != NULL;
+    return tasks;
+}
+
+/* There were some of them, and all have ended. */
+static bool gone (const struct history *history, const char *letters)
+{
+    int tasks = 0;
+
+    for (int i = 0; i < history->ends; i++)
+        tasks += strchr (letters, history->role[history->rank[i]][0]) != NULL;
+    return tasks > 0 && tasks == count (history, letters);
+}
+
+static bool first_gone (const struct history *history, char letter)
+{
+    for (int rank = 0; rank < history->tasks; rank++)
+        if (history->role[rank][0] == letter)
+            return has_ended (history, rank);
+    return false;
+}
+
+static bool ps_failed (const struct history *history)
+{
+    for (int i = 0; i < history->ends; i++) {
+        struct exit_report ending = history->ending[i];
+
+        if (history->role[history->rank[i]][0] == 'p' && ending.kind != EXIT_REPORT_STOPPED
+            && !(ending.kind == EXIT_REPORT_EXIT && ending.number == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool chief_gone (const struct history *history)
+{
+    if (count (history, "c"))
+        return first_gone (history, 'c');
+    return count (history, "m") ? first_gone (history, 'm') : first_gone (history, 'w');
+}
+
+static bool workers_gone (const struct history *history)
+{
+    return gone (history, "w");
+}
+
+static bool all_workers_gone (const struct history *history)
+{
+    return gone (history, "wcm");
+}
+
+static bool others_gone (const struct history *history)
+{
+    return gone (history, "cmpwt");
+}
+
+static bool never (const struct history *history)
+{
+    (void)history;
+    return false;
+}
+
+static bool chief_and_ps (const struct history *history)
+{
+    return count (history, "cm") && count (history, "p");
+}
+
+static bool ps_without_chief (const struct history *history)
+{
+    return !count (history, "cm") && count (history, "p");
+}
+
+static bool no_ps (const struct history *history)
+{
+    return !count (history, "p");
+}
+
+static bool any_cluster (const struct history *history)
+{
+    (void)history;
+    return true;
+}
+
+/* Who is stopped by a failing ps may be anybody, so the chief and workers are there too. */
+static const struct rule {
+    enum stop_when when;
+    bool (*applies) (const struct history *history);
+    bool (*over) (const struct history *history);
+    enum stop_policy_cause cause;
+    bool (*or_over) (const struct history *history);
+    const char *at_once, *after_grace;
+} rule[] = {
+    { STOP_WHEN_AUTO, chief_and_ps, chief_gone, STOP_POLICY_CHIEF_ENDED, ps_failed, "pwcm", "et" },
+    { STOP_WHEN_AUTO, ps_without_chief, workers_gone, STOP_POLICY_WORKERS_ENDED, ps_failed, "pw", "et" },
+    { STOP_WHEN_AUTO, no_ps, others_gone, STOP_POLICY_OTHERS_ENDED, never, "", "e" },
+    { STOP_WHEN_CHIEF, any_cluster, chief_gone, STOP_POLICY_CHIEF_ENDED, never, "cmpwet", "" },
+    { STOP_WHEN_WORKERS, any_cluster, all_workers_gone, STOP_POLICY_WORKERS_ENDED, never, "pet", "" },
+    { STOP_WHEN_NEVER, any_cluster, never, STOP_POLICY_NOT_OVER, never, "", "" },
+};
+
+static const struct rule *find_rule (const struct history *history)
+{
+    for (size_t i = 0; i < COUNT (rule); i++)
+        if (rule[i].when == history->when && rule[i].applies (history))
+            return &rule[i];
+    fail_msg ("no rule for %s", history_line (history).text);
+    return NULL;
+}
+
+static struct outcome expect (const struct history *history)
+{
+    const struct rule *r = find_rule (history);
+    struct history so_far = *history;
+    struct outcome outcome = { .cause = STOP_POLICY_NOT_OVER, .rank = -1 };
+
+    for (so_far.ends = 1; so_far.ends <= history->ends && outcome.cause == STOP_POLICY_NOT_OVER;
+         so_far.ends++) {
+        if (r->over (&so_far))
+            outcome.cause = r->cause;
+        else if (r->or_over (&so_far))
+            outcome.cause = STOP_POLICY_PS_FAILED;
+        if (outcome.cause == STOP_POLICY_PS_FAILED || outcome.cause == STOP_POLICY_CHIEF_ENDED)
+            outcome.rank = history->rank[so_far.ends - 1];
+    }
+    for (int rank = 0; rank < history->tasks; rank++) {
+        char letter = history->role[rank][0];
+
+        if (outcome.cause == STOP_POLICY_NOT_OVER || has_ended (history, rank))
+            outcome.order[rank] = STOP_POLICY_LEAVE;
+        else if (strchr (r->at_once, letter))
+            outcome.order[rank] = STOP_POLICY_STOP;
+        else if (strchr (r->after_grace, letter))
+            outcome.order[rank] = STOP_POLICY_STOP_AFTER_GRACE;
+    }
+    return outcome;
+}
+
+/* All histories of a cluster. */
+
+static bool same (const struct outcome *a, const struct outcome *b, int tasks)
+{
+    bool orders = true;
+
+    for (int rank = 0; rank < tasks; rank++)
+        orders = orders && a->order[rank] == b->order[rank];
+    return orders && a->cause == b->cause && a->rank == b->rank;
+}
+
+/* Is `now`, one end later, what can follow from `before`? */
+static bool follows (const struct history *history, const struct outcome *before,
+                     const struct outcome *now)
+{
+    for (int rank = 0; rank < history->tasks; rank++) {
+        if (now->order[rank] != STOP_POLICY_LEAVE
+            && (now->cause == STOP_POLICY_NOT_OVER || has_ended (history, rank)))
+            return false;
+        if (before->order[rank] != STOP_POLICY_LEAVE && !has_ended (history, rank)
+            && now->order[rank] != before->order[rank])
+            return false;
+    }
+    return before->cause == STOP_POLICY_NOT_OVER
+           || (now->cause == before->cause && now->rank == before->rank);
+}
+
+static bool orders_somebody (const struct outcome *outcome, int tasks)
+{
+    for (int rank = 0; rank < tasks; rank++)
+        if (outcome->order[rank] != STOP_POLICY_LEAVE)
+            return true;
+    return false;
+}
+
+static void check_history (const struct history *history, const struct outcome *before,
+                           const struct outcome *now)
+{
+    struct outcome expected = expect (history);
+
+    if (!same (now, &expected, history->tasks))
+        fail_msg ("%s: %s; expected: %s", history_line (history).text,
+                  outcome_line (now, history->tasks).text,
+                  outcome_line (&expected, history->tasks).text);
+    if (!follows (history, before, now))
+        fail_msg ("%s: %s; before: %s", history_line (history).text,
+                  outcome_line (now, history->tasks).text,
+                  outcome_line (before, history->tasks).text);
+}
+
+/*
+ * Each rank that is left ends next: by itself, in each way; once the job is over, by a signal
+ * or stopped. True when somebody is ordered at any time.
+ */
+static bool walk (struct history *history, const struct outcome *before)
+{
+    static const struct exit_report ending[] = {
+        { EXIT_REPORT_EXIT, 0 }, { EXIT_REPORT_EXIT, 3 }, { EXIT_REPORT_SIGNAL, 11 }, { EXIT_REPORT_STOPPED, 0 },
+    };
+    bool over = before->cause != STOP_POLICY_NOT_OVER;
+    bool ordered = orders_somebody (before, history->tasks);
+
+    for (int rank = 0; rank < history->tasks; rank++)
+        for (size_t i = over ? 2 : 0; i < (over ? 4 : 3) && !has_ended (history, rank); i++) {
+            struct outcome now;
+
+            history->rank[history->ends] = rank;
+            history->ending[history->ends++] = ending[i];
+            now = observe (history);
+            check_history (history, before, &now);
+            if (walk (history, &now))
+                ordered = true;
+            history->ends--;
+        }
+    return ordered;
+}
+
+static void check_cluster (struct history *history)
+{
+    for (int when = STOP_WHEN_AUTO; when <= STOP_WHEN_NEVER; when++) {
+        struct outcome start;
+
+        history->when = (enum stop_when)when;
+        start = observe (history);
+        check_history (history, &start, &start);
+        if (walk (history, &start) != supervises (history))
+            fail_msg ("%s: %ssupervised", history_line (history).text,
+                      supervises (history) ? "" : "not ");
+    }
+}
+
+/* Clusters that TensorFlow takes, or all. Returns how many. */
+static int check_clusters (int tasks, bool all)
+{
+    static const char *const role[] = { "chief", "master", "ps", "worker", "evaluator", SITE_ROLE };
+    int clusters = 1, checked = 0;
+
+    for (int i = 0; i < tasks; i++)
+        clusters *= (int)COUNT (role);
+    for (int cluster = 0; cluster < clusters; cluster++) {
+        struct history history = { .tasks = tasks };
+        struct rules_count count = { 0 };
+
+        for (int rank = 0, rest = cluster; rank < tasks; rank++, rest /= (int)COUNT (role)) {
+            history.role[rank] = role[(size_t)rest % COUNT (role)];
+            rules_count (&count, history.role[rank], 1, 0);
+        }
+        if (!all && rules_check (&count, true, NULL) < 0)
+            continue;
+        check_cluster (&history);
+        checked++;
+    }
+    return checked;
+}
+
+TEST (every_history_of_every_small_cluster_is_as_the_table_says)
+{
+    assert_int_equal (check_clusters (1, true), 6);
+    assert_int_equal (check_clusters (2, true), 36);
+    assert_int_equal (check_clusters (3, true), 216);
+    assert_in_range (check_clusters (4, false), 400, 700);
+}
+
+TEST (every_history_of_these_larger_clusters_too)
+{
+    struct history all = {
+        .tasks = 5, .role = { "worker", "ps", "evaluator", SITE_ROLE, "chief" },
+    };
+    struct history no_chief = {
+        .tasks = 5, .role = { "evaluator", "ps", "worker", "ps", "worker" },
+    };
+
+    check_cluster (&all);
+    check_cluster (&no_chief);
+}
+
+/* The rest. */
+
+TEST (a_large_step_ends)
+{
+    enum { TASKS = 200000 };
+    const char **role = malloc (TASKS * sizeof (*role));
+    const struct exit_report success = { EXIT_REPORT_EXIT, 0 };
+    struct stop_policy *policy;
+    int rank;
+
+    assert_non_null (role);
+    for (int i = 0; i < TASKS; i++)
+        role[i] = i < 10 ? "ps" : "worker";
+    policy = stop_policy_create (STOP_WHEN_AUTO, role, TASKS);
+    assert_non_null (policy);
+    free (role);
+    assert_true (stop_policy_supervises (policy));
+    for (int i = TASKS - 1; i > 10; i--) {
+        assert_false (stop_policy_ended (policy, i, &success));
+        assert_int_equal (stop_policy_order (policy, 0), STOP_POLICY_LEAVE);
+        assert_int_equal (stop_policy_cause (policy, &rank), STOP_POLICY_NOT_OVER);
+    }
+    assert_true (stop_policy_ended (policy, 10, &success));
+    assert_int_equal (stop_policy_cause (policy, &rank), STOP_POLICY_WORKERS_ENDED);
+    for (int i = 0; i < TASKS; i++)
+        assert_int_equal (stop_policy_order (policy, i), i < 10 ? STOP_POLICY_STOP : STOP_POLICY_LEAVE);
+    stop_policy_destroy (policy);
+}
+
+TEST (policies_have_these_names)
+{
+    for (size_t i = 0; i < COUNT (when_name); i++) {
+        enum stop_when when = i ? STOP_WHEN_AUTO : STOP_WHEN_NEVER;
+        struct errtext err = { "" };
+
+        assert_int_equal (stop_when_parse (&when, when_name[i], &err), 0);
+        assert_int_equal (when, i);
+        assert_string_equal (err.text, "");
+    }
+}
+
+TEST (another_policy_is_refused_in_one_line)
+{
+    static const struct {
+        const char *text, *quoted;
+    } row[] = {
+        { "", "" }, { "Auto", "Auto" }, { "auto ", "auto " }, { "aut", "aut" },
+        { "autos", "autos" }, { "worker", "worker" }, { "0", "0" },
+        { "chief,workers", "chief,workers" },
+        { "never\n", "never\\x0a" }, { "\033[2Jauto", "\\x1b[2Jauto" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        enum stop_when when = STOP_WHEN_WORKERS;
+        struct errtext err = { "" };
+        struct uplink line = { "" };
+
+        add (&line, "\"%s\" is not one of auto, chief, workers, never", row[i].quoted);
+        assert_int_equal (stop_when_parse (&when, row[i].text, &err), -1);
+        assert_string_equal (err.text, line.text);
+        assert_int_equal (when, STOP_WHEN_WORKERS);
+        assert_int_equal (stop_when_parse (&when, row[i].text, NULL), -1);
+    }
+}
+
+TEST (destroying_nothing_is_fine_and_keeps_errno)
+{
+    static const char *const role[] = { "worker" };
+
+    errno = EBADMSG;
+    stop_policy_destroy (NULL);
+    stop_policy_destroy (stop_policy_create (STOP_WHEN_AUTO, role, 1));
+    assert_int_equal (errno, EBADMSG);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (the_policies_do_what_their_table_says),
+        cmocka_unit_test (every_history_of_every_small_cluster_is_as_the_table_says),
+        cmocka_unit_test (every_history_of_these_larger_clusters_too),
+        cmocka_unit_test (a_large_step_ends),
+        cmocka_unit_test (policies_have_these_names),
+        cmocka_unit_test (another_policy_is_refused_in_one_line),
+        cmocka_unit_test (destroying_nothing_is_fine_and_keeps_errno),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,811 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * This program plays three parts: slurmstepd (the test itself), a task that it forks, and, when
+ * it is called "tf-supervise", the supervisor that the task's process becomes.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/descriptors.h"
+#include "protocol/exit_report.h"
+#include "supervisor.h"
+
+#define TOKEN "0123456789abcdef0123456789abcdef"
+#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
+
+/* Each process ends by SIGALRM if it has not ended by then. */
+#define TIMEOUT_S 20
+
+/* Descriptor numbers in a task's process; those from 3 to MOVED_FD are closed first. */
+#define PORT_FD 90
+#define MOVED_FD 100
+
+/* What the processes write and the test reads. */
+static struct {
+    volatile pid_t parent;              /* the process that becomes the supervisor */
+    volatile pid_t task;                /* its child */
+    volatile bool went_on;              /* supervisor_start () returned in the task */
+    volatile bool mask_is_same;
+    volatile int bind_error;            /* of the task, with the port that it held before */
+    volatile unsigned int in_parent, in_task;   /* signals that were handled, as bits */
+    char error[sizeof (struct errtext)];
+} *shared;
+
+static char self[4096];                 /* this program's path */
+
+static bool is_under_valgrind (void)
+{
+    const char *preload = getenv ("LD_PRELOAD");
+
+    return preload && strstr (preload, "vgpreload");
+}
+
+/* Repetitions of tests that depend on timing; 4 or more. */
+static int rounds (void)
+{
+    return is_under_valgrind () ? 8 : 100;
+}
+
+/* Calls of plugin/supervisor.c, and what happens just before or after them. */
+
+static struct {
+    void (*before_fork) (void);
+    void (*in_parent) (void);           /* after fork () */
+    void (*in_task) (void);
+    void (*before_exec) (void);
+    int fork_error;
+    int forks;
+} hook;
+
+pid_t __real_fork (void);
+pid_t __wrap_fork (void);
+int __real_execve (const char *path, char *const argv[], char *const env[]);
+int __wrap_execve (const char *path, char *const argv[], char *const env[]);
+
+static void run (void (*function) (void))
+{
+    if (function)
+        function ();
+}
+
+pid_t __wrap_fork (void)
+{
+    pid_t pid;
+
+    hook.forks++;
+    if (hook.fork_error) {
+        errno = hook.fork_error;
+        return -1;
+    }
+    run (hook.before_fork);
+    if ((pid = __real_fork ()) > 0)
+        shared->task = pid;
+    if (pid == 0)
+        alarm (TIMEOUT_S);
+    run (pid > 0 ? hook.in_parent : hook.in_task);
+    return pid;
+}
+
+int __wrap_execve (const char *path, char *const argv[], char *const env[])
+{
+    run (hook.before_exec);
+    return __real_execve (path, argv, env);
+}
+
+/* The supervisor. It reports on descriptor 3 what it finds, and acts by its first argument. */
+
+static void report_descriptors (void)
+{
+    DIR *dir = opendir ("/proc/self/fd");
+    struct dirent *entry;
+    bool is_open[1024] = { false };
+
+    while ((entry = readdir (dir)))
+        if (entry->d_name[0] != '.' && atoi (entry->d_name) != dirfd (dir)
+            && atoi (entry->d_name) < 1024)
+            is_open[atoi (entry->d_name)] = true;
+    closedir (dir);
+    dprintf (3, "descriptors");
+    for (int i = 0; i < 1024; i++)
+        if (is_open[i])
+            dprintf (3, " %d", i);
+    dprintf (3, "\n");
+}
+
+static void report_configuration (void)
+{
+    struct supervisor_config config;
+    struct address_text room;
+    struct errtext err;
+    int variables = 0;
+
+    while (environ[variables])
+        variables++;
+    if (supervisor_config_decode (&config, environ, &err) < 0)
+        dprintf (3, "%s\n", err.text);
+    else
+        dprintf (3, "%d variables: task %d rank %d node %s step %s address %s token %s "
+                 "server_token %s stop_grace %d kill_wait %d forward_signals %d prints %d\n",
+                 variables, (int)config.task, config.rank, config.node, config.step,
+                 address_print_port (&config.address, config.port, &room), config.token,
+                 config.server_token, config.stop_grace, config.kill_wait,
+                 config.forward_signals, config.prints);
+}
+
+static void report_signals (void)
+{
+    sigset_t blocked, pending;
+
+    sigprocmask (SIG_BLOCK, NULL, &blocked);
+    sigpending (&pending);
+    dprintf (3, "not blocked");
+    for (int i = 1; i < 32; i++)
+        if (i != SIGKILL && i != SIGSTOP && !sigismember (&blocked, i))
+            dprintf (3, " %d", i);
+    dprintf (3, "\npending");
+    for (int i = 1; i < 32; i++)
+        if (sigismember (&pending, i))
+            dprintf (3, " %d", i);
+    dprintf (3, "\n");
+}
+
+/* "exit CODE", or "wait": until the test closes its end of the connection. */
+static int supervise (int argc, char *argv[])
+{
+    int is_subreaper = 0;
+    char byte;
+
+    alarm (TIMEOUT_S);
+    dprintf (3, "%d arguments: %s %s\n", argc, argv[0], argv[1]);
+    report_descriptors ();
+    report_configuration ();
+    report_signals ();
+    prctl (PR_GET_CHILD_SUBREAPER, &is_subreaper);
+    dprintf (3, "subreaper %d\nend\n", is_subreaper);
+    if (strncmp (argv[1], "exit ", 5) == 0)
+        return atoi (argv[1] + 5);
+    while (read (3, &byte, 1) > 0)
+        ;
+    return 0;
+}
+
+/* The task. */
+
+static void note_signal (int number)
+{
+    if (getpid () == shared->parent)
+        shared->in_parent |= 1U << number;
+    else
+        shared->in_task |= 1U << number;
+}
+
+static void wait_for_signals (void)
+{
+    for (;;)
+        pause ();
+}
+
+/* A launch, as a test wants it. NULL members have the values of start () below. */
+struct launch {
+    const char *path;               /* of tf-supervise */
+    const char *step;               /* its argument */
+    int fd;                         /* the connection's number */
+    void (*prepare) (void);         /* in the task's process before supervisor_start () */
+    void (*go_on) (void);           /* in the task */
+};
+
+/* The test's ends, and the task's process, which leads a process group. */
+static int connection, errors;
+static pid_t started;
+
+static bool is_equal (const sigset_t *a, const sigset_t *b)
+{
+    for (int i = 1; i <= SIGRTMAX; i++)
+        if (sigismember (a, i) != sigismember (b, i))
+            return false;
+    return true;
+}
+
+static void __attribute__ ((noreturn)) play_task (const struct launch *launch, int fd)
+{
+    struct supervisor_config config = {
+        .rank = 17, .node = "n5", .step = launch->step ? launch->step : "wait", .port = 60001,
+        .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 40,
+        .forward_signals = true, .prints = true,
+    };
+    struct errtext err;
+    sigset_t mask, after;
+
+    address_parse (&config.address, "10.0.0.1");
+    sigemptyset (&mask);
+    sigaddset (&mask, SIGHUP);
+    sigaddset (&mask, SIGCHLD);
+    sigprocmask (SIG_SETMASK, &mask, NULL);
+    shared->parent = getpid ();
+    run (launch->prepare);
+    if (supervisor_start (launch->path ? launch->path : self, &config, fd, &err) < 0) {
+        snprintf (shared->error, sizeof (shared->error), "%s", err.text);
+        _exit (99);
+    }
+    sigprocmask (SIG_BLOCK, NULL, &after);
+    shared->mask_is_same = is_equal (&mask, &after);
+    shared->went_on = true;
+    close (fd);
+    run (launch->go_on ? launch->go_on : wait_for_signals);
+    _exit (0);
+}
+
+/* Fork the task's process; its number is returned. */
+static pid_t start (const struct launch *launch)
+{
+    int pair[2], pipe_end[2], moved, fd = launch->fd ? launch->fd : 5;
+    pid_t pid;
+
+    memset (shared, 0, sizeof (*shared));
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    assert_int_equal (pipe2 (pipe_end, O_CLOEXEC), 0);
+    if ((pid = __real_fork ()) == 0) {
+        alarm (TIMEOUT_S);
+        setpgid (0, 0);
+        dup2 (pipe_end[1], STDERR_FILENO);
+        moved = fcntl (pair[1], F_DUPFD_CLOEXEC, MOVED_FD);
+        for (int i = 3; i < MOVED_FD; i++)
+            close (i);
+        dup2 (moved, fd);
+        close (moved);
+        play_task (launch, fd);
+    }
+    started = pid;
+    close (pair[1]);
+    close (pipe_end[1]);
+    connection = pair[0];
+    errors = pipe_end[0];
+    return pid;
+}
+
+/* Read until the other end closes, or until "end" if `to_end`. */
+static const char *read_text (int fd, bool to_end)
+{
+    static char text[4096];
+    size_t used = 0;
+    ssize_t n;
+
+    while ((n = read (fd, text + used, sizeof (text) - 1 - used)) > 0) {
+        text[used += (size_t)n] = '\0';
+        if (to_end && used >= 4 && strcmp (text + used - 4, "end\n") == 0)
+            break;
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static const char *read_report (void)
+{
+    return read_text (connection, true);
+}
+
+/* Wait for the task's process and for the task, which the test inherits. -1: there is none. */
+static void reap (pid_t first, int *of_first, int *of_task)
+{
+    int status;
+    pid_t pid;
+
+    *of_first = *of_task = -1;
+    while ((pid = wait (&status)) > 0)
+        *(pid == first ? of_first : of_task) = status;
+    started = 0;
+    close (errors);
+    if (connection >= 0)
+        close (connection);
+}
+
+/* The kernel kills the task; it exits by itself if its parent died before it asked for that. */
+static void check_ended_with_parent (int status)
+{
+    assert_true (status == SIGKILL || status == 1 << 8);
+}
+
+static void close_connection (void)
+{
+    close (connection);
+    connection = -1;
+}
+
+/* End the supervisor, and so the task. */
+static void finish (pid_t first)
+{
+    int of_first, of_task;
+
+    close_connection ();
+    reap (first, &of_first, &of_task);
+    assert_int_equal (of_first, 0);
+    assert_int_equal (of_task, SIGKILL);
+}
+
+static void wait_until (volatile bool *flag)
+{
+    for (int ms = 0; !*flag && ms < 20000; ms++)
+        poll (NULL, 0, 1);
+    assert_true (*flag);
+}
+
+static int set_up (void **unused __attribute__ ((unused)))
+{
+    memset (&hook, 0, sizeof (hook));
+    return prctl (PR_SET_CHILD_SUBREAPER, 1);
+}
+
+/* What a test that failed has left behind. */
+static int tear_down (void **unused __attribute__ ((unused)))
+{
+    if (started)
+        kill (-started, SIGKILL);
+    while (wait (NULL) > 0)
+        ;
+    started = 0;
+    return 0;
+}
+
+TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on)
+{
+    static const int number[] = { 3, 4, 5, 6, 50 };
+    char expected[1024];
+
+    for (size_t i = 0; i < COUNT (number); i++) {
+        pid_t pid = start (&(struct launch){ .fd = number[i] });
+        const char *report = read_report ();
+
+        snprintf (expected, sizeof (expected), "2 arguments: tf-supervise wait\n"
+                  "descriptors 0 1 2 3\n"
+                  "12 variables: task %d rank 17 node n5 step wait address 10.0.0.1:60001 token "
+                  TOKEN " server_token " SERVER_TOKEN " stop_grace 30 kill_wait 40 "
+                  "forward_signals 1 prints 1\nnot blocked\npending\nsubreaper 1\nend\n",
+                  (int)shared->task);
+        assert_string_equal (report, expected);
+        wait_until (&shared->went_on);
+        assert_true (shared->mask_is_same);
+        finish (pid);
+    }
+}
+
+TEST (the_supervisors_exit_status_is_that_of_the_process_that_slurm_started)
+{
+    for (int i = 0; i < rounds (); i++) {
+        int of_first, of_task;
+        pid_t pid = start (&(struct launch){ .step = "exit 42" });
+
+        reap (pid, &of_first, &of_task);
+        assert_int_equal (of_first, 42 << 8);
+        check_ended_with_parent (of_task);
+    }
+}
+
+/* The task is a process like any other. */
+static void fork_again (void)
+{
+    int status = -1;
+    pid_t pid = __real_fork ();
+
+    if (pid == 0)
+        _exit (getppid () == shared->task ? 5 : 6);
+    waitpid (pid, &status, 0);
+    shared->bind_error = status;
+    shared->in_task = 1;
+    wait_for_signals ();
+}
+
+TEST (the_task_can_fork)
+{
+    pid_t pid = start (&(struct launch){ .go_on = fork_again });
+
+    for (int ms = 0; !shared->in_task && ms < 20000; ms++)
+        poll (NULL, 0, 1);
+    assert_int_equal (shared->bind_error, 5 << 8);
+    finish (pid);
+}
+
+/* Signals. */
+
+static void handle_signals (void)
+{
+    signal (SIGUSR1, note_signal);
+    signal (SIGUSR2, note_signal);
+    signal (SIGTERM, note_signal);
+}
+
+static void signal_parent (void)
+{
+    kill (getpid (), SIGUSR1);
+}
+
+static void signal_both (void)
+{
+    kill (0, SIGUSR2);
+}
+
+static void terminate_both (void)
+{
+    kill (0, SIGTERM);
+}
+
+static void signal_in_task (void)
+{
+    kill (getpid (), SIGUSR1);
+}
+
+/* slurmstepd signals each process of the step, or its process group. */
+TEST (no_signal_is_lost_while_the_task_forks)
+{
+    char pending[64];
+
+    if (is_under_valgrind ())
+        SKIP ("under valgrind a pending signal does not survive exec");
+    snprintf (pending, sizeof (pending), "not blocked\npending %d %d %d\n", SIGUSR1, SIGUSR2,
+              SIGTERM);
+    for (int i = 0; i < rounds (); i++) {
+        pid_t pid;
+
+        hook.before_fork = signal_parent;
+        hook.in_parent = signal_both;
+        hook.in_task = signal_in_task;
+        hook.before_exec = terminate_both;
+        pid = start (&(struct launch){ .prepare = handle_signals });
+        assert_non_null (strstr (read_report (), pending));
+        wait_until (&shared->went_on);
+        assert_int_equal (shared->in_task, 1U << SIGUSR1 | 1U << SIGUSR2 | 1U << SIGTERM);
+        assert_int_equal (shared->in_parent, 0);
+        finish (pid);
+    }
+}
+
+/* The parent's death. */
+
+static void kill_self (void)
+{
+    kill (getpid (), SIGKILL);
+}
+
+TEST (the_task_ends_if_its_parent_dies_before_exec)
+{
+    for (int i = 0; i < rounds (); i++) {
+        int of_first, of_task;
+        pid_t pid;
+
+        hook.before_exec = kill_self;
+        pid = start (&(struct launch){ .path = NULL });
+        reap (pid, &of_first, &of_task);
+        assert_int_equal (of_first, SIGKILL);
+        check_ended_with_parent (of_task);
+    }
+}
+
+static void await_death_of_parent (void)
+{
+    while (getppid () == shared->parent)
+        poll (NULL, 0, 1);
+}
+
+TEST (the_task_ends_if_its_parent_died_before_the_task_could_ask_for_a_signal)
+{
+    int of_first, of_task;
+    pid_t pid;
+
+    hook.in_parent = kill_self;
+    hook.in_task = await_death_of_parent;
+    pid = start (&(struct launch){ .path = NULL });
+    reap (pid, &of_first, &of_task);
+    assert_int_equal (of_first, SIGKILL);
+    assert_int_equal (of_task, 1 << 8);
+    assert_false (shared->went_on);
+}
+
+static void exec_sleep (void)
+{
+    execl ("/bin/sleep", "sleep", "60", (char *)NULL);
+    _exit (126);
+}
+
+/* Does /proc/PID/comm have this name? */
+static bool is_called (pid_t pid, const char *name)
+{
+    char path[64], text[32] = "";
+    FILE *file;
+
+    snprintf (path, sizeof (path), "/proc/%d/comm", (int)pid);
+    if ((file = fopen (path, "re"))) {
+        if (!fgets (text, sizeof (text), file))
+            text[0] = '\0';
+        fclose (file);
+    }
+    text[strcspn (text, "\n")] = '\0';
+    return strcmp (text, name) == 0;
+}
+
+TEST (the_tasks_program_ends_if_the_supervisor_dies)
+{
+    pid_t pid = start (&(struct launch){ .go_on = exec_sleep });
+
+    read_report ();
+    for (int ms = 0; !is_called (shared->task, "sleep") && ms < 20000; ms++)
+        poll (NULL, 0, 1);
+    assert_true (is_called (shared->task, "sleep"));
+    finish (pid);
+}
+
+/* The port. */
+
+static const struct sockaddr_in *port_address (void)
+{
+    static struct sockaddr_in in;
+    socklen_t len = sizeof (in);
+
+    getsockname (PORT_FD, (struct sockaddr *)&in, &len);
+    return &in;
+}
+
+static void hold_port (int flags)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    int fd = socket (AF_INET, SOCK_STREAM, 0);
+
+    bind (fd, (struct sockaddr *)&in, sizeof (in));
+    dup3 (fd, PORT_FD, flags);
+    close (fd);
+}
+
+static void hold_port_across_exec (void)
+{
+    hold_port (0);
+}
+
+static void hold_port_until_exec (void)
+{
+    hold_port (O_CLOEXEC);
+}
+
+/* Close the task's own, and bind the port again: another process that holds it prevents this. */
+static void bind_port_again (void)
+{
+    struct sockaddr_in in = *port_address ();
+    int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    close (PORT_FD);
+    errno = 0;
+    bind (fd, (struct sockaddr *)&in, sizeof (in));
+    shared->bind_error = in.sin_port == 0 ? -1 : errno;
+    shared->in_task = 1;
+    wait_for_signals ();
+}
+
+TEST (the_task_alone_holds_its_port_when_it_goes_on)
+{
+    for (int i = 0; i < 2 * rounds (); i++) {
+        pid_t pid = start (&(struct launch){
+            .prepare = i % 2 ? hold_port_until_exec : hold_port_across_exec,
+            .go_on = bind_port_again,
+        });
+
+        for (int ms = 0; !shared->in_task && ms < 20000; ms++)
+            poll (NULL, 0, 1);
+        assert_int_equal (shared->in_task, 1);
+        assert_int_equal (shared->bind_error, 0);
+        assert_non_null (strstr (read_report (), "\ndescriptors 0 1 2 3\n"));
+        finish (pid);
+    }
+}
+
+/* Failures. */
+
+/* A new directory with a file tf-supervise of that mode, unless it is 0. */
+static void make_directory (char path[64], mode_t mode)
+{
+    char file[96];
+    int fd;
+
+    snprintf (path, 64, "/tmp/test_supervisor.XXXXXX");
+    assert_non_null (mkdtemp (path));
+    if (mode) {
+        snprintf (file, sizeof (file), "%s/tf-supervise", path);
+        assert_true ((fd = open (file, O_WRONLY | O_CREAT | O_CLOEXEC, mode)) >= 0);
+        close (fd);
+    }
+}
+
+static void remove_directory (const char *path)
+{
+    char file[96];
+
+    snprintf (file, sizeof (file), "%s/tf-supervise", path);
+    unlink (file);
+    assert_int_equal (rmdir (path), 0);
+}
+
+/* The parent cannot exec: all that must happen then. */
+static void check_failed_exec (const char *path, const char *reason)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
+    struct exit_report report;
+    struct frame *frame;
+    int of_first, of_task;
+    char expected[256];
+    pid_t pid = start (&(struct launch){ .path = path });
+
+    snprintf (expected, sizeof (expected), "slurmstepd: error: spank_tf: n5: %s: %s\n", path,
+              reason);
+    assert_string_equal (read_text (errors, false), expected);
+    assert_int_equal (frame_read (&reader, connection, &frame, NULL), 1);
+    assert_int_equal (exit_report_decode (&report, frame, NULL), 0);
+    assert_int_equal (report.kind, EXIT_REPORT_EXIT);
+    assert_int_equal (report.number, 1);
+    frame_destroy (frame);
+    reap (pid, &of_first, &of_task);
+    assert_int_equal (of_first, 1 << 8);
+    /* The parent has reaped it. */
+    assert_int_equal (of_task, -1);
+    assert_false (shared->went_on);
+}
+
+TEST (a_failing_exec_ends_the_task_before_it_goes_on_and_is_reported)
+{
+    static const struct {
+        mode_t mode;
+        const char *name, *reason;
+    } row[] = {
+        { 0, "/tf-supervise", "No such file or directory" },
+        { 0600, "/tf-supervise", "Permission denied" },
+        { 0700, "/tf-supervise", "Exec format error" },
+        { 0, "", "Permission denied" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        char directory[64], path[96];
+
+        make_directory (directory, row[i].mode);
+        snprintf (path, sizeof (path), "%s%s", directory, row[i].name);
+        for (int k = 0; k < rounds () / 4; k++)
+            check_failed_exec (path, row[i].reason);
+        remove_directory (directory);
+    }
+}
+
+static void allow_no_more_descriptors (void)
+{
+    const struct rlimit limit = { 5, 5 };
+
+    setrlimit (RLIMIT_NOFILE, &limit);
+}
+
+TEST (a_lack_of_descriptors_in_the_parent_is_a_failing_exec)
+{
+    if (is_under_valgrind ())
+        SKIP ("valgrind needs descriptors of its own");
+    hook.in_parent = allow_no_more_descriptors;
+    check_failed_exec (self, strerror (EINVAL));
+}
+
+static int count_descriptors (void)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl (fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* supervisor_start () in this process, which goes on as if nothing had happened. */
+static void check_failed_start (const char *reason)
+{
+    struct supervisor_config config = { .node = "n5", .step = "12.0" };
+    int descriptors = count_descriptors ();
+    struct errtext err = { "" };
+    sigset_t before, after;
+    char expected[4200];
+
+    sigprocmask (SIG_BLOCK, NULL, &before);
+    assert_int_equal (supervisor_start ("/usr/libexec/tf-supervise", &config, 0, &err), -1);
+    sigprocmask (SIG_BLOCK, NULL, &after);
+    snprintf (expected, sizeof (expected), "/usr/libexec/tf-supervise: %s", reason);
+    assert_string_equal (err.text, expected);
+    assert_int_equal (count_descriptors (), descriptors);
+    assert_true (is_equal (&before, &after));
+}
+
+TEST (a_failing_fork_is_an_error_and_leaves_nothing_behind)
+{
+    hook.fork_error = EAGAIN;
+    check_failed_start ("Resource temporarily unavailable");
+    hook.fork_error = ENOMEM;
+    check_failed_start ("Cannot allocate memory");
+    assert_int_equal (hook.forks, 2);
+}
+
+TEST (a_failing_pipe_is_an_error_and_nothing_is_forked)
+{
+    struct rlimit limit, low = { 3, 0 };
+
+    assert_int_equal (getrlimit (RLIMIT_NOFILE, &limit), 0);
+    low.rlim_max = limit.rlim_max;
+    assert_int_equal (setrlimit (RLIMIT_NOFILE, &low), 0);
+    check_failed_start ("Too many open files");
+    assert_int_equal (setrlimit (RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal (hook.forks, 0);
+}
+
+TEST (tf_supervise_is_found_if_it_can_be_executed)
+{
+    static const struct {
+        mode_t mode;
+        const char *reason;
+    } row[] = {
+        { 0, "No such file or directory" }, { 0600, "Permission denied" }, { 0700, NULL },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        char directory[64], path[4096], expected[160];
+        struct errtext err;
+
+        make_directory (directory, row[i].mode);
+        assert_int_equal (supervisor_find (path, sizeof (path), directory, &err),
+                          row[i].reason ? -1 : 0);
+        snprintf (expected, sizeof (expected), "%s/tf-supervise%s%s", directory,
+                  row[i].reason ? ": " : "", row[i].reason ? row[i].reason : "");
+        assert_string_equal (row[i].reason ? err.text : path, expected);
+        remove_directory (directory);
+    }
+}
+
+TEST (a_path_that_is_too_long_is_an_error)
+{
+    char path[sizeof ("/bin/tf-supervise") - 1];
+    struct errtext err;
+
+    assert_int_equal (supervisor_find (path, sizeof (path), "/bin", &err), -1);
+    assert_string_equal (err.text, "libexecdir= is too long");
+}
+
+int main (int argc, char *argv[])
+{
+#define SUPERVISOR_TEST(test) cmocka_unit_test_setup_teardown (test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        SUPERVISOR_TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on),
+        SUPERVISOR_TEST (the_supervisors_exit_status_is_that_of_the_process_that_slurm_started),
+        SUPERVISOR_TEST (the_task_can_fork),
+        SUPERVISOR_TEST (no_signal_is_lost_while_the_task_forks),
+        SUPERVISOR_TEST (the_task_ends_if_its_parent_dies_before_exec),
+        SUPERVISOR_TEST (the_task_ends_if_its_parent_died_before_the_task_could_ask_for_a_signal),
+        SUPERVISOR_TEST (the_tasks_program_ends_if_the_supervisor_dies),
+        SUPERVISOR_TEST (the_task_alone_holds_its_port_when_it_goes_on),
+        SUPERVISOR_TEST (a_failing_exec_ends_the_task_before_it_goes_on_and_is_reported),
+        SUPERVISOR_TEST (a_lack_of_descriptors_in_the_parent_is_a_failing_exec),
+        SUPERVISOR_TEST (a_failing_fork_is_an_error_and_leaves_nothing_behind),
+        SUPERVISOR_TEST (a_failing_pipe_is_an_error_and_nothing_is_forked),
+        SUPERVISOR_TEST (tf_supervise_is_found_if_it_can_be_executed),
+        SUPERVISOR_TEST (a_path_that_is_too_long_is_an_error),
+    };
+
+    if (strcmp (argv[0], "tf-supervise") == 0)
+        return supervise (argc, argv);
+    shared = mmap (NULL, sizeof (*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                   0);
+    if (shared == MAP_FAILED || readlink ("/proc/self/exe", self, sizeof (self) - 1) < 0)
+        return 1;
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "messages.h"
+
+#include "protocol/supervisor_config.h"
+
+#define MAX_STRINGS 20
+
+static struct supervisor_config plain_config (void)
+{
+    struct supervisor_config config = {
+        .task = 4711, .rank = 17, .node = "n5", .step = "12.0", .port = 60001, .token = TOKEN,
+        .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = -1,
+    };
+
+    assert_int_equal (address_parse (&config.address, "10.0.0.1"), 0);
+    return config;
+}
+
+#define HEAD "TASK=4711\nRANK=17\nNODE=n5\nSTEP=12.0\nADDRESS=10.0.0.1\nPORT=60001\n" \
+    "TOKEN=" TOKEN "\nSERVER_TOKEN=" SERVER_TOKEN "\nSTOP_GRACE=30\n"
+
+TEST (a_configuration_has_these_variables)
+{
+    struct supervisor_config config = plain_config ();
+
+    assert_string_equal (message_text (supervisor_config_encode (&config)), HEAD);
+    config.kill_wait = 0;
+    config.forward_signals = config.prints = true;
+    assert_string_equal (message_text (supervisor_config_encode (&config)),
+                         HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nPRINTS=1\n");
+}
+
+/* The frame's strings as an environment. */
+static void make_environment (char *env[MAX_STRINGS + 1], const struct frame *frame)
+{
+    const char *s = NULL;
+    int count = 0;
+
+    while (count < MAX_STRINGS && (s = frame_next (frame, s)))
+        env[count++] = (char *)(uintptr_t)s;
+    env[count] = NULL;
+}
+
+static void check_round_trip (const struct supervisor_config *config)
+{
+    struct frame *frame = supervisor_config_encode (config);
+    struct supervisor_config decoded;
+    char *env[MAX_STRINGS + 1];
+
+    memset (&decoded, 0xff, sizeof (decoded));
+    make_environment (env, frame);
+    assert_int_equal (supervisor_config_decode (&decoded, env, NULL), 0);
+    assert_int_equal (decoded.task, config->task);
+    assert_int_equal (decoded.rank, config->rank);
+    assert_string_equal (decoded.node, config->node);
+    assert_string_equal (decoded.step, config->step);
+    assert_true (address_equal (&decoded.address, &config->address));
+    assert_int_equal (decoded.port, config->port);
+    assert_string_equal (decoded.token, config->token);
+    assert_string_equal (decoded.server_token, config->server_token);
+    assert_int_equal (decoded.stop_grace, config->stop_grace);
+    assert_int_equal (decoded.kill_wait, config->kill_wait);
+    assert_int_equal (decoded.forward_signals, config->forward_signals);
+    assert_int_equal (decoded.prints, config->prints);
+    frame_destroy (frame);
+}
+
+TEST (decoding_gives_what_was_encoded)
+{
+    struct supervisor_config config = plain_config ();
+
+    check_round_trip (&config);
+    config.forward_signals = true;
+    check_round_trip (&config);
+    config.forward_signals = false;
+    config.prints = true;
+    check_round_trip (&config);
+    config.kill_wait = 0;
+    config.stop_grace = 0;
+    config.rank = 0;
+    assert_int_equal (address_parse (&config.address, "fd00::1"), 0);
+    check_round_trip (&config);
+    config.kill_wait = 65535;
+    check_round_trip (&config);
+}
+
+TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
+{
+    static const struct message_string good[] = {
+        { "TASK", "4711" }, { "RANK", "5" }, { "NODE", "n1" }, { "STEP", "12.0" },
+        { "ADDRESS", "10.0.0.1" }, { "PORT", "60001" }, { "TOKEN", TOKEN },
+        { "SERVER_TOKEN", SERVER_TOKEN }, { "STOP_GRACE", "30" }, { "KILL_WAIT", "40" },
+    };
+    static const struct {
+        const char *key, *value;
+        int rc;
+    } row[] = {
+        { "COLOUR", "red", 0 }, { "RANKS", "x", 0 },
+        { "TASK", NULL, -1 }, { "TASK", "0", -1 }, { "TASK", "1", 0 }, { "TASK", "-1", -1 },
+        { "TASK", "2147483647", 0 }, { "TASK", "2147483648", -1 }, { "TASK", "", -1 },
+        { "RANK", NULL, -1 }, { "RANK", "0", 0 }, { "RANK", "1048575", 0 },
+        { "RANK", "1048576", -1 }, { "RANK", "-1", -1 }, { "RANK", "5x", -1 },
+        { "NODE", NULL, -1 }, { "STEP", NULL, -1 },
+        { "ADDRESS", NULL, -1 }, { "ADDRESS", "", -1 }, { "ADDRESS", "n1", -1 },
+        { "ADDRESS", "10.0.0.1:1", -1 }, { "ADDRESS", "fd00::1", 0 },
+        { "PORT", NULL, -1 }, { "PORT", "0", -1 }, { "PORT", "1", 0 }, { "PORT", "65535", 0 },
+        { "PORT", "65536", -1 }, { "PORT", " 1", -1 },
+        { "TOKEN", NULL, -1 }, { "SERVER_TOKEN", NULL, -1 },
+        { "STOP_GRACE", NULL, -1 }, { "STOP_GRACE", "-1", -1 }, { "STOP_GRACE", "0", 0 },
+        { "STOP_GRACE", "1000000", 0 }, { "STOP_GRACE", "1000001", -1 },
+        { "KILL_WAIT", NULL, 0 }, { "KILL_WAIT", "", -1 }, { "KILL_WAIT", "0", 0 },
+        { "KILL_WAIT", "65535", 0 }, { "KILL_WAIT", "65536", -1 }, { "KILL_WAIT", "-1", -1 },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
+        struct errtext err = { "" };
+        struct supervisor_config config;
+        char *env[MAX_STRINGS + 1];
+
+        make_environment (env, frame);
+        assert_int_equal (supervisor_config_decode (&config, env, &err), row[i].rc);
+        assert_string_equal (err.text, row[i].rc < 0 ? "its environment lacks a variable" : "");
+        frame_destroy (frame);
+    }
+}
+
+TEST (an_empty_environment_is_refused)
+{
+    char *const env[] = { NULL };
+    struct supervisor_config config;
+
+    assert_int_equal (supervisor_config_decode (&config, env, NULL), -1);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_configuration_has_these_variables),
+        cmocka_unit_test (decoding_gives_what_was_encoded),
+        cmocka_unit_test (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused),
+        cmocka_unit_test (an_empty_environment_is_refused),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "rendezvous/table.h"
+
+static void check (struct table *table, const char *expected)
+{
+    char *text = table_print (table);
+
+    assert_string_equal (text, expected);
+    free (text);
+    table_destroy (table);
+}
+
+TEST (columns_are_as_wide_as_their_widest_cell)
+{
+    struct table *table = table_create ("title", (const char *const[]){ "rank", "role", "end" },
+                                        3);
+
+    table_add_row (table, (const char *const[]){ "0", "ps 0", "stopped" });
+    table_add_row (table, (const char *const[]){ "1234567", "worker 12", "exit 0" });
+    check (table, "title\n"
+           "   rank  role       end\n"
+           "      0  ps 0       stopped\n"
+           "1234567  worker 12  exit 0\n");
+}
+
+TEST (a_table_without_rows_has_its_headings)
+{
+    check (table_create ("title", (const char *const[]){ "rank" }, 1), "title\n  rank\n");
+}
+
+TEST (cells_are_copied)
+{
+    struct table *table = table_create ("title", (const char *const[]){ "rank", "end" }, 2);
+    char cell[] = "exit 0";
+
+    table_add_row (table, (const char *const[]){ "0", cell });
+    memset (cell, 'x', sizeof (cell) - 1);
+    check (table, "title\n  rank  end\n     0  exit 0\n");
+}
+
+TEST (without_memory_there_is_no_table)
+{
+    table_add_row (NULL, (const char *const[]){ "0" });
+    assert_null (table_print (NULL));
+    table_destroy (NULL);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (columns_are_as_wide_as_their_widest_cell),
+        cmocka_unit_test (a_table_without_rows_has_its_headings),
+        cmocka_unit_test (cells_are_copied),
+        cmocka_unit_test (without_memory_there_is_no_table),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/tcp.h"
+
+static int listener_at (struct sockaddr_in *in)
+{
+    socklen_t len = sizeof (*in);
+    int listener = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    *in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    assert_int_equal (bind (listener, (struct sockaddr *)in, len), 0);
+    assert_int_equal (listen (listener, 1), 0);
+    assert_int_equal (getsockname (listener, (struct sockaddr *)in, &len), 0);
+    return listener;
+}
+
+/* Both ends of a connection: the one that dialled, and the one that was accepted. */
+static void make_pair (int end[2])
+{
+    struct sockaddr_in in;
+    int listener = listener_at (&in);
+
+    end[0] = socket (AF_INET, SOCK_STREAM, 0);
+    assert_int_equal (connect (end[0], (struct sockaddr *)&in, sizeof (in)), 0);
+    end[1] = accept (listener, NULL, NULL);
+    assert_true (end[1] >= 0);
+    close (listener);
+}
+
+TEST (data_sent_before_the_abort_is_read_and_then_the_connection_is_reset)
+{
+    char text[8] = "";
+    int end[2];
+
+    make_pair (end);
+    assert_int_equal (send (end[0], "report", 6, 0), 6);
+    tcp_abort (end[0]);
+    assert_int_equal (recv (end[1], text, sizeof (text), 0), 6);
+    assert_string_equal (text, "report");
+    /* As a reset, and not as an end that would leave the port busy for a minute. */
+    assert_int_equal (recv (end[1], text, sizeof (text), 0), -1);
+    assert_int_equal (errno, ECONNRESET);
+    close (end[1]);
+}
+
+TEST (an_idle_connection_is_probed)
+{
+    int end[2], on = 0, idle = 0;
+    socklen_t len = sizeof (on);
+
+    make_pair (end);
+    tcp_keep_alive (end[0]);
+    assert_int_equal (getsockopt (end[0], SOL_SOCKET, SO_KEEPALIVE, &on, &len), 0);
+    assert_int_equal (getsockopt (end[0], IPPROTO_TCP, TCP_KEEPIDLE, &idle, &len), 0);
+    assert_true (on && idle <= 60);
+    close (end[0]);
+    close (end[1]);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (data_sent_before_the_abort_is_read_and_then_the_connection_is_reset),
+        cmocka_unit_test (an_idle_connection_is_probed),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

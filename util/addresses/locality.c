@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "locality.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "cpus.h"
+
+/* tf-addresses prints a line for each interface. */
+#define MAX_OUTPUT (INTERFACE_MAX * (IF_NAMESIZE + CPUS_MAX_TEXT) + 1)
+/* Variables HWLOC_*; further ones are not passed on. */
+#define MAX_VARIABLES 32
+/* The length of all masks together, so that a registration always fits its frame. */
+#define MAX_MASKS 3072
+
+static bool _is_rail (const struct interface *interface)
+{
+    return interface->infiniband && interface_is_candidate (interface);
+}
+
+/* An interface has an entry for each address; true for the first of them. */
+static bool _is_first (const struct interface *list, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (_is_rail (&list[j]) && strcmp (list[j].name, list[i].name) == 0)
+            return false;
+    return _is_rail (&list[i]);
+}
+
+bool locality_matters (const struct interface *list, int count)
+{
+    int rails = 0;
+
+    for (int i = 0; i < count; i++)
+        rails += _is_first (list, i);
+    return rails > 1;
+}
+
+static int _spawn (pid_t *pid, const char *program, char *const argv[], char *const env[],
+                   int to)
+{
+    char *passed[MAX_VARIABLES + 1] = { NULL };
+    posix_spawn_file_actions_t actions;
+    int count = 0, rc;
+
+    for (; env && *env && count < MAX_VARIABLES; env++)
+        if (strncmp (*env, "HWLOC_", 6) == 0)
+            passed[count++] = *env;
+    posix_spawn_file_actions_init (&actions);
+    posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDWR, 0);
+    posix_spawn_file_actions_adddup2 (&actions, to, 1);
+    posix_spawn_file_actions_adddup2 (&actions, 0, 2);
+    rc = posix_spawn (pid, program, &actions, NULL, argv, passed);
+    posix_spawn_file_actions_destroy (&actions);
+    return rc;
+}
+
+/* Read a string up to end-of-file. -1 if it is too long, has a NUL, or the time is up. */
+static int _read (int fd, char *text, size_t size)
+{
+    struct deadline deadline = deadline_in_ms (LOCALITY_TIMEOUT_MS);
+    struct pollfd pfd = { .fd = fd, .events = POLLIN };
+    size_t got = 0;
+
+    for (;;) {
+        int n = poll (&pfd, 1, deadline_left_ms (deadline));
+        ssize_t bytes;
+
+        if (n == 0)
+            return -1;
+        if (n < 0)
+            continue;
+        if ((bytes = read (fd, text + got, size - 1 - got)) <= 0) {
+            text[got] = '\0';
+            return bytes < 0 || strlen (text) != got ? -1 : 0;
+        }
+        got += (size_t)bytes;
+        if (got == size - 1)
+            return -1;
+    }
+}
+
+/* Run the program and collect its output. -1 and err. */
+static int _run (const char *program, char *const argv[], char *const env[], char *text,
+                 size_t size, struct errtext *err)
+{
+    int pipefd[2], status = -1, rc;
+    pid_t pid;
+
+    if (pipe2 (pipefd, O_CLOEXEC) < 0)
+        return errtext_set (err, "%s: %s", program, strerror (errno));
+    rc = _spawn (&pid, program, argv, env, pipefd[1]);
+    close (pipefd[1]);
+    if (rc != 0) {
+        close (pipefd[0]);
+        return errtext_set (err, "%s: %s", program, strerror (rc));
+    }
+    if ((rc = _read (pipefd[0], text, size)) < 0)
+        kill (pid, SIGKILL);
+    close (pipefd[0]);
+    while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (rc == 0 && WIFEXITED (status) && WEXITSTATUS (status) == 0)
+        return 0;
+    return errtext_set (err, "%s failed", program);
+}
+
+/* Parse lines "ib0 0xff". Ignore all others. */
+static void _take (struct interface *list, int count, char *text)
+{
+    size_t sum = 0;
+    char *rest;
+
+    for (char *line = strtok_r (text, "\n", &rest); line; line = strtok_r (NULL, "\n", &rest)) {
+        char *blank = strchr (line, ' ');
+        struct cpus cpus;
+
+        if (!blank || cpus_parse (&cpus, blank + 1) < 0)
+            continue;
+        *blank = '\0';
+        for (int i = 0; i < count; i++)
+            if (_is_rail (&list[i]) && strcmp (list[i].name, line) == 0
+                && (sum += strlen (blank + 1) + 1) <= MAX_MASKS)
+                list[i].local_cpus = blank + 1;
+    }
+}
+
+/* HWLOC_* variables replace or correct what the kernel reports about the node. */
+static bool _has_hwloc_variable (char *const env[])
+{
+    for (; env && *env; env++)
+        if (strncmp (*env, "HWLOC_", 6) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Print what sysfs has, in the form of tf-addresses. -1 unless it has the CPUs of every
+ * interface: a bond has no device, and a device may have no CPUs of its own.
+ */
+static int _read_sysfs (const struct interface *list, int count, char *text)
+{
+    char path[sizeof ("/sys/class/net//device/local_cpus") + IF_NAMESIZE], room[CPUS_MAX_TEXT];
+    struct cpus cpus;
+
+    for (int i = 0; i < count; i++) {
+        if (!_is_first (list, i))
+            continue;
+        snprintf (path, sizeof (path), "/sys/class/net/%s/device/local_cpus", list[i].name);
+        if (cpus_read (&cpus, path) < 0 || cpus_are_none (&cpus))
+            return -1;
+        text += sprintf (text, "%s %s\n", list[i].name, cpus_print (&cpus, room));
+    }
+    return 0;
+}
+
+int locality_ask (struct interface *list, int count, const char *program, char *const env[],
+                  char **room, struct errtext *err)
+{
+    char *argv[INTERFACE_MAX + 2] = { (char *)(uintptr_t)program };
+    int argc = 1;
+
+    for (int i = 0; i < count; i++)
+        if (_is_first (list, i))
+            argv[argc++] = list[i].name;
+    if (!(*room = malloc (MAX_OUTPUT)))
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    if ((_has_hwloc_variable (env) || _read_sysfs (list, count, *room) < 0)
+        && _run (program, argv, env, *room, MAX_OUTPUT, err) < 0)
+        return -1;
+    _take (list, count, *room);
+    return 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "number.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static bool _is_digit (char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Ignores the value of further digits once it is above `high`, so it cannot overflow. */
+static int64_t _scan (const char **text, int64_t high)
+{
+    const char *p = *text;
+    int64_t number = 0;
+
+    for (; _is_digit (*p); p++)
+        if (number <= high)
+            number = number * 10 + (*p - '0');
+    if (p == *text)
+        return -1;
+    *text = p;
+    return number;
+}
+
+int number_parse (int *number, const char *text, int low, int high)
+{
+    int64_t parsed = text ? _scan (&text, high) : -1;
+
+    if (parsed < low || parsed > high || *text != '\0')
+        return -1;
+    *number = (int)parsed;
+    return 0;
+}
+
+int number_scan (const char **text, int high)
+{
+    int64_t number = _scan (text, high);
+
+    return number > high ? high + 1 : (int)number;
+}

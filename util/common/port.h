@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A TCP port that this process holds: bound on every address of the node, but not listening, so
+ * the kernel refuses connections to it. A server of the same user can share it by SO_REUSEPORT.
+ * Another user cannot bind it, and nor can a program that does not set SO_REUSEPORT.
+ */
+#ifndef TF_PORT_H
+#define TF_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "errtext.h"
+
+struct port_range {
+    int low, high;      /* inclusive, 1024..65535 */
+};
+
+#define PORT_MAX_RANGES 64
+
+struct port_ranges {
+    size_t count;       /* 0: any port */
+    struct port_range range[PORT_MAX_RANGES];
+};
+
+/* Parse "any", or a comma-separated list of LOW-HIGH and PORT. -1 and err. */
+int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errtext *err);
+
+enum port_hold {
+    PORT_HELD,          /* the port stays bound across exec */
+    /*
+     * exec closes the port. A claim on its number stays, which keeps other tasks with spank-tf
+     * from choosing it.
+     */
+    PORT_CLAIMED,
+};
+
+struct port;
+
+/*
+ * Reserve a port, as the user whose server will use it: a socket of another user locks the server
+ * out (SO_REUSEPORT in socket(7)). The search begins at the start-th port of the ranges, so that
+ * tasks with different `start` do not try the same ports. If any port will do, the kernel chooses
+ * it; for PORT_CLAIMED it is outside the kernel's ephemeral range, because the kernel may give
+ * any port of that range to another program.
+ * 0 and *pp, to be released with port_release () or port_leave (); -1 and err if no port is free
+ * or the node has neither IPv6 nor IPv4.
+ */
+int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start,
+                  enum port_hold hold, struct errtext *err);
+
+/* The number, in host byte order. */
+int port_number (const struct port *port);
+
+/*
+ * Leave the port, or the claim, to the program that this process will exec: it stays open across
+ * exec, by a descriptor of 200 or higher if the limit on open files allows that, so that scripts
+ * do not close it by accident. Frees `port`.
+ */
+void port_leave (struct port *port);
+
+/* Listen on the reserved number with a new dual-stack, close-on-exec socket. -1 and err. */
+int port_listen (const struct port *port, struct errtext *err);
+
+/* Close the port and the claim. NULL is fine; errno is kept. */
+void port_release (struct port *port);
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "rules.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const rules_roles[RULES_ROLES + 1] = {
+    [RULES_CHIEF] = "chief",
+    [RULES_MASTER] = "master",
+    [RULES_PS] = "ps",
+    [RULES_WORKER] = "worker",
+    [RULES_EVALUATOR] = "evaluator",
+};
+
+static bool _in_extra (const char *role, const char *extra)
+{
+    size_t len = strlen (role);
+
+    while (extra && *extra) {
+        size_t word = strcspn (extra, ",");
+
+        if (word == len && memcmp (extra, role, len) == 0)
+            return true;
+        extra += word + (extra[word] == ',');
+    }
+    return false;
+}
+
+static bool _is_known (const char *role, const char *extra)
+{
+    for (const char *const *known = rules_roles; *known; known++)
+        if (strcmp (role, *known) == 0)
+            return true;
+    return _in_extra (role, extra);
+}
+
+/* The number of edits (insert, delete, replace, swap neighbours) from a to b, ignoring case. */
+static int _distance (const char *a, const char *b)
+{
+    int row[3][TASKLIST_MAX_ROLE + 1];
+    int la = (int)strlen (a), lb = (int)strlen (b);
+
+    for (int j = 0; j <= lb; j++)
+        row[0][j] = j;
+    for (int i = 1; i <= la; i++) {
+        int *now = row[i % 3], *before = row[(i + 2) % 3], *earlier = row[(i + 1) % 3];
+        int ca = tolower ((unsigned char)a[i - 1]);
+
+        now[0] = i;
+        for (int j = 1; j <= lb; j++) {
+            int best = before[j - 1] + (ca != b[j - 1]);
+
+            if (before[j] + 1 < best)
+                best = before[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && ca == b[j - 2] && tolower ((unsigned char)a[i - 2]) == b[j - 1]
+                && earlier[j - 2] + 1 < best)
+                best = earlier[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return row[la % 3][lb];
+}
+
+/* The role that was probably meant. A role is suggested only if half of its letters are right. */
+struct nearest {
+    int distance;
+    char role[TASKLIST_MAX_ROLE + 1];   /* "" if no role is similar */
+};
+
+static void _try (struct nearest *nearest, const char *role, const char *known, size_t len)
+{
+    char word[TASKLIST_MAX_ROLE + 1];
+    int distance;
+
+    snprintf (word, sizeof (word), "%.*s", (int)len, known);
+    distance = _distance (role, word);
+    if (distance < nearest->distance && distance <= (int)strlen (word) / 2) {
+        nearest->distance = distance;
+        memcpy (nearest->role, word, sizeof (word));
+    }
+}
+
+static struct nearest _nearest (const char *role, const char *extra)
+{
+    struct nearest nearest = { .distance = (int)strlen (role) / 2 + 1 };
+
+    for (const char *const *known = rules_roles; *known; known++)
+        _try (&nearest, role, *known, strlen (*known));
+    while (extra && *extra) {
+        size_t word = strcspn (extra, ",");
+
+        _try (&nearest, role, extra, word);
+        extra += word + (extra[word] == ',');
+    }
+    return nearest;
+}
+
+int rules_check_names (const struct tasklist *list, const char *extra, struct errtext *err)
+{
+    for (size_t i = 0; i < tasklist_length (list); i++) {
+        const char *role = tasklist_item (list, i)->role;
+        struct nearest nearest;
+
+        if (_is_known (role, extra))
+            continue;
+        nearest = _nearest (role, extra);
+        if (nearest.role[0])
+            return errtext_set (err, "\"%s\" (item %zu) is not a TensorFlow role; did you mean "
+                                "\"%s\"?", role, i + 1, nearest.role);
+        return errtext_set (err, "\"%s\" (item %zu) is not a TensorFlow role; roles are chief, "
+                            "worker, ps, evaluator and master%s%s", role, i + 1,
+                            extra ? ", and on this site " : "", extra ? extra : "");
+    }
+    return 0;
+}
+
+/* The counter of a role, or NULL if no rule is about it. */
+static struct rules_role *_counter (struct rules_count *count, const char *role)
+{
+    for (int i = 0; rules_roles[i]; i++)
+        if (strcmp (role, rules_roles[i]) == 0)
+            return &count->role[i];
+    return NULL;
+}
+
+void rules_count (struct rules_count *count, const char *role, int tasks, size_t item)
+{
+    struct rules_role *counter = _counter (count, role);
+
+    if (!counter)
+        return;
+    counter->tasks += tasks;
+    if (!counter->item[0])
+        counter->item[0] = item;
+    else if (!counter->item[1])
+        counter->item[1] = item;
+}
+
+void rules_count_list (struct rules_count *count, const struct tasklist *list)
+{
+    for (size_t i = 0; i < tasklist_length (list); i++) {
+        const struct tasklist_item *item = tasklist_item (list, i);
+
+        rules_count (count, item->role, item->count ? item->count : 1, i + 1);
+    }
+}
+
+/* " (items 1 and 3)", " (item 1)" or "", depending on what is known. */
+static const char *_where (size_t one, size_t other, char where[64])
+{
+    where[0] = '\0';
+    if (one && other)
+        snprintf (where, 64, " (items %zu and %zu)", one, other);
+    else if (one)
+        snprintf (where, 64, " (item %zu)", one);
+    return where;
+}
+
+static int _at_most_one (const struct rules_role *role, const char *name, struct errtext *err)
+{
+    char where[64];
+
+    if (role->tasks <= 1)
+        return 0;
+    return errtext_set (err, "%d %ss%s; TensorFlow allows at most one %s", role->tasks, name,
+                        _where (role->item[0], role->item[1], where), name);
+}
+
+int rules_check (const struct rules_count *count, bool whole, struct errtext *err)
+{
+    const struct rules_role *chief = &count->role[RULES_CHIEF];
+    const struct rules_role *master = &count->role[RULES_MASTER];
+    const struct rules_role *ps = &count->role[RULES_PS];
+    char where[64];
+
+    if (_at_most_one (chief, "chief", err) < 0 || _at_most_one (master, "master", err) < 0
+        || _at_most_one (&count->role[RULES_EVALUATOR], "evaluator", err) < 0)
+        return -1;
+    if (chief->tasks && master->tasks)
+        return errtext_set (err, "a chief and a master%s; TensorFlow allows only one of them "
+                            "(master is TensorFlow 1's name for chief)",
+                            _where (chief->item[0], master->item[0], where));
+    if (whole && ps->tasks && !count->role[RULES_WORKER].tasks)
+        return errtext_set (err, "%d ps%s and no worker; a ps needs at least one worker",
+                            ps->tasks, _where (ps->item[0], ps->item[1], where));
+    return 0;
+}

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What TensorFlow accepts as a cluster. The rules are those of ParameterServerStrategyV2 and
+ * multi_worker_util, and for "master" those of Estimator.
+ */
+#ifndef TF_RULES_H
+#define TF_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "errtext.h"
+#include "tasklist.h"
+
+/* TensorFlow's roles, in their order in the cluster dictionary. */
+enum rules_name {
+    RULES_CHIEF,
+    RULES_MASTER,
+    RULES_PS,
+    RULES_WORKER,
+    RULES_EVALUATOR,
+    RULES_ROLES
+};
+
+/* Their names; NULL ends it. */
+extern const char *const rules_roles[RULES_ROLES + 1];
+
+/*
+ * Check that every role of the list is TensorFlow's or one of the site's own, `extra` ("a,b", or
+ * NULL). If not, -1 and err, which names the item and a similar role.
+ */
+int rules_check_names (const struct tasklist *list, const char *extra, struct errtext *err);
+
+/* How often each role appears, and where. Zero it, count, check. */
+struct rules_role {
+    int tasks;
+    size_t item[2];     /* the first two items with the role, from 1; 0: not known */
+};
+
+struct rules_count {
+    struct rules_role role[RULES_ROLES];
+};
+
+/* Count some tasks of a role. `item` is the item of the list, from 1; 0: leave it out of err. */
+void rules_count (struct rules_count *count, const char *role, int tasks, size_t item);
+
+/* Count all items of a list. "rest" counts as one task, the least that it can be. */
+void rules_count_list (struct rules_count *count, const struct tasklist *list);
+
+/*
+ * A cluster has at most one chief, one master and one evaluator, and not both a chief and a
+ * master. If what was counted is the `whole` cluster, a ps needs a worker. -1 and err.
+ */
+int rules_check (const struct rules_count *count, bool whole, struct errtext *err);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A list of TensorFlow tasks in rank order, as a user writes it in --tf-tasks:
+ *
+ *     LIST = ITEM[,ITEM...]      ITEM = ROLE | ROLE:COUNT | ROLE:rest
+ *
+ * "rest", which a list has at most once, stands for the tasks that the other items do not name.
+ * This is the grammar only; rules.h knows which roles are valid.
+ */
+#ifndef TF_TASKLIST_H
+#define TF_TASKLIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "errtext.h"
+
+/* In bytes. A list is passed in one environment variable, for which Linux allows 128 KiB. */
+#define TASKLIST_MAX_TEXT 32768
+/* How many tasks a list can name. A TF_CONFIG has room for about a tenth of them. */
+#define TASKLIST_MAX_TASKS 65535
+#define TASKLIST_MAX_ROLE 63
+
+struct tasklist;
+
+struct tasklist_item {
+    char role[TASKLIST_MAX_ROLE + 1];
+    int count;          /* 1..TASKLIST_MAX_TASKS; 0 for "rest" */
+};
+
+/* 0 and *lp, to be released with tasklist_destroy (); -1 and err, which names the item. */
+int tasklist_parse (struct tasklist **lp, const char *text, struct errtext *err);
+
+/* NULL is fine; errno is kept. */
+void tasklist_destroy (struct tasklist *list);
+
+/* The number of items, and the i-th item, from 0. */
+size_t tasklist_length (const struct tasklist *list);
+const struct tasklist_item *tasklist_item (const struct tasklist *list, size_t i);
+
+/* The sum of all counts, without "rest". */
+int tasklist_named (const struct tasklist *list);
+bool tasklist_has_rest (const struct tasklist *list);
+
+/*
+ * Assign a role to each of `ntasks` tasks; role[i] points into the list. If the list names another
+ * number of tasks, -1 and err with both numbers. err calls what runs the tasks `subject`, as in
+ * "step 12.0", and `option` is the option that gave the list.
+ */
+int tasklist_assign (const struct tasklist *list, const char **role, int ntasks,
+                     const char *subject, const char *option, struct errtext *err);
+
+/* Print the list with equal neighbours added up: "ps, worker:9" (list_text.h). Returns buf. */
+const char *tasklist_describe (const struct tasklist *list, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,208 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "task_env.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/list_text.h"
+#include "common/tf_config.h"
+
+/* The placeholders for the addresses of each role, and for their number. */
+static const struct {
+    const char *role;
+    enum placeholder hosts;
+    enum placeholder number;    /* PLACEHOLDERS: there is none */
+} listed[] = {
+    { "chief", PLACEHOLDER_CHIEF_HOSTS, PLACEHOLDERS },
+    { "master", PLACEHOLDER_MASTER_HOSTS, PLACEHOLDERS },
+    { "ps", PLACEHOLDER_PS_HOSTS, PLACEHOLDER_NUM_PS },
+    { "worker", PLACEHOLDER_WORKER_HOSTS, PLACEHOLDER_NUM_WORKERS },
+    { "evaluator", PLACEHOLDER_EVALUATOR_HOSTS, PLACEHOLDERS },
+};
+
+struct task_env {
+    json_t *config;                 /* TF_CONFIG */
+    json_t *cluster;                /* config's "cluster" */
+    struct placeholder_values values;
+    char *computed[PLACEHOLDERS];   /* those values that are to be freed */
+};
+
+/* `value` belongs to the task from now on; NULL: there was no memory for it. */
+static int _set_computed (struct task_env *task, enum placeholder which, char *value,
+                          struct errtext *err)
+{
+    if (!value)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    free (task->computed[which]);
+    task->values.of[which] = task->computed[which] = value;
+    return 0;
+}
+
+/* "10.0.0.1:4001,10.0.0.2:4001"; "" if there are no addresses; NULL if there is no memory. */
+static char *_join (const json_t *addresses)
+{
+    size_t count = json_array_size (addresses), length = 1;
+    char *text, *end;
+
+    for (size_t i = 0; i < count; i++)
+        length += json_string_length (json_array_get (addresses, i)) + 1;
+    if (!(text = end = malloc (length)))
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            *end++ = ',';
+        end = stpcpy (end, json_string_value (json_array_get (addresses, i)));
+    }
+    *end = '\0';
+    return text;
+}
+
+static char *_number (size_t number)
+{
+    char *text;
+
+    return asprintf (&text, "%zu", number) < 0 ? NULL : text;
+}
+
+static int _check_cluster (json_t *cluster, struct errtext *err)
+{
+    struct quoted q;
+    const char *role;
+    json_t *addresses, *address;
+    size_t i;
+
+    if (!json_is_object (cluster))
+        return errtext_set (err, "TF_CONFIG has no object \"cluster\"");
+    json_object_foreach (cluster, role, addresses) {
+        if (!json_is_array (addresses))
+            return errtext_set (err, "TF_CONFIG: \"%s\" of the cluster is not an array",
+                                text_quoted (&q, role, strlen (role)));
+        json_array_foreach (addresses, i, address)
+            if (!json_is_string (address))
+                return errtext_set (err, "TF_CONFIG: the address of %s %zu is not a string",
+                                    text_quoted (&q, role, strlen (role)), i);
+    }
+    return 0;
+}
+
+static int _read_config (struct task_env *task, struct errtext *err)
+{
+    const char *text = task->values.of[PLACEHOLDER_TF_CONFIG];
+    json_error_t wrong;
+    struct quoted q;
+
+    if (!text)
+        return errtext_set (err, "TF_CONFIG is not set, but SLURM_TF_ROLE is");
+    if (!(task->config = json_loads (text, JSON_REJECT_DUPLICATES, &wrong)))
+        return errtext_set (err, "TF_CONFIG is not JSON: %s (byte %d)",
+                            text_quoted (&q, wrong.text, strlen (wrong.text)), wrong.position);
+    task->cluster = json_object_get (task->config, "cluster");
+    return _check_cluster (task->cluster, err);
+}
+
+static int _set_lists (struct task_env *task, struct errtext *err)
+{
+    for (size_t i = 0; i < sizeof (listed) / sizeof (listed[0]); i++) {
+        const json_t *addresses = json_object_get (task->cluster, listed[i].role);
+        enum placeholder number = listed[i].number;
+
+        if (_set_computed (task, listed[i].hosts, _join (addresses), err) < 0)
+            return -1;
+        if (number < PLACEHOLDERS
+            && _set_computed (task, number, _number (json_array_size (addresses)), err) < 0)
+            return -1;
+    }
+    return _set_computed (task, PLACEHOLDER_CLUSTER, json_dumps (task->cluster, JSON_COMPACT),
+                          err);
+}
+
+static int _fill (struct task_env *task, struct errtext *err)
+{
+    for (int i = 0; i < PLACEHOLDERS; i++)
+        if (placeholders_variable[i])
+            task->values.of[i] = getenv (placeholders_variable[i]);
+    if (!task->values.of[PLACEHOLDER_ROLE])
+        return errtext_set (err, "this is not a task of --tf-tasks (SLURM_TF_ROLE is not set); "
+                            "use srun --tf-tasks=LIST tf-exec ...");
+    if (_read_config (task, err) < 0)
+        return -1;
+    return _set_lists (task, err);
+}
+
+int task_env_read (struct task_env **tp, struct errtext *err)
+{
+    struct task_env *task = calloc (1, sizeof (*task));
+
+    if (!task)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    if (_fill (task, err) < 0) {
+        task_env_destroy (task);
+        return -1;
+    }
+    *tp = task;
+    return 0;
+}
+
+void task_env_destroy (struct task_env *task)
+{
+    int saved = errno;
+
+    if (task) {
+        json_decref (task->config);
+        for (int i = 0; i < PLACEHOLDERS; i++)
+            free (task->computed[i]);
+        free (task);
+    }
+    errno = saved;
+}
+
+const char *task_env_role (const struct task_env *task)
+{
+    return task->values.of[PLACEHOLDER_ROLE];
+}
+
+bool task_env_knows_role (const struct task_env *task, const char *role)
+{
+    return strcmp (role, task_env_role (task)) == 0 || json_object_get (task->cluster, role);
+}
+
+const char *task_env_roles (const struct task_env *task, char *buf, size_t size)
+{
+    struct list_text list = { buf, size, ", ", 0, 0, 0 };
+    struct quoted q;
+    const char *role;
+    json_t *addresses;
+
+    json_object_foreach (task->cluster, role, addresses)
+        list_text_add (&list, text_quoted (&q, role, strlen (role)));
+    return list_text_end (&list);
+}
+
+int task_env_set_environment (struct task_env *task, const char *name, struct errtext *err)
+{
+    struct quoted q;
+    size_t length;
+
+    if (json_object_set_new (task->config, "environment", json_string (name)) < 0)
+        return errtext_set (err, "\"%s\" is not UTF-8", text_quoted (&q, name, strlen (name)));
+    if (_set_computed (task, PLACEHOLDER_TF_CONFIG, json_dumps (task->config, JSON_COMPACT), err)
+        < 0)
+        return -1;
+    length = strlen (task->values.of[PLACEHOLDER_TF_CONFIG]);
+    if (length > TF_CONFIG_MAX_TEXT)
+        return errtext_set (err, "TF_CONFIG would have %zu bytes; Linux allows at most %d", length,
+                            TF_CONFIG_MAX_TEXT);
+    return 0;
+}
+
+const struct placeholder_values *task_env_values (const struct task_env *task)
+{
+    return &task->values;
+}

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the environment of a task says about its place in the cluster, and the values of all
+ * placeholders.
+ */
+#ifndef TF_TASK_ENV_H
+#define TF_TASK_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/errtext.h"
+#include "placeholders.h"
+
+struct task_env;
+
+/*
+ * Read the environment of this process. 0 and *tp, to be released with task_env_destroy (); -1 and
+ * err if SLURM_TF_ROLE or a valid TF_CONFIG is missing. If another variable is missing, only its
+ * value is not known.
+ */
+int task_env_read (struct task_env **tp, struct errtext *err);
+
+/* NULL is fine; errno is kept. */
+void task_env_destroy (struct task_env *task);
+
+/* The role of this task. It lives as long as the environment. */
+const char *task_env_role (const struct task_env *task);
+
+/* True if this task or another one of the cluster has the role. */
+bool task_env_knows_role (const struct task_env *task, const char *role);
+
+/* "ps, worker": the roles of the cluster (list_text.h). Returns buf. */
+const char *task_env_roles (const struct task_env *task, char *buf, size_t size);
+
+/*
+ * Set "environment" in TF_CONFIG. -1 and err if the name is not UTF-8, or if TF_CONFIG becomes too
+ * long for an environment variable.
+ */
+int task_env_set_environment (struct task_env *task, const char *name, struct errtext *err);
+
+/* They live as long as the task. The value of tf_config_file is never known here. */
+const struct placeholder_values *task_env_values (const struct task_env *task);
+
+#endif

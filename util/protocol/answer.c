@@ -1,0 +1,147 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "answer.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/tf_config.h"
+#include "server_token.h"
+
+/* Far above what a site may set, in seconds. */
+#define MAX_GRACE 1000000
+
+/*
+ * TensorFlow maps nearly all memory of every GPU that it sees, also in a ps that computes
+ * nothing on it. For Level Zero an empty mask means all devices; a number that no device has
+ * hides them.
+ */
+static void _hide_gpus (struct frame *frame)
+{
+    frame_add (frame, "CUDA_VISIBLE_DEVICES", "%s", "");
+    frame_add (frame, "ROCR_VISIBLE_DEVICES", "%s", "");
+    frame_add (frame, "HIP_VISIBLE_DEVICES", "%s", "");
+    frame_add (frame, "ZE_AFFINITY_MASK", "255");
+}
+
+static void _add (struct frame *frame, const struct answer *answer)
+{
+    frame_add (frame, "SLURM_TF_ROLE", "%s", answer->role);
+    frame_add (frame, "SLURM_TF_INDEX", "%d", answer->index);
+    frame_add (frame, "SLURM_TF_ADDRESS", "%s", answer->address);
+    frame_add (frame, "SLURM_TF_PORT", "%d", answer->port);
+    if (answer->hide_gpus)
+        _hide_gpus (frame);
+    if (answer->proxy_exempt)
+        frame_add (frame, "PROXY_EXEMPT", "%s", answer->proxy_exempt);
+    if (answer->log_append)
+        frame_add (frame, "LOG_APPEND", "1");
+    if (answer->supervised)
+        frame_add (frame, "STOP_GRACE", "%d", answer->stop_grace);
+    if (answer->hold)
+        frame_add (frame, "TF_GRPC_REUSE_PORT", "1");
+}
+
+static void _set_part (struct iovec *part, const void *bytes, size_t length)
+{
+    part->iov_base = (void *)(uintptr_t)bytes;
+    part->iov_len = length;
+}
+
+/* Returns how many bytes of strings follow the head; 0 if the tail is too long. */
+static size_t _set_tf_config (struct answer_message *message, const struct answer *answer)
+{
+    static const char head[] = "TF_CONFIG=" TF_CONFIG_HEAD;
+    size_t tail = strlen (answer->tail) + 1;
+
+    if (tail > sizeof (message->tail))
+        return 0;
+    memcpy (message->tail, answer->tail, tail);
+    _set_part (&message->part[1], head, sizeof (head) - 1);
+    _set_part (&message->part[2], answer->cluster, answer->cluster_length);
+    _set_part (&message->part[3], message->tail, tail);
+    return sizeof (head) - 1 + answer->cluster_length + tail;
+}
+
+int answer_encode (struct answer_message *message, const struct answer *answer,
+                   const char *server_token)
+{
+    size_t length = 0, more = 0;
+    const void *bytes = NULL;
+
+    memset (message, 0, sizeof (*message));
+    if (!(message->head = frame_create ()))
+        return -1;
+    server_token_add (message->head, server_token);
+    if (answer->refused)
+        frame_add (message->head, "REFUSED", "1");
+    else {
+        _add (message->head, answer);
+        more = _set_tf_config (message, answer);
+    }
+    if (answer->refused || more > 0)
+        bytes = frame_bytes (message->head, more, &length);
+    if (!bytes) {
+        answer_message_clear (message);
+        return -1;
+    }
+    _set_part (&message->part[0], bytes, length);
+    return 0;
+}
+
+void answer_message_clear (struct answer_message *message)
+{
+    frame_destroy (message->head);
+    memset (message, 0, sizeof (*message));
+}
+
+int answer_decode (struct answer *answer, const struct frame *frame, const char *server_token,
+                   struct errtext *err)
+{
+    memset (answer, 0, sizeof (*answer));
+    if (server_token_check (frame, server_token, err) < 0)
+        return -1;
+    answer->refused = frame_get (frame, "REFUSED") != NULL;
+    if (answer->refused)
+        return 0;
+    answer->role = frame_get (frame, "SLURM_TF_ROLE");
+    answer->index = (int)frame_get_number (frame, "SLURM_TF_INDEX", 0, INT_MAX);
+    answer->address = frame_get (frame, "SLURM_TF_ADDRESS");
+    answer->port = (int)frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
+    answer->hide_gpus = frame_get (frame, "CUDA_VISIBLE_DEVICES") != NULL;
+    answer->hold = frame_get (frame, "TF_GRPC_REUSE_PORT") != NULL;
+    answer->log_append = frame_get (frame, "LOG_APPEND") != NULL;
+    answer->supervised = frame_get (frame, "STOP_GRACE") != NULL;
+    answer->stop_grace = (int)frame_get_number (frame, "STOP_GRACE", 0, MAX_GRACE);
+    answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
+    if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
+        || !frame_get (frame, "TF_CONFIG") || (answer->supervised && answer->stop_grace < 0))
+        return errtext_set (err, "the rendezvous' answer is incomplete");
+    return 0;
+}
+
+/* A compromised or mistaken rendezvous must not be able to set LD_PRELOAD. */
+static bool _may_be_set (const char *string)
+{
+    static const char *const prefix[] = {
+        "SLURM_TF_", "TF_", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=",
+        "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=",
+    };
+
+    for (size_t i = 0; i < sizeof (prefix) / sizeof (prefix[0]); i++)
+        if (strncmp (string, prefix[i], strlen (prefix[i])) == 0)
+            return strchr (string, '=') != NULL;
+    return false;
+}
+
+const char *answer_next_variable (const struct frame *frame, const char *variable)
+{
+    do
+        variable = frame_next (frame, variable);
+    while (variable && !_may_be_set (variable));
+    return variable;
+}

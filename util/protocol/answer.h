@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The rendezvous' answer to a registration: the environment of the task's program and what
+ * happens around it, or a refusal.
+ */
+#ifndef TF_ANSWER_H
+#define TF_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "common/errtext.h"
+#include "frame.h"
+
+/* Strings belong to the caller; those of a decoded answer live as long as its frame. */
+struct answer {
+    bool refused;               /* srun has printed why; nothing else counts then */
+    const char *role;           /* SLURM_TF_ROLE */
+    int index;                  /* SLURM_TF_INDEX */
+    const char *address;        /* SLURM_TF_ADDRESS */
+    int port;                   /* SLURM_TF_PORT */
+    bool hide_gpus;             /* the program sees no GPU */
+    bool hold;                  /* TF_GRPC_REUSE_PORT: the task holds its port to its end */
+    bool log_append;            /* --tf-log-dir: append to log files that exist */
+    bool supervised;            /* the task gets a tf-supervise */
+    int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
+    const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
+    /*
+     * TF_CONFIG, to be encoded: TF_CONFIG_HEAD, the cluster, the tail. The cluster can be long
+     * and is the same for all tasks of a role, so it is sent from where it is. A decoded answer
+     * has TF_CONFIG among its variables instead.
+     */
+    const char *cluster;
+    size_t cluster_length;
+    const char *tail;
+};
+
+#define ANSWER_PARTS 4
+
+/* An answer on its way: send part[0] to part[ANSWER_PARTS - 1], then clear it. */
+struct answer_message {
+    struct frame *head;
+    char tail[128];
+    struct iovec part[ANSWER_PARTS];
+};
+
+/*
+ * -1 if there is no memory, or if the tail is too long. The cluster must live as long as the
+ * message.
+ */
+int answer_encode (struct answer_message *message, const struct answer *answer,
+                   const char *server_token);
+
+void answer_message_clear (struct answer_message *message);
+
+/* -1 and err if the server token is wrong, or if the answer is incomplete. */
+int answer_decode (struct answer *answer, const struct frame *frame, const char *server_token,
+                   struct errtext *err);
+
+/*
+ * The variables to set, as "NAME=VALUE"; NULL begins, and the last one returns NULL. Only names
+ * that a rendezvous may set are returned.
+ */
+const char *answer_next_variable (const struct frame *frame, const char *variable);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/tcp.h"
+
+/* Before a broken connection is made again. */
+#define RECONNECT_MS 200
+
+/* False when the deadline passed and the descriptor is not ready. */
+static bool _wait (int fd, short events, struct deadline deadline)
+{
+    struct pollfd pfd = { .fd = fd, .events = events };
+
+    for (;;) {
+        int n = poll (&pfd, 1, deadline_left_ms (deadline));
+
+        if (n > 0)
+            return true;
+        if (n == 0 && deadline_passed (deadline))
+            return false;
+    }
+}
+
+/* 0, or the errno of a non-blocking connect (). */
+static int _connect_error (int fd, const struct sockaddr_storage *ss, socklen_t len,
+                           struct deadline deadline)
+{
+    int error = 0;
+    socklen_t error_len = sizeof (error);
+
+    if (connect (fd, (const struct sockaddr *)ss, len) == 0)
+        return 0;
+    if (errno != EINPROGRESS)
+        return errno;
+    if (!_wait (fd, POLLOUT, deadline))
+        return ETIMEDOUT;
+    getsockopt (fd, SOL_SOCKET, SO_ERROR, &error, &error_len);
+    return error;
+}
+
+/* A connected, non-blocking socket; -1 and errno, ETIMEDOUT when the deadline passed. */
+static int _connect (const struct address *srun, int port, struct deadline deadline)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = address_sockaddr (srun, port, &ss);
+    int fd = socket (srun->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int error;
+
+    if (fd < 0)
+        return -1;
+    tcp_keep_alive (fd);
+    if ((error = _connect_error (fd, &ss, len, deadline)) == 0)
+        return fd;
+    close (fd);
+    errno = error;
+    return -1;
+}
+
+/* 1 and *frame; 0 when the deadline passed; -1 when the connection broke. */
+static int _receive (int fd, struct deadline deadline, struct frame **frame, struct errtext *err)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
+    int n = 0;
+
+    while (n == 0 && _wait (fd, POLLIN, deadline))
+        n = frame_read (&reader, fd, frame, err);
+    frame_reader_clear (&reader);
+    return n;
+}
+
+static int _exchange (int fd, struct registration *registration, const char *token,
+                      struct deadline deadline, struct frame **answer, struct errtext *err)
+{
+    struct frame *frame;
+    int rc;
+
+    if (address_local (&registration->address, fd) < 0
+        || !(frame = registration_encode (registration, token)))
+        return errtext_set (err, "%s", strerror (errno));
+    rc = frame_send (frame, fd, err);
+    frame_destroy (frame);
+    return rc < 0 ? -1 : _receive (fd, deadline, answer, err);
+}
+
+static enum client_outcome _outcome (struct client_answer *answer, const struct contact *contact,
+                                     struct errtext *err)
+{
+    enum client_outcome outcome = CLIENT_ANSWERED;
+
+    if (answer_decode (&answer->answer, answer->frame, contact->server_token, err) < 0)
+        outcome = CLIENT_NO_RENDEZVOUS;
+    else if (answer->answer.refused)
+        outcome = CLIENT_REFUSED;
+    if (outcome != CLIENT_ANSWERED) {
+        frame_destroy (answer->frame);
+        tcp_abort (answer->fd);
+    }
+    return outcome;
+}
+
+enum client_outcome client_register (struct registration *registration,
+                                     const struct contact *contact, const struct address *srun,
+                                     struct deadline deadline, struct client_answer *answer,
+                                     struct errtext *err)
+{
+    const struct timespec pause = { .tv_nsec = RECONNECT_MS * 1000000L };
+    struct errtext why = { "it does not answer" };
+    struct address_text room;
+
+    address_print_port (srun, contact->port, &room);
+    while (!deadline_passed (deadline)) {
+        int n = -1, fd = _connect (srun, contact->port, deadline);
+
+        if (fd < 0 && errno == ECONNREFUSED) {
+            errtext_set (err, "no rendezvous listens on %s: it or srun has ended, or srun could "
+                         "not start it (srun --async does not)", room.text);
+            return CLIENT_NO_RENDEZVOUS;
+        }
+        if (fd < 0)
+            errtext_set (&why, "%s", strerror (errno));
+        else
+            n = _exchange (fd, registration, contact->token, deadline, &answer->frame, &why);
+        answer->fd = fd;
+        if (n == 1)
+            return _outcome (answer, contact, err);
+        if (fd >= 0)
+            close (fd);
+        if (n < 0)
+            nanosleep (&pause, NULL);
+    }
+    errtext_set (err, "the rendezvous, %s, could not be reached: %s", room.text, why.text);
+    return CLIENT_TIMED_OUT;
+}

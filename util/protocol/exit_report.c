@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "exit_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/number.h"
+
+#define EXIT "exit "
+#define SIGNAL "signal "
+#define STOPPED "stopped"
+
+int exit_report_parse (struct exit_report *report, const char *text)
+{
+    struct exit_report parsed = { .kind = EXIT_REPORT_STOPPED };
+    int rc = 0;
+
+    if (strncmp (text, EXIT, strlen (EXIT)) == 0) {
+        parsed.kind = EXIT_REPORT_EXIT;
+        rc = number_parse (&parsed.number, text + strlen (EXIT), 0, EXIT_REPORT_MAX_CODE);
+    } else if (strncmp (text, SIGNAL, strlen (SIGNAL)) == 0) {
+        parsed.kind = EXIT_REPORT_SIGNAL;
+        rc = number_parse (&parsed.number, text + strlen (SIGNAL), 1, EXIT_REPORT_MAX_SIGNAL);
+    } else if (strcmp (text, STOPPED) != 0)
+        rc = -1;
+    if (rc == 0)
+        *report = parsed;
+    return rc;
+}
+
+const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room)
+{
+    if (report->kind == EXIT_REPORT_STOPPED)
+        snprintf (room->text, sizeof (room->text), STOPPED);
+    else
+        snprintf (room->text, sizeof (room->text), "%s%d",
+                  report->kind == EXIT_REPORT_EXIT ? EXIT : SIGNAL, report->number);
+    return room->text;
+}
+
+bool exit_report_failed (const struct exit_report *report)
+{
+    return report->kind == EXIT_REPORT_SIGNAL
+           || (report->kind == EXIT_REPORT_EXIT && report->number != 0);
+}
+
+struct frame *exit_report_encode (const struct exit_report *report)
+{
+    struct frame *frame = frame_create ();
+
+    if (frame)
+        exit_report_add (frame, report);
+    return frame;
+}
+
+int exit_report_decode (struct exit_report *report, const struct frame *frame,
+                        struct errtext *err)
+{
+    const char *text = frame_get (frame, "EXIT_REPORT");
+
+    if (!text || exit_report_parse (report, text) < 0)
+        return errtext_set (err, "a report that does not say how the task ended");
+    return 0;
+}
+
+void exit_report_add (struct frame *frame, const struct exit_report *report)
+{
+    struct exit_report_text room;
+
+    frame_add (frame, "EXIT_REPORT", "%s", exit_report_print (report, &room));
+}
+
+bool exit_report_is_in (const struct frame *frame)
+{
+    return frame_get (frame, "EXIT_REPORT") != NULL;
+}

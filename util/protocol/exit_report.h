@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * How a task ended, and the message by which its supervisor reports that. As text it is
+ * "exit 3", "signal 11" or "stopped", on the wire and for users.
+ */
+#ifndef TF_EXIT_REPORT_H
+#define TF_EXIT_REPORT_H
+
+#include <stdbool.h>
+
+#include "common/errtext.h"
+#include "frame.h"
+
+#define EXIT_REPORT_MAX_CODE 255
+#define EXIT_REPORT_MAX_SIGNAL 64   /* Linux's highest */
+
+enum exit_report_kind {
+    EXIT_REPORT_EXIT,
+    EXIT_REPORT_SIGNAL,
+    EXIT_REPORT_STOPPED,    /* by its supervisor, because the job's work was done */
+};
+
+struct exit_report {
+    enum exit_report_kind kind;
+    int number;             /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; or 0 */
+};
+
+/* Room for a report as text. */
+struct exit_report_text {
+    char text[sizeof ("signal -2147483648")];
+};
+
+/*
+ * -1 if exit_report_print () would not write this text, but for leading zeros; *report is
+ * unchanged then.
+ */
+int exit_report_parse (struct exit_report *report, const char *text);
+
+/* The result lives in *room. */
+const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room);
+
+/* The task ended by a signal, or with a code other than 0. A stopped task did not fail. */
+bool exit_report_failed (const struct exit_report *report);
+
+/* The message. NULL if there is no memory. */
+struct frame *exit_report_encode (const struct exit_report *report);
+
+/* -1 and err if there is no report in the frame, or a malformed one. */
+int exit_report_decode (struct exit_report *report, const struct frame *frame,
+                        struct errtext *err);
+
+/* The same as a part of another message. */
+void exit_report_add (struct frame *frame, const struct exit_report *report);
+bool exit_report_is_in (const struct frame *frame);
+
+#endif

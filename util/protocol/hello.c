@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "hello.h"
+
+void hello_encode (struct frame *frame, const struct hello *hello)
+{
+    frame_add (frame, "TOKEN", "%s", hello->token);
+    frame_add (frame, "RELEASE", "%s", PACKAGE_VERSION);
+    frame_add (frame, "NODE", "%s", hello->node);
+    if (hello->reconnects)
+        frame_add (frame, "RECONNECTS", "1");
+}
+
+void hello_decode (struct hello *hello, const struct frame *frame)
+{
+    *hello = (struct hello){
+        .token = frame_get (frame, "TOKEN"),
+        .release = frame_get (frame, "RELEASE"),
+        .node = frame_get (frame, "NODE"),
+        .reconnects = frame_get (frame, "RECONNECTS") != NULL,
+        .version = frame_version (frame),
+    };
+}

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "order.h"
+
+#include <string.h>
+
+#include "server_token.h"
+
+static const char *const name[] = {
+    [ORDER_STOP] = "stop",
+    [ORDER_EXIT] = "exit",
+};
+
+struct frame *order_encode (enum order order, const char *server_token)
+{
+    struct frame *frame = frame_create ();
+
+    if (frame) {
+        server_token_add (frame, server_token);
+        frame_add (frame, "ORDER", "%s", name[order]);
+    }
+    return frame;
+}
+
+int order_decode (enum order *order, const struct frame *frame, const char *server_token,
+                  struct errtext *err)
+{
+    const char *text = frame_get (frame, "ORDER");
+
+    if (server_token_check (frame, server_token, err) < 0)
+        return -1;
+    for (size_t i = 0; text && i < sizeof (name) / sizeof (name[0]); i++)
+        if (strcmp (text, name[i]) == 0) {
+            *order = (enum order)i;
+            return 0;
+        }
+    return errtext_set (err, "an order that is not known");
+}

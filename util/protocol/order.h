@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the rendezvous orders a supervisor to do.
+ */
+#ifndef TF_ORDER_H
+#define TF_ORDER_H
+
+#include "common/errtext.h"
+#include "frame.h"
+
+enum order {
+    ORDER_STOP,         /* the job's work is done: stop the task; may come more than once */
+    ORDER_EXIT,         /* the task's exit report has arrived: the supervisor may exit */
+};
+
+/* NULL if there is no memory. */
+struct frame *order_encode (enum order order, const char *server_token);
+
+/* -1 and err if the server token is wrong, or if the order is not known. */
+int order_decode (enum order *order, const struct frame *frame, const char *server_token,
+                  struct errtext *err);
+
+#endif

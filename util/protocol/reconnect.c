@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "reconnect.h"
+
+#include "hello.h"
+
+struct frame *reconnect_encode (const struct reconnect *reconnect)
+{
+    const struct hello hello = { .token = reconnect->token, .node = reconnect->node,
+                                 .reconnects = true };
+    struct frame *frame = frame_create ();
+
+    if (!frame)
+        return NULL;
+    hello_encode (frame, &hello);
+    frame_add (frame, "RANK", "%d", reconnect->rank);
+    if (reconnect->ended)
+        exit_report_add (frame, &reconnect->report);
+    return frame;
+}
+
+int reconnect_decode (struct reconnect *reconnect, const struct frame *frame, int tasks,
+                      struct errtext *err)
+{
+    *reconnect = (struct reconnect){ .rank = (int)frame_get_number (frame, "RANK", 0, tasks - 1) };
+    if (reconnect->rank < 0)
+        return errtext_set (err, "a supervisor without its rank");
+    reconnect->ended = exit_report_is_in (frame);
+    return reconnect->ended ? exit_report_decode (&reconnect->report, frame, err) : 0;
+}

@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a task sends to the rendezvous about itself and, from the first task of each node, about
+ * the node.
+ */
+#ifndef TF_REGISTRATION_H
+#define TF_REGISTRATION_H
+
+#include <stdbool.h>
+
+#include "addresses/host.h"
+#include "addresses/interface.h"
+#include "common/address.h"
+#include "common/errtext.h"
+#include "frame.h"
+
+#define REGISTRATION_MAX_TASKS 1048576  /* of a step; bounds what the rendezvous allocates */
+#define REGISTRATION_MAX_STEP 31        /* characters: two 32-bit numbers and a dot */
+#define REGISTRATION_MAX_NODE 255       /* characters of a node's name */
+
+/* Strings belong to the caller; those of a decoded registration live as long as its frame. */
+struct registration {
+    int rank;                       /* SLURM_PROCID: in the whole step */
+    int tasks;                      /* of the whole step */
+    int component_first;            /* the first rank of the task's heterogeneous component, */
+    int component_tasks;            /* and its number of tasks; else 0 and `tasks` */
+    int node_index;                 /* SLURM_NODEID */
+    const char *node;               /* SLURMD_NODENAME */
+    const char *step;               /* "12.0", with the job ID of the first component */
+    struct host host;
+    struct address address;         /* this end of the connection to the rendezvous */
+    int port;                       /* reserved for the task's server; 0 if there is an error */
+    const char *error;              /* why this task cannot run, or NULL */
+    const char *supervisor_error;   /* why this node cannot supervise a task, or NULL */
+    const char *log_dir;            /* from rank 0: where --tf-log-dir leads, or NULL */
+    bool proxied;                   /* the task's environment has a proxy */
+    /* From the first task of each node, so that messages can name tasks that do not come. */
+    const char *node_ranks;         /* SLURM_GTIDS, or NULL */
+    const char *step_nodes;         /* SLURM_STEP_NODELIST, or NULL */
+    const char *step_node_tasks;    /* SLURM_STEP_TASKS_PER_NODE, or NULL */
+    /* From the first task of each node if the contact asks for interfaces. */
+    struct interface interface[INTERFACE_MAX];
+    int interfaces;
+    const char *locality_error;     /* why the CPUs close to them are not known, or NULL */
+    /* From every task if the contact asks for rails. */
+    const char *cpus;               /* on which the task may run (cpus.h), or NULL */
+};
+
+/* NULL if there is no memory. */
+struct frame *registration_encode (const struct registration *registration, const char *token);
+
+/* -1 and err if a key is missing or its value out of bounds. */
+int registration_decode (struct registration *registration, const struct frame *frame,
+                         struct errtext *err);
+
+#endif

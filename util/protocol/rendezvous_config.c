@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "rendezvous_config.h"
+
+#include <string.h>
+
+#include "contact.h"
+
+#define LIST "LIST"
+#define LIST_PER_NODE "LIST_PER_NODE"
+
+/* Far above what the options allow, in seconds. */
+#define MAX_SECONDS 1000000
+
+static const char *const ib_name[] = {
+    [RENDEZVOUS_CONFIG_IB_NO] = "no",
+    [RENDEZVOUS_CONFIG_IB_AUTO] = "auto",
+    [RENDEZVOUS_CONFIG_IB_REQUIRE] = "require",
+};
+
+/* A flag is set if its key is there. */
+static void _add_flag (struct frame *frame, const char *key, bool flag)
+{
+    if (flag)
+        frame_add (frame, key, "1");
+}
+
+static void _add_text (struct frame *frame, const char *key, const char *text)
+{
+    if (text)
+        frame_add (frame, key, "%s", text);
+}
+
+struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
+{
+    struct frame *frame = frame_create ();
+
+    if (!frame)
+        return NULL;
+    frame_add (frame, "TOKEN", "%s", c->token);
+    frame_add (frame, "SERVER_TOKEN", "%s", c->server_token);
+    frame_add (frame, "STEP", "%s", c->step);
+    _add_text (frame, "HET_GROUP", c->het_group);
+    for (size_t i = 0; i < c->lists; i++)
+        frame_add (frame, c->list[i].per_node ? LIST_PER_NODE : LIST, "%s", c->list[i].text);
+    _add_flag (frame, "INHERITED", c->inherited);
+    frame_add (frame, "TIMEOUT", "%d", c->timeout);
+    frame_add (frame, "IB", "%s", ib_name[c->ib]);
+    _add_text (frame, "NETWORKS", c->networks);
+    _add_flag (frame, "NETWORKS_REQUIRED", c->networks_required);
+    _add_flag (frame, "HOLD", c->hold);
+    frame_add (frame, "STOP", "%s", stop_when_name (c->stop));
+    _add_flag (frame, "SHOW", c->show);
+    _add_flag (frame, "LOG_APPEND", c->log_append);
+    frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
+    frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
+    _add_flag (frame, "HIDE_GPUS", c->hide_gpus);
+    return frame;
+}
+
+static bool _is_token (const char *text)
+{
+    return text && strlen (text) == CONTACT_TOKEN - 1;
+}
+
+static int _decode_ib (struct rendezvous_config *c, const struct frame *frame)
+{
+    const char *text = frame_get (frame, "IB");
+
+    for (size_t i = 0; text && i < sizeof (ib_name) / sizeof (ib_name[0]); i++)
+        if (strcmp (text, ib_name[i]) == 0) {
+            c->ib = (enum rendezvous_config_ib)i;
+            return 0;
+        }
+    return -1;
+}
+
+/* The lists of both kinds, in the order of their components. */
+static int _decode_lists (struct rendezvous_config *c, const struct frame *frame)
+{
+    for (const char *s = frame_next (frame, NULL); s; s = frame_next (frame, s)) {
+        const char *whole = frame_value (s, LIST), *per_node = frame_value (s, LIST_PER_NODE);
+
+        if (!whole && !per_node)
+            continue;
+        if (c->lists == RENDEZVOUS_CONFIG_MAX_LISTS)
+            return -1;
+        c->list[c->lists].text = whole ? whole : per_node;
+        c->list[c->lists].per_node = per_node != NULL;
+        c->lists++;
+    }
+    return c->lists > 0 ? 0 : -1;
+}
+
+int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *frame,
+                              struct errtext *err)
+{
+    const char *stop = frame_get (frame, "STOP");
+
+    memset (c, 0, sizeof (*c));
+    c->token = frame_get (frame, "TOKEN");
+    c->server_token = frame_get (frame, "SERVER_TOKEN");
+    c->step = frame_get (frame, "STEP");
+    c->het_group = frame_get (frame, "HET_GROUP");
+    c->inherited = frame_get (frame, "INHERITED") != NULL;
+    c->timeout = (int)frame_get_number (frame, "TIMEOUT", 1, MAX_SECONDS);
+    c->networks = frame_get (frame, "NETWORKS");
+    c->networks_required = frame_get (frame, "NETWORKS_REQUIRED") != NULL;
+    c->hold = frame_get (frame, "HOLD") != NULL;
+    c->show = frame_get (frame, "SHOW") != NULL;
+    c->log_append = frame_get (frame, "LOG_APPEND") != NULL;
+    c->stop_grace = (int)frame_get_number (frame, "STOP_GRACE", 0, MAX_SECONDS);
+    c->eval_grace = (int)frame_get_number (frame, "EVAL_GRACE", 0, MAX_SECONDS);
+    c->hide_gpus = frame_get (frame, "HIDE_GPUS") != NULL;
+    if (!_is_token (c->token) || !_is_token (c->server_token))
+        return errtext_set (err, "srun's configuration lacks a token");
+    if (!c->step || c->timeout < 0 || c->stop_grace < 0 || c->eval_grace < 0
+        || _decode_ib (c, frame) < 0 || !stop)
+        return errtext_set (err, "srun's configuration is incomplete");
+    if (_decode_lists (c, frame) < 0)
+        return errtext_set (err, "srun's configuration has no task list, or more than %d",
+                            RENDEZVOUS_CONFIG_MAX_LISTS);
+    return stop_when_parse (&c->stop, stop, err);
+}

@@ -1,0 +1,59 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What srun's plugin tells tf-rendezvous: the step, the options in force, the site's settings.
+ */
+#ifndef TF_RENDEZVOUS_CONFIG_H
+#define TF_RENDEZVOUS_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/errtext.h"
+#include "common/stop_when.h"
+#include "frame.h"
+
+/* Task lists: one for the whole step, or one for each heterogeneous component. */
+#define RENDEZVOUS_CONFIG_MAX_LISTS 128
+
+/* --tf-ib */
+enum rendezvous_config_ib {
+    RENDEZVOUS_CONFIG_IB_NO,
+    RENDEZVOUS_CONFIG_IB_AUTO,
+    RENDEZVOUS_CONFIG_IB_REQUIRE,
+};
+
+struct rendezvous_config_list {
+    const char *text;           /* tasklist.h */
+    bool per_node;              /* --tf-tasks-per-node; else --tf-tasks */
+};
+
+/* Strings belong to the caller; those of a decoded configuration live as long as its frame. */
+struct rendezvous_config {
+    const char *token, *server_token;       /* contact.h */
+    const char *step;                       /* "12.0" */
+    const char *het_group;                  /* srun's --het-group, or NULL */
+    size_t lists;                           /* 1..RENDEZVOUS_CONFIG_MAX_LISTS */
+    struct rendezvous_config_list list[RENDEZVOUS_CONFIG_MAX_LISTS];
+    bool inherited;                         /* the list came with the job */
+    int timeout;                            /* --tf-timeout, seconds */
+    enum rendezvous_config_ib ib;
+    const char *networks;                   /* --tf-network (netlist.h), or NULL for any */
+    bool networks_required;                 /* the user named them, not only the site */
+    bool hold;                              /* --tf-hold */
+    enum stop_when stop;                    /* --tf-stop */
+    bool show;                              /* --tf-show */
+    bool log_append;                        /* --tf-log-dir: append to files that exist */
+    int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
+    int eval_grace;                         /* seconds for an evaluator to finish */
+    bool hide_gpus;                         /* from every ps */
+};
+
+/* NULL if there is no memory. */
+struct frame *rendezvous_config_encode (const struct rendezvous_config *config);
+
+/* -1 and err if a key is missing or its value out of bounds. */
+int rendezvous_config_decode (struct rendezvous_config *config, const struct frame *frame,
+                              struct errtext *err);
+
+#endif

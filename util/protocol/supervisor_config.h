@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a task's process tells the tf-supervise that it starts, as that program's environment.
+ */
+#ifndef TF_SUPERVISOR_CONFIG_H
+#define TF_SUPERVISOR_CONFIG_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/address.h"
+#include "common/errtext.h"
+#include "frame.h"
+
+/* Strings belong to the caller; those of a decoded configuration are in the environment. */
+struct supervisor_config {
+    pid_t task;                     /* the process that it supervises, a child of its own */
+    int rank;
+    const char *node;
+    const char *step;
+    struct address address;         /* of the rendezvous */
+    int port;
+    const char *token, *server_token;
+    int stop_grace;                 /* seconds from SIGTERM to SIGKILL */
+    int kill_wait;                  /* Slurm's KillWait in seconds; -1 when it is not known */
+    bool forward_signals;           /* Slurm's signals reach the supervisor and not its task */
+    bool prints;                    /* the one supervisor of the step that prints messages */
+};
+
+/* One string NAME=VALUE for each variable. NULL if there is no memory. */
+struct frame *supervisor_config_encode (const struct supervisor_config *config);
+
+/* -1 and err if a variable is missing or its value out of bounds. */
+int supervisor_config_decode (struct supervisor_config *config, char *const env[],
+                              struct errtext *err);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "cluster_table.h"
+
+#include <stdio.h>
+
+#include "table.h"
+
+static int _nodes (const struct roster *roster)
+{
+    int nodes = 0;
+
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->member[i].node_index >= nodes)
+            nodes = roster->member[i].node_index + 1;
+    return nodes;
+}
+
+const char *cluster_table_role (const struct member *member, char *buf, size_t size)
+{
+    snprintf (buf, size, "%s %d", member->role, member->index);
+    return buf;
+}
+
+char *cluster_table (const char *step, const struct roster *roster,
+                     const struct network_choice *choice)
+{
+    static const char *const headings[] = { "rank", "role", "node", "address", "interface" };
+    /* Interfaces are of interest where there is a choice. */
+    const size_t columns = choice->rails ? 5 : 4;
+    int nodes = _nodes (roster);
+    struct table *table;
+    char title[512], *text;
+
+    snprintf (title, sizeof (title), "spank_tf: %s: %d task%s on %d node%s%s%s", step,
+              roster->tasks, roster->tasks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
+              choice->network[0] ? ", network " : "", choice->network);
+    table = table_create (title, headings, columns);
+    for (int i = 0; i < roster->tasks; i++) {
+        const struct member *m = &roster->member[i];
+        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE];
+        struct address_text room;
+
+        snprintf (rank, sizeof (rank), "%d", i);
+        table_add_row (table, (const char *const[]){
+            rank, cluster_table_role (m, role, sizeof (role)), m->node,
+            address_print_port (&m->address, m->port, &room), m->chosen_interface });
+    }
+    text = table_print (table);
+    table_destroy (table);
+    return text;
+}

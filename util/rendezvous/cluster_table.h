@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The table of a step's cluster at its start, which --tf-show prints: rank, role, node, address.
+ */
+#ifndef TF_CLUSTER_TABLE_H
+#define TF_CLUSTER_TABLE_H
+
+#include "network/choose.h"
+#include "roster.h"
+
+/* To be freed; NULL if there is no memory. All members have roles and addresses. */
+char *cluster_table (const char *step, const struct roster *roster,
+                     const struct network_choice *choice);
+
+/* A role and its index, "worker 12", as tables show it. */
+#define CLUSTER_TABLE_ROLE_SIZE 80
+const char *cluster_table_role (const struct member *member, char *buf, size_t size);
+
+#endif

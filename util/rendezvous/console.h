@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The rendezvous' messages on srun's stderr, which begin with "srun: ".
+ */
+#ifndef TF_CONSOLE_H
+#define TF_CONSOLE_H
+
+/*
+ * Print one or more whole lines. A line is one write, so that it does not mix with lines of other
+ * processes. On a terminal that srun --pty has made raw, each line ends in "\r\n". If the reader of
+ * stderr does not read for two seconds, the rest is dropped.
+ */
+void console_print (const char *text);
+
+/* Write everything to this file too, from now on. It stays open. */
+void console_keep (int fd);
+
+/* Write to that file only, if there is one. */
+void console_note (const char *text);
+
+/* Print "srun: " and one line. */
+void console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
+
+#endif

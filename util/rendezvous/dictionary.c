@@ -1,0 +1,148 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "dictionary.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/rules.h"
+#include "common/tf_config.h"
+
+#define EVALUATOR "evaluator"
+
+struct text {
+    char *text;
+    size_t length;
+};
+
+struct dictionary {
+    struct text cluster;
+    struct text evaluators;     /* the same for evaluators; empty if there is none */
+};
+
+/* Append a task's address to the array of its role. */
+static int _add (json_t *cluster, const struct dictionary_task *task)
+{
+    struct address_text room;
+    json_t *array = json_object_get (cluster, task->role);
+
+    if (!array && (json_object_set_new (cluster, task->role, json_array ()) < 0
+                   || !(array = json_object_get (cluster, task->role))))
+        return -1;
+    return json_array_append_new (array, json_string (address_print_port (&task->address,
+                                                                          task->port, &room)));
+}
+
+static int _add_role (json_t *cluster, const struct dictionary_task *tasks, size_t count,
+                      const char *role)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp (tasks[i].role, role) == 0 && _add (cluster, &tasks[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int _print (struct text *text, json_t *cluster)
+{
+    if (!(text->text = json_dumps (cluster, JSON_COMPACT)))
+        return -1;
+    text->length = strlen (text->text);
+    return 0;
+}
+
+static int _fill (struct dictionary *dictionary, json_t *cluster,
+                  const struct dictionary_task *tasks, size_t count)
+{
+    bool evaluator = false;
+
+    for (const char *const *role = rules_roles; *role; role++)
+        if (strcmp (*role, EVALUATOR) != 0 && _add_role (cluster, tasks, count, *role) < 0)
+            return -1;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp (tasks[i].role, EVALUATOR) == 0)
+            evaluator = true;
+        else if (!json_object_get (cluster, tasks[i].role)
+                 && _add_role (cluster, tasks, count, tasks[i].role) < 0)
+            return -1;
+    if (_print (&dictionary->cluster, cluster) < 0)
+        return -1;
+    if (evaluator && (_add_role (cluster, tasks, count, EVALUATOR) < 0
+                      || _print (&dictionary->evaluators, cluster) < 0))
+        return -1;
+    return 0;
+}
+
+static int _check_length (const struct dictionary *dictionary,
+                          const struct dictionary_task *tasks, size_t count, struct errtext *err)
+{
+    struct dictionary_tail room;
+    size_t longest = 0, cluster;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen (dictionary_tail (tasks[i].role, tasks[i].index, &room));
+
+        dictionary_cluster (dictionary, tasks[i].role, &cluster);
+        length += strlen (TF_CONFIG_HEAD) + cluster;
+        if (length > longest)
+            longest = length;
+    }
+    if (longest > TF_CONFIG_MAX_TEXT)
+        return errtext_set (err, "the TF_CONFIG of %zu tasks would have %zu bytes; Linux allows "
+                            "at most %d", count, longest, TF_CONFIG_MAX_TEXT);
+    return 0;
+}
+
+int dictionary_create (struct dictionary **dp, const struct dictionary_task *tasks,
+                       size_t count, struct errtext *err)
+{
+    struct dictionary *dictionary = calloc (1, sizeof (*dictionary));
+    json_t *cluster = json_object ();
+    int rc = 0;
+
+    if (!dictionary || !cluster || _fill (dictionary, cluster, tasks, count) < 0)
+        rc = errtext_set (err, "%s", strerror (ENOMEM));
+    json_decref (cluster);
+    if (rc == 0)
+        rc = _check_length (dictionary, tasks, count, err);
+    if (rc < 0)
+        dictionary_destroy (dictionary);
+    else
+        *dp = dictionary;
+    return rc;
+}
+
+void dictionary_destroy (struct dictionary *dictionary)
+{
+    int saved = errno;
+
+    if (dictionary) {
+        free (dictionary->cluster.text);
+        free (dictionary->evaluators.text);
+        free (dictionary);
+    }
+    errno = saved;
+}
+
+const char *dictionary_cluster (const struct dictionary *dictionary, const char *role,
+                                size_t *length)
+{
+    const struct text *text = strcmp (role, EVALUATOR) == 0 ? &dictionary->evaluators
+                                                           : &dictionary->cluster;
+
+    *length = text->length;
+    return text->text;
+}
+
+const char *dictionary_tail (const char *role, int index, struct dictionary_tail *room)
+{
+    snprintf (room->text, sizeof (room->text), ",\"task\":{\"type\":\"%s\",\"index\":%d}}", role,
+              index);
+    return room->text;
+}

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The cluster dictionary that TensorFlow reads from TF_CONFIG:
+ *
+ *     {"cluster":{"ps":["10.0.0.1:40001"],"worker":[…]},"task":{"type":"worker","index":1}}
+ *
+ * It is built once for the whole step. A task's TF_CONFIG is TF_CONFIG_HEAD (common/tf_config.h),
+ * the cluster, and the tail of the task, so the long part is one string for all tasks.
+ */
+#ifndef TF_DICTIONARY_H
+#define TF_DICTIONARY_H
+
+#include <stddef.h>
+
+#include "common/address.h"
+#include "common/errtext.h"
+
+struct dictionary_task {
+    const char *role;
+    int index;              /* within its role, in rank order */
+    struct address address;
+    int port;
+};
+
+struct dictionary;
+
+/*
+ * `tasks` are in rank order, and are not kept. The dictionary has TensorFlow's roles in the order
+ * of rules_roles, and then the site's own roles in the order of their first tasks. Only an
+ * evaluator's own dictionary has the evaluator.
+ * 0 and *dp; -1 and err, also if a TF_CONFIG would be longer than TF_CONFIG_MAX_TEXT.
+ */
+int dictionary_create (struct dictionary **dp, const struct dictionary_task *tasks,
+                       size_t count, struct errtext *err);
+
+/* NULL is fine; errno is kept. */
+void dictionary_destroy (struct dictionary *dictionary);
+
+/* The "cluster" of a task with that role. It lives as long as the dictionary. */
+const char *dictionary_cluster (const struct dictionary *dictionary, const char *role,
+                                size_t *length);
+
+/* A buffer for dictionary_tail (). */
+struct dictionary_tail {
+    char text[128];
+};
+
+/* Returns room->text: ,"task":{"type":"worker","index":1}} */
+const char *dictionary_tail (const char *role, int index, struct dictionary_tail *room);
+
+#endif

@@ -1,0 +1,388 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "launch.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "common/address.h"
+#include "common/logdir.h"
+#include "console.h"
+#include "protocol/hello.h"
+#include "protocol/registration.h"
+#include "rank_names.h"
+#include "shutdown.h"
+
+/* The first message about missing ranks, and the next ones. */
+#define NOTICE_FIRST_MS 10000
+#define NOTICE_AGAIN_MS 30000
+/* A step that is being cancelled loses its ranks one by one, and srun ends soon after. */
+#define LOST_GRACE_MS 1000
+/*
+ * By then all ranks of a refused launch have ended, and srun with them; unless a node can no
+ * longer report that to srun, which would then wait forever, and the job's next step with it.
+ */
+#define SRUN_GRACE_MS 10000
+
+/* Longer than any message below. */
+#define MESSAGE_SIZE 1024
+
+void launch_begin (struct server *server)
+{
+    server->deadline = deadline_in_ms (server->config.timeout * INT64_C (1000));
+    server->notice = deadline_in_ms (NOTICE_FIRST_MS);
+    server->lost_deadline = server->srun_deadline = deadline_never ();
+}
+
+static bool _goes_on (const struct server *server)
+{
+    return !server->resolved && !server->refused;
+}
+
+/* Answers. */
+
+/* Send as much as the socket takes. A rank that is gone before its whole answer may come back. */
+static void _send_answer (struct server *server, struct peer *peer)
+{
+    int sent = peer_send_answer (peer);
+
+    if (sent < 0) {
+        roster_lose (step_roster (server->step), peer->rank);
+        peer_close (&server->peers, peer);
+        return;
+    }
+    if (sent)
+        peer->state = server->shutdown && !server->refused ? PEER_SUPERVISED : PEER_ANSWERED;
+    peer_watch (&server->peers, peer, sent ? EPOLLIN : EPOLLOUT);
+}
+
+static int _encode_refusal (const struct server *server, struct peer *peer)
+{
+    const struct answer refusal = { .refused = true };
+
+    return answer_encode (&peer->answer, &refusal, server->config.server_token);
+}
+
+static void _answer (struct server *server, struct peer *peer)
+{
+    int rc = server->refused ? _encode_refusal (server, peer)
+                             : step_answer (server->step, peer->rank,
+                                            server->config.server_token, &peer->answer);
+
+    peer->state = PEER_ANSWERING;
+    if (rc < 0)
+        peer_close (&server->peers, peer);
+    else
+        _send_answer (server, peer);
+}
+
+static void _answer_all (struct server *server)
+{
+    for (int rank = 0; rank < server->peers.ranks; rank++) {
+        struct peer *peer = server->peers.by_rank[rank];
+
+        if (peer && peer->state == PEER_REGISTERED)
+            _answer (server, peer);
+    }
+}
+
+static void _refuse (struct server *server, const char *why)
+{
+    if (!_goes_on (server))
+        return;
+    console_say ("error: spank_tf: %s", why);
+    server->refused = true;
+    server->srun_deadline = deadline_in_ms (SRUN_GRACE_MS);
+    _answer_all (server);
+}
+
+/* With --tf-log-dir: from now on every message goes to master.log too. */
+static int _open_log (struct server *server, struct errtext *err)
+{
+    const char *path = step_log_dir (server->step);
+    struct logdir dir;
+    struct errtext why;
+    int fd;
+
+    if (!path)
+        return 0;
+    snprintf (dir.path, sizeof (dir.path), "%s", path);
+    if (logdir_make (&dir, &why) < 0
+        || (fd = logdir_open (&dir, server->config.log_append, "master.log", &why)) < 0)
+        return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s",
+                            step_name (server->step), why.text);
+    console_keep (fd);
+    return 0;
+}
+
+/* All ranks are here. */
+static void _complete (struct server *server)
+{
+    struct errtext err;
+    const char *notice;
+
+    if (step_resolve (server->step, &server->host, &err) < 0
+        || _open_log (server, &err) < 0 || shutdown_begin (server, &err) < 0) {
+        _refuse (server, err.text);
+        return;
+    }
+    server->resolved = true;
+    for (int i = 0; (notice = step_notice (server->step, i)); i++)
+        console_say ("spank_tf: %s: %s", step_name (server->step), notice);
+    server_print_table (server, step_table (server->step));
+    _answer_all (server);
+}
+
+/* Registrations. */
+
+/* The first rank has told how many there are. Make room for them, or refuse. */
+static void _expect_ranks (struct server *server)
+{
+    int tasks = step_roster (server->step)->tasks;
+    char why[MESSAGE_SIZE];
+
+    if (server->peers.ranks)
+        return;
+    if (peers_expect (&server->peers, tasks) < 0) {
+        console_say ("error: spank_tf: no memory for %d ranks", tasks);
+        exit (1);
+    }
+    if (tasks + SERVER_OWN_FILES <= server->limit)
+        return;
+    snprintf (why, sizeof (why), "%s runs %d tasks, but srun may have %d open files, which are "
+              "enough for %d; see `ulimit -Hn`", step_name (server->step), tasks, server->limit,
+              server->limit - SERVER_OWN_FILES);
+    _refuse (server, why);
+}
+
+/* In constant time: the time must not show how much of a wrong token is right. */
+static bool _is_token (const struct server *server, const char *token)
+{
+    unsigned char differ = 0;
+
+    if (!token || strlen (token) != CONTACT_TOKEN - 1)
+        return false;
+    for (int i = 0; i < CONTACT_TOKEN - 1; i++)
+        differ |= (unsigned char)(token[i] ^ server->config.token[i]);
+    return differ == 0;
+}
+
+static void _refuse_version (struct server *server, struct peer *peer, const struct hello *hello)
+{
+    const char *node = hello->node ? hello->node : "a node";
+    const char *release = hello->release ? hello->release : "?";
+    struct quoted q1, q2;
+    char why[MESSAGE_SIZE];
+
+    snprintf (why, sizeof (why), "%s has spank-tf %s (protocol %d), srun's host %s (protocol "
+              "%d): they cannot talk", text_quoted (&q1, node, strlen (node)),
+              text_quoted (&q2, release, strlen (release)), hello->version, PACKAGE_VERSION,
+              FRAME_VERSION);
+    _refuse (server, why);
+    if (_encode_refusal (server, peer) == 0)
+        peer_send_answer (peer);
+}
+
+/* Its answer did not arrive. False if it is not the rank that registered before. */
+static bool _register_again (struct server *server, struct peer *peer,
+                             const struct registration *registration)
+{
+    if (!roster_return (step_roster (server->step), registration))
+        return false;
+    peer_set_rank (&server->peers, peer, registration->rank, PEER_REGISTERED);
+    _answer (server, peer);
+    return true;
+}
+
+static bool _register_new (struct server *server, struct peer *peer,
+                           const struct registration *registration, const struct address *srun)
+{
+    struct errtext err;
+    enum step_verdict verdict = step_add (server->step, registration, srun, &err);
+
+    if (verdict == STEP_IGNORED)
+        return false;
+    if (step_roster (server->step)->tasks == 0) {
+        _refuse (server, err.text);
+        return false;
+    }
+    _expect_ranks (server);
+    if (verdict == STEP_REFUSED)
+        _refuse (server, err.text);
+    peer_set_rank (&server->peers, peer, registration->rank, PEER_REGISTERED);
+    if (server->refused)
+        _answer (server, peer);
+    else if (roster_missing (step_roster (server->step)) == 0)
+        _complete (server);
+    return true;
+}
+
+/* A registration with the right token. False if the connection is to be closed. */
+static bool _register (struct server *server, struct peer *peer, const struct frame *frame)
+{
+    struct registration registration;
+    struct address srun;
+    struct errtext err;
+
+    if (registration_decode (&registration, frame, &err) < 0
+        || address_local (&srun, peer->fd) < 0)
+        return false;
+    return server->resolved ? _register_again (server, peer, &registration)
+                            : _register_new (server, peer, &registration, &srun);
+}
+
+/* The first frame of a connection. False if the connection is to be closed. */
+static bool _take_first_frame (struct server *server, struct peer *peer,
+                               const struct frame *frame)
+{
+    struct hello hello;
+
+    hello_decode (&hello, frame);
+    if (!_is_token (server, hello.token))
+        return false;
+    if (hello.version != FRAME_VERSION) {
+        _refuse_version (server, peer, &hello);
+        return false;
+    }
+    return hello.reconnects ? shutdown_reconnect (server, peer, frame)
+                            : _register (server, peer, frame);
+}
+
+static bool _authenticate (struct server *server, struct peer *peer)
+{
+    struct frame *frame;
+    struct errtext err;
+    int n = frame_read (&peer->reader, peer->fd, &frame, &err);
+    bool keep = n >= 0;
+
+    if (n > 0) {
+        keep = _take_first_frame (server, peer, frame);
+        frame_destroy (frame);
+    }
+    return keep;
+}
+
+/*
+ * A rank that waits for its answer is gone. Without it the launch cannot be completed, unless it
+ * comes back; but if the whole step is being cancelled, srun reports that and ends soon.
+ */
+static void _check_registered (struct server *server, struct peer *peer)
+{
+    if (peer_is_open (peer))
+        return;
+    if (step_roster (server->step)->lost == 0)
+        server->lost_deadline = deadline_in_ms (LOST_GRACE_MS);
+    roster_lose (step_roster (server->step), peer->rank);
+    peer_close (&server->peers, peer);
+}
+
+void launch_receive (struct server *server, struct peer *peer)
+{
+    switch (peer->state) {
+        case PEER_UNAUTHENTICATED:
+            if (!_authenticate (server, peer))
+                peer_close (&server->peers, peer);
+            break;
+        case PEER_REGISTERED:
+            _check_registered (server, peer);
+            break;
+        case PEER_ANSWERING:
+            _send_answer (server, peer);
+            break;
+        case PEER_ANSWERED:
+            if (!peer_is_open (peer))
+                peer_close (&server->peers, peer);
+            break;
+        case PEER_SUPERVISED:
+        case PEER_CLOSED:
+            break;
+    }
+}
+
+/* Time. */
+
+static void _print_missing (struct server *server)
+{
+    struct roster *roster = step_roster (server->step);
+    char nodes[512];
+
+    server->notice = deadline_in_ms (NOTICE_AGAIN_MS);
+    if (roster->tasks == 0)
+        console_say ("spank_tf: %s: no rank has registered yet", step_name (server->step));
+    else
+        console_say ("spank_tf: %s: waiting for %d of %d ranks%s", step_name (server->step),
+                     roster_missing (roster), roster->tasks,
+                     rank_names_missing_nodes (roster, nodes, sizeof (nodes)));
+}
+
+static void _refuse_late (struct server *server)
+{
+    struct roster *roster = step_roster (server->step);
+    const char *step = step_name (server->step);
+    char ranks[768], why[MESSAGE_SIZE];
+
+    if (roster->tasks == 0)
+        snprintf (why, sizeof (why), "%s: no rank registered within %d s", step,
+                  server->config.timeout);
+    else
+        snprintf (why, sizeof (why), "%s: %d of %d ranks did not register within %d s: %s", step,
+                  roster_missing (roster), roster->tasks, server->config.timeout,
+                  rank_names_missing (roster, ranks, sizeof (ranks)));
+    _refuse (server, why);
+}
+
+static void _refuse_lost (struct server *server)
+{
+    struct roster *roster = step_roster (server->step);
+    char ranks[768], why[MESSAGE_SIZE];
+
+    snprintf (why, sizeof (why), "%s: %d of %d ranks ended before the launch was complete: %s",
+              step_name (server->step), roster->lost, roster->tasks,
+              rank_names_lost (roster, ranks, sizeof (ranks)));
+    _refuse (server, why);
+}
+
+/* SIGTERM makes srun kill what is left of the step, and end. */
+static void _end_srun (struct server *server)
+{
+    server->srun_deadline = deadline_never ();
+    if (getppid () != server->srun)
+        return;
+    console_say ("spank_tf: %s: not every node reports the end of its tasks; ending srun",
+                 step_name (server->step));
+    kill (server->srun, SIGTERM);
+}
+
+void launch_check_time (struct server *server)
+{
+    if (server->refused && deadline_passed (server->srun_deadline))
+        _end_srun (server);
+    if (!_goes_on (server))
+        return;
+    if (step_roster (server->step)->lost && deadline_passed (server->lost_deadline))
+        _refuse_lost (server);
+    else if (deadline_passed (server->deadline))
+        _refuse_late (server);
+    else if (deadline_passed (server->notice))
+        _print_missing (server);
+}
+
+struct deadline launch_next (const struct server *server)
+{
+    struct deadline next;
+
+    if (server->refused)
+        return server->srun_deadline;
+    if (!_goes_on (server))
+        return deadline_never ();
+    next = deadline_min (server->deadline, server->notice);
+    return step_roster (server->step)->lost ? deadline_min (next, server->lost_deadline) : next;
+}

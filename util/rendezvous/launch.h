@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The launch: ranks register, and then all are answered, or all are refused.
+ */
+#ifndef TF_LAUNCH_H
+#define TF_LAUNCH_H
+
+#include "server.h"
+
+/* Now; the deadline counts from here. */
+void launch_begin (struct server *server);
+
+/* An unauthenticated connection, or a rank without its complete answer, has become ready. */
+void launch_receive (struct server *server, struct peer *peer);
+
+/* Do what is due by now; and when to call that again. */
+void launch_check_time (struct server *server);
+struct deadline launch_next (const struct server *server);
+
+#endif

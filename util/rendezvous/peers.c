@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "peers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A rank sends the token at once. */
+#define AUTHENTICATE_MS 10000
+/* Unauthenticated connections beside those of the missing ranks. */
+#define MAX_UNAUTHENTICATED 512
+/* In one round, so that a flood of connections does not starve those that exist. */
+#define MAX_ACCEPTS 64
+/* Before the next attempt to accept, when the machine has no free file. */
+#define ACCEPT_PAUSE_MS 10
+
+int peers_init (struct peers *peers, int listener)
+{
+    memset (peers, 0, sizeof (*peers));
+    peers->listener = listener;
+    if ((peers->epoll = epoll_create1 (EPOLL_CLOEXEC)) < 0)
+        return -1;
+    peers_watch_fd (peers, listener);
+    return 0;
+}
+
+void peers_clear (struct peers *peers)
+{
+    while (peers->oldest)
+        peer_close (peers, peers->oldest);
+    for (int rank = 0; rank < peers->ranks; rank++)
+        if (peers->by_rank[rank])
+            peer_close (peers, peers->by_rank[rank]);
+    peers_free_closed (peers);
+    free (peers->by_rank);
+    close (peers->epoll);
+}
+
+void peers_watch_fd (const struct peers *peers, int fd)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+
+    epoll_ctl (peers->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+int peers_expect (struct peers *peers, int ranks)
+{
+    if (!(peers->by_rank = calloc ((size_t)ranks, sizeof (struct peer *))))
+        return -1;
+    peers->ranks = ranks;
+    return 0;
+}
+
+static bool _accept_one (struct peers *peers, int missing)
+{
+    int fd = accept4 (peers->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct epoll_event event = { .events = EPOLLIN };
+    struct peer *peer;
+
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE) && peers->oldest) {
+        peer_close (peers, peers->oldest);
+        return true;
+    }
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        poll (NULL, 0, ACCEPT_PAUSE_MS);
+    if (fd < 0)
+        return errno == EINTR || errno == ECONNABORTED;
+    if (!(peer = calloc (1, sizeof (*peer)))) {
+        close (fd);
+        return true;
+    }
+    peer->fd = fd;
+    peer->reader.ceiling = FRAME_MAX_REGISTRATION;
+    peer->events = event.events;
+    peer->timeout = deadline_in_ms (AUTHENTICATE_MS);
+    peer->older = peers->newest;
+    *(peers->newest ? &peers->newest->newer : &peers->oldest) = peer;
+    peers->newest = peer;
+    if (++peers->unauthenticated > MAX_UNAUTHENTICATED + missing)
+        peer_close (peers, peers->oldest);
+    event.data.ptr = peer;
+    epoll_ctl (peers->epoll, EPOLL_CTL_ADD, fd, &event);
+    return true;
+}
+
+void peers_accept (struct peers *peers, int missing)
+{
+    for (int i = 0; i < MAX_ACCEPTS && _accept_one (peers, missing); i++)
+        ;
+}
+
+void peers_expire (struct peers *peers)
+{
+    while (peers->oldest && deadline_passed (peers->oldest->timeout))
+        peer_close (peers, peers->oldest);
+}
+
+struct deadline peers_next_timeout (const struct peers *peers)
+{
+    return peers->oldest ? peers->oldest->timeout : deadline_never ();
+}
+
+static void _unlink_unauthenticated (struct peers *peers, struct peer *peer)
+{
+    *(peer->older ? &peer->older->newer : &peers->oldest) = peer->newer;
+    *(peer->newer ? &peer->newer->older : &peers->newest) = peer->older;
+    peer->older = peer->newer = NULL;
+    peers->unauthenticated--;
+}
+
+void peer_set_rank (struct peers *peers, struct peer *peer, int rank, enum peer_state state)
+{
+    _unlink_unauthenticated (peers, peer);
+    if (peers->by_rank[rank])
+        peer_close (peers, peers->by_rank[rank]);
+    peer->state = state;
+    peer->rank = rank;
+    /* After its first frame a rank sends nothing else. */
+    peer->reader.ceiling = FRAME_MAX_EXIT_REPORT;
+    peers->by_rank[rank] = peer;
+}
+
+void peer_watch (const struct peers *peers, struct peer *peer, uint32_t events)
+{
+    struct epoll_event event = { .events = events, .data.ptr = peer };
+
+    if (peer->events != events)
+        epoll_ctl (peers->epoll, EPOLL_CTL_MOD, peer->fd, &event);
+    peer->events = events;
+}
+
+int peer_send_answer (struct peer *peer)
+{
+    struct answer_message *answer = &peer->answer;
+
+    while (peer->part < ANSWER_PARTS) {
+        struct iovec *part = &answer->part[peer->part];
+        struct msghdr msg = { .msg_iov = part,
+                              .msg_iovlen = (size_t)(ANSWER_PARTS - peer->part) };
+        ssize_t n = sendmsg (peer->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+        for (; peer->part < ANSWER_PARTS && (size_t)n >= part->iov_len; part++) {
+            n -= (ssize_t)part->iov_len;
+            peer->part++;
+        }
+        if (peer->part < ANSWER_PARTS) {
+            part->iov_base = (char *)part->iov_base + n;
+            part->iov_len -= (size_t)n;
+        }
+    }
+    return 1;
+}
+
+int peer_send (struct peer *peer, struct frame *frame)
+{
+    size_t length = 0;
+    const void *bytes = frame ? frame_bytes (frame, 0, &length) : NULL;
+    ssize_t n = bytes ? send (peer->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT) : -1;
+
+    frame_destroy (frame);
+    return n == (ssize_t)length && n > 0 ? 0 : -1;
+}
+
+bool peer_is_open (const struct peer *peer)
+{
+    char dropped[512];
+    ssize_t n = recv (peer->fd, dropped, sizeof (dropped), 0);
+
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+void peer_close (struct peers *peers, struct peer *peer)
+{
+    if (peer->state == PEER_UNAUTHENTICATED)
+        _unlink_unauthenticated (peers, peer);
+    else if (peers->by_rank && peers->by_rank[peer->rank] == peer)
+        peers->by_rank[peer->rank] = NULL;
+    close (peer->fd);
+    frame_reader_clear (&peer->reader);
+    answer_message_clear (&peer->answer);
+    peer->state = PEER_CLOSED;
+    peer->older = peers->closed;
+    peers->closed = peer;
+}
+
+void peers_free_closed (struct peers *peers)
+{
+    while (peers->closed) {
+        struct peer *peer = peers->closed;
+
+        peers->closed = peer->older;
+        free (peer);
+    }
+}

@@ -1,0 +1,96 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The connections of a rendezvous: those that have not shown the token yet, and those of ranks.
+ * What the messages mean is the business of launch.c and shutdown.c.
+ */
+#ifndef TF_PEERS_H
+#define TF_PEERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/deadline.h"
+#include "protocol/answer.h"
+#include "protocol/frame.h"
+
+enum peer_state {
+    PEER_UNAUTHENTICATED,   /* its first frame is not complete yet */
+    PEER_REGISTERED,        /* a rank that waits for its answer */
+    PEER_ANSWERING,         /* its answer is partly sent */
+    PEER_ANSWERED,          /* the rank closes first, so that its end and not this port has to
+                               wait (TIME_WAIT) */
+    PEER_SUPERVISED,        /* a rank's supervisor, until its task has ended */
+    PEER_CLOSED,            /* closed, but an event of this round may still point here */
+};
+
+struct peer {
+    int fd;
+    enum peer_state state;
+    int rank;                           /* of all but the unauthenticated */
+    struct deadline timeout;            /* by when the first frame must be complete */
+    struct peer *older, *newer;         /* the unauthenticated, by age; the closed, by older */
+    struct frame_reader reader;
+    struct answer_message answer;
+    int part;                           /* of answer.part, the first that is not fully sent */
+    uint32_t events;                    /* that epoll waits for */
+};
+
+struct peers {
+    int epoll;
+    int listener;
+    struct peer **by_rank;              /* NULL where a rank has no connection */
+    int ranks;                          /* 0 before peers_expect () */
+    struct peer *oldest, *newest;       /* unauthenticated */
+    int unauthenticated;
+    struct peer *closed;                /* freed after this round of events */
+};
+
+/*
+ * Watch the listening socket, which belongs to the caller; the data.ptr of its events is NULL. -1
+ * and errno.
+ */
+int peers_init (struct peers *peers, int listener);
+
+/* Close all connections. */
+void peers_clear (struct peers *peers);
+
+/* Watch this descriptor too; the data.ptr of its events is NULL. */
+void peers_watch_fd (const struct peers *peers, int fd);
+
+/* So many ranks will come. -1 if there is no memory. */
+int peers_expect (struct peers *peers, int ranks);
+
+/*
+ * Accept a bounded number of connections. Beside the `missing` ranks only so many stay
+ * unauthenticated at a time: the oldest one is closed for the next.
+ */
+void peers_accept (struct peers *peers, int missing);
+
+/* Close unauthenticated connections whose time is over; and when the next one's is. */
+void peers_expire (struct peers *peers);
+struct deadline peers_next_timeout (const struct peers *peers);
+
+/* A connection has shown the token. An earlier connection of the same rank is closed. */
+void peer_set_rank (struct peers *peers, struct peer *peer, int rank, enum peer_state state);
+
+/* What epoll waits for from now on: EPOLLIN or EPOLLOUT. */
+void peer_watch (const struct peers *peers, struct peer *peer, uint32_t events);
+
+/*
+ * Send as much of peer->answer as the socket takes: 1 if all is sent, 0 if the rest has to wait,
+ * -1 if the connection is broken.
+ */
+int peer_send_answer (struct peer *peer);
+
+/* Send a short frame at once and free it. -1 if that is impossible: then close the peer. */
+int peer_send (struct peer *peer, struct frame *frame);
+
+/* Read and ignore what has arrived; false if the connection is closed. */
+bool peer_is_open (const struct peer *peer);
+
+/* Close it now; peers_free_closed () frees it when no event can point to it any more. */
+void peer_close (struct peers *peers, struct peer *peer);
+void peers_free_closed (struct peers *peers);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Ranks by name, for messages: "rank 17 (worker 12) on n9", with role and node as far as they are
+ * known. Each function returns buf.
+ */
+#ifndef TF_RANK_NAMES_H
+#define TF_RANK_NAMES_H
+
+#include <stddef.h>
+
+#include "roster.h"
+
+/* Room for the name of one rank. */
+#define RANK_NAME_SIZE 512
+
+const char *rank_name (const struct roster *roster, int rank, char *buf, size_t size);
+
+/* The ranks that are not here; those of them that were here; at most eight are named. */
+const char *rank_names_missing (struct roster *roster, char *buf, size_t size);
+const char *rank_names_lost (struct roster *roster, char *buf, size_t size);
+
+/* ", on n9, n10": the nodes of the ranks that are not here; "" if none is known. */
+const char *rank_names_missing_nodes (struct roster *roster, char *buf, size_t size);
+
+#endif

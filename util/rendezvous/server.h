@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The state that the parts of tf-rendezvous share: its configuration and the main loop
+ * (tf-rendezvous.c), the launch (launch.c), the end of the job (shutdown.c).
+ */
+#ifndef TF_SERVER_H
+#define TF_SERVER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "addresses/host.h"
+#include "common/deadline.h"
+#include "peers.h"
+#include "protocol/contact.h"
+#include "protocol/rendezvous_config.h"
+#include "step.h"
+
+/* Descriptors besides the connections of ranks. */
+#define SERVER_OWN_FILES 32
+
+struct shutdown;
+
+struct server {
+    struct rendezvous_config config;    /* its strings are in: */
+    struct frame *config_frame;
+    struct peers peers;
+    int limit;                          /* open files that this process may have */
+    pid_t srun;
+    struct host host;                   /* this one */
+    struct step *step;
+    bool resolved;                      /* the launch is complete: every rank gets its answer */
+    bool refused;                       /* the launch has failed: every rank is refused */
+    struct deadline deadline;           /* of the launch */
+    struct deadline notice;             /* when to print which ranks are missing */
+    struct deadline lost_deadline;         /* when ranks that were lost make the launch fail */
+    struct deadline srun_deadline;         /* when to end an srun that outlives a refused launch */
+    struct shutdown *shutdown;          /* NULL if no task is supervised */
+};
+
+/* Print a table to the terminal if --tf-show asks for it, and to master.log; then free it. */
+void server_print_table (const struct server *server, char *table);
+
+#endif

@@ -1,0 +1,329 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "shutdown.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "cluster_table.h"
+#include "common/list_text.h"
+#include "console.h"
+#include "protocol/exit_report.h"
+#include "protocol/order.h"
+#include "protocol/reconnect.h"
+#include "rank_names.h"
+#include "stop_policy.h"
+#include "table.h"
+
+/* A supervisor that lives reconnects within a second if it can (uplink.c). */
+#define LOST_MS 10000
+
+/* What is known of one rank's end. */
+struct end {
+    bool ended;
+    struct exit_report report;          /* if it has ended */
+    struct deadline lost;               /* when a rank without a connection counts as ended */
+    bool ordered;                       /* to stop, on the connection that it has now */
+};
+
+struct shutdown {
+    struct stop_policy *policy;
+    int tasks, left;                    /* those that have not ended */
+    struct end *end;                    /* by rank */
+    struct deadline next_lost;          /* not later than the first of end[].lost */
+    struct deadline grace_over;         /* of evaluators; never before the job is over */
+    bool end_shown;
+};
+
+static struct shutdown *_create (const struct roster *roster, enum stop_when when)
+{
+    struct shutdown *s = calloc (1, sizeof (*s));
+    const char **role = calloc ((size_t)roster->tasks, sizeof (*role));
+
+    if (s && role) {
+        s->tasks = s->left = roster->tasks;
+        s->next_lost = s->grace_over = deadline_never ();
+        s->end = calloc ((size_t)roster->tasks, sizeof (*s->end));
+        for (int rank = 0; rank < roster->tasks; rank++) {
+            role[rank] = roster->member[rank].role;
+            if (s->end)
+                s->end[rank].lost = deadline_never ();
+        }
+        s->policy = stop_policy_create (when, role, roster->tasks);
+    }
+    free (role);
+    if (s && s->end && s->policy)
+        return s;
+    shutdown_destroy (s);
+    return NULL;
+}
+
+void shutdown_destroy (struct shutdown *s)
+{
+    if (!s)
+        return;
+    stop_policy_destroy (s->policy);
+    free (s->end);
+    free (s);
+}
+
+int shutdown_begin (struct server *server, struct errtext *err)
+{
+    bool shows_end = server->config.show || step_log_dir (server->step);
+    struct shutdown *s = _create (step_roster (server->step), server->config.stop);
+
+    if (!s)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    if (!stop_policy_supervises (s->policy) && !shows_end) {
+        shutdown_destroy (s);
+        return 0;
+    }
+    server->shutdown = s;
+    return step_supervise (server->step, err);
+}
+
+/* Messages. */
+
+/* SIGTERM probably came from the user or from Slurm, and is about to end the other tasks too. */
+static void _print_ps_failure (const struct server *server, int rank,
+                               const struct exit_report *report)
+{
+    struct exit_report_text how;
+    char name[RANK_NAME_SIZE];
+
+    rank_name (step_roster (server->step), rank, name, sizeof (name));
+    exit_report_print (report, &how);
+    if (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM)
+        console_say ("spank_tf: %s: %s has ended, %s; the others are stopped",
+                     step_name (server->step), name, how.text);
+    else
+        console_say ("error: spank_tf: %s: %s failed, %s; its workers would wait for it forever "
+                     "and are stopped", step_name (server->step), name, how.text);
+}
+
+/* The ranks that get time to finish after the job's end. */
+static void _print_grace (const struct server *server)
+{
+    const struct shutdown *s = server->shutdown;
+    char names[RANK_NAME_SIZE + 64], name[RANK_NAME_SIZE];
+    struct list_text list = { names, sizeof (names), ", ", 1, 0, 0 };
+
+    for (int rank = 0; rank < s->tasks; rank++)
+        if (stop_policy_order (s->policy, rank) == STOP_POLICY_STOP_AFTER_GRACE)
+            list_text_add (&list, rank_name (step_roster (server->step), rank, name,
+                                             sizeof (name)));
+    if (list.named && server->config.eval_grace > 0)
+        console_say ("spank_tf: %s: the training is over; waiting up to %d s for %s",
+                     step_name (server->step), server->config.eval_grace, list_text_end (&list));
+}
+
+static char *_end_table (const struct server *server)
+{
+    static const char *const headings[] = { "rank", "role", "end" };
+    const struct shutdown *s = server->shutdown;
+    const struct roster *roster = step_roster (server->step);
+    struct table *table;
+    char title[128], *text;
+
+    snprintf (title, sizeof (title), "spank_tf: %s: how its tasks ended",
+              step_name (server->step));
+    table = table_create (title, headings, 3);
+    for (int i = 0; i < s->tasks; i++) {
+        struct exit_report_text how;
+        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE];
+
+        snprintf (rank, sizeof (rank), "%d", i);
+        table_add_row (table, (const char *const[]){
+            rank, cluster_table_role (&roster->member[i], role, sizeof (role)),
+            exit_report_print (&s->end[i].report, &how) });
+    }
+    text = table_print (table);
+    table_destroy (table);
+    return text;
+}
+
+/* Once, when all tasks have ended. */
+static void _show_end (const struct server *server)
+{
+    struct shutdown *s = server->shutdown;
+
+    if (s->end_shown || s->left > 0)
+        return;
+    s->end_shown = true;
+    server_print_table (server, _end_table (server));
+}
+
+/* Ends. */
+
+static void _job_is_over (const struct server *server)
+{
+    struct shutdown *s = server->shutdown;
+    int rank;
+
+    if (stop_policy_cause (s->policy, &rank) == STOP_POLICY_PS_FAILED)
+        _print_ps_failure (server, rank, &s->end[rank].report);
+    s->grace_over = deadline_in_ms (server->config.eval_grace * INT64_C (1000));
+    _print_grace (server);
+}
+
+static void _set_ended (const struct server *server, int rank, const struct exit_report *report)
+{
+    struct shutdown *s = server->shutdown;
+    struct end *end = &s->end[rank];
+
+    if (end->ended)
+        return;
+    end->ended = true;
+    end->report = *report;
+    s->left--;
+    if (stop_policy_ended (s->policy, rank, report))
+        _job_is_over (server);
+}
+
+/* A supervisor has closed its connection without a report, as when it is killed. */
+static void _set_lost (struct shutdown *s, int rank)
+{
+    if (s->end[rank].ended)
+        return;
+    s->end[rank].lost = deadline_in_ms (LOST_MS);
+    s->next_lost = deadline_min (s->next_lost, s->end[rank].lost);
+}
+
+/* Ranks whose supervisors have not come back were killed with them. */
+static void _check_lost (const struct server *server)
+{
+    static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL };
+    struct shutdown *s = server->shutdown;
+
+    if (!deadline_passed (s->next_lost))
+        return;
+    s->next_lost = deadline_never ();
+    for (int rank = 0; rank < s->tasks; rank++)
+        if (s->end[rank].ended)
+            continue;
+        else if (deadline_passed (s->end[rank].lost))
+            _set_ended (server, rank, &killed);
+        else
+            s->next_lost = deadline_min (s->next_lost, s->end[rank].lost);
+}
+
+bool shutdown_all_ended (const struct shutdown *s)
+{
+    return s->left == 0;
+}
+
+/* Connections. */
+
+/* An order that does not arrive is sent again on the supervisor's next connection. */
+static void _order (struct server *server, struct peer *peer, enum order order)
+{
+    if (peer_send (peer, order_encode (order, server->config.server_token)) < 0)
+        peer_close (&server->peers, peer);
+}
+
+/*
+ * srun may end as soon as the last supervisor has exited, so what there is to print comes before
+ * the supervisor may.
+ */
+static void _take_report (struct server *server, struct peer *peer,
+                          const struct exit_report *report)
+{
+    _set_ended (server, peer->rank, report);
+    _show_end (server);
+    _order (server, peer, ORDER_EXIT);
+}
+
+/*
+ * End-of-file without a report. A reset comes from the network; MSG_PEEK clears it, and the read
+ * that follows shows end-of-file.
+ */
+static bool _is_closed (const struct peer *peer)
+{
+    char byte;
+
+    return recv (peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+void shutdown_receive (struct server *server, struct peer *peer)
+{
+    struct exit_report report;
+    struct frame *frame = NULL;
+    struct errtext err;
+    int n;
+
+    if (_is_closed (peer))
+        _set_lost (server->shutdown, peer->rank);
+    n = frame_read (&peer->reader, peer->fd, &frame, &err);
+    if (n > 0 && exit_report_decode (&report, frame, &err) == 0)
+        _take_report (server, peer, &report);
+    else if (n != 0)
+        peer_close (&server->peers, peer);
+    frame_destroy (frame);
+}
+
+bool shutdown_reconnect (struct server *server, struct peer *peer, const struct frame *frame)
+{
+    struct reconnect reconnect;
+    struct errtext err;
+
+    if (!server->shutdown
+        || reconnect_decode (&reconnect, frame, server->peers.ranks, &err) < 0)
+        return false;
+    peer_set_rank (&server->peers, peer, reconnect.rank, PEER_SUPERVISED);
+    server->shutdown->end[reconnect.rank].lost = deadline_never ();
+    server->shutdown->end[reconnect.rank].ordered = false;
+    if (reconnect.ended)
+        _take_report (server, peer, &reconnect.report);
+    return true;
+}
+
+/* Time. */
+
+static bool _is_to_stop (const struct shutdown *s, int rank)
+{
+    switch (stop_policy_order (s->policy, rank)) {
+        case STOP_POLICY_LEAVE:
+            return false;
+        case STOP_POLICY_STOP:
+            return true;
+        case STOP_POLICY_STOP_AFTER_GRACE:
+            return deadline_passed (s->grace_over);
+    }
+    return false;
+}
+
+void shutdown_check_time (struct server *server)
+{
+    struct shutdown *s = server->shutdown;
+
+    if (!s)
+        return;
+    _check_lost (server);
+    _show_end (server);
+    for (int rank = 0; rank < s->tasks; rank++) {
+        struct peer *peer = server->peers.by_rank[rank];
+
+        if (!peer || peer->state != PEER_SUPERVISED || s->end[rank].ordered
+            || !_is_to_stop (s, rank))
+            continue;
+        s->end[rank].ordered = true;
+        _order (server, peer, ORDER_STOP);
+    }
+}
+
+struct deadline shutdown_next (const struct server *server)
+{
+    const struct shutdown *s = server->shutdown;
+
+    if (!s)
+        return deadline_never ();
+    return deadline_passed (s->grace_over) ? s->next_lost
+                                           : deadline_min (s->grace_over, s->next_lost);
+}

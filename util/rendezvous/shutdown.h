@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The end of the job: supervisors report how their tasks ended, and are ordered to stop the tasks
+ * whose work is done. stop_policy.h decides which and when; here are the connections, the clocks
+ * and the messages.
+ */
+#ifndef TF_SHUTDOWN_H
+#define TF_SHUTDOWN_H
+
+#include <stdbool.h>
+
+#include "common/deadline.h"
+#include "common/errtext.h"
+#include "protocol/frame.h"
+#include "server.h"
+
+struct shutdown;
+
+/*
+ * The launch is complete: supervise the tasks if one may have to be stopped, or if their ends are
+ * to be shown. Sets server->shutdown, to be destroyed. -1 and err.
+ */
+int shutdown_begin (struct server *server, struct errtext *err);
+void shutdown_destroy (struct shutdown *shutdown);
+
+/*
+ * The first frame of a supervisor whose former connection broke. False if it is malformed; then
+ * close the connection.
+ */
+bool shutdown_reconnect (struct server *server, struct peer *peer, const struct frame *frame);
+
+/* A supervisor's connection has become ready. */
+void shutdown_receive (struct server *server, struct peer *peer);
+
+/* Do what is due by now; and when to call that again. */
+void shutdown_check_time (struct server *server);
+struct deadline shutdown_next (const struct server *server);
+
+bool shutdown_all_ended (const struct shutdown *shutdown);
+
+#endif

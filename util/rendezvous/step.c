@@ -1,0 +1,306 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "step.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_table.h"
+#include "common/list_text.h"
+#include "dictionary.h"
+#include "network/choose.h"
+#include "rank_names.h"
+#include "roles.h"
+
+struct step {
+    char name[sizeof ("step ") + REGISTRATION_MAX_STEP];
+    struct roster roster;
+    struct roles *roles;
+    bool assigned;                      /* every member has its role */
+    struct network_wish wish;
+    struct network_choice choice;
+    char locality_notice[1024];          /* or "" */
+    struct dictionary *dictionary;
+    char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
+    bool hold, log_append, hide_gpus;   /* rendezvous_config.h */
+    bool supervised;
+    int stop_grace;                     /* seconds */
+};
+
+static int _set_wish (struct network_wish *wish, const struct rendezvous_config *config,
+                      struct errtext *err)
+{
+    wish->infiniband = config->ib != RENDEZVOUS_CONFIG_IB_NO;
+    wish->infiniband_required = config->ib == RENDEZVOUS_CONFIG_IB_REQUIRE;
+    wish->networks_required = config->networks_required;
+    return config->networks ? netlist_parse (&wish->networks, config->networks, err) : 0;
+}
+
+int step_create (struct step **sp, const struct rendezvous_config *config, struct errtext *err)
+{
+    struct step *step = calloc (1, sizeof (*step));
+
+    if (!step)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    snprintf (step->name, sizeof (step->name), "step %s", config->step);
+    step->hold = config->hold;
+    step->log_append = config->log_append;
+    step->hide_gpus = config->hide_gpus;
+    step->stop_grace = config->stop_grace;
+    if (roles_create (&step->roles, config, err) < 0 || _set_wish (&step->wish, config, err) < 0) {
+        step_destroy (step);
+        return -1;
+    }
+    *sp = step;
+    return 0;
+}
+
+void step_destroy (struct step *step)
+{
+    if (!step)
+        return;
+    roster_clear (&step->roster);
+    roles_destroy (step->roles);
+    dictionary_destroy (step->dictionary);
+    free (step->addresses);
+    free (step);
+}
+
+const char *step_name (const struct step *step)
+{
+    return step->name;
+}
+
+struct roster *step_roster (struct step *step)
+{
+    return &step->roster;
+}
+
+/* Registrations. */
+
+/*
+ * The first rank tells how many there are. It also knows the step's number better than srun, which
+ * in a heterogeneous job gives the job ID of the component that it is about to launch.
+ */
+static int _begin (struct step *step, const struct registration *registration)
+{
+    snprintf (step->name, sizeof (step->name), "step %s", registration->step);
+    return roster_set_size (&step->roster, registration->tasks);
+}
+
+static int _assign_roles (struct step *step, struct errtext *err)
+{
+    if (step->assigned || !roles_can_be_assigned (step->roles, &step->roster))
+        return 0;
+    if (roles_assign (step->roles, &step->roster, step->name, err) < 0)
+        return -1;
+    step->assigned = true;
+    return 0;
+}
+
+enum step_verdict step_add (struct step *step, const struct registration *registration,
+                            const struct address *srun, struct errtext *err)
+{
+    struct roster *roster = &step->roster;
+    char name[RANK_NAME_SIZE];
+
+    if (roster->tasks == 0 && _begin (step, registration) < 0) {
+        errtext_set (err, "%s", strerror (ENOMEM));
+        return STEP_REFUSED;
+    }
+    if (registration->tasks != roster->tasks || roster->member[registration->rank].here)
+        return STEP_IGNORED;
+    if (roster_add (roster, registration, srun) < 0) {
+        errtext_set (err, "%s", strerror (ENOMEM));
+        return STEP_REFUSED;
+    }
+    if (_assign_roles (step, err) < 0)
+        return STEP_REFUSED;
+    if (registration->error) {
+        errtext_set (err, "%s: %s: %s", step->name,
+                     rank_name (roster, registration->rank, name, sizeof (name)),
+                     registration->error);
+        return STEP_REFUSED;
+    }
+    return STEP_ADDED;
+}
+
+/* Decisions. */
+
+/* One line for all nodes on which it is not known which interface is close to which CPUs. */
+static void _set_locality_notice (struct step *step)
+{
+    const char *error = NULL;
+    char nodes[320];
+    struct list_text list = { nodes, sizeof (nodes), ", ", 1, 0, 0 };
+
+    for (int i = 0; i < step->roster.tasks; i++)
+        if (step->roster.member[i].locality_error) {
+            list_text_add (&list, step->roster.member[i].node);
+            error = error ? error : step->roster.member[i].locality_error;
+        }
+    if (error)
+        snprintf (step->locality_notice, sizeof (step->locality_notice), "%s: %s; InfiniBand "
+                  "interfaces are assigned in the kernel's order, not by locality",
+                  list_text_end (&list), error);
+}
+
+static int _choose_addresses (struct step *step, const struct host *own, struct errtext *err)
+{
+    struct roster *roster = &step->roster;
+    struct network_rank *ranks = calloc ((size_t)roster->tasks, sizeof (*ranks));
+    struct errtext why;
+    int rc;
+
+    if (!ranks)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    for (int i = 0; i < roster->tasks; i++)
+        ranks[i] = (struct network_rank){
+            .node = roster->member[i].node,
+            .host = &roster->member[i].host,
+            .here = roster->member[i].connected,
+            .srun = roster->member[i].srun,
+            .interface = roster->member[i].interface,
+            .interfaces = roster->member[i].interfaces,
+            .cpus = roster->member[i].cpus,
+        };
+    rc = network_choose (ranks, (size_t)roster->tasks, own, &step->wish, &step->choice, &why);
+    for (int i = 0; rc == 0 && i < roster->tasks; i++) {
+        roster->member[i].address = ranks[i].chosen;
+        snprintf (roster->member[i].chosen_interface, IF_NAMESIZE, "%s",
+                  ranks[i].chosen_interface ? ranks[i].chosen_interface : "");
+    }
+    if (rc < 0)
+        errtext_set (err, "%s: %s", step->name, why.text);
+    else if (step->choice.rails)
+        _set_locality_notice (step);
+    free (ranks);
+    return rc;
+}
+
+static int _build_dictionary (struct step *step, struct errtext *err)
+{
+    size_t count = (size_t)step->roster.tasks;
+    struct dictionary_task *tasks = calloc (count, sizeof (*tasks));
+    int rc;
+
+    if (!tasks)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    for (size_t i = 0; i < count; i++)
+        tasks[i] = (struct dictionary_task){
+            .role = step->roster.member[i].role,
+            .index = step->roster.member[i].index,
+            .address = step->roster.member[i].address,
+            .port = step->roster.member[i].port,
+        };
+    rc = dictionary_create (&step->dictionary, tasks, count, err);
+    free (tasks);
+    return rc;
+}
+
+static int _by_address (const void *a, const void *b)
+{
+    return memcmp (a, b, sizeof (struct address));
+}
+
+/* Every address once, for tasks whose environment has a proxy. */
+static int _list_addresses (struct step *step, struct errtext *err)
+{
+    size_t tasks = (size_t)step->roster.tasks, size;
+    struct address *address = calloc (tasks, sizeof (*address));
+    FILE *f = address ? open_memstream (&step->addresses, &size) : NULL;
+    struct address_text room;
+
+    for (size_t i = 0; f && i < tasks; i++)
+        address[i] = step->roster.member[i].address;
+    if (f)
+        qsort (address, tasks, sizeof (*address), _by_address);
+    for (size_t i = 0; f && i < tasks; i++)
+        if (i == 0 || !address_equal (&address[i - 1], &address[i]))
+            fprintf (f, "%s%s", i ? "," : "", address_print (&address[i], &room));
+    free (address);
+    return f && fclose (f) == 0 ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
+}
+
+static bool _is_proxied (const struct step *step)
+{
+    for (int i = 0; i < step->roster.tasks; i++)
+        if (step->roster.member[i].proxied)
+            return true;
+    return false;
+}
+
+int step_resolve (struct step *step, const struct host *own, struct errtext *err)
+{
+    if (_assign_roles (step, err) < 0 || _choose_addresses (step, own, err) < 0
+        || (_is_proxied (step) && _list_addresses (step, err) < 0))
+        return -1;
+    return _build_dictionary (step, err);
+}
+
+int step_supervise (struct step *step, struct errtext *err)
+{
+    char name[RANK_NAME_SIZE];
+
+    for (int rank = 0; rank < step->roster.tasks; rank++) {
+        const char *error = step->roster.member[rank].supervisor_error;
+
+        if (error)
+            return errtext_set (err, "%s: %s: %s; spank-tf is not installed completely there",
+                                step->name, rank_name (&step->roster, rank, name, sizeof (name)),
+                                error);
+    }
+    step->supervised = true;
+    return 0;
+}
+
+/* Results. */
+
+const char *step_log_dir (const struct step *step)
+{
+    return step->roster.member[0].log_dir;
+}
+
+const char *step_notice (const struct step *step, int i)
+{
+    const char *notice[] = { step->choice.notice, step->locality_notice };
+
+    for (size_t n = 0; n < sizeof (notice) / sizeof (notice[0]); n++)
+        if (notice[n][0] && i-- == 0)
+            return notice[n];
+    return NULL;
+}
+
+char *step_table (const struct step *step)
+{
+    return cluster_table (step->name, &step->roster, &step->choice);
+}
+
+int step_answer (const struct step *step, int rank, const char *server_token,
+                 struct answer_message *message)
+{
+    const struct member *m = &step->roster.member[rank];
+    struct dictionary_tail tail;
+    struct address_text room;
+    struct answer answer = {
+        .role = m->role,
+        .index = m->index,
+        .address = address_print (&m->address, &room),
+        .port = m->port,
+        .hide_gpus = step->hide_gpus && strcmp (m->role, "ps") == 0,
+        .hold = step->hold,
+        .log_append = step->log_append,
+        .supervised = step->supervised,
+        .stop_grace = step->stop_grace,
+        .proxy_exempt = m->proxied ? step->addresses : NULL,
+        .tail = dictionary_tail (m->role, m->index, &tail),
+    };
+
+    answer.cluster = dictionary_cluster (step->dictionary, m->role, &answer.cluster_length);
+    return answer_encode (message, &answer, server_token);
+}

@@ -1,0 +1,180 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "stop_policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/rules.h"
+
+#define NO_RANK (-1)
+
+struct member {
+    enum rules_name role;       /* RULES_ROLES: one of the site's own */
+    bool ended;
+};
+
+struct stop_policy {
+    enum stop_when when;
+    enum stop_policy_cause aim; /* the policy waits for this, and perhaps for a ps that fails */
+    int chief;                  /* or the master, or worker 0; or NO_RANK */
+    int followed;               /* ranks that must end for the aim */
+    int left;                   /* those of them that have not ended */
+    enum stop_policy_cause cause;
+    int cause_rank;
+    int tasks;
+    struct member member[];
+};
+
+/* Roles. */
+
+static enum rules_name _role (const char *name)
+{
+    int role = 0;
+
+    while (role < RULES_ROLES && strcmp (name, rules_roles[role]) != 0)
+        role++;
+    return (enum rules_name)role;
+}
+
+static int _first (const struct stop_policy *policy, enum rules_name role)
+{
+    for (int rank = 0; rank < policy->tasks; rank++)
+        if (policy->member[rank].role == role)
+            return rank;
+    return NO_RANK;
+}
+
+static int _chief (const struct stop_policy *policy)
+{
+    int chief = _first (policy, RULES_CHIEF);
+
+    if (chief == NO_RANK)
+        chief = _first (policy, RULES_MASTER);
+    return chief == NO_RANK ? _first (policy, RULES_WORKER) : chief;
+}
+
+static enum stop_policy_cause _aim (const struct stop_policy *policy)
+{
+    switch (policy->when) {
+        case STOP_WHEN_CHIEF:
+            return STOP_POLICY_CHIEF_ENDED;
+        case STOP_WHEN_WORKERS:
+            return STOP_POLICY_WORKERS_ENDED;
+        case STOP_WHEN_NEVER:
+            return STOP_POLICY_NOT_OVER;
+        case STOP_WHEN_AUTO:
+            break;
+    }
+    if (_first (policy, RULES_PS) == NO_RANK)
+        return STOP_POLICY_OTHERS_ENDED;
+    if (_first (policy, RULES_CHIEF) == NO_RANK && _first (policy, RULES_MASTER) == NO_RANK)
+        return STOP_POLICY_WORKERS_ENDED;
+    return STOP_POLICY_CHIEF_ENDED;
+}
+
+/* True if the aim includes the end of this rank. */
+static bool _followed (const struct stop_policy *policy, int rank)
+{
+    enum rules_name role = policy->member[rank].role;
+
+    switch (policy->aim) {
+        case STOP_POLICY_CHIEF_ENDED:
+            return rank == policy->chief;
+        case STOP_POLICY_WORKERS_ENDED:
+            return role == RULES_CHIEF || role == RULES_MASTER || role == RULES_WORKER;
+        case STOP_POLICY_OTHERS_ENDED:
+            return role != RULES_EVALUATOR;
+        case STOP_POLICY_NOT_OVER:
+        case STOP_POLICY_PS_FAILED:
+            break;
+    }
+    return false;
+}
+
+/* True if the rank may have work to do after the others have ended. */
+static bool _has_grace (const struct stop_policy *policy, int rank)
+{
+    enum rules_name role = policy->member[rank].role;
+
+    return policy->when == STOP_WHEN_AUTO && (role == RULES_EVALUATOR || role == RULES_ROLES);
+}
+
+/* The policy. */
+
+struct stop_policy *stop_policy_create (enum stop_when when, const char *const *role, int tasks)
+{
+    struct stop_policy *policy = calloc (1, sizeof (*policy)
+                                            + (size_t)tasks * sizeof (policy->member[0]));
+
+    if (!policy)
+        return NULL;
+    policy->when = when;
+    policy->cause_rank = NO_RANK;
+    policy->tasks = tasks;
+    for (int rank = 0; rank < tasks; rank++)
+        policy->member[rank].role = _role (role[rank]);
+    policy->aim = _aim (policy);
+    policy->chief = _chief (policy);
+    for (int rank = 0; rank < tasks; rank++)
+        policy->followed += _followed (policy, rank);
+    policy->left = policy->followed;
+    return policy;
+}
+
+void stop_policy_destroy (struct stop_policy *policy)
+{
+    int saved = errno;
+
+    free (policy);
+    errno = saved;
+}
+
+bool stop_policy_supervises (const struct stop_policy *policy)
+{
+    if (policy->when == STOP_WHEN_AUTO && _first (policy, RULES_PS) != NO_RANK)
+        return policy->tasks > 1;
+    return policy->followed > 0 && policy->followed < policy->tasks;
+}
+
+static bool _over (struct stop_policy *policy, enum stop_policy_cause cause, int rank)
+{
+    policy->cause = cause;
+    policy->cause_rank = rank;
+    return true;
+}
+
+bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_report *report)
+{
+    struct member *member = &policy->member[rank];
+    bool followed = _followed (policy, rank);
+
+    if (member->ended)
+        return false;
+    member->ended = true;
+    policy->left -= followed;
+    if (policy->cause != STOP_POLICY_NOT_OVER)
+        return false;
+    if (policy->when == STOP_WHEN_AUTO && member->role == RULES_PS && exit_report_failed (report))
+        return _over (policy, STOP_POLICY_PS_FAILED, rank);
+    if (followed && policy->left == 0)
+        return _over (policy, policy->aim, policy->aim == STOP_POLICY_CHIEF_ENDED ? rank : NO_RANK);
+    return false;
+}
+
+enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy, int *rank)
+{
+    *rank = policy->cause_rank;
+    return policy->cause;
+}
+
+enum stop_policy_order stop_policy_order (const struct stop_policy *policy, int rank)
+{
+    if (policy->cause == STOP_POLICY_NOT_OVER || policy->member[rank].ended)
+        return STOP_POLICY_LEAVE;
+    return _has_grace (policy, rank) ? STOP_POLICY_STOP_AFTER_GRACE : STOP_POLICY_STOP;
+}

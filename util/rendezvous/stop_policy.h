@@ -1,0 +1,73 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The stop policy: when a job is over, and which tasks are then stopped. It is needed because a ps
+ * never ends by itself. Its input is how ranks end, its output what to do with the others; it does
+ * not use processes or clocks.
+ *
+ *     policy   cluster                the job is over when         then are stopped
+ *     auto     chief (or master), ps  the chief ends, however;     all others, evaluators
+ *                                     or a ps fails                after their grace
+ *              ps, no chief           every worker has ended;      all others, evaluators
+ *                                     or a ps fails                after their grace
+ *              no ps                  all but evaluators ended     evaluators after their grace
+ *     chief                           the chief (or master, or     all others
+ *                                     worker 0) ends
+ *     workers                         every worker (and chief or   all others
+ *                                     master) has ended
+ *     never                                                        none
+ *
+ * With a ps, tasks of a site's own roles have the evaluators' grace too. A ps that exits with 0
+ * does not end a job, and one that fails does so only under auto. If a cluster has no task for
+ * whose end the policy waits, the job is never over.
+ */
+#ifndef TF_STOP_POLICY_H
+#define TF_STOP_POLICY_H
+
+#include <stdbool.h>
+
+#include "common/stop_when.h"
+#include "protocol/exit_report.h"
+
+struct stop_policy;
+
+/*
+ * For a step of `tasks` ranks, one or more. role[] has the role of each and is not kept. NULL if
+ * there is no memory.
+ */
+struct stop_policy *stop_policy_create (enum stop_when when, const char *const *role, int tasks);
+
+/* NULL is fine; errno is kept. */
+void stop_policy_destroy (struct stop_policy *policy);
+
+/* True if a task of this step may have to be stopped. Call it before any rank has ended. */
+bool stop_policy_supervises (const struct stop_policy *policy);
+
+/*
+ * A rank has ended, by itself or because it was stopped. A second report of the same rank is
+ * ignored. True if the job is over because of this, which happens at most once.
+ */
+bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_report *report);
+
+/* Why the job is over. */
+enum stop_policy_cause {
+    STOP_POLICY_NOT_OVER,
+    STOP_POLICY_CHIEF_ENDED,     /* or the master, or worker 0, if there is no chief */
+    STOP_POLICY_WORKERS_ENDED,   /* all of them, and the chief or master */
+    STOP_POLICY_OTHERS_ENDED,    /* all tasks except the evaluators */
+    STOP_POLICY_PS_FAILED,
+};
+
+/* *rank is the chief that ended or the ps that failed; otherwise -1. */
+enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy, int *rank);
+
+enum stop_policy_order {
+    STOP_POLICY_LEAVE,           /* the job is not over, or this rank has ended */
+    STOP_POLICY_STOP,
+    STOP_POLICY_STOP_AFTER_GRACE,
+};
+
+/* What to do with a rank now. The order for a rank does not change until the rank ends. */
+enum stop_policy_order stop_policy_order (const struct stop_policy *policy, int rank);
+
+#endif

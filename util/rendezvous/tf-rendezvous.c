@@ -1,0 +1,161 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tf-rendezvous: the one process that all tasks of a step register with. srun starts it with
+ *
+ *     fd 2   srun's stderr
+ *     fd 3   a socket to srun: first the configuration, then end-of-file when srun has ended
+ *     fd 4   the listening socket, on the port in the tasks' contact
+ *
+ * It waits until every rank has registered and answers each with its environment; or it prints in
+ * one line why the launch cannot succeed, and refuses every rank. In a step whose tasks may have
+ * to be stopped it goes on: it learns from every supervisor how its task ended, and orders those
+ * whose work is done to stop their tasks.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/descriptors.h"
+#include "common/errtext.h"
+#include "common/tcp.h"
+#include "console.h"
+#include "launch.h"
+#include "server.h"
+#include "shutdown.h"
+
+#define SRUN_FD 3
+#define LISTEN_FD 4
+
+static void _receive (struct server *server, struct peer *peer)
+{
+    if (peer->state == PEER_SUPERVISED)
+        shutdown_receive (server, peer);
+    else
+        launch_receive (server, peer);
+}
+
+static void _check_time (struct server *server)
+{
+    peers_expire (&server->peers);
+    launch_check_time (server);
+    shutdown_check_time (server);
+}
+
+/* How long epoll_wait () may wait: until _check_time () has something to do; -1 is forever. */
+static int _timeout_ms (const struct server *server)
+{
+    struct deadline next = deadline_min (launch_next (server), shutdown_next (server));
+
+    return deadline_left_ms (deadline_min (next, peers_next_timeout (&server->peers)));
+}
+
+/*
+ * All ranks have their answers and, if they are supervised, have ended. After a refusal more ranks
+ * may come to be refused, as long as srun is there.
+ */
+static bool _is_done (const struct server *server)
+{
+    if (!server->resolved || server->refused || roster_missing (step_roster (server->step))
+        || (server->shutdown && !shutdown_all_ended (server->shutdown)))
+        return false;
+    for (int rank = 0; rank < server->peers.ranks; rank++)
+        if (server->peers.by_rank[rank])
+            return false;
+    return true;
+}
+
+/* srun sends nothing after its configuration: the socket becomes readable when srun has ended. */
+static bool _srun_has_ended (void)
+{
+    char byte;
+
+    return recv (SRUN_FD, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+static void _run (struct server *server)
+{
+    struct epoll_event event[64];
+
+    while (!_is_done (server)) {
+        int n = epoll_wait (server->peers.epoll, event, 64, _timeout_ms (server));
+
+        for (int i = 0; i < n; i++)
+            if (event[i].data.ptr)
+                _receive (server, event[i].data.ptr);
+            else if (_srun_has_ended ())
+                return;
+            else
+                peers_accept (&server->peers, roster_missing (step_roster (server->step)));
+        peers_free_closed (&server->peers);
+        _check_time (server);
+        peers_free_closed (&server->peers);
+    }
+}
+
+/* As many open files as the user may have, and as a step can need. */
+static int _raise_limit (void)
+{
+    const rlim_t most = REGISTRATION_MAX_TASKS + SERVER_OWN_FILES;
+    struct rlimit limit;
+
+    if (getrlimit (RLIMIT_NOFILE, &limit) < 0)
+        return 0;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit (RLIMIT_NOFILE, &limit);
+    getrlimit (RLIMIT_NOFILE, &limit);
+    return (int)(limit.rlim_cur < most ? limit.rlim_cur : most);
+}
+
+static int _configure (struct server *server, struct errtext *err)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_CONFIGURATION };
+    int rc = -1;
+
+    if (frame_read (&reader, SRUN_FD, &server->config_frame, err) == 1
+        && rendezvous_config_decode (&server->config, server->config_frame, err) == 0)
+        rc = step_create (&server->step, &server->config, err);
+    frame_reader_clear (&reader);
+    return rc;
+}
+
+int main (void)
+{
+    struct server server = { 0 };
+    struct errtext err;
+
+    /* A copy of one of srun's descriptors that stayed open here could keep others waiting. */
+    descriptors_close_above (LISTEN_FD);
+    signal (SIGPIPE, SIG_IGN);
+    server.limit = _raise_limit ();
+    server.srun = getppid ();
+    host_self (&server.host);
+    /* Accepted connections inherit this, so one that broke unnoticed is closed within a minute. */
+    tcp_keep_alive (LISTEN_FD);
+    if (fcntl (SRUN_FD, F_GETFD) < 0 || fcntl (LISTEN_FD, F_SETFL, O_NONBLOCK) < 0
+        || peers_init (&server.peers, LISTEN_FD) < 0) {
+        fprintf (stderr, "tf-rendezvous is started by srun, for --tf-tasks\n");
+        return 1;
+    }
+    if (_configure (&server, &err) < 0) {
+        console_say ("error: spank_tf: tf-rendezvous: %s", err.text);
+        return 1;
+    }
+    peers_watch_fd (&server.peers, SRUN_FD);
+    launch_begin (&server);
+    _run (&server);
+
+    peers_clear (&server.peers);
+    shutdown_destroy (server.shutdown);
+    step_destroy (server.step);
+    frame_destroy (server.config_frame);
+    return 0;
+}

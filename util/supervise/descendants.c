@@ -1,0 +1,236 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "descendants.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* About a second in all: a process that hangs in the kernel does not stop. */
+#define STOP_ROUNDS 50
+#define STOP_PAUSE_MAX_MS 20
+
+/* The processes of this machine at one moment, as far as /proc shows them. */
+struct snapshot {
+    struct process *process;
+    size_t count, size;
+};
+
+static void _add (struct snapshot *snapshot, const struct process *process)
+{
+    if (snapshot->count == snapshot->size) {
+        size_t size = snapshot->size ? 2 * snapshot->size : 256;
+        struct process *more = realloc (snapshot->process, size * sizeof (*more));
+
+        if (!more)
+            return;
+        snapshot->process = more;
+        snapshot->size = size;
+    }
+    snapshot->process[snapshot->count++] = *process;
+}
+
+/*
+ * /proc/PID/stat is "17 (any name) S 3 ...": the state and the parent follow the name, which may
+ * contain blanks and parentheses. False if the process has ended.
+ */
+static bool _read_stat (struct process *process, int proc)
+{
+    char path[32], text[256], *name_end;
+    ssize_t n;
+    int fd;
+
+    snprintf (path, sizeof (path), "%d/stat", (int)process->pid);
+    if ((fd = openat (proc, path, O_RDONLY | O_CLOEXEC)) < 0)
+        return false;
+    n = read (fd, text, sizeof (text) - 1);
+    close (fd);
+    text[n > 0 ? n : 0] = '\0';
+    name_end = strrchr (text, ')');
+    if (!name_end || strlen (name_end) < 5)
+        return false;
+    process->running = !strchr ("TtZX", name_end[2]);
+    process->parent = (pid_t)strtol (name_end + 4, NULL, 10);
+    return true;
+}
+
+static void _add_all (struct snapshot *snapshot)
+{
+    DIR *dir = opendir ("/proc");
+    struct dirent *entry;
+
+    while (dir && (entry = readdir (dir))) {
+        struct process process = { .pid = (pid_t)strtol (entry->d_name, NULL, 10) };
+
+        if (process.pid > 0 && _read_stat (&process, dirfd (dir)))
+            _add (snapshot, &process);
+    }
+    if (dir)
+        closedir (dir);
+}
+
+/*
+ * If /proc is mounted with hidepid, a setuid program is not visible in it. It is in this list of
+ * children, at the latest when its parent has ended.
+ */
+static void _add_children (struct snapshot *snapshot)
+{
+    int fd = open ("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    struct process child = { .parent = getpid () };
+    char text[512];
+    ssize_t n;
+
+    if (fd < 0)
+        return;
+    while ((n = read (fd, text, sizeof (text))) > 0)
+        for (ssize_t i = 0; i < n; i++)
+            if (text[i] >= '0' && text[i] <= '9')
+                child.pid = 10 * child.pid + (text[i] - '0');
+            else {
+                _add (snapshot, &child);
+                child.pid = 0;
+            }
+    close (fd);
+}
+
+static int _by_pid (const void *a, const void *b)
+{
+    const struct process *p = a, *q = b;
+
+    return p->pid < q->pid ? -1 : p->pid > q->pid;
+}
+
+/*
+ * By ascending pid, each once. If a process is there twice, with two parents, this process has
+ * become its parent meanwhile.
+ */
+static void _sort (struct snapshot *snapshot)
+{
+    struct process *process = snapshot->process;
+    size_t n = 0;
+
+    if (snapshot->count)
+        qsort (process, snapshot->count, sizeof (*process), _by_pid);
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (n == 0 || process[n - 1].pid != process[i].pid)
+            process[n++] = process[i];
+        else if (process[i].parent == getpid ())
+            process[n - 1].parent = getpid ();
+    snapshot->count = n;
+}
+
+static const struct process *_find (const struct process *process, size_t count, pid_t pid)
+{
+    const struct process key = { .pid = pid };
+
+    return count ? bsearch (&key, process, count, sizeof (key), _by_pid) : NULL;
+}
+
+/* One round is usually enough, because most children have higher pids than their parents. */
+static void _mark_descendants (struct snapshot *snapshot)
+{
+    bool more;
+
+    do {
+        more = false;
+        for (size_t i = 0; i < snapshot->count; i++) {
+            struct process *p = &snapshot->process[i];
+            const struct process *parent = _find (snapshot->process, snapshot->count, p->parent);
+
+            if (!p->descends && (p->parent == getpid () || (parent && parent->descends)))
+                p->descends = more = true;
+        }
+    } while (more);
+}
+
+struct process *descendants_list (size_t *count)
+{
+    struct snapshot snapshot = { 0 };
+
+    _add_all (&snapshot);
+    _add_children (&snapshot);
+    _sort (&snapshot);
+    _mark_descendants (&snapshot);
+    *count = 0;
+    for (size_t i = 0; i < snapshot.count; i++)
+        if (snapshot.process[i].descends)
+            snapshot.process[(*count)++] = snapshot.process[i];
+    return snapshot.process;
+}
+
+/*
+ * May this process have forked since the round before? Not if it was stopped then and is stopped
+ * now. In between counts, because the list of pids is read before the states: a child that was
+ * forked meanwhile is missing in it.
+ */
+static bool _may_have_forked (const struct process *process, const struct process *before, size_t count)
+{
+    const struct process *known = _find (before, count, process->pid);
+
+    return !known || known->running || process->running;
+}
+
+/*
+ * Stop all descendants, in rounds, until none runs and none is new: a signal to a parent does not
+ * reach the child that it is about to fork, but a stopped process does not fork. Returns them as
+ * descendants_list () does.
+ */
+static struct process *_stop_all (size_t *count)
+{
+    struct process *known = NULL;
+    size_t known_count = 0;
+    bool again = true;
+
+    for (int round = 1; again && round <= STOP_ROUNDS; round++) {
+        struct process *process = descendants_list (count);
+
+        again = false;
+        for (size_t i = 0; i < *count; i++)
+            if (kill (process[i].pid, SIGSTOP) == 0
+                && _may_have_forked (&process[i], known, known_count))
+                again = true;
+        free (known);
+        known = process;
+        known_count = *count;
+        if (again)
+            poll (NULL, 0, round < STOP_PAUSE_MAX_MS ? round : STOP_PAUSE_MAX_MS);
+    }
+    return known;
+}
+
+/* Every process has its SIGTERM before one of them continues and sees another one end. */
+void descendants_terminate (void)
+{
+    size_t count;
+    struct process *process = _stop_all (&count);
+
+    for (size_t i = 0; i < count; i++)
+        kill (process[i].pid, SIGTERM);
+    for (size_t i = 0; i < count; i++)
+        kill (process[i].pid, SIGCONT);
+    free (process);
+}
+
+bool descendants_kill (void)
+{
+    size_t count;
+    struct process *process = _stop_all (&count);
+    bool killed = false, refused = false;
+
+    for (size_t i = 0; i < count; i++)
+        if (kill (process[i].pid, SIGKILL) == 0)
+            killed = true;
+        else if (errno == EPERM)
+            refused = true;
+    free (process);
+    return killed || !refused;
+}

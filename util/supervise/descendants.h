@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * All processes that descend from this one, which must be a subreaper (prctl (2)): a process that
+ * left the session, or whose parent has ended, is a descendant too. There is no descendant left
+ * when wait () finds no child.
+ */
+#ifndef TF_DESCENDANTS_H
+#define TF_DESCENDANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct process {
+    pid_t pid, parent;
+    bool running;           /* neither stopped nor dead, so it may fork */
+    bool descends;          /* from this process */
+};
+
+/*
+ * The present descendants by ascending pid, to be freed; without memory some of them, or none. A
+ * process that forks or ends at the same time may be missing.
+ */
+struct process *descendants_list (size_t *count);
+
+/* Send SIGTERM to all descendants, also to stopped ones. */
+void descendants_terminate (void);
+
+/*
+ * Send SIGKILL to all descendants, which end a moment later. A process that forks too fast may
+ * escape one call; call this again until wait () finds no child. False if only processes of other
+ * users are left, which this user may not kill.
+ */
+bool descendants_kill (void);
+
+#endif

@@ -1,0 +1,309 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tf-supervise: the parent of a task's program, in a step whose tasks may have to be stopped. A
+ * task that has its answer forks: the child becomes the program, and the parent execs this, with
+ *
+ *     fd 2          the task's stderr
+ *     fd 3          the connection on which the task registered
+ *     environment   supervisor_config.h
+ *
+ * It waits until the program ends, reports that to the rendezvous, and ends in the same way; or
+ * until the rendezvous orders to stop the task: then it ends all its descendants and exits with 0.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdnoreturn.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "common/descriptors.h"
+#include "common/errtext.h"
+#include "descendants.h"
+#include "protocol/exit_report.h"
+#include "protocol/supervisor_config.h"
+#include "uplink.h"
+
+#define RENDEZVOUS_FD 3
+
+/* Slurm kills a task KillWait after it has asked it to end; if it does not, the supervisor does. */
+#define KILL_WAIT_MORE_S 5
+/* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
+#define KILL_MS 30000
+
+struct supervisor {
+    enum { RUNNING, STOPPING, ENDED } state;
+    struct supervisor_config config;
+    struct uplink *uplink;
+    int signals;                /* signalfd */
+    bool slurm_asked;           /* Slurm has sent SIGTERM */
+    struct deadline grace;      /* while STOPPING */
+    bool reaped;                /* the program; another process may have its pid now */
+    int status;                 /* wait status to end with */
+};
+
+/* Signals. */
+
+static int _open_signals (void)
+{
+    sigset_t all;
+
+    sigfillset (&all);
+    /* While it is ignored, wait () does not learn how a child ended. */
+    signal (SIGCHLD, SIG_DFL);
+    sigprocmask (SIG_SETMASK, &all, NULL);
+    return signalfd (-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/*
+ * Did slurmstepd, the parent, send this signal? The terminal's signals, and those to the process
+ * group, reach the program too, because it is in the same group.
+ */
+static bool _is_from_slurm (const struct signalfd_siginfo *info)
+{
+    if (info->ssi_code != SI_USER && info->ssi_code != SI_QUEUE && info->ssi_code != SI_TKILL)
+        return false;
+    return (pid_t)info->ssi_pid == getppid ();
+}
+
+static void _forward (const struct supervisor *s, const struct signalfd_siginfo *info)
+{
+    const union sigval value = { .sival_ptr = (void *)(uintptr_t)info->ssi_ptr };
+
+    if (info->ssi_signo == SIGCHLD || !s->config.forward_signals || s->reaped
+        || !_is_from_slurm (info))
+        return;
+    if (info->ssi_code == SI_QUEUE)
+        sigqueue (s->config.task, (int)info->ssi_signo, value);
+    else
+        kill (s->config.task, (int)info->ssi_signo);
+}
+
+static void _read_signals (struct supervisor *s)
+{
+    struct signalfd_siginfo info;
+
+    while (read (s->signals, &info, sizeof (info)) == sizeof (info)) {
+        /* The program gets it too: from Slurm, or forwarded. */
+        if (info.ssi_signo == SIGTERM && _is_from_slurm (&info))
+            s->slurm_asked = true;
+        _forward (s, &info);
+    }
+}
+
+/* The end. */
+
+/* False if there are no descendants any more. */
+static bool _reap (struct supervisor *s)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid (-1, &status, WNOHANG)) > 0)
+        if (pid == s->config.task && !s->reaped) {
+            s->status = status;
+            s->reaped = true;
+        }
+    return pid == 0;
+}
+
+static void _end_as (struct supervisor *s, struct exit_report report, int status)
+{
+    s->state = ENDED;
+    s->status = status;
+    uplink_report (s->uplink, &report);
+}
+
+static struct exit_report _report (int status)
+{
+    if (WIFSIGNALED (status))
+        return (struct exit_report){ EXIT_REPORT_SIGNAL, WTERMSIG (status) };
+    return (struct exit_report){ EXIT_REPORT_EXIT, WEXITSTATUS (status) };
+}
+
+/* SIGKILL to all descendants. Slurm ends those that belong to other users. */
+static void _kill (struct supervisor *s)
+{
+    struct deadline last = deadline_in_ms (KILL_MS);
+    struct pollfd pfd = { .fd = s->signals, .events = POLLIN };
+
+    for (int pause_ms = 1; _reap (s) && !deadline_passed (last) && descendants_kill ();) {
+        poll (&pfd, 1, pause_ms);
+        _read_signals (s);
+        pause_ms = pause_ms < 500 ? 2 * pause_ms : pause_ms;
+    }
+}
+
+/* The time from SIGTERM to SIGKILL: Slurm's, if Slurm has sent the SIGTERM and allows more. */
+static int _grace_s (const struct supervisor *s)
+{
+    int slurms = s->config.kill_wait + KILL_WAIT_MORE_S;
+
+    if (s->slurm_asked && s->config.kill_wait >= 0 && slurms > s->config.stop_grace)
+        return slurms;
+    return s->config.stop_grace;
+}
+
+/* If Slurm has sent SIGTERM already, the program does not get a second one. */
+static void _stop (struct supervisor *s)
+{
+    if (!s->slurm_asked)
+        descendants_terminate ();
+    s->grace = deadline_in_ms (_grace_s (s) * INT64_C (1000));
+    s->state = STOPPING;
+}
+
+/* A program that ended before it was asked to keeps its own status. */
+static void _check_children (struct supervisor *s)
+{
+    bool left = _reap (s);
+
+    if (s->state == RUNNING && !left && !s->reaped)
+        s->status = 1 << 8;      /* exit 1: the task was not a child of this process */
+    if (s->state == RUNNING && (s->reaped || !left))
+        _end_as (s, _report (s->status), s->status);
+    if (s->state == STOPPING && left && deadline_passed (s->grace)) {
+        _kill (s);
+        left = false;
+    }
+    if (s->state == STOPPING && !left)
+        _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
+}
+
+/*
+ * The program has dumped its core already, so this process is made not dumpable: RLIMIT_CORE alone
+ * does not keep a core handler from it.
+ */
+static noreturn void _die_by (int number)
+{
+    sigset_t none;
+
+    prctl (PR_SET_DUMPABLE, 0);
+    signal (number, SIG_DFL);
+    sigemptyset (&none);
+    sigprocmask (SIG_SETMASK, &none, NULL);
+    raise (number);
+    _exit (128 + number);
+}
+
+static noreturn void _leave (const struct supervisor *s)
+{
+    if (WIFSIGNALED (s->status))
+        _die_by (WTERMSIG (s->status));
+    _exit (WEXITSTATUS (s->status));
+}
+
+/* The message is dropped if a full pipe would block. */
+static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...)
+{
+    struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };
+    char text[1280];
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (text, sizeof (text), fmt, ap);
+    va_end (ap);
+    if (poll (&pfd, 1, 0) == 1 && write (STDERR_FILENO, text, strlen (text)) < 0)
+        return;
+}
+
+/* False when the supervisor has nothing more to do with the rendezvous. */
+static bool _serve_uplink (struct supervisor *s, short revents)
+{
+    switch (uplink_serve (s->uplink, revents)) {
+        case UPLINK_NOTHING:
+            break;
+        case UPLINK_STOP:
+            if (s->state == RUNNING)
+                _stop (s);
+            break;
+        case UPLINK_EXIT:
+            return false;
+        case UPLINK_GONE:
+            if (s->state == RUNNING)
+                _print ("slurmstepd: error: spank_tf: step %s: the rendezvous has ended; its "
+                        "tasks are not stopped when its work is done\n", s->config.step);
+            return s->state != ENDED;
+    }
+    return true;
+}
+
+static void _run (struct supervisor *s)
+{
+    bool going_on = true;
+
+    /* The program may have ended before this one started. */
+    _check_children (s);
+    while (going_on) {
+        struct pollfd pfd[2] = { { .fd = s->signals, .events = POLLIN } };
+        struct deadline next = uplink_poll (s->uplink, &pfd[1]);
+
+        if (s->state == STOPPING)
+            next = deadline_min (next, s->grace);
+        poll (pfd, 2, deadline_left_ms (next));
+        _read_signals (s);
+        _check_children (s);
+        going_on = _serve_uplink (s, pfd[1].revents);
+    }
+    uplink_destroy (s->uplink);
+}
+
+/* The beginning. */
+
+/*
+ * stdin, stdout and, but for the supervisor that prints, stderr belong to the program. The
+ * signalfd takes their numbers, so that a later open () cannot reuse them.
+ */
+static void _release_stdio (const struct supervisor *s)
+{
+    if (!s->config.prints)
+        dup2 (s->signals, STDERR_FILENO);
+    dup2 (s->signals, STDOUT_FILENO);
+    dup2 (s->signals, STDIN_FILENO);
+}
+
+static int _prepare (struct supervisor *s, struct errtext *err)
+{
+    if (s->signals < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    if (supervisor_config_decode (&s->config, environ, err) < 0)
+        return -1;
+    return (s->uplink = uplink_create (RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
+}
+
+int main (void)
+{
+    const struct rlimit no_core = { 0, 0 };
+    struct supervisor s = { 0 };
+    struct errtext err;
+
+    if (fcntl (RENDEZVOUS_FD, F_GETFD) < 0) {
+        _print ("tf-supervise is started by spank_tf, for --tf-tasks\n");
+        return 1;
+    }
+    descriptors_close_above (RENDEZVOUS_FD);
+    prctl (PR_SET_CHILD_SUBREAPER, 1);
+    setrlimit (RLIMIT_CORE, &no_core);
+    s.signals = _open_signals ();
+    if (_prepare (&s, &err) < 0) {
+        _print ("slurmstepd: error: spank_tf: tf-supervise: %s\n", err.text);
+        _kill (&s);
+        _exit (1);
+    }
+    _release_stdio (&s);
+    _run (&s);
+    _leave (&s);
+}

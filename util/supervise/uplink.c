@@ -1,0 +1,256 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "uplink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/tcp.h"
+#include "protocol/order.h"
+#include "protocol/reconnect.h"
+
+/* Between two attempts to connect, doubled from one to the next. */
+#define PAUSE_MIN_MS 200
+#define PAUSE_MAX_MS 30000
+#define PAUSE_REPORT_MS 5000        /* ... at most, while there is an exit report to deliver */
+#define CONNECT_MS 10000
+/*
+ * A refused connection means that the rendezvous has ended, or that a firewall is in the way. If
+ * srun has ended too, Slurm ends this task within seconds, so the user need not hear of it: try
+ * once more before UPLINK_GONE. Afterwards try every PAUSE_MAX_MS.
+ */
+#define REFUSED_MS 5000
+/* TCP_USER_TIMEOUT: the connection is broken if sent data is not acknowledged for so long. */
+#define IDLE_LOST_MS 60000
+#define REPORT_LOST_MS 5000
+/* The rendezvous answers a report at once; without any answer it is given up in the end. */
+#define ANSWER_MS 15000
+#define REPORT_MS 60000
+
+struct uplink {
+    enum { CONNECTED, CONNECTING, PAUSING, GONE } state;
+    int fd;
+    const struct supervisor_config *config;
+    struct deadline next;           /* of the state */
+    struct deadline stable;         /* a connection that lasts until then was not a failure */
+    int pause_ms;
+    bool refused;                   /* the last attempt */
+    bool reported_gone;
+    struct frame_reader reader;
+    bool ended;                     /* the task has; then */
+    struct exit_report report;
+    struct deadline give_up;        /* on delivering the report */
+};
+
+static void _set_user_timeout (int fd, unsigned int ms)
+{
+    setsockopt (fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof (ms));
+}
+
+static void _pause (struct uplink *u)
+{
+    int longest_ms = u->ended ? PAUSE_REPORT_MS : PAUSE_MAX_MS;
+
+    if (u->fd >= 0)
+        close (u->fd);
+    u->fd = -1;
+    frame_reader_clear (&u->reader);
+    if (deadline_passed (u->stable))
+        u->pause_ms = PAUSE_MIN_MS;
+    u->next = deadline_in_ms (u->pause_ms);
+    u->pause_ms = 2 * u->pause_ms < longest_ms ? 2 * u->pause_ms : longest_ms;
+    u->state = PAUSING;
+}
+
+static void _set_connected (struct uplink *u)
+{
+    _set_user_timeout (u->fd, u->ended ? REPORT_LOST_MS : IDLE_LOST_MS);
+    u->next = u->ended ? deadline_in_ms (ANSWER_MS) : deadline_never ();
+    u->state = CONNECTED;
+}
+
+/* -1 if it cannot be sent. The frame may be NULL. */
+static int _send (struct uplink *u, struct frame *frame)
+{
+    int rc = frame ? frame_send (frame, u->fd, NULL) : -1;
+
+    frame_destroy (frame);
+    return rc;
+}
+
+static int _send_reconnect (struct uplink *u)
+{
+    const struct reconnect reconnect = {
+        .token = u->config->token, .node = u->config->node, .rank = u->config->rank,
+        .ended = u->ended, .report = u->report,
+    };
+
+    return _send (u, reconnect_encode (&reconnect));
+}
+
+/* An attempt to connect has failed with errno. */
+static enum uplink_event _fail (struct uplink *u)
+{
+    bool refused = errno == ECONNREFUSED, again = u->refused;
+
+    _pause (u);
+    u->refused = refused;
+    if (!refused)
+        return UPLINK_NOTHING;
+    if (u->ended) {
+        u->state = GONE;
+        u->next = deadline_never ();
+        return UPLINK_GONE;
+    }
+    u->next = deadline_in_ms (again ? PAUSE_MAX_MS : REFUSED_MS);
+    if (!again || u->reported_gone)
+        return UPLINK_NOTHING;
+    u->reported_gone = true;
+    return UPLINK_GONE;
+}
+
+static enum uplink_event _connect (struct uplink *u)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = address_sockaddr (&u->config->address, u->config->port, &ss);
+
+    u->stable = deadline_never ();
+    u->fd = socket (ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (u->fd < 0
+        || (connect (u->fd, (struct sockaddr *)&ss, len) < 0 && errno != EINPROGRESS))
+        return _fail (u);
+    u->next = deadline_in_ms (CONNECT_MS);
+    u->state = CONNECTING;
+    return UPLINK_NOTHING;
+}
+
+/* connect () has succeeded or failed. */
+static enum uplink_event _finish_connect (struct uplink *u)
+{
+    socklen_t len = sizeof (errno);
+
+    if (getsockopt (u->fd, SOL_SOCKET, SO_ERROR, &errno, &len) < 0 || errno != 0
+        || _send_reconnect (u) < 0)
+        return _fail (u);
+    tcp_keep_alive (u->fd);
+    u->refused = false;
+    u->stable = deadline_in_ms (PAUSE_MAX_MS);
+    _set_connected (u);
+    return UPLINK_NOTHING;
+}
+
+static enum uplink_event _obey (struct uplink *u, const struct frame *frame)
+{
+    enum order order;
+
+    if (order_decode (&order, frame, u->config->server_token, NULL) < 0) {
+        _pause (u);
+        return UPLINK_NOTHING;
+    }
+    if (order == ORDER_STOP)
+        return UPLINK_STOP;
+    return u->ended ? UPLINK_EXIT : UPLINK_NOTHING;
+}
+
+static enum uplink_event _receive (struct uplink *u)
+{
+    struct frame *frame = NULL;
+    enum uplink_event event = UPLINK_NOTHING;
+    int n = frame_read (&u->reader, u->fd, &frame, NULL);
+
+    if (n > 0)
+        event = _obey (u, frame);
+    else if (n < 0)
+        _pause (u);
+    frame_destroy (frame);
+    return event;
+}
+
+struct uplink *uplink_create (int fd, const struct supervisor_config *config,
+                              struct errtext *err)
+{
+    struct uplink *u = calloc (1, sizeof (*u));
+
+    if (!u) {
+        errtext_set (err, "%s", strerror (ENOMEM));
+        return NULL;
+    }
+    u->fd = fd;
+    u->config = config;
+    u->reader.ceiling = FRAME_MAX_ORDER;
+    u->pause_ms = PAUSE_MIN_MS;
+    u->stable = deadline_in_ms (0);
+    tcp_keep_alive (fd);
+    if (fcntl (fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+        _pause (u);
+    else
+        _set_connected (u);
+    return u;
+}
+
+void uplink_destroy (struct uplink *u)
+{
+    if (!u)
+        return;
+    if (u->fd >= 0)
+        tcp_abort (u->fd);
+    frame_reader_clear (&u->reader);
+    free (u);
+}
+
+struct deadline uplink_poll (const struct uplink *u, struct pollfd *pfd)
+{
+    *pfd = (struct pollfd){ .fd = u->fd, .events = u->state == CONNECTING ? POLLOUT : POLLIN };
+    return u->ended ? deadline_min (u->next, u->give_up) : u->next;
+}
+
+enum uplink_event uplink_serve (struct uplink *u, short revents)
+{
+    bool late = deadline_passed (u->next);
+
+    if (u->ended && (u->state == GONE || deadline_passed (u->give_up)))
+        return UPLINK_GONE;
+    switch (u->state) {
+        case CONNECTED:
+            if (revents)
+                return _receive (u);
+            return late ? UPLINK_GONE : UPLINK_NOTHING;
+        case CONNECTING:
+            if (revents)
+                return _finish_connect (u);
+            errno = ETIMEDOUT;
+            return late ? _fail (u) : UPLINK_NOTHING;
+        case PAUSING:
+            return late ? _connect (u) : UPLINK_NOTHING;
+        case GONE:
+            break;
+    }
+    return UPLINK_NOTHING;
+}
+
+void uplink_report (struct uplink *u, const struct exit_report *report)
+{
+    u->ended = true;
+    u->report = *report;
+    u->give_up = deadline_in_ms (REPORT_MS);
+    if (u->state == CONNECTED) {
+        _set_connected (u);
+        if (_send (u, exit_report_encode (report)) < 0)
+            _pause (u);
+    }
+    /* A report does not wait for the end of a pause. */
+    if (u->state == PAUSING) {
+        u->pause_ms = PAUSE_MIN_MS;
+        u->next = deadline_in_ms (0);
+    }
+}

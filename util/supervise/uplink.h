@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A supervisor's connection to its rendezvous, which is made again whenever it breaks. Nothing
+ * here blocks: the caller polls.
+ */
+#ifndef TF_UPLINK_H
+#define TF_UPLINK_H
+
+#include <poll.h>
+
+#include "common/deadline.h"
+#include "common/errtext.h"
+#include "protocol/exit_report.h"
+#include "protocol/supervisor_config.h"
+
+struct uplink;
+
+/*
+ * `fd` is the connection on which the task registered and got its answer; it belongs to the
+ * uplink. If it is closed or broken, a new connection is made. The configuration must live as
+ * long. NULL and err if there is no memory.
+ */
+struct uplink *uplink_create (int fd, const struct supervisor_config *config,
+                              struct errtext *err);
+
+/* Close the connection. NULL is fine. */
+void uplink_destroy (struct uplink *uplink);
+
+/*
+ * What to poll for (fd -1: nothing), and until when. Then call uplink_serve (), also when only
+ * the deadline has passed.
+ */
+struct deadline uplink_poll (const struct uplink *uplink, struct pollfd *pfd);
+
+enum uplink_event {
+    UPLINK_NOTHING,         /* the caller has nothing to do */
+    UPLINK_STOP,            /* the rendezvous orders to stop the task; may come again */
+    UPLINK_EXIT,            /* the rendezvous has the exit report */
+    UPLINK_GONE,            /* the rendezvous has ended, or does not take the exit report */
+};
+
+/*
+ * Go on; `revents` is poll ()'s. UPLINK_GONE comes once while the task runs, and each time
+ * after uplink_report () if the report cannot be delivered.
+ */
+enum uplink_event uplink_serve (struct uplink *uplink, short revents);
+
+/* Send the exit report, now and at the beginning of every new connection. Call it once. */
+void uplink_report (struct uplink *uplink, const struct exit_report *report);
+
+#endif
