@@ -185,16 +185,18 @@ static void _check_children (struct supervisor *s)
 
 /*
  * The program has dumped its core already, so this process is made not dumpable: RLIMIT_CORE alone
- * does not keep a core handler from it.
+ * does not keep a core handler from it. All other signals stay blocked, because one that is pending
+ * would end this process instead.
  */
 static noreturn void _die_by (int number)
 {
-    sigset_t none;
+    sigset_t others;
 
     prctl (PR_SET_DUMPABLE, 0);
     signal (number, SIG_DFL);
-    sigemptyset (&none);
-    sigprocmask (SIG_SETMASK, &none, NULL);
+    sigfillset (&others);
+    sigdelset (&others, number);
+    sigprocmask (SIG_SETMASK, &others, NULL);
     raise (number);
     _exit (128 + number);
 }
