@@ -280,11 +280,6 @@ int options_end_component (struct errtext *err)
 
 /* Values. */
 
-const char *options_name (enum option option)
-{
-    return option_table[option].name;
-}
-
 const char *options_value (enum option option)
 {
     const struct state *s = &state[option];

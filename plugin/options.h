@@ -69,9 +69,6 @@ const char *options_list (size_t i, enum option *option);
 /* True if the list in force was given to the job, and not to this step. */
 bool options_list_inherited (void);
 
-/* The name without dashes. */
-const char *options_name (enum option option);
-
 /* True if the list is "none", which switches the plugin off. */
 bool options_is_none (const char *list);
 

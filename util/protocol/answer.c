@@ -109,14 +109,14 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     if (answer->refused)
         return 0;
     answer->role = frame_get (frame, "SLURM_TF_ROLE");
-    answer->index = (int)frame_get_number (frame, "SLURM_TF_INDEX", 0, INT_MAX);
+    answer->index = frame_get_number (frame, "SLURM_TF_INDEX", 0, INT_MAX);
     answer->address = frame_get (frame, "SLURM_TF_ADDRESS");
-    answer->port = (int)frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
+    answer->port = frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
     answer->hide_gpus = frame_get (frame, "CUDA_VISIBLE_DEVICES") != NULL;
     answer->hold = frame_get (frame, "TF_GRPC_REUSE_PORT") != NULL;
     answer->log_append = frame_get (frame, "LOG_APPEND") != NULL;
     answer->supervised = frame_get (frame, "STOP_GRACE") != NULL;
-    answer->stop_grace = (int)frame_get_number (frame, "STOP_GRACE", 0, MAX_GRACE);
+    answer->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, MAX_GRACE);
     answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
     if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
         || !frame_get (frame, "TF_CONFIG") || (answer->supervised && answer->stop_grace < 0))

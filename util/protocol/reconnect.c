@@ -25,7 +25,7 @@ struct frame *reconnect_encode (const struct reconnect *reconnect)
 int reconnect_decode (struct reconnect *reconnect, const struct frame *frame, int tasks,
                       struct errtext *err)
 {
-    *reconnect = (struct reconnect){ .rank = (int)frame_get_number (frame, "RANK", 0, tasks - 1) };
+    *reconnect = (struct reconnect){ .rank = frame_get_number (frame, "RANK", 0, tasks - 1) };
     if (reconnect->rank < 0)
         return errtext_set (err, "a supervisor without its rank");
     reconnect->ended = exit_report_is_in (frame);

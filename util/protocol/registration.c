@@ -75,7 +75,7 @@ static int _decode_interfaces (struct registration *r, const struct frame *frame
 static bool _decode_number (int *number, const struct frame *frame, const char *key, int low,
                             int high)
 {
-    *number = (int)frame_get_number (frame, key, low, high);
+    *number = frame_get_number (frame, key, low, high);
     return *number >= low;
 }
 

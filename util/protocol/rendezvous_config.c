@@ -106,14 +106,14 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->step = frame_get (frame, "STEP");
     c->het_group = frame_get (frame, "HET_GROUP");
     c->inherited = frame_get (frame, "INHERITED") != NULL;
-    c->timeout = (int)frame_get_number (frame, "TIMEOUT", 1, MAX_SECONDS);
+    c->timeout = frame_get_number (frame, "TIMEOUT", 1, MAX_SECONDS);
     c->networks = frame_get (frame, "NETWORKS");
     c->networks_required = frame_get (frame, "NETWORKS_REQUIRED") != NULL;
     c->hold = frame_get (frame, "HOLD") != NULL;
     c->show = frame_get (frame, "SHOW") != NULL;
     c->log_append = frame_get (frame, "LOG_APPEND") != NULL;
-    c->stop_grace = (int)frame_get_number (frame, "STOP_GRACE", 0, MAX_SECONDS);
-    c->eval_grace = (int)frame_get_number (frame, "EVAL_GRACE", 0, MAX_SECONDS);
+    c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, MAX_SECONDS);
+    c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, MAX_SECONDS);
     c->hide_gpus = frame_get (frame, "HIDE_GPUS") != NULL;
     if (!_is_token (c->token) || !_is_token (c->server_token))
         return errtext_set (err, "srun's configuration lacks a token");
