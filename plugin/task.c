@@ -122,7 +122,7 @@ static void _register (spank_t spank, char *const env[], const char *text)
     task_info_release (&info);
 }
 
-/* The job came with a task list, which srun's host may have overlooked for lack of the plugin. */
+/* The job has a task list. srun did not see it if its host lacks the plugin. */
 static bool _inherits_list (char *const env[], enum option option)
 {
     struct option_variables variables;
@@ -133,7 +133,7 @@ static bool _inherits_list (char *const env[], enum option option)
     return list && !options_is_none (list);
 }
 
-/* Is this one of the step's tasks, and has the step a task list? */
+/* True if this process is a task of a step that has a task list. */
 static bool _has_list (uint32_t step, char *const env[])
 {
     if (step == SLURM_INTERACTIVE_STEP || step == SLURM_BATCH_SCRIPT)

@@ -32,8 +32,8 @@ struct exit_report_text {
 };
 
 /*
- * -1 if exit_report_print () would not write this text, but for leading zeros; *report is
- * unchanged then.
+ * Parse a text that exit_report_print () wrote. -1, and *report is unchanged, if it is anything
+ * else; leading zeros are accepted.
  */
 int exit_report_parse (struct exit_report *report, const char *text);
 

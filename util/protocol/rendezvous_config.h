@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What srun's plugin tells tf-rendezvous: the step, the options in force, the site's settings.
+ * What srun's plugin sends to tf-rendezvous: the step, the options in force, the site's settings.
  */
 #ifndef TF_RENDEZVOUS_CONFIG_H
 #define TF_RENDEZVOUS_CONFIG_H

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a task's process tells the tf-supervise that it starts, as that program's environment.
+ * The configuration that a task's process passes to its tf-supervise, in the environment.
  */
 #ifndef TF_SUPERVISOR_CONFIG_H
 #define TF_SUPERVISOR_CONFIG_H

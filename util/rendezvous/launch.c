@@ -143,7 +143,7 @@ static void _complete (struct server *server)
 
 /* Registrations. */
 
-/* The first rank has told how many there are. Make room for them, or refuse. */
+/* The first registration has the number of ranks. Make room for them, or refuse. */
 static void _expect_ranks (struct server *server)
 {
     int tasks = step_roster (server->step)->tasks;

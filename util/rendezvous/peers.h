@@ -67,8 +67,9 @@ int peers_expect (struct peers *peers, int ranks);
  */
 void peers_accept (struct peers *peers, int missing);
 
-/* Close unauthenticated connections whose time is over; and when the next one's is. */
+/* Close the unauthenticated connections whose time is over. */
 void peers_expire (struct peers *peers);
+/* When the time of the next one is over. */
 struct deadline peers_next_timeout (const struct peers *peers);
 
 /* A connection has shown the token. An earlier connection of the same rank is closed. */

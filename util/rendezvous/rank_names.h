@@ -16,7 +16,9 @@
 
 const char *rank_name (const struct roster *roster, int rank, char *buf, size_t size);
 
-/* The ranks that are not here; those of them that were here; at most eight are named. */
+/*
+ * The ranks that are not registered now, and those of them that once were. At most eight are named.
+ */
 const char *rank_names_missing (struct roster *roster, char *buf, size_t size);
 const char *rank_names_lost (struct roster *roster, char *buf, size_t size);
 

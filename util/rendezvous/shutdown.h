@@ -33,8 +33,9 @@ bool shutdown_reconnect (struct server *server, struct peer *peer, const struct 
 /* A supervisor's connection has become ready. */
 void shutdown_receive (struct server *server, struct peer *peer);
 
-/* Do what is due by now; and when to call that again. */
+/* Do what is due by now. */
 void shutdown_check_time (struct server *server);
+/* When to call it again. */
 struct deadline shutdown_next (const struct server *server);
 
 bool shutdown_all_ended (const struct shutdown *shutdown);

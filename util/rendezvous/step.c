@@ -84,8 +84,8 @@ struct roster *step_roster (struct step *step)
 /* Registrations. */
 
 /*
- * The first rank tells how many there are. It also knows the step's number better than srun, which
- * in a heterogeneous job gives the job ID of the component that it is about to launch.
+ * The first registration has the number of ranks. Its step ID is also better than srun's, which in
+ * a heterogeneous job has the job ID of the component that srun is about to launch.
  */
 static int _begin (struct step *step, const struct registration *registration)
 {

@@ -39,7 +39,7 @@
 
 #define RENDEZVOUS_FD 3
 
-/* Slurm kills a task KillWait after it has asked it to end; if it does not, the supervisor does. */
+/* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
 #define KILL_WAIT_MORE_S 5
 /* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
 #define KILL_MS 30000
