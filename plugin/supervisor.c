@@ -12,15 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/descriptors.h"
 #include "task_abort.h"
 
-/* The descriptors of the parent, just before it execs. */
-#define RENDEZVOUS_FD 3         /* tf-supervise expects it there */
-#define EXEC_PIPE_FD 4          /* close-on-exec: the child waits until it closes */
+/* The descriptors that tf-supervise expects. */
+#define RENDEZVOUS_FD 3
+#define READY_FD 4              /* a pipe: the child waits until tf-supervise writes a byte */
 
 #define MAX_VARIABLES 15
 
@@ -33,26 +32,22 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
     return 0;
 }
 
-/*
- * Leave only stdin, stdout, stderr and the two descriptors above. Close the others here and not
- * by close-on-exec: when the pipe closes, the task's port must be closed already.
- */
-static int _arrange_descriptors (int rendezvous, int exec_pipe)
+/* Leave only stdin, stdout, stderr and the two descriptors above. */
+static int _arrange_descriptors (int rendezvous, int ready)
 {
     /* Out of the way of the numbers that they are to get. */
-    int high_rendezvous = fcntl (rendezvous, F_DUPFD_CLOEXEC, EXEC_PIPE_FD + 1);
-    int high_pipe = fcntl (exec_pipe, F_DUPFD_CLOEXEC, EXEC_PIPE_FD + 1);
+    int high_rendezvous = fcntl (rendezvous, F_DUPFD_CLOEXEC, READY_FD + 1);
+    int high_ready = fcntl (ready, F_DUPFD_CLOEXEC, READY_FD + 1);
 
-    if (high_rendezvous < 0 || high_pipe < 0 || dup2 (high_rendezvous, RENDEZVOUS_FD) < 0
-        || dup3 (high_pipe, EXEC_PIPE_FD, O_CLOEXEC) < 0)
+    if (high_rendezvous < 0 || high_ready < 0 || dup2 (high_rendezvous, RENDEZVOUS_FD) < 0
+        || dup2 (high_ready, READY_FD) < 0)
         return -1;
-    descriptors_close_above (EXEC_PIPE_FD);
+    descriptors_close_above (READY_FD);
     return 0;
 }
 
 static void __attribute__ ((noreturn))
-_become_supervisor (const char *path, const struct supervisor_config *config, int fd,
-                    int exec_pipe)
+_become_supervisor (const char *path, const struct supervisor_config *config, int fd, int ready)
 {
     char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step,
                            NULL };
@@ -64,30 +59,33 @@ _become_supervisor (const char *path, const struct supervisor_config *config, in
 
     if (!variables || !frame_bytes (variables, 0, &length))
         errno = ENOMEM;
-    else if (_arrange_descriptors (fd, exec_pipe) == 0) {
+    else if (_arrange_descriptors (fd, ready) == 0) {
         fd = RENDEZVOUS_FD;
         for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (variables, variable)); i++)
             env[i] = (char *)(uintptr_t)variable;
         execve (path, argv, env);
     }
     errtext_set (&err, "%s: %s", path, strerror (errno));
-    /* Before this process ends and the pipe closes: the task would go on. */
-    kill (config->task, SIGKILL);
-    waitpid (config->task, NULL, 0);
     task_abort_report (fd, config->node, err.text);
 }
 
-/* The task, until its parent has become tf-supervise. */
-static void _await_exec (pid_t parent, int exec_pipe)
+/*
+ * The task waits until tf-supervise runs. End-of-file means that it never will: it was killed, or
+ * could not be loaded.
+ */
+static void _await_supervisor (pid_t parent, int ready)
 {
     char byte;
+    ssize_t n;
 
     /* In this order, or the parent's death between the two would go unnoticed. */
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     if (getppid () != parent)
         _exit (1);
-    while (read (exec_pipe, &byte, 1) < 0 && errno == EINTR)
+    while ((n = read (ready, &byte, 1)) < 0 && errno == EINTR)
         ;
+    if (n != 1)
+        _exit (1);
 }
 
 int supervisor_start (const char *path, struct supervisor_config *config, int fd,
@@ -109,7 +107,7 @@ int supervisor_start (const char *path, struct supervisor_config *config, int fd
     saved = errno;
     close (pipe_end[1]);
     if (config->task == 0)
-        _await_exec (parent, pipe_end[0]);
+        _await_supervisor (parent, pipe_end[0]);
     close (pipe_end[0]);
     sigprocmask (SIG_SETMASK, &mask, NULL);
     return config->task < 0 ? errtext_set (err, "%s: %s", path, strerror (saved)) : 0;

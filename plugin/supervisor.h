@@ -16,11 +16,11 @@
 int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err);
 
 /*
- * Fork. Returns 0 in the child, the task, when its parent has become tf-supervise and so has
- * closed the port that the task holds. -1 and err, without a child, if fork () fails.
+ * Fork. Returns 0 in the child, the task, when its parent has become tf-supervise, which runs and
+ * has closed the port that the task holds. -1 and err, without a child, if fork () fails.
  *
- * The parent does not return. If it cannot exec, it kills the child, sends an exit report, prints
- * the reason and exits with 1. When it dies, the kernel kills the child.
+ * The parent does not return. If it cannot exec, it sends an exit report, prints the reason and
+ * exits with 1; the child exits too. When the parent dies later, the kernel kills the child.
  *
  * `fd` is the connection on which the task registered; the child may close it. config->task is
  * filled in. Signals that arrive meanwhile reach both processes as soon as they are ready.

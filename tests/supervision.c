@@ -241,6 +241,8 @@ static noreturn void _become_supervisor (struct task *task, int connection, int 
     dup2 (output, STRAY_FD);
     dup2 (connection, 3);
     fcntl (3, F_SETFD, 0);
+    /* Its program does not wait for it. */
+    dup2 (open ("/dev/null", O_WRONLY), 4);
     /* As a careless parent might leave it. A shell needs SIGCHLD's default action. */
     if (!task->program_ends_first && !task_is_wrapped ())
         signal (SIGCHLD, SIG_IGN);

@@ -34,6 +34,9 @@
 /* Each process ends by SIGALRM if it has not ended by then. */
 #define TIMEOUT_S 20
 
+/* The pipe on which the supervisor says that it runs. */
+#define READY_FD 4
+
 /* Descriptor numbers in a task's process; those from 3 to MOVED_FD are closed first. */
 #define PORT_FD 90
 #define MOVED_FD 100
@@ -167,13 +170,21 @@ static void report_signals (void)
     dprintf (3, "\n");
 }
 
-/* "exit CODE", or "wait": until the test closes its end of the connection. */
+/*
+ * "exit CODE", or "wait": until the test closes its end of the connection, or "not ready": as a
+ * program that cannot be loaded.
+ */
 static int supervise (int argc, char *argv[])
 {
     int is_subreaper = 0;
     char byte;
 
     alarm (TIMEOUT_S);
+    if (strcmp (argv[1], "not ready") == 0)
+        return 127;
+    if (write (READY_FD, "", 1) != 1)
+        return 126;
+    close (READY_FD);
     dprintf (3, "%d arguments: %s %s\n", argc, argv[0], argv[1]);
     report_descriptors ();
     report_configuration ();
@@ -658,9 +669,21 @@ static void check_failed_exec (const char *path, const char *reason)
     frame_destroy (frame);
     reap (pid, &of_first, &of_task);
     assert_int_equal (of_first, 1 << 8);
-    /* The parent has reaped it. */
-    assert_int_equal (of_task, -1);
+    check_ended_with_parent (of_task);
     assert_false (shared->went_on);
+}
+
+TEST (the_task_does_not_continue_if_the_supervisor_cannot_be_loaded)
+{
+    for (int i = 0; i < rounds (); i++) {
+        int of_first, of_task;
+        pid_t pid = start (&(struct launch){ .step = "not ready" });
+
+        reap (pid, &of_first, &of_task);
+        assert_int_equal (of_first, 127 << 8);
+        check_ended_with_parent (of_task);
+        assert_false (shared->went_on);
+    }
 }
 
 TEST (a_failing_exec_ends_the_task_before_it_goes_on_and_is_reported)
@@ -794,6 +817,7 @@ int main (int argc, char *argv[])
         SUPERVISOR_TEST (the_tasks_program_ends_if_the_supervisor_dies),
         SUPERVISOR_TEST (the_task_alone_holds_its_port_when_it_goes_on),
         SUPERVISOR_TEST (a_failing_exec_ends_the_task_before_it_goes_on_and_is_reported),
+        SUPERVISOR_TEST (the_task_does_not_continue_if_the_supervisor_cannot_be_loaded),
         SUPERVISOR_TEST (a_lack_of_descriptors_in_the_parent_is_a_failing_exec),
         SUPERVISOR_TEST (a_failing_fork_is_an_error_and_leaves_nothing_behind),
         SUPERVISOR_TEST (a_failing_pipe_is_an_error_and_nothing_is_forked),

@@ -37,8 +37,10 @@ int roster_set_size (struct roster *roster, int tasks)
 {
     roster->member = calloc ((size_t)tasks, sizeof (*roster->member));
     roster->layout = layout_create (tasks);
-    if (!roster->member || !roster->layout)
+    if (!roster->member || !roster->layout) {
+        roster_clear (roster);
         return -1;
+    }
     roster->tasks = tasks;
     return 0;
 }

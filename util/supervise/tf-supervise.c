@@ -6,6 +6,7 @@
  *
  *     fd 2          the task's stderr
  *     fd 3          the connection on which the task registered
+ *     fd 4          a pipe: the task continues when this program writes a byte
  *     environment   supervisor_config.h
  *
  * It waits until the program ends, reports that to the rendezvous, and ends in the same way; or
@@ -38,6 +39,7 @@
 #include "uplink.h"
 
 #define RENDEZVOUS_FD 3
+#define READY_FD 4
 
 /* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
 #define KILL_WAIT_MORE_S 5
@@ -277,6 +279,15 @@ static void _release_stdio (const struct supervisor *s)
     dup2 (s->signals, STDIN_FILENO);
 }
 
+/* Without the byte the task sees end-of-file and exits, and is reaped like any program. */
+static void _let_task_continue (void)
+{
+    ssize_t n = write (READY_FD, "", 1);
+
+    (void)n;
+    close (READY_FD);
+}
+
 static int _prepare (struct supervisor *s, struct errtext *err)
 {
     if (s->signals < 0)
@@ -292,11 +303,11 @@ int main (void)
     struct supervisor s = { 0 };
     struct errtext err;
 
-    if (fcntl (RENDEZVOUS_FD, F_GETFD) < 0) {
+    if (fcntl (RENDEZVOUS_FD, F_GETFD) < 0 || fcntl (READY_FD, F_GETFD) < 0) {
         _print ("tf-supervise is started by spank_tf, for --tf-tasks\n");
         return 1;
     }
-    descriptors_close_above (RENDEZVOUS_FD);
+    descriptors_close_above (READY_FD);
     prctl (PR_SET_CHILD_SUBREAPER, 1);
     setrlimit (RLIMIT_CORE, &no_core);
     s.signals = _open_signals ();
@@ -305,6 +316,7 @@ int main (void)
         _kill (&s);
         _exit (1);
     }
+    _let_task_continue ();
     _release_stdio (&s);
     _run (&s);
     _leave (&s);

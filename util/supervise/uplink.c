@@ -49,6 +49,7 @@ struct uplink {
     struct frame_reader reader;
     bool ended;                     /* the task has; then */
     struct exit_report report;
+    bool acknowledged;              /* the rendezvous has the report */
     struct deadline give_up;        /* on delivering the report */
 };
 
@@ -159,6 +160,7 @@ static enum uplink_event _obey (struct uplink *u, const struct frame *frame)
     }
     if (order == ORDER_STOP)
         return UPLINK_STOP;
+    u->acknowledged = u->ended;
     return u->ended ? UPLINK_EXIT : UPLINK_NOTHING;
 }
 
@@ -202,8 +204,10 @@ void uplink_destroy (struct uplink *u)
 {
     if (!u)
         return;
-    if (u->fd >= 0)
+    if (u->fd >= 0 && u->acknowledged)
         tcp_abort (u->fd);
+    else if (u->fd >= 0)
+        close (u->fd);      /* a reset would discard a report that has not arrived yet */
     frame_reader_clear (&u->reader);
     free (u);
 }
