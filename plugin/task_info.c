@@ -30,7 +30,7 @@ static const char *_layout (char *const env[], const char *name)
     return text && strlen (text) <= MAX_LAYOUT ? text : NULL;
 }
 
-/* -1 if Slurm does not say enough. */
+/* -1 if a variable or an item of Slurm's is missing. */
 static int _identify (struct task_info *info, spank_t spank, char *const env[])
 {
     struct registration *r = &info->registration;

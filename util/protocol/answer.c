@@ -12,8 +12,6 @@
 #include "common/tf_config.h"
 #include "server_token.h"
 
-/* Far above what a site may set, in seconds. */
-#define MAX_GRACE 1000000
 
 /*
  * TensorFlow maps nearly all memory of every GPU that it sees, also in a ps that computes
@@ -36,14 +34,11 @@ static void _add (struct frame *frame, const struct answer *answer)
     frame_add (frame, "SLURM_TF_PORT", "%d", answer->port);
     if (answer->hide_gpus)
         _hide_gpus (frame);
-    if (answer->proxy_exempt)
-        frame_add (frame, "PROXY_EXEMPT", "%s", answer->proxy_exempt);
-    if (answer->log_append)
-        frame_add (frame, "LOG_APPEND", "1");
+    frame_add_text (frame, "PROXY_EXEMPT", answer->proxy_exempt);
+    frame_add_flag (frame, "LOG_APPEND", answer->log_append);
     if (answer->supervised)
         frame_add (frame, "STOP_GRACE", "%d", answer->stop_grace);
-    if (answer->hold)
-        frame_add (frame, "TF_GRPC_REUSE_PORT", "1");
+    frame_add_flag (frame, "TF_GRPC_REUSE_PORT", answer->hold);
 }
 
 static void _set_part (struct iovec *part, const void *bytes, size_t length)
@@ -77,9 +72,8 @@ int answer_encode (struct answer_message *message, const struct answer *answer,
     if (!(message->head = frame_create ()))
         return -1;
     server_token_add (message->head, server_token);
-    if (answer->refused)
-        frame_add (message->head, "REFUSED", "1");
-    else {
+    frame_add_flag (message->head, "REFUSED", answer->refused);
+    if (!answer->refused) {
         _add (message->head, answer);
         more = _set_tf_config (message, answer);
     }
@@ -105,18 +99,18 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     memset (answer, 0, sizeof (*answer));
     if (server_token_check (frame, server_token, err) < 0)
         return -1;
-    answer->refused = frame_get (frame, "REFUSED") != NULL;
+    answer->refused = frame_has (frame, "REFUSED");
     if (answer->refused)
         return 0;
     answer->role = frame_get (frame, "SLURM_TF_ROLE");
     answer->index = frame_get_number (frame, "SLURM_TF_INDEX", 0, INT_MAX);
     answer->address = frame_get (frame, "SLURM_TF_ADDRESS");
     answer->port = frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
-    answer->hide_gpus = frame_get (frame, "CUDA_VISIBLE_DEVICES") != NULL;
-    answer->hold = frame_get (frame, "TF_GRPC_REUSE_PORT") != NULL;
-    answer->log_append = frame_get (frame, "LOG_APPEND") != NULL;
-    answer->supervised = frame_get (frame, "STOP_GRACE") != NULL;
-    answer->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, MAX_GRACE);
+    answer->hide_gpus = frame_has (frame, "CUDA_VISIBLE_DEVICES");
+    answer->hold = frame_has (frame, "TF_GRPC_REUSE_PORT");
+    answer->log_append = frame_has (frame, "LOG_APPEND");
+    answer->supervised = frame_has (frame, "STOP_GRACE");
+    answer->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
     if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
         || !frame_get (frame, "TF_CONFIG") || (answer->supervised && answer->stop_grace < 0))

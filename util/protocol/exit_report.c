@@ -76,5 +76,5 @@ void exit_report_add (struct frame *frame, const struct exit_report *report)
 
 bool exit_report_is_in (const struct frame *frame)
 {
-    return frame_get (frame, "EXIT_REPORT") != NULL;
+    return frame_has (frame, "EXIT_REPORT");
 }

@@ -106,6 +106,23 @@ void frame_add (struct frame *frame, const char *key, const char *fmt, ...)
     frame->used += (size_t)len + 1;
 }
 
+void frame_add_text (struct frame *frame, const char *key, const char *text)
+{
+    if (text)
+        frame_add (frame, key, "%s", text);
+}
+
+void frame_add_flag (struct frame *frame, const char *key, bool flag)
+{
+    if (flag)
+        frame_add (frame, key, "1");
+}
+
+bool frame_has (const struct frame *frame, const char *key)
+{
+    return frame_get (frame, key) != NULL;
+}
+
 const char *frame_next (const struct frame *frame, const char *string)
 {
     const char *next, *end;

@@ -12,6 +12,7 @@
 #ifndef TF_FRAME_H
 #define TF_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,9 @@
 #define FRAME_MAX_ORDER 4096
 #define FRAME_MAX_EXIT_REPORT 4096
 
+/* The longest time in a message, in seconds; far above what an option or a site may set. */
+#define FRAME_MAX_SECONDS 1000000
+
 struct frame;
 
 /* NULL if there is no memory. */
@@ -46,6 +50,13 @@ void frame_destroy (struct frame *frame);
  */
 void frame_add (struct frame *frame, const char *key, const char *fmt, ...)
     __attribute__ ((format (printf, 3, 4)));
+
+/* Append KEY=TEXT; nothing if the text is NULL. */
+void frame_add_text (struct frame *frame, const char *key, const char *text);
+
+/* A flag is set if its key is in the frame. Append KEY=1 if `flag` is true. */
+void frame_add_flag (struct frame *frame, const char *key, bool flag);
+bool frame_has (const struct frame *frame, const char *key);
 
 /* The value of the first string with that key, or NULL. It lives as long as the frame. */
 const char *frame_get (const struct frame *frame, const char *key);

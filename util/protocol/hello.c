@@ -10,8 +10,7 @@ void hello_encode (struct frame *frame, const struct hello *hello)
     frame_add (frame, "TOKEN", "%s", hello->token);
     frame_add (frame, "RELEASE", "%s", PACKAGE_VERSION);
     frame_add (frame, "NODE", "%s", hello->node);
-    if (hello->reconnects)
-        frame_add (frame, "RECONNECTS", "1");
+    frame_add_flag (frame, "RECONNECTS", hello->reconnects);
 }
 
 void hello_decode (struct hello *hello, const struct frame *frame)
@@ -20,7 +19,7 @@ void hello_decode (struct hello *hello, const struct frame *frame)
         .token = frame_get (frame, "TOKEN"),
         .release = frame_get (frame, "RELEASE"),
         .node = frame_get (frame, "NODE"),
-        .reconnects = frame_get (frame, "RECONNECTS") != NULL,
+        .reconnects = frame_has (frame, "RECONNECTS"),
         .version = frame_version (frame),
     };
 }

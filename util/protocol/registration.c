@@ -12,12 +12,6 @@
 
 #define INTERFACE "INTERFACE"
 
-static void _add_text (struct frame *frame, const char *key, const char *text)
-{
-    if (text)
-        frame_add (frame, key, "%s", text);
-}
-
 static void _add_interfaces (struct frame *frame, const struct registration *r)
 {
     for (int i = 0; i < r->interfaces; i++) {
@@ -49,16 +43,15 @@ struct frame *registration_encode (const struct registration *r, const char *tok
     frame_add (frame, "ADDRESS", "%s", address_print (&r->address, &room));
     if (!r->error)
         frame_add (frame, "PORT", "%d", r->port);
-    _add_text (frame, "ERROR", r->error);
-    _add_text (frame, "SUPERVISOR_ERROR", r->supervisor_error);
-    _add_text (frame, "LOG_DIR", r->log_dir);
-    if (r->proxied)
-        frame_add (frame, "PROXIED", "1");
-    _add_text (frame, "NODE_RANKS", r->node_ranks);
-    _add_text (frame, "STEP_NODES", r->step_nodes);
-    _add_text (frame, "STEP_NODE_TASKS", r->step_node_tasks);
-    _add_text (frame, "CPUS", r->cpus);
-    _add_text (frame, "LOCALITY_ERROR", r->locality_error);
+    frame_add_text (frame, "ERROR", r->error);
+    frame_add_text (frame, "SUPERVISOR_ERROR", r->supervisor_error);
+    frame_add_text (frame, "LOG_DIR", r->log_dir);
+    frame_add_flag (frame, "PROXIED", r->proxied);
+    frame_add_text (frame, "NODE_RANKS", r->node_ranks);
+    frame_add_text (frame, "STEP_NODES", r->step_nodes);
+    frame_add_text (frame, "STEP_NODE_TASKS", r->step_node_tasks);
+    frame_add_text (frame, "CPUS", r->cpus);
+    frame_add_text (frame, "LOCALITY_ERROR", r->locality_error);
     _add_interfaces (frame, r);
     return frame;
 }
@@ -115,7 +108,7 @@ int registration_decode (struct registration *r, const struct frame *frame, stru
     r->error = frame_get (frame, "ERROR");
     r->supervisor_error = frame_get (frame, "SUPERVISOR_ERROR");
     r->log_dir = frame_get (frame, "LOG_DIR");
-    r->proxied = frame_get (frame, "PROXIED") != NULL;
+    r->proxied = frame_has (frame, "PROXIED");
     r->node_ranks = frame_get (frame, "NODE_RANKS");
     r->step_nodes = frame_get (frame, "STEP_NODES");
     r->step_node_tasks = frame_get (frame, "STEP_NODE_TASKS");

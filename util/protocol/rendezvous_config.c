@@ -12,27 +12,12 @@
 #define LIST "LIST"
 #define LIST_PER_NODE "LIST_PER_NODE"
 
-/* Far above what the options allow, in seconds. */
-#define MAX_SECONDS 1000000
 
 static const char *const ib_name[] = {
     [RENDEZVOUS_CONFIG_IB_NO] = "no",
     [RENDEZVOUS_CONFIG_IB_AUTO] = "auto",
     [RENDEZVOUS_CONFIG_IB_REQUIRE] = "require",
 };
-
-/* A flag is set if its key is there. */
-static void _add_flag (struct frame *frame, const char *key, bool flag)
-{
-    if (flag)
-        frame_add (frame, key, "1");
-}
-
-static void _add_text (struct frame *frame, const char *key, const char *text)
-{
-    if (text)
-        frame_add (frame, key, "%s", text);
-}
 
 struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
 {
@@ -43,21 +28,21 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add (frame, "TOKEN", "%s", c->token);
     frame_add (frame, "SERVER_TOKEN", "%s", c->server_token);
     frame_add (frame, "STEP", "%s", c->step);
-    _add_text (frame, "HET_GROUP", c->het_group);
+    frame_add_text (frame, "HET_GROUP", c->het_group);
     for (size_t i = 0; i < c->lists; i++)
         frame_add (frame, c->list[i].per_node ? LIST_PER_NODE : LIST, "%s", c->list[i].text);
-    _add_flag (frame, "INHERITED", c->inherited);
+    frame_add_flag (frame, "INHERITED", c->inherited);
     frame_add (frame, "TIMEOUT", "%d", c->timeout);
     frame_add (frame, "IB", "%s", ib_name[c->ib]);
-    _add_text (frame, "NETWORKS", c->networks);
-    _add_flag (frame, "NETWORKS_REQUIRED", c->networks_required);
-    _add_flag (frame, "HOLD", c->hold);
+    frame_add_text (frame, "NETWORKS", c->networks);
+    frame_add_flag (frame, "NETWORKS_REQUIRED", c->networks_required);
+    frame_add_flag (frame, "HOLD", c->hold);
     frame_add (frame, "STOP", "%s", stop_when_name (c->stop));
-    _add_flag (frame, "SHOW", c->show);
-    _add_flag (frame, "LOG_APPEND", c->log_append);
+    frame_add_flag (frame, "SHOW", c->show);
+    frame_add_flag (frame, "LOG_APPEND", c->log_append);
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
     frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
-    _add_flag (frame, "HIDE_GPUS", c->hide_gpus);
+    frame_add_flag (frame, "HIDE_GPUS", c->hide_gpus);
     return frame;
 }
 
@@ -105,16 +90,16 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->server_token = frame_get (frame, "SERVER_TOKEN");
     c->step = frame_get (frame, "STEP");
     c->het_group = frame_get (frame, "HET_GROUP");
-    c->inherited = frame_get (frame, "INHERITED") != NULL;
-    c->timeout = frame_get_number (frame, "TIMEOUT", 1, MAX_SECONDS);
+    c->inherited = frame_has (frame, "INHERITED");
+    c->timeout = frame_get_number (frame, "TIMEOUT", 1, FRAME_MAX_SECONDS);
     c->networks = frame_get (frame, "NETWORKS");
-    c->networks_required = frame_get (frame, "NETWORKS_REQUIRED") != NULL;
-    c->hold = frame_get (frame, "HOLD") != NULL;
-    c->show = frame_get (frame, "SHOW") != NULL;
-    c->log_append = frame_get (frame, "LOG_APPEND") != NULL;
-    c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, MAX_SECONDS);
-    c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, MAX_SECONDS);
-    c->hide_gpus = frame_get (frame, "HIDE_GPUS") != NULL;
+    c->networks_required = frame_has (frame, "NETWORKS_REQUIRED");
+    c->hold = frame_has (frame, "HOLD");
+    c->show = frame_has (frame, "SHOW");
+    c->log_append = frame_has (frame, "LOG_APPEND");
+    c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
+    c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, FRAME_MAX_SECONDS);
+    c->hide_gpus = frame_has (frame, "HIDE_GPUS");
     if (!_is_token (c->token) || !_is_token (c->server_token))
         return errtext_set (err, "srun's configuration lacks a token");
     if (!c->step || c->timeout < 0 || c->stop_grace < 0 || c->eval_grace < 0

@@ -11,8 +11,6 @@
 #include "common/number.h"
 #include "registration.h"
 
-/* Far above what a site may set, in seconds; a supervisor counts in milliseconds. */
-#define MAX_GRACE 1000000
 #define MAX_KILL_WAIT 65535
 
 struct frame *supervisor_config_encode (const struct supervisor_config *c)
@@ -33,10 +31,8 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
     if (c->kill_wait >= 0)
         frame_add (frame, "KILL_WAIT", "%d", c->kill_wait);
-    if (c->forward_signals)
-        frame_add (frame, "FORWARD_SIGNALS", "1");
-    if (c->prints)
-        frame_add (frame, "PRINTS", "1");
+    frame_add_flag (frame, "FORWARD_SIGNALS", c->forward_signals);
+    frame_add_flag (frame, "PRINTS", c->prints);
     return frame;
 }
 
@@ -67,7 +63,7 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
     if (number_parse (&task, _get (env, "TASK"), 1, INT_MAX) < 0
         || number_parse (&c->rank, _get (env, "RANK"), 0, REGISTRATION_MAX_TASKS - 1) < 0
         || number_parse (&c->port, _get (env, "PORT"), 1, 65535) < 0
-        || number_parse (&c->stop_grace, _get (env, "STOP_GRACE"), 0, MAX_GRACE) < 0
+        || number_parse (&c->stop_grace, _get (env, "STOP_GRACE"), 0, FRAME_MAX_SECONDS) < 0
         || (kill_wait && number_parse (&c->kill_wait, kill_wait, 0, MAX_KILL_WAIT) < 0)
         || !address || address_parse (&c->address, address) < 0
         || !c->node || !c->step || !c->token || !c->server_token)

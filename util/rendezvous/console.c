@@ -90,6 +90,15 @@ void console_print (const char *text)
     free (out);
 }
 
+void console_table (char *text, bool show)
+{
+    if (text && show)
+        console_print (text);
+    else if (text)
+        console_note (text);
+    free (text);
+}
+
 void console_say (const char *fmt, ...)
 {
     char *line, *text;

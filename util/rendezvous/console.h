@@ -6,6 +6,8 @@
 #ifndef TF_CONSOLE_H
 #define TF_CONSOLE_H
 
+#include <stdbool.h>
+
 /*
  * Print one or more whole lines. A line is one write, so that it does not mix with lines of other
  * processes. On a terminal that srun --pty has made raw, each line ends in "\r\n". If the reader of
@@ -18,6 +20,12 @@ void console_keep (int fd);
 
 /* Write to that file only, if there is one. */
 void console_note (const char *text);
+
+/*
+ * A table, which is freed: print it if --tf-show asks for that (`show`), else only note it. NULL is
+ * fine.
+ */
+void console_table (char *text, bool show);
 
 /* Print "srun: " and one line. */
 void console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));

@@ -39,7 +39,4 @@ struct server {
     struct shutdown *shutdown;          /* NULL if no task is supervised */
 };
 
-/* Print a table to the terminal if --tf-show asks for it, and to master.log; then free it. */
-void server_print_table (const struct server *server, char *table);
-
 #endif

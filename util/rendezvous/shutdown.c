@@ -157,7 +157,7 @@ static void _show_end (const struct server *server)
     if (s->end_shown || s->left > 0)
         return;
     s->end_shown = true;
-    server_print_table (server, _end_table (server));
+    console_table (_end_table (server), server->config.show);
 }
 
 /* Ends. */

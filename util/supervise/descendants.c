@@ -172,7 +172,8 @@ struct process *descendants_list (size_t *count)
  * now. In between counts, because the list of pids is read before the states: a child that was
  * forked meanwhile is missing in it.
  */
-static bool _may_have_forked (const struct process *process, const struct process *before, size_t count)
+static bool _may_have_forked (const struct process *process, const struct process *before,
+                              size_t count)
 {
     const struct process *known = _find (before, count, process->pid);
 

@@ -26,8 +26,8 @@
 #define CONNECT_MS 10000
 /*
  * A refused connection means that the rendezvous has ended, or that a firewall is in the way. If
- * srun has ended too, Slurm ends this task within seconds, so the user need not hear of it: try
- * once more before UPLINK_GONE. Afterwards try every PAUSE_MAX_MS.
+ * srun has ended too, Slurm ends this task within seconds, and a message would be useless: try once
+ * more before UPLINK_GONE. Afterwards try every PAUSE_MAX_MS.
  */
 #define REFUSED_MS 5000
 /* TCP_USER_TIMEOUT: the connection is broken if sent data is not acknowledged for so long. */

@@ -272,7 +272,7 @@ static int _refuse (const struct candidates *candidates, const struct network_wi
     bool infiniband = wish->infiniband_required;
     char shortfall[sizeof (err->text)];
 
-    describe_shortfall (candidates, wish, infiniband, shortfall, sizeof (shortfall));
+    describe_wish_shortfall (candidates, wish, infiniband, shortfall, sizeof (shortfall));
     return errtext_set (err, "%s: %s", infiniband ? "--tf-ib=require" : "--tf-network", shortfall);
 }
 
@@ -282,7 +282,7 @@ static void _add_notice (const struct candidates *candidates, const struct netwo
 {
     char shortfall[sizeof (choice->notice) - sizeof (choice->network) - 16];
 
-    describe_shortfall (candidates, wish, wish->infiniband, shortfall, sizeof (shortfall));
+    describe_wish_shortfall (candidates, wish, wish->infiniband, shortfall, sizeof (shortfall));
     snprintf (choice->notice, sizeof (choice->notice), "%s; using %s", shortfall,
               choice->network[0] ? choice->network : "the address that reaches srun");
 }

@@ -64,7 +64,7 @@ void describe_networks (const struct selection *selection, char *buf, size_t siz
         snprintf (buf + used, size - used, " (%s)", kind);
 }
 
-void describe_shortfall (const struct candidates *candidates, const struct network_wish *wish,
+void describe_wish_shortfall (const struct candidates *candidates, const struct network_wish *wish,
                          bool infiniband, char *buf, size_t size)
 {
     bool named = wish->networks.count && (wish->networks_required || !infiniband);
