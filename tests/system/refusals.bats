@@ -480,7 +480,7 @@ gone ()
     mkdir -p "$lib"
     plugstack "required $plugin libexecdir=$lib"
     refused_step "$lib/tf-rendezvous: No such file or directory; spank-tf is not installed completely on this host" --tf-tasks=ps,worker:2
-    echo "this is no program" > "$lib/tf-rendezvous"
+    echo "this is not a program" > "$lib/tf-rendezvous"
     refused_step "$lib/tf-rendezvous: Permission denied; spank-tf is not installed completely on this host" --tf-tasks=ps,worker:2
     # Known only when the step is there.
     chmod 755 "$lib/tf-rendezvous"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A program as Poseidon's psd_run starts it: it knows of the cluster what its flags tell. Each
-# worker makes as many steps on the servers' variables as it was told.
+# A program as Poseidon's psd_run starts it: its flags describe the cluster. Each worker makes the
+# given number of steps on the servers' variables.
 
 import os
 import sys

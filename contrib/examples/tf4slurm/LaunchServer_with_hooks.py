@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A typical script for tf4slurm: TensorFlow 1, and a ps that ends when every worker has told it
-# that it is done.
+# A typical script for tf4slurm: TensorFlow 1, and a ps that ends when every worker has
+# reported that it is done.
 #
 #     srun -n3 --tf-tasks=ps,worker:2 python -m tf4slurm LaunchServer_with_hooks.py -ps 1 -workers 2
 #

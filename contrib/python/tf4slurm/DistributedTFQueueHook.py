@@ -26,7 +26,7 @@ tf = getattr(tensorflow.compat, "v1", tensorflow)
 # How long a ps waits for the other servers at its start; how long a worker tries to tell every
 # ps that it is done; and how long the last worker waits for every ps to end.
 START_SECONDS = 60
-TELL_SECONDS = 30
+NOTIFY_SECONDS = 30
 LEAVE_SECONDS = 10
 
 
@@ -57,36 +57,37 @@ class QueueManagementHook(tf.train.SessionRunHook):
 
     def end(self, session):
         if not self._coordinator:
-            self._tell(session.sess_str)
+            self._notify(session.sess_str)
             return
         join = self._coordinator.join
 
         # Tell when the session's threads are joined: other hooks may use the session until then,
         # and closing it needs every ps. Close it before the join, because the thread of the
         # chief's SyncReplicasOptimizer would wait two minutes for gradients that no worker sends.
-        def close_join_and_tell(*args, **options):
+        def close_join_and_notify(*args, **options):
             self._coordinator.join = join
             try:
                 session.close()
                 join(*args, **options)
             finally:
-                self._tell(session.sess_str)
+                self._notify(session.sess_str)
 
-        self._coordinator.join = close_join_and_tell
+        self._coordinator.join = close_join_and_notify
 
-    def _tell(self, target):
+    def _notify(self, target):
         # In a thread, because TensorFlow would wait forever for a ps that is gone.
-        told = []
-        teller = threading.Thread(target=self._tell_every_ps, args=(target, told), daemon=True)
-        teller.start()
-        teller.join(TELL_SECONDS)
-        if not told:
+        notified = []
+        notifier = threading.Thread(target=self._notify_every_ps, args=(target, notified),
+                                    daemon=True)
+        notifier.start()
+        notifier.join(NOTIFY_SECONDS)
+        if not notified:
             print("tf4slurm: a ps does not hear that this worker is done", file=sys.stderr)
-        elif told == ["last"]:
+        elif notified == ["last"]:
             # Otherwise spank-tf would stop the ps as soon as this last worker has ended.
             _await(_addresses("ps"), False, LEAVE_SECONDS)
 
-    def _tell_every_ps(self, target, told):
+    def _notify_every_ps(self, target, notified):
         with tf.Graph().as_default():
             done = [_queue(i, self._workers).enqueue(1) for i in range(self._ps)]
             workers = _queue(0, self._workers, "tf4slurm_workers")
@@ -96,7 +97,7 @@ class QueueManagementHook(tf.train.SessionRunHook):
                     session.run(workers.enqueue(1))
                     last = session.run(workers.size()) == self._workers
                     session.run(done)
-                    told.append("last" if last else "one of them")
+                    notified.append("last" if last else "one of them")
             except tf.errors.OpError:
                 pass
 

@@ -53,7 +53,7 @@ def _check_place(tasks, role, index):
     if "SLURM_PROCID" not in os.environ:
         return
     rank = int(os.environ["SLURM_PROCID"])
-    listed = "no task"
+    listed = "not a task"
     if rank < len(tasks):
         listed = "%s %d" % (tasks[rank], tasks[:rank].count(tasks[rank]))
     if listed != "%s %d" % (role, index):

@@ -142,7 +142,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual((status, errors), (0, ""))
 
     def test_an_evaluator_that_the_script_does_not_list(self):
-        self.refused("rank 2 is no task in the script's list and evaluator 0 in the step; "
+        self.refused("rank 2 is not a task in the script's list and evaluator 0 in the step; "
                      "srun -n2 --tf-tasks=ps,worker would fit",
                      ["ps", "worker"], step("ps", "worker", "evaluator")[2])
 

@@ -136,7 +136,7 @@ class Hook(unittest.TestCase):
     def test_it_is_a_session_run_hook(self):
         self.assertIsInstance(QueueHook.QueueManagementHook(NumberOfPS=1, NumberOfWorkers=1), tf.train.SessionRunHook)
 
-    def test_every_worker_tells_every_ps_once(self):
+    def test_every_worker_notifies_every_ps_once(self):
         self.cluster.work(0)
         self.assertEqual(self.cluster.sizes(), [1, 1])
         self.cluster.work(1)
@@ -175,7 +175,7 @@ class Hook(unittest.TestCase):
             self.cluster.work(0, hook=QueueHook.QueueManagementHook())
         self.assertEqual(self.cluster.sizes(), [1, 1])
 
-    def test_without_a_monitored_session_it_tells_at_once(self):
+    def test_without_a_monitored_session_it_notifies_at_once(self):
         with tf.Graph().as_default(), tf.Session(self.cluster.servers["worker", 1].target) as session:
             hook = QueueHook.QueueManagementHook(NumberOfPS=2, NumberOfWorkers=2)
             hook.begin()
@@ -190,7 +190,7 @@ class Hook(unittest.TestCase):
         config = tf.ConfigProto(device_filters=["/job:worker"])
         errors = io.StringIO()
         with tf.Graph().as_default(), tf.Session(server.target, config=config) as session, \
-                mock.patch.object(QueueHook, "TELL_SECONDS", 1), contextlib.redirect_stderr(errors):
+                mock.patch.object(QueueHook, "NOTIFY_SECONDS", 1), contextlib.redirect_stderr(errors):
             hook.end(session)
         self.assertEqual(errors.getvalue(), "tf4slurm: a ps does not hear that this worker is done\n")
 
