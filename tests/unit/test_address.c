@@ -47,7 +47,7 @@ TEST (numeric_text_is_an_address)
     }
 }
 
-TEST (anything_else_is_none)
+TEST (text_that_is_not_an_address_is_refused)
 {
     static const char *const row[] = {
         "", "localhost", "n1", "10.0.0", "10.0.0.256", "10.0.0.1:80", " 10.0.0.1", "10.0.0.1 ",
@@ -59,7 +59,7 @@ TEST (anything_else_is_none)
         assert_int_equal (address_parse (&address, row[i]), -1);
 }
 
-TEST (no_address_prints_as_nothing)
+TEST (an_empty_address_prints_as_an_empty_string)
 {
     struct address none = { 0 };
     struct address_text room;
@@ -67,7 +67,7 @@ TEST (no_address_prints_as_nothing)
     assert_string_equal (address_print (&none, &room), "");
 }
 
-TEST (a_mapped_address_equals_its_own_ipv4)
+TEST (an_ipv4_mapped_address_equals_the_ipv4_address)
 {
     struct address v4, mapped, other, v6;
 
@@ -81,7 +81,7 @@ TEST (a_mapped_address_equals_its_own_ipv4)
     assert_true (address_equal (&v6, &v6));
 }
 
-/* Bind to the address, and read from the socket what it has. */
+/* Bind a socket to this address and read the address back from the socket. */
 static void check_socket (const char *text)
 {
     struct sockaddr_storage ss;
@@ -99,13 +99,13 @@ static void check_socket (const char *text)
     close (fd);
 }
 
-TEST (a_socket_tells_its_address)
+TEST (address_local_reads_a_sockets_ipv4_address)
 {
     check_socket ("127.0.0.1");
     check_socket ("127.0.1.1");
 }
 
-TEST (a_socket_tells_its_ipv6_address)
+TEST (address_local_reads_a_sockets_ipv6_address)
 {
     struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
     int fd = socket (AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -117,7 +117,7 @@ TEST (a_socket_tells_its_ipv6_address)
     check_socket ("::1");
 }
 
-TEST (a_dual_stack_socket_tells_the_ipv4_address)
+TEST (a_dual_stack_socket_has_the_ipv4_address)
 {
     struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
     struct address address;
@@ -134,7 +134,7 @@ TEST (a_dual_stack_socket_tells_the_ipv4_address)
     close (fd);
 }
 
-TEST (a_socket_of_another_kind_has_none)
+TEST (a_socket_of_another_family_has_no_address)
 {
     struct address address;
     int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -159,7 +159,7 @@ TEST (a_sockaddr_is_an_address)
     }
 }
 
-TEST (a_mapped_sockaddr_is_the_ipv4_address)
+TEST (an_ipv4_mapped_sockaddr_is_the_ipv4_address)
 {
     struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
     struct address address;
@@ -171,8 +171,8 @@ TEST (a_mapped_sockaddr_is_the_ipv4_address)
     assert_string_equal (address_print (&address, &room), "10.1.2.3");
 }
 
-/* getifaddrs () has entries of other families, and with none. */
-TEST (a_sockaddr_of_another_kind_is_none)
+/* getifaddrs () also returns entries of other families, and entries without an address. */
+TEST (a_sockaddr_of_another_family_is_not_an_address)
 {
     static const sa_family_t row[] = { AF_UNSPEC, AF_UNIX, AF_PACKET, AF_NETLINK };
     struct sockaddr_storage ss;
@@ -209,16 +209,16 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (numeric_text_is_an_address),
-        cmocka_unit_test (anything_else_is_none),
-        cmocka_unit_test (no_address_prints_as_nothing),
-        cmocka_unit_test (a_mapped_address_equals_its_own_ipv4),
-        cmocka_unit_test (a_socket_tells_its_address),
-        cmocka_unit_test (a_socket_tells_its_ipv6_address),
-        cmocka_unit_test (a_dual_stack_socket_tells_the_ipv4_address),
-        cmocka_unit_test (a_socket_of_another_kind_has_none),
+        cmocka_unit_test (text_that_is_not_an_address_is_refused),
+        cmocka_unit_test (an_empty_address_prints_as_an_empty_string),
+        cmocka_unit_test (an_ipv4_mapped_address_equals_the_ipv4_address),
+        cmocka_unit_test (address_local_reads_a_sockets_ipv4_address),
+        cmocka_unit_test (address_local_reads_a_sockets_ipv6_address),
+        cmocka_unit_test (a_dual_stack_socket_has_the_ipv4_address),
+        cmocka_unit_test (a_socket_of_another_family_has_no_address),
         cmocka_unit_test (a_sockaddr_is_an_address),
-        cmocka_unit_test (a_mapped_sockaddr_is_the_ipv4_address),
-        cmocka_unit_test (a_sockaddr_of_another_kind_is_none),
+        cmocka_unit_test (an_ipv4_mapped_sockaddr_is_the_ipv4_address),
+        cmocka_unit_test (a_sockaddr_of_another_family_is_not_an_address),
         cmocka_unit_test (a_sockaddr_has_address_and_port),
     };
 

@@ -13,7 +13,7 @@
 
 #include "addresses/cpus.h"
 
-/* A node with more CPUs than a set holds, one with as many, or this one. */
+/* The simulated node has more CPUs than a set holds, exactly as many, or is this node. */
 static enum { THIS, TOO_LARGE, FULL } node;
 
 int __real_sched_getaffinity (pid_t pid, size_t size, cpu_set_t *set);
@@ -30,11 +30,11 @@ int __wrap_sched_getaffinity (pid_t pid, size_t size, cpu_set_t *set)
     return node == FULL ? 0 : __real_sched_getaffinity (pid, size, set);
 }
 
-TEST (a_mask_has_the_kernels_numbers)
+TEST (a_mask_uses_the_kernels_cpu_numbers)
 {
     static const struct {
         const char *text, *printed;
-        int cpu[4];                 /* those of the set, -1 behind the last */
+        int cpu[4];                 /* the CPUs of the set, then -1 */
     } row[] = {
         { "0x0", "0x0", { -1 } },
         { "0x1", "0x1", { 0, -1 } },
@@ -62,7 +62,7 @@ TEST (a_mask_has_the_kernels_numbers)
     }
 }
 
-/* "0x", and so many digits. */
+/* A mask of "0x" and `digits` times this digit. */
 static const char *mask_of (int digits, char digit)
 {
     static char text[2 * CPUS_MAX_TEXT] = "0x";
@@ -72,7 +72,7 @@ static const char *mask_of (int digits, char digit)
     return text;
 }
 
-TEST (as_many_cpus_as_a_set_holds_are_parsed_and_printed)
+TEST (the_largest_mask_is_parsed_and_printed)
 {
     const int most = CPUS_MAX / 4;
     char room[CPUS_MAX_TEXT];
@@ -88,7 +88,7 @@ TEST (as_many_cpus_as_a_set_holds_are_parsed_and_printed)
     assert_int_equal (cpus_parse (&cpus, mask_of (most + 1, '0')), -1);
 }
 
-TEST (anything_else_is_none)
+TEST (text_that_is_not_a_mask_is_refused)
 {
     static const char *const row[] = {
         "", "0", "0x", "x1", "1", "ff", "0X1", "00x1", " 0x1", "0x1 ", "0x 1", "-0x1", "0x-1",
@@ -98,10 +98,10 @@ TEST (anything_else_is_none)
 
     for (size_t i = 0; i < COUNT (row); i++)
         if (cpus_parse (&cpus, row[i]) != -1)
-            fail_msg ("\"%s\" is a mask", row[i]);
+            fail_msg ("\"%s\" was accepted as a mask", row[i]);
 }
 
-/* A file with that in it. */
+/* Read a file that contains this text. */
 static int read_file (struct cpus *cpus, const char *text)
 {
     char path[] = "/tmp/test_cpus.XXXXXX";
@@ -115,10 +115,10 @@ static int read_file (struct cpus *cpus, const char *text)
     return rc;
 }
 
-TEST (the_kernel_writes_groups_of_32_on_a_line)
+TEST (the_kernels_format_is_groups_of_32_bits_on_one_line)
 {
     static const struct {
-        const char *text, *mask;        /* NULL: it is none */
+        const char *text, *mask;        /* mask NULL: the text is refused */
     } row[] = {
         { "f\n", "0xf" }, { "00ff\n", "0xff" }, { "ff00,00000001\n", "0xff0000000001" },
         { "00000000,00000000,80000000\n", "0x80000000" }, { "0\n", "0x0" },
@@ -136,7 +136,7 @@ TEST (the_kernel_writes_groups_of_32_on_a_line)
     assert_int_equal (cpus_read (&cpus, "/nowhere"), -1);
 }
 
-TEST (a_line_of_the_kernels_may_have_as_many_cpus_as_a_set)
+TEST (the_longest_line_of_the_kernel_fits)
 {
     const int most = CPUS_MAX / 32;
     char text[2 * CPUS_MAX_TEXT], room[CPUS_MAX_TEXT], *end = text;
@@ -152,7 +152,7 @@ TEST (a_line_of_the_kernels_may_have_as_many_cpus_as_a_set)
     assert_int_equal (read_file (&cpus, text), -1);
 }
 
-TEST (sets_meet_where_they_share_a_cpu)
+TEST (two_sets_intersect_if_they_share_a_cpu)
 {
     static const struct {
         const char *a, *b;
@@ -175,7 +175,7 @@ TEST (sets_meet_where_they_share_a_cpu)
     }
 }
 
-TEST (the_last_cpu_counts)
+TEST (the_last_cpu_of_a_set_is_used)
 {
     struct cpus all, last = { { [CPUS_MAX / 8 - 1] = 0x80 } };
     char room[CPUS_MAX_TEXT];
@@ -186,7 +186,7 @@ TEST (the_last_cpu_counts)
     assert_int_equal (strncmp (room, "0x80", 4), 0);
 }
 
-TEST (a_process_knows_where_it_may_run)
+TEST (cpus_self_returns_the_affinity_of_the_process)
 {
     char room[CPUS_MAX_TEXT], one[CPUS_MAX_TEXT];
     struct cpus cpus;
@@ -211,7 +211,7 @@ TEST (a_process_knows_where_it_may_run)
         assert_int_equal (cpus.bits[cpu / 8] >> cpu % 8 & 1, CPU_ISSET (cpu, &before) != 0);
 }
 
-TEST (a_node_may_have_as_many_cpus_as_a_set_holds_and_no_more)
+TEST (a_node_with_more_cpus_than_a_set_holds_is_an_error)
 {
     char room[CPUS_MAX_TEXT];
     struct cpus cpus;
@@ -224,7 +224,7 @@ TEST (a_node_may_have_as_many_cpus_as_a_set_holds_and_no_more)
     node = THIS;
 }
 
-TEST (whatever_is_parsed_is_printed)
+TEST (each_parsed_mask_is_printed_as_an_equal_mask)
 {
     uint64_t seed = FUZZ_SEED;
 
@@ -243,16 +243,16 @@ TEST (whatever_is_parsed_is_printed)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_mask_has_the_kernels_numbers),
-        cmocka_unit_test (as_many_cpus_as_a_set_holds_are_parsed_and_printed),
-        cmocka_unit_test (anything_else_is_none),
-        cmocka_unit_test (the_kernel_writes_groups_of_32_on_a_line),
-        cmocka_unit_test (a_line_of_the_kernels_may_have_as_many_cpus_as_a_set),
-        cmocka_unit_test (sets_meet_where_they_share_a_cpu),
-        cmocka_unit_test (the_last_cpu_counts),
-        cmocka_unit_test (a_process_knows_where_it_may_run),
-        cmocka_unit_test (a_node_may_have_as_many_cpus_as_a_set_holds_and_no_more),
-        cmocka_unit_test (whatever_is_parsed_is_printed),
+        cmocka_unit_test (a_mask_uses_the_kernels_cpu_numbers),
+        cmocka_unit_test (the_largest_mask_is_parsed_and_printed),
+        cmocka_unit_test (text_that_is_not_a_mask_is_refused),
+        cmocka_unit_test (the_kernels_format_is_groups_of_32_bits_on_one_line),
+        cmocka_unit_test (the_longest_line_of_the_kernel_fits),
+        cmocka_unit_test (two_sets_intersect_if_they_share_a_cpu),
+        cmocka_unit_test (the_last_cpu_of_a_set_is_used),
+        cmocka_unit_test (cpus_self_returns_the_affinity_of_the_process),
+        cmocka_unit_test (a_node_with_more_cpus_than_a_set_holds_is_an_error),
+        cmocka_unit_test (each_parsed_mask_is_printed_as_an_equal_mask),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -12,7 +12,7 @@
 
 #include "addresses/host.h"
 
-TEST (a_host_is_its_boot_and_its_network)
+TEST (a_hosts_id_is_its_boot_id_and_network_namespace)
 {
     struct host host;
 
@@ -22,7 +22,10 @@ TEST (a_host_is_its_boot_and_its_network)
     assert_true (strlen (host.id) > 37);
 }
 
-/* The host of a child in a network namespace of its own, or in the same; false: no right. */
+/*
+ * Read the host of a child, in a new network namespace if `unshared`, else in the same one. Returns
+ * false without the permission to create a namespace.
+ */
 static bool ask_child (bool unshared, struct host *host)
 {
     int pair[2], status;
@@ -45,7 +48,7 @@ static bool ask_child (bool unshared, struct host *host)
     return n == sizeof (*host);
 }
 
-TEST (processes_of_one_network_share_a_host)
+TEST (processes_of_one_network_namespace_share_a_host)
 {
     struct host mine, childs;
 
@@ -67,8 +70,8 @@ TEST (another_network_namespace_is_another_host)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_host_is_its_boot_and_its_network),
-        cmocka_unit_test (processes_of_one_network_share_a_host),
+        cmocka_unit_test (a_hosts_id_is_its_boot_id_and_network_namespace),
+        cmocka_unit_test (processes_of_one_network_namespace_share_a_host),
         cmocka_unit_test (another_network_namespace_is_another_host),
     };
 

@@ -13,7 +13,7 @@
 #include "addresses/interface.h"
 #include "netns.h"
 
-/* A node without these families: socket () says so. */
+/* Simulate a node without these address families: socket () fails for them. */
 static bool no_ipv6, no_ipv4;
 
 int __real_socket (int domain, int type, int protocol);
@@ -28,9 +28,9 @@ int __wrap_socket (int domain, int type, int protocol)
     return __real_socket (domain, type, protocol);
 }
 
-/* Text. */
+/* Parsing and printing. */
 
-TEST (what_is_printed_is_parsed)
+TEST (a_printed_interface_is_parsed_as_the_same_interface)
 {
     static const struct {
         const char *text, *name, *address;
@@ -58,7 +58,7 @@ TEST (what_is_printed_is_parsed)
         struct interface interface;
 
         if (interface_parse (&interface, row[i].text) < 0)
-            fail_msg ("%s is no interface", row[i].text);
+            fail_msg ("%s was not accepted as an interface", row[i].text);
         assert_string_equal (interface.name, row[i].name);
         assert_int_equal (interface.infiniband, row[i].infiniband);
         assert_int_equal (interface.state, row[i].state);
@@ -72,7 +72,7 @@ TEST (what_is_printed_is_parsed)
     }
 }
 
-TEST (cpus_stand_behind_it)
+TEST (local_cpus_follow_the_interface)
 {
     static const char text[] = "ib0 infiniband up 10.1.0.5/16 0xff", none[] = "ib0 other down - ";
     struct interface_text room;
@@ -86,27 +86,27 @@ TEST (cpus_stand_behind_it)
     assert_string_equal (interface.local_cpus, "");
 }
 
-TEST (anything_else_is_none)
+TEST (text_that_is_not_an_interface_is_refused)
 {
     static const char *const row[] = {
         "", " ", "ib0", "ib0 infiniband", "ib0 infiniband up", "ib0 infiniband up ",
         "infiniband up 10.1.0.5/16", "ib0 up 10.1.0.5/16", "ib0 infiniband 10.1.0.5/16",
-        /* other words */
+        /* wrong words */
         "ib0 ethernet up -", "ib0 INFINIBAND up -", "ib0 infinibandx up -", "ib0 infiniban up -",
         "ib0 other UP -", "ib0 other upp -", "ib0 other u -", "ib0 other 0 -",
         "ib0 other no_carrier -",
-        /* no address with a prefix */
+        /* the address or its prefix is missing or wrong */
         "ib0 other up --", "ib0 other up 10.1.0.5", "ib0 other up 10.1.0.5/", "ib0 other up /16",
         "ib0 other up 10.1.0.5/33", "ib0 other up 10.1.0.5/-1", "ib0 other up 10.1.0.5/1x",
         "ib0 other up fd00::5/129", "ib0 other up 10.1.0.5/4294967312", "ib0 other up n1/16",
         "ib0 other up ::ffff:10.1.0.5/112",
-        /* in another form than printed */
+        /* not in the form that interface_print () uses */
         "ib0 other up 10.1.0.5/016", "ib0 other up FD00::5/64", "ib0 other up fd00:0::5/64",
         "ib0 other up ::ffff:10.1.0.5/16",
         " ib0 other up -", "ib0  other up -", "ib0 other  up -", "ib0 other up  -",
         "ib0\tother up -", "ib0 other\nup -", "ib0 other up\r-", "ib0 other up -\t0xff",
         "ib0 other up -\n", "ib0 other up 10.1.0.5/16\n",
-        /* names that no kernel or no terminal takes */
+        /* names that the kernel does not allow or that a terminal cannot print */
         "\033[2J other up -", "ib\033 other up -", "ib/0 other up -", "/ other up -",
         "../lo other up -", "ib0:1 other up -", "ib\x7f other up -", "\xc3\xa9 other up -",
         "i\xffnf other up -", "ib\x01 other up -",
@@ -122,10 +122,10 @@ TEST (anything_else_is_none)
 
     for (size_t i = 0; i < COUNT (row); i++)
         if (interface_parse (&interface, row[i]) != -1)
-            fail_msg ("\"%s\" is an interface", row[i]);
+            fail_msg ("\"%s\" was accepted as an interface", row[i]);
 }
 
-TEST (whatever_is_parsed_is_printed_the_same)
+TEST (each_parsed_text_is_printed_unchanged)
 {
     uint64_t seed = FUZZ_SEED;
     int parsed = 0;
@@ -136,7 +136,7 @@ TEST (whatever_is_parsed_is_printed_the_same)
         const char *printed;
         char text[260], words[65];
 
-        /* Mostly right words, or none would be taken. */
+        /* Mostly correct words, else almost no text would be parsed. */
         fuzz_text (&seed, words, sizeof (words) - 1, "up down 10.1.0.5/16 - fd00::/64 0xff ib");
         snprintf (text, sizeof (text), "%s%s%s%s", fuzz_next (&seed) % 4 ? "ib0" : words,
                   fuzz_next (&seed) % 8 ? " infiniband " : words,
@@ -156,9 +156,12 @@ TEST (whatever_is_parsed_is_printed_the_same)
     assert_true (parsed > FUZZ_ROUNDS / 4);
 }
 
-/* The kernel. */
+/* Listing the kernel's interfaces. */
 
-/* The whole list, a line for each. Where it is kept ends with its last entry. */
+/*
+ * The list as text, one line for each entry. The list is in an allocation that ends with its last
+ * entry, so that valgrind reports a read beyond it.
+ */
 static const char *listed (void)
 {
     struct interface *list = malloc (INTERFACE_MAX * sizeof (*list));
@@ -181,7 +184,7 @@ static const char *listed (void)
     return text;
 }
 
-/* The kernel notices a cable a moment later. */
+/* Wait until the list has these lines: the kernel reports a change of carrier with a delay. */
 static void check_list (const char *lines)
 {
     for (int i = 0; i < 500 && strcmp (listed (), lines) != 0; i++)
@@ -211,7 +214,7 @@ static bool can_bind (const struct address *address)
     return rc == 0;
 }
 
-TEST (what_is_listed_is_this_machines)
+TEST (the_listed_addresses_are_this_machines)
 {
     struct interface list[INTERFACE_MAX];
     struct errtext err = { "" };
@@ -224,13 +227,13 @@ TEST (what_is_listed_is_this_machines)
         assert_int_not_equal (if_nametoindex (list[i].name), 0);
         assert_string_not_equal (list[i].name, "lo");
         assert_false (list[i].infiniband && i > 0 && !list[i - 1].infiniband);
-        /* one of IPv6 may still be tentative */
+        /* an IPv6 address may still be tentative */
         if (address->family == AF_INET)
             assert_true (can_bind (address));
     }
 }
 
-TEST (an_empty_network_has_none)
+TEST (an_empty_network_namespace_has_no_interfaces)
 {
     netns_enter ();
     check_list ("");
@@ -281,7 +284,7 @@ TEST (ipv6_comes_after_ipv4)
     close (device[1]);
 }
 
-TEST (addresses_that_peers_cannot_dial_are_left_out)
+TEST (addresses_that_peers_cannot_connect_to_are_left_out)
 {
     int device[2];
 
@@ -289,7 +292,7 @@ TEST (addresses_that_peers_cannot_dial_are_left_out)
     device[0] = netns_device ("eth0", false);
     device[1] = netns_device ("eth1", false);
     ip ("link set lo up");
-    ip ("addr add 10.9.9.9/32 dev lo");             /* a service's address, not the node's */
+    ip ("addr add 10.9.9.9/32 dev lo");             /* an address of a service, not of the node */
     ip ("addr add 169.254.7.9/16 dev eth0");
     ip ("addr add 127.7.0.1/16 dev eth0");
     ip ("addr add 10.1.0.5/16 dev eth1");
@@ -302,7 +305,7 @@ TEST (addresses_that_peers_cannot_dial_are_left_out)
     close (device[1]);
 }
 
-TEST (ipv6_addresses_that_peers_cannot_dial_are_left_out)
+TEST (ipv6_addresses_that_peers_cannot_connect_to_are_left_out)
 {
     int device[2];
 
@@ -312,17 +315,17 @@ TEST (ipv6_addresses_that_peers_cannot_dial_are_left_out)
     device[0] = netns_device ("eth0", false);
     device[1] = netns_device ("eth1", false);
     ip ("addr add fe80::5/64 dev eth0 nodad");
-    /* IPv4 in IPv6, with a prefix that no IPv4 address has */
+    /* an IPv4-mapped address, with a prefix length too small for one */
     ip ("addr add ::ffff:10.1.0.5/96 dev eth1 nodad");
     ip ("link set eth0 up");
-    ip ("link set eth1 up");                        /* which gives it a link-local address */
+    ip ("link set eth1 up");                        /* the kernel adds a link-local address */
     check_list ("eth0 other up -\n"
                 "eth1 other up -\n");
     close (device[0]);
     close (device[1]);
 }
 
-TEST (an_interface_is_up_with_a_cable)
+TEST (an_interface_is_up_if_it_has_carrier)
 {
     int device[4];
 
@@ -357,7 +360,7 @@ TEST (an_interface_is_up_with_a_cable)
         close (device[i]);
 }
 
-TEST (infiniband_is_first_whatever_its_name)
+TEST (infiniband_interfaces_come_first)
 {
     int device[3];
 
@@ -378,7 +381,7 @@ TEST (infiniband_is_first_whatever_its_name)
         close (device[i]);
 }
 
-TEST (a_name_that_a_terminal_does_not_take_is_left_out)
+TEST (an_interface_with_an_unprintable_name_is_left_out)
 {
     int device[3];
 
@@ -393,7 +396,7 @@ TEST (a_name_that_a_terminal_does_not_take_is_left_out)
         close (device[i]);
 }
 
-/* 10.NET.0.1/16 and so on. */
+/* Add 10.NET.0.1/16, 10.NET.0.2/16 and so on. */
 static void add_addresses (const char *name, int net, int count)
 {
     FILE *batch = popen ("ip -batch -", "w");
@@ -403,7 +406,7 @@ static void add_addresses (const char *name, int net, int count)
     assert_int_equal (pclose (batch), 0);
 }
 
-/* The same as lines of a list, behind `text`. */
+/* Append the same addresses to `text` as lines of a list. Returns the end of the text. */
 static char *print_addresses (char *text, const char *link, int net, int count)
 {
     for (int i = 1; i <= count; i++)
@@ -411,7 +414,7 @@ static char *print_addresses (char *text, const char *link, int net, int count)
     return text;
 }
 
-TEST (of_more_than_64_addresses_infinibands_are_told)
+TEST (a_full_list_prefers_infiniband_interfaces)
 {
     static char lines[INTERFACE_MAX * sizeof (struct interface_text)];
     int device[3];
@@ -436,7 +439,7 @@ TEST (of_more_than_64_addresses_infinibands_are_told)
         close (device[i]);
 }
 
-TEST (as_many_interfaces_without_an_address_fill_the_list)
+TEST (a_full_list_omits_further_interfaces_without_an_address)
 {
     static char lines[INTERFACE_MAX * sizeof (struct interface_text)];
     int device[INTERFACE_MAX + 2];
@@ -458,7 +461,7 @@ TEST (as_many_interfaces_without_an_address_fill_the_list)
 
 /* Failures. */
 
-/* The number that the next descriptor would have. */
+/* The number that the next descriptor will get. */
 static int next_descriptor (void)
 {
     int fd = dup (STDIN_FILENO);
@@ -467,7 +470,7 @@ static int next_descriptor (void)
     return fd;
 }
 
-/* When no more descriptors can be opened than these. */
+/* interface_list () fails if the process can open only so many more descriptors. */
 static void check_descriptors (int more)
 {
     struct interface list[INTERFACE_MAX];
@@ -486,7 +489,7 @@ static void check_descriptors (int more)
     assert_int_equal (next_descriptor (), next);
 }
 
-TEST (where_the_kernel_does_not_tell_it_is_said)
+TEST (a_failure_to_list_the_interfaces_is_reported)
 {
     struct interface list[INTERFACE_MAX];
     struct errtext err = { "" };
@@ -496,7 +499,8 @@ TEST (where_the_kernel_does_not_tell_it_is_said)
     no_ipv4 = no_ipv6 = true;
     assert_int_equal (interface_list (list, &err), -1);
     no_ipv4 = no_ipv6 = false;
-    assert_string_equal (err.text, "cannot list network interfaces: Address family not supported by protocol");
+    assert_string_equal (err.text, "cannot list network interfaces: Address family not "
+                         "supported by protocol");
 }
 
 TEST (a_list_leaves_no_descriptor_open)
@@ -508,7 +512,7 @@ TEST (a_list_leaves_no_descriptor_open)
     assert_int_equal (next_descriptor (), next);
 }
 
-TEST (a_node_of_ipv6_alone_knows_its_infiniband)
+TEST (infiniband_is_recognized_on_a_node_without_ipv4)
 {
     int device;
 
@@ -526,24 +530,24 @@ TEST (a_node_of_ipv6_alone_knows_its_infiniband)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (what_is_printed_is_parsed),
-        cmocka_unit_test (cpus_stand_behind_it),
-        cmocka_unit_test (anything_else_is_none),
-        cmocka_unit_test (whatever_is_parsed_is_printed_the_same),
-        cmocka_unit_test (what_is_listed_is_this_machines),
-        cmocka_unit_test (an_empty_network_has_none),
+        cmocka_unit_test (a_printed_interface_is_parsed_as_the_same_interface),
+        cmocka_unit_test (local_cpus_follow_the_interface),
+        cmocka_unit_test (text_that_is_not_an_interface_is_refused),
+        cmocka_unit_test (each_parsed_text_is_printed_unchanged),
+        cmocka_unit_test (the_listed_addresses_are_this_machines),
+        cmocka_unit_test (an_empty_network_namespace_has_no_interfaces),
         cmocka_unit_test (an_interface_is_listed_once_for_each_address),
         cmocka_unit_test (ipv6_comes_after_ipv4),
-        cmocka_unit_test (addresses_that_peers_cannot_dial_are_left_out),
-        cmocka_unit_test (ipv6_addresses_that_peers_cannot_dial_are_left_out),
-        cmocka_unit_test (an_interface_is_up_with_a_cable),
-        cmocka_unit_test (infiniband_is_first_whatever_its_name),
-        cmocka_unit_test (a_name_that_a_terminal_does_not_take_is_left_out),
-        cmocka_unit_test (of_more_than_64_addresses_infinibands_are_told),
-        cmocka_unit_test (as_many_interfaces_without_an_address_fill_the_list),
-        cmocka_unit_test (where_the_kernel_does_not_tell_it_is_said),
+        cmocka_unit_test (addresses_that_peers_cannot_connect_to_are_left_out),
+        cmocka_unit_test (ipv6_addresses_that_peers_cannot_connect_to_are_left_out),
+        cmocka_unit_test (an_interface_is_up_if_it_has_carrier),
+        cmocka_unit_test (infiniband_interfaces_come_first),
+        cmocka_unit_test (an_interface_with_an_unprintable_name_is_left_out),
+        cmocka_unit_test (a_full_list_prefers_infiniband_interfaces),
+        cmocka_unit_test (a_full_list_omits_further_interfaces_without_an_address),
+        cmocka_unit_test (a_failure_to_list_the_interfaces_is_reported),
         cmocka_unit_test (a_list_leaves_no_descriptor_open),
-        cmocka_unit_test (a_node_of_ipv6_alone_knows_its_infiniband),
+        cmocka_unit_test (infiniband_is_recognized_on_a_node_without_ipv4),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -10,7 +10,10 @@
 
 #include "rendezvous/layout.h"
 
-/* "RANK@INDEX:NODE", a rank that came, or "INDEX=RANKS", what it said of its node. */
+/*
+ * Each word is "RANK@INDEX:NODE", a rank that registered, or "INDEX=RANKS", the ranks that a task
+ * reported for its node.
+ */
 static void add (struct layout *layout, const char *words)
 {
     char word[64], text[64];
@@ -25,7 +28,7 @@ static void add (struct layout *layout, const char *words)
             fail_msg ("%s", word);
 }
 
-/* The nodes of all ranks, "?" where it is not known, a blank behind each. */
+/* The node of each rank, or "?" if it is not known, each followed by a blank. */
 static const char *nodes (const struct layout *layout, int tasks)
 {
     static char text[256];
@@ -55,7 +58,7 @@ static void check (const struct row *row)
     layout_destroy (layout);
 }
 
-TEST (a_rank_that_came_is_where_it_says)
+TEST (a_registered_rank_is_on_the_node_that_it_reported)
 {
     struct layout *layout = layout_create (4);
 
@@ -69,17 +72,17 @@ TEST (a_rank_that_came_is_where_it_says)
     layout_destroy (NULL);
 }
 
-TEST (who_did_not_come_is_found)
+TEST (the_node_of_a_missing_rank_is_guessed)
 {
     static const struct row row[] = {
         /* block */
         { 4, "0@0:n1 0=0,1", "n[1-2]", "2(x2)", "n1 n1 n2 n2 " },
         { 6, "0@0:n1 0=0,1", "n[1-3]", "2(x3)", "n1 n1 n2 n2 n3 n3 " },
         { 6, "4@2:n3 2=4,5", "n[1-3]", "2(x3)", "n1 n1 n2 n2 n3 n3 " },
-        /* one node for each, one for all */
+        /* one node for each rank; one node for all ranks */
         { 3, "1@1:n2", "n[1-3]", "1(x3)", "n1 n2 n3 " },
         { 3, "1@0:n1", "n1", "3", "n1 n1 n1 " },
-        /* uneven */
+        /* different numbers of tasks per node */
         { 5, "0@0:n1 0=0,1,2", "n[1-3]", "3,1(x2)", "n1 n1 n1 n2 n3 " },
         { 6, "5@2:n3 2=5", "n[1-3]", "3,2,1", "n1 n1 n1 n2 n2 n3 " },
         /* cyclic */
@@ -87,14 +90,14 @@ TEST (who_did_not_come_is_found)
         { 6, "0@0:n1 0=0,3", "n[1-3]", "2(x3)", "n1 n2 n3 n1 n2 n3 " },
         { 6, "3@0:n1", "n[1-3]", "2(x3)", "n1 n2 n3 n1 n2 n3 " },
         { 6, "0@0:n1 0=0,3,5", "n[1-3]", "3,2,1", "n1 n2 n3 n1 n2 n1 " },
-        /* plane and arbitrary are told where one node alone is missing, */
+        /* plane and arbitrary: guessed if only one node is missing, */
         { 8, "0@0:n1 0=0,1,4,5", "n[1-2]", "4(x2)", "n1 n1 n2 n2 n1 n1 n2 n2 " },
         { 5, "0@0:n1 0=0,3 1@1:n2 1=1", "n[1-3]", "2,1,2", "n1 n2 n3 n1 n3 " },
-        /* and are not guessed at otherwise */
+        /* and not guessed otherwise */
         { 12, "0@0:n1 0=0,1,6,7", "n[1-3]", "4(x3)", "n1 n1 ? ? ? ? n1 n1 ? ? ? ? " },
-        /* a heterogeneous step: names in the order of its components */
+        /* a heterogeneous step: node names are in the order of its components */
         { 5, "1@1:gpu3", "cpu[1],gpu[3-4]", "1,2(x2)", "cpu1 gpu3 gpu3 gpu4 gpu4 " },
-        /* what is known already stays */
+        /* a known node is not replaced by a guess */
         { 2, "0@0:n1 1@1:n2", "n[1-2]", "1(x2)", "n1 n2 " },
     };
 
@@ -121,10 +124,10 @@ TEST (node_lists_are_expanded)
         check (&row[i]);
 }
 
-TEST (what_cannot_be_understood_is_not_used)
+TEST (node_lists_and_task_counts_that_cannot_be_parsed_are_ignored)
 {
     static const struct row row[] = {
-        /* names */
+        /* node names */
         { 2, "", "", "1(x2)", "? ? " },
         { 2, "", "n[1-2", "1(x2)", "? ? " },
         { 2, "", "n[1-x]", "1(x2)", "? ? " },
@@ -135,7 +138,7 @@ TEST (what_cannot_be_understood_is_not_used)
         { 2, "", "n[1-9999999]", "1(x2)", "? ? " },
         { 2, "", "n[1-99999999999999999999]", "1(x2)", "? ? " },
         { 2, "", "n[0000000001-0000000002]", "1(x2)", "? ? " },
-        /* numbers of tasks */
+        /* task counts */
         { 2, "", "n[1-2]", "", "? ? " },
         { 2, "", "n[1-2]", "x", "? ? " },
         { 2, "", "n[1-2]", "1(x2", "? ? " },
@@ -145,7 +148,7 @@ TEST (what_cannot_be_understood_is_not_used)
         { 2, "", "n[1-2]", "-1,3", "? ? " },
         { 2, "", "n[1-2]", "1(x99999999999999999999)", "? ? " },
         { 2, "", "n[1-2]", "99999999999999999999", "? ? " },
-        /* that contradict each other, or what ranks told */
+        /* counts that contradict the nodes, the number of ranks, or what ranks reported */
         { 2, "", "n[1-2]", "1(x3)", "? ? " },
         { 2, "", "n[1-2]", "2", "? ? " },
         { 2, "", "n[1-2]", "2(x2)", "? ? " },
@@ -157,8 +160,8 @@ TEST (what_cannot_be_understood_is_not_used)
         check (&row[i]);
 }
 
-/* "[0-65535][0-65535][]" would be dealt out for hours. */
-TEST (brackets_and_ranges_that_name_nothing_are_not_understood)
+/* To expand "[0-65535][0-65535][]" would take hours. */
+TEST (empty_brackets_and_reversed_ranges_are_ignored)
 {
     static const struct row row[] = {
         { 2, "", "n[]x,n[1-2]", "1(x2)", "? ? " },
@@ -175,14 +178,14 @@ TEST (brackets_and_ranges_that_name_nothing_are_not_understood)
         check (&row[i]);
 }
 
-TEST (a_range_at_the_end_of_numbers_is_not_understood)
+TEST (a_range_that_overflows_is_ignored)
 {
     static const struct row row = { 2, "", "n[-1-9223372036854775807]", "1(x2)", "? ? " };
 
     check (&row);
 }
 
-TEST (more_tasks_than_can_be_counted_are_not_understood)
+TEST (a_task_count_that_overflows_is_ignored)
 {
     struct layout *layout = layout_create (1048576);
 
@@ -192,7 +195,7 @@ TEST (more_tasks_than_can_be_counted_are_not_understood)
     layout_destroy (layout);
 }
 
-TEST (what_was_not_understood_leaves_nothing_behind)
+TEST (a_list_that_was_ignored_does_not_change_later_guesses)
 {
     struct layout *layout = layout_create (4);
 
@@ -205,7 +208,7 @@ TEST (what_was_not_understood_leaves_nothing_behind)
     layout_destroy (layout);
 }
 
-TEST (a_rank_knows_its_own_node_best)
+TEST (the_node_that_a_rank_reported_is_kept)
 {
     struct layout *layout = layout_create (3);
 
@@ -217,7 +220,7 @@ TEST (a_rank_knows_its_own_node_best)
     layout_destroy (layout);
 }
 
-TEST (ranks_out_of_range_are_not_used)
+TEST (ranks_out_of_range_are_ignored)
 {
     struct layout *layout = layout_create (3);
 
@@ -229,7 +232,7 @@ TEST (ranks_out_of_range_are_not_used)
     layout_destroy (layout);
 }
 
-TEST (nodes_out_of_range_are_not_used)
+TEST (node_indexes_out_of_range_are_ignored)
 {
     struct layout *layout = layout_create (1);
 
@@ -240,7 +243,7 @@ TEST (nodes_out_of_range_are_not_used)
     layout_destroy (layout);
 }
 
-TEST (five_thousand_nodes_are_no_effort)
+TEST (the_layout_of_5000_nodes_is_guessed)
 {
     struct layout *layout = layout_create (10000);
 
@@ -251,7 +254,7 @@ TEST (five_thousand_nodes_are_no_effort)
     layout_destroy (layout);
 }
 
-TEST (random_text_is_understood_or_not_used)
+TEST (random_text_is_parsed_or_ignored)
 {
     uint64_t seed = FUZZ_SEED;
     int understood = 0;
@@ -278,19 +281,19 @@ TEST (random_text_is_understood_or_not_used)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_rank_that_came_is_where_it_says),
-        cmocka_unit_test (who_did_not_come_is_found),
+        cmocka_unit_test (a_registered_rank_is_on_the_node_that_it_reported),
+        cmocka_unit_test (the_node_of_a_missing_rank_is_guessed),
         cmocka_unit_test (node_lists_are_expanded),
-        cmocka_unit_test (what_cannot_be_understood_is_not_used),
-        cmocka_unit_test (brackets_and_ranges_that_name_nothing_are_not_understood),
-        cmocka_unit_test (a_range_at_the_end_of_numbers_is_not_understood),
-        cmocka_unit_test (more_tasks_than_can_be_counted_are_not_understood),
-        cmocka_unit_test (what_was_not_understood_leaves_nothing_behind),
-        cmocka_unit_test (a_rank_knows_its_own_node_best),
-        cmocka_unit_test (ranks_out_of_range_are_not_used),
-        cmocka_unit_test (nodes_out_of_range_are_not_used),
-        cmocka_unit_test (five_thousand_nodes_are_no_effort),
-        cmocka_unit_test (random_text_is_understood_or_not_used),
+        cmocka_unit_test (node_lists_and_task_counts_that_cannot_be_parsed_are_ignored),
+        cmocka_unit_test (empty_brackets_and_reversed_ranges_are_ignored),
+        cmocka_unit_test (a_range_that_overflows_is_ignored),
+        cmocka_unit_test (a_task_count_that_overflows_is_ignored),
+        cmocka_unit_test (a_list_that_was_ignored_does_not_change_later_guesses),
+        cmocka_unit_test (the_node_that_a_rank_reported_is_kept),
+        cmocka_unit_test (ranks_out_of_range_are_ignored),
+        cmocka_unit_test (node_indexes_out_of_range_are_ignored),
+        cmocka_unit_test (the_layout_of_5000_nodes_is_guessed),
+        cmocka_unit_test (random_text_is_parsed_or_ignored),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

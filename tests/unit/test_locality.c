@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * With helpers that are a few lines of shell, and with the real one, tf-addresses, on machines
- * that tests/topology describes: to hwloc as XML, and as what Linux shows of one. Of this
- * machine's own cards the kernel tells nothing here.
+ * Some tests run a helper that is a few lines of shell. Others run the real helper, tf-addresses,
+ * for machines that tests/topology describes: as XML for hwloc, or as a copy of a machine's sysfs.
+ * The cards of the machine that runs the tests are hidden, except where kernel_shows is set.
  */
 #include "config.h"
 
@@ -25,8 +25,8 @@
 #include "addresses/locality.h"
 #include "netns.h"
 
-/* The helper's time, shortened by tests. */
-static int64_t patience_ms = INT64_MAX;
+/* Tests shorten the helper's timeout by this. */
+static int64_t timeout_ms = INT64_MAX;
 
 struct deadline __real_deadline_in_ms (int64_t ms);
 struct deadline __wrap_deadline_in_ms (int64_t ms);
@@ -34,21 +34,21 @@ struct deadline __wrap_deadline_in_ms (int64_t ms);
 struct deadline __wrap_deadline_in_ms (int64_t ms)
 {
     assert_in_range (ms, 1, 60000);
-    return __real_deadline_in_ms (ms < patience_ms ? ms : patience_ms);
+    return __real_deadline_in_ms (ms < timeout_ms ? ms : timeout_ms);
 }
 
-/* The kernel tells what it shows below /sys. */
-static bool kernel_tells;
+/* If false, the locality that the kernel shows below /sys cannot be read. */
+static bool kernel_shows;
 
 int __real_cpus_read (struct cpus *cpus, const char *path);
 int __wrap_cpus_read (struct cpus *cpus, const char *path);
 
 int __wrap_cpus_read (struct cpus *cpus, const char *path)
 {
-    return kernel_tells ? __real_cpus_read (cpus, path) : -1;
+    return kernel_shows ? __real_cpus_read (cpus, path) : -1;
 }
 
-/* Interfaces, as one text: "ib0 infiniband up 10.1.0.5/16" and so on, a newline between them. */
+/* Parse interfaces: "ib0 infiniband up 10.1.0.5/16" and so on, separated by newlines. */
 static int list_of (struct interface list[INTERFACE_MAX], const char *text)
 {
     int count = 0;
@@ -58,7 +58,7 @@ static int list_of (struct interface list[INTERFACE_MAX], const char *text)
 
         snprintf (line, sizeof (line), "%.*s", (int)strcspn (text, "\n"), text);
         if (interface_parse (&list[count++], line) < 0)
-            fail_msg ("%s is no interface", line);
+            fail_msg ("%s was not accepted as an interface", line);
         text += strlen (line);
     }
     return count;
@@ -72,7 +72,7 @@ static int list_of (struct interface list[INTERFACE_MAX], const char *text)
                   "ib4 infiniband up -\n" \
                   "eth0 other up 10.4.0.5/16"
 
-TEST (there_is_something_to_ask_where_two_infiniband_interfaces_can_be_dialled)
+TEST (locality_matters_if_two_infiniband_interfaces_can_be_used)
 {
     static const struct {
         const char *list;
@@ -102,12 +102,12 @@ TEST (there_is_something_to_ask_where_two_infiniband_interfaces_can_be_dialled)
     }
 }
 
-/* Asking. */
+/* Running a helper. */
 
-static char folder[] = "/tmp/test_nearness.XXXXXX";
+static char folder[] = "/tmp/test_locality.XXXXXX";
 static char helper[sizeof (folder) + 8];
 
-/* The helper, from now on. */
+/* Replace the helper by this script. */
 static void write_helper (const char *script)
 {
     FILE *f = fopen (helper, "w");
@@ -134,7 +134,7 @@ static int remove_folder (void **unused __attribute__ ((unused)))
     return system (command);
 }
 
-/* The number that the next descriptor would have. */
+/* The number that the next descriptor will get. */
 static int next_descriptor (void)
 {
     int fd = dup (STDIN_FILENO);
@@ -144,8 +144,8 @@ static int next_descriptor (void)
 }
 
 /*
- * Ask for those interfaces: "0xff 0xff 0xff00 - - ", what each is near to, or how it failed.
- * In either case neither a process nor a descriptor is left.
+ * Ask for the local CPUs of these interfaces: "0xff 0xff 0xff00 - - ", or the error. Also check
+ * that no process and no descriptor is left.
  */
 static const char *ask (const char *interfaces, const char *program, char *const env[])
 {
@@ -179,7 +179,7 @@ static void check (const char *script, const char *answer)
         fail_msg ("%s: %s", script, ask (TWO_RAILS, helper, NULL));
 }
 
-TEST (what_the_helper_knows_is_taken)
+TEST (the_helpers_lines_set_local_cpus)
 {
     static const struct {
         const char *script, *near;
@@ -198,7 +198,7 @@ TEST (what_the_helper_knows_is_taken)
         check (row[i].script, row[i].near);
 }
 
-TEST (what_is_no_line_of_a_candidate_is_not_used)
+TEST (malformed_lines_and_other_interfaces_are_ignored)
 {
     static const struct {
         const char *script, *near;
@@ -218,7 +218,7 @@ TEST (what_is_no_line_of_a_candidate_is_not_used)
         check (row[i].script, row[i].near);
 }
 
-TEST (a_helper_that_fails_has_said_nothing)
+TEST (the_output_of_a_helper_that_fails_is_not_used)
 {
     static const char *const row[] = {
         "echo ib0 0xff; exit 3",
@@ -235,16 +235,16 @@ TEST (a_helper_that_fails_has_said_nothing)
         check (row[i], NULL);
 }
 
-TEST (a_helper_that_hangs_is_ended)
+TEST (a_helper_that_hangs_is_killed)
 {
-    patience_ms = 200;
+    timeout_ms = 200;
     check ("exec sleep 1000", NULL);
     check ("echo ib0 0xff; trap '' TERM; exec sleep 1000", NULL);
-    patience_ms = INT64_MAX;
+    timeout_ms = INT64_MAX;
 }
 
-/* As of a caller that ignores its children's ends. */
-TEST (a_helper_whose_end_is_not_told_has_failed)
+/* A caller that ignores SIGCHLD cannot wait for the helper. */
+TEST (a_helper_whose_exit_status_is_unknown_has_failed)
 {
     char failed[sizeof (helper) + 8];
     const char *answer;
@@ -257,8 +257,11 @@ TEST (a_helper_whose_end_is_not_told_has_failed)
     assert_string_equal (answer, failed);
 }
 
-/* It does not under valgrind, whose vfork () is a fork (). */
-static bool spawn_tells_of_failure (void)
+/*
+ * True if posix_spawn () reports that the program does not exist. Under valgrind it does not,
+ * because valgrind replaces vfork () by fork ().
+ */
+static bool spawn_reports_failure (void)
 {
     char *argv[] = { NULL };
     pid_t pid;
@@ -269,12 +272,12 @@ static bool spawn_tells_of_failure (void)
     return false;
 }
 
-TEST (a_helper_that_is_none_is_named)
+TEST (a_helper_that_cannot_be_executed_is_named)
 {
     char missing[sizeof (folder) + 8], message[128];
 
-    if (!spawn_tells_of_failure ())
-        SKIP ("posix_spawn () does not tell here that there is no such program");
+    if (!spawn_reports_failure ())
+        SKIP ("posix_spawn () does not report a missing program here");
     snprintf (missing, sizeof (missing), "%s/missing", folder);
     snprintf (message, sizeof (message), "%s: No such file or directory", missing);
     assert_string_equal (ask (TWO_RAILS, missing, NULL), message);
@@ -286,7 +289,7 @@ TEST (a_helper_that_is_none_is_named)
     assert_string_equal (ask (TWO_RAILS, helper, NULL), message);
 }
 
-TEST (hwlocs_variables_alone_are_handed_on)
+TEST (only_hwlocs_variables_are_passed_to_the_helper)
 {
     char *env[] = {
         (char[]){ "PATH=/nowhere" }, (char[]){ "HWLOC_XMLFILE=a b.xml" },
@@ -301,7 +304,7 @@ TEST (hwlocs_variables_alone_are_handed_on)
     assert_string_equal (ask (TWO_RAILS, helper, NULL), "0x1 0x1 - - - - - ");
 }
 
-TEST (as_many_variables_as_there_is_room_for_are_handed_on)
+TEST (at_most_32_variables_are_passed_to_the_helper)
 {
     char text[100][16], *env[COUNT (text) + 1] = { NULL };
 
@@ -314,14 +317,14 @@ TEST (as_many_variables_as_there_is_room_for_are_handed_on)
     assert_string_equal (ask (TWO_RAILS, helper, env), "0x1 0x1 - - - - - ");
 }
 
-TEST (the_helper_reads_nothing_and_its_complaints_are_lost)
+TEST (the_helpers_stdin_and_stderr_are_dev_null)
 {
     check ("read line && exit 1\n"
            "[ /proc/self/fd/0 -ef /dev/null ] && [ /proc/self/fd/2 -ef /dev/null ] && echo ib0 0x1",
            "0x1 0x1 - - - - - ");
 }
 
-TEST (every_interface_of_a_full_list_is_asked_for_once)
+TEST (the_helper_is_asked_for_each_interface_of_a_full_list_once)
 {
     static char text[INTERFACE_MAX * 40], near[INTERFACE_MAX * 4 + 1];
 
@@ -336,7 +339,7 @@ TEST (every_interface_of_a_full_list_is_asked_for_once)
     assert_string_equal (ask (text, helper, NULL), near);
 }
 
-TEST (more_text_than_a_registration_has_room_for_is_not_used)
+TEST (local_cpus_that_exceed_a_registration_are_dropped)
 {
     struct interface list[INTERFACE_MAX];
     int count = list_of (list, TWO_RAILS);
@@ -352,7 +355,7 @@ TEST (more_text_than_a_registration_has_room_for_is_not_used)
 
 /* tf-addresses. */
 
-/* What it says on that machine. */
+/* Ask tf-addresses about these interfaces of this machine, an XML file. */
 static const char *ask_on (const char *machine, const char *interfaces)
 {
     char variable[512], *env[] = { variable, NULL };
@@ -361,16 +364,16 @@ static const char *ask_on (const char *machine, const char *interfaces)
     return ask (interfaces, TF_ADDRESSES, env);
 }
 
-TEST (an_interface_is_near_to_the_cpus_of_its_card)
+TEST (the_local_cpus_of_an_interface_are_its_cards)
 {
     assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", TWO_RAILS),
                          "0xff 0xff 0xff00 - - - - ");
-    /* Numbered in turn, more than 64, and with a job that may use half of them. */
+    /* More than 64 CPUs, numbered alternately, of which the job may use half. */
     assert_string_equal (ask_on (TOPOLOGY "/interleaved.xml", TWO_RAILS),
                          "0xaaaaaaaaaaaaaaaaaa 0xaaaaaaaaaaaaaaaaaa 0x555555555555555555 - - - - ");
 }
 
-TEST (ports_of_one_card_are_alike_and_one_without_a_place_is_near_to_all)
+TEST (ports_of_a_card_are_equal_and_a_card_without_locality_has_all_cpus)
 {
     assert_string_equal (ask_on (TOPOLOGY "/interleaved.xml", "ib1 infiniband up 10.1.0.5/16\n"
                                  "ib2 infiniband up 10.2.0.5/16\nib3 infiniband up 10.3.0.5/16\n"
@@ -378,20 +381,20 @@ TEST (ports_of_one_card_are_alike_and_one_without_a_place_is_near_to_all)
                          "0x555555555555555555 0x555555555555555555 0xffffffffffffffffff - ");
 }
 
-TEST (of_interfaces_that_hwloc_does_not_know_nothing_is_said)
+TEST (an_interface_that_hwloc_does_not_know_has_no_local_cpus)
 {
     assert_string_equal (ask (TWO_RAILS, TF_ADDRESSES, NULL), "- - - - - - - ");
 }
 
-TEST (tf_addresses_fails_without_a_machine_or_an_interface)
+TEST (tf_addresses_fails_without_a_topology_or_an_interface)
 {
     assert_string_equal (ask_on ("/dev/null", TWO_RAILS), TF_ADDRESSES " failed");
     assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", "eth0 other up 10.1.0.5/16"),
                          TF_ADDRESSES " failed");
 }
 
-/* As hwloc finds it out itself, without a machine's description. */
-TEST (hwloc_finds_what_the_kernel_tells_of_cards)
+/* hwloc reads a copy of sysfs, not XML. */
+TEST (hwloc_reads_the_locality_of_cards_from_sysfs)
 {
     char command[512], variable[64], *env[] = { variable, NULL };
 
@@ -404,7 +407,10 @@ TEST (hwloc_finds_what_the_kernel_tells_of_cards)
                          "0xff 0xff 0xff00 0xf000 0xffff ");
 }
 
-/* What the kernel says of "ib0 ib1", if it does: else the helper is asked, which says 0x1. */
+/*
+ * The local CPUs of two InfiniBand interfaces by /sys. If the kernel does not show them, the helper
+ * is run, which prints 0x1 for each.
+ */
 static const char *ask_kernel (const char *first, const char *second, char *const env[])
 {
     char interfaces[128];
@@ -413,13 +419,13 @@ static const char *ask_kernel (const char *first, const char *second, char *cons
     write_helper ("for interface; do echo $interface 0x1; done");
     snprintf (interfaces, sizeof (interfaces), "%s infiniband up 10.1.0.5/16\n"
               "%s infiniband up 10.2.0.5/16\neth0 other up 10.4.0.5/16", first, second);
-    kernel_tells = true;
+    kernel_shows = true;
     answer = ask (interfaces, helper, env);
-    kernel_tells = false;
+    kernel_shows = false;
     return answer;
 }
 
-TEST (what_the_kernel_tells_of_all_is_asked_of_nobody_else)
+TEST (the_helper_is_not_run_if_the_kernel_shows_all_local_cpus)
 {
     char command[512], tree[64], described[] = "HWLOC_COMPONENTS=-x86", other[] = "HOME=/";
     char *const hwloc[] = { other, described, NULL }, *const none[] = { other, NULL };
@@ -433,13 +439,13 @@ TEST (what_the_kernel_tells_of_all_is_asked_of_nobody_else)
 
     assert_string_equal (ask_kernel ("ib0", "ib1", none), "0xff 0xff00 - ");
     assert_string_equal (ask_kernel ("ib2", "ib0.8001", NULL), "0xf000 0xff - ");
-    /* A bond; and a card that is near to no CPU. */
+    /* A bond, and a card without local CPUs. */
     assert_string_equal (ask_kernel ("ib0", "bond0", none), "0x1 0x1 - ");
     assert_string_equal (ask_kernel ("ib4", "ib0", none), "0x1 0x1 - ");
     assert_string_equal (ask_kernel ("ib0", "ib1", hwloc), "0x1 0x1 - ");
 }
 
-/* What the kernel shows of the namespace's own devices. */
+/* Mount a sysfs that shows the devices of this network namespace. */
 static void mount_sysfs (void)
 {
     if (unshare (CLONE_NEWNS) < 0 || mount ("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0
@@ -447,7 +453,7 @@ static void mount_sysfs (void)
         SKIP ("/sys cannot be mounted here");
 }
 
-TEST (what_stands_on_ports_is_near_to_what_they_are_near_to)
+TEST (a_virtual_interface_has_the_local_cpus_of_its_ports)
 {
     static const char *const steps[] = {
         "link add br0 type bridge", "link set ib0 master br0", "link set ib1 master br0",
@@ -466,7 +472,7 @@ TEST (what_stands_on_ports_is_near_to_what_they_are_near_to)
     for (size_t i = 0; i < COUNT (steps); i++)
         if (!netns_ip ("%s", steps[i]))
             SKIP ("this kernel has no bridges or no macvlan");
-    /* One, two, three and four interfaces above the ports; five are too many. */
+    /* Interfaces up to four levels above the ports are resolved; the fifth level is not. */
     assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", "br0 infiniband up 10.1.0.5/16\n"
                                  "mv0 infiniband up 10.2.0.5/16\nbr1 infiniband up 10.3.0.5/16\n"
                                  "mv1 infiniband up 10.4.0.5/16\nbr2 infiniband up 10.5.0.5/16\n"
@@ -480,25 +486,25 @@ TEST (what_stands_on_ports_is_near_to_what_they_are_near_to)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (there_is_something_to_ask_where_two_infiniband_interfaces_can_be_dialled),
-        cmocka_unit_test (what_the_helper_knows_is_taken),
-        cmocka_unit_test (what_is_no_line_of_a_candidate_is_not_used),
-        cmocka_unit_test (a_helper_that_fails_has_said_nothing),
-        cmocka_unit_test (a_helper_that_hangs_is_ended),
-        cmocka_unit_test (a_helper_whose_end_is_not_told_has_failed),
-        cmocka_unit_test (a_helper_that_is_none_is_named),
-        cmocka_unit_test (hwlocs_variables_alone_are_handed_on),
-        cmocka_unit_test (as_many_variables_as_there_is_room_for_are_handed_on),
-        cmocka_unit_test (the_helper_reads_nothing_and_its_complaints_are_lost),
-        cmocka_unit_test (every_interface_of_a_full_list_is_asked_for_once),
-        cmocka_unit_test (more_text_than_a_registration_has_room_for_is_not_used),
-        cmocka_unit_test (an_interface_is_near_to_the_cpus_of_its_card),
-        cmocka_unit_test (ports_of_one_card_are_alike_and_one_without_a_place_is_near_to_all),
-        cmocka_unit_test (hwloc_finds_what_the_kernel_tells_of_cards),
-        cmocka_unit_test (of_interfaces_that_hwloc_does_not_know_nothing_is_said),
-        cmocka_unit_test (tf_addresses_fails_without_a_machine_or_an_interface),
-        cmocka_unit_test (what_stands_on_ports_is_near_to_what_they_are_near_to),
-        cmocka_unit_test (what_the_kernel_tells_of_all_is_asked_of_nobody_else),
+        cmocka_unit_test (locality_matters_if_two_infiniband_interfaces_can_be_used),
+        cmocka_unit_test (the_helpers_lines_set_local_cpus),
+        cmocka_unit_test (malformed_lines_and_other_interfaces_are_ignored),
+        cmocka_unit_test (the_output_of_a_helper_that_fails_is_not_used),
+        cmocka_unit_test (a_helper_that_hangs_is_killed),
+        cmocka_unit_test (a_helper_whose_exit_status_is_unknown_has_failed),
+        cmocka_unit_test (a_helper_that_cannot_be_executed_is_named),
+        cmocka_unit_test (only_hwlocs_variables_are_passed_to_the_helper),
+        cmocka_unit_test (at_most_32_variables_are_passed_to_the_helper),
+        cmocka_unit_test (the_helpers_stdin_and_stderr_are_dev_null),
+        cmocka_unit_test (the_helper_is_asked_for_each_interface_of_a_full_list_once),
+        cmocka_unit_test (local_cpus_that_exceed_a_registration_are_dropped),
+        cmocka_unit_test (the_local_cpus_of_an_interface_are_its_cards),
+        cmocka_unit_test (ports_of_a_card_are_equal_and_a_card_without_locality_has_all_cpus),
+        cmocka_unit_test (hwloc_reads_the_locality_of_cards_from_sysfs),
+        cmocka_unit_test (an_interface_that_hwloc_does_not_know_has_no_local_cpus),
+        cmocka_unit_test (tf_addresses_fails_without_a_topology_or_an_interface),
+        cmocka_unit_test (a_virtual_interface_has_the_local_cpus_of_its_ports),
+        cmocka_unit_test (the_helper_is_not_run_if_the_kernel_shows_all_local_cpus),
     };
 
     return cmocka_run_group_tests (tests, make_folder, remove_folder);

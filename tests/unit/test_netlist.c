@@ -10,7 +10,7 @@
 
 #include "addresses/netlist.h"
 
-/* "10.1.0.0/16 ib0 ": every item as it was understood. */
+/* Each item as it was parsed, as in "10.1.0.0/16 ib0 ". */
 static const char *understood (const struct netlist *list)
 {
     static char text[1024];
@@ -26,7 +26,7 @@ static const char *understood (const struct netlist *list)
     return text;
 }
 
-TEST (networks_and_interfaces_are_taken_in_their_order)
+TEST (networks_and_interfaces_are_parsed_in_order)
 {
     static const struct {
         const char *text, *items;
@@ -40,7 +40,7 @@ TEST (networks_and_interfaces_are_taken_in_their_order)
         { "0.0.0.0/0", "0.0.0.0/0 " },
         { "FD00:1:2:3:4:5:6:7/48", "fd00:1:2::/48 " },
         { "ib0.8001,bond-0,enp1s0f0np0", "ib0.8001 bond-0 enp1s0f0np0 " },
-        { "10,~x,a\"b", "10 ~x a\"b " },                   /* names, to the kernel */
+        { "10,~x,a\"b", "10 ~x a\"b " },                   /* the kernel allows these names */
         { "fifteen_letters", "fifteen_letters " },
         { "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
           "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 " },
@@ -65,12 +65,13 @@ TEST (an_item_keeps_its_text)
     assert_string_equal (list.item[1].text, "ib0");
 }
 
-#define MISSING "a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an interface"
+#define MISSING "a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an " \
+                "interface"
 #define NEITHER(text) "\"" text "\" is neither a network, as in 10.1.0.0/16, nor the name of an " \
                       "interface"
 #define BARE(text) "\"" text "\" is an address; a network has a prefix length, as in 10.1.0.0/16"
 
-TEST (anything_else_is_refused_by_name)
+TEST (text_that_is_not_a_network_is_refused_and_named)
 {
     static const struct {
         const char *text, *message;
@@ -105,7 +106,7 @@ TEST (anything_else_is_refused_by_name)
     }
 }
 
-TEST (an_item_of_any_length_has_its_message)
+TEST (an_invalid_item_of_any_length_is_refused_with_one_line)
 {
     struct netlist list;
 
@@ -145,7 +146,7 @@ TEST (an_item_matches_a_name_or_an_address)
         { "10.1.0.0/16", "ib0 infiniband up 10.1.0.5/16", true },
         { "10.1.0.0/16", "eth0 other down 10.1.255.5/24", true },
         { "10.1.0.0/16", "ib0 infiniband up 10.2.0.5/16", false },
-        { "10.1.0.0/24", "ib0 infiniband up 10.1.1.5/8", false },    /* not by its own prefix */
+        { "10.1.0.0/24", "ib0 infiniband up 10.1.1.5/8", false },    /* not the interface's /8 */
         { "10.1.0.0/16", "ib0 infiniband up -", false },
         { "0.0.0.0/0", "ib0 infiniband up -", false },
         { "::/0", "ib0 infiniband up -", false },
@@ -158,7 +159,7 @@ TEST (an_item_matches_a_name_or_an_address)
             fail_msg ("%s, %s", row[i].item, row[i].interface);
 }
 
-TEST (whatever_is_taken_can_be_used)
+TEST (random_text_is_parsed_or_refused_with_one_line)
 {
     uint64_t seed = FUZZ_SEED;
 
@@ -181,12 +182,12 @@ TEST (whatever_is_taken_can_be_used)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (networks_and_interfaces_are_taken_in_their_order),
+        cmocka_unit_test (networks_and_interfaces_are_parsed_in_order),
         cmocka_unit_test (an_item_keeps_its_text),
-        cmocka_unit_test (anything_else_is_refused_by_name),
-        cmocka_unit_test (an_item_of_any_length_has_its_message),
+        cmocka_unit_test (text_that_is_not_a_network_is_refused_and_named),
+        cmocka_unit_test (an_invalid_item_of_any_length_is_refused_with_one_line),
         cmocka_unit_test (an_item_matches_a_name_or_an_address),
-        cmocka_unit_test (whatever_is_taken_can_be_used),
+        cmocka_unit_test (random_text_is_parsed_or_refused_with_one_line),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

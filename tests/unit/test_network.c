@@ -14,25 +14,25 @@
 #define MAX_HOSTS 4
 
 /*
- * Hosts A, B, ... on nodes nA, nB, ..., each with its interfaces as interface_print () tells
- * them, ", " between them; its first rank has told of them. A host is 10.0.0.1, 10.0.0.2, ...
- * to srun, which is 10.0.0.9, unless `here` says otherwise.
+ * Hosts A, B, ... on nodes nA, nB, ..., each with its interfaces in the form of interface_print (),
+ * separated by ", ". The host's first rank reports them. srun has 10.0.0.9. The hosts reach srun
+ * from 10.0.0.1, 10.0.0.2, ... unless `here` gives another address.
  */
 struct cluster {
     const char *host[MAX_HOSTS];
-    const char *ranks;                  /* the host of each; NULL: one on each host */
+    const char *ranks;                  /* the host of each rank; NULL: one rank on each host */
     const char *here[MAX_HOSTS];
     const char *cpus[MAX_RANKS];        /* by rank */
     char own;                           /* srun's host, or 0 */
 };
 
 struct wish {
-    const char *ib;                     /* auto, require; NULL: no */
-    const char *networks;               /* the user's, or NULL */
-    const char *site;                   /* the site's, or NULL */
+    const char *ib;                     /* auto or require; NULL: InfiniBand is not requested */
+    const char *networks;               /* of the user, or NULL */
+    const char *site;                   /* of the site, or NULL */
 };
 
-/* Room for what the ranks of a cluster point to. */
+/* What the ranks of a cluster point to. */
 static struct network_rank rank[MAX_RANKS];
 static struct host host[MAX_RANKS];
 static char node[MAX_HOSTS][4];
@@ -118,7 +118,7 @@ static int choose (const struct cluster *cluster, const struct wish *wish)
     return choose_for (set_cluster (cluster), cluster->own, wish);
 }
 
-/* "10.1.0.1@ib0 10.0.0.2 ": the chosen addresses, with their interfaces where they are known. */
+/* The chosen addresses, with their interfaces if known, as in "10.1.0.1@ib0 10.0.0.2 ". */
 static const char *chosen (size_t count)
 {
     static char buf[MAX_RANKS * (INET6_ADDRSTRLEN + IF_NAMESIZE)];
@@ -138,7 +138,7 @@ struct row {
     struct cluster cluster;
     struct wish wish;
     const char *chosen, *network;
-    const char *notice;                 /* or NULL; or, where nothing is chosen, the error */
+    const char *notice;                 /* or NULL; if nothing is chosen, the error */
 };
 
 static void check_row (const struct row *row)
@@ -161,7 +161,7 @@ static void check (const struct row *row, size_t count)
         check_row (&row[i]);
 }
 
-/* Hosts as most clusters have them. */
+/* Typical hosts: Ethernet and InfiniBand. */
 #define A "eth0 other up 10.0.0.1/16, ib0 infiniband up 10.1.0.1/16"
 #define B "eth0 other up 10.0.0.2/16, ib0 infiniband up 10.1.0.2/16"
 #define C "eth0 other up 10.0.0.3/16, ib0 infiniband up 10.1.0.3/16"
@@ -169,17 +169,17 @@ static void check (const struct row *row, size_t count)
 #define ON_IB "10.1.0.1@ib0 10.1.0.2@ib0 10.1.0.3@ib0 "
 #define ON_ETH "10.0.0.1@eth0 10.0.0.2@eth0 10.0.0.3@eth0 "
 
-TEST (without_a_wish_it_is_the_address_that_reaches_srun)
+TEST (by_default_a_host_uses_the_address_that_reaches_srun)
 {
     static const struct row row[] = {
         { { .host = { A, B, C } }, { 0 }, ON_ETH, "10.0.0.0/16 (eth0)", NULL },
         { { .host = { A, B, C }, .here = { "10.1.0.1", "10.1.0.2", "10.1.0.3" } }, { 0 }, ON_IB,
           "10.1.0.0/16 (InfiniBand)", NULL },
-        /* nobody told of interfaces, or not of this one */
+        /* the hosts reported no interfaces, or not the one that reaches srun */
         { { .host = { "", "" }, .ranks = "ABA" }, { 0 }, "10.0.0.1 10.0.0.2 10.0.0.1 ", "", NULL },
         { { .host = { A, "ib0 infiniband up 10.1.0.2/16" } }, { 0 }, "10.0.0.1@eth0 10.0.0.2 ", "",
           NULL },
-        /* several networks, and several names */
+        /* several networks, or several interface names */
         { { .host = { A, "eth1 other up 10.3.0.2/16" }, .here = { NULL, "10.3.0.2" } }, { 0 },
           "10.0.0.1@eth0 10.3.0.2@eth1 ", "10.0.0.0/16 and 10.3.0.0/16", NULL },
         { { .host = { A, "eth0 other up 10.3.0.2/16" }, .here = { NULL, "10.3.0.2" } }, { 0 },
@@ -193,11 +193,12 @@ TEST (without_a_wish_it_is_the_address_that_reaches_srun)
     check (row, COUNT (row));
 }
 
-TEST (a_refusal_of_the_default_is_a_refusal)
+TEST (the_launch_is_refused_if_the_default_address_cannot_be_used)
 {
     static const struct row row[] = {
         { { .host = { "", "" }, .here = { "172.17.0.1", "172.17.0.1" } }, { 0 }, NULL, NULL,
-          "nA and nB both have the address 172.17.0.1; tasks on other nodes cannot tell them apart" },
+          "nA and nB both have the address 172.17.0.1; tasks on other nodes cannot tell them "
+          "apart" },
         { { .host = { "", "" }, .here = { "127.0.0.1" } }, { .ib = "auto" }, NULL, NULL,
           "nA reaches srun by loopback, 127.0.0.1, which tasks on other nodes cannot reach" },
     };
@@ -205,7 +206,7 @@ TEST (a_refusal_of_the_default_is_a_refusal)
     check (row, COUNT (row));
 }
 
-TEST (infiniband_is_used_where_every_host_has_it)
+TEST (infiniband_is_used_if_every_host_has_it)
 {
     static const struct cluster cluster[] = {
         { .host = { A, B, C } },
@@ -227,7 +228,7 @@ TEST (infiniband_is_used_where_every_host_has_it)
         }
 }
 
-TEST (infiniband_is_known_by_the_link_type_not_by_the_name)
+TEST (infiniband_is_recognized_by_link_type_not_by_name)
 {
     static const struct row row[] = {
         { { .host = { "mlx5 infiniband up 10.1.0.1/16, ib0 other up 10.2.0.1/16",
@@ -242,7 +243,7 @@ TEST (infiniband_is_known_by_the_link_type_not_by_the_name)
     check (row, COUNT (row));
 }
 
-/* Each host in turn lacks it, srun elsewhere or on each of the hosts. */
+/* One host lacks InfiniBand: each in turn, with srun on another machine or on each of the hosts. */
 
 static const char *const alike[] = { A, B, C };
 
@@ -305,7 +306,7 @@ TEST (a_host_that_lacks_infiniband_is_named_with_the_reason)
         }
 }
 
-TEST (hosts_that_lack_the_same_share_the_reason)
+TEST (hosts_with_the_same_shortfall_share_one_reason)
 {
     static const struct row row[] = {
         { { .host = { A, "eth0 other up 10.0.0.2/16", "eth0 other up 10.0.0.3/16", D } },
@@ -330,7 +331,7 @@ TEST (hosts_that_lack_the_same_share_the_reason)
     check (row, COUNT (row));
 }
 
-TEST (of_many_hosts_that_lack_some_are_named)
+TEST (of_many_hosts_that_lack_infiniband_the_first_are_named)
 {
     enum { MANY = 5000 };
     struct network_rank *many = calloc (MANY, sizeof (*many));
@@ -354,7 +355,7 @@ TEST (of_many_hosts_that_lack_some_are_named)
     assert_string_equal (err.text, "--tf-ib=require: not all nodes are on one InfiniBand network: "
                          "h0000, h0001, h0002, h0003, h0004, h0005, h0006, h0007, h0008, h0009, "
                          "h0010, h0011, h0012, h0013, h0014, h0015 (ib0 is down) and 4984 more");
-    /* Each for its own reason: as many as there is room for. */
+    /* Each host has a different reason: as many hosts are named as fit. */
     for (int i = 0; i < 100; i++) {
         snprintf (own[i].name, sizeof (own[i].name), "a-long-name-%03d", i);
         own[i].state = INTERFACE_UP;
@@ -382,21 +383,21 @@ TEST (of_many_hosts_that_lack_some_are_named)
 #define RAILS_B "ib0 infiniband up 10.1.0.2/16 0x0f, ib1 infiniband up 10.2.0.2/16 0xf0"
 #define RAILS "10.1.0.0/16 and 10.2.0.0/16 (InfiniBand)"
 
-TEST (each_rank_has_the_rail_near_to_its_cpus)
+TEST (each_rank_uses_the_rail_local_to_its_cpus)
 {
     static const struct row row[] = {
         { { .host = { RAILS_A, RAILS_B }, .ranks = "AABB",
           .cpus = { "0x0f", "0xf0", "0xf0", "0x0f" } },
           { .ib = "auto" }, "10.1.0.1@ib0 10.2.0.1@ib1 10.2.0.2@ib1 10.1.0.2@ib0 ", RAILS, NULL },
-        /* a rank's CPU is one of the rail's many, the rail's are some of the rank's many */
+        /* the rank and the rail share some CPUs, but not all */
         { { .host = { RAILS_A, RAILS_B }, .ranks = "AABB",
           .cpus = { "0x40", "0x40", "0x3c", "0x30" } },
           { .ib = "require" }, "10.2.0.1@ib1 10.2.0.1@ib1 10.1.0.2@ib0 10.2.0.2@ib1 ", RAILS,
           NULL },
-        /* bound where no rail is near */
+        /* bound to CPUs that are not local to any rail */
         { { .host = { RAILS_A, RAILS_B }, .ranks = "AAB", .cpus = { "0xf00", "0xf00", "0xf0" } },
           { .ib = "auto" }, "10.1.0.1@ib0 10.2.0.1@ib1 10.2.0.2@ib1 ", RAILS, NULL },
-        /* all on one of them */
+        /* all ranks bound to the CPUs of one rail */
         { { .host = { RAILS_A, RAILS_B }, .ranks = "ABAB", .cpus = { "0x1", "0x1", "0x2", "0x2" } },
           { .ib = "auto" }, "10.1.0.1@ib0 10.1.0.2@ib0 10.1.0.1@ib0 10.1.0.2@ib0 ", RAILS, NULL },
     };
@@ -405,7 +406,7 @@ TEST (each_rank_has_the_rail_near_to_its_cpus)
     assert_true (choice.rails);
 }
 
-TEST (ranks_that_are_not_bound_share_the_rails)
+TEST (unbound_ranks_are_spread_over_the_rails)
 {
     static const struct row row[] = {
         { { .host = { RAILS_A, RAILS_B }, .ranks = "AAAABBB" }, { .ib = "auto" },
@@ -415,15 +416,15 @@ TEST (ranks_that_are_not_bound_share_the_rails)
           .cpus = { "0xff", NULL, "0xff", NULL, "0xff" } },
           { .ib = "auto" }, "10.1.0.1@ib0 10.1.0.2@ib0 10.2.0.1@ib1 10.2.0.2@ib1 10.1.0.1@ib0 "
           "10.1.0.2@ib0 ", RAILS, NULL },
-        /* the bound one first */
+        /* the bound rank is assigned first */
         { { .host = { RAILS_A }, .ranks = "AAA", .cpus = { NULL, NULL, "0x1" } }, { .ib = "auto" },
           "10.2.0.1@ib1 10.1.0.1@ib0 10.1.0.1@ib0 ", RAILS, NULL },
-        /* locality is not known */
+        /* the rails' locality is not known */
         { { .host = { "ib0 infiniband up 10.1.0.1/16, ib1 infiniband up 10.2.0.1/16" },
           .ranks = "AA",
             .cpus = { "0xf", "0xf" } }, { .ib = "auto" }, "10.1.0.1@ib0 10.2.0.1@ib1 ", RAILS,
           NULL },
-        /* two ports in one network */
+        /* two rails in one network */
         { { .host = { "ib0 infiniband up 10.1.0.1/16, ib1 infiniband up 10.1.1.1/16",
               "ib0 infiniband up 10.1.0.2/16, ib1 infiniband up 10.1.1.2/16" }, .ranks = "AABB" },
           { .ib = "auto" }, "10.1.0.1@ib0 10.1.1.1@ib1 10.1.0.2@ib0 10.1.1.2@ib1 ",
@@ -434,7 +435,7 @@ TEST (ranks_that_are_not_bound_share_the_rails)
     assert_true (choice.rails);
 }
 
-TEST (a_rail_that_one_host_is_not_on_is_used_by_none)
+TEST (a_rail_that_one_host_lacks_is_not_used)
 {
     static const struct row row[] = {
         { { .host = { RAILS_A, "ib1 infiniband up 10.2.0.2/16" }, .ranks = "AAB" },
@@ -444,12 +445,12 @@ TEST (a_rail_that_one_host_is_not_on_is_used_by_none)
           "ib0 infiniband up 10.1.0.2/16, ib1 infiniband no-carrier 10.2.0.2/16" },
             .ranks = "AAB", .cpus = { "0xf0" } }, { .ib = "require" },
           "10.1.0.1@ib0 10.1.0.1@ib0 10.1.0.2@ib0 ", "10.1.0.0/16 (InfiniBand)", NULL },
-        /* somebody has one's address */
+        /* another host has the same address on this rail */
         { { .host = { RAILS_A, "ib0 infiniband up 10.1.0.2/16, ib1 infiniband up 10.2.0.1/16" },
           .ranks = "AAB" },
           { .ib = "require" }, "10.1.0.1@ib0 10.1.0.1@ib0 10.1.0.2@ib0 ",
           "10.1.0.0/16 (InfiniBand)", NULL },
-        /* each host has one, none is common */
+        /* each host has one rail, on different networks */
         { { .host = { "ib0 infiniband up 10.1.0.1/16", "ib1 infiniband up 10.2.0.2/16" } },
           { .ib = "require" }, NULL, NULL, "--tf-ib=require: not all nodes are on one InfiniBand "
           "network: nB (ib1 is on 10.2.0.0/16)" },
@@ -462,17 +463,17 @@ TEST (a_rail_that_one_host_is_not_on_is_used_by_none)
     }
 }
 
-TEST (an_interface_is_one_rail_however_many_addresses_it_has)
+TEST (an_interface_with_several_addresses_is_one_rail)
 {
     static const struct row row[] = {
-        /* a further address in the network, as a service has that moves between nodes */
+        /* a second address in the same network, such as a floating service address */
         { { .host = { "ib0 infiniband up 10.1.0.1/16, ib0 infiniband up 10.1.0.200/16",
               "ib0 infiniband up 10.1.0.2/16" }, .ranks = "AAB" }, { .ib = "auto" },
           "10.1.0.1@ib0 10.1.0.1@ib0 10.1.0.2@ib0 ", "10.1.0.0/16 (InfiniBand)", NULL },
         { { .host = { "eth0 other up 10.0.0.1/16, eth0 other up 10.0.0.200/16",
               "eth0 other up 10.0.0.2/16" }, .ranks = "AAB" }, { .networks = "eth0" },
           "10.0.0.1@eth0 10.0.0.1@eth0 10.0.0.2@eth0 ", "10.0.0.0/16 (eth0)", NULL },
-        /* in two networks: the same one on every host */
+        /* addresses in two networks: every host uses the same network */
         { { .host = { "ib0 infiniband up 10.1.0.1/16, ib0 infiniband up 10.2.0.1/16",
               "ib0 infiniband up 10.2.0.2/16, ib0 infiniband up 10.1.0.2/16" }, .ranks = "AABB" },
           { .ib = "auto" }, "10.1.0.1@ib0 10.1.0.1@ib0 10.1.0.2@ib0 10.1.0.2@ib0 ",
@@ -485,7 +486,7 @@ TEST (an_interface_is_one_rail_however_many_addresses_it_has)
     }
 }
 
-TEST (the_names_of_interfaces_differ_from_node_to_node)
+TEST (interface_names_may_differ_between_nodes)
 {
     static const struct row row[] = {
         { { .host = { "ib0 infiniband up 10.1.0.1/16, ib1 infiniband up 10.2.0.1/16",
@@ -495,7 +496,7 @@ TEST (the_names_of_interfaces_differ_from_node_to_node)
           "10.2.0.0/16 (InfiniBand)", NULL },
         { { .host = { "eth0 other up 10.0.0.1/16", "enp4s0 other up 10.0.0.2/16" } },
           { .networks = "10.0.0.0/16" }, "10.0.0.1@eth0 10.0.0.2@enp4s0 ", "10.0.0.0/16", NULL },
-        /* a name is a name: each of the list is the name for every node */
+        /* each name of the list must match on every node */
         { { .host = { "ib0 infiniband up 10.1.0.1/16", "ib1 infiniband up 10.1.0.2/16" } },
           { .networks = "ib0,ib1" }, NULL, NULL, "--tf-network: not all nodes are on ib0 or ib1: "
           "nB (no such interface)" },
@@ -503,7 +504,7 @@ TEST (the_names_of_interfaces_differ_from_node_to_node)
               "ib1 infiniband up 10.1.0.3/16" } }, { .ib = "require", .networks = "ib0,ib1" },
           NULL, NULL, "--tf-ib=require: not all nodes are on one InfiniBand network of ib0 or ib1: "
           "nA (no such InfiniBand interface)" },
-        /* one name, two networks */
+        /* the same name on two networks */
         { { .host = { "ib0 infiniband up 10.1.0.1/16", "ib0 infiniband up 10.2.0.2/16" } },
           { .networks = "ib0" }, NULL, NULL, "--tf-network: not all nodes are on ib0: "
           "nB (ib0 is on 10.2.0.0/16)" },
@@ -512,9 +513,9 @@ TEST (the_names_of_interfaces_differ_from_node_to_node)
     check (row, COUNT (row));
 }
 
-/* Families. */
+/* Address families. */
 
-TEST (ipv4_is_preferred_and_ipv6_is_enough)
+TEST (ipv4_is_preferred_to_ipv6)
 {
     static const struct row row[] = {
         { { .host = { "ib0 infiniband up fd01::1/64", "ib0 infiniband up fd01::2/64" } },
@@ -529,11 +530,11 @@ TEST (ipv4_is_preferred_and_ipv6_is_enough)
         { { .host = { "eth1 other up fd01::1/64, eth1 other up 10.1.0.1/16",
               "eth1 other up fd01::2/64, eth1 other up 10.1.0.2/16" } }, { .networks = "eth1" },
           "10.1.0.1@eth1 10.1.0.2@eth1 ", "10.1.0.0/16 (eth1)", NULL },
-        /* not all have IPv4 */
+        /* one host has no IPv4 */
         { { .host = { "ib0 infiniband up fd01::1/64, ib0 infiniband up 10.1.0.1/16",
               "ib0 infiniband up fd01::2/64" } }, { .ib = "auto" },
           "fd01::1@ib0 fd01::2@ib0 ", "fd01::/64 (InfiniBand)", NULL },
-        /* rails of one family */
+        /* all rails are of one family */
         { { .host = { "ib0 infiniband up 10.1.0.1/16, ib1 infiniband up fd02::1/64",
               "ib0 infiniband up 10.1.0.2/16, ib1 infiniband up fd02::2/64" }, .ranks = "AABB" },
           { .ib = "auto" }, "10.1.0.1@ib0 10.1.0.1@ib0 10.1.0.2@ib0 10.1.0.2@ib0 ",
@@ -547,11 +548,11 @@ TEST (ipv4_is_preferred_and_ipv6_is_enough)
     check (row, COUNT (row));
 }
 
-/* Addresses that two hosts claim. */
+/* Addresses that two hosts have. */
 
 #define DOCKER(h) "docker0 other up 172.17.0.1/16, eth0 other up 10.0.0." #h "/16"
 
-TEST (docker0_is_nobodys)
+TEST (docker0_is_not_used_between_hosts)
 {
     static const struct row row[] = {
         { { .host = { DOCKER (1), DOCKER (2) } }, { .networks = "docker0" }, NULL, NULL,
@@ -569,7 +570,7 @@ TEST (docker0_is_nobodys)
           "10.0.0.1@eth0 10.0.0.2@eth0 ", "10.0.0.0/16 (eth0)", NULL },
         { { .host = { DOCKER (1), DOCKER (2) } }, { .networks = "172.16.0.0/12,10.0.0.0/8" },
           "10.0.0.1@eth0 10.0.0.2@eth0 ", "10.0.0.0/16 (eth0)", NULL },
-        /* on one host it is its own */
+        /* on a single host docker0 can be used */
         { { .host = { DOCKER (1) }, .ranks = "AA" }, { .networks = "docker0" },
           "172.17.0.1@docker0 172.17.0.1@docker0 ", "172.17.0.0/16 (docker0)", NULL },
     };
@@ -577,24 +578,24 @@ TEST (docker0_is_nobodys)
     check (row, COUNT (row));
 }
 
-TEST (one_claim_twice_taints_the_network)
+TEST (a_network_with_a_duplicate_address_is_not_used)
 {
     static const struct row row[] = {
-        /* also for the host that has no part in it */
+        /* not even by the hosts that do not have the duplicate address */
         { { .host = { A, B, "ib0 infiniband up 10.1.0.2/16, eth0 other up 10.0.0.3/16" } },
           { .ib = "auto" }, ON_ETH, "10.0.0.0/16 (eth0)", "not all nodes are on one InfiniBand "
           "network: nA (ib0 is on 10.1.0.0/16, where two nodes have the same address), nB, nC "
           "(ib0 is on 10.1.0.0/16, where another node has the same address); "
           "using 10.0.0.0/16 (eth0)" },
-        /* by an interface that is not wished for, in a network of another length */
+        /* on an interface that is not requested, with another prefix length */
         { { .host = { A, B, "ib0 infiniband up 10.1.0.3/16, eth1 other up 10.1.0.1/24" } },
           { .ib = "require" }, NULL, NULL, "--tf-ib=require: not all nodes are on one InfiniBand "
           "network: nA (ib0 is on 10.1.0.0/16, where another node has the same address), nB, nC "
           "(ib0 is on 10.1.0.0/16, where two nodes have the same address)" },
-        /* the same address twice on one host is no other's */
+        /* the same address twice on one host is not a duplicate */
         { { .host = { "ib0 infiniband up 10.1.0.1/16, ib1 infiniband up 10.1.0.1/16", B } },
           { .ib = "require" }, "10.1.0.1@ib0 10.1.0.2@ib0 ", "10.1.0.0/16 (InfiniBand)", NULL },
-        /* the same bytes in another family neither */
+        /* an IPv6 address with the same first bytes is not a duplicate */
         { { .host = { A, B ", eth1 other up a01:1::/64" } }, { .ib = "require" },
           "10.1.0.1@ib0 10.1.0.2@ib0 ", "10.1.0.0/16 (InfiniBand)", NULL },
         { { .host = { "ib0 infiniband up fd01::1/64", "ib0 infiniband up fd01::1/64" } },
@@ -605,8 +606,8 @@ TEST (one_claim_twice_taints_the_network)
     check (row, COUNT (row));
 }
 
-/* A host answers at an address of an interface without carrier, and dials itself there. */
-TEST (an_address_is_claimed_without_carrier_too)
+/* Without carrier, a host still answers at the address, and it connects to itself there. */
+TEST (an_address_without_carrier_counts_as_a_duplicate)
 {
     static const struct row row[] = {
         { { .host = { "docker0 other up 172.17.0.1/16, eth0 other up 10.0.0.1/16",
@@ -620,7 +621,7 @@ TEST (an_address_is_claimed_without_carrier_too)
           "network: nA (ib0 is on 10.1.0.0/16, where two nodes have the same address), nB (ib0 is "
           "on 10.1.0.0/16, where another node has the same address), nC (ib0 is on 10.1.0.0/16, "
           "where two nodes have the same address)" },
-        /* one that is down has its address no more, and two dead ones hurt nobody */
+        /* not if one interface is down, nor if both are without carrier */
         { { .host = { A, "ib0 infiniband up 10.1.0.2/16, ib1 infiniband down 10.1.0.1/16" } },
           { .ib = "require" }, "10.1.0.1@ib0 10.1.0.2@ib0 ", "10.1.0.0/16 (InfiniBand)", NULL },
         { { .host = { A ", ib1 infiniband no-carrier 10.1.9.9/16",
@@ -657,7 +658,7 @@ TEST (a_named_network_is_used)
     }
 }
 
-TEST (a_network_that_a_user_names_is_a_must_a_sites_is_a_preference)
+TEST (a_users_network_is_required_and_a_sites_network_is_preferred)
 {
     static const struct row row[] = {
         { { .host = { TWO_A, "eth0 other up 10.0.0.2/16, eth1 other no-carrier 10.3.0.2/16" } },
@@ -677,10 +678,10 @@ TEST (a_network_that_a_user_names_is_a_must_a_sites_is_a_preference)
           "--tf-network: not all nodes are on 10.9.0.0/16: nA, nB (no address there)" },
         { { .host = { TWO_A, TWO_B, "" } }, { .networks = "eth0" }, NULL, NULL,
           "--tf-network: not all nodes are on eth0: nC (it reported no interfaces)" },
-        /* the second that a site prefers is what it wants as well */
+        /* the second network of a site's list is used without a notice */
         { { .host = { TWO_A, TWO_B } }, { .site = "ib0,eth1" }, ON_ETH1, "10.3.0.0/16 (eth1)",
           NULL },
-        /* an address in the network, but with a network beyond it that the peer has not */
+        /* the hosts share 10.0.0.0/8, but only one is in 10.3.0.0/16 */
         { { .host = { "eth1 other up 10.3.0.1/8", "eth1 other up 10.4.0.2/8" } },
           { .networks = "10.3.0.0/16" }, NULL, NULL,
           "--tf-network: not all nodes are on 10.3.0.0/16: nB (no address there)" },
@@ -689,7 +690,7 @@ TEST (a_network_that_a_user_names_is_a_must_a_sites_is_a_preference)
     check (row, COUNT (row));
 }
 
-TEST (of_several_networks_in_the_named_one_it_is_that_to_srun)
+TEST (of_several_matching_networks_the_one_that_reaches_srun_is_used)
 {
     static const struct row row[] = {
         { { .host = { TWO_A, TWO_B }, .here = { "10.3.0.1", "10.3.0.2" } },
@@ -698,14 +699,14 @@ TEST (of_several_networks_in_the_named_one_it_is_that_to_srun)
         { { .host = { TWO_A, TWO_B } }, { .networks = "10.0.0.0/8" },
           "10.0.0.1@eth0 10.0.0.2@eth0 ",
           "10.0.0.0/16 (eth0)", NULL },
-        /* one of them is srun's own host */
+        /* srun runs on one of the hosts */
         { { .host = { TWO_A, TWO_B }, .here = { "127.0.0.1", "10.3.0.2" }, .own = 'A' },
           { .networks = "10.0.0.0/8" }, ON_ETH1, "10.3.0.0/16 (eth1)", NULL },
-        /* none is: the lowest */
+        /* none of them reaches srun: the lowest is used */
         { { .host = { TWO_A, TWO_B }, .here = { "10.9.0.1", "10.9.0.2" } },
           { .networks = "10.0.0.0/8" },
           "10.0.0.1@eth0 10.0.0.2@eth0 ", "10.0.0.0/16 (eth0)", NULL },
-        /* InfiniBand is no rail without --tf-ib */
+        /* without --tf-ib, ranks are not spread over rails */
         { { .host = { RAILS_A, RAILS_B }, .ranks = "AABB", .here = { "10.2.0.1", "10.2.0.2" } },
           { .networks = "10.0.0.0/8" }, "10.2.0.1@ib1 10.2.0.1@ib1 10.2.0.2@ib1 10.2.0.2@ib1 ",
           "10.2.0.0/16 (InfiniBand)", NULL },
@@ -714,7 +715,7 @@ TEST (of_several_networks_in_the_named_one_it_is_that_to_srun)
     check (row, COUNT (row));
 }
 
-TEST (a_network_named_by_its_prefix_holds_hosts_on_different_subnets)
+TEST (a_network_can_contain_hosts_on_different_subnets)
 {
     static const struct row row[] = {
         { { .host = { "eth1 other up 10.3.1.1/24",
@@ -726,16 +727,16 @@ TEST (a_network_named_by_its_prefix_holds_hosts_on_different_subnets)
           "10.3.1.1@ib0 10.3.2.2@ib0 ", "10.3.0.0/16 (InfiniBand)", NULL },
         { { .host = { "eth1 other up fd00:1::1/64", "eth1 other up fd00:2::2/64" } },
           { .site = "fd00::/16" }, "fd00:1::1@eth1 fd00:2::2@eth1 ", "fd00::/16 (eth1)", NULL },
-        /* every host by itself */
+        /* every host is alone in its subnet */
         { { .host = { "eth1 other up 10.3.0.1/32", "eth1 other up 10.3.0.2/32" } },
           { .networks = "10.3.0.0/16" }, "10.3.0.1@eth1 10.3.0.2@eth1 ", "10.3.0.0/16 (eth1)",
           NULL },
-        /* a subnet of all is better than several */
+        /* a subnet that all hosts share is preferred to several subnets */
         { { .host = { "eth1 other up 10.3.1.1/24, eth2 other up 10.3.9.1/24",
               "eth1 other up 10.3.2.2/24, eth2 other up 10.3.9.2/24" } },
           { .networks = "10.3.0.0/16" }, "10.3.9.1@eth2 10.3.9.2@eth2 ", "10.3.9.0/24 (eth2)",
           NULL },
-        /* a host on another subnet of it lacks nothing */
+        /* a host on another subnet of the network is not blamed */
         { { .host = { "eth1 other up 10.3.1.1/24", "eth1 other up 10.3.2.2/24",
               "eth1 other up 10.4.0.3/24" } }, { .networks = "10.3.0.0/16" }, NULL, NULL,
           "--tf-network: not all nodes are on 10.3.0.0/16: nC (no address there)" },
@@ -743,7 +744,7 @@ TEST (a_network_named_by_its_prefix_holds_hosts_on_different_subnets)
               "ib0 infiniband down 10.3.2.3/24" } },
           { .ib = "require", .networks = "10.3.0.0/16" }, NULL, NULL, "--tf-ib=require: not all "
           "nodes are on one InfiniBand network of 10.3.0.0/16: nC (ib0 is down)" },
-        /* a name does not route */
+        /* an interface name requires one common subnet */
         { { .host = { "eth1 other up 10.3.1.1/24", "eth1 other up 10.3.2.2/24" } },
           { .networks = "eth1" },
           NULL, NULL, "--tf-network: not all nodes are on eth1: nB (eth1 is on 10.3.2.0/24)" },
@@ -752,7 +753,7 @@ TEST (a_network_named_by_its_prefix_holds_hosts_on_different_subnets)
     check (row, COUNT (row));
 }
 
-TEST (with_infiniband_a_network_says_which)
+TEST (tf_network_selects_the_infiniband_network)
 {
 #define BOTH_A RAILS_A ", eth0 other up 10.0.0.1/16"
 #define BOTH_B RAILS_B ", eth0 other up 10.0.0.2/16"
@@ -764,17 +765,17 @@ TEST (with_infiniband_a_network_says_which)
         { { .host = { BOTH_A, BOTH_B } },
           { .ib = "auto", .networks = "ib9,10.2.0.0/16,10.1.0.0/16" },
           "10.2.0.1@ib1 10.2.0.2@ib1 ", "10.2.0.0/16 (InfiniBand)", NULL },
-        /* rails within it */
+        /* both rails are in the network */
         { { .host = { BOTH_A, BOTH_B }, .ranks = "AAB" },
           { .ib = "auto", .networks = "10.0.0.0/8" },
           "10.1.0.1@ib0 10.2.0.1@ib1 10.1.0.2@ib0 ", RAILS, NULL },
-        /* a named InfiniBand before a named Ethernet, whatever their order */
+        /* a named InfiniBand network precedes a named Ethernet network in any order */
         { { .host = { BOTH_A, BOTH_B } }, { .ib = "auto", .networks = "10.0.0.0/16,10.2.0.0/16" },
           "10.2.0.1@ib1 10.2.0.2@ib1 ", "10.2.0.0/16 (InfiniBand)", NULL },
-        /* the site's Ethernet is no InfiniBand; any InfiniBand is */
+        /* the site prefers an Ethernet network, so any InfiniBand network is used */
         { { .host = { BOTH_A, BOTH_B } }, { .ib = "require", .site = "10.0.0.0/16" },
           "10.1.0.1@ib0 10.1.0.2@ib0 ", RAILS, NULL },
-        /* the user's is a must: no other InfiniBand */
+        /* the user requires an Ethernet network, so no other InfiniBand network is used */
         { { .host = { BOTH_A, BOTH_B } }, { .ib = "auto", .networks = "10.0.0.0/16" },
           "10.0.0.1@eth0 10.0.0.2@eth0 ", "10.0.0.0/16 (eth0)", "not all nodes are on one "
           "InfiniBand network of 10.0.0.0/16: nA, nB (no address there); "
@@ -790,11 +791,11 @@ TEST (with_infiniband_a_network_says_which)
           { .ib = "require", .networks = "10.1.0.0/16" }, NULL, NULL,
           "--tf-ib=require: not all nodes are on one InfiniBand network of 10.1.0.0/16: "
           "nB (no address there), nC (ib0 is down)" },
-        /* it is the network that is refused, so it is the network that is explained */
+        /* the launch is refused for --tf-network, so the error explains --tf-network */
         { { .host = { BOTH_A, "eth0 other up 10.0.0.2/16" } },
           { .ib = "auto", .networks = "10.1.0.0/16" },
           NULL, NULL, "--tf-network: not all nodes are on 10.1.0.0/16: nB (no address there)" },
-        /* without InfiniBand everywhere, the network that the site prefers */
+        /* without InfiniBand on every host, the site's preferred network is used */
         { { .host = { BOTH_A ", eth1 other up 10.3.0.1/16",
               "eth0 other up 10.0.0.2/16, eth1 other up 10.3.0.2/16" } },
           { .ib = "auto", .site = "ib0,10.3.0.0/16" }, ON_ETH1, "10.3.0.0/16 (eth1)",
@@ -809,7 +810,7 @@ TEST (with_infiniband_a_network_says_which)
     check (row, COUNT (row));
 }
 
-TEST (a_long_list_of_networks_is_cut_between_two)
+TEST (a_long_list_of_wanted_networks_is_truncated_between_items)
 {
     static const struct row row[] = {
         { { .host = { TWO_A } }, { .networks = "10.100.101.0/24,10.100.102.0/24,10.100.103.0/24,"
@@ -824,7 +825,7 @@ TEST (a_long_list_of_networks_is_cut_between_two)
     check (row, COUNT (row));
 }
 
-TEST (many_networks_are_cut_between_two)
+TEST (a_long_list_of_chosen_networks_is_truncated_between_items)
 {
     enum { RACKS = 20 };
     static struct network_rank racks[RACKS];
@@ -854,7 +855,7 @@ TEST (many_networks_are_cut_between_two)
 
 /* One host alone. */
 
-TEST (a_step_on_one_host_has_its_wishes_too)
+TEST (the_options_also_apply_to_a_step_on_one_host)
 {
     static const struct row row[] = {
         { { .host = { A }, .ranks = "AA", .here = { "127.0.0.1" } }, { 0 }, "127.0.0.1 127.0.0.1 ",
@@ -874,9 +875,9 @@ TEST (a_step_on_one_host_has_its_wishes_too)
     check (row, COUNT (row));
 }
 
-/* Who is on which host, and who told. */
+/* Which rank is on which host, and which rank reports the host's interfaces. */
 
-TEST (ranks_of_a_host_may_stand_anywhere)
+TEST (the_ranks_of_a_host_need_not_be_consecutive)
 {
     static const struct row row[] = {
         { { .host = { A, B, C }, .ranks = "ABCABCAB" }, { .ib = "require" },
@@ -885,7 +886,7 @@ TEST (ranks_of_a_host_may_stand_anywhere)
         { { .host = { A, B, C }, .ranks = "CCABAC" }, { .ib = "require" },
           "10.1.0.3@ib0 10.1.0.3@ib0 10.1.0.1@ib0 10.1.0.2@ib0 10.1.0.1@ib0 10.1.0.3@ib0 ",
           "10.1.0.0/16 (InfiniBand)", NULL },
-        /* named in the order of their ranks */
+        /* nodes are named in the order of their ranks */
         { { .host = { "eth0 other up 10.0.0.1/16", "eth0 other up 10.0.0.2/16", C },
           .ranks = "BACB" },
           { .ib = "auto" }, "10.0.0.2@eth0 10.0.0.1@eth0 10.0.0.3@eth0 10.0.0.2@eth0 ",
@@ -896,8 +897,11 @@ TEST (ranks_of_a_host_may_stand_anywhere)
     check (row, COUNT (row));
 }
 
-/* The first of a node's ranks in a component tells; a step may have several components there. */
-TEST (whichever_rank_of_a_host_tells_speaks_for_it)
+/*
+ * The first rank of a component on a node reports the node's interfaces. A step may have several
+ * components on a node.
+ */
+TEST (any_rank_can_report_its_hosts_interfaces)
 {
     const struct cluster cluster = { .host = { A, B }, .ranks = "ABABAB" };
     const struct wish wish = { .ib = "require" };
@@ -915,7 +919,7 @@ TEST (whichever_rank_of_a_host_tells_speaks_for_it)
         }
 }
 
-TEST (a_host_that_tells_twice_is_no_duplicate)
+TEST (two_reports_of_one_host_are_not_duplicate_addresses)
 {
     const struct cluster cluster = { .host = { A, B }, .ranks = "ABAB" };
     const struct wish wish = { .ib = "require" };
@@ -927,7 +931,7 @@ TEST (a_host_that_tells_twice_is_no_duplicate)
     rank[2].interfaces = 2;
     assert_int_equal (choose_for (4, '\0', &wish), 0);
     assert_string_equal (chosen (4), "10.1.0.1@ib0 10.1.0.2@ib0 10.1.0.1@ib0 10.1.0.2@ib0 ");
-    /* the lowest rank's word, should they differ */
+    /* if the reports differ, the lowest rank's report is used */
     again[1].state = INTERFACE_DOWN;
     assert_int_equal (choose_for (4, '\0', &wish), 0);
     rank[0].interface = again;
@@ -937,8 +941,8 @@ TEST (a_host_that_tells_twice_is_no_duplicate)
                          "nA (ib0 is down)");
 }
 
-/* Two names, one kernel: a node that is renamed, two slurmds of one machine. */
-TEST (a_host_is_known_by_its_id_not_by_its_nodes_name)
+/* Two nodes on one kernel: a node that was renamed, or two slurmds on one machine. */
+TEST (a_host_is_identified_by_its_id_not_by_its_node_name)
 {
     const struct cluster cluster = { .host = { A, B }, .ranks = "AAB" };
     const struct wish wish = { .ib = "require" };
@@ -951,7 +955,7 @@ TEST (a_host_is_known_by_its_id_not_by_its_nodes_name)
     assert_string_equal (chosen (3), "10.1.0.1@ib0 10.1.0.1@ib0 10.1.0.2@ib0 ");
 }
 
-TEST (what_was_chosen_before_is_forgotten)
+TEST (an_earlier_choice_has_no_effect)
 {
     const struct cluster cluster = { .host = { A, B } };
     const struct wish infiniband = { .ib = "require" }, none = { 0 };
@@ -964,7 +968,7 @@ TEST (what_was_chosen_before_is_forgotten)
     assert_string_equal (choice.network, "");
 }
 
-TEST (ten_thousand_ranks_on_two_rails_are_no_effort)
+TEST (ten_thousand_ranks_are_spread_over_two_rails)
 {
     enum { HOSTS = 2500, EACH = 4, MANY = HOSTS * EACH };
     struct network_rank *many = calloc (MANY, sizeof (*many));
@@ -1012,36 +1016,36 @@ TEST (ten_thousand_ranks_on_two_rails_are_no_effort)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (without_a_wish_it_is_the_address_that_reaches_srun),
-        cmocka_unit_test (a_refusal_of_the_default_is_a_refusal),
-        cmocka_unit_test (infiniband_is_used_where_every_host_has_it),
-        cmocka_unit_test (infiniband_is_known_by_the_link_type_not_by_the_name),
+        cmocka_unit_test (by_default_a_host_uses_the_address_that_reaches_srun),
+        cmocka_unit_test (the_launch_is_refused_if_the_default_address_cannot_be_used),
+        cmocka_unit_test (infiniband_is_used_if_every_host_has_it),
+        cmocka_unit_test (infiniband_is_recognized_by_link_type_not_by_name),
         cmocka_unit_test (a_host_that_lacks_infiniband_is_named_with_the_reason),
-        cmocka_unit_test (hosts_that_lack_the_same_share_the_reason),
-        cmocka_unit_test (of_many_hosts_that_lack_some_are_named),
-        cmocka_unit_test (each_rank_has_the_rail_near_to_its_cpus),
-        cmocka_unit_test (ranks_that_are_not_bound_share_the_rails),
-        cmocka_unit_test (a_rail_that_one_host_is_not_on_is_used_by_none),
-        cmocka_unit_test (an_interface_is_one_rail_however_many_addresses_it_has),
-        cmocka_unit_test (the_names_of_interfaces_differ_from_node_to_node),
-        cmocka_unit_test (ipv4_is_preferred_and_ipv6_is_enough),
-        cmocka_unit_test (docker0_is_nobodys),
-        cmocka_unit_test (one_claim_twice_taints_the_network),
-        cmocka_unit_test (an_address_is_claimed_without_carrier_too),
+        cmocka_unit_test (hosts_with_the_same_shortfall_share_one_reason),
+        cmocka_unit_test (of_many_hosts_that_lack_infiniband_the_first_are_named),
+        cmocka_unit_test (each_rank_uses_the_rail_local_to_its_cpus),
+        cmocka_unit_test (unbound_ranks_are_spread_over_the_rails),
+        cmocka_unit_test (a_rail_that_one_host_lacks_is_not_used),
+        cmocka_unit_test (an_interface_with_several_addresses_is_one_rail),
+        cmocka_unit_test (interface_names_may_differ_between_nodes),
+        cmocka_unit_test (ipv4_is_preferred_to_ipv6),
+        cmocka_unit_test (docker0_is_not_used_between_hosts),
+        cmocka_unit_test (a_network_with_a_duplicate_address_is_not_used),
+        cmocka_unit_test (an_address_without_carrier_counts_as_a_duplicate),
         cmocka_unit_test (a_named_network_is_used),
-        cmocka_unit_test (a_network_that_a_user_names_is_a_must_a_sites_is_a_preference),
-        cmocka_unit_test (of_several_networks_in_the_named_one_it_is_that_to_srun),
-        cmocka_unit_test (a_network_named_by_its_prefix_holds_hosts_on_different_subnets),
-        cmocka_unit_test (with_infiniband_a_network_says_which),
-        cmocka_unit_test (a_long_list_of_networks_is_cut_between_two),
-        cmocka_unit_test (many_networks_are_cut_between_two),
-        cmocka_unit_test (a_step_on_one_host_has_its_wishes_too),
-        cmocka_unit_test (ranks_of_a_host_may_stand_anywhere),
-        cmocka_unit_test (whichever_rank_of_a_host_tells_speaks_for_it),
-        cmocka_unit_test (a_host_that_tells_twice_is_no_duplicate),
-        cmocka_unit_test (a_host_is_known_by_its_id_not_by_its_nodes_name),
-        cmocka_unit_test (what_was_chosen_before_is_forgotten),
-        cmocka_unit_test (ten_thousand_ranks_on_two_rails_are_no_effort),
+        cmocka_unit_test (a_users_network_is_required_and_a_sites_network_is_preferred),
+        cmocka_unit_test (of_several_matching_networks_the_one_that_reaches_srun_is_used),
+        cmocka_unit_test (a_network_can_contain_hosts_on_different_subnets),
+        cmocka_unit_test (tf_network_selects_the_infiniband_network),
+        cmocka_unit_test (a_long_list_of_wanted_networks_is_truncated_between_items),
+        cmocka_unit_test (a_long_list_of_chosen_networks_is_truncated_between_items),
+        cmocka_unit_test (the_options_also_apply_to_a_step_on_one_host),
+        cmocka_unit_test (the_ranks_of_a_host_need_not_be_consecutive),
+        cmocka_unit_test (any_rank_can_report_its_hosts_interfaces),
+        cmocka_unit_test (two_reports_of_one_host_are_not_duplicate_addresses),
+        cmocka_unit_test (a_host_is_identified_by_its_id_not_by_its_node_name),
+        cmocka_unit_test (an_earlier_choice_has_no_effect),
+        cmocka_unit_test (ten_thousand_ranks_are_spread_over_two_rails),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

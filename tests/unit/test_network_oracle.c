@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Small clusters at random, whose networks, names and addresses collide often, each against
- * an oracle that knows the contract of network.h and nothing of how it is kept: it asks for
- * every wish, network and host whether they fit. SPANK_TF_ROUNDS=N tries N clusters.
+ * Compare network_choose () with an oracle for small random clusters, in which networks, names and
+ * addresses often collide. The oracle implements the contract in choose.h by exhaustive search: it
+ * tries every option, network and host. SPANK_TF_ROUNDS=N tries N clusters.
  */
 #include "config.h"
 
@@ -21,9 +21,9 @@
 
 /* An address, or a network; `high` has an IPv4 address in its upper half. */
 struct place {
-    int family;             /* 4, 6; 0: none */
+    int family;             /* 4 or 6; 0: no address */
     uint64_t high, low;
-    int prefix;             /* of at most 64 bits */
+    int prefix;             /* at most 64 */
 };
 
 struct link {
@@ -42,11 +42,11 @@ struct machine {
 
 struct item {
     const char *text;
-    struct place network;   /* family 0: it is a name */
+    struct place network;   /* family 0: the item is a name */
 };
 
 struct world {
-    size_t hosts, ranks, own;           /* own: a host, or hosts: another */
+    size_t hosts, ranks, own;           /* own: srun's host; equal to hosts: another machine */
     struct machine machine[MAX_HOSTS];
     size_t host_of[MAX_RANKS];
     const char *cpus[MAX_RANKS];        /* or NULL */
@@ -90,7 +90,7 @@ static const struct item known_item[] = {
     { "none0", { 0 } },
 };
 
-/* The n-th address of a subnet; `far` is one in its second /24. */
+/* The n-th address of a subnet; if `far`, in its second /24. */
 static struct place place_in (size_t s, size_t n, bool far)
 {
     struct place at = subnet[s];
@@ -119,7 +119,7 @@ static struct link any_link (size_t host, size_t index)
     return link;
 }
 
-/* The same link of another host, most often. */
+/* In most cases the same link as on another host. */
 static struct link like (const struct link *plan, size_t host, size_t index, size_t oddness)
 {
     struct link link = *plan;
@@ -144,7 +144,7 @@ static struct link like (const struct link *plan, size_t host, size_t index, siz
     return link;
 }
 
-/* An interface of several addresses has one state, type and place. */
+/* All addresses of an interface have the same state, link type and local CPUs. */
 static void unify (struct machine *machine)
 {
     for (size_t i = 0; i < machine->links; i++)
@@ -231,7 +231,7 @@ static void make_world (void)
     make_wish ();
 }
 
-/* What network_choose () is given, in one of many equal ways, and what it answers. */
+/* The input of network_choose (), in one of many equivalent forms, and its result. */
 
 struct answer {
     int rc;
@@ -254,8 +254,8 @@ static struct address address_of (const struct place *place)
     return address;
 }
 
-static void tell (struct network_rank *rank, struct interface *interface,
-                  const struct machine *machine)
+static void report_interfaces (struct network_rank *rank, struct interface *interface,
+                               const struct machine *machine)
 {
     for (size_t i = 0; i < machine->links; i++) {
         const struct link *link = &machine->link[i];
@@ -270,8 +270,8 @@ static void tell (struct network_rank *rank, struct interface *interface,
     rank->interfaces = (int)machine->links;
 }
 
-/* One of a host's ranks tells of its interfaces; one that comes later may tell otherwise. */
-static void tell_all (struct answer *answer)
+/* One rank of each host reports its interfaces. A higher rank may report others. */
+static void report_all (struct answer *answer)
 {
     size_t slot[2 * MAX_HOSTS], ranks_of[MAX_RANKS];
 
@@ -282,16 +282,18 @@ static void tell_all (struct answer *answer)
         slot[j] = i;
     }
     for (size_t h = 0; h < world.hosts; h++) {
-        size_t count = 0, teller;
+        size_t count = 0, reporter;
 
         for (size_t i = 0; i < world.ranks; i++)
             if (world.host_of[i] == h)
                 ranks_of[count++] = i;
-        teller = below (count);
-        tell (&answer->rank[ranks_of[teller]], answer->interface[slot[h]], &world.machine[h]);
-        if (world.machine[h].links && teller + 1 < count)
-            tell (&answer->rank[ranks_of[count - 1]], answer->interface[slot[MAX_HOSTS + h]],
-                  &world.machine[below (world.hosts)]);
+        reporter = below (count);
+        report_interfaces (&answer->rank[ranks_of[reporter]], answer->interface[slot[h]],
+                           &world.machine[h]);
+        if (world.machine[h].links && reporter + 1 < count)
+            report_interfaces (&answer->rank[ranks_of[count - 1]],
+                               answer->interface[slot[MAX_HOSTS + h]],
+                               &world.machine[below (world.hosts)]);
     }
 }
 
@@ -321,12 +323,12 @@ static void ask (struct answer *answer)
         if (h == world.own)
             answer->own = answer->host[i];
     }
-    tell_all (answer);
+    report_all (answer);
     answer->rc = network_choose (answer->rank, world.ranks, &answer->own, &wish, &answer->choice,
                                  &answer->err);
 }
 
-/* A failure shows its cluster. */
+/* If a check fails, its cluster is printed. */
 
 static const char *print_place (const struct place *place)
 {
@@ -405,7 +407,7 @@ static bool same_network (const struct place *a, const struct place *b)
     return a->prefix == b->prefix && is_within (a, b);
 }
 
-/* IPv4, then numbers, then length. */
+/* IPv4 precedes IPv6; then the lower address, then the shorter prefix. */
 static bool is_before (const struct place *a, const struct place *b)
 {
     uint64_t bits_a = bits_of_network (a, a->prefix) << (64 - a->prefix) % 64;
@@ -416,7 +418,7 @@ static bool is_before (const struct place *a, const struct place *b)
     return bits_a != bits_b ? bits_a < bits_b : a->prefix < b->prefix;
 }
 
-static bool is_dialable (const struct link *link)
+static bool is_usable (const struct link *link)
 {
     return link->state == INTERFACE_UP && link->at.family;
 }
@@ -437,7 +439,7 @@ static bool is_tainted (const struct place *network)
         for (size_t i = 0; i < world.machine[h].links; i++) {
             const struct link *link = &world.machine[h].link[i];
 
-            if (is_dialable (link) && same_network (&link->at, network)
+            if (is_usable (link) && same_network (&link->at, network)
                 && is_claimed_by_another (&link->at, h))
                 return true;
         }
@@ -458,11 +460,11 @@ static bool is_named (const struct item *item, const struct link *link)
 
 static bool fits (const struct preference *p, const struct link *link)
 {
-    return is_dialable (link) && !is_tainted (&link->at) && (!p->infiniband || link->infiniband)
+    return is_usable (link) && !is_tainted (&link->at) && (!p->infiniband || link->infiniband)
            && is_named (p->item, link);
 }
 
-/* How many hosts have what fits, on `network` or, if it is NULL, on whichever. */
+/* How many hosts have a link that fits, on `network` or, if it is NULL, on any network. */
 static size_t hosts_on (const struct preference *p, const struct place *network, bool on[MAX_HOSTS])
 {
     size_t count = 0;
@@ -492,7 +494,7 @@ static bool reaches_srun (const struct place *network)
         for (size_t i = 0; i < world.machine[h].links; i++) {
             const struct link *link = &world.machine[h].link[i];
 
-            if (is_dialable (link) && same_network (&link->at, network)
+            if (is_usable (link) && same_network (&link->at, network)
                 && same_address (&link->at, &world.machine[h].here))
                 return true;
         }
@@ -503,10 +505,10 @@ static bool reaches_srun (const struct place *network)
 struct verdict {
     bool allowed[MAX_HOSTS][MAX_LINKS];
     const struct item *routed;
-    bool refused, by_srun, fulfilled;
+    bool refused, by_default, fulfilled;
 };
 
-/* The networks of all links, as often as they are there. */
+/* The networks of all links, with duplicates. */
 static size_t all_networks (const struct place *network[MAX_HOSTS * MAX_LINKS])
 {
     size_t count = 0;
@@ -568,7 +570,7 @@ static bool allow_routed (struct verdict *verdict, const struct preference *p)
     return true;
 }
 
-/* An interface has one address: that of the lowest of its networks, of several there the first. */
+/* Allow one address per interface: the first address in the lowest of its networks. */
 static void allow_no_alias (struct verdict *verdict)
 {
     for (size_t h = 0; h < world.hosts; h++)
@@ -608,12 +610,12 @@ static struct verdict judge (void)
         if (is_fulfilled (&verdict, false, &world.item[i]))
             return verdict;
     verdict.refused = world.infiniband_required || world.networks_required;
-    verdict.by_srun = !verdict.refused;
+    verdict.by_default = !verdict.refused;
     verdict.fulfilled = !world.infiniband && world.items == 0;
     return verdict;
 }
 
-/* By srun: the address of each host; false where one has none. */
+/* The default: the address from which each host reaches srun. */
 
 static bool is_loopback (const struct place *place)
 {
@@ -649,9 +651,9 @@ static bool addresses_to_srun (struct place to[MAX_HOSTS])
     return true;
 }
 
-/* Which of them happened how often: a check that never ran proves nothing. */
+/* How often each case occurred. Each must occur in at least 1 of 1000 clusters. */
 static struct {
-    size_t refused, unreachable, by_srun, infiniband, rails, near, other, routed, ipv6, notice,
+    size_t refused, unreachable, by_default, infiniband, rails, near, other, routed, ipv6, notice,
            elsewhere, tainted;
 } seen;
 
@@ -662,14 +664,14 @@ static bool is_chosen (const struct network_rank *rank, const struct place *plac
     return address_equal (&rank->chosen, &address);
 }
 
-static void check_by_srun (const struct answer *answer)
+static void check_default (const struct answer *answer)
 {
     struct place to[MAX_HOSTS];
     bool reachable = addresses_to_srun (to);
 
     EXPECT (answer->rc == (reachable ? 0 : -1));
     seen.unreachable += !reachable;
-    seen.by_srun += reachable;
+    seen.by_default += reachable;
     for (size_t i = 0; reachable && i < world.ranks; i++)
         EXPECT (is_chosen (&answer->rank[i], &to[world.host_of[i]]));
     EXPECT (!answer->choice.rails);
@@ -690,7 +692,7 @@ static size_t link_of (const struct answer *answer, const struct verdict *verdic
     return i;
 }
 
-/* Peers of every other host can dial every rank. */
+/* Tasks on every other host can connect to every rank. */
 static void check_reachable (const struct answer *answer, const struct verdict *verdict)
 {
     for (size_t i = 0; i < world.ranks; i++) {
@@ -703,7 +705,7 @@ static void check_reachable (const struct answer *answer, const struct verdict *
             bool is_on = verdict->routed && is_within (at, &verdict->routed->network);
 
             for (size_t l = 0; l < peer->links; l++)
-                is_on = is_on || (is_dialable (&peer->link[l])
+                is_on = is_on || (is_usable (&peer->link[l])
                                   && same_network (&peer->link[l].at, at));
             EXPECT (is_on);
             EXPECT (world.host_of[i] == world.host_of[j]
@@ -717,8 +719,8 @@ static unsigned long mask_of (const char *text)
     return text ? strtoul (text, NULL, 16) : ~0UL;
 }
 
-/* The links that are near to the rank, as a mask; all where none is. */
-static unsigned int near_links (const struct verdict *verdict, size_t rank)
+/* The links local to the rank's CPUs, as a mask; all links if none is local. */
+static unsigned int local_links (const struct verdict *verdict, size_t rank)
 {
     size_t h = world.host_of[rank];
     unsigned int near = 0, all = 0;
@@ -746,7 +748,7 @@ static void check_rails_of (const struct answer *answer, const struct verdict *v
     for (size_t i = 0; i < world.ranks; i++) {
         if (world.host_of[i] != h)
             continue;
-        near[i] = near_links (verdict, i);
+        near[i] = local_links (verdict, i);
         load[link_of (answer, verdict, i)]++;
         free_ranks += near[i] == all;
         EXPECT (near[i] & 1U << link_of (answer, verdict, i));
@@ -756,7 +758,7 @@ static void check_rails_of (const struct answer *answer, const struct verdict *v
                 nested = nested && ((near[i] & near[j]) == near[i]
                                     || (near[i] & near[j]) == near[j]);
     }
-    /* Nobody could be better off elsewhere: sure where choices are alike, apart or nested. */
+    /* No rank could get a less loaded link: certain if choices are equal, disjoint or nested. */
     for (size_t i = 0; nested && i < world.ranks; i++)
         for (size_t l = 0; world.host_of[i] == h && l < MAX_LINKS; l++)
             EXPECT (!(near[i] & 1U << l) || load[link_of (answer, verdict, i)] <= load[l] + 1);
@@ -780,7 +782,7 @@ static void check_rails (const struct answer *answer, const struct verdict *verd
     seen.rails += rails;
 }
 
-/* The choice says on which networks it is. */
+/* The choice names the networks that it uses. */
 static void check_network (const struct answer *answer, const struct verdict *verdict)
 {
     bool infiniband = true;
@@ -808,7 +810,7 @@ static void check_network (const struct answer *answer, const struct verdict *ve
     seen.routed += verdict->routed != NULL;
 }
 
-/* Is what is said of a host true? */
+/* Checks that the reasons in a message are true of the hosts that it names. */
 
 static bool is_true_of_link (const struct link *link, const char *fact)
 {
@@ -816,7 +818,7 @@ static bool is_true_of_link (const struct link *link, const char *fact)
     struct subnet_text room;
     char text[128];
 
-    if (!is_dialable (link))
+    if (!is_usable (link))
         return strcmp (fact, link->state == INTERFACE_DOWN ? "is down"
                        : link->state == INTERFACE_NO_CARRIER ? "has no carrier"
                        : "has no address") == 0;
@@ -858,7 +860,10 @@ static bool is_true_of (size_t h, const char *reason, bool infiniband)
                       : "no such interface") == 0;
 }
 
-/* "node1, node2 (REASON), node0 (REASON) and 3 more": who is blamed, truly; how many more. */
+/*
+ * Parse "node1, node2 (REASON), node0 (REASON) and 3 more" and check each reason. Sets `blamed` for
+ * each named host and returns the number of further hosts.
+ */
 static size_t read_blame (const struct answer *answer, const char *text, bool infiniband,
                           bool blamed[MAX_HOSTS])
 {
@@ -884,7 +889,7 @@ static size_t read_blame (const struct answer *answer, const char *text, bool in
     return more;
 }
 
-/* Is it those that are not on `network` of the preference, where most hosts are? */
+/* True if `network` has the most hosts and the blamed hosts are those that are not on it. */
 static bool is_best_blame (const struct preference *p, const struct place *network, size_t most,
                            const bool blamed[MAX_HOSTS], size_t more)
 {
@@ -899,7 +904,10 @@ static bool is_best_blame (const struct preference *p, const struct place *netwo
     return count == most && named + more == world.hosts - count;
 }
 
-/* Of the preferences' networks, the one that most hosts are on; 1: is the blame that of one? */
+/*
+ * The largest number of hosts on one of the preferences' networks. With `blamed`: 1 if a network
+ * has `most` hosts and the blamed hosts are those that are not on it.
+ */
 static size_t most_or_best (bool infiniband, bool named, size_t most, const bool *blamed,
                             size_t more)
 {
@@ -924,7 +932,7 @@ static size_t most_or_best (bool infiniband, bool named, size_t most, const bool
     return found || !blamed ? found : most == 0;
 }
 
-/* Who lacks what was wished for is named, as few as can be, with what is true of them. */
+/* A message names the hosts that lack the wanted network, as few as possible, with the reason. */
 static void check_complaint (const struct answer *answer, const char *text, bool infiniband)
 {
     bool named = world.items && (world.networks_required || !infiniband), blamed[MAX_HOSTS];
@@ -971,8 +979,8 @@ static void check_answer (const struct answer *answer)
         check_refusal (answer);
         return;
     }
-    if (verdict.by_srun)
-        check_by_srun (answer);
+    if (verdict.by_default)
+        check_default (answer);
     else {
         EXPECT (answer->rc == 0);
         check_reachable (answer, &verdict);
@@ -983,7 +991,7 @@ static void check_answer (const struct answer *answer)
         check_notice (answer, &verdict);
 }
 
-/* Whoever tells, whatever the ids are and wherever it lies: the choice is the same. */
+/* The choice does not depend on which rank reports, on host ids or on where the data lies. */
 static void check_same (const struct answer *answer, const struct answer *other)
 {
     EXPECT (answer->rc == other->rc);
@@ -1006,7 +1014,7 @@ static int rounds (void)
     return text ? atoi (text) : FUZZ_ROUNDS;
 }
 
-TEST (the_choice_is_what_an_oracle_says)
+TEST (the_choice_agrees_with_the_oracle)
 {
     static struct answer answer, other;
     int count = rounds ();
@@ -1019,9 +1027,9 @@ TEST (the_choice_is_what_an_oracle_says)
         ask (&other);
         check_same (&answer, &other);
     }
-    print_message ("refused %zu, unreachable %zu, by srun %zu, InfiniBand %zu, rails %zu, near "
+    print_message ("refused %zu, unreachable %zu, by default %zu, InfiniBand %zu, rails %zu, near "
                    "%zu, other %zu, routed %zu, IPv6 %zu, notices %zu, elsewhere %zu, tainted "
-                   "%zu\n", seen.refused, seen.unreachable, seen.by_srun,
+                   "%zu\n", seen.refused, seen.unreachable, seen.by_default,
                    seen.infiniband, seen.rails, seen.near, seen.other, seen.routed, seen.ipv6,
                    seen.notice, seen.elsewhere, seen.tainted);
     for (size_t i = 0; i < sizeof (seen) / sizeof (size_t); i++)
@@ -1031,7 +1039,7 @@ TEST (the_choice_is_what_an_oracle_says)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (the_choice_is_what_an_oracle_says),
+        cmocka_unit_test (the_choice_agrees_with_the_oracle),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -12,7 +12,7 @@
 
 #define MAX 8
 
-/* "0 1 0 ": the interface of each rank. Lists end with "". */
+/* The interface of each rank, as in "0 1 0 ". The lists end with "". */
 static const char *spread (const char *const *cpus, const char *const *near)
 {
     static char text[8 * MAX];
@@ -39,17 +39,17 @@ static void check (const struct row *row, size_t count)
         assert_string_equal (spread (row[i].cpus, row[i].near), row[i].chosen);
 }
 
-TEST (a_rank_has_the_interface_near_to_its_cpus)
+TEST (a_rank_uses_the_interface_local_to_its_cpus)
 {
     static const struct row row[] = {
         { { "0x1", "" }, { "0x0f", "0xf0", "" }, "0 " },
         { { "0x80", "" }, { "0x0f", "0xf0", "" }, "1 " },
         { { "0x80", "0x1", "0x2", "0x40", "" }, { "0x0f", "0xf0", "" }, "1 0 0 1 " },
         { { "0xf0", "0xf0", "0xf0", "" }, { "0x0f", "0xf0", "" }, "1 1 1 " },
-        /* one CPU of many is enough, however the masks are written */
+        /* one common CPU is enough; masks differ in length, case and leading zeros */
         { { "0x1f", "0xfff00000", "0x000100", "0xF0", "" },
           { "0x100", "0x0010", "0x80000000000000000000000080000000", "" }, "1 2 0 1 " },
-        /* beyond what a machine word holds */
+        /* masks longer than a machine word */
         { { "0x10000000000000000000000000000000000000000000000000", "" },
           { "0xffffffffffffffff", "0xf0000000000000000000000000000000000000000000000000", "" },
           "1 " },
@@ -58,7 +58,7 @@ TEST (a_rank_has_the_interface_near_to_its_cpus)
     check (row, COUNT (row));
 }
 
-TEST (ranks_that_may_run_everywhere_share_all)
+TEST (unbound_ranks_are_spread_over_all_interfaces)
 {
     static const struct row row[] = {
         { { NULL, "" }, { "0x0f", "0xf0", "" }, "0 " },
@@ -71,7 +71,7 @@ TEST (ranks_that_may_run_everywhere_share_all)
     check (row, COUNT (row));
 }
 
-TEST (an_interface_that_nobody_knows_the_place_of_is_near_to_all)
+TEST (an_interface_without_locality_is_local_to_all_cpus)
 {
     static const struct row row[] = {
         { { "0x1", "0x1", "0x10", "0x10", "" }, { NULL, NULL, "" }, "0 1 0 1 " },
@@ -82,7 +82,7 @@ TEST (an_interface_that_nobody_knows_the_place_of_is_near_to_all)
     check (row, COUNT (row));
 }
 
-TEST (where_none_is_near_all_are_alike)
+TEST (ranks_without_a_local_interface_are_spread_over_all)
 {
     static const struct row row[] = {
         { { "0xf00", "0xf00", "0xf00", "" }, { "0x0f", "0xf0", "" }, "0 1 0 " },
@@ -93,7 +93,7 @@ TEST (where_none_is_near_all_are_alike)
     check (row, COUNT (row));
 }
 
-TEST (a_mask_that_is_none_is_everywhere)
+TEST (a_malformed_mask_means_all_cpus)
 {
     static const struct row row[] = {
         { { "ff", "0x", "0xfg", "all", "" }, { "0x0f", "0xf0", "" }, "0 1 0 1 " },
@@ -103,13 +103,13 @@ TEST (a_mask_that_is_none_is_everywhere)
     check (row, COUNT (row));
 }
 
-TEST (who_has_least_choice_chooses_first)
+TEST (the_rank_with_the_fewest_choices_is_assigned_first)
 {
     static const struct row row[] = {
-        /* the free ones fill up what the bound ones left */
+        /* bound ranks are assigned first, unbound ranks use what is left */
         { { NULL, NULL, "0x1", "0x1", "" }, { "0x1", "0x2", "" }, "1 1 0 0 " },
         { { NULL, "0x2", NULL, "0x1", NULL, "" }, { "0x1", "0x2", "" }, "0 1 1 0 0 " },
-        /* two of three before three of three */
+        /* a rank with two local interfaces precedes a rank with three */
         { { "0x7", "0x6", "0x1", "0x6", "" }, { "0x1", "0x2", "0x4", "" }, "0 1 0 2 " },
         { { "0x3", "0x3", "0x6", "0x6", "" }, { "0x1", "0x2", "0x4", "" }, "0 1 2 1 " },
         { { "0x7", "0x7", "0x7", "0x1", "0x3", "" }, { "0x1", "0x2", "0x4", "" }, "2 0 1 0 1 " },
@@ -118,7 +118,7 @@ TEST (who_has_least_choice_chooses_first)
     check (row, COUNT (row));
 }
 
-/* The contract once more, over sets that are numbers. */
+/* A second implementation of the contract, for sets that are integers. */
 static void choose (size_t *chosen, const unsigned int *choice, size_t ranks, size_t interfaces)
 {
     size_t used[MAX] = { 0 };
@@ -136,7 +136,7 @@ static void choose (size_t *chosen, const unsigned int *choice, size_t ranks, si
         }
 }
 
-TEST (any_ranks_on_any_interfaces_are_spread_so)
+TEST (random_ranks_and_interfaces_agree_with_the_second_implementation)
 {
     uint64_t seed = FUZZ_SEED;
     size_t apart = 0;
@@ -175,7 +175,7 @@ TEST (any_ranks_on_any_interfaces_are_spread_so)
     assert_true (apart > FUZZ_ROUNDS / 10);
 }
 
-TEST (a_thousand_ranks_are_shared_evenly)
+TEST (a_thousand_ranks_are_spread_evenly)
 {
     enum { MANY = 1000, FEW = 64 };
     const char *cpus[MANY] = { NULL }, *near[FEW] = { NULL };
@@ -191,14 +191,14 @@ TEST (a_thousand_ranks_are_shared_evenly)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_rank_has_the_interface_near_to_its_cpus),
-        cmocka_unit_test (ranks_that_may_run_everywhere_share_all),
-        cmocka_unit_test (an_interface_that_nobody_knows_the_place_of_is_near_to_all),
-        cmocka_unit_test (where_none_is_near_all_are_alike),
-        cmocka_unit_test (a_mask_that_is_none_is_everywhere),
-        cmocka_unit_test (who_has_least_choice_chooses_first),
-        cmocka_unit_test (any_ranks_on_any_interfaces_are_spread_so),
-        cmocka_unit_test (a_thousand_ranks_are_shared_evenly),
+        cmocka_unit_test (a_rank_uses_the_interface_local_to_its_cpus),
+        cmocka_unit_test (unbound_ranks_are_spread_over_all_interfaces),
+        cmocka_unit_test (an_interface_without_locality_is_local_to_all_cpus),
+        cmocka_unit_test (ranks_without_a_local_interface_are_spread_over_all),
+        cmocka_unit_test (a_malformed_mask_means_all_cpus),
+        cmocka_unit_test (the_rank_with_the_fewest_choices_is_assigned_first),
+        cmocka_unit_test (random_ranks_and_interfaces_agree_with_the_second_implementation),
+        cmocka_unit_test (a_thousand_ranks_are_spread_evenly),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

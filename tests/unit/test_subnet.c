@@ -15,7 +15,7 @@ static struct subnet subnet (const char *text)
     struct subnet subnet;
 
     if (subnet_parse (&subnet, text) < 0)
-        fail_msg ("%s is no subnet", text);
+        fail_msg ("%s was not accepted as a subnet", text);
     return subnet;
 }
 
@@ -35,7 +35,7 @@ static bool has (const char *network, const char *text)
     return subnet_has (&of, &one);
 }
 
-TEST (an_address_and_its_prefix_have_a_network)
+TEST (an_address_with_a_prefix_has_a_network)
 {
     static const struct {
         const char *text, *printed, *network;
@@ -72,7 +72,7 @@ TEST (an_address_and_its_prefix_have_a_network)
     }
 }
 
-TEST (anything_else_is_none)
+TEST (text_that_is_not_a_subnet_is_refused)
 {
     static const char *const row[] = {
         "", "/", "/16", "10.1.0.0", "10.1.0.0/", "10.1.0.0/33", "10.1.0.0/-1", "10.1.0.0/+8",
@@ -82,16 +82,16 @@ TEST (anything_else_is_none)
         "10.1.0.256/16", "ib0/16", "ib0", "fd00::", "fd00::/129", "fd00::/999", "fd00::/-0",
         "[fd00::]/64", "fe80::1%eth0/64", "::ffff:10.0.0.1/96", "fd00::/64\n",
         "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/64",
-        "0000:0000:0000:0000:0000:ffff:255.255.255.2550/16",        /* cut, it would be one */
+        "0000:0000:0000:0000:0000:ffff:255.255.255.2550/16",        /* truncated, a subnet */
     };
     struct subnet parsed;
 
     for (size_t i = 0; i < COUNT (row); i++)
         if (subnet_parse (&parsed, row[i]) != -1)
-            fail_msg ("\"%s\" is a subnet", row[i]);
+            fail_msg ("\"%s\" was accepted as a subnet", row[i]);
 }
 
-TEST (a_network_has_the_addresses_that_share_its_prefix)
+TEST (a_network_contains_the_addresses_with_its_prefix)
 {
     static const struct {
         const char *network, *address;
@@ -124,7 +124,7 @@ TEST (a_network_has_the_addresses_that_share_its_prefix)
             fail_msg ("%s, %s", row[i].network, row[i].address);
 }
 
-TEST (networks_have_an_order)
+TEST (networks_are_ordered)
 {
     static const char *const ascending[] = {
         "0.0.0.0/0", "10.0.0.0/8", "10.0.0.0/16", "10.0.0.1/8", "10.1.0.0/8", "255.0.0.0/8",
@@ -140,7 +140,7 @@ TEST (networks_have_an_order)
         }
 }
 
-TEST (what_is_printed_is_parsed)
+TEST (a_printed_subnet_is_parsed_as_the_same_subnet)
 {
     uint64_t seed = FUZZ_SEED;
 
@@ -158,7 +158,7 @@ TEST (what_is_printed_is_parsed)
     }
 }
 
-TEST (whatever_is_parsed_is_within_its_bounds)
+TEST (each_parsed_subnet_is_within_bounds)
 {
     uint64_t seed = FUZZ_SEED;
 
@@ -180,12 +180,12 @@ TEST (whatever_is_parsed_is_within_its_bounds)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (an_address_and_its_prefix_have_a_network),
-        cmocka_unit_test (anything_else_is_none),
-        cmocka_unit_test (a_network_has_the_addresses_that_share_its_prefix),
-        cmocka_unit_test (networks_have_an_order),
-        cmocka_unit_test (what_is_printed_is_parsed),
-        cmocka_unit_test (whatever_is_parsed_is_within_its_bounds),
+        cmocka_unit_test (an_address_with_a_prefix_has_a_network),
+        cmocka_unit_test (text_that_is_not_a_subnet_is_refused),
+        cmocka_unit_test (a_network_contains_the_addresses_with_its_prefix),
+        cmocka_unit_test (networks_are_ordered),
+        cmocka_unit_test (a_printed_subnet_is_parsed_as_the_same_subnet),
+        cmocka_unit_test (each_parsed_subnet_is_within_bounds),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -12,7 +12,7 @@
 
 #define MAX_RANKS 8
 
-/* A rank as "HOST HERE SRUN", with its node called n and its host. */
+/* A rank's host, the address from which it reaches srun, and srun's address. Host A is node nA. */
 struct given {
     char host;
     const char *here, *srun;
@@ -32,7 +32,7 @@ static void set_rank (size_t i, const struct given *given)
     assert_int_equal (address_parse (&rank[i].srun, given->srun), 0);
 }
 
-/* Nothing is wished for, so each host gets the address by which it reaches srun. */
+/* No network is requested, so each host uses the address from which it reaches srun. */
 static int choose (struct network_rank *ranks, size_t count, struct errtext *err)
 {
     const struct network_wish wish = { .infiniband = false };
@@ -41,7 +41,7 @@ static int choose (struct network_rank *ranks, size_t count, struct errtext *err
     return network_choose (ranks, count, &own, &wish, &choice, err);
 }
 
-/* The chosen addresses, a blank behind each. */
+/* The chosen addresses, each followed by a blank. */
 static const char *chosen (size_t count)
 {
     static char text[MAX_RANKS * INET6_ADDRSTRLEN];
@@ -71,13 +71,13 @@ static void check (const struct row *row, int rc)
     assert_string_equal (rc < 0 ? err.text : chosen (count), row->chosen);
 }
 
-TEST (every_rank_has_the_address_by_which_it_reaches_srun)
+TEST (every_rank_uses_the_address_from_which_it_reaches_srun)
 {
     static const struct row row[] = {
         /* srun on a login node */
         { { { 'A', "10.0.0.1", "10.0.0.9" }, { 'B', "10.0.0.2", "10.0.0.9" },
             { 'B', "10.0.0.2", "10.0.0.9" } }, "10.0.0.1 10.0.0.2 10.0.0.2 " },
-        /* in a host's own network where srun is too */
+        /* srun on one of the hosts */
         { { { 'S', "10.0.0.9", "10.0.0.9" }, { 'B', "10.0.0.2", "10.0.0.9" } },
           "10.0.0.9 10.0.0.2 " },
         /* srun has several networks */
@@ -93,21 +93,21 @@ TEST (every_rank_has_the_address_by_which_it_reaches_srun)
         check (&row[i], 0);
 }
 
-TEST (sruns_own_host_takes_the_address_at_which_others_found_srun)
+TEST (sruns_host_uses_the_address_at_which_other_hosts_reach_srun)
 {
     static const struct row row[] = {
         { { { 'S', "127.0.0.1", "127.0.0.1" }, { 'B', "10.0.0.2", "10.0.0.9" } },
           "10.0.0.9 10.0.0.2 " },
-        /* 127.0.1.1 in its hosts file */
+        /* /etc/hosts maps srun's host to 127.0.1.1 */
         { { { 'S', "127.0.0.1", "127.0.1.1" }, { 'S', "127.0.1.1", "127.0.1.1" },
             { 'B', "10.0.0.2", "10.0.0.9" } }, "10.0.0.9 10.0.0.9 10.0.0.2 " },
         { { { 'B', "10.0.0.2", "10.0.0.9" }, { 'C', "10.0.0.3", "10.0.0.9" },
             { 'S', "127.0.0.1", "127.0.1.1" } }, "10.0.0.2 10.0.0.3 10.0.0.9 " },
         { { { 'S', "::1", "::1" }, { 'B', "fd00::2", "fd00::9" } }, "fd00::9 fd00::2 " },
-        /* found at two addresses: the lowest rank's */
+        /* other hosts reach srun at two addresses: the lowest rank's is used */
         { { { 'S', "127.0.0.1", "127.0.0.1" }, { 'B', "10.0.0.2", "10.0.0.9" },
             { 'C', "10.1.0.3", "10.1.0.9" } }, "10.0.0.9 10.0.0.2 10.1.0.3 " },
-        /* not as its own host found it */
+        /* the address at which srun's own host reaches srun is not used */
         { { { 'S', "10.2.0.9", "10.2.0.9" }, { 'S', "127.0.0.1", "127.0.0.1" },
             { 'B', "10.0.0.2", "10.0.0.9" } }, "10.2.0.9 10.0.0.9 10.0.0.2 " },
     };
@@ -116,7 +116,7 @@ TEST (sruns_own_host_takes_the_address_at_which_others_found_srun)
         check (&row[i], 0);
 }
 
-TEST (a_step_on_one_host_alone_may_use_loopback)
+TEST (a_step_on_one_host_may_use_loopback)
 {
     static const struct row row[] = {
         { { { 'S', "127.0.0.1", "127.0.0.1" } }, "127.0.0.1 " },
@@ -133,7 +133,7 @@ TEST (a_step_on_one_host_alone_may_use_loopback)
 TEST (an_address_that_other_nodes_cannot_reach_is_refused)
 {
     static const struct row row[] = {
-        /* an ssh tunnel, say: not srun's host, and yet by loopback */
+        /* loopback, but not srun's host: for example an ssh tunnel */
         { { { 'A', "127.0.0.1", "127.0.0.1" }, { 'B', "10.0.0.2", "10.0.0.9" } },
           "nA reaches srun by loopback, 127.0.0.1, which tasks on other nodes cannot reach" },
         { { { 'A', "127.0.0.1", "127.0.0.1" }, { 'B', "127.0.0.1", "127.0.0.1" } },
@@ -204,7 +204,7 @@ TEST (the_order_of_ranks_does_not_change_a_hosts_address)
     }
 }
 
-TEST (ten_thousand_ranks_take_no_time)
+TEST (ten_thousand_ranks_get_their_addresses)
 {
     enum { MANY = 10000 };
     struct network_rank *ranks = calloc (MANY, sizeof (*ranks));
@@ -232,13 +232,13 @@ TEST (ten_thousand_ranks_take_no_time)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (every_rank_has_the_address_by_which_it_reaches_srun),
-        cmocka_unit_test (sruns_own_host_takes_the_address_at_which_others_found_srun),
-        cmocka_unit_test (a_step_on_one_host_alone_may_use_loopback),
+        cmocka_unit_test (every_rank_uses_the_address_from_which_it_reaches_srun),
+        cmocka_unit_test (sruns_host_uses_the_address_at_which_other_hosts_reach_srun),
+        cmocka_unit_test (a_step_on_one_host_may_use_loopback),
         cmocka_unit_test (an_address_that_other_nodes_cannot_reach_is_refused),
         cmocka_unit_test (an_address_of_two_hosts_is_refused),
         cmocka_unit_test (the_order_of_ranks_does_not_change_a_hosts_address),
-        cmocka_unit_test (ten_thousand_ranks_take_no_time),
+        cmocka_unit_test (ten_thousand_ranks_get_their_addresses),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);
