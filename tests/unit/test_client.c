@@ -18,7 +18,7 @@
 #include "protocol/client.h"
 #include "protocol/hello.h"
 
-/* Longer than the socket buffers of a fresh connection. */
+/* An answer longer than the socket buffers of a new connection. */
 #define CLUSTER_LENGTH 131000
 
 static struct registration some_rank (void)
@@ -38,15 +38,15 @@ static void nap (int ms)
  * A rendezvous in a child process. Its script has one letter for each connection:
  *
  *     a   read the registration and answer             r   read it and refuse
- *     w   answer with a wrong server token             n   refuse without one
- *     i   answer with the server token alone
- *     d   answer, the first 40 bytes one by one        h   send half an answer and close
+ *     w   answer with a wrong server token             n   refuse without a server token
+ *     i   answer with the server token only
+ *     d   answer, the first 40 bytes one by one        h   send half of an answer and close
  *     c   close at once                                C   read the registration and close
  *     R   read the registration and reset              g   send another protocol's bytes
  *     b   send a length above the ceiling              l   wait, then read and answer
- *     s   send nothing until the client closes         D   the same, and stop listening
+ *     s   send nothing until the client closes         D   as s, and stop listening
  *
- * It exits with 0 if every connection came and every registration was as expected.
+ * It exits with 0 if every connection was made and every registration was as expected.
  */
 struct server {
     pid_t pid;
@@ -108,7 +108,7 @@ static void send_answer (int fd, char what)
     send_all (fd, bytes + sent, length - sent);
 }
 
-/* An answer of one string, which lacks others. */
+/* Send an answer that consists of this string only. */
 static void send_string (int fd, const char *key, const char *value)
 {
     struct frame *frame = frame_create ();
@@ -203,7 +203,7 @@ static enum client_outcome register_at (const char *at, int port, struct registr
     return client_register (rank, &contact, &srun, deadline_in_ms (ms), answer, err);
 }
 
-/* The number that the next descriptor would get. */
+/* The number that the next descriptor will get. */
 static int next_descriptor (void)
 {
     int fd = dup (STDIN_FILENO);
@@ -212,7 +212,7 @@ static int next_descriptor (void)
     return fd;
 }
 
-/* What the caller gets, and the connection, on which the server has sent all it will send. */
+/* Check the answer, and that the server sends nothing more on the connection. */
 static void check_answer (struct client_answer *answer)
 {
     char byte;
@@ -238,7 +238,7 @@ TEST (each_outcome_is_returned_and_no_descriptor_stays_open)
         const char *script;
         int ms;
         enum client_outcome outcome;
-        const char *message;            /* for CLIENT_TIMED_OUT only its end */
+        const char *message;            /* for CLIENT_TIMED_OUT the end of the message */
     } row[] = {
         { "a", 10000, CLIENT_ANSWERED, "" },
         { "d", 10000, CLIENT_ANSWERED, "" },
@@ -292,7 +292,7 @@ static void check_refused_connection (int port)
     assert_string_equal (err.text, message);
 }
 
-TEST (a_refused_connection_ends_at_once)
+TEST (a_refused_connection_fails_at_once)
 {
     int port, listener = listener_at ("127.0.0.1", &port);
 
@@ -300,7 +300,7 @@ TEST (a_refused_connection_ends_at_once)
     check_refused_connection (port);
 }
 
-TEST (a_rendezvous_that_ended_after_the_connection_was_made_is_noticed)
+TEST (the_client_notices_that_the_rendezvous_ended_after_connect)
 {
     int port, listener = listener_at ("127.0.0.1", &port);
     struct server server = start_server (listener, port, "C");
@@ -309,8 +309,8 @@ TEST (a_rendezvous_that_ended_after_the_connection_was_made_is_noticed)
     end_server (server);
 }
 
-/* As when a firewall drops packets. */
-TEST (a_connection_that_is_never_made_times_out)
+/* As if a firewall dropped packets. */
+TEST (a_connection_that_is_never_accepted_times_out)
 {
     struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
     int port, listener = listener_at ("127.0.0.1", &port), filler[4];
@@ -320,7 +320,7 @@ TEST (a_connection_that_is_never_made_times_out)
     struct errtext err;
     char message[160];
 
-    /* A listener whose queue is full ignores what comes next. */
+    /* The kernel ignores further connections to a listener whose queue is full. */
     in.sin_port = htons ((uint16_t)port);
     for (size_t i = 0; i < COUNT (filler); i++) {
         filler[i] = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -339,7 +339,7 @@ TEST (a_connection_that_is_never_made_times_out)
     close (listener);
 }
 
-TEST (no_connection_is_tried_after_the_deadline)
+TEST (the_client_does_not_connect_after_the_deadline)
 {
     struct registration rank = some_rank ();
     struct client_answer answer;
@@ -350,7 +350,7 @@ TEST (no_connection_is_tried_after_the_deadline)
                          "not answer");
 }
 
-TEST (a_rendezvous_is_reached_by_ipv6)
+TEST (the_client_reaches_the_rendezvous_by_ipv6)
 {
     int port, listener = listener_at ("::1", &port);
     struct registration rank = some_rank ();
@@ -371,11 +371,11 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (each_outcome_is_returned_and_no_descriptor_stays_open),
-        cmocka_unit_test (a_refused_connection_ends_at_once),
-        cmocka_unit_test (a_rendezvous_that_ended_after_the_connection_was_made_is_noticed),
-        cmocka_unit_test (a_connection_that_is_never_made_times_out),
-        cmocka_unit_test (no_connection_is_tried_after_the_deadline),
-        cmocka_unit_test (a_rendezvous_is_reached_by_ipv6),
+        cmocka_unit_test (a_refused_connection_fails_at_once),
+        cmocka_unit_test (the_client_notices_that_the_rendezvous_ended_after_connect),
+        cmocka_unit_test (a_connection_that_is_never_accepted_times_out),
+        cmocka_unit_test (the_client_does_not_connect_after_the_deadline),
+        cmocka_unit_test (the_client_reaches_the_rendezvous_by_ipv6),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -21,11 +21,11 @@
 #include "common/deadline.h"
 #include "supervise/descendants.h"
 
-#define PATIENCE_MS 20000
-/* Nothing lives longer, whatever becomes of the test. */
+#define TIMEOUT_MS 20000
+/* Every process of a test ends after this time, even if the test fails. */
 #define LIFE_S 60
 
-/* What the processes of a test tell it. */
+/* What the processes of a test report to the test. */
 static struct {
     volatile pid_t pid[4];
     volatile int heard;
@@ -34,10 +34,10 @@ static struct {
 
 static void wait_until (const volatile int *value, int wanted)
 {
-    struct deadline patience = deadline_in_ms (PATIENCE_MS);
+    struct deadline timeout = deadline_in_ms (TIMEOUT_MS);
 
     while (*value != wanted) {
-        assert_false (deadline_passed (patience));
+        assert_false (deadline_passed (timeout));
         poll (NULL, 0, 1);
     }
 }
@@ -72,13 +72,13 @@ static char state_of (pid_t pid)
     return state;
 }
 
-/* All descendants end, with the help of `end` or without. */
-static void await_the_end (bool (*end) (void))
+/* Wait until all descendants have ended; call `end`, unless it is NULL, until they have. */
+static void await_descendants (bool (*end) (void))
 {
-    struct deadline patience = deadline_in_ms (PATIENCE_MS);
+    struct deadline timeout = deadline_in_ms (TIMEOUT_MS);
 
     while (waitpid (-1, NULL, WNOHANG) >= 0 || errno != ECHILD) {
-        assert_false (deadline_passed (patience));
+        assert_false (deadline_passed (timeout));
         if (end)
             end ();
         poll (NULL, 0, 1);
@@ -94,11 +94,11 @@ static int begin (void **state __attribute__ ((unused)))
 
 static int end (void **state __attribute__ ((unused)))
 {
-    await_the_end (descendants_kill);
+    await_descendants (descendants_kill);
     return munmap (shared, sizeof (*shared));
 }
 
-TEST (nobody_is_an_empty_list)
+TEST (without_descendants_the_list_is_empty)
 {
     size_t count = 17;
     struct process *list = descendants_list (&count);
@@ -107,8 +107,11 @@ TEST (nobody_is_an_empty_list)
     free (list);
 }
 
-/* 0: a child; 1: its child; 2: an orphan in a session of its own; 3: the orphan's child. */
-static void grow (void)
+/*
+ * Fork descendants. shared->pid[]: 0 is a child, 1 is its child, 2 is an orphan in a session of its
+ * own, 3 is the orphan's child.
+ */
+static void fork_descendants (void)
 {
     if (fork () == 0) {
         if (fork () == 0)
@@ -126,7 +129,7 @@ static void grow (void)
     for (int i = 0; i < 4; i++)
         while (shared->pid[i] == 0)
             poll (NULL, 0, 1);
-    /* The one between us and the orphan. */
+    /* Reap the orphan's parent. */
     while (waitpid (-1, NULL, WNOHANG) == 0)
         poll (NULL, 0, 1);
 }
@@ -136,7 +139,7 @@ TEST (children_grandchildren_and_orphans_are_listed)
     size_t count;
     struct process *list;
 
-    grow ();
+    fork_descendants ();
     list = descendants_list (&count);
     assert_int_equal (count, 4);
     for (int i = 0; i < 4; i++)
@@ -146,13 +149,13 @@ TEST (children_grandchildren_and_orphans_are_listed)
     free (list);
 }
 
-TEST (who_is_stopped_or_dead_does_not_run)
+TEST (stopped_and_dead_processes_are_not_running)
 {
     struct process *process;
     size_t count;
     pid_t dead;
 
-    grow ();
+    fork_descendants ();
     if ((dead = fork ()) == 0)
         _exit (0);
     kill (shared->pid[1], SIGSTOP);
@@ -182,8 +185,8 @@ TEST (siblings_and_parents_are_not_listed)
     assert_int_equal (status, 0);
 }
 
-/* What follows the name is the state, and the parent. */
-TEST (a_name_with_blanks_and_parentheses_misleads_nobody)
+/* In /proc/PID/stat the state and the parent follow the name in parentheses. */
+TEST (names_with_blanks_and_parentheses_are_parsed)
 {
     static const char *const name[] = { ") S 1 (", "a) R 1 1", "((((", "))))", ") ) )", " 1 2" };
 
@@ -204,7 +207,7 @@ TEST (a_name_with_blanks_and_parentheses_misleads_nobody)
         assert_int_equal (count, 2);
         assert_non_null (find (list, count, shared->pid[1]));
         free (list);
-        await_the_end (descendants_kill);
+        await_descendants (descendants_kill);
     }
 }
 
@@ -213,7 +216,7 @@ static void hear (int number __attribute__ ((unused)))
     shared->heard++;
 }
 
-TEST (sigterm_arrives_once)
+TEST (each_process_receives_sigterm_once)
 {
     if (fork () == 0) {
         signal (SIGTERM, hear);
@@ -228,17 +231,17 @@ TEST (sigterm_arrives_once)
     assert_int_equal (state_of (shared->pid[0]), 'S');
 }
 
-TEST (sigterm_reaches_all_who_are_stopped_too)
+TEST (sigterm_also_ends_stopped_processes)
 {
-    grow ();
+    fork_descendants ();
     kill (shared->pid[3], SIGSTOP);
     while (state_of (shared->pid[3]) != 'T')
         poll (NULL, 0, 1);
     descendants_terminate ();
-    await_the_end (NULL);
+    await_descendants (NULL);
 }
 
-/* A parent that would have another child as soon as one ends. */
+/* Fork another child whenever a child ends. */
 static void respawn (void)
 {
     alarm (LIFE_S);
@@ -251,7 +254,7 @@ static void respawn (void)
     }
 }
 
-TEST (sigterm_gives_no_parent_the_time_for_another_child)
+TEST (a_parent_receives_sigterm_before_it_can_replace_its_child)
 {
     for (int round = 0; round < 50; round++) {
         memset ((void *)shared, 0, sizeof (*shared));
@@ -259,12 +262,12 @@ TEST (sigterm_gives_no_parent_the_time_for_another_child)
             respawn ();
         wait_until (&shared->born, 1);
         descendants_terminate ();
-        await_the_end (NULL);
+        await_descendants (NULL);
         assert_int_equal (shared->born, 1);
     }
 }
 
-/* Has one child after the other, for as long as it takes. */
+/* Fork children without waiting for them, until SIGTERM arrives. */
 static void multiply (void)
 {
     alarm (LIFE_S);
@@ -278,7 +281,7 @@ static void multiply (void)
     live (0);
 }
 
-TEST (sigterm_reaches_whom_a_parent_has_meanwhile)
+TEST (sigterm_reaches_children_that_are_forked_meanwhile)
 {
     for (int round = 0; round < 5; round++) {
         memset ((void *)shared, 0, sizeof (*shared));
@@ -287,11 +290,11 @@ TEST (sigterm_reaches_whom_a_parent_has_meanwhile)
         while (shared->born < 5)
             poll (NULL, 0, 1);
         descendants_terminate ();
-        await_the_end (NULL);
+        await_descendants (NULL);
     }
 }
 
-TEST (who_does_not_hear_sigterm_is_killed_with_his_children)
+TEST (processes_that_ignore_sigterm_are_killed_with_their_children)
 {
     for (int i = 0; i < 4; i++)
         if (fork () == 0) {
@@ -302,12 +305,12 @@ TEST (who_does_not_hear_sigterm_is_killed_with_his_children)
     descendants_terminate ();
     assert_int_equal (waitpid (-1, NULL, WNOHANG), 0);
     assert_true (descendants_kill ());
-    await_the_end (descendants_kill);
+    await_descendants (descendants_kill);
     assert_int_equal (shared->born, 4);
 }
 
-/* Another user's process is listed, but is not ours to kill. */
-TEST (killing_is_vain_when_only_other_users_are_left)
+/* Another user's process is listed, but this process may not kill it. */
+TEST (descendants_kill_is_false_if_only_other_users_processes_are_left)
 {
     pid_t pid;
     int status;
@@ -332,7 +335,10 @@ TEST (killing_is_vain_when_only_other_users_are_left)
     assert_int_equal (status, 0);
 }
 
-/* An ordinary user in a world of its own, in whose /proc others do not show. 2: no right. */
+/*
+ * Become an ordinary user in new PID and mount namespaces, whose /proc hides the processes of other
+ * users. Returns 2 without the permission to do so.
+ */
 static int hide (void)
 {
     int status;
@@ -351,8 +357,8 @@ static int hide (void)
     return 0;
 }
 
-/* As a program with privileges of its own does. */
-TEST (who_hides_in_proc_is_listed_as_well)
+/* /proc hides a process that is not dumpable, such as a setuid program. */
+TEST (a_process_that_proc_hides_is_listed)
 {
     pid_t pid = fork ();
     int status;
@@ -379,7 +385,7 @@ TEST (who_hides_in_proc_is_listed_as_well)
     }
     assert_int_equal (waitpid (pid, &status, 0), pid);
     if (WIFEXITED (status) && WEXITSTATUS (status) == 2)
-        SKIP ("only root may make a world of its own");
+        SKIP ("only root may create PID and mount namespaces");
     assert_int_equal (status, 0);
 }
 
@@ -388,18 +394,18 @@ TEST (who_hides_in_proc_is_listed_as_well)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        TREE_TEST (nobody_is_an_empty_list),
+        TREE_TEST (without_descendants_the_list_is_empty),
         TREE_TEST (children_grandchildren_and_orphans_are_listed),
-        TREE_TEST (who_is_stopped_or_dead_does_not_run),
+        TREE_TEST (stopped_and_dead_processes_are_not_running),
         TREE_TEST (siblings_and_parents_are_not_listed),
-        TREE_TEST (a_name_with_blanks_and_parentheses_misleads_nobody),
-        TREE_TEST (sigterm_arrives_once),
-        TREE_TEST (sigterm_reaches_all_who_are_stopped_too),
-        TREE_TEST (sigterm_gives_no_parent_the_time_for_another_child),
-        TREE_TEST (sigterm_reaches_whom_a_parent_has_meanwhile),
-        TREE_TEST (who_does_not_hear_sigterm_is_killed_with_his_children),
-        TREE_TEST (killing_is_vain_when_only_other_users_are_left),
-        TREE_TEST (who_hides_in_proc_is_listed_as_well),
+        TREE_TEST (names_with_blanks_and_parentheses_are_parsed),
+        TREE_TEST (each_process_receives_sigterm_once),
+        TREE_TEST (sigterm_also_ends_stopped_processes),
+        TREE_TEST (a_parent_receives_sigterm_before_it_can_replace_its_child),
+        TREE_TEST (sigterm_reaches_children_that_are_forked_meanwhile),
+        TREE_TEST (processes_that_ignore_sigterm_are_killed_with_their_children),
+        TREE_TEST (descendants_kill_is_false_if_only_other_users_processes_are_left),
+        TREE_TEST (a_process_that_proc_hides_is_listed),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -21,10 +21,10 @@
 
 static const struct port_ranges any = { .count = 0 };
 
-/* The wildcard address of this machine: for both families where it has IPv6. */
+/* The wildcard address: "::" serves both families if this machine has IPv6. */
 static const char *everywhere = "::";
 
-/* A node without these families: socket () says so. */
+/* Simulate a node without these address families: socket () fails for them. */
 static bool no_ipv6, no_ipv4;
 
 int __real_socket (int domain, int type, int protocol);
@@ -39,7 +39,7 @@ int __wrap_socket (int domain, int type, int protocol)
     return __real_socket (domain, type, protocol);
 }
 
-/* A socket bound to that address and port with that option (0: none); -1 and errno. */
+/* Bind a socket to this address and port, with this socket option unless it is 0. -1 and errno. */
 static int try_bind (const char *address, int number, int option)
 {
     struct sockaddr_storage ss;
@@ -71,8 +71,8 @@ static bool can_bind (const char *address, int number, int option)
     return fd >= 0;
 }
 
-/* 0, or the errno of a connection to that port. */
-static int dial (int number)
+/* Connect to this port. Returns 0 or the errno of connect (). */
+static int try_connect (int number)
 {
     struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)number),
                               .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
@@ -99,7 +99,7 @@ static struct port_ranges only (int number)
     return (struct port_ranges){ .count = 1, .range = { { number, number } } };
 }
 
-/* So many ports side by side that nobody has just now, from a place of this process' own. */
+/* Find `size` consecutive ports that are free now. Each process starts at a different port. */
 static struct port_range free_range (int size)
 {
     for (int low = 12000 + getpid () % 10000;; low += size) {
@@ -115,7 +115,7 @@ static struct port_range free_range (int size)
 
 /* Ranges. */
 
-TEST (ranges_are_taken)
+TEST (valid_ranges_are_parsed)
 {
     static const struct {
         const char *text, *ranges;
@@ -144,7 +144,7 @@ TEST (ranges_are_taken)
 #define BEYOND " goes beyond 65535, the highest port number"
 #define PRIVILEGED " has privileged ports; the lowest port that a user's program can bind is 1024"
 
-TEST (a_bad_range_is_refused_with_one_line)
+TEST (an_invalid_range_is_refused_with_one_line)
 {
     static const struct {
         const char *text, *message;
@@ -184,8 +184,8 @@ TEST (a_bad_range_is_refused_with_one_line)
     }
 }
 
-/* What a hint leads to must be right. */
-TEST (a_reversed_range_out_of_bounds_gets_no_hint)
+/* A hint must suggest a valid range. */
+TEST (a_reversed_range_that_is_out_of_bounds_gets_no_hint)
 {
     static const struct {
         const char *text, *message;
@@ -205,7 +205,7 @@ TEST (a_reversed_range_out_of_bounds_gets_no_hint)
     }
 }
 
-TEST (sixty_four_ranges_are_taken_and_no_more)
+TEST (at_most_64_ranges_are_accepted)
 {
     struct port_ranges ranges;
     char text[65 * 6] = "30000";
@@ -222,7 +222,7 @@ TEST (sixty_four_ranges_are_taken_and_no_more)
 
 /* A held port. */
 
-TEST (a_held_port_is_held_on_every_address)
+TEST (a_held_port_cannot_be_bound_on_any_address)
 {
     const char *const address[] = { "0.0.0.0", "127.0.0.1", "127.0.1.1", everywhere };
     struct port *port = reserve (&any, 0, PORT_HELD);
@@ -233,7 +233,7 @@ TEST (a_held_port_is_held_on_every_address)
         assert_false (can_bind (address[i], number, 0));
         assert_false (can_bind (address[i], number, SO_REUSEADDR));
     }
-    assert_int_equal (dial (number), ECONNREFUSED);
+    assert_int_equal (try_connect (number), ECONNREFUSED);
     port_release (port);
     for (size_t i = 0; i < COUNT (address); i++)
         assert_true (can_bind (address[i], number, 0));
@@ -245,16 +245,16 @@ TEST (a_server_of_the_same_user_shares_a_held_port)
     int v6 = try_bind (everywhere, port_number (port), SO_REUSEPORT), v4;
 
     assert_true (v6 >= 0);
-    assert_int_equal (dial (port_number (port)), ECONNREFUSED);
+    assert_int_equal (try_connect (port_number (port)), ECONNREFUSED);
     assert_int_equal (listen (v6, 1), 0);
-    assert_int_equal (dial (port_number (port)), 0);
+    assert_int_equal (try_connect (port_number (port)), 0);
     close (v6);
     v4 = try_bind ("0.0.0.0", port_number (port), SO_REUSEPORT);
     assert_true (v4 >= 0);
     assert_int_equal (listen (v4, 1), 0);
-    assert_int_equal (dial (port_number (port)), 0);
+    assert_int_equal (try_connect (port_number (port)), 0);
     close (v4);
-    assert_int_equal (dial (port_number (port)), ECONNREFUSED);
+    assert_int_equal (try_connect (port_number (port)), ECONNREFUSED);
     assert_false (can_bind (everywhere, port_number (port), 0));
     port_release (port);
 }
@@ -279,7 +279,7 @@ TEST (another_users_server_cannot_share_a_held_port)
     port_release (port);
 }
 
-TEST (two_reservations_of_one_user_never_share)
+TEST (two_reservations_of_one_user_never_share_a_port)
 {
     struct port_ranges one;
     struct port *port = reserve (&any, 0, PORT_HELD), *second;
@@ -297,21 +297,21 @@ TEST (two_reservations_of_one_user_never_share)
     port_release (reserve (&one, 0, PORT_HELD));
 }
 
-TEST (one_can_listen_on_a_reserved_port)
+TEST (a_reserved_port_can_listen)
 {
     struct port *port = reserve (&any, 0, PORT_HELD);
     int fd = port_listen (port, NULL);
 
     assert_true (fd >= 0);
     assert_true (fcntl (fd, F_GETFD) & FD_CLOEXEC);
-    assert_int_equal (dial (port_number (port)), 0);
+    assert_int_equal (try_connect (port_number (port)), 0);
     close (fd);
     port_release (port);
 }
 
 /* Ranges in use. */
 
-TEST (a_range_is_used_up_from_where_one_starts)
+TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
 {
     struct port_range range = free_range (4);
     struct port_ranges ranges = { .count = 2, .range = { { range.low, range.low + 1 },
@@ -338,7 +338,7 @@ TEST (a_range_is_used_up_from_where_one_starts)
     port_release (port[3]);
 }
 
-TEST (a_start_can_be_any_number)
+TEST (the_start_can_be_any_number)
 {
     struct port_range range = free_range (3);
     struct port_ranges ranges = { .count = 1, .range = { range } };
@@ -348,18 +348,18 @@ TEST (a_start_can_be_any_number)
     port_release (port);
 }
 
-TEST (a_listening_stranger_is_passed_by)
+TEST (a_port_with_another_listener_is_skipped)
 {
     struct port_range range = free_range (2);
     struct port_ranges ranges = { .count = 1, .range = { range } };
-    int stranger = try_bind ("127.0.0.1", range.low, SO_REUSEPORT);
+    int other = try_bind ("127.0.0.1", range.low, SO_REUSEPORT);
     struct port *port;
 
-    assert_int_equal (listen (stranger, 1), 0);
+    assert_int_equal (listen (other, 1), 0);
     port = reserve (&ranges, 0, PORT_HELD);
     assert_int_equal (port_number (port), range.high);
     port_release (port);
-    close (stranger);
+    close (other);
 }
 
 TEST (a_thousand_ports_are_all_different)
@@ -384,7 +384,7 @@ TEST (a_thousand_ports_are_all_different)
     setrlimit (RLIMIT_NOFILE, &limit);
 }
 
-TEST (a_port_that_exec_frees_is_not_the_kernels_to_give)
+TEST (a_claimed_port_is_outside_the_kernels_ephemeral_range)
 {
     FILE *f = fopen ("/proc/sys/net/ipv4/ip_local_port_range", "re");
     int low, high;
@@ -393,7 +393,7 @@ TEST (a_port_that_exec_frees_is_not_the_kernels_to_give)
     assert_int_equal (fscanf (f, "%d %d", &low, &high), 2);
     fclose (f);
     if (low <= 10000 && high >= 65535)
-        SKIP ("the kernel gives away every port here");
+        SKIP ("all ports are in the kernel's ephemeral range here");
     for (unsigned int start = 0; start < 60000; start += 997) {
         struct port *port = reserve (&any, start, PORT_CLAIMED);
 
@@ -403,7 +403,7 @@ TEST (a_port_that_exec_frees_is_not_the_kernels_to_give)
     }
 }
 
-/* What is left across exec. */
+/* Ports that stay reserved across exec. */
 
 struct program {
     pid_t pid;
@@ -412,8 +412,9 @@ struct program {
 };
 
 /*
- * A child reserves a port, leaves it or not, and is `cat` when this returns; what ends it is
- * the end of its stdin. `max_files` is its limit, 0 ours.
+ * Fork a child that reserves a port, calls port_leave () if `leave`, and executes `cat`, which has
+ * started when this returns and ends at the end of its stdin. `max_files` is the child's
+ * RLIMIT_NOFILE; 0 keeps the limit of this process.
  */
 static struct program run_program (enum port_hold hold, bool leave, rlim_t max_files)
 {
@@ -458,7 +459,7 @@ static void end_program (struct program program)
     assert_int_equal (status, 0);
 }
 
-/* The descriptor of the only socket that the program has and we have not. */
+/* The descriptor of the only socket that the program has and this process does not; or -1. */
 static int its_socket (struct program program)
 {
     struct dirent *entry;
@@ -483,7 +484,7 @@ static int its_socket (struct program program)
     return found;
 }
 
-TEST (a_held_port_stays_held_until_the_program_ends)
+TEST (a_held_port_stays_reserved_until_the_program_ends)
 {
     struct program program = run_program (PORT_HELD, true, 0);
     struct port_ranges one = only (program.number);
@@ -492,13 +493,13 @@ TEST (a_held_port_stays_held_until_the_program_ends)
     assert_true (its_socket (program) >= 200);
     assert_false (can_bind (everywhere, program.number, 0));
     assert_int_equal (port_reserve (&port, &one, 0, PORT_HELD, NULL), -1);
-    assert_int_equal (dial (program.number), ECONNREFUSED);
+    assert_int_equal (try_connect (program.number), ECONNREFUSED);
     assert_true (can_bind (everywhere, program.number, SO_REUSEPORT));
     end_program (program);
     assert_true (can_bind (everywhere, program.number, 0));
 }
 
-TEST (a_claimed_port_is_free_to_bind_and_to_no_other_reservation)
+TEST (a_claimed_port_can_be_bound_but_not_reserved)
 {
     struct program program = run_program (PORT_CLAIMED, true, 0);
     struct port_ranges one = only (program.number);
@@ -508,12 +509,12 @@ TEST (a_claimed_port_is_free_to_bind_and_to_no_other_reservation)
     assert_true (can_bind (everywhere, program.number, 0));
     assert_int_equal (port_reserve (&port, &one, 0, PORT_HELD, NULL), -1);
     assert_int_equal (port_reserve (&port, &one, 0, PORT_CLAIMED, NULL), -1);
-    assert_true (can_bind (everywhere, program.number, 0));     /* nor did they take it */
+    assert_true (can_bind (everywhere, program.number, 0));     /* it is still free */
     end_program (program);
     port_release (reserve (&one, 0, PORT_HELD));
 }
 
-TEST (with_few_open_files_the_port_stays_all_the_same)
+TEST (the_port_stays_reserved_with_a_low_limit_of_open_files)
 {
     struct program program = run_program (PORT_HELD, true, 64);
 
@@ -526,7 +527,7 @@ TEST (with_few_open_files_the_port_stays_all_the_same)
     end_program (program);
 }
 
-TEST (a_port_that_was_not_left_is_free_after_exec)
+TEST (without_port_leave_the_port_is_free_after_exec)
 {
     struct program program = run_program (PORT_HELD, false, 0);
 
@@ -535,9 +536,9 @@ TEST (a_port_that_was_not_left_is_free_after_exec)
     end_program (program);
 }
 
-/* Nodes that lack something. */
+/* Nodes without IPv6 or IPv4. */
 
-TEST (a_node_without_ipv6_serves_ipv4)
+TEST (a_node_without_ipv6_uses_ipv4)
 {
     struct port *port;
     int number, fd;
@@ -547,13 +548,13 @@ TEST (a_node_without_ipv6_serves_ipv4)
     number = port_number (port);
     assert_false (can_bind ("0.0.0.0", number, 0));
     assert_true ((fd = port_listen (port, NULL)) >= 0);
-    assert_int_equal (dial (number), 0);
+    assert_int_equal (try_connect (number), 0);
     close (fd);
     port_release (port);
     no_ipv6 = false;
 }
 
-TEST (a_node_without_a_network_is_told_so)
+TEST (a_node_without_ipv6_and_ipv4_is_an_error)
 {
     struct port_ranges one = only (30000);
     struct port *port = NULL;
@@ -570,7 +571,7 @@ TEST (a_node_without_a_network_is_told_so)
     no_ipv6 = no_ipv4 = false;
 }
 
-TEST (releasing_keeps_errno_and_nothing_is_fine)
+TEST (port_release_keeps_errno_and_accepts_null)
 {
     struct port *port = reserve (&any, 0, PORT_CLAIMED);
 
@@ -583,27 +584,27 @@ TEST (releasing_keeps_errno_and_nothing_is_fine)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (ranges_are_taken),
-        cmocka_unit_test (a_bad_range_is_refused_with_one_line),
-        cmocka_unit_test (a_reversed_range_out_of_bounds_gets_no_hint),
-        cmocka_unit_test (sixty_four_ranges_are_taken_and_no_more),
-        cmocka_unit_test (a_held_port_is_held_on_every_address),
+        cmocka_unit_test (valid_ranges_are_parsed),
+        cmocka_unit_test (an_invalid_range_is_refused_with_one_line),
+        cmocka_unit_test (a_reversed_range_that_is_out_of_bounds_gets_no_hint),
+        cmocka_unit_test (at_most_64_ranges_are_accepted),
+        cmocka_unit_test (a_held_port_cannot_be_bound_on_any_address),
         cmocka_unit_test (a_server_of_the_same_user_shares_a_held_port),
         cmocka_unit_test (another_users_server_cannot_share_a_held_port),
-        cmocka_unit_test (two_reservations_of_one_user_never_share),
-        cmocka_unit_test (one_can_listen_on_a_reserved_port),
-        cmocka_unit_test (a_range_is_used_up_from_where_one_starts),
-        cmocka_unit_test (a_start_can_be_any_number),
-        cmocka_unit_test (a_listening_stranger_is_passed_by),
+        cmocka_unit_test (two_reservations_of_one_user_never_share_a_port),
+        cmocka_unit_test (a_reserved_port_can_listen),
+        cmocka_unit_test (ranges_are_searched_from_the_start_until_no_port_is_free),
+        cmocka_unit_test (the_start_can_be_any_number),
+        cmocka_unit_test (a_port_with_another_listener_is_skipped),
         cmocka_unit_test (a_thousand_ports_are_all_different),
-        cmocka_unit_test (a_port_that_exec_frees_is_not_the_kernels_to_give),
-        cmocka_unit_test (a_held_port_stays_held_until_the_program_ends),
-        cmocka_unit_test (a_claimed_port_is_free_to_bind_and_to_no_other_reservation),
-        cmocka_unit_test (with_few_open_files_the_port_stays_all_the_same),
-        cmocka_unit_test (a_port_that_was_not_left_is_free_after_exec),
-        cmocka_unit_test (a_node_without_ipv6_serves_ipv4),
-        cmocka_unit_test (a_node_without_a_network_is_told_so),
-        cmocka_unit_test (releasing_keeps_errno_and_nothing_is_fine),
+        cmocka_unit_test (a_claimed_port_is_outside_the_kernels_ephemeral_range),
+        cmocka_unit_test (a_held_port_stays_reserved_until_the_program_ends),
+        cmocka_unit_test (a_claimed_port_can_be_bound_but_not_reserved),
+        cmocka_unit_test (the_port_stays_reserved_with_a_low_limit_of_open_files),
+        cmocka_unit_test (without_port_leave_the_port_is_free_after_exec),
+        cmocka_unit_test (a_node_without_ipv6_uses_ipv4),
+        cmocka_unit_test (a_node_without_ipv6_and_ipv4_is_an_error),
+        cmocka_unit_test (port_release_keeps_errno_and_accepts_null),
     };
 
     if (access ("/proc/net/if_inet6", F_OK) < 0)

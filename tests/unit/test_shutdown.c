@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The end of a job as supervisors see it: the test plays every supervisor, on a socket pair each.
+ * The end of a job. The test plays every supervisor, each on its own socket pair.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@
 static struct server server;
 static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection */
 
-/* The lost connections' timeouts, of many seconds, are shortened so. */
+/* Timeouts for lost connections are divided by this. */
 static int64_t divisor = 1;
 
 struct deadline __real_deadline_in_ms (int64_t ms);
@@ -38,7 +38,7 @@ struct deadline __wrap_deadline_in_ms (int64_t ms)
     return __real_deadline_in_ms (ms / divisor);
 }
 
-/* The rendezvous' end of a new connection, with a peer that is not a rank's yet. */
+/* The rendezvous' end of a new connection, of a peer that is still unauthenticated. */
 static struct peer *connect_one (int *supervisors_end)
 {
     struct peer *peer = calloc (1, sizeof (*peer));
@@ -51,7 +51,7 @@ static struct peer *connect_one (int *supervisors_end)
     return peer;
 }
 
-/* A step of two nodes, the first half of its ranks on n1, the others on n2. */
+/* A step on two nodes: the first half of the ranks on n1, the other ranks on n2. */
 static void add_ranks (int tasks)
 {
     struct address srun;
@@ -72,7 +72,7 @@ static void add_ranks (int tasks)
     }
 }
 
-/* True if the tasks of this step are supervised; then every supervisor is connected. */
+/* Start a step. Returns true if its tasks are supervised; then every supervisor is connected. */
 static bool begin (const char *list, int tasks, enum stop_when when, int eval_grace)
 {
     struct errtext err = { "" };
@@ -106,7 +106,7 @@ static void end (void)
     step_destroy (server.step);
 }
 
-/* stderr, where the rendezvous prints, goes to a pipe until printed (). */
+/* Redirect stderr, to which the rendezvous prints, to a pipe until check_printed (). */
 static int console[2], saved_stderr;
 
 static void capture (void)
@@ -142,7 +142,7 @@ static void receive (int rank)
     shutdown_check_time (&server);
 }
 
-/* A supervisor reports its task's end, and the rendezvous prints that; "" is nothing. */
+/* A supervisor sends this exit report, and the rendezvous prints this text, or nothing (""). */
 static void ended (int rank, struct exit_report report, const char *expected)
 {
     capture ();
@@ -151,7 +151,7 @@ static void ended (int rank, struct exit_report report, const char *expected)
     check_printed (expected);
 }
 
-/* The next order to a supervisor: "s" to stop, "x" to exit, "-" for none. */
+/* The next order to a supervisor: "s" is stop, "x" is exit, "-" is none. */
 static const char *next_order (int rank)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
@@ -178,7 +178,7 @@ static void check_orders (const char *expected)
     assert_string_equal (text, expected);
 }
 
-TEST (when_the_chief_ends_the_others_are_stopped)
+TEST (when_the_chief_ends_the_other_tasks_are_stopped)
 {
     assert_true (begin ("chief,ps,worker:2", 4, STOP_WHEN_AUTO, 900));
     check_orders ("----");
@@ -223,7 +223,7 @@ TEST (a_ps_that_failed_is_named)
     end ();
 }
 
-TEST (a_ps_that_was_asked_to_end_did_not_fail)
+TEST (a_ps_that_ended_by_sigterm_did_not_fail)
 {
     begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
     ended (0, SIGNAL (15), "srun: spank_tf: step 12.0: rank 0 (ps 0) on n1 has ended, signal 15; "
@@ -232,7 +232,7 @@ TEST (a_ps_that_was_asked_to_end_did_not_fail)
     end ();
 }
 
-TEST (the_grace_of_an_evaluator_begins_when_the_job_is_over)
+TEST (an_evaluators_grace_begins_when_the_job_is_over)
 {
     begin ("chief,ps,worker,evaluator", 4, STOP_WHEN_AUTO, 1);
     assert_int_equal (deadline_left_ms (shutdown_next (&server)), -1);
@@ -249,7 +249,7 @@ TEST (the_grace_of_an_evaluator_begins_when_the_job_is_over)
     end ();
 }
 
-TEST (one_line_names_the_first_task_that_gets_time)
+TEST (one_line_names_the_first_task_that_gets_the_grace)
 {
     begin ("chief,ps,worker,tester:2,evaluator", 6, STOP_WHEN_AUTO, 900);
     ended (3, EXIT (0), "");
@@ -259,7 +259,7 @@ TEST (one_line_names_the_first_task_that_gets_time)
     end ();
 }
 
-TEST (a_task_that_has_ended_gets_no_time)
+TEST (a_task_that_has_ended_gets_no_grace)
 {
     begin ("chief,ps,worker,evaluator", 4, STOP_WHEN_AUTO, 900);
     ended (3, EXIT (0), "");
@@ -276,7 +276,7 @@ TEST (without_a_grace_an_evaluator_is_stopped_at_once)
     end ();
 }
 
-TEST (a_report_that_comes_twice_counts_once_and_the_table_comes_before_the_last_order)
+TEST (a_second_exit_report_is_ignored_and_the_table_precedes_the_last_order)
 {
     begin ("ps,worker", 2, STOP_WHEN_AUTO, 900);
     server.config.show = true;
@@ -323,8 +323,8 @@ TEST (the_table_has_every_rank)
     end ();
 }
 
-/* A supervisor that is killed takes its task with it, and cannot report. */
-TEST (a_rank_whose_supervisor_does_not_come_back_was_killed)
+/* If a supervisor is killed, the kernel kills its task, and no exit report is sent. */
+TEST (a_task_whose_supervisor_does_not_reconnect_counts_as_killed)
 {
     begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
     divisor = 200;
@@ -340,7 +340,7 @@ TEST (a_rank_whose_supervisor_does_not_come_back_was_killed)
     end ();
 }
 
-TEST (a_supervisor_that_reconnects_is_not_lost_and_is_ordered_again)
+TEST (a_supervisor_that_reconnects_receives_its_order_again)
 {
     const struct reconnect reconnect = { .token = "t", .node = "n2", .rank = 2 };
     struct frame *frame = reconnect_encode (&reconnect);
@@ -369,7 +369,7 @@ TEST (a_supervisor_that_reconnects_is_not_lost_and_is_ordered_again)
     end ();
 }
 
-TEST (destroying_nothing_is_fine)
+TEST (destroying_null_is_allowed)
 {
     shutdown_destroy (NULL);
 }
@@ -377,20 +377,20 @@ TEST (destroying_nothing_is_fine)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (when_the_chief_ends_the_others_are_stopped),
+        cmocka_unit_test (when_the_chief_ends_the_other_tasks_are_stopped),
         cmocka_unit_test (tasks_that_end_by_themselves_are_not_supervised),
         cmocka_unit_test (a_ps_that_failed_is_named),
-        cmocka_unit_test (a_ps_that_was_asked_to_end_did_not_fail),
-        cmocka_unit_test (the_grace_of_an_evaluator_begins_when_the_job_is_over),
-        cmocka_unit_test (one_line_names_the_first_task_that_gets_time),
-        cmocka_unit_test (a_task_that_has_ended_gets_no_time),
+        cmocka_unit_test (a_ps_that_ended_by_sigterm_did_not_fail),
+        cmocka_unit_test (an_evaluators_grace_begins_when_the_job_is_over),
+        cmocka_unit_test (one_line_names_the_first_task_that_gets_the_grace),
+        cmocka_unit_test (a_task_that_has_ended_gets_no_grace),
         cmocka_unit_test (without_a_grace_an_evaluator_is_stopped_at_once),
         cmocka_unit_test (
-            a_report_that_comes_twice_counts_once_and_the_table_comes_before_the_last_order),
+            a_second_exit_report_is_ignored_and_the_table_precedes_the_last_order),
         cmocka_unit_test (the_table_has_every_rank),
-        cmocka_unit_test (a_rank_whose_supervisor_does_not_come_back_was_killed),
-        cmocka_unit_test (a_supervisor_that_reconnects_is_not_lost_and_is_ordered_again),
-        cmocka_unit_test (destroying_nothing_is_fine),
+        cmocka_unit_test (a_task_whose_supervisor_does_not_reconnect_counts_as_killed),
+        cmocka_unit_test (a_supervisor_that_reconnects_receives_its_order_again),
+        cmocka_unit_test (destroying_null_is_allowed),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

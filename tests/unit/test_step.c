@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Whole launches, as the rendezvous sees them, without a socket of its own.
+ * Whole launches by the functions that the rendezvous calls, without a listening socket.
  */
 #include "config.h"
 
@@ -19,10 +19,10 @@
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
-/* Where srun is: on none of the nodes. */
+/* srun's host, which is none of the step's nodes. */
 static const struct host login = { "login" };
 
-/* srun's configuration: "KEY=VALUE" and so on, NULL at the end, and defaults behind them. */
+/* srun's configuration: "KEY=VALUE" strings that end with NULL, followed by defaults. */
 static struct frame *configuration (const char *const *strings)
 {
     struct frame *frame = frame_create ();
@@ -75,12 +75,12 @@ static int missing (struct step *step)
     return roster_missing (step_roster (step));
 }
 
-/* step ("LIST=ps,worker"), and more strings before it. */
+/* create ("LIST=ps,worker"): more strings may precede the list. */
 #define create(...) create_of ((const char *const[]){ "STEP=12.0", __VA_ARGS__, NULL })
 
 /*
- * A rank on the node of that index, one host each: n1 with 10.0.0.1 and so on. What it points
- * to lives until the next one of that node is made.
+ * A rank on the node with this index: n1 with 10.0.0.1 and so on, each on its own host. The strings
+ * that it points to are valid until the next rank on the same node is made.
  */
 static struct registration on_node (int rank, int tasks, int index)
 {
@@ -101,9 +101,9 @@ static struct registration on_node (int rank, int tasks, int index)
     return r;
 }
 
-/* A rank registers, over a connection that ends at that address of srun's. */
-static enum step_verdict come_by (struct step *step, struct registration rank, const char *srun,
-                                  struct errtext *err)
+/* A rank registers over a connection to this address of srun. */
+static enum step_verdict register_by (struct step *step, struct registration rank, const char *srun,
+                                      struct errtext *err)
 {
     struct address address;
 
@@ -112,16 +112,17 @@ static enum step_verdict come_by (struct step *step, struct registration rank, c
     return step_add (step, &rank, &address, err);
 }
 
-static enum step_verdict come (struct step *step, struct registration rank, struct errtext *err)
+static enum step_verdict try_register (struct step *step, struct registration rank,
+                                       struct errtext *err)
 {
-    return come_by (step, rank, "10.0.0.9", err);
+    return register_by (step, rank, "10.0.0.9", err);
 }
 
-static void take (struct step *step, struct registration rank)
+static void add_rank (struct step *step, struct registration rank)
 {
     struct errtext err;
 
-    if (come (step, rank, &err) != STEP_ADDED)
+    if (try_register (step, rank, &err) != STEP_ADDED)
         fail_msg ("rank %d: %s", rank.rank, err.text);
 }
 
@@ -129,17 +130,17 @@ static void check_refused (struct step *step, struct registration rank, const ch
 {
     struct errtext err;
 
-    assert_int_equal (come (step, rank, &err), STEP_REFUSED);
+    assert_int_equal (try_register (step, rank, &err), STEP_REFUSED);
     assert_string_equal (err.text, message);
 }
 
-/* Ranks 0.. on the nodes whose indexes a string of digits tells. */
-static void take_all (struct step *step, const char *indexes)
+/* Register ranks 0, 1, ... on the nodes whose indexes are the digits of this string. */
+static void add_ranks (struct step *step, const char *indexes)
 {
     int tasks = (int)strlen (indexes);
 
     for (int i = 0; i < tasks; i++)
-        take (step, on_node (i, tasks, indexes[i] - '0'));
+        add_rank (step, on_node (i, tasks, indexes[i] - '0'));
 }
 
 static void resolve (struct step *step)
@@ -151,7 +152,7 @@ static void resolve (struct step *step)
         fail_msg ("%s", err.text);
 }
 
-/* The answer as the rank reads it. */
+/* The answer as the rank receives it. */
 static struct frame *answer_of (struct step *step, int rank)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
@@ -168,7 +169,7 @@ static struct frame *answer_of (struct step *step, int rank)
     assert_int_equal (writev (pair[0], answer.part, ANSWER_PARTS), length);
     close (pair[0]);
     assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 1);
-    assert_int_equal (recv (pair[1], &length, 1, 0), 0);       /* not a byte more */
+    assert_int_equal (recv (pair[1], &length, 1, 0), 0);       /* no byte follows the answer */
     close (pair[1]);
     answer_message_clear (&answer);
     return frame;
@@ -209,7 +210,7 @@ static void check_table (struct step *step, const char *table)
     free (text);
 }
 
-/* Right launches. */
+/* Successful launches. */
 
 TEST (a_launch_from_its_first_rank_to_its_answers)
 {
@@ -217,12 +218,12 @@ TEST (a_launch_from_its_first_rank_to_its_answers)
 
     assert_string_equal (step_name (step), "step 12.0");
     assert_int_equal (tasks_of (step), 0);
-    take (step, on_node (2, 3, 1));
+    add_rank (step, on_node (2, 3, 1));
     assert_int_equal (tasks_of (step), 3);
     assert_int_equal (missing (step), 2);
-    take (step, on_node (0, 3, 0));
+    add_rank (step, on_node (0, 3, 0));
     assert_int_equal (missing (step), 1);
-    take (step, on_node (1, 3, 0));
+    add_rank (step, on_node (1, 3, 0));
     resolve (step);
 
     check_table (step,
@@ -246,11 +247,11 @@ TEST (a_launch_from_its_first_rank_to_its_answers)
     step_destroy (step);
 }
 
-TEST (a_port_that_is_not_held_is_not_to_be_shared)
+TEST (without_a_held_port_reuseport_is_not_requested)
 {
     struct step *step = create ("LIST=worker");
 
-    take_all (step, "0");
+    add_ranks (step, "0");
     resolve (step);
     check_answer (step, 0, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40000\nTF_CONFIG={\"cluster\":"
@@ -263,17 +264,18 @@ TEST (a_port_that_is_not_held_is_not_to_be_shared)
     step_destroy (step);
 }
 
-TEST (the_evaluator_alone_sees_itself)
+TEST (only_the_evaluators_cluster_lists_the_evaluator)
 {
     struct step *step = create ("LIST=chief,worker,evaluator");
 
-    take_all (step, "000");
+    add_ranks (step, "000");
     resolve (step);
     check_answer (step, 1, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40001\nTF_CONFIG={\"cluster\":"
                   "{\"chief\":[\"10.0.0.1:40000\"],\"worker\":[\"10.0.0.1:40001\"]},"
                   "\"task\":{\"type\":\"worker\",\"index\":0}}\n");
-    check_answer (step, 2, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=evaluator\nSLURM_TF_INDEX=0\n"
+    check_answer (step, 2, "SERVER_TOKEN=" SERVER_TOKEN "\n"
+                  "SLURM_TF_ROLE=evaluator\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40002\nTF_CONFIG={\"cluster\":"
                   "{\"chief\":[\"10.0.0.1:40000\"],\"worker\":[\"10.0.0.1:40001\"],"
                   "\"evaluator\":[\"10.0.0.1:40002\"]},"
@@ -281,7 +283,7 @@ TEST (the_evaluator_alone_sees_itself)
     step_destroy (step);
 }
 
-TEST (sruns_own_node_is_known_by_the_address_that_others_reached)
+TEST (sruns_node_has_the_address_at_which_other_nodes_reach_srun)
 {
     struct step *step = create ("LIST=ps,worker");
     struct registration own = on_node (0, 2, 0);
@@ -289,8 +291,8 @@ TEST (sruns_own_node_is_known_by_the_address_that_others_reached)
 
     own.host = login;
     address_parse (&own.address, "127.0.0.1");
-    assert_int_equal (come_by (step, own, "127.0.1.1", &err), STEP_ADDED);
-    take (step, on_node (1, 2, 1));
+    assert_int_equal (register_by (step, own, "127.0.1.1", &err), STEP_ADDED);
+    add_rank (step, on_node (1, 2, 1));
     resolve (step);
     check_answer (step, 0, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=0\n"
                   "SLURM_TF_ADDRESS=10.0.0.9\nSLURM_TF_PORT=40000\nTF_CONFIG={\"cluster\":"
@@ -299,7 +301,7 @@ TEST (sruns_own_node_is_known_by_the_address_that_others_reached)
     step_destroy (step);
 }
 
-TEST (roles_follow_ranks_however_nodes_have_them)
+TEST (roles_follow_ranks_in_any_distribution_over_nodes)
 {
     static const struct {
         const char *list, *indexes, *roles;
@@ -318,14 +320,14 @@ TEST (roles_follow_ranks_however_nodes_have_them)
     for (size_t i = 0; i < COUNT (row); i++) {
         struct step *step = create (row[i].list);
 
-        take_all (step, row[i].indexes);
+        add_ranks (step, row[i].indexes);
         resolve (step);
         check_roles (step, row[i].roles);
         step_destroy (step);
     }
 }
 
-/* Ranks of components that begin where `first` says, each on a node of its own. */
+/* A rank of the component whose first rank is `first`. Each rank is on its own node. */
 static struct registration of_component (int rank, int tasks, int first, int component_tasks)
 {
     struct registration r = on_node (rank, tasks, rank);
@@ -340,30 +342,30 @@ TEST (each_component_can_have_its_own_list)
     struct step *step = create ("LIST=chief,ps", "LIST=worker:rest",
                                 "LIST_PER_NODE=evaluator");
 
-    take (step, of_component (0, 5, 0, 2));
-    take (step, of_component (4, 5, 4, 1));
-    take (step, of_component (3, 5, 2, 2));
-    take (step, of_component (2, 5, 2, 2));
-    take (step, of_component (1, 5, 0, 2));
+    add_rank (step, of_component (0, 5, 0, 2));
+    add_rank (step, of_component (4, 5, 4, 1));
+    add_rank (step, of_component (3, 5, 2, 2));
+    add_rank (step, of_component (2, 5, 2, 2));
+    add_rank (step, of_component (1, 5, 0, 2));
     resolve (step);
     check_roles (step, "chief0 ps0 worker0 worker1 evaluator0 ");
     step_destroy (step);
 }
 
-TEST (one_list_can_be_for_all_components)
+TEST (one_list_can_apply_to_all_components)
 {
     struct step *step = create ("LIST=chief,ps,worker:rest");
 
-    take (step, of_component (0, 4, 0, 1));
-    take (step, of_component (1, 4, 1, 2));
-    take (step, of_component (2, 4, 1, 2));
-    take (step, of_component (3, 4, 3, 1));
+    add_rank (step, of_component (0, 4, 0, 1));
+    add_rank (step, of_component (1, 4, 1, 2));
+    add_rank (step, of_component (2, 4, 1, 2));
+    add_rank (step, of_component (3, 4, 3, 1));
     resolve (step);
     check_roles (step, "chief0 ps0 worker0 worker1 ");
     step_destroy (step);
 }
 
-TEST (the_order_of_arrival_changes_nothing)
+TEST (the_order_of_registrations_does_not_matter)
 {
     enum { TASKS = 12 };
     const char *const list[] = { "LIST=chief,ps:3,worker:rest",
@@ -383,7 +385,7 @@ TEST (the_order_of_arrival_changes_nothing)
             order[j] = i;
         }
         for (int i = 0; i < TASKS; i++)
-            take (step, on_node (order[i], TASKS, order[i] % 3));
+            add_rank (step, on_node (order[i], TASKS, order[i] % 3));
         resolve (step);
         for (int rank = 0; rank < TASKS; rank++) {
             struct frame *frame = answer_of (step, rank);
@@ -405,9 +407,9 @@ TEST (a_table_is_as_wide_as_its_names)
 
     rank.node = "a-long-name.of.a-node";
     address_parse (&rank.address, "fd00::1");
-    take (step, rank);
-    take (step, on_node (1, 3, 1));
-    take (step, on_node (2, 3, 2));
+    add_rank (step, rank);
+    add_rank (step, on_node (1, 3, 1));
+    add_rank (step, on_node (2, 3, 2));
     resolve (step);
     check_table (step,
                  "spank_tf: step 12.0: 3 tasks on 3 nodes\n"
@@ -420,8 +422,9 @@ TEST (a_table_is_as_wide_as_its_names)
 
 /* Networks. */
 
-/* It tells of its CPUs, or NULL, and of interfaces, a text each; "" behind the last. */
-static struct registration tell (struct registration rank, const char *cpus, const char *const *interfaces)
+/* Add CPUs, unless NULL, and interfaces to a registration. The list of interfaces ends with "". */
+static struct registration with_interfaces (struct registration rank, const char *cpus,
+                                            const char *const *interfaces)
 {
     rank.cpus = cpus;
     for (; **interfaces; interfaces++)
@@ -429,7 +432,8 @@ static struct registration tell (struct registration rank, const char *cpus, con
     return rank;
 }
 
-#define TELL(rank, cpus, ...) tell (rank, cpus, (const char *const[]){ __VA_ARGS__, "" })
+#define WITH(rank, cpus, ...) \
+    with_interfaces (rank, cpus, (const char *const[]){ __VA_ARGS__, "" })
 
 static void check_notices (struct step *step, const char *first, const char *second)
 {
@@ -442,7 +446,7 @@ static void check_notices (struct step *step, const char *first, const char *sec
             assert_null (step_notice (step, i));
 }
 
-TEST (infiniband_that_every_node_has_is_used)
+TEST (infiniband_is_used_if_every_node_has_it)
 {
     static const char *const ib[] = { "IB=auto", "IB=require" };
 
@@ -450,11 +454,11 @@ TEST (infiniband_that_every_node_has_is_used)
         struct step *step = create (ib[i], "LIST=ps,worker:rest");
 
         check_notices (step, NULL, NULL);
-        take (step, on_node (1, 3, 0));
-        take (step, TELL (on_node (0, 3, 0), NULL, "ib0 infiniband up 10.9.0.1/16",
-                          "eth0 other up 10.0.0.1/16"));
-        take (step, TELL (on_node (2, 3, 1), NULL, "ib0 infiniband up 10.9.0.2/16",
-                          "eth0 other up 10.0.0.2/16"));
+        add_rank (step, on_node (1, 3, 0));
+        add_rank (step, WITH (on_node (0, 3, 0), NULL, "ib0 infiniband up 10.9.0.1/16",
+                              "eth0 other up 10.0.0.1/16"));
+        add_rank (step, WITH (on_node (2, 3, 1), NULL, "ib0 infiniband up 10.9.0.2/16",
+                              "eth0 other up 10.0.0.2/16"));
         resolve (step);
         check_table (step,
                      "spank_tf: step 12.0: 3 tasks on 2 nodes, network 10.9.0.0/16 (InfiniBand)\n"
@@ -472,14 +476,14 @@ static struct step *half_a_cluster (const char *ib)
 {
     struct step *step = create (ib, "LIST=ps,worker");
 
-    take (step, TELL (on_node (0, 2, 0), NULL, "ib0 infiniband up 10.9.0.1/16",
-                      "eth0 other up 10.0.0.1/16"));
-    take (step, TELL (on_node (1, 2, 1), NULL, "ib0 infiniband down 10.9.0.2/16",
-                      "eth0 other up 10.0.0.2/16"));
+    add_rank (step, WITH (on_node (0, 2, 0), NULL, "ib0 infiniband up 10.9.0.1/16",
+                          "eth0 other up 10.0.0.1/16"));
+    add_rank (step, WITH (on_node (1, 2, 1), NULL, "ib0 infiniband down 10.9.0.2/16",
+                          "eth0 other up 10.0.0.2/16"));
     return step;
 }
 
-TEST (infiniband_that_a_node_lacks_is_used_by_none_and_it_is_said)
+TEST (infiniband_that_one_node_lacks_is_not_used_and_a_notice_is_printed)
 {
     struct step *step = half_a_cluster ("IB=auto");
 
@@ -494,7 +498,7 @@ TEST (infiniband_that_a_node_lacks_is_used_by_none_and_it_is_said)
     step_destroy (step);
 }
 
-TEST (infiniband_that_is_required_and_a_node_lacks_refuses_the_launch)
+TEST (the_launch_is_refused_if_a_node_lacks_required_infiniband)
 {
     struct step *step = half_a_cluster ("IB=require");
     struct errtext err;
@@ -505,12 +509,12 @@ TEST (infiniband_that_is_required_and_a_node_lacks_refuses_the_launch)
     step_destroy (step);
 }
 
-TEST (without_a_wish_infiniband_is_not_used)
+TEST (without_tf_ib_infiniband_is_not_used)
 {
     struct step *step = create ("LIST=worker");
 
-    take (step, TELL (on_node (0, 1, 0), NULL, "ib0 infiniband up 10.9.0.1/16",
-                      "eth0 other up 10.0.0.1/16"));
+    add_rank (step, WITH (on_node (0, 1, 0), NULL, "ib0 infiniband up 10.9.0.1/16",
+                          "eth0 other up 10.0.0.1/16"));
     resolve (step);
     check_table (step,
                  "spank_tf: step 12.0: 1 task on 1 node, network 10.0.0.0/16 (eth0)\n"
@@ -519,7 +523,7 @@ TEST (without_a_wish_infiniband_is_not_used)
     step_destroy (step);
 }
 
-TEST (networks_are_preferred_in_their_order)
+TEST (networks_are_preferred_in_the_order_of_the_list)
 {
     static const struct {
         const char *networks, *address;
@@ -533,8 +537,8 @@ TEST (networks_are_preferred_in_their_order)
         struct step *step = create (row[i].networks, "LIST=worker");
         struct frame *frame;
 
-        take (step, TELL (on_node (0, 1, 0), NULL, "eth0 other up 10.0.0.1/16",
-                          "eth7 other up 10.7.0.1/16", "eth8 other up 10.8.0.1/16"));
+        add_rank (step, WITH (on_node (0, 1, 0), NULL, "eth0 other up 10.0.0.1/16",
+                              "eth7 other up 10.7.0.1/16", "eth8 other up 10.8.0.1/16"));
         resolve (step);
         frame = answer_of (step, 0);
         assert_string_equal (frame_get (frame, "SLURM_TF_ADDRESS"), row[i].address);
@@ -550,7 +554,7 @@ TEST (a_network_that_a_user_names_is_required)
     struct step *step = create ("NETWORKS=10.6.0.0/16", "NETWORKS_REQUIRED=yes", "LIST=worker");
     struct errtext err;
 
-    take (step, TELL (on_node (0, 1, 0), NULL, "eth0 other up 10.0.0.1/16"));
+    add_rank (step, WITH (on_node (0, 1, 0), NULL, "eth0 other up 10.0.0.1/16"));
     assert_int_equal (step_resolve (step, &login, &err), -1);
     assert_string_equal (err.text, "step 12.0: --tf-network: not all nodes are on 10.6.0.0/16: n1 "
                          "(no address there)");
@@ -560,15 +564,15 @@ TEST (a_network_that_a_user_names_is_required)
 #define RAIL_0(node, near) "ib0 infiniband up 10.8.0." #node "/16" near
 #define RAIL_1(node, near) "ib1 infiniband up 10.9.0." #node "/16" near
 
-TEST (each_rank_has_the_interface_near_to_its_cpus)
+TEST (each_rank_uses_the_interface_local_to_its_cpus)
 {
     struct step *step = create ("IB=auto", "LIST=ps,worker:rest");
 
-    take (step, TELL (on_node (0, 5, 0), "0xf0", RAIL_0 (1, " 0xf"), RAIL_1 (1, " 0xf0")));
-    take (step, TELL (on_node (1, 5, 0), "0xf", ""));
-    take (step, TELL (on_node (2, 5, 1), "0xf", RAIL_0 (2, " 0xf"), RAIL_1 (2, " 0xf0")));
-    take (step, TELL (on_node (3, 5, 1), "0xff", ""));
-    take (step, TELL (on_node (4, 5, 1), NULL, ""));
+    add_rank (step, WITH (on_node (0, 5, 0), "0xf0", RAIL_0 (1, " 0xf"), RAIL_1 (1, " 0xf0")));
+    add_rank (step, WITH (on_node (1, 5, 0), "0xf", ""));
+    add_rank (step, WITH (on_node (2, 5, 1), "0xf", RAIL_0 (2, " 0xf"), RAIL_1 (2, " 0xf0")));
+    add_rank (step, WITH (on_node (3, 5, 1), "0xff", ""));
+    add_rank (step, WITH (on_node (4, 5, 1), NULL, ""));
     resolve (step);
     check_table (step,
                  "spank_tf: step 12.0: 5 tasks on 2 nodes, network 10.8.0.0/16 and 10.9.0.0/16 "
@@ -585,10 +589,10 @@ TEST (each_rank_has_the_interface_near_to_its_cpus)
 
 #define BY_ORDER "; InfiniBand interfaces are assigned in the kernel's order, not by locality"
 
-TEST (nodes_that_do_not_know_what_is_near_are_told_of_once)
+TEST (one_notice_names_the_nodes_with_unknown_locality)
 {
     static const struct {
-        int unknown;                    /* so many nodes of three, the last ones */
+        int unknown;                    /* so many of the three nodes, the last ones */
         const char *notice;
     } row[] = {
         { 0, NULL },
@@ -605,10 +609,10 @@ TEST (nodes_that_do_not_know_what_is_near_are_told_of_once)
         };
 
         for (int n = 0; n < 3; n++) {
-            struct registration rank = tell (on_node (n, 3, n), "0x1", interfaces[n]);
+            struct registration rank = with_interfaces (on_node (n, 3, n), "0x1", interfaces[n]);
 
             rank.locality_error = n >= 3 - row[i].unknown ? "tf-addresses failed" : NULL;
-            take (step, rank);
+            add_rank (step, rank);
         }
         resolve (step);
         check_notices (step, row[i].notice, NULL);
@@ -616,14 +620,14 @@ TEST (nodes_that_do_not_know_what_is_near_are_told_of_once)
     }
 }
 
-TEST (where_there_is_no_choice_locality_does_not_matter)
+TEST (locality_does_not_matter_if_there_is_only_one_interface)
 {
     struct step *step = create ("IB=auto", "LIST=worker:2");
-    struct registration rank = TELL (on_node (0, 2, 0), NULL, RAIL_0 (1, ""), RAIL_1 (1, ""));
+    struct registration rank = WITH (on_node (0, 2, 0), NULL, RAIL_0 (1, ""), RAIL_1 (1, ""));
 
     rank.locality_error = "tf-addresses failed";
-    take (step, rank);
-    take (step, TELL (on_node (1, 2, 1), NULL, RAIL_0 (2, "")));
+    add_rank (step, rank);
+    add_rank (step, WITH (on_node (1, 2, 1), NULL, RAIL_0 (2, "")));
     resolve (step);
     check_table (step,
                  "spank_tf: step 12.0: 2 tasks on 2 nodes, network 10.8.0.0/16 (InfiniBand)\n"
@@ -634,33 +638,33 @@ TEST (where_there_is_no_choice_locality_does_not_matter)
     step_destroy (step);
 }
 
-TEST (all_that_a_user_should_know_is_told)
+TEST (all_notices_are_printed)
 {
     struct step *step = create ("IB=auto", "NETWORKS=10.9.0.0/16", "NETWORKS_REQUIRED=yes",
                                 "LIST=worker:2");
-    struct registration rank = TELL (on_node (0, 2, 0), NULL, "eth0 other up 10.9.1.1/16",
-                             "eth1 other up 10.9.1.2/16");
+    struct registration rank = WITH (on_node (0, 2, 0), NULL, "eth0 other up 10.9.1.1/16",
+                                     "eth1 other up 10.9.1.2/16");
 
     rank.locality_error = "tf-addresses failed";
-    take (step, rank);
-    take (step, TELL (on_node (1, 2, 1), NULL, "eth0 other up 10.9.1.3/16"));
+    add_rank (step, rank);
+    add_rank (step, WITH (on_node (1, 2, 1), NULL, "eth0 other up 10.9.1.3/16"));
     resolve (step);
     check_notices (step, "not all nodes are on one InfiniBand network of 10.9.0.0/16: n1, n2 (no "
                    "InfiniBand interface); using 10.9.0.0/16", "n1: tf-addresses failed" BY_ORDER);
     step_destroy (step);
 }
 
-/* What a rank told belongs to its connection, and the step outlives that. */
-TEST (what_ranks_told_is_kept)
+/* The step outlives the connection, so it must copy the strings of the registration. */
+TEST (the_step_copies_the_registration)
 {
     struct step *step = create ("IB=auto", "LIST=worker:2");
     char rail_0[] = RAIL_0 (1, " 0xf"), rail_1[] = RAIL_1 (1, " 0xf0");
     char cpus[] = "0xf0", error[] = "broken";
-    struct registration rank = TELL (on_node (0, 2, 0), cpus, rail_0, rail_1);
+    struct registration rank = WITH (on_node (0, 2, 0), cpus, rail_0, rail_1);
 
     rank.locality_error = error;
-    take (step, rank);
-    take (step, TELL (on_node (1, 2, 0), "0xf", ""));
+    add_rank (step, rank);
+    add_rank (step, WITH (on_node (1, 2, 0), "0xf", ""));
     memset (rail_0, 'x', sizeof (rail_0));
     memset (rail_1, 'x', sizeof (rail_1));
     memset (cpus, 'x', sizeof (cpus));
@@ -676,16 +680,17 @@ TEST (what_ranks_told_is_kept)
     step_destroy (step);
 }
 
-TEST (a_rank_that_comes_again_tells_anew)
+TEST (a_lost_ranks_new_registration_replaces_the_old_one)
 {
     struct step *step = create ("IB=auto", "LIST=worker:2");
-    struct registration rank = TELL (on_node (0, 2, 0), "0x1", RAIL_0 (1, " 0x1"), RAIL_1 (1, " 0x2"));
+    struct registration rank = WITH (on_node (0, 2, 0), "0x1", RAIL_0 (1, " 0x1"),
+                                     RAIL_1 (1, " 0x2"));
 
     rank.locality_error = "tf-addresses failed";
-    take (step, rank);
+    add_rank (step, rank);
     roster_lose (step_roster (step), 0);
-    take (step, on_node (1, 2, 0));
-    take (step, TELL (on_node (0, 2, 0), NULL, RAIL_1 (7, "")));
+    add_rank (step, on_node (1, 2, 0));
+    add_rank (step, WITH (on_node (0, 2, 0), NULL, RAIL_1 (7, "")));
     resolve (step);
     check_table (step,
                  "spank_tf: step 12.0: 2 tasks on 1 node, network 10.9.0.0/16 (InfiniBand)\n"
@@ -700,9 +705,9 @@ TEST (a_table_of_rails_is_as_wide_as_its_addresses)
 {
     struct step *step = create ("IB=auto", "LIST=worker:2");
 
-    take (step, TELL (on_node (0, 2, 0), "0x2", "ib0 infiniband up fd00::1/64 0x1",
-                      "a-long-name-ib1 infiniband up fd01::1234:5678:9abc/64 0x2"));
-    take (step, TELL (on_node (1, 2, 0), "0x1", ""));
+    add_rank (step, WITH (on_node (0, 2, 0), "0x2", "ib0 infiniband up fd00::1/64 0x1",
+                          "a-long-name-ib1 infiniband up fd01::1234:5678:9abc/64 0x2"));
+    add_rank (step, WITH (on_node (1, 2, 0), "0x1", ""));
     resolve (step);
     check_table (step,
                  "spank_tf: step 12.0: 2 tasks on 1 node, network fd00::/64 and fd01::/64 "
@@ -713,9 +718,9 @@ TEST (a_table_of_rails_is_as_wide_as_its_addresses)
     step_destroy (step);
 }
 
-/* What a task gets beside its place. */
+/* What an answer contains besides role and index. */
 
-/* The i-th string of an answer's frame that has this key; "none" for none. */
+/* The value of this key in the rank's answer, or "none". */
 static const char *value_for (struct step *step, int rank, const char *key)
 {
     static char text[256];
@@ -731,11 +736,11 @@ static const char *const gpu_variable[] = {
     "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
 };
 
-TEST (a_ps_sees_no_gpu_and_nobody_else_hears_of_them)
+TEST (only_a_ps_gets_variables_that_hide_gpus)
 {
     struct step *step = create ("HIDE_GPUS=yes", "LIST=chief,ps:2,worker,evaluator");
 
-    take_all (step, "00011");
+    add_ranks (step, "00011");
     resolve (step);
     for (int rank = 0; rank < 5; rank++) {
         bool ps = rank == 1 || rank == 2;
@@ -747,11 +752,11 @@ TEST (a_ps_sees_no_gpu_and_nobody_else_hears_of_them)
     step_destroy (step);
 }
 
-TEST (where_gpus_are_not_hidden_nobody_hears_of_them)
+TEST (without_hide_gpus_no_task_gets_gpu_variables)
 {
     struct step *step = create ("LIST=ps,worker");
 
-    take_all (step, "00");
+    add_ranks (step, "00");
     resolve (step);
     for (int rank = 0; rank < 2; rank++) {
         for (size_t i = 0; i < COUNT (gpu_variable); i++)
@@ -761,7 +766,7 @@ TEST (where_gpus_are_not_hidden_nobody_hears_of_them)
     step_destroy (step);
 }
 
-TEST (hosts_are_for_those_who_have_a_proxy)
+TEST (only_tasks_with_a_proxy_get_the_exempt_hosts)
 {
     struct step *step = create ("LIST=ps,worker:3");
 
@@ -769,7 +774,7 @@ TEST (hosts_are_for_those_who_have_a_proxy)
         struct registration r = on_node (rank, 4, rank / 2);
 
         r.proxied = rank == 1 || rank == 2;
-        take (step, r);
+        add_rank (step, r);
     }
     resolve (step);
     assert_string_equal (value_for (step, 0, "PROXY_EXEMPT"), "none");
@@ -779,7 +784,7 @@ TEST (hosts_are_for_those_who_have_a_proxy)
     step_destroy (step);
 }
 
-TEST (every_host_is_there_however_ranks_are_spread)
+TEST (the_exempt_hosts_are_complete_in_any_distribution)
 {
     struct step *step = create ("LIST=ps,worker:3");
 
@@ -787,7 +792,7 @@ TEST (every_host_is_there_however_ranks_are_spread)
         struct registration r = on_node (rank, 4, rank % 2);
 
         r.proxied = true;
-        take (step, r);
+        add_rank (step, r);
     }
     resolve (step);
     for (int rank = 0; rank < 4; rank++) {
@@ -797,12 +802,12 @@ TEST (every_host_is_there_however_ranks_are_spread)
     step_destroy (step);
 }
 
-TEST (a_supervised_task_gets_the_grace)
+TEST (a_supervised_task_gets_the_stop_grace)
 {
     struct step *step = create ("STOP_GRACE=7", "LIST=ps,worker");
     struct errtext err = { "" };
 
-    take_all (step, "00");
+    add_ranks (step, "00");
     resolve (step);
     assert_string_equal (value_for (step, 0, "STOP_GRACE"), "none");
     assert_int_equal (step_supervise (step, &err), 0);
@@ -811,18 +816,18 @@ TEST (a_supervised_task_gets_the_grace)
     step_destroy (step);
 }
 
-TEST (a_grace_of_zero_seconds_is_sent_too)
+TEST (a_stop_grace_of_zero_is_sent)
 {
     struct step *step = create ("STOP_GRACE=0", "LIST=ps,worker");
 
-    take_all (step, "00");
+    add_ranks (step, "00");
     resolve (step);
     assert_int_equal (step_supervise (step, NULL), 0);
     assert_string_equal (value_for (step, 1, "STOP_GRACE"), "0");
     step_destroy (step);
 }
 
-TEST (a_node_without_a_supervisor_is_named_if_one_is_needed)
+TEST (a_node_without_tf_supervise_is_named_if_it_is_needed)
 {
     struct step *step = create ("LIST=ps,worker:2");
     struct errtext err = { "" };
@@ -832,7 +837,7 @@ TEST (a_node_without_a_supervisor_is_named_if_one_is_needed)
 
         if (rank > 0)
             r.supervisor_error = "/lib/tf-supervise: No such file or directory";
-        take (step, r);
+        add_rank (step, r);
     }
     resolve (step);
     assert_int_equal (step_supervise (step, &err), -1);
@@ -842,24 +847,24 @@ TEST (a_node_without_a_supervisor_is_named_if_one_is_needed)
     step_destroy (step);
 }
 
-/* What a registration points to is gone when the next one comes. */
-TEST (master_log_goes_where_rank_0_has_its_output)
+/* The strings of a registration are freed before the next registration arrives. */
+TEST (the_log_directory_is_that_of_rank_0)
 {
     struct step *step = create ("LIST=ps,worker");
     struct registration first = on_node (0, 2, 0), second = on_node (1, 2, 1);
     char dir[] = "/scratch/n1";
 
     second.log_dir = "/scratch/n2";
-    take (step, second);
+    add_rank (step, second);
     assert_null (step_log_dir (step));
     first.log_dir = dir;
-    take (step, first);
+    add_rank (step, first);
     memset (dir, 'x', sizeof (dir) - 1);
     resolve (step);
     assert_string_equal (step_log_dir (step), "/scratch/n1");
     roster_lose (step_roster (step), 0);
     first = on_node (0, 2, 0);
-    take (step, first);
+    add_rank (step, first);
     assert_null (step_log_dir (step));
     step_destroy (step);
 }
@@ -878,7 +883,8 @@ TEST (a_malformed_configuration_is_refused)
         { { "STEP=12.0", "LIST=worker", "NETWORKS=10.1.0.1" },
           "\"10.1.0.1\" is an address; a network has a prefix length, as in 10.1.0.0/16" },
         { { "STEP=12.0", "LIST=worker", "NETWORKS=" },
-          "a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an interface" },
+          "a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an "
+          "interface" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -909,7 +915,7 @@ TEST (a_list_that_does_not_fit_is_refused_at_the_first_rank)
         { { "HET_GROUP=0,2", "INHERITED=yes", "LIST=ps,worker" },
           "step 12.0 (--het-group=0,2) runs 3 tasks, the inherited --tf-tasks names 2 "
           "(ps, worker); --tf-tasks=none switches it off" },
-        /* what only the whole list can break */
+        /* rules that apply to the whole list */
         { { "LIST=ps:rest" },
           "step 12.0 has 3 ps and no worker; a ps needs at least one worker" },
         { { "LIST=worker,evaluator:rest" },
@@ -931,17 +937,17 @@ TEST (a_list_per_node_must_fit_every_node)
 {
     struct step *step = create ("LIST_PER_NODE=ps,worker");
 
-    take (step, on_node (0, 5, 0));
-    take (step, on_node (1, 5, 0));
-    take (step, on_node (2, 5, 1));
-    take (step, on_node (3, 5, 1));
+    add_rank (step, on_node (0, 5, 0));
+    add_rank (step, on_node (1, 5, 0));
+    add_rank (step, on_node (2, 5, 1));
+    add_rank (step, on_node (3, 5, 1));
     check_refused (step, on_node (4, 5, 1),
                    "step 12.0 on n2 runs 3 tasks, --tf-tasks-per-node names 2 (ps, worker)");
     step_destroy (step);
 
     step = create ("INHERITED=yes", "LIST_PER_NODE=ps,worker:rest");
-    take (step, on_node (0, 3, 0));
-    take (step, on_node (1, 3, 0));
+    add_rank (step, on_node (0, 3, 0));
+    add_rank (step, on_node (1, 3, 0));
     check_refused (step, on_node (2, 3, 1),
                    "step 12.0 on n2 runs 1 task, the inherited --tf-tasks-per-node names 1 and "
                    "\"rest\" (ps, worker:rest), which needs at least one more; --tf-tasks=none "
@@ -953,62 +959,62 @@ TEST (a_list_per_component_must_fit_its_component)
 {
     struct step *step = create ("LIST=ps", "LIST=worker:3");
 
-    take (step, of_component (0, 3, 0, 1));
-    take (step, of_component (1, 3, 1, 2));
+    add_rank (step, of_component (0, 3, 0, 1));
+    add_rank (step, of_component (1, 3, 1, 2));
     check_refused (step, of_component (2, 3, 1, 2),
                    "component 1 of step 12.0 runs 2 tasks, --tf-tasks names 3 (worker:3)");
     step_destroy (step);
 }
 
-TEST (as_many_components_as_lists_are_needed)
+TEST (the_number_of_components_must_equal_the_number_of_lists)
 {
     struct step *step = create ("LIST=ps", "LIST=worker");
 
-    take (step, of_component (0, 2, 0, 2));
+    add_rank (step, of_component (0, 2, 0, 2));
     check_refused (step, of_component (1, 2, 0, 2),
                    "component 0 of step 12.0 runs 2 tasks, --tf-tasks names 1 (ps)");
     step_destroy (step);
 
     step = create ("LIST=ps", "LIST=worker");
-    take (step, of_component (0, 3, 0, 1));
-    take (step, of_component (1, 3, 1, 1));
+    add_rank (step, of_component (0, 3, 0, 1));
+    add_rank (step, of_component (1, 3, 1, 1));
     check_refused (step, of_component (2, 3, 2, 1),
                    "step 12.0 does not have the 2 components that 2 lists were given for");
     step_destroy (step);
 
     step = create ("LIST=ps,worker", "LIST=worker");
-    take (step, of_component (0, 2, 0, 2));
+    add_rank (step, of_component (0, 2, 0, 2));
     check_refused (step, of_component (1, 2, 0, 2),
                    "step 12.0 does not have the 2 components that 2 lists were given for");
     step_destroy (step);
 
-    /* ranks that do not agree on them */
+    /* ranks that report different components */
     step = create ("LIST=ps", "LIST=worker:2");
-    take (step, of_component (0, 3, 0, 1));
-    take (step, of_component (1, 3, 0, 2));
+    add_rank (step, of_component (0, 3, 0, 1));
+    add_rank (step, of_component (1, 3, 0, 2));
     check_refused (step, of_component (2, 3, 1, 2),
                    "step 12.0 does not have the 2 components that 2 lists were given for");
     step_destroy (step);
 }
 
-TEST (rules_look_at_all_components_together)
+TEST (the_rules_apply_to_all_components_together)
 {
     struct step *step = create ("LIST=chief,ps", "LIST=chief,worker");
 
-    take (step, of_component (0, 4, 0, 2));
-    take (step, of_component (1, 4, 0, 2));
-    take (step, of_component (2, 4, 2, 2));
+    add_rank (step, of_component (0, 4, 0, 2));
+    add_rank (step, of_component (1, 4, 0, 2));
+    add_rank (step, of_component (2, 4, 2, 2));
     check_refused (step, of_component (3, 4, 2, 2),
                    "step 12.0 has 2 chiefs; TensorFlow allows at most one chief");
     step_destroy (step);
 }
 
-TEST (a_rank_that_cannot_take_part_refuses_the_launch_by_name)
+TEST (a_rank_that_reports_an_error_is_named_in_the_refusal)
 {
     struct step *step = create ("LIST=ps,worker,worker");
     struct registration rank = on_node (2, 3, 1);
 
-    take (step, on_node (0, 3, 0));
+    add_rank (step, on_node (0, 3, 0));
     rank.port = 0;
     rank.error = "no port of 30000-30001 is free";
     check_refused (step, rank,
@@ -1020,22 +1026,22 @@ TEST (a_rank_that_cannot_take_part_refuses_the_launch_by_name)
     step_destroy (step);
 }
 
-TEST (addresses_that_cannot_be_refuse_the_launch)
+TEST (a_duplicate_address_refuses_the_launch)
 {
     struct step *step = create ("LIST=ps,worker");
     struct registration rank = on_node (1, 2, 1);
     struct errtext err;
 
-    take (step, on_node (0, 2, 0));
+    add_rank (step, on_node (0, 2, 0));
     address_parse (&rank.address, "10.0.0.1");
-    take (step, rank);
+    add_rank (step, rank);
     assert_int_equal (step_resolve (step, &login, &err), -1);
     assert_string_equal (err.text, "step 12.0: n1 and n2 both have the address 10.0.0.1; tasks "
                          "on other nodes cannot tell them apart");
     step_destroy (step);
 }
 
-/* Simulated, as 8,000 real ones would be. */
+/* 8,000 simulated ranks. */
 TEST (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length)
 {
     enum { TASKS = 8000 };
@@ -1045,7 +1051,7 @@ TEST (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length)
     for (int i = 0; i < TASKS; i++) {
         struct registration rank = on_node (i, TASKS, 0);
 
-        take (step, rank);
+        add_rank (step, rank);
     }
     assert_int_equal (step_resolve (step, &login, &err), -1);
     assert_string_equal (err.text, "the TF_CONFIG of 8000 tasks would have 136062 bytes; Linux "
@@ -1053,20 +1059,20 @@ TEST (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length)
     step_destroy (step);
 }
 
-/* Strangers, and those who go. */
+/* Unauthenticated, lost and missing ranks. */
 
-TEST (a_rank_that_is_here_or_of_another_step_is_a_stranger)
+TEST (a_second_registration_or_one_of_another_step_is_ignored)
 {
     struct step *step = create ("LIST=ps,worker");
     struct registration other = on_node (0, 2, 1);
     struct errtext err;
 
-    take (step, on_node (0, 2, 0));
+    add_rank (step, on_node (0, 2, 0));
     other.port = 1;
-    assert_int_equal (come (step, other, &err), STEP_IGNORED);
-    assert_int_equal (come (step, on_node (1, 3, 1), &err), STEP_IGNORED);
+    assert_int_equal (try_register (step, other, &err), STEP_IGNORED);
+    assert_int_equal (try_register (step, on_node (1, 3, 1), &err), STEP_IGNORED);
     assert_int_equal (missing (step), 1);
-    take (step, on_node (1, 2, 1));
+    add_rank (step, on_node (1, 2, 1));
     resolve (step);
     check_table (step,
                  "spank_tf: step 12.0: 2 tasks on 2 nodes\n"
@@ -1076,24 +1082,25 @@ TEST (a_rank_that_is_here_or_of_another_step_is_a_stranger)
     step_destroy (step);
 }
 
-TEST (a_lost_rank_is_missing_and_can_come_again)
+TEST (a_lost_rank_is_missing_and_can_register_again)
 {
     struct step *step = create ("LIST=ps,worker");
     struct registration again = on_node (0, 2, 0);
     char text[256];
 
-    take (step, on_node (0, 2, 0));
+    add_rank (step, on_node (0, 2, 0));
     assert_int_equal (step_roster (step)->lost, 0);
     roster_lose (step_roster (step), 0);
     assert_int_equal (step_roster (step)->lost, 1);
     assert_int_equal (missing (step), 2);
-    assert_string_equal (rank_names_lost (step_roster (step), text, sizeof (text)), "rank 0 (ps 0) on n1");
+    assert_string_equal (rank_names_lost (step_roster (step), text, sizeof (text)),
+                         "rank 0 (ps 0) on n1");
     assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 0 (ps 0) on n1, rank 1 (worker 0)");
-    take (step, on_node (1, 2, 1));
+    add_rank (step, on_node (1, 2, 1));
     assert_int_equal (missing (step), 1);
     again.port = 41000;
-    take (step, again);
+    add_rank (step, again);
     assert_int_equal (step_roster (step)->lost, 0);
     assert_string_equal (rank_names_lost (step_roster (step), text, sizeof (text)), "");
     assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)), "");
@@ -1106,9 +1113,9 @@ TEST (a_lost_rank_is_missing_and_can_come_again)
     step_destroy (step);
 }
 
-/* The first rank of a node, which tells the step's shape. */
+/* The first rank on a node, which reports the step's node list and task counts. */
 static struct registration first_of (int rank, int tasks, int index, const char *ranks,
-                             const char *nodes, const char *node_tasks)
+                                     const char *nodes, const char *node_tasks)
 {
     struct registration r = on_node (rank, tasks, index);
 
@@ -1118,73 +1125,77 @@ static struct registration first_of (int rank, int tasks, int index, const char 
     return r;
 }
 
-TEST (who_is_missing_is_named_with_rank_role_and_node)
+TEST (a_missing_rank_is_named_with_its_role_and_node)
 {
     struct step *step = create ("LIST=chief,ps,worker:rest");
     char text[256];
 
-    take (step, on_node (2, 6, 1));
+    add_rank (step, on_node (2, 6, 1));
     assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 0 (chief 0), rank 1 (ps 0), rank 3 (worker 1), rank 4 (worker 2), "
                          "rank 5 (worker 3)");
     assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), "");
-    take (step, first_of (0, 6, 0, "0,1", "n[1-3]", "2(x3)"));
+    add_rank (step, first_of (0, 6, 0, "0,1", "n[1-3]", "2(x3)"));
     assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 1 (ps 0) on n1, rank 3 (worker 1) on n2, rank 4 (worker 2) on n3, "
                          "rank 5 (worker 3) on n3");
-    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), ", on n1, n2, n3");
-    take (step, on_node (1, 6, 0));
-    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), ", on n2, n3");
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)),
+                         ", on n1, n2, n3");
+    add_rank (step, on_node (1, 6, 0));
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)),
+                         ", on n2, n3");
     step_destroy (step);
 }
 
-TEST (lists_per_node_have_no_roles_before_all_are_here)
+TEST (with_lists_per_node_a_missing_rank_has_no_role)
 {
     struct step *step = create ("LIST_PER_NODE=ps,worker");
     char text[256];
 
-    take (step, first_of (0, 4, 0, "0,1", "n[1-2]", "2(x2)"));
+    add_rank (step, first_of (0, 4, 0, "0,1", "n[1-2]", "2(x2)"));
     assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 1 on n1, rank 2 on n2, rank 3 on n2");
     step_destroy (step);
 }
 
-TEST (a_node_is_named_once)
+TEST (the_node_of_several_missing_ranks_is_named_once)
 {
     struct step *step = create ("LIST=worker:rest");
     char text[256];
 
     /* cyclic: n1 has 0 and 3, n2 1 and 4, n3 2 and 5 */
-    take (step, first_of (0, 6, 0, "0,3", "n[1-3]", "2(x3)"));
-    take (step, on_node (3, 6, 0));
+    add_rank (step, first_of (0, 6, 0, "0,3", "n[1-3]", "2(x3)"));
+    add_rank (step, on_node (3, 6, 0));
     assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 1 (worker 1) on n2, rank 2 (worker 2) on n3, "
                          "rank 4 (worker 4) on n2, rank 5 (worker 5) on n3");
-    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), ", on n2, n3");
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)),
+                         ", on n2, n3");
     step_destroy (step);
 }
 
-TEST (a_guess_gives_way_to_what_is_told)
+TEST (a_guessed_node_is_replaced_by_a_reported_node)
 {
     struct step *step = create ("LIST=worker:rest");
     char text[256];
 
     /* cyclic: n1 has 0, n2 1 and 3, n3 2 and 4; rank 0 alone looks like block */
-    take (step, first_of (0, 5, 0, "0", "n[1-3]", "1,2(x2)"));
-    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)), ", on n2, n3");
-    take (step, first_of (1, 5, 1, "1,3", "n[1-3]", "1,2(x2)"));
-    take (step, on_node (3, 5, 1));
+    add_rank (step, first_of (0, 5, 0, "0", "n[1-3]", "1,2(x2)"));
+    assert_string_equal (rank_names_missing_nodes (step_roster (step), text, sizeof (text)),
+                         ", on n2, n3");
+    add_rank (step, first_of (1, 5, 1, "1,3", "n[1-3]", "1,2(x2)"));
+    add_rank (step, on_node (3, 5, 1));
     assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 2 (worker 2) on n3, rank 4 (worker 4) on n3");
     step_destroy (step);
 }
 
-TEST (eight_are_named_and_the_others_counted)
+TEST (eight_missing_ranks_are_named_and_the_others_counted)
 {
     struct step *step = create ("LIST=worker:rest");
     char text[512];
 
-    take (step, first_of (0, 64, 0, "0", "n[1-64]", "1(x64)"));
+    add_rank (step, first_of (0, 64, 0, "0", "n[1-64]", "1(x64)"));
     assert_string_equal (rank_names_missing (step_roster (step), text, sizeof (text)),
                          "rank 1 (worker 1) on n2, rank 2 (worker 2) on n3, "
                          "rank 3 (worker 3) on n4, rank 4 (worker 4) on n5, "
@@ -1195,12 +1206,12 @@ TEST (eight_are_named_and_the_others_counted)
     step_destroy (step);
 }
 
-TEST (names_end_where_their_room_does)
+TEST (the_names_of_missing_ranks_fit_the_buffer)
 {
     struct step *step = create ("LIST=worker:rest");
     char text[512];
 
-    take (step, first_of (0, 9, 0, "0", "n[1-9]", "1(x9)"));
+    add_rank (step, first_of (0, 9, 0, "0", "n[1-9]", "1(x9)"));
     for (size_t size = 64; size <= sizeof (text); size++) {
         assert_true (strlen (rank_names_missing (step_roster (step), text, size)) < size);
         assert_true (strstr (text, " more") || strstr (text, "rank 8 (worker 8) on n9"));
@@ -1210,7 +1221,7 @@ TEST (names_end_where_their_room_does)
     step_destroy (step);
 }
 
-TEST (destroying_nothing_is_fine)
+TEST (destroying_null_is_allowed)
 {
     step_destroy (NULL);
 }
@@ -1219,53 +1230,53 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_launch_from_its_first_rank_to_its_answers),
-        cmocka_unit_test (a_port_that_is_not_held_is_not_to_be_shared),
-        cmocka_unit_test (the_evaluator_alone_sees_itself),
-        cmocka_unit_test (sruns_own_node_is_known_by_the_address_that_others_reached),
-        cmocka_unit_test (roles_follow_ranks_however_nodes_have_them),
+        cmocka_unit_test (without_a_held_port_reuseport_is_not_requested),
+        cmocka_unit_test (only_the_evaluators_cluster_lists_the_evaluator),
+        cmocka_unit_test (sruns_node_has_the_address_at_which_other_nodes_reach_srun),
+        cmocka_unit_test (roles_follow_ranks_in_any_distribution_over_nodes),
         cmocka_unit_test (each_component_can_have_its_own_list),
-        cmocka_unit_test (one_list_can_be_for_all_components),
-        cmocka_unit_test (the_order_of_arrival_changes_nothing),
+        cmocka_unit_test (one_list_can_apply_to_all_components),
+        cmocka_unit_test (the_order_of_registrations_does_not_matter),
         cmocka_unit_test (a_table_is_as_wide_as_its_names),
-        cmocka_unit_test (infiniband_that_every_node_has_is_used),
-        cmocka_unit_test (infiniband_that_a_node_lacks_is_used_by_none_and_it_is_said),
-        cmocka_unit_test (infiniband_that_is_required_and_a_node_lacks_refuses_the_launch),
-        cmocka_unit_test (without_a_wish_infiniband_is_not_used),
-        cmocka_unit_test (networks_are_preferred_in_their_order),
+        cmocka_unit_test (infiniband_is_used_if_every_node_has_it),
+        cmocka_unit_test (infiniband_that_one_node_lacks_is_not_used_and_a_notice_is_printed),
+        cmocka_unit_test (the_launch_is_refused_if_a_node_lacks_required_infiniband),
+        cmocka_unit_test (without_tf_ib_infiniband_is_not_used),
+        cmocka_unit_test (networks_are_preferred_in_the_order_of_the_list),
         cmocka_unit_test (a_network_that_a_user_names_is_required),
-        cmocka_unit_test (each_rank_has_the_interface_near_to_its_cpus),
-        cmocka_unit_test (nodes_that_do_not_know_what_is_near_are_told_of_once),
-        cmocka_unit_test (where_there_is_no_choice_locality_does_not_matter),
-        cmocka_unit_test (all_that_a_user_should_know_is_told),
-        cmocka_unit_test (what_ranks_told_is_kept),
-        cmocka_unit_test (a_rank_that_comes_again_tells_anew),
+        cmocka_unit_test (each_rank_uses_the_interface_local_to_its_cpus),
+        cmocka_unit_test (one_notice_names_the_nodes_with_unknown_locality),
+        cmocka_unit_test (locality_does_not_matter_if_there_is_only_one_interface),
+        cmocka_unit_test (all_notices_are_printed),
+        cmocka_unit_test (the_step_copies_the_registration),
+        cmocka_unit_test (a_lost_ranks_new_registration_replaces_the_old_one),
         cmocka_unit_test (a_table_of_rails_is_as_wide_as_its_addresses),
-        cmocka_unit_test (a_ps_sees_no_gpu_and_nobody_else_hears_of_them),
-        cmocka_unit_test (where_gpus_are_not_hidden_nobody_hears_of_them),
-        cmocka_unit_test (hosts_are_for_those_who_have_a_proxy),
-        cmocka_unit_test (every_host_is_there_however_ranks_are_spread),
-        cmocka_unit_test (a_supervised_task_gets_the_grace),
-        cmocka_unit_test (a_grace_of_zero_seconds_is_sent_too),
-        cmocka_unit_test (a_node_without_a_supervisor_is_named_if_one_is_needed),
-        cmocka_unit_test (master_log_goes_where_rank_0_has_its_output),
+        cmocka_unit_test (only_a_ps_gets_variables_that_hide_gpus),
+        cmocka_unit_test (without_hide_gpus_no_task_gets_gpu_variables),
+        cmocka_unit_test (only_tasks_with_a_proxy_get_the_exempt_hosts),
+        cmocka_unit_test (the_exempt_hosts_are_complete_in_any_distribution),
+        cmocka_unit_test (a_supervised_task_gets_the_stop_grace),
+        cmocka_unit_test (a_stop_grace_of_zero_is_sent),
+        cmocka_unit_test (a_node_without_tf_supervise_is_named_if_it_is_needed),
+        cmocka_unit_test (the_log_directory_is_that_of_rank_0),
         cmocka_unit_test (a_malformed_configuration_is_refused),
         cmocka_unit_test (a_list_that_does_not_fit_is_refused_at_the_first_rank),
         cmocka_unit_test (a_list_per_node_must_fit_every_node),
         cmocka_unit_test (a_list_per_component_must_fit_its_component),
-        cmocka_unit_test (as_many_components_as_lists_are_needed),
-        cmocka_unit_test (rules_look_at_all_components_together),
-        cmocka_unit_test (a_rank_that_cannot_take_part_refuses_the_launch_by_name),
-        cmocka_unit_test (addresses_that_cannot_be_refuse_the_launch),
+        cmocka_unit_test (the_number_of_components_must_equal_the_number_of_lists),
+        cmocka_unit_test (the_rules_apply_to_all_components_together),
+        cmocka_unit_test (a_rank_that_reports_an_error_is_named_in_the_refusal),
+        cmocka_unit_test (a_duplicate_address_refuses_the_launch),
         cmocka_unit_test (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length),
-        cmocka_unit_test (a_rank_that_is_here_or_of_another_step_is_a_stranger),
-        cmocka_unit_test (a_lost_rank_is_missing_and_can_come_again),
-        cmocka_unit_test (who_is_missing_is_named_with_rank_role_and_node),
-        cmocka_unit_test (lists_per_node_have_no_roles_before_all_are_here),
-        cmocka_unit_test (a_node_is_named_once),
-        cmocka_unit_test (a_guess_gives_way_to_what_is_told),
-        cmocka_unit_test (eight_are_named_and_the_others_counted),
-        cmocka_unit_test (names_end_where_their_room_does),
-        cmocka_unit_test (destroying_nothing_is_fine),
+        cmocka_unit_test (a_second_registration_or_one_of_another_step_is_ignored),
+        cmocka_unit_test (a_lost_rank_is_missing_and_can_register_again),
+        cmocka_unit_test (a_missing_rank_is_named_with_its_role_and_node),
+        cmocka_unit_test (with_lists_per_node_a_missing_rank_has_no_role),
+        cmocka_unit_test (the_node_of_several_missing_ranks_is_named_once),
+        cmocka_unit_test (a_guessed_node_is_replaced_by_a_reported_node),
+        cmocka_unit_test (eight_missing_ranks_are_named_and_the_others_counted),
+        cmocka_unit_test (the_names_of_missing_ranks_fit_the_buffer),
+        cmocka_unit_test (destroying_null_is_allowed),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

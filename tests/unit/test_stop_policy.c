@@ -17,7 +17,7 @@
 
 static const char *const when_name[] = { "auto", "chief", "workers", "never" };
 
-/* A cluster, and how its ranks have ended so far, in that order. */
+/* A cluster, and the exit reports of its ranks so far, in order. */
 struct history {
     enum stop_when when;
     const char *role[MAX_TASKS];
@@ -27,7 +27,7 @@ struct history {
     struct exit_report ending[MAX_TASKS];
 };
 
-/* Where that leads to. */
+/* What the policy decides. */
 struct outcome {
     enum stop_policy_cause cause;
     int rank;
@@ -42,7 +42,7 @@ static bool has_ended (const struct history *history, int rank)
     return false;
 }
 
-/* As text. */
+/* Printing. */
 
 struct uplink {
     char text[256];
@@ -59,7 +59,7 @@ static void __attribute__ ((format (printf, 2, 3))) add (struct uplink *line, co
     va_end (ap);
 }
 
-/* "; stop 1 2": who is ordered so. */
+/* Append the ranks with this order, as in "; stop 1 2". */
 static bool add_ordered (struct uplink *line, const struct outcome *outcome, int tasks,
                          enum stop_policy_order order, const char *name)
 {
@@ -88,7 +88,7 @@ static struct uplink outcome_line (const struct outcome *outcome, int tasks)
     at_once = add_ordered (&line, outcome, tasks, STOP_POLICY_STOP, "stop");
     later = add_ordered (&line, outcome, tasks, STOP_POLICY_STOP_AFTER_GRACE, "grace");
     if (outcome->cause != STOP_POLICY_NOT_OVER && !at_once && !later)
-        add (&line, "; stop nobody");
+        add (&line, "; stop none");
     return line;
 }
 
@@ -107,12 +107,13 @@ static struct uplink history_line (const struct history *history)
     return line;
 }
 
-/* What a policy says. */
+/* Running a policy. */
 
-/* Each end is told twice, the second time as another one. */
+/* Each exit report is followed by a different second one, which must be ignored. */
 static struct outcome observe (const struct history *history)
 {
-    static const struct exit_report failure = { EXIT_REPORT_SIGNAL, 9 }, success = { EXIT_REPORT_EXIT, 0 };
+    static const struct exit_report failure = { EXIT_REPORT_SIGNAL, 9 };
+    static const struct exit_report success = { EXIT_REPORT_EXIT, 0 };
     struct stop_policy *policy = stop_policy_create (history->when, history->role, history->tasks);
     struct outcome outcome;
     bool was_over = false, is_over = false;
@@ -125,7 +126,7 @@ static struct outcome observe (const struct history *history)
         if (over_by_it != (is_over && !was_over)
             || stop_policy_ended (policy, history->rank[i], &failure)
             || stop_policy_ended (policy, history->rank[0], &success))
-            fail_msg ("%s: over at another end", history_line (history).text);
+            fail_msg ("%s: the job was over at another report", history_line (history).text);
     }
     outcome.cause = stop_policy_cause (policy, &outcome.rank);
     for (int rank = 0; rank < history->tasks; rank++)
@@ -147,7 +148,7 @@ static bool supervises (const struct history *history)
 
 /* The golden file. */
 
-/* The next of a line's fields, without the blanks around it. */
+/* The next field of a line, without surrounding blanks. */
 static char *next_field (char **rest)
 {
     char *field = strsep (rest, "|");
@@ -200,11 +201,11 @@ static void check_line (char *rest, int number)
     else
         add (&line, "%s", supervises (&history) ? "supervised" : "not supervised");
     if (strcmp (line.text, expected) != 0)
-        fail_msg ("policy.golden, line %d: %s; expected: %s", number, line.text, expected);
+        fail_msg ("stop_policy.golden, line %d: %s; expected: %s", number, line.text, expected);
     tasklist_destroy (list);
 }
 
-TEST (the_policies_do_what_their_table_says)
+TEST (the_policies_agree_with_the_golden_file)
 {
     FILE *file = fopen (GOLDEN, "re");
     char text[256];
@@ -221,9 +222,9 @@ TEST (the_policies_do_what_their_table_says)
 }
 
 /*
- * The table once more, as a table: each row looks at all that has ended, from the beginning,
- * and knows nothing of how the policy gets there. Roles are told by their first letters; a
- * site's own is "t".
+ * A second implementation of the table in stop_policy.h. Each row is evaluated over all exit
+ * reports so far, independently of the policy's state. Roles are denoted by their first letters; a
+ * site's own role is "t".
  */
 
 static int count (const struct history *history, const char *letters)
@@ -235,7 +236,7 @@ static int count (const struct history *history, const char *letters)
     return tasks;
 }
 
-/* There were some of them, and all have ended. */
+/* True if the cluster has tasks with these roles and all of them have ended. */
 static bool gone (const struct history *history, const char *letters)
 {
     int tasks = 0;
@@ -314,7 +315,7 @@ static bool any_cluster (const struct history *history)
     return true;
 }
 
-/* Who is stopped by a failing ps may be anybody, so the chief and workers are there too. */
+/* If a ps fails, the chief and the workers are stopped too, so at_once includes them. */
 static const struct rule {
     enum stop_when when;
     bool (*applies) (const struct history *history);
@@ -324,10 +325,12 @@ static const struct rule {
     const char *at_once, *after_grace;
 } rule[] = {
     { STOP_WHEN_AUTO, chief_and_ps, chief_gone, STOP_POLICY_CHIEF_ENDED, ps_failed, "pwcm", "et" },
-    { STOP_WHEN_AUTO, ps_without_chief, workers_gone, STOP_POLICY_WORKERS_ENDED, ps_failed, "pw", "et" },
+    { STOP_WHEN_AUTO, ps_without_chief, workers_gone, STOP_POLICY_WORKERS_ENDED, ps_failed, "pw",
+      "et" },
     { STOP_WHEN_AUTO, no_ps, others_gone, STOP_POLICY_OTHERS_ENDED, never, "", "e" },
     { STOP_WHEN_CHIEF, any_cluster, chief_gone, STOP_POLICY_CHIEF_ENDED, never, "cmpwet", "" },
-    { STOP_WHEN_WORKERS, any_cluster, all_workers_gone, STOP_POLICY_WORKERS_ENDED, never, "pet", "" },
+    { STOP_WHEN_WORKERS, any_cluster, all_workers_gone, STOP_POLICY_WORKERS_ENDED, never, "pet",
+      "" },
     { STOP_WHEN_NEVER, any_cluster, never, STOP_POLICY_NOT_OVER, never, "", "" },
 };
 
@@ -379,7 +382,7 @@ static bool same (const struct outcome *a, const struct outcome *b, int tasks)
     return orders && a->cause == b->cause && a->rank == b->rank;
 }
 
-/* Is `now`, one end later, what can follow from `before`? */
+/* True if `now` is a valid result one exit report after `before`. */
 static bool follows (const struct history *history, const struct outcome *before,
                      const struct outcome *now)
 {
@@ -395,7 +398,7 @@ static bool follows (const struct history *history, const struct outcome *before
            || (now->cause == before->cause && now->rank == before->rank);
 }
 
-static bool orders_somebody (const struct outcome *outcome, int tasks)
+static bool has_orders (const struct outcome *outcome, int tasks)
 {
     for (int rank = 0; rank < tasks; rank++)
         if (outcome->order[rank] != STOP_POLICY_LEAVE)
@@ -419,16 +422,17 @@ static void check_history (const struct history *history, const struct outcome *
 }
 
 /*
- * Each rank that is left ends next: by itself, in each way; once the job is over, by a signal
- * or stopped. True when somebody is ordered at any time.
+ * Try each rank that is left as the next one to end: in each way by itself or, once the job is
+ * over, by a signal or stopped. Returns true if any rank gets an order in any history.
  */
 static bool walk (struct history *history, const struct outcome *before)
 {
     static const struct exit_report ending[] = {
-        { EXIT_REPORT_EXIT, 0 }, { EXIT_REPORT_EXIT, 3 }, { EXIT_REPORT_SIGNAL, 11 }, { EXIT_REPORT_STOPPED, 0 },
+        { EXIT_REPORT_EXIT, 0 }, { EXIT_REPORT_EXIT, 3 }, { EXIT_REPORT_SIGNAL, 11 },
+        { EXIT_REPORT_STOPPED, 0 },
     };
     bool over = before->cause != STOP_POLICY_NOT_OVER;
-    bool ordered = orders_somebody (before, history->tasks);
+    bool ordered = has_orders (before, history->tasks);
 
     for (int rank = 0; rank < history->tasks; rank++)
         for (size_t i = over ? 2 : 0; i < (over ? 4 : 3) && !has_ended (history, rank); i++) {
@@ -459,7 +463,7 @@ static void check_cluster (struct history *history)
     }
 }
 
-/* Clusters that TensorFlow takes, or all. Returns how many. */
+/* Check all clusters, or only those that TensorFlow accepts. Returns their number. */
 static int check_clusters (int tasks, bool all)
 {
     static const char *const role[] = { "chief", "master", "ps", "worker", "evaluator", SITE_ROLE };
@@ -483,7 +487,7 @@ static int check_clusters (int tasks, bool all)
     return checked;
 }
 
-TEST (every_history_of_every_small_cluster_is_as_the_table_says)
+TEST (the_policies_agree_with_the_table_for_all_small_clusters)
 {
     assert_int_equal (check_clusters (1, true), 6);
     assert_int_equal (check_clusters (2, true), 36);
@@ -491,7 +495,7 @@ TEST (every_history_of_every_small_cluster_is_as_the_table_says)
     assert_in_range (check_clusters (4, false), 400, 700);
 }
 
-TEST (every_history_of_these_larger_clusters_too)
+TEST (the_policies_agree_with_the_table_for_two_larger_clusters)
 {
     struct history all = {
         .tasks = 5, .role = { "worker", "ps", "evaluator", SITE_ROLE, "chief" },
@@ -504,9 +508,9 @@ TEST (every_history_of_these_larger_clusters_too)
     check_cluster (&no_chief);
 }
 
-/* The rest. */
+/* Other tests. */
 
-TEST (a_large_step_ends)
+TEST (the_policy_handles_a_large_step)
 {
     enum { TASKS = 200000 };
     const char **role = malloc (TASKS * sizeof (*role));
@@ -529,7 +533,8 @@ TEST (a_large_step_ends)
     assert_true (stop_policy_ended (policy, 10, &success));
     assert_int_equal (stop_policy_cause (policy, &rank), STOP_POLICY_WORKERS_ENDED);
     for (int i = 0; i < TASKS; i++)
-        assert_int_equal (stop_policy_order (policy, i), i < 10 ? STOP_POLICY_STOP : STOP_POLICY_LEAVE);
+        assert_int_equal (stop_policy_order (policy, i),
+                          i < 10 ? STOP_POLICY_STOP : STOP_POLICY_LEAVE);
     stop_policy_destroy (policy);
 }
 
@@ -545,7 +550,7 @@ TEST (policies_have_these_names)
     }
 }
 
-TEST (another_policy_is_refused_in_one_line)
+TEST (an_unknown_policy_is_refused_with_one_line)
 {
     static const struct {
         const char *text, *quoted;
@@ -569,7 +574,7 @@ TEST (another_policy_is_refused_in_one_line)
     }
 }
 
-TEST (destroying_nothing_is_fine_and_keeps_errno)
+TEST (destroying_null_is_allowed_and_keeps_errno)
 {
     static const char *const role[] = { "worker" };
 
@@ -582,13 +587,13 @@ TEST (destroying_nothing_is_fine_and_keeps_errno)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (the_policies_do_what_their_table_says),
-        cmocka_unit_test (every_history_of_every_small_cluster_is_as_the_table_says),
-        cmocka_unit_test (every_history_of_these_larger_clusters_too),
-        cmocka_unit_test (a_large_step_ends),
+        cmocka_unit_test (the_policies_agree_with_the_golden_file),
+        cmocka_unit_test (the_policies_agree_with_the_table_for_all_small_clusters),
+        cmocka_unit_test (the_policies_agree_with_the_table_for_two_larger_clusters),
+        cmocka_unit_test (the_policy_handles_a_large_step),
         cmocka_unit_test (policies_have_these_names),
-        cmocka_unit_test (another_policy_is_refused_in_one_line),
-        cmocka_unit_test (destroying_nothing_is_fine_and_keeps_errno),
+        cmocka_unit_test (an_unknown_policy_is_refused_with_one_line),
+        cmocka_unit_test (destroying_null_is_allowed_and_keeps_errno),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -31,10 +31,10 @@
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
-/* Each process ends by SIGALRM if it has not ended by then. */
+/* SIGALRM ends each process after this time. */
 #define TIMEOUT_S 20
 
-/* The pipe on which the supervisor says that it runs. */
+/* The supervisor writes to this pipe when it runs. */
 #define READY_FD 4
 
 /* Descriptor numbers in a task's process; those from 3 to MOVED_FD are closed first. */
@@ -67,7 +67,7 @@ static int rounds (void)
     return is_under_valgrind () ? 8 : 100;
 }
 
-/* Calls of plugin/supervisor.c, and what happens just before or after them. */
+/* What to do just before or after calls in plugin/supervisor.c. */
 
 static struct {
     void (*before_fork) (void);
@@ -113,7 +113,7 @@ int __wrap_execve (const char *path, char *const argv[], char *const env[])
     return __real_execve (path, argv, env);
 }
 
-/* The supervisor. It reports on descriptor 3 what it finds, and acts by its first argument. */
+/* The supervisor. It reports its state on descriptor 3, then acts on its first argument. */
 
 static void report_descriptors (void)
 {
@@ -171,8 +171,8 @@ static void report_signals (void)
 }
 
 /*
- * "exit CODE", or "wait": until the test closes its end of the connection, or "not ready": as a
- * program that cannot be loaded.
+ * Argument "exit CODE": exit. "wait": wait until the test closes its end of the connection. "not
+ * ready": exit before the supervisor is ready, like a program that cannot be loaded.
  */
 static int supervise (int argc, char *argv[])
 {
@@ -214,7 +214,7 @@ static void wait_for_signals (void)
         pause ();
 }
 
-/* A launch, as a test wants it. NULL members have the values of start () below. */
+/* A launch. For members that are NULL or 0, start () below uses defaults. */
 struct launch {
     const char *path;               /* of tf-supervise */
     const char *step;               /* its argument */
@@ -223,7 +223,7 @@ struct launch {
     void (*go_on) (void);           /* in the task */
 };
 
-/* The test's ends, and the task's process, which leads a process group. */
+/* The test's ends of the connection, and the task's process, which leads a process group. */
 static int connection, errors;
 static pid_t started;
 
@@ -313,7 +313,7 @@ static const char *read_report (void)
     return read_text (connection, true);
 }
 
-/* Wait for the task's process and for the task, which the test inherits. -1: there is none. */
+/* Wait for the task's process, and for the task, which the test inherits. -1: no such process. */
 static void reap (pid_t first, int *of_first, int *of_task)
 {
     int status;
@@ -328,7 +328,7 @@ static void reap (pid_t first, int *of_first, int *of_task)
         close (connection);
 }
 
-/* The kernel kills the task; it exits by itself if its parent died before it asked for that. */
+/* The kernel kills the task, or the task exits if its parent died before PR_SET_PDEATHSIG. */
 static void check_ended_with_parent (int status)
 {
     assert_true (status == SIGKILL || status == 1 << 8);
@@ -364,7 +364,7 @@ static int set_up (void **unused __attribute__ ((unused)))
     return prctl (PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* What a test that failed has left behind. */
+/* Clean up after a test that failed. */
 static int tear_down (void **unused __attribute__ ((unused)))
 {
     if (started)
@@ -397,7 +397,7 @@ TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on)
     }
 }
 
-TEST (the_supervisors_exit_status_is_that_of_the_process_that_slurm_started)
+TEST (slurm_sees_the_supervisors_exit_status)
 {
     for (int i = 0; i < rounds (); i++) {
         int of_first, of_task;
@@ -409,7 +409,7 @@ TEST (the_supervisors_exit_status_is_that_of_the_process_that_slurm_started)
     }
 }
 
-/* The task is a process like any other. */
+/* fork () works in the task as in any other process. */
 static void fork_again (void)
 {
     int status = -1;
@@ -514,7 +514,7 @@ static void await_death_of_parent (void)
         poll (NULL, 0, 1);
 }
 
-TEST (the_task_ends_if_its_parent_died_before_the_task_could_ask_for_a_signal)
+TEST (the_task_ends_if_its_parent_died_before_pr_set_pdeathsig)
 {
     int of_first, of_task;
     pid_t pid;
@@ -534,7 +534,7 @@ static void exec_sleep (void)
     _exit (126);
 }
 
-/* Does /proc/PID/comm have this name? */
+/* True if /proc/PID/comm has this name. */
 static bool is_called (pid_t pid, const char *name)
 {
     char path[64], text[32] = "";
@@ -592,7 +592,7 @@ static void hold_port_until_exec (void)
     hold_port (O_CLOEXEC);
 }
 
-/* Close the task's own, and bind the port again: another process that holds it prevents this. */
+/* Close the task's port and bind it again, which fails if another process still holds the port. */
 static void bind_port_again (void)
 {
     struct sockaddr_in in = *port_address ();
@@ -606,7 +606,7 @@ static void bind_port_again (void)
     wait_for_signals ();
 }
 
-TEST (the_task_alone_holds_its_port_when_it_goes_on)
+TEST (only_the_task_holds_its_port)
 {
     for (int i = 0; i < 2 * rounds (); i++) {
         pid_t pid = start (&(struct launch){
@@ -625,7 +625,7 @@ TEST (the_task_alone_holds_its_port_when_it_goes_on)
 
 /* Failures. */
 
-/* A new directory with a file tf-supervise of that mode, unless it is 0. */
+/* Create a directory and, unless `mode` is 0, a file tf-supervise with this mode in it. */
 static void make_directory (char path[64], mode_t mode)
 {
     char file[96];
@@ -649,7 +649,7 @@ static void remove_directory (const char *path)
     assert_int_equal (rmdir (path), 0);
 }
 
-/* The parent cannot exec: all that must happen then. */
+/* Check all consequences of an execve () that fails in the parent. */
 static void check_failed_exec (const char *path, const char *reason)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
@@ -686,7 +686,7 @@ TEST (the_task_does_not_continue_if_the_supervisor_cannot_be_loaded)
     }
 }
 
-TEST (a_failing_exec_ends_the_task_before_it_goes_on_and_is_reported)
+TEST (if_exec_fails_the_task_ends_and_the_error_is_reported)
 {
     static const struct {
         mode_t mode;
@@ -716,7 +716,7 @@ static void allow_no_more_descriptors (void)
     setrlimit (RLIMIT_NOFILE, &limit);
 }
 
-TEST (a_lack_of_descriptors_in_the_parent_is_a_failing_exec)
+TEST (too_many_open_files_in_the_parent_is_reported_like_a_failed_exec)
 {
     if (is_under_valgrind ())
         SKIP ("valgrind needs descriptors of its own");
@@ -733,7 +733,7 @@ static int count_descriptors (void)
     return count;
 }
 
-/* supervisor_start () in this process, which goes on as if nothing had happened. */
+/* supervisor_start () fails in this process and changes nothing. */
 static void check_failed_start (const char *reason)
 {
     struct supervisor_config config = { .node = "n5", .step = "12.0" };
@@ -751,7 +751,7 @@ static void check_failed_start (const char *reason)
     assert_true (is_equal (&before, &after));
 }
 
-TEST (a_failing_fork_is_an_error_and_leaves_nothing_behind)
+TEST (a_failed_fork_is_an_error_and_leaves_nothing_open)
 {
     hook.fork_error = EAGAIN;
     check_failed_start ("Resource temporarily unavailable");
@@ -760,7 +760,7 @@ TEST (a_failing_fork_is_an_error_and_leaves_nothing_behind)
     assert_int_equal (hook.forks, 2);
 }
 
-TEST (a_failing_pipe_is_an_error_and_nothing_is_forked)
+TEST (a_failed_pipe_is_an_error_and_no_process_is_forked)
 {
     struct rlimit limit, low = { 3, 0 };
 
@@ -809,18 +809,18 @@ int main (int argc, char *argv[])
 #define SUPERVISOR_TEST(test) cmocka_unit_test_setup_teardown (test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         SUPERVISOR_TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on),
-        SUPERVISOR_TEST (the_supervisors_exit_status_is_that_of_the_process_that_slurm_started),
+        SUPERVISOR_TEST (slurm_sees_the_supervisors_exit_status),
         SUPERVISOR_TEST (the_task_can_fork),
         SUPERVISOR_TEST (no_signal_is_lost_while_the_task_forks),
         SUPERVISOR_TEST (the_task_ends_if_its_parent_dies_before_exec),
-        SUPERVISOR_TEST (the_task_ends_if_its_parent_died_before_the_task_could_ask_for_a_signal),
+        SUPERVISOR_TEST (the_task_ends_if_its_parent_died_before_pr_set_pdeathsig),
         SUPERVISOR_TEST (the_tasks_program_ends_if_the_supervisor_dies),
-        SUPERVISOR_TEST (the_task_alone_holds_its_port_when_it_goes_on),
-        SUPERVISOR_TEST (a_failing_exec_ends_the_task_before_it_goes_on_and_is_reported),
+        SUPERVISOR_TEST (only_the_task_holds_its_port),
+        SUPERVISOR_TEST (if_exec_fails_the_task_ends_and_the_error_is_reported),
         SUPERVISOR_TEST (the_task_does_not_continue_if_the_supervisor_cannot_be_loaded),
-        SUPERVISOR_TEST (a_lack_of_descriptors_in_the_parent_is_a_failing_exec),
-        SUPERVISOR_TEST (a_failing_fork_is_an_error_and_leaves_nothing_behind),
-        SUPERVISOR_TEST (a_failing_pipe_is_an_error_and_nothing_is_forked),
+        SUPERVISOR_TEST (too_many_open_files_in_the_parent_is_reported_like_a_failed_exec),
+        SUPERVISOR_TEST (a_failed_fork_is_an_error_and_leaves_nothing_open),
+        SUPERVISOR_TEST (a_failed_pipe_is_an_error_and_no_process_is_forked),
         SUPERVISOR_TEST (tf_supervise_is_found_if_it_can_be_executed),
         SUPERVISOR_TEST (a_path_that_is_too_long_is_an_error),
     };

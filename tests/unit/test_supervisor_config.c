@@ -69,7 +69,7 @@ static void check_round_trip (const struct supervisor_config *config)
     frame_destroy (frame);
 }
 
-TEST (decoding_gives_what_was_encoded)
+TEST (decoding_returns_the_encoded_configuration)
 {
     struct supervisor_config config = plain_config ();
 
@@ -141,7 +141,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_configuration_has_these_variables),
-        cmocka_unit_test (decoding_gives_what_was_encoded),
+        cmocka_unit_test (decoding_returns_the_encoded_configuration),
         cmocka_unit_test (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused),
         cmocka_unit_test (an_empty_environment_is_refused),
     };

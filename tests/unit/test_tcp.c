@@ -27,7 +27,7 @@ static int listener_at (struct sockaddr_in *in)
     return listener;
 }
 
-/* Both ends of a connection: the one that dialled, and the one that was accepted. */
+/* Both ends of a connection: the end that connected and the end that was accepted. */
 static void make_pair (int end[2])
 {
     struct sockaddr_in in;
@@ -40,7 +40,7 @@ static void make_pair (int end[2])
     close (listener);
 }
 
-TEST (data_sent_before_the_abort_is_read_and_then_the_connection_is_reset)
+TEST (after_tcp_abort_the_peer_reads_all_data_and_then_a_reset)
 {
     char text[8] = "";
     int end[2];
@@ -50,7 +50,7 @@ TEST (data_sent_before_the_abort_is_read_and_then_the_connection_is_reset)
     tcp_abort (end[0]);
     assert_int_equal (recv (end[1], text, sizeof (text), 0), 6);
     assert_string_equal (text, "report");
-    /* As a reset, and not as an end that would leave the port busy for a minute. */
+    /* A reset, not a FIN, which would leave the port in TIME_WAIT for a minute. */
     assert_int_equal (recv (end[1], text, sizeof (text), 0), -1);
     assert_int_equal (errno, ECONNRESET);
     close (end[1]);
@@ -73,7 +73,7 @@ TEST (an_idle_connection_is_probed)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (data_sent_before_the_abort_is_read_and_then_the_connection_is_reset),
+        cmocka_unit_test (after_tcp_abort_the_peer_reads_all_data_and_then_a_reset),
         cmocka_unit_test (an_idle_connection_is_probed),
     };
 
