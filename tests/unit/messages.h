@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the tests of the messages share: a frame as text, and a frame with one key changed.
+ * What the tests of protocol messages share: printing a frame, and changing one of its keys.
  */
 #ifndef TF_MESSAGES_H
 #define TF_MESSAGES_H
@@ -17,7 +17,7 @@ struct message_string {
     const char *key, *value;
 };
 
-/* All strings of a frame, each with a newline. The frame is destroyed. */
+/* All strings of a frame, each followed by a newline. Destroys the frame. */
 static inline const char *message_text (struct frame *frame)
 {
     static char text[4096];
@@ -34,8 +34,8 @@ static inline const char *message_text (struct frame *frame)
 }
 
 /*
- * A frame of these strings, in which `key` has another value, or is missing (NULL). A key that is
- * not among them is added at the end.
+ * A frame of these strings, with the value of `key` replaced, or the key left out if `value` is
+ * NULL. A key that is not among the strings is added at the end.
  */
 static inline struct frame *message_with (const struct message_string *strings, size_t count,
                                           const char *key, const char *value)

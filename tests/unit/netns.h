@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A network of a test's own, for root: an empty namespace that ends with the process or with
- * the next one, and devices in it.
+ * A private network namespace for a test that runs as root, and devices in it. The namespace ends
+ * with the process, or when the process enters the next one.
  */
 #ifndef TF_NETNS_H
 #define TF_NETNS_H
@@ -20,16 +20,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Enter a new one. Nothing is in it but a loopback, which is down. */
+/* Enter a new network namespace. It contains only a loopback device, which is down. */
 static inline void netns_enter (void)
 {
     if (unshare (CLONE_NEWNET) < 0)
-        SKIP ("only root may make a network namespace");
+        SKIP ("only root may create a network namespace");
     if (system ("ip -V >/dev/null") != 0)
-        SKIP ("there is no ip (iproute2)");
+        SKIP ("the program ip (iproute2) is not installed");
 }
 
-/* `ip` with these arguments, as for a shell; whether it succeeded. */
+/* Run `ip` with these arguments by a shell. Returns true if it succeeded. */
 static inline bool __attribute__ ((format (printf, 1, 2))) netns_ip (const char *fmt, ...)
 {
     char command[512] = "ip ";
@@ -42,9 +42,9 @@ static inline bool __attribute__ ((format (printf, 1, 2))) netns_ip (const char 
 }
 
 /*
- * A device, down and without an address. Its link type is InfiniBand's or Ethernet's, as the
- * kernel sees it, and it has carrier until `ip link set NAME carrier off`. It is gone when the
- * descriptor is closed.
+ * Create a TUN device, down and without an address, whose link type is InfiniBand or Ethernet. It
+ * has carrier until `ip link set NAME carrier off`. It exists until the returned descriptor is
+ * closed.
  */
 static inline int netns_device (const char *name, bool infiniband)
 {

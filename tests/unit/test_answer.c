@@ -30,7 +30,7 @@ static struct answer full_answer (void)
     return answer;
 }
 
-/* A frame of exactly these strings, read from the wire. */
+/* A frame of exactly these strings, as a reader receives it. */
 static struct frame *frame_of (const char *const strings[], size_t count)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
@@ -70,7 +70,7 @@ static struct frame *frame_sent (const struct answer *answer)
     }
     answer_message_clear (&message);
     assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 1);
-    /* Not a byte more than the header announces. */
+    /* No byte follows the length that the header announces. */
     assert_int_equal (recv (pair[1], &reader.header, 1, 0), -1);
     frame_reader_clear (&reader);
     close (pair[0]);
@@ -78,7 +78,7 @@ static struct frame *frame_sent (const struct answer *answer)
     return frame;
 }
 
-TEST (the_parts_are_one_frame_with_these_strings)
+TEST (the_parts_of_an_answer_form_one_frame)
 {
     struct answer answer = full_answer ();
 
@@ -113,11 +113,11 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
         assert_string_equal (decoded->proxy_exempt, answer->proxy_exempt);
 }
 
-TEST (decoding_gives_what_was_encoded)
+TEST (decoding_returns_the_encoded_answer)
 {
     struct answer row[] = { plain, full_answer (), plain, plain, plain, plain };
 
-    row[2].supervised = true;       /* with a grace of 0 seconds */
+    row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
     row[3].hide_gpus = true;
     row[4].hold = true;
     row[5].log_append = true;
@@ -134,7 +134,7 @@ TEST (decoding_gives_what_was_encoded)
     }
 }
 
-TEST (a_refusal_holds_nothing_else)
+TEST (a_refusal_contains_nothing_but_the_refusal)
 {
     const struct answer refusal = { .refused = true };
     struct frame *frame = frame_sent (&refusal);
@@ -146,7 +146,7 @@ TEST (a_refusal_holds_nothing_else)
     assert_string_equal (message_text (frame), "SERVER_TOKEN=" SERVER_TOKEN "\nREFUSED=1\n");
 }
 
-/* A role has 63 characters at most (tasklist.h). */
+/* A role has at most 63 characters (tasklist.h). */
 TEST (the_longest_tail_fits_and_a_longer_one_is_an_error)
 {
     struct answer answer = plain;
@@ -211,8 +211,8 @@ TEST (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused)
     }
 }
 
-/* Another program on srun's port cannot refuse a task in the rendezvous' name. */
-TEST (a_refusal_with_a_wrong_token_is_not_one)
+/* Another program that listens on srun's port cannot refuse a task on the rendezvous' behalf. */
+TEST (a_refusal_with_a_wrong_server_token_is_not_accepted)
 {
     static const struct message_string refusal[] = {
         { "SERVER_TOKEN", TOKEN }, { "REFUSED", "1" },
@@ -227,7 +227,7 @@ TEST (a_refusal_with_a_wrong_token_is_not_one)
     frame_destroy (frame);
 }
 
-TEST (only_allowed_variables_are_set)
+TEST (only_allowed_variables_are_decoded)
 {
     static const char *const strings[] = {
         "LD_PRELOAD=/tmp/evil.so", "LD_LIBRARY_PATH=/tmp", "PATH=/tmp", "HOME=/", "IFS=x",
@@ -262,13 +262,13 @@ TEST (only_allowed_variables_are_set)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (the_parts_are_one_frame_with_these_strings),
-        cmocka_unit_test (decoding_gives_what_was_encoded),
-        cmocka_unit_test (a_refusal_holds_nothing_else),
+        cmocka_unit_test (the_parts_of_an_answer_form_one_frame),
+        cmocka_unit_test (decoding_returns_the_encoded_answer),
+        cmocka_unit_test (a_refusal_contains_nothing_but_the_refusal),
         cmocka_unit_test (the_longest_tail_fits_and_a_longer_one_is_an_error),
         cmocka_unit_test (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused),
-        cmocka_unit_test (a_refusal_with_a_wrong_token_is_not_one),
-        cmocka_unit_test (only_allowed_variables_are_set),
+        cmocka_unit_test (a_refusal_with_a_wrong_server_token_is_not_accepted),
+        cmocka_unit_test (only_allowed_variables_are_decoded),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -25,9 +25,13 @@
 #define EVALUATOR "{\"cluster\":{\"worker\":[\"a:1\",\"b:2\"],\"evaluator\":[\"e:5\"]}," \
                   "\"task\":{\"type\":\"evaluator\",\"index\":0}}"
 #define NO_CONFIG "the file exists and is not a TF_CONFIG"
-#define ANOTHERS "another task of this step has this file; with {rank} in the path each task has its own"
+#define ANOTHERS "another task of this step has this file; " \
+                 "with {rank} in the path each task has its own"
 
-/* A filesystem, or a kernel, that cannot do it says this errno; 0 is one that can. */
+/*
+ * Simulate a filesystem or a kernel that does not support the call: the call fails with this
+ * errno. 0 calls the real function.
+ */
 static int no_renameat2, no_flock, no_noexec;
 
 int __real_renameat2 (int from_dir, const char *from, int to_dir, const char *to,
@@ -66,7 +70,7 @@ int __wrap_memfd_create (const char *name, unsigned int flags)
     return -1;
 }
 
-/* Each test has an empty directory, and is in it. */
+/* Each test runs in an empty directory of its own. */
 static int enter (void **state)
 {
     char pattern[] = "/tmp/test_configfile.XXXXXX";
@@ -76,7 +80,7 @@ static int enter (void **state)
     return chdir (pattern);
 }
 
-/* The names in the directory, but for those with a dot first. */
+/* The number of files in the directory whose names do not begin with a dot. */
 static int files (void)
 {
     DIR *dir = opendir (".");
@@ -124,7 +128,7 @@ static void check_file (const char *name, const char *text)
     assert_string_equal (found, text);
 }
 
-TEST (a_file_is_the_users_alone)
+TEST (only_its_user_may_read_or_write_the_file)
 {
     mode_t mask = umask (0);
     struct stat st;
@@ -140,7 +144,7 @@ TEST (a_file_is_the_users_alone)
 static void check_replacement (void)
 {
     static const struct {
-        const char *old, *new, *message;    /* NULL: it is replaced */
+        const char *old, *new, *message;    /* message NULL: the file is replaced */
     } row[] = {
         { EARLIER, WORKER_0, NULL },
         { EARLIER "\n", WORKER_0, NULL },
@@ -172,13 +176,13 @@ static void check_replacement (void)
     }
 }
 
-TEST (an_earlier_file_gives_way)
+TEST (an_earlier_file_is_replaced)
 {
     check_replacement ();
 }
 
-/* NFS knows no renameat2 (), Lustre often no flock (). */
-TEST (an_earlier_file_gives_way_on_every_filesystem)
+/* NFS does not support renameat2 (), and Lustre often does not support flock (). */
+TEST (an_earlier_file_is_replaced_on_every_filesystem)
 {
     no_renameat2 = EINVAL;
     no_flock = ENOSYS;
@@ -190,7 +194,7 @@ TEST (an_earlier_file_gives_way_on_every_filesystem)
     no_renameat2 = no_flock = 0;
 }
 
-TEST (what_is_no_file_stays)
+TEST (only_a_regular_file_is_replaced)
 {
     struct errtext err;
 
@@ -219,7 +223,7 @@ static void print_config (char text[MAX_TEXT], int index)
     snprintf (text, MAX_TEXT, CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":%d}}", index);
 }
 
-/* A task that writes the file when the gate is closed, and whether it could is its exit code. */
+/* Fork a task that writes the file when the gate is closed, and exits with 0 if it could. */
 static pid_t begin_task (int index, int gate[2])
 {
     char text[MAX_TEXT], byte;
@@ -234,7 +238,7 @@ static pid_t begin_task (int index, int gate[2])
     return pid;
 }
 
-/* The file is the task's that could write it, and there is one. */
+/* Exactly one task writes the file, and the file is the one that this task wrote. */
 static void race (void)
 {
     int gate[2], winner = -1, winners = 0, status;
@@ -259,7 +263,7 @@ static void race (void)
     assert_int_equal (files (), 1);
 }
 
-/* Tasks that begin together, with a file of an earlier step and without. */
+/* Tasks that start together, with and without a file of an earlier step. */
 TEST (two_tasks_never_share_a_file)
 {
     for (int round = 0; round < 200; round++) {
@@ -295,7 +299,7 @@ static void check_memory (void)
     assert_true (stat (path.text, &st) < 0);
 }
 
-TEST (a_file_in_memory_lasts_and_stays_as_it_is)
+TEST (a_file_in_memory_is_permanent_and_read_only)
 {
     check_memory ();
     no_noexec = EINVAL;
@@ -303,8 +307,8 @@ TEST (a_file_in_memory_lasts_and_stays_as_it_is)
     no_noexec = 0;
 }
 
-/* A child that closes what it inherits finds it through its parent. */
-TEST (a_file_in_memory_is_there_for_children)
+/* The path names the parent's descriptor, so it works in a child that closed its own. */
+TEST (a_child_process_can_open_the_file_in_memory)
 {
     struct config_file_path path;
     struct stat st;
@@ -324,14 +328,14 @@ TEST (a_file_in_memory_is_there_for_children)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown (a_file_is_the_users_alone, enter, leave),
-        cmocka_unit_test_setup_teardown (an_earlier_file_gives_way, enter, leave),
-        cmocka_unit_test_setup_teardown (an_earlier_file_gives_way_on_every_filesystem, enter,
+        cmocka_unit_test_setup_teardown (only_its_user_may_read_or_write_the_file, enter, leave),
+        cmocka_unit_test_setup_teardown (an_earlier_file_is_replaced, enter, leave),
+        cmocka_unit_test_setup_teardown (an_earlier_file_is_replaced_on_every_filesystem, enter,
                                          leave),
-        cmocka_unit_test_setup_teardown (what_is_no_file_stays, enter, leave),
+        cmocka_unit_test_setup_teardown (only_a_regular_file_is_replaced, enter, leave),
         cmocka_unit_test_setup_teardown (two_tasks_never_share_a_file, enter, leave),
-        cmocka_unit_test_setup_teardown (a_file_in_memory_lasts_and_stays_as_it_is, enter, leave),
-        cmocka_unit_test_setup_teardown (a_file_in_memory_is_there_for_children, enter, leave),
+        cmocka_unit_test_setup_teardown (a_file_in_memory_is_permanent_and_read_only, enter, leave),
+        cmocka_unit_test_setup_teardown (a_child_process_can_open_the_file_in_memory, enter, leave),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -18,7 +18,7 @@
 
 #include "rendezvous/console.h"
 
-/* Let `print` write to that stderr, and put the old one back. */
+/* Run `print` with this descriptor as stderr, then restore the old stderr. */
 static void with_stderr (int fd, void (*print) (void))
 {
     int saved = dup (STDERR_FILENO);
@@ -53,7 +53,7 @@ static void check_pipe (void (*print) (void), const char *expected)
     close (fds[0]);
 }
 
-/* On a terminal, raw as `srun --pty` makes it or not. */
+/* Check what a terminal receives, in raw mode as under `srun --pty` or not. */
 static void check_terminal (bool raw, const char *expected)
 {
     int master = posix_openpt (O_RDWR | O_NOCTTY), slave;
@@ -78,17 +78,17 @@ static void check_terminal (bool raw, const char *expected)
     close (master);
 }
 
-TEST (text_is_printed_as_it_is)
+TEST (text_is_printed_unchanged)
 {
     check_pipe (print_two_lines, "one\ntwo\n");
 }
 
-TEST (a_line_is_said_in_sruns_name)
+TEST (an_error_line_begins_with_srun_error)
 {
     check_pipe (say_line, "srun: error: spank_tf: 2 of 64\n");
 }
 
-/* Numbered lines, more than a pipe holds. */
+/* Print numbered lines, more than a pipe holds. */
 static void print_many_lines (void)
 {
     static char text[20000 * 7 + 1];
@@ -98,7 +98,7 @@ static void print_many_lines (void)
     console_print (text);
 }
 
-TEST (text_longer_than_a_pipe_arrives_whole)
+TEST (text_longer_than_a_pipe_arrives_completely)
 {
     int fds[2], status;
     pid_t pid;
@@ -121,8 +121,8 @@ TEST (text_longer_than_a_pipe_arrives_whole)
     assert_int_equal (status, 0);
 }
 
-/* Each in one write: on a socket that keeps writes apart they show. */
-TEST (lines_are_not_torn)
+/* Each write () must contain whole lines. SOCK_SEQPACKET preserves the boundaries of writes. */
+TEST (each_write_contains_whole_lines)
 {
     int pair[2], size = 1 << 20;
     char text[8192];
@@ -140,7 +140,7 @@ TEST (lines_are_not_torn)
     close (pair[1]);
 }
 
-TEST (a_reader_that_does_not_read_is_not_waited_for)
+TEST (the_console_does_not_wait_for_a_reader_that_does_not_read)
 {
     int fds[2];
 
@@ -155,20 +155,20 @@ TEST (a_reader_that_does_not_read_is_not_waited_for)
     close (fds[1]);
 }
 
-TEST (a_terminal_gets_whole_line_ends_raw_or_not)
+TEST (a_terminal_receives_crlf_in_raw_mode_or_not)
 {
     check_terminal (false, "one\r\ntwo\r\n");
     check_terminal (true, "one\r\ntwo\r\n");
 }
 
-/* The file. */
+/* The log file (console_keep ()). */
 
 static void note_line (void)
 {
     console_note ("noted\n");
 }
 
-/* What `print` puts on stderr, and what into the file that is kept. */
+/* Check what `print` writes to stderr and to the log file. */
 static void check_kept (void (*print) (void), const char *on_stderr, const char *in_file)
 {
     char text[64] = "";
@@ -190,14 +190,14 @@ static void check_kept (void (*print) (void), const char *on_stderr, const char 
     fclose (f);
 }
 
-TEST (what_is_said_is_kept_and_what_is_noted_is_kept_alone)
+TEST (the_log_file_gets_all_text_and_notes_go_only_there)
 {
     check_kept (print_two_lines, "one\ntwo\n", "one\ntwo\n");
     check_kept (say_line, "srun: error: spank_tf: 2 of 64\n", "srun: error: spank_tf: 2 of 64\n");
     check_kept (note_line, "", "noted\n");
 }
 
-TEST (without_a_file_a_note_is_nowhere)
+TEST (without_a_log_file_a_note_is_discarded)
 {
     int fds[2];
 
@@ -208,7 +208,7 @@ TEST (without_a_file_a_note_is_nowhere)
     close (fds[0]);
 }
 
-TEST (a_terminals_line_ends_are_not_kept)
+TEST (the_log_file_gets_no_carriage_returns)
 {
     char text[64] = "";
     FILE *f = tmpfile ();
@@ -223,7 +223,7 @@ TEST (a_terminals_line_ends_are_not_kept)
     fclose (f);
 }
 
-TEST (a_full_disk_stops_nobody)
+TEST (a_full_disk_does_not_block_or_change_stderr)
 {
     int full = open ("/dev/full", O_WRONLY);
 
@@ -237,8 +237,8 @@ TEST (a_full_disk_stops_nobody)
     close (full);
 }
 
-/* A reader who is slow has it in the file all the same, whole. */
-TEST (what_a_reader_does_not_take_is_kept)
+/* The log file is complete even if the reader of stderr is too slow. */
+TEST (the_log_file_gets_what_the_reader_of_stderr_does_not_read)
 {
     FILE *f = tmpfile ();
     struct stat st;
@@ -261,17 +261,17 @@ TEST (what_a_reader_does_not_take_is_kept)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (text_is_printed_as_it_is),
-        cmocka_unit_test (a_line_is_said_in_sruns_name),
-        cmocka_unit_test (text_longer_than_a_pipe_arrives_whole),
-        cmocka_unit_test (lines_are_not_torn),
-        cmocka_unit_test (a_reader_that_does_not_read_is_not_waited_for),
-        cmocka_unit_test (a_terminal_gets_whole_line_ends_raw_or_not),
-        cmocka_unit_test (what_is_said_is_kept_and_what_is_noted_is_kept_alone),
-        cmocka_unit_test (without_a_file_a_note_is_nowhere),
-        cmocka_unit_test (a_terminals_line_ends_are_not_kept),
-        cmocka_unit_test (a_full_disk_stops_nobody),
-        cmocka_unit_test (what_a_reader_does_not_take_is_kept),
+        cmocka_unit_test (text_is_printed_unchanged),
+        cmocka_unit_test (an_error_line_begins_with_srun_error),
+        cmocka_unit_test (text_longer_than_a_pipe_arrives_completely),
+        cmocka_unit_test (each_write_contains_whole_lines),
+        cmocka_unit_test (the_console_does_not_wait_for_a_reader_that_does_not_read),
+        cmocka_unit_test (a_terminal_receives_crlf_in_raw_mode_or_not),
+        cmocka_unit_test (the_log_file_gets_all_text_and_notes_go_only_there),
+        cmocka_unit_test (without_a_log_file_a_note_is_discarded),
+        cmocka_unit_test (the_log_file_gets_no_carriage_returns),
+        cmocka_unit_test (a_full_disk_does_not_block_or_change_stderr),
+        cmocka_unit_test (the_log_file_gets_what_the_reader_of_stderr_does_not_read),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
-TEST (tokens_are_hexadecimal_and_never_the_same)
+TEST (tokens_are_hexadecimal_and_differ)
 {
     struct contact a, b;
 
@@ -27,7 +27,7 @@ TEST (tokens_are_hexadecimal_and_never_the_same)
     assert_string_not_equal (a.server_token, b.server_token);
 }
 
-TEST (decoding_gives_what_was_encoded)
+TEST (decoding_returns_the_encoded_contact)
 {
     static const struct {
         struct contact contact;
@@ -72,7 +72,7 @@ TEST (the_longest_ports_fit)
     free (text);
 }
 
-TEST (port_and_tokens_of_another_version_are_decoded)
+TEST (the_port_and_tokens_of_another_version_are_decoded)
 {
     struct contact r;
 
@@ -116,10 +116,10 @@ TEST (malformed_text_is_refused)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (tokens_are_hexadecimal_and_never_the_same),
-        cmocka_unit_test (decoding_gives_what_was_encoded),
+        cmocka_unit_test (tokens_are_hexadecimal_and_differ),
+        cmocka_unit_test (decoding_returns_the_encoded_contact),
         cmocka_unit_test (the_longest_ports_fit),
-        cmocka_unit_test (port_and_tokens_of_another_version_are_decoded),
+        cmocka_unit_test (the_port_and_tokens_of_another_version_are_decoded),
         cmocka_unit_test (malformed_text_is_refused),
     };
 

@@ -10,20 +10,20 @@
 
 #include "common/deadline.h"
 
-TEST (never_never_comes)
+TEST (deadline_never_does_not_pass)
 {
     assert_int_equal (deadline_left_ms (deadline_never ()), -1);
     assert_false (deadline_passed (deadline_never ()));
 }
 
-TEST (now_and_the_past_have_passed)
+TEST (a_deadline_of_now_or_earlier_has_passed)
 {
     assert_true (deadline_passed (deadline_in_ms (0)));
     assert_true (deadline_passed (deadline_in_ms (-5000)));
     assert_int_equal (deadline_left_ms (deadline_in_ms (-5000)), 0);
 }
 
-TEST (a_wait_of_what_is_left_reaches_the_deadline)
+TEST (waiting_for_the_time_left_reaches_the_deadline)
 {
     struct deadline deadline = deadline_in_ms (30);
 
@@ -33,12 +33,12 @@ TEST (a_wait_of_what_is_left_reaches_the_deadline)
     assert_true (deadline_passed (deadline));
 }
 
-TEST (a_wait_longer_than_poll_takes_is_cut)
+TEST (the_time_left_is_at_most_int_max)
 {
     assert_int_equal (deadline_left_ms (deadline_in_ms (INT64_C (1) << 40)), INT_MAX);
 }
 
-TEST (the_earlier_of_two_is_the_minimum)
+TEST (deadline_min_returns_the_earlier_deadline)
 {
     struct deadline a = deadline_in_ms (1000), b = deadline_in_ms (2000);
 
@@ -50,11 +50,11 @@ TEST (the_earlier_of_two_is_the_minimum)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (never_never_comes),
-        cmocka_unit_test (now_and_the_past_have_passed),
-        cmocka_unit_test (a_wait_of_what_is_left_reaches_the_deadline),
-        cmocka_unit_test (a_wait_longer_than_poll_takes_is_cut),
-        cmocka_unit_test (the_earlier_of_two_is_the_minimum),
+        cmocka_unit_test (deadline_never_does_not_pass),
+        cmocka_unit_test (a_deadline_of_now_or_earlier_has_passed),
+        cmocka_unit_test (waiting_for_the_time_left_reaches_the_deadline),
+        cmocka_unit_test (the_time_left_is_at_most_int_max),
+        cmocka_unit_test (deadline_min_returns_the_earlier_deadline),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

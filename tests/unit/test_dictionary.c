@@ -22,7 +22,7 @@ static struct dictionary_task task (const char *role, int index, const char *add
     return task;
 }
 
-/* The whole TF_CONFIG of that task, to be freed. */
+/* The whole TF_CONFIG of this task. The caller frees it. */
 static char *config (const struct dictionary *dictionary, const char *role, int index)
 {
     struct dictionary_tail tail;
@@ -55,7 +55,7 @@ static struct dictionary *create (const struct dictionary_task *tasks, size_t co
     return dictionary;
 }
 
-TEST (a_task_has_the_cluster_and_its_own_place)
+TEST (tf_config_has_the_cluster_and_the_tasks_role_and_index)
 {
     const struct dictionary_task tasks[] = {
         task ("ps", 0, "10.0.0.1", 40001), task ("worker", 0, "10.0.0.2", 40002),
@@ -72,7 +72,7 @@ TEST (a_task_has_the_cluster_and_its_own_place)
     dictionary_destroy (dictionary);
 }
 
-TEST (roles_stand_in_their_order_and_a_sites_own_after_them)
+TEST (tensorflows_roles_come_first_and_a_sites_roles_last)
 {
     const struct dictionary_task tasks[] = {
         task ("tester", 0, "10.0.0.1", 1), task ("worker", 0, "10.0.0.1", 2),
@@ -90,7 +90,7 @@ TEST (roles_stand_in_their_order_and_a_sites_own_after_them)
     dictionary_destroy (dictionary);
 }
 
-TEST (the_evaluator_stands_in_its_own_dictionary_alone)
+TEST (only_the_evaluators_own_dictionary_lists_the_evaluator)
 {
     const struct dictionary_task tasks[] = {
         task ("evaluator", 0, "10.0.0.1", 1), task ("tester", 0, "10.0.0.2", 2),
@@ -106,7 +106,7 @@ TEST (the_evaluator_stands_in_its_own_dictionary_alone)
     dictionary_destroy (dictionary);
 }
 
-TEST (an_evaluator_can_be_alone)
+TEST (a_cluster_can_be_an_evaluator_only)
 {
     const struct dictionary_task only = task ("evaluator", 0, "10.0.0.1", 1);
     struct dictionary *dictionary = create (&only, 1);
@@ -126,7 +126,7 @@ TEST (an_ipv6_address_has_brackets)
     dictionary_destroy (dictionary);
 }
 
-TEST (the_longest_tail_fits_its_room)
+TEST (the_longest_tail_fits_its_buffer)
 {
     static const char role[] = "r23456789_r23456789_r23456789_r23456789_r23456789_r23456789_r23";
     struct dictionary_tail room;
@@ -136,8 +136,8 @@ TEST (the_longest_tail_fits_its_room)
 }
 
 /*
- * So many workers that the longest TF_CONFIG, the last worker's, has exactly `length` bytes:
- * one more than fit, with ports shortened until it does. The array is to be freed.
+ * Create workers such that the longest TF_CONFIG, the last worker's, has exactly `length` bytes:
+ * one worker too many, with ports shortened until the length is right. The caller frees the array.
  */
 static struct dictionary_task *workers (size_t length, size_t *count)
 {
@@ -151,7 +151,7 @@ static struct dictionary_task *workers (size_t length, size_t *count)
         tasks[*count] = task ("worker", (int)*count, "10.0.0.1", 40000);
         total += strlen (",\"10.0.0.1:40000\"");
     }
-    assert_in_range (*count, 1001, 9999);       /* an index of four digits */
+    assert_in_range (*count, 1001, 9999);       /* the last index has four digits */
     for (size_t i = 0; total > length; i++) {
         size_t cut = total - length < 4 ? total - length : 4;
 
@@ -161,7 +161,7 @@ static struct dictionary_task *workers (size_t length, size_t *count)
     return tasks;
 }
 
-TEST (the_longest_tf_config_is_taken)
+TEST (the_longest_tf_config_is_accepted)
 {
     size_t count;
     struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT, &count);
@@ -174,7 +174,7 @@ TEST (the_longest_tf_config_is_taken)
     free (tasks);
 }
 
-TEST (one_byte_more_is_refused_with_both_numbers)
+TEST (a_longer_tf_config_is_refused_with_its_length_and_the_limit)
 {
     size_t count;
     struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT + 1, &count);
@@ -190,7 +190,7 @@ TEST (one_byte_more_is_refused_with_both_numbers)
     free (tasks);
 }
 
-TEST (the_evaluators_longer_dictionary_is_the_one_that_must_fit)
+TEST (the_evaluators_longer_tf_config_must_fit)
 {
     size_t count;
     struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT, &count);
@@ -203,7 +203,7 @@ TEST (the_evaluators_longer_dictionary_is_the_one_that_must_fit)
     free (tasks);
 }
 
-/* Does Linux start a program with this TF_CONFIG? */
+/* True if Linux executes a program with this TF_CONFIG. */
 static bool can_run_with (const char *text)
 {
     int status;
@@ -218,7 +218,7 @@ static bool can_run_with (const char *text)
     return status == 0;
 }
 
-TEST (linux_takes_the_longest_tf_config_and_hardly_more)
+TEST (linux_accepts_the_longest_tf_config_but_not_two_bytes_more)
 {
     char *text = malloc (TF_CONFIG_MAX_TEXT + 3);
 
@@ -232,7 +232,7 @@ TEST (linux_takes_the_longest_tf_config_and_hardly_more)
     free (text);
 }
 
-TEST (destroying_nothing_is_fine_and_keeps_errno)
+TEST (destroying_null_is_allowed_and_keeps_errno)
 {
     errno = EBADMSG;
     dictionary_destroy (NULL);
@@ -242,17 +242,17 @@ TEST (destroying_nothing_is_fine_and_keeps_errno)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_task_has_the_cluster_and_its_own_place),
-        cmocka_unit_test (roles_stand_in_their_order_and_a_sites_own_after_them),
-        cmocka_unit_test (the_evaluator_stands_in_its_own_dictionary_alone),
-        cmocka_unit_test (an_evaluator_can_be_alone),
+        cmocka_unit_test (tf_config_has_the_cluster_and_the_tasks_role_and_index),
+        cmocka_unit_test (tensorflows_roles_come_first_and_a_sites_roles_last),
+        cmocka_unit_test (only_the_evaluators_own_dictionary_lists_the_evaluator),
+        cmocka_unit_test (a_cluster_can_be_an_evaluator_only),
         cmocka_unit_test (an_ipv6_address_has_brackets),
-        cmocka_unit_test (the_longest_tail_fits_its_room),
-        cmocka_unit_test (the_longest_tf_config_is_taken),
-        cmocka_unit_test (one_byte_more_is_refused_with_both_numbers),
-        cmocka_unit_test (the_evaluators_longer_dictionary_is_the_one_that_must_fit),
-        cmocka_unit_test (linux_takes_the_longest_tf_config_and_hardly_more),
-        cmocka_unit_test (destroying_nothing_is_fine_and_keeps_errno),
+        cmocka_unit_test (the_longest_tail_fits_its_buffer),
+        cmocka_unit_test (the_longest_tf_config_is_accepted),
+        cmocka_unit_test (a_longer_tf_config_is_refused_with_its_length_and_the_limit),
+        cmocka_unit_test (the_evaluators_longer_tf_config_must_fit),
+        cmocka_unit_test (linux_accepts_the_longest_tf_config_but_not_two_bytes_more),
+        cmocka_unit_test (destroying_null_is_allowed_and_keeps_errno),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -7,16 +7,16 @@
 
 #include "common/errtext.h"
 
-TEST (setting_an_error_fails)
+TEST (setting_an_error_returns_minus_one)
 {
     struct errtext err;
 
     assert_int_equal (errtext_set (&err, "%s %d", "rank", 17), -1);
     assert_string_equal (err.text, "rank 17");
-    assert_int_equal (errtext_set (NULL, "nobody asked"), -1);
+    assert_int_equal (errtext_set (NULL, "no buffer"), -1);
 }
 
-TEST (a_long_error_is_cut)
+TEST (a_long_error_is_truncated)
 {
     struct errtext err;
     char text[2000];
@@ -27,7 +27,7 @@ TEST (a_long_error_is_cut)
     assert_int_equal (strlen (err.text), sizeof (err.text) - 1);
 }
 
-TEST (what_a_user_wrote_is_quoted)
+TEST (a_users_text_is_quoted_and_escaped)
 {
     static const struct {
         const char *text, *quoted;
@@ -50,7 +50,7 @@ TEST (what_a_user_wrote_is_quoted)
     assert_string_equal (text_quoted (&room, "worker", 4), "work");
 }
 
-TEST (a_quotation_is_cut_where_its_room_ends)
+TEST (a_quotation_is_truncated_to_its_buffer)
 {
     struct quoted room;
     char text[300];
@@ -73,10 +73,10 @@ TEST (a_quotation_is_cut_where_its_room_ends)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (setting_an_error_fails),
-        cmocka_unit_test (a_long_error_is_cut),
-        cmocka_unit_test (what_a_user_wrote_is_quoted),
-        cmocka_unit_test (a_quotation_is_cut_where_its_room_ends),
+        cmocka_unit_test (setting_an_error_returns_minus_one),
+        cmocka_unit_test (a_long_error_is_truncated),
+        cmocka_unit_test (a_users_text_is_quoted_and_escaped),
+        cmocka_unit_test (a_quotation_is_truncated_to_its_buffer),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 #include "protocol/exit_report.h"
 
-TEST (a_report_has_this_text)
+TEST (each_report_is_printed_as_its_text)
 {
     static const struct {
         const char *text;
@@ -60,7 +60,7 @@ TEST (every_code_and_every_signal_is_parsed)
     }
 }
 
-TEST (a_malformed_text_is_refused_and_changes_nothing)
+TEST (a_malformed_text_is_refused_and_the_report_stays_unchanged)
 {
     static const char *const row[] = {
         "", " ", "exit", "exit ", "signal", "signal ", "3", "exit3", "signal11",
@@ -84,7 +84,7 @@ TEST (a_malformed_text_is_refused_and_changes_nothing)
     }
 }
 
-TEST (any_number_has_room)
+TEST (any_number_fits_the_buffer)
 {
     static const int number[] = { INT32_MIN, INT32_MAX };
 
@@ -98,7 +98,7 @@ TEST (any_number_has_room)
     }
 }
 
-/* The text without its number's leading zeros. */
+/* Remove leading zeros from the number in the text. */
 static void remove_zeros (char *text)
 {
     char *number = strpbrk (text, "0123456789");
@@ -110,7 +110,7 @@ static void remove_zeros (char *text)
         memmove (number, number + zeros, strlen (number + zeros) + 1);
 }
 
-TEST (random_text_that_is_parsed_is_printed_the_same)
+TEST (random_text_that_is_parsed_is_printed_unchanged)
 {
     static const char *const prefix[] = { "", "exit ", "signal " };
     uint64_t seed = FUZZ_SEED;
@@ -132,7 +132,7 @@ TEST (random_text_that_is_parsed_is_printed_the_same)
     assert_true (parsed > FUZZ_ROUNDS / 100);
 }
 
-TEST (the_message_gives_what_was_encoded)
+TEST (decoding_the_message_returns_the_encoded_report)
 {
     static const struct exit_report row[] = {
         { EXIT_REPORT_EXIT, 0 }, { EXIT_REPORT_EXIT, 255 }, { EXIT_REPORT_SIGNAL, 9 },
@@ -152,7 +152,7 @@ TEST (the_message_gives_what_was_encoded)
     assert_string_equal (message_text (exit_report_encode (&row[2])), "EXIT_REPORT=signal 9\n");
 }
 
-TEST (a_report_is_a_part_of_another_message)
+TEST (a_report_can_be_part_of_another_message)
 {
     const struct exit_report report = { EXIT_REPORT_STOPPED, 0 };
     struct frame *frame = frame_create ();
@@ -192,14 +192,14 @@ TEST (a_message_without_a_valid_report_is_refused)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_report_has_this_text),
+        cmocka_unit_test (each_report_is_printed_as_its_text),
         cmocka_unit_test (a_number_may_have_leading_zeros),
         cmocka_unit_test (every_code_and_every_signal_is_parsed),
-        cmocka_unit_test (a_malformed_text_is_refused_and_changes_nothing),
-        cmocka_unit_test (any_number_has_room),
-        cmocka_unit_test (random_text_that_is_parsed_is_printed_the_same),
-        cmocka_unit_test (the_message_gives_what_was_encoded),
-        cmocka_unit_test (a_report_is_a_part_of_another_message),
+        cmocka_unit_test (a_malformed_text_is_refused_and_the_report_stays_unchanged),
+        cmocka_unit_test (any_number_fits_the_buffer),
+        cmocka_unit_test (random_text_that_is_parsed_is_printed_unchanged),
+        cmocka_unit_test (decoding_the_message_returns_the_encoded_report),
+        cmocka_unit_test (a_report_can_be_part_of_another_message),
         cmocka_unit_test (a_message_without_a_valid_report_is_refused),
     };
 

@@ -14,7 +14,7 @@
 #include "protocol/frame.h"
 #include "protocol/registration.h"
 
-/* Bytes written to `in` are read from `out`, which does not block. */
+/* The test writes to `in`; the reader reads the same bytes from `out`, which is non-blocking. */
 static int in, out;
 static struct frame_reader reader;
 
@@ -93,7 +93,7 @@ static void write_header (uint32_t length)
     write_bytes (header, sizeof (header));
 }
 
-TEST (a_frame_has_this_form)
+TEST (a_frame_is_a_header_and_terminated_strings)
 {
     static const char bytes[] = "SpTF\0\2\0\0\0\0\0\16RANK=17\0B=x y";
     struct frame *frame = frame_create ();
@@ -109,7 +109,7 @@ TEST (a_frame_has_this_form)
     frame_destroy (frame);
 }
 
-TEST (a_frame_arrives_as_it_was_sent)
+TEST (a_frame_is_received_as_it_was_sent)
 {
     struct frame *frame = frame_create ();
     const char *s;
@@ -139,7 +139,7 @@ TEST (a_frame_arrives_as_it_was_sent)
     frame_destroy (frame);
 }
 
-TEST (a_frame_without_strings_has_none)
+TEST (a_frame_can_be_without_strings)
 {
     struct frame *frame = frame_create ();
 
@@ -149,7 +149,7 @@ TEST (a_frame_without_strings_has_none)
     frame_destroy (NULL);
 }
 
-TEST (strings_without_key_or_text_are_read)
+TEST (strings_with_an_empty_key_or_value_are_read)
 {
     struct frame *frame;
 
@@ -162,7 +162,7 @@ TEST (strings_without_key_or_text_are_read)
     frame_destroy (frame);
 }
 
-TEST (a_value_is_found_by_its_whole_key)
+TEST (frame_get_compares_the_whole_key)
 {
     assert_string_equal (frame_value ("KEY=value", "KEY"), "value");
     assert_string_equal (frame_value ("KEY=", "KEY"), "");
@@ -176,7 +176,7 @@ TEST (a_value_is_found_by_its_whole_key)
     assert_null (frame_value ("KEY=value", "KEY=value"));
 }
 
-TEST (all_values_of_a_key_are_found_in_their_order)
+TEST (all_values_of_a_key_are_found_in_order)
 {
     struct frame *frame = frame_create ();
     const char *value;
@@ -197,7 +197,7 @@ TEST (all_values_of_a_key_are_found_in_their_order)
     frame_destroy (frame);
 }
 
-TEST (a_number_is_decimal_digits_in_its_bounds)
+TEST (a_number_is_decimal_digits_within_bounds)
 {
     static const struct {
         const char *text;
@@ -259,7 +259,7 @@ TEST (one_frame_follows_another)
     check_incomplete ();
 }
 
-TEST (the_peer_can_close_at_any_byte)
+TEST (the_peer_can_close_after_any_byte)
 {
     static const char bytes[] = "SpTF\0\2\0\0\0\0\0\4A=1";
 
@@ -271,7 +271,7 @@ TEST (the_peer_can_close_at_any_byte)
     }
 }
 
-TEST (bytes_with_another_magic_are_not_a_frame)
+TEST (bytes_with_a_wrong_magic_are_not_a_frame)
 {
     static const char *const row[] = {
         "GET / HTTP/1.1\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "sptf\0\2\0\0\0\0\0\4",
@@ -333,7 +333,7 @@ static void check_ceiling (uint32_t length)
     free (text);
 }
 
-TEST (a_frame_may_be_as_long_as_its_ceiling)
+TEST (a_frame_may_be_as_long_as_the_ceiling)
 {
     check_ceiling (FRAME_MAX_REGISTRATION);
     check_ceiling (FRAME_MAX_ANSWER);
@@ -358,7 +358,7 @@ TEST (a_frame_of_another_version_is_read)
     frame_destroy (frame);
 }
 
-TEST (a_cleared_reader_reads_the_next_frame)
+TEST (a_reader_that_was_cleared_reads_the_next_frame)
 {
     struct frame *frame;
 
@@ -393,7 +393,7 @@ TEST (a_frame_can_be_sent_in_two_parts)
     frame_destroy (frame);
 }
 
-TEST (a_frame_grows_with_what_is_added)
+TEST (a_frame_grows_with_each_string)
 {
     struct frame *frame = frame_create ();
     char key[16];
@@ -421,7 +421,7 @@ TEST (a_closed_connection_is_an_error_without_sigpipe)
     frame_destroy (frame);
 }
 
-/* Random bytes; half of them follow a header that is valid, or nearly. */
+/* Random bytes. In half of the rounds they follow a valid or nearly valid header. */
 static size_t random_bytes (uint64_t *seed, unsigned char *bytes, size_t max)
 {
     size_t length = fuzz_next (seed) % max;
@@ -438,7 +438,7 @@ static size_t random_bytes (uint64_t *seed, unsigned char *bytes, size_t max)
     return length;
 }
 
-TEST (random_bytes_are_a_frame_or_an_error_of_one_line)
+TEST (random_bytes_are_read_as_a_frame_or_refused_with_one_line)
 {
     uint64_t seed = FUZZ_SEED;
     int complete = 0;
@@ -471,26 +471,26 @@ int main (void)
 {
 #define PAIR_TEST(test) cmocka_unit_test_setup_teardown (test, open_pair, close_pair)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_frame_has_this_form),
-        cmocka_unit_test (a_frame_without_strings_has_none),
-        cmocka_unit_test (a_value_is_found_by_its_whole_key),
-        cmocka_unit_test (all_values_of_a_key_are_found_in_their_order),
-        cmocka_unit_test (a_number_is_decimal_digits_in_its_bounds),
-        cmocka_unit_test (a_frame_grows_with_what_is_added),
-        PAIR_TEST (a_frame_arrives_as_it_was_sent),
-        PAIR_TEST (strings_without_key_or_text_are_read),
+        cmocka_unit_test (a_frame_is_a_header_and_terminated_strings),
+        cmocka_unit_test (a_frame_can_be_without_strings),
+        cmocka_unit_test (frame_get_compares_the_whole_key),
+        cmocka_unit_test (all_values_of_a_key_are_found_in_order),
+        cmocka_unit_test (a_number_is_decimal_digits_within_bounds),
+        cmocka_unit_test (a_frame_grows_with_each_string),
+        PAIR_TEST (a_frame_is_received_as_it_was_sent),
+        PAIR_TEST (strings_with_an_empty_key_or_value_are_read),
         PAIR_TEST (a_frame_in_pieces_is_complete_at_its_last_byte),
         PAIR_TEST (one_frame_follows_another),
-        PAIR_TEST (the_peer_can_close_at_any_byte),
-        PAIR_TEST (bytes_with_another_magic_are_not_a_frame),
+        PAIR_TEST (the_peer_can_close_after_any_byte),
+        PAIR_TEST (bytes_with_a_wrong_magic_are_not_a_frame),
         PAIR_TEST (an_excessive_length_is_refused_before_memory_is_allocated),
-        PAIR_TEST (a_frame_may_be_as_long_as_its_ceiling),
+        PAIR_TEST (a_frame_may_be_as_long_as_the_ceiling),
         PAIR_TEST (the_last_string_must_be_terminated),
         PAIR_TEST (a_frame_of_another_version_is_read),
-        PAIR_TEST (a_cleared_reader_reads_the_next_frame),
+        PAIR_TEST (a_reader_that_was_cleared_reads_the_next_frame),
         PAIR_TEST (a_frame_can_be_sent_in_two_parts),
         PAIR_TEST (a_closed_connection_is_an_error_without_sigpipe),
-        PAIR_TEST (random_bytes_are_a_frame_or_an_error_of_one_line),
+        PAIR_TEST (random_bytes_are_read_as_a_frame_or_refused_with_one_line),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

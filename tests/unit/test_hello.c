@@ -22,7 +22,7 @@ TEST (a_task_and_a_supervisor_send_these_strings)
                          "\nNODE=n5\nRECONNECTS=1\n");
 }
 
-TEST (decoding_gives_what_was_encoded)
+TEST (decoding_returns_the_encoded_hello)
 {
     for (int reconnects = 0; reconnects < 2; reconnects++) {
         const struct hello hello = { .token = TOKEN, .node = "n5", .reconnects = reconnects };
@@ -45,7 +45,7 @@ static const struct message_string good[] = {
     { "TOKEN", TOKEN }, { "RELEASE", "1.2.3" }, { "NODE", "n1" },
 };
 
-/* The reader decides what a missing key means: the two versions may differ. */
+/* The reader decides what a missing key means, because task and srun may differ in version. */
 TEST (a_missing_key_is_null)
 {
     for (size_t i = 0; i < COUNT (good); i++) {
@@ -61,7 +61,7 @@ TEST (a_missing_key_is_null)
     }
 }
 
-TEST (unknown_keys_are_ignored_and_the_first_of_two_counts)
+TEST (unknown_keys_are_ignored_and_the_first_of_equal_keys_is_used)
 {
     struct frame *frame = message_with (good, COUNT (good), "COLOUR", "red");
     struct hello hello;
@@ -78,9 +78,9 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_task_and_a_supervisor_send_these_strings),
-        cmocka_unit_test (decoding_gives_what_was_encoded),
+        cmocka_unit_test (decoding_returns_the_encoded_hello),
         cmocka_unit_test (a_missing_key_is_null),
-        cmocka_unit_test (unknown_keys_are_ignored_and_the_first_of_two_counts),
+        cmocka_unit_test (unknown_keys_are_ignored_and_the_first_of_equal_keys_is_used),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -19,7 +19,7 @@ static const char *print (char *buf, size_t size, const char *separator, size_t 
     return list_text_end (&list);
 }
 
-TEST (a_list_names_its_items_or_how_many_more_there_are)
+TEST (a_list_names_its_first_items_and_counts_the_others)
 {
     static const struct {
         const char *separator;
@@ -42,7 +42,7 @@ TEST (a_list_names_its_items_or_how_many_more_there_are)
                                     row[i].item), row[i].text);
 }
 
-TEST (an_item_that_does_not_fit_is_left_out_with_all_later_ones)
+TEST (an_item_that_does_not_fit_and_all_later_items_are_left_out)
 {
     static const char *const item[] = { "n1", "a-name-that-is-too-long", "n3", NULL };
     char buf[48];
@@ -50,7 +50,7 @@ TEST (an_item_that_does_not_fit_is_left_out_with_all_later_ones)
     assert_string_equal (print (buf, sizeof (buf), ", ", 0, item), "n1 and 2 more");
 }
 
-TEST (the_text_never_exceeds_its_buffer_and_ends_with_the_right_number)
+TEST (the_text_fits_its_buffer_and_ends_with_the_number_left_out)
 {
     const char *item[101] = { NULL };
     char buf[256];
@@ -70,7 +70,7 @@ TEST (the_text_never_exceeds_its_buffer_and_ends_with_the_right_number)
     }
 }
 
-TEST (the_buffer_is_a_string_after_each_item)
+TEST (the_buffer_is_terminated_after_each_item)
 {
     char buf[64];
     struct list_text list = { buf, sizeof (buf), ", ", 0, 0, 0 };
@@ -84,10 +84,10 @@ TEST (the_buffer_is_a_string_after_each_item)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_list_names_its_items_or_how_many_more_there_are),
-        cmocka_unit_test (an_item_that_does_not_fit_is_left_out_with_all_later_ones),
-        cmocka_unit_test (the_text_never_exceeds_its_buffer_and_ends_with_the_right_number),
-        cmocka_unit_test (the_buffer_is_a_string_after_each_item),
+        cmocka_unit_test (a_list_names_its_first_items_and_counts_the_others),
+        cmocka_unit_test (an_item_that_does_not_fit_and_all_later_items_are_left_out),
+        cmocka_unit_test (the_text_fits_its_buffer_and_ends_with_the_number_left_out),
+        cmocka_unit_test (the_buffer_is_terminated_after_each_item),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -15,7 +15,7 @@
 
 #include "common/logdir.h"
 
-/* Each test's own, below which all happens. */
+/* The temporary directory of the test that is running. */
 static char top[32];
 
 static int make_top (void **unused __attribute__ ((unused)))
@@ -33,7 +33,7 @@ static int remove_top (void **unused __attribute__ ((unused)))
     return system (command);
 }
 
-/* top/name, in turns of four. */
+/* The path top/name. The last four results remain valid. */
 static const char *below (const char *name)
 {
     static char path[4][PATH_MAX];
@@ -70,7 +70,7 @@ static void make (const char *name)
     assert_true (S_ISDIR (mode_of (dir.path)));
 }
 
-/* "PATH: strerror", PATH below top. */
+/* logdir_make () fails with "PATH: strerror"; `path` is relative to top. */
 static void check_not_made (const char *name, const char *path, int error)
 {
     struct logdir dir = dir_of (name);
@@ -87,7 +87,7 @@ static void touch (const char *name)
     close (creat (below (name), 0644));
 }
 
-/* Run that as somebody whom permissions stop. */
+/* Run the test as an ordinary user, to whom file permissions apply. */
 static void as_ordinary_user (void (*test) (void))
 {
     int status;
@@ -108,7 +108,7 @@ static void as_ordinary_user (void (*test) (void))
     assert_int_equal (status, 0);
 }
 
-TEST (a_directory_is_made_with_those_above_it)
+TEST (a_directory_is_made_with_its_parents)
 {
     make ("logs");
     make ("a/b/c");
@@ -119,7 +119,7 @@ TEST (a_directory_is_made_with_those_above_it)
     assert_int_equal (mode_of (below ("a/b/c")) & 07777, 0755);
 }
 
-TEST (its_mode_is_left_to_the_umask)
+TEST (the_umask_decides_the_directorys_mode)
 {
     umask (027);
     make ("narrow/logs");
@@ -130,7 +130,7 @@ TEST (its_mode_is_left_to_the_umask)
     assert_int_equal (mode_of (below ("wide")) & 07777, 0777);
 }
 
-TEST (one_that_is_there_is_left_as_it_is)
+TEST (an_existing_directory_is_not_changed)
 {
     assert_int_equal (mkdir (below ("logs"), 0700), 0);
     assert_int_equal (symlink ("logs", below ("link")), 0);
@@ -141,7 +141,7 @@ TEST (one_that_is_there_is_left_as_it_is)
     assert_true (S_ISDIR (mode_of (below ("logs/more"))));
 }
 
-TEST (what_is_in_the_way_is_named)
+TEST (a_file_in_the_path_is_named)
 {
     touch ("file");
     assert_int_equal (symlink ("nowhere", below ("dangling")), 0);
@@ -164,12 +164,12 @@ static void make_where_not_allowed (void)
     make ("hidden/logs/more");
 }
 
-TEST (one_that_takes_no_files_is_refused_and_one_above_need_not_be_readable)
+TEST (the_directory_must_be_writable_but_its_parents_need_not_be_readable)
 {
     as_ordinary_user (make_where_not_allowed);
 }
 
-TEST (a_name_too_long_is_refused)
+TEST (a_name_that_is_too_long_is_refused)
 {
     struct logdir dir = { "" };
     struct errtext err = { "" };
@@ -185,8 +185,8 @@ TEST (a_name_too_long_is_refused)
     assert_true (is_line (err.text));
 }
 
-/* As all tasks of a step do. */
-TEST (who_makes_it_at_the_same_time_does_not_fail)
+/* All tasks of a step make the directory at the same time. */
+TEST (processes_can_make_the_same_directory_concurrently)
 {
     struct logdir dir = dir_of ("1/2/3/4/5/6/7/8/9");
     int gate[2], status;
@@ -231,7 +231,7 @@ static void check_file (const char *name, const char *expected)
     assert_string_equal (text, expected);
 }
 
-TEST (a_file_is_appended_to_or_begins_anew)
+TEST (a_file_is_appended_to_or_truncated)
 {
     struct logdir dir = dir_of (".");
 
@@ -243,8 +243,8 @@ TEST (a_file_is_appended_to_or_begins_anew)
     check_file ("worker0.log", "3\n");
 }
 
-/* Two steps that share a directory, or a program that opens it too, do not overwrite. */
-TEST (all_writers_write_at_its_end)
+/* Two steps that write to the same file do not overwrite each other's lines. */
+TEST (concurrent_writers_append_to_the_file)
 {
     for (int append = 0; append < 2; append++) {
         struct logdir dir = dir_of (".");
@@ -262,7 +262,7 @@ TEST (all_writers_write_at_its_end)
     }
 }
 
-static void open_what_is_not_ours (void)
+static void open_read_only_file (void)
 {
     struct logdir dir = dir_of (".");
     struct errtext err = { "" };
@@ -287,11 +287,11 @@ TEST (a_file_that_cannot_be_written_is_named)
     snprintf (message, sizeof (message), "%s/missing/ps0.log: No such file or directory", top);
     assert_int_equal (logdir_open (&missing, false, "ps0.log", &err), -1);
     assert_string_equal (err.text, message);
-    as_ordinary_user (open_what_is_not_ours);
+    as_ordinary_user (open_read_only_file);
 }
 
-/* Whoever waits here for a reader keeps a whole step waiting. */
-TEST (a_pipe_in_the_way_is_not_waited_for)
+/* A task that waited for a reader of a FIFO would delay the whole step. */
+TEST (a_fifo_is_refused_without_waiting_for_a_reader)
 {
     struct logdir dir = dir_of (".");
     struct errtext err = { "" };
@@ -307,17 +307,17 @@ int main (void)
 {
 #define ON_DISK(name) cmocka_unit_test_setup_teardown (name, make_top, remove_top)
     const struct CMUnitTest tests[] = {
-        ON_DISK (a_directory_is_made_with_those_above_it),
-        ON_DISK (its_mode_is_left_to_the_umask),
-        ON_DISK (one_that_is_there_is_left_as_it_is),
-        ON_DISK (what_is_in_the_way_is_named),
-        ON_DISK (one_that_takes_no_files_is_refused_and_one_above_need_not_be_readable),
-        ON_DISK (a_name_too_long_is_refused),
-        ON_DISK (who_makes_it_at_the_same_time_does_not_fail),
-        ON_DISK (a_file_is_appended_to_or_begins_anew),
-        ON_DISK (all_writers_write_at_its_end),
+        ON_DISK (a_directory_is_made_with_its_parents),
+        ON_DISK (the_umask_decides_the_directorys_mode),
+        ON_DISK (an_existing_directory_is_not_changed),
+        ON_DISK (a_file_in_the_path_is_named),
+        ON_DISK (the_directory_must_be_writable_but_its_parents_need_not_be_readable),
+        ON_DISK (a_name_that_is_too_long_is_refused),
+        ON_DISK (processes_can_make_the_same_directory_concurrently),
+        ON_DISK (a_file_is_appended_to_or_truncated),
+        ON_DISK (concurrent_writers_append_to_the_file),
         ON_DISK (a_file_that_cannot_be_written_is_named),
-        ON_DISK (a_pipe_in_the_way_is_not_waited_for),
+        ON_DISK (a_fifo_is_refused_without_waiting_for_a_reader),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

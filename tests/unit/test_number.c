@@ -30,7 +30,7 @@ TEST (a_text_of_digits_is_a_number)
     }
 }
 
-TEST (anything_else_is_refused_and_changes_nothing)
+TEST (other_text_is_refused_and_the_number_stays_unchanged)
 {
     static const char *const row[] = {
         "", " 1", "1 ", "+1", "-1", "1a", "a", "0x1", "1.0", "0", "11", "1,2",
@@ -40,13 +40,13 @@ TEST (anything_else_is_refused_and_changes_nothing)
 
     for (size_t i = 0; i < COUNT (row); i++)
         if (number_parse (&number, row[i], 1, 10) != -1)
-            fail_msg ("\"%s\" is a number", row[i]);
+            fail_msg ("\"%s\" was accepted as a number", row[i]);
     assert_int_equal (number_parse (&number, NULL, 1, 10), -1);
     assert_int_equal (number_parse (&number, "2147483648", 0, INT_MAX), -1);
     assert_int_equal (number, -7);
 }
 
-TEST (a_scan_moves_behind_the_digits)
+TEST (number_scan_stops_after_the_digits)
 {
     static const struct {
         const char *text;
@@ -77,8 +77,8 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_text_of_digits_is_a_number),
-        cmocka_unit_test (anything_else_is_refused_and_changes_nothing),
-        cmocka_unit_test (a_scan_moves_behind_the_digits),
+        cmocka_unit_test (other_text_is_refused_and_the_number_stays_unchanged),
+        cmocka_unit_test (number_scan_stops_after_the_digits),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -30,13 +30,13 @@ TEST (orders_have_these_strings_and_are_decoded)
 #define WRONG_TOKEN "the program that answers there is not this step's rendezvous"
 #define UNKNOWN "an order that is not known"
 
-TEST (a_wrong_token_and_an_unknown_order_are_refused)
+TEST (a_wrong_server_token_and_an_unknown_order_are_refused)
 {
     static const struct message_string good[] = {
         { "SERVER_TOKEN", SERVER_TOKEN }, { "ORDER", "exit" },
     };
     static const struct {
-        const char *key, *value, *message;      /* NULL: the order is valid */
+        const char *key, *value, *message;      /* message NULL: the order is valid */
     } row[] = {
         { "COLOUR", "red", NULL },
         { "SERVER_TOKEN", NULL, WRONG_TOKEN }, { "SERVER_TOKEN", "", WRONG_TOKEN },
@@ -62,7 +62,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (orders_have_these_strings_and_are_decoded),
-        cmocka_unit_test (a_wrong_token_and_an_unknown_order_are_refused),
+        cmocka_unit_test (a_wrong_server_token_and_an_unknown_order_are_refused),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

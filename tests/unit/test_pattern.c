@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * That srun --output makes the same of them is shown on a real Slurm, by system/output.bats.
+ * On a real Slurm, tests/system/output.bats checks that srun --output expands patterns likewise.
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ TEST (numbers_are_padded_up_to_ten_digits)
     check (row, COUNT (row), &all);
 }
 
-TEST (what_is_no_pattern_is_left)
+TEST (text_that_is_not_a_pattern_is_kept)
 {
     static const struct row row[] = {
         { "%q", "%q" }, { "%", "%" }, { "100%", "100%" }, { "% j", "% j" }, { "%-4j", "%-4j" },
@@ -69,7 +69,7 @@ TEST (what_is_no_pattern_is_left)
     check (row, COUNT (row), &all);
 }
 
-TEST (percent_and_backslash_are_as_in_slurm)
+TEST (percent_and_backslash_are_handled_as_in_slurm)
 {
     static const struct row row[] = {
         { "%%", "%" }, { "%%j", "%j" }, { "%%%j", "%12" }, { "%%%%j", "%%j" },
@@ -79,7 +79,7 @@ TEST (percent_and_backslash_are_as_in_slurm)
     check (row, COUNT (row), &all);
 }
 
-TEST (a_pattern_without_its_value_is_left)
+TEST (a_pattern_without_a_value_is_kept)
 {
     static const struct pattern_values none = { 0 }, job = { .job = "12" };
     static const struct row without[] = {
@@ -91,8 +91,8 @@ TEST (a_pattern_without_its_value_is_left)
     check (with_job, COUNT (with_job), &job);
 }
 
-/* What a value is made of is a name, and nothing to be expanded or padded any more. */
-TEST (values_are_taken_as_they_are)
+/* Patterns in a value are not replaced, and its numbers are not padded. */
+TEST (values_are_inserted_unchanged)
 {
     static const struct pattern_values odd = {
         .job = "12", .job_name = "%j\\", .user = "", .node = "1a",
@@ -104,7 +104,7 @@ TEST (values_are_taken_as_they_are)
     check (row, COUNT (row), &odd);
 }
 
-TEST (a_name_fits_or_is_refused)
+TEST (a_name_longer_than_its_buffer_is_refused)
 {
     for (size_t size = 1; size <= 12; size++) {
         struct errtext err = { "" };
@@ -125,7 +125,7 @@ TEST (a_name_fits_or_is_refused)
     }
 }
 
-TEST (random_text_never_leaves_its_room)
+TEST (random_text_never_overflows_the_buffer)
 {
     uint64_t seed = FUZZ_SEED;
 
@@ -152,12 +152,12 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (patterns_of_slurm_are_replaced),
         cmocka_unit_test (numbers_are_padded_up_to_ten_digits),
-        cmocka_unit_test (what_is_no_pattern_is_left),
-        cmocka_unit_test (percent_and_backslash_are_as_in_slurm),
-        cmocka_unit_test (a_pattern_without_its_value_is_left),
-        cmocka_unit_test (values_are_taken_as_they_are),
-        cmocka_unit_test (a_name_fits_or_is_refused),
-        cmocka_unit_test (random_text_never_leaves_its_room),
+        cmocka_unit_test (text_that_is_not_a_pattern_is_kept),
+        cmocka_unit_test (percent_and_backslash_are_handled_as_in_slurm),
+        cmocka_unit_test (a_pattern_without_a_value_is_kept),
+        cmocka_unit_test (values_are_inserted_unchanged),
+        cmocka_unit_test (a_name_longer_than_its_buffer_is_refused),
+        cmocka_unit_test (random_text_never_overflows_the_buffer),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -76,7 +76,7 @@ TEST (placeholders_are_replaced)
         check (row[i].text, row[i].result);
 }
 
-TEST (what_is_not_known_is_missed_where_it_is_needed)
+TEST (a_placeholder_without_a_value_is_an_error)
 {
     struct errtext err;
     char *result = NULL;
@@ -89,7 +89,7 @@ TEST (what_is_not_known_is_missed_where_it_is_needed)
     check ("{{node} {node", "{node} {node");
 }
 
-TEST (every_placeholder_has_a_name_and_a_value_of_its_own)
+TEST (every_placeholder_has_a_unique_name_and_value)
 {
     struct placeholder_values marked;
     char mark[PLACEHOLDERS][8], text[32], *result;
@@ -110,7 +110,7 @@ TEST (every_placeholder_has_a_name_and_a_value_of_its_own)
     assert_null (placeholders_name[PLACEHOLDERS]);
 }
 
-TEST (a_placeholder_is_found)
+TEST (placeholders_has_finds_a_placeholder)
 {
     assert_true (placeholders_has ("a{rank}b{role}", PLACEHOLDER_ROLE));
     assert_true (placeholders_has ("{{{role}", PLACEHOLDER_ROLE));
@@ -123,8 +123,8 @@ TEST (a_placeholder_is_found)
 
 #define WORDS "{ { } {{ }} role {role} {index} {ps_hosts} {tf_config} {cluster {num_ps} a : , \""
 
-/* A text with every "{" doubled comes out as it was. */
-TEST (doubled_braces_are_braces)
+/* Doubling every "{" of a text and replacing its placeholders returns the original text. */
+TEST (a_doubled_brace_is_a_literal_brace)
 {
     uint64_t seed = FUZZ_SEED;
 
@@ -142,8 +142,8 @@ TEST (doubled_braces_are_braces)
     }
 }
 
-/* What is behind a placeholder does not depend on what is before it. */
-TEST (no_text_breaks_it)
+/* The text after a placeholder is replaced independently of the text before it. */
+TEST (random_text_is_replaced)
 {
     uint64_t seed = FUZZ_SEED;
     int replaced = 0;
@@ -167,11 +167,11 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (placeholders_are_replaced),
-        cmocka_unit_test (what_is_not_known_is_missed_where_it_is_needed),
-        cmocka_unit_test (every_placeholder_has_a_name_and_a_value_of_its_own),
-        cmocka_unit_test (a_placeholder_is_found),
-        cmocka_unit_test (doubled_braces_are_braces),
-        cmocka_unit_test (no_text_breaks_it),
+        cmocka_unit_test (a_placeholder_without_a_value_is_an_error),
+        cmocka_unit_test (every_placeholder_has_a_unique_name_and_value),
+        cmocka_unit_test (placeholders_has_finds_a_placeholder),
+        cmocka_unit_test (a_doubled_brace_is_a_literal_brace),
+        cmocka_unit_test (random_text_is_replaced),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 #include "common/proxy.h"
 
-/* An environment of "NAME=VALUE", NULL at the end. */
+/* getenv () for an environment of "NAME=VALUE" strings that ends with NULL. */
 static const char *lookup (const char *name, void *arg)
 {
     size_t len = strlen (name);
@@ -23,7 +23,7 @@ static const char *lookup (const char *name, void *arg)
 
 #define ENV(...) ((void *)(uintptr_t)(const char *const[]){ __VA_ARGS__, NULL })
 
-TEST (a_proxy_is_set_where_any_of_its_variables_has_a_value)
+TEST (a_proxy_is_set_if_any_proxy_variable_has_a_value)
 {
     static const char *const name[] = {
         "grpc_proxy", "https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY",
@@ -43,7 +43,7 @@ TEST (a_proxy_is_set_where_any_of_its_variables_has_a_value)
     assert_true (proxy_is_set (lookup, ENV ("grpc_proxy=", "http_proxy=http://proxy:3128")));
 }
 
-TEST (what_is_no_proxy_sets_none)
+TEST (other_variables_do_not_set_a_proxy)
 {
     assert_false (proxy_is_set (lookup, ENV ("no_proxy=localhost", "no_grpc_proxy=localhost",
                                              "NO_PROXY=localhost", "ftp_proxy=http://proxy",
@@ -53,7 +53,7 @@ TEST (what_is_no_proxy_sets_none)
 
 #define HOSTS "10.0.0.1,10.0.0.2"
 
-/* An environment, and what no_grpc_proxy and no_proxy are in it afterwards. */
+/* An environment, and the resulting values of no_grpc_proxy and no_proxy. */
 struct row {
     const char *env[4];
     const char *hosts;
@@ -72,7 +72,7 @@ static void check (const struct row *row)
     }
 }
 
-TEST (hosts_are_added_to_what_is_exempt)
+TEST (hosts_are_appended_to_the_exempt_hosts)
 {
     static const struct row row[] = {
         { { NULL }, HOSTS, HOSTS, HOSTS },
@@ -87,8 +87,11 @@ TEST (hosts_are_added_to_what_is_exempt)
         check (&row[i]);
 }
 
-/* A value that was not read before must not hide the one that was. */
-TEST (a_variable_that_is_made_says_what_the_one_in_its_place_said)
+/*
+ * A program reads the first of no_grpc_proxy, no_proxy and NO_PROXY that is set. A variable that
+ * spank-tf creates hides the next one, so it starts with the next one's value.
+ */
+TEST (a_new_variable_starts_with_the_value_that_it_hides)
 {
     static const struct row row[] = {
         { { "NO_PROXY=c" }, HOSTS, "c," HOSTS, "c," HOSTS },
@@ -101,7 +104,7 @@ TEST (a_variable_that_is_made_says_what_the_one_in_its_place_said)
         check (&row[i]);
 }
 
-TEST (a_host_is_exempt_once)
+TEST (a_host_is_not_listed_twice)
 {
     static const struct row row[] = {
         { { "no_proxy=" HOSTS }, HOSTS, HOSTS, HOSTS },
@@ -115,7 +118,7 @@ TEST (a_host_is_exempt_once)
         check (&row[i]);
 }
 
-TEST (a_host_like_it_is_another)
+TEST (a_host_that_is_only_a_substring_is_added)
 {
     static const struct row row[] = {
         { { "no_proxy=10.0.0.12" }, "10.0.0.1", "10.0.0.12,10.0.0.1", "10.0.0.12,10.0.0.1" },
@@ -128,7 +131,7 @@ TEST (a_host_like_it_is_another)
         check (&row[i]);
 }
 
-/* Whatever stands there stays at the front, and each host is in the value as a whole word. */
+/* The value begins with the old value and contains each host as a whole word. */
 TEST (random_lists_are_kept_and_extended)
 {
     uint64_t seed = FUZZ_SEED;
@@ -157,12 +160,12 @@ TEST (random_lists_are_kept_and_extended)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_proxy_is_set_where_any_of_its_variables_has_a_value),
-        cmocka_unit_test (what_is_no_proxy_sets_none),
-        cmocka_unit_test (hosts_are_added_to_what_is_exempt),
-        cmocka_unit_test (a_variable_that_is_made_says_what_the_one_in_its_place_said),
-        cmocka_unit_test (a_host_is_exempt_once),
-        cmocka_unit_test (a_host_like_it_is_another),
+        cmocka_unit_test (a_proxy_is_set_if_any_proxy_variable_has_a_value),
+        cmocka_unit_test (other_variables_do_not_set_a_proxy),
+        cmocka_unit_test (hosts_are_appended_to_the_exempt_hosts),
+        cmocka_unit_test (a_new_variable_starts_with_the_value_that_it_hides),
+        cmocka_unit_test (a_host_is_not_listed_twice),
+        cmocka_unit_test (a_host_that_is_only_a_substring_is_added),
         cmocka_unit_test (random_lists_are_kept_and_extended),
     };
 

@@ -21,7 +21,7 @@ TEST (a_reconnect_has_these_strings)
                          HEAD "EXIT_REPORT=signal 11\n");
 }
 
-TEST (decoding_gives_what_was_encoded)
+TEST (decoding_returns_the_encoded_reconnect)
 {
     struct reconnect reconnect = { .token = TOKEN, .node = "n5", .rank = 17,
                                    .report = { EXIT_REPORT_SIGNAL, 11 } };
@@ -58,7 +58,7 @@ TEST (a_reconnect_out_of_bounds_is_refused)
         { "TOKEN", TOKEN }, { "RECONNECTS", "1" }, { "RANK", "5" }, { "EXIT_REPORT", "exit 3" },
     };
     static const struct {
-        const char *key, *value, *message;      /* NULL: the reconnect is valid */
+        const char *key, *value, *message;      /* message NULL: the reconnect is valid */
     } row[] = {
         { "COLOUR", "red", NULL }, { "TOKEN", NULL, NULL },
         { "RANK", NULL, NO_RANK }, { "RANK", "", NO_RANK }, { "RANK", "-1", NO_RANK },
@@ -85,7 +85,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_reconnect_has_these_strings),
-        cmocka_unit_test (decoding_gives_what_was_encoded),
+        cmocka_unit_test (decoding_returns_the_encoded_reconnect),
         cmocka_unit_test (a_reconnect_out_of_bounds_is_refused),
     };
 

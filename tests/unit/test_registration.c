@@ -72,7 +72,7 @@ TEST (supervisor_log_directory_and_proxy_are_decoded)
     frame_destroy (frame);
 }
 
-/* Add an interface. local_cpus may be NULL. */
+/* Add an interface to the registration. local_cpus may be NULL. */
 static void add_interface (struct registration *rank, const char *text, const char *local_cpus)
 {
     struct interface *interface = &rank->interface[rank->interfaces++];
@@ -109,7 +109,7 @@ TEST (each_interface_is_a_string)
                          "INTERFACE=ib0 infiniband up 10.1.0.5/16\n");
 }
 
-TEST (decoding_gives_what_was_encoded)
+TEST (decoding_returns_the_encoded_registration)
 {
     struct registration rank = some_rank (), decoded;
     struct frame *frame;
@@ -192,7 +192,7 @@ static int decode_full (const char *more, struct errtext *err)
 
 #define BAD_INTERFACE "a registration with a malformed interface"
 
-TEST (no_more_interfaces_are_decoded_than_there_is_room_for)
+TEST (at_most_interface_max_interfaces_are_decoded)
 {
     struct errtext err = { "" };
 
@@ -230,7 +230,7 @@ TEST (a_registration_out_of_bounds_is_refused)
         "n23456789_n23456789_n23456789_n23456789_n23456789_n23456789_n23456789_n23456789_"
         "n23456789_n23456";
     const struct {
-        const char *key, *value, *message;      /* NULL: the registration is valid */
+        const char *key, *value, *message;      /* message NULL: the registration is valid */
     } row[] = {
         { "COLOUR", "red", NULL }, { "", "", NULL },
         { "NODE", NULL, NO_NODE }, { "NODE", name_256, NO_NODE }, { "NODE", name_256 + 1, NULL },
@@ -270,7 +270,7 @@ TEST (a_registration_out_of_bounds_is_refused)
     }
 }
 
-/* A text of this length. */
+/* Fill the text with `length` times `c`. */
 static const char *fill (char *text, size_t length, char c)
 {
     memset (text, c, length);
@@ -290,7 +290,7 @@ static void check_fits (const struct registration *rank)
     frame_destroy (frame);
 }
 
-/* Each text is as long as a task can make it; all local_cpus together have 3 KiB. */
+/* Each text has its greatest length; all local_cpus together have 3 KiB. */
 TEST (the_longest_registration_fits)
 {
     static char text[10][4097];
@@ -322,10 +322,10 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_registration_has_these_strings),
         cmocka_unit_test (each_interface_is_a_string),
-        cmocka_unit_test (decoding_gives_what_was_encoded),
+        cmocka_unit_test (decoding_returns_the_encoded_registration),
         cmocka_unit_test (supervisor_log_directory_and_proxy_are_decoded),
         cmocka_unit_test (interfaces_and_cpus_are_decoded),
-        cmocka_unit_test (no_more_interfaces_are_decoded_than_there_is_room_for),
+        cmocka_unit_test (at_most_interface_max_interfaces_are_decoded),
         cmocka_unit_test (a_registration_out_of_bounds_is_refused),
         cmocka_unit_test (the_longest_registration_fits),
     };

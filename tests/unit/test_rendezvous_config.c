@@ -86,8 +86,8 @@ static void check_round_trip (const struct rendezvous_config *config)
     frame_destroy (frame);
 }
 
-/* Each flag alone, too: two keys that were exchanged would show. */
-TEST (decoding_gives_what_was_encoded)
+/* Each flag is also tested alone, to detect two keys that are swapped. */
+TEST (decoding_returns_the_encoded_configuration)
 {
     struct rendezvous_config config = full_config ();
     bool *const flag[] = { &config.inherited, &config.networks_required, &config.hold,
@@ -127,7 +127,7 @@ static const struct message_string good[] = {
 TEST (a_configuration_that_lacks_a_key_or_is_out_of_bounds_is_refused)
 {
     static const struct {
-        const char *key, *value, *message;      /* NULL: the configuration is valid */
+        const char *key, *value, *message;      /* message NULL: the configuration is valid */
     } row[] = {
         { "COLOUR", "red", NULL }, { "LISTS", "worker", NULL },
         { "TOKEN", NULL, NO_TOKEN }, { "TOKEN", "", NO_TOKEN }, { "TOKEN", TOKEN "0", NO_TOKEN },
@@ -161,7 +161,7 @@ TEST (a_configuration_that_lacks_a_key_or_is_out_of_bounds_is_refused)
     }
 }
 
-/* `good` has one; add so many. */
+/* Decode a configuration with so many lists, the first of which is in `good`. */
 static int decode_with_lists (int lists, struct errtext *err)
 {
     struct frame *frame = message_with (good, COUNT (good), "", NULL);
@@ -177,7 +177,7 @@ static int decode_with_lists (int lists, struct errtext *err)
     return rc;
 }
 
-TEST (no_more_lists_are_decoded_than_there_is_room_for)
+TEST (a_configuration_with_too_many_lists_is_refused)
 {
     struct errtext err = { "" };
 
@@ -190,9 +190,9 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_configuration_has_these_strings),
-        cmocka_unit_test (decoding_gives_what_was_encoded),
+        cmocka_unit_test (decoding_returns_the_encoded_configuration),
         cmocka_unit_test (a_configuration_that_lacks_a_key_or_is_out_of_bounds_is_refused),
-        cmocka_unit_test (no_more_lists_are_decoded_than_there_is_room_for),
+        cmocka_unit_test (a_configuration_with_too_many_lists_is_refused),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -17,7 +17,7 @@ static struct tasklist *parse (const char *text)
 
 #define ROLES "; roles are chief, worker, ps, evaluator and master"
 
-TEST (a_role_that_is_none_is_named_with_the_nearest_right_one)
+TEST (an_unknown_role_is_named_with_the_most_similar_role)
 {
     static const struct {
         const char *list, *message;
@@ -87,7 +87,7 @@ TEST (a_site_can_add_roles)
                          ", and on this site logger,tester");
 }
 
-TEST (the_nearest_right_name_can_be_a_sites_own)
+TEST (the_most_similar_role_can_be_a_sites_own)
 {
     struct tasklist *list = parse ("tetser");
     struct errtext err;
@@ -98,10 +98,10 @@ TEST (the_nearest_right_name_can_be_a_sites_own)
     tasklist_destroy (list);
 }
 
-TEST (what_tensorflow_refuses_is_refused)
+TEST (a_cluster_that_tensorflow_refuses_is_refused)
 {
     static const struct {
-        const char *list, *message;     /* NULL: it is right */
+        const char *list, *message;     /* message NULL: the list is valid */
     } row[] = {
         { "ps,worker,worker", NULL },
         { "worker:3", NULL },
@@ -136,7 +136,7 @@ TEST (what_tensorflow_refuses_is_refused)
     }
 }
 
-TEST (a_part_may_have_a_ps_without_a_worker)
+TEST (part_of_a_cluster_may_have_a_ps_without_a_worker)
 {
     struct rules_count count = { 0 };
 
@@ -146,7 +146,7 @@ TEST (a_part_may_have_a_ps_without_a_worker)
     assert_int_equal (rules_check (&count, false, NULL), -1);
 }
 
-TEST (parts_are_counted_together)
+TEST (parts_of_a_cluster_are_counted_together)
 {
     struct rules_count count = { 0 };
 
@@ -164,13 +164,13 @@ TEST (parts_are_counted_together)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_role_that_is_none_is_named_with_the_nearest_right_one),
+        cmocka_unit_test (an_unknown_role_is_named_with_the_most_similar_role),
         cmocka_unit_test (tensorflows_roles_are_known),
         cmocka_unit_test (a_site_can_add_roles),
-        cmocka_unit_test (the_nearest_right_name_can_be_a_sites_own),
-        cmocka_unit_test (what_tensorflow_refuses_is_refused),
-        cmocka_unit_test (a_part_may_have_a_ps_without_a_worker),
-        cmocka_unit_test (parts_are_counted_together),
+        cmocka_unit_test (the_most_similar_role_can_be_a_sites_own),
+        cmocka_unit_test (a_cluster_that_tensorflow_refuses_is_refused),
+        cmocka_unit_test (part_of_a_cluster_may_have_a_ps_without_a_worker),
+        cmocka_unit_test (parts_of_a_cluster_are_counted_together),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -55,7 +55,7 @@ TEST (a_command_line_is_split)
     }
 }
 
-TEST (what_does_not_fit_is_shown)
+TEST (an_unclosed_quote_or_final_backslash_is_shown)
 {
     static const struct {
         const char *text, *message;
@@ -108,13 +108,13 @@ TEST (words_are_appended)
     shell_words_clear (&words);
 }
 
-/* The shell's own opinion. */
+/* Comparison with the shell. */
 
 #define LINES 2000
-/* What means the same to it and to us: no new line, which would end a command. */
+/* Characters that shell_words_split () and the shell treat alike. A newline would end a command. */
 #define ALPHABET "ab  \t''\"\"\\\\"
 
-/* How many words each line has, and the words, a line each. */
+/* Print the number of words of each argument, then each word on a line of its own. */
 #define SCRIPT \
     "set -f\n" \
     "for line; do\n" \
@@ -141,7 +141,7 @@ static bool is_next (FILE *stream, const char *expected)
            && strcmp (line + strlen (expected), "\n") == 0;
 }
 
-/* A line that can be split, most often with quotes in it; to be freed. */
+/* A random line that can be split, usually with quotes. The caller frees it. */
 static char *make_line (uint64_t *seed)
 {
     for (;;) {
@@ -160,29 +160,29 @@ static char *make_line (uint64_t *seed)
     }
 }
 
-static void check_line (const char *text, FILE *said)
+static void check_line (const char *text, FILE *output)
 {
     struct shell_words words = { 0 };
     char count[32];
 
     assert_int_equal (shell_words_split (&words, text, NULL), 0);
     snprintf (count, sizeof (count), "%zu words", words.count);
-    if (!is_next (said, count))
-        fail_msg ("a shell finds another number of words in: %s", text);
+    if (!is_next (output, count))
+        fail_msg ("sh splits this text into a different number of words: %s", text);
     for (size_t i = 0; i < words.count; i++)
-        if (!is_next (said, words.word[i]))
-            fail_msg ("to a shell word %zu is not \"%s\" in: %s", i, words.word[i], text);
+        if (!is_next (output, words.word[i]))
+            fail_msg ("sh disagrees on word %zu, \"%s\", of: %s", i, words.word[i], text);
     shell_words_clear (&words);
 }
 
-TEST (a_shell_splits_the_same_way)
+TEST (sh_splits_random_lines_the_same_way)
 {
     static char sh[] = "sh", c[] = "-c", text[] = SCRIPT;
     char *argv[LINES + 5] = { sh, c, text, sh }, **line = argv + 4;
     uint64_t seed = FUZZ_SEED;
     int fd[2], status;
     pid_t pid;
-    FILE *said;
+    FILE *output;
 
     for (int i = 0; i < LINES; i++)
         assert_non_null (line[i] = make_line (&seed));
@@ -191,18 +191,18 @@ TEST (a_shell_splits_the_same_way)
         run_shell (argv, fd[1]);
     assert_true (pid > 0);
     close (fd[1]);
-    assert_non_null (said = fdopen (fd[0], "r"));
+    assert_non_null (output = fdopen (fd[0], "r"));
     for (int i = 0; i < LINES; i++) {
-        check_line (line[i], said);
+        check_line (line[i], output);
         free (line[i]);
     }
-    assert_int_equal (fgetc (said), EOF);
-    fclose (said);
+    assert_int_equal (fgetc (output), EOF);
+    fclose (output);
     assert_int_equal (waitpid (pid, &status, 0), pid);
     assert_int_equal (status, 0);
 }
 
-TEST (no_text_breaks_it)
+TEST (random_text_is_split_or_refused_with_one_line)
 {
     uint64_t seed = FUZZ_SEED;
     int split = 0;
@@ -230,10 +230,10 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (a_command_line_is_split),
-        cmocka_unit_test (what_does_not_fit_is_shown),
+        cmocka_unit_test (an_unclosed_quote_or_final_backslash_is_shown),
         cmocka_unit_test (words_are_appended),
-        cmocka_unit_test (a_shell_splits_the_same_way),
-        cmocka_unit_test (no_text_breaks_it),
+        cmocka_unit_test (sh_splits_random_lines_the_same_way),
+        cmocka_unit_test (random_text_is_split_or_refused_with_one_line),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -31,7 +31,7 @@ TEST (columns_are_as_wide_as_their_widest_cell)
            "1234567  worker 12  exit 0\n");
 }
 
-TEST (a_table_without_rows_has_its_headings)
+TEST (a_table_without_rows_has_only_headings)
 {
     check (table_create ("title", (const char *const[]){ "rank" }, 1), "title\n  rank\n");
 }
@@ -46,7 +46,7 @@ TEST (cells_are_copied)
     check (table, "title\n  rank  end\n     0  exit 0\n");
 }
 
-TEST (without_memory_there_is_no_table)
+TEST (functions_accept_a_null_table)
 {
     table_add_row (NULL, (const char *const[]){ "0" });
     assert_null (table_print (NULL));
@@ -57,9 +57,9 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (columns_are_as_wide_as_their_widest_cell),
-        cmocka_unit_test (a_table_without_rows_has_its_headings),
+        cmocka_unit_test (a_table_without_rows_has_only_headings),
         cmocka_unit_test (cells_are_copied),
-        cmocka_unit_test (without_memory_there_is_no_table),
+        cmocka_unit_test (functions_accept_a_null_table),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -17,7 +17,7 @@
                 "\"logger\":[\"[fd00::1]:4004\"]}"
 #define TASK ",\"task\":{\"type\":\"worker\",\"index\":1}}"
 
-/* The variables of worker 1, with this TF_CONFIG, or none. */
+/* Set the environment of worker 1, with this TF_CONFIG unless it is NULL. */
 static void set_environment (const char *config)
 {
     clearenv ();
@@ -40,7 +40,7 @@ static struct task_env *read_task (const char *config)
     return task;
 }
 
-TEST (a_task_knows_its_place)
+TEST (task_env_has_the_tasks_role_and_index)
 {
     static const char *const expected[PLACEHOLDERS] = {
         [PLACEHOLDER_ROLE] = "worker",
@@ -70,7 +70,7 @@ TEST (a_task_knows_its_place)
     task_env_destroy (NULL);
 }
 
-TEST (it_knows_the_roles_of_its_cluster)
+TEST (task_env_has_the_roles_of_the_cluster)
 {
     struct task_env *task = read_task (TF_CONFIG_HEAD CLUSTER TASK);
     char roles[64];
@@ -89,7 +89,7 @@ TEST (it_knows_the_roles_of_its_cluster)
     task_env_destroy (task);
 }
 
-TEST (tf_config_gets_an_environment)
+TEST (an_environment_is_added_to_tf_config)
 {
     struct task_env *task = read_task (TF_CONFIG_HEAD CLUSTER TASK);
     struct errtext err;
@@ -108,7 +108,7 @@ TEST (tf_config_gets_an_environment)
     task_env_destroy (task);
 }
 
-TEST (what_would_be_no_variable_any_more_is_refused)
+TEST (an_environment_that_makes_tf_config_too_long_is_refused)
 {
     struct task_env *task = read_task ("{\"cluster\":{}}");
     const int rest = TF_CONFIG_MAX_TEXT - (int)strlen ("{\"cluster\":{},\"environment\":\"\"}");
@@ -126,7 +126,7 @@ TEST (what_would_be_no_variable_any_more_is_refused)
     task_env_destroy (task);
 }
 
-TEST (what_is_no_task_says_so)
+TEST (a_process_that_is_not_a_task_is_refused)
 {
     static const struct {
         const char *config, *message;
@@ -150,12 +150,12 @@ TEST (what_is_no_task_says_so)
     }
     unsetenv ("SLURM_TF_ROLE");
     assert_int_equal (task_env_read (&task, &err), -1);
-    assert_string_equal (err.text, "this is not a task of --tf-tasks (SLURM_TF_ROLE is not set); use "
-                         "srun --tf-tasks=LIST tf-exec ...");
+    assert_string_equal (err.text, "this is not a task of --tf-tasks (SLURM_TF_ROLE is not set); "
+                         "use srun --tf-tasks=LIST tf-exec ...");
     assert_null (task);
 }
 
-TEST (no_tf_config_breaks_it)
+TEST (a_random_tf_config_is_read_or_refused_with_one_line)
 {
     uint64_t seed = FUZZ_SEED;
     int taken = 0;
@@ -184,12 +184,12 @@ TEST (no_tf_config_breaks_it)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_task_knows_its_place),
-        cmocka_unit_test (it_knows_the_roles_of_its_cluster),
-        cmocka_unit_test (tf_config_gets_an_environment),
-        cmocka_unit_test (what_would_be_no_variable_any_more_is_refused),
-        cmocka_unit_test (what_is_no_task_says_so),
-        cmocka_unit_test (no_tf_config_breaks_it),
+        cmocka_unit_test (task_env_has_the_tasks_role_and_index),
+        cmocka_unit_test (task_env_has_the_roles_of_the_cluster),
+        cmocka_unit_test (an_environment_is_added_to_tf_config),
+        cmocka_unit_test (an_environment_that_makes_tf_config_too_long_is_refused),
+        cmocka_unit_test (a_process_that_is_not_a_task_is_refused),
+        cmocka_unit_test (a_random_tf_config_is_read_or_refused_with_one_line),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

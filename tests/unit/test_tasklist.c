@@ -34,7 +34,7 @@ static void check_bad (const char *text, const char *message)
     assert_true (is_line (err.text));
 }
 
-TEST (a_list_is_taken)
+TEST (a_valid_list_is_parsed)
 {
     static const struct {
         const char *text;
@@ -88,7 +88,7 @@ TEST (items_keep_their_order)
 #define BAD_ROLE ": a role is a word; a list is ROLE[:COUNT],..."
 #define EMPTY_ITEM " is empty; a list is ROLE[:COUNT],..."
 
-TEST (a_bad_list_is_refused_with_one_line)
+TEST (an_invalid_list_is_refused_with_one_line)
 {
     static const struct {
         const char *text, *message;
@@ -138,7 +138,7 @@ TEST (a_bad_list_is_refused_with_one_line)
         check_bad (row[i].text, row[i].message);
 }
 
-/* "w,w,...,ww" of so many bytes. */
+/* A list "w,w,...,ww" of so many bytes. */
 static char *long_list (size_t length)
 {
     char *text = malloc (length + 1);
@@ -150,7 +150,7 @@ static char *long_list (size_t length)
     return text;
 }
 
-TEST (a_list_of_32_KiB_is_taken_and_no_byte_more)
+TEST (a_list_of_at_most_32_KiB_is_accepted)
 {
     char *fits = long_list (32768), *longer = long_list (32769);
     struct tasklist *list = parse (fits);
@@ -158,12 +158,13 @@ TEST (a_list_of_32_KiB_is_taken_and_no_byte_more)
     assert_int_equal (tasklist_length (list), 16384);
     assert_int_equal (tasklist_named (list), 16384);
     tasklist_destroy (list);
-    check_bad (longer, "the list has 32769 bytes, and at most 32768 are allowed; ROLE:COUNT is shorter");
+    check_bad (longer, "the list has 32769 bytes, and at most 32768 are allowed; "
+               "ROLE:COUNT is shorter");
     free (fits);
     free (longer);
 }
 
-TEST (a_long_bad_item_is_cut_in_the_message)
+TEST (a_long_invalid_item_is_truncated_in_the_message)
 {
     char text[1000];
     struct tasklist *list;
@@ -205,7 +206,7 @@ TEST (every_task_gets_its_role_in_rank_order)
     }
 }
 
-TEST (a_list_that_does_not_fit_is_refused_with_both_numbers)
+TEST (a_list_that_does_not_fit_the_step_is_refused_with_both_counts)
 {
     static const struct {
         const char *list;
@@ -234,7 +235,7 @@ TEST (a_list_that_does_not_fit_is_refused_with_both_numbers)
     }
 }
 
-TEST (rest_can_be_a_million_tasks)
+TEST (rest_can_stand_for_a_million_tasks)
 {
     const char **role = malloc (1048576 * sizeof (*role));
     struct tasklist *list = parse ("ps,worker:rest,evaluator");
@@ -247,7 +248,7 @@ TEST (rest_can_be_a_million_tasks)
     free (role);
 }
 
-TEST (a_description_leaves_out_what_does_not_fit)
+TEST (a_description_leaves_out_items_that_do_not_fit)
 {
     struct tasklist *list = parse ("chief,ps:2,ps:3,worker:rest,evaluator");
     char text[128];
@@ -258,7 +259,7 @@ TEST (a_description_leaves_out_what_does_not_fit)
     tasklist_destroy (list);
 }
 
-TEST (destroying_nothing_is_fine_and_keeps_errno)
+TEST (destroying_null_is_allowed_and_keeps_errno)
 {
     errno = EBADMSG;
     tasklist_destroy (NULL);
@@ -266,7 +267,7 @@ TEST (destroying_nothing_is_fine_and_keeps_errno)
     assert_int_equal (errno, EBADMSG);
 }
 
-/* Write the list as its items tell it. */
+/* Print the items of the list. */
 static void print (const struct tasklist *list, char *text)
 {
     for (size_t i = 0; i < tasklist_length (list); i++) {
@@ -277,7 +278,7 @@ static void print (const struct tasklist *list, char *text)
     }
 }
 
-TEST (random_text_is_a_list_or_refused_in_one_line)
+TEST (random_text_is_parsed_or_refused_with_one_line)
 {
     uint64_t seed = FUZZ_SEED;
     int taken = 0;
@@ -307,17 +308,17 @@ TEST (random_text_is_a_list_or_refused_in_one_line)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_list_is_taken),
+        cmocka_unit_test (a_valid_list_is_parsed),
         cmocka_unit_test (items_keep_their_order),
-        cmocka_unit_test (a_bad_list_is_refused_with_one_line),
-        cmocka_unit_test (a_list_of_32_KiB_is_taken_and_no_byte_more),
-        cmocka_unit_test (a_long_bad_item_is_cut_in_the_message),
+        cmocka_unit_test (an_invalid_list_is_refused_with_one_line),
+        cmocka_unit_test (a_list_of_at_most_32_KiB_is_accepted),
+        cmocka_unit_test (a_long_invalid_item_is_truncated_in_the_message),
         cmocka_unit_test (every_task_gets_its_role_in_rank_order),
-        cmocka_unit_test (a_list_that_does_not_fit_is_refused_with_both_numbers),
-        cmocka_unit_test (rest_can_be_a_million_tasks),
-        cmocka_unit_test (a_description_leaves_out_what_does_not_fit),
-        cmocka_unit_test (destroying_nothing_is_fine_and_keeps_errno),
-        cmocka_unit_test (random_text_is_a_list_or_refused_in_one_line),
+        cmocka_unit_test (a_list_that_does_not_fit_the_step_is_refused_with_both_counts),
+        cmocka_unit_test (rest_can_stand_for_a_million_tasks),
+        cmocka_unit_test (a_description_leaves_out_items_that_do_not_fit),
+        cmocka_unit_test (destroying_null_is_allowed_and_keeps_errno),
+        cmocka_unit_test (random_text_is_parsed_or_refused_with_one_line),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

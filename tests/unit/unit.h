@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the unit tests share: cmocka, a test's form, and bytes that look random.
+ * What the unit tests share: cmocka, the macros TEST and SKIP, and reproducible random text.
  */
 #ifndef TF_UNIT_H
 #define TF_UNIT_H
@@ -17,16 +17,16 @@
 
 #define TEST(name) static void name (void **unused __attribute__ ((unused)))
 
-/* Counted as skipped, with its reason in the log. */
+/* Skip the test and print the reason; cmocka counts it as skipped. */
 #define SKIP(reason) do { print_message ("skipped: %s\n", reason); skip (); } while (0)
 
 #define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
 
-/* So many strings go into each fuzzed function. */
+/* The number of random strings that a fuzz test tries. */
 #define FUZZ_ROUNDS 100000
 #define FUZZ_SEED UINT64_C (0x5370544600000001)
 
-/* xorshift64*: the same numbers everywhere, so that what fails once fails again. */
+/* xorshift64*: the same numbers on every machine, so that a failure can be reproduced. */
 static inline uint32_t fuzz_next (uint64_t *seed)
 {
     *seed ^= *seed >> 12;
@@ -36,8 +36,9 @@ static inline uint32_t fuzz_next (uint64_t *seed)
 }
 
 /*
- * A string of up to `max` characters, which `text` has room for with its NUL: of `words`, which
- * a blank separates and any byte may replace.
+ * Write a random string of at most `max` characters to `text`, which has room for them and a NUL.
+ * It is made of parts of `words`, a list separated by blanks; one time in 64 any other byte is
+ * used instead.
  */
 static inline void fuzz_text (uint64_t *seed, char *text, size_t max, const char *words)
 {
@@ -58,7 +59,7 @@ static inline void fuzz_text (uint64_t *seed, char *text, size_t max, const char
     text[used] = '\0';
 }
 
-/* What an error may look like: one line of printable ASCII. */
+/* True if the text is one non-empty line of printable ASCII, as every error message must be. */
 static inline bool is_line (const char *text)
 {
     for (const char *p = text; *p; p++)
