@@ -113,7 +113,6 @@ static void _register (spank_t spank, char *const env[], const char *text)
         case CLIENT_REFUSED:
             _exit (1);      /* the rendezvous has printed why */
         case CLIENT_NO_RENDEZVOUS:
-            task_abort (first, "%s", err.text);
         case CLIENT_TIMED_OUT:
             task_abort (first_of_node, "%s: %s", info.registration.node, err.text);
     }

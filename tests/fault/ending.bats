@@ -121,7 +121,7 @@ END
 # --- the rendezvous
 
 # bats test_tags=core
-@test "tf-rendezvous is killed before any rank has started: no program starts, and one message says why" {
+@test "tf-rendezvous is killed before any rank has started: no program starts, and a message says why" {
     stop_slurmd 1
     stop_slurmd 2
     stop_slurmd 3
@@ -132,7 +132,7 @@ END
     continue_slurmd 2
     continue_slurmd 3
     srun_and_tasks_end 20 1
-    [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] && printed 'error: spank_tf: no rendezvous listens on ' ||
+    printed 'error: spank_tf: .*: no rendezvous listens on ' ||
         fail "no message about the rendezvous: $(< "$srun_output")"
     no_program_started
 }

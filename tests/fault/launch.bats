@@ -165,17 +165,16 @@ frame ()
 }
 
 # bats test_tags=core
-@test "tf-rendezvous is killed while ranks are in the barrier: every rank exits at once, and one message says why" {
+@test "tf-rendezvous is killed while ranks are in the barrier: every rank exits, and each node says why" {
     stop_slurmd 3
     start_step "${program[@]}"
     eventually 20 registered 4
-    since=$(now_ms)
     kill -KILL "$(rendezvous)"
-    within 2000 waiting_ranks 0
+    eventually 20 waiting_ranks 0
     continue_slurmd 3
     srun_ends 20
     [ "$status" -ne 0 ] || fail "srun succeeds"
-    [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] && printed 'error: spank_tf: no rendezvous listens on ' ||
+    [ "$(grep -c 'error: spank_tf: .*: no rendezvous listens on ' "$srun_output")" -ge 2 ] ||
         fail "no message about the rendezvous: $(< "$srun_output")"
     no_program_started
 }

@@ -48,11 +48,6 @@ static void nap (int ms)
  *
  * It exits with 0 if every connection was made and every registration was as expected.
  */
-struct server {
-    pid_t pid;
-    int port;
-};
-
 static void __attribute__ ((noreturn)) fail_server (const char *why)
 {
     fprintf (stderr, "scripted server: %s\n", why);
@@ -147,7 +142,8 @@ static void serve (int fd, char what, int listener)
     close (fd);
 }
 
-static int listener_at (const char *address, int *port)
+/* A socket that does not listen yet; -1 if the machine lacks the address. */
+static int bound_at (const char *address, int *port)
 {
     struct sockaddr_storage ss;
     struct address local;
@@ -157,37 +153,48 @@ static int listener_at (const char *address, int *port)
     assert_int_equal (address_parse (&local, address), 0);
     len = address_sockaddr (&local, 0, &ss);
     if ((fd = socket (local.family, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0
-        || bind (fd, (struct sockaddr *)&ss, len) < 0 || listen (fd, 0) < 0)
+        || bind (fd, (struct sockaddr *)&ss, len) < 0)
         return -1;
     assert_int_equal (getsockname (fd, (struct sockaddr *)&ss, &len), 0);
     *port = ntohs (((struct sockaddr_in *)&ss)->sin_port);
     return fd;
 }
 
-static struct server start_server (int listener, int port, const char *script)
+static int listener_at (const char *address, int *port)
 {
-    struct server server = { .pid = fork (), .port = port };
+    int fd = bound_at (address, port);
 
-    if (server.pid == 0) {
-        alarm (20);
-        for (; *script; script++) {
-            int fd = accept (listener, NULL, NULL);
+    return fd < 0 || listen (fd, 0) < 0 ? -1 : fd;
+}
 
-            if (fd < 0)
-                fail_server ("no connection came");
-            serve (fd, *script, listener);
-        }
-        _exit (0);
+static void __attribute__ ((noreturn)) serve_script (int listener, const char *script)
+{
+    alarm (20);
+    for (; *script; script++) {
+        int fd = accept (listener, NULL, NULL);
+
+        if (fd < 0)
+            fail_server ("no connection came");
+        serve (fd, *script, listener);
     }
+    _exit (0);
+}
+
+static pid_t start_server (int listener, const char *script)
+{
+    pid_t server = fork ();
+
+    if (server == 0)
+        serve_script (listener, script);
     close (listener);
     return server;
 }
 
-static void end_server (struct server server)
+static void end_server (pid_t server)
 {
     int status;
 
-    assert_int_equal (waitpid (server.pid, &status, 0), server.pid);
+    assert_int_equal (waitpid (server, &status, 0), server);
     assert_int_equal (status, 0);
 }
 
@@ -256,7 +263,7 @@ TEST (each_outcome_is_returned_and_no_descriptor_stays_open)
 
     for (size_t i = 0; i < COUNT (row); i++) {
         int port, listener = listener_at ("127.0.0.1", &port);
-        struct server server = start_server (listener, port, row[i].script);
+        pid_t server = start_server (listener, row[i].script);
         int descriptor = next_descriptor ();
         struct registration rank = some_rank ();
         struct client_answer answer;
@@ -292,7 +299,7 @@ static void check_refused_connection (int port)
     assert_string_equal (err.text, message);
 }
 
-TEST (a_refused_connection_fails_at_once)
+TEST (connections_that_are_refused_for_two_seconds_fail)
 {
     int port, listener = listener_at ("127.0.0.1", &port);
 
@@ -300,10 +307,31 @@ TEST (a_refused_connection_fails_at_once)
     check_refused_connection (port);
 }
 
+/* As if the rendezvous' host refused connections for a moment. */
+TEST (a_refused_connection_is_made_again)
+{
+    int port, listener = bound_at ("127.0.0.1", &port);
+    struct registration rank = some_rank ();
+    struct client_answer answer;
+    pid_t server;
+    struct errtext err;
+
+    if ((server = fork ()) == 0) {
+        nap (500);
+        listen (listener, 0);
+        serve_script (listener, "a");
+    }
+    close (listener);
+    assert_int_equal (register_at ("127.0.0.1", port, &rank, 600000, &answer, &err),
+                      CLIENT_ANSWERED);
+    check_answer (&answer);
+    end_server (server);
+}
+
 TEST (the_client_notices_that_the_rendezvous_ended_after_connect)
 {
     int port, listener = listener_at ("127.0.0.1", &port);
-    struct server server = start_server (listener, port, "C");
+    pid_t server = start_server (listener, "C");
 
     check_refused_connection (port);
     end_server (server);
@@ -356,11 +384,11 @@ TEST (the_client_reaches_the_rendezvous_by_ipv6)
     struct registration rank = some_rank ();
     struct client_answer answer;
     struct address_text room;
-    struct server server;
+    pid_t server;
 
     if (listener < 0)
         SKIP ("this machine has no IPv6 loopback");
-    server = start_server (listener, port, "a");
+    server = start_server (listener, "a");
     assert_int_equal (register_at ("::1", port, &rank, 10000, &answer, NULL), CLIENT_ANSWERED);
     assert_string_equal (address_print (&rank.address, &room), "::1");
     check_answer (&answer);
@@ -371,7 +399,8 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (each_outcome_is_returned_and_no_descriptor_stays_open),
-        cmocka_unit_test (a_refused_connection_fails_at_once),
+        cmocka_unit_test (connections_that_are_refused_for_two_seconds_fail),
+        cmocka_unit_test (a_refused_connection_is_made_again),
         cmocka_unit_test (the_client_notices_that_the_rendezvous_ended_after_connect),
         cmocka_unit_test (a_connection_that_is_never_accepted_times_out),
         cmocka_unit_test (the_client_does_not_connect_after_the_deadline),

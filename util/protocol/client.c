@@ -16,6 +16,11 @@
 
 /* Before a broken connection is made again. */
 #define RECONNECT_MS 200
+/*
+ * A refused connection usually means that the rendezvous has ended; but a host that is overloaded,
+ * and a firewall that is just being configured, refuse connections for a moment too.
+ */
+#define REFUSED_MS 2000
 
 /* False when the deadline passed and the descriptor is not ready. */
 static bool _wait (int fd, short events, struct deadline deadline)
@@ -109,36 +114,53 @@ static enum client_outcome _outcome (struct client_answer *answer, const struct 
     return outcome;
 }
 
+/* How one attempt to register ended. */
+enum attempt { ANSWERED, NOT_LISTENING, BROKEN };
+
+static enum attempt _try (struct registration *registration, const struct contact *contact,
+                          const struct address *srun, struct deadline deadline,
+                          struct client_answer *answer, struct errtext *why)
+{
+    int n;
+
+    if ((answer->fd = _connect (srun, contact->port, deadline)) < 0) {
+        enum attempt attempt = errno == ECONNREFUSED ? NOT_LISTENING : BROKEN;
+
+        errtext_set (why, "%s", strerror (errno));
+        return attempt;
+    }
+    n = _exchange (answer->fd, registration, contact->token, deadline, &answer->frame, why);
+    if (n == 1)
+        return ANSWERED;
+    close (answer->fd);
+    return BROKEN;
+}
+
 enum client_outcome client_register (struct registration *registration,
                                      const struct contact *contact, const struct address *srun,
                                      struct deadline deadline, struct client_answer *answer,
                                      struct errtext *err)
 {
     const struct timespec pause = { .tv_nsec = RECONNECT_MS * 1000000L };
+    struct deadline refused = deadline_in_ms (REFUSED_MS);
     struct errtext why = { "it does not answer" };
     struct address_text room;
 
     address_print_port (srun, contact->port, &room);
-    while (!deadline_passed (deadline)) {
-        int n = -1, fd = _connect (srun, contact->port, deadline);
-
-        if (fd < 0 && errno == ECONNREFUSED) {
-            errtext_set (err, "no rendezvous listens on %s: it or srun has ended, or srun could "
-                         "not start it (srun --async does not)", room.text);
-            return CLIENT_NO_RENDEZVOUS;
+    for (; !deadline_passed (deadline); nanosleep (&pause, NULL))
+        switch (_try (registration, contact, srun, deadline, answer, &why)) {
+            case ANSWERED:
+                return _outcome (answer, contact, err);
+            case BROKEN:
+                refused = deadline_in_ms (REFUSED_MS);
+                break;
+            case NOT_LISTENING:
+                if (!deadline_passed (refused))
+                    break;
+                errtext_set (err, "no rendezvous listens on %s: it or srun has ended, or srun "
+                             "could not start it (srun --async does not)", room.text);
+                return CLIENT_NO_RENDEZVOUS;
         }
-        if (fd < 0)
-            errtext_set (&why, "%s", strerror (errno));
-        else
-            n = _exchange (fd, registration, contact->token, deadline, &answer->frame, &why);
-        answer->fd = fd;
-        if (n == 1)
-            return _outcome (answer, contact, err);
-        if (fd >= 0)
-            close (fd);
-        if (n < 0)
-            nanosleep (&pause, NULL);
-    }
     errtext_set (err, "the rendezvous, %s, could not be reached: %s", room.text, why.text);
     return CLIENT_TIMED_OUT;
 }

@@ -17,7 +17,7 @@
 enum client_outcome {
     CLIENT_ANSWERED,            /* answer and frame are the caller's */
     CLIENT_REFUSED,             /* the rendezvous has printed why */
-    CLIENT_NO_RENDEZVOUS,       /* the connection was refused, or the server token was wrong */
+    CLIENT_NO_RENDEZVOUS,       /* connections are refused, or the server token was wrong */
     CLIENT_TIMED_OUT,           /* no connection, or no answer, by the deadline */
 };
 
@@ -29,7 +29,8 @@ struct client_answer {
 };
 
 /*
- * Register and wait for the answer. A connection that breaks is made again. Fills in
+ * Register and wait for the answer. A connection that breaks is made again; one that is refused
+ * for two seconds is not. Fills in
  * registration->address. err is set for CLIENT_NO_RENDEZVOUS and CLIENT_TIMED_OUT; *answer only
  * for CLIENT_ANSWERED.
  */
