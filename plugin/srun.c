@@ -6,14 +6,10 @@
 #include "srun.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "addresses/netlist.h"
@@ -24,6 +20,7 @@
 #include "options.h"
 #include "protocol/contact.h"
 #include "protocol/rendezvous_config.h"
+#include "rendezvous.h"
 #include "site.h"
 #include "slurm_private.h"
 
@@ -229,92 +226,10 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
     return frame;
 }
 
-/* The rendezvous itself. */
-
-/*
- * srun blocks most signals, and every Ctrl-C reaches its process group: the rendezvous gets
- * neither. It keeps srun's stderr, its socket to srun (3) and the listening socket (4), and
- * closes all other descriptors that it inherits. 0, or an errno.
- */
-static int _spawn (const char *step, int control, int listener)
-{
-    char *const argv[] = { (char *)(uintptr_t)"tf-rendezvous", (char *)(uintptr_t)step, NULL };
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
-    pid_t pid;
-    int rc;
-
-    sigemptyset (&none);
-    sigfillset (&all);
-    posix_spawnattr_init (&attr);
-    posix_spawnattr_setsigmask (&attr, &none);
-    posix_spawnattr_setsigdefault (&attr, &all);
-    posix_spawnattr_setflags (&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
-                              | POSIX_SPAWN_SETSID);
-    posix_spawn_file_actions_init (&actions);
-    posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDWR, 0);
-    posix_spawn_file_actions_adddup2 (&actions, 0, 1);
-    posix_spawn_file_actions_adddup2 (&actions, control, 3);
-    posix_spawn_file_actions_adddup2 (&actions, listener, 4);
-    rc = posix_spawn (&pid, program, &actions, &attr, argv, environ);
-    posix_spawn_file_actions_destroy (&actions);
-    posix_spawnattr_destroy (&attr);
-    return rc;
-}
-
-/* Move it away from the numbers that the rendezvous expects. */
-static int _move_up (int fd)
-{
-    int high = fcntl (fd, F_DUPFD_CLOEXEC, 10);
-
-    close (fd);
-    return high;
-}
-
-/* Start it with these two sockets, which are closed here. -1 and err. */
-static int _launch (const char *step, int control, int listener, struct errtext *err)
-{
-    int error;
-
-    control = _move_up (control);
-    listener = _move_up (listener);
-    error = control < 0 || listener < 0 ? EMFILE : _spawn (step, control, listener);
-    if (control >= 0)
-        close (control);
-    if (listener >= 0)
-        close (listener);
-    return error ? errtext_set (err, "%s: %s", program, strerror (error)) : 0;
-}
-
-/*
- * The listening socket is made here, so that tasks can connect before the rendezvous is ready, and
- * closed here at once: when the rendezvous ends, the kernel refuses connections. srun's end of the
- * socket pair stays open until srun ends, in whatever way; the rendezvous then sees end-of-file.
- */
-static int _start_rendezvous (const char *step, struct frame *configuration, struct errtext *err)
-{
-    int pair[2], listener;
-
-    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return errtext_set (err, "%s", strerror (errno));
-    if ((listener = port_listen (reserved, err)) < 0) {
-        close (pair[0]);
-        close (pair[1]);
-        return -1;
-    }
-    if (_launch (step, pair[1], listener, err) < 0
-        || frame_send (configuration, pair[0], err) < 0) {
-        close (pair[0]);
-        return -1;
-    }
-    return 0;
-}
-
 static int _start (const char *step, const struct cmdline_program *of_step, struct errtext *err)
 {
     struct frame *configuration = _configuration (step, of_step, err);
-    int rc = configuration ? _start_rendezvous (step, configuration, err) : -1;
+    int rc = configuration ? rendezvous_start (program, step, reserved, configuration, err) : -1;
 
     frame_destroy (configuration);
     return rc;

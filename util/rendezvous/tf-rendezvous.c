@@ -4,7 +4,8 @@
  * tf-rendezvous: the one process that all tasks of a step register with. srun starts it with
  *
  *     fd 2   srun's stderr
- *     fd 3   a socket to srun: first the configuration, then end-of-file when srun has ended
+ *     fd 3   a socket to srun: first the configuration, then end-of-file when srun has ended; this
+ *            program writes a byte when it has read the configuration
  *     fd 4   the listening socket, on the port in the tasks' contact
  *
  * It waits until every rank has registered and answers each with its environment; or it prints in
@@ -127,6 +128,12 @@ static int _configure (struct server *server, struct errtext *err)
     return rc;
 }
 
+/* srun may have ended meanwhile, which _run () notices. */
+static void _tell_srun_ready (void)
+{
+    (void)!send (SRUN_FD, "", 1, MSG_NOSIGNAL);
+}
+
 int main (void)
 {
     struct server server = { 0 };
@@ -149,6 +156,7 @@ int main (void)
         console_say ("error: spank_tf: tf-rendezvous: %s", err.text);
         return 1;
     }
+    _tell_srun_ready ();
     peers_watch_fd (&server.peers, SRUN_FD);
     launch_begin (&server);
     _run (&server);

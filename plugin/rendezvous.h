@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * srun's side of tf-rendezvous: start it. It is not part of Slurm, and is tested without it.
+ */
+#ifndef TF_RENDEZVOUS_H
+#define TF_RENDEZVOUS_H
+
+#include "common/errtext.h"
+#include "common/port.h"
+#include "protocol/frame.h"
+
+/*
+ * Start the program for this step, "12.0", and wait until it has read its configuration. It
+ * listens on the port, which stays reserved here. It ends when this process has ended. -1 and err
+ * if it cannot be started, or if it ends before it has read its configuration.
+ */
+int rendezvous_start (const char *program, const char *step, const struct port *port,
+                      struct frame *configuration, struct errtext *err);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * How srun starts the rendezvous: tf-rendezvous itself, or a script in its place.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/address.h"
+#include "common/deadline.h"
+#include "protocol/rendezvous_config.h"
+#include "rendezvous.h"
+
+/* The time for the rendezvous to begin is divided by this. */
+static int64_t divisor = 1;
+
+struct deadline __real_deadline_in_ms (int64_t ms);
+struct deadline __wrap_deadline_in_ms (int64_t ms);
+
+struct deadline __wrap_deadline_in_ms (int64_t ms)
+{
+    return __real_deadline_in_ms (ms / divisor);
+}
+
+static char script[] = "/tmp/test_rendezvous.XXXXXX";
+
+/* A script in the place of tf-rendezvous. */
+static void write_script (const char *text)
+{
+    int fd = open (script, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+    assert_true (fd >= 0 && write (fd, text, strlen (text)) == (ssize_t)strlen (text));
+    assert_int_equal (fchmod (fd, 0700), 0);
+    close (fd);
+}
+
+static struct frame *configuration (void)
+{
+    const struct rendezvous_config config = {
+        .token = "0123456789abcdef0123456789abcdef",
+        .server_token = "fedcba9876543210fedcba9876543210",
+        .step = "12.0", .lists = 1, .list = { { "ps,worker", false } }, .timeout = 60,
+    };
+
+    return rendezvous_config_encode (&config);
+}
+
+/* Start the program on a port of its own. */
+static int start (const char *program, int *port, struct errtext *err)
+{
+    const struct port_ranges any = { 0 };
+    struct frame *frame = configuration ();
+    struct port *reserved;
+    int rc;
+
+    assert_int_equal (port_reserve (&reserved, &any, 0, PORT_HELD, err), 0);
+    *port = port_number (reserved);
+    rc = rendezvous_start (program, "12.0", reserved, frame, err);
+    port_release (reserved);
+    frame_destroy (frame);
+    return rc;
+}
+
+static bool accepts_connections (int port)
+{
+    struct sockaddr_storage ss;
+    struct address local;
+    socklen_t len;
+    int fd, rc;
+
+    address_parse (&local, "127.0.0.1");
+    len = address_sockaddr (&local, port, &ss);
+    fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    rc = connect (fd, (struct sockaddr *)&ss, len);
+    close (fd);
+    return rc == 0;
+}
+
+static void check_start (void)
+{
+    struct errtext err = { "" };
+    int port;
+
+    if (start (TF_RENDEZVOUS, &port, &err) < 0)
+        fail_msg ("%s", err.text);
+    assert_true (accepts_connections (port));
+}
+
+TEST (it_has_read_its_configuration_and_listens)
+{
+    check_start ();
+}
+
+/* Users set LD_LIBRARY_PATH for their programs. */
+TEST (no_variable_of_the_user_keeps_it_from_starting)
+{
+    char dir[] = "/tmp/test_rendezvous.XXXXXX", library[64];
+    int fd;
+
+    assert_non_null (mkdtemp (dir));
+    snprintf (library, sizeof (library), "%s/libjansson.so.4", dir);
+    assert_true ((fd = open (library, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) >= 0);
+    close (fd);
+    setenv ("LD_LIBRARY_PATH", dir, 1);
+    check_start ();
+    unsetenv ("LD_LIBRARY_PATH");
+    unlink (library);
+    rmdir (dir);
+}
+
+TEST (a_program_that_ends_first_is_reported_with_its_end)
+{
+    static const struct {
+        const char *text, *end;
+    } row[] = {
+        { "#!/bin/sh\nexit 127\n", "exit 127" },
+        { "#!/bin/sh\nkill -SEGV $$\n", "signal 11" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct errtext err = { "" };
+        char expected[256];
+        int port;
+
+        write_script (row[i].text);
+        assert_int_equal (start (script, &port, &err), -1);
+        snprintf (expected, sizeof (expected), "%s ended before it had read its configuration, %s",
+                  script, row[i].end);
+        assert_string_equal (err.text, expected);
+        assert_false (accepts_connections (port));
+        assert_true (waitpid (-1, NULL, WNOHANG) <= 0);
+    }
+}
+
+TEST (a_program_that_cannot_be_executed_is_reported)
+{
+    struct errtext err = { "" };
+    char expected[256];
+    int port;
+
+    write_script ("this is not a program\n");
+    assert_int_equal (start (script, &port, &err), -1);
+    snprintf (expected, sizeof (expected), "%s: Exec format error", script);
+    assert_string_equal (err.text, expected);
+}
+
+/* As if it were loaded from a filesystem that hangs. */
+TEST (a_program_that_never_reads_its_configuration_is_killed)
+{
+    struct errtext err = { "" };
+    char expected[256];
+    int port, status;
+
+    divisor = 50;
+    write_script ("#!/bin/sh\nexec sleep 1000\n");
+    assert_int_equal (start (script, &port, &err), -1);
+    divisor = 1;
+    snprintf (expected, sizeof (expected), "%s has not read its configuration within 10 s",
+              script);
+    assert_string_equal (err.text, expected);
+    assert_true (wait (&status) > 0);
+    assert_true (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL);
+}
+
+static int create_script (void **state __attribute__ ((unused)))
+{
+    int fd = mkostemp (script, O_CLOEXEC);
+
+    return fd < 0 ? -1 : close (fd);
+}
+
+static int remove_script (void **state __attribute__ ((unused)))
+{
+    return unlink (script);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (it_has_read_its_configuration_and_listens),
+        cmocka_unit_test (no_variable_of_the_user_keeps_it_from_starting),
+        cmocka_unit_test (a_program_that_ends_first_is_reported_with_its_end),
+        cmocka_unit_test (a_program_that_cannot_be_executed_is_reported),
+        cmocka_unit_test (a_program_that_never_reads_its_configuration_is_killed),
+    };
+
+    return cmocka_run_group_tests (tests, create_script, remove_script);
+}
