@@ -15,7 +15,6 @@
 #include "common/address.h"
 #include "common/deadline.h"
 #include "common/logdir.h"
-#include "common/tcp.h"
 #include "environment.h"
 #include "options.h"
 #include "output.h"
@@ -84,10 +83,7 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
         _start_supervisor (spank, info, contact, srun, answer);
     if (info->logs && output_redirect (&info->log_dir, &answer->answer, &err) < 0)
         task_abort (true, "%s: --tf-log-dir: %s", node, err.text);
-    if (answer->answer.supervised)
-        close (answer->fd);     /* the supervisor keeps the connection */
-    else
-        tcp_abort (answer->fd);
+    close (answer->fd);         /* a supervisor keeps the connection */
 }
 
 static void _register (spank_t spank, char *const env[], const char *text)

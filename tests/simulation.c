@@ -24,6 +24,7 @@
 #include "common/address.h"
 #include "common/deadline.h"
 #include "common/port.h"
+#include "protocol/acknowledgement.h"
 #include "protocol/answer.h"
 #include "protocol/exit_report.h"
 #include "protocol/rendezvous_config.h"
@@ -440,16 +441,20 @@ void check_answer (const struct launch *launch, int number, const struct frame *
              config ? config : "(nothing)", cluster, task);
 }
 
-/* If the rank is supervised: its task ends now, and its supervisor reports that. */
-static void _report_end (const struct launch *launch, int fd, const struct frame *frame)
+/*
+ * The rank acknowledges its answer. If it is supervised, its task ends now instead, and its
+ * supervisor reports that.
+ */
+static void _reply (const struct launch *launch, int fd, const struct frame *frame)
 {
     static const struct exit_report success = { EXIT_REPORT_EXIT, 0 };
     struct answer answer;
     struct errtext err;
 
     if (answer_decode (&answer, frame, launch->contact.server_token, &err) == 0
-        && answer.supervised && !send_frame (fd, exit_report_encode (&success)))
-        die ("a supervisor cannot report");
+        && !send_frame (fd, answer.supervised ? exit_report_encode (&success)
+                                              : acknowledgement_encode ()))
+        die ("a rank cannot reply to its answer");
 }
 
 void expect_answer (const struct launch *launch, int number, int fd)
@@ -459,7 +464,7 @@ void expect_answer (const struct launch *launch, int number, int fd)
     if (!answer)
         die ("rank %d got no answer: %s", number, stderr_text (launch));
     check_answer (launch, number, answer);
-    _report_end (launch, fd, answer);
+    _reply (launch, fd, answer);
     frame_destroy (answer);
     /* Children of this process may have copies of the descriptor. */
     shutdown (fd, SHUT_RDWR);
@@ -604,6 +609,8 @@ static bool _serve_member (int epoll, struct member *member, int number,
     }
     if (n <= 0)
         return false;
+    if (!send_frame (member->fd, acknowledgement_encode ()))
+        die ("rank %d cannot acknowledge its answer", number);
     close (member->fd);
     on_answer (arg, number, answer);
     frame_destroy (answer);

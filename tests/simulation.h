@@ -137,15 +137,15 @@ struct frame *receive_frame (int fd, int ms);
 void check_answer (const struct launch *launch, int number, const struct frame *answer);
 void check_refusal (const struct launch *launch, const struct frame *answer);
 
-/* Receive and check what comes on the connection, then close it. */
+/* Receive and check what comes on the connection, reply to an answer, then close it. */
 void expect_answer (const struct launch *launch, int number, int fd);
 void expect_refusal (const struct launch *launch, int fd);
 void expect_no_data (int fd);           /* it is closed without a single byte */
 void expect_incomplete_answer (int fd); /* it is closed before the answer is complete */
 
 /*
- * All ranks at once: each connects, sends registration[number] and receives its answer, which
- * is passed to on_answer ().
+ * All ranks at once: each connects, sends registration[number], receives its answer and
+ * acknowledges it. The answer is passed to on_answer ().
  */
 typedef void answer_callback (void *arg, int number, struct frame *answer);
 void register_ranks (int port, struct frame *const *registration, int ranks,

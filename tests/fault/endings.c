@@ -211,6 +211,26 @@ static void _ranks_return (const void *arg __attribute__ ((unused)))
     expect_stderr (&launch, "");
 }
 
+/* A rank that has its whole answer and closes the connection may not have read it. */
+static void _rank_does_not_acknowledge (const void *arg __attribute__ ((unused)))
+{
+    struct launch launch = { .tasks = TASKS };
+    int rank[TASKS];
+
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 0);
+    for (int i = 0; i < TASKS; i++)
+        if (i != 2)
+            expect_answer (&launch, i, rank[i]);
+    close (rank[2]);
+    _await_message (&launch, 500000, 3000000);
+    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 1 of 8 ranks ended before they had "
+                   "their TF_CONFIG, and the others have started: rank 2 (worker 1) on n1\n");
+    rank[2] = register_rank (&launch, 2);
+    expect_answer (&launch, 2, rank[2]);
+    launch_expect_exit (&launch);
+}
+
 /* Ranks cannot take part. */
 
 static void _rank_has_no_port (const void *arg __attribute__ ((unused)))
@@ -287,6 +307,8 @@ int main (void)
                      _rank_is_lost, NULL);
     passed &= check ("ranks that are lost and register again at once get their answers",
                      _ranks_return, NULL);
+    passed &= check ("a rank that does not acknowledge its answer is named, and may register again",
+                     _rank_does_not_acknowledge, NULL);
     passed &= check ("a rank without a port is named with the reason, and all ranks are refused",
                      _rank_has_no_port, NULL);
     passed &= check ("a rank with another protocol version is named, and all ranks are refused",

@@ -448,6 +448,7 @@ static void _data_after_registration (const void *arg __attribute__ ((unused)))
         if (i != 1)
             expect_answer (&launch, i, rank[i]);
     close (rank[1]);
+    expect_answer (&launch, 1, register_rank (&launch, 1));
     launch_expect_exit (&launch);
     expect_stderr (&launch, "");
 }

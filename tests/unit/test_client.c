@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/tf_config.h"
+#include "protocol/acknowledgement.h"
 #include "protocol/client.h"
 #include "protocol/hello.h"
 
@@ -37,7 +38,8 @@ static void nap (int ms)
 /*
  * A rendezvous in a child process. Its script has one letter for each connection:
  *
- *     a   read the registration and answer             r   read it and refuse
+ *     a   read the registration, answer, and read the acknowledgement
+ *                                                      r   read it and refuse
  *     w   answer with a wrong server token             n   refuse without a server token
  *     i   answer with the server token only
  *     d   answer, the first 40 bytes one by one        h   send half of an answer and close
@@ -103,6 +105,16 @@ static void send_answer (int fd, char what)
     send_all (fd, bytes + sent, length - sent);
 }
 
+static void read_acknowledgement (int fd)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_EXIT_REPORT };
+    struct frame *frame;
+
+    if (frame_read (&reader, fd, &frame, NULL) != 1 || !acknowledgement_is_in (frame))
+        fail_server ("the answer was not acknowledged");
+    frame_destroy (frame);
+}
+
 /* Send an answer that consists of this string only. */
 static void send_string (int fd, const char *key, const char *value)
 {
@@ -137,6 +149,8 @@ static void serve (int fd, char what, int listener)
         send_string (fd, "SERVER_TOKEN", SERVER_TOKEN);
     else if (strchr ("arwdhl", what))
         send_answer (fd, what);
+    if (strchr ("adl", what))
+        read_acknowledgement (fd);
     if (strchr ("sD", what) && recv (fd, &byte, 1, 0) != 0)
         fail_server ("the client sent more");
     close (fd);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "acknowledgement.h"
 #include "common/tcp.h"
 
 /* Before a broken connection is made again. */
@@ -98,6 +99,19 @@ static int _exchange (int fd, struct registration *registration, const char *tok
     return rc < 0 ? -1 : _receive (fd, deadline, answer, err);
 }
 
+/*
+ * A supervisor speaks for its task later. Ignore errors: the task has all that it needs, and the
+ * rendezvous sees that the connection broke.
+ */
+static void _acknowledge (const struct client_answer *answer)
+{
+    struct frame *frame = answer->answer.supervised ? NULL : acknowledgement_encode ();
+
+    if (frame)
+        frame_send (frame, answer->fd, NULL);
+    frame_destroy (frame);
+}
+
 static enum client_outcome _outcome (struct client_answer *answer, const struct contact *contact,
                                      struct errtext *err)
 {
@@ -107,7 +121,9 @@ static enum client_outcome _outcome (struct client_answer *answer, const struct 
         outcome = CLIENT_NO_RENDEZVOUS;
     else if (answer->answer.refused)
         outcome = CLIENT_REFUSED;
-    if (outcome != CLIENT_ANSWERED) {
+    if (outcome == CLIENT_ANSWERED)
+        _acknowledge (answer);
+    else {
         frame_destroy (answer->frame);
         tcp_abort (answer->fd);
     }

@@ -29,7 +29,7 @@ struct client_answer {
 };
 
 /*
- * Register and wait for the answer. A connection that breaks is made again; one that is refused
+ * Register, wait for the answer and acknowledge it. A connection that breaks is made again; one that is refused
  * for two seconds is not. Fills in
  * registration->address. err is set for CLIENT_NO_RENDEZVOUS and CLIENT_TIMED_OUT; *answer only
  * for CLIENT_ANSWERED.

@@ -16,6 +16,7 @@
 #include "common/address.h"
 #include "common/logdir.h"
 #include "console.h"
+#include "protocol/acknowledgement.h"
 #include "protocol/hello.h"
 #include "protocol/registration.h"
 #include "rank_names.h"
@@ -49,18 +50,36 @@ static bool _goes_on (const struct server *server)
 
 /* Answers. */
 
-/* Send as much as the socket takes. A rank that is gone before its whole answer may come back. */
+/*
+ * The connection of a rank that has no answer yet is gone. The rank may come back. If the whole
+ * step is being cancelled, srun reports that and ends soon.
+ */
+static void _lose (struct server *server, struct peer *peer)
+{
+    if (step_roster (server->step)->lost == 0 || server->resolved)
+        server->lost_deadline = deadline_in_ms (LOST_GRACE_MS);
+    roster_lose (step_roster (server->step), peer->rank);
+    peer_close (&server->peers, peer);
+}
+
+static enum peer_state _state_after_answer (const struct server *server)
+{
+    if (server->refused)
+        return PEER_REFUSED;
+    return server->shutdown ? PEER_SUPERVISED : PEER_ANSWERED;
+}
+
+/* Send as much as the socket takes. */
 static void _send_answer (struct server *server, struct peer *peer)
 {
     int sent = peer_send_answer (peer);
 
     if (sent < 0) {
-        roster_lose (step_roster (server->step), peer->rank);
-        peer_close (&server->peers, peer);
+        _lose (server, peer);
         return;
     }
     if (sent)
-        peer->state = server->shutdown && !server->refused ? PEER_SUPERVISED : PEER_ANSWERED;
+        peer->state = _state_after_answer (server);
     peer_watch (&server->peers, peer, sent ? EPOLLIN : EPOLLOUT);
 }
 
@@ -79,7 +98,7 @@ static void _answer (struct server *server, struct peer *peer)
 
     peer->state = PEER_ANSWERING;
     if (rc < 0)
-        peer_close (&server->peers, peer);
+        _lose (server, peer);
     else
         _send_answer (server, peer);
 }
@@ -270,18 +289,17 @@ static bool _authenticate (struct server *server, struct peer *peer)
     return keep;
 }
 
-/*
- * A rank that waits for its answer is gone. Without it the launch cannot be completed, unless it
- * comes back; but if the whole step is being cancelled, srun reports that and ends soon.
- */
-static void _check_registered (struct server *server, struct peer *peer)
+/* The exchange with a rank that is not supervised ends with its acknowledgement. */
+static void _await_acknowledgement (struct server *server, struct peer *peer)
 {
-    if (peer_is_open (peer))
-        return;
-    if (step_roster (server->step)->lost == 0)
-        server->lost_deadline = deadline_in_ms (LOST_GRACE_MS);
-    roster_lose (step_roster (server->step), peer->rank);
-    peer_close (&server->peers, peer);
+    struct frame *frame = NULL;
+    int n = frame_read (&peer->reader, peer->fd, &frame, NULL);
+
+    if (n > 0 && acknowledgement_is_in (frame))
+        peer_abort (&server->peers, peer);
+    else if (n != 0)
+        _lose (server, peer);
+    frame_destroy (frame);
 }
 
 void launch_receive (struct server *server, struct peer *peer)
@@ -292,12 +310,16 @@ void launch_receive (struct server *server, struct peer *peer)
                 peer_close (&server->peers, peer);
             break;
         case PEER_REGISTERED:
-            _check_registered (server, peer);
+            if (!peer_is_open (peer))
+                _lose (server, peer);
             break;
         case PEER_ANSWERING:
             _send_answer (server, peer);
             break;
         case PEER_ANSWERED:
+            _await_acknowledgement (server, peer);
+            break;
+        case PEER_REFUSED:
             if (!peer_is_open (peer))
                 peer_close (&server->peers, peer);
             break;
@@ -350,6 +372,18 @@ static void _refuse_lost (struct server *server)
     _refuse (server, why);
 }
 
+/* The others have started, so the launch can no longer be refused. */
+static void _print_unanswered (struct server *server)
+{
+    struct roster *roster = step_roster (server->step);
+    char ranks[768];
+
+    server->lost_deadline = deadline_never ();
+    console_say ("error: spank_tf: %s: %d of %d ranks ended before they had their TF_CONFIG, and "
+                 "the others have started: %s", step_name (server->step), roster->lost,
+                 roster->tasks, rank_names_lost (roster, ranks, sizeof (ranks)));
+}
+
 /* SIGTERM makes srun kill what is left of the step, and end. */
 static void _end_srun (struct server *server)
 {
@@ -363,11 +397,15 @@ static void _end_srun (struct server *server)
 
 void launch_check_time (struct server *server)
 {
+    bool lost = step_roster (server->step)->lost && deadline_passed (server->lost_deadline);
+
     if (server->refused && deadline_passed (server->srun_deadline))
         _end_srun (server);
+    if (server->resolved && lost)
+        _print_unanswered (server);
     if (!_goes_on (server))
         return;
-    if (step_roster (server->step)->lost && deadline_passed (server->lost_deadline))
+    if (lost)
         _refuse_lost (server);
     else if (deadline_passed (server->deadline))
         _refuse_late (server);
@@ -377,12 +415,11 @@ void launch_check_time (struct server *server)
 
 struct deadline launch_next (const struct server *server)
 {
-    struct deadline next;
+    struct deadline next = deadline_min (server->deadline, server->notice);
 
     if (server->refused)
         return server->srun_deadline;
-    if (!_goes_on (server))
-        return deadline_never ();
-    next = deadline_min (server->deadline, server->notice);
+    if (server->resolved)
+        next = deadline_never ();
     return step_roster (server->step)->lost ? deadline_min (next, server->lost_deadline) : next;
 }

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/tcp.h"
+
 /* A rank sends the token at once. */
 #define AUTHENTICATE_MS 10000
 /* Unauthenticated connections beside those of the missing ranks. */
@@ -181,18 +183,30 @@ bool peer_is_open (const struct peer *peer)
     return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-void peer_close (struct peers *peers, struct peer *peer)
+/* All of peer_close () but the socket. */
+static void _forget (struct peers *peers, struct peer *peer)
 {
     if (peer->state == PEER_UNAUTHENTICATED)
         _unlink_unauthenticated (peers, peer);
     else if (peers->by_rank && peers->by_rank[peer->rank] == peer)
         peers->by_rank[peer->rank] = NULL;
-    close (peer->fd);
     frame_reader_clear (&peer->reader);
     answer_message_clear (&peer->answer);
     peer->state = PEER_CLOSED;
     peer->older = peers->closed;
     peers->closed = peer;
+}
+
+void peer_close (struct peers *peers, struct peer *peer)
+{
+    close (peer->fd);
+    _forget (peers, peer);
+}
+
+void peer_abort (struct peers *peers, struct peer *peer)
+{
+    tcp_abort (peer->fd);
+    _forget (peers, peer);
 }
 
 void peers_free_closed (struct peers *peers)

@@ -18,8 +18,9 @@ enum peer_state {
     PEER_UNAUTHENTICATED,   /* its first frame is not complete yet */
     PEER_REGISTERED,        /* a rank that waits for its answer */
     PEER_ANSWERING,         /* its answer is partly sent */
-    PEER_ANSWERED,          /* the rank closes first, so that its end and not this port has to
-                               wait (TIME_WAIT) */
+    PEER_ANSWERED,          /* its whole answer is sent, and the rank acknowledges it */
+    PEER_REFUSED,           /* its refusal is sent, and the rank closes the connection: first, so
+                               that its end and not this port has to wait (TIME_WAIT) */
     PEER_SUPERVISED,        /* a rank's supervisor, until its task has ended */
     PEER_CLOSED,            /* closed, but an event of this round may still point here */
 };
@@ -92,6 +93,8 @@ bool peer_is_open (const struct peer *peer);
 
 /* Close it now; peers_free_closed () frees it when no event can point to it any more. */
 void peer_close (struct peers *peers, struct peer *peer);
+/* The same for an exchange that is complete, without TIME_WAIT on either side. */
+void peer_abort (struct peers *peers, struct peer *peer);
 void peers_free_closed (struct peers *peers);
 
 #endif

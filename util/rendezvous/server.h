@@ -34,8 +34,9 @@ struct server {
     bool refused;                       /* the launch has failed: every rank is refused */
     struct deadline deadline;           /* of the launch */
     struct deadline notice;             /* when to print which ranks are missing */
-    struct deadline lost_deadline;         /* when ranks that were lost make the launch fail */
-    struct deadline srun_deadline;         /* when to end an srun that outlives a refused launch */
+    struct deadline lost_deadline;      /* when ranks that were lost make the launch fail, or are
+                                           reported if it is complete */
+    struct deadline srun_deadline;      /* when to end an srun that outlives a refused launch */
     struct shutdown *shutdown;          /* NULL if no task is supervised */
 };
 
