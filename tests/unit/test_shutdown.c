@@ -29,12 +29,14 @@ static int supervisor[MAX_TASKS];       /* each supervisor's end of its connecti
 
 /* Timeouts for lost connections are divided by this. */
 static int64_t divisor = 1;
+static int64_t last_ms;                 /* the last one, undivided */
 
 struct deadline __real_deadline_in_ms (int64_t ms);
 struct deadline __wrap_deadline_in_ms (int64_t ms);
 
 struct deadline __wrap_deadline_in_ms (int64_t ms)
 {
+    last_ms = ms;
     return __real_deadline_in_ms (ms / divisor);
 }
 
@@ -323,42 +325,147 @@ TEST (the_table_has_every_rank)
     end ();
 }
 
-/* If a supervisor is killed, the kernel kills its task, and no exit report is sent. */
-TEST (a_task_whose_supervisor_does_not_reconnect_counts_as_killed)
+#define LOST "srun: error: spank_tf: step 12.0: these tasks count as ended, because the " \
+    "connections to their supervisors are lost: "
+
+/* The supervisor's host closes the connection, because the supervisor was killed. */
+static void lose (int rank)
 {
-    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
-    divisor = 200;
-    ended (1, EXIT (0), "");
-    close (supervisor[2]);
-    supervisor[2] = -1;
-    receive (2);
-    check_orders ("-x-");
-    assert_true (deadline_left_ms (shutdown_next (&server)) >= 0);
-    poll (NULL, 0, deadline_left_ms (shutdown_next (&server)) + 1);
-    shutdown_check_time (&server);
-    check_orders ("s--");
-    end ();
+    close (supervisor[rank]);
+    supervisor[rank] = -1;
+    receive (rank);
 }
 
-TEST (a_supervisor_that_reconnects_receives_its_order_again)
+/* The connection is reset: so it is if a Unix socket is closed with data that was not read. */
+static void reset (int rank)
 {
-    const struct reconnect reconnect = { .token = "t", .node = "n2", .rank = 2 };
-    struct frame *frame = reconnect_encode (&reconnect);
-    struct peer *peer;
+    assert_int_equal (send (server.peers.by_rank[rank]->fd, "", 1, 0), 1);
+    lose (rank);
+}
 
-    begin ("chief,ps,worker", 3, STOP_WHEN_AUTO, 900);
-    divisor = 200;
-    ended (0, EXIT (0), "");
-    check_orders ("xss");
-    close (supervisor[2]);
-    supervisor[2] = -1;
-    receive (2);
-    peer = connect_one (&supervisor[2]);
+/* Wait for shutdown_next (), when the rendezvous prints this text, or nothing. */
+static void await_next (const char *expected)
+{
+    assert_true (deadline_left_ms (shutdown_next (&server)) >= 0);
+    poll (NULL, 0, deadline_left_ms (shutdown_next (&server)) + 1);
+    capture ();
+    shutdown_check_time (&server);
+    check_printed (expected);
+}
+
+static void reconnect (int rank)
+{
+    const struct reconnect reconnect = { .token = "t", .node = "n2", .rank = rank };
+    struct frame *frame = reconnect_encode (&reconnect);
+    struct peer *peer = connect_one (&supervisor[rank]);
+
     server.peers.oldest = server.peers.newest = peer;
     server.peers.unauthenticated = 1;
     assert_true (shutdown_reconnect (&server, peer, frame));
     frame_destroy (frame);
     shutdown_check_time (&server);
+}
+
+/* If a supervisor is killed, the kernel kills its task, and no exit report is sent. */
+TEST (a_task_whose_supervisor_is_killed_counts_as_ended_after_ten_seconds)
+{
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    divisor = 200;
+    ended (1, EXIT (0), "");
+    lose (2);
+    check_orders ("-x-");
+    assert_int_equal (last_ms, 10000);
+    await_next (LOST "rank 2 (worker 1) on n2\n");
+    check_orders ("s--");
+    end ();
+}
+
+/* A supervisor may need 100 s to notice that the network broke its connection, and to return. */
+TEST (a_task_whose_connection_is_reset_counts_as_ended_after_some_minutes)
+{
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    server.config.show = true;
+    divisor = 1000;
+    ended (1, EXIT (0), "");
+    reset (2);
+    assert_true (last_ms > 100000);
+    check_orders ("-x-");
+    await_next (LOST "rank 2 (worker 1) on n2\n");
+    check_orders ("s--");
+    ended (0, STOPPED,
+           "spank_tf: step 12.0: how its tasks ended\n"
+           "  rank  role      end\n"
+           "     0  ps 0      stopped\n"
+           "     1  worker 0  exit 0\n"
+           "     2  worker 1  lost\n");
+    end ();
+}
+
+TEST (an_order_that_cannot_be_sent_starts_the_timer_too)
+{
+    begin ("chief,ps,worker", 3, STOP_WHEN_AUTO, 900);
+    divisor = 1000;
+    close (supervisor[1]);
+    supervisor[1] = -1;
+    ended (0, EXIT (0), "");
+    check_orders ("x-s");
+    await_next (LOST "rank 1 (ps 0) on n1\n");
+    ended (2, STOPPED, "");
+    assert_true (shutdown_all_ended (server.shutdown));
+    end ();
+}
+
+TEST (a_ps_that_is_lost_ends_the_job)
+{
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    divisor = 1000;
+    reset (0);
+    await_next (LOST "rank 0 (ps 0) on n1\n"
+                "srun: error: spank_tf: step 12.0: without rank 0 (ps 0) on n1 its workers would "
+                "wait forever and are stopped\n");
+    check_orders ("-ss");
+    end ();
+}
+
+/* The others' ends alone must not end the job of a worker that goes on. */
+TEST (a_task_that_returns_after_it_counted_as_ended_has_not_ended)
+{
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    divisor = 1000;
+    reset (2);
+    await_next (LOST "rank 2 (worker 1) on n2\n");
+    reconnect (2);
+    ended (1, EXIT (0), "");
+    check_orders ("-x-");
+    assert_false (shutdown_all_ended (server.shutdown));
+    ended (2, EXIT (0), "");
+    check_orders ("s-x");
+    ended (0, STOPPED, "");
+    assert_true (shutdown_all_ended (server.shutdown));
+    end ();
+}
+
+TEST (a_task_that_returns_after_the_end_of_the_job_is_stopped)
+{
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    divisor = 1000;
+    reset (2);
+    ended (1, EXIT (0), "");
+    await_next (LOST "rank 2 (worker 1) on n2\n");
+    check_orders ("sx-");
+    reconnect (2);
+    check_orders ("--s");
+    end ();
+}
+
+TEST (a_supervisor_that_reconnects_receives_its_order_again)
+{
+    begin ("chief,ps,worker", 3, STOP_WHEN_AUTO, 900);
+    divisor = 200;
+    ended (0, EXIT (0), "");
+    check_orders ("xss");
+    lose (2);
+    reconnect (2);
     check_orders ("--s");
     poll (NULL, 0, 10 * 1000 / 200 + 1);
     shutdown_check_time (&server);
@@ -388,7 +495,12 @@ int main (void)
         cmocka_unit_test (
             a_second_exit_report_is_ignored_and_the_table_precedes_the_last_order),
         cmocka_unit_test (the_table_has_every_rank),
-        cmocka_unit_test (a_task_whose_supervisor_does_not_reconnect_counts_as_killed),
+        cmocka_unit_test (a_task_whose_supervisor_is_killed_counts_as_ended_after_ten_seconds),
+        cmocka_unit_test (a_task_whose_connection_is_reset_counts_as_ended_after_some_minutes),
+        cmocka_unit_test (an_order_that_cannot_be_sent_starts_the_timer_too),
+        cmocka_unit_test (a_ps_that_is_lost_ends_the_job),
+        cmocka_unit_test (a_task_that_returns_after_it_counted_as_ended_has_not_ended),
+        cmocka_unit_test (a_task_that_returns_after_the_end_of_the_job_is_stopped),
         cmocka_unit_test (a_supervisor_that_reconnects_receives_its_order_again),
         cmocka_unit_test (destroying_null_is_allowed),
     };

@@ -44,11 +44,11 @@ static bool has_ended (const struct history *history, int rank)
 
 /* Printing. */
 
-struct uplink {
+struct line {
     char text[256];
 };
 
-static void __attribute__ ((format (printf, 2, 3))) add (struct uplink *line, const char *fmt, ...)
+static void __attribute__ ((format (printf, 2, 3))) add (struct line *line, const char *fmt, ...)
 {
     size_t used = strlen (line->text);
     va_list ap;
@@ -60,7 +60,7 @@ static void __attribute__ ((format (printf, 2, 3))) add (struct uplink *line, co
 }
 
 /* Append the ranks with this order, as in "; stop 1 2". */
-static bool add_ordered (struct uplink *line, const struct outcome *outcome, int tasks,
+static bool add_ordered (struct line *line, const struct outcome *outcome, int tasks,
                          enum stop_policy_order order, const char *name)
 {
     bool any = false;
@@ -73,9 +73,9 @@ static bool add_ordered (struct uplink *line, const struct outcome *outcome, int
     return any;
 }
 
-static struct uplink outcome_line (const struct outcome *outcome, int tasks)
+static struct line outcome_line (const struct outcome *outcome, int tasks)
 {
-    struct uplink line = { "" };
+    struct line line = { "" };
     bool at_once, later;
 
     switch (outcome->cause) {
@@ -92,9 +92,9 @@ static struct uplink outcome_line (const struct outcome *outcome, int tasks)
     return line;
 }
 
-static struct uplink history_line (const struct history *history)
+static struct line history_line (const struct history *history)
 {
-    struct uplink line = { "" };
+    struct line line = { "" };
     struct exit_report_text room;
 
     add (&line, "%s | ", when_name[history->when]);
@@ -186,7 +186,7 @@ static void check_line (char *rest, int number)
     struct history history = { .ends = 0 };
     struct tasklist *list;
     struct outcome outcome;
-    struct uplink line = { "" };
+    struct line line = { "" };
     const char *expected;
 
     assert_int_equal (stop_when_parse (&history.when, next_field (&rest), NULL), 0);
@@ -564,7 +564,7 @@ TEST (an_unknown_policy_is_refused_with_one_line)
     for (size_t i = 0; i < COUNT (row); i++) {
         enum stop_when when = STOP_WHEN_WORKERS;
         struct errtext err = { "" };
-        struct uplink line = { "" };
+        struct line line = { "" };
 
         add (&line, "\"%s\" is not one of auto, chief, workers, never", row[i].quoted);
         assert_int_equal (stop_when_parse (&when, row[i].text, &err), -1);

@@ -56,6 +56,23 @@ TEST (after_tcp_abort_the_peer_reads_all_data_and_then_a_reset)
     close (end[1]);
 }
 
+TEST (data_that_is_not_acknowledged_breaks_an_accepted_connection_within_a_minute)
+{
+    struct sockaddr_in in;
+    int listener = listener_at (&in), end[2], ms = 0;
+    socklen_t len = sizeof (ms);
+
+    tcp_keep_alive (listener);
+    end[0] = socket (AF_INET, SOCK_STREAM, 0);
+    assert_int_equal (connect (end[0], (struct sockaddr *)&in, sizeof (in)), 0);
+    assert_true ((end[1] = accept (listener, NULL, NULL)) >= 0);
+    assert_int_equal (getsockopt (end[1], IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, &len), 0);
+    assert_in_range (ms, 1, 60000);
+    close (listener);
+    close (end[0]);
+    close (end[1]);
+}
+
 TEST (an_idle_connection_is_probed)
 {
     int end[2], on = 0, idle = 0;
@@ -74,6 +91,8 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (after_tcp_abort_the_peer_reads_all_data_and_then_a_reset),
+        cmocka_unit_test (
+            data_that_is_not_acknowledged_breaks_an_accepted_connection_within_a_minute),
         cmocka_unit_test (an_idle_connection_is_probed),
     };
 

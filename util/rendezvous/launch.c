@@ -59,6 +59,7 @@ static void _lose (struct server *server, struct peer *peer)
     if (step_roster (server->step)->lost == 0 || server->resolved)
         server->lost_deadline = deadline_in_ms (LOST_GRACE_MS);
     roster_lose (step_roster (server->step), peer->rank);
+    shutdown_lost (server, peer->rank);
     peer_close (&server->peers, peer);
 }
 
@@ -217,6 +218,7 @@ static bool _register_again (struct server *server, struct peer *peer,
     if (!roster_return (step_roster (server->step), registration))
         return false;
     peer_set_rank (&server->peers, peer, registration->rank, PEER_REGISTERED);
+    shutdown_returned (server, registration->rank);
     _answer (server, peer);
     return true;
 }

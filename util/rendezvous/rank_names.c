@@ -10,9 +10,6 @@
 
 #include "common/list_text.h"
 
-/* As many as one line of a message names. */
-#define MAX_NAMED 8
-
 const char *rank_name (const struct roster *roster, int rank, char *buf, size_t size)
 {
     const struct member *m = &roster->member[rank];
@@ -28,7 +25,7 @@ const char *rank_name (const struct roster *roster, int rank, char *buf, size_t 
 
 const char *rank_names_missing (struct roster *roster, char *buf, size_t size)
 {
-    struct list_text list = { buf, size, ", ", MAX_NAMED, 0, 0 };
+    struct list_text list = { buf, size, ", ", RANK_NAMES_MOST, 0, 0 };
     char name[RANK_NAME_SIZE];
 
     layout_guess (roster->layout);
@@ -40,7 +37,7 @@ const char *rank_names_missing (struct roster *roster, char *buf, size_t size)
 
 const char *rank_names_lost (struct roster *roster, char *buf, size_t size)
 {
-    struct list_text list = { buf, size, ", ", MAX_NAMED, 0, 0 };
+    struct list_text list = { buf, size, ", ", RANK_NAMES_MOST, 0, 0 };
     char name[RANK_NAME_SIZE];
 
     for (int rank = 0; rank < roster->tasks; rank++)
@@ -64,7 +61,7 @@ static bool _is_repeated (const struct roster *roster, int rank, const char *nod
 const char *rank_names_missing_nodes (struct roster *roster, char *buf, size_t size)
 {
     static const char on[] = ", on ";
-    struct list_text list = { buf + sizeof (on) - 1, size - sizeof (on) + 1, ", ", MAX_NAMED,
+    struct list_text list = { buf + sizeof (on) - 1, size - sizeof (on) + 1, ", ", RANK_NAMES_MOST,
                               0, 0 };
 
     layout_guess (roster->layout);

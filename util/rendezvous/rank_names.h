@@ -11,6 +11,9 @@
 
 #include "roster.h"
 
+/* As many as one line of a message names. */
+#define RANK_NAMES_MOST 8
+
 /* Room for the name of one rank. */
 #define RANK_NAME_SIZE 512
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,19 @@
 #include "stop_policy.h"
 #include "table.h"
 
-/* A supervisor that lives reconnects within a second if it can (uplink.c). */
-#define LOST_MS 10000
+/* A supervisor that has closed its connection and lives reconnects within a second (uplink.c). */
+#define CLOSED_LOST_MS 10000
+/*
+ * One whose connection the network broke may take 100 s to notice that, to wait, and to connect
+ * (uplink.c), and the network may be down for longer. Slurm gives up a node after SlurmdTimeout,
+ * which is 300 s by default: before that a training that the outage itself did not end goes on.
+ */
+#define BROKEN_LOST_MS 300000
 
 /* What is known of one rank's end. */
 struct end {
     bool ended;
+    bool presumed;                      /* ... because its supervisor has not reconnected */
     struct exit_report report;          /* if it has ended */
     struct deadline lost;               /* when a rank without a connection counts as ended */
     bool ordered;                       /* to stop, on the connection that it has now */
@@ -100,7 +108,10 @@ static void _print_ps_failure (const struct server *server, int rank,
 
     rank_name (step_roster (server->step), rank, name, sizeof (name));
     exit_report_print (report, &how);
-    if (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM)
+    if (server->shutdown->end[rank].presumed)
+        console_say ("error: spank_tf: %s: without %s its workers would wait forever and are "
+                     "stopped", step_name (server->step), name);
+    else if (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM)
         console_say ("spank_tf: %s: %s has ended, %s; the others are stopped",
                      step_name (server->step), name, how.text);
     else
@@ -140,9 +151,10 @@ static char *_end_table (const struct server *server)
         char rank[16], role[CLUSTER_TABLE_ROLE_SIZE];
 
         snprintf (rank, sizeof (rank), "%d", i);
+        exit_report_print (&s->end[i].report, &how);
         table_add_row (table, (const char *const[]){
             rank, cluster_table_role (&roster->member[i], role, sizeof (role)),
-            exit_report_print (&s->end[i].report, &how) });
+            s->end[i].presumed ? "lost" : how.text });
     }
     text = table_print (table);
     table_destroy (table);
@@ -187,16 +199,45 @@ static void _set_ended (const struct server *server, int rank, const struct exit
         _job_is_over (server);
 }
 
-/* A supervisor has closed its connection without a report, as when it is killed. */
-static void _set_lost (struct shutdown *s, int rank)
+/* Lost supervisors. */
+
+/* A connection has ended without a report. */
+static void _set_lost (struct shutdown *s, int rank, int64_t ms)
 {
     if (s->end[rank].ended)
         return;
-    s->end[rank].lost = deadline_in_ms (LOST_MS);
+    s->end[rank].lost = deadline_in_ms (ms);
     s->next_lost = deadline_min (s->next_lost, s->end[rank].lost);
 }
 
-/* Ranks whose supervisors have not come back were killed with them. */
+void shutdown_lost (struct server *server, int rank)
+{
+    if (server->shutdown)
+        _set_lost (server->shutdown, rank, BROKEN_LOST_MS);
+}
+
+static bool _is_overdue (const struct end *end)
+{
+    return !end->ended && deadline_passed (end->lost);
+}
+
+static void _print_overdue (const struct server *server)
+{
+    const struct shutdown *s = server->shutdown;
+    char names[1024], name[RANK_NAME_SIZE];
+    struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
+
+    for (int rank = 0; rank < s->tasks; rank++)
+        if (_is_overdue (&s->end[rank]))
+            list_text_add (&list, rank_name (step_roster (server->step), rank, name,
+                                             sizeof (name)));
+    if (list.named)
+        console_say ("error: spank_tf: %s: these tasks count as ended, because the connections to "
+                     "their supervisors are lost: %s", step_name (server->step),
+                     list_text_end (&list));
+}
+
+/* Ranks whose supervisors have not come back count as killed with them. */
 static void _check_lost (const struct server *server)
 {
     static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL };
@@ -204,14 +245,30 @@ static void _check_lost (const struct server *server)
 
     if (!deadline_passed (s->next_lost))
         return;
+    _print_overdue (server);
     s->next_lost = deadline_never ();
     for (int rank = 0; rank < s->tasks; rank++)
-        if (s->end[rank].ended)
-            continue;
-        else if (deadline_passed (s->end[rank].lost))
+        if (_is_overdue (&s->end[rank])) {
+            s->end[rank].presumed = true;
             _set_ended (server, rank, &killed);
-        else
+        } else if (!s->end[rank].ended)
             s->next_lost = deadline_min (s->next_lost, s->end[rank].lost);
+}
+
+void shutdown_returned (struct server *server, int rank)
+{
+    struct shutdown *s = server->shutdown;
+    struct end *end = s ? &s->end[rank] : NULL;
+
+    if (!s)
+        return;
+    end->lost = deadline_never ();
+    end->ordered = false;
+    if (!end->presumed)
+        return;
+    end->presumed = end->ended = false;
+    s->left++;
+    stop_policy_returned (s->policy, rank);
 }
 
 bool shutdown_all_ended (const struct shutdown *s)
@@ -224,8 +281,10 @@ bool shutdown_all_ended (const struct shutdown *s)
 /* An order that does not arrive is sent again on the supervisor's next connection. */
 static void _order (struct server *server, struct peer *peer, enum order order)
 {
-    if (peer_send (peer, order_encode (order, server->config.server_token)) < 0)
-        peer_close (&server->peers, peer);
+    if (peer_send (peer, order_encode (order, server->config.server_token)) == 0)
+        return;
+    shutdown_lost (server, peer->rank);
+    peer_close (&server->peers, peer);
 }
 
 /*
@@ -241,8 +300,8 @@ static void _take_report (struct server *server, struct peer *peer,
 }
 
 /*
- * End-of-file without a report. A reset comes from the network; MSG_PEEK clears it, and the read
- * that follows shows end-of-file.
+ * End-of-file: the supervisor has ended, as when it is killed. A reset or a timeout comes from the
+ * network; MSG_PEEK clears it, and the read that follows shows end-of-file.
  */
 static bool _is_closed (const struct peer *peer)
 {
@@ -255,16 +314,15 @@ void shutdown_receive (struct server *server, struct peer *peer)
 {
     struct exit_report report;
     struct frame *frame = NULL;
-    struct errtext err;
-    int n;
+    bool closed = _is_closed (peer);
+    int n = frame_read (&peer->reader, peer->fd, &frame, NULL);
 
-    if (_is_closed (peer))
-        _set_lost (server->shutdown, peer->rank);
-    n = frame_read (&peer->reader, peer->fd, &frame, &err);
-    if (n > 0 && exit_report_decode (&report, frame, &err) == 0)
+    if (n > 0 && exit_report_decode (&report, frame, NULL) == 0)
         _take_report (server, peer, &report);
-    else if (n != 0)
+    else if (n != 0) {
+        _set_lost (server->shutdown, peer->rank, closed ? CLOSED_LOST_MS : BROKEN_LOST_MS);
         peer_close (&server->peers, peer);
+    }
     frame_destroy (frame);
 }
 
@@ -277,8 +335,7 @@ bool shutdown_reconnect (struct server *server, struct peer *peer, const struct 
         || reconnect_decode (&reconnect, frame, server->peers.ranks, &err) < 0)
         return false;
     peer_set_rank (&server->peers, peer, reconnect.rank, PEER_SUPERVISED);
-    server->shutdown->end[reconnect.rank].lost = deadline_never ();
-    server->shutdown->end[reconnect.rank].ordered = false;
+    shutdown_returned (server, reconnect.rank);
     if (reconnect.ended)
         _take_report (server, peer, &reconnect.report);
     return true;

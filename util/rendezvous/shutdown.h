@@ -30,6 +30,14 @@ void shutdown_destroy (struct shutdown *shutdown);
  */
 bool shutdown_reconnect (struct server *server, struct peer *peer, const struct frame *frame);
 
+/*
+ * The network broke the connection of a rank; or the rank has a connection again. One that does
+ * not return counts as ended after some minutes. Nothing is done in a step whose tasks are not
+ * supervised.
+ */
+void shutdown_lost (struct server *server, int rank);
+void shutdown_returned (struct server *server, int rank);
+
 /* A supervisor's connection has become ready. */
 void shutdown_receive (struct server *server, struct peer *peer);
 

@@ -166,6 +166,12 @@ bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_
     return false;
 }
 
+void stop_policy_returned (struct stop_policy *policy, int rank)
+{
+    policy->left += policy->member[rank].ended && _followed (policy, rank);
+    policy->member[rank].ended = false;
+}
+
 enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy, int *rank)
 {
     *rank = policy->cause_rank;

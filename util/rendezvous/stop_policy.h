@@ -49,6 +49,12 @@ bool stop_policy_supervises (const struct stop_policy *policy);
  */
 bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_report *report);
 
+/*
+ * A rank that was presumed to have ended, and passed to stop_policy_ended (), has not ended. If the
+ * job is over because of it, it stays over.
+ */
+void stop_policy_returned (struct stop_policy *policy, int rank);
+
 /* Why the job is over. */
 enum stop_policy_cause {
     STOP_POLICY_NOT_OVER,
