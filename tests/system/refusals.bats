@@ -102,6 +102,7 @@ without_slurms_messages ()
         /: error: spank: required plugin spank_tf.so: init_post_opt\(\) failed /d
         /: error: Plugin stack post-option processing failed/d
         /: error: [^ ]+: tasks? [0-9,-]+: Exited with exit code 1$/d
+        /^srun: (Job [0-9]+ step creation temporarily disabled|Step created for job)/d
         /^salloc: /{ /: error: /!d }
         /^$/d'
 }
