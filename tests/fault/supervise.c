@@ -287,6 +287,24 @@ static void _stop_after_sigterm_from_slurm (const void *arg __attribute__ ((unus
         die ("the program was killed after %d ms", (int)((now_us () - begin) / 1000));
 }
 
+/* SIGTERM from Slurm was only a signal, as from scancel --signal: no SIGKILL has followed it. */
+static void _stop_after_survived_sigterm (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_prints_signals, .forward_signals = true,
+                         .kill_wait = 1, .stop_grace = 100 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    kill (task.pid, SIGTERM);
+    task_expect_output (&task, "15:0 ");
+    poll (NULL, 0, SLURM_GRACE_MS + 1);
+    task_send_order (&task, ORDER_STOP);
+    task_expect_output (&task, "15:0 18:0 ");
+    kill (task.program_pid, SIGQUIT);
+    task_expect_output (&task, "3:0 ");
+    task_expect_stopped (&task);
+}
+
 static void _stop_in_state_t (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _stops_itself, .stop_grace = 100 };
@@ -589,6 +607,8 @@ int main (void)
                      _stop_with_output, NULL);
     passed &= check ("ORDER=stop after SIGTERM from Slurm: there is no second SIGTERM, and time "
                      "until KillWait is over", _stop_after_sigterm_from_slurm, NULL);
+    passed &= check ("ORDER=stop long after a SIGTERM from Slurm that the program survived: there is "
+                     "a second SIGTERM", _stop_after_survived_sigterm, NULL);
     passed &= check ("ORDER=stop: a program that SIGSTOP has stopped ends", _stop_in_state_t,
                      NULL);
     passed &= check ("ORDER=stop: another user's program goes on, the supervisor exits",

@@ -47,6 +47,15 @@ TEST (deadline_min_returns_the_earlier_deadline)
     assert_int_equal (deadline_min (deadline_never (), b).at_ms, b.at_ms);
 }
 
+TEST (deadline_max_returns_the_later_deadline)
+{
+    struct deadline a = deadline_in_ms (1000), b = deadline_in_ms (2000);
+
+    assert_int_equal (deadline_max (a, b).at_ms, b.at_ms);
+    assert_int_equal (deadline_max (b, a).at_ms, b.at_ms);
+    assert_int_equal (deadline_left_ms (deadline_max (deadline_never (), b)), -1);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -55,6 +64,7 @@ int main (void)
         cmocka_unit_test (waiting_for_the_time_left_reaches_the_deadline),
         cmocka_unit_test (the_time_left_is_at_most_int_max),
         cmocka_unit_test (deadline_min_returns_the_earlier_deadline),
+        cmocka_unit_test (deadline_max_returns_the_later_deadline),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

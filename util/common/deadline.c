@@ -31,6 +31,11 @@ struct deadline deadline_min (struct deadline a, struct deadline b)
     return a.at_ms < b.at_ms ? a : b;
 }
 
+struct deadline deadline_max (struct deadline a, struct deadline b)
+{
+    return a.at_ms > b.at_ms ? a : b;
+}
+
 int deadline_left_ms (struct deadline deadline)
 {
     int64_t left;

@@ -17,8 +17,9 @@ struct deadline deadline_in_ms (int64_t ms);
 
 struct deadline deadline_never (void);
 
-/* The earlier of the two. */
+/* The earlier, or the later, of the two. */
 struct deadline deadline_min (struct deadline a, struct deadline b);
+struct deadline deadline_max (struct deadline a, struct deadline b);
 
 /*
  * The time that is left, as poll () and epoll_wait () take it: in milliseconds; 0 if the deadline

@@ -51,13 +51,22 @@ struct supervisor {
     struct supervisor_config config;
     struct uplink *uplink;
     int signals;                /* signalfd */
-    bool slurm_asked;           /* Slurm has sent SIGTERM */
+    struct deadline slurm_kills;    /* Slurm has sent SIGTERM: by then it has sent SIGKILL too */
     struct deadline grace;      /* while STOPPING */
     bool reaped;                /* the program; another process may have its pid now */
     int status;                 /* wait status to end with */
 };
 
 /* Signals. */
+
+/* How long Slurm waits from its SIGTERM to its SIGKILL, as far as that is known. */
+static int64_t _slurms_grace_ms (const struct supervisor *s)
+{
+    int seconds = s->config.kill_wait < 0 ? s->config.stop_grace
+                                          : s->config.kill_wait + KILL_WAIT_MORE_S;
+
+    return seconds * INT64_C (1000);
+}
 
 static int _open_signals (void)
 {
@@ -101,7 +110,7 @@ static void _read_signals (struct supervisor *s)
     while (read (s->signals, &info, sizeof (info)) == sizeof (info)) {
         /* The program gets it too: from Slurm, or forwarded. */
         if (info.ssi_signo == SIGTERM && _is_from_slurm (&info))
-            s->slurm_asked = true;
+            s->slurm_kills = deadline_in_ms (_slurms_grace_ms (s));
         _forward (s, &info);
     }
 }
@@ -149,22 +158,18 @@ static void _kill (struct supervisor *s)
     }
 }
 
-/* The time from SIGTERM to SIGKILL: Slurm's, if Slurm has sent the SIGTERM and allows more. */
-static int _grace_s (const struct supervisor *s)
-{
-    int slurms = s->config.kill_wait + KILL_WAIT_MORE_S;
-
-    if (s->slurm_asked && s->config.kill_wait >= 0 && slurms > s->config.stop_grace)
-        return slurms;
-    return s->config.stop_grace;
-}
-
-/* If Slurm has sent SIGTERM already, the program does not get a second one. */
+/*
+ * If Slurm is about to kill the program, the program has had SIGTERM and does not get a second one,
+ * and it keeps the time that Slurm gives it. A SIGTERM of Slurm's after which no SIGKILL came is
+ * of the past: the program has survived it.
+ */
 static void _stop (struct supervisor *s)
 {
-    if (!s->slurm_asked)
+    s->grace = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
+    if (deadline_passed (s->slurm_kills))
         descendants_terminate ();
-    s->grace = deadline_in_ms (_grace_s (s) * INT64_C (1000));
+    else
+        s->grace = deadline_max (s->grace, s->slurm_kills);
     s->state = STOPPING;
 }
 
