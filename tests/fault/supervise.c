@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +79,26 @@ static void _dies_by_sigterm (void)
 static void _dies_by_64 (void)
 {
     _dies_by (64);
+}
+
+/* It stops at its next exec and at every signal, and its parent has to continue it. */
+static void _ask_to_be_traced (void)
+{
+    if (ptrace (PTRACE_TRACEME, 0, NULL, NULL) < 0)
+        _exit (96);
+}
+
+/* As a task that slurmstepd starts for a parallel debugger. */
+static void _execs_traced (void)
+{
+    _ask_to_be_traced ();
+    execl ("/bin/sh", "sh", "-c", "exit 7", (char *)NULL);
+}
+
+static void _dies_traced (void)
+{
+    _ask_to_be_traced ();
+    _dies_by (SIGTERM);
 }
 
 static void _print_all_and_exit (int number __attribute__ ((unused)))
@@ -565,6 +586,10 @@ static const struct {
       { _dies_by_sigabrt, "signal 6", W_EXITCODE (0, 6) } },
     { "signal 64, the highest, is reported", _test_end_by_64,
       { _dies_by_64, "signal 64", W_EXITCODE (0, 64) } },
+    { "a program that asks its parent to trace it goes on after exec", _test_end,
+      { _execs_traced, "exit 7", W_EXITCODE (7, 0) } },
+    { "... and its signals reach it", _test_end,
+      { _dies_traced, "signal 15", W_EXITCODE (0, 15) } },
 };
 
 static const struct {

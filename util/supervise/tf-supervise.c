@@ -25,6 +25,7 @@
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -117,6 +118,15 @@ static void _read_signals (struct supervisor *s)
 
 /* The end. */
 
+/*
+ * A child has asked its parent to trace it (PTRACE_TRACEME), and has stopped at its exec or at a
+ * signal. Let it continue as if it were not traced. The exec shows as SIGTRAP.
+ */
+static void _do_not_trace (pid_t pid, int number)
+{
+    ptrace (PTRACE_DETACH, pid, NULL, (void *)(intptr_t)(number == SIGTRAP ? 0 : number));
+}
+
 /* False if there are no descendants any more. */
 static bool _reap (struct supervisor *s)
 {
@@ -124,7 +134,9 @@ static bool _reap (struct supervisor *s)
     pid_t pid;
 
     while ((pid = waitpid (-1, &status, WNOHANG)) > 0)
-        if (pid == s->config.task && !s->reaped) {
+        if (WIFSTOPPED (status))
+            _do_not_trace (pid, WSTOPSIG (status));
+        else if (pid == s->config.task && !s->reaped) {
             s->status = status;
             s->reaped = true;
         }
