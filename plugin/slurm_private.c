@@ -16,6 +16,9 @@ extern uint16_t *slurm_get_srun_port_range (void) __attribute__ ((weak));
 /* slurm.conf as this process has read it. */
 extern slurm_conf_t slurm_conf __attribute__ ((weak));
 
+/* A variable of srun's program; slurmstepd has none. */
+extern int MPIR_being_debugged __attribute__ ((weak));
+
 bool slurm_private_srun_ports (struct port_range *range)
 {
     uint16_t *ports = slurm_get_srun_port_range ? slurm_get_srun_port_range () : NULL;
@@ -28,6 +31,11 @@ bool slurm_private_srun_ports (struct port_range *range)
 bool slurm_private_appends_output (void)
 {
     return &slurm_conf && slurm_conf.job_file_append == 1;
+}
+
+bool slurm_private_is_debugged (void)
+{
+    return &MPIR_being_debugged && MPIR_being_debugged;
 }
 
 int slurm_private_kill_wait (void)

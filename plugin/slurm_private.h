@@ -25,6 +25,12 @@ bool slurm_private_srun_ports (struct port_range *range);
 /* JobFileAppend: output files are appended to. False when it is not known. */
 bool slurm_private_appends_output (void);
 
+/*
+ * srun runs under a parallel debugger, which has set MPIR_being_debugged (the MPIR process
+ * acquisition interface). slurmstepd then stops every task at its exec for the debugger.
+ */
+bool slurm_private_is_debugged (void);
+
 /* KillWait in seconds; -1 when it is not known. */
 int slurm_private_kill_wait (void);
 

@@ -369,6 +369,32 @@ sees_all ()
     same_as_plain seen
 }
 
+# gdb plays the debugger: it says that it debugs srun, and srun calls MPIR_Breakpoint () when the
+# tasks wait for it. The fifth int of an entry of MPIR_proctable, which has six, is the process ID.
+# bats test_tags=core
+@test "a parallel debugger finds every program stopped at its exec, and continues it" {
+    local variant
+
+    cat > "$work/debugger" <<'END'
+set debuginfod enabled off
+handle all nostop noprint pass
+starti
+set variable *(int *) &MPIR_being_debugged = 1
+break MPIR_Breakpoint
+continue
+set $table = *(int **) &MPIR_proctable
+eval "shell ps -o state=,args= -p %d,%d,%d", $table[4], $table[10], $table[16]
+delete
+continue
+END
+    for variant in "${variants[@]}"; do
+        run --separate-stderr slurm timeout 60 gdb -batch -nx -return-child-result -x debugger --args \
+            srun -Q -N2 -n3 ${options[$variant]} sh -c 'exit 7'
+        [ "$status" -eq 7 ] && [ "$(grep -c '^T .*sh -c exit 7$' <<< "$output")" -eq 3 ] || fail "$variant"
+    done
+    [[ $stderr == *": under a parallel debugger no task is stopped "* ]] || fail "srun does not say so"
+}
+
 # --- MPI, several programs, accounting
 
 @test "--mpi: none and pmi2" {

@@ -74,6 +74,9 @@ static void add_ranks (int tasks)
     }
 }
 
+/* srun runs under a parallel debugger. */
+static bool debugged;
+
 /* Start a step. Returns true if its tasks are supervised; then every supervisor is connected. */
 static bool begin (const char *list, int tasks, enum stop_when when, int eval_grace)
 {
@@ -82,7 +85,8 @@ static bool begin (const char *list, int tasks, enum stop_when when, int eval_gr
     divisor = 1;
     server = (struct server){ .config = { .server_token = SERVER_TOKEN, .step = "12.0",
                                           .lists = 1, .list = { { list, false } },
-                                          .stop = when, .eval_grace = eval_grace } };
+                                          .stop = when, .eval_grace = eval_grace,
+                                          .debugged = debugged } };
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
     add_ranks (tasks);
     assert_int_equal (peers_expect (&server.peers, tasks), 0);
@@ -203,6 +207,21 @@ TEST (tasks_that_end_by_themselves_are_not_supervised)
     end ();
     assert_false (begin ("ps,worker", 2, STOP_WHEN_NEVER, 900));
     end ();
+}
+
+TEST (under_a_parallel_debugger_no_task_is_supervised_and_that_is_printed)
+{
+    debugged = true;
+    capture ();
+    assert_false (begin ("ps,worker", 2, STOP_WHEN_AUTO, 900));
+    check_printed ("srun: spank_tf: step 12.0: under a parallel debugger no task is stopped when "
+                   "the work is done, and the ends of tasks are not shown\n");
+    end ();
+    capture ();
+    assert_false (begin ("worker:2", 2, STOP_WHEN_AUTO, 900));
+    check_printed ("");
+    end ();
+    debugged = false;
 }
 
 TEST (a_ps_that_failed_is_named)
@@ -486,6 +505,7 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (when_the_chief_ends_the_other_tasks_are_stopped),
         cmocka_unit_test (tasks_that_end_by_themselves_are_not_supervised),
+        cmocka_unit_test (under_a_parallel_debugger_no_task_is_supervised_and_that_is_printed),
         cmocka_unit_test (a_ps_that_failed_is_named),
         cmocka_unit_test (a_ps_that_ended_by_sigterm_did_not_fail),
         cmocka_unit_test (an_evaluators_grace_begins_when_the_job_is_over),

@@ -82,14 +82,25 @@ void shutdown_destroy (struct shutdown *s)
     free (s);
 }
 
+/* A parallel debugger stops and shows slurmstepd's children, which have to be the programs. */
+static bool _supervises (const struct server *server, const struct stop_policy *policy)
+{
+    bool wanted = stop_policy_supervises (policy) || server->config.show
+                  || step_log_dir (server->step);
+
+    if (wanted && server->config.debugged)
+        console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "
+                     "done, and the ends of tasks are not shown", step_name (server->step));
+    return wanted && !server->config.debugged;
+}
+
 int shutdown_begin (struct server *server, struct errtext *err)
 {
-    bool shows_end = server->config.show || step_log_dir (server->step);
     struct shutdown *s = _create (step_roster (server->step), server->config.stop);
 
     if (!s)
         return errtext_set (err, "%s", strerror (ENOMEM));
-    if (!stop_policy_supervises (s->policy) && !shows_end) {
+    if (!_supervises (server, s->policy)) {
         shutdown_destroy (s);
         return 0;
     }

@@ -19,7 +19,7 @@ struct shutdown;
 
 /*
  * The launch is complete: supervise the tasks if one may have to be stopped, or if their ends are
- * to be shown. Sets server->shutdown, to be destroyed. -1 and err.
+ * to be shown, but not under a parallel debugger. Sets server->shutdown, to be destroyed. -1 and err.
  */
 int shutdown_begin (struct server *server, struct errtext *err);
 void shutdown_destroy (struct shutdown *shutdown);
