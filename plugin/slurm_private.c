@@ -5,10 +5,12 @@
 
 #include "slurm_private.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
+
+#include "cgroup_conf.h"
 
 /* Low and high, or NULL. */
 extern uint16_t *slurm_get_srun_port_range (void) __attribute__ ((weak));
@@ -43,44 +45,29 @@ int slurm_private_kill_wait (void)
     return &slurm_conf ? slurm_conf.kill_wait : -1;
 }
 
-/* "SignalChildrenProcesses = yes" in this line of cgroup.conf. */
-static bool _signals_all (const char *line)
-{
-    static const char key[] = "SignalChildrenProcesses";
-
-    line += strspn (line, " \t");
-    if (strncasecmp (line, key, sizeof (key) - 1) != 0)
-        return false;
-    line += sizeof (key) - 1;
-    line += strspn (line, " \t=");
-    return strncasecmp (line, "yes", 3) == 0 || strncasecmp (line, "true", 4) == 0 || *line == '1';
-}
-
 /* cgroup.conf is in the directory of slurm.conf. */
-static bool _cgroup_signals_all (void)
+static int _cgroup_signals_all (struct errtext *err)
 {
-    const char *slash = slurm_conf.slurm_conf ? strrchr (slurm_conf.slurm_conf, '/') : NULL;
-    char path[4096], line[256];
-    bool all = false;
-    FILE *f;
+    const char *conf = slurm_conf.slurm_conf, *slash = conf ? strrchr (conf, '/') : NULL;
+    char path[PATH_MAX];
 
-    if (!slash || SLURM_VERSION_NUMBER < SLURM_VERSION_NUM (23, 11, 0))
-        return false;
-    snprintf (path, sizeof (path), "%.*s/cgroup.conf", (int)(slash - slurm_conf.slurm_conf),
-              slurm_conf.slurm_conf);
-    if (!(f = fopen (path, "re")))
-        return false;
-    while (!all && fgets (line, sizeof (line), f))
-        all = _signals_all (line);
-    fclose (f);
-    return all;
+    if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM (23, 11, 0))
+        return 0;
+    if (!slash)
+        return errtext_set (err, "slurm.conf: its directory is not known");
+    snprintf (path, sizeof (path), "%.*s/cgroup.conf", (int)(slash - conf), conf);
+    return cgroup_conf_signals_all (path, err);
 }
 
-bool slurm_private_signals_only_children (void)
+int slurm_private_signals_only_children (struct errtext *err)
 {
     const char *type = &slurm_conf ? slurm_conf.proctrack_type : NULL;
     const char *slash = type ? strchr (type, '/') : NULL;
+    int all;
 
     /* "proctrack/cgroup"; newer releases leave the prefix out. */
-    return type && strcmp (slash ? slash + 1 : type, "cgroup") == 0 && !_cgroup_signals_all ();
+    if (!type || strcmp (slash ? slash + 1 : type, "cgroup") != 0)
+        return 0;
+    all = _cgroup_signals_all (err);
+    return all < 0 ? -1 : !all;
 }

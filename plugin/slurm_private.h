@@ -12,6 +12,7 @@
 
 #include <slurm/slurm.h>
 
+#include "common/errtext.h"
 #include "common/port.h"
 
 /* The step of salloc's interactive shell; slurm.h has it in some releases. */
@@ -36,9 +37,9 @@ int slurm_private_kill_wait (void);
 
 /*
  * Do Slurm's signals, but SIGKILL, reach slurmstepd's direct children only? So it is with
- * proctrack/cgroup, unless cgroup.conf has SignalChildrenProcesses=yes (Slurm 23.11). False when
- * the proctrack type is not known.
+ * proctrack/cgroup, unless cgroup.conf has SignalChildrenProcesses=yes (Slurm 23.11). 1 or 0, which
+ * is also returned if the proctrack type is not known; -1 and err if cgroup.conf cannot be read.
  */
-bool slurm_private_signals_only_children (void);
+int slurm_private_signals_only_children (struct errtext *err);
 
 #endif

@@ -42,6 +42,22 @@ static int _srun_address (char *const env[], struct address *srun)
     return text ? address_parse (srun, text) : -1;
 }
 
+/*
+ * Must the supervisor forward Slurm's signals? If that is not known, it does: a program that gets a
+ * signal twice is better off than one that never gets it. Rank 0 reports that for the step.
+ */
+static bool _forwards_signals (const struct registration *registration)
+{
+    struct errtext err;
+    int forwards = slurm_private_signals_only_children (&err);
+
+    if (forwards < 0 && registration->rank == 0)
+        dprintf (STDERR_FILENO, "slurmstepd: error: spank_tf: step %s: %s: %s; if it sets "
+                 "SignalChildrenProcesses, programs get Slurm's signals twice; let users read it\n",
+                 registration->step, registration->node, err.text);
+    return forwards != 0;
+}
+
 /* Returns in the task, which is a child of its supervisor from here on. */
 static void _start_supervisor (spank_t spank, const struct task_info *info,
                                const struct contact *contact, const struct address *srun,
@@ -57,7 +73,7 @@ static void _start_supervisor (spank_t spank, const struct task_info *info,
         .server_token = contact->server_token,
         .stop_grace = answer->answer.stop_grace,
         .kill_wait = slurm_private_kill_wait (),
-        .forward_signals = slurm_private_signals_only_children (),
+        .forward_signals = _forwards_signals (&info->registration),
         .prints = info->registration.rank == 0,
     };
     struct errtext err;

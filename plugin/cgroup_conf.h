@@ -1,0 +1,17 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Slurm's cgroup.conf, as far as the plugin needs it. Nothing here knows Slurm.
+ */
+#ifndef TF_CGROUP_CONF_H
+#define TF_CGROUP_CONF_H
+
+#include "common/errtext.h"
+
+/*
+ * SignalChildrenProcesses in this file: 1 or 0, which is Slurm's default if the file does not set
+ * it or does not exist; -1 and err if the file cannot be read. Include is not followed.
+ */
+int cgroup_conf_signals_all (const char *path, struct errtext *err);
+
+#endif

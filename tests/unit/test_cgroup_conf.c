@@ -1,0 +1,132 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cgroup_conf.h"
+
+static char path[] = "/tmp/test_cgroup_conf.XXXXXX";
+
+static int make_file (void **unused __attribute__ ((unused)))
+{
+    int fd = mkstemp (path);
+
+    return fd < 0 ? -1 : close (fd);
+}
+
+static int remove_file (void **unused __attribute__ ((unused)))
+{
+    return unlink (path);
+}
+
+static int result_for (const char *text)
+{
+    struct errtext err = { "" };
+    FILE *f = fopen (path, "w");
+    int result;
+
+    assert_non_null (f);
+    fputs (text, f);
+    fclose (f);
+    result = cgroup_conf_signals_all (path, &err);
+    assert_string_equal (err.text, "");
+    return result;
+}
+
+TEST (what_slurm_takes_for_yes_is_yes)
+{
+    static const char *const yes[] = {
+        "SignalChildrenProcesses=yes", "SignalChildrenProcesses=up\n",
+        "SignalChildrenProcesses=true\n", "SignalChildrenProcesses=1\n",
+        "signalchildrenprocesses=YES\n", "SIGNALCHILDRENPROCESSES=Up\r\n",
+        " \tSignalChildrenProcesses \t= yes # as before\n", "SignalChildrenProcesses=\"true\"\n",
+        "# all of them:\nConstrainCores=yes SignalChildrenProcesses=up ConstrainDevices=no\n",
+        "ConstrainCores=yes \\\nSignalChildrenProcesses=yes\n",
+        "SignalChildrenProcesses=no\nSignalChildrenProcesses=yes\n",
+    };
+
+    for (size_t i = 0; i < COUNT (yes); i++)
+        if (result_for (yes[i]) != 1)
+            fail_msg ("it is not yes: %s", yes[i]);
+}
+
+TEST (everything_else_is_no)
+{
+    static const char *const no[] = {
+        "", "CgroupPlugin=autodetect\n", "SignalChildrenProcesses=no\n",
+        "SignalChildrenProcesses=down\n", "SignalChildrenProcesses=false\n",
+        "SignalChildrenProcesses=0\n", "SignalChildrenProcesses=\n",
+        "SignalChildrenProcesses=yesterday\n", "SignalChildrenProcesses=10\n",
+        "SignalChildrenProcesses yes\n", "#SignalChildrenProcesses=yes\n",
+        "ConstrainCores=no # SignalChildrenProcesses=yes\n", "NoSignalChildrenProcesses=yes\n",
+        "SignalChildrenProcessesToo=yes\n",
+        "SignalChildrenProcesses=yes\nSignalChildrenProcesses=no\n",
+    };
+
+    for (size_t i = 0; i < COUNT (no); i++)
+        if (result_for (no[i]) != 0)
+            fail_msg ("it is not no: %s", no[i]);
+}
+
+TEST (a_line_may_be_long)
+{
+    char text[20000];
+
+    snprintf (text, sizeof (text), "CgroupMountpoint=/%0*d SignalChildrenProcesses=yes\n", 16000,
+              0);
+    assert_int_equal (result_for (text), 1);
+}
+
+/* Slurm goes on with its defaults. */
+TEST (a_file_that_does_not_exist_is_no)
+{
+    assert_int_equal (cgroup_conf_signals_all ("/nowhere/cgroup.conf", NULL), 0);
+}
+
+/* The error for a file that exists, which an ordinary user reads. */
+static void check_error (const char *file, const char *why)
+{
+    struct errtext err = { "" };
+    char expected[128];
+    int status;
+    pid_t pid;
+
+    snprintf (expected, sizeof (expected), "%s: %s", file, why);
+    if ((pid = fork ()) == 0) {
+        if (getuid () == 0 && setuid (65534) < 0)
+            _exit (2);
+        _exit (cgroup_conf_signals_all (file, &err) != -1 || strcmp (err.text, expected) != 0);
+    }
+    waitpid (pid, &status, 0);
+    assert_int_equal (status, 0);
+}
+
+TEST (a_file_that_cannot_be_read_is_an_error)
+{
+    assert_int_equal (result_for ("SignalChildrenProcesses=yes\n"), 1);
+    assert_int_equal (chmod (path, 0), 0);
+    check_error (path, "Permission denied");
+    check_error ("/tmp", "Is a directory");
+    assert_int_equal (chmod (path, 0600), 0);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (what_slurm_takes_for_yes_is_yes),
+        cmocka_unit_test (everything_else_is_no),
+        cmocka_unit_test (a_line_may_be_long),
+        cmocka_unit_test (a_file_that_does_not_exist_is_no),
+        cmocka_unit_test (a_file_that_cannot_be_read_is_an_error),
+    };
+
+    return cmocka_run_group_tests (tests, make_file, remove_file);
+}
