@@ -238,8 +238,11 @@ TEST (the_output_of_a_helper_that_fails_is_not_used)
 TEST (a_helper_that_hangs_is_killed)
 {
     timeout_ms = 200;
+    alarm (60);
     check ("exec sleep 1000", NULL);
     check ("echo ib0 0xff; trap '' TERM; exec sleep 1000", NULL);
+    check ("echo ib0 0xff; exec sleep 1000 >&-", NULL);
+    alarm (0);
     timeout_ms = INT64_MAX;
 }
 

@@ -24,6 +24,8 @@
 #define MAX_OUTPUT (INTERFACE_MAX * (IF_NAMESIZE + CPUS_MAX_TEXT) + 1)
 /* Variables HWLOC_*; further ones are not passed on. */
 #define MAX_VARIABLES 32
+/* A process ends within this time after SIGKILL, unless it hangs in the kernel. */
+#define KILL_MS 1000
 /* The length of all masks together, so that a registration always fits its frame. */
 #define MAX_MASKS 3072
 
@@ -70,9 +72,8 @@ static int _spawn (pid_t *pid, const char *program, char *const argv[], char *co
 }
 
 /* Read a string up to end-of-file. -1 if it is too long, has a NUL, or the time is up. */
-static int _read (int fd, char *text, size_t size)
+static int _read (int fd, char *text, size_t size, struct deadline deadline)
 {
-    struct deadline deadline = deadline_in_ms (LOCALITY_TIMEOUT_MS);
     struct pollfd pfd = { .fd = fd, .events = POLLIN };
     size_t got = 0;
 
@@ -94,10 +95,21 @@ static int _read (int fd, char *text, size_t size)
     }
 }
 
+/* -1 if the process has not ended by then. */
+static int _await_end (pid_t pid, int *status, struct deadline deadline)
+{
+    pid_t ended;
+
+    while ((ended = waitpid (pid, status, WNOHANG)) == 0 && !deadline_passed (deadline))
+        poll (NULL, 0, 1);
+    return ended == 0 ? -1 : 0;
+}
+
 /* Run the program and collect its output. -1 and err. */
 static int _run (const char *program, char *const argv[], char *const env[], char *text,
                  size_t size, struct errtext *err)
 {
+    struct deadline deadline = deadline_in_ms (LOCALITY_TIMEOUT_MS);
     int pipefd[2], status = -1, rc;
     pid_t pid;
 
@@ -109,11 +121,12 @@ static int _run (const char *program, char *const argv[], char *const env[], cha
         close (pipefd[0]);
         return errtext_set (err, "%s: %s", program, strerror (rc));
     }
-    if ((rc = _read (pipefd[0], text, size)) < 0)
-        kill (pid, SIGKILL);
+    rc = _read (pipefd[0], text, size, deadline);
     close (pipefd[0]);
-    while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (rc < 0 || _await_end (pid, &status, deadline) < 0) {
+        kill (pid, SIGKILL);
+        _await_end (pid, &status, deadline_in_ms (KILL_MS));
+    }
     if (rc == 0 && WIFEXITED (status) && WEXITSTATUS (status) == 0)
         return 0;
     return errtext_set (err, "%s failed", program);
