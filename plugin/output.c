@@ -60,13 +60,15 @@ int output_prepare (struct logdir *dir, char *const env[], struct errtext *err)
     return text ? _prepare (dir, text, env, err) : 0;
 }
 
-int output_redirect (const struct logdir *dir, const struct answer *answer, struct errtext *err)
+int output_redirect (struct logdir *dir, const struct answer *answer, struct errtext *err)
 {
     char name[NAME_MAX];
     int fd, rc;
 
     snprintf (name, sizeof (name), "%s%d.log", answer->role, answer->index);
-    if ((fd = logdir_open (dir, answer->log_append, name, err)) < 0)
+    fd = logdir_open (dir, answer->log_append, name, err);
+    logdir_close (dir);
+    if (fd < 0)
         return -1;
     rc = dup2 (fd, STDOUT_FILENO) < 0 || dup2 (fd, STDERR_FILENO) < 0
              ? errtext_set (err, "%s: %s", name, strerror (errno)) : 0;

@@ -347,6 +347,35 @@ refused ()
     [[ $stderr == *"rank 2 (worker 1) on $(node 2): "* ]] || fail "another node is named"
 }
 
+# The site's directories may be below one in which every user can create names.
+# bats test_tags=core
+@test "a directory, or a link to one, that another user has made refuses the launch" {
+    local uid
+
+    uid=$(id -u "$other_user")
+    install -d -m 777 -o "$other_user" "$work/$logs"
+    slurm mkdir "$work/$logs/mine"
+    ln -s mine "$work/$logs/link"
+    chown -h "$other_user" "$work/$logs/link"
+    refused "RANK: --tf-log-dir: $work/$logs: the directory belongs to user $uid; it must be yours or root's" --tf-log-dir="$logs"
+    refused "RANK: --tf-log-dir: $work/$logs/link: the symbolic link belongs to user $uid; it must be yours or root's" --tf-log-dir="$logs/link/"
+    holds "$logs" link mine
+    run_step --tf-log-dir="$logs/mine"
+}
+
+# bats test_tags=core
+@test "a symbolic link with the name of a log file is not followed" {
+    slurm mkdir "$work/$logs"
+    slurm sh -c "echo precious > $work/$logs/precious; ln -s precious $work/$logs/worker1.log"
+    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" true
+    [ "$status" -eq 1 ] && [[ $stderr == *": --tf-log-dir: $work/$logs/worker1.log: it is a symbolic link"* ]] ||
+        fail "no such message"
+    rm "$work/$logs"/*.log
+    slurm ln -s precious "$work/$logs/master.log"
+    refused "STEP: --tf-log-dir: on srun's host: $work/$logs/master.log: it is a symbolic link" --tf-log-dir="$logs"
+    [ "$(< "$work/$logs/precious")" = precious ] || fail "it was followed"
+}
+
 @test "a master.log that cannot be written refuses the launch" {
     slurm mkdir -p "$work/$logs/master.log"
     refused "STEP: --tf-log-dir: on srun's host: $work/$logs/master.log: Is a directory" --tf-log-dir="$logs"
@@ -370,7 +399,8 @@ refused ()
     slurm mkdir "$work/$logs"
     slurm mkfifo "$work/$logs/worker1.log"
     run --separate-stderr slurm timeout 60 srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" true
-    [ "$status" -ne 124 ] && [[ $stderr == *"--tf-log-dir: $work/$logs/worker1.log: "* ]] || fail "no such message"
+    [ "$status" -ne 124 ] && [[ $stderr == *"--tf-log-dir: $work/$logs/worker1.log: it is not a regular file"* ]] ||
+        fail "no such message"
 }
 
 @test "a task whose file cannot be opened fails with a message" {

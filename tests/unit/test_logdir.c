@@ -46,7 +46,7 @@ static const char *below (const char *name)
 
 static struct logdir dir_of (const char *name)
 {
-    struct logdir dir = { "" };
+    struct logdir dir = { .fd = -1 };
 
     snprintf (dir.path, sizeof (dir.path), "%s", below (name));
     return dir;
@@ -60,7 +60,7 @@ static mode_t mode_of (const char *path)
     return st.st_mode;
 }
 
-static void make (const char *name)
+static struct logdir made (const char *name)
 {
     struct logdir dir = dir_of (name);
     struct errtext err = { "" };
@@ -68,18 +68,32 @@ static void make (const char *name)
     if (logdir_make (&dir, &err) < 0)
         fail_msg ("%s", err.text);
     assert_true (S_ISDIR (mode_of (dir.path)));
+    assert_int_equal (fcntl (dir.fd, F_GETFD), FD_CLOEXEC);
+    return dir;
 }
 
-/* logdir_make () fails with "PATH: strerror"; `path` is relative to top. */
-static void check_not_made (const char *name, const char *path, int error)
+static void make (const char *name)
+{
+    struct logdir dir = made (name);
+
+    logdir_close (&dir);
+}
+
+/* logdir_make () fails with "PATH: WHY"; `path` is relative to top. */
+static void check_refused (const char *name, const char *path, const char *why)
 {
     struct logdir dir = dir_of (name);
     struct errtext err = { "" };
-    char message[PATH_MAX + 64];
+    char message[PATH_MAX + 128];
 
-    snprintf (message, sizeof (message), "%s: %s", below (path), strerror (error));
+    snprintf (message, sizeof (message), "%s: %s", below (path), why);
     assert_int_equal (logdir_make (&dir, &err), -1);
     assert_string_equal (err.text, message);
+}
+
+static void check_not_made (const char *name, const char *path, int error)
+{
+    check_refused (name, path, strerror (error));
 }
 
 static void touch (const char *name)
@@ -171,7 +185,7 @@ TEST (the_directory_must_be_writable_but_its_parents_need_not_be_readable)
 
 TEST (a_name_that_is_too_long_is_refused)
 {
-    struct logdir dir = { "" };
+    struct logdir dir = { .fd = -1 };
     struct errtext err = { "" };
     char name[NAME_MAX + 2];
 
@@ -233,7 +247,7 @@ static void check_file (const char *name, const char *expected)
 
 TEST (a_file_is_appended_to_or_truncated)
 {
-    struct logdir dir = dir_of (".");
+    struct logdir dir = made (".");
 
     write_to (&dir, true, "one\n");
     write_to (&dir, true, "two\n");
@@ -241,13 +255,14 @@ TEST (a_file_is_appended_to_or_truncated)
     assert_int_equal (mode_of (below ("worker0.log")) & 07777, 0644);
     write_to (&dir, false, "3\n");
     check_file ("worker0.log", "3\n");
+    logdir_close (&dir);
 }
 
 /* Two steps that write to the same file do not overwrite each other's lines. */
 TEST (concurrent_writers_append_to_the_file)
 {
     for (int append = 0; append < 2; append++) {
-        struct logdir dir = dir_of (".");
+        struct logdir dir = made (".");
         int first = logdir_open (&dir, append, "shared.log", NULL);
         int second = logdir_open (&dir, append, "shared.log", NULL);
 
@@ -259,48 +274,186 @@ TEST (concurrent_writers_append_to_the_file)
         close (second);
         check_file ("shared.log", "a\nb\nc\n");
         unlink (below ("shared.log"));
+        logdir_close (&dir);
+    }
+}
+
+/* logdir_open () fails with "PATH: WHY", whether or not the file is appended to. */
+static void check_not_opened (const struct logdir *dir, const char *name, const char *why)
+{
+    struct errtext err = { "" };
+    char message[PATH_MAX + 256];
+
+    snprintf (message, sizeof (message), "%s/%s: %s", dir->path, name, why);
+    for (int append = 0; append < 2; append++) {
+        assert_int_equal (logdir_open (dir, append, name, &err), -1);
+        assert_string_equal (err.text, message);
     }
 }
 
 static void open_read_only_file (void)
 {
-    struct logdir dir = dir_of (".");
-    struct errtext err = { "" };
-    char message[128];
+    struct logdir dir = made (".");
 
     assert_int_equal (close (creat (below ("ps0.log"), 0444)), 0);
-    snprintf (message, sizeof (message), "%s/./ps0.log: Permission denied", top);
-    assert_int_equal (logdir_open (&dir, false, "ps0.log", &err), -1);
-    assert_string_equal (err.text, message);
+    check_not_opened (&dir, "ps0.log", "Permission denied");
 }
 
 TEST (a_file_that_cannot_be_written_is_named)
 {
-    struct logdir dir = dir_of ("."), missing = dir_of ("missing");
-    struct errtext err = { "" };
-    char message[128];
+    struct logdir dir = made ("."), removed = made ("removed");
 
     assert_int_equal (mkdir (below ("worker1.log"), 0755), 0);
-    snprintf (message, sizeof (message), "%s/./worker1.log: Is a directory", top);
-    assert_int_equal (logdir_open (&dir, false, "worker1.log", &err), -1);
-    assert_string_equal (err.text, message);
-    snprintf (message, sizeof (message), "%s/missing/ps0.log: No such file or directory", top);
-    assert_int_equal (logdir_open (&missing, false, "ps0.log", &err), -1);
-    assert_string_equal (err.text, message);
+    check_not_opened (&dir, "worker1.log", "Is a directory");
+    assert_int_equal (rmdir (below ("removed")), 0);
+    check_not_opened (&removed, "ps0.log", "No such file or directory");
+    logdir_close (&dir);
+    logdir_close (&removed);
     as_ordinary_user (open_read_only_file);
 }
 
-/* A task that waited for a reader of a FIFO would delay the whole step. */
-TEST (a_fifo_is_refused_without_waiting_for_a_reader)
+/* What another user may have made, where every user can create names. */
+
+#define OTHER 4711
+#define USER 65534      /* as_ordinary_user () */
+
+static void give_to (uid_t user, const char *name)
 {
-    struct logdir dir = dir_of (".");
-    struct errtext err = { "" };
+    assert_int_equal (lchown (below (name), user, user), 0);
+}
+
+static void write_file (const char *name, const char *text)
+{
+    FILE *f = fopen (below (name), "w");
+
+    assert_non_null (f);
+    fputs (text, f);
+    fclose (f);
+}
+
+static void refuse_other_users_directory (void)
+{
+    check_refused ("others", "others",
+                   "the directory belongs to user 4711; it must be yours or root's");
+    check_refused ("link", "link",
+                   "the directory belongs to user 4711; it must be yours or root's");
+    make ("others/mine");
+    make ("roots");
+}
+
+TEST (a_directory_of_another_user_is_refused)
+{
+    if (geteuid () != 0)
+        SKIP ("only root can make one");
+    assert_int_equal (mkdir (below ("others"), 0777), 0);
+    assert_int_equal (mkdir (below ("roots"), 0777), 0);
+    assert_int_equal (chmod (below ("others"), 0777) | chmod (below ("roots"), 0777), 0);
+    assert_int_equal (symlink ("others", below ("link")), 0);
+    give_to (OTHER, "others");
+    give_to (USER, "link");
+    as_ordinary_user (refuse_other_users_directory);
+}
+
+static void refuse_other_users_link (void)
+{
+    static const char why[] = "the symbolic link belongs to user 4711; it must be yours or root's";
+
+    check_refused ("others", "others", why);
+    check_refused ("others//", "others", why);
+    make ("mine");
+    make ("roots");
+    make ("mine/");
+}
+
+TEST (a_symbolic_link_of_another_user_is_not_followed_to_the_directory)
+{
+    if (geteuid () != 0)
+        SKIP ("only root can make one");
+    assert_int_equal (mkdir (below ("real"), 0755), 0);
+    give_to (USER, "real");
+    assert_int_equal (symlink ("real", below ("others")), 0);
+    assert_int_equal (symlink ("real", below ("mine")), 0);
+    assert_int_equal (symlink ("real", below ("roots")), 0);
+    give_to (OTHER, "others");
+    give_to (USER, "mine");
+    as_ordinary_user (refuse_other_users_link);
+}
+
+TEST (a_symbolic_link_is_not_followed_to_a_file)
+{
+    struct logdir dir = made ("logs");
+
+    write_file ("precious", "text\n");
+    assert_int_equal (symlink ("../precious", below ("logs/worker0.log")), 0);
+    assert_int_equal (symlink ("../new", below ("logs/ps0.log")), 0);
+    check_not_opened (&dir, "worker0.log", "it is a symbolic link");
+    check_not_opened (&dir, "ps0.log", "it is a symbolic link");
+    check_file ("precious", "text\n");
+    assert_int_equal (access (below ("new"), F_OK), -1);
+    logdir_close (&dir);
+}
+
+TEST (a_file_with_another_name_is_refused)
+{
+    struct logdir dir = made ("logs");
+
+    write_file ("precious", "text\n");
+    assert_int_equal (link (below ("precious"), below ("logs/worker0.log")), 0);
+    check_not_opened (&dir, "worker0.log", "the file has another name too (a hard link)");
+    check_file ("precious", "text\n");
+    logdir_close (&dir);
+}
+
+static void open_other_users_file (void)
+{
+    struct logdir dir = made ("logs");
+
+    check_not_opened (&dir, "worker0.log",
+                      "the file belongs to user 4711; it must be yours or root's");
+    check_file ("logs/worker0.log", "text\n");
+    assert_int_equal (close (logdir_open (&dir, false, "worker1.log", NULL)), 0);
+    check_file ("logs/worker1.log", "");
+}
+
+TEST (a_file_of_another_user_is_refused)
+{
+    if (geteuid () != 0)
+        SKIP ("only root can make one");
+    assert_int_equal (mkdir (below ("logs"), 0755), 0);
+    umask (0);
+    write_file ("logs/worker0.log", "text\n");
+    write_file ("logs/worker1.log", "text\n");
+    give_to (OTHER, "logs/worker0.log");
+    give_to (USER, "logs");
+    as_ordinary_user (open_other_users_file);
+}
+
+/* A task that waited for a reader of a FIFO would delay the whole step. */
+TEST (what_is_not_a_regular_file_is_refused_without_waiting)
+{
+    struct logdir dir = made (".");
+    int reader;
 
     assert_int_equal (mkfifo (below ("worker0.log"), 0600), 0);
     alarm (20);
-    assert_int_equal (logdir_open (&dir, false, "worker0.log", &err), -1);
+    check_not_opened (&dir, "worker0.log", "it is not a regular file");
+    assert_true ((reader = open (below ("worker0.log"), O_RDONLY | O_NONBLOCK)) >= 0);
+    check_not_opened (&dir, "worker0.log", "it is not a regular file");
     alarm (0);
-    assert_true (is_line (err.text));
+    close (reader);
+    logdir_close (&dir);
+}
+
+/* The path is not looked up again. */
+TEST (files_are_opened_in_the_directory_that_was_checked)
+{
+    struct logdir dir = made ("logs");
+
+    assert_int_equal (rename (below ("logs"), below ("moved")), 0);
+    assert_int_equal (mkdir (below ("logs"), 0755), 0);
+    write_to (&dir, false, "text\n");
+    check_file ("moved/worker0.log", "text\n");
+    logdir_close (&dir);
 }
 
 int main (void)
@@ -317,7 +470,13 @@ int main (void)
         ON_DISK (a_file_is_appended_to_or_truncated),
         ON_DISK (concurrent_writers_append_to_the_file),
         ON_DISK (a_file_that_cannot_be_written_is_named),
-        ON_DISK (a_fifo_is_refused_without_waiting_for_a_reader),
+        ON_DISK (a_directory_of_another_user_is_refused),
+        ON_DISK (a_symbolic_link_of_another_user_is_not_followed_to_the_directory),
+        ON_DISK (a_symbolic_link_is_not_followed_to_a_file),
+        ON_DISK (a_file_with_another_name_is_refused),
+        ON_DISK (a_file_of_another_user_is_refused),
+        ON_DISK (what_is_not_a_regular_file_is_refused_without_waiting),
+        ON_DISK (files_are_opened_in_the_directory_that_was_checked),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -18,41 +18,127 @@ static int _mkdir (const char *path)
     return mkdir (path, 0777) < 0 && errno != EEXIST ? -1 : 0;
 }
 
-int logdir_make (const struct logdir *dir, struct errtext *err)
+/*
+ * Ignore errors here: mkdir () of an existing parent may fail with EACCES, and if a parent is
+ * missing, mkdir () of the directory itself fails.
+ */
+static void _make_parents (char *path)
 {
-    char path[PATH_MAX];
-    struct stat st;
-
-    if (snprintf (path, sizeof (path), "%s", dir->path) >= (int)sizeof (path))
-        return errtext_set (err, "%s", strerror (ENAMETOOLONG));
-    /*
-     * Ignore errors here: mkdir () of an existing parent may fail with EACCES, and if a parent is
-     * missing, mkdir () of the directory itself fails below.
-     */
     for (char *slash = strchr (path + 1, '/'); slash; slash = strchr (slash + 1, '/')) {
         *slash = '\0';
         (void)!_mkdir (path);
         *slash = '/';
     }
-    if (_mkdir (path) < 0 || stat (path, &st) < 0)
+}
+
+/* Another user could have made it to lead this one's output to a place of his choice. */
+static int _check_owner (const char *what, const struct stat *st, struct errtext *err)
+{
+    if (st->st_uid == geteuid () || st->st_uid == 0)
+        return 0;
+    return errtext_set (err, "the %s belongs to user %u; it must be yours or root's", what,
+                        (unsigned int)st->st_uid);
+}
+
+/*
+ * The last part of the path may be a symbolic link, as from a home directory to a larger disk. It
+ * is checked before it is followed; where every user can replace it meanwhile, in a directory with
+ * the sticky bit, the kernel follows no link of another user (fs.protected_symlinks).
+ */
+static int _check_link (const char *path, struct errtext *err)
+{
+    struct stat st;
+
+    if (lstat (path, &st) < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    return S_ISLNK (st.st_mode) ? _check_owner ("symbolic link", &st, err) : 0;
+}
+
+/* The caller needs no permission to read the directory. */
+static int _open (const char *path, struct errtext *err)
+{
+    int fd = open (path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd >= 0 && fstat (fd, &st) == 0 && faccessat (fd, ".", W_OK | X_OK, 0) == 0) {
+        if (_check_owner ("directory", &st, err) == 0)
+            return fd;
+    } else
+        errtext_set (err, "%s", strerror (errno));
+    if (fd >= 0)
+        close (fd);
+    return -1;
+}
+
+int logdir_make (struct logdir *dir, struct errtext *err)
+{
+    char path[PATH_MAX];
+    struct errtext why;
+    size_t length;
+
+    snprintf (path, sizeof (path), "%s", dir->path);
+    /* "link/" would be the directory, and not the link. */
+    for (length = strlen (path); length > 1 && path[length - 1] == '/'; length--)
+        path[length - 1] = '\0';
+    _make_parents (path);
+    if (_mkdir (path) < 0)
         return errtext_set (err, "%s: %s", path, strerror (errno));
-    if (!S_ISDIR (st.st_mode))
-        return errtext_set (err, "%s: %s", path, strerror (ENOTDIR));
-    if (access (path, W_OK | X_OK) < 0)
-        return errtext_set (err, "%s: %s", path, strerror (errno));
+    if (_check_link (path, &why) < 0 || (dir->fd = _open (path, &why)) < 0)
+        return errtext_set (err, "%s: %s", path, why.text);
     return 0;
+}
+
+static int _check_file (int fd, struct errtext *err)
+{
+    struct stat st;
+
+    if (fstat (fd, &st) < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    if (!S_ISREG (st.st_mode))
+        return errtext_set (err, "it is not a regular file");
+    if (st.st_nlink > 1)
+        return errtext_set (err, "the file has another name too (a hard link)");
+    return _check_owner ("file", &st, err);
+}
+
+/* Truncate it only when it is the right file. */
+static int _begin (int fd, bool append, struct errtext *err)
+{
+    if (_check_file (fd, err) < 0)
+        return -1;
+    if ((!append && ftruncate (fd, 0) < 0) || fcntl (fd, F_SETFL, O_APPEND) < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    return 0;
+}
+
+/* With O_NOFOLLOW and O_NONBLOCK open () fails in two more ways. */
+static const char *_open_error (void)
+{
+    switch (errno) {
+        case ELOOP:
+            return "it is a symbolic link";
+        case ENXIO:     /* a FIFO without a reader */
+            return "it is not a regular file";
+        default:
+            return strerror (errno);
+    }
 }
 
 int logdir_open (const struct logdir *dir, bool append, const char *name, struct errtext *err)
 {
-    char path[PATH_MAX + NAME_MAX + 2];
-    int fd;
+    int fd = openat (dir->fd, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY
+                                    | O_NONBLOCK | O_CLOEXEC, 0666);
+    struct errtext why;
 
-    snprintf (path, sizeof (path), "%s/%s", dir->path, name);
-    /* O_NONBLOCK: if the file is a FIFO without a reader, fail instead of waiting for one. */
-    fd = open (path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_CLOEXEC | O_NONBLOCK
-                         | (append ? 0 : O_TRUNC), 0666);
-    if (fd >= 0)
-        fcntl (fd, F_SETFL, O_APPEND);
-    return fd < 0 ? errtext_set (err, "%s: %s", path, strerror (errno)) : fd;
+    if (fd < 0)
+        return errtext_set (err, "%s/%s: %s", dir->path, name, _open_error ());
+    if (_begin (fd, append, &why) == 0)
+        return fd;
+    close (fd);
+    return errtext_set (err, "%s/%s: %s", dir->path, name, why.text);
+}
+
+void logdir_close (struct logdir *dir)
+{
+    close (dir->fd);
 }

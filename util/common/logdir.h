@@ -1,7 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The directory of --tf-log-dir. It has one file for each task, and master.log for the step.
+ * The directory of --tf-log-dir. It has one file for each task, and master.log for the step. It may
+ * be below a directory in which every user can create names, so nothing is written through a name
+ * that another user has made.
  */
 #ifndef TF_LOGDIR_H
 #define TF_LOGDIR_H
@@ -16,18 +18,24 @@
 
 struct logdir {
     char path[PATH_MAX];    /* absolute */
+    int fd;                 /* close-on-exec, after logdir_make () */
 };
 
 /*
- * Create the directory and its missing parents, with the caller's user and umask. -1 and err if
- * that fails, or if the caller may not create files in the directory.
+ * Create the directory and its missing parents, with the caller's user and umask, and open it.
+ * -1 and err if that fails, if the caller may not create files in the directory, or if it, or the
+ * symbolic link that `path` is, belongs to another user than the caller and root.
  */
-int logdir_make (const struct logdir *dir, struct errtext *err);
+int logdir_make (struct logdir *dir, struct errtext *err);
 
 /*
  * Open a file in the directory with O_APPEND and O_CLOEXEC. An existing file is truncated unless
- * `append` is set. Returns the descriptor; -1 and err.
+ * `append` is set; it must be a regular file of the caller or root that has no other name. Returns
+ * the descriptor; -1 and err.
  */
 int logdir_open (const struct logdir *dir, bool append, const char *name, struct errtext *err);
+
+/* Close the directory; its files stay open. */
+void logdir_close (struct logdir *dir);
 
 #endif

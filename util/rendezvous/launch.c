@@ -124,6 +124,13 @@ static void _refuse (struct server *server, const char *why)
     _answer_all (server);
 }
 
+static int _refuse_log (const struct server *server, const struct errtext *why,
+                        struct errtext *err)
+{
+    return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step),
+                        why->text);
+}
+
 /* With --tf-log-dir: from now on every message goes to master.log too. */
 static int _open_log (struct server *server, struct errtext *err)
 {
@@ -135,10 +142,12 @@ static int _open_log (struct server *server, struct errtext *err)
     if (!path)
         return 0;
     snprintf (dir.path, sizeof (dir.path), "%s", path);
-    if (logdir_make (&dir, &why) < 0
-        || (fd = logdir_open (&dir, server->config.log_append, "master.log", &why)) < 0)
-        return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s",
-                            step_name (server->step), why.text);
+    if (logdir_make (&dir, &why) < 0)
+        return _refuse_log (server, &why, err);
+    fd = logdir_open (&dir, server->config.log_append, "master.log", &why);
+    logdir_close (&dir);
+    if (fd < 0)
+        return _refuse_log (server, &why, err);
     console_keep (fd);
     return 0;
 }
