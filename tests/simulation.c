@@ -123,7 +123,7 @@ struct frame *launch_encode_config (const struct launch *launch)
 static noreturn void _become_rendezvous (const struct launch *launch, int control, int listener)
 {
     const char *program = getenv ("SPANK_TF_RENDEZVOUS");
-    struct rlimit limit = { (rlim_t)launch->file_limit, (rlim_t)launch->file_limit };
+    struct rlimit limit = { .rlim_max = (rlim_t)launch->file_limit };
     char *text = strdup (program ? program : TF_RENDEZVOUS);
     char *word[32] = { NULL };
     int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
@@ -140,6 +140,7 @@ static noreturn void _become_rendezvous (const struct launch *launch, int contro
     listener = fcntl (listener, F_DUPFD_CLOEXEC, 10);
     dup2 (control, 3);
     dup2 (listener, 4);
+    limit.rlim_cur = limit.rlim_max < 1024 ? limit.rlim_max : 1024;
     if (!word[0] || (launch->file_limit && setrlimit (RLIMIT_NOFILE, &limit) < 0))
         _exit (126);
     execvp (word[0], word);

@@ -68,7 +68,8 @@ struct launch {
     int tasks;              /* the test sets these: */
     int timeout;            /* seconds, 0: 300 */
     bool show;              /* --tf-show, which makes the tasks supervised */
-    int file_limit;         /* tf-rendezvous' RLIMIT_NOFILE, 0: this process' */
+    int file_limit;         /* tf-rendezvous' hard limit on open files; 0: this process' limits.
+                               The soft limit is 1,024 then, as most users have it */
     int socket_buffer;      /* of both ends of a connection, in bytes; 0: the kernel's default */
     int stderr_fd;          /* tf-rendezvous' stderr, 0: a file for stderr_text () */
     int short_ports;        /* so many ranks have a port of four digits */

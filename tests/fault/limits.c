@@ -1,13 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Launches at their limits: open files, the longest environment variable that Linux takes, and
- * a stderr that is closed or full.
+ * Launches at their limits: open files, the kernel's queues of new connections, the longest
+ * environment variable that Linux takes, and a stderr that is closed or full.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static void _just_enough_files (const void *arg __attribute__ ((unused)))
     expect_stderr (&launch, "");
 }
 
-/* The length of TF_CONFIG. */
+/* Many ranks at once. */
 
 static void _on_answer (void *arg, int number, struct frame *answer)
 {
@@ -87,6 +88,29 @@ static void _register_all (struct launch *launch, answer_callback *on_answer)
         frame_destroy (registration[i]);
     free (registration);
 }
+
+/* The kernel's queues, as short as older kernels and some sites have them, and common limits. */
+static void _shorten_queues (void)
+{
+    if (unshare (CLONE_NEWNET) < 0)
+        skip ("only root may create a network namespace");
+    if (system ("ip link set lo up && echo 128 > /proc/sys/net/core/somaxconn"
+                " && echo 128 > /proc/sys/net/ipv4/tcp_max_syn_backlog") != 0)
+        skip ("ip (iproute2) or a writable /proc/sys is missing");
+}
+
+static void _short_queues (const void *arg __attribute__ ((unused)))
+{
+    struct launch launch = { .tasks = 5000, .file_limit = 8192 };
+
+    _shorten_queues ();
+    launch_start (&launch);
+    _register_all (&launch, _on_answer);
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "");
+}
+
+/* The length of TF_CONFIG. */
 
 /*
  * Choose the number of tasks, and their ports, so that the longest TF_CONFIG has exactly that
@@ -199,6 +223,8 @@ int main (void)
                      _few_files, NULL);
     passed &= check ("a step that just fits is launched, despite unauthenticated connections",
                      _just_enough_files, NULL);
+    passed &= check ("5,000 ranks register at once through queues of 128 connections",
+                     _short_queues, NULL);
     passed &= check ("the longest TF_CONFIG that Linux takes reaches every rank completely",
                      _longest_tf_config, NULL);
     passed &= check ("a TF_CONFIG that is one byte too long is refused, with its length",
