@@ -10,6 +10,9 @@
  * checks its environment, TF_CONFIG, address, descriptors and port. Then it connects to every
  * other rank (task-check-peers.c). It prints one line: its identity and "ok" on stdout, or what
  * it found and what it expected on stderr.
+ *
+ * With --times it prints the line when it ends, and adds its step and the time, in seconds since
+ * 1970, during which it ran and therefore had its port.
  */
 #include "config.h"
 
@@ -29,6 +32,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HELD_DESCRIPTOR 200     /* the lowest number of the descriptor that holds the port */
@@ -427,6 +431,14 @@ static void descriptors_check (void)
         die ("%d descriptors are a %s of port %s, expected 1", found, what, me->port);
 }
 
+static double now (void)
+{
+    struct timespec time;
+
+    clock_gettime (CLOCK_REALTIME, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
 int main (int argc, char *argv[])
 {
     static const struct option options[] = {
@@ -435,10 +447,13 @@ int main (int argc, char *argv[])
         { "linger", required_argument, NULL, 's' },
         { "not-held", no_argument, NULL, 'n' },
         { "loopback-ok", no_argument, NULL, 'l' },
+        { "times", no_argument, NULL, 'T' },
         { NULL, 0, NULL, 0 },
     };
     int timeout = 30, linger = 0, listener;
     const char *job, *step, *dictionary;
+    double begin = now ();
+    bool times = false;
 
     /* A ps is stopped when the workers have ended, but must still print its result. */
     signal (SIGTERM, SIG_IGN);
@@ -449,11 +464,12 @@ int main (int argc, char *argv[])
         case 's': linger = number_parse ("--linger", optarg, 86400); break;
         case 'n': hold_port = false; break;
         case 'l': loopback_ok = true; break;
+        case 'T': times = true; break;
         default: rank_count = 0; optind = argc + 1;
         }
     if (optind != argc || !rank_count)
         die ("usage: task-check --roles=ROLE,ROLE,... [--timeout=SECONDS] [--linger=SECONDS]"
-             " [--not-held] [--loopback-ok]");
+             " [--not-held] [--loopback-ok] [--times]");
 
     node = env_get ("SLURMD_NODENAME");
     me = &ranks[number_parse ("SLURM_PROCID", env_get ("SLURM_PROCID"), rank_count - 1)];
@@ -483,7 +499,11 @@ int main (int argc, char *argv[])
              hold_port ? " with SO_REUSEPORT" : ", which should not be held", strerror (errno));
 
     peers_check (listener, dictionary, node, timeout);
-    report (1, format ("%s ok digest=%s", me->address, dictionary));
+    if (!times)
+        report (1, format ("%s ok digest=%s", me->address, dictionary));
     peers_serve (linger);
+    if (times)
+        report (1, format ("%s ok digest=%s step=%s.%s ran=%.6f-%.6f", me->address, dictionary,
+                           job, step, begin, now ()));
     return 0;
 }
