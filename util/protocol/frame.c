@@ -219,7 +219,7 @@ int frame_send (struct frame *frame, int fd, struct errtext *err)
     return bytes ? _send (fd, bytes, length, err) : errtext_set (err, "%s", strerror (ENOMEM));
 }
 
-/* The header is complete. The length is checked before memory is allocated. */
+/* The header is complete. */
 static int _begin (struct frame_reader *reader, struct errtext *err)
 {
     const uint8_t *h = reader->header;
@@ -230,27 +230,43 @@ static int _begin (struct frame_reader *reader, struct errtext *err)
     if (length == 0 || length > reader->ceiling)
         return errtext_set (err, "a frame of %u bytes; 1 to %u are allowed", length,
                             reader->ceiling);
-    if (!(reader->frame = frame_create ()) || !_reserve (reader->frame, length))
+    if (!(reader->frame = frame_create ()) || !_reserve (reader->frame, 0))
         return errtext_set (err, "%s", strerror (ENOMEM));
     memcpy (reader->frame->block, h, FRAME_HEADER);
-    reader->frame->used = FRAME_HEADER + length;
     reader->frame->version = h[4] << 8 | h[5];
+    reader->end = FRAME_HEADER + length;
     return 0;
+}
+
+/*
+ * Where the next bytes go, and how many of them. The block doubles when it is full: a header that
+ * announces much and sends little must not cost memory. NULL if there is none.
+ */
+static uint8_t *_next_bytes (struct frame_reader *reader, size_t *length)
+{
+    struct frame *frame = reader->frame;
+
+    *length = FRAME_HEADER - reader->got;
+    if (!frame)
+        return reader->header + reader->got;
+    if (!_reserve (frame, 1))
+        return NULL;
+    *length = (frame->size < reader->end ? frame->size : reader->end) - reader->got;
+    return frame->block + reader->got;
 }
 
 int frame_read (struct frame_reader *reader, int fd, struct frame **fp, struct errtext *err)
 {
     for (;;) {
-        bool in_header = reader->got < FRAME_HEADER;
-        uint8_t *block;
-        size_t end;
+        uint8_t *bytes;
+        size_t length;
         ssize_t n;
 
-        if (!in_header && !reader->frame)
+        if (!reader->frame && reader->got == FRAME_HEADER)
             return errtext_set (err, "not a frame of spank-tf");
-        block = in_header ? reader->header : reader->frame->block;
-        end = in_header ? FRAME_HEADER : reader->frame->used;
-        n = recv (fd, block + reader->got, end - reader->got, 0);
+        if (!(bytes = _next_bytes (reader, &length)))
+            return errtext_set (err, "%s", strerror (ENOMEM));
+        n = recv (fd, bytes, length, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -260,11 +276,14 @@ int frame_read (struct frame_reader *reader, int fd, struct frame **fp, struct e
         if (n == 0)
             return errtext_set (err, "the connection was closed");
         reader->got += (size_t)n;
-        if (in_header && reader->got == FRAME_HEADER && _begin (reader, err) < 0)
+        if (!reader->frame && reader->got == FRAME_HEADER && _begin (reader, err) < 0)
             return -1;
-        if (!reader->frame || reader->got < reader->frame->used)
+        if (!reader->frame)
             continue;
-        if (reader->frame->block[reader->frame->used - 1] != '\0')
+        reader->frame->used = reader->got;
+        if (reader->got < reader->end)
+            continue;
+        if (reader->frame->block[reader->end - 1] != '\0')
             return errtext_set (err, "a frame whose last string is not terminated");
         *fp = reader->frame;
         reader->frame = NULL;

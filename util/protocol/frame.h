@@ -22,10 +22,11 @@
 #define FRAME_HEADER 12
 
 /*
- * The longest strings in bytes, checked before memory is allocated. Any process that can connect
- * can send a first frame: a token, names, a path, the ranks and the interfaces of one node. An
- * answer holds a TF_CONFIG (128 KiB) and, behind a proxy, all addresses once more. srun's
- * configuration holds a task list (32 KiB) for each heterogeneous component.
+ * The longest strings in bytes. Any process that can connect can send a first frame: a token,
+ * names, a path, the ranks and the interfaces of one node. An answer holds a TF_CONFIG (128 KiB)
+ * and, behind a proxy, all addresses once more. srun's configuration holds a task list (32 KiB)
+ * for each heterogeneous component. A frame that announces more is refused; one that announces
+ * less gets memory as its bytes arrive.
  */
 #define FRAME_MAX_REGISTRATION (28 * 1024)
 #define FRAME_MAX_ANSWER (256 * 1024)
@@ -90,6 +91,7 @@ struct frame_reader {
     uint32_t ceiling;           /* bytes of strings, one of the FRAME_MAX_ above */
     uint8_t header[FRAME_HEADER];
     size_t got;                 /* bytes so far */
+    size_t end;                 /* bytes of the whole frame, when its header is complete */
     struct frame *frame;
 };
 
