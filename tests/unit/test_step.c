@@ -933,6 +933,17 @@ TEST (a_list_that_does_not_fit_is_refused_at_the_first_rank)
     }
 }
 
+TEST (a_step_is_refused_if_it_has_more_tasks_than_a_list_can_name)
+{
+    struct step *step = create ("LIST=worker:rest");
+
+    check_refused (step, on_node (7, 65536, 0),
+                   "step 12.0 runs 65536 tasks; a list names at most 65535");
+    assert_int_equal (step_roster (step)->tasks, 0);
+    add_rank (step, on_node (7, 65535, 0));
+    step_destroy (step);
+}
+
 TEST (a_list_per_node_must_fit_every_node)
 {
     struct step *step = create ("LIST_PER_NODE=ps,worker");
@@ -1261,6 +1272,7 @@ int main (void)
         cmocka_unit_test (the_log_directory_is_that_of_rank_0),
         cmocka_unit_test (a_malformed_configuration_is_refused),
         cmocka_unit_test (a_list_that_does_not_fit_is_refused_at_the_first_rank),
+        cmocka_unit_test (a_step_is_refused_if_it_has_more_tasks_than_a_list_can_name),
         cmocka_unit_test (a_list_per_node_must_fit_every_node),
         cmocka_unit_test (a_list_per_component_must_fit_its_component),
         cmocka_unit_test (the_number_of_components_must_equal_the_number_of_lists),

@@ -15,7 +15,7 @@
 #include "common/errtext.h"
 #include "frame.h"
 
-#define REGISTRATION_MAX_TASKS 1048576  /* of a step; bounds what the rendezvous allocates */
+#define REGISTRATION_MAX_TASKS 1048576  /* of a step; one that is too large is refused by name */
 #define REGISTRATION_MAX_STEP 31        /* characters: two 32-bit numbers and a dot */
 #define REGISTRATION_MAX_NODE 255       /* characters of a node's name */
 

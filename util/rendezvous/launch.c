@@ -204,6 +204,13 @@ static bool _is_token (const struct server *server, const char *token)
     return differ == 0;
 }
 
+/* Refuse a task that is not in the roster; the caller closes the connection. */
+static void _refuse_peer (const struct server *server, struct peer *peer)
+{
+    if (_encode_refusal (server, peer) == 0)
+        peer_send_answer (peer);
+}
+
 static void _refuse_version (struct server *server, struct peer *peer, const struct hello *hello)
 {
     const char *node = hello->node ? hello->node : "a node";
@@ -216,8 +223,7 @@ static void _refuse_version (struct server *server, struct peer *peer, const str
               text_quoted (&q2, release, strlen (release)), hello->version, PACKAGE_VERSION,
               FRAME_VERSION);
     _refuse (server, why);
-    if (_encode_refusal (server, peer) == 0)
-        peer_send_answer (peer);
+    _refuse_peer (server, peer);
 }
 
 /* Its answer did not arrive. False if it is not the rank that registered before. */
@@ -242,6 +248,7 @@ static bool _register_new (struct server *server, struct peer *peer,
         return false;
     if (step_roster (server->step)->tasks == 0) {
         _refuse (server, err.text);
+        _refuse_peer (server, peer);
         return false;
     }
     _expect_ranks (server);

@@ -12,6 +12,7 @@
 
 #include "cluster_table.h"
 #include "common/list_text.h"
+#include "common/tasklist.h"
 #include "dictionary.h"
 #include "network/choose.h"
 #include "rank_names.h"
@@ -87,10 +88,18 @@ struct roster *step_roster (struct step *step)
  * The first registration has the number of ranks. Its step ID is also better than srun's, which in
  * a heterogeneous job has the job ID of the component that srun is about to launch.
  */
-static int _begin (struct step *step, const struct registration *registration)
+static int _begin (struct step *step, const struct registration *registration,
+                   struct errtext *err)
 {
+    int tasks = registration->tasks;
+
     snprintf (step->name, sizeof (step->name), "step %s", registration->step);
-    return roster_set_size (&step->roster, registration->tasks);
+    if (tasks > TASKLIST_MAX_TASKS)
+        return errtext_set (err, "%s runs %d tasks; a list names at most %d", step->name, tasks,
+                            TASKLIST_MAX_TASKS);
+    if (roster_set_size (&step->roster, tasks) < 0)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    return 0;
 }
 
 static int _assign_roles (struct step *step, struct errtext *err)
@@ -109,10 +118,8 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
     struct roster *roster = &step->roster;
     char name[RANK_NAME_SIZE];
 
-    if (roster->tasks == 0 && _begin (step, registration) < 0) {
-        errtext_set (err, "%s", strerror (ENOMEM));
+    if (roster->tasks == 0 && _begin (step, registration, err) < 0)
         return STEP_REFUSED;
-    }
     if (registration->tasks != roster->tasks || roster->member[registration->rank].here)
         return STEP_IGNORED;
     if (roster_add (roster, registration, srun) < 0) {
