@@ -204,7 +204,7 @@ static bool _is_token (const struct server *server, const char *token)
     return differ == 0;
 }
 
-/* Refuse a task that is not in the roster; the caller closes the connection. */
+/* Refuse a task of which the roster takes no notice; the caller closes the connection. */
 static void _refuse_peer (const struct server *server, struct peer *peer)
 {
     if (_encode_refusal (server, peer) == 0)
@@ -244,8 +244,11 @@ static bool _register_new (struct server *server, struct peer *peer,
     struct errtext err;
     enum step_verdict verdict = step_add (server->step, registration, srun, &err);
 
-    if (verdict == STEP_IGNORED)
+    if (verdict == STEP_IGNORED) {
+        if (server->refused)
+            _refuse_peer (server, peer);
         return false;
+    }
     if (step_roster (server->step)->tasks == 0) {
         _refuse (server, err.text);
         _refuse_peer (server, peer);
