@@ -25,8 +25,8 @@ END
     # that they are stopped. An older step may have written to the same logs.
     cat > "$work/bin/args" <<'END'
 #!/bin/sh
-for log in "$LOGS"/ps*.log; do
-    index=${log##*/ps} index=${index%.log}
+for log in "$LOGS"/server*.log; do
+    index=${log##*/server} index=${index%.log}
     until [ -e "$LOGS.serves.$SLURM_JOB_ID.$SLURM_STEP_ID.$index" ]; do sleep 0.1; done
 done
 printf '<%s>' "$@"
@@ -125,10 +125,22 @@ worked ()
     psd_run args
     succeeds_silently
     [ "$(ls "$work/$out" | paste -sd' ')" = "master.log ps0.log ps1.log server0.log server1.log worker0.log worker1.log" ]
-    [ "$(readlink "$work/$out/ps1.log")" = server1.log ]
+    [ "$(readlink "$work/$out/server1.log")" = ps1.log ]
     diff <(cat "$work/$out"/server?.log) <(printf 'serves %s in none\n' 0 1)
     diff <(sed -n '/how its tasks ended/,$ s/^ *[0-9] *//p' "$work/$out/master.log" | tr -s ' ') \
         <(printf '%s\n' "ps 0 stopped" "ps 1 stopped" "worker 0 exit 0" "worker 1 exit 0")
+}
+
+@test "the logs of an earlier psd_run are overwritten, and links of an older release are replaced" {
+    nodes "$n1" "$n1"
+    slurm mkdir "$work/$out"
+    slurm sh -c "echo old > $work/$out/server0.log; ln -s server0.log $work/$out/ps0.log"
+    for i in 1 2; do
+        psd_run args
+        succeeds_silently
+        [ "$(readlink "$work/$out/server0.log")" = ps0.log ] && [ "$(< "$work/$out/server0.log")" = "serves 0 in none" ] ||
+            fail "server0.log: $(< "$work/$out/server0.log")"
+    done
 }
 
 @test "a ps0.log of another step is not overwritten" {
