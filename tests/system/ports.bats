@@ -91,13 +91,27 @@ occupy ()
             [ "$(tr ' ' '\n' <<< "$occupied $(ports)" | sort -u | wc -l)" -eq 6 ] ||
                 fail "$first, then $second: $occupied and $(ports)"
         done
-        run slurm srun -Q -w "$(node 1)" -n5 --tf-ports=28000-28005 --tf-tasks=worker:5 touch started
+        # A held port may be a claimed one when there is no other.
+        run slurm srun -Q -w "$(node 1)" -n5 --tf-ports=28000-28005 --tf-hold=$first --tf-tasks=worker:5 touch started
         [[ $status -ne 0 && $output =~ srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ rank\ [0-4]\ \(worker\ [0-4]\)\ on\ "$(node 1)":\ no\ port\ of\ 28000-28005\ is\ free ]] ||
             fail "not refused, or without rank, node and range"
         "$tests/cluster" run --user "$other_user" -- scancel --me
         nothing_left
     done
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
+}
+
+# Any user can make these sockets.
+@test "a user who claims every port does not stop a step whose ports are held" {
+    "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- /usr/bin/python3 -c 'import os, socket, time
+names = [socket.socket (socket.AF_UNIX) for port in range (28000, 28006)]
+for i, name in enumerate (names): name.bind ("\0spank-tf/port/%d" % (28000 + i))
+print (os.getpid (), file=open ("claimed", "w"), flush=True); time.sleep (600)' 3>&- &
+    eventually 20 test -s "$SPANK_TF_CLUSTER/work/claimed"
+    launch ps,worker,worker -w "$(node 1)" -n3 --tf-ports=28000-28005 --tf-tasks=ps,worker:2
+    run slurm srun -Q -w "$(node 1)" -n3 --tf-ports=28000-28005 --tf-hold=no --tf-tasks=worker:3 true
+    [[ $status -ne 0 && $output == *": no port of 28000-28005 is free"* ]] || fail "claims do not count"
+    kill "$(< "$SPANK_TF_CLUSTER/work/claimed")"
 }
 
 # Run bind-port as USER on the first node: bind_port USER exclusive|shared

@@ -13,11 +13,13 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/address.h"
 #include "common/port.h"
+#include "netns.h"
 
 static const struct port_ranges any = { .count = 0 };
 
@@ -111,6 +113,21 @@ static struct port_range free_range (int size)
         if (good == size)
             return (struct port_range){ low, low + size - 1 };
     }
+}
+
+/* Claim a number as any local user can: by the name of a Unix socket. -1 if it is claimed. */
+static int claim_number (int number)
+{
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int length = snprintf (un.sun_path + 1, sizeof (un.sun_path) - 1, "spank-tf/port/%d", number);
+
+    assert_true (fd >= 0);
+    if (bind (fd, (struct sockaddr *)&un, (socklen_t)(offsetof (struct sockaddr_un, sun_path) + 1
+                                                      + (size_t)length)) == 0)
+        return fd;
+    close (fd);
+    return -1;
 }
 
 /* Ranges. */
@@ -499,19 +516,98 @@ TEST (a_held_port_stays_reserved_until_the_program_ends)
     assert_true (can_bind (everywhere, program.number, 0));
 }
 
+/* These ports, and another one that is free. */
+static struct port_ranges and_another (int number)
+{
+    struct port_range other = free_range (1);
+
+    return (struct port_ranges){ .count = 2, .range = { { number, number }, other } };
+}
+
 TEST (a_claimed_port_can_be_bound_but_not_reserved)
 {
     struct program program = run_program (PORT_CLAIMED, true, 0);
-    struct port_ranges one = only (program.number);
+    struct port_ranges one = only (program.number), two = and_another (program.number);
     struct port *port = NULL;
 
     assert_true (its_socket (program) >= 200);
     assert_true (can_bind (everywhere, program.number, 0));
-    assert_int_equal (port_reserve (&port, &one, 0, PORT_HELD, NULL), -1);
     assert_int_equal (port_reserve (&port, &one, 0, PORT_CLAIMED, NULL), -1);
+    for (int hold = PORT_HELD; hold <= PORT_CLAIMED; hold++) {
+        port = reserve (&two, 0, (enum port_hold)hold);
+        assert_int_equal (port_number (port), two.range[1].low);
+        port_release (port);
+    }
     assert_true (can_bind (everywhere, program.number, 0));     /* it is still free */
     end_program (program);
-    port_release (reserve (&one, 0, PORT_HELD));
+    port_release (reserve (&one, 0, PORT_CLAIMED));
+}
+
+TEST (a_held_port_is_not_claimed)
+{
+    struct port *port = reserve (&any, 0, PORT_HELD);
+    int claim = claim_number (port_number (port));
+
+    assert_true (claim >= 0);
+    close (claim);
+    port_release (port);
+}
+
+/* Claims that do not belong to a port, as any user can make them. */
+
+#define FORGED 16
+
+static void claim_all (const struct port_range *range, int claim[FORGED])
+{
+    for (int i = 0; i < FORGED; i++)
+        assert_true ((claim[i] = claim_number (range->low + i)) >= 0);
+}
+
+static void close_all (const int claim[FORGED])
+{
+    for (int i = 0; i < FORGED; i++)
+        close (claim[i]);
+}
+
+TEST (claims_on_all_numbers_do_not_keep_a_port_from_being_held)
+{
+    struct port_ranges ranges = { .count = 1, .range = { free_range (FORGED) } };
+    struct port *port[FORGED], *claimed = NULL;
+    struct errtext err = { "" };
+    int claim[FORGED];
+    char message[64];
+
+    claim_all (&ranges.range[0], claim);
+    for (int i = 0; i < FORGED; i++) {
+        port[i] = reserve (&ranges, 0, PORT_HELD);
+        assert_int_equal (port_number (port[i]), ranges.range[0].low + i);
+    }
+    for (int i = 0; i < FORGED; i++)
+        port_release (port[i]);
+    snprintf (message, sizeof (message), "no port of %d-%d is free", ranges.range[0].low,
+              ranges.range[0].high);
+    assert_int_equal (port_reserve (&claimed, &ranges, 0, PORT_CLAIMED, &err), -1);
+    assert_string_equal (err.text, message);
+    close_all (claim);
+}
+
+/* The kernel has only ports whose numbers are claimed. */
+TEST (claims_on_the_ephemeral_ports_do_not_keep_a_port_from_being_held)
+{
+    const struct port_range range = { 40000, 40000 + FORGED - 1 };
+    struct port *port;
+    int claim[FORGED];
+    FILE *f;
+
+    netns_enter ();
+    assert_non_null (f = fopen ("/proc/sys/net/ipv4/ip_local_port_range", "w"));
+    fprintf (f, "%d %d\n", range.low, range.high);
+    assert_int_equal (fclose (f), 0);
+    claim_all (&range, claim);
+    port = reserve (&any, 0, PORT_HELD);
+    assert_in_range (port_number (port), range.low, range.high);
+    port_release (port);
+    close_all (claim);
 }
 
 TEST (the_port_stays_reserved_with_a_low_limit_of_open_files)
@@ -600,11 +696,15 @@ int main (void)
         cmocka_unit_test (a_claimed_port_is_outside_the_kernels_ephemeral_range),
         cmocka_unit_test (a_held_port_stays_reserved_until_the_program_ends),
         cmocka_unit_test (a_claimed_port_can_be_bound_but_not_reserved),
+        cmocka_unit_test (a_held_port_is_not_claimed),
+        cmocka_unit_test (claims_on_all_numbers_do_not_keep_a_port_from_being_held),
         cmocka_unit_test (the_port_stays_reserved_with_a_low_limit_of_open_files),
         cmocka_unit_test (without_port_leave_the_port_is_free_after_exec),
         cmocka_unit_test (a_node_without_ipv6_uses_ipv4),
         cmocka_unit_test (a_node_without_ipv6_and_ipv4_is_an_error),
         cmocka_unit_test (port_release_keeps_errno_and_accepts_null),
+        /* The last one: it leaves the process in a network namespace of its own. */
+        cmocka_unit_test (claims_on_the_ephemeral_ports_do_not_keep_a_port_from_being_held),
     };
 
     if (access ("/proc/net/if_inet6", F_OK) < 0)

@@ -23,14 +23,14 @@
 /* Do not choose a port below this one: it may belong to a registered service that is down now. */
 #define PORT_MIN_CHOICE 10000
 #define HIGH_DESCRIPTOR 200
-/* The kernel may choose a port that another task has claimed; try again so often. */
+/* The kernel may choose a port that a task has claimed; try again so often. */
 #define KERNEL_TRIES 64
 
 struct port {
     int number;
     enum port_hold hold;
     int socket;
-    int claim;
+    int claim;          /* -1: none */
 };
 
 /* Parse LOW-HIGH or PORT at *text and move *text behind it. -1 if it is neither. */
@@ -122,7 +122,8 @@ static int _close_and_fail (int fd)
 {
     int saved = errno;
 
-    close (fd);
+    if (fd >= 0)
+        close (fd);
     errno = saved;
     return -1;
 }
@@ -172,14 +173,21 @@ static int _claim (int number)
     return fd;
 }
 
+/* The claim on a number, or -1 without one if claims do not count. -1 and errno EADDRINUSE. */
+static int _claim_number (struct port *port, bool claims_count)
+{
+    port->claim = claims_count ? _claim (port->number) : -1;
+    return claims_count && port->claim < 0 ? -1 : 0;
+}
+
 /*
  * Take the claim and the port, or neither. Take the claim first: another task may have claimed
  * the number without having bound it yet, and its bind () must not fail.
  */
-static int _take (struct port *port, int number)
+static int _take (struct port *port, int number, bool claims_count)
 {
     port->number = number;
-    if ((port->claim = _claim (number)) < 0)
+    if (_claim_number (port, claims_count) < 0)
         return -1;
     if ((port->socket = _bind (number)) < 0)
         return _close_and_fail (port->claim);
@@ -187,12 +195,12 @@ static int _take (struct port *port, int number)
 }
 
 /* Take a port that the kernel chooses, and the claim on it. */
-static int _take_kernel_choice (struct port *port)
+static int _take_kernel_choice (struct port *port, bool claims_count)
 {
     if ((port->socket = _bind (0)) < 0)
         return -1;
     port->number = _bound_number (port->socket);
-    if ((port->claim = _claim (port->number)) < 0)
+    if (_claim_number (port, claims_count) < 0)
         return _close_and_fail (port->socket);
     return 0;
 }
@@ -240,25 +248,48 @@ static void _outside_ephemeral (struct port_ranges *ranges)
         ranges->range[ranges->count++] = (struct port_range){ PORT_MIN, PORT_MAX };
 }
 
-static int _take_any (struct port *port)
+static int _take_any (struct port *port, bool claims_count)
 {
     for (int i = 0; i < KERNEL_TRIES; i++)
-        if (_take_kernel_choice (port) == 0)
+        if (_take_kernel_choice (port, claims_count) == 0)
             return 0;
     return -1;
 }
 
-static int _take_from (struct port *port, const struct port_ranges *ranges, unsigned int start)
+static int _take_from (struct port *port, const struct port_ranges *ranges, unsigned int start,
+                       bool claims_count)
 {
     size_t size = _size (ranges);
 
     for (size_t i = 0; i < size; i++)
-        if (_take (port, _nth (ranges, (start + i) % size)) == 0)
+        if (_take (port, _nth (ranges, (start + i) % size), claims_count) == 0)
             return 0;
         else if (errno != EADDRINUSE)
             return -1;
     errno = EADDRINUSE;
     return -1;
+}
+
+static int _search (struct port *port, const struct port_ranges *ranges, unsigned int start,
+                    bool claims_count)
+{
+    return ranges->count ? _take_from (port, ranges, start, claims_count)
+                         : _take_any (port, claims_count);
+}
+
+/*
+ * A held port needs no claim, because its socket stays bound. It leaves claimed numbers alone as
+ * long as there are others. Then it takes one of them: every user can claim every number, and must
+ * not be able to keep another one from reserving a port.
+ */
+static int _hold (struct port *port, const struct port_ranges *ranges, unsigned int start)
+{
+    if (_search (port, ranges, start, true) == 0) {
+        close (port->claim);
+        port->claim = -1;
+        return 0;
+    }
+    return errno == EADDRINUSE ? _search (port, ranges, start, false) : -1;
 }
 
 static int _none_free (const struct port_ranges *ranges, struct errtext *err)
@@ -280,6 +311,7 @@ int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned i
 {
     struct port_ranges outside;
     struct port *port = calloc (1, sizeof (*port));
+    int rc;
 
     if (!port)
         return errtext_set (err, "%s", strerror (ENOMEM));
@@ -288,9 +320,9 @@ int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned i
         _outside_ephemeral (&outside);
         ranges = &outside;
     }
-    if ((ranges->count ? _take_from (port, ranges, start) : _take_any (port)) < 0) {
-        int rc = _none_free (ranges, err);
-
+    rc = hold == PORT_HELD ? _hold (port, ranges, start) : _search (port, ranges, start, true);
+    if (rc < 0) {
+        _none_free (ranges, err);
         free (port);
         return rc;
     }
@@ -335,7 +367,8 @@ void port_release (struct port *port)
 
     if (port) {
         close (port->socket);
-        close (port->claim);
+        if (port->claim >= 0)
+            close (port->claim);
         free (port);
     }
     errno = saved;

@@ -30,8 +30,9 @@ int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errt
 enum port_hold {
     PORT_HELD,          /* the port stays bound across exec */
     /*
-     * exec closes the port. A claim on its number stays, which keeps other tasks with spank-tf
-     * from choosing it.
+     * exec closes the port. A claim on its number stays: no other claimed port is given that
+     * number, and a held one only if no other number is left. Any local user can claim numbers, and so
+     * keep others from reserving claimed ports, but not held ones.
      */
     PORT_CLAIMED,
 };
