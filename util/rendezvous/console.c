@@ -20,26 +20,12 @@
 /* If the reader of stderr stops reading, the launch must go on. */
 #define WRITE_TIMEOUT_MS 2000
 
-static int kept = -1;
+static struct master_log *kept;
 
-void console_keep (int fd)
+void console_keep (struct master_log *log)
 {
-    kept = fd;
-}
-
-void console_note (const char *text)
-{
-    size_t len = strlen (text);
-
-    /* Ignore errors: a full disk must not end a training. */
-    while (kept >= 0 && len > 0) {
-        ssize_t n = write (kept, text, len);
-
-        if (n <= 0)
-            return;
-        text += n;
-        len -= (size_t)n;
-    }
+    master_log_close (kept);
+    kept = log;
 }
 
 /*
@@ -71,14 +57,13 @@ static void _write (const char *text, size_t len)
     }
 }
 
-void console_print (const char *text)
+static void _print (const char *text)
 {
     struct termios tty;
     bool raw = tcgetattr (STDERR_FILENO, &tty) == 0 && !(tty.c_oflag & OPOST);
     size_t used = 0;
     char *out = malloc (2 * strlen (text) + 1);
 
-    console_note (text);
     if (!out)
         return;
     for (const char *p = text; *p; p++) {
@@ -88,6 +73,34 @@ void console_print (const char *text)
     }
     _write (out, used);
     free (out);
+}
+
+/* Once. */
+static void _report_late_log (void)
+{
+    static bool reported;
+    char *line;
+
+    if (reported)
+        return;
+    reported = true;
+    if (asprintf (&line, "srun: spank_tf: %s is not written in time; lines may be missing in it\n",
+                  master_log_path (kept)) >= 0) {
+        _print (line);
+        free (line);
+    }
+}
+
+void console_note (const char *text)
+{
+    if (kept && !master_log_write (kept, text))
+        _report_late_log ();
+}
+
+void console_print (const char *text)
+{
+    console_note (text);
+    _print (text);
 }
 
 void console_table (char *text, bool show)

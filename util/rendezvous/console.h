@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "master_log.h"
+
 /*
  * Print one or more whole lines. A line is one write, so that it does not mix with lines of other
  * processes. On a terminal that srun --pty has made raw, each line ends in "\r\n". If the reader of
@@ -15,10 +17,13 @@
  */
 void console_print (const char *text);
 
-/* Write everything to this file too, from now on. It stays open. */
-void console_keep (int fd);
+/*
+ * Write everything to this log too, from now on; it belongs to the console. NULL ends that. If the
+ * log is not written in time, one line on stderr says so.
+ */
+void console_keep (struct master_log *log);
 
-/* Write to that file only, if there is one. */
+/* Write to that log only, if there is one. */
 void console_note (const char *text);
 
 /*

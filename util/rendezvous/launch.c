@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "common/address.h"
-#include "common/logdir.h"
 #include "console.h"
 #include "protocol/acknowledgement.h"
 #include "protocol/hello.h"
@@ -124,31 +123,19 @@ static void _refuse (struct server *server, const char *why)
     _answer_all (server);
 }
 
-static int _refuse_log (const struct server *server, const struct errtext *why,
-                        struct errtext *err)
-{
-    return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step),
-                        why->text);
-}
-
 /* With --tf-log-dir: from now on every message goes to master.log too. */
 static int _open_log (struct server *server, struct errtext *err)
 {
-    const char *path = step_log_dir (server->step);
-    struct logdir dir;
+    const char *dir = step_log_dir (server->step);
+    struct master_log *log;
     struct errtext why;
-    int fd;
 
-    if (!path)
+    if (!dir)
         return 0;
-    snprintf (dir.path, sizeof (dir.path), "%s", path);
-    if (logdir_make (&dir, &why) < 0)
-        return _refuse_log (server, &why, err);
-    fd = logdir_open (&dir, server->config.log_append, "master.log", &why);
-    logdir_close (&dir);
-    if (fd < 0)
-        return _refuse_log (server, &why, err);
-    console_keep (fd);
+    if (!(log = master_log_open (dir, server->config.log_append, &why)))
+        return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s",
+                            step_name (server->step), why.text);
+    console_keep (log);
     return 0;
 }
 

@@ -161,6 +161,7 @@ int main (void)
     launch_begin (&server);
     _run (&server);
 
+    console_keep (NULL);
     peers_clear (&server.peers);
     shutdown_destroy (server.shutdown);
     step_destroy (server.step);
