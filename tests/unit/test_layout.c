@@ -234,12 +234,26 @@ TEST (ranks_out_of_range_are_ignored)
 
 TEST (node_indexes_out_of_range_are_ignored)
 {
-    struct layout *layout = layout_create (1);
+    struct layout *layout = layout_create (70000);
 
-    layout_add (layout, 0, 65536, "too-far");
-    assert_string_equal (nodes (layout, 1), "? ");
-    layout_add (layout, 0, 65535, "far");
-    assert_string_equal (nodes (layout, 1), "far ");
+    layout_add (layout, 0, 70000, "too-far");
+    assert_null (layout_node (layout, 0));
+    layout_add (layout, 0, 69999, "far");
+    assert_string_equal (layout_node (layout, 0), "far");
+    layout_destroy (layout);
+}
+
+TEST (a_list_of_more_nodes_than_tasks_is_ignored)
+{
+    struct layout *layout = layout_create (3);
+
+    layout_add_step (layout, "n[0-999999999]", "1(x3)");
+    layout_add_step (layout, "n[0-3]", "1(x3),0");
+    layout_guess (layout);
+    assert_string_equal (nodes (layout, 3), "? ? ? ");
+    layout_add_step (layout, "n[0-2]", "1(x3)");
+    layout_guess (layout);
+    assert_string_equal (nodes (layout, 3), "n0 n1 n2 ");
     layout_destroy (layout);
 }
 
@@ -292,6 +306,7 @@ int main (void)
         cmocka_unit_test (the_node_that_a_rank_reported_is_kept),
         cmocka_unit_test (ranks_out_of_range_are_ignored),
         cmocka_unit_test (node_indexes_out_of_range_are_ignored),
+        cmocka_unit_test (a_list_of_more_nodes_than_tasks_is_ignored),
         cmocka_unit_test (the_layout_of_5000_nodes_is_guessed),
         cmocka_unit_test (random_text_is_parsed_or_ignored),
     };

@@ -13,7 +13,6 @@
 #include "common/number.h"
 
 #define UNKNOWN (-1)
-#define MAX_NODES 65536
 #define MAX_NODE_NAME 255
 /* Digits of a number in a host list, with leading zeros. */
 #define MAX_DIGITS 9
@@ -70,14 +69,30 @@ void layout_destroy (struct layout *layout)
     free (layout);
 }
 
-/* Make node[] large enough for `index`. False if the index is too high or there is no memory. */
-static bool _room_for (struct node **node, int *nodes, int index)
+/* How many elements node[] has for so many nodes: doubled each time, so that adding is cheap. */
+static size_t _room (int nodes)
 {
-    struct node *grown;
+    size_t room = 16;
+
+    while (room < (size_t)nodes)
+        room *= 2;
+    return room;
+}
+
+/*
+ * Make node[] large enough for `index`. Each node has a task, so there are at most `most`. False
+ * if the index is too high or there is no memory.
+ */
+static bool _room_for (struct node **node, int *nodes, int index, int most)
+{
+    struct node *grown = *node;
 
     if (index < *nodes)
         return true;
-    if (index >= MAX_NODES || !(grown = realloc (*node, (size_t)(index + 1) * sizeof (*grown))))
+    if (index >= most)
+        return false;
+    if ((!grown || _room (index + 1) > _room (*nodes))
+        && !(grown = realloc (grown, _room (index + 1) * sizeof (*grown))))
         return false;
     for (int i = *nodes; i <= index; i++)
         grown[i] = (struct node){ .tasks = UNKNOWN };
@@ -98,7 +113,7 @@ void layout_add (struct layout *layout, int rank, int node_index, const char *na
 {
     struct node *node;
 
-    if (!_room_for (&layout->node, &layout->nodes, node_index))
+    if (!_room_for (&layout->node, &layout->nodes, node_index, layout->tasks))
         return;
     node = &layout->node[node_index];
     if (!node->registered) {
@@ -113,7 +128,7 @@ void layout_add_node_ranks (struct layout *layout, int node_index, const char *r
 {
     int rank;
 
-    if (!_room_for (&layout->node, &layout->nodes, node_index))
+    if (!_room_for (&layout->node, &layout->nodes, node_index, layout->tasks))
         return;
     while ((rank = number_scan (&ranks, layout->tasks)) >= 0) {
         _put (layout, rank, node_index);
@@ -125,7 +140,7 @@ void layout_add_node_ranks (struct layout *layout, int node_index, const char *r
 /* The nodes of the step, while their list is read. */
 struct listed {
     struct node *node;
-    int nodes;
+    int nodes, most;
     char name[MAX_NODE_NAME + 1];       /* the name that is being put together */
 };
 
@@ -133,7 +148,7 @@ static bool _list_name (struct listed *listed)
 {
     int next = listed->nodes;
 
-    if (!_room_for (&listed->node, &listed->nodes, next))
+    if (!_room_for (&listed->node, &listed->nodes, next, listed->most))
         return false;
     return (listed->node[next].name = strdup (listed->name)) != NULL;
 }
@@ -151,7 +166,7 @@ static bool _parse_numbers (const char **item, int *low, int *high, int *width)
     if (*p == '-' && (*high = number_scan (&behind_dash, MAX_NUMBER)) >= 0)
         p = behind_dash;
     *item = p;
-    return *low >= 0 && *width <= MAX_DIGITS && *high >= *low && *high - *low <= MAX_NODES;
+    return *low >= 0 && *width <= MAX_DIGITS && *high >= *low;
 }
 
 /* Expand one item between brackets, a number or a range, and the text behind the brackets. */
@@ -225,7 +240,7 @@ static bool _parse_tasks (const char **text, int max_tasks, int *tasks, int *tim
     if (strncmp (*text, "(x", 2) != 0)
         return true;
     *text += 2;
-    if ((*times = number_scan (text, MAX_NODES)) < 0 || **text != ')')
+    if ((*times = number_scan (text, MAX_NUMBER)) < 0 || **text != ')')
         return false;
     ++*text;
     return true;
@@ -266,7 +281,7 @@ static bool _agrees (const struct layout *layout, const struct listed *listed)
 
 void layout_add_step (struct layout *layout, const char *nodes, const char *node_tasks)
 {
-    struct listed listed = { 0 };
+    struct listed listed = { .most = layout->tasks };
 
     if (layout->step)
         return;
