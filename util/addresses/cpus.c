@@ -72,7 +72,7 @@ int cpus_read (struct cpus *cpus, const char *path)
     for (const char *p = line; p < end; p++) {
         if (*p == ',')
             continue;
-        if (to == text + sizeof (text) - 1)
+        if (*p == '\0' || to == text + sizeof (text) - 1)
             return -1;
         *to++ = *p;
     }
