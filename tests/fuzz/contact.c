@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The input is the value of SLURM_TF_RENDEZVOUS.
+ */
+#include "config.h"
+
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/contact.h"
+
+static void _check (const struct contact *contact)
+{
+    char *text = contact_encode (contact);
+    struct contact contact2;
+    struct errtext err;
+
+    CHECK (contact->port >= 1 && contact->port <= 65535);
+    CHECK (contact->timeout >= 1);
+    CHECK (contact->ask <= CONTACT_ASK_RAILS);
+    CHECK (text && fuzz_succeeded (contact_decode (&contact2, text, &err), &err));
+    CHECK (contact2.port == contact->port && contact2.timeout == contact->timeout);
+    CHECK (contact2.hold == contact->hold && contact2.ask == contact->ask);
+    CHECK (strcmp (contact2.token, contact->token) == 0);
+    CHECK (strcmp (contact2.server_token, contact->server_token) == 0);
+    CHECK (strcmp (contact2.ports, contact->ports) == 0);
+    free (text);
+}
+
+FUZZ_TARGET (contact)
+{
+    char *text = fuzz_text (data, size);
+    struct contact contact;
+    struct errtext err;
+
+    if (fuzz_succeeded (contact_decode (&contact, text, &err), &err))
+        _check (&contact);
+    free (text);
+}

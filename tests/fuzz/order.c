@@ -1,0 +1,28 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The input is the strings of an order, one a line.
+ */
+#include "config.h"
+
+#include "fuzz.h"
+
+#include "protocol/order.h"
+
+#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
+
+FUZZ_TARGET (order)
+{
+    struct frame *frame = fuzz_frame (data, size), *again;
+    enum order order, order2;
+    struct errtext err;
+
+    if (fuzz_succeeded (order_decode (&order, frame, SERVER_TOKEN, &err), &err)) {
+        CHECK (order == ORDER_STOP || order == ORDER_EXIT);
+        CHECK (again = fuzz_resend (order_encode (order, SERVER_TOKEN), FRAME_MAX_ORDER));
+        CHECK (fuzz_succeeded (order_decode (&order2, again, SERVER_TOKEN, &err), &err));
+        CHECK (order == order2);
+        frame_destroy (again);
+    }
+    frame_destroy (frame);
+}

@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The first line is a task's TF_CONFIG, the second its role, and the rest an argument with
+ * placeholders.
+ */
+#include "config.h"
+
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/placeholders.h"
+#include "exec/task_env.h"
+
+/* "{{" stands for one brace: with all braces doubled the text is replaced by itself. */
+static void _check_escaped (const char *text, const struct placeholder_values *values)
+{
+    char *escaped = malloc (2 * strlen (text) + 1), *end = escaped, *replaced;
+    struct errtext err;
+
+    CHECK (escaped);
+    for (const char *p = text; *p; p++) {
+        if (*p == '{')
+            *end++ = '{';
+        *end++ = *p;
+    }
+    *end = '\0';
+    CHECK (fuzz_succeeded (placeholders_replace (&replaced, escaped, values, &err), &err));
+    CHECK (strcmp (replaced, text) == 0);
+    free (replaced);
+    free (escaped);
+}
+
+static void _check_text (const char *text, const struct placeholder_values *values)
+{
+    struct errtext err;
+    char *replaced;
+
+    _check_escaped (text, values);
+    if (fuzz_succeeded (placeholders_replace (&replaced, text, values, &err), &err)) {
+        CHECK (strchr (text, '{') || strcmp (replaced, text) == 0);
+        free (replaced);
+    } else
+        CHECK (strchr (text, '{') && strchr (text, '}'));
+    for (int i = 0; i < PLACEHOLDERS; i++)
+        CHECK (!placeholders_has (text, (enum placeholder)i) || strchr (text, '}'));
+}
+
+FUZZ_TARGET (placeholders)
+{
+    char *text = fuzz_text (data, size), *rest = text, *config = fuzz_line (&rest);
+    struct task_env *task;
+    struct errtext err;
+    char roles[128];
+
+    CHECK (setenv ("TF_CONFIG", config, 1) == 0);
+    CHECK (setenv ("SLURM_TF_ROLE", fuzz_line (&rest), 1) == 0);
+    /* jansson's objects are larger than its text. */
+    fuzz_allow (SIZE_MAX);
+    if (fuzz_succeeded (task_env_read (&task, &err), &err)) {
+        CHECK (task_env_knows_role (task, task_env_role (task)));
+        task_env_roles (task, roles, sizeof (roles));
+        fuzz_succeeded (task_env_set_environment (task, "cloud", &err), &err);
+        _check_text (rest, task_env_values (task));
+        task_env_destroy (task);
+    }
+    free (text);
+}

@@ -1,0 +1,920 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * All of tf-rendezvous, in a world of which the input is the history. The first line is srun's
+ * configuration and the number of tasks:
+ *
+ *     TASKS LIST STOP FLAGS TIMEOUT       3 ps,worker:rest auto s 60
+ *
+ * FLAGS: s --tf-show, i --tf-ib=auto, I require, n --tf-network, p a list per node, d a debugger,
+ * - none. What follows are events, each a letter and, for most, the digit of a connection. Connection
+ * C is that of rank C modulo TASKS; a message connects first if it has to.
+ *
+ *     cC connect       rC register              ha  of the next message, send only half
+ *     dC close         eC register an error     gC  send the other half
+ *     qC do not read   vC of another version    mTEXT  the next message begins with this string
+ *     QC read again    wC with a wrong token        (up to the end of the line)
+ *     t  sleep until something is due           nC  reconnect
+ *     T  one second passes                      NC  reconnect with an exit report
+ *     k  sockets take few bytes, or again all   pC  report exit 0   PC exit 1   SC stopped
+ *     aC acknowledge the answer                 oCLBYTES  send these bytes; L is their number
+ *     E  the next accept has no free file       F  a hundred connections
+ *     x  srun ends
+ *
+ * After the last event time goes on, until nothing more is due. The program waits in epoll_wait (),
+ * so that is where the world happens.
+ */
+#include "config.h"
+
+#include "fuzz.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/descriptors.h"
+#include "common/tasklist.h"
+#include "common/tf_config.h"
+#include "protocol/acknowledgement.h"
+#include "protocol/hello.h"
+#include "protocol/order.h"
+#include "protocol/reconnect.h"
+#include "protocol/registration.h"
+#include "rendezvous/console.h"
+#include "rendezvous/launch.h"
+#include "rendezvous/master_log.h"
+#include "rendezvous/server.h"
+
+int tf_rendezvous_main (void);
+#define main tf_rendezvous_main
+#include "rendezvous/tf-rendezvous.c"
+#undef main
+
+#define TOKEN "0123456789abcdef0123456789abcdef"
+#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
+
+#define CLIENTS 8
+#define MAX_FLOOD 600
+/* Of the step; a message of the input may name more, which then never come. */
+#define MAX_TASKS 64
+/* The number of a step's tasks is the one that sizes memory; see doc/protocol.md. */
+#define MAX_ALLOCATION (TASKLIST_MAX_TASKS * 512)
+/* More rounds, and more waits, than the program needs to do what is ready and what is due. */
+#define MAX_ROUNDS 100
+#define MAX_SLEEPS 64
+
+/* What a connection has sent as its first frame, as far as it is complete. */
+enum first {
+    FIRST_INCOMPLETE,
+    FIRST_WRONG,            /* malformed, or without the token */
+    FIRST_OTHER_VERSION,
+    FIRST_REGISTRATION,
+    FIRST_RECONNECT,
+};
+
+struct client {
+    int fd;                 /* -1: not connected */
+    bool deaf;
+    size_t length;          /* of what it has sent, up to its first frame */
+    bool more;              /* it has sent bytes after that */
+    enum first first;
+    int rank;               /* of the first frame */
+    bool answered, refused, supervised;
+    bool replaced;          /* by a newer connection of the rank */
+    bool expects_refusal;   /* it has registered after a refusal */
+    bool expects_exit;      /* it has sent a report, and no bytes that are wrong */
+    struct frame_reader reader;
+    uint8_t *rest;          /* the half of a message that is not sent */
+    size_t rest_length;
+};
+
+/* The first frame of each client. */
+static uint8_t sent[CLIENTS][FRAME_HEADER + FRAME_MAX_REGISTRATION];
+
+static struct {
+    bool running;
+    int64_t now_ms;
+    const uint8_t *next, *end;              /* events */
+    int tasks;
+    bool infiniband;
+    const char *prefix;                     /* of the next message, or NULL */
+    size_t prefix_length;
+    bool half, no_file, few_bytes, full;
+    bool pressed;                           /* not every answer fits, not every client stays */
+    int srun;                               /* srun's end of its socket; -1: it has ended */
+    struct sockaddr_un address;
+    socklen_t address_length;
+    struct client client[CLIENTS];
+    int flood[MAX_FLOOD];
+    int floods;
+    struct server *server;
+    int step_tasks;                         /* as the program has them; 0: not known */
+    bool supervised;
+    uint64_t registered[MAX_TASKS];         /* by rank: a bit for each TASKS that it has sent */
+    bool may_have_ended[MAX_TASKS];
+    bool may_have_acknowledged[MAX_TASKS];
+    uint8_t *answer[MAX_TASKS];             /* the first one of each rank */
+    size_t answer_length[MAX_TASKS];
+    char *cluster[2];                       /* of an evaluator, and of others */
+    bool accepted, refused;                 /* an answer said so */
+    int errors, tables, kills;
+    int64_t error_ms;
+    int rounds, sleeps;                     /* since the last event, or the last sleep */
+} world;
+
+/* The program's surroundings. */
+
+int __real_clock_gettime (clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
+int __real_accept4 (int fd, struct sockaddr *address, socklen_t *length, int flags);
+int __wrap_accept4 (int fd, struct sockaddr *address, socklen_t *length, int flags);
+ssize_t __real_sendmsg (int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg (int fd, const struct msghdr *message, int flags);
+int __real_poll (struct pollfd *fds, nfds_t count, int ms);
+int __wrap_poll (struct pollfd *fds, nfds_t count, int ms);
+int __real_kill (pid_t pid, int number);
+int __wrap_kill (pid_t pid, int number);
+int __real_epoll_wait (int fd, struct epoll_event *event, int max, int ms);
+int __wrap_epoll_wait (int fd, struct epoll_event *event, int max, int ms);
+void __real_launch_begin (struct server *server);
+void __wrap_launch_begin (struct server *server);
+int __real_address_local (struct address *address, int fd);
+int __wrap_address_local (struct address *address, int fd);
+struct master_log *__wrap_master_log_open (const char *dir, bool append, struct errtext *err);
+void __wrap_descriptors_close_above (int last);
+void __wrap_console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
+void __wrap_console_table (char *text, bool show);
+void __wrap_console_keep (struct master_log *log);
+
+int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
+{
+    if (!world.running || clock != CLOCK_MONOTONIC)
+        return __real_clock_gettime (clock, now);
+    *now = (struct timespec){ world.now_ms / 1000, world.now_ms % 1000 * 1000000 };
+    return 0;
+}
+
+int __wrap_accept4 (int fd, struct sockaddr *address, socklen_t *length, int flags)
+{
+    if (!world.running || !world.no_file)
+        return __real_accept4 (fd, address, length, flags);
+    world.no_file = false;
+    errno = EMFILE;
+    return -1;
+}
+
+/* Every other call is for nothing, if the socket takes few bytes. */
+ssize_t __wrap_sendmsg (int fd, const struct msghdr *message, int flags)
+{
+    if (!world.running || !world.few_bytes)
+        return __real_sendmsg (fd, message, flags);
+    if ((world.full = !world.full)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return send (fd, message->msg_iov->iov_base,
+                 message->msg_iov->iov_len < 40 ? message->msg_iov->iov_len : 40, flags);
+}
+
+int __wrap_poll (struct pollfd *fds, nfds_t count, int ms)
+{
+    if (!world.running || count > 0)
+        return __real_poll (fds, count, ms);
+    world.now_ms += ms;
+    return 0;
+}
+
+/* Only srun, and only if it has outlived a refusal. */
+int __wrap_kill (pid_t pid, int number)
+{
+    if (!world.running)
+        return __real_kill (pid, number);
+    CHECK (pid == getppid () && number == SIGTERM && world.server->refused);
+    CHECK (world.now_ms - world.error_ms >= 10000 && world.kills++ == 0);
+    return 0;
+}
+
+void __wrap_launch_begin (struct server *server)
+{
+    world.server = server;
+    __real_launch_begin (server);
+}
+
+int __wrap_address_local (struct address *address, int fd)
+{
+    return world.running ? address_parse (address, "10.0.0.9")
+                         : __real_address_local (address, fd);
+}
+
+/* There is no child process and no file: console_keep () is wrapped too. */
+struct master_log *__wrap_master_log_open (const char *dir, bool append, struct errtext *err)
+{
+    (void)append;
+    if (dir[0] == '/')
+        return (struct master_log *)&world;
+    errtext_set (err, "not a directory");
+    return NULL;
+}
+
+void __wrap_descriptors_close_above (int last)
+{
+    CHECK (last == LISTEN_FD);
+}
+
+/* One message says why a launch is refused. */
+void __wrap_console_say (const char *fmt, ...)
+{
+    char text[4096];
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (text, sizeof (text), fmt, ap);
+    va_end (ap);
+    if (strncmp (text, "error: ", 7) != 0)
+        return;
+    CHECK (world.errors++ == 0 || world.server->resolved);
+    world.error_ms = world.now_ms;
+}
+
+static bool _all_may_have_ended (void)
+{
+    bool all = true;
+
+    for (int rank = 0; rank < step_roster (world.server->step)->tasks; rank++)
+        all = all && rank < MAX_TASKS && world.may_have_ended[rank];
+    return all;
+}
+
+/* The cluster, and then how its tasks ended. */
+void __wrap_console_table (char *text, bool show)
+{
+    (void)show;
+    CHECK (++world.tables <= 2);
+    CHECK (world.tables == 1 || _all_may_have_ended ());
+    free (text);
+}
+
+void __wrap_console_keep (struct master_log *log)
+{
+    CHECK (!log || log == (struct master_log *)&world);
+}
+
+/* What clients send. */
+
+static void _close (struct client *client)
+{
+    if (client->fd >= 0)
+        close (client->fd);
+    client->fd = -1;
+    frame_reader_clear (&client->reader);
+    free (client->rest);
+    client->rest = NULL;
+    if (client->first >= FIRST_REGISTRATION && client->rank < MAX_TASKS)
+        world.may_have_ended[client->rank] = true;
+}
+
+static int _connect (void)
+{
+    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    CHECK (fd >= 0);
+    if (connect (fd, (struct sockaddr *)&world.address, world.address_length) == 0)
+        return fd;
+    CHECK (errno == EAGAIN);
+    close (fd);
+    return -1;
+}
+
+static void _open (struct client *client)
+{
+    if (client->fd >= 0)
+        return;
+    *client = (struct client){ .fd = _connect (), .reader.ceiling = FRAME_MAX_ANSWER };
+}
+
+static void _take_registration (struct client *client, const struct frame *frame)
+{
+    struct registration r;
+
+    if (registration_decode (&r, frame, NULL) < 0) {
+        client->first = FIRST_WRONG;
+        return;
+    }
+    client->first = FIRST_REGISTRATION;
+    client->expects_refusal = world.server->refused;
+    client->rank = r.rank;
+    if (r.tasks < MAX_TASKS)
+        world.registered[r.rank] |= UINT64_C (1) << r.tasks;
+}
+
+static void _take_reconnect (struct client *client, const struct frame *frame)
+{
+    struct reconnect r;
+
+    if (reconnect_decode (&r, frame, MAX_TASKS, NULL) < 0) {
+        client->first = FIRST_WRONG;
+        return;
+    }
+    client->first = FIRST_RECONNECT;
+    client->rank = r.rank;
+    client->expects_exit = r.ended && world.supervised && r.rank < world.step_tasks;
+    world.may_have_ended[r.rank] = world.may_have_ended[r.rank] || r.ended;
+}
+
+static uint8_t *_sent (const struct client *client)
+{
+    return sent[client - world.client];
+}
+
+/* Bytes after the first frame: a report, an acknowledgement, or anything. */
+static void _note_more (struct client *client)
+{
+    client->more = true;
+    client->expects_exit = false;
+    if (client->first >= FIRST_REGISTRATION && client->rank < MAX_TASKS)
+        world.may_have_ended[client->rank] = world.may_have_acknowledged[client->rank] = true;
+}
+
+/* The first frame is complete: what is it, and is it the newest connection of its rank? */
+static void _take_first (struct client *client, size_t length)
+{
+    struct frame *frame = fuzz_receive (_sent (client), length, FRAME_MAX_REGISTRATION);
+    struct hello hello = { 0 };
+
+    if (frame)
+        hello_decode (&hello, frame);
+    if (!hello.token || strcmp (hello.token, TOKEN) != 0)
+        client->first = FIRST_WRONG;
+    else if (hello.version != FRAME_VERSION)
+        client->first = FIRST_OTHER_VERSION;
+    else if (hello.reconnects)
+        _take_reconnect (client, frame);
+    else
+        _take_registration (client, frame);
+    frame_destroy (frame);
+    for (struct client *c = world.client; c < world.client + CLIENTS; c++)
+        if (c != client && c->first >= FIRST_REGISTRATION && c->rank == client->rank)
+            c->replaced = true;
+    if (client->length > length)
+        _note_more (client);
+}
+
+static void _note_sent (struct client *client, const uint8_t *bytes, size_t length)
+{
+    size_t room = sizeof (sent[0]) - client->length;
+    const uint8_t *h = _sent (client);
+    size_t end;
+
+    if (client->first != FIRST_INCOMPLETE) {
+        _note_more (client);
+        return;
+    }
+    length = length < room ? length : room;
+    memcpy (_sent (client) + client->length, bytes, length);
+    client->length += length;
+    if (client->length < FRAME_HEADER)
+        return;
+    end = FRAME_HEADER + ((size_t)h[8] << 24 | (size_t)h[9] << 16 | (size_t)h[10] << 8 | h[11]);
+    if (memcmp (h, "SpTF", 4) != 0 || end == FRAME_HEADER || end > sizeof (sent[0]))
+        client->first = FIRST_WRONG;
+    else if (client->length >= end)
+        _take_first (client, end);
+}
+
+static void _send_bytes (struct client *client, const uint8_t *bytes, size_t length)
+{
+    if (client->fd < 0 || length == 0)
+        return;
+    /* A server that has closed the connection is noticed by reading. */
+    if (send (client->fd, bytes, length, MSG_NOSIGNAL) == (ssize_t)length)
+        _note_sent (client, bytes, length);
+}
+
+static void _keep_rest (struct client *client, const uint8_t *bytes, size_t length)
+{
+    free (client->rest);
+    CHECK (client->rest = malloc (length + 1));
+    memcpy (client->rest, bytes, length);
+    client->rest_length = length;
+}
+
+/* Send the message, with the prefix and in halves as the input wants it. */
+static void _send_message (struct client *client, struct frame *frame, int version)
+{
+    size_t prefix = world.prefix ? world.prefix_length + 1 : 0, length;
+    const uint8_t *bytes = frame_bytes (frame, prefix, &length);
+    uint8_t *whole = malloc (length + prefix);
+    size_t now;
+
+    CHECK (bytes && whole);
+    memcpy (whole, bytes, FRAME_HEADER);
+    whole[5] = (uint8_t)version;
+    if (prefix) {
+        memcpy (whole + FRAME_HEADER, world.prefix, prefix - 1);
+        whole[FRAME_HEADER + prefix - 1] = '\0';
+    }
+    memcpy (whole + FRAME_HEADER + prefix, bytes + FRAME_HEADER, length - FRAME_HEADER);
+    length += prefix;
+    now = world.half ? length / 2 : length;
+    if (client->fd >= 0) {
+        _send_bytes (client, whole, now);
+        _keep_rest (client, whole + now, length - now);
+    }
+    free (whole);
+    frame_destroy (frame);
+    world.prefix = NULL;
+    world.half = false;
+}
+
+static void _add_interfaces (struct registration *r, int node)
+{
+    char text[64];
+
+    snprintf (text, sizeof (text), "ib0 infiniband up 10.1.0.%d/24", node + 1);
+    CHECK (interface_parse (&r->interface[r->interfaces++], text) == 0);
+    snprintf (text, sizeof (text), "eth0 other up 10.0.0.%d/24", node + 1);
+    CHECK (interface_parse (&r->interface[r->interfaces++], text) == 0);
+}
+
+/* The registration of a rank; two ranks share a node. */
+static void _register (struct client *client, int rank, const char *token, const char *error,
+                       int version)
+{
+    char node[16], address[16];
+    struct registration r = {
+        .rank = rank, .tasks = world.tasks, .component_tasks = world.tasks,
+        .node_index = rank / 2, .node = node, .step = "12.0", .port = 40000 + rank,
+        .error = error, .proxied = rank == 1,
+    };
+
+    snprintf (node, sizeof (node), "n%d", rank / 2);
+    snprintf (address, sizeof (address), "10.0.0.%d", rank / 2 + 1);
+    snprintf (r.host.id, sizeof (r.host.id), "host%d", rank / 2);
+    CHECK (address_parse (&r.address, address) == 0);
+    if (world.infiniband && rank % 2 == 0)
+        _add_interfaces (&r, rank / 2);
+    _send_message (client, registration_encode (&r, token), version);
+}
+
+static void _reconnect (struct client *client, int rank, bool ended)
+{
+    const struct reconnect r = { .token = TOKEN, .node = "n0", .rank = rank, .ended = ended };
+
+    _send_message (client, reconnect_encode (&r), FRAME_VERSION);
+}
+
+/* If the supervisor has done nothing wrong before, it must get its order to exit. */
+static void _report (struct client *client, enum exit_report_kind kind, int number)
+{
+    const struct exit_report report = { kind, number };
+    bool expects = client->answered && client->supervised && !client->refused && !client->more
+                   && !world.half && !world.prefix;
+
+    _send_message (client, exit_report_encode (&report), FRAME_VERSION);
+    client->expects_exit = expects && client->fd >= 0;
+}
+
+/* What clients receive. */
+
+static void _take_order (struct client *client, const struct frame *frame)
+{
+    enum order order;
+
+    CHECK (order_decode (&order, frame, SERVER_TOKEN, NULL) == 0);
+    CHECK (client->first == FIRST_RECONNECT || (client->answered && client->supervised));
+    if (order == ORDER_EXIT) {
+        CHECK (client->more || client->first == FIRST_RECONNECT);
+        client->expects_exit = false;
+    }
+}
+
+static bool _is_evaluator (const char *role)
+{
+    return strcmp (role, "evaluator") == 0;
+}
+
+/* All tasks get the same cluster; but only an evaluator sees evaluators. */
+static void _check_cluster (const char *tf_config, bool evaluator)
+{
+    const struct roster *roster = step_roster (world.server->step);
+    const char *tail = strstr (tf_config, ",\"task\":");
+    char *cluster, port[16];
+
+    CHECK (strncmp (tf_config, TF_CONFIG_HEAD, strlen (TF_CONFIG_HEAD)) == 0 && tail);
+    CHECK (cluster = strndup (tf_config, (size_t)(tail - tf_config)));
+    for (int rank = 0; rank < roster->tasks; rank++) {
+        snprintf (port, sizeof (port), ":%d\"", roster->member[rank].port);
+        CHECK (strstr (cluster, port)
+               || (!evaluator && _is_evaluator (roster->member[rank].role)));
+    }
+    if (world.cluster[evaluator])
+        CHECK (strcmp (world.cluster[evaluator], cluster) == 0);
+    free (world.cluster[evaluator]);
+    world.cluster[evaluator] = cluster;
+}
+
+/* A rank that registers again gets the same answer. */
+static void _check_repeated (int rank, struct frame *frame)
+{
+    size_t length;
+    const uint8_t *bytes = frame_bytes (frame, 0, &length);
+
+    CHECK (bytes);
+    if (world.answer[rank]) {
+        CHECK (world.answer_length[rank] == length);
+        CHECK (memcmp (world.answer[rank], bytes, length) == 0);
+        return;
+    }
+    CHECK (world.answer[rank] = malloc (length));
+    memcpy (world.answer[rank], bytes, length);
+    world.answer_length[rank] = length;
+}
+
+static bool _all_registered (int tasks)
+{
+    bool all = tasks > 0 && tasks < MAX_TASKS;
+
+    for (int rank = 0; all && rank < tasks; rank++)
+        all = world.registered[rank] >> tasks & 1;
+    return all;
+}
+
+static void _take_acceptance (struct client *client, const struct answer *answer,
+                              struct frame *frame)
+{
+    int tasks = step_roster (world.server->step)->tasks;
+
+    world.accepted = true;
+    client->supervised = answer->supervised;
+    CHECK (_all_registered (tasks) && client->rank < tasks);
+    _check_cluster (frame_get (frame, "TF_CONFIG"), _is_evaluator (answer->role));
+    _check_repeated (client->rank, frame);
+}
+
+static void _take_answer (struct client *client, struct frame *frame)
+{
+    struct answer answer;
+
+    CHECK (!client->answered);
+    CHECK (answer_decode (&answer, frame, SERVER_TOKEN, NULL) == 0);
+    client->answered = true;
+    client->refused = answer.refused;
+    if (client->first == FIRST_OTHER_VERSION)
+        CHECK (answer.refused);
+    else if (answer.refused)
+        world.refused = true;
+    else
+        _take_acceptance (client, &answer, frame);
+    CHECK (!world.accepted || !world.refused);
+}
+
+/* After a refusal no rank may be left without one, and no supervisor without its order to exit. */
+static void _check_closed (const struct client *client)
+{
+    CHECK (!client->expects_exit || client->replaced);
+    CHECK (client->answered || !client->expects_refusal || world.pressed);
+}
+
+static void _read (struct client *client)
+{
+    struct frame *frame;
+    int n = 0;
+
+    if (client->fd < 0 || client->deaf)
+        return;
+    while (client->fd >= 0 && (n = frame_read (&client->reader, client->fd, &frame, NULL)) > 0) {
+        CHECK (client->first >= FIRST_OTHER_VERSION);
+        if (client->answered || client->first == FIRST_RECONNECT)
+            _take_order (client, frame);
+        else
+            _take_answer (client, frame);
+        frame_destroy (frame);
+    }
+    CHECK (client->reader.got == 0 || client->first >= FIRST_OTHER_VERSION);
+    if (n < 0) {
+        _check_closed (client);
+        _close (client);
+    }
+}
+
+/* Events. */
+
+static void _flood (void)
+{
+    world.pressed = true;
+    for (int i = 0; i < 100 && world.floods < MAX_FLOOD; i++)
+        if ((world.flood[world.floods] = _connect ()) >= 0)
+            world.floods++;
+}
+
+static void _end_srun (void)
+{
+    if (world.srun >= 0)
+        close (world.srun);
+    world.srun = -1;
+}
+
+/* The rest of the line, for the next message. */
+static void _take_prefix (void)
+{
+    const uint8_t *newline = memchr (world.next, '\n', (size_t)(world.end - world.next));
+    const uint8_t *end = newline ? newline : world.end;
+
+    world.prefix = (const char *)world.next;
+    world.prefix_length = (size_t)(end - world.next);
+    world.next = end;
+}
+
+static void _send_raw (struct client *client)
+{
+    size_t left = (size_t)(world.end - world.next), length = left ? *world.next++ : 0;
+
+    length = length < left ? length : left ? left - 1 : 0;
+    _send_bytes (client, world.next, length);
+    world.next += length;
+}
+
+static void _client_event (uint8_t event)
+{
+    int number = world.next < world.end ? *world.next++ % CLIENTS : 0;
+    struct client *client = &world.client[number];
+    int rank = number % world.tasks;
+
+    if (strchr ("crevwnNo", event))
+        _open (client);
+    switch (event) {
+        case 'r': _register (client, rank, TOKEN, NULL, FRAME_VERSION); break;
+        case 'e': _register (client, rank, TOKEN, "no port", FRAME_VERSION); break;
+        case 'v': _register (client, rank, TOKEN, NULL, FRAME_VERSION - 1); break;
+        case 'w': _register (client, rank, SERVER_TOKEN, NULL, FRAME_VERSION); break;
+        case 'n': _reconnect (client, rank, false); break;
+        case 'N': _reconnect (client, rank, true); break;
+        case 'p': _report (client, EXIT_REPORT_EXIT, 0); break;
+        case 'P': _report (client, EXIT_REPORT_EXIT, 1); break;
+        case 'S': _report (client, EXIT_REPORT_STOPPED, 0); break;
+        case 'a': _send_message (client, acknowledgement_encode (), FRAME_VERSION); break;
+        case 'o': _send_raw (client); break;
+        case 'd': _close (client); break;
+        case 'q': client->deaf = true; break;
+        case 'Q': client->deaf = false; break;
+        case 'g':
+            if (client->rest)
+                _send_bytes (client, client->rest, client->rest_length);
+            client->rest_length = 0;
+            break;
+    }
+}
+
+/* The next event of the input. `ms` is how long the program would wait now. */
+static void _event (int ms)
+{
+    uint8_t event = *world.next++;
+
+    switch (event) {
+        case 'h': world.half = true; break;
+        case 'm': _take_prefix (); break;
+        case 't': world.now_ms += ms > 0 ? ms : 0; break;
+        case 'T': world.now_ms += 1000; break;
+        case 'k': world.few_bytes = !world.few_bytes; world.pressed = true; break;
+        case 'E': world.no_file = world.pressed = true; break;
+        case 'F': _flood (); break;
+        case 'x': _end_srun (); break;
+        default:
+            if (strchr ("crevwnNpPSaodqQg", event) && event)
+                _client_event (event);
+    }
+}
+
+/* At every moment. */
+
+static void _check_roster (const struct roster *roster)
+{
+    int here = 0, lost = 0;
+
+    for (int rank = 0; rank < roster->tasks && rank < MAX_TASKS; rank++) {
+        here += roster->member[rank].here;
+        lost += roster->member[rank].lost;
+    }
+    CHECK (roster->tasks > MAX_TASKS || (here == roster->here && lost == roster->lost));
+    CHECK (roster_missing (roster) >= 0);
+}
+
+static void _check_peers (const struct peers *peers, int tasks)
+{
+    int count = 0;
+
+    for (const struct peer *peer = peers->oldest; peer; peer = peer->newer) {
+        CHECK (peer->state == PEER_UNAUTHENTICATED && !deadline_passed (peer->timeout));
+        CHECK (peer->newer ? peer->newer->older == peer : peers->newest == peer);
+        count++;
+    }
+    CHECK (count == peers->unauthenticated && count <= 512 + tasks);
+    for (int rank = 0; rank < peers->ranks && rank < MAX_TASKS; rank++)
+        CHECK (!peers->by_rank[rank] || (peers->by_rank[rank]->rank == rank
+                                         && peers->by_rank[rank]->state > PEER_UNAUTHENTICATED
+                                         && peers->by_rank[rank]->state < PEER_CLOSED));
+}
+
+static void _check_now (void)
+{
+    struct roster *roster = step_roster (world.server->step);
+
+    CHECK (!world.server->resolved || !world.server->refused);
+    _check_roster (roster);
+    _check_peers (&world.server->peers, roster->tasks);
+    world.step_tasks = roster->tasks;
+    world.supervised = world.server->shutdown != NULL;
+    for (int i = 0; i < CLIENTS; i++)
+        _read (&world.client[i]);
+}
+
+/* Nothing is left to do at this time. */
+static void _check_quiet (void)
+{
+    for (struct client *c = world.client; c < world.client + CLIENTS; c++) {
+        if (c->fd < 0 || c->deaf)
+            continue;
+        CHECK (!c->expects_exit || c->replaced);
+        CHECK (c->first != FIRST_WRONG && c->first != FIRST_OTHER_VERSION);
+        CHECK (c->first != FIRST_REGISTRATION || c->answered
+               || !(world.server->resolved || world.server->refused));
+    }
+}
+
+/* Nothing will happen any more: no launch goes on, and no connection is without its first frame. */
+static void _check_settled (void)
+{
+    CHECK (world.server->resolved || world.server->refused);
+    CHECK (world.server->peers.unauthenticated == 0);
+    CHECK (world.supervised || step_roster (world.server->step)->lost == 0 || world.errors > 0);
+}
+
+/* The input is over. Let time pass, and end srun when nothing more is due. */
+static void _pass_time (int ms)
+{
+    _check_quiet ();
+    if (ms < 0)
+        _check_settled ();
+    if (ms >= 0 && ++world.sleeps < MAX_SLEEPS)
+        world.now_ms += ms;
+    else {
+        CHECK (world.srun >= 0);
+        _end_srun ();
+    }
+}
+
+int __wrap_epoll_wait (int fd, struct epoll_event *event, int max, int ms)
+{
+    bool over = world.next == world.end;
+    int n;
+
+    if (!world.running)
+        return __real_epoll_wait (fd, event, max, ms);
+    _check_now ();
+    if (!over)
+        _event (ms);
+    n = __real_epoll_wait (fd, event, max, 0);
+    /* What is ready or due is done in this round, so that it is not in the next ones. */
+    CHECK (!over || (n == 0 && ms != 0) || ++world.rounds < MAX_ROUNDS);
+    if (over && n == 0 && ms != 0) {
+        world.rounds = 0;
+        _pass_time (ms);
+    }
+    return n;
+}
+
+/* A run. */
+
+/* Give a descriptor the number that the program expects. */
+static void _move (int fd, int number)
+{
+    if (fd == number)
+        return;
+    CHECK (dup2 (fd, number) == number);
+    close (fd);
+}
+
+static void _listen (void)
+{
+    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un any = { .sun_family = AF_UNIX };
+
+    world.address_length = sizeof (world.address);
+    CHECK (fd >= 0 && bind (fd, (struct sockaddr *)&any, sizeof (any.sun_family)) == 0);
+    CHECK (listen (fd, 4096) == 0);
+    CHECK (getsockname (fd, (struct sockaddr *)&world.address, &world.address_length) == 0);
+    _move (fd, LISTEN_FD);
+}
+
+/* What srun sends, from the first line of the input. */
+static struct frame *_configuration (const char *line)
+{
+    struct rendezvous_config config = {
+        .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1,
+        .timeout = 60, .hold = true, .hide_gpus = true, .stop_grace = 10, .eval_grace = 5,
+    };
+    char list[256] = "worker:rest", stop[16] = "auto", flags[16] = "-";
+    struct tasklist *tasks;
+    struct frame *frame;
+
+    world.tasks = 2;
+    sscanf (line, "%d %255s %15s %15s %d", &world.tasks, list, stop, flags, &config.timeout);
+    world.tasks = world.tasks < 1 || world.tasks > CLIENTS ? 2 : world.tasks;
+    if (stop_when_parse (&config.stop, stop, NULL) < 0)
+        config.stop = STOP_WHEN_AUTO;
+    if (config.timeout < 1 || config.timeout > 600)
+        config.timeout = 60;
+    if (tasklist_parse (&tasks, list, NULL) == 0)
+        tasklist_destroy (tasks);
+    else
+        strcpy (list, "worker:rest");
+    config.show = strchr (flags, 's');
+    config.debugged = strchr (flags, 'd');
+    config.ib = strchr (flags, 'I') ? RENDEZVOUS_CONFIG_IB_REQUIRE
+                : strchr (flags, 'i') ? RENDEZVOUS_CONFIG_IB_AUTO : RENDEZVOUS_CONFIG_IB_NO;
+    config.networks = strchr (flags, 'n') ? "10.0.0.0/24" : NULL;
+    config.networks_required = config.networks != NULL;
+    world.infiniband = config.ib != RENDEZVOUS_CONFIG_IB_NO || config.networks;
+    config.list[0] = (struct rendezvous_config_list){ list, strchr (flags, 'p') };
+    CHECK (frame = rendezvous_config_encode (&config));
+    return frame;
+}
+
+static void _start (const char *line)
+{
+    struct frame *frame;
+    int pair[2];
+
+    for (int i = 0; i < CLIENTS; i++)
+        world.client[i].fd = -1;
+    _listen ();
+    frame = _configuration (line);
+    CHECK (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+    _move (pair[0], SRUN_FD);
+    world.srun = pair[1];
+    CHECK (frame_send (frame, world.srun, NULL) == 0);
+    frame_destroy (frame);
+    world.running = true;
+}
+
+/* By itself it ends only when every task has its answer and, if it waits for that, has ended. */
+static void _check_end (void)
+{
+    if (world.srun < 0)
+        return;
+    CHECK (!world.refused && _all_registered (world.step_tasks));
+    CHECK (world.tables == (world.supervised ? 2 : 1));
+    for (int rank = 0; rank < world.step_tasks && !world.supervised; rank++)
+        CHECK (world.may_have_acknowledged[rank]);
+}
+
+static void _finish (void)
+{
+    world.running = false;
+    for (int i = 0; i < CLIENTS; i++)
+        _close (&world.client[i]);
+    for (int i = 0; i < world.floods; i++)
+        close (world.flood[i]);
+    for (int rank = 0; rank < MAX_TASKS; rank++)
+        free (world.answer[rank]);
+    free (world.cluster[0]);
+    free (world.cluster[1]);
+    _end_srun ();
+}
+
+/* Which descriptors are open, as far as a run comes. SRUN_FD and LISTEN_FD stay open after it. */
+static uint64_t _open_descriptors (void)
+{
+    uint64_t open = 0;
+
+    for (int fd = LISTEN_FD + 1; fd < 64; fd++)
+        open |= (uint64_t)(fcntl (fd, F_GETFD) >= 0) << fd;
+    return open;
+}
+
+FUZZ_TARGET (rendezvous)
+{
+    char *text = fuzz_text (data, size), *rest = text, *line = fuzz_line (&rest);
+    uint64_t open = _open_descriptors ();
+
+    memset (&world, 0, sizeof (world));
+    world.now_ms = 1000000;
+    world.next = data + (rest - text);
+    world.end = data + size;
+    fuzz_allow (MAX_ALLOCATION);
+    _start (line);
+    CHECK (tf_rendezvous_main () == 0);
+    _check_end ();
+    _finish ();
+    CHECK (_open_descriptors () == open);
+    free (text);
+}
