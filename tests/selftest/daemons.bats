@@ -112,6 +112,19 @@ TESTS
     [ ! -s "$deaths" ] || fail "counted as Slurm's own fault: $(< "$deaths")"
 }
 
+@test "--own-pids: a node sees its own processes only, and its slurmd is restarted like any other" {
+    run_bats_on_stdin <<'TESTS'
+setup_file () { start_cluster --nodes 2 --own-pids; }
+
+%test "a job sees one slurmd" {
+    [ "$(slurm srun -N2 sh -c 'grep -lx slurmd /proc/[0-9]*/comm | wc -l' | paste -sd' ')" = "1 1" ]
+    [ "$BATS_TEST_TRY_NUMBER" -gt 1 ] || kill -SEGV "$(< "$SPANK_TF_CLUSTER/$(node 1).pid")"
+}
+TESTS
+    [ "$status" -eq 0 ] && grep -q '^ok 1' <<< "$output" || fail "the repeated test does not pass"
+    [ "$(wc -l < "$deaths")" -eq 1 ] || fail "counted wrong: $(< "$deaths")"
+}
+
 @test "every bats file leaves setup, teardown and teardown_file to common.bash" {
     run grep -nE '^(setup|teardown|teardown_file) *\(\)' "$tests"/*/*.bats "$tests"/*/*.bash
     [ "$status" -eq 1 ] || fail "these would switch the check of the daemons off"
