@@ -103,6 +103,8 @@ static void _short_queues (const void *arg __attribute__ ((unused)))
 {
     struct launch launch = { .tasks = 5000, .file_limit = 8192 };
 
+    if (rendezvous_is_wrapped ())
+        skip ("the wrapper takes files of its own");
     _shorten_queues ();
     launch_start (&launch);
     _register_all (&launch, _on_answer);
