@@ -124,6 +124,7 @@ END
 
     cat > "$work/two" <<END
 step="srun -Q -N2 --ntasks-per-node=2 --overlap --tf-tasks=ps,worker:3 $task_check --roles=ps,worker,worker,worker"
+> first
 \$step --linger=600 > first 2> first.err &
 until [ "\$(grep -c ok first)" -eq 4 ]; do sleep 0.1; done
 \$step
