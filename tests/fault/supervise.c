@@ -31,6 +31,9 @@
 #define SLURM_GRACE_MS 6000
 #define MAX_MEMORY_KIB 4096         /* VmRSS; most of it is libc, which is shared */
 
+/* The supervisor's connection. */
+#define RENDEZVOUS_FD 3
+
 #define NO_WRAPPER "valgrind does not let every signal through"
 #define NEEDS_USER "only root can start it as another user, and that user has no valgrind"
 
@@ -226,6 +229,48 @@ static void _test_end_by_64 (const void *arg)
     if (task_is_wrapped ())
         skip (NO_WRAPPER);
     _test_end (arg);
+}
+
+static bool _is_open (pid_t pid, int fd)
+{
+    char path[64], to[64];
+
+    snprintf (path, sizeof (path), "/proc/%d/fd/%d", (int)pid, fd);
+    return readlink (path, to, sizeof (to)) >= 0;
+}
+
+/* The supervisor stops when it begins or ends its next system call. */
+static void _trace_to_system_call (const struct task *task)
+{
+    int status;
+
+    ptrace (PTRACE_SYSCALL, task->pid, NULL, NULL);
+    if (waitpid (task->pid, &status, 0) != task->pid || !WIFSTOPPED (status))
+        die ("tf-supervise cannot be traced");
+}
+
+/*
+ * A signal arrives when the supervisor reads signals no more: it has closed its connection, and
+ * is about to end by its program's signal.
+ */
+static void _signal_at_the_end (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _dies_by_sigterm };
+
+    if (task_is_wrapped ())
+        skip ("a wrapper has other system calls");
+    task_start (&task);
+    task_expect_report (&task, "signal 15");
+    if (ptrace (PTRACE_SEIZE, task.pid, NULL, NULL) < 0)
+        skip ("a process may not trace its children here");
+    ptrace (PTRACE_INTERRUPT, task.pid, NULL, NULL);
+    waitpid (task.pid, NULL, 0);
+    task_send_order (&task, ORDER_EXIT);
+    while (_is_open (task.pid, RENDEZVOUS_FD))
+        _trace_to_system_call (&task);
+    kill (task.pid, SIGUSR1);
+    ptrace (PTRACE_DETACH, task.pid, NULL, NULL);
+    task_expect_exit (&task, W_EXITCODE (0, SIGTERM));
 }
 
 static void _program_ends_first (const void *arg __attribute__ ((unused)))
@@ -627,6 +672,8 @@ int main (void)
         passed &= check (many[i].sentence, _stop_many, &many[i].arg);
     passed &= check ("a program that ends before its supervisor starts is reported",
                      _program_ends_first, NULL);
+    passed &= check ("a supervisor ends by its program's signal, although another one is pending",
+                     _signal_at_the_end, NULL);
     passed &= check ("a daemon that the program leaves goes on running", _daemon_is_left, NULL);
     passed &= check ("ORDER=stop: everything that the program prints at SIGTERM arrives",
                      _stop_with_output, NULL);

@@ -199,16 +199,22 @@ static void _success_waits_for_order (const void *arg __attribute__ ((unused)))
 
 /* The rendezvous does not answer. */
 
-/* It has the report, and sends nothing. */
+/*
+ * It has the report, and sends nothing. The supervisor must not reset the connection, because that
+ * would discard a report that has not arrived yet.
+ */
 static void _no_order (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = program_exits_3 };
+    char byte;
 
     task_start (&task);
     task_expect_report (&task, "exit 3");
     poll (NULL, 0, 10000);
     task_expect_running (&task);
     task_expect_exit_within (&task, W_EXITCODE (3, 0), 30000);
+    if (recv (task.connection, &byte, 1, 0) != 0)
+        die ("tf-supervise resets the connection");
 }
 
 /* It accepts every connection and closes it. */
@@ -387,7 +393,7 @@ static const struct {
       false },
     { "connections are refused for a second: a report does not wait for the next attempt",
       _refused_for_a_second, true },
-    { "the rendezvous does not answer the report: the supervisor exits", _no_order, false },
+    { "the rendezvous does not answer the report: the supervisor exits without a reset", _no_order, false },
     { "the rendezvous closes every connection: the supervisor exits", _always_closed, false },
     { "the network is down when the program ends: the report is sent again", _network_down,
       false },
