@@ -72,6 +72,17 @@ TEST (the_longest_ports_fit)
     free (text);
 }
 
+TEST (longer_ports_are_refused)
+{
+    struct contact r;
+    char text[2048] = "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing ", *end = strchr (text, 0);
+
+    memset (end, '1', sizeof (r.ports));
+    assert_int_equal (contact_decode (&r, text, NULL), -1);
+    end[sizeof (r.ports) - 1] = '\0';
+    assert_int_equal (contact_decode (&r, text, NULL), 0);
+}
+
 TEST (the_port_and_tokens_of_another_version_are_decoded)
 {
     struct contact r;
@@ -102,6 +113,12 @@ TEST (malformed_text_is_refused)
         "2 60001 " TOKEN " " SERVER_TOKEN " 0 hold nothing any",
         "2 60001 " TOKEN " " SERVER_TOKEN " -1 hold nothing any",
         "x 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+        "2 60001 " TOKEN " " SERVER_TOKEN " 4294967596 hold nothing any",
+        "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any more",
+        "2  60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+        "2 60001 short " SERVER_TOKEN " 300 hold nothing any",
+        "2 60001 " TOKEN "0 " SERVER_TOKEN " 300 hold nothing any",
+        "3 60001 " TOKEN " short",
     };
     struct contact r;
 
@@ -119,6 +136,7 @@ int main (void)
         cmocka_unit_test (tokens_are_hexadecimal_and_differ),
         cmocka_unit_test (decoding_returns_the_encoded_contact),
         cmocka_unit_test (the_longest_ports_fit),
+        cmocka_unit_test (longer_ports_are_refused),
         cmocka_unit_test (the_port_and_tokens_of_another_version_are_decoded),
         cmocka_unit_test (malformed_text_is_refused),
     };

@@ -6,6 +6,7 @@
 #include "contact.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,16 @@ static int _decode_ask (enum contact_ask *ask, const char *text)
     return -1;
 }
 
+/* True if contact_encode () prints this text: sscanf () is more tolerant, and cuts long fields. */
+static bool _is_printed (const struct contact *c, const char *text)
+{
+    char *printed = contact_encode (c);
+    bool same = printed && strcmp (printed, text) == 0;
+
+    free (printed);
+    return same;
+}
+
 /* The fields that only this version has. */
 static int _decode_rest (struct contact *c, const char *text)
 {
@@ -72,7 +83,9 @@ static int _decode_rest (struct contact *c, const char *text)
     if (sscanf (text, "%*d %*d %*s %*s %d %7s %15s %1023s", &c->timeout, hold, ask, c->ports) != 4
         || c->timeout < 1)
         return -1;
-    return _decode_hold (&c->hold, hold) == 0 ? _decode_ask (&c->ask, ask) : -1;
+    if (_decode_hold (&c->hold, hold) < 0 || _decode_ask (&c->ask, ask) < 0)
+        return -1;
+    return _is_printed (c, text) ? 0 : -1;
 }
 
 int contact_decode (struct contact *c, const char *text, struct errtext *err)
@@ -81,7 +94,8 @@ int contact_decode (struct contact *c, const char *text, struct errtext *err)
 
     *c = (struct contact){ .timeout = 60, .hold = PORT_HELD, .ports = "any" };
     if (sscanf (text, "%d %d %32s %32s", &version, &c->port, c->token, c->server_token) != 4
-        || c->port < 1 || c->port > 65535
+        || c->port < 1 || c->port > 65535 || strlen (c->token) != CONTACT_TOKEN - 1
+        || strlen (c->server_token) != CONTACT_TOKEN - 1
         || (version == FRAME_VERSION && _decode_rest (c, text) < 0))
         return errtext_set (err, CONTACT_VARIABLE " is not what srun's spank_tf sets");
     return 0;
