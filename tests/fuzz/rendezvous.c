@@ -6,9 +6,13 @@
  *
  *     TASKS LIST STOP FLAGS TIMEOUT       3 ps,worker:rest auto s 60
  *
- * FLAGS: s --tf-show, i --tf-ib=auto, I require, n --tf-network, p a list per node, d a debugger,
- * - none. What follows are events, each a letter and, for most, the digit of a connection. Connection
- * C is that of rank C modulo TASKS; a message connects first if it has to.
+ * LIST may be several lists with "/" between them, one for each component. FLAGS: p they are per
+ * node; s --tf-show; i --tf-ib=auto, I require; n --tf-network, N from the user and not the site;
+ * r there are two InfiniBand networks; u one is down on all nodes but the first; d a debugger; -
+ * none of these.
+ *
+ * What follows are events, each a letter and, for most, the digit of a connection. Connection C is
+ * that of rank C modulo TASKS; a message connects first if it has to.
  *
  *     cC connect       rC register              ha  of the next message, send only half
  *     dC close         eC register an error     gC  send the other half
@@ -105,7 +109,8 @@ static struct {
     int64_t now_ms;
     const uint8_t *next, *end;              /* events */
     int tasks;
-    bool infiniband;
+    char flags[16];
+    int components;
     const char *prefix;                     /* of the next message, or NULL */
     size_t prefix_length;
     bool half, no_file, few_bytes, full;
@@ -435,14 +440,40 @@ static void _send_message (struct client *client, struct frame *frame, int versi
     world.half = false;
 }
 
+static bool _flag (char flag)
+{
+    return strchr (world.flags, flag) != NULL;
+}
+
+static void _add_interface (struct registration *r, const char *text, int node, const char *cpus)
+{
+    struct interface *interface = &r->interface[r->interfaces++];
+
+    CHECK (interface_parse (interface, text) == 0);
+    if (interface->address.address.family)
+        interface->address.address.bytes[3] = (unsigned char)(node + 1);
+    interface->local_cpus = cpus;
+}
+
+/* What the first task of a node knows of it. */
 static void _add_interfaces (struct registration *r, int node)
 {
-    char text[64];
+    bool down = node > 0 && _flag ('u');
 
-    snprintf (text, sizeof (text), "ib0 infiniband up 10.1.0.%d/24", node + 1);
-    CHECK (interface_parse (&r->interface[r->interfaces++], text) == 0);
-    snprintf (text, sizeof (text), "eth0 other up 10.0.0.%d/24", node + 1);
-    CHECK (interface_parse (&r->interface[r->interfaces++], text) == 0);
+    _add_interface (r, down ? "ib0 infiniband down -" : "ib0 infiniband up 10.1.0.1/24", node,
+                    "0xf");
+    if (_flag ('r'))
+        _add_interface (r, "ib1 infiniband up 10.2.0.1/24", node, "0xf0");
+    _add_interface (r, "eth0 other up 10.0.0.1/24", node, NULL);
+}
+
+/* All but the last component have one task. */
+static void _set_component (struct registration *r)
+{
+    int last = world.components - 1;
+
+    r->component_first = r->rank < last ? r->rank : last;
+    r->component_tasks = r->rank < last ? 1 : r->tasks - last;
 }
 
 /* The registration of a rank; two ranks share a node. */
@@ -451,16 +482,17 @@ static void _register (struct client *client, int rank, const char *token, const
 {
     char node[16], address[16];
     struct registration r = {
-        .rank = rank, .tasks = world.tasks, .component_tasks = world.tasks,
-        .node_index = rank / 2, .node = node, .step = "12.0", .port = 40000 + rank,
-        .error = error, .proxied = rank == 1,
+        .rank = rank, .tasks = world.tasks, .node_index = rank / 2, .node = node, .step = "12.0",
+        .port = 40000 + rank, .error = error, .proxied = rank == 1,
+        .cpus = _flag ('r') ? rank % 2 ? "0xf0" : "0xf" : NULL,
     };
 
     snprintf (node, sizeof (node), "n%d", rank / 2);
     snprintf (address, sizeof (address), "10.0.0.%d", rank / 2 + 1);
     snprintf (r.host.id, sizeof (r.host.id), "host%d", rank / 2);
     CHECK (address_parse (&r.address, address) == 0);
-    if (world.infiniband && rank % 2 == 0)
+    _set_component (&r);
+    if (rank % 2 == 0 && (_flag ('i') || _flag ('I') || _flag ('n')))
         _add_interfaces (&r, rank / 2);
     _send_message (client, registration_encode (&r, token), version);
 }
@@ -815,36 +847,49 @@ static void _listen (void)
     _move (fd, LISTEN_FD);
 }
 
+/* Lists are separated by "/". There are not more components than tasks. */
+static void _set_lists (struct rendezvous_config *config, char *text)
+{
+    struct tasklist *tasks;
+    char *rest;
+
+    config->lists = 0;
+    for (char *list = strtok_r (text, "/", &rest); list && config->lists < (size_t)world.tasks;
+         list = strtok_r (NULL, "/", &rest)) {
+        if (tasklist_parse (&tasks, list, NULL) < 0)
+            continue;
+        tasklist_destroy (tasks);
+        config->list[config->lists++] = (struct rendezvous_config_list){ list, _flag ('p') };
+    }
+    if (config->lists == 0)
+        config->list[config->lists++].text = "worker:rest";
+    world.components = (int)config->lists;
+}
+
 /* What srun sends, from the first line of the input. */
 static struct frame *_configuration (const char *line)
 {
     struct rendezvous_config config = {
-        .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1,
-        .timeout = 60, .hold = true, .hide_gpus = true, .stop_grace = 10, .eval_grace = 5,
+        .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 60, .hold = true,
+        .hide_gpus = true, .stop_grace = 10, .eval_grace = 5,
     };
-    char list[256] = "worker:rest", stop[16] = "auto", flags[16] = "-";
-    struct tasklist *tasks;
+    char list[256] = "", stop[16] = "auto";
     struct frame *frame;
 
     world.tasks = 2;
-    sscanf (line, "%d %255s %15s %15s %d", &world.tasks, list, stop, flags, &config.timeout);
+    sscanf (line, "%d %255s %15s %15s %d", &world.tasks, list, stop, world.flags, &config.timeout);
     world.tasks = world.tasks < 1 || world.tasks > CLIENTS ? 2 : world.tasks;
     if (stop_when_parse (&config.stop, stop, NULL) < 0)
         config.stop = STOP_WHEN_AUTO;
     if (config.timeout < 1 || config.timeout > 600)
         config.timeout = 60;
-    if (tasklist_parse (&tasks, list, NULL) == 0)
-        tasklist_destroy (tasks);
-    else
-        strcpy (list, "worker:rest");
-    config.show = strchr (flags, 's');
-    config.debugged = strchr (flags, 'd');
-    config.ib = strchr (flags, 'I') ? RENDEZVOUS_CONFIG_IB_REQUIRE
-                : strchr (flags, 'i') ? RENDEZVOUS_CONFIG_IB_AUTO : RENDEZVOUS_CONFIG_IB_NO;
-    config.networks = strchr (flags, 'n') ? "10.0.0.0/24" : NULL;
-    config.networks_required = config.networks != NULL;
-    world.infiniband = config.ib != RENDEZVOUS_CONFIG_IB_NO || config.networks;
-    config.list[0] = (struct rendezvous_config_list){ list, strchr (flags, 'p') };
+    _set_lists (&config, list);
+    config.show = _flag ('s');
+    config.debugged = _flag ('d');
+    config.ib = _flag ('I') ? RENDEZVOUS_CONFIG_IB_REQUIRE
+                : _flag ('i') ? RENDEZVOUS_CONFIG_IB_AUTO : RENDEZVOUS_CONFIG_IB_NO;
+    config.networks = _flag ('n') ? "10.0.0.0/24,ib1" : NULL;
+    config.networks_required = _flag ('N');
     CHECK (frame = rendezvous_config_encode (&config));
     return frame;
 }

@@ -75,7 +75,8 @@ TEST (the_longest_ports_fit)
 TEST (longer_ports_are_refused)
 {
     struct contact r;
-    char text[2048] = "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing ", *end = strchr (text, 0);
+    char text[2048] = "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing ";
+    char *end = strchr (text, '\0');
 
     memset (end, '1', sizeof (r.ports));
     assert_int_equal (contact_decode (&r, text, NULL), -1);
