@@ -15,7 +15,7 @@ LOOKS = 20
 PAUSE = 0.1
 
 MAX_DESCRIPTORS = 10
-MAX_KIB = 2048
+MAX_KIB = 4096
 
 
 class Size(NamedTuple):

@@ -46,6 +46,7 @@ class Task(NamedTuple):
 class Job(NamedTuple):
     """What to start, and the roles of each of its steps in rank order."""
     number: int
+    name: str           # in Slurm
     user: str
     kind: str
     argv: list
@@ -107,8 +108,10 @@ class Random:
                  self.batch, self.heterogeneous]
         for number in range(count):
             user, make = self.rng.choice(self.users), self.rng.choice(kinds)
-            argv, steps, *files = make(number)
-            yield Job(number, user, make.__name__, argv, steps, *files)
+            (program, *argv), steps, *files = make(number)
+            name = f"soak{number}"
+            yield Job(number, name, user, make.__name__, [program, "-J", name, *argv], steps,
+                      *files)
 
     def place(self, tasks):
         nodes = self.rng.sample(self.nodes, self.rng.randint(1, min(tasks, len(self.nodes))))
