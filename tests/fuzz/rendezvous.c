@@ -640,8 +640,11 @@ static void _read (struct client *client)
 
 /* Events. */
 
+/* Both ends of each connection are files of this process. */
 static void _flood (void)
 {
+    if (world.server->limit < 4 * MAX_FLOOD)
+        return;
     world.pressed = true;
     for (int i = 0; i < 100 && world.floods < MAX_FLOOD; i++)
         if ((world.flood[world.floods] = _connect ()) >= 0)
