@@ -17,10 +17,12 @@
 #define BYTES_AT_LEAST 8192
 
 static size_t allowed = SIZE_MAX;
+static size_t input_size;
 
 void fuzz_fail (const char *file, int line, const char *condition)
 {
-    fprintf (stderr, "%s:%d: %s\n", file, line, condition);
+    fprintf (stderr, "%s:%d: %s: false for an input of %zu bytes\n", file, line, condition,
+             input_size);
     abort ();
 }
 
@@ -38,6 +40,7 @@ void fuzz_run (fuzz_function *target, const uint8_t *data, size_t size)
     CHECK (copy = malloc (size));
     if (size)
         memcpy (copy, data, size);
+    input_size = size;
     fuzz_allow (BYTES_AT_LEAST + BYTES_PER_BYTE * size);
     target (copy, size);
     fuzz_allow (SIZE_MAX);

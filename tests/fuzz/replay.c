@@ -29,6 +29,7 @@ static void _replay (const struct target *target, const char *path, bool truncat
     FILE *file = fopen (path, "re");
     size_t size = file ? fread (data, 1, sizeof (data), file) : 0;
 
+    fprintf (stderr, "%s %s\n", target->name, path);
     CHECK (file && fclose (file) == 0);
     for (size_t length = truncations ? 0 : size; length <= size; length++)
         fuzz_run (target->function, data, length);
