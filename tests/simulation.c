@@ -105,7 +105,7 @@ struct frame *launch_encode_config (const struct launch *launch)
         .server_token = launch->contact.server_token,
         .step = "12.0",
         .lists = 1,
-        .list[0].text = "ps,worker:rest",
+        .list = { { .text = "ps,worker:rest" } },
         .timeout = launch->timeout ? launch->timeout : 300,
         .hold = true,
         .stop = STOP_WHEN_NEVER,
