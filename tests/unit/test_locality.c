@@ -391,7 +391,7 @@ TEST (an_interface_that_hwloc_does_not_know_has_no_local_cpus)
 
 TEST (tf_addresses_fails_without_a_topology_or_an_interface)
 {
-    assert_string_equal (ask_on ("/dev/null", TWO_RAILS), TF_ADDRESSES " failed");
+    assert_string_equal (ask_on (TOPOLOGY "/empty.xml", TWO_RAILS), TF_ADDRESSES " failed");
     assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", "eth0 other up 10.1.0.5/16"),
                          TF_ADDRESSES " failed");
 }
