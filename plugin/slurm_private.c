@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cgroup_conf.h"
@@ -45,10 +46,13 @@ int slurm_private_kill_wait (void)
     return &slurm_conf ? slurm_conf.kill_wait : -1;
 }
 
-/* cgroup.conf is in the directory of slurm.conf. */
+/*
+ * cgroup.conf is in the directory of slurm.conf. Releases that know SignalChildrenProcesses read no
+ * slurm.conf in slurmstepd, but slurmd has set SLURM_CONF for it.
+ */
 static int _cgroup_signals_all (struct errtext *err)
 {
-    const char *conf = slurm_conf.slurm_conf, *slash = conf ? strrchr (conf, '/') : NULL;
+    const char *conf = getenv ("SLURM_CONF"), *slash = conf ? strrchr (conf, '/') : NULL;
     char path[PATH_MAX];
 
     if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM (23, 11, 0))

@@ -106,6 +106,12 @@ slurm_on ()
     "$tests/cluster" run --on "$1" --user "$user" -- "${@:2}"
 }
 
+# Such as 22.05.8.
+slurm_version ()
+{
+    slurmd -V | sed 's/.* //'
+}
+
 # The name of the N-th node, from 1.
 node ()
 {
