@@ -112,6 +112,12 @@ slurm_version ()
     slurmd -V | sed 's/.* //'
 }
 
+# Is it this release or a later one? slurm_is_from 23.11
+slurm_is_from ()
+{
+    printf '%s\n' "$1" "$(slurm_version)" | sort -VC
+}
+
 # The name of the N-th node, from 1.
 node ()
 {

@@ -39,7 +39,7 @@ after_test ()
 # End what a failed test has left running.
 end_leftovers ()
 {
-    slurm scancel --me --quiet
+    slurm scancel --user "$user" --quiet
     pkill -KILL -u "$user,$other_user" || true
     eventually 10 no_process_left
 }

@@ -41,7 +41,7 @@ usable_again ()
         kill -$signal "$srun"
         within 2000 no_process_left
         # Slurm does not notice SIGKILL.
-        slurm scancel --state=PENDING --me
+        slurm scancel --state=PENDING --user "$user"
         no_program_started
         usable_again
     done

@@ -1,12 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A neighbour of ours in plugstack.conf, with a task_init of its own. There it sets OTHER_PLUGIN
- * to show that it ran, and by its argument it also
+ * A neighbour of ours in plugstack.conf, with an option, --other=VALUE, and a task_init of its own.
+ * There it sets OTHER_PLUGIN to show that it ran, and OTHER_CALLBACKS to the number of times that
+ * slurmstepd has called back for its option. By its argument it also
  *
  *     hide=DIR    enters a mount namespace, as a container's plugin does; DIR is empty there
  *     unset       keeps from the ranks what our srun exported for them, so that they are launched
  *                 as by an srun that starts no rendezvous
+ *     prepend     puts "env PREPENDED=yes" before the task's program, which Slurm 23.11 and later
+ *                 let a plugin do
  */
 #include "config.h"
 
@@ -25,8 +28,29 @@
 
 SPANK_PLUGIN (other_plugin, 1)
 
+int slurm_spank_init (spank_t spank, int argc, char *argv[]);
 int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[]);
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
+
+static int callbacks;
+
+static int _count_callback (int val, const char *value, int remote)
+{
+    (void)val;
+    (void)value;
+    callbacks += remote != 0;
+    return 0;
+}
+
+int slurm_spank_init (spank_t spank, int argc, char *argv[])
+{
+    static char name[] = "other", value[] = "VALUE", usage[] = "for another plugin";
+    struct spank_option option = { name, value, usage, 1, 0, _count_callback };
+
+    (void)argc;
+    (void)argv;
+    return spank_option_register (spank, &option) == ESPANK_SUCCESS ? 0 : -1;
+}
 
 static const char *_argument (int argc, char *argv[], const char *name)
 {
@@ -70,13 +94,34 @@ int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[])
     return 0;
 }
 
+static int _prepend (spank_t spank)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM (23, 11, 0)
+    const char *argv[] = { "env", "PREPENDED=yes" };
+
+    return spank_prepend_task_argv (spank, 2, argv) == ESPANK_SUCCESS ? 0 : -1;
+#else
+    (void)spank;
+    return -1;
+#endif
+}
+
+static int _set (spank_t spank, const char *name, const char *value)
+{
+    return spank_setenv (spank, name, value, 1) == ESPANK_SUCCESS ? 0 : -1;
+}
+
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
 {
+    char number[16];
     const char *hidden = _argument (argc, argv, "hide=");
 
     if (hidden && _enter (hidden) < 0) {
         slurm_error ("other_plugin: no mount namespace without %s: %s", hidden, strerror (errno));
         return -1;
     }
-    return spank_setenv (spank, "OTHER_PLUGIN", "ran", 1) == ESPANK_SUCCESS ? 0 : -1;
+    if (_argument (argc, argv, "prepend") && _prepend (spank) < 0)
+        return -1;
+    snprintf (number, sizeof (number), "%d", callbacks);
+    return _set (spank, "OTHER_PLUGIN", "ran") + _set (spank, "OTHER_CALLBACKS", number);
 }

@@ -37,7 +37,7 @@ stay='here; exec sleep 600'
 
 after_test ()
 {
-    slurm scancel --me --quiet
+    slurm scancel --user "$user" --quiet
     site_arguments
     nothing_left
 }

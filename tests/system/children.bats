@@ -15,7 +15,7 @@ before_test ()
 {
     local why=$BATS_TEST_TMPDIR/why
 
-    [[ $(slurm_version) > 23.11 ]] ||
+    slurm_is_from 23.11 ||
         skip "Slurm $(slurm_version) does not know SignalChildrenProcesses, which is new in 23.11"
     start_cluster --proctrack cgroup --nodes 2 --cpus 32 --cgroup-conf SignalChildrenProcesses=yes 2> "$why" ||
         case $? in
@@ -50,7 +50,7 @@ after_test ()
 @test "SignalChildrenProcesses: scancel of a job: every process receives TERM once" {
     start_steps ../record-signals
     all_recording
-    slurm scancel --me
+    slurm scancel --user "$user"
     all_end
     grep -q ' program TERM$' "$work/plain/received"
     grep -q ' child TERM$' "$work/plain/received"

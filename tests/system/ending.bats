@@ -21,7 +21,7 @@ before_test ()
 
 after_test ()
 {
-    slurm scancel --me --quiet
+    slurm scancel --user "$user" --quiet
     # What a test of incomplete installations has mounted, if it failed.
     "$tests/cluster" run --on "$(node 2)" umount -q "$SPANK_TF_STAGE/libexec/spank-tf" || true
     site_arguments
@@ -30,7 +30,7 @@ after_test ()
 
 # --- auto: when the job is over
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "chief and ps: when the chief ends, in any way, all others are stopped" {
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker:2 ./by-role chief='exit 0'
     step_and_tasks_end 0 'exit 0' stopped stopped stopped
@@ -46,7 +46,7 @@ after_test ()
     step_and_tasks_end 137 'exit 0' stopped 'exit 0' 'exit 0' 'exit 3' 'signal 9' stopped
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "ps and no chief: when the last worker ends, in any way, the job ends" {
     run_and_show -N2 -n3 --tf-tasks=ps,worker:2 ./by-role worker='exit 0'
     step_and_tasks_end 0 stopped 'exit 0' 'exit 0'
@@ -57,7 +57,7 @@ after_test ()
     step_and_tasks_end 137 'exit 3' 'signal 9' stopped stopped
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a ps that fails, by an exit code or a signal, ends the job with a message" {
     message='srun: error: spank_tf: step J.S: rank 2 (ps 1) on NODE failed, exit 3; its workers would wait for it forever and are stopped'
     run_and_show -N3 -n4 --tf-tasks=chief,ps:2,worker ./by-role ps1='exit 3'
@@ -74,7 +74,7 @@ after_test ()
     step_and_tasks_end 2 stopped 'exit 2' stopped
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "without a ps, tasks end by themselves, each in its own time" {
     run_and_show -N3 -n4 --tf-tasks=chief,worker:3 ./by-role chief='exit 3' worker0='kill -KILL $$' worker='sleep 0.5; exit 5'
     step_and_tasks_end 137 'exit 3' 'signal 9' 'exit 5' 'exit 5'
@@ -85,7 +85,7 @@ after_test ()
 
 # --- auto: the evaluator
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "the job waits for an evaluator only, which ends by itself" {
     message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for rank 3 (evaluator 0) on NODE'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='await ready; exit 0' \
@@ -98,7 +98,7 @@ after_test ()
     step_and_tasks_end 0 'exit 0' 'exit 0' 'exit 0'
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "an evaluator is stopped after its grace time" {
     site_arguments eval_grace=2
     message='srun: spank_tf: step J.S: the training is over; waiting up to 2 s for rank 3 (evaluator 0) on NODE'
@@ -126,7 +126,7 @@ after_test ()
 
 # --- by --tf-stop
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--tf-stop=chief: when the chief ends, all others are stopped, evaluators too, with or without a ps" {
     run_and_show -N3 -n5 --tf-stop=chief --tf-tasks=worker:2,chief,ps,evaluator ./by-role worker0='exit 5' ps='exit 6' \
         worker1='sleep 0.5; mark long_after; exec sleep 1000' chief='await long_after; exit 3'
@@ -135,7 +135,7 @@ after_test ()
     step_and_tasks_end 137 stopped stopped 'signal 9'
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--tf-stop=chief: without a chief, worker 0 takes its place" {
     run_and_show -N3 -n4 --tf-stop=chief --tf-tasks=ps,worker:3 ./by-role worker1='exit 3' \
         worker2='sleep 0.5; mark long_after; exec sleep 1000' worker0='await long_after'
@@ -144,7 +144,7 @@ after_test ()
     step_and_tasks_end 0 'exit 0' stopped stopped
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--tf-stop=workers: the job ends when all workers and the chief have ended" {
     run_and_show -N3 -n6 --tf-stop=workers --tf-tasks=chief,ps:2,worker:2,evaluator ./by-role chief='exit 3' ps1='exit 4' \
         worker0='exit 0' worker1='sleep 0.5; exit 0'
@@ -153,14 +153,14 @@ after_test ()
     step_and_tasks_end 137 'signal 9' 'exit 0' stopped
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--tf-stop=never: no task is stopped" {
     run_and_show -N3 -n4 --tf-stop=never --tf-tasks=chief,ps,worker,evaluator ./by-role chief='exit 0' ps='sleep 0.5; exit 3' \
         worker='sleep 0.5; exit 0' evaluator='sleep 0.5; exit 5'
     step_and_tasks_end 5 'exit 0' 'exit 3' 'exit 0' 'exit 5'
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--tf-stop=auto: the default" {
     site_arguments stop=never
     run_and_show -N3 -n3 --tf-stop=auto --tf-tasks=chief,ps,worker ./by-role chief='exit 3'
@@ -223,7 +223,7 @@ srun -Q --tf-show ./by-role worker0='exit 3'"
 
 # --- messages
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--tf-show ends with how each rank ended" {
     run_and_show -N3 -n5 --tf-tasks=chief,ps,worker:3 ./by-role worker0='exit 0' worker1='exit 3' worker2='kill -SEGV $$' \
         chief='sleep 0.5; exit 0'
@@ -238,7 +238,7 @@ srun -Q --tf-show ./by-role worker0='exit 3'"
      4  worker 2  signal 11" ] || fail "another table"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "without --tf-show nothing is printed at a normal end" {
     run_step -N3 -n4 --tf-tasks=chief,ps,worker:2 ./by-role chief='exit 0'
     step_ends 0
@@ -254,7 +254,7 @@ parents ()
     [ "$(sort -n <<< "$output" | cut -d' ' -f2 | paste -sd' ')" = "$*" ] || fail "the parents are not: $*"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "every task has a supervisor where a task may have to be stopped" {
     run_step -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief="$parent; await ps; await worker" \
         ps="$parent; mark ps; exec sleep 1000" worker="$parent; mark worker; exec sleep 1000"
@@ -266,7 +266,7 @@ parents ()
     parents tf-supervise tf-supervise
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "no task has a supervisor where no task is stopped" {
     run_step -N2 -n3 --tf-tasks=worker:3 ./by-role worker="$parent"
     parents slurmstepd slurmstepd slurmstepd
@@ -278,7 +278,7 @@ parents ()
     parents slurmstepd slurmstepd slurmstepd
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "SLURM_TASK_PID is the program's pid, and the program is in the supervisor's process group" {
     local pids='echo $SLURM_TASK_PID $$ $(ps -o pgid= -p $$) $(ps -o pgid= -p $PPID)'
 
@@ -314,7 +314,7 @@ parents ()
     [ "$(find "$work"/cores.[01] -type f | wc -l)" -eq 2 ] || fail "not one core file of each program"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a heterogeneous step ends as a whole" {
     run_and_show -N1 -n2 --tf-tasks=ps:2 ./by-role : -N1 -n1 --tf-tasks=chief ./by-role chief='exit 3' : -N1 -n2 --tf-tasks=worker:2 ./by-role
     step_and_tasks_end 3 stopped stopped 'exit 3' stopped stopped
@@ -329,7 +329,7 @@ parents ()
 
 # --- how a task is stopped
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a task receives SIGTERM, and has its grace time to exit" {
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='trap "sleep 2; echo saved; exit 5" TERM; sleep 1000 & mark ready; wait' \
         chief='await ready; exit 0'
@@ -337,7 +337,7 @@ parents ()
     [ "$output" = saved ] || fail "it was killed too early"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a task that ignores SIGTERM is killed after its grace time" {
     site_arguments stop_grace=1
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='trap "" TERM INT HUP; mark ready; while :; do sleep 1; done' \
@@ -349,7 +349,7 @@ parents ()
     step_and_tasks_end 3 'exit 3' stopped stopped
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "daemons of a task, in sessions of their own, are stopped with it, and do not delay the end" {
     site_arguments stop_grace=1
     cat > "$work/daemons" <<'END'
@@ -408,7 +408,7 @@ END
     step_and_tasks_end 0 'exit 0' stopped stopped
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a shell script that runs python is stopped with it, and does not continue" {
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='/usr/bin/python3 -c "
 import time
@@ -540,7 +540,7 @@ received ()
     done
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "srun's exit code is the greatest of the tasks that ended by themselves" {
     run_and_show -N2 -n4 --tf-tasks=chief,ps,worker:2 ./by-role worker0='exit 9' chief='sleep 0.5; exit 3' worker1='trap "exit 20" TERM; sleep 1000 & wait'
     step_and_tasks_end 9 'exit 3' stopped 'exit 9' stopped
@@ -548,7 +548,7 @@ received ()
     step_and_tasks_end 3 'exit 3' stopped 'exit 2' stopped
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a batch script continues after a step that ended by itself, with the step's exit code" {
     batch -N3 --ntasks-per-node=2 --tf-tasks=chief,ps:2,worker:rest <<END
 #!/bin/bash
@@ -568,7 +568,7 @@ END
 
 # --- incomplete installations
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a node without tf-supervise is reported before any program starts, if the step needs it" {
     local lib=$SPANK_TF_STAGE/libexec/spank-tf
 

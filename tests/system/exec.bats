@@ -4,7 +4,7 @@
 # tf-exec between srun and a program, with the variables that the plugin sets. golden/tf-exec has
 # its replacements case by case.
 
-# bats file_tags=core
+# bats file_tags=core,release
 load ../common
 
 setup_file ()

@@ -23,7 +23,7 @@ after_test ()
     stop_fabric
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--tf-ib puts all tasks on InfiniBand, wherever srun runs; without it none is" {
     local option
 
@@ -40,7 +40,7 @@ after_test ()
     all_ok_on 10.98.0.
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--tf-show says that the network is InfiniBand" {
     check_tasks 2,3 --tf-ib --tf-show
     diff - <(cluster_table) <<END
@@ -78,7 +78,7 @@ falls_back ()
     falls_back "no InfiniBand interface"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a node whose interface is down" {
     ip_on 2 link set ib0 down
     falls_back "ib0 is down"
@@ -109,7 +109,7 @@ falls_back ()
     falls_back "ib0 is on 10.101.0.0/24"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "an interface is InfiniBand by its link type, whatever its name" {
     ip_on 2 -batch - <<END
 link del ib0
@@ -122,7 +122,7 @@ END
     falls_back "no InfiniBand interface"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "an address that two nodes have is not used" {
     local why
 
@@ -198,7 +198,7 @@ all_without_carrier ()
 
 # --- IPv6
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "InfiniBand with IPv6 addresses only" {
     local i
 
@@ -318,7 +318,7 @@ steps_on ()
         <(sed -nE 's/.* (10\.[0-9]+\.)[^ ]* ok .*/\1/p' <<< "$output") || fail "the steps used other networks"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "#SBATCH --tf-ib is inherited by every srun of the script, which can override it" {
     local option
 

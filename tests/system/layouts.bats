@@ -3,7 +3,7 @@
 #
 # However Slurm distributes a step over nodes, every rank gets the correct dictionary.
 
-# bats file_tags=core,proctrack:cgroup,proctrack:linuxproc
+# bats file_tags=core,release,proctrack:cgroup,proctrack:linuxproc
 load ../common
 load launch
 

@@ -4,7 +4,7 @@
 # Another SPANK plugin with a task_init of its own, before and after this plugin in
 # plugstack.conf.
 
-# bats file_tags=core
+# bats file_tags=core,release
 load ../common
 load launch
 
@@ -57,4 +57,24 @@ launch_beside ()
 @test "another plugin after ours enters a mount namespace where ours is not installed" {
     plugstack "$ours" "$other hide=$SPANK_TF_STAGE"
     launch_beside '! -e'
+}
+
+@test "another plugin puts a command before every task's program" {
+    slurm_is_from 23.11 || skip "Slurm $(slurm_version) has no spank_prepend_task_argv, which is new in 23.11"
+    plugstack "$ours" "$other prepend"
+    # Without and with supervisors.
+    for first in chief ps; do
+        launch $first,worker -N2 --tf-tasks=$first,worker sh -c '[ "$PREPENDED" = yes ] && exec "$@"' -
+    done
+}
+
+# Our callbacks may be called so often, too.
+@test "slurmstepd calls an option's callback twice before Slurm 24.05, and once since then" {
+    local times=2
+
+    ! slurm_is_from 24.05 || times=1
+    plugstack "$ours" "$other"
+    run slurm srun -Q --other=x -N2 --tf-tasks=ps,worker sh -c 'echo $OTHER_CALLBACKS'
+    [ "$status" -eq 0 ]
+    [ "$output" = $times$'\n'$times ] || fail "not $times in each task"
 }

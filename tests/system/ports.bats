@@ -15,8 +15,8 @@ setup_file ()
 
 after_test ()
 {
-    slurm scancel --me --quiet
-    "$tests/cluster" run --user "$other_user" -- scancel --me --quiet
+    slurm scancel --user "$user" --quiet
+    "$tests/cluster" run --user "$other_user" -- scancel --user "$other_user" --quiet
     site_arguments
     nothing_left
 }
@@ -95,7 +95,7 @@ occupy ()
         run slurm srun -Q -w "$(node 1)" -n5 --tf-ports=28000-28005 --tf-hold=$first --tf-tasks=worker:5 touch started
         [[ $status -ne 0 && $output =~ srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ rank\ [0-4]\ \(worker\ [0-4]\)\ on\ "$(node 1)":\ no\ port\ of\ 28000-28005\ is\ free ]] ||
             fail "not refused, or without rank, node and range"
-        "$tests/cluster" run --user "$other_user" -- scancel --me
+        "$tests/cluster" run --user "$other_user" -- scancel --user "$other_user"
         nothing_left
     done
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
@@ -131,7 +131,7 @@ bind_port ()
     done
     bind_port "$user" shared
     [ "$output" = bound ] || fail "its user cannot bind it"
-    slurm scancel --me
+    slurm scancel --user "$user"
     nothing_left
     bind_port "$other_user" exclusive
     [ "$output" = bound ] || fail "it is not free when its task has ended"

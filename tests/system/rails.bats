@@ -194,7 +194,7 @@ helpers_hang ()
     mkfifo "$work/nothing"
     slurm srun -Q -N2 --ntasks-per-node=1 --cpu-bind=map_cpu:0 --tf-tasks=worker:2 --tf-ib touch started 3>&- &
     eventually 20 helpers_hang || fail "tf-addresses is not called"
-    slurm scancel --me
+    slurm scancel --user "$user"
     eventually 5 no_process_left || fail "a process is left: $(pgrep -a -u "$user")"
     wait $! || true
     [ ! -e "$work/started" ] || fail "a program was started"

@@ -30,7 +30,7 @@ after_test ()
     end_variants
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "every signal that is sent to a step is received once" {
     local signal
 
@@ -55,7 +55,7 @@ after_test ()
     received_once USR1 TERM INT CONT 40
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "signals in quick succession: none is lost, none is received twice" {
     start_steps ../record-signals
     all_recording
@@ -74,7 +74,7 @@ received_40 ()
     [ "$(grep -c ' 40$' "$work/$2/received")" -ge "$1" ]
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "signals that srun forwards are received once" {
     start_steps -v ../record-signals
     all_recording
@@ -87,7 +87,7 @@ received_40 ()
 }
 
 # As "kill 0" in a shell does; the sender has exited before its process id can be looked up.
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a signal from a process to its own process group is received once by every member" {
     cat > "$work/signal-group" <<'END'
 import os, signal
@@ -135,7 +135,7 @@ stopped_processes ()
     [ "$(ps -o stat= -p "$(pgrep -d, -u "$user" -x record-signals)" | grep -c '^[TD]')" -eq "$1" ]
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "STOP stops every program, and CONT continues it" {
     start_steps ../record-signals
     all_recording
@@ -147,7 +147,7 @@ stopped_processes ()
     received_once CONT
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a job is suspended and resumed" {
     start_steps ../record-signals
     all_recording
@@ -162,7 +162,7 @@ stopped_processes ()
 
 # --- scancel
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "scancel of a step: its programs are killed" {
     start_steps ../record-signals
     all_recording
@@ -173,7 +173,7 @@ stopped_processes ()
 @test "scancel of a job: a program that ignores TERM is killed" {
     start_steps ../record-signals
     all_recording
-    slurm scancel --me
+    slurm scancel --user "$user"
     all_end
     grep -q ' program TERM$' "$work/plain/received"
     same_as_plain received
@@ -203,7 +203,7 @@ script_received ()
     grep -q script "$work/$1/received" 2> /dev/null
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "scancel -b signals the batch script; without it, the steps are signalled" {
     submit_variants
     all_recording
@@ -329,12 +329,12 @@ terms_and_exits ()
     (cd "$work/$1" && grep . term.* exit.* | sort)
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "scancel of a job: programs receive TERM once, and can exit in their own time" {
     write_exits_later
     EXIT_AFTER=1 start_steps sh ../exits-later
     every_variant ready
-    slurm scancel --me
+    slurm scancel --user "$user"
     all_end 5
     [ "$(terms_and_exits plain | wc -l)" -eq 6 ]
     same_as_plain terms_and_exits
@@ -347,7 +347,7 @@ terms_and_exits ()
     EXIT_AFTER=2 BEFORE_EXIT='until [ -e term.1 ] && [ -e term.2 ]; do sleep 0.1; done
         sleep 0.5; trap - TERM; kill -TERM $$' start_steps sh ../exits-later
     every_variant ready
-    slurm scancel --me
+    slurm scancel --user "$user"
     all_end 143
     [ "$(terms_and_exits plain | xargs)" = "exit.1:exit exit.2:exit term.0:TERM term.1:TERM term.2:TERM" ]
     same_as_plain terms_and_exits
@@ -361,7 +361,7 @@ terms_and_exits ()
     all_end 137
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "srun is killed: the step ends" {
     start_steps ../record-signals
     all_recording
@@ -379,7 +379,7 @@ record_on_terminals ()
     all_tasks_started
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "Ctrl-C once: srun prints the state of the tasks, which receive no signal" {
     record_on_terminals
     type_in '\003'
@@ -391,7 +391,7 @@ record_on_terminals ()
     [ ! -e "$work/plain/received" ]
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "-X: one Ctrl-C is received once" {
     record_on_terminals -X
     type_in '\003'
@@ -400,7 +400,7 @@ record_on_terminals ()
 }
 
 # Slurm may send WINCH more than once.
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--pty: Ctrl-C, Ctrl-\\, Ctrl-Z and a change of size reach the task on the terminal" {
     local variant
 

@@ -80,7 +80,7 @@ errors ()
 
 # --- what a program finds
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "limits, signals, cgroups and descriptors of a program are as in a plain step" {
     cat > "$work/what" <<'END'
 echo "SLURM_TASK_PID is its number: $((SLURM_TASK_PID == $$))"
@@ -105,7 +105,7 @@ END
     grep -qx '0: nofiles *321' "$work/plain.out"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "the parent of a supervised program is tf-supervise, otherwise slurmstepd" {
     local variant
 
@@ -119,7 +119,7 @@ END
 
 # A process that keeps a task's stdout open would delay the end of the step. Only rank 0's
 # supervisor keeps stderr, for its messages.
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a supervisor closes its task's stdin and stdout" {
     cat > "$work/held" <<'END'
 own=$(readlink /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2)
@@ -135,14 +135,14 @@ END
     [ "$(output supervised | xargs)" = "0 holds 1 1 holds 0 2 holds 0" ]
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "the environment is Slurm's, and the plugin's variables" {
     same 0 -l sh -c 'env | grep -v -E "^(TF_|SLURM_TF_|[A-Z]+_VISIBLE_DEVICES=|ZE_AFFINITY_MASK=)" |
         sed -E "s/$(basename "$PWD")/VARIANT/; s/^(SLURM_[A-Z_]*(JOB_?ID|PID|PORT|CPU_BIND[A-Z_]*))=.*/\1/"'
     grep -q '^2: SLURM_PROCID=2$' "$work/plain.out"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--cpu-bind applies to the program" {
     (($(nproc) > 1)) || skip "this machine has one CPU"
     same 0 -l -N1 -n2 --exclusive --cpu-bind=map_cpu:1,0 grep Cpus_allowed_list: /proc/self/status
@@ -163,7 +163,7 @@ END
     grep -q 'execve' "$work/plain.err"
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "exit codes and signals are the program's" {
     same 0 true
     same 7 sh -c 'exit $((SLURM_PROCID + 5))'
@@ -186,7 +186,7 @@ cores ()
     same_as_plain cores
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "-K: a task that fails ends the step" {
     same 143 -K sh -c '[ $SLURM_PROCID != 1 ] || exit 3; exec sleep 1000'
 }
@@ -214,7 +214,7 @@ recorded_pids ()
     done
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "TaskProlog and TaskEpilog, the site's and the user's" {
     local name
 
@@ -287,7 +287,7 @@ until_enough='until [ -e enough ]; do sleep 0.1; done'
     done
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "output is complete, with and without labels" {
     whole 120000 sh -c "seq 20000; seq 20000 >&2; $until_enough"
     whole 120000 -l sh -c "seq 20000; seq 20000 >&2; $until_enough"
@@ -315,7 +315,7 @@ files ()
     same_as_plain files
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--pty: an interactive shell with job control" {
     cat > "$work/shell" <<'END'
 test ! -t 0 || TERM=dumb PS1= HISTFILE= exec bash --norc -i
@@ -349,7 +349,7 @@ sees_all ()
     [ "$(seen "$1" | grep -c 'still here$')" -eq 3 ]
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "sattach shows the output" {
     local variant
     local -A sattach
@@ -371,7 +371,7 @@ sees_all ()
 
 # gdb plays the debugger: it says that it debugs srun, and srun calls MPIR_Breakpoint () when the
 # tasks wait for it. The fifth int of an entry of MPIR_proctable, which has six, is the process ID.
-# bats test_tags=core
+# bats test_tags=core,release
 @test "a parallel debugger finds every program stopped at its exec, and continues it" {
     local variant
 
@@ -411,7 +411,7 @@ END
     [ "$(grep -c . "$work/plain.out")" -eq 3 ]
 }
 
-# bats test_tags=core
+# bats test_tags=core,release
 @test "--multi-prog: a program for each rank" {
     echo 'echo "$1 of $SLURM_PROCID"; exit $2' > "$work/say"
     printf '%s\n' '0 sh ../say zero 3' '1 echo one of %t' '2 sh ../say two 5' > "$work/programs"

@@ -17,8 +17,8 @@ setup_file ()
 
 after_test ()
 {
-    slurm scancel --me --quiet
-    "$tests/cluster" run --user "$other_user" -- scancel --me --quiet
+    slurm scancel --user "$user" --quiet
+    "$tests/cluster" run --user "$other_user" -- scancel --user "$other_user" --quiet
     wait "${sruns[@]}"
     nothing_left
 }

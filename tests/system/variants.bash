@@ -27,7 +27,7 @@ end_variants ()
     local variant
 
     ((${#srun[@]} == 0)) || kill -KILL "${srun[@]}" || true
-    slurm scancel --me --quiet
+    slurm scancel --user "$user" --quiet
     for variant in "${!keys[@]}"; do
         exec {keys[$variant]}>&-
     done
