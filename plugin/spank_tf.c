@@ -13,12 +13,22 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
+#include "common/version.h"
 #include "options.h"
 #include "site.h"
 #include "srun.h"
 #include "task.h"
 
 SPANK_PLUGIN (spank_tf, 1)
+
+#define TWO_DIGITS(number) '0' + (number) / 10 % 10, '0' + (number) % 10
+
+/* What readelf finds in the file besides the version; common/version.h. */
+static const char libexecdir[] VERSION_NOTE = VERSION_LIBEXECDIR "=" PKGLIBEXECDIR;
+static const char slurm_release[] VERSION_NOTE = {
+    's', 'l', 'u', 'r', 'm', '=', TWO_DIGITS (SLURM_VERSION_MAJOR (SLURM_VERSION_NUMBER)), '.',
+    TWO_DIGITS (SLURM_VERSION_MINOR (SLURM_VERSION_NUMBER)), '\0',
+};
 
 int slurm_spank_init (spank_t spank, int argc, char *argv[]);
 int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[]);

@@ -58,7 +58,7 @@
 #include "rendezvous/master_log.h"
 #include "rendezvous/server.h"
 
-int tf_rendezvous_main (void);
+int tf_rendezvous_main (int argc, char *argv[]);
 #define main tf_rendezvous_main
 #include "rendezvous/tf-rendezvous.c"
 #undef main
@@ -964,6 +964,7 @@ static uint64_t _open_descriptors (void)
 FUZZ_TARGET (rendezvous)
 {
     char *text = fuzz_text (data, size), *rest = text, *line = fuzz_line (&rest);
+    char *no_arguments[] = { NULL };
     uint64_t open = _open_descriptors ();
 
     memset (&world, 0, sizeof (world));
@@ -972,7 +973,7 @@ FUZZ_TARGET (rendezvous)
     world.end = data + size;
     fuzz_allow (MAX_ALLOCATION);
     _start (line);
-    CHECK (tf_rendezvous_main () == 0);
+    CHECK (tf_rendezvous_main (0, no_arguments) == 0);
     _check_end ();
     _finish ();
     CHECK (_open_descriptors () == open);

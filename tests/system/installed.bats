@@ -45,6 +45,30 @@ slurm_spank_local_user_init
 slurm_spank_task_init" ] || fail "it exports other names"
 }
 
+@test "every program has --version" {
+    local version program
+
+    version=$(sed -n 's/^AC_INIT(\[spank-tf\], \[\(.*\)\])$/\1/p' "$tests/../configure.ac")
+    for program in "$SPANK_TF_STAGE"/bin/* "$SPANK_TF_STAGE"/libexec/spank-tf/* "$tests/../contrib/psd_run"; do
+        run -0 --separate-stderr "$program" --version
+        [ "$output" = "spank-tf $version" ] && [ -z "$stderr" ] || fail "$program"
+    done
+}
+
+@test "the files say the version, and the plugin the Slurm for which it was built, without being run" {
+    local program
+
+    for program in "$SPANK_TF_STAGE"/libexec/spank-tf/* "$SPANK_TF_STAGE/bin/tf-exec"; do
+        run -0 readelf -p .spank_tf "$program"
+        [[ $output == *spank-tf=[0-9]* ]] || fail "$program"
+    done
+    run -0 readelf -p .spank_tf "$(find "$SPANK_TF_STAGE" -name spank_tf.so)"
+    [[ $output == *spank-tf=[0-9]* && $output == *"libexecdir=$SPANK_TF_STAGE/libexec/spank-tf"* ]] || fail "the plugin"
+    # "slurm-wlm 22.05.8"
+    [[ "$(slurm srun --version)" =~ \ ([0-9]+\.[0-9]+)\. && $output == *"slurm=${BASH_REMATCH[1]}"* ]] ||
+        fail "not for $(slurm srun --version)"
+}
+
 @test "--help of srun, sbatch and salloc lists the options, in lines of 80 columns at most" {
     local command option
 

@@ -16,6 +16,8 @@
 
 #include <hwloc.h>
 
+#include "common/version.h"
+
 /* A bond of child interfaces of ports has a depth of 2. */
 #define MAX_DEPTH 4
 
@@ -101,6 +103,8 @@ int main (int argc, char *argv[])
     hwloc_topology_t topology;
     int rc = 0;
 
+    if (version_is_wanted (argc, argv))
+        return version_print ();
     if (argc < 2) {
         fprintf (stderr, "usage: tf-addresses INTERFACE...\n");
         return 2;

@@ -20,6 +20,7 @@
 
 #include "common/errtext.h"
 #include "common/rules.h"
+#include "common/version.h"
 #include "config_file.h"
 #include "placeholders.h"
 #include "program.h"
@@ -365,7 +366,7 @@ int main (int argc, char *argv[])
     if (begin >= 0 && options.help)
         rc = _print (help);
     else if (begin >= 0 && options.version)
-        rc = _print (PACKAGE_STRING "\n");
+        rc = version_print ();
     else {
         if (begin >= 0)
             rc = _run (&options, argv + 1 + begin, &err);

@@ -28,6 +28,7 @@
 #include "common/descriptors.h"
 #include "common/errtext.h"
 #include "common/tcp.h"
+#include "common/version.h"
 #include "console.h"
 #include "launch.h"
 #include "server.h"
@@ -134,11 +135,13 @@ static void _tell_srun_ready (void)
     (void)!send (SRUN_FD, "", 1, MSG_NOSIGNAL);
 }
 
-int main (void)
+int main (int argc, char *argv[])
 {
     struct server server = { 0 };
     struct errtext err;
 
+    if (version_is_wanted (argc, argv))
+        return version_print ();
     /* A copy of one of srun's descriptors that stayed open here could keep others waiting. */
     descriptors_close_above (LISTEN_FD);
     signal (SIGPIPE, SIG_IGN);

@@ -34,6 +34,7 @@
 #include "common/deadline.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
+#include "common/version.h"
 #include "descendants.h"
 #include "protocol/exit_report.h"
 #include "protocol/supervisor_config.h"
@@ -314,12 +315,14 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     return (s->uplink = uplink_create (RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }
 
-int main (void)
+int main (int argc, char *argv[])
 {
     const struct rlimit no_core = { 0, 0 };
     struct supervisor s = { 0 };
     struct errtext err;
 
+    if (version_is_wanted (argc, argv))
+        return version_print ();
     if (fcntl (RENDEZVOUS_FD, F_GETFD) < 0 || fcntl (READY_FD, F_GETFD) < 0) {
         _print ("tf-supervise is started by spank_tf, for --tf-tasks\n");
         return 1;
