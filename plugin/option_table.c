@@ -5,7 +5,6 @@
 
 #include "option_table.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,14 +13,10 @@
 
 #include "addresses/netlist.h"
 #include "cmdline.h"
-#include "common/number.h"
-#include "common/port.h"
 #include "common/rules.h"
-#include "common/stop_when.h"
 #include "common/tasklist.h"
+#include "common/value.h"
 #include "site.h"
-
-#define MAX_TIMEOUT 604800      /* a week, in seconds */
 
 /*
  * True if this list is the whole cluster of the step. sbatch and salloc have one list. srun may
@@ -50,72 +45,6 @@ static int _check_list (const char *value, struct errtext *err)
     return rc;
 }
 
-static int _check_ib (const char *value, struct errtext *err)
-{
-    struct quoted q;
-
-    if (strcmp (value, "auto") == 0 || strcmp (value, "require") == 0
-        || strcmp (value, "no") == 0)
-        return 0;
-    return errtext_set (err, "\"%s\" is not one of auto, require, no",
-                        text_quoted (&q, value, strlen (value)));
-}
-
-static int _check_network (const char *value, struct errtext *err)
-{
-    struct netlist networks;
-
-    return strcmp (value, NETLIST_ANY) == 0 ? 0 : netlist_parse (&networks, value, err);
-}
-
-static int _check_ports (const char *value, struct errtext *err)
-{
-    struct port_ranges ranges;
-
-    if (strcmp (value, "reserved") == 0)
-        return 0;
-    return port_ranges_parse (&ranges, value, err);
-}
-
-static int _check_yes_no (const char *value, struct errtext *err)
-{
-    struct quoted q;
-
-    if (strcmp (value, "yes") == 0 || strcmp (value, "no") == 0)
-        return 0;
-    return errtext_set (err, "\"%s\" is neither yes nor no",
-                        text_quoted (&q, value, strlen (value)));
-}
-
-static int _check_stop (const char *value, struct errtext *err)
-{
-    enum stop_when when;
-
-    return stop_when_parse (&when, value, err);
-}
-
-static int _check_log_dir (const char *value, struct errtext *err)
-{
-    if (*value == '\0')
-        return errtext_set (err, "the name of a directory is needed");
-    if (strlen (value) >= PATH_MAX / 2)
-        return errtext_set (err, "the name of the directory is too long");
-    if (strpbrk (value, "\n\r"))
-        return errtext_set (err, "the name of the directory has a newline");
-    return 0;
-}
-
-static int _check_timeout (const char *value, struct errtext *err)
-{
-    struct quoted q;
-    int seconds;
-
-    if (number_parse (&seconds, value, 1, MAX_TIMEOUT) == 0)
-        return 0;
-    return errtext_set (err, "\"%s\" is not a number of seconds from 1 to %d",
-                        text_quoted (&q, value, strlen (value)), MAX_TIMEOUT);
-}
-
 const struct option_definition option_table[OPTION_COUNT] = {
     [OPTION_TASKS] = {
         "tf-tasks", "LIST", NULL,
@@ -130,36 +59,36 @@ const struct option_definition option_table[OPTION_COUNT] = {
         "tf-ib", "auto|require|no", "auto",
         "use InfiniBand addresses if every node has one (auto, or without a value), or else fail "
         "(require)",
-        "ib", "no", _check_ib },
+        "ib", "no", value_ib },
     [OPTION_NETWORK] = {
         "tf-network", "CIDR|IFACE", NULL,
         "the network of every address, as in 10.1.0.0/16 or ib0; several in order of preference",
-        "network", NETLIST_ANY, _check_network },
+        "network", NETLIST_ANY, netlist_check },
     [OPTION_PORTS] = {
         "tf-ports", "RANGE", NULL,
         "the ports of TensorFlow's servers: any, LOW-HIGH, or reserved (Slurm's --resv-ports)",
-        "ports", "any", _check_ports },
+        "ports", "any", value_ports },
     [OPTION_HOLD] = {
         "tf-hold", "yes|no", NULL,
         "keep each port bound until its task ends, or (no) free it for a server that does not set "
         "SO_REUSEPORT",
-        "hold", "yes", _check_yes_no },
+        "hold", "yes", value_yes_no },
     [OPTION_STOP] = {
         "tf-stop", "WHEN", NULL,
         "stop the tasks that never end by themselves when the chief, or all workers, have ended: "
         "auto, chief, workers, never",
-        "stop", "auto", _check_stop },
+        "stop", "auto", value_stop },
     [OPTION_LOG_DIR] = {
         "tf-log-dir", "DIR", NULL,
         "write the output of each task to DIR/<role><index>.log and messages to DIR/master.log; "
         "DIR can have Slurm's patterns, as %j",
-        "log_dir", LOG_DIR_NONE, _check_log_dir },
+        "log_dir", LOG_DIR_NONE, value_log_dir },
     [OPTION_TIMEOUT] = {
         "tf-timeout", "SECONDS", NULL,
         "how long the launch waits for its last task",
-        "timeout", "300", _check_timeout },
+        "timeout", "300", value_timeout },
     [OPTION_SHOW] = {
         "tf-show", NULL, "yes",
         "print rank, role, node and address of every task",
-        "show", "no", _check_yes_no },
+        "show", "no", value_yes_no },
 };

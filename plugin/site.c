@@ -13,46 +13,33 @@
 #include <slurm/spank.h>
 
 #include "common/number.h"
-#include "common/tasklist.h"
+#include "common/value.h"
 #include "options.h"
-
-#define MAX_GRACE 604800        /* a week, in seconds */
 
 struct site site = { .libexecdir = PKGLIBEXECDIR, .stop_grace = 10, .eval_grace = 900 };
 
-/* Role names, separated by commas: a task list without counts. */
-static int _set_roles (const char *value, struct errtext *err)
+static int _set_text (const char **text, const char *value,
+                      int (*check) (const char *value, struct errtext *err), struct errtext *err)
 {
-    struct tasklist *list;
-
-    if (strchr (value, ':') || tasklist_parse (&list, value, err) < 0)
-        return errtext_set (err, "names separated by commas are needed, as in roles=tester,logger");
-    tasklist_destroy (list);
-    site.roles = value;
-    return 0;
-}
-
-static int _set_libexecdir (const char *value, struct errtext *err)
-{
-    if (value[0] != '/')
-        return errtext_set (err, "an absolute path is needed");
-    site.libexecdir = value;
+    if (check (value, err) < 0)
+        return -1;
+    *text = value;
     return 0;
 }
 
 static int _set_hide_gpus (const char *value, struct errtext *err)
 {
-    if (strcmp (value, "yes") != 0 && strcmp (value, "no") != 0)
-        return errtext_set (err, "yes or no is needed");
+    if (value_hide_gpus (value, err) < 0)
+        return -1;
     site.show_gpus = strcmp (value, "no") == 0;
     return 0;
 }
 
-static int _set_seconds (int *seconds, const char *value, struct errtext *err)
+static int _set_grace (int *seconds, const char *value, struct errtext *err)
 {
-    if (number_parse (seconds, value, 0, MAX_GRACE) < 0)
-        return errtext_set (err, "a number of seconds from 0 to %d is needed", MAX_GRACE);
-    return 0;
+    if (value_grace (value, err) < 0)
+        return -1;
+    return number_parse (seconds, value, 0, VALUE_MAX_SECONDS);
 }
 
 static int _set (const char *key, const char *value, struct errtext *err)
@@ -62,17 +49,17 @@ static int _set (const char *key, const char *value, struct errtext *err)
     if (rc != 0)
         return rc;
     if (strcmp (key, "roles") == 0)
-        return _set_roles (value, err);
+        return _set_text (&site.roles, value, value_roles, err);
     if (strcmp (key, "libexecdir") == 0)
-        return _set_libexecdir (value, err);
+        return _set_text (&site.libexecdir, value, value_libexecdir, err);
     if (strcmp (key, "rendezvous_ports") == 0)
         return port_ranges_parse (&site.rendezvous_ports, value, err);
     if (strcmp (key, "hide_gpus") == 0)
         return _set_hide_gpus (value, err);
     if (strcmp (key, "stop_grace") == 0)
-        return _set_seconds (&site.stop_grace, value, err);
+        return _set_grace (&site.stop_grace, value, err);
     if (strcmp (key, "eval_grace") == 0)
-        return _set_seconds (&site.eval_grace, value, err);
+        return _set_grace (&site.eval_grace, value, err);
     return errtext_set (err, "unknown argument");
 }
 

@@ -57,6 +57,13 @@ int netlist_parse (struct netlist *list, const char *text, struct errtext *err)
     }
 }
 
+int netlist_check (const char *text, struct errtext *err)
+{
+    struct netlist list;
+
+    return strcmp (text, NETLIST_ANY) == 0 ? 0 : netlist_parse (&list, text, err);
+}
+
 bool netlist_matches (const struct netlist_item *item, const struct interface *interface)
 {
     if (!item->is_network)

@@ -30,6 +30,9 @@ struct netlist {
 
 int netlist_parse (struct netlist *list, const char *text, struct errtext *err);
 
+/* 0 if the text is a list or NETLIST_ANY, the values of --tf-network; -1 and err if not. */
+int netlist_check (const char *text, struct errtext *err);
+
 /* True if the item names the interface, or the network of its address. */
 bool netlist_matches (const struct netlist_item *item, const struct interface *interface);
 

@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# tf-check on the hosts of a real cluster. tests/unit/test_check.c has every line that it can print.
+
+# bats file_tags=core
+load ../common
+load launch
+
+setup_file ()
+{
+    start_cluster --nodes 2 --conf SrunPortRange=61001-62000
+}
+
+after_test ()
+{
+    site_arguments
+    nothing_left
+}
+
+# Run it as the user, on a node: check_on NODE ARGUMENTS…
+check_on ()
+{
+    run --separate-stderr slurm_on "$1" "$SPANK_TF_STAGE/bin/tf-check" "${@:2}"
+    [ -z "$stderr" ] || fail "it prints something on stderr"
+}
+
+# Require this exit code and this line: says CODE LINE
+says ()
+{
+    [ "$status" -eq "$1" ] || fail "not exit code $1"
+    grep -qxF -- "$2" <<< "$output" || fail "no such line: $2"
+}
+
+@test "a node on which the plugin works is ok" {
+    local slurm address
+
+    slurm=$(slurm srun --version) slurm=${slurm#* }
+    address=$(slurm_on "$(node 2)" ip -o -4 addr show eth0 | grep -oE '10\.98\.[0-9.]+' | head -n 1)
+    site_arguments
+    check_on "$(node 2)"
+    says 0 "ok: slurm.conf is $SPANK_TF_CLUSTER/slurm.conf"
+    says 0 "ok: $SPANK_TF_CLUSTER/plugstack.conf:1 loads the plugin"
+    says 0 "ok: the plugin was built for Slurm ${slurm%.*}, and this host has Slurm $slurm"
+    says 0 "ok: the helper programs in $SPANK_TF_STAGE/libexec/spank-tf are of version $(version), as the plugin"
+    says 0 "ok: SrunPortRange=61001-62000: ports are free"
+    says 0 "ok: a port can be held and shared with a server (SO_REUSEPORT)"
+    says 0 "ok: this host has no InfiniBand interface"
+    says 0 "ok: tasks on this host would be reached at $address (eth0), which faces slurmctld's host"
+    [ -z "$(grep -v '^ok: ' <<< "$output")" ] || fail "a line is not ok"
+    # So it is: the plugin works.
+    launch worker,worker -N2 --tf-tasks=worker:2
+}
+
+version ()
+{
+    sed -n 's/^AC_INIT(\[spank-tf\], \[\(.*\)\])$/\1/p' "$tests/../configure.ac"
+}
+
+@test "what breaks a launch is found: no line in plugstack.conf, a bad argument, no helper programs" {
+    local none=$SPANK_TF_CLUSTER/work/none
+
+    mkdir -p "$none"
+    : > "$SPANK_TF_CLUSTER/plugstack.conf"
+    run --separate-stderr slurm srun -n1 --tf-tasks=worker true
+    [[ $stderr == *"unrecognized option '--tf-tasks=worker'"* ]] || fail "srun knows the option"
+    check_on "$(node 1)" -q
+    says 2 "error: neither $SPANK_TF_CLUSTER/plugstack.conf nor a file that it includes loads spank_tf.so; let it include 10-spank-tf.conf, which make install has installed"
+    [ "${#lines[@]}" -eq 1 ] || fail "--quiet prints more"
+
+    site_arguments timeout=soon
+    run --separate-stderr slurm srun -n1 --tf-tasks=worker true
+    [ "$status" -ne 0 ] || fail "srun accepts the argument"
+    check_on "$(node 1)"
+    says 2 "error: $SPANK_TF_CLUSTER/plugstack.conf:1: timeout: \"soon\" is not a number of seconds from 1 to 604800; correct or remove it; see spank-tf(8)"
+
+    site_arguments "libexecdir=$none"
+    run --separate-stderr slurm srun -n1 --tf-tasks=worker true
+    [ "$status" -ne 0 ] || fail "srun needs no tf-rendezvous"
+    check_on "$(node 1)"
+    says 2 "error: $none/tf-rendezvous: No such file or directory; install spank-tf again"
+    says 2 "error: $none/tf-supervise: No such file or directory; install spank-tf again"
+    says 2 "warning: $none/tf-addresses: No such file or directory; install spank-tf again"
+}
+
+@test "a plugin that was built for another Slurm is found" {
+    local copy=$SPANK_TF_CLUSTER/work/spank_tf.so plugin
+
+    plugin=$(find "$SPANK_TF_STAGE" -name spank_tf.so)
+    sed 's/slurm=[0-9][0-9]\.[0-9][0-9]/slurm=19.05/' "$plugin" > "$copy"
+    chmod 755 "$copy"
+    echo "required $copy" > "$SPANK_TF_CLUSTER/plugstack.conf"
+    check_on "$(node 1)"
+    [ "$status" -eq 2 ] && [[ $output == *"error: the plugin was built for Slurm 19.05, and this host has Slurm "*", which does not load it; build spank-tf for this Slurm"* ]] ||
+        fail "it is not found"
+}
+
+@test "--json has every finding" {
+    site_arguments ib=auto
+    check_on "$(node 1)" --json
+    [ "$status" -eq 1 ] || fail "ib=auto without InfiniBand is a warning"
+    run -0 python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+print(report["host"], report["level"], report["version"] == report["plugin"])
+for finding in report["findings"]:
+    if finding["level"] != "ok":
+        print(finding["check"], finding["advice"])' <<< "$output"
+    [ "$output" = "$(node 1) warning True
+infiniband load the driver ib_ipoib, or set ib=no in plugstack.conf" ] || fail "not these findings"
+}
+
+@test "it starts no program and connects to nothing" {
+    local trace=$SPANK_TF_CLUSTER/work/trace
+
+    command -v strace > /dev/null || skip "strace is not installed"
+    run -0 slurm strace -f -qq -o "$trace" -e trace=execve,fork,vfork,clone,clone3,connect,sendto,sendmsg,sendmmsg \
+        "$SPANK_TF_STAGE/bin/tf-check" -q
+    # connect () of a UDP socket sends nothing; the kernel chooses the local address. A netlink
+    # message asks the kernel for its interfaces, and libc asks for nscd's socket.
+    run grep -vE 'execve\("[^"]*/tf-check"|sin6?_port=htons\(9\)|AF_NETLINK|nscd' "$trace"
+    [ -z "$output" ] || fail "it does"
+}
+
+@test "the command line: --help, and what is not valid" {
+    local call
+
+    run -0 "$SPANK_TF_STAGE/bin/tf-check" --help
+    for call in --python --slurm-conf --quiet --json --version; do
+        [[ $output == *" $call"* ]] || fail "$call is not in --help"
+        grep -q -- "${call//-/\\\\-}" "$tests/../util/check/tf-check.1.in" || fail "$call is not in the manual page"
+    done
+    for call in --nothing word --json=yes; do
+        run -2 --separate-stderr "$SPANK_TF_STAGE/bin/tf-check" "$call"
+        [ -z "$output" ] && [[ $stderr == *"See tf-check --help." ]] || fail "$call"
+    done
+    run --separate-stderr groff -man -ww -Tutf8 -P-cbou "$SPANK_TF_STAGE/share/man/man1/tf-check.1"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "the manual page"
+}

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "findings.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *level_name (enum level level)
+{
+    static const char *const name[] = { "ok", "warning", "error" };
+
+    return name[level];
+}
+
+/* A file's text can be in a finding, so it may have bytes that do harm on a terminal. */
+static void _make_printable (char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
+static struct finding *_next (struct findings *findings, const char *check, enum level level)
+{
+    static struct finding dropped;
+    struct finding *finding = &dropped;
+
+    if (level > findings->worst)
+        findings->worst = level;
+    if (findings->count < FINDINGS_MAX)
+        finding = &findings->finding[findings->count++];
+    finding->check = check;
+    finding->level = level;
+    return finding;
+}
+
+void findings_ok (struct findings *findings, const char *check, const char *fmt, ...)
+{
+    struct finding *finding = _next (findings, check, LEVEL_OK);
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (finding->text, sizeof (finding->text), fmt, ap);
+    va_end (ap);
+    _make_printable (finding->text);
+    finding->advice[0] = '\0';
+}
+
+void findings_add (struct findings *findings, const char *check, enum level level,
+                   const char *advice, const char *fmt, ...)
+{
+    struct finding *finding = _next (findings, check, level);
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (finding->text, sizeof (finding->text), fmt, ap);
+    va_end (ap);
+    snprintf (finding->advice, sizeof (finding->advice), "%s", advice);
+    _make_printable (finding->text);
+    _make_printable (finding->advice);
+}
+
+void findings_print (const struct findings *findings, bool quiet, const char *prefix, FILE *to)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->finding[i];
+
+        if (!quiet || finding->level != LEVEL_OK)
+            fprintf (to, "%s%s: %s%s%s\n", prefix, level_name (finding->level), finding->text,
+                     *finding->advice ? "; " : "", finding->advice);
+    }
+}
+
+json_t *findings_json (const struct findings *findings)
+{
+    json_t *array = json_array ();
+
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->finding[i];
+        json_t *object = json_pack ("{s:s, s:s, s:s}", "check", finding->check, "level",
+                                    level_name (finding->level), "text", finding->text);
+
+        if (object && *finding->advice)
+            json_object_set_new (object, "advice", json_string (finding->advice));
+        json_array_append_new (array, object);
+    }
+    return array;
+}

@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Is spank-tf installed on this host so that Slurm loads it?
+ */
+#ifndef TF_INSTALLATION_H
+#define TF_INSTALLATION_H
+
+#include "arguments.h"
+#include "findings.h"
+#include "plugstack.h"
+#include "slurm_conf.h"
+
+/* What was found; "" or NULL where it was not. */
+struct installation {
+    struct slurm_conf conf;
+    struct plugstack stack;
+    struct arguments arguments;     /* of the line that loads the plugin */
+    char version[32];               /* of the plugin: "0.2.0" */
+    char built_for[16];             /* the release of Slurm for which it was built: "22.05" */
+    char slurm[16];                 /* the release of the Slurm that is installed: "22.05.8" */
+};
+
+/*
+ * Check slurm.conf, plugstack.conf, the plugin's arguments, the plugin, for which Slurm it was
+ * built, and its helper programs. `slurm_conf` is the path of slurm.conf, or NULL: where Slurm
+ * looks for it.
+ */
+void installation_check (struct installation *installation, const char *slurm_conf,
+                         struct findings *findings);
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "network.h"
+
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "addresses/netlist.h"
+
+/* InfiniBand. */
+
+/* Why other nodes cannot connect to the interface, or NULL; and what to do. */
+static const char *_why_not (const struct interface *interface, const char **advice)
+{
+    switch (interface->state) {
+        case INTERFACE_DOWN:
+            *advice = "set it up (ip link set up)";
+            return "is down";
+        case INTERFACE_NO_CARRIER:
+            *advice = "look at its cable, switch and subnet manager";
+            return "has no carrier";
+        default:
+            *advice = "give it an IPv4 or IPv6 address";
+            return interface->address.address.family ? NULL : "has no address";
+    }
+}
+
+static int _usable (const struct interface *list, int count)
+{
+    int usable = 0;
+
+    for (int i = 0; i < count; i++)
+        usable += list[i].infiniband && interface_is_candidate (&list[i]);
+    return usable;
+}
+
+/*
+ * How bad is it that there is no InfiniBand? It is an error only where the site requires it; where
+ * a host has another InfiniBand interface, a port without cable is usual.
+ */
+static enum level _level_without (const struct arguments *arguments, int usable)
+{
+    const char *ib = arguments->ib ? arguments->ib : "no";
+
+    if (usable || strcmp (ib, "no") == 0)
+        return LEVEL_OK;
+    return strcmp (ib, "require") == 0 ? LEVEL_ERROR : LEVEL_WARNING;
+}
+
+static void _check_infiniband (const struct interface *interface, enum level level,
+                               struct findings *findings)
+{
+    const char *advice, *why = _why_not (interface, &advice);
+    struct subnet_text room;
+
+    if (!why)
+        findings_ok (findings, "infiniband", "%s (InfiniBand, %s) would be used with --tf-ib",
+                     interface->name, subnet_print (&interface->address, &room));
+    else if (level == LEVEL_OK)
+        findings_ok (findings, "infiniband", "%s (InfiniBand) would not be used: it %s",
+                     interface->name, why);
+    else
+        findings_add (findings, "infiniband", level, advice,
+                      "%s (InfiniBand) would not be used: it %s", interface->name, why);
+}
+
+static void _check_all_infiniband (const struct interface *list, int count,
+                                   const struct arguments *arguments, struct findings *findings)
+{
+    enum level level = _level_without (arguments, _usable (list, count));
+    int found = 0;
+
+    for (int i = 0; i < count; i++)
+        if (list[i].infiniband) {
+            _check_infiniband (&list[i], level, findings);
+            found++;
+        }
+    if (!found && level == LEVEL_OK)
+        findings_ok (findings, "infiniband", "this host has no InfiniBand interface");
+    else if (!found)
+        findings_add (findings, "infiniband", level,
+                      "load the driver ib_ipoib, or set ib=no in plugstack.conf",
+                      "this host has no InfiniBand interface, and plugstack.conf has ib=%s",
+                      arguments->ib);
+}
+
+/* The address. */
+
+/* The interface that the site's network= prefers, of those to which other nodes can connect. */
+static const struct interface *_preferred (const struct interface *list, int count,
+                                           const char *network, bool infiniband)
+{
+    struct netlist networks = { .count = 0 };
+
+    if (network && strcmp (network, NETLIST_ANY) != 0)
+        netlist_parse (&networks, network, NULL);
+    for (size_t n = 0; n < networks.count; n++)
+        for (int i = 0; i < count; i++)
+            if (interface_is_candidate (&list[i]) && (!infiniband || list[i].infiniband)
+                && netlist_matches (&networks.item[n], &list[i]))
+                return &list[i];
+    for (int i = 0; i < count && infiniband; i++)
+        if (list[i].infiniband && interface_is_candidate (&list[i]))
+            return &list[i];
+    return NULL;
+}
+
+static const struct interface *_with_address (const struct interface *list, int count,
+                                              const struct address *address)
+{
+    for (int i = 0; i < count; i++)
+        if (address_equal (&list[i].address.address, address))
+            return &list[i];
+    return NULL;
+}
+
+static void _found (const struct interface *interface, const char *why, struct findings *findings)
+{
+    struct address_text room;
+
+    findings_ok (findings, "address", "tasks on this host would be reached at %s (%s), %s",
+                 address_print (&interface->address.address, &room), interface->name, why);
+}
+
+/* Without a preference, the address is that by which the node reaches srun. */
+static void _check_default (const struct interface *list, int count, const struct address *own,
+                            struct findings *findings)
+{
+    const struct interface *interface = own ? _with_address (list, count, own) : NULL;
+
+    if (interface && interface_is_candidate (interface)) {
+        _found (interface, "which faces slurmctld's host", findings);
+        return;
+    }
+    /* On slurmctld's own host it may be loopback; the other nodes say which address they reach. */
+    for (int i = 0; i < count; i++)
+        if (interface_is_candidate (&list[i])) {
+            _found (&list[i], "or another address by which it reaches srun", findings);
+            return;
+        }
+    findings_add (findings, "address", LEVEL_ERROR, "give an interface an address, and set it up",
+                  "other nodes cannot reach this host: no interface is up and has an address that "
+                  "is neither loopback nor link-local");
+}
+
+void network_check_interfaces (const struct interface *list, int count,
+                               const struct address *own, const struct arguments *arguments,
+                               struct findings *findings)
+{
+    bool wants = arguments->ib && strcmp (arguments->ib, "no") != 0;
+    const struct interface *best = _preferred (list, count, arguments->network,
+                                               wants && _usable (list, count));
+
+    _check_all_infiniband (list, count, arguments, findings);
+    if (best) {
+        _found (best, "if all nodes of the step are on its network", findings);
+        return;
+    }
+    if (arguments->network && strcmp (arguments->network, NETLIST_ANY) != 0)
+        findings_add (findings, "address", LEVEL_WARNING,
+                      "correct network=, or the addresses of this host",
+                      "this host is on none of network=%s, so steps with it use another network",
+                      arguments->network);
+    _check_default (list, count, own, findings);
+}
+
+int network_local_address (struct address *local, const struct address *to)
+{
+    struct sockaddr_storage ss;
+    socklen_t length = address_sockaddr (to, 9, &ss);
+    int fd = socket (ss.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc = -1;
+
+    if (fd >= 0 && connect (fd, (struct sockaddr *)&ss, length) == 0)
+        rc = address_local (local, fd);
+    if (fd >= 0)
+        close (fd);
+    return rc;
+}
+
+/* The name in "NAME(ADDRESS)" is resolved if there is no address. */
+static int _address_of (struct address *address, const char *controller)
+{
+    const struct addrinfo hints = { .ai_socktype = SOCK_DGRAM };
+    struct addrinfo *found;
+    char name[256];
+    int rc;
+
+    if (strchr (controller, '('))
+        controller = strchr (controller, '(') + 1;
+    snprintf (name, sizeof (name), "%.*s", (int)strcspn (controller, ")"), controller);
+    if (address_parse (address, name) == 0)
+        return 0;
+    /* A name server that is down must not keep a prolog waiting for long. */
+    setenv ("RES_OPTIONS", "timeout:1 attempts:1", 0);
+    if (getaddrinfo (name, NULL, &hints, &found) != 0)
+        return -1;
+    rc = address_of_sockaddr (address, found->ai_addr);
+    freeaddrinfo (found);
+    return rc;
+}
+
+void network_check (const struct slurm_conf *conf, const struct arguments *arguments,
+                    struct findings *findings)
+{
+    struct interface list[INTERFACE_MAX];
+    struct address controller, own;
+    struct errtext err;
+    bool known;
+    int count = interface_list (list, &err);
+
+    if (count < 0) {
+        findings_add (findings, "address", LEVEL_ERROR, "look at /sys/class/net", "%s", err.text);
+        return;
+    }
+    known = _address_of (&controller, conf->controller) == 0
+            && network_local_address (&own, &controller) == 0;
+    network_check_interfaces (list, count, known ? &own : NULL, arguments, findings);
+}

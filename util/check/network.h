@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * By which addresses do other nodes reach this host?
+ */
+#ifndef TF_NETWORK_H
+#define TF_NETWORK_H
+
+#include "addresses/interface.h"
+#include "arguments.h"
+#include "findings.h"
+#include "slurm_conf.h"
+
+/*
+ * Say for each InfiniBand interface whether it would be used, whether this host is on one of the
+ * networks of network=, and at which address its tasks would be reached.
+ */
+void network_check (const struct slurm_conf *conf, const struct arguments *arguments,
+                    struct findings *findings);
+
+/*
+ * The same for the given interfaces, and for `own`, which is the address that faces slurmctld's
+ * host; NULL: not known.
+ */
+void network_check_interfaces (const struct interface *list, int count,
+                               const struct address *own, const struct arguments *arguments,
+                               struct findings *findings);
+
+/*
+ * The local address from which this host would connect to `to`. Nothing is sent. -1 if there is no
+ * route.
+ */
+int network_local_address (struct address *local, const struct address *to);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "plugstack.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "slurm_conf.h"
+
+#define BLANKS " \t\n"
+
+/* A file that includes itself ends here; in Slurm, srun dies of it. */
+#define MAX_DEPTH 8
+
+static int _read_file (struct plugstack *stack, const char *path, int depth, struct errtext *err);
+
+static int _include (struct plugstack *stack, const char *file, const char *pattern, int depth,
+                     struct errtext *err)
+{
+    char path[PATH_MAX];
+    glob_t found;
+    int rc = 0;
+
+    if (slurm_conf_beside (path, file, pattern) < 0)
+        return errtext_set (err, "%s: the path of an included file is too long", file);
+    if (glob (path, 0, NULL, &found) != 0)
+        return 0;
+    for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
+        rc = _read_file (stack, found.gl_pathv[i], depth + 1, err);
+    globfree (&found);
+    return rc;
+}
+
+static bool _is_ours (const char *plugin)
+{
+    const char *slash = strrchr (plugin, '/');
+
+    return strcmp (slash ? slash + 1 : plugin, "spank_tf.so") == 0;
+}
+
+/* `rest` is behind the plugin in line->text. */
+static void _add (struct plugstack *stack, const struct plugstack_line *from, char *plugin,
+                  char **rest)
+{
+    struct plugstack_line *line;
+    char *argument;
+
+    if (stack->lines++ >= PLUGSTACK_MAX_LINES)
+        return;
+    line = &stack->line[stack->lines - 1];
+    snprintf (line->file, sizeof (line->file), "%s", from->file);
+    line->number = from->number;
+    line->required = from->required;
+    line->plugin = line->text + (plugin - from->text);
+    while (line->arguments < PLUGSTACK_MAX_ARGUMENTS && (argument = strtok_r (NULL, BLANKS, rest)))
+        line->argument[line->arguments++] = line->text + (argument - from->text);
+    /* Now its words are strings. */
+    memcpy (line->text, from->text, sizeof (line->text));
+}
+
+static int _read_line (struct plugstack *stack, struct plugstack_line *line, int depth,
+                       struct errtext *err)
+{
+    char *word, *path, *rest;
+    struct quoted q;
+
+    line->text[strcspn (line->text, "#")] = '\0';
+    word = strtok_r (line->text, BLANKS, &rest);
+    path = word ? strtok_r (NULL, BLANKS, &rest) : NULL;
+    if (path && strcmp (word, "include") == 0)
+        return _include (stack, line->file, path, depth, err);
+    if (!word || !(_is_ours (word) || (path && _is_ours (path))))
+        return 0;
+    line->required = strcmp (word, "required") == 0;
+    if (path && (line->required || strcmp (word, "optional") == 0))
+        _add (stack, line, path, &rest);
+    else
+        errtext_set (&stack->ignored, "%s:%d: \"%s\" is not required, optional or include, so "
+                     "Slurm ignores the line", line->file, line->number,
+                     text_quoted (&q, word, strlen (word)));
+    return 0;
+}
+
+static int _read_file (struct plugstack *stack, const char *path, int depth, struct errtext *err)
+{
+    struct plugstack_line line = { .number = 0 };
+    FILE *f = depth < MAX_DEPTH ? fopen (path, "re") : NULL;
+    int rc = 0;
+
+    if (!f && depth < MAX_DEPTH && errno == ENOENT)
+        return 0;
+    if (!f)
+        return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno)
+                                                                   : "it includes itself");
+    stack->files++;
+    snprintf (line.file, sizeof (line.file), "%s", path);
+    /* Slurm too reads at most PATH_MAX bytes at a time. */
+    while (rc == 0 && fgets (line.text, sizeof (line.text), f)) {
+        line.number++;
+        rc = _read_line (stack, &line, depth, err);
+    }
+    if (rc == 0 && ferror (f))
+        rc = errtext_set (err, "%s: %s", path, strerror (errno));
+    fclose (f);
+    return rc;
+}
+
+int plugstack_read (struct plugstack *stack, const char *path, struct errtext *err)
+{
+    memset (stack, 0, sizeof (*stack));
+    return _read_file (stack, path, 0, err);
+}

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The lines of plugstack.conf, and of the files that it includes, that load spank_tf.so.
+ */
+#ifndef TF_PLUGSTACK_H
+#define TF_PLUGSTACK_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/errtext.h"
+
+#define PLUGSTACK_MAX_LINES 8
+#define PLUGSTACK_MAX_ARGUMENTS 32
+
+/* "required /usr/lib/spank-tf/spank_tf.so show=yes" */
+struct plugstack_line {
+    char file[PATH_MAX];            /* the file that has the line */
+    int number;                     /* of the line, from 1 */
+    bool required;                  /* if not, it is optional */
+    char text[PATH_MAX];            /* the line, cut into strings */
+    const char *plugin;             /* the path of the plugin as it is written */
+    const char *argument[PLUGSTACK_MAX_ARGUMENTS];
+    size_t arguments;
+};
+
+struct plugstack {
+    size_t files;                   /* how many files were read */
+    size_t lines;                   /* may be more than PLUGSTACK_MAX_LINES */
+    struct plugstack_line line[PLUGSTACK_MAX_LINES];
+    struct errtext ignored;         /* a line about spank_tf that Slurm ignores, or "" */
+};
+
+/*
+ * Read the file and what it includes, as Slurm does: "required|optional PATH ARGUMENT…" and
+ * "include PATTERN". 0 also if there is no such file, as in Slurm; -1 and err if a file cannot be
+ * read, with which srun fails.
+ */
+int plugstack_read (struct plugstack *stack, const char *path, struct errtext *err);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Are the ports there that srun, the rendezvous and the tasks need?
+ */
+#ifndef TF_PORTS_H
+#define TF_PORTS_H
+
+#include "arguments.h"
+#include "common/port.h"
+#include "findings.h"
+#include "slurm_conf.h"
+
+/*
+ * Check SrunPortRange, rendezvous_ports= and ports=: are they valid, do they overlap, and are some
+ * of them free on this host? And can a port be held and shared (SO_REUSEPORT)? Run it as an
+ * ordinary user or as root; ports that other programs use are not touched.
+ */
+void ports_check (const struct slurm_conf *conf, const struct arguments *arguments,
+                  struct findings *findings);
+
+/*
+ * The ports on which tf-rendezvous may listen: rendezvous_ports=, or SrunPortRange. An empty list
+ * (ranges->count is 0) if it is any port.
+ */
+void ports_of_rendezvous (const struct slurm_conf *conf, const struct arguments *arguments,
+                          struct port_ranges *ranges);
+
+#endif

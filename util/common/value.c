@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "value.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "number.h"
+#include "port.h"
+#include "stop_when.h"
+#include "tasklist.h"
+
+static bool _is_yes_or_no (const char *value)
+{
+    return strcmp (value, "yes") == 0 || strcmp (value, "no") == 0;
+}
+
+int value_yes_no (const char *value, struct errtext *err)
+{
+    struct quoted q;
+
+    if (_is_yes_or_no (value))
+        return 0;
+    return errtext_set (err, "\"%s\" is neither yes nor no",
+                        text_quoted (&q, value, strlen (value)));
+}
+
+int value_ib (const char *value, struct errtext *err)
+{
+    struct quoted q;
+
+    if (strcmp (value, "auto") == 0 || strcmp (value, "require") == 0
+        || strcmp (value, "no") == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is not one of auto, require, no",
+                        text_quoted (&q, value, strlen (value)));
+}
+
+int value_ports (const char *value, struct errtext *err)
+{
+    return strcmp (value, VALUE_PORTS_RESERVED) == 0 ? 0 : value_rendezvous_ports (value, err);
+}
+
+int value_stop (const char *value, struct errtext *err)
+{
+    enum stop_when when;
+
+    return stop_when_parse (&when, value, err);
+}
+
+int value_log_dir (const char *value, struct errtext *err)
+{
+    if (*value == '\0')
+        return errtext_set (err, "the name of a directory is needed");
+    if (strlen (value) >= PATH_MAX / 2)
+        return errtext_set (err, "the name of the directory is too long");
+    if (strpbrk (value, "\n\r"))
+        return errtext_set (err, "the name of the directory has a newline");
+    return 0;
+}
+
+int value_timeout (const char *value, struct errtext *err)
+{
+    struct quoted q;
+    int seconds;
+
+    if (number_parse (&seconds, value, 1, VALUE_MAX_SECONDS) == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is not a number of seconds from 1 to %d",
+                        text_quoted (&q, value, strlen (value)), VALUE_MAX_SECONDS);
+}
+
+int value_hide_gpus (const char *value, struct errtext *err)
+{
+    return _is_yes_or_no (value) ? 0 : errtext_set (err, "yes or no is needed");
+}
+
+/* Role names, separated by commas: a task list without counts. */
+int value_roles (const char *value, struct errtext *err)
+{
+    struct tasklist *list;
+
+    if (strchr (value, ':') || tasklist_parse (&list, value, err) < 0)
+        return errtext_set (err, "names separated by commas are needed, as in roles=tester,logger");
+    tasklist_destroy (list);
+    return 0;
+}
+
+int value_libexecdir (const char *value, struct errtext *err)
+{
+    return value[0] == '/' ? 0 : errtext_set (err, "an absolute path is needed");
+}
+
+int value_rendezvous_ports (const char *value, struct errtext *err)
+{
+    struct port_ranges ranges;
+
+    return port_ranges_parse (&ranges, value, err);
+}
+
+int value_grace (const char *value, struct errtext *err)
+{
+    int seconds;
+
+    if (number_parse (&seconds, value, 0, VALUE_MAX_SECONDS) == 0)
+        return 0;
+    return errtext_set (err, "a number of seconds from 0 to %d is needed", VALUE_MAX_SECONDS);
+}

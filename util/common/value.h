@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Which texts are valid values of the plugin's options, and of its arguments in plugstack.conf. The
+ * plugin and tf-check use the same functions. Each returns -1 and err if the value is not valid.
+ */
+#ifndef TF_VALUE_H
+#define TF_VALUE_H
+
+#include "errtext.h"
+
+/* The longest time that an option or an argument can have: a week, in seconds. */
+#define VALUE_MAX_SECONDS 604800
+
+/* The value of ports= and --tf-ports that stands for the ports which Slurm reserved for the step. */
+#define VALUE_PORTS_RESERVED "reserved"
+
+/* Of options, and of the arguments that set their defaults. */
+int value_yes_no (const char *value, struct errtext *err);
+int value_ib (const char *value, struct errtext *err);
+int value_ports (const char *value, struct errtext *err);
+int value_stop (const char *value, struct errtext *err);
+int value_log_dir (const char *value, struct errtext *err);
+int value_timeout (const char *value, struct errtext *err);
+
+/* Of arguments only. */
+int value_hide_gpus (const char *value, struct errtext *err);
+int value_roles (const char *value, struct errtext *err);
+int value_libexecdir (const char *value, struct errtext *err);
+int value_rendezvous_ports (const char *value, struct errtext *err);
+int value_grace (const char *value, struct errtext *err);
+
+#endif
