@@ -379,6 +379,62 @@ TEST (a_port_with_another_listener_is_skipped)
     close (other);
 }
 
+/* A server on this port that closes a connection, which is then in TIME_WAIT, and ends. */
+static void leave_time_wait (int number)
+{
+    int server = try_bind (everywhere, number, SO_REUSEADDR), client, accepted;
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)number),
+                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    char byte;
+
+    assert_int_equal (listen (server, 1), 0);
+    client = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal (connect (client, (struct sockaddr *)&in, sizeof (in)), 0);
+    assert_true ((accepted = accept (server, NULL, NULL)) >= 0);
+    close (accepted);
+    assert_int_equal (read (client, &byte, 1), 0);
+    close (client);
+    close (server);
+    assert_false (can_bind (everywhere, number, 0));
+}
+
+TEST (a_port_with_connections_in_time_wait_is_taken_last)
+{
+    struct port_range range = free_range (2);
+    struct port_ranges ranges = { .count = 1, .range = { range } };
+    struct port *port[2], *third;
+    struct errtext err;
+
+    leave_time_wait (range.low);
+    for (int i = 0; i < 2; i++) {
+        port[i] = reserve (&ranges, 0, PORT_HELD);
+        assert_int_equal (port_number (port[i]), i == 0 ? range.high : range.low);
+    }
+    assert_int_equal (port_reserve (&third, &ranges, 0, PORT_HELD, &err), -1);
+    port_release (port[0]);
+    port_release (port[1]);
+}
+
+TEST (a_port_with_connections_in_time_wait_is_held_like_any_other)
+{
+    struct port_range range = free_range (1);
+    struct port_ranges ranges = { .count = 1, .range = { range } };
+    struct port *port;
+    int fd;
+
+    leave_time_wait (range.low);
+    port = reserve (&ranges, 0, PORT_HELD);
+    assert_false (can_bind (everywhere, range.low, 0));
+    assert_false (can_bind (everywhere, range.low, SO_REUSEADDR));
+    assert_false (can_bind ("0.0.0.0", range.low, SO_REUSEADDR));
+    assert_int_equal (try_connect (range.low), ECONNREFUSED);
+    assert_true ((fd = port_listen (port, NULL)) >= 0);
+    assert_int_equal (try_connect (range.low), 0);
+    close (fd);
+    assert_int_equal (try_connect (range.low), ECONNREFUSED);
+    port_release (port);
+}
+
 TEST (a_thousand_ports_are_all_different)
 {
     enum { MANY = 1000 };
@@ -692,6 +748,8 @@ int main (void)
         cmocka_unit_test (ranges_are_searched_from_the_start_until_no_port_is_free),
         cmocka_unit_test (the_start_can_be_any_number),
         cmocka_unit_test (a_port_with_another_listener_is_skipped),
+        cmocka_unit_test (a_port_with_connections_in_time_wait_is_taken_last),
+        cmocka_unit_test (a_port_with_connections_in_time_wait_is_held_like_any_other),
         cmocka_unit_test (a_thousand_ports_are_all_different),
         cmocka_unit_test (a_claimed_port_is_outside_the_kernels_ephemeral_range),
         cmocka_unit_test (a_held_port_stays_reserved_until_the_program_ends),

@@ -128,19 +128,38 @@ static int _close_and_fail (int fd)
     return -1;
 }
 
+static int _reuse_address (int fd, int on)
+{
+    return setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on));
+}
+
+/*
+ * bind () with SO_REUSEADDR disregards connections in TIME_WAIT. It also lets other sockets with
+ * SO_REUSEADDR bind the port, until one of them listens: listen for a moment to exclude them.
+ */
+static int _bind_despite_time_wait (int fd, const struct sockaddr_storage *ss, socklen_t len)
+{
+    if (_reuse_address (fd, 1) < 0 || bind (fd, (const struct sockaddr *)ss, len) < 0
+        || listen (fd, 0) < 0 || _reuse_address (fd, 0) < 0)
+        return -1;
+    return shutdown (fd, SHUT_RD);
+}
+
 /*
  * Bind without SO_REUSEPORT, so that bind () fails if another socket has the port. Set it
  * afterwards, so that the user's server can share the port.
  */
-static int _bind (int number)
+static int _bind (int number, bool despite_time_wait)
 {
     struct sockaddr_storage ss;
     socklen_t len;
-    int fd = _wildcard (number, &ss, &len);
+    int fd = _wildcard (number, &ss, &len), rc;
 
     if (fd < 0)
         return -1;
-    if (bind (fd, (struct sockaddr *)&ss, len) < 0 || _share (fd) < 0)
+    rc = despite_time_wait ? _bind_despite_time_wait (fd, &ss, len)
+                           : bind (fd, (struct sockaddr *)&ss, len);
+    if (rc < 0 || _share (fd) < 0)
         return _close_and_fail (fd);
     return fd;
 }
@@ -184,12 +203,12 @@ static int _claim_number (struct port *port, bool claims_count)
  * Take the claim and the port, or neither. Take the claim first: another task may have claimed
  * the number without having bound it yet, and its bind () must not fail.
  */
-static int _take (struct port *port, int number, bool claims_count)
+static int _take (struct port *port, int number, bool claims_count, bool despite_time_wait)
 {
     port->number = number;
     if (_claim_number (port, claims_count) < 0)
         return -1;
-    if ((port->socket = _bind (number)) < 0)
+    if ((port->socket = _bind (number, despite_time_wait)) < 0)
         return _close_and_fail (port->claim);
     return 0;
 }
@@ -197,7 +216,7 @@ static int _take (struct port *port, int number, bool claims_count)
 /* Take a port that the kernel chooses, and the claim on it. */
 static int _take_kernel_choice (struct port *port, bool claims_count)
 {
-    if ((port->socket = _bind (0)) < 0)
+    if ((port->socket = _bind (0, false)) < 0)
         return -1;
     port->number = _bound_number (port->socket);
     if (_claim_number (port, claims_count) < 0)
@@ -256,13 +275,14 @@ static int _take_any (struct port *port, bool claims_count)
     return -1;
 }
 
+/* If every port is in use, take one on which only connections in TIME_WAIT are left. */
 static int _take_from (struct port *port, const struct port_ranges *ranges, unsigned int start,
                        bool claims_count)
 {
     size_t size = _size (ranges);
 
-    for (size_t i = 0; i < size; i++)
-        if (_take (port, _nth (ranges, (start + i) % size), claims_count) == 0)
+    for (size_t i = 0; i < 2 * size; i++)
+        if (_take (port, _nth (ranges, (start + i) % size), claims_count, i >= size) == 0)
             return 0;
         else if (errno != EADDRINUSE)
             return -1;
@@ -351,7 +371,8 @@ int port_listen (const struct port *port, struct errtext *err)
     socklen_t len;
     int fd = _wildcard (port->number, &ss, &len);
 
-    if (fd < 0 || _share (fd) < 0 || bind (fd, (struct sockaddr *)&ss, len) < 0
+    if (fd < 0 || _share (fd) < 0 || _reuse_address (fd, 1) < 0
+        || bind (fd, (struct sockaddr *)&ss, len) < 0
         || listen (fd, SOMAXCONN) < 0) {
         errtext_set (err, "cannot listen on port %d: %s", port->number, strerror (errno));
         if (fd >= 0)
