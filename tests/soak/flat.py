@@ -40,19 +40,19 @@ def look(pids):
     return {name: Size(*map(min, zip(*sizes))) for name, sizes in looks.items()}
 
 
-def compare(before, between, after, launches, plain):
+def compare(before, between, after, launches):
     """
-    Print the growth by `launches` with a list and then by `plain` ones without. Returns what is
-    wrong.
+    Print the growth by plain launches, from `before` to `between`, and by `launches` with a list,
+    from there to `after`. Returns what is wrong.
     """
     wrong = []
-    print(f"  {'':12}{'memory, KiB':>14}{'with a list':>14}{'plain':>14}"
-          f"{'descriptors':>14}{'with a list':>14}{'plain':>14}")
+    print(f"  {'':12}{'memory, KiB':>14}{'plain':>14}{'with a list':>14}"
+          f"{'descriptors':>14}{'plain':>14}{'with a list':>14}")
     for name, first in before.items():
-        kib, descriptors = (b - a for a, b in zip(first, between[name]))
-        plain_kib, plain_descriptors = (b - a for a, b in zip(between[name], after[name]))
-        print(f"  {name:12}{first.kib:14}{kib:+14}{plain_kib:+14}"
-              f"{first.descriptors:14}{descriptors:+14}{plain_descriptors:+14}")
+        plain_kib, plain_descriptors = (b - a for a, b in zip(first, between[name]))
+        kib, descriptors = (b - a for a, b in zip(between[name], after[name]))
+        print(f"  {name:12}{first.kib:14}{plain_kib:+14}{kib:+14}"
+              f"{first.descriptors:14}{plain_descriptors:+14}{descriptors:+14}")
         if descriptors > MAX_DESCRIPTORS:
             wrong.append(f"{name} has {descriptors} more descriptors after {launches} launches")
         if kib > MAX_KIB * max(launches, 1000) / 1000:
