@@ -156,7 +156,8 @@ int main (int argc, char *argv[])
         return 1;
     }
     if (_configure (&server, &err) < 0) {
-        console_say ("error: spank_tf: tf-rendezvous: %s", err.text);
+        if (!_srun_has_ended ())
+            console_say ("error: spank_tf: tf-rendezvous: %s", err.text);
         return 1;
     }
     _tell_srun_ready ();
