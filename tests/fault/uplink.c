@@ -179,7 +179,7 @@ static void _rendezvous_ends_after_report (const void *arg __attribute__ ((unuse
     task_close_listener (&task);
     task_close_connection (&task);
     task_expect_exit (&task, W_EXITCODE (3, 0));
-    task_expect_stderr (&task, "");
+    task_expect_stderr (&task, RENDEZVOUS_ENDED);
 }
 
 static void _exits_0 (void)
@@ -440,7 +440,7 @@ int main (void)
                      _break_after_report, &yes);
     passed &= check ("the program ends while there is no connection: the new one has the report",
                      _end_while_broken, NULL);
-    passed &= check ("the rendezvous has ended and so has the program: the supervisor exits",
+    passed &= check ("the rendezvous has ended and so has the program: the supervisor exits, with a message",
                      _rendezvous_ends_after_report, NULL);
     passed &= check ("ORDER=exit before the program's end has no effect", _early_exit_order, NULL);
     passed &= check ("a supervisor waits for ORDER=exit after a success too",

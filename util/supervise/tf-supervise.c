@@ -57,6 +57,8 @@ struct supervisor {
     struct deadline grace;      /* while STOPPING */
     bool reaped;                /* the program; another process may have its pid now */
     int status;                 /* wait status to end with */
+    bool stopped;               /* on an order of the rendezvous */
+    bool gone_printed;          /* the message that it has ended */
 };
 
 /* Signals. */
@@ -184,6 +186,7 @@ static void _stop (struct supervisor *s)
     else
         s->grace = deadline_max (s->grace, s->slurm_kills);
     s->state = STOPPING;
+    s->stopped = true;
 }
 
 /* A program that ended before it was asked to keeps its own status. */
@@ -242,6 +245,16 @@ static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...
         return;
 }
 
+/* Once, and not by a task that was stopped: then the others are, too. */
+static void _print_gone (struct supervisor *s)
+{
+    if (s->gone_printed || s->stopped)
+        return;
+    s->gone_printed = true;
+    _print ("slurmstepd: error: spank_tf: step %s: the rendezvous has ended; its tasks are not "
+            "stopped when its work is done\n", s->config.step);
+}
+
 /* False when the supervisor has nothing more to do with the rendezvous. */
 static bool _serve_uplink (struct supervisor *s, short revents)
 {
@@ -255,9 +268,7 @@ static bool _serve_uplink (struct supervisor *s, short revents)
         case UPLINK_EXIT:
             return false;
         case UPLINK_GONE:
-            if (s->state == RUNNING)
-                _print ("slurmstepd: error: spank_tf: step %s: the rendezvous has ended; its "
-                        "tasks are not stopped when its work is done\n", s->config.step);
+            _print_gone (s);
             return s->state != ENDED;
     }
     return true;
