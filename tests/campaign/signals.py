@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Faults: a process is killed, terminated, interrupted, or stopped for a while."""
+import signal
+from signal import SIGINT, SIGKILL, SIGSTOP, SIGTERM
+
+import cluster
+from fault import (ANY_CODE, CANCELLED, ENDING_SRUN, HARMLESS, KILLED, NO_RENDEZVOUS, PROGRAMS,
+                   PS_ENDED, RANKS_LATE, RANKS_LOST, RENDEZVOUS_ENDED, SIGNALLED, SUPERVISORS_LOST,
+                   UNNOTICED, Effect, Fault, codes)
+
+
+class Signal(Fault):
+    target = ""                 # the name of the process
+    effects = {}                # by signal; the other signals change nothing
+
+    def __init__(self, rng, plan):
+        super().__init__(rng, plan)
+        self.plan = plan
+        self.number = rng.choice([SIGKILL, SIGKILL, SIGSTOP, SIGTERM, SIGINT])
+        if self.number == SIGSTOP:
+            self.lasts_ms = rng.randint(50, 3000)
+        self.pick = rng.random()
+        self.pid = None
+
+    def what(self):
+        return f"{self.number.name} to {self.target}"
+
+    def candidates(self, trial):
+        return [p.pid for p in trial.processes if p.name == self.target]
+
+    def inject(self, trial):
+        pids = sorted(self.candidates(trial))
+        if not pids:
+            return None
+        self.pid = pids[int(self.pick * len(pids))]
+        text = f"{self.target} {self.pid} on {trial.cluster.host_of(self.pid)}"
+        cluster.send(self.pid, self.number)
+        return text
+
+    def repair(self, trial):
+        if self.number == SIGSTOP and self.pid:
+            cluster.send(self.pid, signal.SIGCONT)
+
+    def effect(self):
+        if self.number == SIGSTOP:
+            return Effect(seconds=self.lasts_ms / 1000)
+        return self.effects.get(self.number, HARMLESS)
+
+
+class SrunSignal(Signal):
+    """
+    srun asks for a second SIGINT before it obeys, unless it has just started. A step that was
+    created and is never launched stays in its job.
+    """
+    target = "srun"
+    effects = {
+        SIGKILL: Effect(codes(-9, 137), also=NO_RENDEZVOUS, ends=None, loses_output=True),
+        SIGTERM: Effect(ANY_CODE | {-15}, CANCELLED, also=NO_RENDEZVOUS, ends=None,
+                        loses_output=True),
+    }
+
+    def candidates(self, trial):
+        self.spoils_job = ("rank", 1) not in trial.events
+        return [trial.srun] if trial.srun else []
+
+    def effect(self):
+        if self.number == SIGINT and self.spoils_job:
+            return Effect(codes(-2, 130), ends=None, loses_output=True)
+        return super().effect()
+
+
+class CtrlC(Fault):
+    """SIGINT to srun, and a second one. See SrunSignal."""
+    lasts_ms = 200
+    pid = None
+
+    def what(self):
+        return "two SIGINT to srun, the first one"
+
+    def inject(self, trial):
+        self.pid = trial.srun
+        if not self.pid:
+            return None
+        self.spoils_job = ("rank", 1) not in trial.events
+        cluster.send(self.pid, SIGINT)
+        return str(self.pid)
+
+    def repair(self, trial):
+        if self.pid:
+            cluster.send(self.pid, SIGINT)
+
+    def effect(self):
+        return Effect(ANY_CODE | {-2}, r"srun: (interrupt|sending Ctrl-C)|[Cc]ancelled|revoked",
+                      also=NO_RENDEZVOUS, ends=None, loses_output=True)
+
+
+class RendezvousSignal(Signal):
+    """
+    Before the last answer the launch fails; afterwards the tasks are not stopped any more. The
+    supervisor of rank 0 says so, unless it has ended before.
+    """
+    target = "tf-rendezvous"
+    events = ("rendezvous", "rank", "supervise") + PROGRAMS
+    silent = False
+
+    def candidates(self, trial):
+        self.silent = 0 in trial.records and int(trial.records[0].pid) not in trial.programs()
+        return trial.rendezvous()
+
+    def effect(self):
+        if self.number == SIGSTOP:
+            return super().effect()
+        later = Effect(cause=None if self.silent else RENDEZVOUS_ENDED, also=RENDEZVOUS_ENDED,
+                       loses_output=True, goes_on=UNNOTICED if self.plan.supervised() else 0)
+        if self.before == self.plan.tasks:
+            return later
+        return later._replace(codes=codes(1), cause=NO_RENDEZVOUS + "|" + RENDEZVOUS_ENDED,
+                              ends=codes("exit 1"))
+
+
+class MasterLogSignal(Signal):
+    """The child of tf-rendezvous that writes master.log."""
+    target = "the writer of master.log"
+    events = ("supervise",) + PROGRAMS
+    late = Effect(also=r"spank_tf: \S+/master.log is not written in time", loses_output=True)
+
+    @staticmethod
+    def fits(plan):
+        return plan.logs
+
+    def candidates(self, trial):
+        return [p.pid for p in trial.processes
+                if p.name == "tf-rendezvous" and p.pid not in trial.rendezvous()]
+
+    def effect(self):
+        return self.late._replace(seconds=2 + self.lasts_ms / 1000)
+
+
+class SuperviseSignal(Signal):
+    """Its program is killed, too; after ten seconds the task counts as ended."""
+    target = "tf-supervise"
+    events = ("supervise",) + PROGRAMS
+    effects = {SIGKILL: Effect(codes(137), KILLED, also=SUPERVISORS_LOST, ends=codes("signal 9"),
+                               loses_output=True, seconds=12)}
+
+    @staticmethod
+    def fits(plan):
+        return plan.supervised()
+
+
+def _rank_ended(number):
+    """
+    The effect of this signal on a task that has not become its program yet. The rendezvous does not
+    know of one that has not registered, and waits for it.
+    """
+    return Effect(codes(1, 128 + number), RANKS_LOST + "|" + RANKS_LATE + "|" + SIGNALLED,
+                  also=RANKS_LOST + "|" + SUPERVISORS_LOST, ends=codes(f"signal {number:d}"),
+                  loses_output=True, seconds=12)
+
+
+class TaskSignal(Signal):
+    target = "tf-rank"
+    events = ("rank",)
+    effects = {number: _rank_ended(number) for number in (SIGKILL, SIGTERM, SIGINT)}
+
+
+class ProgramSignal(Signal):
+    """A program may ignore SIGTERM, or exit with 0 or 5."""
+    target = "program"
+    events = PROGRAMS
+    effects = {
+        SIGKILL: Effect(codes(137), KILLED, ends=codes("signal 9"), loses_output=True),
+        SIGTERM: Effect(codes(143, 5, 0), SIGNALLED + "|" + PS_ENDED, also=PS_ENDED,
+                        ends=codes("signal 15", "exit 5", "exit 0"), loses_output=True),
+        SIGINT: Effect(codes(130), SIGNALLED, ends=codes("signal 2"), loses_output=True),
+    }
+
+    def candidates(self, trial):
+        return trial.programs()
+
+
+class StepdSignal(Signal):
+    """
+    slurmstepd ignores SIGTERM and SIGINT. srun does not notice that one was killed: it waits for
+    the end of its tasks until the step is cancelled, and then exits with the code of the others.
+    For slurmctld the step does not end before the job.
+    """
+    target = "slurmstepd"
+    events = ("rank", "supervise") + PROGRAMS
+    effects = {SIGKILL: Effect(ANY_CODE | {0}, r"srun: error: ", also=".", ends=None,
+                               loses_output=True, seconds=60, goes_on=3)}
+
+    def __init__(self, rng, plan):
+        super().__init__(rng, plan)
+        self.spoils_job = self.orphans = self.number == SIGKILL
+
+    def candidates(self, trial):
+        return [pid for pid, _, _ in trial.stepds()]
+
+
+class SlurmdSignal(Signal):
+    """A slurmd that was killed or terminated starts again a while later."""
+    target = "slurmd"
+
+    def __init__(self, rng, plan):
+        super().__init__(rng, plan)
+        self.lasts_ms = rng.randint(50, 3000)
+        self.node = rng.randrange(plan.nodes)
+        self.name = None
+
+    def inject(self, trial):
+        self.name = trial.node(self.node)
+        daemon = trial.cluster.slurmd(self.name)
+        if not daemon:
+            return None
+        self.pid = daemon.pid
+        cluster.send(self.pid, self.number)
+        return self.name
+
+    def repair(self, trial):
+        if self.number == SIGSTOP:
+            super().repair(trial)
+        elif self.pid:
+            # It finishes what it does before it obeys.
+            cluster.eventually(20, lambda: not trial.cluster.slurmd(self.name))
+            trial.cluster.start_slurmd(self.name)
+
+    def effect(self):
+        seconds = self.lasts_ms / 1000
+        if self.number == SIGSTOP:
+            return Effect(seconds=seconds)
+        return Effect(ANY_CODE, r"srun: error: |" + RANKS_LATE, also=RANKS_LATE + "|" + ENDING_SRUN,
+                      ends=None, loses_output=True, seconds=seconds + 30)
