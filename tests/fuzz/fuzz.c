@@ -5,6 +5,9 @@
 
 #include "fuzz.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,16 +98,51 @@ char *fuzz_text (const uint8_t *data, size_t size)
     return text;
 }
 
+static char path[32];
+static bool includes_itself;
+
 const char *fuzz_file (const uint8_t *data, size_t size)
 {
     static int fd = -1;
-    static char path[32];
 
-    if (fd < 0)
-        CHECK ((fd = memfd_create ("fuzz", MFD_CLOEXEC)) >= 0);
+    /* Low numbers are those of tf-rendezvous. */
+    if (fd < 0) {
+        int low = memfd_create ("fuzz", MFD_CLOEXEC);
+
+        CHECK (low >= 0 && (fd = fcntl (low, F_DUPFD_CLOEXEC, 100)) >= 0);
+        close (low);
+    }
     CHECK (ftruncate (fd, 0) == 0 && pwrite (fd, data, size, 0) == (ssize_t)size);
     snprintf (path, sizeof (path), "/proc/self/fd/%d", fd);
     return path;
+}
+
+void fuzz_include_itself (bool on)
+{
+    includes_itself = on;
+}
+
+FILE *__real_fopen (const char *name, const char *mode);
+FILE *__wrap_fopen (const char *name, const char *mode);
+typedef int glob_error (const char *path, int error);
+int __real_glob (const char *pattern, int flags, glob_error *on_error, glob_t *found);
+int __wrap_glob (const char *pattern, int flags, glob_error *on_error, glob_t *found);
+
+FILE *__wrap_fopen (const char *name, const char *mode)
+{
+    if (!includes_itself)
+        return __real_fopen (name, mode);
+    if (!strstr (name, "missing"))
+        return __real_fopen (path, mode);
+    errno = ENOENT;
+    return NULL;
+}
+
+int __wrap_glob (const char *pattern, int flags, glob_error *on_error, glob_t *found)
+{
+    if (!includes_itself)
+        return __real_glob (pattern, flags, on_error, found);
+    return strstr (pattern, "missing") ? GLOB_NOMATCH : __real_glob (path, flags, on_error, found);
 }
 
 char *fuzz_line (char **text)

@@ -17,10 +17,11 @@
 
 /* All targets: NAME is in NAME.c, its corpus in corpus/NAME. */
 #define FUZZ_TARGETS(X) \
-    X (acknowledgement) X (answer) X (cgroup_conf) X (contact) X (cpus) X (exit_report) \
-    X (frame) X (interface) X (layout) X (netlist) X (order) X (pattern) X (placeholders) \
-    X (ports) X (proxy) X (reconnect) X (registration) X (rendezvous) X (rendezvous_config) \
-    X (shell_words) X (site) X (supervisor_config) X (tasklist)
+    X (acknowledgement) X (answer) X (cgroup_conf) X (contact) X (cpus) X (elf_file) \
+    X (exit_report) X (frame) X (interface) X (layout) X (netlist) X (order) X (pattern) \
+    X (placeholders) X (plugstack) X (ports) X (proxy) X (reconnect) X (registration) \
+    X (rendezvous) X (rendezvous_config) X (shell_words) X (site) X (slurm_conf) \
+    X (supervisor_config) X (tasklist)
 
 /* FUZZ_TARGET (name) { ... } defines one; it reads `size` bytes at `data`. */
 #ifdef FUZZ_ENGINE
@@ -69,6 +70,9 @@ char *fuzz_text (const uint8_t *data, size_t size);
 
 /* The path of a file that is the input, until the next call. */
 const char *fuzz_file (const uint8_t *data, size_t size);
+
+/* From now on fopen () opens that file instead of any other, and glob () finds nothing else. */
+void fuzz_include_itself (bool on);
 
 /* Cut a line off *text, which moves behind it. The last one is "" as often as it is asked for. */
 char *fuzz_line (char **text);
