@@ -6,7 +6,6 @@
 #include "fuzz.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,13 +104,8 @@ const char *fuzz_file (const uint8_t *data, size_t size)
 {
     static int fd = -1;
 
-    /* Low numbers are those of tf-rendezvous. */
-    if (fd < 0) {
-        int low = memfd_create ("fuzz", MFD_CLOEXEC);
-
-        CHECK (low >= 0 && (fd = fcntl (low, F_DUPFD_CLOEXEC, 100)) >= 0);
-        close (low);
-    }
+    if (fd < 0)
+        CHECK ((fd = memfd_create ("fuzz", MFD_CLOEXEC)) >= 0);
     CHECK (ftruncate (fd, 0) == 0 && pwrite (fd, data, size, 0) == (ssize_t)size);
     snprintf (path, sizeof (path), "/proc/self/fd/%d", fd);
     return path;

@@ -951,6 +951,17 @@ static void _finish (void)
     _end_srun ();
 }
 
+/* Before main (), so that no file of the engine gets the numbers that the program expects. */
+static void __attribute__ ((constructor)) _reserve_descriptors (void)
+{
+    int fd;
+
+    while ((fd = open ("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd < LISTEN_FD)
+        ;
+    if (fd > LISTEN_FD)
+        close (fd);
+}
+
 /* Which descriptors are open, as far as a run comes. SRUN_FD and LISTEN_FD stay open after it. */
 static uint64_t _open_descriptors (void)
 {
