@@ -126,7 +126,7 @@ infiniband load the driver ib_ipoib, or set ib=no in plugstack.conf" ] || fail "
     local call
 
     run -0 "$SPANK_TF_STAGE/bin/tf-check" --help
-    for call in --python --slurm-conf --quiet --json --version; do
+    for call in --step --python --slurm-conf --quiet --json --version; do
         [[ $output == *" $call"* ]] || fail "$call is not in --help"
         grep -q -- "${call//-/\\\\-}" "$tests/../util/check/tf-check.1.in" || fail "$call is not in the manual page"
     done
@@ -136,4 +136,88 @@ infiniband load the driver ib_ipoib, or set ib=no in plugstack.conf" ] || fail "
     done
     run --separate-stderr groff -man -ww -Tutf8 -P-cbou "$SPANK_TF_STAGE/share/man/man1/tf-check.1"
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "the manual page"
+}
+
+# --- in a step
+
+tf_check=$SPANK_TF_STAGE/bin/tf-check
+
+# A node's address on the cluster's network.
+address ()
+{
+    slurm_on "$1" ip -o -4 addr show eth0 | grep -oE '10\.98\.[0-9.]+' | head -n 1
+}
+
+@test "--step with a list: one verdict about all nodes" {
+    site_arguments
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 "$tf_check" --step
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "not all nodes are ok"
+    diff <(echo "$output") - <<END
+ok: 2 nodes have spank-tf $(version)
+ok: all nodes are on the network 10.98.0.0/16 (eth0)
+END
+    # Several tasks of a node, and a first address that is not that of rank 0.
+    run --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 --tf-tasks=worker,chief,worker:2 "$tf_check" --step --json
+    [ "$status" -eq 0 ] && [ "$(grep -c '"level": "ok"' <<< "$output")" -eq 3 ] || fail "not ok with --json"
+    # Without SO_REUSEPORT, and with a range in which the tasks hold every port.
+    site_arguments ports=29000-29001
+    run -0 --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 --tf-hold=no --tf-tasks=worker:4 "$tf_check" --step -q
+    [ -z "$output" ] && [ -z "$stderr" ] || fail "--quiet prints something"
+}
+
+@test "--step without a list: each node for itself" {
+    site_arguments
+    run --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 "$tf_check" --step
+    [ "$status" -eq 0 ] || fail "not all nodes are ok"
+    [ "$(grep -c "^$(node 1): ok: the plugin was built for Slurm " <<< "$output")" -eq 1 ] || fail "not one line of node 1"
+    [ "$(grep -cE "^$(node 2): ok: srun's host 10\.98\.[0-9.]+ is reached, on port 61001, 61500, 62000$" <<< "$output")" -eq 1 ] ||
+        fail "node 2 does not reach srun's host"
+}
+
+@test "--step finds the node with another plugstack.conf" {
+    local conf=$SPANK_TF_CLUSTER/work/other.conf
+
+    site_arguments
+    sed "s|^PlugStackConfig=.*|PlugStackConfig=/nowhere/plugstack.conf|" "$SPANK_TF_CLUSTER/slurm.conf" > "$conf"
+    # shellcheck disable=SC2016  # the task expands it
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 sh -c \
+        '[ $SLURM_PROCID -ne 1 ] || set -- --slurm-conf='"$conf"'; exec '"$tf_check"' --step "$@"' sh
+    [ "$status" -eq 2 ] || fail "not an error"
+    says 2 "error: $(node 2): there is no /nowhere/plugstack.conf, so Slurm does not load the plugin; write \"include /etc/slurm/plugstack.conf.d/*\" into it"
+    says 2 "error: not all nodes have the same spank-tf: $(version) on $(node 1); none on $(node 2); install the same version everywhere"
+}
+
+@test "--step finds the node that cannot reach the rendezvous' ports" {
+    local rule=(OUTPUT -p tcp --dport 29100:29199 -j DROP)
+
+    site_arguments rendezvous_ports=29100-29199
+    "$tests/cluster" run --on "$(node 2)" -- iptables -A "${rule[@]}"
+    run --separate-stderr slurm srun -Q -N2 "$tf_check" --step
+    "$tests/cluster" run --on "$(node 2)" -- iptables -D "${rule[@]}"
+    [ "$status" -eq 2 ] || fail "not an error"
+    grep -qE "^$(node 2): error: srun's host 10\.98\.[0-9.]+ cannot be reached on port 29100, 29149, 29199: Connection timed out; open rendezvous_ports= there for connections from this node$" <<< "$output" ||
+        fail "node 2 does not say it"
+    grep -qE "^$(node 1): ok: srun's host 10\.98\.[0-9.]+ is reached, on port 29100, 29149, 29199$" <<< "$output" ||
+        fail "node 1 does not reach it"
+}
+
+@test "--step finds a node that other nodes cannot reach" {
+    local n1 n2
+
+    site_arguments
+    n1=$(address "$(node 1)") n2=$(address "$(node 2)")
+    "$tests/cluster" run --on "$(node 1)" -- iptables -A INPUT -s "$n2" -p tcp -j DROP
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 "$tf_check" --step
+    "$tests/cluster" run --on "$(node 1)" -- iptables -D INPUT -s "$n2" -p tcp -j DROP
+    [ "$status" -eq 2 ] || fail "not an error"
+    grep -qE "^error: 1 of the 2 nodes .* did not report within 10 s; these did: $(node 1); look at their output, and at firewalls between the nodes$" <<< "$output" ||
+        fail "node 1 does not miss the report"
+    grep -qE "^$(node 2): error: the task at $n1:[0-9]+, which collects the reports, cannot be reached: Connection timed out; look at firewalls between the nodes$" <<< "$output" ||
+        fail "node 2 does not say it"
+}
+
+@test "--step outside of a step" {
+    run -2 --separate-stderr "$tf_check" --step
+    [ "$stderr" = "tf-check: this is not a task of a step (SLURM_LOCALID is not set); use srun tf-check --step" ] ||
+        fail "another message"
 }

@@ -52,6 +52,24 @@ END
     all_ok "$output" 2 || fail "a task is not ok"
 }
 
+# bats test_tags=core
+@test "tf-check --step names the node that is not on the InfiniBand network, and why" {
+    local tf_check=$SPANK_TF_STAGE/bin/tf-check
+
+    srun_step 1,2,3,4 "$tf_check" --step
+    [ "$status" -eq 0 ] && grep -qxF "ok: all nodes are on the InfiniBand network 10.101.0.0/16 (ib0)" <<< "$output" ||
+        fail "not all nodes are ok"
+    ip_on 2 link set ib0 down
+    srun_step 1,2,3,4 "$tf_check" --step
+    [ "$status" -eq 1 ] || fail "not a warning"
+    [ "$(grep -v '^ok: ' <<< "$output")" = "warning: not all nodes are on one InfiniBand network; not on 10.101.0.0/16: ibn2 (ib0 is down); fix these nodes, or exclude them (--exclude)" ] ||
+        fail "not this warning"
+    run -0 slurm_on ibn1 "$tf_check"
+    [[ $output == *"ok: ib0 (InfiniBand, 10.101.0.1/16) would be used with --tf-ib"* ]] || fail "ibn1 does not use it"
+    run -0 slurm_on ibn2 "$tf_check"
+    [[ $output == *"ok: ib0 (InfiniBand) would not be used: it is down"* ]] || fail "ibn2 does not say why"
+}
+
 # --- a node without usable InfiniBand
 
 # Require that steps with the second node use Ethernet, and that --tf-ib=require refuses them,

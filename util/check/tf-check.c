@@ -3,6 +3,8 @@
  *
  * tf-check: why does --tf-tasks not work on this host? It reads files and asks the kernel; it starts
  * nothing, needs no root and asks no daemon, so that it can run in a prolog.
+ *
+ * tf-check --step does the same in every node of a step, and compares the nodes.
  */
 #include "config.h"
 
@@ -14,18 +16,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/errtext.h"
+#include "common/list_text.h"
 #include "common/version.h"
 #include "findings.h"
 #include "installation.h"
 #include "network.h"
 #include "ports.h"
 #include "python.h"
+#include "reach.h"
+#include "report.h"
+#include "step.h"
 
 static const char help[] =
     "Usage: tf-check [OPTIONS]\n"
+    "       srun [--tf-tasks=worker:N] tf-check --step [OPTIONS]\n"
     "\n"
     "Look for reasons why srun --tf-tasks does not work on this host, and say what to do.\n"
     "\n"
+    "      --step               on each node of a step; with --tf-tasks, also compare the nodes\n"
     "      --python=PYTHON      also say which TensorFlow this Python has\n"
     "      --slurm-conf=FILE    the slurm.conf of another Slurm than that which srun uses\n"
     "  -q, --quiet              print warnings and errors only\n"
@@ -39,14 +48,14 @@ static const char help[] =
 struct options {
     const char *python;
     const char *slurm_conf;
-    bool quiet, json, help, version;
+    bool step, quiet, json, help, version;
 };
 
 static const struct option known[] = {
     { "python", required_argument, NULL, 'p' }, { "slurm-conf", required_argument, NULL, 'c' },
     { "quiet", no_argument, NULL, 'q' },        { "json", no_argument, NULL, 'j' },
     { "help", no_argument, NULL, 'h' },         { "version", no_argument, NULL, 'v' },
-    { NULL, 0, NULL, 0 },
+    { "step", no_argument, NULL, 's' },         { NULL, 0, NULL, 0 },
 };
 
 /* -1 if the command line is not valid; getopt_long () has said why. */
@@ -58,6 +67,7 @@ static int _read_options (struct options *options, int argc, char *argv[])
         switch (letter) {
             case 'p': options->python = optarg; break;
             case 'c': options->slurm_conf = optarg; break;
+            case 's': options->step = true; break;
             case 'q': options->quiet = true; break;
             case 'j': options->json = true; break;
             case 'h': options->help = true; break;
@@ -69,36 +79,130 @@ static int _read_options (struct options *options, int argc, char *argv[])
     return optind < argc ? -1 : 0;
 }
 
-static void _print_json (const struct installation *i, const struct findings *findings)
-{
-    char host[256] = "";
-    json_t *object;
+static struct installation installation;
+static struct findings findings;
 
-    gethostname (host, sizeof (host) - 1);
-    object = json_pack ("{s:s, s:s, s:s, s:s, s:s, s:o}", "host", host, "version",
-                        PACKAGE_VERSION, "plugin", i->version, "slurm", i->slurm, "level",
-                        level_name (findings->worst), "findings", findings_json (findings));
+/* `holds_port`: this is a task that has a port, so that ports= has been good enough. */
+static void _check_host (const struct options *options, bool holds_port)
+{
+    installation_check (&installation, options->slurm_conf, &findings);
+    if (holds_port)
+        installation.arguments.ports = NULL;
+    ports_check (&installation.conf, &installation.arguments, &findings);
+    network_check (&installation.conf, &installation.arguments, &findings);
+    if (options->python)
+        python_check (options->python, &findings);
+}
+
+static void _print_json (const char *host, const struct findings *what)
+{
+    json_t *object = json_pack ("{s:s, s:s, s:s, s:s, s:s, s:o}", "host", host, "version",
+                                PACKAGE_VERSION, "plugin", installation.version, "slurm",
+                                installation.slurm, "level", level_name (what->worst), "findings",
+                                findings_json (what));
+
     if (!object || json_dumpf (object, stdout, JSON_INDENT (2)) < 0)
         fprintf (stderr, "tf-check: JSON cannot be printed\n");
     putchar ('\n');
     json_decref (object);
 }
 
-static int _check_host (const struct options *options)
+/* `host` in front of each line tells the nodes of a step apart; NULL: there is only this host. */
+static int _print (const struct options *options, const char *host, const struct findings *what)
 {
-    static struct installation installation;
-    static struct findings findings;
+    char prefix[300] = "", own[256] = "";
 
-    installation_check (&installation, options->slurm_conf, &findings);
-    ports_check (&installation.conf, &installation.arguments, &findings);
-    network_check (&installation.conf, &installation.arguments, &findings);
-    if (options->python)
-        python_check (options->python, &findings);
+    if (host)
+        snprintf (prefix, sizeof (prefix), "%s: ", host);
+    gethostname (own, sizeof (own) - 1);
     if (options->json)
-        _print_json (&installation, &findings);
+        _print_json (host ? host : own, what);
     else
-        findings_print (&findings, options->quiet, "", stdout);
-    return (int)findings.worst;
+        findings_print (what, options->quiet, prefix, stdout);
+    return fflush (stdout) == 0 ? (int)what->worst : LEVEL_ERROR;
+}
+
+/* A step. */
+
+static json_t *_report (const struct step *step)
+{
+    struct interface list[INTERFACE_MAX];
+    struct errtext err;
+    int count = interface_list (list, &err);
+
+    return report_encode (step->node, installation.version, list, count, &findings);
+}
+
+static int _send (const struct step *step)
+{
+    json_t *report = _report (step);
+    struct errtext err;
+    int rc = step_send (step, report, &err);
+
+    json_decref (report);
+    if (rc < 0)
+        printf ("%s: error: %s; look at firewalls between the nodes\n", step->node, err.text);
+    return rc < 0 ? LEVEL_ERROR : LEVEL_OK;
+}
+
+static void _missing (const struct step *step, const struct report *report, int count,
+                      struct findings *verdict)
+{
+    char nodes[256];
+    struct list_text list = { nodes, sizeof (nodes), ", ", 16, 0, 0 };
+
+    for (int i = 0; i < count; i++)
+        list_text_add (&list, report[i].node);
+    findings_add (verdict, "report", LEVEL_ERROR,
+                  "look at their output, and at firewalls between the nodes",
+                  "%d of the %d nodes %s did not report within %d s; these did: %s",
+                  step->nodes - count, step->nodes, step->node_list, STEP_TIMEOUT_MS / 1000,
+                  list_text_end (&list));
+}
+
+static int _collect (const struct options *options, const struct step *step)
+{
+    static struct findings verdict;
+    struct report *report = calloc ((size_t)step->nodes + 1, sizeof (*report));
+    json_t *own = _report (step);
+    struct errtext err;
+    int count = 0;
+
+    if (step->is_first_of_node && report)
+        count = report_decode (report, own) == 0;
+    json_decref (own);
+    if (!report || (count = step_collect (step, report, count, &err)) < 0) {
+        printf ("%s: error: %s\n", step->node, report ? err.text : "there is no memory");
+        return LEVEL_ERROR;
+    }
+    if (count < step->nodes)
+        _missing (step, report, count, &verdict);
+    if (count)
+        report_judge (report, (size_t)count, &verdict);
+    for (int i = 0; i < count; i++)
+        report_clear (&report[i]);
+    free (report);
+    return _print (options, NULL, &verdict);
+}
+
+static int _check_step (const struct options *options)
+{
+    struct errtext err;
+    struct step step;
+
+    if (step_read (&step, &err) < 0) {
+        fprintf (stderr, "tf-check: %s\n", err.text);
+        return LEVEL_ERROR;
+    }
+    if (!step.is_first_of_node && !step.collects)
+        return LEVEL_OK;
+    if (step.is_first_of_node) {
+        _check_host (options, step.has_cluster);
+        reach_check (&installation.conf, &installation.arguments, &findings);
+    }
+    if (step.collects)
+        return _collect (options, &step);
+    return step.has_cluster ? _send (&step) : _print (options, step.node, &findings);
 }
 
 int main (int argc, char *argv[])
@@ -113,5 +217,8 @@ int main (int argc, char *argv[])
         return version_print ();
     if (options.help)
         return fputs (help, stdout) == EOF ? LEVEL_ERROR : LEVEL_OK;
-    return _check_host (&options);
+    if (options.step)
+        return _check_step (&options);
+    _check_host (&options, false);
+    return _print (&options, NULL, &findings);
 }

@@ -367,14 +367,19 @@ void port_leave (struct port *port)
 
 int port_listen (const struct port *port, struct errtext *err)
 {
+    return port_listen_on (port->number, err);
+}
+
+int port_listen_on (int number, struct errtext *err)
+{
     struct sockaddr_storage ss;
     socklen_t len;
-    int fd = _wildcard (port->number, &ss, &len);
+    int fd = _wildcard (number, &ss, &len);
 
     if (fd < 0 || _share (fd) < 0 || _reuse_address (fd, 1) < 0
         || bind (fd, (struct sockaddr *)&ss, len) < 0
         || listen (fd, SOMAXCONN) < 0) {
-        errtext_set (err, "cannot listen on port %d: %s", port->number, strerror (errno));
+        errtext_set (err, "cannot listen on port %d: %s", number, strerror (errno));
         if (fd >= 0)
             close (fd);
         return -1;

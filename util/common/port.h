@@ -64,6 +64,9 @@ void port_leave (struct port *port);
 /* Listen on the reserved number with a new dual-stack, close-on-exec socket. -1 and err. */
 int port_listen (const struct port *port, struct errtext *err);
 
+/* The same for a number that another process or an inherited descriptor of this user may hold. */
+int port_listen_on (int number, struct errtext *err);
+
 /* Close the port and the claim. NULL is fine; errno is kept. */
 void port_release (struct port *port);
 

@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "reach.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "common/list_text.h"
+#include "common/number.h"
+#include "common/tcp.h"
+#include "ports.h"
+
+/* A lost packet is sent again after one second. */
+#define TIMEOUT_MS 2500
+
+/* Where most hosts choose ports if the site names none: the beginning, middle and end. */
+static const struct port_range ephemeral = { 32768, 60999 };
+
+/* 0 or an error when something has answered; EINPROGRESS when not yet. */
+static int _result (int fd)
+{
+    struct sockaddr_storage ss;
+    socklen_t length = sizeof (ss);
+    int error = 0;
+
+    if (getpeername (fd, (struct sockaddr *)&ss, &length) == 0)
+        return 0;
+    length = sizeof (error);
+    if (getsockopt (fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0)
+        return errno;
+    return error ? error : EINPROGRESS;
+}
+
+static int _start (int *fd, const struct address *host, int port)
+{
+    struct sockaddr_storage ss;
+    socklen_t length = address_sockaddr (host, port, &ss);
+
+    if ((*fd = socket (ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
+        return errno;
+    return connect (*fd, (struct sockaddr *)&ss, length) == 0 ? 0 : errno;
+}
+
+void reach_ports (const struct address *host, const int port[], int error[], size_t count, int ms)
+{
+    struct deadline deadline = deadline_in_ms (ms);
+    struct pollfd waiting[REACH_MAX];
+    size_t left = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        error[i] = _start (&waiting[i].fd, host, port[i]);
+        waiting[i].events = POLLOUT;
+        left += error[i] == EINPROGRESS;
+    }
+    while (left && poll (waiting, count, deadline_left_ms (deadline)) > 0)
+        for (size_t i = 0; i < count; i++)
+            if (waiting[i].fd >= 0 && waiting[i].revents && error[i] == EINPROGRESS
+                && (error[i] = _result (waiting[i].fd)) != EINPROGRESS) {
+                tcp_abort (waiting[i].fd);
+                waiting[i].fd = -1;
+                left--;
+            }
+    for (size_t i = 0; i < count; i++) {
+        if (waiting[i].fd >= 0)
+            tcp_abort (waiting[i].fd);
+        if (error[i] == EINPROGRESS)
+            error[i] = ETIMEDOUT;
+        else if (error[i] == ECONNREFUSED)
+            error[i] = 0;
+    }
+}
+
+/* srun's own port: srun complains about a connection that says nothing. */
+static bool _is_sruns (int port)
+{
+    static const char *const variable[] = { "SLURM_SRUN_COMM_PORT", "SLURM_STEP_LAUNCHER_PORT" };
+    int number;
+
+    for (size_t i = 0; i < sizeof (variable) / sizeof (variable[0]); i++)
+        if (number_parse (&number, getenv (variable[i]), 0, 65535) == 0 && number == port)
+            return true;
+    return false;
+}
+
+/* Choose the first, the middle and the last port of each range. */
+static size_t _choose (int port[REACH_MAX], const struct port_ranges *ranges)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < (ranges->count ? ranges->count : 1); i++) {
+        const struct port_range *range = ranges->count ? &ranges->range[i] : &ephemeral;
+        const int chosen[] = { range->low, (range->low + range->high) / 2, range->high };
+
+        for (int n = 0; n < 3 && count < REACH_MAX; n++)
+            if (!_is_sruns (chosen[n]) && (n == 0 || chosen[n] != chosen[n - 1]))
+                port[count++] = chosen[n];
+    }
+    return count;
+}
+
+static const char *_name_of_range (const struct slurm_conf *conf,
+                                   const struct arguments *arguments)
+{
+    return arguments->rendezvous_ports ? "rendezvous_ports="
+           : *conf->srun_ports ? "SrunPortRange" : "all ports that users can use";
+}
+
+/* "61001, 61500, 62000": all of them, or those that failed. Returns how many. */
+static size_t _list (char *text, size_t size, const int port[], const int error[], size_t count,
+                     bool failed)
+{
+    struct list_text list = { text, size, ", ", 0, 0, 0 };
+    char number[16];
+
+    for (size_t i = 0; i < count; i++) {
+        snprintf (number, sizeof (number), "%d", port[i]);
+        if (!failed || error[i])
+            list_text_add (&list, number);
+    }
+    list_text_end (&list);
+    return list.named + list.more;
+}
+
+static void _report (const char *host, const int port[], const int error[], size_t count,
+                     const char *range, struct findings *findings)
+{
+    char text[128], advice[160];
+    int why = 0;
+
+    for (size_t i = 0; i < count && !why; i++)
+        why = error[i];
+    snprintf (advice, sizeof (advice), "open %s there for connections from this node", range);
+    if (_list (text, sizeof (text), port, error, count, true))
+        findings_add (findings, "reach", LEVEL_ERROR, advice,
+                      "srun's host %s cannot be reached on port %s: %s", host, text,
+                      strerror (why));
+    else {
+        _list (text, sizeof (text), port, error, count, false);
+        findings_ok (findings, "reach", "srun's host %s is reached, on port %s", host, text);
+    }
+}
+
+void reach_check (const struct slurm_conf *conf, const struct arguments *arguments,
+                  struct findings *findings)
+{
+    const char *host = getenv ("SLURM_SRUN_COMM_HOST");
+    int port[REACH_MAX], error[REACH_MAX];
+    struct port_ranges ranges;
+    struct address address;
+    size_t count;
+
+    if (!host)
+        host = getenv ("SLURM_LAUNCH_NODE_IPADDR");
+    if (!host || address_parse (&address, host) < 0) {
+        findings_add (findings, "reach", LEVEL_WARNING, "start it by srun",
+                      "the address of srun's host is not in the environment");
+        return;
+    }
+    ports_of_rendezvous (conf, arguments, &ranges);
+    count = _choose (port, &ranges);
+    reach_ports (&address, port, error, count, TIMEOUT_MS);
+    _report (host, port, error, count, _name_of_range (conf, arguments), findings);
+}

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the tf-check of one node tells the one that collects, and what follows from all reports.
+ */
+#ifndef TF_REPORT_H
+#define TF_REPORT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "addresses/interface.h"
+#include "findings.h"
+
+struct report {
+    char node[64];
+    char version[32];                       /* of the plugin; "": not known */
+    struct interface interface[INTERFACE_MAX];
+    int interfaces;
+    json_t *findings;                       /* an array of objects, those that are not ok; owned */
+};
+
+/* NULL if there is no memory. */
+json_t *report_encode (const char *node, const char *version, const struct interface *list,
+                       int count, const struct findings *findings);
+
+/* 0, to be released with report_clear (); -1 if the object is not a report. */
+int report_decode (struct report *report, const json_t *object);
+
+void report_clear (struct report *report);
+
+/*
+ * Judge the reports, one for each node: what is wrong on which nodes, whether all have the same
+ * version, and whether there is a network on which all of them are.
+ */
+void report_judge (const struct report *report, size_t count, struct findings *findings);
+
+#endif
