@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmdline.h"
 #include "common/tasklist.h"
 #include "options.h"
 #include "site.h"
@@ -35,6 +36,13 @@ spank_err_t spank_option_register (spank_t spank, struct spank_option *option)
 void slurm_error (const char *fmt, ...)
 {
     (void)fmt;
+}
+
+/* The command line here is the engine's. */
+bool cmdline_has (const char *argument)
+{
+    (void)argument;
+    return false;
 }
 
 /* The defaults before the first argument. */
