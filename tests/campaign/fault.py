@@ -24,7 +24,8 @@ PROGRAMS = ("started", "released", "ended")
 
 # Lines that name a cause
 
-NO_RENDEZVOUS = r"spank_tf: .*(no rendezvous listens on|could not be reached)"
+NO_RENDEZVOUS = (r"spank_tf: .*(no rendezvous listens on|could not be reached|"
+                 r"ended before it had read its configuration)")
 RENDEZVOUS_ENDED = r"spank_tf: .*the rendezvous has ended; its tasks are not stopped"
 RANKS_LOST = (r"spank_tf: step .*ended before "
               r"(the launch was complete|they had their TF_CONFIG.*): rank")
@@ -36,7 +37,7 @@ PS_ENDED = r"spank_tf: .*the others are stopped"
 ENDING_SRUN = r"spank_tf: .*not every node reports the end of its tasks; ending srun"
 KILLED = r"tasks? [-\d,]+: Killed"
 SIGNALLED = r"tasks? [-\d,]+: (Killed|Terminated|Interrupt|Exited|User defined)"
-CANCELLED = r"CANCELLED AT|Job step aborted|[Cc]ancelled|revoked|" + SIGNALLED
+CANCELLED = r"CANCELLED AT|Job step aborted|[Cc]ancelled|revoked|expired|" + SIGNALLED
 
 
 class Moment(NamedTuple):

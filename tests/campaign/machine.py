@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Faults of a host: a directory is full or read-only, memory is short."""
+import glob
 import os
 
 import cluster
@@ -60,13 +61,25 @@ class Logs(Disk):
                       loses_output=True)
 
 
+GROUPS = "/sys/fs/cgroup/memory"
+
+
+def group_name(worker):
+    """The beginning of the names of a worker's cgroups."""
+    return f"{GROUPS}/spank-tf-campaign-{worker}-"
+
+
+def groups_of(worker):
+    """Those that a worker which was killed has left."""
+    return glob.glob(group_name(worker) + "*")
+
+
 class Memory(Fault):
     """
     All processes of one kind get little more memory, and the kernel kills some of them. What that
     means is shown by the other faults; here a trial has to end, and leave nothing behind. srun has
     a child that ends the job when srun was killed; that one lives.
     """
-    GROUPS = "/sys/fs/cgroup/memory"
     targets = {
         "srun": LAUNCH + PROGRAMS,
         "tf-rendezvous": ("rendezvous", "rank", "started"),
@@ -86,7 +99,7 @@ class Memory(Fault):
 
     @staticmethod
     def fits(_plan):
-        return os.path.isdir(Memory.GROUPS)
+        return os.path.isdir(GROUPS)
 
     def what(self):
         return f"{self.kib} KiB more memory for {self.target}"
@@ -100,7 +113,7 @@ class Memory(Fault):
             pids = [p.pid for p in trial.processes if p.name == self.target]
         if not pids:
             return None
-        self.group = f"{self.GROUPS}/spank-tf-campaign-{os.getpid()}-{id(self)}"
+        self.group = f"{group_name(os.getpid())}{id(self)}"
         os.mkdir(self.group)
         # A limit of 0 would refuse every process.
         cluster.write(self.group + "/memory.limit_in_bytes", str(max(4096, self.kib * 1024)))
@@ -117,7 +130,7 @@ class Memory(Fault):
 
     def removed(self):
         for pid in cluster.read(self.group + "/cgroup.procs").split():
-            cluster.write(self.GROUPS + "/cgroup.procs", pid)
+            cluster.write(GROUPS + "/cgroup.procs", pid)
         return cluster.remove_directory(self.group)
 
     def effect(self):

@@ -50,7 +50,8 @@ class Signal(Fault):
 class SrunSignal(Signal):
     """
     srun asks for a second SIGINT before it obeys, unless it has just started. A step that was
-    created and is never launched stays in its job.
+    created and is never launched stays in its job. slurmctld ends the job of an srun that does not
+    answer when it is told that the job starts.
     """
     target = "srun"
     effects = {
@@ -66,6 +67,9 @@ class SrunSignal(Signal):
     def effect(self):
         if self.number == SIGINT and self.spoils_job:
             return Effect(codes(-2, 130), ends=None, loses_output=True)
+        if self.number == SIGSTOP and self.spoils_job:
+            return Effect(ANY_CODE, r"srun: error: ", also=NO_RENDEZVOUS, ends=None,
+                          loses_output=True, seconds=self.lasts_ms / 1000 + 10)
         return super().effect()
 
 
@@ -141,7 +145,7 @@ class SuperviseSignal(Signal):
     target = "tf-supervise"
     events = ("supervise",) + PROGRAMS
     effects = {SIGKILL: Effect(codes(137), KILLED, also=SUPERVISORS_LOST, ends=codes("signal 9"),
-                               loses_output=True, seconds=12)}
+                               loses_output=True, seconds=75)}
 
     @staticmethod
     def fits(plan):
@@ -154,8 +158,8 @@ def _rank_ended(number):
     know of one that has not registered, and waits for it.
     """
     return Effect(codes(1, 128 + number), RANKS_LOST + "|" + RANKS_LATE + "|" + SIGNALLED,
-                  also=RANKS_LOST + "|" + SUPERVISORS_LOST, ends=codes(f"signal {number:d}"),
-                  loses_output=True, seconds=12)
+                  also="|".join([RANKS_LOST, SUPERVISORS_LOST, PS_ENDED]),
+                  ends=codes(f"signal {number:d}"), loses_output=True, seconds=75)
 
 
 class TaskSignal(Signal):
