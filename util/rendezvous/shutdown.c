@@ -26,6 +26,12 @@
 /* A supervisor that has closed its connection and lives reconnects within a second (uplink.c). */
 #define CLOSED_LOST_MS 10000
 /*
+ * A process that is killed with data that it has not read sends a reset. So does a host on the way,
+ * or one that has restarted: then the network works, and a supervisor that lives notices within 30 s
+ * (tcp_keep_alive ()) and connects again.
+ */
+#define RESET_LOST_MS 60000
+/*
  * One whose connection the network broke may take 100 s to notice that, to wait, and to connect
  * (uplink.c), and the network may be down for longer. Slurm gives up a node after SlurmdTimeout,
  * which is 300 s by default: before that a training that the outage itself did not end goes on.
@@ -311,27 +317,30 @@ static void _take_report (struct server *server, struct peer *peer,
 }
 
 /*
- * End-of-file: the supervisor has ended, as when it is killed. A reset or a timeout comes from the
- * network; MSG_PEEK clears it, and the read that follows shows end-of-file.
+ * How long to wait for another connection if this one ends. MSG_PEEK clears an error of the socket;
+ * the read that follows then shows end-of-file.
  */
-static bool _is_closed (const struct peer *peer)
+static int64_t _lost_after_ms (const struct peer *peer)
 {
     char byte;
+    ssize_t n = recv (peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 
-    return recv (peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    if (n == 0)
+        return CLOSED_LOST_MS;
+    return n < 0 && errno == ECONNRESET ? RESET_LOST_MS : BROKEN_LOST_MS;
 }
 
 void shutdown_receive (struct server *server, struct peer *peer)
 {
     struct exit_report report;
     struct frame *frame = NULL;
-    bool closed = _is_closed (peer);
+    int64_t lost_after_ms = _lost_after_ms (peer);
     int n = frame_read (&peer->reader, peer->fd, &frame, NULL);
 
     if (n > 0 && exit_report_decode (&report, frame, NULL) == 0)
         _take_report (server, peer, &report);
     else if (n != 0) {
-        _set_lost (server->shutdown, peer->rank, closed ? CLOSED_LOST_MS : BROKEN_LOST_MS);
+        _set_lost (server->shutdown, peer->rank, lost_after_ms);
         peer_close (&server->peers, peer);
     }
     frame_destroy (frame);
