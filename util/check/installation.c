@@ -160,8 +160,8 @@ static void _check_release (struct installation *i, struct findings *findings)
                       "known: its plugins were not found", i->built_for);
     else if (!_same_release (i->built_for, i->slurm))
         findings_add (findings, "release", LEVEL_ERROR, "build spank-tf for this Slurm",
-                      "the plugin was built for Slurm %s, and this host has Slurm %s, which does "
-                      "not load it", i->built_for, i->slurm);
+                      "the plugin was built for Slurm %s, and this host has Slurm %s", i->built_for,
+                      i->slurm);
     else
         findings_ok (findings, "release", "the plugin was built for Slurm %s, and this host has "
                      "Slurm %s", i->built_for, i->slurm);
