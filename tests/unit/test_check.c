@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -122,6 +123,8 @@ static int intact (void **unused __attribute__ ((unused)))
 
 static int make_root (void **unused __attribute__ ((unused)))
 {
+    /* In a network of its own, if this is root, so that no other program takes the ports. */
+    (void)!unshare (CLONE_NEWNET);
     return !mkdtemp (root) || mkdir (at ("slurm"), 0755) < 0 || mkdir (at ("libexec"), 0755) < 0;
 }
 
