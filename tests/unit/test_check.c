@@ -97,8 +97,9 @@ static void copy (const char *file, const char *name, const char *from, const ch
 /* "required PLUGIN ARGUMENTS" */
 static void plugstack (const char *arguments)
 {
-    write_file ("plugstack.conf", "# a comment\n\nrequired %s/spank_tf.so libexecdir=%s/libexec %s\n",
-                root, root, arguments);
+    write_file ("plugstack.conf",
+                "# a comment\n\nrequired %s/spank_tf.so libexecdir=%s/libexec %s\n", root, root,
+                arguments);
 }
 
 static void slurm_conf (const char *more)
@@ -397,8 +398,8 @@ TEST (each_argument_is_checked)
         { "ib=auto", "ib=maybe", "ib: \"maybe\" is not one of auto, require, no" },
         { "network=any", "network=10.0.0.1",
           "network: \"10.0.0.1\" is an address; a network has a prefix length, as in 10.1.0.0/16" },
-        { "ports=reserved", "ports=2-1", "ports: \"2-1\" has privileged ports; the lowest port that "
-          "a user's program can bind is 1024" },
+        { "ports=reserved", "ports=2-1", "ports: \"2-1\" has privileged ports; the lowest port "
+          "that a user's program can bind is 1024" },
         { "hold=no", "hold=x", "hold: \"x\" is neither yes nor no" },
         { "stop=chief", "stop=x", "stop: \"x\" is not one of auto, chief, workers, never" },
         { "log_dir=/x", "log_dir=", "log_dir: the name of a directory is needed" },
@@ -407,9 +408,11 @@ TEST (each_argument_is_checked)
         { "roles=a,b", "roles=a:2",
           "roles: names separated by commas are needed, as in roles=tester,logger" },
         { "rendezvous_ports=any", "rendezvous_ports=x",
-          "rendezvous_ports: \"x\" is not a range of ports; a range is LOW-HIGH, as in 30000-30999" },
+          "rendezvous_ports: \"x\" is not a range of ports; a range is LOW-HIGH, as in "
+          "30000-30999" },
         { "hide_gpus=no", "hide_gpus=x", "hide_gpus: yes or no is needed" },
-        { "stop_grace=1", "stop_grace=x", "stop_grace: a number of seconds from 0 to 604800 is needed" },
+        { "stop_grace=1", "stop_grace=x",
+          "stop_grace: a number of seconds from 0 to 604800 is needed" },
         { "eval_grace=1", "eval_grace=-1",
           "eval_grace: a number of seconds from 0 to 604800 is needed" },
         { "show=no", "shwo=yes", "\"shwo=yes\" is not an argument of spank_tf" },
@@ -424,8 +427,8 @@ TEST (each_argument_is_checked)
         check_installation ();
         assert_int_equal (findings.worst, LEVEL_OK);
         plugstack (row[i].bad);
-        snprintf (line, sizeof (line), "error: ROOT/plugstack.conf:3: %s; correct or remove it; see "
-                  "spank-tf(8)", row[i].message);
+        snprintf (line, sizeof (line), "error: ROOT/plugstack.conf:3: %s; correct or remove it; "
+                  "see spank-tf(8)", row[i].message);
         installation_has (LEVEL_ERROR, line);
     }
 }
@@ -568,8 +571,8 @@ TEST (a_helper_that_cannot_be_executed_is_an_error)
 TEST (without_tf_addresses_there_is_a_warning)
 {
     unlink (at ("libexec/tf-addresses"));
-    installation_has (LEVEL_WARNING, "warning: ROOT/libexec/tf-addresses: No such file or directory; "
-                      "install spank-tf again");
+    installation_has (LEVEL_WARNING, "warning: ROOT/libexec/tf-addresses: No such file or "
+                      "directory; install spank-tf again");
 }
 
 /* A version as long as this one. */
@@ -593,8 +596,8 @@ TEST (a_helper_of_another_version_is_an_error)
     installation_has (LEVEL_ERROR, line);
     copy (TF_SUPERVISE, "libexec/tf-supervise", "spank-tf=" PACKAGE_VERSION,
           "spank_tf=" PACKAGE_VERSION);
-    installation_has (LEVEL_ERROR, "error: ROOT/libexec/tf-supervise: it is of version unknown, the "
-                      "plugin of version " PACKAGE_VERSION "; install spank-tf again");
+    installation_has (LEVEL_ERROR, "error: ROOT/libexec/tf-supervise: it is of version unknown, "
+                      "the plugin of version " PACKAGE_VERSION "; install spank-tf again");
 }
 
 TEST (a_tf_check_of_another_version_is_a_warning)
@@ -710,8 +713,8 @@ TEST (a_small_SrunPortRange_is_an_error)
 TEST (an_invalid_SrunPortRange_is_an_error)
 {
     check_ports ("60001", NULL, NULL, "");
-    only (LEVEL_ERROR, "error: SrunPortRange=60001: 1 of its ports is free on this host, and a step "
-          "needs 6; make the range larger, or end the programs that use its ports");
+    only (LEVEL_ERROR, "error: SrunPortRange=60001: 1 of its ports is free on this host, and a "
+          "step needs 6; make the range larger, or end the programs that use its ports");
     check_ports ("high", NULL, NULL, "");
     only (LEVEL_ERROR, "error: SrunPortRange: \"high\" is not a range of ports; a range is "
           "LOW-HIGH, as in 30000-30999; correct it");
@@ -845,8 +848,8 @@ TEST (a_host_on_none_of_the_sites_networks_is_a_warning)
     check_network (NULL, "10.20.0.0/16", "10.98.0.1", IB (ETH0, ETH1));
     only (LEVEL_WARNING, "warning: this host is on none of network=10.20.0.0/16, so steps with it "
           "use another network; correct network=, or the addresses of this host");
-    has_line ("ok: tasks on this host would be reached at 10.98.0.1 (eth0), which faces slurmctld's "
-              "host");
+    has_line ("ok: tasks on this host would be reached at 10.98.0.1 (eth0), which faces "
+              "slurmctld's host");
 }
 
 TEST (a_host_without_an_address_is_an_error)
@@ -910,8 +913,8 @@ TEST (the_version_of_tensorflow_is_judged)
         { "echo 2.3.0rc1", "ok: ROOT/python has TensorFlow 2.3.0rc1", LEVEL_OK },
         { "echo 2.2.3", "warning: ROOT/python has TensorFlow 2.2.3, whose servers cannot share a "
           "held port; use --tf-hold=no", LEVEL_WARNING },
-        { "echo 1.15", "warning: ROOT/python has TensorFlow 1.15, whose servers cannot share a held "
-          "port; use --tf-hold=no", LEVEL_WARNING },
+        { "echo 1.15", "warning: ROOT/python has TensorFlow 1.15, whose servers cannot share a "
+          "held port; use --tf-hold=no", LEVEL_WARNING },
         { "echo none", "error: ROOT/python has no TensorFlow; install it, or activate its "
           "environment", LEVEL_ERROR },
         { "exit 3", "error: ROOT/python: it does not run; name another Python", LEVEL_ERROR },

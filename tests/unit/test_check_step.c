@@ -249,7 +249,8 @@ TEST (a_network_on_which_two_nodes_have_the_same_address_does_not_count)
 {
     node ("n1", "1.2", HAS ("docker0 other up 172.17.0.1/16", ETH ("1")), NULL);
     node ("n2", "1.2", HAS ("docker0 other up 172.17.0.1/16", ETH ("2")), NULL);
-    judged ("ok: 2 nodes have spank-tf 1.2\nok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
+    judged ("ok: 2 nodes have spank-tf 1.2\n"
+            "ok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
     node ("n1", "1.2", HAS ("docker0 other up 172.17.0.1/16"), NULL);
     node ("n2", "1.2", HAS ("docker0 other up 172.17.0.1/16"), NULL);
     judged ("ok: 2 nodes have spank-tf 1.2\n"
@@ -268,9 +269,9 @@ TEST (nodes_without_infiniband_are_named_with_the_reason)
     node ("n7", "1.2", HAS (ETH ("7"), IB0 ("7")), NULL);
     judged ("ok: 7 nodes have spank-tf 1.2\n"
             "ok: all nodes are on the network 10.98.0.0/16 (eth0)\n"
-            "warning: not all nodes are on one InfiniBand network; not on 10.101.0.0/16: n2 (ib0 is "
-            "down), n3 (no InfiniBand interface), n4 (ib0 has no carrier), n5 (ib0 has no address), "
-            "n6 (ib0 is not on it); fix these nodes, or exclude them (--exclude)\n");
+            "warning: not all nodes are on one InfiniBand network; not on 10.101.0.0/16: n2 (ib0 "
+            "is down), n3 (no InfiniBand interface), n4 (ib0 has no carrier), n5 (ib0 has no "
+            "address), n6 (ib0 is not on it); fix these nodes, or exclude them (--exclude)\n");
 }
 
 TEST (an_address_on_the_infiniband_network_is_not_infiniband)
@@ -317,7 +318,8 @@ TEST (what_is_not_a_report_is_refused)
 
 /* Tasks. */
 
-#define CONFIG(type, index) "{\"cluster\":{\"chief\":[\"127.0.0.1:%d\"],\"worker\":[\"[fd00::2]:4001\"]}," \
+#define CONFIG(type, index) "{\"cluster\":{\"chief\":[\"127.0.0.1:%d\"]," \
+                            "\"worker\":[\"[fd00::2]:4001\"]}," \
                             "\"task\":{\"type\":\"" type "\",\"index\":" index "}}"
 
 static void be_task (int port, const char *format, const char *local)
@@ -451,13 +453,15 @@ TEST (reports_are_collected)
 {
     collect (NULL, 2);
     assert_string_equal (report[1].node, "n2");
-    judged ("ok: 2 nodes have spank-tf 1.2\nok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
+    judged ("ok: 2 nodes have spank-tf 1.2\n"
+            "ok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
 }
 
 TEST (other_connections_are_ignored)
 {
     collect ("[1]", 2);
-    judged ("ok: 2 nodes have spank-tf 1.2\nok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
+    judged ("ok: 2 nodes have spank-tf 1.2\n"
+            "ok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
 }
 
 TEST (the_wait_for_reports_ends)

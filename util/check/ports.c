@@ -82,8 +82,8 @@ static void _check_reserved (const struct slurm_conf *conf, struct findings *fin
     else
         findings_add (findings, "ports", LEVEL_ERROR,
                       "set MpiParams=ports=LOW-HIGH in slurm.conf, or another value of ports=",
-                      "ports=reserved, but MpiParams in slurm.conf has no ports=, so Slurm reserves "
-                      "none");
+                      "ports=reserved, but MpiParams in slurm.conf has no ports=, so Slurm "
+                      "reserves none");
 }
 
 static void _check_hold (const struct port_ranges *ranges, struct findings *findings)

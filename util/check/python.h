@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The TensorFlow of a Python, on request: this is the only thing for which tf-check starts a program.
+ * The TensorFlow of a Python, on request. It is the only thing for which tf-check starts a
+ * program.
  */
 #ifndef TF_PYTHON_H
 #define TF_PYTHON_H

@@ -14,15 +14,15 @@
 #define REACH_MAX 8
 
 /*
- * Try to connect to `count` ports of a host at the same time, for at most `ms`. error[i] becomes 0 if
- * something answered: also if nothing listens there and the connection is refused. Otherwise it is
- * ETIMEDOUT or what the network reported, as EHOSTUNREACH.
+ * Try to connect to `count` ports of a host at the same time, for at most `ms`. error[i] becomes 0
+ * if something answered: also if nothing listens there and the connection is refused. Otherwise it
+ * is ETIMEDOUT or what the network reported, as EHOSTUNREACH.
  */
 void reach_ports (const struct address *host, const int port[], int error[], size_t count, int ms);
 
 /*
- * Do that for some ports of rendezvous_ports= or SrunPortRange, of the host that SLURM_SRUN_COMM_HOST
- * or SLURM_LAUNCH_NODE_IPADDR names.
+ * Do that for some ports of rendezvous_ports= or SrunPortRange, of the host that
+ * SLURM_SRUN_COMM_HOST or SLURM_LAUNCH_NODE_IPADDR names.
  */
 void reach_check (const struct slurm_conf *conf, const struct arguments *arguments,
                   struct findings *findings);

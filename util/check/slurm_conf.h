@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The few settings of slurm.conf that tf-check needs, read from the file as Slurm reads it: tf-check
- * links no Slurm and asks no daemon.
+ * The few settings of slurm.conf that tf-check needs, read from the file as Slurm reads it:
+ * tf-check links no Slurm and asks no daemon.
  */
 #ifndef TF_SLURM_CONF_H
 #define TF_SLURM_CONF_H
@@ -23,8 +23,8 @@ struct slurm_conf {
 
 /*
  * Where srun looks for slurm.conf: `given`, or SLURM_CONF, or the first that exists of the places
- * where releases of Slurm are installed and of slurmd's copy on a host without files ("configless").
- * -1 and err if there is none.
+ * where releases of Slurm are installed and of slurmd's copy on a host without files
+ * ("configless"). -1 and err if there is none.
  */
 int slurm_conf_find (struct slurm_conf *conf, const char *given, struct errtext *err);
 
@@ -32,8 +32,8 @@ int slurm_conf_find (struct slurm_conf *conf, const char *given, struct errtext 
 int slurm_conf_read (struct slurm_conf *conf, struct errtext *err);
 
 /*
- * Write the path of `name` to `to`, which has PATH_MAX bytes: an absolute name as it is, another one
- * in the directory of `file`. -1 if it is too long.
+ * Write the path of `name` to `to`, which has PATH_MAX bytes: an absolute name as it is, another
+ * one in the directory of `file`. -1 if it is too long.
  */
 int slurm_conf_beside (char *to, const char *file, const char *name);
 

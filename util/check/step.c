@@ -56,7 +56,8 @@ static int _read_config (struct step *step, const json_t *config)
     const json_t *address = json_array_get (json_object_iter_value (first), 0);
 
     if (!role || !own
-        || _parse_address (&step->collector, &step->collector_port, json_string_value (address)) < 0)
+        || _parse_address (&step->collector, &step->collector_port,
+                           json_string_value (address)) < 0)
         return -1;
     step->collects = strcmp (role, own) == 0
                      && json_integer_value (json_object_get (task, "index")) == 0;

@@ -38,10 +38,10 @@ int step_read (struct step *step, struct errtext *err);
 int step_send (const struct step *step, const json_t *report, struct errtext *err);
 
 /*
- * In the task that collects: wait until each node has reported, at most STEP_TIMEOUT_MS, and add the
- * reports to `report`, which has room for step->nodes and already has `count`. A sender waits as
- * long as this process lives. Returns the number of reports; -1 and err if this task cannot listen
- * on its port.
+ * In the task that collects: wait until each node has reported, at most STEP_TIMEOUT_MS, and add
+ * the reports to `report`, which has room for one more than step->nodes and already has `count`. A
+ * sender waits as long as this process lives. Returns the number of reports; -1 and err if this
+ * task cannot listen on its port.
  */
 int step_collect (const struct step *step, struct report report[], int count,
                   struct errtext *err);

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * tf-check: why does --tf-tasks not work on this host? It reads files and asks the kernel; it starts
- * nothing, needs no root and asks no daemon, so that it can run in a prolog.
+ * tf-check: why does --tf-tasks not work on this host? It reads files and asks the kernel; it
+ * starts nothing, needs no root and asks no daemon, so that it can run in a prolog.
  *
  * tf-check --step does the same in every node of a step, and compares the nodes.
  */

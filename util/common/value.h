@@ -12,7 +12,7 @@
 /* The longest time that an option or an argument can have: a week, in seconds. */
 #define VALUE_MAX_SECONDS 604800
 
-/* The value of ports= and --tf-ports that stands for the ports which Slurm reserved for the step. */
+/* The value of ports= and --tf-ports for the ports which Slurm reserved for the step. */
 #define VALUE_PORTS_RESERVED "reserved"
 
 /* Of options, and of the arguments that set their defaults. */
