@@ -5,7 +5,7 @@
 # process of a task, and the supervisor must not send them once more. The task reads cgroup.conf,
 # as its user.
 
-# bats file_tags=release,proctrack:cgroup
+# bats file_tags=release,proctrack:cgroup,proctrack:cgroup-v2
 load ../common
 load launch
 load variants
@@ -17,7 +17,8 @@ before_test ()
 
     slurm_is_from 23.11 ||
         skip "Slurm $(slurm_version) does not know SignalChildrenProcesses, which is new in 23.11"
-    start_cluster --proctrack cgroup --nodes 2 --cpus 32 --cgroup-conf SignalChildrenProcesses=yes 2> "$why" ||
+    [[ $proctrack == cgroup* ]] || proctrack=cgroup
+    start_cluster --nodes 2 --cpus 32 --cgroup-conf SignalChildrenProcesses=yes 2> "$why" ||
         case $? in
             77) skip "$(< "$why")" ;;
             *) cat "$why"; return 1 ;;
@@ -44,7 +45,7 @@ after_test ()
         programs_receive 3 "$signal"
     done
     received_once "${signals[@]}"
-    [ -z "$(grep -h spank_tf "$work"/*.err)" ] || fail "$(cat "$work"/*.err)"
+    [ -z "$(grep -h SignalChildrenProcesses "$work"/*.err)" ] || fail "$(cat "$work"/*.err)"
 }
 
 @test "SignalChildrenProcesses: scancel of a job: every process receives TERM once" {
@@ -67,5 +68,5 @@ after_test ()
     end_recording
     [ "$(grep -c "cgroup.conf: Permission denied; if it sets SignalChildrenProcesses" "$work/supervised.err")" -eq 1 ] ||
         fail "$(cat "$work/supervised.err")"
-    [ -z "$(grep -h spank_tf "$work/plain.err" "$work/unsupervised.err")" ] || fail "$(cat "$work"/*.err)"
+    [ -z "$(grep -h SignalChildrenProcesses "$work/plain.err" "$work/unsupervised.err")" ] || fail "$(cat "$work"/*.err)"
 }

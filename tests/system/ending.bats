@@ -4,7 +4,7 @@
 # A job ends by itself: which task's end is the end of the job, how the other tasks are stopped,
 # and which exit code srun returns.
 
-# bats file_tags=proctrack:cgroup,proctrack:linuxproc
+# bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc
 load ../common
 load launch
 load roles

@@ -5,7 +5,7 @@
 # step: the same signals, as often, and with a supervisor between slurmstepd and the program,
 # too.
 
-# bats file_tags=proctrack:cgroup,proctrack:linuxproc,proctrack:pgid
+# bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
 load ../common
 load launch
 load variants
@@ -21,7 +21,7 @@ before_test ()
 {
     make_recorders
     # proctrack/cgroup sends signals, except KILL and STOP, only to the first process of a task.
-    [[ $proctrack != cgroup ]] || receivers=(program)
+    [[ $proctrack != cgroup* ]] || receivers=(program)
 }
 
 after_test ()
@@ -132,7 +132,22 @@ END
 # Are so many programs and children, of all steps, stopped or frozen?
 stopped_processes ()
 {
-    [ "$(ps -o stat= -p "$(pgrep -d, -u "$user" -x record-signals)" | grep -c '^[TD]')" -eq "$1" ]
+    local pid
+
+    [ "$(for pid in $(pgrep -u "$user" -x record-signals); do state_of "$pid"; done | grep -c '^[TD]')" -eq "$1" ]
+}
+
+# As ps, which shows a process that cgroup v2 has frozen as sleeping; it is D here.
+state_of ()
+{
+    local cgroup
+
+    cgroup=$(sed -n 's/^0:://p' "/proc/$1/cgroup")
+    if cat /sys/fs/cgroup/{,unified/}"$cgroup/cgroup.events" 2> /dev/null | grep -q '^frozen 1'; then
+        echo D
+    else
+        ps -o stat= -p "$1"
+    fi
 }
 
 # bats test_tags=core,release
