@@ -88,6 +88,20 @@ static void _await_supervisor (pid_t parent, int ready)
         _exit (1);
 }
 
+/*
+ * slurmstepd 24.11 and later have handlers for most signals, which would do nothing in the task's
+ * process; exec removes them. A signal that arrives before exec must not be lost. SIGPIPE stays
+ * harmless for what Slurm still does there.
+ */
+static void _remove_handlers (void)
+{
+    struct sigaction now;
+
+    for (int sig = 1; sig <= SIGRTMAX; sig++)
+        if (sig != SIGPIPE && sigaction (sig, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            signal (sig, SIG_DFL);
+}
+
 int supervisor_start (const char *path, struct supervisor_config *config, int fd,
                       struct errtext *err)
 {
@@ -106,8 +120,10 @@ int supervisor_start (const char *path, struct supervisor_config *config, int fd
         _become_supervisor (path, config, fd, pipe_end[1]);
     saved = errno;
     close (pipe_end[1]);
-    if (config->task == 0)
+    if (config->task == 0) {
         _await_supervisor (parent, pipe_end[0]);
+        _remove_handlers ();
+    }
     close (pipe_end[0]);
     sigprocmask (SIG_SETMASK, &mask, NULL);
     return config->task < 0 ? errtext_set (err, "%s: %s", path, strerror (saved)) : 0;

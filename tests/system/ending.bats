@@ -329,6 +329,24 @@ parents ()
 
 # --- how a task is stopped
 
+# slurmstepd 24.11 and later have handlers for SIGTERM and others; the task's process has them until its
+# program starts. The user's prolog keeps it from that.
+# bats test_tags=core,release
+@test "a task that is stopped before its program starts does not start it" {
+    cat > "$work/prolog" <<'END'
+#!/bin/sh
+[ "$SLURM_TF_ROLE" = ps ] || exit 0
+trap 'exit 0' TERM
+touch mark.prolog
+sleep 1000 & wait
+END
+    chmod 755 "$work/prolog"
+    run_and_show --task-prolog="$work/prolog" -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='touch started' \
+        chief='await prolog; exit 0'
+    step_and_tasks_end 0 'exit 0' stopped stopped
+    [ ! -e "$work/started" ] || fail "the ps has started"
+}
+
 # bats test_tags=core,release
 @test "a task receives SIGTERM, and has its grace time to exit" {
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='trap "sleep 2; echo saved; exit 5" TERM; sleep 1000 & mark ready; wait' \

@@ -48,7 +48,8 @@ static struct {
     volatile bool went_on;              /* supervisor_start () returned in the task */
     volatile bool mask_is_same;
     volatile int bind_error;            /* of the task, with the port that it held before */
-    volatile unsigned int in_parent, in_task;   /* signals that were handled, as bits */
+    volatile unsigned int pending;      /* signals that the task has got, as bits */
+    volatile bool is_handled;           /* a handler of before was called */
     char error[sizeof (struct errtext)];
 } *shared;
 
@@ -202,10 +203,8 @@ static int supervise (int argc, char *argv[])
 
 static void note_signal (int number)
 {
-    if (getpid () == shared->parent)
-        shared->in_parent |= 1U << number;
-    else
-        shared->in_task |= 1U << number;
+    (void)number;
+    shared->is_handled = true;
 }
 
 static void wait_for_signals (void)
@@ -409,6 +408,12 @@ TEST (slurm_sees_the_supervisors_exit_status)
     }
 }
 
+static void wait_for_pending (void)
+{
+    for (int ms = 0; !shared->pending && ms < 20000; ms++)
+        poll (NULL, 0, 1);
+}
+
 /* fork () works in the task as in any other process. */
 static void fork_again (void)
 {
@@ -419,7 +424,7 @@ static void fork_again (void)
         _exit (getppid () == shared->task ? 5 : 6);
     waitpid (pid, &status, 0);
     shared->bind_error = status;
-    shared->in_task = 1;
+    shared->pending = 1;
     wait_for_signals ();
 }
 
@@ -427,19 +432,38 @@ TEST (the_task_can_fork)
 {
     pid_t pid = start (&(struct launch){ .go_on = fork_again });
 
-    for (int ms = 0; !shared->in_task && ms < 20000; ms++)
-        poll (NULL, 0, 1);
+    wait_for_pending ();
     assert_int_equal (shared->bind_error, 5 << 8);
     finish (pid);
 }
 
 /* Signals. */
 
+static void block_signals (void)
+{
+    sigset_t set;
+
+    sigfillset (&set);
+    sigprocmask (SIG_BLOCK, &set, NULL);
+}
+
+static void note_pending (void)
+{
+    unsigned int pending = 0;
+    sigset_t set;
+
+    sigpending (&set);
+    for (int i = 1; i < 32; i++)
+        if (sigismember (&set, i))
+            pending |= 1U << i;
+    shared->pending = pending;
+    wait_for_signals ();
+}
+
+/* As slurmstepd 24.11 does. */
 static void handle_signals (void)
 {
     signal (SIGUSR1, note_signal);
-    signal (SIGUSR2, note_signal);
-    signal (SIGTERM, note_signal);
 }
 
 static void signal_parent (void)
@@ -478,13 +502,44 @@ TEST (no_signal_is_lost_while_the_task_forks)
         hook.in_parent = signal_both;
         hook.in_task = signal_in_task;
         hook.before_exec = terminate_both;
-        pid = start (&(struct launch){ .prepare = handle_signals });
+        pid = start (&(struct launch){ .prepare = block_signals, .go_on = note_pending });
         assert_non_null (strstr (read_report (), pending));
-        wait_until (&shared->went_on);
-        assert_int_equal (shared->in_task, 1U << SIGUSR1 | 1U << SIGUSR2 | 1U << SIGTERM);
-        assert_int_equal (shared->in_parent, 0);
+        wait_for_pending ();
+        assert_int_equal (shared->pending, 1U << SIGUSR1 | 1U << SIGUSR2 | 1U << SIGTERM);
         finish (pid);
     }
+}
+
+/* Is it a zombie? */
+static bool has_ended (pid_t pid)
+{
+    char path[64], state = 'Z';
+    FILE *f;
+
+    snprintf (path, sizeof (path), "/proc/%d/stat", (int)pid);
+    if ((f = fopen (path, "re"))) {
+        if (fscanf (f, "%*d (%*[^)]) %c", &state) != 1)
+            state = 'Z';
+        fclose (f);
+    }
+    return state == 'Z';
+}
+
+/* The task goes on in slurmstepd's code; exec would remove the handler. */
+TEST (a_signal_before_exec_is_not_taken_by_a_handler_of_slurmstepd)
+{
+    int of_first, of_task;
+    pid_t pid;
+
+    hook.in_task = signal_in_task;
+    pid = start (&(struct launch){ .prepare = handle_signals });
+    read_report ();
+    for (int ms = 0; !shared->went_on && !has_ended (shared->task) && ms < 20000; ms++)
+        poll (NULL, 0, 1);
+    close_connection ();
+    reap (pid, &of_first, &of_task);
+    assert_int_equal (of_task, SIGUSR1);
+    assert_false (shared->is_handled);
 }
 
 /* The parent's death. */
@@ -602,7 +657,7 @@ static void bind_port_again (void)
     errno = 0;
     bind (fd, (struct sockaddr *)&in, sizeof (in));
     shared->bind_error = in.sin_port == 0 ? -1 : errno;
-    shared->in_task = 1;
+    shared->pending = 1;
     wait_for_signals ();
 }
 
@@ -614,9 +669,9 @@ TEST (only_the_task_holds_its_port)
             .go_on = bind_port_again,
         });
 
-        for (int ms = 0; !shared->in_task && ms < 20000; ms++)
+        for (int ms = 0; !shared->pending && ms < 20000; ms++)
             poll (NULL, 0, 1);
-        assert_int_equal (shared->in_task, 1);
+        assert_int_equal (shared->pending, 1);
         assert_int_equal (shared->bind_error, 0);
         assert_non_null (strstr (read_report (), "\ndescriptors 0 1 2 3\n"));
         finish (pid);
@@ -812,6 +867,7 @@ int main (int argc, char *argv[])
         SUPERVISOR_TEST (slurm_sees_the_supervisors_exit_status),
         SUPERVISOR_TEST (the_task_can_fork),
         SUPERVISOR_TEST (no_signal_is_lost_while_the_task_forks),
+        SUPERVISOR_TEST (a_signal_before_exec_is_not_taken_by_a_handler_of_slurmstepd),
         SUPERVISOR_TEST (the_task_ends_if_its_parent_dies_before_exec),
         SUPERVISOR_TEST (the_task_ends_if_its_parent_died_before_pr_set_pdeathsig),
         SUPERVISOR_TEST (the_tasks_program_ends_if_the_supervisor_dies),
