@@ -28,7 +28,7 @@ TEST (waiting_for_the_time_left_reaches_the_deadline)
     struct deadline deadline = deadline_in_ms (30);
 
     assert_false (deadline_passed (deadline));
-    assert_in_range (deadline_left_ms (deadline), 1, 30);
+    assert_between (deadline_left_ms (deadline), 1, 30);
     poll (NULL, 0, deadline_left_ms (deadline));
     assert_true (deadline_passed (deadline));
 }

@@ -151,7 +151,7 @@ static struct dictionary_task *workers (size_t length, size_t *count)
         tasks[*count] = task ("worker", (int)*count, "10.0.0.1", 40000);
         total += strlen (",\"10.0.0.1:40000\"");
     }
-    assert_in_range (*count, 1001, 9999);       /* the last index has four digits */
+    assert_between (*count, 1001, 9999);       /* the last index has four digits */
     for (size_t i = 0; total > length; i++) {
         size_t cut = total - length < 4 ? total - length : 4;
 

@@ -33,7 +33,7 @@ struct deadline __wrap_deadline_in_ms (int64_t ms);
 
 struct deadline __wrap_deadline_in_ms (int64_t ms)
 {
-    assert_in_range (ms, 1, 60000);
+    assert_between (ms, 1, 60000);
     return __real_deadline_in_ms (ms < timeout_ms ? ms : timeout_ms);
 }
 

@@ -173,7 +173,7 @@ TEST (random_text_is_parsed_or_refused_with_one_line)
             assert_true (is_line (err.text));
             continue;
         }
-        assert_in_range (list.count, 1, NETLIST_MAX);
+        assert_between (list.count, 1, NETLIST_MAX);
         for (size_t i = 0; i < list.count; i++)
             assert_true (is_line (list.item[i].text));
     }

@@ -245,7 +245,7 @@ TEST (a_held_port_cannot_be_bound_on_any_address)
     struct port *port = reserve (&any, 0, PORT_HELD);
     int number = port_number (port);
 
-    assert_in_range (number, 1024, 65535);
+    assert_between (number, 1024, 65535);
     for (size_t i = 0; i < COUNT (address); i++) {
         assert_false (can_bind (address[i], number, 0));
         assert_false (can_bind (address[i], number, SO_REUSEADDR));
@@ -470,7 +470,7 @@ TEST (a_claimed_port_is_outside_the_kernels_ephemeral_range)
     for (unsigned int start = 0; start < 60000; start += 997) {
         struct port *port = reserve (&any, start, PORT_CLAIMED);
 
-        assert_in_range (port_number (port), 10000, 65535);
+        assert_between (port_number (port), 10000, 65535);
         assert_false (port_number (port) >= low && port_number (port) <= high);
         port_release (port);
     }
@@ -661,7 +661,7 @@ TEST (claims_on_the_ephemeral_ports_do_not_keep_a_port_from_being_held)
     assert_int_equal (fclose (f), 0);
     claim_all (&range, claim);
     port = reserve (&any, 0, PORT_HELD);
-    assert_in_range (port_number (port), range.low, range.high);
+    assert_between (port_number (port), range.low, range.high);
     port_release (port);
     close_all (claim);
 }
@@ -670,11 +670,11 @@ TEST (the_port_stays_reserved_with_a_low_limit_of_open_files)
 {
     struct program program = run_program (PORT_HELD, true, 64);
 
-    assert_in_range (its_socket (program), 3, 63);
+    assert_between (its_socket (program), 3, 63);
     assert_false (can_bind (everywhere, program.number, 0));
     end_program (program);
     program = run_program (PORT_CLAIMED, true, 64);
-    assert_in_range (its_socket (program), 3, 63);
+    assert_between (its_socket (program), 3, 63);
     assert_true (can_bind (everywhere, program.number, 0));
     end_program (program);
 }

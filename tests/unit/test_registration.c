@@ -285,7 +285,7 @@ static void check_fits (const struct registration *rank)
     size_t length;
 
     assert_non_null (frame_bytes (frame, 0, &length));
-    assert_in_range (length - FRAME_HEADER, FRAME_MAX_REGISTRATION / 2, FRAME_MAX_REGISTRATION);
+    assert_between (length - FRAME_HEADER, FRAME_MAX_REGISTRATION / 2, FRAME_MAX_REGISTRATION);
     assert_int_equal (registration_decode (&decoded, frame, NULL), 0);
     frame_destroy (frame);
 }

@@ -277,7 +277,7 @@ TEST (an_evaluators_grace_begins_when_the_job_is_over)
     ended (0, EXIT (0), "srun: spank_tf: step 12.0: the training is over; waiting up to 1 s for "
            "rank 3 (evaluator 0) on n2\n");
     check_orders ("xss-");
-    assert_in_range (deadline_left_ms (shutdown_next (&server)), 1, 1000);
+    assert_between (deadline_left_ms (shutdown_next (&server)), 1, 1000);
     poll (NULL, 0, deadline_left_ms (shutdown_next (&server)));
     shutdown_check_time (&server);
     check_orders ("---s");

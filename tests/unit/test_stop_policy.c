@@ -163,7 +163,7 @@ static char *next_field (char **rest)
 static void read_roles (struct history *history, const struct tasklist *list)
 {
     history->tasks = tasklist_named (list);
-    assert_in_range (history->tasks, 1, MAX_TASKS);
+    assert_between (history->tasks, 1, MAX_TASKS);
     assert_int_equal (tasklist_assign (list, history->role, history->tasks, "", "", NULL), 0);
 }
 
@@ -492,7 +492,7 @@ TEST (the_policies_agree_with_the_table_for_all_small_clusters)
     assert_int_equal (check_clusters (1, true), 6);
     assert_int_equal (check_clusters (2, true), 36);
     assert_int_equal (check_clusters (3, true), 216);
-    assert_in_range (check_clusters (4, false), 400, 700);
+    assert_between (check_clusters (4, false), 400, 700);
 }
 
 TEST (the_policies_agree_with_the_table_for_two_larger_clusters)

@@ -171,7 +171,7 @@ TEST (each_parsed_subnet_is_within_bounds)
                    "10.1.0.0 / fd00: :: /16 /64 /128 . 255 ::ffff: /3 0");
         if (subnet_parse (&parsed, text) < 0)
             continue;
-        assert_in_range (parsed.prefix, 0, parsed.address.family == AF_INET ? 32 : 128);
+        assert_between (parsed.prefix, 0, parsed.address.family == AF_INET ? 32 : 128);
         assert_int_equal (subnet_parse (&again, subnet_print (&parsed, &room)), 0);
         assert_int_equal (subnet_compare (&parsed, &again), 0);
     }

@@ -294,7 +294,7 @@ TEST (random_text_is_parsed_or_refused_with_one_line)
             continue;
         }
         taken++;
-        assert_in_range (tasklist_named (list), 0, TASKLIST_MAX_TASKS);
+        assert_between (tasklist_named (list), 0, TASKLIST_MAX_TASKS);
         print (list, again);
         second = parse (again);
         assert_int_equal (tasklist_named (second), tasklist_named (list));

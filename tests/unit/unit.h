@@ -20,6 +20,10 @@
 /* Skip the test and print the reason; cmocka counts it as skipped. */
 #define SKIP(reason) do { print_message ("skipped: %s\n", reason); skip (); } while (0)
 
+/* cmocka 2 has other names for its own than cmocka 1. */
+#define assert_between(value, low, high) \
+    assert_true ((long long)(value) >= (low) && (long long)(value) <= (high))
+
 #define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
 
 /* The number of random strings that a fuzz test tries. */
