@@ -74,7 +74,20 @@ launch_beside ()
 
     ! slurm_is_from 24.05 || times=1
     plugstack "$ours" "$other"
-    run slurm srun -Q --other=x -N2 --tf-tasks=ps,worker sh -c 'echo $OTHER_CALLBACKS'
+    run slurm srun -Q --other=x -N2 --tf-tasks=chief,worker sh -c 'echo $OTHER_CALLBACKS'
     [ "$status" -eq 0 ]
     [ "$output" = $times$'\n'$times ] || fail "not $times in each task"
+}
+
+@test "under --export=NONE the step of a batch script knows sbatch's option since Slurm 23.11, an srun in it always" {
+    local known=0
+
+    ! slurm_is_from 23.11 || known=1
+    plugstack "$ours" "$other"
+    batch --export=NONE --other=x << 'END'
+#!/bin/bash
+echo "script $OTHER_CALLBACKS"
+srun -Q -n1 /bin/sh -c 'echo "step $((OTHER_CALLBACKS > 0))"'
+END
+    [ "$output" = "script $known"$'\nstep 1' ] || fail "it is not so"
 }
