@@ -456,6 +456,7 @@ refused_site ()
     refused 'salloc: error: spank_tf: plugstack.conf: tiemout: unknown argument' salloc -n1 --tf-tasks=worker touch started
 }
 
+# bats test_tags=release
 @test "an invalid site argument is in slurmd's log" {
     local name pid
 

@@ -201,6 +201,7 @@ cores ()
     same 137 -W 1 sh -c '[ $SLURM_PROCID != 1 ] || exit 3; exec sleep 1000'
 }
 
+# bats test_tags=release
 @test "--wait-for-children: a task ends with its last child" {
     slurm srun --help | grep -q -e --wait-for-children || skip "not in $(slurm srun --version), but from 25.05 on"
     same 0 --wait-for-children sh -c '(sleep 1; : > late.$SLURM_PROCID) &'
