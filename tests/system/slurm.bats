@@ -4,7 +4,7 @@
 # What a program finds when it starts, and everything else that Slurm does for a task, is the
 # same as in a plain step, with and without a supervisor.
 
-# bats file_tags=proctrack:cgroup,proctrack:linuxproc
+# bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc
 load ../common
 load launch
 load variants
@@ -95,7 +95,7 @@ while read -r line; do
 done < /proc/$$/status > "status.$SLURM_PROCID"
 sed "s/\<$$\>/PID/" "status.$SLURM_PROCID"
 cat /proc/$$/oom_score_adj
-sed 's/job_[0-9]*/job/' /proc/$$/cgroup
+sed -E 's#/(job_[0-9]+|s[0-9A-Z]{13})/#/job/#' /proc/$$/cgroup
 ps -o ni=,cls=,tty= -p $$
 readlink /proc/$$/cwd | sed 's#.*/##; s/plain\|unsupervised\|supervised/VARIANT/'
 echo "session of its own: $(($(ps -o sid= -p $$) == $(ps -o pgid= -p $$)))"
@@ -201,9 +201,10 @@ cores ()
     same 137 -W 1 sh -c '[ $SLURM_PROCID != 1 ] || exit 3; exec sleep 1000'
 }
 
-# bats test_tags=release
 @test "--wait-for-children: a task ends with its last child" {
     slurm srun --help | grep -q -e --wait-for-children || skip "not in $(slurm srun --version), but from 25.05 on"
+    [ "$proctrack" = cgroup-v2 ] && grep -qi '^TaskPlugin=.*task/cgroup' "$SPANK_TF_CLUSTER/slurm.conf" ||
+        skip "Slurm does that only with cgroup v2 and task/cgroup"
     same 0 --wait-for-children sh -c '(sleep 1; : > late.$SLURM_PROCID) &'
     [ "$(find "$work" -name 'late.*' | wc -l)" -eq 9 ]
 }
