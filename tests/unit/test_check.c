@@ -114,7 +114,7 @@ static int intact (void **unused __attribute__ ((unused)))
     slurm_conf ("");
     plugstack ("");
     copy (SPANK_TF_SO, "spank_tf.so", NULL, NULL);
-    copy (SPANK_TF_SO, "slurm/auth_x.so", NULL, NULL);
+    copy (AUTH_X_SO, "slurm/auth_x.so", NULL, NULL);
     copy (TF_RENDEZVOUS, "libexec/tf-rendezvous", NULL, NULL);
     copy (TF_SUPERVISE, "libexec/tf-supervise", NULL, NULL);
     copy (TF_ADDRESSES, "libexec/tf-addresses", NULL, NULL);
