@@ -55,13 +55,6 @@ static struct {
 
 static char self[4096];                 /* this program's path */
 
-static bool is_under_valgrind (void)
-{
-    const char *preload = getenv ("LD_PRELOAD");
-
-    return preload && strstr (preload, "vgpreload");
-}
-
 /* Repetitions of tests that depend on timing; 4 or more. */
 static int rounds (void)
 {

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -23,6 +24,13 @@
 /* cmocka 2 has other names for its own than cmocka 1. */
 #define assert_between(value, low, high) \
     assert_true ((long long)(value) >= (low) && (long long)(value) <= (high))
+
+static inline bool is_under_valgrind (void)
+{
+    const char *preload = getenv ("LD_PRELOAD");
+
+    return preload && strstr (preload, "vgpreload");
+}
 
 #define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
 
