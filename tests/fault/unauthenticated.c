@@ -448,7 +448,25 @@ static void _data_after_registration (const void *arg __attribute__ ((unused)))
         if (i != 1)
             expect_answer (&launch, i, rank[i]);
     close (rank[1]);
+    launch_wait_processed (&launch);
     expect_answer (&launch, 1, register_rank (&launch, 1));
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "");
+}
+
+/* A rank that has acknowledged its answer, and one whose connection stands, register again. */
+static void _registration_after_answer (const void *arg __attribute__ ((unused)))
+{
+    struct launch launch = { .tasks = TASKS };
+    int rank[TASKS];
+
+    _start (&launch, rank);
+    rank[LAST] = register_rank (&launch, LAST);
+    for (int i = 0; i < LAST; i++)
+        expect_answer (&launch, i, rank[i]);
+    expect_no_data (register_rank (&launch, 2));
+    expect_no_data (register_rank (&launch, LAST));
+    expect_answer (&launch, LAST, rank[LAST]);
     launch_expect_exit (&launch);
     expect_stderr (&launch, "");
 }
@@ -508,6 +526,8 @@ int main (void)
                      _test_all_attacks, NULL);
     passed &= check ("data that ranks send after their registrations does not disturb the launch",
                      _data_after_registration, NULL);
+    passed &= check ("a registration after the answer does not disturb the launch",
+                     _registration_after_answer, NULL);
     passed &= check ("1000 ranks that have connected and sent nothing yet are not closed",
                      _silent_ranks, NULL);
     passed &= check ("a rank that does not read its answer does not delay the others",

@@ -129,11 +129,10 @@ bool roster_return (struct roster *roster, const struct registration *r)
     if (r->tasks != roster->tasks)
         return false;
     m = &roster->member[r->rank];
-    if (!m->node || strcmp (m->node, r->node) != 0 || strcmp (m->host.id, r->host.id) != 0
-        || m->port != r->port)
+    if (m->here || !m->node || strcmp (m->node, r->node) != 0
+        || strcmp (m->host.id, r->host.id) != 0 || m->port != r->port)
         return false;
-    if (!m->here)
-        _set_here (roster, m);
+    _set_here (roster, m);
     return true;
 }
 

@@ -66,7 +66,8 @@ void roster_lose (struct roster *roster, int rank);
 
 /*
  * A rank registers again after its answer was sent, because the answer did not arrive: what was
- * decided stays. False if this is not the task that registered before.
+ * decided stays. False if this is not the task that registered before, or if that one is here: it
+ * has acknowledged its answer, or its connection stands.
  */
 bool roster_return (struct roster *roster, const struct registration *registration);
 
