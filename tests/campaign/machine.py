@@ -78,7 +78,8 @@ class Memory(Fault):
     """
     All processes of one kind get little more memory, and the kernel kills some of them. What that
     means is shown by the other faults; here a trial has to end, and leave nothing behind. srun has
-    a child that ends the job when srun was killed; that one lives.
+    a child that ends the job when srun was killed; that one lives. In an allocation the step of an
+    srun that was killed may stay, as with SrunSignal.
     """
     targets = {
         "srun": LAUNCH + PROGRAMS,
@@ -93,7 +94,8 @@ class Memory(Fault):
                                   if t != "tf-supervise" or plan.supervised()])
         self.events = self.targets[self.target]
         self.kib = rng.choice([0, 16, 64, 256, 1024, 4096])
-        self.spoils_job = self.orphans = self.target == "slurmstepd"
+        self.orphans = self.target == "slurmstepd"
+        self.spoils_job = self.target in ("slurmstepd", "srun")
         self.group = None
         super().__init__(rng, plan)
 

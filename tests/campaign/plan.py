@@ -94,6 +94,10 @@ class Plan:
         return {code_of(max(lowest, end)) for rank, end in ends.items()} | (
             {code_of(lowest)} if over else set())
 
+    def planned_codes(self):
+        """The exit codes of the single programs, as srun would report each."""
+        return {code_of(end_of(release.command)) for release in self.releases}
+
     def ends(self, rank):
         """How a rank may end, in the words of the plugin's table."""
         found = {"stopped"} if self.conditions() else set()

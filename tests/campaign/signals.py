@@ -49,9 +49,9 @@ class Signal(Fault):
 
 class SrunSignal(Signal):
     """
-    srun asks for a second SIGINT before it obeys, unless it has just started. A step that was
-    created and is never launched stays in its job. slurmctld ends the job of an srun that does not
-    answer when it is told that the job starts.
+    srun asks for a second SIGINT before it obeys, unless it has just started; one whose job is
+    queued revokes it and exits with 1. A step that was created and is never launched stays in its
+    job. slurmctld ends the job of an srun that does not answer when it is told that the job starts.
     """
     target = "srun"
     effects = {
@@ -66,7 +66,7 @@ class SrunSignal(Signal):
 
     def effect(self):
         if self.number == SIGINT and self.spoils_job:
-            return Effect(codes(-2, 130), ends=None, loses_output=True)
+            return Effect(codes(-2, 130, 1), ends=None, loses_output=True)
         if self.number == SIGSTOP and self.spoils_job:
             return Effect(ANY_CODE, r"srun: error: ", also=NO_RENDEZVOUS, ends=None,
                           loses_output=True, seconds=self.lasts_ms / 1000 + 10)
@@ -169,7 +169,10 @@ class TaskSignal(Signal):
 
 
 class ProgramSignal(Signal):
-    """A program may ignore SIGTERM, or exit with 0 or 5."""
+    """
+    A program may ignore SIGTERM, or exit with 0 or 5. When it does not end as planned, the end of
+    another program may decide srun's code.
+    """
     target = "program"
     events = PROGRAMS
     effects = {
@@ -181,6 +184,10 @@ class ProgramSignal(Signal):
 
     def candidates(self, trial):
         return trial.programs()
+
+    def effect(self):
+        effect = super().effect()
+        return effect._replace(codes=effect.codes and effect.codes | self.plan.planned_codes())
 
 
 class StepdSignal(Signal):
