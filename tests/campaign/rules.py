@@ -69,7 +69,7 @@ def dictionary(trial):
 def programs(trial):
     """If nothing can have disturbed the step, every program has run, and its output is complete."""
     possible = any(e.codes or e.loses_output for e in effects(trial))
-    if disturbed(trial) or trial.plan.early or possible:
+    if disturbed(trial) or trial.early or possible:
         return
     roles, text = trial.plan.roles, clusters.read(trial.output)
     for rank, role in enumerate(roles):

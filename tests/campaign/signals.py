@@ -101,15 +101,19 @@ class CtrlC(Fault):
 class RendezvousSignal(Signal):
     """
     Before the last answer the launch fails; afterwards the tasks are not stopped any more. The
-    supervisor of rank 0 says so, unless it has ended before.
+    supervisor of rank 0 says so, unless it ends before it has noticed.
     """
     target = "tf-rendezvous"
     events = ("rendezvous", "rank", "supervise") + PROGRAMS
     silent = False
 
     def candidates(self, trial):
-        self.silent = 0 in trial.records and int(trial.records[0].pid) not in trial.programs()
         return trial.rendezvous()
+
+    def repair(self, trial):
+        super().repair(trial)
+        # A step that goes on is cancelled after this.
+        self.silent = 0 in trial.records and int(trial.records[0].pid) not in trial.programs()
 
     def effect(self):
         if self.number == SIGSTOP:

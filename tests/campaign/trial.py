@@ -61,6 +61,7 @@ class Trial:
         self.pipes = []             # by rank: where its command is written
         self.held = None            # the process id of the slurmd that is stopped
         self.releasing, self.released = plan.early, 0
+        self.early = plan.early     # a program was told to end before all of them ran
         self.injected = {}          # by fault: Injection
         self.repaired = set()
         self.cancelled = False      # by the campaign, because the step did not end by itself
@@ -269,6 +270,7 @@ class Trial:
             release = self.plan.releases[self.released]
             if time.monotonic() < self.last_release + release.pause_ms / 1000:
                 return
+            self.early = self.early or len(self.records) < self.plan.tasks
             os.write(self.pipes[release.rank], (release.command + "\n").encode())
             self.last_release = time.monotonic()
             self.released += 1
