@@ -42,6 +42,16 @@ static inline bool __attribute__ ((format (printf, 1, 2))) netns_ip (const char 
 }
 
 /*
+ * For main (): enter a new network namespace whose loopback device is up, so that no other program
+ * of this machine takes a port that a test has just released. Ordinary users stay where they are.
+ */
+static inline void netns_isolate (void)
+{
+    if (unshare (CLONE_NEWNET) == 0 && !netns_ip ("link set lo up"))
+        exit (EXIT_FAILURE);
+}
+
+/*
  * Create a TUN device, down and without an address, whose link type is InfiniBand or Ethernet. It
  * has carrier until `ip link set NAME carrier off`. It exists until the returned descriptor is
  * closed.

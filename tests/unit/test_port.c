@@ -765,6 +765,7 @@ int main (void)
         cmocka_unit_test (claims_on_the_ephemeral_ports_do_not_keep_a_port_from_being_held),
     };
 
+    netns_isolate ();
     if (access ("/proc/net/if_inet6", F_OK) < 0)
         everywhere = "0.0.0.0";
     return cmocka_run_group_tests (tests, NULL, NULL);
