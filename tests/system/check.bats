@@ -187,7 +187,7 @@ END
     run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 sh -c \
         '[ $SLURM_PROCID -ne 1 ] || set -- --slurm-conf='"$conf"'; exec '"$tf_check"' --step "$@"' sh
     [ "$status" -eq 2 ] || fail "not an error"
-    says 2 "error: $(node 2): there is no /nowhere/plugstack.conf, so Slurm does not load the plugin; write \"include /etc/slurm/plugstack.conf.d/*\" into it"
+    says 2 "error: $(node 2): there is no /nowhere/plugstack.conf, so Slurm does not load the plugin; write \"include /etc/slurm/plugstack.conf.d/*.conf\" into it"
     says 2 "error: not all nodes have the same spank-tf: $(version) on $(node 1); none on $(node 2); install the same version everywhere"
 }
 

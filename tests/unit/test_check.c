@@ -308,7 +308,7 @@ TEST (a_missing_plugstack_conf_is_an_error)
 {
     unlink (at ("plugstack.conf"));
     installation_has (LEVEL_ERROR, "error: there is no ROOT/plugstack.conf, so Slurm does not load "
-                      "the plugin; write \"include /etc/slurm/plugstack.conf.d/*\" into it");
+                      "the plugin; write \"include /etc/slurm/plugstack.conf.d/*.conf\" into it");
 }
 
 TEST (a_plugstack_conf_without_the_plugin_is_an_error)

@@ -39,7 +39,7 @@ static void _check_lines (const struct installation *i, struct findings *finding
                       stack->ignored.text);
     else if (stack->files == 0)
         findings_add (findings, "plugstack", LEVEL_ERROR,
-                      "write \"include /etc/slurm/plugstack.conf.d/*\" into it",
+                      "write \"include /etc/slurm/plugstack.conf.d/*.conf\" into it",
                       "there is no %s, so Slurm does not load the plugin", i->conf.plugstack);
     else if (stack->lines == 0)
         findings_add (findings, "plugstack", LEVEL_ERROR,
