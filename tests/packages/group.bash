@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The group `packages` of tests/run: spank-tf's own packages, built, installed, upgraded and removed in
+# scratch copies of root file systems (releases/enter --scratch): those of the other releases, and this
+# machine's own.
+
+group_packages ()
+{
+    local name root
+
+    "$top/tests/install-packages" packages rpm || { echo "not ok the tools are missing"; count 0 1 0; return; }
+    step "make dist twice makes the same bytes" same_tarballs
+    packages_in / deb.bats rpm.bats
+    while read -r name _; do
+        if root=$("$top/tests/releases/root" "$name" 2> "$run/step.log") &&
+            "$top/tests/releases/enter" --network "$root" "$top/tests/install-packages" packages > "$run/step.log" 2>&1; then
+            packages_in "$root" deb.bats
+        else
+            echo "ok packages in $name # skip it is not available: $(tail -n 1 "$run/step.log")"
+            count 0 0 1
+        fi
+    done < <("$top/tests/releases/root" --list)
+}
+
+# In this tree, and at another time with another umask in a tree that was packed before.
+same_tarballs ()
+{
+    local tarball tree=$run/tree
+
+    make -s -C "$work/build" dist
+    tarball=$(echo "$work"/build/spank-tf-*.tar.gz)
+    cp "$tarball" "$run"
+    mkdir -p "$tree"
+    (
+        umask 077
+        tar --strip-components=1 -C "$tree" -xzf "$tarball"
+        mkdir -p "$tree/contrib/python/__pycache__"
+        cd "$tree" && ./configure -q && make -s dist
+    ) && cmp "$run/${tarball##*/}" "$tree/${tarball##*/}"
+}
+
+# packages_in ROOT FILE...: the bats files, in a scratch copy of ROOT. The tarball comes by stdin.
+packages_in ()
+{
+    local root=$1 file tarball tap name
+
+    shift
+    tarball=$(cd "$run" && echo spank-tf-*.tar.gz)
+    for file in "$@"; do
+        name=${root##*/} tap=$run/packages.tap
+        say "packages/$file in ${name:-this system}"
+        # shellcheck disable=SC2016  # the shell in the scratch root expands it
+        "$top/tests/releases/enter" --scratch "$root" env SPANK_TF_USERS="${users[0]} ${users[1]}" BATS_TEST_TIMEOUT=300 \
+            SPANK_TF_TARBALL="/tmp/$tarball" sh -c 'cat > "$SPANK_TF_TARBALL" && exec "$@" < /dev/null' - \
+            bats "${bats_options[@]}" --tap --timing "$top/tests/packages/$file" < "$run/$tarball" 2>&1 | tee "$tap"
+        ((PIPESTATUS[0] == 0)) || grep -q '^not ok' "$tap" || echo "not ok packages/$file cannot be run" >> "$tap"
+        count_tap "$tap"
+    done
+}

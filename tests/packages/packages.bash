@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For the tests of the packages, which run in a scratch root file system (releases/enter --scratch): they
+# install packages for real, and start a Slurm with the plugstack.conf of that system.
+
+# What the builder and the tests write.
+work=/var/tmp/spank-tf
+packages=$work/packages
+enabled=/etc/slurm/plugstack.conf.d/10-spank-tf.conf
+disabled=/etc/slurm/10-spank-tf.conf.disabled
+
+# The scratch root has the tarball in SPANK_TF_TARBALL.
+start_slurm ()
+{
+    umask 022
+    export SPANK_TF_STAGE=/nowhere DEBIAN_FRONTEND=noninteractive
+    mkdir -p "$work"
+    id "$user" > /dev/null 2>&1 || useradd --system --no-create-home --home-dir /tmp --shell /bin/sh "$user"
+    id "$other_user" > /dev/null 2>&1 || useradd --system --no-create-home --home-dir /tmp --shell /bin/sh "$other_user"
+    start_cluster --nodes 2 --prefix node --plugstack /etc/slurm/plugstack.conf
+}
+
+# Build in a clean tree as an ordinary user: make_packages deb|rpm [VARIABLE=VALUE...]
+make_packages ()
+{
+    local tree=$work/tree
+
+    rm -rf "$tree"
+    install -d -o "$user" "$tree"
+    runuser -u "$user" -- env HOME="$tree" "${@:2}" sh -ec '
+        tar --strip-components=1 -C "$1" -xzf "$2"
+        cd "$1"
+        ./configure -q
+        make -s "$3"' - "$tree" "$SPANK_TF_TARBALL" "$1"
+    mkdir -p "$packages"
+    cp "$tree"/packages/* "$packages"
+}
+
+version ()
+{
+    sed -n 's/^AC_INIT(\[spank-tf\], \[\(.*\)\])$/\1/p' "$tests/../configure.ac"
+}
+
+# Such as 24.11.
+slurm_release ()
+{
+    slurm_version | cut -d. -f1,2
+}
+
+# A step with the plugin, and one without, work.
+srun_works ()
+{
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=ps,worker --tf-stop=never sh -c 'echo "$TF_CONFIG"'
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "srun --tf-tasks fails"
+    [ "$(grep -c '^{"cluster":{"ps":\["10.*"worker":\["10' <<< "$output")" -eq 2 ] || fail "TF_CONFIG is not set"
+    plain_srun_works
+}
+
+plain_srun_works ()
+{
+    run --separate-stderr slurm srun -Q -N2 hostname
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "${#lines[@]}" -eq 2 ] || fail "plain srun fails"
+}
+
+# Without the plugin, its options are unknown, and that is all.
+only_plain_srun_works ()
+{
+    plain_srun_works
+    run slurm srun -N2 --tf-tasks=ps,worker hostname
+    [ "$status" -ne 0 ] && [[ $output == *"unrecognized option '--tf-tasks="* ]] || fail "--tf-tasks is still known"
+}
+
+# Run plain srun again and again while a command runs; each has to work: during COMMAND...
+during ()
+{
+    local loop log=$BATS_TEST_TMPDIR/during result=0
+
+    : > "$log.failed"
+    : > "$log.count"
+    while [ ! -e "$log.stop" ]; do
+        slurm srun -N1 true > "$log.srun" 2>&1 < /dev/null || cat "$log.srun" >> "$log.failed"
+        echo >> "$log.count"
+    done &
+    loop=$!
+    eventually 10 [ -s "$log.count" ]
+    "$@" || result=$?
+    touch "$log.stop"
+    wait "$loop" || true
+    [ ! -s "$log.failed" ] || fail "a step failed meanwhile: $(cat "$log.failed")"
+    return $result
+}
+
+# Every file outside of the package managers' own directories, and of what these tests write.
+all_files ()
+{
+    find /etc /usr /var /opt -xdev \( -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/lib/swcatalog -o -path /var/cache -o -path /var/log \
+        -o -path /var/lib/rpm -o -path "$work" -o -path /var/tmp \) -prune -o -print | grep -v '~$\|ld.so.cache' | sort
+}
