@@ -61,7 +61,10 @@ rpm_with ()
 @test "rpmlint finds no errors" {
     command -v rpmlint > /dev/null || skip "rpmlint is not installed"
     run rpmlint "$(package spank-tf)" "$(package spank-tf-tools)"
-    [[ $output == *" 0 errors"* ]] || fail "rpmlint"
+    # Who packs and signs is the site's matter; the interpreter is that of the user's environment.
+    run grep -vE "no-(signature|packager-tag|group-tag|changelogname-tag)|env-script-interpreter /usr/bin/(tf-server|psd_run) " \
+        <<< "$(grep " E: " <<< "$output")"
+    [ -z "$output" ] || fail "rpmlint"
 }
 
 @test "the package says once that plugstack.conf does not include plugstack.conf.d" {
