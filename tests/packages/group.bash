@@ -56,7 +56,7 @@ packages_in ()
         name=${root##*/} tap=$run/packages.tap
         say "packages/$file in ${name:-this system}"
         # shellcheck disable=SC2016  # the shell in the scratch root expands it
-        "$top/tests/releases/enter" --scratch "$root" env SPANK_TF_USERS="${users[0]} ${users[1]}" BATS_TEST_TIMEOUT=300 \
+        "$top/tests/releases/enter" --scratch "$root" env SPANK_TF_USERS="${users[0]} ${users[1]}" BATS_TEST_TIMEOUT=900 \
             SPANK_TF_TARBALL="/tmp/$tarball" sh -c 'cat > "$SPANK_TF_TARBALL" && exec "$@" < /dev/null' - \
             bats "${bats_options[@]}" --tap --timing "$top/tests/packages/$file" < "$run/$tarball" 2>&1 | tee "$tap"
         ((PIPESTATUS[0] == 0)) || grep -q '^not ok' "$tap" || echo "not ok packages/$file cannot be run" >> "$tap"
