@@ -49,7 +49,7 @@ slurm_spank_task_init" ] || fail "it exports other names"
     local version program
 
     version=$(sed -n 's/^AC_INIT(\[spank-tf\], \[\(.*\)\])$/\1/p' "$tests/../configure.ac")
-    for program in "$SPANK_TF_STAGE"/bin/* "$SPANK_TF_STAGE"/libexec/spank-tf/* "$tests/../contrib/psd_run"; do
+    for program in "$SPANK_TF_STAGE"/bin/* "$SPANK_TF_STAGE"/libexec/spank-tf/*; do
         run -0 --separate-stderr "$program" --version
         [ "$output" = "spank-tf $version" ] && [ -z "$stderr" ] || fail "$program"
     done

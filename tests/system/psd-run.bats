@@ -13,7 +13,7 @@ setup_file ()
 
     start_cluster
     work=$SPANK_TF_CLUSTER/work
-    cp "$tests/../contrib/psd_run" "$work"
+    cp "$SPANK_TF_STAGE/bin/psd_run" "$work"
     mkdir "$work/bin"
     cat > "$work/bin/tf-server" <<'END'
 #!/bin/sh

@@ -9,7 +9,7 @@ load versions
 setup_file ()
 {
     start_cluster --nodes 2
-    cp "$tests/../contrib/psd_run" "$tests/tensorflow/poseidon.py" "$SPANK_TF_CLUSTER/work"
+    cp "$SPANK_TF_STAGE/bin/psd_run" "$tests/tensorflow/poseidon.py" "$SPANK_TF_CLUSTER/work"
 }
 
 before_test ()
