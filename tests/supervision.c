@@ -657,24 +657,39 @@ void task_expect_idle (const struct task *task)
              wakeups, ticks);
 }
 
-void task_expect_keepalive (const struct task *task)
+/* How many connections the supervisor has, and whether all of them wait for keepalive (2). */
+static int _connections (const struct task *task, bool *keepalive)
 {
     FILE *f = fopen ("/proc/net/tcp", "re");
     unsigned int port, state, timer;
     char text[512];
     int found = 0;
 
+    *keepalive = true;
     while (f && fgets (text, sizeof (text), f))
         if (sscanf (text, " %*d: %*x:%*x %*x:%x %x %*x:%*x %x", &port, &state, &timer) == 3
             && (int)port == task->port && state == 1) {
             found++;
-            if (timer != 2)
-                die ("keepalive is off: the connection's timer is %u", timer);
+            *keepalive = *keepalive && timer == 2;
         }
     if (f)
         fclose (f);
-    if (found != 1)
-        die ("tf-supervise has %d connections", found);
+    return found;
+}
+
+/* A new connection first waits for acknowledgements, and the former one may not be closed yet. */
+void task_expect_keepalive (const struct task *task)
+{
+    struct deadline deadline = deadline_in_ms (task_reaction_ms ());
+    bool keepalive;
+    int found;
+
+    while ((found = _connections (task, &keepalive)) != 1 || !keepalive) {
+        if (deadline_passed (deadline))
+            die ("tf-supervise has %d connections, keepalive is %s", found,
+                 keepalive ? "on" : "off");
+        poll (NULL, 0, 10);
+    }
 }
 
 void task_expect_descriptors (const struct task *task)

@@ -354,7 +354,6 @@ static void _keepalive (const void *arg __attribute__ ((unused)))
     task_expect_keepalive (&task);
     task_close_connection (&task);
     task_expect_reconnect (&task, NULL);
-    poll (NULL, 0, 100);
     task_expect_keepalive (&task);
 }
 
