@@ -65,7 +65,7 @@ int output_redirect (struct logdir *dir, const struct answer *answer, struct err
     char name[NAME_MAX];
     int fd, rc;
 
-    snprintf (name, sizeof (name), "%s%d.log", answer->role, answer->index);
+    logdir_task_file (name, sizeof (name), answer->role, answer->index);
     fd = logdir_open (dir, answer->log_append, name, err);
     logdir_close (dir);
     if (fd < 0)

@@ -148,7 +148,7 @@ static int _prepare_output (struct task_info *info, char *const env[], struct er
     int rc = output_prepare (&info->log_dir, env, err);
 
     info->logs = rc > 0;
-    if (info->logs && info->registration.rank == 0)
+    if (info->logs)
         info->registration.log_dir = info->log_dir.path;
     return rc;
 }

@@ -16,6 +16,7 @@ import plan as plans
 
 # Lines of the plugin that a step may print without a fault.
 USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
+         r"first to fail: \w+ \d+ on \S+ at [\d:]{8}, .*|"
          r"the training is over; waiting up to \d+ s for .*|"
          r"rank \d+ \(ps \d+\) on \S+ failed, .*; its workers would wait for it forever and are "
          r"stopped|"

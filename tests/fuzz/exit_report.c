@@ -21,7 +21,7 @@ static void _check (const struct exit_report *report)
                                  : report->kind == EXIT_REPORT_SIGNAL ? EXIT_REPORT_MAX_SIGNAL
                                  : 0));
     CHECK (exit_report_parse (&parsed, exit_report_print (report, &room)) == 0);
-    CHECK (memcmp (&parsed, report, sizeof (parsed)) == 0);
+    CHECK (parsed.kind == report->kind && parsed.number == report->number);
     CHECK (exit_report_failed (report) == (report->kind != EXIT_REPORT_STOPPED
                                            && strcmp (room.text, "exit 0") != 0));
 }
@@ -37,7 +37,8 @@ FUZZ_TARGET (exit_report)
         _check (&report);
         CHECK (again = fuzz_resend (exit_report_encode (&report), FRAME_MAX_EXIT_REPORT));
         CHECK (fuzz_succeeded (exit_report_decode (&report2, again, &err), &err));
-        CHECK (memcmp (&report, &report2, sizeof (report)) == 0);
+        CHECK (report2.kind == report.kind && report2.number == report.number
+               && report2.out_of_memory == report.out_of_memory);
         frame_destroy (again);
     }
     frame_destroy (frame);

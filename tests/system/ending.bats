@@ -239,6 +239,15 @@ srun -Q --tf-show ./by-role worker0='exit 3'"
 }
 
 # bats test_tags=core,release
+@test "the last message of a step that fails names its first failure" {
+    run_step -N3 -n5 --tf-tasks=chief,ps,worker:3 ./by-role worker0='exit 0' worker2='mark first; kill -SEGV $$' \
+        worker1='await first; sleep 0.5; mark second; exit 3' chief='await second; sleep 0.5; exit 5'
+    step_ends 139
+    [[ $(grep spank_tf <<< "$stderr" | tail -n 1) =~ ^srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ first\ to\ fail:\ worker\ 2\ on\ $(node 3)\ at\ [0-9]{2}:[0-9]{2}:[0-9]{2},\ signal\ 11$ ]] ||
+        fail "no such message"
+}
+
+# bats test_tags=core,release
 @test "without --tf-show nothing is printed at a normal end" {
     run_step -N3 -n4 --tf-tasks=chief,ps,worker:2 ./by-role chief='exit 0'
     step_ends 0

@@ -443,11 +443,21 @@ plain ()
     local task='case $SLURM_PROCID in 0) exit 0;; 1) exit 3;; 2) kill -9 $$;; esac'
 
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" sh -c "$task"
-    [[ $stderr != *spank_tf* ]] || fail "the terminal shows them"
-    diff <(plain "$work/$logs/master.log") <(tables "exit 0" "exit 3" "signal 9")
+    [[ $stderr != *rank* ]] || fail "the terminal shows them"
+    diff <(grep -v '^srun: ' "$work/$logs/master.log" | plain) <(tables "exit 0" "exit 3" "signal 9")
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" --tf-show sh -c "$task"
-    diff <(plain "$work/$logs/master.log") <(tables "exit 0" "exit 3" "signal 9")
-    diff <(grep -v '^srun: ' <<< "$stderr") "$work/$logs/master.log"
+    diff <(grep -v '^srun: ' "$work/$logs/master.log" | plain) <(tables "exit 0" "exit 3" "signal 9")
+    diff <(grep -v '^srun: ' <<< "$stderr") <(grep -v '^srun: ' "$work/$logs/master.log")
+}
+
+# bats test_tags=core
+@test "the message about the first failure names the task's log file" {
+    local file
+
+    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto --tf-log-dir="$logs/%t" \
+        sh -c 'case $SLURM_PROCID in 0) exec sleep 60;; 1) exit 0;; 2) echo trained; exit 3;; esac'
+    file=$(sed -n 's/.* first to fail: worker 1 on .*, exit 3; its log is //p' <<< "$stderr")
+    [ "$file" = "$work/$logs/2/worker1.log" ] && grep -qx trained "$file" || fail "no such message"
 }
 
 @test "master.log has the messages that the terminal shows, too" {

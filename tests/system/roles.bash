@@ -41,10 +41,11 @@ run_and_show ()
     run_step --tf-show "$@"
 }
 
-# The plugin's messages in $stderr, without its tables and with fixed step and node names.
+# The plugin's messages in $stderr, without its tables and the first failure, and with fixed step
+# and node names.
 plugin_messages ()
 {
-    sed -E '/^spank_tf: step .*(network|how its tasks ended)/d; /spank_tf:/!d; s/\bstep [0-9]+\.[0-9]+/step J.S/; s/ on [a-z]+[0-9]+\b/ on NODE/' <<< "$stderr"
+    sed -E '/^spank_tf: step .*(network|how its tasks ended)/d; / first to fail: /d; /spank_tf:/!d; s/\bstep [0-9]+\.[0-9]+/step J.S/; s/ on [a-z]+[0-9]+\b/ on NODE/' <<< "$stderr"
 }
 
 # Require that srun exited with this code; that the step took less than $time_limit seconds, by

@@ -73,7 +73,7 @@ output ()
 # evaluator.
 errors ()
 {
-    sed -E "s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .* waiting up to [0-9]+ s for /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
+    sed -E "s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .* waiting up to [0-9]+ s for /d; / first to fail: /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
         /^slurmstepd.*: error: --task-epilog failed status=9$/d; s#$work/$1#DIRECTORY#g; s/[0-9]+\.0/J.S/
         s/StepId=[^ ]+/StepId/; s/ AT [0-9T:-]+//; s/tasks? [0-9,-]+:/tasks:/; s/-[a-z]+[12]:/:/" "$work/$1.err" | sort -u
 }

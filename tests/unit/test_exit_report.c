@@ -16,18 +16,18 @@ TEST (each_report_is_printed_as_its_text)
         struct exit_report report;
         bool failed;
     } row[] = {
-        { "exit 0", { EXIT_REPORT_EXIT, 0 }, false },
-        { "exit 1", { EXIT_REPORT_EXIT, 1 }, true },
-        { "exit 3", { EXIT_REPORT_EXIT, 3 }, true },
-        { "exit 255", { EXIT_REPORT_EXIT, 255 }, true },
-        { "signal 1", { EXIT_REPORT_SIGNAL, 1 }, true },
-        { "signal 11", { EXIT_REPORT_SIGNAL, 11 }, true },
-        { "signal 64", { EXIT_REPORT_SIGNAL, 64 }, true },
-        { "stopped", { EXIT_REPORT_STOPPED, 0 }, false },
+        { "exit 0", { EXIT_REPORT_EXIT, 0, false }, false },
+        { "exit 1", { EXIT_REPORT_EXIT, 1, false }, true },
+        { "exit 3", { EXIT_REPORT_EXIT, 3, false }, true },
+        { "exit 255", { EXIT_REPORT_EXIT, 255, false }, true },
+        { "signal 1", { EXIT_REPORT_SIGNAL, 1, false }, true },
+        { "signal 11", { EXIT_REPORT_SIGNAL, 11, false }, true },
+        { "signal 64", { EXIT_REPORT_SIGNAL, 64, false }, true },
+        { "stopped", { EXIT_REPORT_STOPPED, 0, false }, false },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct exit_report report = { EXIT_REPORT_SIGNAL, 77 };
+        struct exit_report report = { EXIT_REPORT_SIGNAL, 77, false };
         struct exit_report_text room;
 
         assert_ptr_equal (exit_report_print (&row[i].report, &room), room.text);
@@ -37,6 +37,17 @@ TEST (each_report_is_printed_as_its_text)
         assert_int_equal (report.number, row[i].report.number);
         assert_int_equal (exit_report_failed (&report), row[i].failed);
     }
+}
+
+TEST (users_read_that_memory_was_exhausted)
+{
+    const struct exit_report killed = { EXIT_REPORT_SIGNAL, 9, true };
+    const struct exit_report failed = { EXIT_REPORT_EXIT, 3, false };
+    struct exit_report_text room;
+
+    assert_string_equal (exit_report_describe (&killed, &room), "signal 9 (out of memory)");
+    assert_string_equal (exit_report_print (&killed, &room), "signal 9");
+    assert_string_equal (exit_report_describe (&failed, &room), "exit 3");
 }
 
 TEST (a_number_may_have_leading_zeros)
@@ -76,7 +87,7 @@ TEST (a_malformed_text_is_refused_and_the_report_stays_unchanged)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct exit_report report = { EXIT_REPORT_SIGNAL, 77 };
+        struct exit_report report = { EXIT_REPORT_SIGNAL, 77, false };
 
         assert_int_equal (exit_report_parse (&report, row[i]), -1);
         assert_int_equal (report.kind, EXIT_REPORT_SIGNAL);
@@ -89,7 +100,7 @@ TEST (any_number_fits_the_buffer)
     static const int number[] = { INT32_MIN, INT32_MAX };
 
     for (size_t i = 0; i < COUNT (number); i++) {
-        struct exit_report report = { EXIT_REPORT_SIGNAL, number[i] };
+        struct exit_report report = { EXIT_REPORT_SIGNAL, number[i], false };
         struct exit_report_text room;
         char text[64];
 
@@ -135,26 +146,30 @@ TEST (random_text_that_is_parsed_is_printed_unchanged)
 TEST (decoding_the_message_returns_the_encoded_report)
 {
     static const struct exit_report row[] = {
-        { EXIT_REPORT_EXIT, 0 }, { EXIT_REPORT_EXIT, 255 }, { EXIT_REPORT_SIGNAL, 9 },
-        { EXIT_REPORT_STOPPED, 0 },
+        { EXIT_REPORT_EXIT, 0, false }, { EXIT_REPORT_EXIT, 255, false },
+        { EXIT_REPORT_SIGNAL, 9, false }, { EXIT_REPORT_SIGNAL, 9, true },
+        { EXIT_REPORT_STOPPED, 0, false },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = exit_report_encode (&row[i]);
-        struct exit_report report = { EXIT_REPORT_SIGNAL, 77 };
+        struct exit_report report = { EXIT_REPORT_SIGNAL, 77, !row[i].out_of_memory };
 
         assert_true (exit_report_is_in (frame));
         assert_int_equal (exit_report_decode (&report, frame, NULL), 0);
         assert_int_equal (report.kind, row[i].kind);
         assert_int_equal (report.number, row[i].number);
+        assert_int_equal (report.out_of_memory, row[i].out_of_memory);
         frame_destroy (frame);
     }
     assert_string_equal (message_text (exit_report_encode (&row[2])), "EXIT_REPORT=signal 9\n");
+    assert_string_equal (message_text (exit_report_encode (&row[3])),
+                         "EXIT_REPORT=signal 9\nOUT_OF_MEMORY=1\n");
 }
 
 TEST (a_report_can_be_part_of_another_message)
 {
-    const struct exit_report report = { EXIT_REPORT_STOPPED, 0 };
+    const struct exit_report report = { EXIT_REPORT_STOPPED, 0, false };
     struct frame *frame = frame_create ();
 
     frame_add (frame, "RANK", "1");
@@ -178,7 +193,7 @@ TEST (a_message_without_a_valid_report_is_refused)
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
-        struct exit_report report = { EXIT_REPORT_SIGNAL, 77 };
+        struct exit_report report = { EXIT_REPORT_SIGNAL, 77, false };
         struct errtext err = { "" };
 
         assert_int_equal (exit_report_decode (&report, frame, &err), row[i].rc);
@@ -193,6 +208,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (each_report_is_printed_as_its_text),
+        cmocka_unit_test (users_read_that_memory_was_exhausted),
         cmocka_unit_test (a_number_may_have_leading_zeros),
         cmocka_unit_test (every_code_and_every_signal_is_parsed),
         cmocka_unit_test (a_malformed_text_is_refused_and_the_report_stays_unchanged),

@@ -13,7 +13,7 @@
 TEST (a_reconnect_has_these_strings)
 {
     struct reconnect reconnect = { .token = TOKEN, .node = "n5", .rank = 17,
-                                   .report = { EXIT_REPORT_SIGNAL, 11 } };
+                                   .report = { EXIT_REPORT_SIGNAL, 11, false } };
 
     assert_string_equal (message_text (reconnect_encode (&reconnect)), HEAD);
     reconnect.ended = true;
@@ -24,7 +24,7 @@ TEST (a_reconnect_has_these_strings)
 TEST (decoding_returns_the_encoded_reconnect)
 {
     struct reconnect reconnect = { .token = TOKEN, .node = "n5", .rank = 17,
-                                   .report = { EXIT_REPORT_SIGNAL, 11 } };
+                                   .report = { EXIT_REPORT_SIGNAL, 11, false } };
 
     for (int ended = 0; ended < 2; ended++) {
         struct reconnect decoded;

@@ -20,9 +20,9 @@
 #include "rendezvous/shutdown.h"
 
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
-#define EXIT(code) ((struct exit_report){ EXIT_REPORT_EXIT, code })
-#define SIGNAL(number) ((struct exit_report){ EXIT_REPORT_SIGNAL, number })
-#define STOPPED ((struct exit_report){ EXIT_REPORT_STOPPED, 0 })
+#define EXIT(code) ((struct exit_report){ EXIT_REPORT_EXIT, code, false })
+#define SIGNAL(number) ((struct exit_report){ EXIT_REPORT_SIGNAL, number, false })
+#define STOPPED ((struct exit_report){ EXIT_REPORT_STOPPED, 0, false })
 #define MAX_TASKS 16
 
 static struct server server;
@@ -139,6 +139,20 @@ static void capture (void)
     dup2 (console[1], STDERR_FILENO);
 }
 
+/* "at 14:03:11" becomes "at TIME". */
+static void hide_time (char *text)
+{
+    static const char shape[] = " at 00:00:00, ";
+    char *at = strstr (text, "first to fail: ");
+
+    if (!at || !(at = strstr (at, " at ")))
+        return;
+    for (size_t i = 0; i < sizeof (shape) - 1; i++)
+        assert_true (shape[i] == '0' ? at[i] >= '0' && at[i] <= '9' : at[i] == shape[i]);
+    memcpy (at + 4, "TIME", 4);
+    memmove (at + 8, at + 12, strlen (at + 12) + 1);
+}
+
 static void check_printed (const char *expected)
 {
     char text[2048] = "";
@@ -149,6 +163,7 @@ static void check_printed (const char *expected)
     if (read (console[0], text, sizeof (text) - 1) < 0)
         text[0] = '\0';
     close (console[0]);
+    hide_time (text);
     assert_string_equal (text, expected);
 }
 
@@ -201,6 +216,8 @@ static void check_orders (const char *expected)
     assert_string_equal (text, expected);
 }
 
+#define FIRST "srun: error: spank_tf: step 12.0: first to fail: "
+
 TEST (when_the_chief_ends_the_other_tasks_are_stopped)
 {
     assert_true (begin ("chief,ps,worker:2", 4, STOP_WHEN_AUTO, 900));
@@ -212,7 +229,7 @@ TEST (when_the_chief_ends_the_other_tasks_are_stopped)
     assert_false (shutdown_all_ended (server.shutdown));
     ended (1, STOPPED, "");
     check_orders ("-x--");
-    ended (3, STOPPED, "");
+    ended (3, STOPPED, FIRST "chief 0 on n1 at TIME, exit 3\n");
     check_orders ("---x");
     assert_true (shutdown_all_ended (server.shutdown));
     end ();
@@ -357,7 +374,29 @@ TEST (the_table_has_every_rank)
            "     8  worker 7     exit 255\n"
            "     9  worker 8     signal 11\n"
            "    10  worker 9     exit 0\n"
-           "    11  evaluator 0  exit 0\n");
+           "    11  evaluator 0  exit 0\n"
+           FIRST "worker 7 on n2 at TIME, exit 255\n");
+    end ();
+}
+
+TEST (the_first_failure_is_named_with_its_log_file)
+{
+    begin ("chief,ps,worker:2", 4, STOP_WHEN_AUTO, 900);
+    assert_non_null (step_roster (server.step)->member[3].log_dir = strdup ("/scratch/logs"));
+    ended (2, EXIT (0), "");
+    ended (3, ((struct exit_report){ EXIT_REPORT_SIGNAL, 9, true }), "");
+    ended (0, EXIT (1), "");
+    ended (1, STOPPED, FIRST "worker 1 on n2 at TIME, signal 9 (out of memory); its log is "
+           "/scratch/logs/worker1.log\n");
+    end ();
+}
+
+TEST (without_a_failure_none_is_named)
+{
+    begin ("chief,ps,worker", 3, STOP_WHEN_AUTO, 900);
+    ended (2, EXIT (0), "");
+    ended (0, EXIT (0), "");
+    ended (1, STOPPED, "");
     end ();
 }
 
@@ -433,7 +472,20 @@ TEST (a_task_whose_connection_is_reset_counts_as_ended_after_a_minute)
            "  rank  role      end\n"
            "     0  ps 0      stopped\n"
            "     1  worker 0  exit 0\n"
-           "     2  worker 1  lost\n");
+           "     2  worker 1  lost\n"
+           FIRST "worker 1 on n2 at TIME, lost\n");
+    end ();
+}
+
+/* The others fail because it is lost, and before it counts as ended. */
+TEST (a_lost_task_failed_when_its_connection_was_lost)
+{
+    begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
+    divisor = 1000;
+    reset (2);
+    ended (1, EXIT (1), "");
+    await_next (LOST "rank 2 (worker 1) on n2\n");
+    ended (0, STOPPED, FIRST "worker 1 on n2 at TIME, lost\n");
     end ();
 }
 
@@ -461,7 +513,7 @@ TEST (an_order_that_cannot_be_sent_starts_the_timer_too)
     ended (0, EXIT (0), "");
     check_orders ("x-s");
     await_next (LOST "rank 1 (ps 0) on n1\n");
-    ended (2, STOPPED, "");
+    ended (2, STOPPED, FIRST "ps 0 on n1 at TIME, lost\n");
     assert_true (shutdown_all_ended (server.shutdown));
     end ();
 }
@@ -547,8 +599,11 @@ int main (void)
         cmocka_unit_test (
             a_second_exit_report_is_ignored_and_the_table_precedes_the_last_order),
         cmocka_unit_test (the_table_has_every_rank),
+        cmocka_unit_test (the_first_failure_is_named_with_its_log_file),
+        cmocka_unit_test (without_a_failure_none_is_named),
         cmocka_unit_test (a_task_whose_supervisor_is_killed_counts_as_ended_after_ten_seconds),
         cmocka_unit_test (a_task_whose_connection_is_reset_counts_as_ended_after_a_minute),
+        cmocka_unit_test (a_lost_task_failed_when_its_connection_was_lost),
         cmocka_unit_test (a_task_whose_connection_times_out_counts_as_ended_after_five_minutes),
         cmocka_unit_test (an_order_that_cannot_be_sent_starts_the_timer_too),
         cmocka_unit_test (a_ps_that_is_lost_ends_the_job),

@@ -112,8 +112,8 @@ static struct line history_line (const struct history *history)
 /* Each exit report is followed by a different second one, which must be ignored. */
 static struct outcome observe (const struct history *history)
 {
-    static const struct exit_report failure = { EXIT_REPORT_SIGNAL, 9 };
-    static const struct exit_report success = { EXIT_REPORT_EXIT, 0 };
+    static const struct exit_report failure = { EXIT_REPORT_SIGNAL, 9, false };
+    static const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
     struct stop_policy *policy = stop_policy_create (history->when, history->role, history->tasks);
     struct outcome outcome;
     bool was_over = false, is_over = false;
@@ -428,8 +428,9 @@ static void check_history (const struct history *history, const struct outcome *
 static bool walk (struct history *history, const struct outcome *before)
 {
     static const struct exit_report ending[] = {
-        { EXIT_REPORT_EXIT, 0 }, { EXIT_REPORT_EXIT, 3 }, { EXIT_REPORT_SIGNAL, 11 },
-        { EXIT_REPORT_STOPPED, 0 },
+        { EXIT_REPORT_EXIT, 0, false }, { EXIT_REPORT_EXIT, 3, false },
+        { EXIT_REPORT_SIGNAL, 11, false },
+        { EXIT_REPORT_STOPPED, 0, false },
     };
     bool over = before->cause != STOP_POLICY_NOT_OVER;
     bool ordered = has_orders (before, history->tasks);
@@ -514,7 +515,7 @@ TEST (the_policy_handles_a_large_step)
 {
     enum { TASKS = 200000 };
     const char **role = malloc (TASKS * sizeof (*role));
-    const struct exit_report success = { EXIT_REPORT_EXIT, 0 };
+    const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
     struct stop_policy *policy;
     int rank;
 

@@ -138,6 +138,12 @@ int logdir_open (const struct logdir *dir, bool append, const char *name, struct
     return errtext_set (err, "%s/%s: %s", dir->path, name, why.text);
 }
 
+const char *logdir_task_file (char *name, size_t size, const char *role, int index)
+{
+    snprintf (name, size, "%s%d.log", role, index);
+    return name;
+}
+
 void logdir_close (struct logdir *dir)
 {
     close (dir->fd);

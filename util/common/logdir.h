@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "errtext.h"
 
@@ -34,6 +35,9 @@ int logdir_make (struct logdir *dir, struct errtext *err);
  * the descriptor; -1 and err.
  */
 int logdir_open (const struct logdir *dir, bool append, const char *name, struct errtext *err);
+
+/* The file of a task's output: "worker12.log". Returns name. */
+const char *logdir_task_file (char *name, size_t size, const char *role, int index);
 
 /* Close the directory; its files stay open. */
 void logdir_close (struct logdir *dir);

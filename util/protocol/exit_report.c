@@ -42,6 +42,14 @@ const char *exit_report_print (const struct exit_report *report, struct exit_rep
     return room->text;
 }
 
+const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room)
+{
+    exit_report_print (report, room);
+    if (report->out_of_memory)
+        strcat (room->text, " (out of memory)");
+    return room->text;
+}
+
 bool exit_report_failed (const struct exit_report *report)
 {
     return report->kind == EXIT_REPORT_SIGNAL
@@ -64,6 +72,7 @@ int exit_report_decode (struct exit_report *report, const struct frame *frame,
 
     if (!text || exit_report_parse (report, text) < 0)
         return errtext_set (err, "a report that does not say how the task ended");
+    report->out_of_memory = frame_has (frame, "OUT_OF_MEMORY");
     return 0;
 }
 
@@ -72,6 +81,7 @@ void exit_report_add (struct frame *frame, const struct exit_report *report)
     struct exit_report_text room;
 
     frame_add (frame, "EXIT_REPORT", "%s", exit_report_print (report, &room));
+    frame_add_flag (frame, "OUT_OF_MEMORY", report->out_of_memory);
 }
 
 bool exit_report_is_in (const struct frame *frame)

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * How a task ended, and the message by which its supervisor reports that. As text it is
- * "exit 3", "signal 11" or "stopped", on the wire and for users.
+ * "exit 3", "signal 11" or "stopped", on the wire and for users, who also read "(out of memory)".
  */
 #ifndef TF_EXIT_REPORT_H
 #define TF_EXIT_REPORT_H
@@ -24,21 +24,25 @@ enum exit_report_kind {
 struct exit_report {
     enum exit_report_kind kind;
     int number;             /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; or 0 */
+    bool out_of_memory;     /* the kernel has killed it because memory was exhausted */
 };
 
 /* Room for a report as text. */
 struct exit_report_text {
-    char text[sizeof ("signal -2147483648")];
+    char text[sizeof ("signal -2147483648 (out of memory)")];
 };
 
 /*
  * Parse a text that exit_report_print () wrote. -1, and *report is unchanged, if it is anything
- * else; leading zeros are accepted.
+ * else; leading zeros are accepted. The text does not say whether memory was exhausted.
  */
 int exit_report_parse (struct exit_report *report, const char *text);
 
 /* The result lives in *room. */
 const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room);
+
+/* The same for users: "signal 9 (out of memory)". */
+const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room);
 
 /* The task ended by a signal, or with a code other than 0. A stopped task did not fail. */
 bool exit_report_failed (const struct exit_report *report);

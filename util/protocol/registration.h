@@ -33,7 +33,7 @@ struct registration {
     int port;                       /* reserved for the task's server; 0 if there is an error */
     const char *error;              /* why this task cannot run, or NULL */
     const char *supervisor_error;   /* why this node cannot supervise a task, or NULL */
-    const char *log_dir;            /* from rank 0: where --tf-log-dir leads, or NULL */
+    const char *log_dir;            /* where --tf-log-dir leads, or NULL */
     bool proxied;                   /* the task's environment has a proxy */
     /* From the first task of each node, so that messages can name tasks that do not come. */
     const char *node_ranks;         /* SLURM_GTIDS, or NULL */

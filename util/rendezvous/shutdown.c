@@ -12,16 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
-#include "cluster_table.h"
 #include "common/list_text.h"
 #include "console.h"
+#include "ends.h"
 #include "protocol/exit_report.h"
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 #include "rank_names.h"
 #include "stop_policy.h"
-#include "table.h"
 
 /* A supervisor that has closed its connection and lives reconnects within a second (uplink.c). */
 #define CLOSED_LOST_MS 10000
@@ -38,11 +38,8 @@
  */
 #define BROKEN_LOST_MS 300000
 
-/* What is known of one rank's end. */
-struct end {
-    bool ended;
-    bool presumed;                      /* ... because its supervisor has not reconnected */
-    struct exit_report report;          /* if it has ended */
+/* One rank's connection. */
+struct link {
     struct deadline lost;               /* when a rank without a connection counts as ended */
     bool ordered;                       /* to stop, on the connection that it has now */
 };
@@ -51,7 +48,8 @@ struct shutdown {
     struct stop_policy *policy;
     int tasks, left;                    /* those that have not ended */
     struct end *end;                    /* by rank */
-    struct deadline next_lost;          /* not later than the first of end[].lost */
+    struct link *link;                  /* by rank */
+    struct deadline next_lost;          /* not later than the first of link[].lost */
     struct deadline grace_over;         /* of evaluators; never before the job is over */
     bool end_shown;
 };
@@ -65,15 +63,16 @@ static struct shutdown *_create (const struct roster *roster, enum stop_when whe
         s->tasks = s->left = roster->tasks;
         s->next_lost = s->grace_over = deadline_never ();
         s->end = calloc ((size_t)roster->tasks, sizeof (*s->end));
+        s->link = calloc ((size_t)roster->tasks, sizeof (*s->link));
         for (int rank = 0; rank < roster->tasks; rank++) {
             role[rank] = roster->member[rank].role;
-            if (s->end)
-                s->end[rank].lost = deadline_never ();
+            if (s->link)
+                s->link[rank].lost = deadline_never ();
         }
         s->policy = stop_policy_create (when, role, roster->tasks);
     }
     free (role);
-    if (s && s->end && s->policy)
+    if (s && s->end && s->link && s->policy)
         return s;
     shutdown_destroy (s);
     return NULL;
@@ -85,6 +84,7 @@ void shutdown_destroy (struct shutdown *s)
         return;
     stop_policy_destroy (s->policy);
     free (s->end);
+    free (s->link);
     free (s);
 }
 
@@ -124,7 +124,7 @@ static void _print_ps_failure (const struct server *server, int rank,
     char name[RANK_NAME_SIZE];
 
     rank_name (step_roster (server->step), rank, name, sizeof (name));
-    exit_report_print (report, &how);
+    exit_report_describe (report, &how);
     if (server->shutdown->end[rank].presumed)
         console_say ("error: spank_tf: %s: without %s its workers would wait forever and are "
                      "stopped", step_name (server->step), name);
@@ -152,41 +152,20 @@ static void _print_grace (const struct server *server)
                      step_name (server->step), server->config.eval_grace, list_text_end (&list));
 }
 
-static char *_end_table (const struct server *server)
-{
-    static const char *const headings[] = { "rank", "role", "end" };
-    const struct shutdown *s = server->shutdown;
-    const struct roster *roster = step_roster (server->step);
-    struct table *table;
-    char title[128], *text;
-
-    snprintf (title, sizeof (title), "spank_tf: %s: how its tasks ended",
-              step_name (server->step));
-    table = table_create (title, headings, 3);
-    for (int i = 0; i < s->tasks; i++) {
-        struct exit_report_text how;
-        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE];
-
-        snprintf (rank, sizeof (rank), "%d", i);
-        exit_report_print (&s->end[i].report, &how);
-        table_add_row (table, (const char *const[]){
-            rank, cluster_table_role (&roster->member[i], role, sizeof (role)),
-            s->end[i].presumed ? "lost" : how.text });
-    }
-    text = table_print (table);
-    table_destroy (table);
-    return text;
-}
-
 /* Once, when all tasks have ended. */
 static void _show_end (const struct server *server)
 {
     struct shutdown *s = server->shutdown;
+    const struct roster *roster = step_roster (server->step);
+    const char *step = step_name (server->step), *failure;
+    char text[ENDS_FAILURE_SIZE];
 
     if (s->end_shown || s->left > 0)
         return;
     s->end_shown = true;
-    console_table (_end_table (server), server->config.show);
+    console_table (ends_table (step, roster, s->end), server->config.show);
+    if ((failure = ends_first_failure (roster, s->end, text, sizeof (text))))
+        console_say ("error: spank_tf: %s: first to fail: %s", step, failure);
 }
 
 /* Ends. */
@@ -211,6 +190,8 @@ static void _set_ended (const struct server *server, int rank, const struct exit
         return;
     end->ended = true;
     end->report = *report;
+    if (!end->presumed)
+        clock_gettime (CLOCK_REALTIME, &end->at);
     s->left--;
     if (stop_policy_ended (s->policy, rank, report))
         _job_is_over (server);
@@ -223,8 +204,9 @@ static void _set_lost (struct shutdown *s, int rank, int64_t ms)
 {
     if (s->end[rank].ended)
         return;
-    s->end[rank].lost = deadline_in_ms (ms);
-    s->next_lost = deadline_min (s->next_lost, s->end[rank].lost);
+    clock_gettime (CLOCK_REALTIME, &s->end[rank].at);
+    s->link[rank].lost = deadline_in_ms (ms);
+    s->next_lost = deadline_min (s->next_lost, s->link[rank].lost);
 }
 
 void shutdown_lost (struct server *server, int rank)
@@ -233,9 +215,9 @@ void shutdown_lost (struct server *server, int rank)
         _set_lost (server->shutdown, rank, BROKEN_LOST_MS);
 }
 
-static bool _is_overdue (const struct end *end)
+static bool _is_overdue (const struct shutdown *s, int rank)
 {
-    return !end->ended && deadline_passed (end->lost);
+    return !s->end[rank].ended && deadline_passed (s->link[rank].lost);
 }
 
 static void _print_overdue (const struct server *server)
@@ -245,7 +227,7 @@ static void _print_overdue (const struct server *server)
     struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
 
     for (int rank = 0; rank < s->tasks; rank++)
-        if (_is_overdue (&s->end[rank]))
+        if (_is_overdue (s, rank))
             list_text_add (&list, rank_name (step_roster (server->step), rank, name,
                                              sizeof (name)));
     if (list.named)
@@ -257,7 +239,7 @@ static void _print_overdue (const struct server *server)
 /* Ranks whose supervisors have not come back count as killed with them. */
 static void _check_lost (const struct server *server)
 {
-    static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL };
+    static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL, false };
     struct shutdown *s = server->shutdown;
 
     if (!deadline_passed (s->next_lost))
@@ -265,11 +247,11 @@ static void _check_lost (const struct server *server)
     _print_overdue (server);
     s->next_lost = deadline_never ();
     for (int rank = 0; rank < s->tasks; rank++)
-        if (_is_overdue (&s->end[rank])) {
+        if (_is_overdue (s, rank)) {
             s->end[rank].presumed = true;
             _set_ended (server, rank, &killed);
         } else if (!s->end[rank].ended)
-            s->next_lost = deadline_min (s->next_lost, s->end[rank].lost);
+            s->next_lost = deadline_min (s->next_lost, s->link[rank].lost);
 }
 
 void shutdown_returned (struct server *server, int rank)
@@ -279,8 +261,8 @@ void shutdown_returned (struct server *server, int rank)
 
     if (!s)
         return;
-    end->lost = deadline_never ();
-    end->ordered = false;
+    s->link[rank].lost = deadline_never ();
+    s->link[rank].ordered = false;
     if (!end->presumed)
         return;
     end->presumed = end->ended = false;
@@ -387,10 +369,10 @@ void shutdown_check_time (struct server *server)
     for (int rank = 0; rank < s->tasks; rank++) {
         struct peer *peer = server->peers.by_rank[rank];
 
-        if (!peer || peer->state != PEER_SUPERVISED || s->end[rank].ordered
+        if (!peer || peer->state != PEER_SUPERVISED || s->link[rank].ordered
             || !_is_to_stop (s, rank))
             continue;
-        s->end[rank].ordered = true;
+        s->link[rank].ordered = true;
         _order (server, peer, ORDER_STOP);
     }
 }

@@ -36,6 +36,7 @@
 #include "common/errtext.h"
 #include "common/version.h"
 #include "descendants.h"
+#include "oom_kills.h"
 #include "protocol/exit_report.h"
 #include "protocol/supervisor_config.h"
 #include "uplink.h"
@@ -55,6 +56,7 @@ struct supervisor {
     int signals;                /* signalfd */
     struct deadline slurm_kills;    /* Slurm has sent SIGTERM: by then it has sent SIGKILL too */
     struct deadline grace;      /* while STOPPING */
+    int oom_kills;              /* of the task's cgroup before its program started, or -1 */
     bool reaped;                /* the program; another process may have its pid now */
     int status;                 /* wait status to end with */
     bool stopped;               /* on an order of the rendezvous */
@@ -153,11 +155,32 @@ static void _end_as (struct supervisor *s, struct exit_report report, int status
     uplink_report (s->uplink, &report);
 }
 
-static struct exit_report _report (int status)
+static int _count_oom_kills (void)
 {
-    if (WIFSIGNALED (status))
-        return (struct exit_report){ EXIT_REPORT_SIGNAL, WTERMSIG (status) };
-    return (struct exit_report){ EXIT_REPORT_EXIT, WEXITSTATUS (status) };
+    return oom_kills ("/proc/self/cgroup", "/sys/fs/cgroup");
+}
+
+/*
+ * Was the program killed because memory was exhausted? The count alone does not tell: other tasks
+ * may be in the same cgroup. A shell whose last command was killed exits with 137.
+ */
+static bool _is_out_of_memory (const struct supervisor *s, int status)
+{
+    bool killed = WIFSIGNALED (status) ? WTERMSIG (status) == SIGKILL
+                                       : WEXITSTATUS (status) == 128 + SIGKILL;
+
+    return killed && s->oom_kills >= 0 && _count_oom_kills () > s->oom_kills;
+}
+
+static struct exit_report _report (const struct supervisor *s, int status)
+{
+    bool signalled = WIFSIGNALED (status);
+
+    return (struct exit_report){
+        .kind = signalled ? EXIT_REPORT_SIGNAL : EXIT_REPORT_EXIT,
+        .number = signalled ? WTERMSIG (status) : WEXITSTATUS (status),
+        .out_of_memory = _is_out_of_memory (s, status),
+    };
 }
 
 /* SIGKILL to all descendants. Slurm ends those that belong to other users. */
@@ -197,7 +220,7 @@ static void _check_children (struct supervisor *s)
     if (s->state == RUNNING && !left && !s->reaped)
         s->status = 1 << 8;      /* exit 1: the task was not a child of this process */
     if (s->state == RUNNING && (s->reaped || !left))
-        _end_as (s, _report (s->status), s->status);
+        _end_as (s, _report (s, s->status), s->status);
     if (s->state == STOPPING && left && deadline_passed (s->grace)) {
         _kill (s);
         left = false;
@@ -342,6 +365,7 @@ int main (int argc, char *argv[])
     prctl (PR_SET_CHILD_SUBREAPER, 1);
     setrlimit (RLIMIT_CORE, &no_core);
     s.signals = _open_signals ();
+    s.oom_kills = _count_oom_kills ();
     if (_prepare (&s, &err) < 0) {
         _print ("slurmstepd: error: spank_tf: tf-supervise: %s\n", err.text);
         _kill (&s);

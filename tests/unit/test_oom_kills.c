@@ -1,0 +1,121 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The files are those of this kernel, below a directory of the test.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "supervise/oom_kills.h"
+
+#define V1 "memory/slurm/uid_1/job_2/step_0/task_0"
+#define V2 "job_2/step_0/user/task_0"
+
+static char top[] = "/tmp/test_oom_kills.XXXXXX";
+
+/* A path below the directory. The last four are valid at the same time. */
+static const char *below (const char *name)
+{
+    static char path[4][256];
+    static int next;
+
+    next = (next + 1) % 4;
+    snprintf (path[next], sizeof (path[next]), "%s/%s", top, name);
+    return path[next];
+}
+
+static void write_file (const char *name, const char *text)
+{
+    FILE *f = fopen (below (name), "w");
+
+    assert_non_null (f);
+    fputs (text, f);
+    assert_int_equal (fclose (f), 0);
+}
+
+static void make_directories (const char *path)
+{
+    char command[512];
+
+    snprintf (command, sizeof (command), "mkdir -p '%s'", below (path));
+    assert_int_equal (system (command), 0);
+}
+
+static int create (void **state)
+{
+    (void)state;
+    assert_non_null (mkdtemp (top));
+    make_directories (V1);
+    make_directories (V2);
+    write_file (V1 "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+    write_file (V2 "/memory.events",
+                "low 0\nhigh 0\nmax 8\noom 6\noom_kill 5\noom_group_kill 1\n");
+    return 0;
+}
+
+static int destroy (void **state)
+{
+    char command[512];
+
+    (void)state;
+    snprintf (command, sizeof (command), "rm -r '%s'", top);
+    return system (command);
+}
+
+/* The count for this text of /proc/self/cgroup. */
+static int count (const char *text)
+{
+    write_file ("cgroup", text);
+    return oom_kills (below ("cgroup"), top);
+}
+
+TEST (the_count_is_that_of_the_memory_cgroup)
+{
+    assert_int_equal (count ("8:pids:/\n4:memory:/slurm/uid_1/job_2/step_0/task_0\n0::/\n"), 3);
+    assert_int_equal (count ("4:cpu,memory,pids:/slurm/uid_1/job_2/step_0/task_0"), 3);
+    assert_int_equal (count ("0::/job_2/step_0/user/task_0\n"), 5);
+    /* A machine with both: the memory controller is in cgroup v1, or in v2. */
+    assert_int_equal (count ("4:memory:/slurm/uid_1/job_2/step_0/task_0\n"
+                             "0::/job_2/step_0/user/task_0\n"), 3);
+    assert_int_equal (count ("6:freezer:/slurm\n0::/job_2/step_0/user/task_0\n"), 5);
+}
+
+TEST (a_count_that_cannot_be_read_is_not_known)
+{
+    static const char *const row[] = {
+        "", "\n", "4", "4:memory", ":", "::", "0::", "0::/another\n", "4:memory:/another\n",
+        "4:memoryless:/slurm/uid_1/job_2/step_0/task_0\n",
+        "4:mem:/slurm/uid_1/job_2/step_0/task_0\n", "4:cpu,pids:/\n",
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        assert_int_equal (count (row[i]), -1);
+    assert_int_equal (oom_kills (below ("nothing"), top), -1);
+}
+
+TEST (a_file_without_a_count_is_ignored)
+{
+    static const char *const row[] = { "", "oom_kill\n", "oom_kill x\n", "oom_group_kill 4\n" };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        write_file (V2 "/memory.events", row[i]);
+        assert_int_equal (count ("0::/job_2/step_0/user/task_0\n"), -1);
+    }
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (the_count_is_that_of_the_memory_cgroup),
+        cmocka_unit_test (a_count_that_cannot_be_read_is_not_known),
+        cmocka_unit_test (a_file_without_a_count_is_ignored),
+    };
+
+    return cmocka_run_group_tests (tests, create, destroy);
+}

@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "ends.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "cluster_table.h"
+#include "common/logdir.h"
+#include "table.h"
+
+static const char *_how (const struct end *end, struct exit_report_text *room)
+{
+    return end->presumed ? "lost" : exit_report_describe (&end->report, room);
+}
+
+char *ends_table (const char *step, const struct roster *roster, const struct end *end)
+{
+    static const char *const headings[] = { "rank", "role", "end" };
+    struct table *table;
+    char title[128], *text;
+
+    snprintf (title, sizeof (title), "spank_tf: %s: how its tasks ended", step);
+    table = table_create (title, headings, 3);
+    for (int i = 0; i < roster->tasks; i++) {
+        struct exit_report_text room;
+        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE];
+
+        snprintf (rank, sizeof (rank), "%d", i);
+        table_add_row (table, (const char *const[]){
+            rank, cluster_table_role (&roster->member[i], role, sizeof (role)),
+            _how (&end[i], &room) });
+    }
+    text = table_print (table);
+    table_destroy (table);
+    return text;
+}
+
+static bool _is_before (const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* -1 if no rank has failed. */
+static int _first_to_fail (const struct roster *roster, const struct end *end)
+{
+    int first = -1;
+
+    for (int rank = 0; rank < roster->tasks; rank++)
+        if (end[rank].ended && exit_report_failed (&end[rank].report)
+            && (first < 0 || _is_before (&end[rank].at, &end[first].at)))
+            first = rank;
+    return first;
+}
+
+const char *ends_first_failure (const struct roster *roster, const struct end *end, char *buf,
+                                size_t size)
+{
+    int rank = _first_to_fail (roster, end), used;
+    const struct member *m = &roster->member[rank < 0 ? 0 : rank];
+    char role[CLUSTER_TABLE_ROLE_SIZE], file[NAME_MAX], at[32] = "";
+    struct exit_report_text room;
+    struct tm tm;
+
+    if (rank < 0)
+        return NULL;
+    if (localtime_r (&end[rank].at.tv_sec, &tm))
+        strftime (at, sizeof (at), " at %H:%M:%S", &tm);
+    used = snprintf (buf, size, "%s on %s%s, %s", cluster_table_role (m, role, sizeof (role)),
+                     m->node, at, _how (&end[rank], &room));
+    if (m->log_dir)
+        snprintf (buf + used, size - (size_t)used, "; its log is %s/%s", m->log_dir,
+                  logdir_task_file (file, sizeof (file), m->role, m->index));
+    return buf;
+}

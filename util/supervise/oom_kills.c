@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "oom_kills.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A cgroup's path, and what is around it. */
+#define MAX_PATH (PATH_MAX + 64)
+
+/* "cpu,memory": controllers that are mounted together. */
+static bool _has_memory (const char *controllers, size_t length)
+{
+    static const char memory[] = "memory";
+
+    for (const char *end = controllers + length; controllers < end;) {
+        size_t name = strcspn (controllers, ",:");
+
+        if (name == sizeof (memory) - 1 && strncmp (controllers, memory, name) == 0)
+            return true;
+        controllers += name + 1;
+    }
+    return false;
+}
+
+/*
+ * The file that counts for a line of /proc/self/cgroup: "4:memory:/slurm/uid_1/job_2/step_0/task_0"
+ * of cgroup v1, or "0::/system.slice/slurmstepd.scope/job_2/step_0/user/task_0" of v2. False if
+ * there is none.
+ */
+static bool _file (char *file, const char *mount, char *line)
+{
+    char *controllers = strchr (line, ':'), *path = NULL;
+
+    line[strcspn (line, "\n")] = '\0';
+    if (controllers)
+        path = strchr (++controllers, ':');
+    if (!path)
+        return false;
+    if (path == controllers)
+        snprintf (file, MAX_PATH, "%s%s/memory.events", mount, path + 1);
+    else if (_has_memory (controllers, (size_t)(path - controllers)))
+        snprintf (file, MAX_PATH, "%s/memory%s/memory.oom_control", mount, path + 1);
+    else
+        return false;
+    return true;
+}
+
+/* The number in the line "oom_kill 3". */
+static int _count (const char *file)
+{
+    FILE *f = fopen (file, "re");
+    char line[128];
+    int count = -1;
+
+    while (f && count < 0 && fgets (line, sizeof (line), f))
+        if (sscanf (line, "oom_kill %d", &count) != 1)
+            count = -1;
+    if (f)
+        fclose (f);
+    return count;
+}
+
+int oom_kills (const char *cgroup_file, const char *mount)
+{
+    FILE *f = fopen (cgroup_file, "re");
+    char line[MAX_PATH], file[MAX_PATH];
+    int count = -1;
+
+    while (f && count < 0 && fgets (line, sizeof (line), f))
+        if (_file (file, mount, line))
+            count = _count (file);
+    if (f)
+        fclose (f);
+    return count;
+}

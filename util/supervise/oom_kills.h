@@ -1,0 +1,16 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * How often the kernel has killed a process because the memory of its cgroup, or of the machine,
+ * was exhausted.
+ */
+#ifndef TF_OOM_KILLS_H
+#define TF_OOM_KILLS_H
+
+/*
+ * The count of the memory cgroup that a file such as /proc/self/cgroup names, of cgroup v1 or v2;
+ * `mount` is where cgroups are mounted. -1 if it cannot be read there.
+ */
+int oom_kills (const char *cgroup_file, const char *mount);
+
+#endif
