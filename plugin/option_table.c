@@ -88,7 +88,8 @@ const struct option_definition option_table[OPTION_COUNT] = {
         "how long the launch waits for its last task",
         "timeout", "300", value_timeout },
     [OPTION_SHOW] = {
-        "tf-show", NULL, "yes",
-        "print rank, role, node and address of every task",
-        "show", "no", value_yes_no },
+        "tf-show", "yes|no|json", "yes",
+        "print rank, role, node and address of every task, and at the end how it ended (json: one "
+        "object each, for programs)",
+        "show", "no", value_show },
 };

@@ -78,12 +78,17 @@ static int _reserve_port (struct errtext *err)
     return 0;
 }
 
+static bool _shows (void)
+{
+    return strcmp (options_value (OPTION_SHOW), "no") != 0;
+}
+
 /* What the rendezvous must know of the interfaces to choose addresses and to show the choice. */
 static enum contact_ask _ask (void)
 {
     if (strcmp (options_value (OPTION_IB), "no") != 0)
         return CONTACT_ASK_RAILS;
-    if (strcmp (options_value (OPTION_NETWORK), NETLIST_ANY) != 0 || options_yes (OPTION_SHOW)
+    if (strcmp (options_value (OPTION_NETWORK), NETLIST_ANY) != 0 || _shows ()
         || strcmp (options_value (OPTION_LOG_DIR), LOG_DIR_NONE) != 0)
         return CONTACT_ASK_INTERFACES;
     return CONTACT_ASK_NOTHING;
@@ -204,7 +209,8 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
         .timeout = contact.timeout,
         .ib = _ib (),
         .hold = contact.hold == PORT_HELD,
-        .show = options_yes (OPTION_SHOW),
+        .show = _shows (),
+        .json = strcmp (options_value (OPTION_SHOW), "json") == 0,
         .log_append = _appends_output (of_step),
         .stop_grace = site.stop_grace,
         .eval_grace = site.eval_grace,

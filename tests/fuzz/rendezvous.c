@@ -7,9 +7,9 @@
  *     TASKS LIST STOP FLAGS TIMEOUT       3 ps,worker:rest auto s 60
  *
  * LIST may be several lists with "/" between them, one for each component. FLAGS: p they are per
- * node; s --tf-show; i --tf-ib=auto, I require; n --tf-network, N from the user and not the site;
- * r there are two InfiniBand networks; u one is down on all nodes but the first; d a debugger; -
- * none of these.
+ * node; s --tf-show, j --tf-show=json; i --tf-ib=auto, I require; n --tf-network, N from the user
+ * and not the site; r there are two InfiniBand networks; u one is down on all nodes but the first;
+ * d a debugger; - none of these.
  *
  * What follows are events, each a letter and, for most, the digit of a connection. Connection C is
  * that of rank C modulo TASKS; a message connects first if it has to.
@@ -896,7 +896,8 @@ static struct frame *_configuration (const char *line)
     if (config.timeout < 1 || config.timeout > 600)
         config.timeout = 60;
     _set_lists (&config, list);
-    config.show = _flag ('s');
+    config.json = _flag ('j');
+    config.show = config.json || _flag ('s');
     config.debugged = _flag ('d');
     config.ib = _flag ('I') ? RENDEZVOUS_CONFIG_IB_REQUIRE
                 : _flag ('i') ? RENDEZVOUS_CONFIG_IB_AUTO : RENDEZVOUS_CONFIG_IB_NO;

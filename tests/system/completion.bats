@@ -45,7 +45,7 @@ every ()
     [ "$output" = "$2 " ] || fail "$1: not $2"
 }
 
-options="--tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-ports= --tf-show --tf-stop= --tf-tasks-per-node= --tf-tasks= --tf-timeout="
+options="--tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-ports= --tf-show= --tf-stop= --tf-tasks-per-node= --tf-tasks= --tf-timeout="
 
 @test "the names of the options of srun, sbatch and salloc" {
     local command
@@ -53,7 +53,7 @@ options="--tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-ports= --tf-show -
     for command in srun sbatch salloc /usr/bin/srun; do
         every "$command --tf-" "$command $options"
     done
-    tab "srun -N2 --tf-sh" "srun -N2 --tf-show "
+    tab "srun -N2 --tf-sh" "srun -N2 --tf-show="
     tab "srun --tf-ho" "srun --tf-hold="
     tab "srun --tf-ta" "srun --tf-tasks"
 }

@@ -86,7 +86,7 @@ slurm_spank_task_init" ] || fail "it exports other names"
 --tf-stop=WHEN
 --tf-log-dir=DIR
 --tf-timeout=SECONDS
---tf-show" ] || fail "$command lists other options"
+--tf-show=yes|no|json" ] || fail "$command lists other options"
     done
 }
 
@@ -144,6 +144,59 @@ END
     # Every rank's own report agrees.
     diff <(sed -nE 's/^ +([0-9]+)  ([a-z]+ [0-9]+) +(\S+)  (10\S+)$/\1 \2 \3 \4/p' <<< "$stderr") \
         <(sed -E 's/^task-check: rank (.*) ok .*/\1/' <<< "$output" | sort -n)
+}
+
+# Print what this expression of Python makes of the start object, s, and the end object, e.
+of_json ()
+{
+    /usr/bin/python3 -c 'import json, sys
+s, e = (json.loads(line) for line in sys.argv[2].splitlines())
+print(eval(sys.argv[1]))' "$1" "$stderr"
+}
+
+# bats test_tags=core
+@test "--tf-show=json prints the same facts as two objects, in lines of their own" {
+    local logs=$SPANK_TF_CLUSTER/work/json-logs version
+
+    version=$(sed -n 's/^AC_INIT(\[spank-tf\], \[\(.*\)\])$/\1/p' "$tests/../configure.ac")
+    run -0 --separate-stderr slurm srun -Q -N2 -n3 --tf-show=json --tf-log-dir="$logs" --tf-tasks=ps,worker:2 \
+        "$task_check" --roles=ps,worker,worker
+    [ "$(of_json '[s["spank_tf"], s["event"], s["nodes"], s["network"], e["spank_tf"], e["event"], e["first_to_fail"]]')" = \
+        "['$version', 'start', 2, '10.98.0.0/16 (eth0)', '$version', 'end', None]" ] || fail "other facts"
+    [ "$(of_json 's["step"] == e["step"] and [t["log"] for t in s["tasks"]]')" = \
+        "['$logs/ps0.log', '$logs/worker0.log', '$logs/worker1.log']" ] || fail "other log files"
+    # Every rank's own report agrees.
+    diff <(of_json '"\n".join("{rank} {role} {index} {node} {address}:{port}".format(**t) for t in s["tasks"])') \
+        <(cat "$logs"/*[01].log | sed -E 's/^task-check: rank (.*) ok .*/\1/' | sort -n)
+    # The ps may end by itself before it is stopped. Then it has a number.
+    [ "$(of_json '[(t["rank"], t["role"], t["index"], t["node"], t.get("number", 0)) for t in e["tasks"]]')" = \
+        "[(0, 'ps', 0, '$(node 1)', 0), (1, 'worker', 0, '$(node 1)', 0), (2, 'worker', 1, '$(node 2)', 0)]" ] || fail "other ends"
+    diff <(grep '^{' "$logs/master.log") - <<< "$stderr"
+}
+
+@test "--tf-show=json says how tasks fail, and which failed first" {
+    rm -f "$SPANK_TF_CLUSTER/work/failed"
+    run -137 --separate-stderr slurm srun -Q -N2 -n3 --tf-show=json --tf-tasks=worker:2,ps sh -c 'case $SLURM_PROCID in
+        0) until [ -e failed ]; do sleep 0.1; done; sleep 0.5; exit 3 ;;
+        1) touch failed; kill -KILL $$ ;;
+        2) exec sleep 1000
+    esac'
+    stderr=$(grep '^{' <<< "$stderr")
+    [ "$(of_json '[(t["end"], t.get("number"), "out_of_memory" in t) for t in e["tasks"]]')" = \
+        "[('exit', 3, False), ('signal', 9, False), ('stopped', None, False)]" ] || fail "other ends"
+    [ "$(of_json 'e["first_to_fail"], s["tasks"][0]["port"] > 0, 0 <= e["tasks"][0]["time"] - e["tasks"][1]["time"] < 60')" = "(1, True, True)" ] ||
+        fail "another task was first"
+}
+
+@test "--tf-show=no switches a site's or a job's tables off" {
+    site_arguments show=json
+    run -0 --separate-stderr slurm env SLURM_SPANK__SLURM_SPANK_OPTION_spank_tf_tf_show=yes \
+        srun -Q -n1 --tf-show=no --tf-tasks=worker true
+    [ -z "$stderr" ] || fail "something is printed"
+    run -0 --separate-stderr slurm env SLURM_SPANK__SLURM_SPANK_OPTION_spank_tf_tf_show=yes srun -Q -n1 --tf-tasks=worker true
+    [[ $stderr == spank_tf:*worker* ]] || fail "no tables"
+    run -0 --separate-stderr slurm srun -Q -n1 --tf-tasks=worker true
+    [ "$(of_json 's["event"] + e["event"]')" = startend ] || fail "no objects"
 }
 
 @test "--tf-show of one task" {

@@ -438,7 +438,7 @@ refused_site ()
     refused_site 'timeout: "soon" is not a number of seconds from 1 to 604800' timeout=soon
     refused_site 'ports: "30999-30000" is reversed; did you mean 30000-30999?' show=yes ports=30999-30000
     refused_site 'hold: "maybe" is neither yes nor no' hold=maybe
-    refused_site 'show: "1" is neither yes nor no' show=1
+    refused_site 'show: "1" is not one of yes, no, json' show=1
     refused_site 'rendezvous_ports: "1-99" has privileged ports; the lowest port that a user'\''s program can bind is 1024' rendezvous_ports=1-99
     refused_site 'libexecdir: an absolute path is needed' libexecdir=lib
     refused_site 'roles: names separated by commas are needed, as in roles=tester,logger' roles=tester:2

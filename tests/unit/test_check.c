@@ -404,7 +404,7 @@ TEST (each_argument_is_checked)
         { "stop=chief", "stop=x", "stop: \"x\" is not one of auto, chief, workers, never" },
         { "log_dir=/x", "log_dir=", "log_dir: the name of a directory is needed" },
         { "timeout=60", "timeout=0", "timeout: \"0\" is not a number of seconds from 1 to 604800" },
-        { "show=yes", "show=1", "show: \"1\" is neither yes nor no" },
+        { "show=json", "show=1", "show: \"1\" is not one of yes, no, json" },
         { "roles=a,b", "roles=a:2",
           "roles: names separated by commas are needed, as in roles=tester,logger" },
         { "rendezvous_ports=any", "rendezvous_ports=x",

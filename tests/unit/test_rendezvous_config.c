@@ -30,7 +30,7 @@ static struct rendezvous_config full_config (void)
     config.networks = "10.1.0.0/16,ib0";
     config.stop = STOP_WHEN_NEVER;
     config.inherited = config.networks_required = config.hold = config.show
-        = config.log_append = config.hide_gpus = config.debugged = true;
+        = config.json = config.log_append = config.hide_gpus = config.debugged = true;
     return config;
 }
 
@@ -45,7 +45,8 @@ TEST (a_configuration_has_these_strings)
                          "HET_GROUP=0-1\nLIST=ps,worker:3\nLIST_PER_NODE=worker:2\n"
                          "LIST=evaluator\nINHERITED=1\nTIMEOUT=300\nIB=require\n"
                          "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSTOP=never\n"
-                         "SHOW=1\nLOG_APPEND=1\nSTOP_GRACE=30\nEVAL_GRACE=600\nHIDE_GPUS=1\nDEBUGGED=1\n");
+                         "SHOW=1\nJSON=1\nLOG_APPEND=1\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
+                         "HIDE_GPUS=1\nDEBUGGED=1\n");
 }
 
 static void check_text (const char *decoded, const char *text)
@@ -79,6 +80,7 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.hold, config->hold);
     assert_int_equal (decoded.stop, config->stop);
     assert_int_equal (decoded.show, config->show);
+    assert_int_equal (decoded.json, config->json);
     assert_int_equal (decoded.log_append, config->log_append);
     assert_int_equal (decoded.stop_grace, config->stop_grace);
     assert_int_equal (decoded.eval_grace, config->eval_grace);
@@ -92,7 +94,8 @@ TEST (decoding_returns_the_encoded_configuration)
 {
     struct rendezvous_config config = full_config ();
     bool *const flag[] = { &config.inherited, &config.networks_required, &config.hold,
-                           &config.show, &config.log_append, &config.hide_gpus, &config.debugged };
+                           &config.show, &config.json, &config.log_append, &config.hide_gpus,
+                           &config.debugged };
 
     check_round_trip (&config);
     config = plain_config ();

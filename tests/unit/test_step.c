@@ -204,7 +204,7 @@ static void check_roles (struct step *step, const char *roles)
 
 static void check_table (struct step *step, const char *table)
 {
-    char *text = step_table (step);
+    char *text = step_table (step, false);
 
     assert_string_equal (text, table);
     free (text);

@@ -27,7 +27,7 @@ static const struct {
     { "stop", value_stop, NOT_TAKEN },
     { "log_dir", value_log_dir, NOT_TAKEN },
     { "timeout", value_timeout, NOT_TAKEN },
-    { "show", value_yes_no, NOT_TAKEN },
+    { "show", value_show, NOT_TAKEN },
     { "roles", value_roles, NOT_TAKEN },
     { "libexecdir", value_libexecdir, offsetof (struct arguments, libexecdir) },
     { "rendezvous_ports", value_rendezvous_ports, offsetof (struct arguments, rendezvous_ports) },

@@ -63,6 +63,16 @@ int value_log_dir (const char *value, struct errtext *err)
     return 0;
 }
 
+int value_show (const char *value, struct errtext *err)
+{
+    struct quoted q;
+
+    if (_is_yes_or_no (value) || strcmp (value, "json") == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is not one of yes, no, json",
+                        text_quoted (&q, value, strlen (value)));
+}
+
 int value_timeout (const char *value, struct errtext *err)
 {
     struct quoted q;

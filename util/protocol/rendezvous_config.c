@@ -39,6 +39,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add_flag (frame, "HOLD", c->hold);
     frame_add (frame, "STOP", "%s", stop_when_name (c->stop));
     frame_add_flag (frame, "SHOW", c->show);
+    frame_add_flag (frame, "JSON", c->json);
     frame_add_flag (frame, "LOG_APPEND", c->log_append);
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
     frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
@@ -97,6 +98,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->networks_required = frame_has (frame, "NETWORKS_REQUIRED");
     c->hold = frame_has (frame, "HOLD");
     c->show = frame_has (frame, "SHOW");
+    c->json = frame_has (frame, "JSON");
     c->log_append = frame_has (frame, "LOG_APPEND");
     c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, FRAME_MAX_SECONDS);

@@ -43,6 +43,7 @@ struct rendezvous_config {
     bool hold;                              /* --tf-hold */
     enum stop_when stop;                    /* --tf-stop */
     bool show;                              /* --tf-show */
+    bool json;                              /* ... as JSON, in the place of tables */
     bool log_append;                        /* --tf-log-dir: append to files that exist */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */

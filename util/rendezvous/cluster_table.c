@@ -9,7 +9,7 @@
 
 #include "table.h"
 
-static int _nodes (const struct roster *roster)
+int cluster_table_nodes (const struct roster *roster)
 {
     int nodes = 0;
 
@@ -31,7 +31,7 @@ char *cluster_table (const char *step, const struct roster *roster,
     static const char *const headings[] = { "rank", "role", "node", "address", "interface" };
     /* Interfaces are of interest where there is a choice. */
     const size_t columns = choice->rails ? 5 : 4;
-    int nodes = _nodes (roster);
+    int nodes = cluster_table_nodes (roster);
     struct table *table;
     char title[512], *text;
 

@@ -13,6 +13,9 @@
 char *cluster_table (const char *step, const struct roster *roster,
                      const struct network_choice *choice);
 
+/* How many nodes the step has. */
+int cluster_table_nodes (const struct roster *roster);
+
 /* A role and its index, "worker 12", as tables show it. */
 #define CLUSTER_TABLE_ROLE_SIZE 80
 const char *cluster_table_role (const struct member *member, char *buf, size_t size);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -28,13 +29,20 @@ void console_keep (struct master_log *log)
     kept = log;
 }
 
+static bool _is_regular_file (void)
+{
+    struct stat st;
+
+    return fstat (STDERR_FILENO, &st) == 0 && S_ISREG (st.st_mode);
+}
+
 /*
- * How much to write at once: whole lines, and at most PIPE_BUF, which a pipe that polls as ready
- * takes without blocking.
+ * How much to write at once: all to a file; else whole lines, and at most PIPE_BUF, which a pipe
+ * that polls as ready takes without blocking.
  */
 static size_t _chunk (const char *text, size_t len)
 {
-    size_t chunk = len < PIPE_BUF ? len : PIPE_BUF;
+    size_t chunk = len < PIPE_BUF || _is_regular_file () ? len : PIPE_BUF;
 
     for (size_t i = chunk; i > 0; i--)
         if (text[i - 1] == '\n')

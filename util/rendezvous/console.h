@@ -12,8 +12,9 @@
 
 /*
  * Print one or more whole lines. A line is one write, so that it does not mix with lines of other
- * processes. On a terminal that srun --pty has made raw, each line ends in "\r\n". If the reader of
- * stderr does not read for two seconds, the rest is dropped.
+ * processes, unless it is longer than a pipe takes at once (4 KiB). On a terminal that srun --pty has
+ * made raw, each line ends in "\r\n". If the reader of stderr does not read for two seconds, the
+ * rest is dropped.
  */
 void console_print (const char *text);
 
@@ -27,8 +28,8 @@ void console_keep (struct master_log *log);
 void console_note (const char *text);
 
 /*
- * A table, which is freed: print it if --tf-show asks for that (`show`), else only note it. NULL is
- * fine.
+ * A table, or a line of JSON, which is freed: print it if --tf-show asks for that (`show`), else
+ * only note it. NULL is fine.
  */
 void console_table (char *text, bool show);
 

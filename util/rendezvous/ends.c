@@ -44,8 +44,7 @@ static bool _is_before (const struct timespec *a, const struct timespec *b)
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* -1 if no rank has failed. */
-static int _first_to_fail (const struct roster *roster, const struct end *end)
+int ends_first_to_fail (const struct roster *roster, const struct end *end)
 {
     int first = -1;
 
@@ -59,7 +58,7 @@ static int _first_to_fail (const struct roster *roster, const struct end *end)
 const char *ends_first_failure (const struct roster *roster, const struct end *end, char *buf,
                                 size_t size)
 {
-    int rank = _first_to_fail (roster, end), used;
+    int rank = ends_first_to_fail (roster, end), used;
     const struct member *m = &roster->member[rank < 0 ? 0 : rank];
     char role[CLUSTER_TABLE_ROLE_SIZE], file[NAME_MAX], at[32] = "";
     struct exit_report_text room;

@@ -24,6 +24,9 @@ struct end {
 /* The table, to be freed; NULL if there is no memory. end[] has every rank, and all have ended. */
 char *ends_table (const char *step, const struct roster *roster, const struct end *end);
 
+/* The rank that failed first; -1 if none has failed. */
+int ends_first_to_fail (const struct roster *roster, const struct end *end);
+
 /*
  * Of the ranks that failed, the one that did so first, with its log file if there is one: "worker
  * 12 on n9 at 14:03:11, signal 9 (out of memory); its log is /scratch/worker12.log". The result

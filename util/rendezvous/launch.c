@@ -153,7 +153,7 @@ static void _complete (struct server *server)
     server->resolved = true;
     for (int i = 0; (notice = step_notice (server->step, i)); i++)
         console_say ("spank_tf: %s: %s", step_name (server->step), notice);
-    console_table (step_table (server->step), server->config.show);
+    console_table (step_table (server->step, server->config.json), server->config.show);
     _answer_all (server);
 }
 

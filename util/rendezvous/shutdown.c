@@ -21,6 +21,7 @@
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 #include "rank_names.h"
+#include "show_json.h"
 #include "stop_policy.h"
 
 /* A supervisor that has closed its connection and lives reconnects within a second (uplink.c). */
@@ -163,7 +164,8 @@ static void _show_end (const struct server *server)
     if (s->end_shown || s->left > 0)
         return;
     s->end_shown = true;
-    console_table (ends_table (step, roster, s->end), server->config.show);
+    console_table (server->config.json ? show_json_end (step, roster, s->end)
+                                       : ends_table (step, roster, s->end), server->config.show);
     if ((failure = ends_first_failure (roster, s->end, text, sizeof (text))))
         console_say ("error: spank_tf: %s: first to fail: %s", step, failure);
 }

@@ -17,6 +17,7 @@
 #include "network/choose.h"
 #include "rank_names.h"
 #include "roles.h"
+#include "show_json.h"
 
 struct step {
     char name[sizeof ("step ") + REGISTRATION_MAX_STEP];
@@ -283,9 +284,10 @@ const char *step_notice (const struct step *step, int i)
     return NULL;
 }
 
-char *step_table (const struct step *step)
+char *step_table (const struct step *step, bool json)
 {
-    return cluster_table (step->name, &step->roster, &step->choice);
+    return json ? show_json_start (step->name, &step->roster, &step->choice)
+                : cluster_table (step->name, &step->roster, &step->choice);
 }
 
 int step_answer (const struct step *step, int rank, const char *server_token,

@@ -58,8 +58,11 @@ int step_supervise (struct step *step, struct errtext *err);
  */
 const char *step_notice (const struct step *step, int i);
 
-/* The cluster as a table, to be freed; NULL if there is no memory. Of a resolved step. */
-char *step_table (const struct step *step);
+/*
+ * The cluster as a table, or as a line of JSON, to be freed; NULL if there is no memory. Of a
+ * resolved step.
+ */
+char *step_table (const struct step *step, bool json);
 
 /* Encode the answer to a rank of a resolved step. -1 if there is no memory. */
 int step_answer (const struct step *step, int rank, const char *server_token,

@@ -1,0 +1,136 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+
+#include "rendezvous/show_json.h"
+
+#define HEAD "{\"spank_tf\":\"" PACKAGE_VERSION "\","
+
+/* A chief on n1, a ps and a worker on n2. */
+static struct roster roster;
+
+static int create (void **state)
+{
+    static const char *const role[] = { "chief", "ps", "worker" };
+
+    (void)state;
+    if (roster_set_size (&roster, 3) < 0)
+        return -1;
+    for (int rank = 0; rank < 3; rank++) {
+        struct member *m = &roster.member[rank];
+
+        m->role = role[rank];
+        m->node = strdup (rank ? "n2" : "n1");
+        m->node_index = rank > 0;
+        m->port = 40000 + rank;
+        if (address_parse (&m->address, rank ? "10.0.0.2" : "fd00::1") < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int destroy (void **state)
+{
+    (void)state;
+    roster_clear (&roster);
+    return 0;
+}
+
+static void check (char *text, const char *expected)
+{
+    assert_string_equal (text, expected);
+    free (text);
+}
+
+TEST (the_start_has_every_task)
+{
+    struct network_choice choice = { .network = "" };
+
+    check (show_json_start ("step 12.0", &roster, &choice),
+           HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":2,\"tasks\":["
+           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
+           "\"port\":40000},"
+           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
+           "\"port\":40001},"
+           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
+           "\"port\":40002}]}\n");
+}
+
+TEST (the_start_has_the_network_interfaces_and_log_files)
+{
+    struct network_choice choice = { .network = "10.0.0.0/16 (ib0)" };
+    struct roster one = { .tasks = 1, .member = &roster.member[1] };
+
+    strcpy (roster.member[1].chosen_interface, "ib0");
+    assert_non_null (roster.member[1].log_dir = strdup ("/a \"b\"\n"));
+    check (show_json_start ("step 12.0", &one, &choice),
+           HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":2,"
+           "\"network\":\"10.0.0.0/16 (ib0)\",\"tasks\":["
+           "{\"rank\":0,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
+           "\"port\":40001,\"interface\":\"ib0\",\"log\":\"/a \\\"b\\\"\\n/ps0.log\"}]}\n");
+}
+
+/* A file's name may have any bytes. */
+TEST (a_text_that_is_not_utf8_is_left_out)
+{
+    struct network_choice choice = { .network = "" };
+    struct roster one = { .tasks = 1, .member = &roster.member[0] };
+
+    assert_non_null (roster.member[0].log_dir = strdup ("/\xff"));
+    check (show_json_start ("step 12.0", &one, &choice),
+           HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":1,\"tasks\":["
+           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
+           "\"port\":40000}]}\n");
+}
+
+TEST (the_end_has_every_end_and_the_first_failure)
+{
+    struct end end[] = {
+        { true, false, { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 } },
+        { true, false, { EXIT_REPORT_STOPPED, 0, false }, { 1001, 0 } },
+        { true, false, { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 } },
+    };
+
+    check (show_json_end ("step 12.0", &roster, end),
+           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":2,\"tasks\":["
+           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
+           "\"number\":3,\"time\":1000},"
+           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"stopped\","
+           "\"time\":1001},"
+           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
+           "\"number\":9,\"out_of_memory\":true,\"time\":1000}]}\n");
+}
+
+TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
+{
+    struct roster one = { .tasks = 1, .member = &roster.member[0] };
+    struct end end = { true, true, { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 } };
+
+    check (show_json_end ("step 12.0", &one, &end),
+           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":0,\"tasks\":["
+           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
+           "\"time\":1000}]}\n");
+    end = (struct end){ true, false, { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 } };
+    check (show_json_end ("step 12.0", &one, &end),
+           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":null,\"tasks\":["
+           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
+           "\"number\":0,\"time\":1000}]}\n");
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (the_start_has_every_task),
+        cmocka_unit_test (the_start_has_the_network_interfaces_and_log_files),
+        cmocka_unit_test (a_text_that_is_not_utf8_is_left_out),
+        cmocka_unit_test (the_end_has_every_end_and_the_first_failure),
+        cmocka_unit_test (a_lost_task_has_no_number_and_without_a_failure_none_is_first),
+    };
+
+    return cmocka_run_group_tests (tests, create, destroy);
+}

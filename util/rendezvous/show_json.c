@@ -1,0 +1,117 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "show_json.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_table.h"
+#include "common/logdir.h"
+
+/*
+ * Add a text if there is one. JSON cannot have every file name and every name of an interface: a
+ * text that is not UTF-8 is left out.
+ */
+static void _add_text (json_t *object, const char *key, const char *text)
+{
+    if (text && text[0])
+        json_object_set_new (object, key, json_string (text));
+}
+
+static json_t *_object (const char *event, const char *step)
+{
+    const char *number = strchr (step, ' ');
+
+    return json_pack ("{s:s, s:s, s:s}", "spank_tf", PACKAGE_VERSION, "event", event,
+                      "step", number ? number + 1 : step);
+}
+
+static json_t *_task (const struct roster *roster, int rank)
+{
+    const struct member *m = &roster->member[rank];
+
+    return json_pack ("{s:i, s:s, s:i, s:s}", "rank", rank, "role", m->role, "index", m->index,
+                      "node", m->node);
+}
+
+static json_t *_started (const struct roster *roster, int rank)
+{
+    const struct member *m = &roster->member[rank];
+    json_t *task = _task (roster, rank);
+    char file[NAME_MAX], path[PATH_MAX + NAME_MAX];
+    struct address_text room;
+
+    _add_text (task, "address", address_print (&m->address, &room));
+    json_object_set_new (task, "port", json_integer (m->port));
+    _add_text (task, "interface", m->chosen_interface);
+    if (m->log_dir) {
+        snprintf (path, sizeof (path), "%s/%s", m->log_dir,
+                  logdir_task_file (file, sizeof (file), m->role, m->index));
+        _add_text (task, "log", path);
+    }
+    return task;
+}
+
+static json_t *_ended (const struct roster *roster, int rank, const struct end *end)
+{
+    static const char *const how[] = {
+        [EXIT_REPORT_EXIT] = "exit",
+        [EXIT_REPORT_SIGNAL] = "signal",
+        [EXIT_REPORT_STOPPED] = "stopped",
+    };
+    const struct exit_report *report = &end->report;
+    json_t *task = _task (roster, rank);
+
+    _add_text (task, "end", end->presumed ? "lost" : how[report->kind]);
+    if (!end->presumed && report->kind != EXIT_REPORT_STOPPED)
+        json_object_set_new (task, "number", json_integer (report->number));
+    if (report->out_of_memory)
+        json_object_set_new (task, "out_of_memory", json_true ());
+    json_object_set_new (task, "time", json_integer (end->at.tv_sec));
+    return task;
+}
+
+/* One line, to be freed, with all these tasks; or NULL. The object and the array are released. */
+static char *_line (json_t *object, json_t *task, int tasks)
+{
+    bool complete = json_array_size (task) == (size_t)tasks;
+    /* It takes the array in any case. */
+    bool added = json_object_set_new (object, "tasks", task) == 0;
+    char *text = complete && added ? json_dumps (object, JSON_COMPACT) : NULL, *line = NULL;
+
+    if (text && asprintf (&line, "%s\n", text) < 0)
+        line = NULL;
+    free (text);
+    json_decref (object);
+    return line;
+}
+
+char *show_json_start (const char *step, const struct roster *roster,
+                       const struct network_choice *choice)
+{
+    json_t *object = _object ("start", step), *tasks = json_array ();
+
+    json_object_set_new (object, "nodes", json_integer (cluster_table_nodes (roster)));
+    _add_text (object, "network", choice->network);
+    for (int rank = 0; rank < roster->tasks; rank++)
+        json_array_append_new (tasks, _started (roster, rank));
+    return _line (object, tasks, roster->tasks);
+}
+
+char *show_json_end (const char *step, const struct roster *roster, const struct end *end)
+{
+    json_t *object = _object ("end", step), *tasks = json_array ();
+    int first = ends_first_to_fail (roster, end);
+
+    json_object_set_new (object, "first_to_fail", first < 0 ? json_null () : json_integer (first));
+    for (int rank = 0; rank < roster->tasks; rank++)
+        json_array_append_new (tasks, _ended (roster, rank, &end[rank]));
+    return _line (object, tasks, roster->tasks);
+}
