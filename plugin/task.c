@@ -74,6 +74,7 @@ static void _start_supervisor (spank_t spank, const struct task_info *info,
         .stop_grace = answer->answer.stop_grace,
         .kill_wait = slurm_private_kill_wait (),
         .forward_signals = _forwards_signals (&info->registration),
+        .serves = answer->answer.serves,
         .prints = info->registration.rank == 0,
     };
     struct errtext err;

@@ -141,6 +141,7 @@ static void _configure (const struct task *task)
         .stop_grace = task->stop_grace,
         .kill_wait = task->kill_wait ? task->kill_wait : -1,
         .forward_signals = task->forward_signals,
+        .serves = task->serves,
         .prints = task->prints,
     };
     struct frame *variables;

@@ -145,7 +145,8 @@ def table(trial):
     roles = trial.plan.roles
     for path in paths:
         text = clusters.read(path).partition("how its tasks ended\n")[2]
-        rows = re.findall(r"^ +(\d+)  (\w+) (\d+) +(exit \d+|signal \d+|stopped)$", text, re.M)
+        rows = re.findall(r"^ +(\d+)  (\w+) (\d+) +"
+                          r"(exit \d+|signal \d+|stopped)(?: \(out of memory\))?$", text, re.M)
         if len(rows) < trial.plan.tasks and not may_be_missing:
             yield f"how the tasks ended is not in {path}"
         for rank, role, index, how in rows:

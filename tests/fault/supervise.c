@@ -29,6 +29,7 @@
 #define CHAINS 8
 /* After a KillWait of 1 s: KILL_WAIT_MORE_S of tf-supervise.c more. */
 #define SLURM_GRACE_MS 6000
+#define REFUSED_MS 5000             /* uplink.c's */
 #define MAX_MEMORY_KIB 4096         /* VmRSS; most of it is libc, which is shared */
 
 /* The supervisor's connection. */
@@ -118,6 +119,18 @@ static void _print_all_and_exit (int number __attribute__ ((unused)))
 static void _handles_sigterm (void)
 {
     signal (SIGTERM, _print_all_and_exit);
+    program_sleeps ();
+}
+
+static void _print_and_exit (int number __attribute__ ((unused)))
+{
+    program_print ("asked ");
+    _exit (7);
+}
+
+static void _says_that_it_was_asked (void)
+{
+    signal (SIGTERM, _print_and_exit);
     program_sleeps ();
 }
 
@@ -369,6 +382,81 @@ static void _stop_after_survived_sigterm (const void *arg __attribute__ ((unused
     kill (task.program_pid, SIGQUIT);
     task_expect_output (&task, "3:0 ");
     task_expect_stopped (&task);
+}
+
+/* The others are to save their work first: the rendezvous says when they have ended. */
+static void _sigterm_is_withheld (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_prints_signals, .forward_signals = true,
+                         .serves = true, .kill_wait = 100, .stop_grace = 100 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    kill (task.pid, SIGTERM);
+    kill (task.pid, SIGUSR1);
+    task_expect_output (&task, "10:0 ");
+    kill (task.pid, SIGTERM);
+    task_expect_no_output (&task);
+    task_send_order (&task, ORDER_STOP);
+    task_expect_output (&task, "15:0 18:0 ");
+    kill (task.program_pid, SIGQUIT);
+    task_expect_output (&task, "3:0 ");
+    task_expect_stopped (&task);
+}
+
+/* Slurm's SIGKILL comes two seconds after its SIGTERM. */
+static void _withheld_until_killwait (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _says_that_it_was_asked, .forward_signals = true,
+                         .serves = true, .kill_wait = 2, .stop_grace = 100 };
+    int64_t begin;
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    begin = now_us ();
+    kill (task.pid, SIGTERM);
+    task_expect_output (&task, "asked ");
+    if (now_us () - begin < 1000000)
+        die ("the program got SIGTERM after %d ms", (int)((now_us () - begin) / 1000));
+    task_expect_stopped (&task);
+}
+
+/* KillWait may not have begun: there are SIGTERMs that are warnings. */
+static void _withheld_from_one_that_would_die (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_sleeps, .forward_signals = true, .serves = true,
+                         .kill_wait = 1 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    kill (task.pid, SIGTERM);
+    poll (NULL, 0, 1000 + MOMENT_MS);
+    if (kill (task.program_pid, 0) < 0)
+        die ("the program was ended");
+    task_send_order (&task, ORDER_STOP);
+    task_expect_stopped (&task);
+}
+
+/* Without a rendezvous no order would come. */
+static void _withheld_until_the_rendezvous_ends (const void *arg)
+{
+    const bool *before = arg;
+    struct task task = { .program = program_prints_signals, .forward_signals = true,
+                         .serves = true, .kill_wait = 100 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    if (*before)
+        kill (task.pid, SIGTERM);
+    task_expect_no_output (&task);
+    task_close_listener (&task);
+    task_close_connection (&task);
+    /* After two attempts to connect. */
+    poll (NULL, 0, REFUSED_MS + 1000);
+    if (!*before)
+        kill (task.pid, SIGTERM);
+    task_expect_output (&task, "15:0 ");
+    task_expect_no_output (&task);
 }
 
 static void _stop_in_state_t (const void *arg __attribute__ ((unused)))
@@ -683,6 +771,15 @@ int main (void)
                      "until KillWait is over", _stop_after_sigterm_from_slurm, NULL);
     passed &= check ("ORDER=stop long after a SIGTERM from Slurm that the program survived: there is "
                      "a second SIGTERM", _stop_after_survived_sigterm, NULL);
+    passed &= check ("a program that only serves does not get SIGTERM from Slurm before "
+                     "ORDER=stop, and then once", _sigterm_is_withheld, NULL);
+    passed &= check ("... or before KillWait is nearly over", _withheld_until_killwait, NULL);
+    passed &= check ("... and not even then if it does not handle SIGTERM",
+                     _withheld_from_one_that_would_die, NULL);
+    passed &= check ("... but as soon as the rendezvous has ended",
+                     _withheld_until_the_rendezvous_ends, &(const bool){ true });
+    passed &= check ("... and at once if that was before", _withheld_until_the_rendezvous_ends,
+                     &(const bool){ false });
     passed &= check ("ORDER=stop: a program that SIGSTOP has stopped ends", _stop_in_state_t,
                      NULL);
     passed &= check ("ORDER=stop: another user's program goes on, the supervisor exits",

@@ -70,7 +70,7 @@ static bool _same (const struct answer *a, const struct answer *b)
            && a->hide_gpus == b->hide_gpus && a->hold == b->hold
            && a->log_append == b->log_append && a->supervised == b->supervised
            && (!a->supervised || a->stop_grace == b->stop_grace)
-           && _same_text (a->proxy_exempt, b->proxy_exempt);
+           && a->serves == b->serves && _same_text (a->proxy_exempt, b->proxy_exempt);
 }
 
 static void _check_round_trip (struct answer answer, const char *tf_config)

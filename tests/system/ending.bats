@@ -494,6 +494,116 @@ END
     [ "$status" -eq 3 ] || fail "it ends with $status: $(< "$work/out")"
 }
 
+# --- a job that is asked to end can save
+
+# Start a step, $step, whose programs write mark.ready.RANK, wait for that of so many, and send it this
+# signal, or cancel its job (""): ask_to_end TASKS SIGNAL OPTION… ./by-role ROLE=COMMANDS…
+ask_to_end ()
+{
+    slurm timeout 60 srun -Q -J asked --tf-show "${@:3}" > "$work/out" 2> "$work/err" 3>&- &
+    step=$!
+    eventually 20 all_ready "$1" || fail "they do not start: $(< "$work/err")"
+    if [[ $2 ]]; then
+        slurm scancel -s "$2" "$(slurm squeue -h -t R -n asked -o %i).0"
+    else
+        slurm scancel -n asked
+    fi
+}
+
+all_ready ()
+{
+    [ "$(find "$work" -name 'mark.ready.*' | wc -l)" -eq "$1" ]
+}
+
+asked_step_ends ()
+{
+    wait "$step" && status=0 || status=$?
+    output=$(< "$work/out")
+    stderr=$(< "$work/err")
+    took=0
+    step_and_tasks_end "$@"
+}
+
+# A chief whose last act needs an answer from every other task, so many seconds after it was asked
+# to end: saving SECONDS TASK…
+saving ()
+{
+    printf '%s' 'trap "echo asked >> mark.asked; mark end" TERM; mark ready.$SLURM_PROCID; await end; for i in $(seq '"$1"'0); do sleep 0.1; done; '
+    (($# == 1)) || printf 'mark ask.%s; await answer.%s; ' $(for task in "${@:2}"; do echo "$task" "$task"; done)
+    printf 'mark saved; exit 42'
+}
+
+# A task that answers, and knows nothing of SIGTERM.
+serving='mark ready.$SLURM_PROCID; await ask.$SLURM_TF_ROLE; mark answer.$SLURM_TF_ROLE; exec sleep 1000'
+
+asked_once ()
+{
+    [ "$(cat "$work/mark.asked")" = asked ] || fail "the chief was not asked once: $(< "$work/mark.asked")"
+}
+
+needs_forwarded_signals ()
+{
+    [[ $proctrack == cgroup* ]] || skip "with proctrack/$proctrack Slurm signals every process itself"
+}
+
+# The tests' KillWait is 5 s, and nothing kills these tasks.
+# bats test_tags=core,release
+@test "a job that is asked to end: the chief saves, for as long as it needs, with the help of its ps and workers" {
+    needs_forwarded_signals
+    ask_to_end 3 TERM -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief="$(saving 7 ps worker)" ps="$serving" worker="$serving"
+    asked_step_ends 42 'exit 42' stopped stopped
+    asked_once
+}
+
+@test "a job that is asked to end: workers without a chief save with the help of their ps" {
+    needs_forwarded_signals
+    ask_to_end 3 TERM -N2 -n3 --tf-tasks=ps,worker:2 ./by-role ps="$serving" worker0="$(saving 1 ps)" \
+        worker1='mark ready.2; await saved; sleep 1; exit 5'
+    # The second worker had SIGTERM when the first one had.
+    asked_step_ends 143 stopped 'exit 42' 'signal 15'
+    asked_once
+}
+
+# bats test_tags=core
+@test "a job that is asked to end: a ps that handles SIGTERM gets it once, when the chief has saved" {
+    needs_forwarded_signals
+    ask_to_end 3 TERM -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief="$(saving 1)" worker="$serving" \
+        ps='trap "ls mark.saved >> asked.ps; exit" TERM; mark ready.1; sleep 1000 & wait'
+    asked_step_ends 42 'exit 42' stopped stopped
+    [ "$(cat "$work/asked.ps")" = mark.saved ] || fail "it got SIGTERM before that, or twice"
+}
+
+@test "scancel of a job: a ps that handles SIGTERM gets it before SIGKILL, if its chief does not end" {
+    needs_forwarded_signals
+    ask_to_end 2 "" -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief='trap "" TERM; mark ready.0; while :; do sleep 0.1; done' \
+        worker='exit 0' ps='trap "mark ps_was_asked; exit" TERM; mark ready.1; sleep 1000 & wait'
+    wait "$step" || true
+    [ -e "$work/mark.ps_was_asked" ] || fail "it did not get SIGTERM"
+}
+
+@test "--tf-stop=never, and --tf-stop=workers for workers: every task is asked to end at once" {
+    ask_to_end 2 TERM -N2 -n2 --tf-stop=never --tf-tasks=ps,worker ./by-role ps='mark ready.0; exec sleep 1000' \
+        worker='trap "" TERM; mark ready.1; sleep 3; exit 0'
+    asked_step_ends 143 'signal 15' 'exit 0'
+    rm "$work"/mark.*
+    message="srun: spank_tf: step J.S: rank 1 (ps 0) on NODE has ended, signal 15; the others are stopped"
+    [[ $proctrack != cgroup* ]] || message=
+    ask_to_end 3 TERM -N2 -n3 --tf-stop=workers --tf-tasks=chief,ps,worker ./by-role ps='mark ready.1; exec sleep 1000' \
+        worker='mark ready.2; exec sleep 1000' chief='trap "" TERM; mark ready.0; sleep 3; exit 0'
+    wait "$step" && status=0 || status=$?
+    grep -qE '^ +2 +worker 0 +signal 15$' "$work/err" || fail "the worker was not asked at once: $(< "$work/err")"
+}
+
+# There the supervisor cannot withhold a signal, but the chief keeps its time.
+@test "a job that is asked to end, where Slurm signals every process: the chief saves without its ps" {
+    [[ $proctrack != cgroup* ]] || skip "with proctrack/$proctrack Slurm signals supervisors only"
+    message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE has ended, signal 15; the others are stopped'
+    ask_to_end 3 TERM -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief="$(saving 2)" ps='mark ready.1; exec sleep 1000' worker="$serving"
+    asked_step_ends 143 stopped 'signal 15' 'signal 15'
+    asked_once
+    [ -e "$work/mark.saved" ] || fail "the chief has not saved"
+}
+
 # --- together with Slurm's own ways to end a step
 
 # Write a program that records every signal; it exits with 3 when it receives TERM.

@@ -11,6 +11,10 @@ load launch
 load variants
 load signals
 
+# A list with supervisors that stops no task. From a task that only serves, SIGTERM is withheld: see
+# ending.bats.
+options[supervised]=--tf-tasks=worker:rest,evaluator
+
 setup_file ()
 {
     start_cluster --nodes 2 --cpus 32 --conf PreemptType=preempt/partition_prio \
@@ -319,14 +323,14 @@ end_times ()
 }
 
 # Write a program that records each SIGTERM, and exits EXIT_AFTER seconds after the first. Rank 0
-# runs the commands BEFORE_EXIT before that.
+# runs the commands RANK_0 instead, if there are any.
 write_exits_later ()
 {
     cat > "$work/exits-later" <<'END'
 trap 'echo TERM >> term.$SLURM_PROCID' TERM
 : > ready.$SLURM_PROCID
+[ $SLURM_PROCID != 0 ] || eval "$RANK_0"
 until [ -e term.$SLURM_PROCID ]; do sleep 0.1; done
-[ $SLURM_PROCID != 0 ] || eval "$BEFORE_EXIT"
 for i in $(seq "${EXIT_AFTER}0"); do sleep 0.1; done
 echo exit > exit.$SLURM_PROCID
 exit 5
@@ -355,16 +359,19 @@ terms_and_exits ()
     same_as_plain terms_and_exits
 }
 
-# BEFORE_EXIT waits for the others' SIGTERM: Slurm may send it after the ps has exited.
+# RANK_0 waits for the others' SIGTERM: Slurm may send it after the ps has exited.
 @test "scancel of a job: workers can exit in their own time, also when their ps has ended before" {
+    options[supervised]=--tf-tasks=ps,worker:rest
     write_exits_later
     site_arguments stop_grace=0
-    EXIT_AFTER=2 BEFORE_EXIT='until [ -e term.1 ] && [ -e term.2 ]; do sleep 0.1; done
+    EXIT_AFTER=2 RANK_0='until [ -e term.1 ] && [ -e term.2 ]; do sleep 0.1; done
         sleep 0.5; trap - TERM; kill -TERM $$' start_steps sh ../exits-later
     every_variant ready
     slurm scancel --user "$user"
     all_end 143
-    [ "$(terms_and_exits plain | xargs)" = "exit.1:exit exit.2:exit term.0:TERM term.1:TERM term.2:TERM" ]
+    # A ps does not get SIGTERM before its workers have ended.
+    rm -f "$work"/*/term.0
+    [ "$(terms_and_exits plain | xargs)" = "exit.1:exit exit.2:exit term.1:TERM term.2:TERM" ]
     same_as_plain terms_and_exits
 }
 

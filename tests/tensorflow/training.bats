@@ -92,6 +92,39 @@ parameter_server ()
     parameter_server newest
 }
 
+# The chief needs ten seconds, and the ps and the workers, to save. The tests' KillWait is 5 s.
+saves ()
+{
+    local srun steps checkpoint=$SPANK_TF_CLUSTER/work/checkpoint.$1
+
+    [[ $proctrack == cgroup* ]] || skip "with proctrack/$proctrack Slurm signals every process itself"
+    cp "$tests/tensorflow/saving.py" "$SPANK_TF_CLUSTER/work"
+    slurm mkdir "$checkpoint"
+    slurm env HOME="$SPANK_TF_CLUSTER/work" srun -J saving --tf-show -N3 -n4 --tf-tasks=chief,ps:2,worker \
+        "$(python "$1")" saving.py "$checkpoint" > "$out" 2>&1 3>&- &
+    srun=$!
+    eventually 120 printed 1 '^saving: trains' || fail "no training: $(< "$out")"
+    slurm scancel -s TERM -n saving
+    eventually 60 eval "! kill -0 $srun 2> /dev/null" || fail "srun does not end: $(< "$out")"
+    wait "$srun" && status=0 || status=$?
+    [ "$status" -eq 42 ] || fail "not the chief's exit code, but $status: $(< "$out")"
+    steps=$(sed -n 's/^saving: saved after \([0-9]*\) steps, asked 1 times$/\1/p' "$out")
+    [ "$steps" ] || fail "the chief has not saved: $(< "$out")"
+    [ "$(sed -n '/ how its tasks ended$/,$p' "$out" | grep -cE ' (ps|worker) [01] +stopped$')" -eq 3 ] || fail "other ends: $(< "$out")"
+    run -0 --separate-stderr "$(python "$1")" "$tests/tensorflow/saving.py" --check "$checkpoint"
+    [ "$output" = "saved counter0 [4096] {$steps}
+saved counter1 [4096] {$steps}" ] || fail "the checkpoint is not complete"
+}
+
+@test "a chief that is asked to end saves the variables of its ps, TensorFlow 2.15" {
+    saves 2.15.1
+}
+
+# bats test_tags=core
+@test "a chief that is asked to end saves the variables of its ps, newest TensorFlow" {
+    saves newest
+}
+
 # Without the plugin, the workers would wait for the ps silently.
 ps_dies ()
 {

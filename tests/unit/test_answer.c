@@ -25,6 +25,7 @@ static struct answer full_answer (void)
     struct answer answer = plain;
 
     answer.hide_gpus = answer.hold = answer.log_append = answer.supervised = true;
+    answer.serves = true;
     answer.stop_grace = 30;
     answer.proxy_exempt = "10.0.0.1,10.0.0.2";
     return answer;
@@ -90,7 +91,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "SLURM_TF_ROLE=worker\nSLURM_TF_INDEX=3\nSLURM_TF_ADDRESS=10.0.0.1\n"
                          "SLURM_TF_PORT=40000\nCUDA_VISIBLE_DEVICES=\nROCR_VISIBLE_DEVICES=\n"
                          "HIP_VISIBLE_DEVICES=\nZE_AFFINITY_MASK=255\n"
-                         "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nLOG_APPEND=1\nSTOP_GRACE=30\n"
+                         "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nLOG_APPEND=1\nSTOP_GRACE=30\nSERVES=1\n"
                          "TF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n");
 }
@@ -106,6 +107,7 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->hold, answer->hold);
     assert_int_equal (decoded->log_append, answer->log_append);
     assert_int_equal (decoded->supervised, answer->supervised);
+    assert_int_equal (decoded->serves, answer->serves);
     if (answer->supervised)
         assert_int_equal (decoded->stop_grace, answer->stop_grace);
     assert_int_equal (decoded->proxy_exempt != NULL, answer->proxy_exempt != NULL);
@@ -115,12 +117,13 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
 
 TEST (decoding_returns_the_encoded_answer)
 {
-    struct answer row[] = { plain, full_answer (), plain, plain, plain, plain };
+    struct answer row[] = { plain, full_answer (), plain, plain, plain, plain, plain };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
     row[3].hide_gpus = true;
     row[4].hold = true;
     row[5].log_append = true;
+    row[6].serves = true;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;

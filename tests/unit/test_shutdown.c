@@ -243,6 +243,14 @@ TEST (tasks_that_end_by_themselves_are_not_supervised)
     end ();
 }
 
+TEST (the_ranks_that_only_serve_are_known_before_their_answers)
+{
+    begin ("chief,ps,worker,evaluator", 4, STOP_WHEN_AUTO, 900);
+    for (int rank = 0; rank < 4; rank++)
+        assert_int_equal (step_roster (server.step)->member[rank].serves, rank == 1 || rank == 2);
+    end ();
+}
+
 TEST (under_a_parallel_debugger_no_task_is_supervised_and_that_is_printed)
 {
     debugged = true;
@@ -589,6 +597,7 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (when_the_chief_ends_the_other_tasks_are_stopped),
         cmocka_unit_test (tasks_that_end_by_themselves_are_not_supervised),
+        cmocka_unit_test (the_ranks_that_only_serve_are_known_before_their_answers),
         cmocka_unit_test (under_a_parallel_debugger_no_task_is_supervised_and_that_is_printed),
         cmocka_unit_test (a_ps_that_failed_is_named),
         cmocka_unit_test (a_ps_that_ended_by_sigterm_did_not_fail),

@@ -816,6 +816,19 @@ TEST (a_supervised_task_gets_the_stop_grace)
     step_destroy (step);
 }
 
+TEST (a_task_that_only_serves_is_told_so)
+{
+    struct step *step = create ("LIST=ps,worker");
+
+    add_ranks (step, "00");
+    resolve (step);
+    assert_int_equal (step_supervise (step, NULL), 0);
+    step_roster (step)->member[0].serves = true;
+    assert_string_equal (value_for (step, 0, "SERVES"), "1");
+    assert_string_equal (value_for (step, 1, "SERVES"), "none");
+    step_destroy (step);
+}
+
 TEST (a_stop_grace_of_zero_is_sent)
 {
     struct step *step = create ("STOP_GRACE=0", "LIST=ps,worker");
@@ -1267,6 +1280,7 @@ int main (void)
         cmocka_unit_test (only_tasks_with_a_proxy_get_the_exempt_hosts),
         cmocka_unit_test (the_exempt_hosts_are_complete_in_any_distribution),
         cmocka_unit_test (a_supervised_task_gets_the_stop_grace),
+        cmocka_unit_test (a_task_that_only_serves_is_told_so),
         cmocka_unit_test (a_stop_grace_of_zero_is_sent),
         cmocka_unit_test (a_node_without_tf_supervise_is_named_if_it_is_needed),
         cmocka_unit_test (the_log_directory_is_that_of_rank_0),

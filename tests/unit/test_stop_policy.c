@@ -146,6 +146,21 @@ static bool supervises (const struct history *history)
     return answer;
 }
 
+/* The ranks that only serve, as in "; serve 1 2". */
+static void add_serving (struct line *line, const struct history *history)
+{
+    struct stop_policy *policy = stop_policy_create (history->when, history->role, history->tasks);
+    bool any = false;
+
+    assert_non_null (policy);
+    for (int rank = 0; rank < history->tasks; rank++)
+        if (stop_policy_serves (policy, rank)) {
+            add (line, any ? " %d" : "; serve %d", rank);
+            any = true;
+        }
+    stop_policy_destroy (policy);
+}
+
 /* The golden file. */
 
 /* The next field of a line, without surrounding blanks. */
@@ -198,8 +213,10 @@ static void check_line (char *rest, int number)
     outcome = observe (&history);
     if (history.ends)
         line = outcome_line (&outcome, history.tasks);
-    else
+    else {
         add (&line, "%s", supervises (&history) ? "supervised" : "not supervised");
+        add_serving (&line, &history);
+    }
     if (strcmp (line.text, expected) != 0)
         fail_msg ("stop_policy.golden, line %d: %s; expected: %s", number, line.text, expected);
     tasklist_destroy (list);

@@ -140,11 +140,12 @@ static void report_configuration (void)
         dprintf (3, "%s\n", err.text);
     else
         dprintf (3, "%d variables: task %d rank %d node %s step %s address %s token %s "
-                 "server_token %s stop_grace %d kill_wait %d forward_signals %d prints %d\n",
+                 "server_token %s stop_grace %d kill_wait %d forward_signals %d serves %d "
+                 "prints %d\n",
                  variables, (int)config.task, config.rank, config.node, config.step,
                  address_print_port (&config.address, config.port, &room), config.token,
                  config.server_token, config.stop_grace, config.kill_wait,
-                 config.forward_signals, config.prints);
+                 config.forward_signals, config.serves, config.prints);
 }
 
 static void report_signals (void)
@@ -232,7 +233,7 @@ static void __attribute__ ((noreturn)) play_task (const struct launch *launch, i
     struct supervisor_config config = {
         .rank = 17, .node = "n5", .step = launch->step ? launch->step : "wait", .port = 60001,
         .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 40,
-        .forward_signals = true, .prints = true,
+        .forward_signals = true, .serves = true, .prints = true,
     };
     struct errtext err;
     sigset_t mask, after;
@@ -378,9 +379,9 @@ TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on)
 
         snprintf (expected, sizeof (expected), "2 arguments: tf-supervise wait\n"
                   "descriptors 0 1 2 3\n"
-                  "12 variables: task %d rank 17 node n5 step wait address 10.0.0.1:60001 token "
+                  "13 variables: task %d rank 17 node n5 step wait address 10.0.0.1:60001 token "
                   TOKEN " server_token " SERVER_TOKEN " stop_grace 30 kill_wait 40 "
-                  "forward_signals 1 prints 1\nnot blocked\npending\nsubreaper 1\nend\n",
+                  "forward_signals 1 serves 1 prints 1\nnot blocked\npending\nsubreaper 1\nend\n",
                   (int)shared->task);
         assert_string_equal (report, expected);
         wait_until (&shared->went_on);

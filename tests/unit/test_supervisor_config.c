@@ -29,9 +29,9 @@ TEST (a_configuration_has_these_variables)
 
     assert_string_equal (message_text (supervisor_config_encode (&config)), HEAD);
     config.kill_wait = 0;
-    config.forward_signals = config.prints = true;
+    config.forward_signals = config.serves = config.prints = true;
     assert_string_equal (message_text (supervisor_config_encode (&config)),
-                         HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nPRINTS=1\n");
+                         HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nPRINTS=1\n");
 }
 
 /* The frame's strings as an environment. */
@@ -63,6 +63,7 @@ static void check_round_trip (const struct supervisor_config *config)
     assert_string_equal (decoded.token, config->token);
     assert_string_equal (decoded.server_token, config->server_token);
     assert_int_equal (decoded.stop_grace, config->stop_grace);
+    assert_int_equal (decoded.serves, config->serves);
     assert_int_equal (decoded.kill_wait, config->kill_wait);
     assert_int_equal (decoded.forward_signals, config->forward_signals);
     assert_int_equal (decoded.prints, config->prints);
@@ -78,6 +79,9 @@ TEST (decoding_returns_the_encoded_configuration)
     check_round_trip (&config);
     config.forward_signals = false;
     config.prints = true;
+    check_round_trip (&config);
+    config.prints = false;
+    config.serves = true;
     check_round_trip (&config);
     config.kill_wait = 0;
     config.stop_grace = 0;

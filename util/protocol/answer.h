@@ -26,6 +26,7 @@ struct answer {
     bool log_append;            /* --tf-log-dir: append to log files that exist */
     bool supervised;            /* the task gets a tf-supervise */
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
+    bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
     /*
      * TF_CONFIG, to be encoded: TF_CONFIG_HEAD, the cluster, the tail. The cluster can be long

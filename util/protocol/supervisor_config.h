@@ -25,6 +25,7 @@ struct supervisor_config {
     int stop_grace;                 /* seconds from SIGTERM to SIGKILL */
     int kill_wait;                  /* Slurm's KillWait in seconds; -1 when it is not known */
     bool forward_signals;           /* Slurm's signals reach the supervisor and not its task */
+    bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
     bool prints;                    /* the one supervisor of the step that prints messages */
 };
 

@@ -39,6 +39,7 @@ struct member {
     int index;                          /* within its role */
     struct address address;             /* for its peers */
     char chosen_interface[IF_NAMESIZE]; /* its name; "" if it is not known */
+    bool serves;                        /* it only serves others (stop_policy.h) */
 };
 
 struct roster {

@@ -112,6 +112,8 @@ int shutdown_begin (struct server *server, struct errtext *err)
         return 0;
     }
     server->shutdown = s;
+    for (int rank = 0; rank < s->tasks; rank++)
+        step_roster (server->step)->member[rank].serves = stop_policy_serves (s->policy, rank);
     return step_supervise (server->step, err);
 }
 

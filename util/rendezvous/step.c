@@ -306,6 +306,7 @@ int step_answer (const struct step *step, int rank, const char *server_token,
         .log_append = step->log_append,
         .supervised = step->supervised,
         .stop_grace = step->stop_grace,
+        .serves = m->serves,
         .proxy_exempt = m->proxied ? step->addresses : NULL,
         .tail = dictionary_tail (m->role, m->index, &tail),
     };

@@ -58,6 +58,11 @@ static int _chief (const struct stop_policy *policy)
     return chief == NO_RANK ? _first (policy, RULES_WORKER) : chief;
 }
 
+static bool _has_chief (const struct stop_policy *policy)
+{
+    return _first (policy, RULES_CHIEF) != NO_RANK || _first (policy, RULES_MASTER) != NO_RANK;
+}
+
 static enum stop_policy_cause _aim (const struct stop_policy *policy)
 {
     switch (policy->when) {
@@ -72,9 +77,7 @@ static enum stop_policy_cause _aim (const struct stop_policy *policy)
     }
     if (_first (policy, RULES_PS) == NO_RANK)
         return STOP_POLICY_OTHERS_ENDED;
-    if (_first (policy, RULES_CHIEF) == NO_RANK && _first (policy, RULES_MASTER) == NO_RANK)
-        return STOP_POLICY_WORKERS_ENDED;
-    return STOP_POLICY_CHIEF_ENDED;
+    return _has_chief (policy) ? STOP_POLICY_CHIEF_ENDED : STOP_POLICY_WORKERS_ENDED;
 }
 
 /* True if the aim includes the end of this rank. */
@@ -139,6 +142,15 @@ bool stop_policy_supervises (const struct stop_policy *policy)
     if (policy->when == STOP_WHEN_AUTO && _first (policy, RULES_PS) != NO_RANK)
         return policy->tasks > 1;
     return policy->followed > 0 && policy->followed < policy->tasks;
+}
+
+bool stop_policy_serves (const struct stop_policy *policy, int rank)
+{
+    enum rules_name role = policy->member[rank].role;
+
+    if (policy->followed == 0 || _first (policy, RULES_PS) == NO_RANK || _followed (policy, rank))
+        return false;
+    return role == RULES_PS || (role == RULES_WORKER && _has_chief (policy));
 }
 
 static bool _over (struct stop_policy *policy, enum stop_policy_cause cause, int rank)

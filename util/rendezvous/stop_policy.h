@@ -17,6 +17,10 @@
  *                                     master) has ended
  *     never                                                        none
  *
+ * Until then some tasks only serve: a ps, and with a ps the workers of a chief (or master), unless
+ * the policy waits for them. Slurm's SIGTERM is withheld from them, because the others may need
+ * them to save their work.
+ *
  * With a ps, tasks of a site's own roles have the evaluators' grace too. A ps that exits with 0
  * does not end a job, and one that fails does so only under auto. If a cluster has no task for
  * whose end the policy waits, the job is never over.
@@ -42,6 +46,9 @@ void stop_policy_destroy (struct stop_policy *policy);
 
 /* True if a task of this step may have to be stopped. Call it before any rank has ended. */
 bool stop_policy_supervises (const struct stop_policy *policy);
+
+/* True if this rank only serves others, until the job is over. */
+bool stop_policy_serves (const struct stop_policy *policy, int rank);
 
 /*
  * A rank has ended, by itself or because it was stopped. A second report of the same rank is

@@ -46,6 +46,11 @@
 
 /* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
 #define KILL_WAIT_MORE_S 5
+/*
+ * A task that only serves gets Slurm's SIGTERM so long before the SIGKILL, if it has not got it
+ * before, but not in the first half of KillWait.
+ */
+#define LAST_CHANCE_S 5
 /* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
 #define KILL_MS 30000
 
@@ -54,13 +59,15 @@ struct supervisor {
     struct supervisor_config config;
     struct uplink *uplink;
     int signals;                /* signalfd */
-    struct deadline slurm_kills;    /* Slurm has sent SIGTERM: by then it has sent SIGKILL too */
+    struct deadline slurm_kills;    /* the program has Slurm's SIGTERM; SIGKILL is due by then */
+    bool withheld;              /* Slurm's SIGTERM, from the program */
+    struct deadline last_chance;    /* for the program to get it */
     struct deadline grace;      /* while STOPPING */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
     bool reaped;                /* the program; another process may have its pid now */
     int status;                 /* wait status to end with */
     bool stopped;               /* on an order of the rendezvous */
-    bool gone_printed;          /* the message that it has ended */
+    bool gone;                  /* the rendezvous has ended */
 };
 
 /* Signals. */
@@ -109,13 +116,38 @@ static void _forward (const struct supervisor *s, const struct signalfd_siginfo 
         kill (s->config.task, (int)info->ssi_signo);
 }
 
+/*
+ * Slurm asks the step to end. A task that only serves does not learn that as long as the others may
+ * need it to save their work: the rendezvous orders to stop it when they have ended. If Slurm
+ * signals every process itself, nothing can be withheld.
+ */
+static bool _withholds (const struct supervisor *s)
+{
+    return s->config.serves && s->config.forward_signals && s->state == RUNNING && !s->gone;
+}
+
+static void _withhold (struct supervisor *s)
+{
+    int wait = s->config.kill_wait;
+    int more = wait < 2 * LAST_CHANCE_S ? wait / 2 : LAST_CHANCE_S;
+
+    s->withheld = true;
+    s->last_chance = wait < 0 ? deadline_never () : deadline_in_ms ((wait - more) * INT64_C (1000));
+}
+
 static void _read_signals (struct supervisor *s)
 {
     struct signalfd_siginfo info;
 
     while (read (s->signals, &info, sizeof (info)) == sizeof (info)) {
+        bool asks_to_end = info.ssi_signo == SIGTERM && _is_from_slurm (&info);
+
+        if (asks_to_end && _withholds (s)) {
+            _withhold (s);
+            continue;
+        }
         /* The program gets it too: from Slurm, or forwarded. */
-        if (info.ssi_signo == SIGTERM && _is_from_slurm (&info))
+        if (asks_to_end)
             s->slurm_kills = deadline_in_ms (_slurms_grace_ms (s));
         _forward (s, &info);
     }
@@ -212,6 +244,37 @@ static void _stop (struct supervisor *s)
     s->stopped = true;
 }
 
+/* By a handler, or by reading it while it is blocked. False also if that is not known. */
+static bool _handles_sigterm (pid_t pid)
+{
+    char path[32], line[128];
+    unsigned long long set, handled = 0;
+    FILE *f;
+
+    snprintf (path, sizeof (path), "/proc/%d/status", (int)pid);
+    f = fopen (path, "re");
+    while (f && fgets (line, sizeof (line), f))
+        if (sscanf (line, "SigBlk: %llx", &set) == 1 || sscanf (line, "SigCgt: %llx", &set) == 1)
+            handled |= set;
+    if (f)
+        fclose (f);
+    return handled & 1ull << (SIGTERM - 1);
+}
+
+/*
+ * KillWait is nearly over, if Slurm's SIGTERM began it. It may have been a warning of something
+ * later, as with --signal=TERM@600 or a partition's GraceTime, so a program to which SIGTERM could
+ * only mean its death goes on serving: SIGKILL comes, or it does not.
+ */
+static void _check_last_chance (struct supervisor *s)
+{
+    if (!s->withheld || s->state != RUNNING || !deadline_passed (s->last_chance))
+        return;
+    s->last_chance = deadline_never ();
+    if (_handles_sigterm (s->config.task))
+        _stop (s);
+}
+
 /* A program that ended before it was asked to keeps its own status. */
 static void _check_children (struct supervisor *s)
 {
@@ -268,12 +331,15 @@ static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...
         return;
 }
 
-/* Once, and not by a task that was stopped: then the others are, too. */
-static void _print_gone (struct supervisor *s)
+/* A message, once, and not by a task that was stopped: then the others are, too. */
+static void _rendezvous_is_gone (struct supervisor *s)
 {
-    if (s->gone_printed || s->stopped)
+    if (s->gone || s->stopped)
         return;
-    s->gone_printed = true;
+    s->gone = true;
+    if (s->withheld && !s->reaped)
+        kill (s->config.task, SIGTERM);
+    s->withheld = false;
     _print ("slurmstepd: error: spank_tf: step %s: the rendezvous has ended; its tasks are not "
             "stopped when its work is done\n", s->config.step);
 }
@@ -291,7 +357,7 @@ static bool _serve_uplink (struct supervisor *s, short revents)
         case UPLINK_EXIT:
             return false;
         case UPLINK_GONE:
-            _print_gone (s);
+            _rendezvous_is_gone (s);
             return s->state != ENDED;
     }
     return true;
@@ -309,9 +375,12 @@ static void _run (struct supervisor *s)
 
         if (s->state == STOPPING)
             next = deadline_min (next, s->grace);
+        else if (s->state == RUNNING && s->withheld)
+            next = deadline_min (next, s->last_chance);
         poll (pfd, 2, deadline_left_ms (next));
         _read_signals (s);
         _check_children (s);
+        _check_last_chance (s);
         going_on = _serve_uplink (s, pfd[1].revents);
     }
     uplink_destroy (s->uplink);
