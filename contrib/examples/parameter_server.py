@@ -12,7 +12,6 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
-os.environ["GRPC_FAIL_FAST"] = "use_caller"  # or the first task to start finds the others missing
 
 import numpy as np
 import tensorflow as tf

@@ -14,7 +14,6 @@ import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-os.environ["GRPC_FAIL_FAST"] = "use_caller"
 
 import tensorflow as tf
 
