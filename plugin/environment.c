@@ -12,9 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addresses/interface.h"
+#include "common/address.h"
 #include "common/logdir.h"
 #include "common/number.h"
 #include "common/proxy.h"
+#include "defaults.h"
 #include "options.h"
 #include "protocol/contact.h"
 
@@ -40,6 +43,8 @@ int environment_number (char *const env[], const char *name)
     return number_parse (&number, environment_get (env, name), 0, INT_MAX) == 0 ? number : -1;
 }
 
+#define INTERFACE_VARIABLE "SLURM_TF_INTERFACE"
+
 /* Compute all new values before the first one is set: they depend on each other's old value. */
 static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hosts)
 {
@@ -56,16 +61,11 @@ static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hos
     return rc;
 }
 
-int environment_set (spank_t spank, char *const env[], const struct client_answer *answer)
+static int _set_variables (spank_t spank, const struct frame *frame)
 {
-    const char *hosts = answer->answer.proxy_exempt;
     const char *variable = NULL;
 
-    /* The user or an outer step may have set it, but it is true only of a port that is held. */
-    spank_unsetenv (spank, "TF_GRPC_REUSE_PORT");
-    if (hosts && _exempt_from_proxy (spank, env, hosts) < 0)
-        return -1;
-    while ((variable = answer_next_variable (answer->frame, variable))) {
+    while ((variable = answer_next_variable (frame, variable))) {
         size_t length = strcspn (variable, "=");
         char name[64];
 
@@ -74,6 +74,35 @@ int environment_set (spank_t spank, char *const env[], const struct client_answe
             return -1;
     }
     return 0;
+}
+
+/* Name the interface that has the task's address, which this node knows best. */
+static int _set_interface (spank_t spank, const struct answer *answer)
+{
+    struct address address;
+    char name[IF_NAMESIZE];
+
+    if (address_parse (&address, answer->address) < 0
+        || interface_with_address (name, &address) < 0)
+        return 0;
+    if (spank_setenv (spank, INTERFACE_VARIABLE, name, 1) != ESPANK_SUCCESS)
+        return -1;
+    return answer->nccl ? defaults_set_interface (spank, name) : 0;
+}
+
+int environment_set (spank_t spank, char *const env[], const struct client_answer *answer)
+{
+    const char *hosts = answer->answer.proxy_exempt;
+
+    /* The user or an outer step may have set these, but they are true only of this task. */
+    spank_unsetenv (spank, "TF_GRPC_REUSE_PORT");
+    spank_unsetenv (spank, INTERFACE_VARIABLE);
+    defaults_begin (spank);
+    if (hosts && _exempt_from_proxy (spank, env, hosts) < 0)
+        return -1;
+    if (_set_variables (spank, answer->frame) < 0 || _set_interface (spank, &answer->answer) < 0)
+        return -1;
+    return defaults_end (spank);
 }
 
 static bool _is_ours (const char *string)

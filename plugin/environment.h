@@ -21,7 +21,7 @@ const char *environment_lookup (const char *name, void *env);
 /* The value as a decimal number, 0 or greater; -1 if it is missing or not one. */
 int environment_number (char *const env[], const char *name);
 
-/* Set the answer's variables. -1 if Slurm refuses one. */
+/* Set the answer's variables, and what follows from them. -1 if Slurm refuses one. */
 int environment_set (spank_t spank, char *const env[], const struct client_answer *answer);
 
 /* Remove the plugin's own variables: an srun in the task must not use them, nor the task see the

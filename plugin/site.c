@@ -16,7 +16,9 @@
 #include "common/value.h"
 #include "options.h"
 
-struct site site = { .libexecdir = PKGLIBEXECDIR, .stop_grace = 10, .eval_grace = 900 };
+struct site site = {
+    .libexecdir = PKGLIBEXECDIR, .nccl = true, .stop_grace = 10, .eval_grace = 900,
+};
 
 static int _set_text (const char **text, const char *value,
                       int (*check) (const char *value, struct errtext *err), struct errtext *err)
@@ -32,6 +34,14 @@ static int _set_hide_gpus (const char *value, struct errtext *err)
     if (value_hide_gpus (value, err) < 0)
         return -1;
     site.show_gpus = strcmp (value, "no") == 0;
+    return 0;
+}
+
+static int _set_nccl (const char *value, struct errtext *err)
+{
+    if (value_yes_no (value, err) < 0)
+        return -1;
+    site.nccl = strcmp (value, "yes") == 0;
     return 0;
 }
 
@@ -56,6 +66,8 @@ static int _set (const char *key, const char *value, struct errtext *err)
         return port_ranges_parse (&site.rendezvous_ports, value, err);
     if (strcmp (key, "hide_gpus") == 0)
         return _set_hide_gpus (value, err);
+    if (strcmp (key, "nccl") == 0)
+        return _set_nccl (value, err);
     if (strcmp (key, "stop_grace") == 0)
         return _set_grace (&site.stop_grace, value, err);
     if (strcmp (key, "eval_grace") == 0)

@@ -16,6 +16,7 @@ struct site {
     const char *libexecdir;                 /* the directory of tf-rendezvous and tf-supervise */
     struct port_ranges rendezvous_ports;    /* empty: SrunPortRange, or any if that is not set */
     bool show_gpus;                         /* do not hide the GPUs from a ps */
+    bool nccl;                              /* NCCL follows the network that is chosen */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds that an evaluator has after the others */
     bool bad;                               /* an argument is not valid */

@@ -215,6 +215,7 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
         .stop_grace = site.stop_grace,
         .eval_grace = site.eval_grace,
         .hide_gpus = !site.show_gpus,
+        .nccl = site.nccl,
         .debugged = slurm_private_is_debugged (),
     };
     char *het_group = cmdline_value ("--het-group", sizeof ("--het-group") - 1, of_step);

@@ -112,6 +112,7 @@ struct frame *launch_encode_config (const struct launch *launch)
         .show = launch->show,
         .stop_grace = 30,
         .eval_grace = 60,
+        .nccl = true,
     };
     struct frame *frame = rendezvous_config_encode (&config);
 

@@ -153,7 +153,7 @@ static void env_expect (const char *name, const char *expected)
 static void env_check_leaks (void)
 {
     static const char promised[] = " SLURM_TF_ROLE SLURM_TF_INDEX SLURM_TF_ADDRESS"
-                                   " SLURM_TF_PORT ";
+                                   " SLURM_TF_PORT SLURM_TF_INTERFACE SLURM_TF_ADDED ";
 
     for (char **env = environ; *env; env++) {
         char *name = format (" %.*s ", (int)strcspn (*env, "="), *env);
@@ -305,7 +305,9 @@ static char *config_check (const char *text)
 
 static void address_check (void)
 {
+    const char *interface = env_get ("SLURM_TF_INTERFACE");
     char host[NI_MAXHOST];
+    bool named = false;
     unsigned int flags = 0;
     struct ifaddrs *all;
 
@@ -314,13 +316,17 @@ static void address_check (void)
     for (struct ifaddrs *one = all; one; one = one->ifa_next)
         if (one->ifa_addr && one->ifa_addr->sa_family == me->sockaddr.ss_family
             && !getnameinfo (one->ifa_addr, sizeof (me->sockaddr), host, sizeof (host), NULL, 0,
-                             NI_NUMERICHOST) && !strcmp (host, me->host))
+                             NI_NUMERICHOST) && !strcmp (host, me->host)) {
             flags |= one->ifa_flags;
+            named = named || !strcmp (one->ifa_name, interface);
+        }
     freeifaddrs (all);
     if (!strncmp (me->host, "169.254.", 8) || !strncmp (me->host, "fe80:", 5))
         die ("%s is link-local, expected an address that other nodes reach", me->address);
     if (!flags)
         die ("%s is not an address of this node", me->address);
+    if (!named)
+        die ("SLURM_TF_INTERFACE is \"%s\", which does not have %s", interface, me->host);
     if (!(flags & IFF_UP) || !(flags & IFF_RUNNING))
         die ("%s is on an interface that is down, expected one with carrier", me->address);
     if (flags & IFF_LOOPBACK && !loopback_ok)

@@ -68,7 +68,7 @@ static bool _same (const struct answer *a, const struct answer *b)
     return _same_text (a->role, b->role) && a->index == b->index
            && _same_text (a->address, b->address) && a->port == b->port
            && a->hide_gpus == b->hide_gpus && a->hold == b->hold
-           && a->log_append == b->log_append && a->supervised == b->supervised
+           && a->nccl == b->nccl && a->log_append == b->log_append && a->supervised == b->supervised
            && (!a->supervised || a->stop_grace == b->stop_grace)
            && a->serves == b->serves && _same_text (a->proxy_exempt, b->proxy_exempt);
 }

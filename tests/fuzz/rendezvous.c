@@ -883,7 +883,7 @@ static struct frame *_configuration (const char *line)
 {
     struct rendezvous_config config = {
         .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 60, .hold = true,
-        .hide_gpus = true, .stop_grace = 10, .eval_grace = 5,
+        .hide_gpus = true, .nccl = true, .stop_grace = 10, .eval_grace = 5,
     };
     char list[256] = "", stop[16] = "auto";
     struct frame *frame;

@@ -24,8 +24,8 @@ static struct answer full_answer (void)
 {
     struct answer answer = plain;
 
-    answer.hide_gpus = answer.hold = answer.log_append = answer.supervised = true;
-    answer.serves = true;
+    answer.hide_gpus = answer.hold = answer.nccl = answer.log_append = true;
+    answer.supervised = answer.serves = true;
     answer.stop_grace = 30;
     answer.proxy_exempt = "10.0.0.1,10.0.0.2";
     return answer;
@@ -91,7 +91,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "SLURM_TF_ROLE=worker\nSLURM_TF_INDEX=3\nSLURM_TF_ADDRESS=10.0.0.1\n"
                          "SLURM_TF_PORT=40000\nCUDA_VISIBLE_DEVICES=\nROCR_VISIBLE_DEVICES=\n"
                          "HIP_VISIBLE_DEVICES=\nZE_AFFINITY_MASK=255\n"
-                         "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nLOG_APPEND=1\nSTOP_GRACE=30\nSERVES=1\n"
+                         "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\nSERVES=1\n"
                          "TF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n");
 }
@@ -105,6 +105,7 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->port, answer->port);
     assert_int_equal (decoded->hide_gpus, answer->hide_gpus);
     assert_int_equal (decoded->hold, answer->hold);
+    assert_int_equal (decoded->nccl, answer->nccl);
     assert_int_equal (decoded->log_append, answer->log_append);
     assert_int_equal (decoded->supervised, answer->supervised);
     assert_int_equal (decoded->serves, answer->serves);
@@ -117,13 +118,14 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
 
 TEST (decoding_returns_the_encoded_answer)
 {
-    struct answer row[] = { plain, full_answer (), plain, plain, plain, plain, plain };
+    struct answer row[] = { plain, full_answer (), plain, plain, plain, plain, plain, plain };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
     row[3].hide_gpus = true;
     row[4].hold = true;
     row[5].log_append = true;
     row[6].serves = true;
+    row[7].nccl = true;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;
@@ -237,7 +239,7 @@ TEST (only_allowed_variables_are_decoded)
         "SLURM_TF_ROLE=ps",
         "BASH_ENV=/tmp/evil", "PYTHONPATH=/tmp", "SLURM_JOB_ID=1", "SLURM_TF=1", "SLURM_T",
         "SLURM_TF_NEW=", "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "TF_A=b=c",
-        "SERVER_TOKEN=fedcba", "STOP_GRACE=30", "LOG_APPEND=1", "PROXY_EXEMPT=10.0.0.1",
+        "SERVER_TOKEN=fedcba", "STOP_GRACE=30", "LOG_APPEND=1", "NCCL=1", "NCCL_SOCKET_IFNAME=lo", "PROXY_EXEMPT=10.0.0.1",
         "CUDA_VISIBLE_DEVICES=",
         "REFUSED=1", "CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES_=1", "XTF_CONFIG=1",
         "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=1",

@@ -411,6 +411,7 @@ TEST (each_argument_is_checked)
           "rendezvous_ports: \"x\" is not a range of ports; a range is LOW-HIGH, as in "
           "30000-30999" },
         { "hide_gpus=no", "hide_gpus=x", "hide_gpus: yes or no is needed" },
+        { "nccl=no", "nccl=x", "nccl: \"x\" is neither yes nor no" },
         { "stop_grace=1", "stop_grace=x",
           "stop_grace: a number of seconds from 0 to 604800 is needed" },
         { "eval_grace=1", "eval_grace=-1",

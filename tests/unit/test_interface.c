@@ -459,6 +459,71 @@ TEST (a_full_list_omits_further_interfaces_without_an_address)
         close (device[i]);
 }
 
+/* The interface with an address. */
+
+static void check_with_address (const char *text, const char *expected)
+{
+    char name[IF_NAMESIZE] = "none";
+    struct address address;
+
+    assert_int_equal (address_parse (&address, text), 0);
+    assert_int_equal (interface_with_address (name, &address), strcmp (expected, "none") ? 0 : -1);
+    assert_string_equal (name, expected);
+}
+
+TEST (the_interface_with_an_address_is_found)
+{
+    int device[2];
+
+    netns_enter ();
+    device[0] = netns_device ("eth0", false);
+    device[1] = netns_device ("ib0", true);
+    ip ("addr add 10.0.0.1/16 dev eth0");
+    ip ("addr add 10.0.0.2/16 dev eth0 label eth0:1");
+    ip ("addr add 10.1.0.1/16 dev ib0");
+    ip ("addr add 10.9.0.1/32 dev ib0");
+    check_with_address ("10.0.0.1", "eth0");
+    check_with_address ("10.0.0.2", "eth0");
+    check_with_address ("10.1.0.1", "ib0");
+    check_with_address ("10.9.0.1", "ib0");
+    check_with_address ("::ffff:10.1.0.1", "ib0");
+    check_with_address ("10.1.0.2", "none");
+    if (has_ipv6 ()) {
+        ip ("addr add fd00::5/64 dev ib0 nodad");
+        check_with_address ("fd00::5", "ib0");
+        check_with_address ("fd00::6", "none");
+    }
+    close (device[0]);
+    close (device[1]);
+}
+
+TEST (of_two_interfaces_with_an_address_the_one_with_carrier_is_found)
+{
+    int device[2];
+
+    netns_enter ();
+    device[0] = netns_device ("eth0", false);
+    device[1] = netns_device ("eth1", false);
+    ip ("addr add 10.0.0.1/32 dev eth0");
+    ip ("addr add 10.0.0.1/32 dev eth1");
+    ip ("link set eth1 up");
+    check_with_address ("10.0.0.1", "eth1");
+    ip ("link set eth1 down");
+    ip ("link set eth0 up");
+    check_with_address ("10.0.0.1", "eth0");
+    close (device[0]);
+    close (device[1]);
+}
+
+TEST (a_loopback_address_is_on_the_loopback_interface)
+{
+    netns_enter ();
+    ip ("link set lo up");
+    check_with_address ("127.0.0.1", "lo");
+    check_with_address ("127.0.1.1", "lo");
+    check_with_address ("10.0.0.1", "none");
+}
+
 /* Failures. */
 
 /* The number that the next descriptor will get. */
@@ -545,6 +610,9 @@ int main (void)
         cmocka_unit_test (an_interface_with_an_unprintable_name_is_left_out),
         cmocka_unit_test (a_full_list_prefers_infiniband_interfaces),
         cmocka_unit_test (a_full_list_omits_further_interfaces_without_an_address),
+        cmocka_unit_test (the_interface_with_an_address_is_found),
+        cmocka_unit_test (of_two_interfaces_with_an_address_the_one_with_carrier_is_found),
+        cmocka_unit_test (a_loopback_address_is_on_the_loopback_interface),
         cmocka_unit_test (a_failure_to_list_the_interfaces_is_reported),
         cmocka_unit_test (a_list_leaves_no_descriptor_open),
         cmocka_unit_test (infiniband_is_recognized_on_a_node_without_ipv4),

@@ -224,6 +224,7 @@ TEST (infiniband_is_used_if_every_host_has_it)
             assert_string_equal (chosen (3), ON_IB);
             assert_string_equal (choice.network, "10.1.0.0/16 (InfiniBand)");
             assert_string_equal (choice.notice, "");
+            assert_true (choice.wished);
             assert_false (choice.rails);
         }
 }

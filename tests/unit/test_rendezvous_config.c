@@ -30,7 +30,8 @@ static struct rendezvous_config full_config (void)
     config.networks = "10.1.0.0/16,ib0";
     config.stop = STOP_WHEN_NEVER;
     config.inherited = config.networks_required = config.hold = config.show
-        = config.json = config.log_append = config.hide_gpus = config.debugged = true;
+        = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
+        = true;
     return config;
 }
 
@@ -46,7 +47,7 @@ TEST (a_configuration_has_these_strings)
                          "LIST=evaluator\nINHERITED=1\nTIMEOUT=300\nIB=require\n"
                          "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSTOP=never\n"
                          "SHOW=1\nJSON=1\nLOG_APPEND=1\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
-                         "HIDE_GPUS=1\nDEBUGGED=1\n");
+                         "HIDE_GPUS=1\nNCCL=1\nDEBUGGED=1\n");
 }
 
 static void check_text (const char *decoded, const char *text)
@@ -85,6 +86,7 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.stop_grace, config->stop_grace);
     assert_int_equal (decoded.eval_grace, config->eval_grace);
     assert_int_equal (decoded.hide_gpus, config->hide_gpus);
+    assert_int_equal (decoded.nccl, config->nccl);
     assert_int_equal (decoded.debugged, config->debugged);
     frame_destroy (frame);
 }
@@ -95,6 +97,7 @@ TEST (decoding_returns_the_encoded_configuration)
     struct rendezvous_config config = full_config ();
     bool *const flag[] = { &config.inherited, &config.networks_required, &config.hold,
                            &config.show, &config.json, &config.log_append, &config.hide_gpus,
+                           &config.nccl,
                            &config.debugged };
 
     check_round_trip (&config);

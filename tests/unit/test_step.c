@@ -766,6 +766,31 @@ TEST (without_hide_gpus_no_task_gets_gpu_variables)
     step_destroy (step);
 }
 
+/* Whether NCCL follows, in a step of two nodes of which `n2` may lack the network. */
+static void check_nccl (const char *wish, const char *nccl, const char *n2, const char *expected)
+{
+    struct step *step = create (wish, nccl, "LIST=ps,worker");
+
+    add_rank (step, WITH (on_node (0, 2, 0), NULL, "ib0 infiniband up 10.1.0.1/16"));
+    add_rank (step, WITH (on_node (1, 2, 1), NULL, n2));
+    resolve (step);
+    assert_string_equal (value_for (step, 0, "NCCL"), expected);
+    assert_string_equal (value_for (step, 1, "NCCL"), expected);
+    step_destroy (step);
+}
+
+TEST (nccl_follows_a_network_that_was_wished_for)
+{
+    static const char ib[] = "ib0 infiniband up 10.1.0.2/16", down[] = "ib0 infiniband down -";
+
+    check_nccl ("IB=auto", "NCCL=1", ib, "1");
+    check_nccl ("NETWORKS=10.1.0.0/16", "NCCL=1", ib, "1");
+    check_nccl ("IB=auto", "NCCL=1", down, "none");
+    check_nccl ("NETWORKS=10.1.0.0/16", "NCCL=1", down, "none");
+    check_nccl ("IB=no", "NCCL=1", ib, "none");
+    check_nccl ("IB=auto", "X=1", ib, "none");
+}
+
 TEST (only_tasks_with_a_proxy_get_the_exempt_hosts)
 {
     struct step *step = create ("LIST=ps,worker:3");
@@ -1277,6 +1302,7 @@ int main (void)
         cmocka_unit_test (a_table_of_rails_is_as_wide_as_its_addresses),
         cmocka_unit_test (only_a_ps_gets_variables_that_hide_gpus),
         cmocka_unit_test (without_hide_gpus_no_task_gets_gpu_variables),
+        cmocka_unit_test (nccl_follows_a_network_that_was_wished_for),
         cmocka_unit_test (only_tasks_with_a_proxy_get_the_exempt_hosts),
         cmocka_unit_test (the_exempt_hosts_are_complete_in_any_distribution),
         cmocka_unit_test (a_supervised_task_gets_the_stop_grace),

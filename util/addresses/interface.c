@@ -132,6 +132,39 @@ int interface_list (struct interface list[INTERFACE_MAX], struct errtext *err)
     return count;
 }
 
+/* How well an entry fits the address; 0: it does not. */
+static int _fit (const struct ifaddrs *entry, const struct address *address)
+{
+    struct address own;
+
+    if (address_of_sockaddr (&own, entry->ifa_addr) < 0)
+        return 0;
+    if (address_equal (&own, address))
+        return _state (entry->ifa_flags) == INTERFACE_UP ? 3 : 2;
+    return entry->ifa_flags & IFF_LOOPBACK && address_is_loopback (address) ? 1 : 0;
+}
+
+int interface_with_address (char name[IF_NAMESIZE], const struct address *address)
+{
+    struct ifaddrs *entries;
+    int best = 0;
+
+    if (getifaddrs (&entries) < 0)
+        return -1;
+    for (const struct ifaddrs *e = entries; e; e = e->ifa_next) {
+        char own[IF_NAMESIZE];
+        int fit = _fit (e, address);
+
+        _name (own, e->ifa_name);
+        if (fit > best && interface_is_name (own)) {
+            memcpy (name, own, sizeof (own));
+            best = fit;
+        }
+    }
+    freeifaddrs (entries);
+    return best > 0 ? 0 : -1;
+}
+
 bool interface_is_candidate (const struct interface *interface)
 {
     return interface->state == INTERFACE_UP && interface->address.address.family != 0;

@@ -37,6 +37,12 @@ struct interface {
  */
 int interface_list (struct interface list[INTERFACE_MAX], struct errtext *err);
 
+/*
+ * The name of this node's interface that has the address; of a loopback address that no interface
+ * lists, the loopback interface. If several have it, one that is up with carrier. -1 if none has.
+ */
+int interface_with_address (char name[IF_NAMESIZE], const struct address *address);
+
 /* True if the text can be the name of an interface and is printable ASCII. */
 bool interface_is_name (const char *text);
 

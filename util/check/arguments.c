@@ -32,6 +32,7 @@ static const struct {
     { "libexecdir", value_libexecdir, offsetof (struct arguments, libexecdir) },
     { "rendezvous_ports", value_rendezvous_ports, offsetof (struct arguments, rendezvous_ports) },
     { "hide_gpus", value_hide_gpus, NOT_TAKEN },
+    { "nccl", value_yes_no, NOT_TAKEN },
     { "stop_grace", value_grace, NOT_TAKEN },
     { "eval_grace", value_grace, NOT_TAKEN },
 };

@@ -35,6 +35,7 @@ static void _add (struct frame *frame, const struct answer *answer)
     if (answer->hide_gpus)
         _hide_gpus (frame);
     frame_add_text (frame, "PROXY_EXEMPT", answer->proxy_exempt);
+    frame_add_flag (frame, "NCCL", answer->nccl);
     frame_add_flag (frame, "LOG_APPEND", answer->log_append);
     if (answer->supervised)
         frame_add (frame, "STOP_GRACE", "%d", answer->stop_grace);
@@ -109,6 +110,7 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->port = frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
     answer->hide_gpus = frame_has (frame, "CUDA_VISIBLE_DEVICES");
     answer->hold = frame_has (frame, "TF_GRPC_REUSE_PORT");
+    answer->nccl = frame_has (frame, "NCCL");
     answer->log_append = frame_has (frame, "LOG_APPEND");
     answer->supervised = frame_has (frame, "STOP_GRACE");
     answer->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);

@@ -23,6 +23,7 @@ struct answer {
     int port;                   /* SLURM_TF_PORT */
     bool hide_gpus;             /* the program sees no GPU */
     bool hold;                  /* TF_GRPC_REUSE_PORT: the task holds its port to its end */
+    bool nccl;                  /* NCCL is to use the interface of the address */
     bool log_append;            /* --tf-log-dir: append to log files that exist */
     bool supervised;            /* the task gets a tf-supervise */
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */

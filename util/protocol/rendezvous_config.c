@@ -44,6 +44,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
     frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
     frame_add_flag (frame, "HIDE_GPUS", c->hide_gpus);
+    frame_add_flag (frame, "NCCL", c->nccl);
     frame_add_flag (frame, "DEBUGGED", c->debugged);
     return frame;
 }
@@ -103,6 +104,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, FRAME_MAX_SECONDS);
     c->hide_gpus = frame_has (frame, "HIDE_GPUS");
+    c->nccl = frame_has (frame, "NCCL");
     c->debugged = frame_has (frame, "DEBUGGED");
     if (!_is_token (c->token) || !_is_token (c->server_token))
         return errtext_set (err, "srun's configuration lacks a token");

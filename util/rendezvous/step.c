@@ -29,7 +29,7 @@ struct step {
     char locality_notice[1024];          /* or "" */
     struct dictionary *dictionary;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
-    bool hold, log_append, hide_gpus;   /* rendezvous_config.h */
+    bool hold, log_append, hide_gpus, nccl;     /* rendezvous_config.h */
     bool supervised;
     int stop_grace;                     /* seconds */
 };
@@ -53,6 +53,7 @@ int step_create (struct step **sp, const struct rendezvous_config *config, struc
     step->hold = config->hold;
     step->log_append = config->log_append;
     step->hide_gpus = config->hide_gpus;
+    step->nccl = config->nccl;
     step->stop_grace = config->stop_grace;
     if (roles_create (&step->roles, config, err) < 0 || _set_wish (&step->wish, config, err) < 0) {
         step_destroy (step);
@@ -303,6 +304,7 @@ int step_answer (const struct step *step, int rank, const char *server_token,
         .port = m->port,
         .hide_gpus = step->hide_gpus && strcmp (m->role, "ps") == 0,
         .hold = step->hold,
+        .nccl = step->nccl && step->choice.wished,
         .log_append = step->log_append,
         .supervised = step->supervised,
         .stop_grace = step->stop_grace,

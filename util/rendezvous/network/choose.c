@@ -304,6 +304,7 @@ static int _choose (struct selection *selection, size_t count, const struct host
         return -1;
     if (fulfilled && _assign (selection, &choice->rails) < 0)
         return errtext_set (err, "%s", strerror (ENOMEM));
+    choice->wished = fulfilled;
     describe_networks (selection, choice->network, sizeof (choice->network));
     if (preferences > 0 && !(fulfilled && preference[i].infiniband == wish->infiniband))
         _add_notice (selection->candidates, wish, choice);

@@ -24,6 +24,7 @@ struct network_wish {
 
 struct network_choice {
     char network[256];          /* "10.1.0.0/16 (InfiniBand)"; "" if it is not known */
+    bool wished;                /* it is one of the wish, not the address that reaches srun */
     bool rails;                 /* a host uses more than one interface */
     char notice[1024];          /* which wish was not fulfilled, and what is used; or "" */
 };

@@ -1,0 +1,92 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "defaults.h"
+
+#include <limits.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/nccl_conf.h"
+
+#define ADDED "SLURM_TF_ADDED"
+
+/* The names that defaults_set () has set, "A,B". */
+static char added[DEFAULTS_MAX];
+
+void defaults_begin (spank_t spank)
+{
+    char names[DEFAULTS_MAX], *rest = names, *name;
+
+    if (spank_getenv (spank, ADDED, names, sizeof (names)) == ESPANK_SUCCESS)
+        while ((name = strsep (&rest, ",")))
+            spank_unsetenv (spank, name);
+    spank_unsetenv (spank, ADDED);
+}
+
+/* A value that does not fit into the buffer is one, too. */
+static bool _is_set (spank_t spank, const char *name)
+{
+    char value[2];
+
+    return spank_getenv (spank, name, value, sizeof (value)) != ESPANK_ENV_NOEXIST;
+}
+
+int defaults_set (spank_t spank, const char *name, const char *value)
+{
+    size_t used = strlen (added);
+
+    if (_is_set (spank, name))
+        return 0;
+    if (used + strlen (name) + 2 > sizeof (added)
+        || spank_setenv (spank, name, value, 1) != ESPANK_SUCCESS)
+        return -1;
+    snprintf (added + used, sizeof (added) - used, "%s%s", used ? "," : "", name);
+    return 0;
+}
+
+/* The user's own file: NCCL_CONF_FILE, otherwise ~/.nccl.conf. False if there is none. */
+static bool _users_file (spank_t spank, char path[PATH_MAX])
+{
+    char home[PATH_MAX - 16];
+
+    if (spank_getenv (spank, "NCCL_CONF_FILE", path, PATH_MAX) == ESPANK_SUCCESS && *path)
+        return true;
+    if (spank_getenv (spank, "HOME", home, sizeof (home)) != ESPANK_SUCCESS)
+        return false;
+    snprintf (path, PATH_MAX, "%s/.nccl.conf", home);
+    return true;
+}
+
+/* NCCL takes from its files only what the environment lacks. */
+static bool _is_in_file (spank_t spank, const char *name)
+{
+    char path[PATH_MAX];
+
+    return nccl_conf_sets (NCCL_CONF_OF_SITE, name)
+           || (_users_file (spank, path) && nccl_conf_sets (path, name));
+}
+
+int defaults_set_interface (spank_t spank, const char *interface)
+{
+    char exactly[IF_NAMESIZE + 1];
+
+    /* Without a second "=", NCCL would take all interfaces whose names begin so. */
+    snprintf (exactly, sizeof (exactly), "=%s", interface);
+    if (!_is_in_file (spank, "NCCL_SOCKET_IFNAME")
+        && defaults_set (spank, "NCCL_SOCKET_IFNAME", exactly) < 0)
+        return -1;
+    return _is_in_file (spank, "GLOO_SOCKET_IFNAME")
+           ? 0 : defaults_set (spank, "GLOO_SOCKET_IFNAME", interface);
+}
+
+int defaults_end (spank_t spank)
+{
+    if (!*added || spank_setenv (spank, ADDED, added, 1) == ESPANK_SUCCESS)
+        return 0;
+    return -1;
+}

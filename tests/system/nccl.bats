@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# NCCL and Gloo use the network that --tf-ib or --tf-network has chosen, unless the user or the site
+# has set something else. The second node has other names for its interfaces.
+
+load ../common
+load launch
+load fabric
+
+before_test ()
+{
+    prefix=nccl
+    start_fabric --prefix $prefix --rails 2 --nodes 3
+    rename_interface 2 ib0 ibp3s0
+    work=$SPANK_TF_CLUSTER/work
+    # A step prints a line for each task: its node, its interface, and what NCCL and Gloo read.
+    cat > "$work/variables" <<'END'
+added=$(echo "${SLURM_TF_ADDED-}" | tr , '\n' | grep -E '^(NCCL|GLOO)_' | paste -sd,)
+echo "${SLURMD_NODENAME#nccl} ${SLURM_TF_INTERFACE-none} ${NCCL_SOCKET_IFNAME-none} ${GLOO_SOCKET_IFNAME-none} ${added:-none}"
+END
+}
+
+after_test ()
+{
+    stop_fabric
+}
+
+# Run a step on all nodes with these options, and require these lines: variables OPTION… < LINES
+variables ()
+{
+    local expected
+
+    expected=$(cat)
+    srun_step 1,2,3 "$@" sh variables < /dev/null
+    [ "$status" -eq 0 ] || fail "the step fails"
+    diff - <(sort <<< "$output") <<< "$expected" || fail "other variables"
+}
+
+both=NCCL_SOCKET_IFNAME,GLOO_SOCKET_IFNAME
+
+# bats test_tags=core,release
+@test "with --tf-ib and --tf-network NCCL and Gloo use each task's own interface, otherwise nothing is set" {
+    local option
+
+    for option in --tf-ib --tf-ib=require --tf-network=10.101.0.0/16; do
+        variables $option <<END
+1 ib0 =ib0 ib0 $both
+2 ibp3s0 =ibp3s0 ibp3s0 $both
+3 ib0 =ib0 ib0 $both
+END
+    done
+    for option in --tf-timeout=60 --tf-ib=no --tf-show; do
+        variables $option <<END
+1 eth0 none none none
+2 eth0 none none none
+3 eth0 none none none
+END
+    done
+    variables --tf-network=eth0 <<END
+1 eth0 =eth0 eth0 $both
+2 eth0 =eth0 eth0 $both
+3 eth0 =eth0 eth0 $both
+END
+}
+
+# bats test_tags=core
+@test "each task on a node with two rails has its own" {
+    run --separate-stderr slurm srun -Q -N1 -w nccl2 -n2 --tf-tasks=worker:2 --tf-ib sh variables
+    diff - <(sort <<< "$output") <<END || fail "other variables"
+2 ib1 =ib1 ib1 $both
+2 ibp3s0 =ibp3s0 ibp3s0 $both
+END
+}
+
+@test "when --tf-ib falls back to the default address, NCCL chooses by itself" {
+    ip_on 2 link set ibp3s0 down
+    ip_on 2 link set ib1 down
+    variables --tf-ib <<END
+1 eth0 none none none
+2 eth0 none none none
+3 eth0 none none none
+END
+}
+
+# bats test_tags=core
+@test "what the user has set stays, in the environment and in NCCL's files" {
+    export NCCL_SOCKET_IFNAME=^docker0 GLOO_SOCKET_IFNAME=
+    variables --tf-ib <<END
+1 ib0 ^docker0  none
+2 ibp3s0 ^docker0  none
+3 ib0 ^docker0  none
+END
+    unset NCCL_SOCKET_IFNAME GLOO_SOCKET_IFNAME
+    mkdir "$work/home"
+    printf 'NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0\n' > "$work/home/.nccl.conf"
+    run --separate-stderr slurm env HOME="$work/home" srun -Q -w nccl1,nccl2 -n2 --tf-tasks=worker:2 --tf-ib sh variables
+    diff - <(sort <<< "$output") <<END || fail "other variables"
+1 ib0 none ib0 GLOO_SOCKET_IFNAME
+2 ibp3s0 none ibp3s0 GLOO_SOCKET_IFNAME
+END
+    # NCCL reads one of them only.
+    echo NCCL_DEBUG=WARN > "$work/mine.conf"
+    run --separate-stderr slurm env HOME="$work/home" NCCL_CONF_FILE="$work/mine.conf" \
+        srun -Q -w nccl1,nccl2 -n2 --tf-tasks=worker:2 --tf-ib sh variables
+    diff - <(sort <<< "$output") <<END || fail "other variables"
+1 ib0 =ib0 ib0 $both
+2 ibp3s0 =ibp3s0 ibp3s0 $both
+END
+}
+
+@test "what a node has in /etc/nccl.conf stays" {
+    "$tests/cluster" run --on nccl2 -- sh -c '
+        mkdir "$1/upper" "$1/etc" && mount -t overlay none -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/etc" /etc &&
+            echo NCCL_SOCKET_IFNAME=ib1 > /etc/nccl.conf' - "$BATS_TEST_TMPDIR" || skip "this kernel has no overlay file system"
+    variables --tf-ib <<END
+1 ib0 =ib0 ib0 $both
+2 ibp3s0 none ibp3s0 GLOO_SOCKET_IFNAME
+3 ib0 =ib0 ib0 $both
+END
+}
+
+# bats test_tags=core
+@test "nccl=no: NCCL chooses by itself, and the interface is named all the same" {
+    site_arguments nccl=no
+    variables --tf-ib <<END
+1 ib0 none none none
+2 ibp3s0 none none none
+3 ib0 none none none
+END
+    site_arguments nccl=yes ib=auto
+    variables <<END
+1 ib0 =ib0 ib0 $both
+2 ibp3s0 =ibp3s0 ibp3s0 $both
+3 ib0 =ib0 ib0 $both
+END
+}
+
+@test "in a step that a task starts, what the outer step has set is not the user's" {
+    cat > "$work/inner" <<'END'
+[ "$SLURM_PROCID" -eq 0 ] || exit 0
+srun -Q --overlap -w nccl2,nccl3 -N2 -n2 --tf-tasks=worker:2 sh variables
+echo
+export GLOO_SOCKET_IFNAME=mine
+srun -Q --overlap -w nccl2,nccl3 -N2 -n2 --tf-tasks=worker:2 --tf-network=10.101.0.0/16 sh variables | sort
+END
+    NCCL_SOCKET_IFNAME=users srun_step 1,2,3 --overlap --tf-ib sh inner
+    [ "$status" -eq 0 ] || fail "the step fails"
+    diff - <(sed '/^$/q' <<< "$output" | sort) <<END || fail "without --tf-network"
+
+2 eth0 users none none
+3 eth0 users none none
+END
+    diff - <(sed '1,/^$/d' <<< "$output") <<END || fail "with --tf-network"
+2 ibp3s0 users ibp3s0 GLOO_SOCKET_IFNAME
+3 ib0 users ib0 GLOO_SOCKET_IFNAME
+END
+}
