@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/devices.h"
 #include "common/nccl_conf.h"
+#include "common/number.h"
 
 #define ADDED "SLURM_TF_ADDED"
 
@@ -82,6 +84,29 @@ int defaults_set_interface (spank_t spank, const char *interface)
         return -1;
     return _is_in_file (spank, "GLOO_SOCKET_IFNAME")
            ? 0 : defaults_set (spank, "GLOO_SOCKET_IFNAME", interface);
+}
+
+/* The value, or NULL if the variable is not set or longer than the buffer. */
+static const char *_get (spank_t spank, const char *name, char *buf, int size)
+{
+    return spank_getenv (spank, name, buf, size) == ESPANK_SUCCESS ? buf : NULL;
+}
+
+int defaults_set_devices (spank_t spank)
+{
+    char of_task[1024], number[16], buf[1024];
+    const char *visible = _get (spank, "CUDA_VISIBLE_DEVICES", of_task, sizeof (of_task)), *ids;
+    uint32_t tasks = 0;
+    int on_node;
+
+    if (!visible)
+        visible = _get (spank, "ROCR_VISIBLE_DEVICES", of_task, sizeof (of_task));
+    if (number_parse (&on_node, _get (spank, "SLURM_GPUS_ON_NODE", number, sizeof (number)), 0,
+                      INT_MAX) < 0)
+        on_node = -1;
+    spank_get_item (spank, S_JOB_LOCAL_TASK_COUNT, &tasks);
+    ids = devices_of_task (visible, on_node, (int)tasks, buf, sizeof (buf));
+    return ids ? defaults_set (spank, "JAX_LOCAL_DEVICE_IDS", ids) : 0;
 }
 
 int defaults_end (spank_t spank)

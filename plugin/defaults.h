@@ -26,6 +26,9 @@ int defaults_set (spank_t spank, const char *name, const char *value);
  */
 int defaults_set_interface (spank_t spank, const char *interface);
 
+/* Let JAX use the GPUs that Slurm has given to this task, if it has. -1 as defaults_set (). */
+int defaults_set_devices (spank_t spank);
+
 /* Set SLURM_TF_ADDED. -1 if Slurm refuses it. */
 int defaults_end (spank_t spank);
 

@@ -61,19 +61,26 @@ static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hos
     return rc;
 }
 
-static int _set_variables (spank_t spank, const struct frame *frame)
+static int _set_variable (spank_t spank, const char *variable)
+{
+    const char *value = strchr (variable, '=') + 1;
+    char name[64];
+
+    snprintf (name, sizeof (name), "%.*s", (int)(value - 1 - variable), variable);
+    if (answer_is_default (variable))
+        return defaults_set (spank, name, value);
+    return spank_setenv (spank, name, value, 1) == ESPANK_SUCCESS ? 0 : -1;
+}
+
+static int _set_variables (spank_t spank, const struct client_answer *answer)
 {
     const char *variable = NULL;
 
-    while ((variable = answer_next_variable (frame, variable))) {
-        size_t length = strcspn (variable, "=");
-        char name[64];
-
-        snprintf (name, sizeof (name), "%.*s", (int)length, variable);
-        if (spank_setenv (spank, name, variable + length + 1, 1) != ESPANK_SUCCESS)
+    while ((variable = answer_next_variable (answer->frame, variable)))
+        if (!(answer->answer.no_tf_config && strncmp (variable, "TF_CONFIG=", 10) == 0)
+            && _set_variable (spank, variable) < 0)
             return -1;
-    }
-    return 0;
+    return answer->answer.jax_devices ? defaults_set_devices (spank) : 0;
 }
 
 /* Name the interface that has the task's address, which this node knows best. */
@@ -95,12 +102,13 @@ int environment_set (spank_t spank, char *const env[], const struct client_answe
     const char *hosts = answer->answer.proxy_exempt;
 
     /* The user or an outer step may have set these, but they are true only of this task. */
+    spank_unsetenv (spank, "TF_CONFIG");
     spank_unsetenv (spank, "TF_GRPC_REUSE_PORT");
     spank_unsetenv (spank, INTERFACE_VARIABLE);
     defaults_begin (spank);
     if (hosts && _exempt_from_proxy (spank, env, hosts) < 0)
         return -1;
-    if (_set_variables (spank, answer->frame) < 0 || _set_interface (spank, &answer->answer) < 0)
+    if (_set_variables (spank, answer) < 0 || _set_interface (spank, &answer->answer) < 0)
         return -1;
     return defaults_end (spank);
 }

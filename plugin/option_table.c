@@ -83,6 +83,10 @@ const struct option_definition option_table[OPTION_COUNT] = {
         "write the output of each task to DIR/<role><index>.log and messages to DIR/master.log; "
         "DIR can have Slurm's patterns, as %j",
         "log_dir", LOG_DIR_NONE, value_log_dir },
+    [OPTION_FRAMEWORKS] = {
+        "tf-frameworks", "LIST", NULL,
+        "for which frameworks each task gets variables: none, or names as in tf,keras,jax",
+        "frameworks", "tf,keras,jax", value_frameworks },
     [OPTION_TIMEOUT] = {
         "tf-timeout", "SECONDS", NULL,
         "how long the launch waits for its last task",

@@ -15,6 +15,7 @@
 #include "addresses/netlist.h"
 #include "cmdline.h"
 #include "common/errtext.h"
+#include "common/frameworks.h"
 #include "common/logdir.h"
 #include "common/port.h"
 #include "options.h"
@@ -226,7 +227,8 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
         config.networks = networks;
         config.networks_required = options_is_given (OPTION_NETWORK);
     }
-    /* The option's callback has checked it. */
+    /* The options' callbacks have checked them. */
+    frameworks_parse (&config.frameworks, options_value (OPTION_FRAMEWORKS), err);
     stop_when_parse (&config.stop, options_value (OPTION_STOP), err);
     if (_add_lists (&config, err) == 0 && !(frame = rendezvous_config_encode (&config)))
         errtext_set (err, "%s", strerror (ENOMEM));

@@ -23,6 +23,7 @@
 
 #include "common/address.h"
 #include "common/deadline.h"
+#include "common/frameworks.h"
 #include "common/port.h"
 #include "protocol/acknowledgement.h"
 #include "protocol/answer.h"
@@ -112,6 +113,7 @@ struct frame *launch_encode_config (const struct launch *launch)
         .show = launch->show,
         .stop_grace = 30,
         .eval_grace = 60,
+        .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX,
         .nccl = true,
     };
     struct frame *frame = rendezvous_config_encode (&config);

@@ -165,6 +165,45 @@ static void env_check_leaks (void)
     }
 }
 
+/*
+ * Keras' processes: chief or master, then the workers, if there is no ps. Their coordinator's
+ * address is compared with the dictionary's when that is known.
+ */
+static void frameworks_check (void)
+{
+    int leaders = role_count ("chief") + role_count ("master");
+    int processes = role_count ("ps") ? 0 : leaders + role_count ("worker");
+    int process = !strcmp (me->role, "worker") ? me->index + leaders
+                  : !strcmp (me->role, "chief") || !strcmp (me->role, "master") ? 0 : -1;
+
+    if (processes == 0 || process < 0) {
+        env_expect ("KERAS_DISTRIBUTION_PROCESS_ID", NULL);
+        env_expect ("KERAS_DISTRIBUTION_NUM_PROCESSES", NULL);
+        env_expect ("KERAS_DISTRIBUTION_JOB_ADDRESSES", NULL);
+        env_expect ("JAX_COORDINATOR_ADDRESS", NULL);
+        return;
+    }
+    env_expect ("KERAS_DISTRIBUTION_PROCESS_ID", format ("%d", process));
+    env_expect ("KERAS_DISTRIBUTION_NUM_PROCESSES", format ("%d", processes));
+}
+
+/* The coordinator is process 0. JAX has its address if its own numbers, Slurm's, are the same. */
+static void coordinator_check (void)
+{
+    const char *keras = getenv ("KERAS_DISTRIBUTION_JOB_ADDRESSES");
+    const char *jax = getenv ("JAX_COORDINATOR_ADDRESS");
+    const char *role = role_count ("chief") ? "chief" : role_count ("master") ? "master" : "worker";
+
+    if (!keras)
+        return;
+    env_expect ("KERAS_DISTRIBUTION_JOB_ADDRESSES", rank_find (role, 0)->address);
+    if (!jax)
+        return;
+    env_expect ("JAX_COORDINATOR_ADDRESS", keras);
+    env_expect ("SLURM_PROCID", getenv ("KERAS_DISTRIBUTION_PROCESS_ID"));
+    env_expect ("SLURM_NTASKS", getenv ("KERAS_DISTRIBUTION_NUM_PROCESSES"));
+}
+
 /* ---- TF_CONFIG ---- */
 
 /* "10.0.0.1:40123" or "[fd00::1]:40123": numeric, and in canonical form. */
@@ -486,7 +525,9 @@ int main (int argc, char *argv[])
                                     ranks[i].index, job, step);
     env_expect ("SLURM_STEP_NUM_TASKS", format ("%d", rank_count));
     env_check_leaks ();
+    frameworks_check ();
     dictionary = config_check (env_get ("TF_CONFIG"));
+    coordinator_check ();
     env_expect ("SLURM_TF_ROLE", me->role);
     env_expect ("SLURM_TF_INDEX", format ("%d", me->index));
     env_expect ("SLURM_TF_ADDRESS", me->host);

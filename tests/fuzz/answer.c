@@ -20,7 +20,9 @@ static void _check_variables (const struct frame *frame)
 {
     static const char *const allowed[] = {
         "SLURM_TF_", "TF_", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=",
-        "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=",
+        "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=", "KERAS_DISTRIBUTION_JOB_ADDRESSES=",
+        "KERAS_DISTRIBUTION_NUM_PROCESSES=", "KERAS_DISTRIBUTION_PROCESS_ID=",
+        "JAX_COORDINATOR_ADDRESS=",
     };
 
     for (const char *v = NULL; (v = answer_next_variable (frame, v));) {
@@ -68,6 +70,7 @@ static bool _same (const struct answer *a, const struct answer *b)
     return _same_text (a->role, b->role) && a->index == b->index
            && _same_text (a->address, b->address) && a->port == b->port
            && a->hide_gpus == b->hide_gpus && a->hold == b->hold
+           && a->no_tf_config == b->no_tf_config && a->jax_devices == b->jax_devices
            && a->nccl == b->nccl && a->log_append == b->log_append && a->supervised == b->supervised
            && (!a->supervised || a->stop_grace == b->stop_grace)
            && a->serves == b->serves && _same_text (a->proxy_exempt, b->proxy_exempt);

@@ -46,6 +46,7 @@
 #include <unistd.h>
 
 #include "common/descriptors.h"
+#include "common/frameworks.h"
 #include "common/tasklist.h"
 #include "common/tf_config.h"
 #include "protocol/acknowledgement.h"
@@ -883,7 +884,8 @@ static struct frame *_configuration (const char *line)
 {
     struct rendezvous_config config = {
         .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 60, .hold = true,
-        .hide_gpus = true, .nccl = true, .stop_grace = 10, .eval_grace = 5,
+        .hide_gpus = true, .stop_grace = 10, .eval_grace = 5, .nccl = true,
+        .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX,
     };
     char list[256] = "", stop[16] = "auto";
     struct frame *frame;

@@ -45,7 +45,7 @@ every ()
     [ "$output" = "$2 " ] || fail "$1: not $2"
 }
 
-options="--tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-ports= --tf-show= --tf-stop= --tf-tasks-per-node= --tf-tasks= --tf-timeout="
+options="--tf-frameworks= --tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-ports= --tf-show= --tf-stop= --tf-tasks-per-node= --tf-tasks= --tf-timeout="
 
 @test "the names of the options of srun, sbatch and salloc" {
     local command
@@ -75,6 +75,9 @@ options="--tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-ports= --tf-show= 
     every "srun --tf-ports=" "srun --tf-ports=any reserved"
     every "srun --tf-hold=" "srun --tf-hold=no yes"
     every "srun --tf-stop=" "srun --tf-stop=auto chief never workers"
+    every "srun --tf-frameworks=" "srun --tf-frameworks=jax keras none tf"
+    tab "srun --tf-frameworks=tf,ja" "srun --tf-frameworks=tf,jax"
+    tab "srun --tf-frameworks=keras,tf,ke" "srun --tf-frameworks=keras,tf,ke"
     tab "srun --tf-hold y" "srun --tf-hold yes "
     # Its value is optional, so the next word is not one.
     tab "srun --tf-ib requ" "srun --tf-ib requ"

@@ -85,6 +85,7 @@ slurm_spank_task_init" ] || fail "it exports other names"
 --tf-hold=yes|no
 --tf-stop=WHEN
 --tf-log-dir=DIR
+--tf-frameworks=LIST
 --tf-timeout=SECONDS
 --tf-show=yes|no|json" ] || fail "$command lists other options"
     done
@@ -93,7 +94,7 @@ slurm_spank_task_init" ] || fail "it exports other names"
 @test "a job without options of the plugin sees nothing of it" {
     site_arguments show=yes hold=no ports=28000-28999
     run --separate-stderr slurm srun -N2 -n4 sh -c \
-        'env | grep -E "^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|SPANK_OPTION" || echo nothing of spank-tf; cat /proc/self/comm'
+        'env | grep -E "^TF_CONFIG=|^TF_GRPC_|^SLURM_TF_|^KERAS_|^JAX_|^NCCL_|^GLOO_|SPANK_OPTION" || echo nothing of spank-tf; cat /proc/self/comm'
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "something is printed"
     [ "$(sort -u <<< "$output")" = "cat
 nothing of spank-tf" ] || fail "a variable is set"

@@ -26,6 +26,10 @@ static struct answer full_answer (void)
 
     answer.hide_gpus = answer.hold = answer.nccl = answer.log_append = true;
     answer.supervised = answer.serves = true;
+    answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
+    answer.coordinator = "10.0.0.1:40000";
+    answer.process = 3;
+    answer.processes = 4;
     answer.stop_grace = 30;
     answer.proxy_exempt = "10.0.0.1,10.0.0.2";
     return answer;
@@ -91,6 +95,10 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "SLURM_TF_ROLE=worker\nSLURM_TF_INDEX=3\nSLURM_TF_ADDRESS=10.0.0.1\n"
                          "SLURM_TF_PORT=40000\nCUDA_VISIBLE_DEVICES=\nROCR_VISIBLE_DEVICES=\n"
                          "HIP_VISIBLE_DEVICES=\nZE_AFFINITY_MASK=255\n"
+                         "NO_TF_CONFIG=1\nJAX_DEVICES=1\n"
+                         "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000\n"
+                         "KERAS_DISTRIBUTION_NUM_PROCESSES=4\nKERAS_DISTRIBUTION_PROCESS_ID=3\n"
+                         "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\nSERVES=1\n"
                          "TF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n");
@@ -105,6 +113,8 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->port, answer->port);
     assert_int_equal (decoded->hide_gpus, answer->hide_gpus);
     assert_int_equal (decoded->hold, answer->hold);
+    assert_int_equal (decoded->no_tf_config, answer->no_tf_config);
+    assert_int_equal (decoded->jax_devices, answer->jax_devices);
     assert_int_equal (decoded->nccl, answer->nccl);
     assert_int_equal (decoded->log_append, answer->log_append);
     assert_int_equal (decoded->supervised, answer->supervised);
@@ -118,14 +128,18 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
 
 TEST (decoding_returns_the_encoded_answer)
 {
-    struct answer row[] = { plain, full_answer (), plain, plain, plain, plain, plain, plain };
+    struct answer row[] = {
+        plain, full_answer (), plain, plain, plain, plain, plain, plain, plain, plain,
+    };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
     row[3].hide_gpus = true;
     row[4].hold = true;
     row[5].log_append = true;
-    row[6].serves = true;
-    row[7].nccl = true;
+    row[6].nccl = true;
+    row[7].no_tf_config = true;
+    row[8].jax_devices = true;
+    row[9].serves = true;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;
@@ -239,7 +253,11 @@ TEST (only_allowed_variables_are_decoded)
         "SLURM_TF_ROLE=ps",
         "BASH_ENV=/tmp/evil", "PYTHONPATH=/tmp", "SLURM_JOB_ID=1", "SLURM_TF=1", "SLURM_T",
         "SLURM_TF_NEW=", "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "TF_A=b=c",
-        "SERVER_TOKEN=fedcba", "STOP_GRACE=30", "LOG_APPEND=1", "NCCL=1", "NCCL_SOCKET_IFNAME=lo", "PROXY_EXEMPT=10.0.0.1",
+        "SERVER_TOKEN=fedcba", "STOP_GRACE=30", "LOG_APPEND=1", "NCCL=1", "NCCL_SOCKET_IFNAME=lo",
+        "KERAS_DISTRIBUTION_PROCESS_ID=1", "KERAS_BACKEND=torch", "JAX_PLATFORMS=cpu",
+        "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000", "JAX_LOCAL_DEVICE_IDS=0", "JAX_DEVICES=1",
+        "NO_TF_CONFIG=1", "KERAS_DISTRIBUTION_NUM_PROCESSES", "XJAX_COORDINATOR_ADDRESS=1",
+        "PROXY_EXEMPT=10.0.0.1",
         "CUDA_VISIBLE_DEVICES=",
         "REFUSED=1", "CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES_=1", "XTF_CONFIG=1",
         "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=1",
@@ -249,7 +267,8 @@ TEST (only_allowed_variables_are_decoded)
     };
     static const char *const allowed[] = {
         "SLURM_TF_ROLE=ps", "SLURM_TF_NEW=", "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1",
-        "TF_A=b=c", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=1",
+        "TF_A=b=c", "KERAS_DISTRIBUTION_PROCESS_ID=1", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
+        "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=1",
         "ZE_AFFINITY_MASK=255",
     };
     struct frame *frame = frame_of (strings, COUNT (strings));
@@ -264,6 +283,23 @@ TEST (only_allowed_variables_are_decoded)
     frame_destroy (frame);
 }
 
+TEST (what_a_user_may_have_set_is_a_default)
+{
+    static const char *const yes[] = {
+        "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000", "KERAS_DISTRIBUTION_NUM_PROCESSES=2",
+        "KERAS_DISTRIBUTION_PROCESS_ID=", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
+    };
+    static const char *const no[] = {
+        "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "SLURM_TF_ROLE=ps", "CUDA_VISIBLE_DEVICES=",
+        "KERAS_DISTRIBUTION_PROCESS_ID", "KERAS_DISTRIBUTION_PROCESS_IDS=1",
+    };
+
+    for (size_t i = 0; i < COUNT (yes); i++)
+        assert_true (answer_is_default (yes[i]));
+    for (size_t i = 0; i < COUNT (no); i++)
+        assert_false (answer_is_default (no[i]));
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +310,7 @@ int main (void)
         cmocka_unit_test (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused),
         cmocka_unit_test (a_refusal_with_a_wrong_server_token_is_not_accepted),
         cmocka_unit_test (only_allowed_variables_are_decoded),
+        cmocka_unit_test (what_a_user_may_have_set_is_a_default),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

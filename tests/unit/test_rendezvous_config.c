@@ -5,6 +5,7 @@
 
 #include "messages.h"
 
+#include "common/frameworks.h"
 #include "protocol/rendezvous_config.h"
 
 #define TOKENS "TOKEN=" TOKEN "\nSERVER_TOKEN=" SERVER_TOKEN "\n"
@@ -29,6 +30,7 @@ static struct rendezvous_config full_config (void)
     config.ib = RENDEZVOUS_CONFIG_IB_REQUIRE;
     config.networks = "10.1.0.0/16,ib0";
     config.stop = STOP_WHEN_NEVER;
+    config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX;
     config.inherited = config.networks_required = config.hold = config.show
         = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
         = true;
@@ -47,7 +49,7 @@ TEST (a_configuration_has_these_strings)
                          "LIST=evaluator\nINHERITED=1\nTIMEOUT=300\nIB=require\n"
                          "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSTOP=never\n"
                          "SHOW=1\nJSON=1\nLOG_APPEND=1\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
-                         "HIDE_GPUS=1\nNCCL=1\nDEBUGGED=1\n");
+                         "HIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nNCCL=1\nDEBUGGED=1\n");
 }
 
 static void check_text (const char *decoded, const char *text)
@@ -86,6 +88,7 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.stop_grace, config->stop_grace);
     assert_int_equal (decoded.eval_grace, config->eval_grace);
     assert_int_equal (decoded.hide_gpus, config->hide_gpus);
+    assert_int_equal (decoded.frameworks, config->frameworks);
     assert_int_equal (decoded.nccl, config->nccl);
     assert_int_equal (decoded.debugged, config->debugged);
     frame_destroy (frame);
@@ -116,6 +119,10 @@ TEST (decoding_returns_the_encoded_configuration)
     for (int i = 0; i <= STOP_WHEN_NEVER; i++) {
         config = plain_config ();
         config.stop = (enum stop_when)i;
+        check_round_trip (&config);
+    }
+    for (unsigned int framework = 1; framework <= FRAMEWORK_JAX; framework *= 2) {
+        config.frameworks = framework;
         check_round_trip (&config);
     }
 }

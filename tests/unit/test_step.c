@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/frameworks.h"
 #include "rendezvous/rank_names.h"
 #include "rendezvous/step.h"
 
@@ -35,6 +36,7 @@ static struct frame *configuration (const char *const *strings)
     }
     frame_add (frame, "TOKEN", TOKEN);
     frame_add (frame, "SERVER_TOKEN", SERVER_TOKEN);
+    frame_add (frame, "TF", "1");
     frame_add (frame, "IB", "no");
     frame_add (frame, "STOP", "never");
     frame_add (frame, "STOP_GRACE", "10");
@@ -791,6 +793,139 @@ TEST (nccl_follows_a_network_that_was_wished_for)
     check_nccl ("IB=auto", "X=1", ib, "none");
 }
 
+/* The processes of Keras and JAX. */
+
+#define FRAMEWORKS "KERAS=1", "JAX=1"
+
+/* A resolved step with this list, one rank on each node. */
+static struct step *with_frameworks (const char *list, int tasks)
+{
+    struct step *step = create (FRAMEWORKS, list);
+
+    for (int rank = 0; rank < tasks; rank++)
+        add_rank (step, on_node (rank, tasks, rank));
+    resolve (step);
+    return step;
+}
+
+/*
+ * Every rank's number, "-" for none, as in "1 2 0"; the rank of process 0, or -1; and whether JAX
+ * can take its numbers from Slurm.
+ */
+static void check_processes (struct step *step, const char *numbers, int coordinator, bool jax)
+{
+    char text[256] = "", address[32], count[16];
+    int processes = 0;
+
+    for (int rank = 0; rank < tasks_of (step); rank++) {
+        const char *number = value_for (step, rank, "KERAS_DISTRIBUTION_PROCESS_ID");
+        bool is_process = strcmp (number, "none") != 0;
+
+        strcat (strcat (text, rank ? " " : ""), is_process ? number : "-");
+        processes += is_process;
+    }
+    assert_string_equal (text, numbers);
+    snprintf (address, sizeof (address), "10.0.0.%d:%d", coordinator + 1, 40000 + coordinator);
+    snprintf (count, sizeof (count), "%d", processes);
+    for (int rank = 0; rank < tasks_of (step); rank++) {
+        bool is_process = strcmp (value_for (step, rank, "KERAS_DISTRIBUTION_PROCESS_ID"), "none") != 0;
+
+        assert_string_equal (value_for (step, rank, "KERAS_DISTRIBUTION_JOB_ADDRESSES"),
+                             is_process ? address : "none");
+        assert_string_equal (value_for (step, rank, "KERAS_DISTRIBUTION_NUM_PROCESSES"),
+                             is_process ? count : "none");
+        assert_string_equal (value_for (step, rank, "JAX_DEVICES"), is_process ? "1" : "none");
+        assert_string_equal (value_for (step, rank, "JAX_COORDINATOR_ADDRESS"),
+                             is_process && jax ? address : "none");
+    }
+    step_destroy (step);
+}
+
+TEST (workers_are_processes_in_rank_order)
+{
+    check_processes (with_frameworks ("LIST=worker", 1), "0", 0, true);
+    check_processes (with_frameworks ("LIST=worker:3", 3), "0 1 2", 0, true);
+}
+
+TEST (the_chief_is_process_0_wherever_it_is)
+{
+    check_processes (with_frameworks ("LIST=chief,worker:2", 3), "0 1 2", 0, true);
+    check_processes (with_frameworks ("LIST=master,worker:2", 3), "0 1 2", 0, true);
+    check_processes (with_frameworks ("LIST=chief", 1), "0", 0, true);
+    check_processes (with_frameworks ("LIST=worker:2,chief", 3), "1 2 0", 2, false);
+    check_processes (with_frameworks ("LIST=worker,master,worker", 3), "1 0 2", 1, false);
+}
+
+TEST (an_evaluator_is_not_a_process)
+{
+    check_processes (with_frameworks ("LIST=evaluator,chief,worker", 3), "- 0 1", 1, false);
+    check_processes (with_frameworks ("LIST=worker:2,evaluator", 3), "0 1 -", 0, false);
+    check_processes (with_frameworks ("LIST=evaluator", 1), "-", -1, false);
+}
+
+TEST (a_step_with_a_ps_has_no_processes)
+{
+    check_processes (with_frameworks ("LIST=chief,worker,ps", 3), "- - -", -1, false);
+    check_processes (with_frameworks ("LIST=ps,worker:2", 3), "- - -", -1, false);
+}
+
+/* SLURM_NTASKS is a component's own number of tasks. */
+TEST (in_a_heterogeneous_step_jax_gets_no_address)
+{
+    struct step *step = create (FRAMEWORKS, "LIST=chief", "LIST=worker:2");
+
+    for (int rank = 0; rank < 3; rank++) {
+        struct registration r = on_node (rank, 3, rank);
+
+        r.component_first = rank > 0;
+        r.component_tasks = rank > 0 ? 2 : 1;
+        add_rank (step, r);
+    }
+    resolve (step);
+    check_processes (step, "0 1 2", 0, false);
+}
+
+TEST (each_framework_can_be_left_out)
+{
+    static const struct {
+        const char *keras, *jax;
+    } row[] = { { "KERAS=1", "X=1" }, { "X=1", "JAX=1" }, { "X=1", "X=1" } };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct step *step = create (row[i].keras, row[i].jax, "LIST=worker");
+        bool keras = row[i].keras[0] == 'K', jax = row[i].jax[0] == 'J';
+
+        add_ranks (step, "0");
+        resolve (step);
+        assert_string_equal (value_for (step, 0, "KERAS_DISTRIBUTION_PROCESS_ID"),
+                             keras ? "0" : "none");
+        assert_string_equal (value_for (step, 0, "JAX_COORDINATOR_ADDRESS"),
+                             jax ? "10.0.0.1:40000" : "none");
+        assert_string_equal (value_for (step, 0, "JAX_DEVICES"), jax ? "1" : "none");
+        assert_string_equal (value_for (step, 0, "NO_TF_CONFIG"), "none");
+        step_destroy (step);
+    }
+}
+
+TEST (without_tensorflow_a_task_shall_not_see_tf_config)
+{
+    struct step *step = NULL;
+    struct errtext err;
+    struct rendezvous_config config = {
+        .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 300,
+        .lists = 1, .list = { { .text = "worker" } }, .hold = true,
+        .frameworks = FRAMEWORK_JAX,
+    };
+
+    assert_int_equal (step_create (&step, &config, &err), 0);
+    add_ranks (step, "0");
+    resolve (step);
+    assert_string_equal (value_for (step, 0, "NO_TF_CONFIG"), "1");
+    assert_string_equal (value_for (step, 0, "TF_GRPC_REUSE_PORT"), "none");
+    assert_string_equal (value_for (step, 0, "JAX_COORDINATOR_ADDRESS"), "10.0.0.1:40000");
+    step_destroy (step);
+}
+
 TEST (only_tasks_with_a_proxy_get_the_exempt_hosts)
 {
     struct step *step = create ("LIST=ps,worker:3");
@@ -1302,6 +1437,13 @@ int main (void)
         cmocka_unit_test (a_table_of_rails_is_as_wide_as_its_addresses),
         cmocka_unit_test (only_a_ps_gets_variables_that_hide_gpus),
         cmocka_unit_test (without_hide_gpus_no_task_gets_gpu_variables),
+        cmocka_unit_test (workers_are_processes_in_rank_order),
+        cmocka_unit_test (the_chief_is_process_0_wherever_it_is),
+        cmocka_unit_test (an_evaluator_is_not_a_process),
+        cmocka_unit_test (a_step_with_a_ps_has_no_processes),
+        cmocka_unit_test (in_a_heterogeneous_step_jax_gets_no_address),
+        cmocka_unit_test (each_framework_can_be_left_out),
+        cmocka_unit_test (without_tensorflow_a_task_shall_not_see_tf_config),
         cmocka_unit_test (nccl_follows_a_network_that_was_wished_for),
         cmocka_unit_test (only_tasks_with_a_proxy_get_the_exempt_hosts),
         cmocka_unit_test (the_exempt_hosts_are_complete_in_any_distribution),

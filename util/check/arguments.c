@@ -26,6 +26,7 @@ static const struct {
     { "hold", value_yes_no, NOT_TAKEN },
     { "stop", value_stop, NOT_TAKEN },
     { "log_dir", value_log_dir, NOT_TAKEN },
+    { "frameworks", value_frameworks, NOT_TAKEN },
     { "timeout", value_timeout, NOT_TAKEN },
     { "show", value_show, NOT_TAKEN },
     { "roles", value_roles, NOT_TAKEN },

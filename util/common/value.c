@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "frameworks.h"
 #include "number.h"
 #include "port.h"
 #include "stop_when.h"
@@ -71,6 +72,13 @@ int value_show (const char *value, struct errtext *err)
         return 0;
     return errtext_set (err, "\"%s\" is not one of yes, no, json",
                         text_quoted (&q, value, strlen (value)));
+}
+
+int value_frameworks (const char *value, struct errtext *err)
+{
+    unsigned int frameworks;
+
+    return frameworks_parse (&frameworks, value, err);
 }
 
 int value_timeout (const char *value, struct errtext *err)

@@ -22,6 +22,7 @@ int value_ports (const char *value, struct errtext *err);
 int value_stop (const char *value, struct errtext *err);
 int value_log_dir (const char *value, struct errtext *err);
 int value_show (const char *value, struct errtext *err);
+int value_frameworks (const char *value, struct errtext *err);
 int value_timeout (const char *value, struct errtext *err);
 
 /* Of arguments only. */

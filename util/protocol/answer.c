@@ -26,6 +26,18 @@ static void _hide_gpus (struct frame *frame)
     frame_add (frame, "ZE_AFFINITY_MASK", "255");
 }
 
+/* One address is enough for Keras, and does not grow with the step. */
+static void _add_processes (struct frame *frame, const struct answer *answer)
+{
+    if (answer->keras) {
+        frame_add (frame, "KERAS_DISTRIBUTION_JOB_ADDRESSES", "%s", answer->coordinator);
+        frame_add (frame, "KERAS_DISTRIBUTION_NUM_PROCESSES", "%d", answer->processes);
+        frame_add (frame, "KERAS_DISTRIBUTION_PROCESS_ID", "%d", answer->process);
+    }
+    if (answer->jax)
+        frame_add (frame, "JAX_COORDINATOR_ADDRESS", "%s", answer->coordinator);
+}
+
 static void _add (struct frame *frame, const struct answer *answer)
 {
     frame_add (frame, "SLURM_TF_ROLE", "%s", answer->role);
@@ -34,6 +46,9 @@ static void _add (struct frame *frame, const struct answer *answer)
     frame_add (frame, "SLURM_TF_PORT", "%d", answer->port);
     if (answer->hide_gpus)
         _hide_gpus (frame);
+    frame_add_flag (frame, "NO_TF_CONFIG", answer->no_tf_config);
+    frame_add_flag (frame, "JAX_DEVICES", answer->jax_devices);
+    _add_processes (frame, answer);
     frame_add_text (frame, "PROXY_EXEMPT", answer->proxy_exempt);
     frame_add_flag (frame, "NCCL", answer->nccl);
     frame_add_flag (frame, "LOG_APPEND", answer->log_append);
@@ -110,6 +125,8 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->port = frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
     answer->hide_gpus = frame_has (frame, "CUDA_VISIBLE_DEVICES");
     answer->hold = frame_has (frame, "TF_GRPC_REUSE_PORT");
+    answer->no_tf_config = frame_has (frame, "NO_TF_CONFIG");
+    answer->jax_devices = frame_has (frame, "JAX_DEVICES");
     answer->nccl = frame_has (frame, "NCCL");
     answer->log_append = frame_has (frame, "LOG_APPEND");
     answer->supervised = frame_has (frame, "STOP_GRACE");
@@ -122,6 +139,24 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     return 0;
 }
 
+static bool _begins (const char *string, const char *const *prefix, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp (string, prefix[i], strlen (prefix[i])) == 0)
+            return strchr (string, '=') != NULL;
+    return false;
+}
+
+bool answer_is_default (const char *variable)
+{
+    static const char *const prefix[] = {
+        "KERAS_DISTRIBUTION_JOB_ADDRESSES=", "KERAS_DISTRIBUTION_NUM_PROCESSES=",
+        "KERAS_DISTRIBUTION_PROCESS_ID=", "JAX_COORDINATOR_ADDRESS=",
+    };
+
+    return _begins (variable, prefix, sizeof (prefix) / sizeof (prefix[0]));
+}
+
 /* A compromised or mistaken rendezvous must not be able to set LD_PRELOAD. */
 static bool _may_be_set (const char *string)
 {
@@ -130,10 +165,8 @@ static bool _may_be_set (const char *string)
         "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=",
     };
 
-    for (size_t i = 0; i < sizeof (prefix) / sizeof (prefix[0]); i++)
-        if (strncmp (string, prefix[i], strlen (prefix[i])) == 0)
-            return strchr (string, '=') != NULL;
-    return false;
+    return answer_is_default (string)
+           || _begins (string, prefix, sizeof (prefix) / sizeof (prefix[0]));
 }
 
 const char *answer_next_variable (const struct frame *frame, const char *variable)

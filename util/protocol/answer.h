@@ -29,6 +29,16 @@ struct answer {
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
+    bool no_tf_config;          /* the program gets neither TF_CONFIG nor TF_GRPC_REUSE_PORT */
+    bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task */
+    /*
+     * For the processes of Keras and JAX (rendezvous/processes.h), to be encoded. A decoded answer
+     * has the variables that are made of them, as it has TF_CONFIG.
+     */
+    bool keras;                 /* KERAS_DISTRIBUTION_... */
+    bool jax;                   /* JAX_COORDINATOR_ADDRESS */
+    const char *coordinator;    /* of process 0: "10.0.0.1:40000" */
+    int process, processes;     /* its number, and how many there are */
     /*
      * TF_CONFIG, to be encoded: TF_CONFIG_HEAD, the cluster, the tail. The cluster can be long
      * and is the same for all tasks of a role, so it is sent from where it is. A decoded answer
@@ -66,5 +76,8 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
  * that a rendezvous may set are returned.
  */
 const char *answer_next_variable (const struct frame *frame, const char *variable);
+
+/* True if such a variable is set only if the user has not set it. */
+bool answer_is_default (const char *variable);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "common/frameworks.h"
 #include "contact.h"
 
 #define LIST "LIST"
@@ -44,6 +45,9 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
     frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
     frame_add_flag (frame, "HIDE_GPUS", c->hide_gpus);
+    frame_add_flag (frame, "TF", c->frameworks & FRAMEWORK_TF);
+    frame_add_flag (frame, "KERAS", c->frameworks & FRAMEWORK_KERAS);
+    frame_add_flag (frame, "JAX", c->frameworks & FRAMEWORK_JAX);
     frame_add_flag (frame, "NCCL", c->nccl);
     frame_add_flag (frame, "DEBUGGED", c->debugged);
     return frame;
@@ -104,6 +108,9 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, FRAME_MAX_SECONDS);
     c->hide_gpus = frame_has (frame, "HIDE_GPUS");
+    c->frameworks = (frame_has (frame, "TF") ? FRAMEWORK_TF : 0u)
+                    | (frame_has (frame, "KERAS") ? FRAMEWORK_KERAS : 0u)
+                    | (frame_has (frame, "JAX") ? FRAMEWORK_JAX : 0u);
     c->nccl = frame_has (frame, "NCCL");
     c->debugged = frame_has (frame, "DEBUGGED");
     if (!_is_token (c->token) || !_is_token (c->server_token))

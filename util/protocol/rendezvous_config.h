@@ -48,6 +48,7 @@ struct rendezvous_config {
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */
     bool hide_gpus;                         /* from every ps */
+    unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */
     bool nccl;                              /* NCCL follows the network that is chosen */
     bool debugged;                          /* srun runs under a parallel debugger */
 };

@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "cluster_table.h"
+#include "common/frameworks.h"
 #include "common/list_text.h"
 #include "common/tasklist.h"
 #include "dictionary.h"
 #include "network/choose.h"
+#include "processes.h"
 #include "rank_names.h"
 #include "roles.h"
 #include "show_json.h"
@@ -28,6 +30,9 @@ struct step {
     struct network_choice choice;
     char locality_notice[1024];          /* or "" */
     struct dictionary *dictionary;
+    unsigned int frameworks;            /* rendezvous_config.h */
+    struct processes processes;
+    struct address_text coordinator;    /* of the processes, with its port */
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
     bool hold, log_append, hide_gpus, nccl;     /* rendezvous_config.h */
     bool supervised;
@@ -54,6 +59,7 @@ int step_create (struct step **sp, const struct rendezvous_config *config, struc
     step->log_append = config->log_append;
     step->hide_gpus = config->hide_gpus;
     step->nccl = config->nccl;
+    step->frameworks = config->frameworks;
     step->stop_grace = config->stop_grace;
     if (roles_create (&step->roles, config, err) < 0 || _set_wish (&step->wish, config, err) < 0) {
         step_destroy (step);
@@ -244,11 +250,21 @@ static bool _is_proxied (const struct step *step)
     return false;
 }
 
+static void _find_processes (struct step *step)
+{
+    const struct member *m;
+
+    processes_find (&step->processes, &step->roster);
+    m = &step->roster.member[step->processes.coordinator];
+    address_print_port (&m->address, m->port, &step->coordinator);
+}
+
 int step_resolve (struct step *step, const struct host *own, struct errtext *err)
 {
     if (_assign_roles (step, err) < 0 || _choose_addresses (step, own, err) < 0
         || (_is_proxied (step) && _list_addresses (step, err) < 0))
         return -1;
+    _find_processes (step);
     return _build_dictionary (step, err);
 }
 
@@ -295,6 +311,8 @@ int step_answer (const struct step *step, int rank, const char *server_token,
                  struct answer_message *message)
 {
     const struct member *m = &step->roster.member[rank];
+    int process = processes_number (&step->processes, &step->roster, m);
+    bool jax = process >= 0 && step->frameworks & FRAMEWORK_JAX;
     struct dictionary_tail tail;
     struct address_text room;
     struct answer answer = {
@@ -303,7 +321,14 @@ int step_answer (const struct step *step, int rank, const char *server_token,
         .address = address_print (&m->address, &room),
         .port = m->port,
         .hide_gpus = step->hide_gpus && strcmp (m->role, "ps") == 0,
-        .hold = step->hold,
+        .hold = step->hold && step->frameworks & FRAMEWORK_TF,
+        .no_tf_config = !(step->frameworks & FRAMEWORK_TF),
+        .jax_devices = jax,
+        .keras = process >= 0 && step->frameworks & FRAMEWORK_KERAS,
+        .jax = jax && step->processes.are_ranks,
+        .coordinator = step->coordinator.text,
+        .process = process,
+        .processes = step->processes.count,
         .nccl = step->nccl && step->choice.wished,
         .log_append = step->log_append,
         .supervised = step->supervised,

@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "common/frameworks.h"
+
+TEST (a_list_names_some_of_them)
+{
+    static const struct {
+        const char *text;
+        unsigned int frameworks;
+    } row[] = {
+        { "none", 0 }, { "tf", FRAMEWORK_TF }, { "keras", FRAMEWORK_KERAS }, { "jax", FRAMEWORK_JAX },
+        { "tf,keras,jax", FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX },
+        { "jax,tf", FRAMEWORK_TF | FRAMEWORK_JAX }, { "jax,jax", FRAMEWORK_JAX },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        unsigned int frameworks = 99;
+
+        assert_int_equal (frameworks_parse (&frameworks, row[i].text, NULL), 0);
+        assert_int_equal (frameworks, row[i].frameworks);
+    }
+}
+
+TEST (anything_else_is_refused)
+{
+    static const char *const bad[] = {
+        "", ",", "tf,", ",tf", "tf,,jax", "torch", "tf,none", "none,tf", "TF", "t", "tfx", "tf jax",
+        "tf;jax", " tf",
+    };
+
+    for (size_t i = 0; i < COUNT (bad); i++) {
+        unsigned int frameworks;
+        struct errtext err = { "" };
+        char expected[128];
+
+        assert_int_equal (frameworks_parse (&frameworks, bad[i], &err), -1);
+        snprintf (expected, sizeof (expected), "\"%s\" is neither none nor a list of tf, keras and "
+                  "jax", bad[i]);
+        assert_string_equal (err.text, expected);
+    }
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (a_list_names_some_of_them),
+        cmocka_unit_test (anything_else_is_refused),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "devices.h"
+
+#include <stdio.h>
+
+static int _count (const char *list)
+{
+    int count = list && *list;
+
+    for (; list && *list; list++)
+        count += *list == ',';
+    return count;
+}
+
+const char *devices_of_task (const char *visible, int on_node, int tasks_of_node, char *buf,
+                             size_t size)
+{
+    int devices = _count (visible);
+    size_t used = 0;
+
+    if (devices == 0 || on_node < 1 || (tasks_of_node > 1 && devices >= on_node))
+        return NULL;
+    for (int i = 0; i < devices; i++) {
+        used += (size_t)snprintf (buf + used, size - used, "%s%d", i ? "," : "", i);
+        if (used >= size)
+            return NULL;
+    }
+    return buf;
+}

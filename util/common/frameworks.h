@@ -1,0 +1,23 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The values of --tf-frameworks: for which frameworks a task gets variables.
+ */
+#ifndef TF_FRAMEWORKS_H
+#define TF_FRAMEWORKS_H
+
+#include "errtext.h"
+
+enum framework {
+    FRAMEWORK_TF = 1,       /* TF_CONFIG */
+    FRAMEWORK_KERAS = 2,    /* what keras.distribution.initialize () of Keras 3 reads */
+    FRAMEWORK_JAX = 4,      /* what jax.distributed.initialize () reads */
+};
+
+/*
+ * Parse "none", or names separated by commas, as "tf,keras,jax". *frameworks gets the bits of those
+ * that are named. -1 and err if the text is anything else.
+ */
+int frameworks_parse (unsigned int *frameworks, const char *text, struct errtext *err);
+
+#endif

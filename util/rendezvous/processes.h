@@ -1,0 +1,34 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The processes of Keras 3 and JAX. These frameworks have no roles: a cluster is a number of equal
+ * processes, of which process 0 serves as the coordinator of the others.
+ */
+#ifndef TF_PROCESSES_H
+#define TF_PROCESSES_H
+
+#include <stdbool.h>
+
+#include "roster.h"
+
+struct processes {
+    int count;          /* 0: the step has none */
+    int coordinator;    /* the rank of process 0 */
+    /*
+     * Every task is a process, and its rank is its number. Only then are the numbers those that
+     * JAX takes from SLURM_NTASKS and SLURM_PROCID.
+     */
+    bool are_ranks;
+};
+
+/*
+ * The chief, or master, and the workers of a step without a ps; every other task is none of them.
+ * All members have roles.
+ */
+void processes_find (struct processes *processes, const struct roster *roster);
+
+/* The chief is process 0, workers follow in their order. -1: the member is not a process. */
+int processes_number (const struct processes *processes, const struct roster *roster,
+                      const struct member *member);
+
+#endif
