@@ -99,7 +99,8 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000\n"
                          "KERAS_DISTRIBUTION_NUM_PROCESSES=4\nKERAS_DISTRIBUTION_PROCESS_ID=3\n"
                          "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\n"
-                         "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\nSERVES=1\n"
+                         "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
+                         "SERVES=1\n"
                          "TF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n");
 }
