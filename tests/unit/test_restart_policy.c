@@ -1,0 +1,238 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/tasklist.h"
+#include "rendezvous/restart_policy.h"
+
+#define MAX_TASKS 8
+#define LONGEST_PAUSE 10
+
+/* Printing. */
+
+struct line {
+    char text[256];
+};
+
+static void __attribute__ ((format (printf, 2, 3))) add (struct line *line, const char *fmt, ...)
+{
+    size_t used = strlen (line->text);
+    va_list ap;
+
+    va_start (ap, fmt);
+    assert_true (vsnprintf (line->text + used, sizeof (line->text) - used, fmt, ap)
+                 < (int)(sizeof (line->text) - used));
+    va_end (ap);
+}
+
+/* Append the ranks for which this is so, as in "alone 1 2". */
+static void add_ranks (struct line *line, const char *name, const bool *is_so, int tasks)
+{
+    bool any = false;
+
+    add (line, "%s", name);
+    for (int rank = 0; rank < tasks; rank++)
+        if (is_so[rank]) {
+            add (line, " %d", rank);
+            any = true;
+        }
+    if (!any)
+        add (line, " none");
+}
+
+static void add_kinds (struct line *line, const struct restart_policy *policy, int tasks)
+{
+    bool alone[MAX_TASKS], all[MAX_TASKS];
+
+    for (int rank = 0; rank < tasks; rank++) {
+        alone[rank] = restart_policy_is_alone (policy, rank);
+        all[rank] = !alone[rank];
+    }
+    add_ranks (line, "alone", alone, tasks);
+    add_ranks (line, "; all", all, tasks);
+}
+
+static void add_state (struct line *line, const struct restart_policy *policy, int tasks)
+{
+    bool keeps[MAX_TASKS];
+
+    for (int rank = 0; rank < tasks; rank++)
+        keeps[rank] = restart_policy_keeps (policy, rank);
+    add (line, "; left %d; pause %d", restart_policy_left (policy), restart_policy_pause (policy));
+    add_ranks (line, "; keeps", keeps, tasks);
+}
+
+/* The golden file. */
+
+/* The next field of a line, without surrounding blanks. */
+static char *next_field (char **rest)
+{
+    char *field = strsep (rest, "|");
+
+    assert_non_null (field);
+    field += strspn (field, " ");
+    for (char *end = field + strlen (field); end > field && strchr (" \n", end[-1]); end--)
+        end[-1] = '\0';
+    return field;
+}
+
+/* "3" or "3,any" */
+static struct restart_policy_config read_config (const char *text)
+{
+    char *end;
+    int times = (int)strtol (text, &end, 10);
+
+    assert_true (end > text && (*end == '\0' || strcmp (end, ",any") == 0));
+    return (struct restart_policy_config){ times, *end == ',', LONGEST_PAUSE };
+}
+
+/* "1 exit 3", "1 cannot" or "over" */
+static enum restart_policy_decision happen (struct restart_policy *policy, int tasks,
+                                            const char *event)
+{
+    struct exit_report report;
+    char *what;
+    int rank = (int)strtol (event, &what, 10);
+
+    if (strcmp (event, "over") == 0) {
+        restart_policy_over (policy);
+        return RESTART_POLICY_NONE;
+    }
+    assert_true (what > event && *what == ' ' && rank >= 0 && rank < tasks);
+    if (strcmp (what, " cannot") == 0) {
+        restart_policy_cannot (policy, rank);
+        restart_policy_cannot (policy, rank);       /* twice is once */
+        return RESTART_POLICY_NONE;
+    }
+    assert_int_equal (exit_report_parse (&report, what + 1), 0);
+    return restart_policy_ended (policy, rank, &report);
+}
+
+static void add_events (struct line *line, struct restart_policy *policy, int tasks, char *events)
+{
+    static const char *const name[] = {
+        [RESTART_POLICY_NONE] = "none", [RESTART_POLICY_ONE] = "one",
+        [RESTART_POLICY_ALL] = "all", [RESTART_POLICY_USED_UP] = "used up",
+        [RESTART_POLICY_CANNOT] = "cannot",
+    };
+
+    for (char *event; (event = strsep (&events, ","));)
+        add (line, "%s%s", line->text[0] ? ", " : "",
+             name[happen (policy, tasks, event + strspn (event, " "))]);
+}
+
+static void check_line (char *rest, int number)
+{
+    struct restart_policy_config config = read_config (next_field (&rest));
+    const char *role[MAX_TASKS], *expected;
+    struct restart_policy *policy;
+    struct tasklist *list;
+    struct line line = { "" };
+    char *events;
+    int tasks;
+
+    assert_int_equal (tasklist_parse (&list, next_field (&rest), NULL), 0);
+    tasks = tasklist_named (list);
+    assert_between (tasks, 1, MAX_TASKS);
+    assert_int_equal (tasklist_assign (list, role, tasks, "", "", NULL), 0);
+    assert_non_null (policy = restart_policy_create (&config, role, tasks));
+    events = next_field (&rest);
+    expected = next_field (&rest);
+    assert_null (rest);
+    if (*events) {
+        add_events (&line, policy, tasks, events);
+        add_state (&line, policy, tasks);
+    } else
+        add_kinds (&line, policy, tasks);
+    if (strcmp (line.text, expected) != 0)
+        fail_msg ("restart_policy.golden, line %d: %s; expected: %s", number, line.text, expected);
+    restart_policy_destroy (policy);
+    tasklist_destroy (list);
+}
+
+TEST (the_policy_agrees_with_the_golden_file)
+{
+    FILE *file = fopen (GOLDEN, "re");
+    char text[256];
+    int checked = 0;
+
+    assert_non_null (file);
+    for (int number = 1; fgets (text, sizeof (text), file); number++)
+        if (text[0] != '#' && text[0] != '\n') {
+            check_line (text, number);
+            checked++;
+        }
+    fclose (file);
+    assert_true (checked > 70);
+}
+
+/* All numbers that an exit report can have, by the two sentences of the manual. */
+TEST (every_end_counts_as_the_manual_says)
+{
+    static const char *const role[] = { "worker" };
+
+    for (int any = 0; any < 2; any++)
+        for (int kind = EXIT_REPORT_EXIT; kind <= EXIT_REPORT_SIGNAL; kind++)
+            for (int number = kind; number <= (kind ? EXIT_REPORT_MAX_SIGNAL
+                                                    : EXIT_REPORT_MAX_CODE); number++) {
+                const struct restart_policy_config config = { 1, any, LONGEST_PAUSE };
+                const struct exit_report report = { (enum exit_report_kind)kind, number, false };
+                struct restart_policy *policy = restart_policy_create (&config, role, 1);
+                bool defect = number == 11 || number == 4 || number == 8 || number == 6;
+                bool final = number == 0 || number == 2 || number == 126 || number == 127;
+                bool restarts = any ? kind || !final
+                                    : kind ? !defect : number == 42 || number == 143;
+
+                assert_non_null (policy);
+                assert_int_equal (restart_policy_ended (policy, 0, &report),
+                                  restarts ? RESTART_POLICY_ONE : RESTART_POLICY_NONE);
+                restart_policy_destroy (policy);
+            }
+}
+
+TEST (the_pause_never_exceeds_the_longest_one)
+{
+    static const char *const role[] = { "worker" };
+    const struct exit_report killed = { EXIT_REPORT_SIGNAL, 9, false };
+
+    for (int longest = 1; longest <= 100; longest++) {
+        const struct restart_policy_config config = { 1000, false, longest };
+        struct restart_policy *policy = restart_policy_create (&config, role, 1);
+        int wanted = 1;
+
+        assert_non_null (policy);
+        for (int i = 0; i < 1000; i++) {
+            assert_int_equal (restart_policy_ended (policy, 0, &killed), RESTART_POLICY_ONE);
+            assert_int_equal (restart_policy_pause (policy), wanted);
+            wanted = 2 * wanted < longest ? 2 * wanted : longest;
+        }
+        assert_int_equal (restart_policy_ended (policy, 0, &killed), RESTART_POLICY_USED_UP);
+        restart_policy_destroy (policy);
+    }
+}
+
+TEST (destroying_null_is_allowed_and_keeps_errno)
+{
+    errno = EBADMSG;
+    restart_policy_destroy (NULL);
+    assert_int_equal (errno, EBADMSG);
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (the_policy_agrees_with_the_golden_file),
+        cmocka_unit_test (every_end_counts_as_the_manual_says),
+        cmocka_unit_test (the_pause_never_exceeds_the_longest_one),
+        cmocka_unit_test (destroying_null_is_allowed_and_keeps_errno),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The restart policy: which tasks are started again when one fails. Its input is how ranks end, its
+ * output what to start; it does not use processes or clocks.
+ *
+ *     cluster                what fails               what is started again
+ *     chief (or master), ps  ps, chief or master      all
+ *                            another                  that task
+ *     ps, no chief           ps                       all
+ *                            another                  that task
+ *     no ps                  any but an evaluator     all
+ *     any                    an evaluator             that task
+ *
+ * "All" is every task but the evaluators, which have a cluster of their own; also those that ended
+ * with 0. It is one restart. If one of them cannot be started again, because its failure was final,
+ * its supervisor is lost or its program cannot be, none is.
+ *
+ * Worth another try are signals that do not show a defect of the program (all but SIGSEGV, SIGILL,
+ * SIGFPE and SIGABRT) and exit codes 42 and 143; with `any`, every failure but 2, 126 and 127.
+ */
+#ifndef TF_RESTART_POLICY_H
+#define TF_RESTART_POLICY_H
+
+#include <stdbool.h>
+
+#include "protocol/exit_report.h"
+
+struct restart_policy;
+
+struct restart_policy_config {
+    int times;                  /* restarts in this step; 0: none */
+    bool any;
+    int longest_pause;          /* seconds, 1 or more */
+};
+
+/*
+ * For a step of `tasks` ranks, one or more. role[] has the role of each and is not kept. NULL if
+ * there is no memory.
+ */
+struct restart_policy *restart_policy_create (const struct restart_policy_config *config,
+                                              const char *const *role, int tasks);
+
+/* NULL is fine; errno is kept. */
+void restart_policy_destroy (struct restart_policy *policy);
+
+/* True if a failure of this rank concerns no other. This never changes. */
+bool restart_policy_is_alone (const struct restart_policy *policy, int rank);
+
+/* True if this rank is one of "all". This never changes. */
+bool restart_policy_is_member (const struct restart_policy *policy, int rank);
+
+enum restart_policy_decision {
+    RESTART_POLICY_NONE,        /* it did not fail, or this failure is final, or nothing restarts */
+    RESTART_POLICY_ONE,
+    RESTART_POLICY_ALL,
+    RESTART_POLICY_USED_UP,     /* none, because no restart is left */
+    RESTART_POLICY_CANNOT,      /* none, because a task that would have to be cannot be restarted */
+};
+
+/*
+ * A rank has ended by itself. ONE and ALL use up a restart. Do not pass the ends of tasks that are
+ * stopped for a restart of all. A rank whose failure is final cannot be started again.
+ */
+enum restart_policy_decision restart_policy_ended (struct restart_policy *policy, int rank,
+                                                   const struct exit_report *report);
+
+/* This rank can never be started again. */
+void restart_policy_cannot (struct restart_policy *policy, int rank);
+
+/* The job is over, or its end has begun: from now on nothing is started again. */
+void restart_policy_over (struct restart_policy *policy);
+
+/*
+ * True if this rank may be started again after it ended with 0, because a restart of all is still
+ * possible: its supervisor stays.
+ */
+bool restart_policy_keeps (const struct restart_policy *policy, int rank);
+
+int restart_policy_left (const struct restart_policy *policy);
+
+/* Seconds before the restart that was decided last: 1 before the first one, then doubled. */
+int restart_policy_pause (const struct restart_policy *policy);
+
+#endif
