@@ -30,7 +30,7 @@ struct restart_policy {
     struct restart_policy_config config;
     int used;
     bool over;
-    int unable;                 /* members of "all" that cannot be started again */
+    bool unable;                /* one of "all" cannot be started again */
     int tasks;
     struct member member[];
 };
@@ -126,7 +126,7 @@ static enum restart_policy_decision _decide (const struct restart_policy *policy
         return RESTART_POLICY_NONE;
     if (restart_policy_left (policy) == 0)
         return RESTART_POLICY_USED_UP;
-    if (member->cannot || (!member->alone && policy->unable > 0))
+    if (member->cannot || (!member->alone && policy->unable))
         return RESTART_POLICY_CANNOT;
     return member->alone ? RESTART_POLICY_ONE : RESTART_POLICY_ALL;
 }
@@ -145,10 +145,8 @@ enum restart_policy_decision restart_policy_ended (struct restart_policy *policy
 
 void restart_policy_cannot (struct restart_policy *policy, int rank)
 {
-    struct member *member = &policy->member[rank];
-
-    policy->unable += member->together && !member->cannot;
-    member->cannot = true;
+    policy->member[rank].cannot = true;
+    policy->unable = policy->unable || policy->member[rank].together;
 }
 
 void restart_policy_over (struct restart_policy *policy)
@@ -158,7 +156,7 @@ void restart_policy_over (struct restart_policy *policy)
 
 bool restart_policy_keeps (const struct restart_policy *policy, int rank)
 {
-    return policy->member[rank].together && policy->unable == 0 && !policy->over
+    return policy->member[rank].together && !policy->unable && !policy->over
            && restart_policy_left (policy) > 0;
 }
 

@@ -1,0 +1,560 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "life.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "common/number.h"
+
+#define RESTART_VARIABLE "SLURM_TF_RESTART="
+#define PID_VARIABLE "SLURM_TASK_PID="
+#define MORE_VARIABLES 1        /* SLURM_TF_RESTART */
+
+/* More than Linux accepts for the arguments and the environment of a program: 3/4 of 8 MiB. */
+#define MAX_BYTES (8 << 20)
+/* 0, 1, 2, the port, and some to spare. */
+#define MAX_DESCRIPTORS 8
+/* Linux handles up to 8192 CPUs; one that is built for more is refused. */
+#define MAX_CPUS 65536
+#define MAX_SIGNAL 64
+
+struct strings {
+    char *bytes;                /* as in /proc: each ends with NUL */
+    char **item;                /* ends with NULL, with room for MORE_VARIABLES */
+    size_t count;
+};
+
+struct life {
+    char exe[PATH_MAX];
+    struct strings args, env;
+    int cwd;                    /* O_PATH: it may be renamed, or removed */
+    mode_t umask;
+    uint64_t ignored, blocked;  /* signals, as in /proc/PID/status */
+    struct rlimit limit[RLIM_NLIMITS];
+    cpu_set_t cpus[MAX_CPUS / CPU_SETSIZE];
+    size_t cpus_size;           /* bytes */
+    struct {
+        int number;             /* in the program */
+        int kept;               /* here */
+    } descriptor[MAX_DESCRIPTORS];
+    size_t descriptors;
+};
+
+/* Reading /proc. */
+
+struct path {
+    char text[64];
+};
+
+static struct path __attribute__ ((format (printf, 2, 3)))
+_proc (pid_t pid, const char *fmt, ...)
+{
+    struct path path;
+    int used = snprintf (path.text, sizeof (path.text), "/proc/%d/", (int)pid);
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (path.text + used, sizeof (path.text) - (size_t)used, fmt, ap);
+    va_end (ap);
+    return path;
+}
+
+static int _read_link (const char *path, char *text, size_t size, struct errtext *err)
+{
+    ssize_t n = readlink (path, text, size);
+
+    if (n < 0 || n == (ssize_t)size)
+        return errtext_set (err, "%s: %s", path, strerror (n < 0 ? errno : ENAMETOOLONG));
+    text[n] = '\0';
+    return 0;
+}
+
+/* Bytes of a file, to be freed; NULL and err if it is larger than MAX_BYTES or cannot be read. */
+static char *_read_file (const char *path, size_t *length, struct errtext *err)
+{
+    int fd = open (path, O_RDONLY | O_CLOEXEC);
+    char *bytes = NULL, *larger = NULL;
+    size_t room = 0;
+    ssize_t n = fd < 0 ? -1 : 1;
+
+    for (*length = 0; n > 0; *length += (size_t)n) {
+        if (room - *length < 4096) {
+            room = room ? 2 * room : 64 * 1024;
+            if (room > 2 * MAX_BYTES || !(larger = realloc (bytes, room))) {
+                n = -1;
+                errno = ENOMEM;
+                break;
+            }
+            bytes = larger;
+        }
+        if ((n = read (fd, bytes + *length, room - *length)) < 0)
+            break;
+    }
+    if (n < 0) {
+        errtext_set (err, "%s: %s", path, strerror (errno));
+        free (bytes);
+        bytes = NULL;
+    }
+    if (fd >= 0)
+        close (fd);
+    return bytes;
+}
+
+static int _read_strings (struct strings *strings, const char *path, struct errtext *err)
+{
+    size_t length, i = 0;
+
+    if (!(strings->bytes = _read_file (path, &length, err)))
+        return -1;
+    if (length > 0 && strings->bytes[length - 1] != '\0')
+        return errtext_set (err, "%s does not end with NUL", path);
+    for (size_t at = 0; at < length; at++)
+        strings->count += strings->bytes[at] == '\0';
+    strings->item = calloc (strings->count + MORE_VARIABLES + 1, sizeof (*strings->item));
+    if (!strings->item)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    for (char *item = strings->bytes; i < strings->count; item += strlen (item) + 1)
+        strings->item[i++] = item;
+    return 0;
+}
+
+static void _free_strings (struct strings *strings)
+{
+    free (strings->bytes);
+    free (strings->item);
+}
+
+/* Capturing. */
+
+static int _read_status (struct life *life, pid_t pid, struct errtext *err)
+{
+    struct path path = _proc (pid, "status");
+    unsigned long long set;
+    unsigned int mask;
+    char line[256];
+    int found = 0;
+    FILE *f = fopen (path.text, "re");
+
+    while (f && fgets (line, sizeof (line), f))
+        if (sscanf (line, "Umask: %o", &mask) == 1) {
+            life->umask = (mode_t)mask;
+            found |= 1;
+        } else if (sscanf (line, "SigIgn: %llx", &set) == 1) {
+            life->ignored = set;
+            found |= 2;
+        } else if (sscanf (line, "SigBlk: %llx", &set) == 1) {
+            life->blocked = set;
+            found |= 4;
+        }
+    if (f)
+        fclose (f);
+    return found == 7 ? 0 : errtext_set (err, "%s does not tell its umask and signals", path.text);
+}
+
+static int _read_limits (struct life *life, pid_t pid, struct errtext *err)
+{
+    for (int i = 0; i < RLIM_NLIMITS; i++)
+        if (prlimit (pid, (enum __rlimit_resource)i, NULL, &life->limit[i]) < 0)
+            return errtext_set (err, "its limits: %s", strerror (errno));
+    return 0;
+}
+
+static int _read_cpus (struct life *life, pid_t pid, struct errtext *err)
+{
+    life->cpus_size = sizeof (life->cpus);
+    return sched_getaffinity (pid, life->cpus_size, life->cpus) < 0
+               ? errtext_set (err, "its CPUs: %s", strerror (errno)) : 0;
+}
+
+/* Linux hides a process whose program its user may execute, but not read. */
+static int _check_readable (pid_t pid, struct errtext *err)
+{
+    int fd = open (_proc (pid, "environ").text, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 && errno == EACCES)
+        return errtext_set (err, "its program is not readable");
+    if (fd >= 0)
+        close (fd);
+    return 0;
+}
+
+/* Another plugin may have brought the task into a container; a new life would be outside of it. */
+static int _check_namespaces (pid_t pid, struct errtext *err)
+{
+    static const char *const name[] = {
+        "ns/cgroup", "ns/ipc", "ns/mnt", "ns/net", "ns/pid", "ns/user", "ns/uts",
+    };
+    struct stat its, own;
+
+    for (size_t i = 0; i < sizeof (name) / sizeof (name[0]); i++)
+        /* A kernel may lack a namespace. */
+        if (stat (_proc (pid, "%s", name[i]).text, &its) == 0
+            && stat (_proc (getpid (), "%s", name[i]).text, &own) == 0
+            && (its.st_dev != own.st_dev || its.st_ino != own.st_ino))
+            return errtext_set (err, "it is in a container (%s)", name[i]);
+    if (stat (_proc (pid, "root").text, &its) < 0 || stat ("/", &own) < 0)
+        return errtext_set (err, "its root directory: %s", strerror (errno));
+    if (its.st_dev != own.st_dev || its.st_ino != own.st_ino)
+        return errtext_set (err, "it is in a container (root)");
+    return 0;
+}
+
+/* The lines of /proc/PID/status that say which rights a process has. */
+static bool _tells_rights (const char *line)
+{
+    static const char *const name[] = { "Uid:", "Gid:", "Groups:", "Cap", "NoNewPrivs:", "Seccomp:" };
+
+    for (size_t i = 0; i < sizeof (name) / sizeof (name[0]); i++)
+        if (strncmp (line, name[i], strlen (name[i])) == 0)
+            return true;
+    return false;
+}
+
+static char *_next_right (FILE *f, char *line, int size)
+{
+    while (f && fgets (line, size, f))
+        if (_tells_rights (line))
+            return line;
+    return NULL;
+}
+
+/* A new life has the rights of this process, so the first one must have the same. */
+static int _check_rights (pid_t pid, struct errtext *err)
+{
+    char its[4096], own[4096];
+    FILE *f = fopen (_proc (pid, "status").text, "re"), *self = fopen ("/proc/self/status", "re");
+    int rc = f && self ? 0 : errtext_set (err, "its rights: %s", strerror (errno));
+
+    while (rc == 0 && _next_right (self, own, sizeof (own)))
+        if (!_next_right (f, its, sizeof (its)) || strcmp (its, own) != 0)
+            rc = errtext_set (err, "its rights were changed (%.*s)", (int)strcspn (own, ":"), own);
+    if (f)
+        fclose (f);
+    if (self)
+        fclose (self);
+    return rc;
+}
+
+/* The kept descriptor that refers to this file; -1 if there is none. */
+static int _find_kept (const char *file, const int *kept, size_t count)
+{
+    char text[PATH_MAX];
+
+    for (size_t i = 0; i < count; i++)
+        if (_read_link (_proc (getpid (), "fd/%d", kept[i]).text, text, sizeof (text), NULL) == 0
+            && strcmp (text, file) == 0)
+            return kept[i];
+    return -1;
+}
+
+static int _read_descriptor (struct life *life, pid_t pid, int number, const int *kept,
+                             size_t count, struct errtext *err)
+{
+    char file[PATH_MAX];
+    int own = number < (int)count ? kept[number] : -1;
+
+    if (_read_link (_proc (pid, "fd/%d", number).text, file, sizeof (file), err) < 0)
+        return -1;
+    /* First the one of the same place: stdout and stderr may be the same terminal. */
+    if (own < 0 || _find_kept (file, &own, 1) < 0)
+        own = _find_kept (file, kept, count);
+    if (own < 0 || life->descriptors == MAX_DESCRIPTORS)
+        return errtext_set (err, "it begins with a file of its own, descriptor %d", number);
+    life->descriptor[life->descriptors].number = number;
+    life->descriptor[life->descriptors++].kept = own;
+    return 0;
+}
+
+static int _read_descriptors (struct life *life, pid_t pid, const int *kept, size_t count,
+                              struct errtext *err)
+{
+    DIR *dir = opendir (_proc (pid, "fd").text);
+    const struct dirent *entry;
+    int number, rc = dir ? 0 : errtext_set (err, "its descriptors: %s", strerror (errno));
+
+    while (rc == 0 && (entry = readdir (dir)))
+        if (number_parse (&number, entry->d_name, 0, INT_MAX) == 0)
+            rc = _read_descriptor (life, pid, number, kept, count, err);
+    if (dir)
+        closedir (dir);
+    return rc;
+}
+
+static int _open_cwd (struct life *life, pid_t pid, struct errtext *err)
+{
+    struct path path = _proc (pid, "cwd");
+
+    life->cwd = open (path.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return life->cwd < 0 ? errtext_set (err, "%s: %s", path.text, strerror (errno)) : 0;
+}
+
+static int _read (struct life *life, pid_t pid, const int *kept, size_t count, struct errtext *err)
+{
+    if (_check_readable (pid, err) < 0 || _check_namespaces (pid, err) < 0 || _check_rights (pid, err) < 0
+        || _read_descriptors (life, pid, kept, count, err) < 0
+        || _read_link (_proc (pid, "exe").text, life->exe, sizeof (life->exe), err) < 0
+        || _read_strings (&life->args, _proc (pid, "cmdline").text, err) < 0
+        || _read_strings (&life->env, _proc (pid, "environ").text, err) < 0)
+        return -1;
+    return _open_cwd (life, pid, err) < 0 || _read_status (life, pid, err) < 0
+           || _read_limits (life, pid, err) < 0 || _read_cpus (life, pid, err) < 0 ? -1 : 0;
+}
+
+/* Linux does not give a traced program the rights that its file would give it. */
+static bool _lacks_its_rights (pid_t pid, struct errtext *err)
+{
+    struct path exe = _proc (pid, "exe");
+    struct statvfs fs;
+    struct stat st;
+    bool setid, capable;
+
+    if (stat (exe.text, &st) < 0 || (statvfs (exe.text, &fs) == 0 && fs.f_flag & ST_NOSUID))
+        return false;
+    setid = st.st_mode & S_ISUID || (st.st_mode & S_ISGID && st.st_mode & S_IXGRP);
+    capable = getxattr (exe.text, "security.capability", NULL, 0) > 0;
+    if (setid || capable)
+        errtext_set (err, "its program %s, which a restart cannot preserve",
+                     setid ? "is setuid or setgid" : "has capabilities");
+    return setid || capable;
+}
+
+static bool _is_exec (int status)
+{
+    return status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8);
+}
+
+/* The task has stopped itself to begin with. */
+static bool _is_beginning (pid_t pid, int status)
+{
+    siginfo_t info;
+
+    return WSTOPSIG (status) == SIGSTOP && ptrace (PTRACE_GETSIGINFO, pid, NULL, &info) == 0
+           && info.si_pid == pid;
+}
+
+/*
+ * Without PTRACE_O_TRACEEXEC the exec would show as SIGTRAP, and not at all in a task that blocks
+ * that signal.
+ */
+static void _begin (pid_t pid)
+{
+    const intptr_t options = PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+
+    ptrace (PTRACE_SETOPTIONS, pid, NULL, (void *)options);
+    ptrace (PTRACE_CONT, pid, NULL, NULL);
+}
+
+static void _release (pid_t pid, int number)
+{
+    ptrace (PTRACE_DETACH, pid, NULL, (void *)(intptr_t)number);
+}
+
+static enum life_step _capture (struct life **lp, pid_t pid, const int *kept, size_t count,
+                                struct errtext *err)
+{
+    struct life *life = calloc (1, sizeof (*life));
+    int rc = life ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
+
+    if (_lacks_its_rights (pid, err)) {
+        free (life);
+        kill (pid, SIGKILL);
+        return LIFE_REFUSED;
+    }
+    if (life) {
+        life->cwd = -1;
+        rc = _read (life, pid, kept, count, err);
+    }
+    _release (pid, 0);
+    if (rc == 0) {
+        *lp = life;
+        return LIFE_CAPTURED;
+    }
+    life_destroy (life);
+    return LIFE_CANNOT;
+}
+
+enum life_step life_follow (struct life **lp, pid_t pid, int status, const int *kept, size_t count,
+                            struct errtext *err)
+{
+    int number = WSTOPSIG (status);
+
+    if (_is_exec (status))
+        return _capture (lp, pid, kept, count, err);
+    if (_is_beginning (pid, status)) {
+        _begin (pid);
+        return LIFE_NOT_YET;
+    }
+    /* A traced process does not stay stopped, nor does SIGCONT continue it. */
+    if (number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU) {
+        _release (pid, number);
+        errtext_set (err, "it was stopped before it started");
+        return LIFE_CANNOT;
+    }
+    ptrace (PTRACE_CONT, pid, NULL, (void *)(intptr_t)number);
+    return LIFE_NOT_YET;
+}
+
+/* Starting. The functions run in the new process, before exec; they return -1 and errno. */
+
+/* Out of the way of all numbers that the descriptors are to get. */
+static int _lift_descriptors (const struct life *life, int *lifted, int *report)
+{
+    int above = STDERR_FILENO + 1, fd;
+
+    for (size_t i = 0; i < life->descriptors; i++)
+        above = life->descriptor[i].number >= above ? life->descriptor[i].number + 1 : above;
+    for (size_t i = 0; i < life->descriptors; i++)
+        if ((lifted[i] = fcntl (life->descriptor[i].kept, F_DUPFD_CLOEXEC, above)) < 0)
+            return -1;
+    if ((fd = fcntl (*report, F_DUPFD_CLOEXEC, above)) < 0)
+        return -1;
+    *report = fd;
+    return 0;
+}
+
+/* Every other descriptor of this process is close-on-exec, except its own 0, 1 and 2. */
+static int _set_descriptors (const struct life *life, const int *lifted)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        close (fd);
+    for (size_t i = 0; i < life->descriptors; i++)
+        if (dup2 (lifted[i], life->descriptor[i].number) < 0)
+            return -1;
+    return 0;
+}
+
+static int _set_limits (const struct life *life)
+{
+    for (int i = 0; i < RLIM_NLIMITS; i++)
+        if (setrlimit ((enum __rlimit_resource)i, &life->limit[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static void _set_signals (const struct life *life)
+{
+    sigset_t blocked;
+
+    sigemptyset (&blocked);
+    for (int number = 1; number <= MAX_SIGNAL; number++) {
+        uint64_t bit = UINT64_C (1) << (number - 1);
+
+        /* glibc refuses those that it keeps for itself, and Linux SIGKILL and SIGSTOP. */
+        signal (number, life->ignored & bit ? SIG_IGN : SIG_DFL);
+        if (life->blocked & bit)
+            sigaddset (&blocked, number);
+    }
+    sigprocmask (SIG_SETMASK, &blocked, NULL);
+}
+
+/* The variable as "NAME=number" in the place of the one that exists, or at the end. */
+static int _set_variable (char **env, const char *name, int number, bool add)
+{
+    char *text;
+
+    while (*env && strncmp (*env, name, strlen (name)) != 0)
+        env++;
+    if (!*env && !add)
+        return 0;
+    if (asprintf (&text, "%s%d", name, number) < 0)
+        return -1;
+    *env = text;
+    return 0;
+}
+
+static int _set_all (const struct life *life, int restart, const int *lifted)
+{
+    umask (life->umask);
+    if (_set_descriptors (life, lifted) < 0 || fchdir (life->cwd) < 0
+        || sched_setaffinity (0, life->cpus_size, life->cpus) < 0
+        || _set_variable (life->env.item, PID_VARIABLE, getpid (), false) < 0
+        || _set_variable (life->env.item, RESTART_VARIABLE, restart, true) < 0)
+        return -1;
+    return _set_limits (life);
+}
+
+/* An errno that is written to `report` says that this life has not begun; exec closes it. */
+static void __attribute__ ((noreturn))
+_live (const struct life *life, int restart, pid_t parent, int report)
+{
+    int lifted[MAX_DESCRIPTORS];
+    ssize_t n;
+
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid () != parent)
+        _exit (1);
+    if (_lift_descriptors (life, lifted, &report) == 0 && _set_all (life, restart, lifted) == 0) {
+        _set_signals (life);
+        execve (life->exe, life->args.item, life->env.item);
+    }
+    n = write (report, &errno, sizeof (errno));
+    (void)n;
+    _exit (1);
+}
+
+/* 0 if the program runs, or has been killed, else an errno. */
+static int _await_exec (int report)
+{
+    int error = 0;
+    ssize_t n;
+
+    while ((n = read (report, &error, sizeof (error))) < 0 && errno == EINTR)
+        ;
+    return n == 0 ? 0 : error;
+}
+
+pid_t life_start (const struct life *life, int restart, struct errtext *err)
+{
+    int pipe_end[2], error;
+    pid_t parent = getpid (), pid;
+
+    if (pipe2 (pipe_end, O_CLOEXEC) < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    if ((pid = fork ()) == 0)
+        _live (life, restart, parent, pipe_end[1]);
+    error = errno;
+    close (pipe_end[1]);
+    if (pid > 0)
+        error = _await_exec (pipe_end[0]);
+    close (pipe_end[0]);
+    if (pid > 0 && error)
+        while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    return pid < 0 || error ? errtext_set (err, "%s: %s", life->exe, strerror (error)) : pid;
+}
+
+void life_destroy (struct life *life)
+{
+    int saved = errno;
+
+    if (!life)
+        return;
+    _free_strings (&life->args);
+    _free_strings (&life->env);
+    if (life->cwd >= 0)
+        close (life->cwd);
+    free (life);
+    errno = saved;
+}
