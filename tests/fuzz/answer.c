@@ -73,7 +73,8 @@ static bool _same (const struct answer *a, const struct answer *b)
            && a->no_tf_config == b->no_tf_config && a->jax_devices == b->jax_devices
            && a->nccl == b->nccl && a->log_append == b->log_append && a->supervised == b->supervised
            && (!a->supervised || a->stop_grace == b->stop_grace)
-           && a->serves == b->serves && _same_text (a->proxy_exempt, b->proxy_exempt);
+           && a->serves == b->serves && a->restarts == b->restarts
+           && _same_text (a->proxy_exempt, b->proxy_exempt);
 }
 
 static void _check_round_trip (struct answer answer, const char *tf_config)

@@ -25,7 +25,7 @@ static struct answer full_answer (void)
     struct answer answer = plain;
 
     answer.hide_gpus = answer.hold = answer.nccl = answer.log_append = true;
-    answer.supervised = answer.serves = true;
+    answer.supervised = answer.serves = answer.restarts = true;
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
     answer.coordinator = "10.0.0.1:40000";
     answer.process = 3;
@@ -100,7 +100,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "KERAS_DISTRIBUTION_NUM_PROCESSES=4\nKERAS_DISTRIBUTION_PROCESS_ID=3\n"
                          "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
-                         "SERVES=1\n"
+                         "SERVES=1\nRESTART=1\n"
                          "TF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n");
 }
@@ -120,6 +120,7 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->log_append, answer->log_append);
     assert_int_equal (decoded->supervised, answer->supervised);
     assert_int_equal (decoded->serves, answer->serves);
+    assert_int_equal (decoded->restarts, answer->restarts);
     if (answer->supervised)
         assert_int_equal (decoded->stop_grace, answer->stop_grace);
     assert_int_equal (decoded->proxy_exempt != NULL, answer->proxy_exempt != NULL);
@@ -130,7 +131,7 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
 TEST (decoding_returns_the_encoded_answer)
 {
     struct answer row[] = {
-        plain, full_answer (), plain, plain, plain, plain, plain, plain, plain, plain,
+        plain, full_answer (), plain, plain, plain, plain, plain, plain, plain, plain, plain,
     };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
@@ -141,6 +142,7 @@ TEST (decoding_returns_the_encoded_answer)
     row[7].no_tf_config = true;
     row[8].jax_devices = true;
     row[9].serves = true;
+    row[10].restarts = true;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;

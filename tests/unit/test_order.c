@@ -15,6 +15,7 @@ TEST (orders_have_these_strings_and_are_decoded)
     } row[] = {
         { ORDER_STOP, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=stop\n" },
         { ORDER_EXIT, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=exit\n" },
+        { ORDER_WAIT, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=wait\n" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -24,6 +25,35 @@ TEST (orders_have_these_strings_and_are_decoded)
         assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
         assert_int_equal (order, row[i].order);
         assert_string_equal (message_text (frame), row[i].text);
+    }
+}
+
+TEST (an_order_to_restart_has_the_number_of_the_life)
+{
+    static const struct message_string good[] = {
+        { "SERVER_TOKEN", SERVER_TOKEN }, { "ORDER", "restart" }, { "LIFE", "3" },
+    };
+    static const struct {
+        const char *value;
+        int life;                   /* -1: the order is refused */
+    } row[] = {
+        { "1", 1 }, { "1000", 1000 }, { NULL, -1 }, { "", -1 }, { "0", -1 }, { "1001", -1 },
+        { "-1", -1 }, { "1 ", -1 }, { "x", -1 },
+    };
+    enum order order;
+
+    assert_string_equal (message_text (order_encode_restart (3, SERVER_TOKEN)),
+                         "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=restart\nLIFE=3\n");
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = message_with (good, COUNT (good), "LIFE", row[i].value);
+
+        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL),
+                          row[i].life < 0 ? -1 : 0);
+        if (row[i].life > 0) {
+            assert_int_equal (order, ORDER_RESTART);
+            assert_int_equal (order_life (frame), row[i].life);
+        }
+        frame_destroy (frame);
     }
 }
 
@@ -62,6 +92,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (orders_have_these_strings_and_are_decoded),
+        cmocka_unit_test (an_order_to_restart_has_the_number_of_the_life),
         cmocka_unit_test (a_wrong_server_token_and_an_unknown_order_are_refused),
     };
 

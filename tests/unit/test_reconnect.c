@@ -13,18 +13,23 @@
 TEST (a_reconnect_has_these_strings)
 {
     struct reconnect reconnect = { .token = TOKEN, .node = "n5", .rank = 17,
-                                   .report = { EXIT_REPORT_SIGNAL, 11, false } };
+                                   .report = { EXIT_REPORT_SIGNAL, 11, false },
+                                   .life = { .life = -1 } };
 
     assert_string_equal (message_text (reconnect_encode (&reconnect)), HEAD);
     reconnect.ended = true;
     assert_string_equal (message_text (reconnect_encode (&reconnect)),
                          HEAD "EXIT_REPORT=signal 11\n");
+    reconnect.life = (struct life_report){ .life = 2, .asked_to_end = true };
+    assert_string_equal (message_text (reconnect_encode (&reconnect)),
+                         HEAD "EXIT_REPORT=signal 11\nLIFE=2\nASKED_TO_END=1\n");
 }
 
 TEST (decoding_returns_the_encoded_reconnect)
 {
     struct reconnect reconnect = { .token = TOKEN, .node = "n5", .rank = 17,
-                                   .report = { EXIT_REPORT_SIGNAL, 11, false } };
+                                   .report = { EXIT_REPORT_SIGNAL, 11, false },
+                                   .life = { .life = 3 } };
 
     for (int ended = 0; ended < 2; ended++) {
         struct reconnect decoded;
@@ -39,6 +44,7 @@ TEST (decoding_returns_the_encoded_reconnect)
         assert_int_equal (decoded.ended, ended);
         assert_int_equal (decoded.report.kind, ended ? EXIT_REPORT_SIGNAL : EXIT_REPORT_EXIT);
         assert_int_equal (decoded.report.number, ended ? 11 : 0);
+        assert_int_equal (decoded.life.life, ended ? 3 : -1);
         assert_null (decoded.token);
         assert_null (decoded.node);
         hello_decode (&hello, frame);

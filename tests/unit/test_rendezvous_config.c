@@ -33,7 +33,9 @@ static struct rendezvous_config full_config (void)
     config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX;
     config.inherited = config.networks_required = config.hold = config.show
         = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
-        = true;
+        = config.restart_any = true;
+    config.restarts = 3;
+    config.restart_backoff = 60;
     return config;
 }
 
@@ -49,6 +51,7 @@ TEST (a_configuration_has_these_strings)
                          "LIST=evaluator\nINHERITED=1\nTIMEOUT=300\nIB=require\n"
                          "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSTOP=never\n"
                          "SHOW=1\nJSON=1\nLOG_APPEND=1\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
+                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "HIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nNCCL=1\nDEBUGGED=1\n");
 }
 
@@ -91,6 +94,9 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.frameworks, config->frameworks);
     assert_int_equal (decoded.nccl, config->nccl);
     assert_int_equal (decoded.debugged, config->debugged);
+    assert_int_equal (decoded.restarts, config->restarts);
+    assert_int_equal (decoded.restart_any, config->restart_any);
+    assert_int_equal (decoded.restart_backoff, config->restart_backoff);
     frame_destroy (frame);
 }
 
@@ -135,7 +141,8 @@ TEST (decoding_returns_the_encoded_configuration)
 static const struct message_string good[] = {
     { "TOKEN", TOKEN }, { "SERVER_TOKEN", SERVER_TOKEN }, { "STEP", "12.0" },
     { "LIST", "worker" }, { "TIMEOUT", "300" }, { "IB", "auto" }, { "STOP", "chief" },
-    { "STOP_GRACE", "30" }, { "EVAL_GRACE", "600" },
+    { "STOP_GRACE", "30" }, { "EVAL_GRACE", "600" }, { "RESTART", "3" },
+    { "RESTART_BACKOFF", "60" },
 };
 
 TEST (a_configuration_that_lacks_a_key_or_is_out_of_bounds_is_refused)
@@ -161,6 +168,11 @@ TEST (a_configuration_that_lacks_a_key_or_is_out_of_bounds_is_refused)
         { "STOP_GRACE", "1000001", INCOMPLETE }, { "STOP_GRACE", "4294967296", INCOMPLETE },
         { "EVAL_GRACE", NULL, INCOMPLETE }, { "EVAL_GRACE", "0", NULL },
         { "EVAL_GRACE", "x", INCOMPLETE }, { "EVAL_GRACE", "1000001", INCOMPLETE },
+        { "RESTART", NULL, NULL }, { "RESTART", "0", INCOMPLETE }, { "RESTART", "1", NULL },
+        { "RESTART", "1000", NULL }, { "RESTART", "1001", INCOMPLETE },
+        { "RESTART", "", INCOMPLETE },
+        { "RESTART_BACKOFF", NULL, INCOMPLETE }, { "RESTART_BACKOFF", "0", INCOMPLETE },
+        { "RESTART_BACKOFF", "1", NULL }, { "RESTART_BACKOFF", "1000001", INCOMPLETE },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

@@ -29,9 +29,9 @@ TEST (a_configuration_has_these_variables)
 
     assert_string_equal (message_text (supervisor_config_encode (&config)), HEAD);
     config.kill_wait = 0;
-    config.forward_signals = config.serves = config.prints = true;
+    config.forward_signals = config.serves = config.restarts = config.prints = true;
     assert_string_equal (message_text (supervisor_config_encode (&config)),
-                         HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nPRINTS=1\n");
+                         HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nRESTART=1\nPRINTS=1\n");
 }
 
 /* The frame's strings as an environment. */
@@ -66,6 +66,7 @@ static void check_round_trip (const struct supervisor_config *config)
     assert_int_equal (decoded.serves, config->serves);
     assert_int_equal (decoded.kill_wait, config->kill_wait);
     assert_int_equal (decoded.forward_signals, config->forward_signals);
+    assert_int_equal (decoded.restarts, config->restarts);
     assert_int_equal (decoded.prints, config->prints);
     frame_destroy (frame);
 }
@@ -82,6 +83,8 @@ TEST (decoding_returns_the_encoded_configuration)
     check_round_trip (&config);
     config.prints = false;
     config.serves = true;
+    check_round_trip (&config);
+    config.restarts = true;
     check_round_trip (&config);
     config.kill_wait = 0;
     config.stop_grace = 0;

@@ -55,6 +55,7 @@ static void _add (struct frame *frame, const struct answer *answer)
     if (answer->supervised)
         frame_add (frame, "STOP_GRACE", "%d", answer->stop_grace);
     frame_add_flag (frame, "SERVES", answer->serves);
+    frame_add_flag (frame, "RESTART", answer->restarts);
     frame_add_flag (frame, "TF_GRPC_REUSE_PORT", answer->hold);
 }
 
@@ -132,6 +133,7 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->supervised = frame_has (frame, "STOP_GRACE");
     answer->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     answer->serves = frame_has (frame, "SERVES");
+    answer->restarts = frame_has (frame, "RESTART");
     answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
     if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
         || !frame_get (frame, "TF_CONFIG") || (answer->supervised && answer->stop_grace < 0))

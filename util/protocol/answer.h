@@ -28,6 +28,7 @@ struct answer {
     bool supervised;            /* the task gets a tf-supervise */
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
+    bool restarts;              /* and: the task may be started again */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
     bool no_tf_config;          /* the program gets neither TF_CONFIG nor TF_GRPC_REUSE_PORT */
     bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task */

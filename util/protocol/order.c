@@ -7,11 +7,14 @@
 
 #include <string.h>
 
+#include "life_report.h"
 #include "server_token.h"
 
 static const char *const name[] = {
     [ORDER_STOP] = "stop",
     [ORDER_EXIT] = "exit",
+    [ORDER_WAIT] = "wait",
+    [ORDER_RESTART] = "restart",
 };
 
 struct frame *order_encode (enum order order, const char *server_token)
@@ -25,6 +28,20 @@ struct frame *order_encode (enum order order, const char *server_token)
     return frame;
 }
 
+struct frame *order_encode_restart (int life, const char *server_token)
+{
+    struct frame *frame = order_encode (ORDER_RESTART, server_token);
+
+    if (frame)
+        frame_add (frame, "LIFE", "%d", life);
+    return frame;
+}
+
+int order_life (const struct frame *frame)
+{
+    return frame_get_number (frame, "LIFE", 1, LIFE_REPORT_MAX);
+}
+
 int order_decode (enum order *order, const struct frame *frame, const char *server_token,
                   struct errtext *err)
 {
@@ -33,7 +50,7 @@ int order_decode (enum order *order, const struct frame *frame, const char *serv
     if (server_token_check (frame, server_token, err) < 0)
         return -1;
     for (size_t i = 0; text && i < sizeof (name) / sizeof (name[0]); i++)
-        if (strcmp (text, name[i]) == 0) {
+        if (strcmp (text, name[i]) == 0 && (i != ORDER_RESTART || order_life (frame) > 0)) {
             *order = (enum order)i;
             return 0;
         }

@@ -12,13 +12,21 @@
 enum order {
     ORDER_STOP,         /* the job's work is done: stop the task; may come more than once */
     ORDER_EXIT,         /* the task's exit report has arrived: the supervisor may exit */
+    ORDER_WAIT,         /* it has arrived: the task may be started again */
+    ORDER_RESTART,      /* start the next life of the task */
 };
 
-/* NULL if there is no memory. */
+/* NULL if there is no memory. Not for ORDER_RESTART. */
 struct frame *order_encode (enum order order, const char *server_token);
+
+/* ORDER_RESTART: start life `life`, 1..LIFE_REPORT_MAX. NULL if there is no memory. */
+struct frame *order_encode_restart (int life, const char *server_token);
 
 /* -1 and err if the server token is wrong, or if the order is not known. */
 int order_decode (enum order *order, const struct frame *frame, const char *server_token,
                   struct errtext *err);
+
+/* The life of a decoded ORDER_RESTART. */
+int order_life (const struct frame *frame);
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/errtext.h"
 #include "exit_report.h"
 #include "frame.h"
+#include "life_report.h"
 
 struct reconnect {
     const char *token;
@@ -19,6 +20,7 @@ struct reconnect {
     int rank;
     bool ended;
     struct exit_report report;      /* if it has ended */
+    struct life_report life;        /* the same */
 };
 
 /* NULL if there is no memory. */

@@ -47,6 +47,9 @@ struct rendezvous_config {
     bool log_append;                        /* --tf-log-dir: append to files that exist */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */
+    int restarts;                           /* of the step; 0: none */
+    bool restart_any;                       /* if so: after nearly every failure */
+    int restart_backoff;                    /* and the longest pause before one, seconds */
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */
     bool nccl;                              /* NCCL follows the network that is chosen */

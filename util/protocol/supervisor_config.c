@@ -33,6 +33,7 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
         frame_add (frame, "KILL_WAIT", "%d", c->kill_wait);
     frame_add_flag (frame, "FORWARD_SIGNALS", c->forward_signals);
     frame_add_flag (frame, "SERVES", c->serves);
+    frame_add_flag (frame, "RESTART", c->restarts);
     frame_add_flag (frame, "PRINTS", c->prints);
     return frame;
 }
@@ -61,6 +62,7 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
     c->kill_wait = -1;
     c->forward_signals = _get (env, "FORWARD_SIGNALS") != NULL;
     c->serves = _get (env, "SERVES") != NULL;
+    c->restarts = _get (env, "RESTART") != NULL;
     c->prints = _get (env, "PRINTS") != NULL;
     if (number_parse (&task, _get (env, "TASK"), 1, INT_MAX) < 0
         || number_parse (&c->rank, _get (env, "RANK"), 0, REGISTRATION_MAX_TASKS - 1) < 0

@@ -26,6 +26,7 @@ struct supervisor_config {
     int kill_wait;                  /* Slurm's KillWait in seconds; -1 when it is not known */
     bool forward_signals;           /* Slurm's signals reach the supervisor and not its task */
     bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
+    bool restarts;                  /* the task may be started again: keep what that needs */
     bool prints;                    /* the one supervisor of the step that prints messages */
 };
 

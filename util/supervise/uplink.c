@@ -93,7 +93,7 @@ static int _send_reconnect (struct uplink *u)
 {
     const struct reconnect reconnect = {
         .token = u->config->token, .node = u->config->node, .rank = u->config->rank,
-        .ended = u->ended, .report = u->report,
+        .ended = u->ended, .report = u->report, .life = { .life = -1 },
     };
 
     return _send (u, reconnect_encode (&reconnect));
