@@ -142,6 +142,7 @@ static void _configure (const struct task *task)
         .kill_wait = task->kill_wait ? task->kill_wait : -1,
         .forward_signals = task->forward_signals,
         .serves = task->serves,
+        .restarts = task->restarts,
         .prints = task->prints,
     };
     struct frame *variables;
@@ -224,7 +225,8 @@ static noreturn void _execute_as (uid_t user)
     _exit (127);
 }
 
-static noreturn void _become_supervisor (struct task *task, int connection, int input, int output)
+static noreturn void _become_supervisor (struct task *task, int connection, int input, int output,
+                                         int ready)
 {
     siginfo_t info;
 
@@ -232,6 +234,11 @@ static noreturn void _become_supervisor (struct task *task, int connection, int 
         _exit (123);
     setpgid (0, 0);
     dup2 (task->stderr_fd, STDERR_FILENO);
+    /* A program that may be restarted begins with the descriptors of its supervisor. */
+    if (task->restarts) {
+        dup2 (input, STDIN_FILENO);
+        dup2 (output, STDOUT_FILENO);
+    }
     if ((task->program_pid = fork ()) == 0)
         _become_program (task, output);
     _shared ()->program = task->program_pid;
@@ -243,7 +250,9 @@ static noreturn void _become_supervisor (struct task *task, int connection, int 
     dup2 (connection, 3);
     fcntl (3, F_SETFD, 0);
     /* Its program does not wait for it. */
-    dup2 (open ("/dev/null", O_WRONLY), 4);
+    dup2 (ready, 4);
+    if (task->restarts)
+        dup2 (STDERR_FILENO, 5);
     /* As a careless parent might leave it. A shell needs SIGCHLD's default action. */
     if (!task->program_ends_first && !task_is_wrapped ())
         signal (SIGCHLD, SIG_IGN);
@@ -321,14 +330,15 @@ static bool _wait (int fd, int ms)
 
 void task_start (struct task *task)
 {
-    int input[2], output[2], connection;
-    struct pollfd stdin_closed;
+    int input[2], output[2], ready[2], connection;
+    struct pollfd up;
 
     task_open_listener (task);
     connection = _connect (task);
     if (task->stderr_fd == 0 && (task->stderr_fd = memfd_create ("stderr", MFD_CLOEXEC)) < 0)
         die ("memfd_create: %s", strerror (errno));
-    if (pipe2 (input, O_CLOEXEC) < 0 || pipe2 (output, O_CLOEXEC) < 0)
+    if (pipe2 (input, O_CLOEXEC) < 0 || pipe2 (output, O_CLOEXEC) < 0
+        || pipe2 (ready, O_CLOEXEC) < 0)
         die ("pipe2: %s", strerror (errno));
     *_shared () = (struct shared){ 0 };
     /* Processes that tf-supervise leaves behind become children of this one. */
@@ -338,16 +348,22 @@ void task_start (struct task *task)
     if ((task->pid = fork ()) < 0)
         die ("fork: %s", strerror (errno));
     if (task->pid == 0)
-        _become_supervisor (task, connection, input[0], output[1]);
+        _become_supervisor (task, connection, input[0], output[1], ready[1]);
     close (connection);
     close (input[0]);
     close (output[1]);
+    close (ready[1]);
     task->output = output[0];
-    /* tf-supervise closes its stdin after everything else, when it has blocked all signals. */
-    stdin_closed = (struct pollfd){ .fd = input[1] };
-    if (poll (&stdin_closed, 1, 10 * task_reaction_ms ()) != 1)
+    /*
+     * tf-supervise closes its stdin after everything else, when it has blocked all signals; one that
+     * keeps it writes that it is ready.
+     */
+    up = task->restarts ? (struct pollfd){ .fd = ready[0], .events = POLLIN }
+                        : (struct pollfd){ .fd = input[1] };
+    if (poll (&up, 1, 10 * task_reaction_ms ()) != 1)
         die ("tf-supervise does not start");
     close (input[1]);
+    close (ready[0]);
     task->program_pid = _shared ()->program;
     _shared ()->up = true;
 }

@@ -355,9 +355,14 @@ int port_number (const struct port *port)
     return port->number;
 }
 
+int port_descriptor (const struct port *port)
+{
+    return port->hold == PORT_HELD ? port->socket : port->claim;
+}
+
 void port_leave (struct port *port)
 {
-    int keep = port->hold == PORT_HELD ? port->socket : port->claim;
+    int keep = port_descriptor (port);
 
     /* If the limit on open files is too low for that, keep the descriptor as it is. */
     if (fcntl (keep, F_DUPFD, HIGH_DESCRIPTOR) < 0)

@@ -61,6 +61,9 @@ int port_number (const struct port *port);
  */
 void port_leave (struct port *port);
 
+/* The descriptor of what port_leave () will leave: the port, or the claim. */
+int port_descriptor (const struct port *port);
+
 /* Listen on the reserved number with a new dual-stack, close-on-exec socket. -1 and err. */
 int port_listen (const struct port *port, struct errtext *err);
 

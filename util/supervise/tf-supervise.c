@@ -9,8 +9,15 @@
  *     fd 4          a pipe: the task continues when this program writes a byte
  *     environment   supervisor_config.h
  *
+ * and, if the task may be restarted,
+ *
+ *     fd 0, 1, 2    what the program has
+ *     fd 5          the task's stderr, for messages
+ *     fd 6          what holds the task's port
+ *
  * It waits until the program ends, reports that to the rendezvous, and ends in the same way; or
  * until the rendezvous orders to stop the task: then it ends all its descendants and exits with 0.
+ * If the rendezvous orders to start the program again, it ends all its descendants and does so.
  */
 #include "config.h"
 
@@ -22,6 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -36,6 +44,7 @@
 #include "common/errtext.h"
 #include "common/version.h"
 #include "descendants.h"
+#include "life.h"
 #include "oom_kills.h"
 #include "protocol/exit_report.h"
 #include "protocol/supervisor_config.h"
@@ -43,6 +52,8 @@
 
 #define RENDEZVOUS_FD 3
 #define READY_FD 4
+#define MESSAGES_FD 5
+#define PORT_FD 6
 
 /* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
 #define KILL_WAIT_MORE_S 5
@@ -68,7 +79,20 @@ struct supervisor {
     int status;                 /* wait status to end with */
     bool stopped;               /* on an order of the rendezvous */
     bool gone;                  /* the rendezvous has ended */
+    struct {
+        bool following;         /* the task to its first exec */
+        struct life *life;      /* NULL: it cannot be started again */
+        int number;             /* of the present life */
+        char cannot[sizeof (struct errtext)];   /* why not */
+    } restart;
+    struct deadline asked;      /* until then, an end of the program is what Slurm or the user wanted */
+    struct exit_report report;  /* when ENDED */
 };
+
+/* Where messages go. */
+static int messages = STDERR_FILENO;
+
+static void _report_again (struct supervisor *s);
 
 /* Signals. */
 
@@ -135,6 +159,13 @@ static void _withhold (struct supervisor *s)
     s->last_chance = wait < 0 ? deadline_never () : deadline_in_ms ((wait - more) * INT64_C (1000));
 }
 
+/* By Slurm, or by the user at the terminal. */
+static bool _asks_to_end (const struct signalfd_siginfo *info)
+{
+    return info->ssi_signo == SIGTERM || info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT
+           || info->ssi_signo == SIGHUP;
+}
+
 static void _read_signals (struct supervisor *s)
 {
     struct signalfd_siginfo info;
@@ -142,6 +173,10 @@ static void _read_signals (struct supervisor *s)
     while (read (s->signals, &info, sizeof (info)) == sizeof (info)) {
         bool asks_to_end = info.ssi_signo == SIGTERM && _is_from_slurm (&info);
 
+        if (_asks_to_end (&info)) {
+            s->asked = deadline_in_ms (_slurms_grace_ms (s));
+            _report_again (s);
+        }
         if (asks_to_end && _withholds (s)) {
             _withhold (s);
             continue;
@@ -164,6 +199,31 @@ static void _do_not_trace (pid_t pid, int number)
     ptrace (PTRACE_DETACH, pid, NULL, (void *)(intptr_t)(number == SIGTRAP ? 0 : number));
 }
 
+static void __attribute__ ((format (printf, 2, 3)))
+_cannot_restart (struct supervisor *s, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (s->restart.cannot, sizeof (s->restart.cannot), fmt, ap);
+    va_end (ap);
+    life_destroy (s->restart.life);
+    s->restart.life = NULL;
+}
+
+/* The task has stopped on its way to its program. */
+static void _follow (struct supervisor *s, int status)
+{
+    static const int kept[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, PORT_FD };
+    struct errtext err;
+    enum life_step step = life_follow (&s->restart.life, s->config.task, status, kept,
+                                       sizeof (kept) / sizeof (kept[0]), &err);
+
+    s->restart.following = step == LIFE_NOT_YET;
+    if (step == LIFE_CANNOT || step == LIFE_REFUSED)
+        _cannot_restart (s, "%s", err.text);
+}
+
 /* False if there are no descendants any more. */
 static bool _reap (struct supervisor *s)
 {
@@ -171,7 +231,9 @@ static bool _reap (struct supervisor *s)
     pid_t pid;
 
     while ((pid = waitpid (-1, &status, WNOHANG)) > 0)
-        if (WIFSTOPPED (status))
+        if (WIFSTOPPED (status) && pid == s->config.task && s->restart.following)
+            _follow (s, status);
+        else if (WIFSTOPPED (status))
             _do_not_trace (pid, WSTOPSIG (status));
         else if (pid == s->config.task && !s->reaped) {
             s->status = status;
@@ -180,11 +242,33 @@ static bool _reap (struct supervisor *s)
     return pid == 0;
 }
 
+static void _send_report (struct supervisor *s)
+{
+    const char *cannot = s->restart.cannot;
+    struct life_report life = { .life = -1 };
+
+    if (s->config.restarts)
+        life = (struct life_report){
+            .life = s->restart.life ? s->restart.number : -1,
+            .cannot = s->restart.life ? NULL : *cannot ? cannot : "it could not be traced",
+            .asked_to_end = !deadline_passed (s->asked) || s->withheld,
+        };
+    uplink_report (s->uplink, &s->report, &life);
+}
+
+/* The rendezvous has learnt how the task ended; now there is something more to know. */
+static void _report_again (struct supervisor *s)
+{
+    if (s->state == ENDED && s->config.restarts)
+        _send_report (s);
+}
+
 static void _end_as (struct supervisor *s, struct exit_report report, int status)
 {
     s->state = ENDED;
     s->status = status;
-    uplink_report (s->uplink, &report);
+    s->report = report;
+    _send_report (s);
 }
 
 static int _count_oom_kills (void)
@@ -292,6 +376,49 @@ static void _check_children (struct supervisor *s)
         _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
 }
 
+/* Restarts. */
+
+/* What a shell that owned the terminal has left. */
+static void _take_terminal (void)
+{
+    if (isatty (STDIN_FILENO))
+        tcsetpgrp (STDIN_FILENO, getpgrp ());
+}
+
+static void _begin_life (struct supervisor *s, pid_t pid)
+{
+    s->config.task = pid;
+    s->restart.number++;
+    s->state = RUNNING;
+    s->reaped = s->stopped = s->withheld = false;
+    s->oom_kills = _count_oom_kills ();
+    uplink_restarted (s->uplink);
+}
+
+/* The next life begins when every process of the former one is dead. */
+static void _restart (struct supervisor *s, int number)
+{
+    struct errtext err;
+    pid_t pid;
+
+    if (s->state != ENDED || number != s->restart.number + 1 || !s->restart.life
+        || !deadline_passed (s->asked))
+        return;
+    _kill (s);
+    if (_reap (s)) {
+        _cannot_restart (s, "a process of its former life does not end");
+        _send_report (s);
+        return;
+    }
+    _take_terminal ();
+    if ((pid = life_start (s->restart.life, number, &err)) > 0)
+        _begin_life (s, pid);
+    else {
+        _cannot_restart (s, "%s", err.text);
+        _send_report (s);
+    }
+}
+
 /*
  * The program has dumped its core already, so this process is made not dumpable: RLIMIT_CORE alone
  * does not keep a core handler from it. All other signals stay blocked, because one that is pending
@@ -320,14 +447,14 @@ static noreturn void _leave (const struct supervisor *s)
 /* The message is dropped if a full pipe would block. */
 static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...)
 {
-    struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };
+    struct pollfd pfd = { .fd = messages, .events = POLLOUT };
     char text[1280];
     va_list ap;
 
     va_start (ap, fmt);
     vsnprintf (text, sizeof (text), fmt, ap);
     va_end (ap);
-    if (poll (&pfd, 1, 0) == 1 && write (STDERR_FILENO, text, strlen (text)) < 0)
+    if (poll (&pfd, 1, 0) == 1 && write (messages, text, strlen (text)) < 0)
         return;
 }
 
@@ -356,6 +483,9 @@ static bool _serve_uplink (struct supervisor *s, short revents)
             break;
         case UPLINK_EXIT:
             return false;
+        case UPLINK_RESTART:
+            _restart (s, uplink_life (s->uplink));
+            break;
         case UPLINK_GONE:
             _rendezvous_is_gone (s);
             return s->state != ENDED;
@@ -389,11 +519,16 @@ static void _run (struct supervisor *s)
 /* The beginning. */
 
 /*
- * stdin, stdout and, but for the supervisor that prints, stderr belong to the program. The
- * signalfd takes their numbers, so that a later open () cannot reuse them.
+ * stdin, stdout and, but for the supervisor that prints, stderr belong to the program; a program that
+ * may be restarted has them in its next life. The signalfd takes their numbers, so that a later open () cannot reuse them.
  */
 static void _release_stdio (const struct supervisor *s)
 {
+    if (s->config.restarts) {
+        if (!s->config.prints)
+            dup2 (s->signals, MESSAGES_FD);
+        return;
+    }
     if (!s->config.prints)
         dup2 (s->signals, STDERR_FILENO);
     dup2 (s->signals, STDOUT_FILENO);
@@ -409,18 +544,39 @@ static void _let_task_continue (void)
     close (READY_FD);
 }
 
+/* A new life must not inherit this process' own descriptors. */
+static void _arrange_descriptors (struct supervisor *s)
+{
+    for (int fd = RENDEZVOUS_FD; fd <= PORT_FD; fd++)
+        fcntl (fd, F_SETFD, FD_CLOEXEC);
+    s->restart.following = s->config.restarts;
+    if (s->config.restarts)
+        messages = MESSAGES_FD;
+}
+
+/* A new life may have a higher limit again. */
+static void _dump_no_core (void)
+{
+    struct rlimit limit;
+
+    if (getrlimit (RLIMIT_CORE, &limit) == 0) {
+        limit.rlim_cur = 0;
+        setrlimit (RLIMIT_CORE, &limit);
+    }
+}
+
 static int _prepare (struct supervisor *s, struct errtext *err)
 {
     if (s->signals < 0)
         return errtext_set (err, "%s", strerror (errno));
     if (supervisor_config_decode (&s->config, environ, err) < 0)
         return -1;
+    _arrange_descriptors (s);
     return (s->uplink = uplink_create (RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }
 
 int main (int argc, char *argv[])
 {
-    const struct rlimit no_core = { 0, 0 };
     struct supervisor s = { 0 };
     struct errtext err;
 
@@ -430,9 +586,9 @@ int main (int argc, char *argv[])
         _print ("tf-supervise is started by spank_tf, for --tf-tasks\n");
         return 1;
     }
-    descriptors_close_above (READY_FD);
+    descriptors_close_above (getenv ("RESTART") ? PORT_FD : READY_FD);
     prctl (PR_SET_CHILD_SUBREAPER, 1);
-    setrlimit (RLIMIT_CORE, &no_core);
+    _dump_no_core ();
     s.signals = _open_signals ();
     s.oom_kills = _count_oom_kills ();
     if (_prepare (&s, &err) < 0) {

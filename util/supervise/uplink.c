@@ -49,6 +49,9 @@ struct uplink {
     struct frame_reader reader;
     bool ended;                     /* the task has; then */
     struct exit_report report;
+    struct life_report life;
+    bool waiting;                   /* on the rendezvous' word: there is no hurry */
+    int next_life;
     bool acknowledged;              /* the rendezvous has the report */
     struct deadline give_up;        /* on delivering the report */
 };
@@ -73,10 +76,16 @@ static void _pause (struct uplink *u)
     u->state = PAUSING;
 }
 
+/* There is an exit report to deliver. */
+static bool _delivers (const struct uplink *u)
+{
+    return u->ended && !u->waiting;
+}
+
 static void _set_connected (struct uplink *u)
 {
-    _set_user_timeout (u->fd, u->ended ? REPORT_LOST_MS : IDLE_LOST_MS);
-    u->next = u->ended ? deadline_in_ms (ANSWER_MS) : deadline_never ();
+    _set_user_timeout (u->fd, _delivers (u) ? REPORT_LOST_MS : IDLE_LOST_MS);
+    u->next = _delivers (u) ? deadline_in_ms (ANSWER_MS) : deadline_never ();
     u->state = CONNECTED;
 }
 
@@ -93,7 +102,7 @@ static int _send_reconnect (struct uplink *u)
 {
     const struct reconnect reconnect = {
         .token = u->config->token, .node = u->config->node, .rank = u->config->rank,
-        .ended = u->ended, .report = u->report, .life = { .life = -1 },
+        .ended = u->ended, .report = u->report, .life = u->life,
     };
 
     return _send (u, reconnect_encode (&reconnect));
@@ -140,6 +149,9 @@ static enum uplink_event _finish_connect (struct uplink *u)
 {
     socklen_t len = sizeof (errno);
 
+    if (u->waiting)
+        u->give_up = deadline_in_ms (REPORT_MS);
+    u->waiting = false;
     if (getsockopt (u->fd, SOL_SOCKET, SO_ERROR, &errno, &len) < 0 || errno != 0
         || _send_reconnect (u) < 0)
         return _fail (u);
@@ -160,8 +172,16 @@ static enum uplink_event _obey (struct uplink *u, const struct frame *frame)
     }
     if (order == ORDER_STOP)
         return UPLINK_STOP;
-    u->acknowledged = u->ended;
-    return u->ended ? UPLINK_EXIT : UPLINK_NOTHING;
+    if (!u->ended)
+        return UPLINK_NOTHING;
+    if (order == ORDER_WAIT) {
+        u->waiting = true;
+        _set_connected (u);
+        return UPLINK_NOTHING;
+    }
+    u->next_life = order_life (frame);
+    u->acknowledged = order == ORDER_EXIT;
+    return order == ORDER_EXIT ? UPLINK_EXIT : UPLINK_RESTART;
 }
 
 static enum uplink_event _receive (struct uplink *u)
@@ -215,14 +235,14 @@ void uplink_destroy (struct uplink *u)
 struct deadline uplink_poll (const struct uplink *u, struct pollfd *pfd)
 {
     *pfd = (struct pollfd){ .fd = u->fd, .events = u->state == CONNECTING ? POLLOUT : POLLIN };
-    return u->ended ? deadline_min (u->next, u->give_up) : u->next;
+    return _delivers (u) ? deadline_min (u->next, u->give_up) : u->next;
 }
 
 enum uplink_event uplink_serve (struct uplink *u, short revents)
 {
     bool late = deadline_passed (u->next);
 
-    if (u->ended && (u->state == GONE || deadline_passed (u->give_up)))
+    if (u->ended && (u->state == GONE || (!u->waiting && deadline_passed (u->give_up))))
         return UPLINK_GONE;
     switch (u->state) {
         case CONNECTED:
@@ -242,14 +262,27 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
     return UPLINK_NOTHING;
 }
 
-void uplink_report (struct uplink *u, const struct exit_report *report)
+/* The exit report and the life report. NULL if there is no memory. */
+static struct frame *_encode_report (const struct uplink *u)
+{
+    struct frame *frame = exit_report_encode (&u->report);
+
+    if (frame)
+        life_report_add (frame, &u->life);
+    return frame;
+}
+
+void uplink_report (struct uplink *u, const struct exit_report *report,
+                    const struct life_report *life)
 {
     u->ended = true;
+    u->waiting = false;
     u->report = *report;
+    u->life = *life;
     u->give_up = deadline_in_ms (REPORT_MS);
     if (u->state == CONNECTED) {
         _set_connected (u);
-        if (_send (u, exit_report_encode (report)) < 0)
+        if (_send (u, _encode_report (u)) < 0)
             _pause (u);
     }
     /* A report does not wait for the end of a pause. */
@@ -257,4 +290,16 @@ void uplink_report (struct uplink *u, const struct exit_report *report)
         u->pause_ms = PAUSE_MIN_MS;
         u->next = deadline_in_ms (0);
     }
+}
+
+int uplink_life (const struct uplink *u)
+{
+    return u->next_life;
+}
+
+void uplink_restarted (struct uplink *u)
+{
+    u->ended = u->waiting = false;
+    if (u->state == CONNECTED)
+        _set_connected (u);
 }

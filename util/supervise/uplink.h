@@ -12,6 +12,7 @@
 #include "common/deadline.h"
 #include "common/errtext.h"
 #include "protocol/exit_report.h"
+#include "protocol/life_report.h"
 #include "protocol/supervisor_config.h"
 
 struct uplink;
@@ -37,6 +38,7 @@ enum uplink_event {
     UPLINK_NOTHING,         /* the caller has nothing to do */
     UPLINK_STOP,            /* the rendezvous orders to stop the task; may come again */
     UPLINK_EXIT,            /* the rendezvous has the exit report */
+    UPLINK_RESTART,         /* ... and orders to start the life uplink_life () */
     UPLINK_GONE,            /* the rendezvous has ended, or does not take the exit report */
 };
 
@@ -46,7 +48,17 @@ enum uplink_event {
  */
 enum uplink_event uplink_serve (struct uplink *uplink, short revents);
 
-/* Send the exit report, now and at the beginning of every new connection. Call it once. */
-void uplink_report (struct uplink *uplink, const struct exit_report *report);
+/*
+ * Send the exit report, now and at the beginning of every new connection. Call it once in each life,
+ * and again if *life has changed, whose text must live as long.
+ */
+void uplink_report (struct uplink *uplink, const struct exit_report *report,
+                    const struct life_report *life);
+
+/* The life that UPLINK_RESTART is about. */
+int uplink_life (const struct uplink *uplink);
+
+/* That life has begun. */
+void uplink_restarted (struct uplink *uplink);
 
 #endif
