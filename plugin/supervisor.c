@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
 #include "common/descriptors.h"
@@ -20,8 +21,11 @@
 /* The descriptors that tf-supervise expects. */
 #define RENDEZVOUS_FD 3
 #define READY_FD 4              /* a pipe: the child waits until tf-supervise writes a byte */
+/* If the task may be restarted: */
+#define MESSAGES_FD 5
+#define PORT_FD 6
 
-#define MAX_VARIABLES 15
+#define MAX_VARIABLES 16
 
 int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err)
 {
@@ -32,23 +36,26 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
     return 0;
 }
 
-/* Leave only stdin, stdout, stderr and the two descriptors above. */
-static int _arrange_descriptors (int rendezvous, int ready)
+/* Leave only stdin, stdout, stderr and these descriptors, by the numbers from RENDEZVOUS_FD on. */
+static int _arrange_descriptors (int *fd, int count)
 {
     /* Out of the way of the numbers that they are to get. */
-    int high_rendezvous = fcntl (rendezvous, F_DUPFD_CLOEXEC, READY_FD + 1);
-    int high_ready = fcntl (ready, F_DUPFD_CLOEXEC, READY_FD + 1);
-
-    if (high_rendezvous < 0 || high_ready < 0 || dup2 (high_rendezvous, RENDEZVOUS_FD) < 0
-        || dup2 (high_ready, READY_FD) < 0)
-        return -1;
-    descriptors_close_above (READY_FD);
+    for (int i = 0; i < count; i++)
+        if ((fd[i] = fcntl (fd[i], F_DUPFD_CLOEXEC, PORT_FD + 1)) < 0)
+            return -1;
+    for (int i = 0; i < count; i++)
+        if (dup2 (fd[i], RENDEZVOUS_FD + i) < 0)
+            return -1;
+    descriptors_close_above (RENDEZVOUS_FD + count - 1);
     return 0;
 }
 
 static void __attribute__ ((noreturn))
-_become_supervisor (const char *path, const struct supervisor_config *config, int fd, int ready)
+_become_supervisor (const char *path, const struct supervisor_config *config, int rendezvous,
+                    int ready, const struct supervisor_keeps *keeps)
 {
+    int fd[] = { rendezvous, ready, config->restarts ? keeps->messages : -1,
+                 config->restarts ? keeps->port : -1 };
     char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step,
                            NULL };
     char *env[MAX_VARIABLES + 1] = { NULL };
@@ -59,14 +66,14 @@ _become_supervisor (const char *path, const struct supervisor_config *config, in
 
     if (!variables || !frame_bytes (variables, 0, &length))
         errno = ENOMEM;
-    else if (_arrange_descriptors (fd, ready) == 0) {
-        fd = RENDEZVOUS_FD;
+    else if (_arrange_descriptors (fd, config->restarts ? 4 : 2) == 0) {
+        rendezvous = RENDEZVOUS_FD;
         for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (variables, variable)); i++)
             env[i] = (char *)(uintptr_t)variable;
         execve (path, argv, env);
     }
     errtext_set (&err, "%s: %s", path, strerror (errno));
-    task_abort_report (fd, config->node, err.text);
+    task_abort_report (rendezvous, config->node, err.text);
 }
 
 /*
@@ -102,8 +109,18 @@ static void _remove_handlers (void)
             signal (sig, SIG_DFL);
 }
 
+/*
+ * Ask to be traced to the exec of the program: tf-supervise reads there what it needs to start it
+ * again. If the kernel does not allow that, the program runs all the same.
+ */
+static void _be_traced (void)
+{
+    if (ptrace (PTRACE_TRACEME, 0, NULL, NULL) == 0)
+        raise (SIGSTOP);
+}
+
 int supervisor_start (const char *path, struct supervisor_config *config, int fd,
-                      struct errtext *err)
+                      const struct supervisor_keeps *keeps, struct errtext *err)
 {
     pid_t parent = getpid ();
     sigset_t all, mask;
@@ -117,12 +134,14 @@ int supervisor_start (const char *path, struct supervisor_config *config, int fd
     sigfillset (&all);
     sigprocmask (SIG_SETMASK, &all, &mask);
     if ((config->task = fork ()) > 0)
-        _become_supervisor (path, config, fd, pipe_end[1]);
+        _become_supervisor (path, config, fd, pipe_end[1], keeps);
     saved = errno;
     close (pipe_end[1]);
     if (config->task == 0) {
         _await_supervisor (parent, pipe_end[0]);
         _remove_handlers ();
+        if (config->restarts)
+            _be_traced ();
     }
     close (pipe_end[0]);
     sigprocmask (SIG_SETMASK, &mask, NULL);

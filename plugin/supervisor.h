@@ -15,6 +15,12 @@
 /* The path of tf-supervise in this directory; -1 and err if it cannot be executed. */
 int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err);
 
+/* What a supervisor keeps for a task that may be restarted. */
+struct supervisor_keeps {
+    int messages;               /* the task's stderr, if the program has another one */
+    int port;                   /* what holds the task's port */
+};
+
 /*
  * Fork. Returns 0 in the child, the task, when its parent has become tf-supervise, which runs and
  * has closed the port that the task holds. -1 and err, without a child, if fork () fails.
@@ -24,8 +30,12 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
  *
  * `fd` is the connection on which the task registered; the child may close it. config->task is
  * filled in. Signals that arrive meanwhile reach both processes as soon as they are ready.
+ *
+ * If config->restarts, the supervisor keeps stdin, stdout and stderr, and *keeps, so it holds the
+ * port, too; and the child is traced by it until it execs its program (life.h). Otherwise `keeps` is
+ * not used.
  */
 int supervisor_start (const char *path, struct supervisor_config *config, int fd,
-                      struct errtext *err);
+                      const struct supervisor_keeps *keeps, struct errtext *err);
 
 #endif

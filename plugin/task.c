@@ -5,6 +5,7 @@
 
 #include "task.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -61,8 +62,9 @@ static bool _forwards_signals (const struct registration *registration)
 /* Returns in the task, which is a child of its supervisor from here on. */
 static void _start_supervisor (spank_t spank, const struct task_info *info,
                                const struct contact *contact, const struct address *srun,
-                               const struct client_answer *answer)
+                               const struct client_answer *answer, int messages)
 {
+    const struct supervisor_keeps keeps = { messages, port_descriptor (info->port) };
     struct supervisor_config config = {
         .rank = info->registration.rank,
         .node = info->registration.node,
@@ -75,15 +77,32 @@ static void _start_supervisor (spank_t spank, const struct task_info *info,
         .kill_wait = slurm_private_kill_wait (),
         .forward_signals = _forwards_signals (&info->registration),
         .serves = answer->answer.serves,
+        .restarts = answer->answer.restarts,
         .prints = info->registration.rank == 0,
     };
     struct errtext err;
     char pid[16];
 
-    if (supervisor_start (info->supervisor, &config, answer->fd, &err) < 0)
+    if (supervisor_start (info->supervisor, &config, answer->fd, &keeps, &err) < 0)
         task_abort_report (answer->fd, config.node, err.text);
     snprintf (pid, sizeof (pid), "%d", (int)getpid ());
     spank_setenv (spank, "SLURM_TASK_PID", pid, 1);
+}
+
+/* Write to the log file. Returns the stderr of before. */
+static int _redirect (struct task_info *info, const struct client_answer *answer)
+{
+    int before = fcntl (STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    struct errtext err, why;
+
+    if (info->logs && output_redirect (&info->log_dir, &answer->answer, &err) < 0) {
+        errtext_set (&why, "--tf-log-dir: %s", err.text);
+        /* A supervisor, if there is one already, reports the end. */
+        if (answer->answer.restarts)
+            task_abort_report (answer->fd, info->registration.node, why.text);
+        task_abort (true, "%s: %s", info->registration.node, why.text);
+    }
+    return before;
 }
 
 /* What is left to do between the answer and the program. */
@@ -91,15 +110,20 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
                          const struct contact *contact, const struct address *srun,
                          const struct client_answer *answer)
 {
-    const char *node = info->registration.node;
-    struct errtext err;
+    bool restarts = answer->answer.restarts;
+    int messages = -1;
 
     if (!info->port || environment_set (spank, env, answer) < 0)
-        task_abort_report (answer->fd, node, "the environment could not be set");
+        task_abort_report (answer->fd, info->registration.node, "the environment could not be set");
+    /* A supervisor that starts the program again needs what the program has. */
+    if (restarts)
+        messages = _redirect (info, answer);
     if (answer->answer.supervised)
-        _start_supervisor (spank, info, contact, srun, answer);
-    if (info->logs && output_redirect (&info->log_dir, &answer->answer, &err) < 0)
-        task_abort (true, "%s: --tf-log-dir: %s", node, err.text);
+        _start_supervisor (spank, info, contact, srun, answer, messages);
+    if (!restarts)
+        messages = _redirect (info, answer);
+    if (messages >= 0)
+        close (messages);
     close (answer->fd);         /* a supervisor keeps the connection */
 }
 

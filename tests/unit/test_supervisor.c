@@ -245,7 +245,7 @@ static void __attribute__ ((noreturn)) play_task (const struct launch *launch, i
     sigprocmask (SIG_SETMASK, &mask, NULL);
     shared->parent = getpid ();
     run (launch->prepare);
-    if (supervisor_start (launch->path ? launch->path : self, &config, fd, &err) < 0) {
+    if (supervisor_start (launch->path ? launch->path : self, &config, fd, NULL, &err) < 0) {
         snprintf (shared->error, sizeof (shared->error), "%s", err.text);
         _exit (99);
     }
@@ -792,7 +792,7 @@ static void check_failed_start (const char *reason)
     char expected[4200];
 
     sigprocmask (SIG_BLOCK, NULL, &before);
-    assert_int_equal (supervisor_start ("/usr/libexec/tf-supervise", &config, 0, &err), -1);
+    assert_int_equal (supervisor_start ("/usr/libexec/tf-supervise", &config, 0, NULL, &err), -1);
     sigprocmask (SIG_BLOCK, NULL, &after);
     snprintf (expected, sizeof (expected), "/usr/libexec/tf-supervise: %s", reason);
     assert_string_equal (err.text, expected);
