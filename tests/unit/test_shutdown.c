@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "protocol/life_report.h"
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 #include "rendezvous/shutdown.h"
@@ -94,6 +95,9 @@ static void add_ranks (int tasks)
 /* srun runs under a parallel debugger. */
 static bool debugged;
 
+/* --tf-restart */
+static int restarts;
+
 /* Start a step. Returns true if its tasks are supervised; then every supervisor is connected. */
 static bool begin (const char *list, int tasks, enum stop_when when, int eval_grace)
 {
@@ -103,6 +107,7 @@ static bool begin (const char *list, int tasks, enum stop_when when, int eval_gr
     server = (struct server){ .config = { .server_token = SERVER_TOKEN, .step = "12.0",
                                           .lists = 1, .list = { { list, false } },
                                           .stop = when, .eval_grace = eval_grace,
+                                          .restarts = restarts, .restart_backoff = 60,
                                           .debugged = debugged } };
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
     add_ranks (tasks);
@@ -189,7 +194,19 @@ static void ended (int rank, struct exit_report report, const char *expected)
     check_printed (expected);
 }
 
-/* The next order to a supervisor: "s" is stop, "x" is exit, "-" is none. */
+/* The same in a step whose tasks may be started again; life -1: this one cannot be. */
+static void died (int rank, struct exit_report report, struct life_report life, const char *expected)
+{
+    struct frame *frame = exit_report_encode (&report);
+
+    capture ();
+    life_report_add (frame, &life);
+    send_frame (supervisor[rank], frame);
+    receive (rank);
+    check_printed (expected);
+}
+
+/* The next order to a supervisor: "s" stop, "x" exit, "w" wait, "r" restart, "-" none. */
 static const char *next_order (int rank)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
@@ -199,7 +216,7 @@ static const char *next_order (int rank)
 
     if (supervisor[rank] >= 0 && frame_read (&reader, supervisor[rank], &frame, NULL) == 1) {
         assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
-        text = order == ORDER_STOP ? "s" : "x";
+        text = order == ORDER_STOP ? "s" : order == ORDER_EXIT ? "x" : order == ORDER_WAIT ? "w" : "r";
         frame_destroy (frame);
     }
     frame_reader_clear (&reader);
@@ -587,6 +604,161 @@ TEST (a_supervisor_that_reconnects_receives_its_order_again)
     end ();
 }
 
+/* Restarts. */
+
+static const struct exit_report killed = { EXIT_REPORT_SIGNAL, 9, false };
+static const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
+static const struct exit_report failure = { EXIT_REPORT_EXIT, 1, false };
+static const struct exit_report stopped = { EXIT_REPORT_STOPPED, 0, false };
+
+static bool begin_restarts (const char *list, int tasks, int times)
+{
+    bool supervised;
+
+    restarts = times;
+    supervised = begin (list, tasks, STOP_WHEN_AUTO, 600);
+    restarts = 0;
+    divisor = 1000;
+    return supervised;
+}
+
+static void await_restart (void)
+{
+    int left_ms = deadline_left_ms (shutdown_next (&server));
+
+    if (left_ms >= 0)
+        poll (NULL, 0, left_ms);
+    shutdown_check_time (&server);
+}
+
+#define STEP "srun: spank_tf: step 12.0: "
+
+TEST (a_worker_of_a_chief_is_started_again_alone_as_often_as_allowed)
+{
+    assert_true (begin_restarts ("chief,ps,worker:2", 4, 2));
+    died (2, killed, (struct life_report){ 0, NULL, false },
+          STEP "rank 2 (worker 0) on n2 has ended, signal 9; it is started again in 1 s "
+          "(restarts left: 1)\n");
+    check_orders ("--w-");
+    await_restart ();
+    check_orders ("--r-");
+    died (2, killed, (struct life_report){ 1, NULL, false },
+          STEP "rank 2 (worker 0) on n2 has ended, signal 9; it is started again in 2 s "
+          "(restarts left: 0)\n");
+    check_orders ("--w-");
+    await_restart ();
+    check_orders ("--r-");
+    died (2, killed, (struct life_report){ 2, NULL, false },
+          STEP "rank 2 (worker 0) on n2 has ended, signal 9; no restart is left\n");
+    check_orders ("--x-");
+    end ();
+}
+
+TEST (when_a_ps_fails_all_are_stopped_and_then_all_are_started_again)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("chief,ps,worker,evaluator", 4, 1));
+    died (1, killed, first, STEP "rank 1 (ps 0) on n1 has ended, signal 9; all tasks are stopped, and "
+          "started again after 1 s (restarts left: 0)\n");
+    check_orders ("sws-");
+    died (0, stopped, first, "");
+    await_restart ();
+    check_orders ("w---");
+    died (2, killed, first, "");
+    check_orders ("--w-");
+    await_restart ();
+    check_orders ("rrr-");
+    end ();
+}
+
+TEST (a_task_that_ended_with_0_takes_part_in_a_restart_of_all)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("worker:2", 2, 1));
+    died (0, success, first, "");
+    check_orders ("w-");
+    died (1, killed, first, STEP "rank 1 (worker 1) on n2 has ended, signal 9; all tasks are stopped, "
+          "and started again after 1 s (restarts left: 0)\n");
+    check_orders ("-w");
+    await_restart ();
+    check_orders ("rr");
+    end ();
+}
+
+TEST (a_supervisor_waits_only_as_long_as_its_task_may_be_started_again)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("worker:2", 2, 1));
+    died (0, success, first, "");
+    check_orders ("w-");
+    died (1, success, first, "");
+    check_orders ("xx");
+    end ();
+    assert_true (begin_restarts ("worker:2", 2, 1));
+    died (0, success, first, "");
+    check_orders ("w-");
+    died (1, failure, first, FIRST "worker 1 on n2 at TIME, exit 1\n");
+    check_orders ("xx");
+    end ();
+    assert_true (begin_restarts ("worker:2", 2, 1));
+    died (0, killed, first, STEP "rank 0 (worker 0) on n1 has ended, signal 9; all tasks are stopped, "
+          "and started again after 1 s (restarts left: 0)\n");
+    check_orders ("ws");
+    died (1, stopped, (struct life_report){ -1, "it is in a container", false },
+          FIRST "worker 0 on n1 at TIME, signal 9\n");
+    check_orders ("xx");
+    end ();
+}
+
+TEST (a_step_that_is_asked_to_end_is_not_restarted)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("chief,ps,worker:2", 4, 3));
+    died (2, killed, (struct life_report){ 0, NULL, true }, "");
+    check_orders ("--x-");
+    died (3, killed, first, "");
+    check_orders ("---x");
+    end ();
+    /* SIGTERM comes while a task waits. */
+    assert_true (begin_restarts ("ps,worker:2", 3, 3));
+    died (1, killed, first, STEP "rank 1 (worker 0) on n1 has ended, signal 9; it is started again in "
+          "1 s (restarts left: 2)\n");
+    check_orders ("-w-");
+    died (1, killed, (struct life_report){ 0, NULL, true }, "");
+    check_orders ("-w-");
+    check_orders ("-x-");
+    end ();
+}
+
+TEST (an_order_to_restart_that_was_lost_is_given_again)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("chief,ps,worker:2", 4, 1));
+    died (2, killed, first, STEP "rank 2 (worker 0) on n2 has ended, signal 9; it is started again in "
+          "1 s (restarts left: 0)\n");
+    check_orders ("--w-");
+    await_restart ();
+    check_orders ("--r-");
+    died (2, killed, first, "");
+    check_orders ("--r-");
+    end ();
+}
+
+TEST (a_task_that_cannot_be_started_again_says_why)
+{
+    assert_true (begin_restarts ("chief,ps,worker:2", 4, 1));
+    died (2, killed, (struct life_report){ -1, "it is in a container", false },
+          "srun: error: spank_tf: step 12.0: rank 2 (worker 0) on n2 has ended, signal 9, and is not "
+          "started again: it is in a container\n");
+    check_orders ("--x-");
+    end ();
+}
+
 TEST (destroying_null_is_allowed)
 {
     shutdown_destroy (NULL);
@@ -619,6 +791,13 @@ int main (void)
         cmocka_unit_test (a_task_that_returns_after_it_counted_as_ended_has_not_ended),
         cmocka_unit_test (a_task_that_returns_after_the_end_of_the_job_is_stopped),
         cmocka_unit_test (a_supervisor_that_reconnects_receives_its_order_again),
+        cmocka_unit_test (a_worker_of_a_chief_is_started_again_alone_as_often_as_allowed),
+        cmocka_unit_test (when_a_ps_fails_all_are_stopped_and_then_all_are_started_again),
+        cmocka_unit_test (a_task_that_ended_with_0_takes_part_in_a_restart_of_all),
+        cmocka_unit_test (a_supervisor_waits_only_as_long_as_its_task_may_be_started_again),
+        cmocka_unit_test (a_step_that_is_asked_to_end_is_not_restarted),
+        cmocka_unit_test (an_order_to_restart_that_was_lost_is_given_again),
+        cmocka_unit_test (a_task_that_cannot_be_started_again_says_why),
         cmocka_unit_test (destroying_null_is_allowed),
     };
 

@@ -17,6 +17,15 @@ static const char *_how (const struct end *end, struct exit_report_text *room)
     return end->presumed ? "lost" : exit_report_describe (&end->report, room);
 }
 
+static const char *_with_restarts (const struct end *end, const char *how, char *buf, size_t size)
+{
+    if (end->restarts == 0)
+        return how;
+    snprintf (buf, size, "%s (restarted %d time%s)", how, end->restarts,
+              end->restarts == 1 ? "" : "s");
+    return buf;
+}
+
 char *ends_table (const char *step, const struct roster *roster, const struct end *end)
 {
     static const char *const headings[] = { "rank", "role", "end" };
@@ -27,12 +36,12 @@ char *ends_table (const char *step, const struct roster *roster, const struct en
     table = table_create (title, headings, 3);
     for (int i = 0; i < roster->tasks; i++) {
         struct exit_report_text room;
-        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE];
+        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE], how[128];
 
         snprintf (rank, sizeof (rank), "%d", i);
         table_add_row (table, (const char *const[]){
             rank, cluster_table_role (&roster->member[i], role, sizeof (role)),
-            _how (&end[i], &room) });
+            _with_restarts (&end[i], _how (&end[i], &room), how, sizeof (how)) });
     }
     text = table_print (table);
     table_destroy (table);

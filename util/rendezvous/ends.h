@@ -19,6 +19,7 @@ struct end {
     bool presumed;              /* ... because its supervisor has not reconnected */
     struct exit_report report;  /* if it has ended */
     struct timespec at;         /* when its report came, or its connection was lost; wall clock */
+    int restarts;               /* so often it was started again */
 };
 
 /* The table, to be freed; NULL if there is no memory. end[] has every rank, and all have ended. */

@@ -126,7 +126,7 @@ static enum restart_policy_decision _decide (const struct restart_policy *policy
         return RESTART_POLICY_NONE;
     if (restart_policy_left (policy) == 0)
         return RESTART_POLICY_USED_UP;
-    if (member->cannot || (!member->alone && policy->unable))
+    if (!restart_policy_is_possible (policy, rank))
         return RESTART_POLICY_CANNOT;
     return member->alone ? RESTART_POLICY_ONE : RESTART_POLICY_ALL;
 }
@@ -152,6 +152,13 @@ void restart_policy_cannot (struct restart_policy *policy, int rank)
 void restart_policy_over (struct restart_policy *policy)
 {
     policy->over = true;
+}
+
+bool restart_policy_is_possible (const struct restart_policy *policy, int rank)
+{
+    const struct member *member = &policy->member[rank];
+
+    return !policy->over && !member->cannot && (member->alone || !policy->unable);
 }
 
 bool restart_policy_keeps (const struct restart_policy *policy, int rank)

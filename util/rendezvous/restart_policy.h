@@ -77,6 +77,9 @@ void restart_policy_over (struct restart_policy *policy);
  */
 bool restart_policy_keeps (const struct restart_policy *policy, int rank);
 
+/* True if a restart that this rank's failure has begun can still be completed. */
+bool restart_policy_is_possible (const struct restart_policy *policy, int rank);
+
 int restart_policy_left (const struct restart_policy *policy);
 
 /* Seconds before the restart that was decided last: 1 before the first one, then doubled. */

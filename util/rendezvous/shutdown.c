@@ -21,6 +21,7 @@
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 #include "rank_names.h"
+#include "restart_policy.h"
 #include "show_json.h"
 #include "stop_policy.h"
 
@@ -45,7 +46,23 @@ struct link {
     bool ordered;                       /* to stop, on the connection that it has now */
 };
 
+/* One rank's lives, if tasks may be started again. */
+struct lives {
+    int number;                         /* of the life that runs, or is the next to start */
+    bool waits;                         /* it has ended and is to be started again */
+    bool kept;                          /* it ended with 0, and may be one of a restart of all */
+    struct exit_report report;          /* of a rank that waits */
+    struct deadline due;                /* when it is to be started; never: when all have ended */
+};
+
+#define NO_RANK (-1)
+
 struct shutdown {
+    struct restart_policy *restarts;    /* NULL: none */
+    struct lives *lives;                /* by rank */
+    int gathering;                      /* the rank whose failure restarts all, or NO_RANK */
+    struct deadline gathered;           /* when all members are to be started */
+    struct deadline next_due;
     struct stop_policy *policy;
     int tasks, left;                    /* those that have not ended */
     struct end *end;                    /* by rank */
@@ -55,7 +72,22 @@ struct shutdown {
     bool end_shown;
 };
 
-static struct shutdown *_create (const struct roster *roster, enum stop_when when)
+/* -1 if there is no memory. */
+static int _create_restarts (struct shutdown *s, const struct rendezvous_config *c,
+                             const char *const *role)
+{
+    const struct restart_policy_config config = { c->restarts, c->restart_any, c->restart_backoff };
+
+    s->gathering = NO_RANK;
+    s->gathered = s->next_due = deadline_never ();
+    if (c->restarts == 0)
+        return 0;
+    s->restarts = restart_policy_create (&config, role, s->tasks);
+    s->lives = calloc ((size_t)s->tasks, sizeof (*s->lives));
+    return s->restarts && s->lives ? 0 : -1;
+}
+
+static struct shutdown *_create (const struct roster *roster, const struct rendezvous_config *config)
 {
     struct shutdown *s = calloc (1, sizeof (*s));
     const char **role = calloc ((size_t)roster->tasks, sizeof (*role));
@@ -70,7 +102,8 @@ static struct shutdown *_create (const struct roster *roster, enum stop_when whe
             if (s->link)
                 s->link[rank].lost = deadline_never ();
         }
-        s->policy = stop_policy_create (when, role, roster->tasks);
+        if (_create_restarts (s, config, role) == 0)
+            s->policy = stop_policy_create (config->stop, role, roster->tasks);
     }
     free (role);
     if (s && s->end && s->link && s->policy)
@@ -84,6 +117,8 @@ void shutdown_destroy (struct shutdown *s)
     if (!s)
         return;
     stop_policy_destroy (s->policy);
+    restart_policy_destroy (s->restarts);
+    free (s->lives);
     free (s->end);
     free (s->link);
     free (s);
@@ -93,7 +128,7 @@ void shutdown_destroy (struct shutdown *s)
 static bool _supervises (const struct server *server, const struct stop_policy *policy)
 {
     bool wanted = stop_policy_supervises (policy) || server->config.show
-                  || step_log_dir (server->step);
+                  || step_log_dir (server->step) || server->config.restarts > 0;
 
     if (wanted && server->config.debugged)
         console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "
@@ -103,7 +138,7 @@ static bool _supervises (const struct server *server, const struct stop_policy *
 
 int shutdown_begin (struct server *server, struct errtext *err)
 {
-    struct shutdown *s = _create (step_roster (server->step), server->config.stop);
+    struct shutdown *s = _create (step_roster (server->step), &server->config);
 
     if (!s)
         return errtext_set (err, "%s", strerror (ENOMEM));
@@ -181,6 +216,8 @@ static void _job_is_over (const struct server *server)
 
     if (stop_policy_cause (s->policy, &rank) == STOP_POLICY_PS_FAILED)
         _print_ps_failure (server, rank, &s->end[rank].report);
+    if (s->restarts)
+        restart_policy_over (s->restarts);
     s->grace_over = deadline_in_ms (server->config.eval_grace * INT64_C (1000));
     _print_grace (server);
 }
@@ -240,6 +277,12 @@ static void _print_overdue (const struct server *server)
                      list_text_end (&list));
 }
 
+static void _set_unable (struct shutdown *s, int rank)
+{
+    restart_policy_cannot (s->restarts, rank);
+    s->lives[rank].waits = false;
+}
+
 /* Ranks whose supervisors have not come back count as killed with them. */
 static void _check_lost (const struct server *server)
 {
@@ -253,6 +296,8 @@ static void _check_lost (const struct server *server)
     for (int rank = 0; rank < s->tasks; rank++)
         if (_is_overdue (s, rank)) {
             s->end[rank].presumed = true;
+            if (s->restarts)
+                _set_unable (s, rank);
             _set_ended (server, rank, &killed);
         } else if (!s->end[rank].ended)
             s->next_lost = deadline_min (s->next_lost, s->link[rank].lost);
@@ -276,18 +321,248 @@ void shutdown_returned (struct server *server, int rank)
 
 bool shutdown_all_ended (const struct shutdown *s)
 {
+    for (int rank = 0; s->lives && rank < s->tasks; rank++)
+        if (s->lives[rank].kept)
+            return false;
     return s->left == 0;
 }
 
 /* Connections. */
 
 /* An order that does not arrive is sent again on the supervisor's next connection. */
-static void _order (struct server *server, struct peer *peer, enum order order)
+static void _send_order (struct server *server, struct peer *peer, struct frame *frame)
 {
-    if (peer_send (peer, order_encode (order, server->config.server_token)) == 0)
+    if (peer_send (peer, frame) == 0)
         return;
     shutdown_lost (server, peer->rank);
     peer_close (&server->peers, peer);
+}
+
+static void _order (struct server *server, struct peer *peer, enum order order)
+{
+    _send_order (server, peer, order_encode (order, server->config.server_token));
+}
+
+/* The same to a rank, if it has a connection. */
+static void _order_rank (struct server *server, int rank, enum order order)
+{
+    struct peer *peer = server->peers.by_rank[rank];
+
+    if (peer && peer->state == PEER_SUPERVISED)
+        _order (server, peer, order);
+}
+
+/* Restarts. */
+
+static void _print_restart (const struct server *server, int rank, const struct exit_report *report,
+                            enum restart_policy_decision decision, const char *cannot)
+{
+    const struct restart_policy *policy = server->shutdown->restarts;
+    const char *step = step_name (server->step);
+    struct exit_report_text how;
+    char name[RANK_NAME_SIZE];
+    struct errtext why;
+
+    rank_name (step_roster (server->step), rank, name, sizeof (name));
+    exit_report_describe (report, &how);
+    errtext_set (&why, "%s", cannot ? cannot : "a task of the cluster cannot be");
+    if (decision == RESTART_POLICY_ONE)
+        console_say ("spank_tf: %s: %s has ended, %s; it is started again in %d s (restarts left: %d)",
+                     step, name, how.text, restart_policy_pause (policy),
+                     restart_policy_left (policy));
+    else if (decision == RESTART_POLICY_ALL)
+        console_say ("spank_tf: %s: %s has ended, %s; all tasks are stopped, and started again after "
+                     "%d s (restarts left: %d)", step, name, how.text,
+                     restart_policy_pause (policy), restart_policy_left (policy));
+    else if (decision == RESTART_POLICY_USED_UP)
+        console_say ("spank_tf: %s: %s has ended, %s; no restart is left", step, name, how.text);
+    else if (decision == RESTART_POLICY_CANNOT)
+        console_say ("error: spank_tf: %s: %s has ended, %s, and is not started again: %s", step, name,
+                     how.text, why.text);
+}
+
+static bool _order_wait (struct server *server, struct peer *peer)
+{
+    _order (server, peer, ORDER_WAIT);
+    return true;
+}
+
+static void _set_waiting (struct shutdown *s, int rank, const struct exit_report *report,
+                          struct deadline due)
+{
+    struct lives *lives = &s->lives[rank];
+
+    lives->waits = true;
+    lives->report = *report;
+    lives->due = due;
+    s->next_due = deadline_min (s->next_due, due);
+    if (!s->end[rank].presumed)
+        clock_gettime (CLOCK_REALTIME, &s->end[rank].at);
+}
+
+/* A task that ended with 0 takes part in a restart of all. */
+static void _revive (struct server *server, int rank)
+{
+    struct shutdown *s = server->shutdown;
+
+    if (!s->lives[rank].kept)
+        return;
+    s->lives[rank].kept = false;
+    _set_waiting (s, rank, &s->end[rank].report, deadline_never ());
+    s->end[rank].ended = false;
+    s->left++;
+    stop_policy_returned (s->policy, rank);
+    if (!server->peers.by_rank[rank])
+        _set_lost (s, rank, CLOSED_LOST_MS);
+}
+
+static struct deadline _after_pause (const struct shutdown *s)
+{
+    return deadline_in_ms (restart_policy_pause (s->restarts) * INT64_C (1000));
+}
+
+static void _begin_gathering (struct server *server, int rank)
+{
+    struct shutdown *s = server->shutdown;
+
+    s->gathering = rank;
+    for (int i = 0; i < s->tasks; i++)
+        _revive (server, i);
+}
+
+/* A rank has ended by itself. True if its supervisor is to wait. */
+static bool _decide (struct server *server, int rank, const struct exit_report *report,
+                     const char *cannot)
+{
+    struct shutdown *s = server->shutdown;
+    enum restart_policy_decision decision = restart_policy_ended (s->restarts, rank, report);
+
+    _print_restart (server, rank, report, decision, cannot);
+    if (decision == RESTART_POLICY_ONE)
+        _set_waiting (s, rank, report, _after_pause (s));
+    else if (decision == RESTART_POLICY_ALL) {
+        _set_waiting (s, rank, report, deadline_never ());
+        _begin_gathering (server, rank);
+    } else if (report->kind == EXIT_REPORT_EXIT && report->number == 0) {
+        _set_ended (server, rank, report);
+        s->lives[rank].kept = s->left > 0 && restart_policy_keeps (s->restarts, rank);
+    }
+    return s->lives[rank].waits || s->lives[rank].kept;
+}
+
+/* True if the supervisor was answered: its task may be started again. */
+static bool _may_restart (struct server *server, struct peer *peer,
+                          const struct exit_report *report, const struct life_report *life)
+{
+    struct shutdown *s = server->shutdown;
+    struct lives *lives = &s->lives[peer->rank];
+
+    if (life->asked_to_end)
+        restart_policy_over (s->restarts);
+    else if (life->life >= 0 && life->life < lives->number) {
+        /* The order was lost with the former connection. */
+        _send_order (server, peer,
+                     order_encode_restart (lives->number, server->config.server_token));
+        return true;
+    }
+    if (life->life < 0)
+        _set_unable (s, peer->rank);
+    if (life->life < 0 && s->gathering != NO_RANK)
+        return false;
+    if (lives->waits || lives->kept)
+        return _order_wait (server, peer);
+    if (s->end[peer->rank].ended)
+        return false;
+    if (s->gathering != NO_RANK && restart_policy_is_member (s->restarts, peer->rank))
+        _set_waiting (s, peer->rank, report, deadline_never ());
+    else if (!_decide (server, peer->rank, report, life->cannot))
+        return false;
+    return _order_wait (server, peer);
+}
+
+static void _start_again (struct server *server, int rank)
+{
+    struct shutdown *s = server->shutdown;
+    struct peer *peer = server->peers.by_rank[rank];
+
+    s->lives[rank].waits = false;
+    s->lives[rank].number++;
+    s->end[rank].restarts++;
+    s->link[rank].ordered = false;
+    if (peer && peer->state == PEER_SUPERVISED)
+        _send_order (server, peer, order_encode_restart (s->lives[rank].number,
+                                                         server->config.server_token));
+}
+
+/* A rank that waited is not started again: it has ended. */
+static void _release (struct server *server, int rank)
+{
+    struct shutdown *s = server->shutdown;
+
+    if (!s->lives[rank].waits && !s->lives[rank].kept)
+        return;
+    if (s->lives[rank].waits)
+        _set_ended (server, rank, &s->lives[rank].report);
+    s->lives[rank].waits = s->lives[rank].kept = false;
+    _show_end (server);
+    _order_rank (server, rank, ORDER_EXIT);
+}
+
+static bool _all_wait (const struct shutdown *s)
+{
+    for (int rank = 0; rank < s->tasks; rank++)
+        if (restart_policy_is_member (s->restarts, rank) && !s->lives[rank].waits)
+            return false;
+    return true;
+}
+
+/* The barrier: all members start when all have ended. */
+static void _check_gathering (struct server *server)
+{
+    struct shutdown *s = server->shutdown;
+    int first = s->gathering;
+
+    if (first == NO_RANK)
+        return;
+    if (!restart_policy_is_possible (s->restarts, first)) {
+        s->gathering = NO_RANK;
+        s->gathered = deadline_never ();
+        _release (server, first);
+        for (int rank = 0; rank < s->tasks; rank++)
+            if (restart_policy_is_member (s->restarts, rank))
+                _release (server, rank);
+    } else if (_all_wait (s) && deadline_left_ms (s->gathered) < 0)
+        s->gathered = _after_pause (s);
+    else if (_all_wait (s) && deadline_passed (s->gathered)) {
+        s->gathering = NO_RANK;
+        s->gathered = deadline_never ();
+        for (int rank = 0; rank < s->tasks; rank++)
+            if (restart_policy_is_member (s->restarts, rank))
+                _start_again (server, rank);
+    }
+}
+
+static void _check_restarts (struct server *server)
+{
+    struct shutdown *s = server->shutdown;
+
+    if (!s->restarts)
+        return;
+    _check_gathering (server);
+    s->next_due = s->gathered;
+    for (int rank = 0; rank < s->tasks; rank++) {
+        struct lives *lives = &s->lives[rank];
+        bool gathers = s->gathering != NO_RANK && restart_policy_is_member (s->restarts, rank);
+
+        if (lives->kept && (s->left == 0 || !restart_policy_keeps (s->restarts, rank)))
+            _release (server, rank);
+        else if (lives->waits && !gathers && !restart_policy_is_possible (s->restarts, rank))
+            _release (server, rank);
+        else if (lives->waits && !gathers && deadline_passed (lives->due))
+            _start_again (server, rank);
+        else if (lives->waits && !gathers)
+            s->next_due = deadline_min (s->next_due, lives->due);
+    }
 }
 
 /*
@@ -295,8 +570,10 @@ static void _order (struct server *server, struct peer *peer, enum order order)
  * the supervisor may.
  */
 static void _take_report (struct server *server, struct peer *peer,
-                          const struct exit_report *report)
+                          const struct exit_report *report, const struct life_report *life)
 {
+    if (server->shutdown->restarts && _may_restart (server, peer, report, life))
+        return;
     _set_ended (server, peer->rank, report);
     _show_end (server);
     _order (server, peer, ORDER_EXIT);
@@ -319,13 +596,15 @@ static int64_t _lost_after_ms (const struct peer *peer)
 void shutdown_receive (struct server *server, struct peer *peer)
 {
     struct exit_report report;
+    struct life_report life;
     struct frame *frame = NULL;
     int64_t lost_after_ms = _lost_after_ms (peer);
     int n = frame_read (&peer->reader, peer->fd, &frame, NULL);
 
-    if (n > 0 && exit_report_decode (&report, frame, NULL) == 0)
-        _take_report (server, peer, &report);
-    else if (n != 0) {
+    if (n > 0 && exit_report_decode (&report, frame, NULL) == 0) {
+        life_report_decode (&life, frame);
+        _take_report (server, peer, &report, &life);
+    } else if (n != 0) {
         _set_lost (server->shutdown, peer->rank, lost_after_ms);
         peer_close (&server->peers, peer);
     }
@@ -343,7 +622,7 @@ bool shutdown_reconnect (struct server *server, struct peer *peer, const struct 
     peer_set_rank (&server->peers, peer, reconnect.rank, PEER_SUPERVISED);
     shutdown_returned (server, reconnect.rank);
     if (reconnect.ended)
-        _take_report (server, peer, &reconnect.report);
+        _take_report (server, peer, &reconnect.report, &reconnect.life);
     return true;
 }
 
@@ -351,6 +630,9 @@ bool shutdown_reconnect (struct server *server, struct peer *peer, const struct 
 
 static bool _is_to_stop (const struct shutdown *s, int rank)
 {
+    if (s->gathering != NO_RANK && restart_policy_is_member (s->restarts, rank)
+        && !s->lives[rank].waits)
+        return true;
     switch (stop_policy_order (s->policy, rank)) {
         case STOP_POLICY_LEAVE:
             return false;
@@ -369,6 +651,7 @@ void shutdown_check_time (struct server *server)
     if (!s)
         return;
     _check_lost (server);
+    _check_restarts (server);
     _show_end (server);
     for (int rank = 0; rank < s->tasks; rank++) {
         struct peer *peer = server->peers.by_rank[rank];
@@ -387,6 +670,7 @@ struct deadline shutdown_next (const struct server *server)
 
     if (!s)
         return deadline_never ();
-    return deadline_passed (s->grace_over) ? s->next_lost
-                                           : deadline_min (s->grace_over, s->next_lost);
+    return deadline_min (s->next_due, deadline_passed (s->grace_over)
+                                          ? s->next_lost
+                                          : deadline_min (s->grace_over, s->next_lost));
 }
