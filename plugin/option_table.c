@@ -96,4 +96,9 @@ const struct option_definition option_table[OPTION_COUNT] = {
         "print rank, role, node and address of every task, and at the end how it ended (json: one "
         "object each, for programs)",
         "show", "no", value_show },
+    [OPTION_RESTART] = {
+        "tf-restart", "N[,any]", NULL,
+        "start tasks that fail again, in place, at most N times in the step: after a signal or exit "
+        "codes 42 and 143, or (any) after nearly every failure",
+        "restart", "0", value_restart },
 };

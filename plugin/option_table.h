@@ -20,6 +20,7 @@ enum option {
     OPTION_FRAMEWORKS,
     OPTION_TIMEOUT,
     OPTION_SHOW,
+    OPTION_RESTART,
     OPTION_COUNT
 };
 

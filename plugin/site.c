@@ -17,7 +17,8 @@
 #include "options.h"
 
 struct site site = {
-    .libexecdir = PKGLIBEXECDIR, .nccl = true, .stop_grace = 10, .eval_grace = 900,
+    .libexecdir = PKGLIBEXECDIR, .nccl = true, .stop_grace = 10, .restart_backoff = 60,
+    .eval_grace = 900,
 };
 
 static int _set_text (const char **text, const char *value,
@@ -52,6 +53,13 @@ static int _set_grace (int *seconds, const char *value, struct errtext *err)
     return number_parse (seconds, value, 0, VALUE_MAX_SECONDS);
 }
 
+static int _set_backoff (const char *value, struct errtext *err)
+{
+    if (value_timeout (value, err) < 0)
+        return -1;
+    return number_parse (&site.restart_backoff, value, 1, VALUE_MAX_SECONDS);
+}
+
 static int _set (const char *key, const char *value, struct errtext *err)
 {
     int rc = options_set_site (key, value, err);
@@ -72,6 +80,8 @@ static int _set (const char *key, const char *value, struct errtext *err)
         return _set_grace (&site.stop_grace, value, err);
     if (strcmp (key, "eval_grace") == 0)
         return _set_grace (&site.eval_grace, value, err);
+    if (strcmp (key, "restart_backoff") == 0)
+        return _set_backoff (value, err);
     return errtext_set (err, "unknown argument");
 }
 

@@ -19,6 +19,7 @@ struct site {
     bool nccl;                              /* NCCL follows the network that is chosen */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds that an evaluator has after the others */
+    int restart_backoff;                    /* the longest pause before a restart, seconds */
     bool bad;                               /* an argument is not valid */
     struct errtext error;                   /* names the first one */
 };

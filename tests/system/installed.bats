@@ -87,7 +87,8 @@ slurm_spank_task_init" ] || fail "it exports other names"
 --tf-log-dir=DIR
 --tf-frameworks=LIST
 --tf-timeout=SECONDS
---tf-show=yes|no|json" ] || fail "$command lists other options"
+--tf-show=yes|no|json
+--tf-restart=N[,any]" ] || fail "$command lists other options"
     done
 }
 

@@ -27,6 +27,8 @@ static const struct {
     { "stop", value_stop, NOT_TAKEN },
     { "log_dir", value_log_dir, NOT_TAKEN },
     { "frameworks", value_frameworks, NOT_TAKEN },
+    { "restart", value_restart, NOT_TAKEN },
+    { "restart_backoff", value_timeout, NOT_TAKEN },
     { "timeout", value_timeout, NOT_TAKEN },
     { "show", value_show, NOT_TAKEN },
     { "roles", value_roles, NOT_TAKEN },

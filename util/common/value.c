@@ -81,6 +81,31 @@ int value_frameworks (const char *value, struct errtext *err)
     return frameworks_parse (&frameworks, value, err);
 }
 
+int value_restart_parse (int *times, bool *any, const char *value)
+{
+    size_t digits = strcspn (value, ",");
+    char number[16];
+
+    *any = strcmp (value + digits, ",any") == 0;
+    if (digits >= sizeof (number) || (value[digits] && !*any))
+        return -1;
+    memcpy (number, value, digits);
+    number[digits] = '\0';
+    return number_parse (times, number, 0, VALUE_MAX_RESTARTS);
+}
+
+int value_restart (const char *value, struct errtext *err)
+{
+    struct quoted q;
+    int times;
+    bool any;
+
+    if (value_restart_parse (&times, &any, value) == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is not a number of restarts from 0 to %d, or one followed by "
+                        "\",any\"", text_quoted (&q, value, strlen (value)), VALUE_MAX_RESTARTS);
+}
+
 int value_timeout (const char *value, struct errtext *err)
 {
     struct quoted q;

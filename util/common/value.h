@@ -7,10 +7,15 @@
 #ifndef TF_VALUE_H
 #define TF_VALUE_H
 
+#include <stdbool.h>
+
 #include "errtext.h"
 
 /* The longest time that an option or an argument can have: a week, in seconds. */
 #define VALUE_MAX_SECONDS 604800
+
+/* The most restarts of a step. */
+#define VALUE_MAX_RESTARTS 1000
 
 /* The value of ports= and --tf-ports for the ports which Slurm reserved for the step. */
 #define VALUE_PORTS_RESERVED "reserved"
@@ -23,7 +28,11 @@ int value_stop (const char *value, struct errtext *err);
 int value_log_dir (const char *value, struct errtext *err);
 int value_show (const char *value, struct errtext *err);
 int value_frameworks (const char *value, struct errtext *err);
+int value_restart (const char *value, struct errtext *err);
 int value_timeout (const char *value, struct errtext *err);
+
+/* "3" or "3,any": *any is false or true. -1 if it is not valid. */
+int value_restart_parse (int *times, bool *any, const char *value);
 
 /* Of arguments only. */
 int value_hide_gpus (const char *value, struct errtext *err);

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# --tf-restart: a task that fails is started again in place.
+#
+# bats file_tags=proctrack:cgroup,proctrack:linuxproc
+
+load ../common
+load launch
+load roles
+
+setup_file ()
+{
+    start_cluster --nodes 2
+}
+
+# Each life adds a line to a file of its rank; life() is its number, from 0.
+before_test ()
+{
+    rm -rf "$SPANK_TF_CLUSTER/lives"
+    mkdir -m 777 "$SPANK_TF_CLUSTER/lives"
+    export LIVES=$SPANK_TF_CLUSTER/lives
+}
+
+step ()                     # LIST SCRIPT [OPTION...]
+{
+    local list=$1 script=$2
+
+    shift 2
+    run --separate-stderr slurm srun -N2 --export=ALL --tf-tasks="$list" "$@" sh -c "
+        echo \"\$TF_CONFIG \$(taskset -p \$\$ | sed s/.*://) \$(umask) \$PWD\" \
+            >> $LIVES/\$SLURM_PROCID
+        life=\${SLURM_TF_RESTART-0}
+        $script"
+    echo "$output"
+    echo "$stderr"
+}
+
+after_test ()
+{
+    slurm scancel --user "$user" --quiet
+    nothing_left
+}
+
+# In a script: wait until every task has begun this life. A task that is stopped earlier has not
+# written its line.
+together='for rank in $(seq 0 $((SLURM_NTASKS - 1))); do
+    until [ "$(cat $LIVES/$rank | wc -l)" -gt $life ]; do sleep 0.05; done
+done 2>/dev/null;'
+
+lives ()                    # RANK: how many
+{
+    wc -l < "$LIVES/$1"
+}
+
+@test "a worker of a chief that is killed is started again alone, with the same dictionary" {
+    step chief,ps,worker:2 'case $SLURM_TF_ROLE$SLURM_TF_INDEX$life in
+        chief0*) until [ "$(wc -l < $LIVES/2)" -ge 3 ]; do sleep 0.1; done;;
+        worker00|worker01) kill -9 $$;;
+        *) sleep 60;;
+        esac' -n4 --tf-restart=2 --tf-show
+    [ "$status" -eq 0 ]
+    [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "1 1 3 1" ]
+    [ "$(sort -u "$LIVES/2" | wc -l)" -eq 1 ]
+    [[ $stderr == *'worker 0) on '*' has ended, signal 9; it is started again in 1 s (restarts left: 1)'* ]]
+    [[ $stderr == *'it is started again in 2 s (restarts left: 0)'* ]]
+    [[ $stderr == *'(restarted 2 times)'* ]]
+}
+
+@test "without --tf-restart no task is started again" {
+    step worker:2 '[ $SLURM_PROCID = 1 ] || exit 0; exit 42' -n2
+    [ "$status" -eq 42 ]
+    [ "$(lives 0) $(lives 1)" = "1 1" ]
+}
+
+@test "a ps that is killed: all are stopped, and start when all have ended" {
+    step ps,worker:2 "$together"'case $SLURM_TF_ROLE$life in
+        ps0) kill -9 $$;;
+        worker1) exit 0;;
+        *) sleep 60;;
+        esac' -n3 --tf-restart=1
+    [ "$status" -eq 0 ]
+    [ "$(lives 0) $(lives 1) $(lives 2)" = "2 2 2" ]
+    [[ $stderr == *'all tasks are stopped, and started again after 1 s (restarts left: 0)'* ]]
+}
+
+@test "without a ps all are started again, and the exit code is that of the last life" {
+    step worker:2 "$together"'if [ $life = 1 ]; then exit $((5 + SLURM_PROCID)); fi
+        [ $SLURM_PROCID = 0 ] || exit 42; sleep 60' -n2 --tf-restart=1
+    [ "$status" -eq 6 ]
+    [ "$(lives 0) $(lives 1)" = "2 2" ]
+}
+
+@test "a failure that another try cannot change is final" {
+    step worker:2 'exit 1' -n2 --tf-restart=5
+    [ "$status" -eq 1 ]
+    [ "$(lives 0) $(lives 1)" = "1 1" ]
+}
+
+@test "a setuid program is refused" {
+    run slurm srun -n1 --tf-tasks=worker --tf-restart=1 su --version
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *'its program is setuid or setgid, which a restart cannot preserve'* ]]
+}
+
+@test "scancel ends a step whose tasks are started again" {
+    step chief,ps,worker 'case $SLURM_TF_ROLE$life in
+        worker0) kill -9 $$;;
+        worker1) scancel $SLURM_JOB_ID; sleep 60;;
+        *) sleep 60;;
+        esac' -n3 --tf-restart=9
+    [ "$status" -ne 0 ]
+    [ "$(lives 0) $(lives 1) $(lives 2)" = "1 1 2" ]
+}
+
+@test "scancel while a task waits for its next life ends the step" {
+    step chief,ps,worker 'case $SLURM_TF_ROLE$life in
+        worker[0-2]) kill -9 $$;;
+        chief0) until [ "$(wc -l < $LIVES/2)" -ge 3 ]; do sleep 0.1; done
+            scancel $SLURM_JOB_ID; sleep 60;;
+        *) sleep 60;;
+        esac' -n3 --tf-restart=9
+    [ "$status" -ne 0 ]
+    [ "$(lives 0) $(lives 1) $(lives 2)" = "1 1 3" ]
+}
+
+@test "log files are appended to, stdin goes on, and labels stay" {
+    logs=$SPANK_TF_CLUSTER/lives
+    run --separate-stderr slurm srun -N1 -n2 --tf-tasks=ps,worker --tf-restart=1 --tf-log-dir="$logs" \
+        sh -c '[ $SLURM_TF_ROLE = worker ] || exec sleep 60
+            echo "life ${SLURM_TF_RESTART-0}"; [ "$SLURM_TF_RESTART" ] || kill -9 $$'
+    echo "$output$stderr"
+    [ "$status" -eq 0 ]
+    [ "$(cat "$logs/worker0.log")" = $'life 0\nlife 1' ]
+    grep -q 'restarted 1 time' "$logs/master.log"
+    run --separate-stderr slurm srun -l -i0 -N1 -n2 --tf-tasks=worker,ps --tf-restart=1 \
+        sh -c '[ $SLURM_TF_ROLE = worker ] || exec sleep 60
+            read line; echo "$line"; [ "$SLURM_TF_RESTART" ] || kill -9 $$' <<< $'one\ntwo'
+    echo "$output$stderr"
+    [ "$status" -eq 0 ]
+    [ "$output" = $'0: one\n0: two' ]
+}
+
+@test "a port that is not held, and many restarts of many tasks" {
+    step worker:4 "$together"'[ $life = 3 ] || exit 7' -n4 --tf-hold=no --tf-restart=3,any
+    [ "$status" -eq 0 ]
+    [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "4 4 4 4" ]
+}
+
+@test "values" {
+    for value in x -1 1001 1,any,any 1,; do
+        run slurm srun -n1 --tf-tasks=worker --tf-restart=$value true
+        [ "$status" -ne 0 ]
+        [[ $output == *'is not a number of restarts from 0 to 1000, or one followed by ",any"'* ]]
+    done
+}
