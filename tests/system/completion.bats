@@ -45,7 +45,7 @@ every ()
     [ "$output" = "$2 " ] || fail "$1: not $2"
 }
 
-options="--tf-frameworks= --tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-ports= --tf-show= --tf-stop= --tf-tasks-per-node= --tf-tasks= --tf-timeout="
+options="--tf-frameworks= --tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-ports= --tf-restart= --tf-show= --tf-stop= --tf-tasks-per-node= --tf-tasks= --tf-timeout="
 
 @test "the names of the options of srun, sbatch and salloc" {
     local command
