@@ -219,7 +219,7 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
         .hide_gpus = !site.show_gpus,
         .nccl = site.nccl,
         .debugged = slurm_private_is_debugged (),
-        .restart_backoff = site.restart_backoff,
+        .restart.longest_pause = site.restart_backoff,
     };
     char *het_group = cmdline_value ("--het-group", sizeof ("--het-group") - 1, of_step);
     struct frame *frame = NULL;
@@ -232,7 +232,8 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
     /* The options' callbacks have checked them. */
     frameworks_parse (&config.frameworks, options_value (OPTION_FRAMEWORKS), err);
     stop_when_parse (&config.stop, options_value (OPTION_STOP), err);
-    value_restart_parse (&config.restarts, &config.restart_any, options_value (OPTION_RESTART));
+    value_restart_parse (&config.restart.times, &config.restart.any,
+                         options_value (OPTION_RESTART));
     if (_add_lists (&config, err) == 0 && !(frame = rendezvous_config_encode (&config)))
         errtext_set (err, "%s", strerror (ENOMEM));
     free (het_group);

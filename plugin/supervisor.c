@@ -25,7 +25,7 @@
 #define MESSAGES_FD 5
 #define PORT_FD 6
 
-#define MAX_VARIABLES 16
+#define MAX_VARIABLES 24
 
 int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err)
 {
@@ -54,8 +54,8 @@ static void __attribute__ ((noreturn))
 _become_supervisor (const char *path, const struct supervisor_config *config, int rendezvous,
                     int ready, const struct supervisor_keeps *keeps)
 {
-    int fd[] = { rendezvous, ready, config->restarts ? keeps->messages : -1,
-                 config->restarts ? keeps->port : -1 };
+    bool restarts = config->restart.times > 0;
+    int fd[] = { rendezvous, ready, restarts ? keeps->messages : -1, restarts ? keeps->port : -1 };
     char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step,
                            NULL };
     char *env[MAX_VARIABLES + 1] = { NULL };
@@ -66,7 +66,7 @@ _become_supervisor (const char *path, const struct supervisor_config *config, in
 
     if (!variables || !frame_bytes (variables, 0, &length))
         errno = ENOMEM;
-    else if (_arrange_descriptors (fd, config->restarts ? 4 : 2) == 0) {
+    else if (_arrange_descriptors (fd, restarts ? 4 : 2) == 0) {
         rendezvous = RENDEZVOUS_FD;
         for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (variables, variable)); i++)
             env[i] = (char *)(uintptr_t)variable;
@@ -140,7 +140,7 @@ int supervisor_start (const char *path, struct supervisor_config *config, int fd
     if (config->task == 0) {
         _await_supervisor (parent, pipe_end[0]);
         _remove_handlers ();
-        if (config->restarts)
+        if (config->restart.times > 0)
             _be_traced ();
     }
     close (pipe_end[0]);

@@ -31,7 +31,7 @@ struct supervisor_keeps {
  * `fd` is the connection on which the task registered; the child may close it. config->task is
  * filled in. Signals that arrive meanwhile reach both processes as soon as they are ready.
  *
- * If config->restarts, the supervisor keeps stdin, stdout and stderr, and *keeps, so it holds the
+ * If the task may be started again, the supervisor keeps stdin, stdout and stderr, and *keeps, so it holds the
  * port, too; and the child is traced by it until it execs its program (life.h). Otherwise `keeps` is
  * not used.
  */

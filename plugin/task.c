@@ -77,7 +77,9 @@ static void _start_supervisor (spank_t spank, const struct task_info *info,
         .kill_wait = slurm_private_kill_wait (),
         .forward_signals = _forwards_signals (&info->registration),
         .serves = answer->answer.serves,
-        .restarts = answer->answer.restarts,
+        .restart = answer->answer.restart,
+        .restart_alone = answer->answer.restart_alone,
+        .claimed_port = port_is_held (info->port) ? 0 : info->registration.port,
         .prints = info->registration.rank == 0,
     };
     struct errtext err;
@@ -98,7 +100,7 @@ static int _redirect (struct task_info *info, const struct client_answer *answer
     if (info->logs && output_redirect (&info->log_dir, &answer->answer, &err) < 0) {
         errtext_set (&why, "--tf-log-dir: %s", err.text);
         /* A supervisor, if there is one already, reports the end. */
-        if (answer->answer.restarts)
+        if (answer->answer.restart.times > 0)
             task_abort_report (answer->fd, info->registration.node, why.text);
         task_abort (true, "%s: %s", info->registration.node, why.text);
     }
@@ -110,7 +112,7 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
                          const struct contact *contact, const struct address *srun,
                          const struct client_answer *answer)
 {
-    bool restarts = answer->answer.restarts;
+    bool restarts = answer->answer.restart.times > 0;
     int messages = -1;
 
     if (!info->port || environment_set (spank, env, answer) < 0)

@@ -48,7 +48,10 @@ struct task {
     void (*program) (void);     /* the test sets these: */
     int stop_grace;             /* seconds from SIGTERM to SIGKILL */
     int kill_wait;              /* Slurm's KillWait in seconds, 0: tf-supervise does not know it */
-    bool forward_signals, serves, restarts, prints;
+    bool forward_signals, serves, prints;
+    int restarts;               /* after any failure; 0: the task may not be started again */
+    bool restart_alone;         /* ... also without the rendezvous */
+    int claimed_port;           /* ... and binds this port itself; 0: none */
     bool program_ends_first;    /* before tf-supervise starts */
     bool misconfigured;         /* a variable is missing in tf-supervise's environment */
     uid_t user;                 /* of tf-supervise and the program, 0: this process' */

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/port.h"
 #include "protocol/exit_report.h"
 #include "protocol/life_report.h"
 #include "simulation.h"
@@ -44,6 +47,11 @@ static void _leaves_a_daemon (void)
           "  (trap '' TERM; setsid sleep 60 >/dev/null 2>&1 &)\n"
           "fi\n"
           "exit 3");
+}
+
+static void _fails_and_serves (void)
+{
+    _run ("[ \"$SLURM_TF_RESTART\" ] || exit 3; echo up; exec sleep 60");
 }
 
 static void _serves (void)
@@ -104,7 +112,7 @@ static void _order_restart (const struct task *task, int life)
 
 static void _is_started_again (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _fails_once, .restarts = true };
+    struct task task = { .program = _fails_once, .restarts = 9 };
 
     task_start (&task);
     task_expect_output (&task, "life 0\n");
@@ -124,7 +132,7 @@ static void _is_started_again (const void *arg __attribute__ ((unused)))
 
 static void _waits_for_its_life (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _fails_once, .restarts = true };
+    struct task task = { .program = _fails_once, .restarts = 9 };
 
     task_start (&task);
     task_expect_output (&task, "life 0\n");
@@ -137,7 +145,7 @@ static void _waits_for_its_life (const void *arg __attribute__ ((unused)))
 
 static void _former_life_is_dead (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _leaves_a_daemon, .restarts = true };
+    struct task task = { .program = _leaves_a_daemon, .restarts = 9 };
 
     task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
@@ -149,7 +157,7 @@ static void _former_life_is_dead (const void *arg __attribute__ ((unused)))
 
 static void _stopped_and_started (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _serves, .restarts = true, .stop_grace = 20 };
+    struct task task = { .program = _serves, .restarts = 9, .stop_grace = 20 };
 
     task_start (&task);
     for (int life = 0; life < 3; life++) {
@@ -168,7 +176,7 @@ static void _stopped_and_started (const void *arg __attribute__ ((unused)))
 /* SIGTERM comes while the task waits for its next life: it does not get one. */
 static void _asked_while_waiting (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _fails_once, .restarts = true, .stop_grace = 20 };
+    struct task task = { .program = _fails_once, .restarts = 9, .stop_grace = 20 };
 
     task_start (&task);
     task_expect_output (&task, "life 0\n");
@@ -181,15 +189,22 @@ static void _asked_while_waiting (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
-static void _reconnects_while_waiting (const void *arg __attribute__ ((unused)))
+/* The task has failed, and waits for its next life. */
+static void _start_and_wait (struct task *task)
 {
-    struct task task = { .program = _fails_once, .restarts = true };
+    task_start (task);
+    task_expect_output (task, "life 0\n");
+    _expect (task, (struct wanted){ "exit 3", 0, NULL, false });
+    task_send_order (task, ORDER_WAIT);
+}
 
-    task_start (&task);
-    task_expect_output (&task, "life 0\n");
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    task_send_order (&task, ORDER_WAIT);
-    task_close_connection (&task);
+static void _reconnects_while_waiting (const void *arg)
+{
+    void (*const end_connection) (struct task *) = *(void (*const *) (struct task *))arg;
+    struct task task = { .program = _fails_once, .restarts = 9 };
+
+    _start_and_wait (&task);
+    end_connection (&task);
     task_expect_reconnect (&task, "exit 3");
     _order_restart (&task, 1);
     task_expect_output (&task, "life 1\n");
@@ -197,9 +212,174 @@ static void _reconnects_while_waiting (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (4, 0));
 }
 
+/* An order that comes twice, or that is about a former life, starts nothing. */
+static void _old_orders (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 9 };
+
+    _start_and_wait (&task);
+    _order_restart (&task, 1);
+    _order_restart (&task, 1);
+    task_expect_output (&task, "life 1\n");
+    _expect (&task, (struct wanted){ "exit 4", 1, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
+    _order_restart (&task, 1);
+    task_expect_no_output (&task);
+    _order_restart (&task, 2);
+    task_expect_output (&task, "life 2\n");
+    _expect (&task, (struct wanted){ "exit 5", 2, NULL, false });
+    task_order_exit (&task, W_EXITCODE (5, 0));
+}
+
+static void _supervisor_is_killed (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_and_serves, .restarts = 9 };
+    int status;
+
+    task_start (&task);
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    _order_restart (&task, 1);
+    task_expect_output (&task, "up\n");
+    kill (task.pid, SIGKILL);
+    task_expect_exit (&task, SIGKILL);
+    if (waitpid (-1, &status, 0) < 0 || status != SIGKILL)
+        die ("the program has not been killed");
+    task_expect_no_descendants ();
+}
+
+/* The rendezvous has ended. */
+
+static void _end_rendezvous (struct task *task)
+{
+    task_close_listener (task);
+    task_close_connection (task);
+}
+
+#define GONE "slurmstepd: error: spank_tf: step 12.0: the rendezvous has ended; its tasks are not " \
+    "stopped when its work is done, and not started again together\n"
+#define ALONE "slurmstepd: spank_tf: step 12.0: rank 3 on n1 has ended, exit 3; it is started again " \
+    "in 10 s, without the rendezvous (restarts left: 0)\n"
+
+static void _restarts_alone (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 1, .restart_alone = true,
+                         .prints = true };
+
+    _start_and_wait (&task);
+    _end_rendezvous (&task);
+    task_expect_no_output (&task);
+    poll (&(struct pollfd){ .fd = task.output, .events = POLLIN }, 1, 10000);
+    task_expect_output (&task, "life 1\n");
+    task_expect_exit (&task, W_EXITCODE (4, 0));
+    task_expect_stderr (&task, GONE ALONE);
+}
+
+static void _does_not_restart_in_a_group (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 9, .prints = true };
+
+    _start_and_wait (&task);
+    _end_rendezvous (&task);
+    task_expect_exit (&task, W_EXITCODE (3, 0));
+    task_expect_stderr (&task, GONE);
+}
+
+/* srun has ended too: Slurm ends the step. */
+static void _asked_while_alone (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 1, .restart_alone = true,
+                         .stop_grace = 20 };
+
+    _start_and_wait (&task);
+    _end_rendezvous (&task);
+    task_expect_running (&task);
+    kill (task.pid, SIGTERM);
+    task_expect_exit (&task, W_EXITCODE (3, 0));
+    task_expect_stderr (&task, ALONE);
+}
+
+static void _unknown_end_of_rendezvous (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 9, .restart_alone = true };
+
+    task_start (&task);
+    task_expect_output (&task, "life 0\n");
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    task_expect_exit_within (&task, W_EXITCODE (3, 0), 15000 + task_reaction_ms ());
+    task_expect_stderr (&task, "");
+}
+
+/* Its port. */
+
+static int _free_port (void)
+{
+    struct errtext err;
+    struct port *port;
+    int number;
+
+    if (port_reserve (&port, &(struct port_ranges){ 0 }, 0, PORT_HELD, &err) < 0)
+        die ("%s", err.text);
+    number = port_number (port);
+    port_release (port);
+    return number;
+}
+
+/* True if this process can bind the port, alone or with SO_REUSEPORT. */
+static bool _can_bind (int number)
+{
+    struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)number) };
+    bool bound = false;
+
+    for (int shared = 0; shared < 2; shared++) {
+        int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        setsockopt (fd, SOL_SOCKET, SO_REUSEPORT, &shared, sizeof (shared));
+        setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &shared, sizeof (shared));
+        bound |= bind (fd, (struct sockaddr *)&any, sizeof (any)) == 0;
+        close (fd);
+    }
+    return bound;
+}
+
+static void _claimed_port (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_and_serves, .restarts = 9, .stop_grace = 20,
+                         .claimed_port = _free_port () };
+
+    task_start (&task);
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    if (_can_bind (task.claimed_port))
+        die ("the port can be taken while its task waits for its next life");
+    task_send_order (&task, ORDER_WAIT);
+    _order_restart (&task, 1);
+    task_expect_output (&task, "up\n");
+    if (!_can_bind (task.claimed_port))
+        die ("the program cannot bind its port");
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 1, NULL, false });
+    if (_can_bind (task.claimed_port))
+        die ("the port can be taken after a life that was stopped");
+    task_order_exit (&task, 0);
+}
+
+/* The program's own listening socket is closed by its end; another program is faster. */
+static void _port_is_taken (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 9, .claimed_port = _free_port () };
+    int taken = port_bind (task.claimed_port, NULL);
+    char cannot[64];
+
+    snprintf (cannot, sizeof (cannot), "port %d: %s", task.claimed_port, strerror (EADDRINUSE));
+    _start_and_wait (&task);
+    _order_restart (&task, 1);
+    _expect (&task, (struct wanted){ "exit 3", -1, cannot, false });
+    task_order_exit (&task, W_EXITCODE (3, 0));
+    close (taken);
+}
+
 static void _cannot_be_traced (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _is_not_traced, .restarts = true };
+    struct task task = { .program = _is_not_traced, .restarts = 9 };
 
     task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", -1, "it could not be traced", false });
@@ -208,6 +388,8 @@ static void _cannot_be_traced (const void *arg __attribute__ ((unused)))
 
 int main (void)
 {
+    void (*const closed) (struct task *) = task_close_connection;
+    void (*const was_reset) (struct task *) = task_reset_connection;
     bool passed = true;
 
     passed &= check ("a program is started again, as often as that is ordered, and the supervisor "
@@ -219,7 +401,21 @@ int main (void)
     passed &= check ("SIGTERM while a task waits for its next life: there is none",
                      _asked_while_waiting, NULL);
     passed &= check ("a supervisor that reconnects while its task waits sends its report again",
-                     _reconnects_while_waiting, NULL);
+                     _reconnects_while_waiting, &closed);
+    passed &= check ("also after a reset", _reconnects_while_waiting, &was_reset);
+    passed &= check ("an order that comes twice, or is about a former life, is ignored", _old_orders,
+                     NULL);
+    passed &= check ("a further life ends when its supervisor is killed", _supervisor_is_killed, NULL);
+    passed &= check ("without the rendezvous a task is started again alone, if it may be",
+                     _restarts_alone, NULL);
+    passed &= check ("... but not tasks of which all are started together",
+                     _does_not_restart_in_a_group, NULL);
+    passed &= check ("... nor one that Slurm asks to end", _asked_while_alone, NULL);
+    passed &= check ("... nor if the rendezvous only does not answer", _unknown_end_of_rendezvous,
+                     NULL);
+    passed &= check ("between two lives no program can bind a port that is not held", _claimed_port,
+                     NULL);
+    passed &= check ("a task whose port was taken is not started again", _port_is_taken, NULL);
     passed &= check ("a program that was not traced cannot be started again", _cannot_be_traced,
                      NULL);
     return passed ? 0 : 1;

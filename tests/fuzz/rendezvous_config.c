@@ -20,8 +20,8 @@ static void _check_limits (const struct rendezvous_config *config)
     CHECK (config->lists >= 1 && config->lists <= RENDEZVOUS_CONFIG_MAX_LISTS);
     CHECK (config->timeout >= 1 && config->timeout <= FRAME_MAX_SECONDS);
     CHECK (config->stop_grace >= 0 && config->stop_grace <= FRAME_MAX_SECONDS);
-    CHECK (config->restarts >= 0 && config->restarts <= 1000);
-    CHECK (config->restarts ? config->restart_backoff >= 1 : !config->restart_any);
+    CHECK (config->restart.times >= 0 && config->restart.times <= 1000);
+    CHECK (config->restart.times ? config->restart.longest_pause >= 1 : !config->restart.any);
     CHECK (config->eval_grace >= 0 && config->eval_grace <= FRAME_MAX_SECONDS);
 }
 

@@ -33,6 +33,9 @@ static void _check_limits (const struct supervisor_config *config)
     CHECK (config->address.family);
     CHECK (config->stop_grace >= 0 && config->stop_grace <= FRAME_MAX_SECONDS);
     CHECK (config->kill_wait >= -1 && config->kill_wait <= 65535);
+    CHECK (config->restart.times >= 0 && config->restart.times <= 1000);
+    CHECK (config->restart.times ? config->restart.longest_pause >= 1 : !config->restart.any);
+    CHECK (config->claimed_port >= 0 && config->claimed_port <= 65535);
 }
 
 FUZZ_TARGET (supervisor_config)

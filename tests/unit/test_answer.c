@@ -25,7 +25,8 @@ static struct answer full_answer (void)
     struct answer answer = plain;
 
     answer.hide_gpus = answer.hold = answer.nccl = answer.log_append = true;
-    answer.supervised = answer.serves = answer.restarts = true;
+    answer.supervised = answer.serves = answer.restart_alone = true;
+    answer.restart = (struct restart_rule){ 3, true, 60 };
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
     answer.coordinator = "10.0.0.1:40000";
     answer.process = 3;
@@ -100,7 +101,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "KERAS_DISTRIBUTION_NUM_PROCESSES=4\nKERAS_DISTRIBUTION_PROCESS_ID=3\n"
                          "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
-                         "SERVES=1\nRESTART=1\n"
+                         "SERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nRESTART_ALONE=1\n"
                          "TF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n");
 }
@@ -120,7 +121,10 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->log_append, answer->log_append);
     assert_int_equal (decoded->supervised, answer->supervised);
     assert_int_equal (decoded->serves, answer->serves);
-    assert_int_equal (decoded->restarts, answer->restarts);
+    assert_int_equal (decoded->restart_alone, answer->restart_alone);
+    assert_int_equal (decoded->restart.times, answer->restart.times);
+    assert_int_equal (decoded->restart.any, answer->restart.any);
+    assert_int_equal (decoded->restart.longest_pause, answer->restart.longest_pause);
     if (answer->supervised)
         assert_int_equal (decoded->stop_grace, answer->stop_grace);
     assert_int_equal (decoded->proxy_exempt != NULL, answer->proxy_exempt != NULL);
@@ -132,6 +136,7 @@ TEST (decoding_returns_the_encoded_answer)
 {
     struct answer row[] = {
         plain, full_answer (), plain, plain, plain, plain, plain, plain, plain, plain, plain,
+        plain,
     };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
@@ -142,7 +147,8 @@ TEST (decoding_returns_the_encoded_answer)
     row[7].no_tf_config = true;
     row[8].jax_devices = true;
     row[9].serves = true;
-    row[10].restarts = true;
+    row[10].restart = (struct restart_rule){ 1, false, 1 };
+    row[11].restart_alone = true;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;

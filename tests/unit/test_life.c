@@ -244,7 +244,7 @@ static void check_lives (const struct task *task)
     for (int restart = 1; restart < 4; restart++) {
         char wanted[32];
 
-        if ((pid = life_start (life, restart, &err)) < 0)
+        if ((pid = life_start (life, restart, -1, &err)) < 0)
             fail_msg ("%s", err.text);
         assert_int_equal (await (pid), 7 << 8);
         assert_string_equal (output (fd.read_out), first);
@@ -292,7 +292,7 @@ TEST (an_environment_of_a_megabyte_is_kept)
         env[i] = text;
     life = captured (&(struct task){ NULL, self, argv, env }, &pid);
     assert_int_equal (await (pid), 0);
-    assert_return_code (pid = life_start (life, 1, &err), errno);
+    assert_return_code (pid = life_start (life, 1, -1, &err), errno);
     assert_int_equal (await (pid), 0);
     life_destroy (life);
     free (text);
@@ -375,7 +375,7 @@ TEST (a_directory_that_was_renamed_is_still_the_directory)
     output (fd.read_out);
     snprintf (renamed, sizeof (renamed), "%s-renamed", directory);
     assert_int_equal (rename (directory, renamed), 0);
-    pid = life_start (life, 1, &err);
+    pid = life_start (life, 1, -1, &err);
     assert_int_equal (rename (renamed, directory), 0);
     assert_return_code (pid, errno);
     assert_int_equal (await (pid), 7 << 8);
@@ -435,7 +435,7 @@ TEST (the_program_is_the_first_one_however_fast_it_execs_another)
 
         assert_int_equal (await (pid), 0);
         assert_string_equal (output (fd.read_out), "\n");
-        assert_return_code (pid = life_start (life, 5, &err), errno);
+        assert_return_code (pid = life_start (life, 5, -1, &err), errno);
         assert_int_equal (await (pid), 0);
         assert_string_equal (output (fd.read_out), "5\n");
         life_destroy (life);
@@ -626,7 +626,7 @@ TEST (a_program_that_has_gone_is_an_error_and_leaves_no_process)
 
     assert_int_equal (await (pid), 0);
     assert_int_equal (unlink (path), 0);
-    assert_int_equal (life_start (life, 1, &err), -1);
+    assert_int_equal (life_start (life, 1, -1, &err), -1);
     assert_non_null (strstr (err.text, "/gone: No such file or directory"));
     assert_int_equal (waitpid (-1, NULL, 0), -1);
     assert_int_equal (errno, ECHILD);

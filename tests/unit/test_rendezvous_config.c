@@ -33,9 +33,8 @@ static struct rendezvous_config full_config (void)
     config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX;
     config.inherited = config.networks_required = config.hold = config.show
         = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
-        = config.restart_any = true;
-    config.restarts = 3;
-    config.restart_backoff = 60;
+        = true;
+    config.restart = (struct restart_rule){ 3, true, 60 };
     return config;
 }
 
@@ -94,9 +93,9 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.frameworks, config->frameworks);
     assert_int_equal (decoded.nccl, config->nccl);
     assert_int_equal (decoded.debugged, config->debugged);
-    assert_int_equal (decoded.restarts, config->restarts);
-    assert_int_equal (decoded.restart_any, config->restart_any);
-    assert_int_equal (decoded.restart_backoff, config->restart_backoff);
+    assert_int_equal (decoded.restart.times, config->restart.times);
+    assert_int_equal (decoded.restart.any, config->restart.any);
+    assert_int_equal (decoded.restart.longest_pause, config->restart.longest_pause);
     frame_destroy (frame);
 }
 

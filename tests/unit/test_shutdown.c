@@ -106,8 +106,9 @@ static bool begin (const char *list, int tasks, enum stop_when when, int eval_gr
     divisor = 1;
     server = (struct server){ .config = { .server_token = SERVER_TOKEN, .step = "12.0",
                                           .lists = 1, .list = { { list, false } },
-                                          .stop = when, .eval_grace = eval_grace,
-                                          .restarts = restarts, .restart_backoff = 60,
+                                          .stop = when, .stop_grace = 10,
+                                          .eval_grace = eval_grace,
+                                          .restart = { restarts, false, 60 },
                                           .debugged = debugged } };
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
     add_ranks (tasks);
@@ -608,6 +609,7 @@ TEST (a_supervisor_that_reconnects_receives_its_order_again)
 
 static const struct exit_report killed = { EXIT_REPORT_SIGNAL, 9, false };
 static const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
+static const struct exit_report saved = { EXIT_REPORT_EXIT, 42, false };
 static const struct exit_report failure = { EXIT_REPORT_EXIT, 1, false };
 static const struct exit_report stopped = { EXIT_REPORT_STOPPED, 0, false };
 
@@ -759,6 +761,110 @@ TEST (a_task_that_cannot_be_started_again_says_why)
     end ();
 }
 
+TEST (a_reason_cannot_have_control_characters)
+{
+    assert_true (begin_restarts ("chief,ps,worker:2", 4, 1));
+    died (2, killed, (struct life_report){ -1, "/tmp/a\033[2J\nb: No such file", false },
+          "srun: error: spank_tf: step 12.0: rank 2 (worker 0) on n2 has ended, signal 9, and is not "
+          "started again: /tmp/a\\x1b[2J\\x0ab: No such file\n");
+    check_orders ("--x-");
+    end ();
+}
+
+/* A PreemptionCheckpointHandler: all save together, and the last one needs longer. */
+TEST (after_a_task_that_has_saved_the_others_may_end_by_themselves)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("worker:3", 3, 1));
+    divisor = 100;
+    died (1, saved, first, STEP "rank 1 (worker 1) on n1 has ended, exit 42; the others have 10 s to "
+          "end, too, and all are started again after 1 s (restarts left: 0)\n");
+    check_orders ("-w-");
+    died (0, saved, first, "");
+    check_orders ("w--");
+    await_restart ();
+    check_orders ("--s");
+    died (2, stopped, first, "");
+    await_restart ();
+    check_orders ("rrw");
+    check_orders ("--r");
+    end ();
+}
+
+TEST (tasks_that_only_serve_are_stopped_at_once_also_then)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("chief,ps,worker", 3, 1));
+    died (0, saved, first, STEP "rank 0 (chief 0) on n1 has ended, exit 42; the others have 10 s to "
+          "end, too, and all are started again after 1 s (restarts left: 0)\n");
+    check_orders ("wss");
+    end ();
+}
+
+/* Its supervisor has started it again without the rendezvous, as often as that is allowed. */
+TEST (a_later_life_than_that_which_was_ordered_uses_up_restarts)
+{
+    assert_true (begin_restarts ("chief,ps,worker:2", 4, 3));
+    died (2, killed, (struct life_report){ 2, NULL, false },
+          STEP "rank 2 (worker 0) on n2 has ended, signal 9; it is started again in 4 s "
+          "(restarts left: 0)\n");
+    check_orders ("--w-");
+    await_restart ();
+    check_orders ("--r-");
+    died (2, killed, (struct life_report){ 3, NULL, false },
+          STEP "rank 2 (worker 0) on n2 has ended, signal 9; no restart is left\n");
+    check_orders ("--x-");
+    end ();
+}
+
+TEST (a_life_that_cannot_be_is_not_believed)
+{
+    assert_true (begin_restarts ("chief,ps,worker:2", 4, 3));
+    died (2, killed, (struct life_report){ 4, NULL, false },
+          "srun: error: spank_tf: step 12.0: rank 2 (worker 0) on n2 has ended, signal 9, and is not "
+          "started again: a task of the cluster cannot be\n");
+    check_orders ("--x-");
+    end ();
+}
+
+TEST (a_report_that_is_sent_again_while_the_task_waits_changes_nothing)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("chief,ps,worker:2", 4, 2));
+    died (2, killed, first, STEP "rank 2 (worker 0) on n2 has ended, signal 9; it is started again in "
+          "1 s (restarts left: 1)\n");
+    died (2, killed, first, "");
+    died (2, killed, first, "");
+    check_orders ("--w-");
+    check_orders ("--w-");
+    check_orders ("--w-");
+    await_restart ();
+    check_orders ("--r-");
+    check_orders ("----");
+    end ();
+}
+
+TEST (a_supervisor_that_is_lost_while_its_task_waits_is_not_waited_for)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("ps,worker:2", 3, 2));
+    divisor = 10;
+    died (1, killed, first, STEP "rank 1 (worker 0) on n1 has ended, signal 9; it is started again in "
+          "1 s (restarts left: 1)\n");
+    check_orders ("-w-");
+    lose (1);
+    await_restart ();
+    check_orders ("---");
+    await_next (LOST "rank 1 (worker 0) on n1\n");
+    died (2, success, first, "");
+    check_orders ("s-x");
+    end ();
+}
+
 TEST (destroying_null_is_allowed)
 {
     shutdown_destroy (NULL);
@@ -798,6 +904,13 @@ int main (void)
         cmocka_unit_test (a_step_that_is_asked_to_end_is_not_restarted),
         cmocka_unit_test (an_order_to_restart_that_was_lost_is_given_again),
         cmocka_unit_test (a_task_that_cannot_be_started_again_says_why),
+        cmocka_unit_test (a_reason_cannot_have_control_characters),
+        cmocka_unit_test (after_a_task_that_has_saved_the_others_may_end_by_themselves),
+        cmocka_unit_test (tasks_that_only_serve_are_stopped_at_once_also_then),
+        cmocka_unit_test (a_later_life_than_that_which_was_ordered_uses_up_restarts),
+        cmocka_unit_test (a_life_that_cannot_be_is_not_believed),
+        cmocka_unit_test (a_report_that_is_sent_again_while_the_task_waits_changes_nothing),
+        cmocka_unit_test (a_supervisor_that_is_lost_while_its_task_waits_is_not_waited_for),
         cmocka_unit_test (destroying_null_is_allowed),
     };
 

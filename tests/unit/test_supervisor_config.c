@@ -29,9 +29,14 @@ TEST (a_configuration_has_these_variables)
 
     assert_string_equal (message_text (supervisor_config_encode (&config)), HEAD);
     config.kill_wait = 0;
-    config.forward_signals = config.serves = config.restarts = config.prints = true;
+    config.forward_signals = config.serves = config.prints = true;
+    config.restart = (struct restart_rule){ 3, true, 60 };
+    config.restart_alone = true;
+    config.claimed_port = 40000;
     assert_string_equal (message_text (supervisor_config_encode (&config)),
-                         HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nRESTART=1\nPRINTS=1\n");
+                         HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\n"
+                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nRESTART_ALONE=1\n"
+                         "CLAIMED_PORT=40000\nPRINTS=1\n");
 }
 
 /* The frame's strings as an environment. */
@@ -66,7 +71,11 @@ static void check_round_trip (const struct supervisor_config *config)
     assert_int_equal (decoded.serves, config->serves);
     assert_int_equal (decoded.kill_wait, config->kill_wait);
     assert_int_equal (decoded.forward_signals, config->forward_signals);
-    assert_int_equal (decoded.restarts, config->restarts);
+    assert_int_equal (decoded.restart.times, config->restart.times);
+    assert_int_equal (decoded.restart.any, config->restart.any);
+    assert_int_equal (decoded.restart.longest_pause, config->restart.longest_pause);
+    assert_int_equal (decoded.restart_alone, config->restart_alone);
+    assert_int_equal (decoded.claimed_port, config->claimed_port);
     assert_int_equal (decoded.prints, config->prints);
     frame_destroy (frame);
 }
@@ -84,7 +93,13 @@ TEST (decoding_returns_the_encoded_configuration)
     config.prints = false;
     config.serves = true;
     check_round_trip (&config);
-    config.restarts = true;
+    config.restart = (struct restart_rule){ 3, false, 60 };
+    check_round_trip (&config);
+    config.restart.any = true;
+    check_round_trip (&config);
+    config.restart_alone = true;
+    check_round_trip (&config);
+    config.claimed_port = 65535;
     check_round_trip (&config);
     config.kill_wait = 0;
     config.stop_grace = 0;
@@ -121,6 +136,9 @@ TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
         { "STOP_GRACE", "1000000", 0 }, { "STOP_GRACE", "1000001", -1 },
         { "KILL_WAIT", NULL, 0 }, { "KILL_WAIT", "", -1 }, { "KILL_WAIT", "0", 0 },
         { "KILL_WAIT", "65535", 0 }, { "KILL_WAIT", "65536", -1 }, { "KILL_WAIT", "-1", -1 },
+        { "RESTART", "0", -1 }, { "RESTART", "3", -1 },         /* without RESTART_BACKOFF */
+        { "CLAIMED_PORT", "0", -1 }, { "CLAIMED_PORT", "1", 0 }, { "CLAIMED_PORT", "65536", -1 },
+        { "CLAIMED_PORT", "", -1 },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

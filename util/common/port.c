@@ -145,11 +145,8 @@ static int _bind_despite_time_wait (int fd, const struct sockaddr_storage *ss, s
     return shutdown (fd, SHUT_RD);
 }
 
-/*
- * Bind without SO_REUSEPORT, so that bind () fails if another socket has the port. Set it
- * afterwards, so that the user's server can share the port.
- */
-static int _bind (int number, bool despite_time_wait)
+/* Without SO_REUSEPORT bind () fails if another socket has the port. */
+static int _bind_alone (int number, bool despite_time_wait)
 {
     struct sockaddr_storage ss;
     socklen_t len;
@@ -159,9 +156,15 @@ static int _bind (int number, bool despite_time_wait)
         return -1;
     rc = despite_time_wait ? _bind_despite_time_wait (fd, &ss, len)
                            : bind (fd, (struct sockaddr *)&ss, len);
-    if (rc < 0 || _share (fd) < 0)
-        return _close_and_fail (fd);
-    return fd;
+    return rc < 0 ? _close_and_fail (fd) : fd;
+}
+
+/* The same; afterwards the user's server can share the port. */
+static int _bind (int number, bool despite_time_wait)
+{
+    int fd = _bind_alone (number, despite_time_wait);
+
+    return fd >= 0 && _share (fd) < 0 ? _close_and_fail (fd) : fd;
 }
 
 static int _bound_number (int fd)
@@ -360,6 +363,11 @@ int port_descriptor (const struct port *port)
     return port->hold == PORT_HELD ? port->socket : port->claim;
 }
 
+bool port_is_held (const struct port *port)
+{
+    return port->hold == PORT_HELD;
+}
+
 void port_leave (struct port *port)
 {
     int keep = port_descriptor (port);
@@ -368,6 +376,15 @@ void port_leave (struct port *port)
     if (fcntl (keep, F_DUPFD, HIGH_DESCRIPTOR) < 0)
         fcntl (keep, F_SETFD, 0);
     free (port);
+}
+
+int port_bind (int number, struct errtext *err)
+{
+    int fd = _bind_alone (number, false);
+
+    if (fd < 0 && errno == EADDRINUSE)
+        fd = _bind_alone (number, true);
+    return fd < 0 ? errtext_set (err, "port %d: %s", number, strerror (errno)) : fd;
 }
 
 int port_listen (const struct port *port, struct errtext *err)

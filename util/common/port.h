@@ -64,6 +64,15 @@ void port_leave (struct port *port);
 /* The descriptor of what port_leave () will leave: the port, or the claim. */
 int port_descriptor (const struct port *port);
 
+/* True if port_leave () will leave the port. */
+bool port_is_held (const struct port *port);
+
+/*
+ * Bind this number, so that no other program can, not even one of the same user: a close-on-exec
+ * socket that does not listen. Connections in TIME_WAIT do not matter. -1 and err.
+ */
+int port_bind (int number, struct errtext *err);
+
 /* Listen on the reserved number with a new dual-stack, close-on-exec socket. -1 and err. */
 int port_listen (const struct port *port, struct errtext *err);
 

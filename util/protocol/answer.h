@@ -13,6 +13,7 @@
 
 #include "common/errtext.h"
 #include "frame.h"
+#include "restart_rule.h"
 
 /* Strings belong to the caller; those of a decoded answer live as long as its frame. */
 struct answer {
@@ -28,7 +29,8 @@ struct answer {
     bool supervised;            /* the task gets a tf-supervise */
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
-    bool restarts;              /* and: the task may be started again */
+    struct restart_rule restart;    /* and: the task may be started again */
+    bool restart_alone;         /* ... also without the rendezvous */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
     bool no_tf_config;          /* the program gets neither TF_CONFIG nor TF_GRPC_REUSE_PORT */
     bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task */

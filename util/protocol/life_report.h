@@ -9,10 +9,11 @@
 
 #include <stdbool.h>
 
+#include "common/value.h"
 #include "frame.h"
 
-/* The most restarts of a step, so the number of its last life. */
-#define LIFE_REPORT_MAX 1000
+/* The number of the last life that a task can have. */
+#define LIFE_REPORT_MAX VALUE_MAX_RESTARTS
 
 struct life_report {
     int life;                   /* 0: the first one; -1: the task cannot be started again */

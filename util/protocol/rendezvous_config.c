@@ -9,24 +9,15 @@
 
 #include "common/frameworks.h"
 #include "contact.h"
-#include "life_report.h"
 
 #define LIST "LIST"
 #define LIST_PER_NODE "LIST_PER_NODE"
-
 
 static const char *const ib_name[] = {
     [RENDEZVOUS_CONFIG_IB_NO] = "no",
     [RENDEZVOUS_CONFIG_IB_AUTO] = "auto",
     [RENDEZVOUS_CONFIG_IB_REQUIRE] = "require",
 };
-
-static void _encode_restarts (struct frame *frame, const struct rendezvous_config *c)
-{
-    frame_add (frame, "RESTART", "%d", c->restarts);
-    frame_add_flag (frame, "RESTART_ANY", c->restart_any);
-    frame_add (frame, "RESTART_BACKOFF", "%d", c->restart_backoff);
-}
 
 struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
 {
@@ -52,8 +43,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add_flag (frame, "LOG_APPEND", c->log_append);
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
     frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
-    if (c->restarts)
-        _encode_restarts (frame, c);
+    restart_rule_add (frame, &c->restart);
     frame_add_flag (frame, "HIDE_GPUS", c->hide_gpus);
     frame_add_flag (frame, "TF", c->frameworks & FRAMEWORK_TF);
     frame_add_flag (frame, "KERAS", c->frameworks & FRAMEWORK_KERAS);
@@ -97,16 +87,6 @@ static int _decode_lists (struct rendezvous_config *c, const struct frame *frame
     return c->lists > 0 ? 0 : -1;
 }
 
-static int _decode_restarts (struct rendezvous_config *c, const struct frame *frame)
-{
-    if (!frame_has (frame, "RESTART"))
-        return 0;
-    c->restarts = frame_get_number (frame, "RESTART", 1, LIFE_REPORT_MAX);
-    c->restart_any = frame_has (frame, "RESTART_ANY");
-    c->restart_backoff = frame_get_number (frame, "RESTART_BACKOFF", 1, FRAME_MAX_SECONDS);
-    return c->restarts < 0 || c->restart_backoff < 0 ? -1 : 0;
-}
-
 int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *frame,
                               struct errtext *err)
 {
@@ -136,7 +116,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     if (!_is_token (c->token) || !_is_token (c->server_token))
         return errtext_set (err, "srun's configuration lacks a token");
     if (!c->step || c->timeout < 0 || c->stop_grace < 0 || c->eval_grace < 0
-        || _decode_restarts (c, frame) < 0 || _decode_ib (c, frame) < 0 || !stop)
+        || restart_rule_decode (&c->restart, frame) < 0 || _decode_ib (c, frame) < 0 || !stop)
         return errtext_set (err, "srun's configuration is incomplete");
     if (_decode_lists (c, frame) < 0)
         return errtext_set (err, "srun's configuration has no task list, or more than %d",

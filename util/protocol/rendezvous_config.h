@@ -12,6 +12,7 @@
 #include "common/errtext.h"
 #include "common/stop_when.h"
 #include "frame.h"
+#include "restart_rule.h"
 
 /* Task lists: one for the whole step, or one for each heterogeneous component. */
 #define RENDEZVOUS_CONFIG_MAX_LISTS 128
@@ -47,9 +48,7 @@ struct rendezvous_config {
     bool log_append;                        /* --tf-log-dir: append to files that exist */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */
-    int restarts;                           /* of the step; 0: none */
-    bool restart_any;                       /* if so: after nearly every failure */
-    int restart_backoff;                    /* and the longest pause before one, seconds */
+    struct restart_rule restart;            /* --tf-restart */
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */
     bool nccl;                              /* NCCL follows the network that is chosen */

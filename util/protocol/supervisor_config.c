@@ -33,7 +33,10 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
         frame_add (frame, "KILL_WAIT", "%d", c->kill_wait);
     frame_add_flag (frame, "FORWARD_SIGNALS", c->forward_signals);
     frame_add_flag (frame, "SERVES", c->serves);
-    frame_add_flag (frame, "RESTART", c->restarts);
+    restart_rule_add (frame, &c->restart);
+    frame_add_flag (frame, "RESTART_ALONE", c->restart_alone);
+    if (c->claimed_port)
+        frame_add (frame, "CLAIMED_PORT", "%d", c->claimed_port);
     frame_add_flag (frame, "PRINTS", c->prints);
     return frame;
 }
@@ -52,6 +55,7 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
 {
     const char *address = _get (env, "ADDRESS");
     const char *kill_wait = _get (env, "KILL_WAIT");
+    const char *claimed_port = _get (env, "CLAIMED_PORT");
     int task;
 
     memset (c, 0, sizeof (*c));
@@ -62,14 +66,16 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
     c->kill_wait = -1;
     c->forward_signals = _get (env, "FORWARD_SIGNALS") != NULL;
     c->serves = _get (env, "SERVES") != NULL;
-    c->restarts = _get (env, "RESTART") != NULL;
+    c->restart_alone = _get (env, "RESTART_ALONE") != NULL;
     c->prints = _get (env, "PRINTS") != NULL;
     if (number_parse (&task, _get (env, "TASK"), 1, INT_MAX) < 0
         || number_parse (&c->rank, _get (env, "RANK"), 0, REGISTRATION_MAX_TASKS - 1) < 0
         || number_parse (&c->port, _get (env, "PORT"), 1, 65535) < 0
         || number_parse (&c->stop_grace, _get (env, "STOP_GRACE"), 0, FRAME_MAX_SECONDS) < 0
         || (kill_wait && number_parse (&c->kill_wait, kill_wait, 0, MAX_KILL_WAIT) < 0)
-        || !address || address_parse (&c->address, address) < 0
+        || (claimed_port && number_parse (&c->claimed_port, claimed_port, 1, 65535) < 0)
+        || restart_rule_decode_environment (&c->restart, env) < 0 || !address
+        || address_parse (&c->address, address) < 0
         || !c->node || !c->step || !c->token || !c->server_token)
         return errtext_set (err, "its environment lacks a variable");
     c->task = task;

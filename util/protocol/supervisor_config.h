@@ -12,6 +12,7 @@
 #include "common/address.h"
 #include "common/errtext.h"
 #include "frame.h"
+#include "restart_rule.h"
 
 /* Strings belong to the caller; those of a decoded configuration are in the environment. */
 struct supervisor_config {
@@ -26,7 +27,9 @@ struct supervisor_config {
     int kill_wait;                  /* Slurm's KillWait in seconds; -1 when it is not known */
     bool forward_signals;           /* Slurm's signals reach the supervisor and not its task */
     bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
-    bool restarts;                  /* the task may be started again: keep what that needs */
+    struct restart_rule restart;    /* the task may be started again: keep what that needs */
+    bool restart_alone;             /* ... also without the rendezvous */
+    int claimed_port;               /* if so: a port that is bound only by the program; 0: none */
     bool prints;                    /* the one supervisor of the step that prints messages */
 };
 

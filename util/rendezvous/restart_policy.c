@@ -6,19 +6,10 @@
 #include "restart_policy.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/rules.h"
-
-/* What programs exit with that want to be started again: PreemptionCheckpointHandler; SIGTERM. */
-#define EXIT_SAVED 42
-#define EXIT_TERMINATED (128 + SIGTERM)
-/* What another try cannot change: a wrong argument; a program that is not executable, or missing. */
-#define EXIT_USAGE 2
-#define EXIT_NOT_EXECUTABLE 126
-#define EXIT_NOT_FOUND 127
 
 struct member {
     bool alone;                 /* its failure concerns no other */
@@ -27,7 +18,7 @@ struct member {
 };
 
 struct restart_policy {
-    struct restart_policy_config config;
+    struct restart_rule rule;
     int used;
     bool over;
     bool unable;                /* one of "all" cannot be started again */
@@ -71,7 +62,7 @@ static void _set_members (struct restart_policy *policy, const char *const *role
 
 /* The policy. */
 
-struct restart_policy *restart_policy_create (const struct restart_policy_config *config,
+struct restart_policy *restart_policy_create (const struct restart_rule *rule,
                                               const char *const *role, int tasks)
 {
     struct restart_policy *policy = calloc (1, sizeof (*policy)
@@ -79,7 +70,7 @@ struct restart_policy *restart_policy_create (const struct restart_policy_config
 
     if (!policy)
         return NULL;
-    policy->config = *config;
+    policy->rule = *rule;
     policy->tasks = tasks;
     _set_members (policy, role);
     return policy;
@@ -103,26 +94,12 @@ bool restart_policy_is_member (const struct restart_policy *policy, int rank)
     return policy->member[rank].together;
 }
 
-static bool _is_worth_a_try (const struct restart_policy *policy, const struct exit_report *report)
-{
-    int number = report->number;
-
-    if (policy->config.any)
-        return report->kind == EXIT_REPORT_SIGNAL
-               || (number != EXIT_USAGE && number != EXIT_NOT_EXECUTABLE
-                   && number != EXIT_NOT_FOUND);
-    if (report->kind == EXIT_REPORT_SIGNAL)
-        return number != SIGSEGV && number != SIGILL && number != SIGFPE && number != SIGABRT;
-    return number == EXIT_SAVED || number == EXIT_TERMINATED;
-}
-
 static enum restart_policy_decision _decide (const struct restart_policy *policy, int rank,
                                              const struct exit_report *report)
 {
     const struct member *member = &policy->member[rank];
 
-    if (policy->over || policy->config.times == 0 || !exit_report_failed (report)
-        || !_is_worth_a_try (policy, report))
+    if (policy->over || !restart_rule_covers (&policy->rule, report))
         return RESTART_POLICY_NONE;
     if (restart_policy_left (policy) == 0)
         return RESTART_POLICY_USED_UP;
@@ -169,14 +146,16 @@ bool restart_policy_keeps (const struct restart_policy *policy, int rank)
 
 int restart_policy_left (const struct restart_policy *policy)
 {
-    return policy->config.times - policy->used;
+    return policy->rule.times - policy->used;
 }
 
 int restart_policy_pause (const struct restart_policy *policy)
 {
-    int pause = 1;
+    return restart_rule_pause (&policy->rule, policy->used);
+}
 
-    for (int i = 1; i < policy->used && pause < policy->config.longest_pause; i++)
-        pause *= 2;
-    return pause < policy->config.longest_pause ? pause : policy->config.longest_pause;
+void restart_policy_use_up (struct restart_policy *policy, int times)
+{
+    policy->used = times < restart_policy_left (policy) ? policy->used + times
+                                                        : policy->rule.times;
 }

@@ -14,10 +14,8 @@
  *
  * "All" is every task but the evaluators, which have a cluster of their own; also those that ended
  * with 0. It is one restart. If one of them cannot be started again, because its failure was final,
- * its supervisor is lost or its program cannot be, none is.
- *
- * Worth another try are signals that do not show a defect of the program (all but SIGSEGV, SIGILL,
- * SIGFPE and SIGABRT) and exit codes 42 and 143; with `any`, every failure but 2, 126 and 127.
+ * its supervisor is lost or its program cannot be, none is. restart_rule.h says which failures are
+ * worth another try.
  */
 #ifndef TF_RESTART_POLICY_H
 #define TF_RESTART_POLICY_H
@@ -25,20 +23,15 @@
 #include <stdbool.h>
 
 #include "protocol/exit_report.h"
+#include "protocol/restart_rule.h"
 
 struct restart_policy;
-
-struct restart_policy_config {
-    int times;                  /* restarts in this step; 0: none */
-    bool any;
-    int longest_pause;          /* seconds, 1 or more */
-};
 
 /*
  * For a step of `tasks` ranks, one or more. role[] has the role of each and is not kept. NULL if
  * there is no memory.
  */
-struct restart_policy *restart_policy_create (const struct restart_policy_config *config,
+struct restart_policy *restart_policy_create (const struct restart_rule *rule,
                                               const char *const *role, int tasks);
 
 /* NULL is fine; errno is kept. */
@@ -81,6 +74,9 @@ bool restart_policy_keeps (const struct restart_policy *policy, int rank);
 bool restart_policy_is_possible (const struct restart_policy *policy, int rank);
 
 int restart_policy_left (const struct restart_policy *policy);
+
+/* A supervisor has started its task so many times without the rendezvous. */
+void restart_policy_use_up (struct restart_policy *policy, int times);
 
 /* Seconds before the restart that was decided last: 1 before the first one, then doubled. */
 int restart_policy_pause (const struct restart_policy *policy);

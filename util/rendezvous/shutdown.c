@@ -21,7 +21,8 @@
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 #include "rank_names.h"
-#include "restart_policy.h"
+#include "restart_lines.h"
+#include "restarts.h"
 #include "show_json.h"
 #include "stop_policy.h"
 
@@ -46,24 +47,9 @@ struct link {
     bool ordered;                       /* to stop, on the connection that it has now */
 };
 
-/* One rank's lives, if tasks may be started again. */
-struct lives {
-    int number;                         /* of the life that runs, or is the next to start */
-    bool waits;                         /* it has ended and is to be started again */
-    bool kept;                          /* it ended with 0, and may be one of a restart of all */
-    struct exit_report report;          /* of a rank that waits */
-    struct deadline due;                /* when it is to be started; never: when all have ended */
-};
-
-#define NO_RANK (-1)
-
 struct shutdown {
-    struct restart_policy *restarts;    /* NULL: none */
-    struct lives *lives;                /* by rank */
-    int gathering;                      /* the rank whose failure restarts all, or NO_RANK */
-    struct deadline gathered;           /* when all members are to be started */
-    struct deadline next_due;
     struct stop_policy *policy;
+    struct restarts *restarts;          /* NULL: none */
     int tasks, left;                    /* those that have not ended */
     struct end *end;                    /* by rank */
     struct link *link;                  /* by rank */
@@ -73,40 +59,40 @@ struct shutdown {
 };
 
 /* -1 if there is no memory. */
-static int _create_restarts (struct shutdown *s, const struct rendezvous_config *c,
+static int _create_policies (struct shutdown *s, const struct rendezvous_config *c,
                              const char *const *role)
 {
-    const struct restart_policy_config config = { c->restarts, c->restart_any, c->restart_backoff };
+    s->policy = stop_policy_create (c->stop, role, s->tasks);
+    if (c->restart.times > 0)
+        s->restarts = restarts_create (&c->restart, c->stop_grace, role, s->tasks);
+    return s->policy && (s->restarts || c->restart.times == 0) ? 0 : -1;
+}
 
-    s->gathering = NO_RANK;
-    s->gathered = s->next_due = deadline_never ();
-    if (c->restarts == 0)
-        return 0;
-    s->restarts = restart_policy_create (&config, role, s->tasks);
-    s->lives = calloc ((size_t)s->tasks, sizeof (*s->lives));
-    return s->restarts && s->lives ? 0 : -1;
+/* -1 if there is no memory. */
+static int _create_ranks (struct shutdown *s)
+{
+    s->end = calloc ((size_t)s->tasks, sizeof (*s->end));
+    s->link = calloc ((size_t)s->tasks, sizeof (*s->link));
+    for (int rank = 0; s->link && rank < s->tasks; rank++)
+        s->link[rank].lost = deadline_never ();
+    return s->end && s->link ? 0 : -1;
 }
 
 static struct shutdown *_create (const struct roster *roster, const struct rendezvous_config *config)
 {
     struct shutdown *s = calloc (1, sizeof (*s));
     const char **role = calloc ((size_t)roster->tasks, sizeof (*role));
+    int rc = -1;
 
     if (s && role) {
         s->tasks = s->left = roster->tasks;
         s->next_lost = s->grace_over = deadline_never ();
-        s->end = calloc ((size_t)roster->tasks, sizeof (*s->end));
-        s->link = calloc ((size_t)roster->tasks, sizeof (*s->link));
-        for (int rank = 0; rank < roster->tasks; rank++) {
+        for (int rank = 0; rank < roster->tasks; rank++)
             role[rank] = roster->member[rank].role;
-            if (s->link)
-                s->link[rank].lost = deadline_never ();
-        }
-        if (_create_restarts (s, config, role) == 0)
-            s->policy = stop_policy_create (config->stop, role, roster->tasks);
+        rc = _create_ranks (s) < 0 ? -1 : _create_policies (s, config, role);
     }
     free (role);
-    if (s && s->end && s->link && s->policy)
+    if (rc == 0)
         return s;
     shutdown_destroy (s);
     return NULL;
@@ -117,8 +103,7 @@ void shutdown_destroy (struct shutdown *s)
     if (!s)
         return;
     stop_policy_destroy (s->policy);
-    restart_policy_destroy (s->restarts);
-    free (s->lives);
+    restarts_destroy (s->restarts);
     free (s->end);
     free (s->link);
     free (s);
@@ -128,12 +113,20 @@ void shutdown_destroy (struct shutdown *s)
 static bool _supervises (const struct server *server, const struct stop_policy *policy)
 {
     bool wanted = stop_policy_supervises (policy) || server->config.show
-                  || step_log_dir (server->step) || server->config.restarts > 0;
+                  || step_log_dir (server->step) || server->config.restart.times > 0;
 
     if (wanted && server->config.debugged)
         console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "
                      "done, and the ends of tasks are not shown", step_name (server->step));
     return wanted && !server->config.debugged;
+}
+
+/* What its supervisor has to know. */
+static void _tell_member (const struct shutdown *s, int rank, struct member *member)
+{
+    member->serves = stop_policy_serves (s->policy, rank);
+    member->restarts_alone = s->restarts
+                             && restart_policy_is_alone (restarts_policy (s->restarts), rank);
 }
 
 int shutdown_begin (struct server *server, struct errtext *err)
@@ -148,7 +141,7 @@ int shutdown_begin (struct server *server, struct errtext *err)
     }
     server->shutdown = s;
     for (int rank = 0; rank < s->tasks; rank++)
-        step_roster (server->step)->member[rank].serves = stop_policy_serves (s->policy, rank);
+        _tell_member (s, rank, &step_roster (server->step)->member[rank]);
     return step_supervise (server->step, err);
 }
 
@@ -217,7 +210,7 @@ static void _job_is_over (const struct server *server)
     if (stop_policy_cause (s->policy, &rank) == STOP_POLICY_PS_FAILED)
         _print_ps_failure (server, rank, &s->end[rank].report);
     if (s->restarts)
-        restart_policy_over (s->restarts);
+        restarts_over (s->restarts);
     s->grace_over = deadline_in_ms (server->config.eval_grace * INT64_C (1000));
     _print_grace (server);
 }
@@ -231,11 +224,17 @@ static void _set_ended (const struct server *server, int rank, const struct exit
         return;
     end->ended = true;
     end->report = *report;
-    if (!end->presumed)
-        clock_gettime (CLOCK_REALTIME, &end->at);
     s->left--;
     if (stop_policy_ended (s->policy, rank, report))
         _job_is_over (server);
+}
+
+/* A rank that has ended lives. */
+static void _undo_end (struct shutdown *s, int rank)
+{
+    s->end[rank].presumed = s->end[rank].ended = false;
+    s->left++;
+    stop_policy_returned (s->policy, rank);
 }
 
 /* Lost supervisors. */
@@ -277,12 +276,6 @@ static void _print_overdue (const struct server *server)
                      list_text_end (&list));
 }
 
-static void _set_unable (struct shutdown *s, int rank)
-{
-    restart_policy_cannot (s->restarts, rank);
-    s->lives[rank].waits = false;
-}
-
 /* Ranks whose supervisors have not come back count as killed with them. */
 static void _check_lost (const struct server *server)
 {
@@ -297,7 +290,7 @@ static void _check_lost (const struct server *server)
         if (_is_overdue (s, rank)) {
             s->end[rank].presumed = true;
             if (s->restarts)
-                _set_unable (s, rank);
+                restarts_lost (s->restarts, rank);
             _set_ended (server, rank, &killed);
         } else if (!s->end[rank].ended)
             s->next_lost = deadline_min (s->next_lost, s->link[rank].lost);
@@ -314,17 +307,14 @@ void shutdown_returned (struct server *server, int rank)
     s->link[rank].ordered = false;
     if (!end->presumed)
         return;
-    end->presumed = end->ended = false;
-    s->left++;
-    stop_policy_returned (s->policy, rank);
+    _undo_end (s, rank);
+    if (s->restarts)
+        restarts_returned (s->restarts, rank);
 }
 
 bool shutdown_all_ended (const struct shutdown *s)
 {
-    for (int rank = 0; s->lives && rank < s->tasks; rank++)
-        if (s->lives[rank].kept)
-            return false;
-    return s->left == 0;
+    return s->left == 0 && (!s->restarts || restarts_are_done (s->restarts));
 }
 
 /* Connections. */
@@ -352,217 +342,85 @@ static void _order_rank (struct server *server, int rank, enum order order)
         _order (server, peer, order);
 }
 
+/* The same to a rank, if it has a connection. */
+static void _order_restart (struct server *server, int rank)
+{
+    struct peer *peer = server->peers.by_rank[rank];
+    int life = restarts_life (server->shutdown->restarts, rank);
+
+    if (peer && peer->state == PEER_SUPERVISED)
+        _send_order (server, peer, order_encode_restart (life, server->config.server_token));
+}
+
 /* Restarts. */
-
-static void _print_restart (const struct server *server, int rank, const struct exit_report *report,
-                            enum restart_policy_decision decision, const char *cannot)
-{
-    const struct restart_policy *policy = server->shutdown->restarts;
-    const char *step = step_name (server->step);
-    struct exit_report_text how;
-    char name[RANK_NAME_SIZE];
-    struct errtext why;
-
-    rank_name (step_roster (server->step), rank, name, sizeof (name));
-    exit_report_describe (report, &how);
-    errtext_set (&why, "%s", cannot ? cannot : "a task of the cluster cannot be");
-    if (decision == RESTART_POLICY_ONE)
-        console_say ("spank_tf: %s: %s has ended, %s; it is started again in %d s (restarts left: %d)",
-                     step, name, how.text, restart_policy_pause (policy),
-                     restart_policy_left (policy));
-    else if (decision == RESTART_POLICY_ALL)
-        console_say ("spank_tf: %s: %s has ended, %s; all tasks are stopped, and started again after "
-                     "%d s (restarts left: %d)", step, name, how.text,
-                     restart_policy_pause (policy), restart_policy_left (policy));
-    else if (decision == RESTART_POLICY_USED_UP)
-        console_say ("spank_tf: %s: %s has ended, %s; no restart is left", step, name, how.text);
-    else if (decision == RESTART_POLICY_CANNOT)
-        console_say ("error: spank_tf: %s: %s has ended, %s, and is not started again: %s", step, name,
-                     how.text, why.text);
-}
-
-static bool _order_wait (struct server *server, struct peer *peer)
-{
-    _order (server, peer, ORDER_WAIT);
-    return true;
-}
-
-static void _set_waiting (struct shutdown *s, int rank, const struct exit_report *report,
-                          struct deadline due)
-{
-    struct lives *lives = &s->lives[rank];
-
-    lives->waits = true;
-    lives->report = *report;
-    lives->due = due;
-    s->next_due = deadline_min (s->next_due, due);
-    if (!s->end[rank].presumed)
-        clock_gettime (CLOCK_REALTIME, &s->end[rank].at);
-}
-
-/* A task that ended with 0 takes part in a restart of all. */
-static void _revive (struct server *server, int rank)
-{
-    struct shutdown *s = server->shutdown;
-
-    if (!s->lives[rank].kept)
-        return;
-    s->lives[rank].kept = false;
-    _set_waiting (s, rank, &s->end[rank].report, deadline_never ());
-    s->end[rank].ended = false;
-    s->left++;
-    stop_policy_returned (s->policy, rank);
-    if (!server->peers.by_rank[rank])
-        _set_lost (s, rank, CLOSED_LOST_MS);
-}
-
-static struct deadline _after_pause (const struct shutdown *s)
-{
-    return deadline_in_ms (restart_policy_pause (s->restarts) * INT64_C (1000));
-}
-
-static void _begin_gathering (struct server *server, int rank)
-{
-    struct shutdown *s = server->shutdown;
-
-    s->gathering = rank;
-    for (int i = 0; i < s->tasks; i++)
-        _revive (server, i);
-}
-
-/* A rank has ended by itself. True if its supervisor is to wait. */
-static bool _decide (struct server *server, int rank, const struct exit_report *report,
-                     const char *cannot)
-{
-    struct shutdown *s = server->shutdown;
-    enum restart_policy_decision decision = restart_policy_ended (s->restarts, rank, report);
-
-    _print_restart (server, rank, report, decision, cannot);
-    if (decision == RESTART_POLICY_ONE)
-        _set_waiting (s, rank, report, _after_pause (s));
-    else if (decision == RESTART_POLICY_ALL) {
-        _set_waiting (s, rank, report, deadline_never ());
-        _begin_gathering (server, rank);
-    } else if (report->kind == EXIT_REPORT_EXIT && report->number == 0) {
-        _set_ended (server, rank, report);
-        s->lives[rank].kept = s->left > 0 && restart_policy_keeps (s->restarts, rank);
-    }
-    return s->lives[rank].waits || s->lives[rank].kept;
-}
-
-/* True if the supervisor was answered: its task may be started again. */
-static bool _may_restart (struct server *server, struct peer *peer,
-                          const struct exit_report *report, const struct life_report *life)
-{
-    struct shutdown *s = server->shutdown;
-    struct lives *lives = &s->lives[peer->rank];
-
-    if (life->asked_to_end)
-        restart_policy_over (s->restarts);
-    else if (life->life >= 0 && life->life < lives->number) {
-        /* The order was lost with the former connection. */
-        _send_order (server, peer,
-                     order_encode_restart (lives->number, server->config.server_token));
-        return true;
-    }
-    if (life->life < 0)
-        _set_unable (s, peer->rank);
-    if (life->life < 0 && s->gathering != NO_RANK)
-        return false;
-    if (lives->waits || lives->kept)
-        return _order_wait (server, peer);
-    if (s->end[peer->rank].ended)
-        return false;
-    if (s->gathering != NO_RANK && restart_policy_is_member (s->restarts, peer->rank))
-        _set_waiting (s, peer->rank, report, deadline_never ());
-    else if (!_decide (server, peer->rank, report, life->cannot))
-        return false;
-    return _order_wait (server, peer);
-}
 
 static void _start_again (struct server *server, int rank)
 {
     struct shutdown *s = server->shutdown;
-    struct peer *peer = server->peers.by_rank[rank];
 
-    s->lives[rank].waits = false;
-    s->lives[rank].number++;
-    s->end[rank].restarts++;
+    /* It had ended with 0. */
+    if (s->end[rank].ended)
+        _undo_end (s, rank);
     s->link[rank].ordered = false;
-    if (peer && peer->state == PEER_SUPERVISED)
-        _send_order (server, peer, order_encode_restart (s->lives[rank].number,
-                                                         server->config.server_token));
+    if (!server->peers.by_rank[rank] && deadline_left_ms (s->link[rank].lost) < 0)
+        _set_lost (s, rank, CLOSED_LOST_MS);
+    _order_restart (server, rank);
 }
 
-/* A rank that waited is not started again: it has ended. */
 static void _release (struct server *server, int rank)
 {
-    struct shutdown *s = server->shutdown;
-
-    if (!s->lives[rank].waits && !s->lives[rank].kept)
-        return;
-    if (s->lives[rank].waits)
-        _set_ended (server, rank, &s->lives[rank].report);
-    s->lives[rank].waits = s->lives[rank].kept = false;
+    _set_ended (server, rank, restarts_end (server->shutdown->restarts, rank));
     _show_end (server);
     _order_rank (server, rank, ORDER_EXIT);
 }
 
-static bool _all_wait (const struct shutdown *s)
+/* False if there is nothing to do. */
+static bool _act (struct server *server, int rank)
 {
-    for (int rank = 0; rank < s->tasks; rank++)
-        if (restart_policy_is_member (s->restarts, rank) && !s->lives[rank].waits)
+    switch (restarts_act (server->shutdown->restarts, rank)) {
+        case RESTARTS_NOTHING:
             return false;
+        case RESTARTS_START:
+            _start_again (server, rank);
+            break;
+        case RESTARTS_RELEASE:
+            _release (server, rank);
+            break;
+    }
     return true;
 }
 
-/* The barrier: all members start when all have ended. */
-static void _check_gathering (struct server *server)
+/* The end of one rank may release others. */
+static void _check_restarts (struct server *server)
 {
-    struct shutdown *s = server->shutdown;
-    int first = s->gathering;
+    struct restarts *restarts = server->shutdown->restarts;
+    bool more = restarts != NULL;
 
-    if (first == NO_RANK)
-        return;
-    if (!restart_policy_is_possible (s->restarts, first)) {
-        s->gathering = NO_RANK;
-        s->gathered = deadline_never ();
-        _release (server, first);
-        for (int rank = 0; rank < s->tasks; rank++)
-            if (restart_policy_is_member (s->restarts, rank))
-                _release (server, rank);
-    } else if (_all_wait (s) && deadline_left_ms (s->gathered) < 0)
-        s->gathered = _after_pause (s);
-    else if (_all_wait (s) && deadline_passed (s->gathered)) {
-        s->gathering = NO_RANK;
-        s->gathered = deadline_never ();
-        for (int rank = 0; rank < s->tasks; rank++)
-            if (restart_policy_is_member (s->restarts, rank))
-                _start_again (server, rank);
+    while (more) {
+        restarts_check (restarts);
+        more = _act (server, restarts_first (restarts));
+        for (int rank = 0; rank < server->shutdown->tasks; rank++)
+            more |= _act (server, rank);
     }
 }
 
-static void _check_restarts (struct server *server)
+/* Reports. */
+
+static enum restarts_answer _ask_restarts (struct server *server, int rank,
+                                           const struct exit_report *report,
+                                           const struct life_report *life)
 {
     struct shutdown *s = server->shutdown;
+    enum restart_policy_decision decision;
+    enum restarts_answer answer;
 
     if (!s->restarts)
-        return;
-    _check_gathering (server);
-    s->next_due = s->gathered;
-    for (int rank = 0; rank < s->tasks; rank++) {
-        struct lives *lives = &s->lives[rank];
-        bool gathers = s->gathering != NO_RANK && restart_policy_is_member (s->restarts, rank);
-
-        if (lives->kept && (s->left == 0 || !restart_policy_keeps (s->restarts, rank)))
-            _release (server, rank);
-        else if (lives->waits && !gathers && !restart_policy_is_possible (s->restarts, rank))
-            _release (server, rank);
-        else if (lives->waits && !gathers && deadline_passed (lives->due))
-            _start_again (server, rank);
-        else if (lives->waits && !gathers)
-            s->next_due = deadline_min (s->next_due, lives->due);
-    }
+        return RESTARTS_ENDED;
+    answer = restarts_report (s->restarts, rank, report, life, &decision);
+    s->end[rank].restarts = restarts_life (s->restarts, rank);
+    restart_lines_print (server->step, s->restarts, server->config.stop_grace, rank, report,
+                         decision, life->cannot);
+    return answer;
 }
 
 /*
@@ -572,8 +430,24 @@ static void _check_restarts (struct server *server)
 static void _take_report (struct server *server, struct peer *peer,
                           const struct exit_report *report, const struct life_report *life)
 {
-    if (server->shutdown->restarts && _may_restart (server, peer, report, life))
-        return;
+    struct shutdown *s = server->shutdown;
+
+    if (!s->end[peer->rank].ended)
+        clock_gettime (CLOCK_REALTIME, &s->end[peer->rank].at);
+    switch (_ask_restarts (server, peer->rank, report, life)) {
+        case RESTARTS_AGAIN:
+            _order_restart (server, peer->rank);
+            return;
+        case RESTARTS_WAITS:
+            _order (server, peer, ORDER_WAIT);
+            return;
+        case RESTARTS_KEPT:
+            _set_ended (server, peer->rank, report);
+            _order (server, peer, ORDER_WAIT);
+            return;
+        case RESTARTS_ENDED:
+            break;
+    }
     _set_ended (server, peer->rank, report);
     _show_end (server);
     _order (server, peer, ORDER_EXIT);
@@ -630,8 +504,7 @@ bool shutdown_reconnect (struct server *server, struct peer *peer, const struct 
 
 static bool _is_to_stop (const struct shutdown *s, int rank)
 {
-    if (s->gathering != NO_RANK && restart_policy_is_member (s->restarts, rank)
-        && !s->lives[rank].waits)
+    if (s->restarts && restarts_stops (s->restarts, rank, stop_policy_serves (s->policy, rank)))
         return true;
     switch (stop_policy_order (s->policy, rank)) {
         case STOP_POLICY_LEAVE:
@@ -667,10 +540,10 @@ void shutdown_check_time (struct server *server)
 struct deadline shutdown_next (const struct server *server)
 {
     const struct shutdown *s = server->shutdown;
+    struct deadline next;
 
     if (!s)
         return deadline_never ();
-    return deadline_min (s->next_due, deadline_passed (s->grace_over)
-                                          ? s->next_lost
-                                          : deadline_min (s->grace_over, s->next_lost));
+    next = s->restarts ? deadline_min (s->next_lost, restarts_next (s->restarts)) : s->next_lost;
+    return deadline_passed (s->grace_over) ? next : deadline_min (next, s->grace_over);
 }

@@ -37,7 +37,7 @@ struct step {
     bool hold, log_append, hide_gpus, nccl;     /* rendezvous_config.h */
     bool supervised;
     int stop_grace;                     /* seconds */
-    bool restarts;                      /* tasks may be started again */
+    struct restart_rule restart;        /* tasks may be started again */
 };
 
 static int _set_wish (struct network_wish *wish, const struct rendezvous_config *config,
@@ -62,7 +62,7 @@ int step_create (struct step **sp, const struct rendezvous_config *config, struc
     step->nccl = config->nccl;
     step->frameworks = config->frameworks;
     step->stop_grace = config->stop_grace;
-    step->restarts = config->restarts > 0;
+    step->restart = config->restart;
     if (roles_create (&step->roles, config, err) < 0 || _set_wish (&step->wish, config, err) < 0) {
         step_destroy (step);
         return -1;
@@ -336,7 +336,8 @@ int step_answer (const struct step *step, int rank, const char *server_token,
         .supervised = step->supervised,
         .stop_grace = step->stop_grace,
         .serves = m->serves,
-        .restarts = step->supervised && step->restarts,
+        .restart = step->supervised ? step->restart : (struct restart_rule){ 0 },
+        .restart_alone = m->restarts_alone,
         .proxy_exempt = m->proxied ? step->addresses : NULL,
         .tail = dictionary_tail (m->role, m->index, &tail),
     };

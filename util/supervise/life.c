@@ -525,7 +525,7 @@ static int _await_exec (int report)
     return n == 0 ? 0 : error;
 }
 
-pid_t life_start (const struct life *life, int restart, struct errtext *err)
+pid_t life_start (const struct life *life, int restart, int until_exec, struct errtext *err)
 {
     int pipe_end[2], error;
     pid_t parent = getpid (), pid;
@@ -536,6 +536,8 @@ pid_t life_start (const struct life *life, int restart, struct errtext *err)
         _live (life, restart, parent, pipe_end[1]);
     error = errno;
     close (pipe_end[1]);
+    if (until_exec >= 0)
+        close (until_exec);
     if (pid > 0)
         error = _await_exec (pipe_end[0]);
     close (pipe_end[0]);

@@ -44,8 +44,11 @@ enum life_step life_follow (struct life **lp, pid_t pid, int status, const int *
  * Start the program again, as a child that is killed if this process dies, with SLURM_TF_RESTART=
  * `restart`. All signals must be blocked. The former life must be dead. The process ID, or -1 and
  * err if that cannot be done; then no process is left.
+ *
+ * `until_exec`, if not -1, is a close-on-exec descriptor of what other programs must not get before
+ * this one can: it is closed here as soon as the new process has a copy, which its exec closes.
  */
-pid_t life_start (const struct life *life, int restart, struct errtext *err);
+pid_t life_start (const struct life *life, int restart, int until_exec, struct errtext *err);
 
 /* NULL is fine; errno is kept. */
 void life_destroy (struct life *life);

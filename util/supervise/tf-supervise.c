@@ -44,7 +44,7 @@
 #include "common/errtext.h"
 #include "common/version.h"
 #include "descendants.h"
-#include "life.h"
+#include "lives.h"
 #include "oom_kills.h"
 #include "protocol/exit_report.h"
 #include "protocol/supervisor_config.h"
@@ -79,12 +79,8 @@ struct supervisor {
     int status;                 /* wait status to end with */
     bool stopped;               /* on an order of the rendezvous */
     bool gone;                  /* the rendezvous has ended */
-    struct {
-        bool following;         /* the task to its first exec */
-        struct life *life;      /* NULL: it cannot be started again */
-        int number;             /* of the present life */
-        char cannot[sizeof (struct errtext)];   /* why not */
-    } restart;
+    struct lives lives;
+    struct deadline alone;      /* when to start the program again without the rendezvous */
     struct deadline asked;      /* until then, an end of the program is what Slurm or the user wanted */
     struct exit_report report;  /* when ENDED */
 };
@@ -199,31 +195,6 @@ static void _do_not_trace (pid_t pid, int number)
     ptrace (PTRACE_DETACH, pid, NULL, (void *)(intptr_t)(number == SIGTRAP ? 0 : number));
 }
 
-static void __attribute__ ((format (printf, 2, 3)))
-_cannot_restart (struct supervisor *s, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start (ap, fmt);
-    vsnprintf (s->restart.cannot, sizeof (s->restart.cannot), fmt, ap);
-    va_end (ap);
-    life_destroy (s->restart.life);
-    s->restart.life = NULL;
-}
-
-/* The task has stopped on its way to its program. */
-static void _follow (struct supervisor *s, int status)
-{
-    static const int kept[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, PORT_FD };
-    struct errtext err;
-    enum life_step step = life_follow (&s->restart.life, s->config.task, status, kept,
-                                       sizeof (kept) / sizeof (kept[0]), &err);
-
-    s->restart.following = step == LIFE_NOT_YET;
-    if (step == LIFE_CANNOT || step == LIFE_REFUSED)
-        _cannot_restart (s, "%s", err.text);
-}
-
 /* False if there are no descendants any more. */
 static bool _reap (struct supervisor *s)
 {
@@ -231,8 +202,8 @@ static bool _reap (struct supervisor *s)
     pid_t pid;
 
     while ((pid = waitpid (-1, &status, WNOHANG)) > 0)
-        if (WIFSTOPPED (status) && pid == s->config.task && s->restart.following)
-            _follow (s, status);
+        if (WIFSTOPPED (status) && pid == s->config.task && s->lives.following)
+            lives_follow (&s->lives, status, PORT_FD);
         else if (WIFSTOPPED (status))
             _do_not_trace (pid, WSTOPSIG (status));
         else if (pid == s->config.task && !s->reaped) {
@@ -242,24 +213,23 @@ static bool _reap (struct supervisor *s)
     return pid == 0;
 }
 
+/* Slurm, or the user, wants the task to end. */
+static bool _is_asked_to_end (const struct supervisor *s)
+{
+    return !deadline_passed (s->asked) || s->withheld;
+}
+
 static void _send_report (struct supervisor *s)
 {
-    const char *cannot = s->restart.cannot;
-    struct life_report life = { .life = -1 };
+    struct life_report life = lives_report (&s->lives, _is_asked_to_end (s));
 
-    if (s->config.restarts)
-        life = (struct life_report){
-            .life = s->restart.life ? s->restart.number : -1,
-            .cannot = s->restart.life ? NULL : *cannot ? cannot : "it could not be traced",
-            .asked_to_end = !deadline_passed (s->asked) || s->withheld,
-        };
     uplink_report (s->uplink, &s->report, &life);
 }
 
 /* The rendezvous has learnt how the task ended; now there is something more to know. */
 static void _report_again (struct supervisor *s)
 {
-    if (s->state == ENDED && s->config.restarts)
+    if (s->state == ENDED && s->config.restart.times > 0)
         _send_report (s);
 }
 
@@ -268,6 +238,7 @@ static void _end_as (struct supervisor *s, struct exit_report report, int status
     s->state = ENDED;
     s->status = status;
     s->report = report;
+    lives_pause (&s->lives);
     _send_report (s);
 }
 
@@ -388,35 +359,41 @@ static void _take_terminal (void)
 static void _begin_life (struct supervisor *s, pid_t pid)
 {
     s->config.task = pid;
-    s->restart.number++;
     s->state = RUNNING;
     s->reaped = s->stopped = s->withheld = false;
     s->oom_kills = _count_oom_kills ();
     uplink_restarted (s->uplink);
 }
 
-/* The next life begins when every process of the former one is dead. */
-static void _restart (struct supervisor *s, int number)
+/* False if a process of the former life does not end. */
+static bool _end_life (struct supervisor *s)
 {
-    struct errtext err;
-    pid_t pid;
-
-    if (s->state != ENDED || number != s->restart.number + 1 || !s->restart.life
-        || !deadline_passed (s->asked))
-        return;
     _kill (s);
-    if (_reap (s)) {
-        _cannot_restart (s, "a process of its former life does not end");
-        _send_report (s);
-        return;
+    return !_reap (s);
+}
+
+/* The next life begins when every process of the former one is dead. */
+static void _restart (struct supervisor *s)
+{
+    pid_t pid = -1;
+
+    s->alone = deadline_never ();
+    if (!_end_life (s))
+        lives_end (&s->lives, "a process of its former life does not end");
+    else if (!_is_asked_to_end (s)) {
+        _take_terminal ();
+        pid = lives_next (&s->lives);
     }
-    _take_terminal ();
-    if ((pid = life_start (s->restart.life, number, &err)) > 0)
+    if (pid > 0)
         _begin_life (s, pid);
-    else {
-        _cannot_restart (s, "%s", err.text);
+    else
         _send_report (s);
-    }
+}
+
+static void _obey_restart (struct supervisor *s, int number)
+{
+    if (s->state == ENDED && number == s->lives.number + 1 && s->lives.life && !_is_asked_to_end (s))
+        _restart (s);
 }
 
 /*
@@ -461,14 +438,36 @@ static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...
 /* A message, once, and not by a task that was stopped: then the others are, too. */
 static void _rendezvous_is_gone (struct supervisor *s)
 {
+    bool restarts = s->config.restart.times > 0;
+
     if (s->gone || s->stopped)
         return;
     s->gone = true;
     if (s->withheld && !s->reaped)
         kill (s->config.task, SIGTERM);
     s->withheld = false;
-    _print ("slurmstepd: error: spank_tf: step %s: the rendezvous has ended; its tasks are not "
-            "stopped when its work is done\n", s->config.step);
+    if (s->config.prints)
+        _print ("slurmstepd: error: spank_tf: step %s: the rendezvous has ended; its tasks are not "
+                "stopped when its work is done%s\n", s->config.step,
+                restarts ? ", and not started again together" : "");
+}
+
+/* The task has ended, and so has the rendezvous. False if that is for good. */
+static bool _waits_alone (struct supervisor *s)
+{
+    int seconds = lives_alone_after (&s->lives, &s->report);
+    struct exit_report_text how;
+
+    if (seconds < 0 || _is_asked_to_end (s))
+        return false;
+    if (deadline_left_ms (s->alone) >= 0)
+        return true;
+    s->alone = deadline_in_ms (seconds * INT64_C (1000));
+    _print ("slurmstepd: spank_tf: step %s: rank %d on %s has ended, %s; it is started again in %d s, "
+            "without the rendezvous (restarts left: %d)\n", s->config.step, s->config.rank,
+            s->config.node, exit_report_describe (&s->report, &how), seconds,
+            lives_left (&s->lives) - 1);
+    return true;
 }
 
 /* False when the supervisor has nothing more to do with the rendezvous. */
@@ -484,11 +483,14 @@ static bool _serve_uplink (struct supervisor *s, short revents)
         case UPLINK_EXIT:
             return false;
         case UPLINK_RESTART:
-            _restart (s, uplink_life (s->uplink));
+            _obey_restart (s, uplink_life (s->uplink));
             break;
+        case UPLINK_NO_ANSWER:
+            _rendezvous_is_gone (s);
+            return false;
         case UPLINK_GONE:
             _rendezvous_is_gone (s);
-            return s->state != ENDED;
+            return s->state != ENDED || _waits_alone (s);
     }
     return true;
 }
@@ -501,7 +503,7 @@ static void _run (struct supervisor *s)
     _check_children (s);
     while (going_on) {
         struct pollfd pfd[2] = { { .fd = s->signals, .events = POLLIN } };
-        struct deadline next = uplink_poll (s->uplink, &pfd[1]);
+        struct deadline next = deadline_min (uplink_poll (s->uplink, &pfd[1]), s->alone);
 
         if (s->state == STOPPING)
             next = deadline_min (next, s->grace);
@@ -511,24 +513,25 @@ static void _run (struct supervisor *s)
         _read_signals (s);
         _check_children (s);
         _check_last_chance (s);
+        if (deadline_passed (s->alone))
+            _restart (s);
         going_on = _serve_uplink (s, pfd[1].revents);
     }
     uplink_destroy (s->uplink);
+    lives_clear (&s->lives);
 }
 
 /* The beginning. */
 
 /*
- * stdin, stdout and, but for the supervisor that prints, stderr belong to the program; a program that
- * may be restarted has them in its next life. The signalfd takes their numbers, so that a later open () cannot reuse them.
+ * stdin, stdout and, but for the supervisor that prints, stderr belong to the program. The signalfd
+ * takes their numbers, so that a later open () cannot reuse them. A program that may be started again
+ * has them in its next life.
  */
 static void _release_stdio (const struct supervisor *s)
 {
-    if (s->config.restarts) {
-        if (!s->config.prints)
-            dup2 (s->signals, MESSAGES_FD);
+    if (s->config.restart.times > 0)
         return;
-    }
     if (!s->config.prints)
         dup2 (s->signals, STDERR_FILENO);
     dup2 (s->signals, STDOUT_FILENO);
@@ -549,8 +552,7 @@ static void _arrange_descriptors (struct supervisor *s)
 {
     for (int fd = RENDEZVOUS_FD; fd <= PORT_FD; fd++)
         fcntl (fd, F_SETFD, FD_CLOEXEC);
-    s->restart.following = s->config.restarts;
-    if (s->config.restarts)
+    if (s->config.restart.times > 0)
         messages = MESSAGES_FD;
 }
 
@@ -572,12 +574,13 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     if (supervisor_config_decode (&s->config, environ, err) < 0)
         return -1;
     _arrange_descriptors (s);
+    lives_init (&s->lives, &s->config);
     return (s->uplink = uplink_create (RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }
 
 int main (int argc, char *argv[])
 {
-    struct supervisor s = { 0 };
+    struct supervisor s = { .alone = deadline_never () };
     struct errtext err;
 
     if (version_is_wanted (argc, argv))

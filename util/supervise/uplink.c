@@ -79,7 +79,7 @@ static void _pause (struct uplink *u)
 /* There is an exit report to deliver. */
 static bool _delivers (const struct uplink *u)
 {
-    return u->ended && !u->waiting;
+    return u->ended && !u->waiting && u->state != GONE;
 }
 
 static void _set_connected (struct uplink *u)
@@ -242,13 +242,13 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
 {
     bool late = deadline_passed (u->next);
 
-    if (u->ended && (u->state == GONE || (!u->waiting && deadline_passed (u->give_up))))
-        return UPLINK_GONE;
+    if (_delivers (u) && deadline_passed (u->give_up))
+        return UPLINK_NO_ANSWER;
     switch (u->state) {
         case CONNECTED:
             if (revents)
                 return _receive (u);
-            return late ? UPLINK_GONE : UPLINK_NOTHING;
+            return late ? UPLINK_NO_ANSWER : UPLINK_NOTHING;
         case CONNECTING:
             if (revents)
                 return _finish_connect (u);
@@ -257,7 +257,7 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
         case PAUSING:
             return late ? _connect (u) : UPLINK_NOTHING;
         case GONE:
-            break;
+            return UPLINK_GONE;
     }
     return UPLINK_NOTHING;
 }
@@ -302,4 +302,8 @@ void uplink_restarted (struct uplink *u)
     u->ended = u->waiting = false;
     if (u->state == CONNECTED)
         _set_connected (u);
+    if (u->state == GONE) {
+        u->state = PAUSING;
+        u->next = deadline_in_ms (PAUSE_MAX_MS);
+    }
 }

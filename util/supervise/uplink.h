@@ -39,12 +39,13 @@ enum uplink_event {
     UPLINK_STOP,            /* the rendezvous orders to stop the task; may come again */
     UPLINK_EXIT,            /* the rendezvous has the exit report */
     UPLINK_RESTART,         /* ... and orders to start the life uplink_life () */
-    UPLINK_GONE,            /* the rendezvous has ended, or does not take the exit report */
+    UPLINK_NO_ANSWER,       /* the rendezvous does not take the exit report */
+    UPLINK_GONE,            /* the rendezvous has ended */
 };
 
 /*
- * Go on; `revents` is poll ()'s. UPLINK_GONE comes once while the task runs, and each time
- * after uplink_report () if the report cannot be delivered.
+ * Go on; `revents` is poll ()'s. UPLINK_GONE comes once while the task runs; after uplink_report ()
+ * it, or UPLINK_NO_ANSWER, comes each time if the report cannot be delivered.
  */
 enum uplink_event uplink_serve (struct uplink *uplink, short revents);
 
@@ -58,7 +59,7 @@ void uplink_report (struct uplink *uplink, const struct exit_report *report,
 /* The life that UPLINK_RESTART is about. */
 int uplink_life (const struct uplink *uplink);
 
-/* That life has begun. */
+/* A next life has begun. */
 void uplink_restarted (struct uplink *uplink);
 
 #endif

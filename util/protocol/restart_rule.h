@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * --tf-restart: how often tasks are started again, after which failures, and how soon. A part of the
+ * messages that bring it from srun to tf-rendezvous, and from there to every supervisor.
+ *
+ * Worth another try are signals that do not show a defect of the program (all but SIGSEGV, SIGILL,
+ * SIGFPE and SIGABRT) and exit codes 42 and 143; with `any`, every failure but 2, 126 and 127.
+ */
+#ifndef TF_RESTART_RULE_H
+#define TF_RESTART_RULE_H
+
+#include <stdbool.h>
+
+#include "exit_report.h"
+#include "frame.h"
+
+struct restart_rule {
+    int times;                  /* restarts in a step, at most VALUE_MAX_RESTARTS; 0: none */
+    bool any;
+    int longest_pause;          /* seconds, 1 or more, if there are restarts */
+};
+
+/* True if another try may succeed. */
+bool restart_rule_covers (const struct restart_rule *rule, const struct exit_report *report);
+
+/* True if the task saved its work and wants to be started again: exit codes 42 and 143. */
+bool restart_rule_saved (const struct exit_report *report);
+
+/* Seconds before the nth restart, from 1: 1 before the first one, then doubled. */
+int restart_rule_pause (const struct restart_rule *rule, int nth);
+
+/* Nothing if there are no restarts. */
+void restart_rule_add (struct frame *frame, const struct restart_rule *rule);
+
+/* A frame without it has a rule without restarts. -1 if it is malformed. */
+int restart_rule_decode (struct restart_rule *rule, const struct frame *frame);
+
+/* The same from an environment. */
+int restart_rule_decode_environment (struct restart_rule *rule, char *const env[]);
+
+#endif

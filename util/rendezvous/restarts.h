@@ -1,0 +1,90 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The lives of a step's tasks, if they may be started again: which ranks run, which have ended and
+ * wait for their next life, and the barrier before a restart of all. restart_policy.h decides what a
+ * failure leads to; here are the states and the clocks. No connections: the caller gives the orders.
+ */
+#ifndef TF_RESTARTS_H
+#define TF_RESTARTS_H
+
+#include <stdbool.h>
+
+#include "common/deadline.h"
+#include "protocol/exit_report.h"
+#include "protocol/life_report.h"
+#include "restart_policy.h"
+
+struct restarts;
+
+/*
+ * For a step of `tasks` ranks, one or more, which all run. role[] has the role of each and is not
+ * kept. `grace`: the seconds that the others have to end by themselves after a task that has saved
+ * its work. NULL if there is no memory.
+ */
+struct restarts *restarts_create (const struct restart_rule *rule, int grace,
+                                  const char *const *role, int tasks);
+
+/* NULL is fine; errno is kept. */
+void restarts_destroy (struct restarts *restarts);
+
+/* What decides, for messages. */
+const struct restart_policy *restarts_policy (const struct restarts *restarts);
+
+enum restarts_answer {
+    RESTARTS_ENDED,             /* for good */
+    RESTARTS_WAITS,             /* its supervisor waits: the task may be started again */
+    RESTARTS_KEPT,              /* the same for a task that has ended with 0, and counts as ended */
+    RESTARTS_AGAIN,             /* it has not received the order to start the life restarts_life () */
+};
+
+/*
+ * The supervisor of a rank reports the end of a life, perhaps not for the first time. *decision is
+ * what the end leads to, if it is news; else RESTART_POLICY_NONE.
+ */
+enum restarts_answer restarts_report (struct restarts *restarts, int rank,
+                                      const struct exit_report *report,
+                                      const struct life_report *life,
+                                      enum restart_policy_decision *decision);
+
+/* A rank counts as ended, because its supervisor is lost; or it has come back. */
+void restarts_lost (struct restarts *restarts, int rank);
+void restarts_returned (struct restarts *restarts, int rank);
+
+/* The job is over: nothing is started again. */
+void restarts_over (struct restarts *restarts);
+
+/*
+ * True if a rank is to be stopped, so that all can be started again. `serves`: it would not end by
+ * itself.
+ */
+bool restarts_stops (const struct restarts *restarts, int rank, bool serves);
+
+/* The number of the life that a rank lives, or is the next to: 0 is the first one. */
+int restarts_life (const struct restarts *restarts, int rank);
+
+/* How the present life of a rank ended that waits. */
+const struct exit_report *restarts_end (const struct restarts *restarts, int rank);
+
+/* Open the barrier, or give it up, if that is due. */
+void restarts_check (struct restarts *restarts);
+
+enum restarts_action {
+    RESTARTS_NOTHING,
+    RESTARTS_START,             /* start the life restarts_life () */
+    RESTARTS_RELEASE,           /* the rank waits in vain: it has ended */
+};
+
+/* What is to be done with a rank now. The caller does it. */
+enum restarts_action restarts_act (struct restarts *restarts, int rank);
+
+/* The rank to act on first: its end explains the others'. */
+int restarts_first (const struct restarts *restarts);
+
+/* When to check and act again. */
+struct deadline restarts_next (const struct restarts *restarts);
+
+/* True if no supervisor waits. */
+bool restarts_are_done (const struct restarts *restarts);
+
+#endif

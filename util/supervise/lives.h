@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The lives of a supervised task, if it may be started again: its first one, from its fork to its
+ * program, and the next ones, which the rendezvous orders; or, if that has ended, which the
+ * supervisor starts by itself.
+ */
+#ifndef TF_LIVES_H
+#define TF_LIVES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/errtext.h"
+#include "life.h"
+#include "protocol/exit_report.h"
+#include "protocol/life_report.h"
+#include "protocol/supervisor_config.h"
+
+struct lives {
+    const struct supervisor_config *config;
+    bool following;             /* the task, to its first exec */
+    struct life *life;          /* NULL: it cannot be started again */
+    int number;                 /* of the present life */
+    int port;                   /* bound between two lives, for a program that binds it; else -1 */
+    char cannot[sizeof (struct errtext)];       /* why not, or "" */
+};
+
+/* The configuration must live as long. */
+void lives_init (struct lives *lives, const struct supervisor_config *config);
+void lives_clear (struct lives *lives);
+
+/*
+ * waitpid () has returned this status: the task has stopped while it is followed. `port` is the
+ * descriptor of what holds its port, one of those that the program has.
+ */
+void lives_follow (struct lives *lives, int status, int port);
+
+/* A life has ended, and another one may follow. */
+void lives_pause (struct lives *lives);
+
+/*
+ * Start the next life; the former one must be dead. The process ID, or -1: then the task cannot be
+ * started again.
+ */
+pid_t lives_next (struct lives *lives);
+
+/* The task cannot be started again, for this reason. */
+void lives_end (struct lives *lives, const char *fmt, ...) __attribute__ ((format (printf, 2, 3)));
+
+/* What to report of the present life, which has ended. Its text lives as long as *lives. */
+struct life_report lives_report (const struct lives *lives, bool asked_to_end);
+
+/*
+ * Without the rendezvous: the seconds after which the supervisor may start the task again that has
+ * ended so, or -1 if it must not.
+ */
+int lives_alone_after (const struct lives *lives, const struct exit_report *report);
+
+/* How often it may be started again then. */
+int lives_left (const struct lives *lives);
+
+#endif
