@@ -126,6 +126,33 @@ static int _export (struct errtext *err)
     return 0;
 }
 
+/* srun exports this for --container and SRUN_CONTAINER. */
+static bool _is_contained (void)
+{
+    return getenv ("SLURM_CONTAINER") != NULL;
+}
+
+/* --tf-restart; a site's default does not count where it cannot work. */
+static struct restart_rule _restart (void)
+{
+    struct restart_rule rule = { .longest_pause = site.restart_backoff };
+
+    /* The option's callback has checked it. */
+    value_restart_parse (&rule.times, &rule.any, options_value (OPTION_RESTART));
+    if (_is_contained () && !options_is_given (OPTION_RESTART))
+        rule.times = 0;
+    return rule;
+}
+
+/* The container's runtime is what starts the program. */
+static int _check_restart (struct errtext *err)
+{
+    if (_restart ().times == 0 || !_is_contained ())
+        return 0;
+    return errtext_set (err, "--tf-restart: the programs of a step with --container cannot be started "
+                        "again");
+}
+
 static int _prepare (void)
 {
     struct errtext err;
@@ -140,7 +167,7 @@ static int _prepare (void)
         case OPTIONS_ON:
             break;
     }
-    if (_find_program (&err) < 0 || _reserve_port (&err) < 0 || _export (&err) < 0)
+    if (_check_restart (&err) < 0 || _find_program (&err) < 0 || _reserve_port (&err) < 0 || _export (&err) < 0)
         return _refuse (err.text);
     return 0;
 }
@@ -219,7 +246,7 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
         .hide_gpus = !site.show_gpus,
         .nccl = site.nccl,
         .debugged = slurm_private_is_debugged (),
-        .restart.longest_pause = site.restart_backoff,
+        .restart = _restart (),
     };
     char *het_group = cmdline_value ("--het-group", sizeof ("--het-group") - 1, of_step);
     struct frame *frame = NULL;
@@ -232,8 +259,6 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
     /* The options' callbacks have checked them. */
     frameworks_parse (&config.frameworks, options_value (OPTION_FRAMEWORKS), err);
     stop_when_parse (&config.stop, options_value (OPTION_STOP), err);
-    value_restart_parse (&config.restart.times, &config.restart.any,
-                         options_value (OPTION_RESTART));
     if (_add_lists (&config, err) == 0 && !(frame = rendezvous_config_encode (&config)))
         errtext_set (err, "%s", strerror (ENOMEM));
     free (het_group);

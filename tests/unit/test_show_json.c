@@ -91,19 +91,20 @@ TEST (a_text_that_is_not_utf8_is_left_out)
 TEST (the_end_has_every_end_and_the_first_failure)
 {
     struct end end[] = {
-        { true, false, { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 }, 0 },
+        { true, false, { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 }, 2 },
         { true, false, { EXIT_REPORT_STOPPED, 0, false }, { 1001, 0 }, 0 },
         { true, false, { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 }, 0 },
     };
 
-    check (show_json_end ("step 12.0", &roster, end),
-           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":2,\"tasks\":["
+    check (show_json_end ("step 12.0", &roster, end, 3),
+           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":2,\"max_restarts\":3,"
+           "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
-           "\"number\":3,\"time\":1000},"
+           "\"number\":3,\"restarts\":2,\"time\":1000},"
            "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"stopped\","
-           "\"time\":1001},"
+           "\"restarts\":0,\"time\":1001},"
            "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
-           "\"number\":9,\"out_of_memory\":true,\"time\":1000}]}\n");
+           "\"number\":9,\"out_of_memory\":true,\"restarts\":0,\"time\":1000}]}\n");
 }
 
 TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
@@ -111,15 +112,17 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
     struct roster one = { .tasks = 1, .member = &roster.member[0] };
     struct end end = { true, true, { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0 };
 
-    check (show_json_end ("step 12.0", &one, &end),
-           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":0,\"tasks\":["
+    check (show_json_end ("step 12.0", &one, &end, 0),
+           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":0,\"max_restarts\":0,"
+           "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
-           "\"time\":1000}]}\n");
+           "\"restarts\":0,\"time\":1000}]}\n");
     end = (struct end){ true, false, { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0 };
-    check (show_json_end ("step 12.0", &one, &end),
-           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":null,\"tasks\":["
+    check (show_json_end ("step 12.0", &one, &end, 0),
+           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":null,\"max_restarts\":0,"
+           "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
-           "\"number\":0,\"time\":1000}]}\n");
+           "\"number\":0,\"restarts\":0,\"time\":1000}]}\n");
 }
 
 int main (void)

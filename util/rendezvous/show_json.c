@@ -74,6 +74,7 @@ static json_t *_ended (const struct roster *roster, int rank, const struct end *
         json_object_set_new (task, "number", json_integer (report->number));
     if (report->out_of_memory)
         json_object_set_new (task, "out_of_memory", json_true ());
+    json_object_set_new (task, "restarts", json_integer (end->restarts));
     json_object_set_new (task, "time", json_integer (end->at.tv_sec));
     return task;
 }
@@ -105,12 +106,14 @@ char *show_json_start (const char *step, const struct roster *roster,
     return _line (object, tasks, roster->tasks);
 }
 
-char *show_json_end (const char *step, const struct roster *roster, const struct end *end)
+char *show_json_end (const char *step, const struct roster *roster, const struct end *end,
+                     int restarts)
 {
     json_t *object = _object ("end", step), *tasks = json_array ();
     int first = ends_first_to_fail (roster, end);
 
     json_object_set_new (object, "first_to_fail", first < 0 ? json_null () : json_integer (first));
+    json_object_set_new (object, "max_restarts", json_integer (restarts));
     for (int rank = 0; rank < roster->tasks; rank++)
         json_array_append_new (tasks, _ended (roster, rank, &end[rank]));
     return _line (object, tasks, roster->tasks);

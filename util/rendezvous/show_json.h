@@ -14,6 +14,8 @@
 /* To be freed; NULL if there is no memory. `step` is the step's name, "step 12.0". */
 char *show_json_start (const char *step, const struct roster *roster,
                        const struct network_choice *choice);
-char *show_json_end (const char *step, const struct roster *roster, const struct end *end);
+/* `restarts`: how many the step could have. */
+char *show_json_end (const char *step, const struct roster *roster, const struct end *end,
+                     int restarts);
 
 #endif

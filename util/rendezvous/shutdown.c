@@ -189,12 +189,13 @@ static void _show_end (const struct server *server)
     struct shutdown *s = server->shutdown;
     const struct roster *roster = step_roster (server->step);
     const char *step = step_name (server->step), *failure;
+    int restarts = server->config.restart.times;
     char text[ENDS_FAILURE_SIZE];
 
     if (s->end_shown || s->left > 0)
         return;
     s->end_shown = true;
-    console_table (server->config.json ? show_json_end (step, roster, s->end)
+    console_table (server->config.json ? show_json_end (step, roster, s->end, restarts)
                                        : ends_table (step, roster, s->end), server->config.show);
     if ((failure = ends_first_failure (roster, s->end, text, sizeof (text))))
         console_say ("error: spank_tf: %s: first to fail: %s", step, failure);

@@ -188,18 +188,6 @@ static int _read_cpus (struct life *life, pid_t pid, struct errtext *err)
                ? errtext_set (err, "its CPUs: %s", strerror (errno)) : 0;
 }
 
-/* Linux hides a process whose program its user may execute, but not read. */
-static int _check_readable (pid_t pid, struct errtext *err)
-{
-    int fd = open (_proc (pid, "environ").text, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0 && errno == EACCES)
-        return errtext_set (err, "its program is not readable");
-    if (fd >= 0)
-        close (fd);
-    return 0;
-}
-
 /* Another plugin may have brought the task into a container; a new life would be outside of it. */
 static int _check_namespaces (pid_t pid, struct errtext *err)
 {
@@ -312,7 +300,7 @@ static int _open_cwd (struct life *life, pid_t pid, struct errtext *err)
 
 static int _read (struct life *life, pid_t pid, const int *kept, size_t count, struct errtext *err)
 {
-    if (_check_readable (pid, err) < 0 || _check_namespaces (pid, err) < 0 || _check_rights (pid, err) < 0
+    if (_check_namespaces (pid, err) < 0 || _check_rights (pid, err) < 0
         || _read_descriptors (life, pid, kept, count, err) < 0
         || _read_link (_proc (pid, "exe").text, life->exe, sizeof (life->exe), err) < 0
         || _read_strings (&life->args, _proc (pid, "cmdline").text, err) < 0
@@ -322,22 +310,34 @@ static int _read (struct life *life, pid_t pid, const int *kept, size_t count, s
            || _read_limits (life, pid, err) < 0 || _read_cpus (life, pid, err) < 0 ? -1 : 0;
 }
 
-/* Linux does not give a traced program the rights that its file would give it. */
+/* True if the file would give rights to a process that executes it. */
+static bool _gives_rights (const char *exe, const struct stat *st, struct errtext *err)
+{
+    bool setid = st->st_mode & S_ISUID || (st->st_mode & S_ISGID && st->st_mode & S_IXGRP);
+    bool capable = getxattr (exe, "security.capability", NULL, 0) > 0;
+    struct statvfs fs;
+
+    if ((!setid && !capable) || (statvfs (exe, &fs) == 0 && fs.f_flag & ST_NOSUID))
+        return false;
+    errtext_set (err, "its program %s, which a restart cannot preserve",
+                 setid ? "is setuid or setgid" : "has capabilities");
+    return true;
+}
+
+/*
+ * Linux does not give a traced program the rights that its file would give it. It hides a process
+ * whose program the user may execute, but not read: that may be such a file.
+ */
 static bool _lacks_its_rights (pid_t pid, struct errtext *err)
 {
     struct path exe = _proc (pid, "exe");
-    struct statvfs fs;
     struct stat st;
-    bool setid, capable;
 
-    if (stat (exe.text, &st) < 0 || (statvfs (exe.text, &fs) == 0 && fs.f_flag & ST_NOSUID))
-        return false;
-    setid = st.st_mode & S_ISUID || (st.st_mode & S_ISGID && st.st_mode & S_IXGRP);
-    capable = getxattr (exe.text, "security.capability", NULL, 0) > 0;
-    if (setid || capable)
-        errtext_set (err, "its program %s, which a restart cannot preserve",
-                     setid ? "is setuid or setgid" : "has capabilities");
-    return setid || capable;
+    if (stat (exe.text, &st) == 0)
+        return _gives_rights (exe.text, &st, err);
+    errtext_set (err, "its program is not readable, and may be setuid, which a restart cannot "
+                 "preserve");
+    return true;
 }
 
 static bool _is_exec (int status)
