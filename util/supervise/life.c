@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,19 +20,17 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "common/number.h"
+#include "likeness.h"
+#include "proc.h"
 
 #define RESTART_VARIABLE "SLURM_TF_RESTART="
 #define PID_VARIABLE "SLURM_TASK_PID="
 #define MORE_VARIABLES 1        /* SLURM_TF_RESTART */
 
-/* More than Linux accepts for the arguments and the environment of a program: 3/4 of 8 MiB. */
-#define MAX_BYTES (8 << 20)
 /* 0, 1, 2, the port, and some to spare. */
 #define MAX_DESCRIPTORS 8
 /* Linux handles up to 8192 CPUs; one that is built for more is refused. */
@@ -62,71 +59,13 @@ struct life {
     size_t descriptors;
 };
 
-/* Reading /proc. */
-
-struct path {
-    char text[64];
-};
-
-static struct path __attribute__ ((format (printf, 2, 3)))
-_proc (pid_t pid, const char *fmt, ...)
-{
-    struct path path;
-    int used = snprintf (path.text, sizeof (path.text), "/proc/%d/", (int)pid);
-    va_list ap;
-
-    va_start (ap, fmt);
-    vsnprintf (path.text + used, sizeof (path.text) - (size_t)used, fmt, ap);
-    va_end (ap);
-    return path;
-}
-
-static int _read_link (const char *path, char *text, size_t size, struct errtext *err)
-{
-    ssize_t n = readlink (path, text, size);
-
-    if (n < 0 || n == (ssize_t)size)
-        return errtext_set (err, "%s: %s", path, strerror (n < 0 ? errno : ENAMETOOLONG));
-    text[n] = '\0';
-    return 0;
-}
-
-/* Bytes of a file, to be freed; NULL and err if it is larger than MAX_BYTES or cannot be read. */
-static char *_read_file (const char *path, size_t *length, struct errtext *err)
-{
-    int fd = open (path, O_RDONLY | O_CLOEXEC);
-    char *bytes = NULL, *larger = NULL;
-    size_t room = 0;
-    ssize_t n = fd < 0 ? -1 : 1;
-
-    for (*length = 0; n > 0; *length += (size_t)n) {
-        if (room - *length < 4096) {
-            room = room ? 2 * room : 64 * 1024;
-            if (room > 2 * MAX_BYTES || !(larger = realloc (bytes, room))) {
-                n = -1;
-                errno = ENOMEM;
-                break;
-            }
-            bytes = larger;
-        }
-        if ((n = read (fd, bytes + *length, room - *length)) < 0)
-            break;
-    }
-    if (n < 0) {
-        errtext_set (err, "%s: %s", path, strerror (errno));
-        free (bytes);
-        bytes = NULL;
-    }
-    if (fd >= 0)
-        close (fd);
-    return bytes;
-}
+/* Capturing. */
 
 static int _read_strings (struct strings *strings, const char *path, struct errtext *err)
 {
     size_t length, i = 0;
 
-    if (!(strings->bytes = _read_file (path, &length, err)))
+    if (!(strings->bytes = proc_read_file (path, &length, err)))
         return -1;
     if (length > 0 && strings->bytes[length - 1] != '\0')
         return errtext_set (err, "%s does not end with NUL", path);
@@ -146,11 +85,9 @@ static void _free_strings (struct strings *strings)
     free (strings->item);
 }
 
-/* Capturing. */
-
 static int _read_status (struct life *life, pid_t pid, struct errtext *err)
 {
-    struct path path = _proc (pid, "status");
+    struct proc_path path = proc_path (pid, "status");
     unsigned long long set;
     unsigned int mask;
     char line[256];
@@ -188,72 +125,17 @@ static int _read_cpus (struct life *life, pid_t pid, struct errtext *err)
                ? errtext_set (err, "its CPUs: %s", strerror (errno)) : 0;
 }
 
-/* Another plugin may have brought the task into a container; a new life would be outside of it. */
-static int _check_namespaces (pid_t pid, struct errtext *err)
-{
-    static const char *const name[] = {
-        "ns/cgroup", "ns/ipc", "ns/mnt", "ns/net", "ns/pid", "ns/user", "ns/uts",
-    };
-    struct stat its, own;
-
-    for (size_t i = 0; i < sizeof (name) / sizeof (name[0]); i++)
-        /* A kernel may lack a namespace. */
-        if (stat (_proc (pid, "%s", name[i]).text, &its) == 0
-            && stat (_proc (getpid (), "%s", name[i]).text, &own) == 0
-            && (its.st_dev != own.st_dev || its.st_ino != own.st_ino))
-            return errtext_set (err, "it is in a container (%s)", name[i]);
-    if (stat (_proc (pid, "root").text, &its) < 0 || stat ("/", &own) < 0)
-        return errtext_set (err, "its root directory: %s", strerror (errno));
-    if (its.st_dev != own.st_dev || its.st_ino != own.st_ino)
-        return errtext_set (err, "it is in a container (root)");
-    return 0;
-}
-
-/* The lines of /proc/PID/status that say which rights a process has. */
-static bool _tells_rights (const char *line)
-{
-    static const char *const name[] = { "Uid:", "Gid:", "Groups:", "Cap", "NoNewPrivs:", "Seccomp:" };
-
-    for (size_t i = 0; i < sizeof (name) / sizeof (name[0]); i++)
-        if (strncmp (line, name[i], strlen (name[i])) == 0)
-            return true;
-    return false;
-}
-
-static char *_next_right (FILE *f, char *line, int size)
-{
-    while (f && fgets (line, size, f))
-        if (_tells_rights (line))
-            return line;
-    return NULL;
-}
-
-/* A new life has the rights of this process, so the first one must have the same. */
-static int _check_rights (pid_t pid, struct errtext *err)
-{
-    char its[4096], own[4096];
-    FILE *f = fopen (_proc (pid, "status").text, "re"), *self = fopen ("/proc/self/status", "re");
-    int rc = f && self ? 0 : errtext_set (err, "its rights: %s", strerror (errno));
-
-    while (rc == 0 && _next_right (self, own, sizeof (own)))
-        if (!_next_right (f, its, sizeof (its)) || strcmp (its, own) != 0)
-            rc = errtext_set (err, "its rights were changed (%.*s)", (int)strcspn (own, ":"), own);
-    if (f)
-        fclose (f);
-    if (self)
-        fclose (self);
-    return rc;
-}
-
 /* The kept descriptor that refers to this file; -1 if there is none. */
 static int _find_kept (const char *file, const int *kept, size_t count)
 {
     char text[PATH_MAX];
 
-    for (size_t i = 0; i < count; i++)
-        if (_read_link (_proc (getpid (), "fd/%d", kept[i]).text, text, sizeof (text), NULL) == 0
-            && strcmp (text, file) == 0)
+    for (size_t i = 0; i < count; i++) {
+        struct proc_path path = proc_path (getpid (), "fd/%d", kept[i]);
+
+        if (proc_read_link (path.text, text, sizeof (text), NULL) == 0 && strcmp (text, file) == 0)
             return kept[i];
+    }
     return -1;
 }
 
@@ -263,7 +145,7 @@ static int _read_descriptor (struct life *life, pid_t pid, int number, const int
     char file[PATH_MAX];
     int own = number < (int)count ? kept[number] : -1;
 
-    if (_read_link (_proc (pid, "fd/%d", number).text, file, sizeof (file), err) < 0)
+    if (proc_read_link (proc_path (pid, "fd/%d", number).text, file, sizeof (file), err) < 0)
         return -1;
     /* First the one of the same place: stdout and stderr may be the same terminal. */
     if (own < 0 || _find_kept (file, &own, 1) < 0)
@@ -278,7 +160,7 @@ static int _read_descriptor (struct life *life, pid_t pid, int number, const int
 static int _read_descriptors (struct life *life, pid_t pid, const int *kept, size_t count,
                               struct errtext *err)
 {
-    DIR *dir = opendir (_proc (pid, "fd").text);
+    DIR *dir = opendir (proc_path (pid, "fd").text);
     const struct dirent *entry;
     int number, rc = dir ? 0 : errtext_set (err, "its descriptors: %s", strerror (errno));
 
@@ -292,7 +174,7 @@ static int _read_descriptors (struct life *life, pid_t pid, const int *kept, siz
 
 static int _open_cwd (struct life *life, pid_t pid, struct errtext *err)
 {
-    struct path path = _proc (pid, "cwd");
+    struct proc_path path = proc_path (pid, "cwd");
 
     life->cwd = open (path.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
     return life->cwd < 0 ? errtext_set (err, "%s: %s", path.text, strerror (errno)) : 0;
@@ -300,44 +182,13 @@ static int _open_cwd (struct life *life, pid_t pid, struct errtext *err)
 
 static int _read (struct life *life, pid_t pid, const int *kept, size_t count, struct errtext *err)
 {
-    if (_check_namespaces (pid, err) < 0 || _check_rights (pid, err) < 0
-        || _read_descriptors (life, pid, kept, count, err) < 0
-        || _read_link (_proc (pid, "exe").text, life->exe, sizeof (life->exe), err) < 0
-        || _read_strings (&life->args, _proc (pid, "cmdline").text, err) < 0
-        || _read_strings (&life->env, _proc (pid, "environ").text, err) < 0)
+    if (likeness_check (pid, err) < 0 || _read_descriptors (life, pid, kept, count, err) < 0
+        || proc_read_link (proc_path (pid, "exe").text, life->exe, sizeof (life->exe), err) < 0
+        || _read_strings (&life->args, proc_path (pid, "cmdline").text, err) < 0
+        || _read_strings (&life->env, proc_path (pid, "environ").text, err) < 0)
         return -1;
     return _open_cwd (life, pid, err) < 0 || _read_status (life, pid, err) < 0
            || _read_limits (life, pid, err) < 0 || _read_cpus (life, pid, err) < 0 ? -1 : 0;
-}
-
-/* True if the file would give rights to a process that executes it. */
-static bool _gives_rights (const char *exe, const struct stat *st, struct errtext *err)
-{
-    bool setid = st->st_mode & S_ISUID || (st->st_mode & S_ISGID && st->st_mode & S_IXGRP);
-    bool capable = getxattr (exe, "security.capability", NULL, 0) > 0;
-    struct statvfs fs;
-
-    if ((!setid && !capable) || (statvfs (exe, &fs) == 0 && fs.f_flag & ST_NOSUID))
-        return false;
-    errtext_set (err, "its program %s, which a restart cannot preserve",
-                 setid ? "is setuid or setgid" : "has capabilities");
-    return true;
-}
-
-/*
- * Linux does not give a traced program the rights that its file would give it. It hides a process
- * whose program the user may execute, but not read: that may be such a file.
- */
-static bool _lacks_its_rights (pid_t pid, struct errtext *err)
-{
-    struct path exe = _proc (pid, "exe");
-    struct stat st;
-
-    if (stat (exe.text, &st) == 0)
-        return _gives_rights (exe.text, &st, err);
-    errtext_set (err, "its program is not readable, and may be setuid, which a restart cannot "
-                 "preserve");
-    return true;
 }
 
 static bool _is_exec (int status)
@@ -377,7 +228,7 @@ static enum life_step _capture (struct life **lp, pid_t pid, const int *kept, si
     struct life *life = calloc (1, sizeof (*life));
     int rc = life ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
 
-    if (_lacks_its_rights (pid, err)) {
+    if (likeness_lacks_rights (pid, err)) {
         free (life);
         kill (pid, SIGKILL);
         return LIFE_REFUSED;

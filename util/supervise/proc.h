@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Reading /proc.
+ */
+#ifndef TF_PROC_H
+#define TF_PROC_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/errtext.h"
+
+/* More than Linux accepts for the arguments and the environment of a program: 3/4 of 8 MiB. */
+#define PROC_MAX_BYTES (8 << 20)
+
+struct proc_path {
+    char text[64];
+};
+
+/* "/proc/PID/" and what follows. */
+struct proc_path proc_path (pid_t pid, const char *fmt, ...) __attribute__ ((format (printf, 2, 3)));
+
+/* -1 and err. */
+int proc_read_link (const char *path, char *text, size_t size, struct errtext *err);
+
+/* All bytes of a file, to be freed; NULL and err if it has more than PROC_MAX_BYTES. */
+char *proc_read_file (const char *path, size_t *length, struct errtext *err);
+
+#endif
