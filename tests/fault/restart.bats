@@ -1,0 +1,163 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# --tf-restart, while a task waits for its next life: its port is taken by no other program, and what
+# the task does when tf-rendezvous or srun ends.
+
+# bats file_tags=core
+load ../common
+load ../system/launch
+
+setup_file ()
+{
+    start_cluster --nodes 2
+}
+
+before_test ()
+{
+    lives=$SPANK_TF_CLUSTER/work/lives
+    rm -rf "$lives"
+    install -d -o "$user" "$lives"
+    export LIVES=$lives
+    out=$BATS_TEST_TMPDIR/srun.out
+    : > "$out"
+}
+
+after_test ()
+{
+    slurm scancel --user "$user" --quiet
+    nothing_left
+}
+
+# Each life of a rank adds a line with its process ID and its port to a file of the rank; it may use
+# $life, its number from 0: start_step LIST SCRIPT [OPTION…]. $srun is the process ID of srun.
+start_step ()
+{
+    slurm srun -N2 --export=ALL --tf-tasks="$1" "${@:3}" sh -c "
+        echo \"\$\$ \$SLURM_TF_PORT\" >> \$LIVES/\$SLURM_PROCID
+        life=\${SLURM_TF_RESTART-0}
+        $2" > "$out" 2>&1 3>&- &
+    srun=$!
+}
+
+lives ()                    # RANK NUMBER
+{
+    [ "$(cat "$lives/$1" 2> /dev/null | wc -l)" -ge "$2" ]
+}
+
+# Kill the present life of a rank.
+kill_life ()                # RANK
+{
+    kill -9 "$(tail -n 1 "$lives/$1" | cut -d' ' -f1)"
+}
+
+printed ()
+{
+    grep -qF "$1" "$out"
+}
+
+step_ends ()
+{
+    eventually 60 srun_ended || fail "srun does not end: $(< "$out")"
+    wait "$srun" && status=0 || status=$?
+    cat "$out"
+}
+
+srun_ended ()
+{
+    [[ $(ps -o stat= -p "$srun") != [^Z]* ]]
+}
+
+# No user can bind this port on the node of a rank, alone or with SO_REUSEPORT.
+port_is_taken ()            # NODE PORT
+{
+    local who how
+
+    for who in "$user" "$other_user"; do
+        for how in exclusive shared; do
+            # A held port is for the servers of its user.
+            [ "$who $how $3" != "$user shared held" ] || continue
+            ! "$tests/cluster" run --on "$1" --user "$who" -- "$SPANK_TF_PROGRAMS/bind-port" $how "$2" ||
+                fail "$who binds the port ($how)"
+        done
+    done
+}
+
+# The third restart comes after four seconds.
+probe_between_lives ()      # held|claimed
+{
+    local port
+
+    start_step chief,ps,worker 'case $SLURM_TF_ROLE$life in
+        worker[0-2]) kill -9 $$;;
+        chief*) until [ -e $LIVES/end ]; do sleep 0.1; done;;
+        *) sleep 600;;
+        esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=3 "${@:2}"
+    eventually 60 printed 'it is started again in 4 s' || fail "the worker is not restarted"
+    port=$(tail -n 1 "$lives/2" | cut -d' ' -f2)
+    port_is_taken "$(node 1)" "$port" "$1"
+    ! lives 2 4 || fail "the worker was restarted before its port was tried"
+    eventually 30 lives 2 4 || fail "the worker is not restarted"
+    [ "$(cut -d' ' -f2 "$lives/2" | sort -u)" = "$port" ] || fail "the port has changed"
+    touch "$lives/end"
+    step_ends
+    [ "$status" -eq 0 ]
+    run -0 "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- "$SPANK_TF_PROGRAMS/bind-port" exclusive "$port"
+}
+
+@test "between two lives no other program can bind the task's port: it is held" {
+    probe_between_lives held
+}
+
+@test "... with --tf-hold=no, where the program binds it" {
+    probe_between_lives claimed --tf-hold=no
+}
+
+end_rendezvous ()
+{
+    kill -9 "$(pgrep -r D,R,S -xu "$user" tf-rendezvous)"
+}
+
+@test "when tf-rendezvous has been killed, a worker of a chief is started again by its supervisor" {
+    start_step chief,ps,worker:2 'case $SLURM_TF_ROLE in
+        chief) until [ -e $LIVES/end ]; do sleep 0.1; done; kill $(cut -d" " -f1 $LIVES/1 $LIVES/3);;
+        *) trap "exit 0" TERM; sleep 600 & wait;;
+        esac' -n4 -m block -w "$(node 1)" --tf-restart=2 --tf-hold=no
+    for rank in 0 1 2 3; do
+        eventually 20 lives $rank 1
+    done
+    end_rendezvous
+    kill_life 2
+    eventually 60 lives 2 2 || fail "the worker is not started again"
+    printed 'rank 2 on '"$(node 1)"' has ended, signal 9; it is started again in 10 s, without the rendezvous (restarts left: 1)'
+    printed 'the rendezvous has ended; its tasks are not stopped when its work is done, and not started again together'
+    kill "$(tail -n 1 "$lives/2" | cut -d' ' -f1)"
+    touch "$lives/end"
+    step_ends
+    [ "$status" -eq 0 ]
+}
+
+@test "... but tasks that are started again together are not" {
+    start_step worker:2 'sleep 600' -n2 --tf-restart=2
+    for rank in 0 1; do
+        eventually 20 lives $rank 1
+    done
+    end_rendezvous
+    kill_life 0
+    kill_life 1
+    step_ends
+    [ "$status" -eq 137 ]
+    printed 'and not started again together'
+    ! lives 0 2 && ! lives 1 2
+}
+
+@test "srun is killed while a task waits for its next life: nothing is left behind, and there is none" {
+    start_step chief,ps,worker 'case $SLURM_TF_ROLE$life in
+        worker[0-2]) kill -9 $$;;
+        *) sleep 600;;
+        esac' -n3 --tf-restart=9
+    eventually 60 printed 'it is started again in 4 s'
+    kill -9 "$(pgrep -r D,R,S -xu "$user" srun | head -n 1)"
+    eventually 20 no_process_left || fail "processes are left: $(ps -u "$user" -f)"
+    ! lives 2 4 || fail "the worker was started again"
+}
