@@ -59,6 +59,16 @@ static void _serves (void)
     _run ("echo up; exec sleep 60");
 }
 
+static void _saves_on_sigterm (void)
+{
+    _run ("trap 'echo saved; exit 42' TERM; echo up; while :; do sleep 0.1; done");
+}
+
+static void _lists_files (void)
+{
+    _run ("exec ls /proc/self/fd");
+}
+
 static void _is_not_traced (void)
 {
     execl ("/bin/sh", "sh", "-c", "exit 3", NULL);
@@ -173,6 +183,24 @@ static void _stopped_and_started (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, 0);
 }
 
+/* Nothing of the supervisor's leaks; 3 is the directory that ls reads. */
+static void _has_the_same_files (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _lists_files, .restarts = 9 };
+
+    if (task_is_wrapped ())
+        return;                 /* a wrapper may have files of its own */
+    task_start (&task);
+    for (int life = 0; life < 2; life++) {
+        task_expect_output (&task, "0\n1\n2\n3\n");
+        _expect (&task, (struct wanted){ "exit 0", life, NULL, false });
+        _order_restart (&task, life + 1);
+    }
+    task_expect_output (&task, "0\n1\n2\n3\n");
+    _expect (&task, (struct wanted){ "exit 0", 2, NULL, false });
+    task_order_exit (&task, 0);
+}
+
 /* SIGTERM comes while the task waits for its next life: it does not get one. */
 static void _asked_while_waiting (const void *arg __attribute__ ((unused)))
 {
@@ -187,6 +215,21 @@ static void _asked_while_waiting (const void *arg __attribute__ ((unused)))
     _order_restart (&task, 1);
     task_expect_no_output (&task);
     task_order_exit (&task, W_EXITCODE (3, 0));
+}
+
+/* However long the program takes: here the time from SIGTERM to SIGKILL is over at once. */
+static void _asked_before_the_end (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _saves_on_sigterm, .restarts = 9, .forward_signals = true };
+
+    task_start (&task);
+    task_expect_output (&task, "up\n");
+    kill (task.pid, SIGTERM);
+    task_expect_output (&task, "saved\n");
+    _expect (&task, (struct wanted){ "exit 42", 0, NULL, true });
+    _order_restart (&task, 1);
+    task_expect_no_output (&task);
+    task_order_exit (&task, W_EXITCODE (42, 0));
 }
 
 /* The task has failed, and waits for its next life. */
@@ -400,6 +443,8 @@ int main (void)
     passed &= check ("a stopped program is started again", _stopped_and_started, NULL);
     passed &= check ("SIGTERM while a task waits for its next life: there is none",
                      _asked_while_waiting, NULL);
+    passed &= check ("after Slurm's SIGTERM there is no other life", _asked_before_the_end, NULL);
+    passed &= check ("every life has the same files", _has_the_same_files, NULL);
     passed &= check ("a supervisor that reconnects while its task waits sends its report again",
                      _reconnects_while_waiting, &closed);
     passed &= check ("also after a reset", _reconnects_while_waiting, &was_reset);

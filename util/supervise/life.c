@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "common/number.h"
@@ -52,6 +53,8 @@ struct life {
     struct rlimit limit[RLIM_NLIMITS];
     cpu_set_t cpus[MAX_CPUS / CPU_SETSIZE];
     size_t cpus_size;           /* bytes */
+    bool on_terminal;           /* its stdin is one, with these modes */
+    struct termios modes;
     struct {
         int number;             /* in the program */
         int kept;               /* here */
@@ -191,6 +194,11 @@ static int _read (struct life *life, pid_t pid, const int *kept, size_t count, s
            || _read_limits (life, pid, err) < 0 || _read_cpus (life, pid, err) < 0 ? -1 : 0;
 }
 
+static void _read_terminal (struct life *life, const int *kept, size_t count)
+{
+    life->on_terminal = count > STDIN_FILENO && tcgetattr (kept[STDIN_FILENO], &life->modes) == 0;
+}
+
 static bool _is_exec (int status)
 {
     return status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8);
@@ -236,6 +244,7 @@ static enum life_step _capture (struct life **lp, pid_t pid, const int *kept, si
     if (life) {
         life->cwd = -1;
         rc = _read (life, pid, kept, count, err);
+        _read_terminal (life, kept, count);
     }
     _release (pid, 0);
     if (rc == 0) {
@@ -296,6 +305,15 @@ static int _set_descriptors (const struct life *life, const int *lifted)
     return 0;
 }
 
+/* A shell or an editor that was killed has left a foreground process group and modes of its own. */
+static void _take_terminal (const struct life *life)
+{
+    if (!life->on_terminal)
+        return;
+    tcsetpgrp (STDIN_FILENO, getpgrp ());
+    tcsetattr (STDIN_FILENO, TCSANOW, &life->modes);
+}
+
 static int _set_limits (const struct life *life)
 {
     for (int i = 0; i < RLIM_NLIMITS; i++)
@@ -343,6 +361,7 @@ static int _set_all (const struct life *life, int restart, const int *lifted)
         || _set_variable (life->env.item, PID_VARIABLE, getpid (), false) < 0
         || _set_variable (life->env.item, RESTART_VARIABLE, restart, true) < 0)
         return -1;
+    _take_terminal (life);
     return _set_limits (life);
 }
 

@@ -81,7 +81,8 @@ struct supervisor {
     bool gone;                  /* the rendezvous has ended */
     struct lives lives;
     struct deadline alone;      /* when to start the program again without the rendezvous */
-    struct deadline asked;      /* until then, an end of the program is what Slurm or the user wanted */
+    bool slurm_ends;            /* the step: it has sent SIGTERM */
+    struct deadline user_ends;  /* until then, an end of the program is what its user wanted */
     struct exit_report report;  /* when ENDED */
 };
 
@@ -162,6 +163,15 @@ static bool _asks_to_end (const struct signalfd_siginfo *info)
            || info->ssi_signo == SIGHUP;
 }
 
+/*
+ * After Slurm's SIGTERM, which may be a warning of a later end (--signal=TERM@600, GraceTime), the
+ * task is never started again. A program that survives Ctrl-C goes on.
+ */
+static bool _is_to_end (const struct supervisor *s)
+{
+    return s->slurm_ends || !deadline_passed (s->user_ends);
+}
+
 static void _read_signals (struct supervisor *s)
 {
     struct signalfd_siginfo info;
@@ -170,7 +180,8 @@ static void _read_signals (struct supervisor *s)
         bool asks_to_end = info.ssi_signo == SIGTERM && _is_from_slurm (&info);
 
         if (_asks_to_end (&info)) {
-            s->asked = deadline_in_ms (_slurms_grace_ms (s));
+            s->slurm_ends = s->slurm_ends || asks_to_end;
+            s->user_ends = deadline_in_ms (_slurms_grace_ms (s));
             _report_again (s);
         }
         if (asks_to_end && _withholds (s)) {
@@ -213,15 +224,9 @@ static bool _reap (struct supervisor *s)
     return pid == 0;
 }
 
-/* Slurm, or the user, wants the task to end. */
-static bool _is_asked_to_end (const struct supervisor *s)
-{
-    return !deadline_passed (s->asked) || s->withheld;
-}
-
 static void _send_report (struct supervisor *s)
 {
-    struct life_report life = lives_report (&s->lives, _is_asked_to_end (s));
+    struct life_report life = lives_report (&s->lives, _is_to_end (s));
 
     uplink_report (s->uplink, &s->report, &life);
 }
@@ -349,13 +354,6 @@ static void _check_children (struct supervisor *s)
 
 /* Restarts. */
 
-/* What a shell that owned the terminal has left. */
-static void _take_terminal (void)
-{
-    if (isatty (STDIN_FILENO))
-        tcsetpgrp (STDIN_FILENO, getpgrp ());
-}
-
 static void _begin_life (struct supervisor *s, pid_t pid)
 {
     s->config.task = pid;
@@ -380,10 +378,8 @@ static void _restart (struct supervisor *s)
     s->alone = deadline_never ();
     if (!_end_life (s))
         lives_end (&s->lives, "a process of its former life does not end");
-    else if (!_is_asked_to_end (s)) {
-        _take_terminal ();
+    else if (!_is_to_end (s))
         pid = lives_next (&s->lives);
-    }
     if (pid > 0)
         _begin_life (s, pid);
     else
@@ -392,7 +388,7 @@ static void _restart (struct supervisor *s)
 
 static void _obey_restart (struct supervisor *s, int number)
 {
-    if (s->state == ENDED && number == s->lives.number + 1 && s->lives.life && !_is_asked_to_end (s))
+    if (s->state == ENDED && number == s->lives.number + 1 && s->lives.life && !_is_to_end (s))
         _restart (s);
 }
 
@@ -458,7 +454,7 @@ static bool _waits_alone (struct supervisor *s)
     int seconds = lives_alone_after (&s->lives, &s->report);
     struct exit_report_text how;
 
-    if (seconds < 0 || _is_asked_to_end (s))
+    if (seconds < 0 || _is_to_end (s))
         return false;
     if (deadline_left_ms (s->alone) >= 0)
         return true;
