@@ -126,10 +126,10 @@ static int _export (struct errtext *err)
     return 0;
 }
 
-/* srun exports this for --container and SRUN_CONTAINER. */
+/* srun exports these for --container, --container-id, and the variables that stand for them. */
 static bool _is_contained (void)
 {
-    return getenv ("SLURM_CONTAINER") != NULL;
+    return getenv ("SLURM_CONTAINER") || getenv ("SLURM_CONTAINER_ID");
 }
 
 /* --tf-restart; a site's default does not count where it cannot work. */

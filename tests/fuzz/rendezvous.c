@@ -9,7 +9,7 @@
  * LIST may be several lists with "/" between them, one for each component. FLAGS: p they are per
  * node; s --tf-show, j --tf-show=json; i --tf-ib=auto, I require; n --tf-network, N from the user
  * and not the site; r there are two InfiniBand networks; u one is down on all nodes but the first;
- * d a debugger; - none of these.
+ * d a debugger; R --tf-restart=3,any, and reports say which life has ended; - none of these.
  *
  * What follows are events, each a letter and, for most, the digit of a connection. Connection C is
  * that of rank C modulo TASKS; a message connects first if it has to.
@@ -51,6 +51,7 @@
 #include "common/tf_config.h"
 #include "protocol/acknowledgement.h"
 #include "protocol/hello.h"
+#include "protocol/life_report.h"
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 #include "protocol/registration.h"
@@ -69,6 +70,7 @@ int tf_rendezvous_main (int argc, char *argv[]);
 
 #define CLIENTS 8
 #define MAX_FLOOD 600
+#define MAX_RESTARTS 3
 /* Of the step; a message of the input may name more, which then never come. */
 #define MAX_TASKS 64
 /* The number of a step's tasks is the one that sizes memory; see doc/protocol.md. */
@@ -96,7 +98,8 @@ struct client {
     bool answered, refused, supervised;
     bool replaced;          /* by a newer connection of the rank */
     bool expects_refusal;   /* it has registered after a refusal */
-    bool expects_exit;      /* it has sent a report, and no bytes that are wrong */
+    bool expects_exit;      /* it has sent a report, and no bytes that are wrong; or an order to wait */
+    int life;               /* that it was ordered to start last, or 0 */
     struct frame_reader reader;
     uint8_t *rest;          /* the half of a message that is not sent */
     size_t rest_length;
@@ -515,10 +518,15 @@ static void _reconnect (struct client *client, int rank, bool ended)
 static void _report (struct client *client, enum exit_report_kind kind, int number)
 {
     const struct exit_report report = { kind, number, false };
+    const struct life_report life = { client->life, NULL, false };
+    struct frame *frame = exit_report_encode (&report);
     bool expects = client->answered && client->supervised && !client->refused && !client->more
                    && !world.half && !world.prefix;
 
-    _send_message (client, exit_report_encode (&report), FRAME_VERSION);
+    CHECK (frame);
+    if (_flag ('R'))
+        life_report_add (frame, &life);
+    _send_message (client, frame, FRAME_VERSION);
     client->expects_exit = expects && client->fd >= 0;
 }
 
@@ -530,10 +538,15 @@ static void _take_order (struct client *client, const struct frame *frame)
 
     CHECK (order_decode (&order, frame, SERVER_TOKEN, NULL) == 0);
     CHECK (client->first == FIRST_RECONNECT || (client->answered && client->supervised));
-    if (order == ORDER_EXIT) {
-        CHECK (client->more || client->first == FIRST_RECONNECT);
-        client->expects_exit = false;
-    }
+    if (order == ORDER_STOP)
+        return;
+    CHECK (client->more || client->first == FIRST_RECONNECT);
+    CHECK (order == ORDER_EXIT || _flag ('R'));
+    client->expects_exit = false;
+    if (order != ORDER_RESTART)
+        return;
+    client->life = order_life (frame);
+    CHECK (client->life >= 1 && client->life <= MAX_RESTARTS);
 }
 
 static bool _is_evaluator (const char *role)
@@ -903,6 +916,8 @@ static struct frame *_configuration (const char *line)
     config.debugged = _flag ('d');
     config.ib = _flag ('I') ? RENDEZVOUS_CONFIG_IB_REQUIRE
                 : _flag ('i') ? RENDEZVOUS_CONFIG_IB_AUTO : RENDEZVOUS_CONFIG_IB_NO;
+    if (_flag ('R'))
+        config.restart = (struct restart_rule){ MAX_RESTARTS, true, 2 };
     config.networks = _flag ('n') ? "10.0.0.0/24,ib1" : NULL;
     config.networks_required = _flag ('N');
     CHECK (frame = rendezvous_config_encode (&config));

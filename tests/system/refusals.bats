@@ -362,6 +362,22 @@ SCRIPT
         srun -n1 --tf-tasks=ps,worker touch started : -n1 --tf-hold=no touch started : -n1 --tf-hold=yes touch started
 }
 
+# bats test_tags=core,release
+@test "--tf-restart for a program in a container is refused" {
+    slurm_is_from 21.08 || skip "srun has no --container"
+    local why='srun: error: spank_tf: --tf-restart: the programs of a step with --container cannot be started again'
+
+    refused "$why" srun -n1 --container=/none --tf-tasks=worker --tf-restart=1 touch started
+    refused "$why" srun -n1 --tf-restart=1 --container /none --tf-tasks=worker touch started
+    refused "$why" env SRUN_CONTAINER=/none SLURM_JOB_ID="$job" srun -n1 --tf-tasks=worker --tf-restart=1 touch started
+    # A site's default is no wish of the user's, and --container alone is Slurm's business.
+    plugstack "required $plugin restart=1"
+    run slurm env SLURM_JOB_ID="$job" srun -n1 --container=/none --tf-tasks=worker true
+    [[ $output != *spank_tf* ]] || fail "the plugin refuses --container"
+    run slurm env SLURM_JOB_ID="$job" srun -n1 --container=/none --tf-tasks=worker --tf-restart=0 true
+    [[ $output != *spank_tf* ]] || fail "the plugin refuses --container"
+}
+
 # --- ports, timeouts, hold
 
 @test "an invalid range of ports is refused" {

@@ -435,6 +435,38 @@ TEST (a_port_with_connections_in_time_wait_is_held_like_any_other)
     port_release (port);
 }
 
+TEST (a_port_that_is_bound_is_shared_with_no_other_program)
+{
+    struct port_range range = free_range (1);
+    struct errtext err;
+    int fd;
+
+    for (int time_wait = 0; time_wait < 2; time_wait++) {
+        if (time_wait)
+            leave_time_wait (range.low);
+        assert_true ((fd = port_bind (range.low, &err)) >= 0);
+        assert_false (can_bind (everywhere, range.low, 0));
+        assert_false (can_bind (everywhere, range.low, SO_REUSEADDR));
+        assert_false (can_bind (everywhere, range.low, SO_REUSEPORT));
+        assert_false (can_bind ("127.0.0.1", range.low, SO_REUSEPORT));
+        assert_int_equal (try_connect (range.low), ECONNREFUSED);
+        close (fd);
+        assert_true (can_bind (everywhere, range.low, SO_REUSEADDR));
+    }
+}
+
+TEST (a_port_that_another_program_has_is_not_bound)
+{
+    struct port *port = reserve (&any, 0, PORT_HELD);
+    char text[64];
+    struct errtext err;
+
+    assert_int_equal (port_bind (port_number (port), &err), -1);
+    snprintf (text, sizeof (text), "port %d: %s", port_number (port), strerror (EADDRINUSE));
+    assert_string_equal (err.text, text);
+    port_release (port);
+}
+
 TEST (a_thousand_ports_are_all_different)
 {
     enum { MANY = 1000 };
@@ -750,6 +782,8 @@ int main (void)
         cmocka_unit_test (a_port_with_another_listener_is_skipped),
         cmocka_unit_test (a_port_with_connections_in_time_wait_is_taken_last),
         cmocka_unit_test (a_port_with_connections_in_time_wait_is_held_like_any_other),
+        cmocka_unit_test (a_port_that_is_bound_is_shared_with_no_other_program),
+        cmocka_unit_test (a_port_that_another_program_has_is_not_bound),
         cmocka_unit_test (a_thousand_ports_are_all_different),
         cmocka_unit_test (a_claimed_port_is_outside_the_kernels_ephemeral_range),
         cmocka_unit_test (a_held_port_stays_reserved_until_the_program_ends),
