@@ -79,6 +79,8 @@ options="--tf-frameworks= --tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-p
     tab "srun --tf-frameworks=tf,ja" "srun --tf-frameworks=tf,jax"
     tab "srun --tf-frameworks=keras,tf,ke" "srun --tf-frameworks=keras,tf,ke"
     tab "srun --tf-hold y" "srun --tf-hold yes "
+    every "srun --tf-restart=" "srun --tf-restart=1 1,any"
+    tab "srun --tf-restart=20,a" "srun --tf-restart=20,any "
     # Its value is optional, so the next word is not one.
     tab "srun --tf-ib requ" "srun --tf-ib requ"
 }
