@@ -317,6 +317,24 @@ static void _restarts_alone (const void *arg __attribute__ ((unused)))
     task_expect_stderr (&task, GONE ALONE);
 }
 
+/* The rendezvous was not reached for a while, as behind a firewall. */
+static void _comes_back (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 2, .restart_alone = true };
+
+    _start_and_wait (&task);
+    _end_rendezvous (&task);
+    task_expect_no_output (&task);
+    task_open_listener (&task);
+    poll (&(struct pollfd){ .fd = task.output, .events = POLLIN }, 1, 10000);
+    task_expect_output (&task, "life 1\n");
+    task_expect_reconnect (&task, "exit 4");
+    _order_restart (&task, 2);
+    task_expect_output (&task, "life 2\n");
+    _expect (&task, (struct wanted){ "exit 5", 2, NULL, false });
+    task_order_exit (&task, W_EXITCODE (5, 0));
+}
+
 static void _does_not_restart_in_a_group (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 9, .prints = true };
@@ -453,6 +471,7 @@ int main (void)
     passed &= check ("a further life ends when its supervisor is killed", _supervisor_is_killed, NULL);
     passed &= check ("without the rendezvous a task is started again alone, if it may be",
                      _restarts_alone, NULL);
+    passed &= check ("... and reports to the rendezvous when that is reached again", _comes_back, NULL);
     passed &= check ("... but not tasks of which all are started together",
                      _does_not_restart_in_a_group, NULL);
     passed &= check ("... nor one that Slurm asks to end", _asked_while_alone, NULL);

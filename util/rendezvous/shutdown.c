@@ -225,6 +225,7 @@ static void _set_ended (const struct server *server, int rank, const struct exit
         return;
     end->ended = true;
     end->report = *report;
+    end->restarts = s->restarts ? restarts_life (s->restarts, rank) : 0;
     s->left--;
     if (stop_policy_ended (s->policy, rank, report))
         _job_is_over (server);
@@ -343,7 +344,7 @@ static void _order_rank (struct server *server, int rank, enum order order)
         _order (server, peer, order);
 }
 
-/* The same to a rank, if it has a connection. */
+/* Start the life that the rank is to live, for the first time or because the order was lost. */
 static void _order_restart (struct server *server, int rank)
 {
     struct peer *peer = server->peers.by_rank[rank];
@@ -418,7 +419,6 @@ static enum restarts_answer _ask_restarts (struct server *server, int rank,
     if (!s->restarts)
         return RESTARTS_ENDED;
     answer = restarts_report (s->restarts, rank, report, life, &decision);
-    s->end[rank].restarts = restarts_life (s->restarts, rank);
     restart_lines_print (server->step, s->restarts, server->config.stop_grace, rank, report,
                          decision, life->cannot);
     return answer;

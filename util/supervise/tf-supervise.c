@@ -17,7 +17,8 @@
  *
  * It waits until the program ends, reports that to the rendezvous, and ends in the same way; or
  * until the rendezvous orders to stop the task: then it ends all its descendants and exits with 0.
- * If the rendezvous orders to start the program again, it ends all its descendants and does so.
+ * If the rendezvous orders to start the program again, it ends all its descendants and does so. If the
+ * rendezvous has ended, it does so by itself, for a task whose failure concerns no other.
  */
 #include "config.h"
 
@@ -46,6 +47,7 @@
 #include "descendants.h"
 #include "lives.h"
 #include "oom_kills.h"
+#include "proc.h"
 #include "protocol/exit_report.h"
 #include "protocol/supervisor_config.h"
 #include "uplink.h"
@@ -307,12 +309,10 @@ static void _stop (struct supervisor *s)
 /* By a handler, or by reading it while it is blocked. False also if that is not known. */
 static bool _handles_sigterm (pid_t pid)
 {
-    char path[32], line[128];
+    char line[128];
     unsigned long long set, handled = 0;
-    FILE *f;
+    FILE *f = fopen (proc_path (pid, "status").text, "re");
 
-    snprintf (path, sizeof (path), "/proc/%d/status", (int)pid);
-    f = fopen (path, "re");
     while (f && fgets (line, sizeof (line), f))
         if (sscanf (line, "SigBlk: %llx", &set) == 1 || sscanf (line, "SigCgt: %llx", &set) == 1)
             handled |= set;
