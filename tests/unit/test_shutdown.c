@@ -135,6 +135,18 @@ static void end (void)
     step_destroy (server.step);
 }
 
+/* With --tf-restart. */
+static bool begin_restarts (const char *list, int tasks, int times)
+{
+    bool supervised;
+
+    restarts = times;
+    supervised = begin (list, tasks, STOP_WHEN_AUTO, 600);
+    restarts = 0;
+    divisor = 1000;
+    return supervised;
+}
+
 /* Redirect stderr, to which the rendezvous prints, to a pipe until check_printed (). */
 static int console[2], saved_stderr;
 
@@ -280,6 +292,11 @@ TEST (under_a_parallel_debugger_no_task_is_supervised_and_that_is_printed)
     capture ();
     assert_false (begin ("worker:2", 2, STOP_WHEN_AUTO, 900));
     check_printed ("");
+    end ();
+    capture ();
+    assert_false (begin_restarts ("worker:2", 2, 1));
+    check_printed ("srun: spank_tf: step 12.0: under a parallel debugger no task is stopped when "
+                   "the work is done, or started again, and the ends of tasks are not shown\n");
     end ();
     debugged = false;
 }
@@ -612,17 +629,6 @@ static const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
 static const struct exit_report saved = { EXIT_REPORT_EXIT, 42, false };
 static const struct exit_report failure = { EXIT_REPORT_EXIT, 1, false };
 static const struct exit_report stopped = { EXIT_REPORT_STOPPED, 0, false };
-
-static bool begin_restarts (const char *list, int tasks, int times)
-{
-    bool supervised;
-
-    restarts = times;
-    supervised = begin (list, tasks, STOP_WHEN_AUTO, 600);
-    restarts = 0;
-    divisor = 1000;
-    return supervised;
-}
 
 static void await_restart (void)
 {

@@ -117,7 +117,8 @@ static bool _supervises (const struct server *server, const struct stop_policy *
 
     if (wanted && server->config.debugged)
         console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "
-                     "done, and the ends of tasks are not shown", step_name (server->step));
+                     "done%s, and the ends of tasks are not shown", step_name (server->step),
+                     server->config.restart.times > 0 ? ", or started again" : "");
     return wanted && !server->config.debugged;
 }
 
