@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# README.md's commands are run as they stand there, with stand-ins for the programs that they start:
+# every line of srun in an example, and the second column of "Coming from something else", there and in
+# contrib/examples.
+
+load ../common
+load launch
+
+readme=$tests/../README.md
+
+setup_file ()
+{
+    local i
+
+    export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
+    mkdir "$SPANK_TF_CLUSTER"
+    for i in 0 1 2 3; do
+        mknod -m 666 "$BATS_FILE_TMPDIR/gpu$i" c 1 3
+    done
+    echo "Name=gpu File=$BATS_FILE_TMPDIR/gpu[0-3]" > "$SPANK_TF_CLUSTER/gres.conf"
+    # Jobs without GPUs run on other nodes.
+    start_cluster --nodes 4 --prefix readme --conf GresTypes=gpu --node-conf readme4:"Gres=gpu:4 Weight=2"
+    stand_ins
+}
+
+# The programs of the examples. With ROLES they are task-check; otherwise a ps serves until it is stopped,
+# and all others end.
+stand_ins ()
+{
+    local work=$SPANK_TF_CLUSTER/work name
+
+    chown "$user" "$work"
+    mkdir "$work/bin"
+    cat > "$work/train" <<END
+#!/bin/sh
+[ ! "\$ROLES" ] || exec $task_check --roles="\$ROLES"
+[ "\$SLURM_TF_ROLE" != ps ] || exec sleep 600
+END
+    chmod 755 "$work/train"
+    for name in python tf-server; do
+        ln -s ../train "$work/bin/$name"
+    done
+}
+
+# Run a command of the README's on the login host, as its reader would.
+try ()
+{
+    run --separate-stderr slurm env PATH="$SPANK_TF_CLUSTER/work/bin:$SPANK_TF_STAGE/bin:$PATH" ROLES="${2-}" timeout 60 bash -c "$1" < /dev/null
+}
+
+# Print each command that an example shows, a tab, the error that follows it there, and a null character. A
+# command goes on in the next line while a quotation is open.
+examples ()
+{
+    awk '
+        function quotation_open (text) { return gsub (/\047/, "", text) % 2 }
+        function flush () { if (command != "") printf "%s\t%s%c", command, error, 0; command = error = "" }
+        open                            { command = command "\n" $0; open = quotation_open(command); next }
+        /^    (\$ )?srun -/             { flush(); command = $0; sub (/^ *(\$ )?/, "", command); open = quotation_open(command); next }
+        /^    srun: error: spank_tf: /  { if (error == "") error = $0; next }
+        !/^    /                        { flush() }
+        END                             { flush() }' "$readme"
+}
+
+# Print the cells of the table below a heading, one row a line, separated by tabs: table FILE HEADING
+table ()
+{
+    awk -v heading="$2" '
+        /^##* / { inside = $0 == heading }
+        inside && /^\|/ && !/^\| (---|you ha)/ { gsub (/^\| | \|$/, ""); gsub (/ \| /, "\t"); print }' "$1"
+}
+
+# InfiniBand and the checks of tf-check have files of their own, infiniband.bats and check.bats.
+# bats test_tags=core
+@test "every command of an example runs, or fails as the README says" {
+    local command error count=0
+
+    while IFS=$'\t' read -r -d '' command error; do
+        [[ $command != *' --tf-ib'* && $command != *' tf-check '* ]] || continue
+        [[ $command != *bwrap* ]] || bwrap --dev-bind / / true || continue
+        count=$((count + 1))
+        try "$command"
+        if [[ $error ]]; then
+            # Steps have other numbers.
+            error=$(sed 's/.*spank_tf: //; s/^step [0-9.]* //' <<< "$error")
+            [ "$status" -ne 0 ] && [[ $stderr == *"spank_tf: "*"$error"* ]] || fail "this does not fail so: $command"
+        else
+            [ "$status" -eq 0 ] || fail "this fails: $command"
+        fi
+    done < <(examples)
+    [ "$count" -ge 15 ] || fail "only $count commands are found"
+}
+
+# The roles that the first column of a row describes.
+roles_of ()
+{
+    case $1 in
+        "a TF_CONFIG "*)                        echo ps,worker,worker ;;
+        "SlurmClusterResolver "*)               echo ps,worker,worker,worker,worker ;;
+        "tf4slurm "*)                           echo ps,worker,worker,worker ;;
+        "psd_run "* | "TonY: "*)                echo ps,ps,worker,worker,worker,worker ;;
+        "TFJob "*)                              echo chief,ps,ps,worker,worker,worker,worker,evaluator ;;
+        "tf-yarn: "*)                           echo chief,worker,worker,worker,worker,ps,evaluator ;;
+        "mpirun "* | "JAX "* | "horovodrun "*)  echo worker,worker,worker,worker ;;
+        *)                                      fail "a row that this test does not know: $1" >&2 ;;
+    esac
+}
+
+# PyTorch's row leads to an example.
+# bats test_tags=core
+@test "coming from something else: each row's command gives the roles of the job before" {
+    local had now differs roles count=0
+
+    while IFS=$'\t' read -r had now differs; do
+        [[ $had != torchrun* ]] || continue
+        count=$((count + 1))
+        roles=$(roles_of "$had")
+        [[ $now =~ ^\`(srun\ -n.*)\`$ ]] || fail "the second column is not a command: $now"
+        try "${BASH_REMATCH[1]}" "$roles"
+        all_tasks_ok "$roles" || fail "$had: $now"
+    done < <(table "$readme" "## Coming from something else")
+    [ "$count" -ge 10 ] || fail "only $count rows are found"
+}
+
+# These stand in a batch file with a list, unless they have their own.
+# bats test_tags=core
+@test "coming from something else, tool by tool: each command runs" {
+    local had now command count=0
+
+    while IFS=$'\t' read -r had now; do
+        while [[ $now =~ \`(srun\ [^\`]*)\`(.*)$ ]]; do
+            command=${BASH_REMATCH[1]} now=${BASH_REMATCH[2]}
+            [[ $command != *…* ]] || continue
+            count=$((count + 1))
+            try "salloc -Q -N4 -n5 --exclusive --tf-tasks=ps,worker:4 sh -c '$command'"
+            [ "$status" -eq 0 ] || fail "$had: $command"
+        done
+    done < <(table "$tests/../contrib/examples/README.md" "# Coming from something else")
+    [ "$count" -ge 8 ] || fail "only $count commands are found"
+}
