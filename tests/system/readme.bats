@@ -93,6 +93,16 @@ table ()
     [ "$count" -ge 15 ] || fail "only $count commands are found"
 }
 
+# bats test_tags=core
+@test "the batch job of the examples runs" {
+    local script=$SPANK_TF_CLUSTER/work/job
+
+    sed -n '/^    #!\/bin\/bash$/,/^$/s/^    //p' "$readme" > "$script"
+    grep -q '^#SBATCH --tf-tasks=' "$script" || fail "not a batch job: $(< "$script")"
+    batch --export="ALL,PATH=$SPANK_TF_CLUSTER/work/bin:$PATH" "$script"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "it fails"
+}
+
 # The roles that the first column of a row describes.
 roles_of ()
 {
