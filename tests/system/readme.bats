@@ -25,8 +25,8 @@ setup_file ()
     stand_ins
 }
 
-# The programs of the examples. With ROLES they are task-check; otherwise a ps serves until it is stopped,
-# and all others end.
+# The programs of the examples. With ROLES they are task-check; otherwise a ps and TensorBoard serve until
+# they are stopped, and all others end.
 stand_ins ()
 {
     local work=$SPANK_TF_CLUSTER/work name
@@ -36,10 +36,10 @@ stand_ins ()
     cat > "$work/train" <<END
 #!/bin/sh
 [ ! "\$ROLES" ] || exec $task_check --roles="\$ROLES"
-[ "\$SLURM_TF_ROLE" != ps ] || exec sleep 600
+case \$SLURM_TF_ROLE in ps | tensorboard) exec sleep 600 ;; esac
 END
     chmod 755 "$work/train"
-    for name in python tf-server; do
+    for name in python tensorboard tf-server; do
         ln -s ../train "$work/bin/$name"
     done
 }
@@ -51,14 +51,14 @@ try ()
 }
 
 # Print each command that an example shows, a tab, the error that follows it there, and a null character. A
-# command goes on in the next line while a quotation is open.
+# command goes on in the next line after a backslash, and while a quotation is open.
 examples ()
 {
     awk '
-        function quotation_open (text) { return gsub (/\047/, "", text) % 2 }
+        function goes_on (text) { return text ~ /\\$/ || gsub (/\047/, "", text) % 2 }
         function flush () { if (command != "") printf "%s\t%s%c", command, error, 0; command = error = "" }
-        open                            { command = command "\n" $0; open = quotation_open(command); next }
-        /^    (\$ )?srun -/             { flush(); command = $0; sub (/^ *(\$ )?/, "", command); open = quotation_open(command); next }
+        open                            { command = command "\n" $0; open = goes_on(command); next }
+        /^    (\$ )?srun -/             { flush(); command = $0; sub (/^ *(\$ )?/, "", command); open = goes_on(command); next }
         /^    srun: error: spank_tf: /  { if (error == "") error = $0; next }
         !/^    /                        { flush() }
         END                             { flush() }' "$readme"
