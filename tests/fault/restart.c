@@ -54,6 +54,11 @@ static void _fails_and_serves (void)
     _run ("[ \"$SLURM_TF_RESTART\" ] || exit 3; echo up; exec sleep 60");
 }
 
+static void _leaves_a_sleeper (void)
+{
+    _run ("setsid sleep 60 & exit 3");
+}
+
 static void _serves (void)
 {
     _run ("echo up; exec sleep 60");
@@ -162,6 +167,32 @@ static void _former_life_is_dead (const void *arg __attribute__ ((unused)))
     _order_restart (&task, 1);
     task_expect_output (&task, "alone\n");
     _expect (&task, (struct wanted){ "exit 3", 1, NULL, false });
+    task_order_exit (&task, W_EXITCODE (3, 0));
+}
+
+static bool _has_children (pid_t pid)
+{
+    char path[64];
+    FILE *f;
+    bool has;
+
+    snprintf (path, sizeof (path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    if (!(f = fopen (path, "re")))
+        die ("%s: %s", path, strerror (errno));
+    has = fgetc (f) != EOF;
+    fclose (f);
+    return has;
+}
+
+/* The others may start again when this is known. */
+static void _has_ended_with_its_descendants (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _leaves_a_sleeper, .restarts = 9 };
+
+    task_start (&task);
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    if (_has_children (task.pid))
+        die ("a process of a life that has ended is alive");
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
@@ -458,6 +489,8 @@ int main (void)
     passed &= check ("no other life than the next one is started", _waits_for_its_life, NULL);
     passed &= check ("a life begins when every process of the former one is dead",
                      _former_life_is_dead, NULL);
+    passed &= check ("the end of a life is reported when every process of it is dead",
+                     _has_ended_with_its_descendants, NULL);
     passed &= check ("a stopped program is started again", _stopped_and_started, NULL);
     passed &= check ("SIGTERM while a task waits for its next life: there is none",
                      _asked_while_waiting, NULL);

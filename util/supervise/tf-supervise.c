@@ -17,8 +17,8 @@
  *
  * It waits until the program ends, reports that to the rendezvous, and ends in the same way; or
  * until the rendezvous orders to stop the task: then it ends all its descendants and exits with 0.
- * If the rendezvous orders to start the program again, it ends all its descendants and does so. If the
- * rendezvous has ended, it does so by itself, for a task whose failure concerns no other.
+ * A program that may be started again ends with all its descendants, and is started again on an order,
+ * or, if the rendezvous has ended and the failure concerns no other task, without one.
  */
 #include "config.h"
 
@@ -240,8 +240,31 @@ static void _report_again (struct supervisor *s)
         _send_report (s);
 }
 
+/* SIGKILL to all descendants. Slurm ends those that belong to other users. */
+static void _kill (struct supervisor *s)
+{
+    struct deadline last = deadline_in_ms (KILL_MS);
+    struct pollfd pfd = { .fd = s->signals, .events = POLLIN };
+
+    for (int pause_ms = 1; _reap (s) && !deadline_passed (last) && descendants_kill ();) {
+        poll (&pfd, 1, pause_ms);
+        _read_signals (s);
+        pause_ms = pause_ms < 500 ? 2 * pause_ms : pause_ms;
+    }
+}
+
+/* When the end of a life is known, others may begin. */
+static void _end_descendants (struct supervisor *s)
+{
+    _kill (s);
+    if (_reap (s))
+        lives_end (&s->lives, "a process of its former life does not end");
+}
+
 static void _end_as (struct supervisor *s, struct exit_report report, int status)
 {
+    if (s->lives.life)
+        _end_descendants (s);
     s->state = ENDED;
     s->status = status;
     s->report = report;
@@ -275,19 +298,6 @@ static struct exit_report _report (const struct supervisor *s, int status)
         .number = signalled ? WTERMSIG (status) : WEXITSTATUS (status),
         .out_of_memory = _is_out_of_memory (s, status),
     };
-}
-
-/* SIGKILL to all descendants. Slurm ends those that belong to other users. */
-static void _kill (struct supervisor *s)
-{
-    struct deadline last = deadline_in_ms (KILL_MS);
-    struct pollfd pfd = { .fd = s->signals, .events = POLLIN };
-
-    for (int pause_ms = 1; _reap (s) && !deadline_passed (last) && descendants_kill ();) {
-        poll (&pfd, 1, pause_ms);
-        _read_signals (s);
-        pause_ms = pause_ms < 500 ? 2 * pause_ms : pause_ms;
-    }
 }
 
 /*
@@ -363,22 +373,15 @@ static void _begin_life (struct supervisor *s, pid_t pid)
     uplink_restarted (s->uplink);
 }
 
-/* False if a process of the former life does not end. */
-static bool _end_life (struct supervisor *s)
-{
-    _kill (s);
-    return !_reap (s);
-}
-
-/* The next life begins when every process of the former one is dead. */
+/* Every process of the former life is dead: see _end_as (). */
 static void _restart (struct supervisor *s)
 {
     pid_t pid = -1;
 
     s->alone = deadline_never ();
-    if (!_end_life (s))
-        lives_end (&s->lives, "a process of its former life does not end");
-    else if (!_is_to_end (s))
+    /* Slurm may have asked the task to end at this moment. */
+    _read_signals (s);
+    if (!_is_to_end (s))
         pid = lives_next (&s->lives);
     if (pid > 0)
         _begin_life (s, pid);
