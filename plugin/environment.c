@@ -105,6 +105,7 @@ int environment_set (spank_t spank, char *const env[], const struct client_answe
     spank_unsetenv (spank, "TF_CONFIG");
     spank_unsetenv (spank, "TF_GRPC_REUSE_PORT");
     spank_unsetenv (spank, INTERFACE_VARIABLE);
+    spank_unsetenv (spank, "SLURM_TF_RESTART");
     defaults_begin (spank);
     if (hosts && _exempt_from_proxy (spank, env, hosts) < 0)
         return -1;

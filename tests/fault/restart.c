@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include "protocol/exit_report.h"
 #include "protocol/life_report.h"
 #include "simulation.h"
+#include "supervise/descendants.h"
 #include "supervision.h"
 
 /* Programs. */
@@ -37,6 +39,11 @@ static void _run (const char *script)
 static void _fails_once (void)
 {
     _run ("echo life ${SLURM_TF_RESTART-0}; exit $((3 + ${SLURM_TF_RESTART-0}))");
+}
+
+static void _ends (void)
+{
+    _run ("exit 0");
 }
 
 static void _leaves_a_daemon (void)
@@ -143,6 +150,63 @@ static void _is_started_again (const void *arg __attribute__ ((unused)))
     }
     _expect (&task, (struct wanted){ "exit 8", 5, NULL, false });
     task_order_exit (&task, W_EXITCODE (8, 0));
+}
+
+/* What a supervisor uses. */
+struct use {
+    int descriptors, processes;
+    long data;                  /* KiB */
+};
+
+static struct use _use (const struct task *task)
+{
+    struct use use = { 0, 0, -1 };
+    size_t processes;
+    char path[64], line[128];
+    DIR *dir;
+    FILE *f;
+
+    snprintf (path, sizeof (path), "/proc/%d/fd", (int)task->pid);
+    for (dir = opendir (path); dir && readdir (dir);)
+        use.descriptors++;
+    if (dir)
+        closedir (dir);
+    free (descendants_list (&processes));
+    use.processes = (int)processes;
+    snprintf (path, sizeof (path), "/proc/%d/status", (int)task->pid);
+    for (f = fopen (path, "re"); f && fgets (line, sizeof (line), f);)
+        sscanf (line, "VmData: %ld", &use.data);
+    if (f)
+        fclose (f);
+    return use;
+}
+
+static void _start_lives (const struct task *task, int first, int last)
+{
+    for (int life = first; life <= last; life++) {
+        if (life > 0)
+            _order_restart (task, life);
+        _expect (task, (struct wanted){ "exit 0", life, NULL, false });
+        task_send_order (task, ORDER_WAIT);
+    }
+}
+
+static void _nothing_grows (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _ends, .restarts = 99 };
+    struct use before, after;
+
+    task_start (&task);
+    _start_lives (&task, 0, 2);
+    before = _use (&task);
+    _start_lives (&task, 3, 50);
+    after = _use (&task);
+    if (before.descriptors != after.descriptors || before.processes != after.processes
+        || (!task_is_instrumented () && before.data != after.data))
+        die ("after 2 lives %d descriptors, %d processes, %ld KiB; after 50 %d, %d, %ld",
+             before.descriptors, before.processes, before.data, after.descriptors,
+             after.processes, after.data);
+    task_order_exit (&task, 0);
 }
 
 static void _waits_for_its_life (const void *arg __attribute__ ((unused)))
@@ -261,6 +325,21 @@ static void _asked_before_the_end (const void *arg __attribute__ ((unused)))
     _order_restart (&task, 1);
     task_expect_no_output (&task);
     task_order_exit (&task, W_EXITCODE (42, 0));
+}
+
+/* As under proctrack/linuxproc, where the program is signalled first. */
+static void _asked_after_the_end (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _serves, .restarts = 99 };
+
+    task_start (&task);
+    task_expect_output (&task, "up\n");
+    kill (task.program_pid, SIGTERM);
+    while (kill (task.program_pid, 0) == 0)
+        poll (NULL, 0, 1);      /* until the supervisor knows */
+    kill (task.pid, SIGTERM);
+    _expect (&task, (struct wanted){ "signal 15", 0, NULL, true });
+    task_order_exit (&task, W_EXITCODE (0, SIGTERM));
 }
 
 /* The task has failed, and waits for its next life. */
@@ -486,6 +565,8 @@ int main (void)
 
     passed &= check ("a program is started again, as often as that is ordered, and the supervisor "
                      "ends like its last life", _is_started_again, NULL);
+    passed &= check ("50 lives leave no descriptor, process or memory in the supervisor", _nothing_grows,
+                     NULL);
     passed &= check ("no other life than the next one is started", _waits_for_its_life, NULL);
     passed &= check ("a life begins when every process of the former one is dead",
                      _former_life_is_dead, NULL);
@@ -495,6 +576,7 @@ int main (void)
     passed &= check ("SIGTERM while a task waits for its next life: there is none",
                      _asked_while_waiting, NULL);
     passed &= check ("after Slurm's SIGTERM there is no other life", _asked_before_the_end, NULL);
+    passed &= check ("Slurm's SIGTERM may come after the end of the program", _asked_after_the_end, NULL);
     passed &= check ("every life has the same files", _has_the_same_files, NULL);
     passed &= check ("a supervisor that reconnects while its task waits sends its report again",
                      _reconnects_while_waiting, &closed);

@@ -1,24 +1,26 @@
+#!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # --tf-restart: a task that fails is started again in place.
 #
-# bats file_tags=proctrack:cgroup,proctrack:linuxproc
-
+# bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
 load ../common
 load launch
-load roles
+load lives
 
 setup_file ()
 {
     start_cluster --nodes 2
 }
 
-# Each life adds a line to a file of its rank; life() is its number, from 0.
 before_test ()
 {
-    rm -rf "$SPANK_TF_CLUSTER/lives"
-    mkdir -m 777 "$SPANK_TF_CLUSTER/lives"
-    export LIVES=$SPANK_TF_CLUSTER/lives
+    make_lives
+}
+
+after_test ()
+{
+    end_lives
 }
 
 step ()                     # LIST SCRIPT [OPTION...]
@@ -35,23 +37,7 @@ step ()                     # LIST SCRIPT [OPTION...]
     echo "$stderr"
 }
 
-after_test ()
-{
-    slurm scancel --user "$user" --quiet
-    nothing_left
-}
-
-# In a script: wait until every task has begun this life. A task that is stopped earlier has not
-# written its line.
-together='for rank in $(seq 0 $((SLURM_NTASKS - 1))); do
-    until [ "$(cat $LIVES/$rank | wc -l)" -gt $life ]; do sleep 0.05; done
-done 2>/dev/null;'
-
-lives ()                    # RANK: how many
-{
-    wc -l < "$LIVES/$1"
-}
-
+# bats test_tags=core,release
 @test "a worker of a chief that is killed is started again alone, with the same dictionary" {
     step chief,ps,worker:2 'case $SLURM_TF_ROLE$SLURM_TF_INDEX$life in
         chief0*) until [ "$(wc -l < $LIVES/2)" -ge 3 ]; do sleep 0.1; done;;
@@ -72,6 +58,7 @@ lives ()                    # RANK: how many
     [ "$(lives 0) $(lives 1)" = "1 1" ]
 }
 
+# bats test_tags=core,release
 @test "a ps that is killed: all are stopped, and start when all have ended" {
     step ps,worker:2 "$together"'case $SLURM_TF_ROLE$life in
         ps0) kill -9 $$;;
@@ -83,6 +70,7 @@ lives ()                    # RANK: how many
     [[ $stderr == *'all tasks are stopped, and started again after 1 s (restarts left: 0)'* ]]
 }
 
+# bats test_tags=core,release
 @test "without a ps all are started again, and the exit code is that of the last life" {
     step worker:2 "$together"'if [ $life = 1 ]; then exit $((5 + SLURM_PROCID)); fi
         [ $SLURM_PROCID = 0 ] || exit 42; sleep 60' -n2 --tf-restart=1
@@ -90,6 +78,7 @@ lives ()                    # RANK: how many
     [ "$(lives 0) $(lives 1)" = "2 2" ]
 }
 
+# bats test_tags=release
 @test "a failure that another try cannot change is final" {
     step worker:2 'exit 1' -n2 --tf-restart=5
     [ "$status" -eq 1 ]
@@ -103,6 +92,7 @@ lives ()                    # RANK: how many
     [[ $output == *'its program is setuid or setgid, which a restart cannot preserve'* ]]
 }
 
+# bats test_tags=core,release
 @test "scancel ends a step whose tasks are started again" {
     step chief,ps,worker 'case $SLURM_TF_ROLE$life in
         worker0) kill -9 $$;;
@@ -124,6 +114,7 @@ lives ()                    # RANK: how many
     [ "$(lives 0) $(lives 1) $(lives 2)" = "1 1 3" ]
 }
 
+# bats test_tags=core,release
 @test "log files are appended to, stdin goes on, and labels stay" {
     logs=$SPANK_TF_CLUSTER/lives
     run --separate-stderr slurm srun -N1 -n2 --tf-tasks=ps,worker --tf-restart=1 --tf-log-dir="$logs" \
@@ -141,6 +132,7 @@ lives ()                    # RANK: how many
     [ "$output" = $'0: one\n0: two' ]
 }
 
+# bats test_tags=release
 @test "a port that is not held, and many restarts of many tasks" {
     step worker:4 "$together"'[ $life = 3 ] || exit 7' -n4 --tf-hold=no --tf-restart=3,any
     [ "$status" -eq 0 ]

@@ -125,7 +125,11 @@ received_except ()
 
 enough ()
 {
-    touch "$work"/{plain,unsupervised,supervised}/enough
+    local variant
+
+    for variant in "${variants[@]}"; do
+        touch "$work/$variant/enough"
+    done
 }
 
 # End the recording, and require that every program has received each of these signals once, and

@@ -14,6 +14,9 @@ load signals
 # A list with supervisors that stops no task. From a task that only serves, SIGTERM is withheld: see
 # ending.bats.
 options[supervised]=--tf-tasks=worker:rest,evaluator
+# A step that is signalled is not restarted.
+variants+=(restarting)
+options[restarting]='--tf-tasks=worker:rest,evaluator --tf-restart=9'
 
 setup_file ()
 {
@@ -125,7 +128,7 @@ END
     for recorder in $(pgrep -u "$user" -x record-signals); do
         ps -o pgid= -p "$recorder"
     done | sort -u > "$work/groups"
-    [ "$(wc -l < "$work/groups")" -eq 6 ] || fail "groups: $(ps -u "$user" -o pid,ppid,pgid,comm)"
+    [ "$(wc -l < "$work/groups")" -eq $((2 * ${#variants[@]})) ] || fail "groups: $(ps -u "$user" -o pid,ppid,pgid,comm)"
     slurm sh -c 'while read -r group; do env kill -USR1 -- -$group; done < groups'
     programs_receive 3 USR1
     received_once USR1
@@ -159,7 +162,7 @@ state_of ()
     start_steps ../record-signals
     all_recording
     for_every_job scancel -s STOP
-    eventually 30 stopped_processes 18
+    eventually 30 stopped_processes $((6 * ${#variants[@]}))
     for_every_job scancel -s CONT
     eventually 30 stopped_processes 0
     programs_receive 3 CONT
@@ -171,7 +174,7 @@ state_of ()
     start_steps ../record-signals
     all_recording
     for_every_job scontrol suspend
-    eventually 30 stopped_processes 18
+    eventually 30 stopped_processes $((6 * ${#variants[@]}))
     for_every_job scontrol resume
     eventually 30 stopped_processes 0
     programs_receive 3 CONT
@@ -362,6 +365,7 @@ terms_and_exits ()
 # RANK_0 waits for the others' SIGTERM: Slurm may send it after the ps has exited.
 @test "scancel of a job: workers can exit in their own time, also when their ps has ended before" {
     options[supervised]=--tf-tasks=ps,worker:rest
+    options[restarting]="--tf-tasks=ps,worker:rest --tf-restart=9"
     write_exits_later
     site_arguments stop_grace=0
     EXIT_AFTER=2 RANK_0='until [ -e term.1 ] && [ -e term.2 ]; do sleep 0.1; done

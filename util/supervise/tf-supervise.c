@@ -64,6 +64,8 @@
  * before, but not in the first half of KillWait.
  */
 #define LAST_CHANCE_S 5
+/* Slurm signals the processes of a step one after the other; the last of a task is not later than this. */
+#define SIGNALS_MS 300
 /* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
 #define KILL_MS 30000
 
@@ -345,6 +347,21 @@ static void _check_last_chance (struct supervisor *s)
         _stop (s);
 }
 
+/*
+ * The signal of which the program has died may be Slurm's to the whole step, and not have reached this
+ * process yet. Then it does not ask for another life, or is killed before it can.
+ */
+static void _await_own_signal (struct supervisor *s)
+{
+    struct deadline last = deadline_in_ms (SIGNALS_MS);
+    struct pollfd pfd = { .fd = s->signals, .events = POLLIN };
+
+    while (!_is_to_end (s) && !deadline_passed (last)) {
+        poll (&pfd, 1, deadline_left_ms (last));
+        _read_signals (s);
+    }
+}
+
 /* A program that ended before it was asked to keeps its own status. */
 static void _check_children (struct supervisor *s)
 {
@@ -352,6 +369,8 @@ static void _check_children (struct supervisor *s)
 
     if (s->state == RUNNING && !left && !s->reaped)
         s->status = 1 << 8;      /* exit 1: the task was not a child of this process */
+    if (s->state == RUNNING && s->lives.life && s->reaped && s->status != 0)
+        _await_own_signal (s);
     if (s->state == RUNNING && (s->reaped || !left))
         _end_as (s, _report (s, s->status), s->status);
     if (s->state == STOPPING && left && deadline_passed (s->grace)) {

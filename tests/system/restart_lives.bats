@@ -1,0 +1,197 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# --tf-restart: what another life of a task has, in all kinds of steps, what it does not meet of the
+# former one, and programs that cannot have one.
+
+# bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
+load ../common
+load launch
+load lives
+
+setup_file ()
+{
+    printf '%s\n' '#!/bin/sh' 'echo "export PROLOG=$SLURM_TASK_PID"' > "$BATS_FILE_TMPDIR/prolog"
+    chmod 755 "$BATS_FILE_TMPDIR/prolog"
+    start_cluster --nodes 2 --conf "TaskProlog=$BATS_FILE_TMPDIR/prolog" \
+        --conf TaskPlugin=task/affinity --conf TaskPluginParam=none
+}
+
+before_test ()
+{
+    work=$SPANK_TF_CLUSTER/work
+    find "$work" -mindepth 1 -delete
+    make_lives
+}
+
+after_test ()
+{
+    site_arguments
+    end_lives
+}
+
+# bats test_tags=core,release
+@test "--multi-prog: another life has the program, environment, directory, limits, CPUs, umask and files of the first" {
+    cat > "$work/tell" <<'END'
+life=${SLURM_TF_RESTART-0}
+{
+    tr '\0' '\n' < /proc/$$/cmdline
+    # Among others PROLOG, which has the first life's number.
+    tr '\0' '\n' < /proc/$$/environ | grep -v '^SLURM_TF_RESTART=\|^SLURM_TASK_PID='
+    echo "SLURM_TASK_PID is its number: $((SLURM_TASK_PID == $$))"
+    ulimit -S -a
+    ulimit -H -a
+    while read -r line; do
+        case $line in
+            Tgid* | TracerPid* | Uid* | Gid* | Groups* | Sig[BIC]* | Cap* | NoNewPrivs* | Seccomp* | Cpus_allowed_list* | Mems_allowed_list* | Umask* | Threads*)
+                echo "$line" ;;
+        esac
+    done < /proc/$$/status > "status.$SLURM_PROCID"
+    sed "s/\<$$\>/PID/" "status.$SLURM_PROCID"
+    cat /proc/$$/oom_score_adj /proc/$$/cgroup
+    ps -o ppid=,pgid=,sid=,ni=,cls=,tty= -p $$
+    readlink /proc/$$/cwd
+    for fd in /proc/$$/fd/*; do
+        echo "${fd##*/}"
+        readlink "$fd"
+    done
+} > "tell.$SLURM_PROCID"
+mv "tell.$SLURM_PROCID" "tell.$SLURM_PROCID.$life"
+echo "life $life of $SLURM_PROCID"
+# A task that fails stops the other one.
+touch "told.$SLURM_PROCID.$life"
+until [ -e "told.0.$life" ] && [ -e "told.1.$life" ]; do sleep 0.1; done
+[ $life = 1 ] || exit 143
+END
+    printf '%s\n' '0 sh ../tell rank %t' '1 sh ../tell another program' > "$work/programs"
+    umask 027
+    ulimit -S -c 4096
+    ulimit -S -n 321
+    install -d -o "$user" "$work/inner"
+    run --separate-stderr slurm srun -Q -N1 -n2 --exclusive -D "$work/inner" --cpu-bind=map_cpu:1 -o out.%t --tf-tasks=worker:2 \
+        --tf-restart=1 --multi-prog "$work/programs"
+    [ "$status" -eq 0 ] || fail "the step fails"
+    cd "$work/inner"
+    for rank in 0 1; do
+        diff "tell.$rank.0" "tell.$rank.1" || fail "the lives of rank $rank differ"
+        [ "$(< "out.$rank")" = "life 0 of $rank"$'\n'"life 1 of $rank" ] || fail "its output: $(< "out.$rank")"
+    done
+    grep -qx 'nofiles *321\|open files *(-n) 321\|.*(-n) 321' tell.1.1
+    grep -qx another tell.1.1
+    grep -qx $'Cpus_allowed_list:\t1' tell.1.1
+    grep -qx $'Umask:\t0027' tell.1.1
+    grep -q '^PROLOG=[0-9]*$' tell.1.1
+}
+
+# bats test_tags=core,release
+@test "--pty: another life owns the terminal, in the modes of the beginning" {
+    cat > "$work/owner" <<'END'
+import os, signal, termios, tty
+
+def modes():
+    attributes = termios.tcgetattr(0)
+    return [flags & ~termios.PENDIN for flags in attributes[:4]]
+
+if "SLURM_TF_RESTART" in os.environ:
+    with open("owns", "w", 1) as owns:
+        print("foreground:", os.tcgetpgrp(0) == os.getpgrp(), "modes:", str(modes()) == open("modes").read(), file=owns)
+        print(input(), file=owns)
+    raise SystemExit(3)
+open("modes", "w").write(str(modes()))
+if not os.fork():
+    os.setpgid(0, 0)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    os.tcsetpgrp(0, os.getpgrp())
+    tty.setraw(0)
+    os.kill(os.getppid(), signal.SIGKILL)
+    signal.pause()
+signal.pause()
+END
+    mkfifo "$work/keys"
+    slurm timeout 60 script -qefc "srun -Q --pty --tf-tasks=worker --tf-restart=1 python3 owner" /dev/null < "$work/keys" > "$work/out" 2>&1 3>&- &
+    exec {keys}> "$work/keys"
+    eventually 30 grep -qs foreground "$work/owns" || fail "$(< "$work/out")"
+    printf 'hello\n' >&"$keys"
+    wait $! && status=0 || status=$?
+    exec {keys}>&-
+    output=$(< "$work/out")
+    [ "$status" -eq 3 ] || fail "the exit code is not the last life's"
+    [ "$(< "$work/owns")" = $'foreground: True modes: True\nhello' ] || fail "it does not own the terminal: $(< "$work/owns")"
+}
+
+# bats test_tags=core,release
+@test "a heterogeneous step with labels, seen by sattach" {
+    local sattach step
+
+    cat > "$work/program" <<'END'
+life=${SLURM_TF_RESTART-0}
+echo "$TF_CONFIG" >> $LIVES/$SLURM_PROCID
+echo "life $life $*"
+until [ -e end ]; do
+    [ ! -e fail ] || [ $SLURM_TF_ROLE$life != worker0 ] || kill -9 $$
+    echo "waits $*"
+    sleep 0.1
+done
+END
+    slurm srun -Q -l -N1 -n2 --tf-tasks=chief,ps --tf-restart=1 sh ./program first : -N1 -n1 --tf-tasks=worker:rest sh ./program second \
+        > "$work/out" 2>&1 3>&- &
+    step=$!
+    eventually 30 has_lives 2 1
+    slurm sattach -l "$(slurm squeue -h -u "$user" -o %A | sort -n | tail -n 1).0" > "$work/seen" 2>&1 3>&- &
+    sattach=$!
+    eventually 30 grep -q waits "$work/seen"
+    touch "$work/fail"
+    eventually 30 grep -qx '2: life 1 second' "$work/out"
+    eventually 30 grep -q 'life 1 second' "$work/seen" || fail "$(uniq "$work/seen")"
+    touch "$work/end"
+    wait $step || fail "$(grep -v waits "$work/out")"
+    wait $sattach || fail "$(grep -v waits "$work/seen")"
+    had_lives 1 1 2
+    [ "$(sed 's/"task".*//' "$LIVES"/? | sort -u | wc -l)" -eq 1 ]
+}
+
+# bats test_tags=core,release
+@test "a life begins when every process of the former one is dead: children, sessions, daemons, stopped ones" {
+    site_arguments stop_grace=1 restart_backoff=1
+    # The arguments of the sleeps of each life are unique on the machine. The last lives leave none.
+    run_lives 'own="sleep 1000.$SLURM_JOB_ID$SLURM_PROCID"
+        ! pgrep -af "^$own" >> $LIVES/left || exit 9
+        touch $LIVES/begun.$SLURM_TF_ROLE$life
+        case $SLURM_TF_ROLE$life in
+            chief1) until [ -e $LIVES/begun.ps1 ] && [ -e $LIVES/begun.worker2 ]; do sleep 0.05; done; exit 0 ;;
+            ps1 | worker2) exec sleep 100 ;;
+        esac
+        own=$own$life
+        $own &
+        sh -c "$own & wait" &
+        setsid sh -c "trap \"\" TERM HUP; $own & $own" &
+        (setsid sh -c "$own &" &)
+        $own &
+        until [ "$(pgrep -fc "^$own$")" = 6 ]; do sleep 0.05; done
+        kill -STOP $!
+        touch $LIVES/left_by.$SLURM_TF_ROLE$life
+        case $SLURM_TF_ROLE$life in
+            worker0) kill -9 $$ ;;
+            ps0) until [ -e $LIVES/left_by.chief0 ] && [ -e $LIVES/left_by.worker1 ]; do sleep 0.05; done; kill -9 $$ ;;
+        esac
+        wait' -N2 -n3 --tf-tasks=chief,ps,worker --tf-restart=2
+    [ "$status" -eq 0 ] && [ ! -s "$LIVES/left" ] || fail "processes of a former life: $(cat "$LIVES/left")"
+    had_lives 2 2 3
+}
+
+# bats test_tags=core,release
+@test "a program that is setuid is refused, and one that may be, because its user may not read it" {
+    install -m 4755 /bin/true "$work/setuid"
+    install -m 711 /bin/true "$work/unreadable"
+    for program in setuid unreadable; do
+        run slurm srun -Q -n1 --tf-tasks=worker --tf-restart=1 ./$program
+        [ "$status" -eq 137 ] && [[ $output == *setuid*', which a restart cannot preserve'* ]] ||
+            fail "it is not refused"
+    done
+}
+
+@test "a program that begins with files of --mpi=pmi2 runs, and is not started again" {
+    run_lives 'exit 42' -n1 --mpi=pmi2 --tf-tasks=worker --tf-restart=1
+    [ "$status" -eq 42 ] && [[ $stderr == *'exit 42, and is not started again: it begins with a file of its own, descriptor '* ]] || fail "pmi2"
+    had_lives 1
+}
