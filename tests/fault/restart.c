@@ -469,6 +469,22 @@ static void _asked_while_alone (const void *arg __attribute__ ((unused)))
     task_expect_stderr (&task, ALONE);
 }
 
+/* Slurm asked it long ago, which it learns only now: it ends by that, and not by a failure. */
+static void _withheld_until_alone (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _serves, .restarts = 9, .restart_alone = true, .serves = true,
+                         .forward_signals = true, .stop_grace = 1 };
+
+    task_start (&task);
+    task_expect_output (&task, "up\n");
+    kill (task.pid, SIGTERM);
+    task_await_signals_forwarded (&task);
+    _end_rendezvous (&task);
+    task_expect_running (&task);
+    task_expect_exit_within (&task, SIGTERM, 10000 + task_reaction_ms ());
+    task_expect_stderr (&task, "");
+}
+
 static void _unknown_end_of_rendezvous (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 9, .restart_alone = true };
@@ -590,6 +606,7 @@ int main (void)
     passed &= check ("... but not tasks of which all are started together",
                      _does_not_restart_in_a_group, NULL);
     passed &= check ("... nor one that Slurm asks to end", _asked_while_alone, NULL);
+    passed &= check ("... also if it learns that only then", _withheld_until_alone, NULL);
     passed &= check ("... nor if the rendezvous only does not answer", _unknown_end_of_rendezvous,
                      NULL);
     passed &= check ("between two lives no program can bind a port that is not held", _claimed_port,
