@@ -132,11 +132,18 @@ static void _order_restart (const struct task *task, int life)
 
 /* Tests. */
 
+static void _start_for_lives (struct task *task)
+{
+    if (task_is_wrapped ())
+        skip ("valgrind does not let a process set its limit of open files, as every life does");
+    task_start (task);
+}
+
 static void _is_started_again (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 9 };
 
-    task_start (&task);
+    _start_for_lives (&task);
     task_expect_output (&task, "life 0\n");
     for (int life = 0; life < 5; life++) {
         char report[32], output[32];
@@ -226,7 +233,7 @@ static void _former_life_is_dead (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _leaves_a_daemon, .restarts = 9 };
 
-    task_start (&task);
+    _start_for_lives (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     _order_restart (&task, 1);
     task_expect_output (&task, "alone\n");
@@ -264,7 +271,7 @@ static void _stopped_and_started (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _serves, .restarts = 9, .stop_grace = 20 };
 
-    task_start (&task);
+    _start_for_lives (&task);
     for (int life = 0; life < 3; life++) {
         task_expect_output (&task, "up\n");
         task_send_order (&task, ORDER_STOP);
@@ -343,9 +350,12 @@ static void _asked_after_the_end (const void *arg __attribute__ ((unused)))
 }
 
 /* The task has failed, and waits for its next life. */
-static void _start_and_wait (struct task *task)
+static void _start_and_wait (struct task *task, bool lives)
 {
-    task_start (task);
+    if (lives)
+        _start_for_lives (task);
+    else
+        task_start (task);
     task_expect_output (task, "life 0\n");
     _expect (task, (struct wanted){ "exit 3", 0, NULL, false });
     task_send_order (task, ORDER_WAIT);
@@ -356,7 +366,7 @@ static void _reconnects_while_waiting (const void *arg)
     void (*const end_connection) (struct task *) = *(void (*const *) (struct task *))arg;
     struct task task = { .program = _fails_once, .restarts = 9 };
 
-    _start_and_wait (&task);
+    _start_and_wait (&task, true);
     end_connection (&task);
     task_expect_reconnect (&task, "exit 3");
     _order_restart (&task, 1);
@@ -370,7 +380,7 @@ static void _old_orders (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 9 };
 
-    _start_and_wait (&task);
+    _start_and_wait (&task, true);
     _order_restart (&task, 1);
     _order_restart (&task, 1);
     task_expect_output (&task, "life 1\n");
@@ -389,7 +399,7 @@ static void _supervisor_is_killed (const void *arg __attribute__ ((unused)))
     struct task task = { .program = _fails_and_serves, .restarts = 9 };
     int status;
 
-    task_start (&task);
+    _start_for_lives (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     _order_restart (&task, 1);
     task_expect_output (&task, "up\n");
@@ -418,7 +428,7 @@ static void _restarts_alone (const void *arg __attribute__ ((unused)))
     struct task task = { .program = _fails_once, .restarts = 1, .restart_alone = true,
                          .prints = true };
 
-    _start_and_wait (&task);
+    _start_and_wait (&task, true);
     _end_rendezvous (&task);
     task_expect_no_output (&task);
     poll (&(struct pollfd){ .fd = task.output, .events = POLLIN }, 1, 10000);
@@ -432,7 +442,7 @@ static void _comes_back (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 2, .restart_alone = true };
 
-    _start_and_wait (&task);
+    _start_and_wait (&task, true);
     _end_rendezvous (&task);
     task_expect_no_output (&task);
     task_open_listener (&task);
@@ -449,7 +459,7 @@ static void _does_not_restart_in_a_group (const void *arg __attribute__ ((unused
 {
     struct task task = { .program = _fails_once, .restarts = 9, .prints = true };
 
-    _start_and_wait (&task);
+    _start_and_wait (&task, false);
     _end_rendezvous (&task);
     task_expect_exit (&task, W_EXITCODE (3, 0));
     task_expect_stderr (&task, GONE);
@@ -461,7 +471,7 @@ static void _asked_while_alone (const void *arg __attribute__ ((unused)))
     struct task task = { .program = _fails_once, .restarts = 1, .restart_alone = true,
                          .stop_grace = 20 };
 
-    _start_and_wait (&task);
+    _start_and_wait (&task, false);
     _end_rendezvous (&task);
     task_expect_running (&task);
     kill (task.pid, SIGTERM);
@@ -533,7 +543,7 @@ static void _claimed_port (const void *arg __attribute__ ((unused)))
     struct task task = { .program = _fails_and_serves, .restarts = 9, .stop_grace = 20,
                          .claimed_port = _free_port () };
 
-    task_start (&task);
+    _start_for_lives (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     if (_can_bind (task.claimed_port))
         die ("the port can be taken while its task waits for its next life");
@@ -557,7 +567,7 @@ static void _port_is_taken (const void *arg __attribute__ ((unused)))
     char cannot[64];
 
     snprintf (cannot, sizeof (cannot), "port %d: %s", task.claimed_port, strerror (EADDRINUSE));
-    _start_and_wait (&task);
+    _start_and_wait (&task, false);
     _order_restart (&task, 1);
     _expect (&task, (struct wanted){ "exit 3", -1, cannot, false });
     task_order_exit (&task, W_EXITCODE (3, 0));
