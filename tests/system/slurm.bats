@@ -82,6 +82,10 @@ errors ()
 
 # bats test_tags=core,release
 @test "limits, signals, cgroups and descriptors of a program are as in a plain step" {
+    # Here also of one that may be started again, which is traced until then.
+    variants+=(restarting)
+    options[restarting]='--tf-tasks=worker:rest,evaluator --tf-restart=9'
+    make_variants
     cat > "$work/what" <<'END'
 echo "SLURM_TASK_PID is its number: $((SLURM_TASK_PID == $$))"
 ulimit -S -a
@@ -97,7 +101,7 @@ sed "s/\<$$\>/PID/" "status.$SLURM_PROCID"
 cat /proc/$$/oom_score_adj
 sed -E 's#/(job_[0-9]+|s[0-9A-Z]{13})/#/job/#' /proc/$$/cgroup
 ps -o ni=,cls=,tty= -p $$
-readlink /proc/$$/cwd | sed 's#.*/##; s/plain\|unsupervised\|supervised/VARIANT/'
+readlink /proc/$$/cwd | sed 's#.*/##; s/plain\|unsupervised\|supervised\|restarting/VARIANT/'
 echo "session of its own: $(($(ps -o sid= -p $$) == $(ps -o pgid= -p $$)))"
 for fd in /proc/$$/fd/*; do
     [ "${fd##*/}" -ge 200 ] || echo "${fd##*/} $(readlink "$fd" | sed 's/[0-9]*//g')"
