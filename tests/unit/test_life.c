@@ -54,8 +54,9 @@ static void tell_descriptors (void)
 
         snprintf (path, sizeof (path), "/proc/self/fd/%d", fd);
         if ((n = readlink (path, file, sizeof (file))) >= 0)
-            printf ("descriptor %d: %.*s, %s\n", fd, (int)n, file,
-                    fcntl (fd, F_GETFD) & FD_CLOEXEC ? "closed at exec" : "kept at exec");
+            printf ("descriptor %d: %.*s, %s, flags %o\n", fd, (int)n, file,
+                    fcntl (fd, F_GETFD) & FD_CLOEXEC ? "closed at exec" : "kept at exec",
+                    fcntl (fd, F_GETFL));
     }
 }
 
@@ -104,6 +105,8 @@ static int tell (int argc, char *argv[])
     tell_descriptors ();
     tell_status ();
     tell_limits ();
+    /* The next life must not have it. */
+    fcntl (STDIN_FILENO, F_SETFL, O_NONBLOCK);
     /* Not the same in all lives. */
     restart = getenv ("SLURM_TF_RESTART");
     pid = getenv ("SLURM_TASK_PID");

@@ -58,6 +58,7 @@ struct life {
     struct {
         int number;             /* in the program */
         int kept;               /* here */
+        int flags;              /* such as O_NONBLOCK, which all processes with this file share */
     } descriptor[MAX_DESCRIPTORS];
     size_t descriptors;
 };
@@ -156,6 +157,7 @@ static int _read_descriptor (struct life *life, pid_t pid, int number, const int
     if (own < 0 || life->descriptors == MAX_DESCRIPTORS)
         return errtext_set (err, "it begins with a file of its own, descriptor %d", number);
     life->descriptor[life->descriptors].number = number;
+    life->descriptor[life->descriptors].flags = fcntl (own, F_GETFL);
     life->descriptor[life->descriptors++].kept = own;
     return 0;
 }
@@ -300,7 +302,8 @@ static int _set_descriptors (const struct life *life, const int *lifted)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         close (fd);
     for (size_t i = 0; i < life->descriptors; i++)
-        if (dup2 (lifted[i], life->descriptor[i].number) < 0)
+        if (dup2 (lifted[i], life->descriptor[i].number) < 0
+            || fcntl (lifted[i], F_SETFL, life->descriptor[i].flags) < 0)
             return -1;
     return 0;
 }
