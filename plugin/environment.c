@@ -14,6 +14,7 @@
 
 #include "addresses/interface.h"
 #include "common/address.h"
+#include "common/beside.h"
 #include "common/logdir.h"
 #include "common/number.h"
 #include "common/proxy.h"
@@ -97,6 +98,19 @@ static int _set_interface (spank_t spank, const struct answer *answer)
     return answer->nccl ? defaults_set_interface (spank, name) : 0;
 }
 
+/* The tasks beside an outer step's cluster are not those of this step. */
+static void _forget_beside (spank_t spank)
+{
+    char names[BESIDE_MAX_NAMES * (BESIDE_MAX_NAME + 1)], *rest = names, *name;
+    struct beside_variable room;
+
+    if (spank_getenv (spank, BESIDE_VARIABLE, names, sizeof (names)) == ESPANK_SUCCESS)
+        while ((name = strsep (&rest, ",")))
+            if (beside_is_name (name, strlen (name)))
+                spank_unsetenv (spank, beside_variable (name, &room));
+    spank_unsetenv (spank, BESIDE_VARIABLE);
+}
+
 int environment_set (spank_t spank, char *const env[], const struct client_answer *answer)
 {
     const char *hosts = answer->answer.proxy_exempt;
@@ -106,6 +120,7 @@ int environment_set (spank_t spank, char *const env[], const struct client_answe
     spank_unsetenv (spank, "TF_GRPC_REUSE_PORT");
     spank_unsetenv (spank, INTERFACE_VARIABLE);
     spank_unsetenv (spank, "SLURM_TF_RESTART");
+    _forget_beside (spank);
     defaults_begin (spank);
     if (hosts && _exempt_from_proxy (spank, env, hosts) < 0)
         return -1;

@@ -115,7 +115,8 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
     bool restarts = answer->answer.restart.times > 0;
     int messages = -1;
 
-    if (!info->port || environment_set (spank, env, answer) < 0)
+    if (!info->port || environment_set (spank, env, answer) < 0
+        || (answer->answer.open_port && port_open (info->port) < 0))
         task_abort_report (answer->fd, info->registration.node, "the environment could not be set");
     /* A supervisor that starts the program again needs what the program has. */
     if (restarts)

@@ -6,7 +6,8 @@
  *
  *     srun --tf-tasks=ps,worker:2 task-check --roles=ps,worker,worker
  *
- * --roles is what the test expects: the role of every rank, in rank order. Each rank first
+ * --roles is what the test expects: the role of every rank, in rank order, as in --tf-tasks ("+data"
+ * is a task beside the cluster). Each rank first
  * checks its environment, TF_CONFIG, address, descriptors and port. Then it connects to every
  * other rank (task-check-peers.c). It prints one line: its identity and "ok" on stdout, or what
  * it found and what it expected on stderr.
@@ -18,6 +19,7 @@
 
 #include "task-check.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
@@ -94,6 +96,17 @@ bool lists (const struct rank *a, const struct rank *b)
     return is_evaluator (a) || !is_evaluator (b);
 }
 
+static bool is_beside (const struct rank *rank)
+{
+    return rank->role[0] == '+';
+}
+
+/* As the task itself sees it. */
+static const char *role_name (const struct rank *rank)
+{
+    return rank->role + is_beside (rank);
+}
+
 static int role_count (const char *role)
 {
     int count = 0;
@@ -123,6 +136,26 @@ static void roles_parse (char *list)
         ranks[rank_count] = (struct rank){ .number = rank_count, .role = role,
                                            .index = role_count (role) };
     }
+}
+
+/* The variable with the addresses of all tasks of this name: "SLURM_TF_DATA" for "+data". */
+static const char *beside_variable (const struct rank *rank)
+{
+    char *name = format ("SLURM_TF_%s", rank->role + 1);
+
+    for (char *c = name; *c; c++)
+        *c = (char)toupper ((unsigned char)*c);
+    return name;
+}
+
+static bool is_promised_beside (const char *name)
+{
+    if (!strcmp (name, "SLURM_TF_BESIDE"))
+        return true;
+    for (int i = 0; i < rank_count; i++)
+        if (is_beside (&ranks[i]) && !strcmp (name, beside_variable (&ranks[i])))
+            return true;
+    return false;
 }
 
 /* ---- the environment ---- */
@@ -156,12 +189,15 @@ static void env_check_leaks (void)
                                    " SLURM_TF_PORT SLURM_TF_INTERFACE SLURM_TF_ADDED ";
 
     for (char **env = environ; *env; env++) {
-        char *name = format (" %.*s ", (int)strcspn (*env, "="), *env);
+        char *own = format ("%.*s", (int)strcspn (*env, "="), *env);
+        char *name = format (" %s ", own);
 
         if (strstr (name, "SPANK_OPTION_spank_tf")
-            || (!strncmp (name, " SLURM_TF_", 10) && !strstr (promised, name)))
+            || (!strncmp (own, "SLURM_TF_", 9) && !strstr (promised, name)
+                && !is_promised_beside (own)))
             die ("the environment still has%sfrom the launch", name);
         free (name);
+        free (own);
     }
 }
 
@@ -258,6 +294,38 @@ static void role_check (const char *role, const json_t *list)
     }
 }
 
+/* SLURM_TF_<NAME> of one name beside the cluster has the addresses of its tasks, in their order. */
+static void addresses_check (struct rank *first)
+{
+    const char *variable = beside_variable (first), *expected = NULL;
+    char *list = format ("%s", env_get (variable)), *rest = list;
+    int count = role_count (first->role);
+
+    for (int i = 0; i < count; i++) {
+        struct rank *rank = rank_find (first->role, i);
+
+        if (!(rank->address = strsep (&rest, ",")))
+            die ("%s has %d addresses, expected %d", variable, i, count);
+        address_parse (rank);
+        expected = expected ? format ("%s,%s", expected, rank->address) : rank->address;
+    }
+    env_expect (variable, expected);
+}
+
+/* What every task learns of the tasks beside the cluster. */
+static void beside_check (void)
+{
+    char *names = NULL;
+
+    for (int i = 0; i < rank_count; i++)
+        if (is_beside (&ranks[i]) && ranks[i].index == 0) {
+            names = names ? format ("%s,%s", names, role_name (&ranks[i]))
+                          : format ("%s", role_name (&ranks[i]));
+            addresses_check (&ranks[i]);
+        }
+    env_expect ("SLURM_TF_BESIDE", names);
+}
+
 static void cluster_check (json_t *cluster)
 {
     static const char *const order[] = { "chief", "master", "ps", "worker", NULL };
@@ -276,6 +344,7 @@ static void cluster_check (json_t *cluster)
         place = own;
         role_check (role, list);
     }
+    beside_check ();
     for (int i = 0; i < rank_count; i++)
         if (lists (me, &ranks[i]) && !ranks[i].address)
             die ("TF_CONFIG does not list role \"%s\", expected %d", ranks[i].role,
@@ -327,11 +396,11 @@ static char *config_check (const char *text)
         die ("TF_CONFIG: %s, found %.200s", err.text, text);
     if (!json_is_object (cluster))
         die ("TF_CONFIG: \"cluster\" is not an object, found %.200s", text);
-    if (strcmp (role, me->role) || index != me->index)
-        die ("TF_CONFIG says %s %d, expected %s %d", role, index, me->role, me->index);
+    if (strcmp (role, role_name (me)) || index != me->index)
+        die ("TF_CONFIG says %s %d, expected %s %d", role, index, role_name (me), me->index);
     cluster_check (cluster);
     expected = format ("{\"cluster\":%s,\"task\":{\"type\":\"%s\",\"index\":%d}}",
-                       cluster_print (cluster, true), me->role, me->index);
+                       cluster_print (cluster, true), role_name (me), me->index);
     while (text[same] && text[same] == expected[same])
         same++;
     if (strcmp (text, expected))
@@ -401,10 +470,21 @@ static int port_bind (int family, int v6only, int option)
     return -1;
 }
 
-/* A bind without SO_REUSEPORT must fail, also with SO_REUSEADDR, which gRPC sets. */
+/*
+ * A bind without SO_REUSEPORT must fail, also with SO_REUSEADDR, which gRPC sets. But the port of a
+ * task beside the cluster is for a server that sets SO_REUSEADDR only.
+ */
 static void port_check_held (int family, int option)
 {
-    int err = port_bind (family, 1, option) < 0 ? errno : 0;
+    int fd = port_bind (family, 1, option), err = fd < 0 ? errno : 0;
+
+    if (is_beside (me) && option) {
+        if (fd < 0)
+            die ("port %s is not open: a bind with SO_REUSEADDR says \"%s\"", me->port,
+                 strerror (err));
+        close (fd);
+        return;
+    }
 
     if (err != EADDRINUSE)
         die ("port %s is not held: an exclusive %s bind%s says \"%s\", expected \"%s\"", me->port,
@@ -528,7 +608,7 @@ int main (int argc, char *argv[])
     frameworks_check ();
     dictionary = config_check (env_get ("TF_CONFIG"));
     coordinator_check ();
-    env_expect ("SLURM_TF_ROLE", me->role);
+    env_expect ("SLURM_TF_ROLE", role_name (me));
     env_expect ("SLURM_TF_INDEX", format ("%d", me->index));
     env_expect ("SLURM_TF_ADDRESS", me->host);
     env_expect ("SLURM_TF_PORT", me->port);
@@ -540,10 +620,11 @@ int main (int argc, char *argv[])
         if (i < 2 || has_ipv6 ())
             port_check_held (i < 2 ? AF_INET : AF_INET6, i % 2 ? SO_REUSEADDR : 0);
     port_check_not_listening ();
-    listener = port_bind (has_ipv6 () ? AF_INET6 : AF_INET, 0, hold_port ? SO_REUSEPORT : 0);
+    listener = port_bind (has_ipv6 () ? AF_INET6 : AF_INET, 0,
+                          !hold_port ? 0 : is_beside (me) ? SO_REUSEADDR : SO_REUSEPORT);
     if (listener < 0 || listen (listener, SOMAXCONN))
         die ("cannot listen on port %s%s: %s", me->port,
-             hold_port ? " with SO_REUSEPORT" : ", which should not be held", strerror (errno));
+             hold_port ? " although it is held for that" : ", which should not be held", strerror (errno));
 
     peers_check (listener, dictionary, node, timeout);
     if (!times)

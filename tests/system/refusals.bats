@@ -181,6 +181,21 @@ plugstack_everywhere ()
     refused_everywhere '--tf-tasks: "banana" (item 2) is not a TensorFlow role; roles are chief, worker, ps, evaluator and master, and on this site tester,logger' --tf-tasks=tester,banana
 }
 
+# bats test_tags=core
+@test "a name beside the cluster that has another meaning is refused, and so is a list of such names alone" {
+    refused_everywhere '--tf-tasks: "+worker" (item 2): a role of the cluster has this name; choose another name' --tf-tasks=ps,+worker
+    refused_everywhere '--tf-tasks: "+port" (item 2): its variable would be SLURM_TF_PORT, which has another meaning; choose another name' --tf-tasks=worker,+port
+    refused_everywhere '--tf-tasks: "+help" (item 2): tf-exec has an option --help; choose another name' --tf-tasks=worker,+help
+    refused_everywhere '--tf-tasks: "+Data" (item 3): "+data" and "+Data" would have the same variable, SLURM_TF_DATA' --tf-tasks=worker,+data,+Data
+    refused_everywhere '--tf-tasks: item 2, "+my-data": a name with + has letters, digits and _, at most 31 of them' --tf-tasks=worker,+my-data
+    refused_everywhere '--tf-tasks-per-node: only tasks beside a cluster, and none in it; at least one task needs a role without +' --tf-tasks-per-node=+data:2
+    plugstack "required $plugin roles=logger"
+    refused_everywhere '--tf-tasks: "+logger" (item 2): a role of the cluster has this name; choose another name' --tf-tasks=worker,+logger
+    plugstack "required $plugin"
+    refused 'srun: error: spank_tf: step J.S has only tasks beside a cluster, and none in it; at least one task needs a role without +' \
+        srun -n1 --tf-tasks=+data touch started : -n1 --tf-tasks=+log touch started
+}
+
 # bats test_tags=core,release
 @test "an empty list and an empty item are refused" {
     refused_everywhere '--tf-tasks: the list is empty; a list is ROLE[:COUNT],... as in ps,worker:2' --tf-tasks=

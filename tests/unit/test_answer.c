@@ -12,6 +12,7 @@
 #include "protocol/answer.h"
 
 #define CLUSTER "{\"worker\":[\"10.0.0.1:40000\"]}"
+#define BESIDE "SLURM_TF_BESIDE=data\0SLURM_TF_DATA=10.0.0.1:50000"
 #define TAIL ",\"task\":{\"type\":\"worker\",\"index\":3}}"
 
 static const struct answer plain = {
@@ -33,6 +34,9 @@ static struct answer full_answer (void)
     answer.processes = 4;
     answer.stop_grace = 30;
     answer.proxy_exempt = "10.0.0.1,10.0.0.2";
+    answer.open_port = true;
+    answer.beside = BESIDE "\0and what follows it";
+    answer.beside_length = sizeof (BESIDE);
     return answer;
 }
 
@@ -67,7 +71,7 @@ static struct frame *frame_sent (const struct answer *answer)
 
     assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
     assert_int_equal (answer_encode (&message, answer, SERVER_TOKEN), 0);
-    for (int i = 0; i < ANSWER_PARTS; i++) {
+    for (int i = 0; i < ANSWER_PARTS && message.part[i].iov_len > 0; i++) {
         assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 0);
         assert_int_equal (send (pair[0], message.part[i].iov_base, message.part[i].iov_len, 0),
                           message.part[i].iov_len);
@@ -102,8 +106,9 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
                          "SERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nRESTART_ALONE=1\n"
-                         "TF_GRPC_REUSE_PORT=1\n"
-                         "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n");
+                         "OPEN_PORT=1\nTF_GRPC_REUSE_PORT=1\n"
+                         "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
+                         "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n");
 }
 
 static void check_equal (const struct answer *decoded, const struct answer *answer)
@@ -115,6 +120,7 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->port, answer->port);
     assert_int_equal (decoded->hide_gpus, answer->hide_gpus);
     assert_int_equal (decoded->hold, answer->hold);
+    assert_int_equal (decoded->open_port, answer->open_port);
     assert_int_equal (decoded->no_tf_config, answer->no_tf_config);
     assert_int_equal (decoded->jax_devices, answer->jax_devices);
     assert_int_equal (decoded->nccl, answer->nccl);
@@ -136,7 +142,7 @@ TEST (decoding_returns_the_encoded_answer)
 {
     struct answer row[] = {
         plain, full_answer (), plain, plain, plain, plain, plain, plain, plain, plain, plain,
-        plain,
+        plain, plain,
     };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
@@ -149,6 +155,7 @@ TEST (decoding_returns_the_encoded_answer)
     row[9].serves = true;
     row[10].restart = (struct restart_rule){ 1, false, 1 };
     row[11].restart_alone = true;
+    row[12].open_port = true;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;

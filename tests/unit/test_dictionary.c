@@ -116,6 +116,66 @@ TEST (a_cluster_can_be_an_evaluator_only)
     dictionary_destroy (dictionary);
 }
 
+/* The strings of dictionary_beside (), separated by blanks. */
+static const char *beside (const struct dictionary *dictionary)
+{
+    static char text[512];
+    size_t length;
+    const char *strings = dictionary_beside (dictionary, &length);
+
+    assert_true (length < sizeof (text));
+    memcpy (text, strings, length);
+    for (size_t i = 0; i < length; i++)
+        text[i] = text[i] ? text[i] : ' ';
+    text[length] = '\0';
+    return text;
+}
+
+TEST (a_task_beside_the_cluster_is_in_no_dictionary_and_has_variables)
+{
+    const struct dictionary_task tasks[] = {
+        task ("+data", 0, "10.0.0.1", 1), task ("worker", 0, "10.0.0.2", 2),
+        task ("+Log_9", 0, "fd00::3", 3), task ("+data", 1, "10.0.0.4", 4),
+        task ("evaluator", 0, "10.0.0.5", 5),
+    };
+    struct dictionary *dictionary = create (tasks, COUNT (tasks));
+
+    check_config (dictionary, "worker", 0, "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"]},"
+                  "\"task\":{\"type\":\"worker\",\"index\":0}}");
+    check_config (dictionary, "+data", 1, "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"]},"
+                  "\"task\":{\"type\":\"data\",\"index\":1}}");
+    check_config (dictionary, "evaluator", 0, "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"],"
+                  "\"evaluator\":[\"10.0.0.5:5\"]},\"task\":{\"type\":\"evaluator\",\"index\":0}}");
+    assert_string_equal (beside (dictionary), "SLURM_TF_BESIDE=data,Log_9 "
+                         "SLURM_TF_DATA=10.0.0.1:1,10.0.0.4:4 SLURM_TF_LOG_9=[fd00::3]:3 ");
+    dictionary_destroy (dictionary);
+}
+
+TEST (without_a_task_beside_the_cluster_there_are_no_variables)
+{
+    const struct dictionary_task only = task ("worker", 0, "10.0.0.1", 1);
+    struct dictionary *dictionary = create (&only, 1);
+
+    assert_string_equal (beside (dictionary), "");
+    dictionary_destroy (dictionary);
+}
+
+/* Components of a heterogeneous step have lists of their own. */
+TEST (two_names_for_one_variable_are_refused)
+{
+    const struct dictionary_task tasks[] = {
+        task ("+data", 0, "10.0.0.1", 1), task ("worker", 0, "10.0.0.2", 2),
+        task ("+Data", 0, "10.0.0.3", 3),
+    };
+    struct dictionary *dictionary = NULL;
+    struct errtext err;
+
+    assert_int_equal (dictionary_create (&dictionary, tasks, COUNT (tasks), &err), -1);
+    assert_string_equal (err.text, "\"+data\" and \"+Data\" would have the same variable, "
+                         "SLURM_TF_DATA");
+    assert_null (dictionary);
+}
+
 TEST (an_ipv6_address_has_brackets)
 {
     const struct dictionary_task only = task ("worker", 0, "fd00::1", 40000);
@@ -171,6 +231,24 @@ TEST (the_longest_tf_config_is_accepted)
     assert_int_equal (strlen (text), TF_CONFIG_MAX_TEXT);
     free (text);
     dictionary_destroy (dictionary);
+    free (tasks);
+}
+
+/* An answer has room for TF_CONFIG_MAX_TEXT bytes of addresses, wherever they are. */
+TEST (the_addresses_beside_the_cluster_count_too)
+{
+    static const char variables[] = "SLURM_TF_BESIDE=x SLURM_TF_X=10.0.0.1:40000 ";
+    size_t count;
+    struct dictionary_task *tasks = workers (TF_CONFIG_MAX_TEXT - strlen (variables), &count);
+    struct dictionary *dictionary = NULL;
+    struct errtext err;
+
+    tasks[count++] = task ("+x", 0, "10.0.0.1", 40000);
+    dictionary_destroy (create (tasks, count));
+    tasks[count++] = task ("+x", 1, "10.0.0.1", 4);
+    assert_int_equal (dictionary_create (&dictionary, tasks, count, &err), -1);
+    assert_string_equal (err.text, "TF_CONFIG and the addresses of the tasks beside the cluster would "
+                         "have 131071 bytes; at most 131060 are possible");
     free (tasks);
 }
 
@@ -246,6 +324,10 @@ int main (void)
         cmocka_unit_test (tensorflows_roles_come_first_and_a_sites_roles_last),
         cmocka_unit_test (only_the_evaluators_own_dictionary_lists_the_evaluator),
         cmocka_unit_test (a_cluster_can_be_an_evaluator_only),
+        cmocka_unit_test (a_task_beside_the_cluster_is_in_no_dictionary_and_has_variables),
+        cmocka_unit_test (without_a_task_beside_the_cluster_there_are_no_variables),
+        cmocka_unit_test (two_names_for_one_variable_are_refused),
+        cmocka_unit_test (the_addresses_beside_the_cluster_count_too),
         cmocka_unit_test (an_ipv6_address_has_brackets),
         cmocka_unit_test (the_longest_tail_fits_its_buffer),
         cmocka_unit_test (the_longest_tf_config_is_accepted),

@@ -122,6 +122,15 @@ static void as_ordinary_user (void (*test) (void))
     assert_int_equal (status, 0);
 }
 
+TEST (every_task_has_a_file_of_its_own)
+{
+    char name[64];
+
+    assert_string_equal (logdir_task_file (name, sizeof (name), "worker", 12), "worker12.log");
+    assert_string_equal (logdir_task_file (name, sizeof (name), "data2", 10), "data2-10.log");
+    assert_string_equal (logdir_task_file (name, sizeof (name), "+data", 0), "data0.log");
+}
+
 TEST (a_directory_is_made_with_its_parents)
 {
     make ("logs");
@@ -460,6 +469,7 @@ int main (void)
 {
 #define ON_DISK(name) cmocka_unit_test_setup_teardown (name, make_top, remove_top)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test (every_task_has_a_file_of_its_own),
         ON_DISK (a_directory_is_made_with_its_parents),
         ON_DISK (the_umask_decides_the_directorys_mode),
         ON_DISK (an_existing_directory_is_not_changed),

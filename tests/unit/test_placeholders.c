@@ -10,7 +10,7 @@
 
 #include "exec/placeholders.h"
 
-static const struct placeholder_values values = { {
+static const struct placeholder_values values = { .of = {
     [PLACEHOLDER_ROLE] = "worker",
     [PLACEHOLDER_INDEX] = "1",
     [PLACEHOLDER_ADDRESS] = "10.0.0.3",

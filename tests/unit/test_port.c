@@ -276,6 +276,27 @@ TEST (a_server_of_the_same_user_shares_a_held_port)
     port_release (port);
 }
 
+/* As of a task beside the cluster, whose server may be any program. */
+TEST (an_open_port_can_be_shared_by_a_server_with_so_reuseaddr)
+{
+    struct port *port = reserve (&any, 0, PORT_HELD);
+    int number = port_number (port), server, second;
+
+    assert_false (can_bind (everywhere, number, SO_REUSEADDR));
+    assert_int_equal (port_open (port), 0);
+    assert_false (can_bind (everywhere, number, 0));
+    assert_true (can_bind (everywhere, number, SO_REUSEPORT));
+    server = try_bind ("127.0.0.1", number, SO_REUSEADDR);
+    assert_true (server >= 0);
+    assert_int_equal (listen (server, 1), 0);
+    assert_int_equal (try_connect (number), 0);
+    /* Now the port is the server's. */
+    second = try_bind ("127.0.0.1", number, SO_REUSEADDR);
+    assert_int_equal (second, -1);
+    close (server);
+    port_release (port);
+}
+
 TEST (another_users_server_cannot_share_a_held_port)
 {
     struct port *port;
@@ -774,6 +795,7 @@ int main (void)
         cmocka_unit_test (at_most_64_ranges_are_accepted),
         cmocka_unit_test (a_held_port_cannot_be_bound_on_any_address),
         cmocka_unit_test (a_server_of_the_same_user_shares_a_held_port),
+        cmocka_unit_test (an_open_port_can_be_shared_by_a_server_with_so_reuseaddr),
         cmocka_unit_test (another_users_server_cannot_share_a_held_port),
         cmocka_unit_test (two_reservations_of_one_user_never_share_a_port),
         cmocka_unit_test (a_reserved_port_can_listen),

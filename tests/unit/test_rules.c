@@ -98,6 +98,48 @@ TEST (the_most_similar_role_can_be_a_sites_own)
     tasklist_destroy (list);
 }
 
+#define VARIABLE ", which has another meaning; choose another name"
+
+TEST (a_name_beside_the_cluster_has_no_other_meaning)
+{
+    static const struct {
+        const char *list, *message;     /* message NULL: the list is valid */
+    } row[] = {
+        { "worker,+dispatcher,+data:2,+data,+tensorboard", NULL },
+        { "worker,+ports,+roles,+logger_2", NULL },
+        { "worker,+ps", "\"+ps\" (item 2): a role of the cluster has this name; choose another name" },
+        { "+Worker", "\"+Worker\" (item 1): a role of the cluster has this name; choose another name" },
+        { "+tester", "\"+tester\" (item 1): a role of the cluster has this name; choose another name" },
+        { "worker,+role", "\"+role\" (item 2): its variable would be SLURM_TF_ROLE" VARIABLE },
+        { "+Index", "\"+Index\" (item 1): its variable would be SLURM_TF_INDEX" VARIABLE },
+        { "+address", "\"+address\" (item 1): its variable would be SLURM_TF_ADDRESS" VARIABLE },
+        { "+port", "\"+port\" (item 1): its variable would be SLURM_TF_PORT" VARIABLE },
+        { "+restart", "\"+restart\" (item 1): its variable would be SLURM_TF_RESTART" VARIABLE },
+        { "+interface", "\"+interface\" (item 1): its variable would be SLURM_TF_INTERFACE" VARIABLE },
+        { "+added", "\"+added\" (item 1): its variable would be SLURM_TF_ADDED" VARIABLE },
+        { "+beside", "\"+beside\" (item 1): its variable would be SLURM_TF_BESIDE" VARIABLE },
+        { "+rendezvous", "\"+rendezvous\" (item 1): its variable would be SLURM_TF_RENDEZVOUS" VARIABLE },
+        { "+log_dir", "\"+log_dir\" (item 1): its variable would be SLURM_TF_LOG_DIR" VARIABLE },
+        { "+config_file", "\"+config_file\" (item 1): its variable would be SLURM_TF_CONFIG_FILE" VARIABLE },
+        { "+help", "\"+help\" (item 1): tf-exec has an option --help; choose another name" },
+        { "+version", "\"+version\" (item 1): tf-exec has an option --version; choose another name" },
+        { "+environment", "\"+environment\" (item 1): tf-exec has an option --environment; choose another name" },
+        { "+data,worker,+Data", "\"+Data\" (item 3): \"+data\" and \"+Data\" would have the same variable, SLURM_TF_DATA" },
+        { "+a,+b,+c,+d,+e,+f,+g,+h,+i,+j,+k,+l,+m,+n,+o,+p,+q,+r,+s,+t,+u,+v,+w,+x,+y,+z,+0,+1,+2,+3,+4,+5,+a", NULL },
+        { "+a,+b,+c,+d,+e,+f,+g,+h,+i,+j,+k,+l,+m,+n,+o,+p,+q,+r,+s,+t,+u,+v,+w,+x,+y,+z,+0,+1,+2,+3,+4,+5,+6",
+          "\"+6\" (item 33): more than 32 different names with \"+\"" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct tasklist *list = parse (row[i].list);
+        struct errtext err = { "" };
+
+        assert_int_equal (rules_check_names (list, "tester", &err), row[i].message ? -1 : 0);
+        assert_string_equal (err.text, row[i].message ? row[i].message : "");
+        tasklist_destroy (list);
+    }
+}
+
 TEST (a_cluster_that_tensorflow_refuses_is_refused)
 {
     static const struct {
@@ -121,6 +163,11 @@ TEST (a_cluster_that_tensorflow_refuses_is_refused)
         { "ps", "1 ps (item 1) and no worker; a ps needs at least one worker" },
         { "ps:65535", "65535 ps (item 1) and no worker; a ps needs at least one worker" },
         { "chief,ps:2", "2 ps (item 2) and no worker; a ps needs at least one worker" },
+        { "chief,ps,worker,+data:2", NULL },
+        { "evaluator,+data", NULL },
+        { "ps,+worker2", "1 ps (item 1) and no worker; a ps needs at least one worker" },
+        { "+data,+log", "only tasks beside a cluster, and none in it; at least one task needs a role "
+          "without +" },
         { "ps:rest", "1 ps (item 1) and no worker; a ps needs at least one worker" },
     };
 
@@ -146,6 +193,17 @@ TEST (part_of_a_cluster_may_have_a_ps_without_a_worker)
     assert_int_equal (rules_check (&count, false, NULL), -1);
 }
 
+TEST (a_part_of_a_step_may_be_beside_the_cluster)
+{
+    struct rules_count count = { 0 };
+
+    rules_count (&count, "+data", 2, 0);
+    assert_int_equal (rules_check (&count, false, NULL), 0);
+    assert_int_equal (rules_check (&count, true, NULL), -1);
+    rules_count (&count, "tester", 1, 0);
+    assert_int_equal (rules_check (&count, true, NULL), 0);
+}
+
 TEST (parts_of_a_cluster_are_counted_together)
 {
     struct rules_count count = { 0 };
@@ -168,8 +226,10 @@ int main (void)
         cmocka_unit_test (tensorflows_roles_are_known),
         cmocka_unit_test (a_site_can_add_roles),
         cmocka_unit_test (the_most_similar_role_can_be_a_sites_own),
+        cmocka_unit_test (a_name_beside_the_cluster_has_no_other_meaning),
         cmocka_unit_test (a_cluster_that_tensorflow_refuses_is_refused),
         cmocka_unit_test (part_of_a_cluster_may_have_a_ps_without_a_worker),
+        cmocka_unit_test (a_part_of_a_step_may_be_beside_the_cluster),
         cmocka_unit_test (parts_of_a_cluster_are_counted_together),
     };
 

@@ -70,6 +70,51 @@ TEST (task_env_has_the_tasks_role_and_index)
     task_env_destroy (NULL);
 }
 
+TEST (task_env_has_the_names_beside_the_cluster)
+{
+    struct task_env *task = NULL;
+    char roles[64];
+    char *text;
+
+    set_environment (TF_CONFIG_HEAD CLUSTER TASK);
+    setenv ("SLURM_TF_BESIDE", "data,Log_9", 1);
+    setenv ("SLURM_TF_DATA", "10.0.0.5:1,10.0.0.6:2", 1);
+    setenv ("SLURM_TF_LOG_9", "10.0.0.7:3", 1);
+    assert_int_equal (task_env_read (&task, NULL), 0);
+    assert_true (task_env_knows_role (task, "data"));
+    assert_true (task_env_knows_role (task, "Log_9"));
+    assert_false (task_env_knows_role (task, "log_9"));
+    assert_string_equal (task_env_roles (task, roles, sizeof (roles)),
+                         "ps, worker, logger, data, Log_9");
+    assert_int_equal (placeholders_replace (&text, "{data_hosts} {Log_9_hosts} {{data_hosts} "
+                                            "{log_9_hosts} {x_hosts}", task_env_values (task),
+                                            NULL), 0);
+    assert_string_equal (text, "10.0.0.5:1,10.0.0.6:2 10.0.0.7:3 {data_hosts} {log_9_hosts} "
+                         "{x_hosts}");
+    free (text);
+    task_env_destroy (task);
+}
+
+/* The user may have set them; what is not a list of names must not harm tf-exec. */
+TEST (names_beside_the_cluster_that_srun_has_not_set_are_refused)
+{
+    static const char *const names[] = { "", "data,", "data,x", "a-b", "../x",
+        "n23456789_n23456789_n23456789_n2" };
+    struct task_env *task = NULL;
+    struct errtext err;
+
+    set_environment (TF_CONFIG_HEAD CLUSTER TASK);
+    setenv ("SLURM_TF_DATA", "10.0.0.5:1", 1);
+    for (size_t i = 0; i < COUNT (names); i++) {
+        setenv ("SLURM_TF_BESIDE", names[i], 1);
+        assert_int_equal (task_env_read (&task, &err), -1);
+        assert_string_equal (err.text, "SLURM_TF_BESIDE is not what srun has set");
+    }
+    setenv ("SLURM_TF_BESIDE", "data,data", 1);
+    assert_int_equal (task_env_read (&task, NULL), 0);
+    task_env_destroy (task);
+}
+
 TEST (task_env_has_the_roles_of_the_cluster)
 {
     struct task_env *task = read_task (TF_CONFIG_HEAD CLUSTER TASK);
@@ -186,6 +231,8 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (task_env_has_the_tasks_role_and_index),
         cmocka_unit_test (task_env_has_the_roles_of_the_cluster),
+        cmocka_unit_test (task_env_has_the_names_beside_the_cluster),
+        cmocka_unit_test (names_beside_the_cluster_that_srun_has_not_set_are_refused),
         cmocka_unit_test (an_environment_is_added_to_tf_config),
         cmocka_unit_test (an_environment_that_makes_tf_config_too_long_is_refused),
         cmocka_unit_test (a_process_that_is_not_a_task_is_refused),

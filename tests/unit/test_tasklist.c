@@ -11,6 +11,7 @@
 
 #include "common/tasklist.h"
 
+#define NAME_31 "n23456789_n23456789_n23456789_n"
 #define ROLE_63 "r23456789_r23456789_r23456789_r23456789_r23456789_r23456789_r23"
 
 static struct tasklist *parse (const char *text)
@@ -57,6 +58,10 @@ TEST (a_valid_list_is_parsed)
         { "worker:65535,ps:rest", 2, 65535, true, "worker:65535, ps:rest" },
         { "Rest:2,rest,a-b_9", 3, 4, false, "Rest:2, rest, a-b_9" },
         { ROLE_63 ":2", 1, 2, false, ROLE_63 ":2" },
+        { "worker,+data:2,+data,+T_9", 4, 5, false, "worker, +data:3, +T_9" },
+        { "worker,+data:rest", 2, 1, true, "worker, +data:rest" },
+        { "data,+data", 2, 2, false, "data, +data" },
+        { "+" NAME_31, 1, 1, false, "+" NAME_31 },
     };
     char text[160];
 
@@ -86,6 +91,7 @@ TEST (items_keep_their_order)
 
 #define BAD_COUNT ": a count is a number from 1 to 65535, or \"rest\""
 #define BAD_ROLE ": a role is a word; a list is ROLE[:COUNT],..."
+#define BAD_NAME ": a name with + has letters, digits and _, at most 31 of them"
 #define EMPTY_ITEM " is empty; a list is ROLE[:COUNT],..."
 
 TEST (an_invalid_list_is_refused_with_one_line)
@@ -130,6 +136,14 @@ TEST (an_invalid_list_is_refused_with_one_line)
         { "ps\n", "item 1, \"ps\\x0a\"" BAD_ROLE },
         { "ps,\033[2Jworker", "item 2, \"\\x1b[2Jworker\"" BAD_ROLE },
         { "worker:\t2", "item 1, \"worker:\\x092\"" BAD_COUNT },
+        { "+", "item 1, \"+\"" BAD_NAME },
+        { "ps,+:2", "item 2, \"+:2\"" BAD_NAME },
+        { "+a-b", "item 1, \"+a-b\"" BAD_NAME },
+        { "++a", "item 1, \"++a\"" BAD_NAME },
+        { "a+", "item 1, \"a+\"" BAD_ROLE },
+        { "+ data", "item 1, \"+ data\"" BAD_NAME },
+        { "+" NAME_31 "2", "item 1, \"+" NAME_31 "2\"" BAD_NAME },
+        { "+data:0", "item 1, \"+data:0\"" BAD_COUNT },
         { "w\xc3\xb6rker", "item 1, \"w\\xc3\\xb6rker\"" BAD_ROLE },
         { ROLE_63 "4", "item 1, \"" ROLE_63 "4\": a role has at most 63 characters" },
     };

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beside.h"
+
 /* The tasks that share the directory create it at the same time, so it may exist by now. */
 static int _mkdir (const char *path)
 {
@@ -140,7 +142,11 @@ int logdir_open (const struct logdir *dir, bool append, const char *name, struct
 
 const char *logdir_task_file (char *name, size_t size, const char *role, int index)
 {
-    snprintf (name, size, "%s%d.log", role, index);
+    const char *own = beside_name (role);
+    size_t length = strlen (own);
+    bool digit = length > 0 && own[length - 1] >= '0' && own[length - 1] <= '9';
+
+    snprintf (name, size, "%s%s%d.log", own, digit ? "-" : "", index);
     return name;
 }
 

@@ -36,7 +36,10 @@ int logdir_make (struct logdir *dir, struct errtext *err);
  */
 int logdir_open (const struct logdir *dir, bool append, const char *name, struct errtext *err);
 
-/* The file of a task's output: "worker12.log". Returns name. */
+/*
+ * The file of a task's output: "worker12.log"; "data2-10.log" for index 10 of a role that ends in a
+ * digit, because "data210.log" is another one's. Returns name.
+ */
 const char *logdir_task_file (char *name, size_t size, const char *role, int index);
 
 /* Close the directory; its files stay open. */

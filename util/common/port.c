@@ -358,6 +358,11 @@ int port_number (const struct port *port)
     return port->number;
 }
 
+int port_open (const struct port *port)
+{
+    return _reuse_address (port->socket, 1);
+}
+
 int port_descriptor (const struct port *port)
 {
     return port->hold == PORT_HELD ? port->socket : port->claim;

@@ -61,6 +61,13 @@ int port_number (const struct port *port);
  */
 void port_leave (struct port *port);
 
+/*
+ * Let every server that sets SO_REUSEADDR, as nearly all do, bind the held port, and not only one that
+ * sets SO_REUSEPORT. The kernel still gives the number to no other program by itself. A process of any
+ * user that asks for it in this way could bind it too, until the server listens.
+ */
+int port_open (const struct port *port);
+
 /* The descriptor of what port_leave () will leave: the port, or the claim. */
 int port_descriptor (const struct port *port);
 

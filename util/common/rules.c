@@ -8,6 +8,9 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include "beside.h"
 
 const char *const rules_roles[RULES_ROLES + 1] = {
     [RULES_CHIEF] = "chief",
@@ -17,26 +20,29 @@ const char *const rules_roles[RULES_ROLES + 1] = {
     [RULES_EVALUATOR] = "evaluator",
 };
 
-static bool _in_extra (const char *role, const char *extra)
+/* strncmp () or strncasecmp () */
+typedef int compare_f (const char *one, const char *other, size_t length);
+
+static bool _in_extra (const char *role, const char *extra, compare_f *compare)
 {
     size_t len = strlen (role);
 
     while (extra && *extra) {
         size_t word = strcspn (extra, ",");
 
-        if (word == len && memcmp (extra, role, len) == 0)
+        if (word == len && compare (extra, role, len) == 0)
             return true;
         extra += word + (extra[word] == ',');
     }
     return false;
 }
 
-static bool _is_known (const char *role, const char *extra)
+static bool _is_known (const char *role, const char *extra, compare_f *compare)
 {
     for (const char *const *known = rules_roles; *known; known++)
-        if (strcmp (role, *known) == 0)
+        if (compare (role, *known, strlen (role) + 1) == 0)
             return true;
-    return _in_extra (role, extra);
+    return _in_extra (role, extra, compare);
 }
 
 /* The number of edits (insert, delete, replace, swap neighbours) from a to b, ignoring case. */
@@ -102,13 +108,34 @@ static struct nearest _nearest (const char *role, const char *extra)
     return nearest;
 }
 
+/* A name beside the cluster. Names differ from roles by more than their case. */
+static int _check_beside (struct beside_names *names, const char *role, size_t number,
+                          const char *extra, struct errtext *err)
+{
+    const char *name = beside_name (role);
+    struct errtext why;
+
+    if (_is_known (name, extra, strncasecmp))
+        errtext_set (&why, "a role of the cluster has this name; choose another name");
+    else if (beside_check (name, &why) == 0 && beside_add (names, name, &why) >= 0)
+        return 0;
+    return errtext_set (err, "\"%s\" (item %zu): %s", role, number, why.text);
+}
+
 int rules_check_names (const struct tasklist *list, const char *extra, struct errtext *err)
 {
+    struct beside_names names = { 0 };
+
     for (size_t i = 0; i < tasklist_length (list); i++) {
         const char *role = tasklist_item (list, i)->role;
         struct nearest nearest;
 
-        if (_is_known (role, extra))
+        if (beside_is (role)) {
+            if (_check_beside (&names, role, i + 1, extra, err) < 0)
+                return -1;
+            continue;
+        }
+        if (_is_known (role, extra, strncmp))
             continue;
         nearest = _nearest (role, extra);
         if (nearest.role[0])
@@ -134,6 +161,7 @@ void rules_count (struct rules_count *count, const char *role, int tasks, size_t
 {
     struct rules_role *counter = _counter (count, role);
 
+    count->cluster = count->cluster || !beside_is (role);
     if (!counter)
         return;
     counter->tasks += tasks;
@@ -187,6 +215,9 @@ int rules_check (const struct rules_count *count, bool whole, struct errtext *er
         return errtext_set (err, "a chief and a master%s; TensorFlow allows only one of them "
                             "(master is TensorFlow 1's name for chief)",
                             _where (chief->item[0], master->item[0], where));
+    if (whole && !count->cluster)
+        return errtext_set (err, "only tasks beside a cluster, and none in it; at least one task "
+                            "needs a role without +");
     if (whole && ps->tasks && !count->role[RULES_WORKER].tasks)
         return errtext_set (err, "%d ps%s and no worker; a ps needs at least one worker",
                             ps->tasks, _where (ps->item[0], ps->item[1], where));

@@ -28,7 +28,8 @@ extern const char *const rules_roles[RULES_ROLES + 1];
 
 /*
  * Check that every role of the list is TensorFlow's or one of the site's own, `extra` ("a,b", or
- * NULL). If not, -1 and err, which names the item and a similar role.
+ * NULL), and that no name beside the cluster (beside.h) is a role or has another meaning. If not, -1
+ * and err, which names the item and a similar role.
  */
 int rules_check_names (const struct tasklist *list, const char *extra, struct errtext *err);
 
@@ -40,6 +41,7 @@ struct rules_role {
 
 struct rules_count {
     struct rules_role role[RULES_ROLES];
+    bool cluster;       /* a task is in the cluster, of whatever role */
 };
 
 /* Count some tasks of a role. `item` is the item of the list, from 1; 0: leave it out of err. */
@@ -50,7 +52,8 @@ void rules_count_list (struct rules_count *count, const struct tasklist *list);
 
 /*
  * A cluster has at most one chief, one master and one evaluator, and not both a chief and a
- * master. If what was counted is the `whole` cluster, a ps needs a worker. -1 and err.
+ * master. If what was counted is the `whole` step, it has a cluster, and a ps needs a worker. -1 and
+ * err.
  */
 int rules_check (const struct rules_count *count, bool whole, struct errtext *err);
 

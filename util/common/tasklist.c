@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "beside.h"
 #include "list_text.h"
 #include "number.h"
 
@@ -45,7 +46,10 @@ static int _set_role (struct tasklist_item *item, const char *text, size_t len, 
 {
     if (len == 0)
         return errtext_set (err, "%s: a role is missing before the colon", place);
-    for (size_t i = 0; i < len; i++)
+    if (text[0] == BESIDE_SIGN && !beside_is_name (text + 1, len - 1))
+        return errtext_set (err, "%s: a name with + has letters, digits and _, at most %d of them",
+                            place, BESIDE_MAX_NAME);
+    for (size_t i = text[0] == BESIDE_SIGN; i < len; i++)
         if (!_is_role_char (text[i]))
             return errtext_set (err, "%s: a role is a word; a list is ROLE[:COUNT],...", place);
     if (len > TASKLIST_MAX_ROLE)

@@ -5,8 +5,9 @@
  *
  *     LIST = ITEM[,ITEM...]      ITEM = ROLE | ROLE:COUNT | ROLE:rest
  *
- * "rest", which a list has at most once, stands for the tasks that the other items do not name.
- * This is the grammar only; rules.h knows which roles are valid.
+ * ROLE is a role of the cluster, or +NAME, a task beside it (beside.h). "rest", which a list has at
+ * most once, stands for the tasks that the other items do not name. This is the grammar only;
+ * rules.h knows which roles are valid.
  */
 #ifndef TF_TASKLIST_H
 #define TF_TASKLIST_H

@@ -127,7 +127,7 @@ int value_roles (const char *value, struct errtext *err)
 {
     struct tasklist *list;
 
-    if (strchr (value, ':') || tasklist_parse (&list, value, err) < 0)
+    if (strpbrk (value, ":+") || tasklist_parse (&list, value, err) < 0)
         return errtext_set (err, "names separated by commas are needed, as in roles=tester,logger");
     tasklist_destroy (list);
     return 0;

@@ -43,25 +43,41 @@ const char *const placeholders_variable[PLACEHOLDERS] = {
 struct piece {
     const char *text;
     size_t length;
-    enum placeholder which;     /* PLACEHOLDERS: characters */
+    enum placeholder which;     /* PLACEHOLDERS: not one of these */
+    const struct placeholder_beside *beside;    /* NULL: not one of these */
 };
+
+/* Is this placeholder, and a closing brace, at `text`? */
+static bool _begins (const char *text, const char *name)
+{
+    size_t length = strlen (name);
+
+    return strncmp (text, name, length) == 0 && text[length] == '}';
+}
 
 /* The placeholder whose name and closing brace are at `name`, or PLACEHOLDERS. */
 static enum placeholder _find (const char *name)
 {
     int which = 0;
 
-    for (; which < PLACEHOLDERS; which++) {
-        size_t len = strlen (placeholders_name[which]);
-
-        if (strncmp (name, placeholders_name[which], len) == 0 && name[len] == '}')
-            break;
-    }
+    while (which < PLACEHOLDERS && !_begins (name, placeholders_name[which]))
+        which++;
     return (enum placeholder)which;
 }
 
+/* The same for a name beside the cluster, or NULL. */
+static const struct placeholder_beside *_find_beside (const char *name,
+                                                      const struct placeholder_values *values)
+{
+    for (size_t i = 0; values && i < values->besides; i++)
+        if (_begins (name, values->beside[i].name))
+            return &values->beside[i];
+    return NULL;
+}
+
 /* Get the next piece and move *text behind it. False at the end of the text. */
-static bool _next (const char **text, struct piece *piece)
+static bool _next (const char **text, const struct placeholder_values *values,
+                   struct piece *piece)
 {
     const char *at = *text;
 
@@ -72,6 +88,8 @@ static bool _next (const char **text, struct piece *piece)
         piece->length = strcspn (at, "{");
     else if ((piece->which = _find (at + 1)) < PLACEHOLDERS)
         piece->length = strlen (placeholders_name[piece->which]) + 2;
+    else if ((piece->beside = _find_beside (at + 1, values)))
+        piece->length = strlen (piece->beside->name) + 2;
     *text = at + piece->length + (at[0] == '{' && at[1] == '{');
     return true;
 }
@@ -80,7 +98,7 @@ bool placeholders_has (const char *text, enum placeholder which)
 {
     struct piece piece;
 
-    while (_next (&text, &piece))
+    while (_next (&text, NULL, &piece))
         if (piece.which == which)
             return true;
     return false;
@@ -119,6 +137,8 @@ static int _append_piece (struct result *result, const struct piece *piece,
 {
     const char *value;
 
+    if (piece->beside)
+        return _append (result, piece->beside->hosts, strlen (piece->beside->hosts), err);
     if (piece->which == PLACEHOLDERS)
         return _append (result, piece->text, piece->length, err);
     if (!(value = values->of[piece->which]))
@@ -133,7 +153,7 @@ int placeholders_replace (char **to, const char *text, const struct placeholder_
     struct piece piece;
     int rc = _append (&result, "", 0, err);
 
-    while (rc == 0 && _next (&text, &piece))
+    while (rc == 0 && _next (&text, values, &piece))
         rc = _append_piece (&result, &piece, values, err);
     if (rc < 0)
         free (result.text);

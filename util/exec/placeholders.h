@@ -9,7 +9,9 @@
 #define TF_PLACEHOLDERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "common/beside.h"
 #include "common/errtext.h"
 
 enum placeholder {
@@ -38,9 +40,17 @@ extern const char *const placeholders_name[PLACEHOLDERS + 1];
 /* The environment variable that has the value; NULL if the value is computed. */
 extern const char *const placeholders_variable[PLACEHOLDERS];
 
+/* The addresses of the tasks beside the cluster with one name. */
+struct placeholder_beside {
+    char name[BESIDE_MAX_NAME + sizeof ("_hosts")];     /* "data_hosts" */
+    const char *hosts;
+};
+
 /* By placeholder. NULL: the value is not known. */
 struct placeholder_values {
     const char *of[PLACEHOLDERS];
+    struct placeholder_beside beside[BESIDE_MAX_NAMES];
+    size_t besides;
 };
 
 /* True if the text has this placeholder. */

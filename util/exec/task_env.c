@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/beside.h"
 #include "common/list_text.h"
 #include "common/tf_config.h"
 
@@ -31,6 +32,8 @@ struct task_env {
     json_t *config;                 /* TF_CONFIG */
     json_t *cluster;                /* config's "cluster" */
     struct placeholder_values values;
+    struct beside_names beside;
+    char *names;                    /* a copy of SLURM_TF_BESIDE, which those point into */
     char *computed[PLACEHOLDERS];   /* those values that are to be freed */
 };
 
@@ -123,6 +126,40 @@ static int _set_lists (struct task_env *task, struct errtext *err)
                           err);
 }
 
+static int _add_beside (struct task_env *task, const char *name, struct errtext *err)
+{
+    struct beside_variable room;
+    struct placeholder_beside *beside;
+    const char *hosts;
+    int i;
+
+    if (!beside_is_name (name, strlen (name)) || !(hosts = getenv (beside_variable (name, &room))))
+        return errtext_set (err, BESIDE_VARIABLE " is not what srun has set");
+    if ((i = beside_add (&task->beside, name, err)) < 0)
+        return -1;
+    beside = &task->values.beside[i];
+    snprintf (beside->name, sizeof (beside->name), "%s_hosts", name);
+    beside->hosts = hosts;
+    task->values.besides = task->beside.count;
+    return 0;
+}
+
+/* The names beside the cluster, and the placeholders for their addresses. */
+static int _read_beside (struct task_env *task, struct errtext *err)
+{
+    const char *names = getenv (BESIDE_VARIABLE);
+    char *rest, *name;
+
+    if (!names)
+        return 0;
+    if (!(rest = task->names = strdup (names)))
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    while ((name = strsep (&rest, ",")))
+        if (_add_beside (task, name, err) < 0)
+            return -1;
+    return 0;
+}
+
 static int _fill (struct task_env *task, struct errtext *err)
 {
     for (int i = 0; i < PLACEHOLDERS; i++)
@@ -131,7 +168,7 @@ static int _fill (struct task_env *task, struct errtext *err)
     if (!task->values.of[PLACEHOLDER_ROLE])
         return errtext_set (err, "this is not a task of --tf-tasks (SLURM_TF_ROLE is not set); "
                             "use srun --tf-tasks=LIST tf-exec ...");
-    if (_read_config (task, err) < 0)
+    if (_read_config (task, err) < 0 || _read_beside (task, err) < 0)
         return -1;
     return _set_lists (task, err);
 }
@@ -158,6 +195,7 @@ void task_env_destroy (struct task_env *task)
         json_decref (task->config);
         for (int i = 0; i < PLACEHOLDERS; i++)
             free (task->computed[i]);
+        free (task->names);
         free (task);
     }
     errno = saved;
@@ -170,6 +208,9 @@ const char *task_env_role (const struct task_env *task)
 
 bool task_env_knows_role (const struct task_env *task, const char *role)
 {
+    for (size_t i = 0; i < task->beside.count; i++)
+        if (strcmp (role, task->beside.name[i]) == 0)
+            return true;
     return strcmp (role, task_env_role (task)) == 0 || json_object_get (task->cluster, role);
 }
 
@@ -182,6 +223,8 @@ const char *task_env_roles (const struct task_env *task, char *buf, size_t size)
 
     json_object_foreach (task->cluster, role, addresses)
         list_text_add (&list, text_quoted (&q, role, strlen (role)));
+    for (size_t i = 0; i < task->beside.count; i++)
+        list_text_add (&list, task->beside.name[i]);
     return list_text_end (&list);
 }
 

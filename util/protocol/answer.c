@@ -57,6 +57,7 @@ static void _add (struct frame *frame, const struct answer *answer)
     frame_add_flag (frame, "SERVES", answer->serves);
     restart_rule_add (frame, &answer->restart);
     frame_add_flag (frame, "RESTART_ALONE", answer->restart_alone);
+    frame_add_flag (frame, "OPEN_PORT", answer->open_port);
     frame_add_flag (frame, "TF_GRPC_REUSE_PORT", answer->hold);
 }
 
@@ -67,7 +68,7 @@ static void _set_part (struct iovec *part, const void *bytes, size_t length)
 }
 
 /* Returns how many bytes of strings follow the head; 0 if the tail is too long. */
-static size_t _set_tf_config (struct answer_message *message, const struct answer *answer)
+static size_t _set_dictionary (struct answer_message *message, const struct answer *answer)
 {
     static const char head[] = "TF_CONFIG=" TF_CONFIG_HEAD;
     size_t tail = strlen (answer->tail) + 1;
@@ -78,7 +79,8 @@ static size_t _set_tf_config (struct answer_message *message, const struct answe
     _set_part (&message->part[1], head, sizeof (head) - 1);
     _set_part (&message->part[2], answer->cluster, answer->cluster_length);
     _set_part (&message->part[3], message->tail, tail);
-    return sizeof (head) - 1 + answer->cluster_length + tail;
+    _set_part (&message->part[4], answer->beside, answer->beside_length);
+    return sizeof (head) - 1 + answer->cluster_length + tail + answer->beside_length;
 }
 
 int answer_encode (struct answer_message *message, const struct answer *answer,
@@ -94,7 +96,7 @@ int answer_encode (struct answer_message *message, const struct answer *answer,
     frame_add_flag (message->head, "REFUSED", answer->refused);
     if (!answer->refused) {
         _add (message->head, answer);
-        more = _set_tf_config (message, answer);
+        more = _set_dictionary (message, answer);
     }
     if (answer->refused || more > 0)
         bytes = frame_bytes (message->head, more, &length);
@@ -127,6 +129,7 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->port = frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
     answer->hide_gpus = frame_has (frame, "CUDA_VISIBLE_DEVICES");
     answer->hold = frame_has (frame, "TF_GRPC_REUSE_PORT");
+    answer->open_port = frame_has (frame, "OPEN_PORT");
     answer->no_tf_config = frame_has (frame, "NO_TF_CONFIG");
     answer->jax_devices = frame_has (frame, "JAX_DEVICES");
     answer->nccl = frame_has (frame, "NCCL");

@@ -24,6 +24,7 @@ struct answer {
     int port;                   /* SLURM_TF_PORT */
     bool hide_gpus;             /* the program sees no GPU */
     bool hold;                  /* TF_GRPC_REUSE_PORT: the task holds its port to its end */
+    bool open_port;             /* and: a server need not set SO_REUSEPORT to share it */
     bool nccl;                  /* NCCL is to use the interface of the address */
     bool log_append;            /* --tf-log-dir: append to log files that exist */
     bool supervised;            /* the task gets a tf-supervise */
@@ -50,9 +51,15 @@ struct answer {
     const char *cluster;
     size_t cluster_length;
     const char *tail;
+    /*
+     * Variables with the addresses of the tasks beside the cluster, to be encoded: strings, each with
+     * its NUL. They are sent from where they are, too.
+     */
+    const char *beside;
+    size_t beside_length;
 };
 
-#define ANSWER_PARTS 4
+#define ANSWER_PARTS 5
 
 /* An answer on its way: send part[0] to part[ANSWER_PARTS - 1], then clear it. */
 struct answer_message {
@@ -62,8 +69,8 @@ struct answer_message {
 };
 
 /*
- * -1 if there is no memory, or if the tail is too long. The cluster must live as long as the
- * message.
+ * -1 if there is no memory, or if the tail is too long. The cluster, and what is beside it, must
+ * live as long as the message.
  */
 int answer_encode (struct answer_message *message, const struct answer *answer,
                    const char *server_token);

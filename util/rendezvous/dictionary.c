@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/beside.h"
 #include "common/rules.h"
 #include "common/tf_config.h"
 
@@ -25,6 +26,7 @@ struct text {
 struct dictionary {
     struct text cluster;
     struct text evaluators;     /* the same for evaluators; empty if there is none */
+    struct text beside;         /* dictionary_beside () */
 };
 
 /* Append a task's address to the array of its role. */
@@ -68,7 +70,7 @@ static int _fill (struct dictionary *dictionary, json_t *cluster,
     for (size_t i = 0; i < count; i++)
         if (strcmp (tasks[i].role, EVALUATOR) == 0)
             evaluator = true;
-        else if (!json_object_get (cluster, tasks[i].role)
+        else if (!beside_is (tasks[i].role) && !json_object_get (cluster, tasks[i].role)
                  && _add_role (cluster, tasks, count, tasks[i].role) < 0)
             return -1;
     if (_print (&dictionary->cluster, cluster) < 0)
@@ -79,6 +81,60 @@ static int _fill (struct dictionary *dictionary, json_t *cluster,
     return 0;
 }
 
+/* Tasks beside the cluster. */
+
+static int _find_names (struct beside_names *names, const struct dictionary_task *tasks,
+                        size_t count, struct errtext *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (beside_is (tasks[i].role) && beside_add (names, beside_name (tasks[i].role), err) < 0)
+            return -1;
+    return 0;
+}
+
+static void _print_names (FILE *f, const struct beside_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        fprintf (f, "%s%s", i ? "," : BESIDE_VARIABLE "=", names->name[i]);
+    if (names->count)
+        fputc ('\0', f);
+}
+
+/* The addresses of all tasks with this name. */
+static void _print_addresses (FILE *f, const char *name, const struct dictionary_task *tasks,
+                              size_t count)
+{
+    struct beside_variable variable;
+    struct address_text room;
+    bool first = true;
+
+    fprintf (f, "%s=", beside_variable (name, &variable));
+    for (size_t i = 0; i < count; i++)
+        if (beside_is (tasks[i].role) && strcmp (beside_name (tasks[i].role), name) == 0) {
+            fprintf (f, "%s%s", first ? "" : ",",
+                     address_print_port (&tasks[i].address, tasks[i].port, &room));
+            first = false;
+        }
+    fputc ('\0', f);
+}
+
+static int _add_beside (struct text *text, const struct dictionary_task *tasks, size_t count,
+                        struct errtext *err)
+{
+    struct beside_names names = { 0 };
+    FILE *f;
+
+    if (_find_names (&names, tasks, count, err) < 0)
+        return -1;
+    if (!(f = open_memstream (&text->text, &text->length)))
+        return errtext_set (err, "%s", strerror (errno));
+    _print_names (f, &names);
+    for (size_t i = 0; i < names.count; i++)
+        _print_addresses (f, names.name[i], tasks, count);
+    return fclose (f) == 0 ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
+}
+
+/* An answer has room for both, and behind a proxy for all addresses once more. */
 static int _check_length (const struct dictionary *dictionary,
                           const struct dictionary_task *tasks, size_t count, struct errtext *err)
 {
@@ -96,6 +152,10 @@ static int _check_length (const struct dictionary *dictionary,
     if (longest > TF_CONFIG_MAX_TEXT)
         return errtext_set (err, "the TF_CONFIG of %zu tasks would have %zu bytes; Linux allows "
                             "at most %d", count, longest, TF_CONFIG_MAX_TEXT);
+    if (longest + dictionary->beside.length > TF_CONFIG_MAX_TEXT)
+        return errtext_set (err, "TF_CONFIG and the addresses of the tasks beside the cluster would "
+                            "have %zu bytes; at most %d are possible",
+                            longest + dictionary->beside.length, TF_CONFIG_MAX_TEXT);
     return 0;
 }
 
@@ -109,6 +169,8 @@ int dictionary_create (struct dictionary **dp, const struct dictionary_task *tas
     if (!dictionary || !cluster || _fill (dictionary, cluster, tasks, count) < 0)
         rc = errtext_set (err, "%s", strerror (ENOMEM));
     json_decref (cluster);
+    if (rc == 0)
+        rc = _add_beside (&dictionary->beside, tasks, count, err);
     if (rc == 0)
         rc = _check_length (dictionary, tasks, count, err);
     if (rc < 0)
@@ -125,6 +187,7 @@ void dictionary_destroy (struct dictionary *dictionary)
     if (dictionary) {
         free (dictionary->cluster.text);
         free (dictionary->evaluators.text);
+        free (dictionary->beside.text);
         free (dictionary);
     }
     errno = saved;
@@ -140,9 +203,15 @@ const char *dictionary_cluster (const struct dictionary *dictionary, const char 
     return text->text;
 }
 
+const char *dictionary_beside (const struct dictionary *dictionary, size_t *length)
+{
+    *length = dictionary->beside.length;
+    return dictionary->beside.text;
+}
+
 const char *dictionary_tail (const char *role, int index, struct dictionary_tail *room)
 {
-    snprintf (room->text, sizeof (room->text), ",\"task\":{\"type\":\"%s\",\"index\":%d}}", role,
-              index);
+    snprintf (room->text, sizeof (room->text), ",\"task\":{\"type\":\"%s\",\"index\":%d}}",
+              beside_name (role), index);
     return room->text;
 }

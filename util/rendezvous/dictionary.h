@@ -6,7 +6,8 @@
  *     {"cluster":{"ps":["10.0.0.1:40001"],"worker":[…]},"task":{"type":"worker","index":1}}
  *
  * It is built once for the whole step. A task's TF_CONFIG is TF_CONFIG_HEAD (common/tf_config.h),
- * the cluster, and the tail of the task, so the long part is one string for all tasks.
+ * the cluster, and the tail of the task, so the long part is one string for all tasks. So are the
+ * variables with the addresses of the tasks beside the cluster (common/beside.h).
  */
 #ifndef TF_DICTIONARY_H
 #define TF_DICTIONARY_H
@@ -28,8 +29,9 @@ struct dictionary;
 /*
  * `tasks` are in rank order, and are not kept. The dictionary has TensorFlow's roles in the order
  * of rules_roles, and then the site's own roles in the order of their first tasks. Only an
- * evaluator's own dictionary has the evaluator.
- * 0 and *dp; -1 and err, also if a TF_CONFIG would be longer than TF_CONFIG_MAX_TEXT.
+ * evaluator's own dictionary has the evaluator; none has a task beside the cluster.
+ * 0 and *dp; -1 and err, also if a TF_CONFIG, together with the variables of the tasks beside the
+ * cluster, would be longer than TF_CONFIG_MAX_TEXT.
  */
 int dictionary_create (struct dictionary **dp, const struct dictionary_task *tasks,
                        size_t count, struct errtext *err);
@@ -41,12 +43,19 @@ void dictionary_destroy (struct dictionary *dictionary);
 const char *dictionary_cluster (const struct dictionary *dictionary, const char *role,
                                 size_t *length);
 
+/*
+ * What every task learns of the tasks beside the cluster: strings as "SLURM_TF_DATA=10.0.0.1:40001",
+ * each with its NUL, of `length` bytes in all; none if there is no such task. They live as long as the
+ * dictionary.
+ */
+const char *dictionary_beside (const struct dictionary *dictionary, size_t *length);
+
 /* A buffer for dictionary_tail (). */
 struct dictionary_tail {
     char text[128];
 };
 
-/* Returns room->text: ,"task":{"type":"worker","index":1}} */
+/* Returns room->text: ,"task":{"type":"worker","index":1}}; for "+data" the type is "data". */
 const char *dictionary_tail (const char *role, int index, struct dictionary_tail *room);
 
 #endif

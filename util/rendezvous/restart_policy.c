@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/beside.h"
 #include "common/rules.h"
 
 struct member {
@@ -38,24 +39,25 @@ static bool _leads (const char *role)
     return _is (role, RULES_PS) || _is (role, RULES_CHIEF) || _is (role, RULES_MASTER);
 }
 
-static int _count (const char *const *role, int tasks, enum rules_name name)
+/* Evaluators have a cluster of their own, and tasks beside the cluster none. */
+static bool _is_apart (const char *role)
 {
-    int count = 0;
-
-    for (int rank = 0; rank < tasks; rank++)
-        count += _is (role[rank], name);
-    return count;
+    return beside_is (role) || _is (role, RULES_EVALUATOR);
 }
 
 static void _set_members (struct restart_policy *policy, const char *const *role)
 {
-    bool ps = _count (role, policy->tasks, RULES_PS) > 0;
-    bool several = policy->tasks - _count (role, policy->tasks, RULES_EVALUATOR) > 1;
+    bool ps = false;
+    int members = 0;
 
+    for (int rank = 0; rank < policy->tasks; rank++) {
+        ps = ps || _is (role[rank], RULES_PS);
+        members += !_is_apart (role[rank]);
+    }
     for (int rank = 0; rank < policy->tasks; rank++) {
         struct member *member = &policy->member[rank];
 
-        member->together = several && !_is (role[rank], RULES_EVALUATOR);
+        member->together = members > 1 && !_is_apart (role[rank]);
         member->alone = !member->together || (ps && !_leads (role[rank]));
     }
 }

@@ -10,10 +10,11 @@
  *     ps, no chief           ps                       all
  *                            another                  that task
  *     no ps                  any but an evaluator     all
- *     any                    an evaluator             that task
+ *     any                    an evaluator, or a task  that task
+ *                            beside the cluster
  *
- * "All" is every task but the evaluators, which have a cluster of their own; also those that ended
- * with 0. It is one restart. If one of them cannot be started again, because its failure was final,
+ * "All" is every task of the cluster but the evaluators, which have one of their own; also those that
+ * ended with 0. It is one restart. If one of them cannot be started again, because its failure was final,
  * its supervisor is lost or its program cannot be, none is. restart_rule.h says which failures are
  * worth another try.
  */

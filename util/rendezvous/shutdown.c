@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "common/beside.h"
 #include "common/list_text.h"
 #include "console.h"
 #include "ends.h"
@@ -168,6 +169,26 @@ static void _print_ps_failure (const struct server *server, int rank,
                      "and are stopped", step_name (server->step), name, how.text);
 }
 
+/*
+ * A task beside the cluster has failed, which ends no other task, but they may need it. The end of a
+ * lost one has been printed, and SIGTERM is probably about to end all of them.
+ */
+static void _print_beside_failure (const struct server *server, int rank,
+                                   const struct exit_report *report)
+{
+    const struct roster *roster = step_roster (server->step);
+    struct exit_report_text how;
+    char name[RANK_NAME_SIZE];
+
+    if (!beside_is (roster->member[rank].role) || !exit_report_failed (report)
+        || server->shutdown->end[rank].presumed
+        || (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM))
+        return;
+    console_say ("error: spank_tf: %s: %s failed, %s; the others go on", step_name (server->step),
+                 rank_name (roster, rank, name, sizeof (name)),
+                 exit_report_describe (report, &how));
+}
+
 /* The ranks that get time to finish after the job's end. */
 static void _print_grace (const struct server *server)
 {
@@ -228,6 +249,8 @@ static void _set_ended (const struct server *server, int rank, const struct exit
     end->report = *report;
     end->restarts = s->restarts ? restarts_life (s->restarts, rank) : 0;
     s->left--;
+    if (stop_policy_order (s->policy, rank) == STOP_POLICY_LEAVE)
+        _print_beside_failure (server, rank, report);
     if (stop_policy_ended (s->policy, rank, report))
         _job_is_over (server);
 }
@@ -514,6 +537,7 @@ static bool _is_to_stop (const struct shutdown *s, int rank)
         case STOP_POLICY_STOP:
             return true;
         case STOP_POLICY_STOP_AFTER_GRACE:
+        case STOP_POLICY_STOP_LAST:
             return deadline_passed (s->grace_over);
     }
     return false;

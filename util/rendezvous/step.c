@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cluster_table.h"
+#include "common/beside.h"
 #include "common/frameworks.h"
 #include "common/list_text.h"
 #include "common/tasklist.h"
@@ -318,12 +319,13 @@ int step_answer (const struct step *step, int rank, const char *server_token,
     struct dictionary_tail tail;
     struct address_text room;
     struct answer answer = {
-        .role = m->role,
+        .role = beside_name (m->role),
         .index = m->index,
         .address = address_print (&m->address, &room),
         .port = m->port,
         .hide_gpus = step->hide_gpus && strcmp (m->role, "ps") == 0,
         .hold = step->hold && step->frameworks & FRAMEWORK_TF,
+        .open_port = step->hold && beside_is (m->role),
         .no_tf_config = !(step->frameworks & FRAMEWORK_TF),
         .jax_devices = jax,
         .keras = process >= 0 && step->frameworks & FRAMEWORK_KERAS,
@@ -343,5 +345,6 @@ int step_answer (const struct step *step, int rank, const char *server_token,
     };
 
     answer.cluster = dictionary_cluster (step->dictionary, m->role, &answer.cluster_length);
+    answer.beside = dictionary_beside (step->dictionary, &answer.beside_length);
     return answer_encode (message, &answer, server_token);
 }

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/beside.h"
 #include "common/rules.h"
 
 #define NO_RANK (-1)
 
 struct member {
-    enum rules_name role;       /* RULES_ROLES: one of the site's own */
+    enum rules_name role;       /* RULES_ROLES: one of the site's own, or none */
+    bool beside;                /* the cluster */
     bool ended;
 };
 
@@ -24,6 +26,8 @@ struct stop_policy {
     int chief;                  /* or the master, or worker 0; or NO_RANK */
     int followed;               /* ranks that must end for the aim */
     int left;                   /* those of them that have not ended */
+    int graces;                 /* ranks with grace that have not ended */
+    bool only_evaluators;       /* in the cluster */
     enum stop_policy_cause cause;
     int cause_rank;
     int tasks;
@@ -80,18 +84,28 @@ static enum stop_policy_cause _aim (const struct stop_policy *policy)
     return _has_chief (policy) ? STOP_POLICY_CHIEF_ENDED : STOP_POLICY_WORKERS_ENDED;
 }
 
+static bool _has_only_evaluators (const struct stop_policy *policy)
+{
+    for (int rank = 0; rank < policy->tasks; rank++)
+        if (policy->member[rank].role != RULES_EVALUATOR && !policy->member[rank].beside)
+            return false;
+    return true;
+}
+
 /* True if the aim includes the end of this rank. */
 static bool _followed (const struct stop_policy *policy, int rank)
 {
     enum rules_name role = policy->member[rank].role;
 
+    if (policy->member[rank].beside)
+        return false;
     switch (policy->aim) {
         case STOP_POLICY_CHIEF_ENDED:
             return rank == policy->chief;
         case STOP_POLICY_WORKERS_ENDED:
             return role == RULES_CHIEF || role == RULES_MASTER || role == RULES_WORKER;
         case STOP_POLICY_OTHERS_ENDED:
-            return role != RULES_EVALUATOR;
+            return role != RULES_EVALUATOR || policy->only_evaluators;
         case STOP_POLICY_NOT_OVER:
         case STOP_POLICY_PS_FAILED:
             break;
@@ -104,7 +118,8 @@ static bool _has_grace (const struct stop_policy *policy, int rank)
 {
     enum rules_name role = policy->member[rank].role;
 
-    return policy->when == STOP_WHEN_AUTO && (role == RULES_EVALUATOR || role == RULES_ROLES);
+    return policy->when == STOP_WHEN_AUTO && !policy->member[rank].beside
+           && (role == RULES_EVALUATOR || role == RULES_ROLES);
 }
 
 /* The policy. */
@@ -119,8 +134,12 @@ struct stop_policy *stop_policy_create (enum stop_when when, const char *const *
     policy->when = when;
     policy->cause_rank = NO_RANK;
     policy->tasks = tasks;
-    for (int rank = 0; rank < tasks; rank++)
+    for (int rank = 0; rank < tasks; rank++) {
         policy->member[rank].role = _role (role[rank]);
+        policy->member[rank].beside = beside_is (role[rank]);
+        policy->graces += _has_grace (policy, rank);
+    }
+    policy->only_evaluators = _has_only_evaluators (policy);
     policy->aim = _aim (policy);
     policy->chief = _chief (policy);
     for (int rank = 0; rank < tasks; rank++)
@@ -148,9 +167,11 @@ bool stop_policy_serves (const struct stop_policy *policy, int rank)
 {
     enum rules_name role = policy->member[rank].role;
 
-    if (policy->followed == 0 || _first (policy, RULES_PS) == NO_RANK || _followed (policy, rank))
+    if (policy->followed == 0 || _followed (policy, rank))
         return false;
-    return role == RULES_PS || (role == RULES_WORKER && _has_chief (policy));
+    return policy->member[rank].beside || role == RULES_PS
+           || (role == RULES_WORKER && _first (policy, RULES_PS) != NO_RANK
+               && _has_chief (policy));
 }
 
 static bool _over (struct stop_policy *policy, enum stop_policy_cause cause, int rank)
@@ -169,6 +190,7 @@ bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_
         return false;
     member->ended = true;
     policy->left -= followed;
+    policy->graces -= _has_grace (policy, rank);
     if (policy->cause != STOP_POLICY_NOT_OVER)
         return false;
     if (policy->when == STOP_WHEN_AUTO && member->role == RULES_PS && exit_report_failed (report))
@@ -181,6 +203,7 @@ bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_
 void stop_policy_returned (struct stop_policy *policy, int rank)
 {
     policy->left += policy->member[rank].ended && _followed (policy, rank);
+    policy->graces += policy->member[rank].ended && _has_grace (policy, rank);
     policy->member[rank].ended = false;
 }
 
@@ -194,5 +217,7 @@ enum stop_policy_order stop_policy_order (const struct stop_policy *policy, int 
 {
     if (policy->cause == STOP_POLICY_NOT_OVER || policy->member[rank].ended)
         return STOP_POLICY_LEAVE;
+    if (policy->member[rank].beside && policy->graces > 0)
+        return STOP_POLICY_STOP_LAST;
     return _has_grace (policy, rank) ? STOP_POLICY_STOP_AFTER_GRACE : STOP_POLICY_STOP;
 }

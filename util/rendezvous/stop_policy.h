@@ -11,6 +11,7 @@
  *              ps, no chief           every worker has ended;      all others, evaluators
  *                                     or a ps fails                after their grace
  *              no ps                  all but evaluators ended     evaluators after their grace
+ *              only evaluators        they have ended
  *     chief                           the chief (or master, or     all others
  *                                     worker 0) ends
  *     workers                         every worker (and chief or   all others
@@ -20,6 +21,9 @@
  * Until then some tasks only serve: a ps, and with a ps the workers of a chief (or master), unless
  * the policy waits for them. Slurm's SIGTERM is withheld from them, because the others may need
  * them to save their work.
+ *
+ * A task beside the cluster (common/beside.h) is waited for by no policy. It serves until the job is
+ * over, and no task has grace any more. Its failure changes nothing.
  *
  * With a ps, tasks of a site's own roles have the evaluators' grace too. A ps that exits with 0
  * does not end a job, and one that fails does so only under auto. If a cluster has no task for
@@ -78,9 +82,13 @@ enum stop_policy_order {
     STOP_POLICY_LEAVE,           /* the job is not over, or this rank has ended */
     STOP_POLICY_STOP,
     STOP_POLICY_STOP_AFTER_GRACE,
+    STOP_POLICY_STOP_LAST,       /* now, or when the last rank with grace has ended or is stopped */
 };
 
-/* What to do with a rank now. The order for a rank does not change until the rank ends. */
+/*
+ * What to do with a rank now. The order for a rank does not change until the rank
+ * ends, except that STOP_LAST becomes STOP.
+ */
 enum stop_policy_order stop_policy_order (const struct stop_policy *policy, int rank);
 
 #endif
