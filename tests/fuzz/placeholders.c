@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The first line is a task's TF_CONFIG, the second its role, and the rest an argument with
- * placeholders.
+ * The first line is a task's TF_CONFIG, the second its role, the third the names beside the cluster,
+ * and the rest an argument with placeholders.
  */
 #include "config.h"
 
@@ -48,6 +48,24 @@ static void _check_text (const char *text, const struct placeholder_values *valu
         CHECK (!placeholders_has (text, (enum placeholder)i) || strchr (text, '}'));
 }
 
+/* Every name has a variable, unless the variable is one that a task has anyway. */
+static void _set_names (const char *names)
+{
+    struct beside_variable room;
+
+    CHECK ((*names ? setenv (BESIDE_VARIABLE, names, 1) : unsetenv (BESIDE_VARIABLE)) == 0);
+    for (; *names; names += *names == ',') {
+        char name[BESIDE_MAX_NAME + 1] = "";
+        size_t length = strcspn (names, ",");
+
+        if (beside_is_name (names, length))
+            memcpy (name, names, length);
+        if (*name && beside_check (name, NULL) == 0)
+            CHECK (setenv (beside_variable (name, &room), "a:1,b:2", 1) == 0);
+        names += length;
+    }
+}
+
 FUZZ_TARGET (placeholders)
 {
     char *text = fuzz_text (data, size), *rest = text, *config = fuzz_line (&rest);
@@ -57,6 +75,7 @@ FUZZ_TARGET (placeholders)
 
     CHECK (setenv ("TF_CONFIG", config, 1) == 0);
     CHECK (setenv ("SLURM_TF_ROLE", fuzz_line (&rest), 1) == 0);
+    _set_names (fuzz_line (&rest));
     /* jansson's objects are larger than its text. */
     fuzz_allow (SIZE_MAX);
     if (fuzz_succeeded (task_env_read (&task, &err), &err)) {

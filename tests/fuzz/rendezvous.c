@@ -45,6 +45,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/beside.h"
 #include "common/descriptors.h"
 #include "common/frameworks.h"
 #include "common/tasklist.h"
@@ -554,6 +555,26 @@ static bool _is_evaluator (const char *role)
     return strcmp (role, "evaluator") == 0;
 }
 
+/* All tasks get the addresses of a task beside the cluster. */
+static void _check_beside (const struct frame *frame)
+{
+    const struct roster *roster = step_roster (world.server->step);
+    struct beside_variable room;
+    const char *addresses;
+    char port[16];
+
+    for (int rank = 0; rank < roster->tasks; rank++) {
+        const struct member *m = &roster->member[rank];
+
+        if (!beside_is (m->role))
+            continue;
+        snprintf (port, sizeof (port), ":%d", m->port);
+        CHECK (addresses = frame_get (frame, beside_variable (beside_name (m->role), &room)));
+        CHECK (strstr (addresses, port));
+        CHECK (strstr (frame_get (frame, BESIDE_VARIABLE), beside_name (m->role)));
+    }
+}
+
 /* All tasks get the same cluster; but only an evaluator sees evaluators. */
 static void _check_cluster (const char *tf_config, bool evaluator)
 {
@@ -565,7 +586,7 @@ static void _check_cluster (const char *tf_config, bool evaluator)
     CHECK (cluster = strndup (tf_config, (size_t)(tail - tf_config)));
     for (int rank = 0; rank < roster->tasks; rank++) {
         snprintf (port, sizeof (port), ":%d\"", roster->member[rank].port);
-        CHECK (strstr (cluster, port)
+        CHECK (strstr (cluster, port) || beside_is (roster->member[rank].role)
                || (!evaluator && _is_evaluator (roster->member[rank].role)));
     }
     if (world.cluster[evaluator])
@@ -609,6 +630,7 @@ static void _take_acceptance (struct client *client, const struct answer *answer
     client->supervised = answer->supervised;
     CHECK (_all_registered (tasks) && client->rank < tasks);
     _check_cluster (frame_get (frame, "TF_CONFIG"), _is_evaluator (answer->role));
+    _check_beside (frame);
     _check_repeated (client->rank, frame);
 }
 
