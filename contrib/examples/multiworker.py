@@ -24,6 +24,7 @@ BATCH = 32  # of each worker
 parser = argparse.ArgumentParser()
 parser.add_argument("--rate", type=float, default=0.1, help="learning rate")
 parser.add_argument("--steps", type=int, default=50)
+parser.add_argument("--summaries", metavar="DIR", help="write each step's loss there, for TensorBoard")
 parser.add_argument("--megabytes", type=int, default=0, help="sum up so much as well, to see how fast the network is")
 args = parser.parse_args()
 
@@ -86,7 +87,13 @@ found = int(total(tf.constant(2**replica, tf.int64)))
 check(found == 2**replicas - 1, f"the sum is {found}, not {2**replicas - 1}")
 
 data = iter(strategy.distribute_datasets_from_function(dataset))
-losses = [float(train(next(data))) for _ in range(args.steps)]
+summaries = tf.summary.create_file_writer(args.summaries) if args.summaries and replica == 0 else None
+losses = []
+for step in range(args.steps):
+    losses.append(float(train(next(data))))
+    if summaries:
+        with summaries.as_default(step):
+            tf.summary.scalar("loss", losses[-1])
 check(losses[-1] < losses[0] / 10, f"the loss went from {losses[0]:.3g} to {losses[-1]:.3g} only")
 check(np.ptp(everyones_weights(), axis=0).max() == 0, "the replicas have different weights")
 

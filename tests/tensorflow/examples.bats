@@ -114,7 +114,7 @@ ended ()
     diff <(printf '%s\n' "$@") \
         <(sed '1,/how its tasks ended$/d' "$directory/master.log" | awk 'NR > 1 { $1 = ""; print substr ($0, 2) }') ||
         fail "the tasks end otherwise"
-    diff <(printf '%s\n' "$@" master | awk '{ print $1 $2 ".log" }' | sort) \
+    diff <(printf '%s\n' "$@" master | awk '{ print $1 $2 ".log" }' | tr -d + | sort) \
         <(cd "$directory" && printf '%s\n' *.log | sort) || fail "other logs"
 }
 
@@ -178,6 +178,23 @@ trained ()
         ended "$(logs $version)" 'chief 0 exit 0' 'ps 0 stopped' 'worker 0 stopped' 'worker 1 stopped'
         logged 1 '^parameter_server: ok, 200 steps on 2 workers' "$(logs $version)/chief0.log"
     done
+}
+
+@test "data_service: tf.data service beside the cluster" {
+    local version
+
+    runs data_service $versions
+    for version in $versions; do
+        ended "$(logs $version)" 'worker 0 exit 0' 'worker 1 exit 0' '+dispatcher 0 stopped' '+data 0 stopped' '+data 1 stopped'
+        logged 2 '^data_service: worker [01]: 100 batches of 2 data tasks, .* ok$' "$(logs $version)"/worker*.log
+    done
+}
+
+@test "tensorboard: TensorBoard beside the cluster" {
+    runs tensorboard 2.15.1
+    ended "$(logs 2.15.1)" 'worker 0 exit 0' 'worker 1 exit 0' '+tensorboard 0 stopped'
+    logged 1 ' \+tensorboard 0 .*:[0-9]+$' "$(logs 2.15.1).out"
+    compgen -G "$(logs 2.15.1)/events/events.out.tfevents.*" || fail "no events"
 }
 
 # TensorFlow 2.15 is the last with Estimator.

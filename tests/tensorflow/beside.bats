@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Tasks beside the cluster: tf.data service, TensorBoard and a profiler.
+
+load ../common
+load versions
+
+setup_file ()
+{
+    start_cluster --nodes 3
+    cp "$tests"/../contrib/examples/*.py "$tests/tensorflow/profile_workers.py" "$SPANK_TF_CLUSTER/work"
+}
+
+before_test ()
+{
+    work=$SPANK_TF_CLUSTER/work
+    out=$work/$BATS_TEST_NUMBER.out
+}
+
+after_test ()
+{
+    slurm scancel --quiet --user "$user"
+    nothing_left
+}
+
+# Start a step in the background. Its process is $srun, its output $out: start OPTION…
+start ()
+{
+    slurm env HOME="$work" PATH="$SPANK_TF_STAGE/bin:$PATH" srun -Q "$@" > "$out" 2>&1 3>&- &
+    srun=$!
+}
+
+# Require that it ends with this code: ends CODE
+ends ()
+{
+    eventually 90 eval "! kill -0 $srun 2> /dev/null" || fail "srun does not end: $(< "$out")"
+    wait "$srun" && status=0 || status=$?
+    [ "$status" -eq "$1" ] || fail "srun's exit code is $status: $(< "$out")"
+}
+
+# Do N lines of the output match so far? printed N PATTERN
+printed ()
+{
+    [[ -e $out && $(grep -c -- "$2" "$out") -ge $1 ]]
+}
+
+# Two workers on the first node read from data tasks on the others.
+data_service ()
+{
+    start --tf-show -N3 -n5 --tf-tasks=worker:2,+dispatcher,+data:2 "$(python "$1")" data_service.py
+    ends 0
+    printed 2 '^data_service: worker [01]: 100 batches of 2 data tasks, .* ok$' || fail "no training: $(< "$out")"
+    printed 2 ' worker [01]  *[a-z]*1 ' && printed 1 ' +data 0  *[a-z]*2 ' && printed 1 ' +data 1  *[a-z]*3 ' ||
+        fail "they are not on nodes of their own: $(< "$out")"
+    printed 3 ' +\(dispatcher\|data\) [01]  *stopped$' || fail "the service was not stopped: $(< "$out")"
+}
+
+@test "workers train with data from tf.data service on other nodes, TensorFlow 2.15" {
+    data_service 2.15.1
+}
+
+# bats test_tags=core
+@test "workers train with data from tf.data service on other nodes, newest TensorFlow" {
+    data_service newest
+}
+
+# What TensorBoard, at the address that srun has printed, answers on the login host: fetch PATH
+fetch ()
+{
+    local address
+
+    address=$(sed -n 's/^ .* +tensorboard 0 .* \([0-9.]*:[0-9]*\)$/\1/p' "$out")
+    [ "$address" ] || return
+    slurm "$(python 2.15.1)" -c 'import sys, urllib.request as u
+print(u.urlopen("http://%s%s" % tuple(sys.argv[1:]), timeout=10).read().decode())' "$address" "$1" 2> /dev/null
+}
+
+shows_loss ()
+{
+    fetch /data/plugin/scalars/tags | grep -q '"loss"'
+}
+
+# tf.summary needs the package tensorboard, which TensorFlow 2.21 does not install any more.
+@test "TensorBoard beside the cluster shows a training that runs" {
+    start --tf-show -N3 --tf-tasks=worker:2,+tensorboard tf-exec \
+        --tensorboard="$(venv 2.15.1)/bin/tensorboard --logdir=events --host={address} --port={port}" \
+        bash -c "$(python 2.15.1) multiworker.py --steps=200 --summaries=events && until [ -e fetched ]; do sleep 0.1; done"
+    eventually 120 shows_loss || fail "TensorBoard shows no loss: $(< "$out")"
+    fetch / | grep -q '<title>TensorBoard</title>' || fail "it has no page"
+    touch "$work/fetched"
+    ends 0
+    printed 1 ' +tensorboard 0  *stopped$' || fail "TensorBoard was not stopped: $(< "$out")"
+}
+
+# One trace for each worker's address.
+profile ()
+{
+    start -N3 --tf-tasks=worker:2,+profiler tf-exec --profiler="$(python "$1") profile_workers.py profile.$1" \
+        "$(python "$1")" multiworker.py --steps=1000000
+    eventually 150 printed 1 '^profile_workers: ' || fail "no profile: $(< "$out")"
+    printed 1 '^profile_workers: ok' || fail "no profile: $(< "$out")"
+    [ "$(find "$work/profile.$1" -name '*.xplane.pb' -size +0 | wc -l)" -eq 2 ] ||
+        fail "not one trace for each worker: $(find "$work/profile.$1")"
+}
+
+@test "a task beside the cluster profiles every worker by the addresses of TF_CONFIG, TensorFlow 2.15" {
+    profile 2.15.1
+}
+
+@test "a task beside the cluster profiles every worker by the addresses of TF_CONFIG, newest TensorFlow" {
+    profile newest
+}
