@@ -28,7 +28,7 @@ after_test ()
 
 # bats test_tags=core,release
 @test "in every layout a task beside the cluster is in no TF_CONFIG, and all tasks know its address" {
-    launch worker,+data,evaluator,+log,+data,chief -N3 -n6 -m cyclic --tf-tasks=worker,+data,evaluator,+log,+data,chief
+    launch worker,+data,evaluator,+log,+data,chief -N3 -n6 -m cyclic --tf-stop=workers --tf-tasks=worker,+data,evaluator,+log,+data,chief
     launch +data,ps,worker,worker,worker -N3 -n5 --tf-tasks=+data,ps,worker:rest
     launch worker,+data,+data,+data -N2 -n4 --tf-tasks=worker,+data:rest
 }
