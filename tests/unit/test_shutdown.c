@@ -853,6 +853,20 @@ TEST (a_report_that_is_sent_again_while_the_task_waits_changes_nothing)
     end ();
 }
 
+TEST (the_first_to_fail_is_so_also_if_its_report_is_sent_again)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("chief,worker:2", 3, 1));
+    died (2, killed, first, STEP "rank 2 (worker 1) on n2 has ended, signal 9; all tasks are stopped, "
+          "and started again after 1 s (restarts left: 0)\n");
+    died (1, killed, first, "");
+    died (0, stopped, first, "");
+    died (2, killed, (struct life_report){ 0, NULL, true },
+          FIRST "worker 1 on n2 at TIME, signal 9\n");
+    end ();
+}
+
 TEST (a_supervisor_that_is_lost_while_its_task_waits_is_not_waited_for)
 {
     const struct life_report first = { 0, NULL, false };
@@ -916,6 +930,7 @@ int main (void)
         cmocka_unit_test (a_later_life_than_that_which_was_ordered_uses_up_restarts),
         cmocka_unit_test (a_life_that_cannot_be_is_not_believed),
         cmocka_unit_test (a_report_that_is_sent_again_while_the_task_waits_changes_nothing),
+        cmocka_unit_test (the_first_to_fail_is_so_also_if_its_report_is_sent_again),
         cmocka_unit_test (a_supervisor_that_is_lost_while_its_task_waits_is_not_waited_for),
         cmocka_unit_test (destroying_null_is_allowed),
     };

@@ -225,6 +225,11 @@ int restarts_life (const struct restarts *r, int rank)
     return r->life[rank].number;
 }
 
+bool restarts_waits (const struct restarts *r, int rank)
+{
+    return r->life[rank].state == WAITS || r->life[rank].state == KEPT;
+}
+
 const struct exit_report *restarts_end (const struct restarts *r, int rank)
 {
     return &r->life[rank].end;
@@ -319,7 +324,7 @@ struct deadline restarts_next (const struct restarts *r)
 bool restarts_are_done (const struct restarts *r)
 {
     for (int rank = 0; rank < r->tasks; rank++)
-        if (r->life[rank].state == WAITS || r->life[rank].state == KEPT)
+        if (restarts_waits (r, rank))
             return false;
     return true;
 }

@@ -63,6 +63,9 @@ bool restarts_stops (const struct restarts *restarts, int rank, bool serves);
 /* The number of the life that a rank lives, or is the next to: 0 is the first one. */
 int restarts_life (const struct restarts *restarts, int rank);
 
+/* True if the end of this life is known, and its supervisor waits. */
+bool restarts_waits (const struct restarts *restarts, int rank);
+
 /* How the present life of a rank ended that waits. */
 const struct exit_report *restarts_end (const struct restarts *restarts, int rank);
 

@@ -448,6 +448,13 @@ static enum restarts_answer _ask_restarts (struct server *server, int rank,
     return answer;
 }
 
+/* When a task ended. Its supervisor may report that again while it waits. */
+static void _note_time (struct shutdown *s, int rank)
+{
+    if (!s->end[rank].ended && !(s->restarts && restarts_waits (s->restarts, rank)))
+        clock_gettime (CLOCK_REALTIME, &s->end[rank].at);
+}
+
 /*
  * srun may end as soon as the last supervisor has exited, so what there is to print comes before
  * the supervisor may.
@@ -457,8 +464,7 @@ static void _take_report (struct server *server, struct peer *peer,
 {
     struct shutdown *s = server->shutdown;
 
-    if (!s->end[peer->rank].ended)
-        clock_gettime (CLOCK_REALTIME, &s->end[peer->rank].at);
+    _note_time (s, peer->rank);
     switch (_ask_restarts (server, peer->rank, report, life)) {
         case RESTARTS_AGAIN:
             _order_restart (server, peer->rank);
