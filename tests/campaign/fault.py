@@ -15,6 +15,8 @@ PHRASES = {
     "rank": "after {} tf-rank have started",
     "supervise": "after {} tf-supervise have started",
     "started": "after {} programs have started",
+    "failed": "after {} programs were told to fail",
+    "again": "after {} programs were started again",
     "released": "after {} programs were told to end",
     "ended": "after {} programs have ended",
 }

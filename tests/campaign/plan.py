@@ -11,6 +11,7 @@ from typing import NamedTuple
 import fault
 import faults
 import network
+import restarts
 
 NODES = 4
 ROLES = ("chief", "ps", "worker", "evaluator")
@@ -18,7 +19,7 @@ ROLES = ("chief", "ps", "worker", "evaluator")
 STOP_GRACE, EVAL_GRACE = 1, 1
 TIMEOUT = 8
 SITE_ARGUMENTS = (f"rendezvous_ports={network.LOW}-{network.HIGH} stop_grace={STOP_GRACE} "
-                  f"eval_grace={EVAL_GRACE}")
+                  f"eval_grace={EVAL_GRACE} restart_backoff={restarts.LONGEST_PAUSE}")
 
 
 class Component(NamedTuple):
@@ -47,6 +48,9 @@ class Plan:
     stop: str = "auto"
     manners: list = field(default_factory=list)     # what the programs do first, by rank
     releases: list = field(default_factory=list)
+    restarts: int = 0           # --tf-restart, and whether with `any`
+    any_failure: bool = False
+    failures: list = field(default_factory=list)    # before the releases; restarts.Failure
     logs: bool = False          # --tf-log-dir
     inherits: bool = False      # the script's srun inherits the options of sbatch
     early: bool = False         # the programs find their last command when they start
@@ -58,7 +62,7 @@ class Plan:
         return len(self.roles)
 
     def supervised(self):
-        return bool(self.conditions()) or "--tf-show" in self.options or self.logs
+        return bool(self.conditions() or self.logs or self.restarts) or "--tf-show" in self.options
 
     def ranks(self, *roles):
         return {rank for rank, role in enumerate(self.roles) if role in roles}
@@ -86,22 +90,34 @@ class Plan:
     def codes(self):
         """The exit codes that srun may have if no fault disturbs the step."""
         over = list(self.conditions())
-        ends = {release.rank: end_of(release.command) for release in self.releases}
+        ends = self.last_ends()
         if over and self.stop == "auto":
-            over += [{rank} for rank in self.ranks("ps") if ends.get(rank, (0, 0)) != (0, 0)]
+            over += [{rank} for rank in self.ranks("ps") if ends.get(rank, {(0, 0)}) != {(0, 0)}]
         certain = set.intersection(*over) if over else set(ends)
-        lowest = max((ends[rank] for rank in certain), default=(0, 0))
-        return {code_of(max(lowest, end)) for rank, end in ends.items()} | (
+        lowest = max((min(ends[rank]) for rank in certain), default=(0, 0))
+        return {code_of(max(lowest, end)) for some in ends.values() for end in some} | (
             {code_of(lowest)} if over else set())
+
+    def last_ends(self):
+        """By rank: how its last life may end, if it is not stopped."""
+        ends = {release.rank: {end_of(release.command)} for release in self.releases}
+        # A task that fails whenever it is told to end uses up all restarts.
+        again = [end_of(r.command) for r in self.releases for _ in range(self.restarts + 1)]
+        every = [end_of(f.command) for f in self.failures] + again * bool(self.restarts)
+        for failure in self.failures:
+            end = end_of(failure.command)
+            if restarts.may_be_final(self, end, every):
+                ends.setdefault(failure.rank, {(0, 0)}).add(end)
+        return ends
 
     def planned_codes(self):
         """The exit codes of the single programs, as srun would report each."""
-        return {code_of(end_of(release.command)) for release in self.releases}
+        return {code_of(end_of(release.command)) for release in [*self.releases, *self.failures]}
 
     def ends(self, rank):
         """How a rank may end, in the words of the plugin's table."""
         found = {"stopped"} if self.conditions() else set()
-        for release in self.releases:
+        for release in [*self.releases, *self.failures]:
             if release.rank == rank:
                 by_signal, number = end_of(release.command)
                 found.add(f"signal {number}" if by_signal else f"exit {number}")
@@ -123,6 +139,9 @@ class Plan:
         for rank, (role, manner) in enumerate(zip(self.roles, self.manners)):
             last = [r.command for r in self.releases if r.rank == rank]
             lines.append(f"rank {rank} {role}: {manner}; {', '.join(last) or 'serves for ever'}")
+        if self.restarts:
+            failures = ", ".join(map(str, self.failures)) or "none"
+            lines.append(f"failures before the end: {failures}")
         told = ", ".join(f"rank {r.rank} after {r.pause_ms} ms" for r in self.releases)
         lines.append(f"told to end{' before they start' if self.early else ''}: {told}")
         lines.append(f"without a fault srun exits with {sorted(self.codes())}")
@@ -262,13 +281,18 @@ def choose_programs(rng, plan):
     plan.early = rng.random() < 0.15
 
 
-def make(seed, proctrack, only=None):
+def make(seed, proctrack, only=None, with_restarts=None):
     rng = random.Random(seed)
     plan = Plan(seed, proctrack)
     choose_layout(rng, plan)
     choose_options(rng, plan)
+    restarts_rng = restarts.choose(plan, with_restarts)
     choose_programs(rng, plan)
+    if restarts_rng:
+        restarts.choose_failures(restarts_rng, plan)
     plan.faults = faults.choose(rng, plan, only)
+    if restarts_rng:
+        restarts.move_faults(restarts_rng, plan)
     choose_hold(rng, plan)
     return plan
 

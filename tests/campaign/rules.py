@@ -12,7 +12,9 @@ import traceback
 
 import cluster as clusters
 import faults
+import lives
 import plan as plans
+import restarts
 
 # Lines of the plugin that a step may print without a fault.
 USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
@@ -54,15 +56,15 @@ def check_config(trial, record):
 def dictionary(trial):
     """Every program that started had the same complete dictionary, and its own place in it."""
     seen = set()
-    for record in trial.records.values():
+    for record in trial.lives.values():
         try:
             for text in check_config(trial, record):
-                yield f"rank {record.rank}: {text}"
+                yield f"{record}: {text}"
             cluster = json.loads(record.config)["cluster"]
             cluster.pop("evaluator", None)
             seen.add(json.dumps(cluster))
         except (ValueError, LookupError, TypeError) as error:
-            yield f"rank {record.rank}: {error!r}: {record.config}"
+            yield f"{record}: {error!r}: {record.config}"
     if len(seen) > 1:
         yield f"programs have different dictionaries: {seen}"
 
@@ -78,7 +80,8 @@ def programs(trial):
             yield f"program {rank} has never started"
         if trial.plan.logs:
             text = clusters.read(f"{trial.logs}/{role}{roles[:rank].count(role)}.log")
-        if f"program {rank} has started\n" not in text:
+        if text.count(f"program {rank} has started\n") < sum(
+                record.rank == rank for record in trial.lives.values()):
             yield f"the output of program {rank} is lost: {text}"
 
 
@@ -90,7 +93,17 @@ def effects(trial):
 
 def disturbed(trial):
     """srun did not end as it would have without the faults."""
-    return trial.cancelled or trial.code not in trial.plan.codes()
+    return trial.cancelled or trial.code not in codes(trial)
+
+
+def codes(trial):
+    """
+    What srun may exit with without the faults. A fault may be the reason that a life which was to
+    be followed by another one is a task's last one.
+    """
+    if trial.plan.restarts and trial.faults():
+        return trial.plan.codes() | trial.plan.planned_codes() | {0}
+    return trial.plan.codes()
 
 
 def end(trial):
@@ -103,7 +116,7 @@ def end(trial):
 
 def code(trial):
     """srun's exit code tells what happened."""
-    allowed = trial.plan.codes().union(*(e.codes for e in effects(trial)))
+    allowed = codes(trial).union(*(e.codes for e in effects(trial)))
     if trial.cancelled:
         allowed |= {137, 143}
     # Of a batch job whose end has killed the script, it is not known.
@@ -131,6 +144,7 @@ def lines(trial):
     for line in clusters.read(trial.output).splitlines():
         found = re.search(r"spank_tf: (.*)", line)
         if found and not re.match(USUAL, found[1]) \
+                and not (trial.plan.restarts and re.match(restarts.LINES, found[1])) \
                 and not any(re.search(c, line) for c in expected):
             yield f"an unexpected line: {line}"
 
@@ -142,11 +156,15 @@ def table(trial):
     any_end = trial.cancelled or any(e.ends is None for e in effects(trial))
     may_be_missing = any_end or any(e.codes or e.loses_output for e in effects(trial))
     further = frozenset().union(*(e.ends or () for e in effects(trial)))
+    if trial.plan.restarts and trial.faults():
+        # For a restart of all that has become impossible.
+        further |= {"stopped"}
     roles = trial.plan.roles
     for path in paths:
         text = clusters.read(path).partition("how its tasks ended\n")[2]
         rows = re.findall(r"^ +(\d+)  (\w+) (\d+) +"
-                          r"(exit \d+|signal \d+|stopped)(?: \(out of memory\))?$", text, re.M)
+                          r"(exit \d+|signal \d+|stopped)(?: \(out of memory\))?"
+                          r"(?: \(restarted \d+ times?\))?$", text, re.M)
         if len(rows) < trial.plan.tasks and not may_be_missing:
             yield f"how the tasks ended is not in {path}"
         for rank, role, index, how in rows:
@@ -190,6 +208,9 @@ def nothing_left(trial):
         # slurmd ends the others, unless it was killed, too.
         slurmd = any(isinstance(fault, faults.SlurmdSignal) for fault in trial.faults())
         c.kill(None if slurmd else plans.CHILD)
+    if trial.plan.restarts and trial.plan.proctrack == "linuxproc":
+        # Without a cgroup Slurm does not end a daemon that the last life has left.
+        c.kill(lives.PROGRAM)
     deadline = time.monotonic() + LEFT_SECONDS
     for what, find in (("a job", c.jobs), ("a process", c.processes),
                        ("a process", lambda: c.processes(c.other_user)),
@@ -205,7 +226,8 @@ def nothing_left(trial):
         yield f"a program has dumped core: {path}"
 
 
-RULES = [dictionary, programs, end, code, cause, lines, table, next_step, nothing_left]
+RULES = [dictionary, programs, end, code, cause, lines, table, *lives.RULES, next_step,
+         nothing_left]
 
 
 def broken(trial):

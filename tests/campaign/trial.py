@@ -14,7 +14,9 @@ from typing import NamedTuple
 import cluster as clusters
 import fault as fault_base
 import faults
+import lives
 import plan as plans
+import restarts
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 # These run as the user, who may not be able to read this directory.
@@ -28,15 +30,25 @@ CANCEL_SECONDS = 15
 # When nothing has happened for so long, an event that a fault waits for does not come any more,
 # and programs that have not started do not start.
 QUIET_SECONDS = 2
+# The same if tasks may be started again: one is stopped, and there is a pause before its next life.
+QUIET_RESTART_SECONDS = 4
+# What a restart may take.
+RESTART_SECONDS = 6
 
 
 class Record:
-    """What a program has recorded when it started."""
+    """What a program has recorded when it started: one life of a task."""
 
-    def __init__(self, rank, text):
-        self.rank = rank
+    def __init__(self, rank, life, text):
+        self.rank, self.life = rank, life
         (self.config, self.role, self.index, self.address, self.port, self.node, self.task_pid,
-         self.pid) = text.split("\n")[:8]
+         self.pid, alive, stat) = text.split("\n")[:10]
+        # Of a trial with restarts; see lives.py.
+        self.found, _, self.port_error = alive.partition("port: ")
+        self.begin = lives.begin_of(stat)
+
+    def __str__(self):
+        return f"life {self.life} of rank {self.rank}"
 
 
 class Injection(NamedTuple):
@@ -55,12 +67,17 @@ class Trial:
         self.srun = None            # its process id, while it runs
         self.code = None            # srun's exit code; negative: it was killed by this signal
         self.processes = []         # the user's, at the last look
-        self.records = {}           # by rank
+        self.records = {}           # by rank: of its newest life
+        self.lives = {}             # of all lives, by path
         self.seen = {}              # by event: the process ids that it counts
         self.events = {("begin", 1): 0}         # (event, count): when
-        self.pipes = []             # by rank: where its command is written
+        self.pipes = {}             # by rank and life: where its command is written
         self.held = None            # the process id of the slurmd that is stopped
         self.releasing, self.released = plan.early, 0
+        self.failed = 0             # so many of the plan's failures were sent
+        self.failing = {}           # by rank: the life that was told to fail
+        self.told = {}              # by rank: the life that was told to end
+        self.watch = lives.Watch(cluster, plan)
         self.early = plan.early     # a program was told to end before all of them ran
         self.injected = {}          # by fault: Injection
         self.repaired = set()
@@ -84,10 +101,14 @@ class Trial:
         self.own(self.output, lambda path: clusters.write(path, ""))
         for rank, manner in enumerate(self.plan.manners):
             clusters.write(f"{self.dir}/manner.{rank}", manner + "\n")
-            path = f"{self.dir}/command.{rank}"
-            self.own(path, os.mkfifo)
-            # Both ends: a write does not wait for the program.
-            self.pipes.append(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+            for life in range(self.plan.restarts + 2):
+                path = f"{self.dir}/command.{rank}.{life}"
+                self.own(path, os.mkfifo)
+                # Both ends: a write does not wait for the program.
+                self.pipes[rank, life] = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        if self.plan.restarts:
+            shutil.copy(os.environ["SPANK_TF_PROGRAMS"] + "/" + lives.PROGRAM, self.dir)
+        self.watch.begin()
         if self.plan.way == "step":
             self.allocate()
         if self.plan.hold is not None:
@@ -181,12 +202,24 @@ class Trial:
             pids.update(p.pid for p in self.processes if p.name == "tf-" + event)
             self.count(event, len(pids))
         for path in glob.glob(self.dir + "/started.*"):
-            rank = int(path.rsplit(".", 1)[1])
-            if rank not in self.records:
-                self.records[rank] = Record(rank, clusters.read(path))
+            if path not in self.lives:
+                self.add(path)
         self.count("started", len(self.records))
+        self.count("again", sum(record.life > 0 for record in self.lives.values()))
+        self.count("failed", self.failed)
         self.count("released", self.released)
-        self.count("ended", len(self.records) - len(self.programs()))
+        running = {p.pid for p in self.processes} & {int(r.pid) for r in self.lives.values()}
+        self.count("ended", len(self.lives) - len(running))
+        self.watch.look(self)
+
+    def add(self, path):
+        """A program has started."""
+        rank, life = map(int, path.split(".")[-3:-1])
+        record = self.lives[path] = Record(rank, life, clusters.read(path))
+        if rank not in self.records or life > self.records[rank].life:
+            self.records[rank] = record
+        if self.plan.restarts:
+            self.note(f"{record}, process {record.pid} on {record.node}")
 
     def count(self, event, number):
         for n in range(1, number + 1):
@@ -197,6 +230,11 @@ class Trial:
     def quiet_seconds(self):
         """How long nothing has happened."""
         return time.monotonic() - max([self.last_event, *(i.at for i in self.injected.values())])
+
+    def is_quiet(self):
+        """Nothing happens any more."""
+        return self.quiet_seconds() > (QUIET_RESTART_SECONDS if self.plan.restarts
+                                       else QUIET_SECONDS)
 
     # Faults
 
@@ -214,7 +252,7 @@ class Trial:
             return False
         launched = len(self.records) == self.plan.tasks
         return (launched and fault.moment.event in fault_base.BEFORE_PROGRAMS
-                or self.quiet_seconds() > QUIET_SECONDS)
+                or self.is_quiet())
 
     def serve_faults(self):
         """Inject and repair what is due."""
@@ -254,41 +292,82 @@ class Trial:
 
     # The end
 
+    def tell(self, rank, command):
+        """The present life of a rank, or its first one."""
+        life = self.records[rank].life if rank in self.records else 0
+        if (rank, life) in self.pipes:
+            os.write(self.pipes[rank, life], (command + "\n").encode())
+        self.last_release = time.monotonic()
+        return life
+
+    def all_run(self):
+        """All programs have started, and those that were told to fail are in their next lives."""
+        return len(self.records) == self.plan.tasks and all(
+            self.records[rank].life > life for rank, life in self.failing.items()) and (
+                not self.plan.restarts or len(self.programs()) == self.plan.tasks)
+
+    def serve_failures(self):
+        """One after the other: when all programs run, or nothing happens any more."""
+        while self.failed < len(self.plan.failures):
+            failure = self.plan.failures[self.failed]
+            if not (self.all_run() or self.is_quiet() or (failure.at_once and self.failed)) \
+                    or time.monotonic() < self.last_release + failure.pause_ms / 1000:
+                return
+            self.failing[failure.rank] = self.tell(failure.rank, failure.command)
+            self.failed += 1
+            self.note(f"rank {failure.rank} is told: {failure.command}")
+            self.count("failed", self.failed)
+
     def may_release(self):
         """
         The programs are told to end when all of them run, and no fault is to come before that; or
         when nothing happens any more.
         """
         if any(f not in self.injected and f.moment.event not in ("released", "ended")
-               for f in self.plan.faults):
+               for f in self.plan.faults) or self.failed < len(self.plan.failures):
             return False
-        return len(self.records) == self.plan.tasks or self.quiet_seconds() > QUIET_SECONDS
+        return self.all_run() or self.is_quiet()
+
+    def release_next_lives(self):
+        """Those that were told to end in a former life."""
+        for release in self.plan.releases[:self.released]:
+            record = self.records.get(release.rank)
+            if record and record.life > self.told[release.rank]:
+                self.told[release.rank] = self.tell(release.rank, release.command)
 
     def serve_releases(self):
+        self.serve_failures()
+        self.release_next_lives()
         self.releasing = self.releasing or self.may_release()
         while self.releasing and self.released < len(self.plan.releases):
             release = self.plan.releases[self.released]
             if time.monotonic() < self.last_release + release.pause_ms / 1000:
                 return
             self.early = self.early or len(self.records) < self.plan.tasks
-            os.write(self.pipes[release.rank], (release.command + "\n").encode())
-            self.last_release = time.monotonic()
+            self.told[release.rank] = self.tell(release.rank, release.command)
             self.released += 1
             self.count("released", self.released)
 
     def bound(self):
-        return STEP_SECONDS + sum(fault.effect().seconds for fault in self.faults())
+        seconds = RESTART_SECONDS * self.plan.restarts \
+            + QUIET_RESTART_SECONDS * len(self.plan.failures)
+        return STEP_SECONDS + seconds + sum(fault.effect().seconds for fault in self.faults())
 
     def goes_on(self):
         """Because of a fault the step does not end by itself."""
         longest = max((fault.effect().goes_on for fault in self.faults()), default=0)
         if faults.unnoticed(self.faults()):
             longest = fault_base.UNNOTICED
-        if not longest or self.released < len(self.plan.releases) \
+        if not longest or self.failed < len(self.plan.failures) \
+                or self.released < len(self.plan.releases) \
                 or len(self.injected) < len(self.plan.faults):
             return False
-        known = re.search(fault_base.RENDEZVOUS_ENDED, clusters.read(self.output))
-        return self.quiet_seconds() > (1 if known else longest)
+        output = clusters.read(self.output)
+        if re.search(fault_base.RENDEZVOUS_ENDED, output):
+            longest = 1
+        if re.search(restarts.LONELY, output):
+            longest = restarts.LONELY_PAUSE + 2
+        return self.quiet_seconds() > longest
 
     def run(self):
         """Until srun has ended."""
@@ -332,7 +411,8 @@ class Trial:
             + self.cluster.root("squeue", "-s")
 
     def close(self):
-        for pipe in self.pipes:
+        self.watch.end()
+        for pipe in self.pipes.values():
             os.close(pipe)
         if self.child and self.child.poll() is None:
             self.child.kill()

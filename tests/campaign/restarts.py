@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""
+Trials with --tf-restart: what the plan says of them. Which tasks fail, and what is then started
+again; see util/rendezvous/restart_policy.h. lives.py has the rules.
+
+Their choices have a generator of their own, so that the other trials do not depend on them.
+"""
+import random
+from typing import NamedTuple
+
+import fault
+
+# Seconds: restart_backoff= of the site.
+LONGEST_PAUSE = 1
+# So many of a hundred trials have restarts.
+PERCENT = 25
+# How a life may fail that is not the last one, in a step without `any` and with it.
+FAILURES = ["exit 42", "exit 143", "kill -KILL $$", "kill -TERM $$", "kill -USR1 $$"]
+FAILURES_ANY = FAILURES + ["exit 1", "exit 3", "kill -SEGV $$"]
+FINAL = ["exit 1", "exit 2", "kill -SEGV $$"]
+# Another child of a life, which listens on the task's port.
+SERVER = '"$life_check" serve $SLURM_TF_PORT > /dev/null 2>&1'
+# Signals that show a defect of the program: SIGILL, SIGABRT, SIGFPE, SIGSEGV.
+DEFECTS = (4, 6, 8, 11)
+
+# A supervisor that has no rendezvous starts its task again after these seconds.
+LONELY_PAUSE = 10
+
+# The messages, with the rank, how it ended, the pause and what is left
+_ENDED = r"rank (\d+) \(\w+ \d+\) on \S+ has ended, ([^;,]*)"
+_AGAIN = r" (\d+) s \(restarts left: (\d+)\)"
+ONE = _ENDED + "; it is started again in" + _AGAIN
+ALL = _ENDED + r"; (?:all tasks are stopped, and|the others have \d+ s to end, too, and all are) " \
+    "started again after" + _AGAIN
+LONELY = r"rank (\d+) on \S+ has ended, ([^;,]*); it is started again in (\d+) s, without the " \
+    r"rendezvous \(restarts left: (\d+)\)"
+NONE_LEFT = _ENDED + r"; no restart is left"
+CANNOT = _ENDED + r", and is not started again: .*"
+PS_TERMINATED = r"rank \d+ \(ps \d+\) on \S+ has ended, signal 15; the others are stopped"
+LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{LONELY}|{NONE_LEFT}|{CANNOT}|{PS_TERMINATED})$"
+
+
+class Failure(NamedTuple):
+    """A command for a program's present life, sent so many milliseconds after the one before."""
+    rank: int
+    command: str
+    pause_ms: int
+    at_once: bool               # do not wait until all programs run
+
+    def __str__(self):
+        return f"rank {self.rank} {self.command} after {self.pause_ms} ms" \
+            + " at once" * self.at_once
+
+
+# The policy
+
+def leads(plan, rank):
+    """Its failure concerns others."""
+    return plan.roles[rank] in ("ps", "chief") or not plan.ranks("ps")
+
+
+def members(plan):
+    """Those that start together."""
+    return {rank for rank, role in enumerate(plan.roles) if role != "evaluator"}
+
+
+def is_alone(plan, rank):
+    return rank not in members(plan) or len(members(plan)) == 1 or not leads(plan, rank)
+
+
+def is_worth_a_try(plan, by_signal, number):
+    if plan.any_failure:
+        return bool(by_signal) or number not in (0, 2, 126, 127)
+    return number not in DEFECTS if by_signal else number in (42, 143)
+
+
+def may_be_final(plan, end, ends):
+    """May a planned failure be its task's end? ends: those of all commands of the plan."""
+    failures = [e for e in ends if e != (0, 0)]
+    return end in failures and (len(failures) > plan.restarts
+                                or any(not is_worth_a_try(plan, *e) for e in failures))
+
+
+# Choosing
+
+def choose(plan, wanted):
+    """wanted: True, False, or None for by chance."""
+    rng = random.Random(f"restarts {plan.seed}")
+    chosen = rng.randrange(100) < PERCENT
+    if not (chosen if wanted is None else wanted):
+        return None
+    plan.restarts = rng.choice([1, 2, 2, 3, 3])
+    plan.any_failure = rng.random() < 0.4
+    plan.options.append(f"--tf-restart={plan.restarts}{',any' * plan.any_failure}")
+    return rng
+
+
+def choose_failures(rng, plan):
+    """Call this when the programs are chosen."""
+    for rank, manner in enumerate(plan.manners):
+        if rng.random() < 0.4:
+            plan.manners[rank] = manner + "; " * (manner[-1] != "&") + SERVER
+    if plan.early:
+        return
+    for _ in range(rng.choice([0, 1, 1, 2, 2, 3, plan.restarts + 1])):
+        # One that leads, half of the time.
+        ranks = [r for r in range(plan.tasks) if leads(plan, r)] if rng.random() < 0.5 else []
+        commands = FINAL if rng.random() < 0.1 else FAILURES_ANY if plan.any_failure else FAILURES
+        rank, command = rng.choice(ranks or range(plan.tasks)), rng.choice(commands)
+        if "TERM" in command and "trap" in plan.manners[rank]:
+            command = "kill -KILL $$"
+        plan.failures.append(Failure(rank, command, rng.choice([0, 0, rng.randint(1, 300)]),
+                                     rng.random() < 0.25))
+
+
+def move_faults(rng, plan):
+    """To the moments that only these trials have: between two lives, and in a later one."""
+    for one in plan.faults:
+        if plan.failures and "ended" in one.events and rng.random() < 0.7:
+            event = rng.choice(["failed", "failed", "again"])
+            # The pause is a second; what is stopped before has another one.
+            ms = rng.choice([0, rng.randint(1, 300), rng.randint(1, 2500)])
+            one.moment = fault.Moment(event, rng.randint(1, len(plan.failures)), ms)
