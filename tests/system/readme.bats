@@ -112,7 +112,7 @@ roles_of ()
         "tf4slurm "*)                           echo ps,worker,worker,worker ;;
         "psd_run "* | "TonY: "*)                echo ps,ps,worker,worker,worker,worker ;;
         "TFJob "*)                              echo chief,ps,ps,worker,worker,worker,worker,evaluator ;;
-        "tf-yarn: "*)                           echo chief,worker,worker,worker,worker,ps,evaluator ;;
+        "tf-yarn: "*)                           echo chief,worker,worker,worker,worker,ps,evaluator,+tensorboard ;;
         "mpirun "* | "JAX "* | "horovodrun "*)  echo worker,worker,worker,worker ;;
         *)                                      fail "a row that this test does not know: $1" >&2 ;;
     esac
