@@ -203,7 +203,7 @@ static void _nothing_grows (const void *arg __attribute__ ((unused)))
     struct task task = { .program = _ends, .restarts = 99 };
     struct use before, after;
 
-    task_start (&task);
+    _start_for_lives (&task);
     _start_lives (&task, 0, 2);
     before = _use (&task);
     _start_lives (&task, 3, 50);
