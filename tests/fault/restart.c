@@ -76,6 +76,14 @@ static void _saves_on_sigterm (void)
     _run ("trap 'echo saved; exit 42' TERM; echo up; while :; do sleep 0.1; done");
 }
 
+static void _leaves_a_saving_child (void)
+{
+    _run ("trap 'exit 143' TERM\n"
+          "(trap '' TERM; until [ \"$(cat /proc/$$/comm 2>&1)\" != sh ]; do sleep 0.1; done; echo saved) &\n"
+          "echo up\n"
+          "wait");
+}
+
 static void _lists_files (void)
 {
     _run ("exec ls /proc/self/fd");
@@ -361,6 +369,18 @@ static void _start_and_wait (struct task *task, bool lives)
     task_send_order (task, ORDER_WAIT);
 }
 
+static void _asked_with_children (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _leaves_a_saving_child, .restarts = 9, .forward_signals = true };
+
+    task_start (&task);
+    task_expect_output (&task, "up\n");
+    kill (task.pid, SIGTERM);
+    _expect (&task, (struct wanted){ "exit 143", 0, NULL, true });
+    task_expect_output (&task, "saved\n");
+    task_order_exit (&task, W_EXITCODE (143, 0));
+}
+
 static void _reconnects_while_waiting (const void *arg)
 {
     void (*const end_connection) (struct task *) = *(void (*const *) (struct task *))arg;
@@ -603,6 +623,8 @@ int main (void)
                      _asked_while_waiting, NULL);
     passed &= check ("after Slurm's SIGTERM there is no other life", _asked_before_the_end, NULL);
     passed &= check ("Slurm's SIGTERM may come after the end of the program", _asked_after_the_end, NULL);
+    passed &= check ("in a step that is to end, a program's children outlive it", _asked_with_children,
+                     NULL);
     passed &= check ("every life has the same files", _has_the_same_files, NULL);
     passed &= check ("a supervisor that reconnects while its task waits sends its report again",
                      _reconnects_while_waiting, &closed);

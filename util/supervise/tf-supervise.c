@@ -265,7 +265,8 @@ static void _end_descendants (struct supervisor *s)
 
 static void _end_as (struct supervisor *s, struct exit_report report, int status)
 {
-    if (s->lives.life)
+    /* In a step that is asked to end, they may be saving their work. */
+    if (s->lives.life && !_is_to_end (s))
         _end_descendants (s);
     s->state = ENDED;
     s->status = status;
