@@ -120,33 +120,38 @@ END
 }
 
 # bats test_tags=core,release
-@test "a heterogeneous step with labels, seen by sattach" {
+@test "a heterogeneous step with labels, seen by sattach, and a task beside the cluster" {
     local sattach step
 
+    site_arguments restart_backoff=1
     cat > "$work/program" <<'END'
 life=${SLURM_TF_RESTART-0}
 echo "$TF_CONFIG" >> $LIVES/$SLURM_PROCID
 echo "life $life $*"
 until [ -e end ]; do
-    [ ! -e fail ] || [ $SLURM_TF_ROLE$life != worker0 ] || kill -9 $$
+    case $SLURM_TF_ROLE$life in
+        worker0 | board0) [ ! -e fail ] || kill -9 $$ ;;
+    esac
     echo "waits $*"
     sleep 0.1
 done
 END
-    slurm srun -Q -l -N1 -n2 --tf-tasks=chief,ps --tf-restart=1 sh ./program first : -N1 -n1 --tf-tasks=worker:rest sh ./program second \
+    slurm srun -Q -l -N1 -n3 --tf-tasks=chief,ps,worker --tf-restart=2 sh ./program first : -N1 -n1 --tf-tasks=+board sh ./program second \
         > "$work/out" 2>&1 3>&- &
     step=$!
     eventually 30 has_lives 2 1
+    eventually 30 has_lives 3 1
     slurm sattach -l "$(slurm squeue -h -u "$user" -o %A | sort -n | tail -n 1).0" > "$work/seen" 2>&1 3>&- &
     sattach=$!
     eventually 30 grep -q waits "$work/seen"
     touch "$work/fail"
-    eventually 30 grep -qx '2: life 1 second' "$work/out"
+    eventually 30 grep -qx '2: life 1 first' "$work/out"
+    eventually 30 grep -qx '3: life 1 second' "$work/out"
     eventually 30 grep -q 'life 1 second' "$work/seen" || fail "$(uniq "$work/seen")"
     touch "$work/end"
     wait $step || fail "$(grep -v waits "$work/out")"
     wait $sattach || fail "$(grep -v waits "$work/seen")"
-    had_lives 1 1 2
+    had_lives 1 1 2 2
     [ "$(sed 's/"task".*//' "$LIVES"/? | sort -u | wc -l)" -eq 1 ]
 }
 
