@@ -238,7 +238,7 @@ lives_of ()
         touch $LIVES/begun.$SLURM_TF_ROLE$SLURM_TF_INDEX.$life
         case $SLURM_TF_ROLE$SLURM_TF_INDEX.$life in
             worker0.0 | evaluator0.0) exit 42 ;;
-            ps0.0) until_begun begun.worker0.1; until_begun begun.worker1.0; until_begun begun.evaluator0.1; exit 143 ;;
+            ps0.0) until_begun begun.worker0.1; until_begun begun.worker1.0; until_begun begun.evaluator0.1; kill -9 $$ ;;
             ps0.1 | worker0.2 | worker1.1 | evaluator0.1)
                 until_begun begun.ps0.1; until_begun begun.worker0.2; until_begun begun.worker1.1; exit 0 ;;
         esac
