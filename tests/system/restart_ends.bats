@@ -154,7 +154,7 @@ is_pending_or_gone ()
         slurm scancel --full "$(job_of $kind-full)"
         slurm scontrol requeue "$(job_of $kind-requeue)"
     done
-    every_variant is_pending_or_gone
+    timeout=60 every_variant is_pending_or_gone
     every_variant all_begun
     slurm scancel --user "$user" --quiet
 }
