@@ -793,6 +793,45 @@ TEST (nccl_follows_a_network_that_was_wished_for)
     check_nccl ("IB=auto", "X=1", ib, "none");
 }
 
+/* Tasks beside the cluster. */
+
+#define BESIDE "SLURM_TF_BESIDE=data,log\nSLURM_TF_DATA=10.0.0.1:40000,10.0.0.2:40002\n" \
+               "SLURM_TF_LOG=10.0.0.2:40003\n"
+
+/* They have an index for each name. All tasks have the same cluster, and the addresses beside it. */
+TEST (a_task_beside_the_cluster_has_its_name_and_a_port_for_any_server)
+{
+    struct step *step = create ("HOLD=1", "LIST=+data,worker,+data,+log");
+
+    add_ranks (step, "0011");
+    resolve (step);
+    check_answer (step, 2, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=data\nSLURM_TF_INDEX=1\n"
+                  "SLURM_TF_ADDRESS=10.0.0.2\nSLURM_TF_PORT=40002\nOPEN_PORT=1\n"
+                  "TF_GRPC_REUSE_PORT=1\nTF_CONFIG={\"cluster\":{\"worker\":[\"10.0.0.1:40001\"]},"
+                  "\"task\":{\"type\":\"data\",\"index\":1}}\n" BESIDE);
+    check_answer (step, 1, "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=worker\nSLURM_TF_INDEX=0\n"
+                  "SLURM_TF_ADDRESS=10.0.0.1\nSLURM_TF_PORT=40001\n"
+                  "TF_GRPC_REUSE_PORT=1\nTF_CONFIG={\"cluster\":{\"worker\":[\"10.0.0.1:40001\"]},"
+                  "\"task\":{\"type\":\"worker\",\"index\":0}}\n" BESIDE);
+    check_roles (step, "data0 worker0 data1 log0 ");
+    check_table (step, "spank_tf: step 12.0: 4 tasks on 2 nodes\n"
+                 "  rank  role      node  address\n"
+                 "     0  +data 0   n1    10.0.0.1:40000\n"
+                 "     1  worker 0  n1    10.0.0.1:40001\n"
+                 "     2  +data 1   n2    10.0.0.2:40002\n"
+                 "     3  +log 0    n2    10.0.0.2:40003\n");
+    step_destroy (step);
+}
+
+TEST (a_step_of_tasks_beside_a_cluster_alone_is_refused)
+{
+    struct step *step = create ("LIST=+data:2");
+
+    check_refused (step, on_node (0, 2, 0), "step 12.0 has only tasks beside a cluster, and none in "
+                   "it; at least one task needs a role without +");
+    step_destroy (step);
+}
+
 /* The processes of Keras and JAX. */
 
 #define FRAMEWORKS "KERAS=1", "JAX=1"
@@ -867,6 +906,12 @@ TEST (a_step_with_a_ps_has_no_processes)
 {
     check_processes (with_frameworks ("LIST=chief,worker,ps", 3), "- - -", -1, false);
     check_processes (with_frameworks ("LIST=ps,worker:2", 3), "- - -", -1, false);
+}
+
+TEST (a_task_beside_the_cluster_is_not_a_process)
+{
+    check_processes (with_frameworks ("LIST=worker:2,+data", 3), "0 1 -", 0, false);
+    check_processes (with_frameworks ("LIST=+data,worker:2", 3), "- 0 1", 1, false);
 }
 
 /* SLURM_NTASKS is a component's own number of tasks. */
@@ -1442,6 +1487,9 @@ int main (void)
         cmocka_unit_test (an_evaluator_is_not_a_process),
         cmocka_unit_test (a_step_with_a_ps_has_no_processes),
         cmocka_unit_test (in_a_heterogeneous_step_jax_gets_no_address),
+        cmocka_unit_test (a_task_beside_the_cluster_is_not_a_process),
+        cmocka_unit_test (a_task_beside_the_cluster_has_its_name_and_a_port_for_any_server),
+        cmocka_unit_test (a_step_of_tasks_beside_a_cluster_alone_is_refused),
         cmocka_unit_test (each_framework_can_be_left_out),
         cmocka_unit_test (without_tensorflow_a_task_shall_not_see_tf_config),
         cmocka_unit_test (nccl_follows_a_network_that_was_wished_for),

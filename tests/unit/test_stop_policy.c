@@ -571,6 +571,23 @@ TEST (the_policy_handles_a_large_step)
     stop_policy_destroy (policy);
 }
 
+TEST (a_task_beside_the_cluster_waits_for_an_evaluator_that_was_presumed_to_have_ended)
+{
+    static const char *const role[] = { "worker", "evaluator", "+data" };
+    const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
+    struct stop_policy *policy = stop_policy_create (STOP_WHEN_AUTO, role, 3);
+
+    assert_non_null (policy);
+    stop_policy_ended (policy, 1, &success);
+    assert_true (stop_policy_ended (policy, 0, &success));
+    assert_int_equal (stop_policy_order (policy, 2), STOP_POLICY_STOP);
+    stop_policy_returned (policy, 1);
+    assert_int_equal (stop_policy_order (policy, 2), STOP_POLICY_STOP_LAST);
+    stop_policy_ended (policy, 1, &success);
+    assert_int_equal (stop_policy_order (policy, 2), STOP_POLICY_STOP);
+    stop_policy_destroy (policy);
+}
+
 TEST (policies_have_these_names)
 {
     for (size_t i = 0; i < COUNT (when_name); i++) {
@@ -624,6 +641,7 @@ int main (void)
         cmocka_unit_test (the_policies_agree_with_the_table_for_all_small_clusters),
         cmocka_unit_test (the_policies_agree_with_the_table_for_two_larger_clusters),
         cmocka_unit_test (the_policy_handles_a_large_step),
+        cmocka_unit_test (a_task_beside_the_cluster_waits_for_an_evaluator_that_was_presumed_to_have_ended),
         cmocka_unit_test (policies_have_these_names),
         cmocka_unit_test (an_unknown_policy_is_refused_with_one_line),
         cmocka_unit_test (destroying_null_is_allowed_and_keeps_errno),
