@@ -297,6 +297,21 @@ TEST (an_open_port_can_be_shared_by_a_server_with_so_reuseaddr)
     port_release (port);
 }
 
+/* No task with a small range takes it for one on which only connections in TIME_WAIT are left. */
+TEST (an_open_port_is_not_reserved_again)
+{
+    struct port *port = reserve (&any, 0, PORT_HELD), *second = NULL;
+    struct port_ranges range = only (port_number (port));
+    struct errtext err;
+
+    assert_int_equal (port_open (port), 0);
+    for (int hold = PORT_HELD; hold <= PORT_CLAIMED; hold++) {
+        assert_int_equal (port_reserve (&second, &range, 0, (enum port_hold)hold, &err), -1);
+        assert_null (second);
+    }
+    port_release (port);
+}
+
 TEST (another_users_server_cannot_share_a_held_port)
 {
     struct port *port;
@@ -796,6 +811,7 @@ int main (void)
         cmocka_unit_test (a_held_port_cannot_be_bound_on_any_address),
         cmocka_unit_test (a_server_of_the_same_user_shares_a_held_port),
         cmocka_unit_test (an_open_port_can_be_shared_by_a_server_with_so_reuseaddr),
+        cmocka_unit_test (an_open_port_is_not_reserved_again),
         cmocka_unit_test (another_users_server_cannot_share_a_held_port),
         cmocka_unit_test (two_reservations_of_one_user_never_share_a_port),
         cmocka_unit_test (a_reserved_port_can_listen),

@@ -18,6 +18,8 @@
 #include "list_text.h"
 #include "number.h"
 
+/* A loopback address that no program uses. */
+#define UNUSED_LOOPBACK 0x7ffffffe /* 127.255.255.254 */
 #define PORT_MIN 1024
 #define PORT_MAX 65535
 /* Do not choose a port below this one: it may belong to a registered service that is down now. */
@@ -134,11 +136,31 @@ static int _reuse_address (int fd, int on)
 }
 
 /*
+ * An open port (port_open ()) is bound on every address, also on one that no connection in TIME_WAIT has.
+ */
+static bool _is_open_port (int number)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)number),
+                              .sin_addr.s_addr = htonl (UNUSED_LOOPBACK) };
+    int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool in_use = fd >= 0 && bind (fd, (struct sockaddr *)&in, sizeof (in)) < 0
+                  && errno == EADDRINUSE;
+
+    if (fd >= 0)
+        close (fd);
+    return in_use;
+}
+
+/*
  * bind () with SO_REUSEADDR disregards connections in TIME_WAIT. It also lets other sockets with
  * SO_REUSEADDR bind the port, until one of them listens: listen for a moment to exclude them.
  */
-static int _bind_despite_time_wait (int fd, const struct sockaddr_storage *ss, socklen_t len)
+static int _bind_despite_time_wait (int fd, int number, const struct sockaddr_storage *ss, socklen_t len)
 {
+    if (_is_open_port (number)) {
+        errno = EADDRINUSE;
+        return -1;
+    }
     if (_reuse_address (fd, 1) < 0 || bind (fd, (const struct sockaddr *)ss, len) < 0
         || listen (fd, 0) < 0 || _reuse_address (fd, 0) < 0)
         return -1;
@@ -154,7 +176,7 @@ static int _bind_alone (int number, bool despite_time_wait)
 
     if (fd < 0)
         return -1;
-    rc = despite_time_wait ? _bind_despite_time_wait (fd, &ss, len)
+    rc = despite_time_wait ? _bind_despite_time_wait (fd, number, &ss, len)
                            : bind (fd, (struct sockaddr *)&ss, len);
     return rc < 0 ? _close_and_fail (fd) : fd;
 }
