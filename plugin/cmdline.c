@@ -82,15 +82,28 @@ static bool _begins (const struct arguments *arguments, size_t i,
     return true;
 }
 
+static bool _is_short_option (const char *argument, const char *name, const char **value)
+{
+    *value = *argument && argument[1] && argument[2] ? argument + 2 : NULL;
+    return strncmp (argument, name, 2) == 0;
+}
+
 /* True if the argument is the option or abbreviates it. *value is the text behind '=', or NULL. */
-static bool _is_option (const char *argument, const char *name, size_t shortest,
-                        const char **value)
+static bool _is_long_option (const char *argument, const char *name, size_t shortest,
+                             const char **value)
 {
     const char *equals = strchr (argument, '=');
     size_t len = equals ? (size_t)(equals - argument) : strlen (argument);
 
     *value = equals ? equals + 1 : NULL;
     return len >= shortest && len <= strlen (name) && strncmp (argument, name, len) == 0;
+}
+
+static bool _is_option (const char *argument, const char *name, size_t shortest,
+                        const char **value)
+{
+    return name[1] == '-' ? _is_long_option (argument, name, shortest, value)
+                          : _is_short_option (argument, name, value);
 }
 
 char *cmdline_value (const char *name, size_t shortest, const struct cmdline_program *program)

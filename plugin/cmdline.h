@@ -22,8 +22,8 @@ bool cmdline_has (const char *argument);
 /*
  * The value of an option before the program, `--name VALUE` or `--name=VALUE`; if it is there
  * several times, the last one. Like getopt_long (), accept an abbreviated option; `name` includes
- * the dashes, and at least `shortest` characters of it must be there. To be freed; NULL if the
- * option is not there.
+ * the dashes, and at least `shortest` characters of it must be there. A short option is found if it
+ * is the first one behind its dash: -W 1 and -W1. To be freed; NULL if the option is not there.
  */
 char *cmdline_value (const char *name, size_t shortest, const struct cmdline_program *program);
 

@@ -41,6 +41,11 @@ bool slurm_private_is_debugged (void)
     return &MPIR_being_debugged && MPIR_being_debugged;
 }
 
+int slurm_private_wait_time (void)
+{
+    return &slurm_conf ? slurm_conf.wait_time : 0;
+}
+
 int slurm_private_kill_wait (void)
 {
     return &slurm_conf ? slurm_conf.kill_wait : -1;

@@ -32,6 +32,9 @@ bool slurm_private_appends_output (void);
  */
 bool slurm_private_is_debugged (void);
 
+/* WaitTime in seconds, the default of srun's --wait; 0 when there is none, or it is not known. */
+int slurm_private_wait_time (void);
+
 /* KillWait in seconds; -1 when it is not known. */
 int slurm_private_kill_wait (void);
 

@@ -6,6 +6,7 @@
 #include "srun.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "common/errtext.h"
 #include "common/frameworks.h"
 #include "common/logdir.h"
+#include "common/number.h"
 #include "common/port.h"
 #include "common/value.h"
 #include "options.h"
@@ -200,6 +202,24 @@ static bool _appends_output (const struct cmdline_program *of_step)
     return appends;
 }
 
+/*
+ * srun ends the step some time after its first task has ended: --wait, from the sources that srun uses,
+ * in its order.
+ */
+static bool _is_wait_limited (const struct cmdline_program *of_step)
+{
+    char *given = cmdline_value ("--wait", sizeof ("--wait") - 1, of_step);
+    const char *text;
+    int seconds = slurm_private_wait_time ();
+
+    if (!given)
+        given = cmdline_value ("-W", sizeof ("-W") - 1, of_step);
+    if ((text = given ? given : getenv ("SLURM_WAIT")))
+        number_parse (&seconds, text, 0, INT_MAX);
+    free (given);
+    return seconds > 0;
+}
+
 static enum rendezvous_config_ib _ib (void)
 {
     const char *text = options_value (OPTION_IB);
@@ -247,6 +267,7 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
         .nccl = site.nccl,
         .debugged = slurm_private_is_debugged (),
         .restart = _restart (),
+        .wait_limited = _is_wait_limited (of_step),
     };
     char *het_group = cmdline_value ("--het-group", sizeof ("--het-group") - 1, of_step);
     struct frame *frame = NULL;

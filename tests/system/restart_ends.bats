@@ -45,6 +45,7 @@ make_ways ()
 echo life >> "lives.$SLURM_PROCID"
 case $PWD$SLURM_PROCID in
     *fails0) until [ -e ../fail ]; do sleep 0.1; done; exit 3 ;;
+    *-W-ends0) until [ -e ../fail ]; do sleep 0.1; done; exit 0 ;;
     *2) trap 'exit 143' TERM; while :; do sleep 0.1; done ;;
 esac
 exec sleep 1000
@@ -91,9 +92,10 @@ all_end_like_plain ()
 @test "a step that is cancelled, killed or interrupted, also by -K and -W, is not started again" {
     local kind
 
-    make_ways job step TERM INT KILL srun -K-fails -W-fails
+    make_ways job step TERM INT KILL srun -K-fails -W-fails -W-ends
     add_options -K-fails -K
     add_options -W-fails -W 1
+    add_options -W-ends -W1
     start_steps -Q sh ../program
     every_variant all_begun
     for kind in plain restarting; do

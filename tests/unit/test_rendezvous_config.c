@@ -33,7 +33,7 @@ static struct rendezvous_config full_config (void)
     config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX;
     config.inherited = config.networks_required = config.hold = config.show
         = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
-        = true;
+        = config.wait_limited = true;
     config.restart = (struct restart_rule){ 3, true, 60 };
     return config;
 }
@@ -50,7 +50,7 @@ TEST (a_configuration_has_these_strings)
                          "LIST=evaluator\nINHERITED=1\nTIMEOUT=300\nIB=require\n"
                          "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSTOP=never\n"
                          "SHOW=1\nJSON=1\nLOG_APPEND=1\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
-                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nWAIT_LIMITED=1\n"
                          "HIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nNCCL=1\nDEBUGGED=1\n");
 }
 
@@ -89,6 +89,7 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.log_append, config->log_append);
     assert_int_equal (decoded.stop_grace, config->stop_grace);
     assert_int_equal (decoded.eval_grace, config->eval_grace);
+    assert_int_equal (decoded.wait_limited, config->wait_limited);
     assert_int_equal (decoded.hide_gpus, config->hide_gpus);
     assert_int_equal (decoded.frameworks, config->frameworks);
     assert_int_equal (decoded.nccl, config->nccl);
@@ -105,8 +106,7 @@ TEST (decoding_returns_the_encoded_configuration)
     struct rendezvous_config config = full_config ();
     bool *const flag[] = { &config.inherited, &config.networks_required, &config.hold,
                            &config.show, &config.json, &config.log_append, &config.hide_gpus,
-                           &config.nccl,
-                           &config.debugged };
+                           &config.nccl, &config.debugged, &config.wait_limited };
 
     check_round_trip (&config);
     config = plain_config ();

@@ -98,6 +98,9 @@ static bool debugged;
 /* --tf-restart */
 static int restarts;
 
+/* srun has --wait. */
+static bool wait_limited;
+
 /* Start a step. Returns true if its tasks are supervised; then every supervisor is connected. */
 static bool begin (const char *list, int tasks, enum stop_when when, int eval_grace)
 {
@@ -109,6 +112,7 @@ static bool begin (const char *list, int tasks, enum stop_when when, int eval_gr
                                           .stop = when, .stop_grace = 10,
                                           .eval_grace = eval_grace,
                                           .restart = { restarts, false, 60 },
+                                          .wait_limited = wait_limited,
                                           .debugged = debugged } };
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
     add_ranks (tasks);
@@ -695,6 +699,21 @@ TEST (a_task_that_ended_with_0_takes_part_in_a_restart_of_all)
     end ();
 }
 
+TEST (with_wait_slurm_learns_of_every_end_and_a_task_that_has_ended_cannot_be_started_again)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    wait_limited = true;
+    assert_true (begin_restarts ("worker:3", 3, 1));
+    wait_limited = false;
+    died (0, success, first, "");
+    check_orders ("x--");
+    died (1, killed, first, "srun: error: spank_tf: step 12.0: rank 1 (worker 1) on n1 has ended, signal 9, and is not started "
+          "again: a task of the cluster cannot be\n");
+    check_orders ("-x-");
+    end ();
+}
+
 TEST (a_supervisor_waits_only_as_long_as_its_task_may_be_started_again)
 {
     const struct life_report first = { 0, NULL, false };
@@ -716,7 +735,8 @@ TEST (a_supervisor_waits_only_as_long_as_its_task_may_be_started_again)
           "and started again after 1 s (restarts left: 0)\n");
     check_orders ("ws");
     died (1, stopped, (struct life_report){ -1, "it is in a container", false },
-          FIRST "worker 0 on n1 at TIME, signal 9\n");
+          "srun: error: spank_tf: step 12.0: rank 1 (worker 1) on n2 has ended, stopped, and is not started again: it is in a "
+          "container\n" FIRST "worker 0 on n1 at TIME, signal 9\n");
     check_orders ("xx");
     end ();
 }
@@ -920,6 +940,7 @@ int main (void)
         cmocka_unit_test (a_worker_of_a_chief_is_started_again_alone_as_often_as_allowed),
         cmocka_unit_test (when_a_ps_fails_all_are_stopped_and_then_all_are_started_again),
         cmocka_unit_test (a_task_that_ended_with_0_takes_part_in_a_restart_of_all),
+        cmocka_unit_test (with_wait_slurm_learns_of_every_end_and_a_task_that_has_ended_cannot_be_started_again),
         cmocka_unit_test (a_supervisor_waits_only_as_long_as_its_task_may_be_started_again),
         cmocka_unit_test (a_step_that_is_asked_to_end_is_not_restarted),
         cmocka_unit_test (an_order_to_restart_that_was_lost_is_given_again),

@@ -44,6 +44,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
     frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
     restart_rule_add (frame, &c->restart);
+    frame_add_flag (frame, "WAIT_LIMITED", c->wait_limited);
     frame_add_flag (frame, "HIDE_GPUS", c->hide_gpus);
     frame_add_flag (frame, "TF", c->frameworks & FRAMEWORK_TF);
     frame_add_flag (frame, "KERAS", c->frameworks & FRAMEWORK_KERAS);
@@ -107,6 +108,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->log_append = frame_has (frame, "LOG_APPEND");
     c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, FRAME_MAX_SECONDS);
+    c->wait_limited = frame_has (frame, "WAIT_LIMITED");
     c->hide_gpus = frame_has (frame, "HIDE_GPUS");
     c->frameworks = (frame_has (frame, "TF") ? FRAMEWORK_TF : 0u)
                     | (frame_has (frame, "KERAS") ? FRAMEWORK_KERAS : 0u)

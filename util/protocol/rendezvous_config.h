@@ -49,6 +49,7 @@ struct rendezvous_config {
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */
     struct restart_rule restart;            /* --tf-restart */
+    bool wait_limited;                      /* srun ends the step some time after its first task */
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */
     bool nccl;                              /* NCCL follows the network that is chosen */

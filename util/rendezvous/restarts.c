@@ -25,6 +25,7 @@ struct life {
 struct restarts {
     struct restart_policy *policy;
     int grace;                  /* seconds */
+    bool keeps;
     int times;
     bool gathers;               /* members at the barrier */
     int first;                  /* the rank whose failure made them gather last */
@@ -35,7 +36,7 @@ struct restarts {
     struct life life[];
 };
 
-struct restarts *restarts_create (const struct restart_rule *rule, int grace,
+struct restarts *restarts_create (const struct restart_rule *rule, int grace, bool keeps,
                                   const char *const *role, int tasks)
 {
     struct restarts *r = calloc (1, sizeof (*r) + (size_t)tasks * sizeof (r->life[0]));
@@ -43,6 +44,7 @@ struct restarts *restarts_create (const struct restart_rule *rule, int grace,
     if (!r)
         return NULL;
     r->grace = grace;
+    r->keeps = keeps;
     r->times = rule->times;
     r->patience = r->opens = deadline_never ();
     r->busy = r->tasks = tasks;
@@ -112,12 +114,15 @@ static void _begin_gathering (struct restarts *r, int rank, const struct exit_re
             r->life[i].state = WAITS;
 }
 
+static bool _succeeded (const struct exit_report *report)
+{
+    return report->kind == EXIT_REPORT_EXIT && report->number == 0;
+}
+
 /* A task that has ended with 0 stays if it may be needed, and if another one can still fail. */
 static bool _is_kept (const struct restarts *r, int rank, const struct exit_report *report)
 {
-    bool success = report->kind == EXIT_REPORT_EXIT && report->number == 0;
-
-    return success && restart_policy_keeps (r->policy, rank) && r->busy > 1;
+    return _succeeded (report) && r->keeps && restart_policy_keeps (r->policy, rank) && r->busy > 1;
 }
 
 static enum restart_policy_decision _decide (struct restarts *r, int rank,
@@ -125,6 +130,8 @@ static enum restart_policy_decision _decide (struct restarts *r, int rank,
 {
     enum restart_policy_decision decision = restart_policy_ended (r->policy, rank, report);
 
+    if (_succeeded (report) && !r->keeps)
+        restart_policy_cannot (r->policy, rank);
     r->life[rank].state = _is_kept (r, rank, report) ? KEPT : ENDED;
     r->life[rank].end = *report;
     r->life[rank].due = deadline_never ();
@@ -141,6 +148,8 @@ static enum restart_policy_decision _decide (struct restarts *r, int rank,
 static enum restart_policy_decision _end (struct restarts *r, int rank,
                                           const struct exit_report *report, bool can_restart)
 {
+    bool gives_up = !can_restart && restart_policy_is_possible (r->policy, rank);
+
     if (!can_restart)
         restart_policy_cannot (r->policy, rank);
     if (!_gathers (r, rank))
@@ -148,7 +157,7 @@ static enum restart_policy_decision _end (struct restarts *r, int rank,
     _set_waiting (r, rank, report, deadline_never ());
     if (!can_restart)
         r->life[rank].state = ENDED;
-    return RESTART_POLICY_NONE;
+    return gives_up ? RESTART_POLICY_CANNOT : RESTART_POLICY_NONE;
 }
 
 /* A supervisor that could not reach the rendezvous has started its task again by itself. */

@@ -20,9 +20,10 @@ struct restarts;
 /*
  * For a step of `tasks` ranks, one or more, which all run. role[] has the role of each and is not
  * kept. `grace`: the seconds that the others have to end by themselves after a task that has saved
- * its work. NULL if there is no memory.
+ * its work. `keeps`: a task that ends with 0 may be one of a later restart of all; until that is
+ * impossible Slurm does not learn of its end. NULL if there is no memory.
  */
-struct restarts *restarts_create (const struct restart_rule *rule, int grace,
+struct restarts *restarts_create (const struct restart_rule *rule, int grace, bool keeps,
                                   const char *const *role, int tasks);
 
 /* NULL is fine; errno is kept. */

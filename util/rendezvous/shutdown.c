@@ -65,7 +65,8 @@ static int _create_policies (struct shutdown *s, const struct rendezvous_config 
 {
     s->policy = stop_policy_create (c->stop, role, s->tasks);
     if (c->restart.times > 0)
-        s->restarts = restarts_create (&c->restart, c->stop_grace, role, s->tasks);
+        s->restarts = restarts_create (&c->restart, c->stop_grace, !c->wait_limited, role,
+                                       s->tasks);
     return s->policy && (s->restarts || c->restart.times == 0) ? 0 : -1;
 }
 
