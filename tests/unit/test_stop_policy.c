@@ -495,21 +495,25 @@ static void check_cluster (struct history *history)
     }
 }
 
-/* Check all clusters, or only those that TensorFlow accepts. Returns their number. */
+/*
+ * Check all clusters, or only those that TensorFlow accepts, and these without a task beside them:
+ * with it they would take minutes under valgrind. Returns their number.
+ */
 static int check_clusters (int tasks, bool all)
 {
     static const char *const role[] = { "chief", "master", "ps", "worker", "evaluator", SITE_ROLE,
                                         "+data" };
+    size_t roles = COUNT (role) - !all;
     int clusters = 1, checked = 0;
 
     for (int i = 0; i < tasks; i++)
-        clusters *= (int)COUNT (role);
+        clusters *= (int)roles;
     for (int cluster = 0; cluster < clusters; cluster++) {
         struct history history = { .tasks = tasks };
         struct rules_count count = { 0 };
 
-        for (int rank = 0, rest = cluster; rank < tasks; rank++, rest /= (int)COUNT (role)) {
-            history.role[rank] = role[(size_t)rest % COUNT (role)];
+        for (int rank = 0, rest = cluster; rank < tasks; rank++, rest /= (int)roles) {
+            history.role[rank] = role[(size_t)rest % roles];
             rules_count (&count, history.role[rank], 1, 0);
         }
         if (!all && rules_check (&count, true, NULL) < 0)
@@ -525,7 +529,7 @@ TEST (the_policies_agree_with_the_table_for_all_small_clusters)
     assert_int_equal (check_clusters (1, true), 7);
     assert_int_equal (check_clusters (2, true), 49);
     assert_int_equal (check_clusters (3, true), 343);
-    assert_between (check_clusters (4, false), 700, 1300);
+    assert_between (check_clusters (4, false), 400, 700);
 }
 
 TEST (the_policies_agree_with_the_table_for_two_larger_clusters)
