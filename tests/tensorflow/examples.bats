@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Every batch file of contrib/examples, unchanged: each is a job that trains on at least two
-# nodes, ends by itself with exit code 0, and has its result, and the end of every task, in its
-# logs. The versions of TensorFlow run at the same time, so that one computes while the other
-# waits.
+# Every batch file of contrib/examples, unchanged (preempted.bats has resume_*): each is a job that
+# trains on at least two nodes, ends by itself with exit code 0, and has its result, and the end of
+# every task, in its logs. The versions of TensorFlow run at the same time, so that one computes
+# while the other waits.
 
 load ../common
 load versions
