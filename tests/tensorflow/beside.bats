@@ -71,7 +71,7 @@ fetch ()
 
     address=$(sed -n 's/^ .* +tensorboard 0 .* \([0-9.]*:[0-9]*\)$/\1/p' "$out")
     [ "$address" ] || return
-    slurm "$(python 2.15.1)" -c 'import sys, urllib.request as u
+    slurm /usr/bin/python3 -c 'import sys, urllib.request as u
 print(u.urlopen("http://%s%s" % tuple(sys.argv[1:]), timeout=10).read().decode())' "$address" "$1" 2> /dev/null
 }
 
@@ -80,16 +80,25 @@ shows_loss ()
     fetch /data/plugin/scalars/tags | grep -q '"loss"'
 }
 
-# tf.summary needs the package tensorboard, which TensorFlow 2.21 does not install any more.
-@test "TensorBoard beside the cluster shows a training that runs" {
+# The page is fetched while the training runs.
+tensorboard ()
+{
     start --tf-show -N3 --tf-tasks=worker:2,+tensorboard tf-exec \
-        --tensorboard="$(venv 2.15.1)/bin/tensorboard --logdir=events --host={address} --port={port}" \
-        bash -c "$(python 2.15.1) multiworker.py --steps=200 --summaries=events && until [ -e fetched ]; do sleep 0.1; done"
+        --tensorboard="$(venv "$1")/bin/tensorboard --logdir=events.$1 --host={address} --port={port}" \
+        bash -c "$(python "$1") multiworker.py --steps=200 --summaries=events.$1 && until [ -e fetched.$1 ]; do sleep 0.1; done"
     eventually 120 shows_loss || fail "TensorBoard shows no loss: $(< "$out")"
     fetch / | grep -q '<title>TensorBoard</title>' || fail "it has no page"
-    touch "$work/fetched"
+    touch "$work/fetched.$1"
     ends 0
     printed 1 ' +tensorboard 0  *stopped$' || fail "TensorBoard was not stopped: $(< "$out")"
+}
+
+@test "TensorBoard beside the cluster shows a training that runs, TensorFlow 2.15" {
+    tensorboard 2.15.1
+}
+
+@test "TensorBoard beside the cluster shows a training that runs, newest TensorFlow" {
+    tensorboard newest
 }
 
 # One trace for each worker's address.

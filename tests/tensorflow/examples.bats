@@ -191,10 +191,12 @@ trained ()
 }
 
 @test "tensorboard: TensorBoard beside the cluster" {
-    runs tensorboard 2.15.1
-    ended "$(logs 2.15.1)" 'worker 0 exit 0' 'worker 1 exit 0' '+tensorboard 0 stopped'
-    logged 1 ' \+tensorboard 0 .*:[0-9]+$' "$(logs 2.15.1).out"
-    compgen -G "$(logs 2.15.1)/events/events.out.tfevents.*" || fail "no events"
+    runs tensorboard $versions
+    for version in $versions; do
+        ended "$(logs $version)" 'worker 0 exit 0' 'worker 1 exit 0' '+tensorboard 0 stopped'
+        logged 1 ' \+tensorboard 0 .*:[0-9]+$' "$(logs $version).out"
+        compgen -G "$(logs $version)/events/events.out.tfevents.*" || fail "no events"
+    done
 }
 
 # TensorFlow 2.15 is the last with Estimator.
