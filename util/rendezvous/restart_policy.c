@@ -103,6 +103,9 @@ static enum restart_policy_decision _decide (const struct restart_policy *policy
 
     if (policy->over || !restart_rule_covers (&policy->rule, report))
         return RESTART_POLICY_NONE;
+    /* The task's own reason first: a life that could not begin has used a restart. */
+    if (member->cannot)
+        return RESTART_POLICY_CANNOT;
     if (restart_policy_left (policy) == 0)
         return RESTART_POLICY_USED_UP;
     if (!restart_policy_is_possible (policy, rank))
