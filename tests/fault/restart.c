@@ -94,6 +94,15 @@ static void _is_not_traced (void)
     execl ("/bin/sh", "sh", "-c", "exit 3", NULL);
 }
 
+/* As slurmstepd does. */
+static void _cannot_exec (void)
+{
+    if (ptrace (PTRACE_TRACEME, 0, NULL, NULL) == 0)
+        raise (SIGSTOP);
+    execl ("/", "/", NULL);
+    _exit (errno);
+}
+
 /* The rendezvous. */
 
 struct wanted {
@@ -603,6 +612,15 @@ static void _cannot_be_traced (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
+static void _cannot_be_executed (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _cannot_exec, .restarts = 9 };
+
+    task_start (&task);
+    _expect (&task, (struct wanted){ "exit 13", -1, "its program could not be executed", false });
+    task_order_exit (&task, W_EXITCODE (EACCES, 0));
+}
+
 int main (void)
 {
     void (*const closed) (struct task *) = task_close_connection;
@@ -646,5 +664,6 @@ int main (void)
     passed &= check ("a task whose port was taken is not started again", _port_is_taken, NULL);
     passed &= check ("a program that was not traced cannot be started again", _cannot_be_traced,
                      NULL);
+    passed &= check ("nor can one that was not executed", _cannot_be_executed, NULL);
     return passed ? 0 : 1;
 }

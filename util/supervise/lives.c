@@ -48,6 +48,7 @@ void lives_follow (struct lives *lives, int status, int port)
     enum life_step step = life_follow (&lives->life, lives->config->task, status, kept,
                                        sizeof (kept) / sizeof (kept[0]), &err);
 
+    lives->traced = true;
     lives->following = step == LIFE_NOT_YET;
     if (step == LIFE_CANNOT || step == LIFE_REFUSED)
         lives_end (lives, "%s", err.text);
@@ -86,14 +87,20 @@ pid_t lives_next (struct lives *lives)
     return pid;
 }
 
+/* Without a further reason, the task has ended before its program was seen. */
+static const char *_why_not (const struct lives *lives)
+{
+    if (*lives->cannot)
+        return lives->cannot;
+    return lives->traced ? "its program could not be executed" : "it could not be traced";
+}
+
 struct life_report lives_report (const struct lives *lives, bool asked_to_end)
 {
-    const char *cannot = *lives->cannot ? lives->cannot : "it could not be traced";
-
     if (lives->config->restart.times == 0)
         return (struct life_report){ .life = -1 };
     return (struct life_report){ .life = lives->life ? lives->number : -1,
-                                 .cannot = lives->life ? NULL : cannot,
+                                 .cannot = lives->life ? NULL : _why_not (lives),
                                  .asked_to_end = asked_to_end };
 }
 

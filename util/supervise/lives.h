@@ -20,6 +20,7 @@
 struct lives {
     const struct supervisor_config *config;
     bool following;             /* the task, to its first exec */
+    bool traced;                /* it has stopped, to be followed */
     struct life *life;          /* NULL: it cannot be started again */
     int number;                 /* of the present life */
     int port;                   /* bound between two lives, for a program that binds it; else -1 */
