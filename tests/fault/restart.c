@@ -46,6 +46,11 @@ static void _ends (void)
     _run ("exit 0");
 }
 
+static void _ends_by_kill_0 (void)
+{
+    _run ("echo life ${SLURM_TF_RESTART-0}; [ $SLURM_TF_RESTART ] || kill 0");
+}
+
 static void _leaves_a_daemon (void)
 {
     _run ("if [ \"$SLURM_TF_RESTART\" ]; then\n"
@@ -366,6 +371,20 @@ static void _asked_after_the_end (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (0, SIGTERM));
 }
 
+/* As a script does with `trap 'kill 0' EXIT`; the supervisor is in the same process group. */
+static void _kills_its_group (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _ends_by_kill_0, .restarts = 9, .stop_grace = 20 };
+
+    _start_for_lives (&task);
+    task_expect_output (&task, "life 0\n");
+    _expect (&task, (struct wanted){ "signal 15", 0, NULL, false });
+    _order_restart (&task, 1);
+    task_expect_output (&task, "life 1\n");
+    _expect (&task, (struct wanted){ "exit 0", 1, NULL, false });
+    task_order_exit (&task, 0);
+}
+
 /* The task has failed, and waits for its next life. */
 static void _start_and_wait (struct task *task, bool lives)
 {
@@ -641,6 +660,8 @@ int main (void)
                      _asked_while_waiting, NULL);
     passed &= check ("after Slurm's SIGTERM there is no other life", _asked_before_the_end, NULL);
     passed &= check ("Slurm's SIGTERM may come after the end of the program", _asked_after_the_end, NULL);
+    passed &= check ("a program's own signal to its process group does not ask the step to end",
+                     _kills_its_group, NULL);
     passed &= check ("in a step that is to end, a program's children outlive it", _asked_with_children,
                      NULL);
     passed &= check ("every life has the same files", _has_the_same_files, NULL);

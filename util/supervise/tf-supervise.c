@@ -160,11 +160,16 @@ static void _withhold (struct supervisor *s)
     s->last_chance = wait < 0 ? deadline_never () : deadline_in_ms ((wait - more) * INT64_C (1000));
 }
 
-/* By Slurm, or by the user at the terminal. */
+/*
+ * By Slurm, or by the user at the terminal. All tasks of a step on a node share one process group, so
+ * a program that signals its own group, as with `trap 'kill 0' EXIT`, reaches supervisors too.
+ */
 static bool _asks_to_end (const struct signalfd_siginfo *info)
 {
-    return info->ssi_signo == SIGTERM || info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT
-           || info->ssi_signo == SIGHUP;
+    bool ends = info->ssi_signo == SIGTERM || info->ssi_signo == SIGINT
+                || info->ssi_signo == SIGQUIT || info->ssi_signo == SIGHUP;
+
+    return ends && (info->ssi_code == SI_KERNEL || _is_from_slurm (info));
 }
 
 /*
