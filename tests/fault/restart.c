@@ -51,6 +51,14 @@ static void _ends_by_kill_0 (void)
     _run ("echo life ${SLURM_TF_RESTART-0}; [ $SLURM_TF_RESTART ] || kill 0");
 }
 
+/* The supervisor can open a pipe, but not all that a life needs. */
+static void _takes_descriptors_away (void)
+{
+    _run ("limit=$(($(ls /proc/$PPID/fd | wc -l) + 3))\n"
+          "prlimit --pid $PPID --nofile=$limit:$limit\n"
+          "exit 3");
+}
+
 static void _leaves_a_daemon (void)
 {
     _run ("if [ \"$SLURM_TF_RESTART\" ]; then\n"
@@ -622,6 +630,18 @@ static void _port_is_taken (const void *arg __attribute__ ((unused)))
     close (taken);
 }
 
+/* The reason names what could not be as before. */
+static void _has_not_the_same_files (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _takes_descriptors_away, .restarts = 9 };
+
+    _start_for_lives (&task);
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    _order_restart (&task, 1);
+    _expect (&task, (struct wanted){ "exit 3", -1, "its files: Too many open files", false });
+    task_order_exit (&task, W_EXITCODE (3, 0));
+}
+
 static void _cannot_be_traced (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _is_not_traced, .restarts = 9 };
@@ -683,6 +703,8 @@ int main (void)
     passed &= check ("between two lives no program can bind a port that is not held", _claimed_port,
                      NULL);
     passed &= check ("a task whose port was taken is not started again", _port_is_taken, NULL);
+    passed &= check ("a life that cannot have the same files does not begin",
+                     _has_not_the_same_files, NULL);
     passed &= check ("a program that was not traced cannot be started again", _cannot_be_traced,
                      NULL);
     passed &= check ("nor can one that was not executed", _cannot_be_executed, NULL);

@@ -356,68 +356,103 @@ static int _set_variable (char **env, const char *name, int number, bool add)
     return 0;
 }
 
-static int _set_all (const struct life *life, int restart, const int *lifted)
+static int _set_environment (const struct life *life, int restart)
 {
-    umask (life->umask);
-    if (_set_descriptors (life, lifted) < 0 || fchdir (life->cwd) < 0
-        || sched_setaffinity (0, life->cpus_size, life->cpus) < 0
-        || _set_variable (life->env.item, PID_VARIABLE, getpid (), false) < 0
-        || _set_variable (life->env.item, RESTART_VARIABLE, restart, true) < 0)
-        return -1;
-    _take_terminal (life);
-    return _set_limits (life);
+    return _set_variable (life->env.item, PID_VARIABLE, getpid (), false) < 0
+           || _set_variable (life->env.item, RESTART_VARIABLE, restart, true) < 0 ? -1 : 0;
 }
 
-/* An errno that is written to `report` says that this life has not begun; exec closes it. */
+/* Why a life has not begun. */
+struct failure {
+    enum { NONE, FILES, DIRECTORY, CPUS, LIMITS, PROGRAM } what;
+    int error;
+};
+
+static int _set_all (const struct life *life, int restart, int *report, struct failure *failure)
+{
+    int lifted[MAX_DESCRIPTORS];
+
+    umask (life->umask);
+    failure->what = FILES;
+    if (_lift_descriptors (life, lifted, report) < 0 || _set_descriptors (life, lifted) < 0)
+        return -1;
+    failure->what = DIRECTORY;
+    if (fchdir (life->cwd) < 0)
+        return -1;
+    failure->what = CPUS;
+    if (sched_setaffinity (0, life->cpus_size, life->cpus) < 0)
+        return -1;
+    _take_terminal (life);
+    failure->what = LIMITS;
+    if (_set_limits (life) < 0)
+        return -1;
+    failure->what = PROGRAM;
+    return _set_environment (life, restart);
+}
+
+/* A failure that is written to `report` says that this life has not begun; exec closes it. */
 static void __attribute__ ((noreturn))
 _live (const struct life *life, int restart, pid_t parent, int report)
 {
-    int lifted[MAX_DESCRIPTORS];
+    struct failure failure = { .what = NONE };
     ssize_t n;
 
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     if (getppid () != parent)
         _exit (1);
-    if (_lift_descriptors (life, lifted, &report) == 0 && _set_all (life, restart, lifted) == 0) {
+    if (_set_all (life, restart, &report, &failure) == 0) {
         _set_signals (life);
         execve (life->exe, life->args.item, life->env.item);
     }
-    n = write (report, &errno, sizeof (errno));
+    failure.error = errno;
+    n = write (report, &failure, sizeof (failure));
     (void)n;
     _exit (1);
 }
 
-/* 0 if the program runs, or has been killed, else an errno. */
-static int _await_exec (int report)
+/* NONE if the program runs, or has been killed. */
+static struct failure _await_exec (int report)
 {
-    int error = 0;
-    ssize_t n;
+    struct failure failure = { .what = NONE };
 
-    while ((n = read (report, &error, sizeof (error))) < 0 && errno == EINTR)
+    while (read (report, &failure, sizeof (failure)) < 0 && errno == EINTR)
         ;
-    return n == 0 ? 0 : error;
+    return failure;
+}
+
+static int _describe (const struct failure *failure, const struct life *life, struct errtext *err)
+{
+    const char *const what[] = {
+        [FILES] = "its files", [DIRECTORY] = "its directory", [CPUS] = "its CPUs",
+        [LIMITS] = "its limits", [PROGRAM] = life->exe,
+    };
+
+    return errtext_set (err, "%s: %s", what[failure->what], strerror (failure->error));
 }
 
 pid_t life_start (const struct life *life, int restart, int until_exec, struct errtext *err)
 {
-    int pipe_end[2], error;
+    struct failure failure = { .what = NONE };
+    int pipe_end[2];
     pid_t parent = getpid (), pid;
 
     if (pipe2 (pipe_end, O_CLOEXEC) < 0)
         return errtext_set (err, "%s", strerror (errno));
     if ((pid = fork ()) == 0)
         _live (life, restart, parent, pipe_end[1]);
-    error = errno;
+    if (pid < 0)
+        failure = (struct failure){ PROGRAM, errno };
     close (pipe_end[1]);
     if (until_exec >= 0)
         close (until_exec);
     if (pid > 0)
-        error = _await_exec (pipe_end[0]);
+        failure = _await_exec (pipe_end[0]);
     close (pipe_end[0]);
-    if (pid > 0 && error)
-        while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    return pid < 0 || error ? errtext_set (err, "%s: %s", life->exe, strerror (error)) : pid;
+    if (failure.what == NONE)
+        return pid;
+    while (pid > 0 && waitpid (pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return _describe (&failure, life, err);
 }
 
 void life_destroy (struct life *life)
