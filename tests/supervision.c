@@ -582,12 +582,19 @@ void task_reset_connection (struct task *task)
 
 void task_expect_stderr (const struct task *task, const char *text)
 {
+    struct deadline patience = deadline_in_ms (task_reaction_ms ());
     char is[4096];
-    ssize_t n = pread (task->stderr_fd, is, sizeof (is) - 1, 0);
+    ssize_t n;
 
-    is[n > 0 ? n : 0] = '\0';
-    if (strcmp (is, text) != 0)
-        die ("stderr has \"%s\", not \"%s\"", is, text);
+    for (;;) {
+        n = pread (task->stderr_fd, is, sizeof (is) - 1, 0);
+        is[n > 0 ? n : 0] = '\0';
+        if (strcmp (is, text) == 0)
+            return;
+        if (deadline_passed (patience))
+            die ("stderr has \"%s\", not \"%s\"", is, text);
+        poll (NULL, 0, 10);
+    }
 }
 
 /* The beginning of a file in /proc/PID. The text is static. */

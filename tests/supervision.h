@@ -131,7 +131,7 @@ void task_expect_no_output (const struct task *task);
 /* Read the output until no process has it open any more. Returns the number of bytes. */
 size_t task_read_output (const struct task *task);
 
-/* All that tf-supervise and the program have printed to stderr. */
+/* All that tf-supervise and the program have printed to stderr, now or soon. */
 void task_expect_stderr (const struct task *task, const char *text);
 
 /* The state of any process as in /proc/PID/stat: R, S, T, Z, ...; '-' if it does not exist. */

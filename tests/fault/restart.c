@@ -529,7 +529,7 @@ static void _asked_while_alone (const void *arg __attribute__ ((unused)))
 
     _start_and_wait (&task, false);
     _end_rendezvous (&task);
-    task_expect_running (&task);
+    task_expect_stderr (&task, ALONE);
     kill (task.pid, SIGTERM);
     task_expect_exit (&task, W_EXITCODE (3, 0));
     task_expect_stderr (&task, ALONE);
