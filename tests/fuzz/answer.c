@@ -22,7 +22,7 @@ static void _check_variables (const struct frame *frame)
         "SLURM_TF_", "TF_", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=",
         "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=", "KERAS_DISTRIBUTION_JOB_ADDRESSES=",
         "KERAS_DISTRIBUTION_NUM_PROCESSES=", "KERAS_DISTRIBUTION_PROCESS_ID=",
-        "JAX_COORDINATOR_ADDRESS=",
+        "JAX_COORDINATOR_ADDRESS=", "DTENSOR_JOBS=", "DTENSOR_CLIENT_ID=",
     };
 
     for (const char *v = NULL; (v = answer_next_variable (frame, v));) {

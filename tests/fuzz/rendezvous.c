@@ -920,7 +920,7 @@ static struct frame *_configuration (const char *line)
     struct rendezvous_config config = {
         .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 60, .hold = true,
         .hide_gpus = true, .stop_grace = 10, .eval_grace = 5, .nccl = true,
-        .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX,
+        .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR,
     };
     char list[256] = "", stop[16] = "auto";
     struct frame *frame;

@@ -75,7 +75,7 @@ options="--tf-frameworks= --tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-p
     every "srun --tf-ports=" "srun --tf-ports=any reserved"
     every "srun --tf-hold=" "srun --tf-hold=no yes"
     every "srun --tf-stop=" "srun --tf-stop=auto chief never workers"
-    every "srun --tf-frameworks=" "srun --tf-frameworks=jax keras none tf"
+    every "srun --tf-frameworks=" "srun --tf-frameworks=dtensor jax keras none tf"
     tab "srun --tf-frameworks=tf,ja" "srun --tf-frameworks=tf,jax"
     tab "srun --tf-frameworks=keras,tf,ke" "srun --tf-frameworks=keras,tf,ke"
     tab "srun --tf-hold y" "srun --tf-hold yes "

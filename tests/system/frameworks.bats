@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The variables of Keras 3 and JAX, and --tf-frameworks. task-check also checks the default of them in
+# The variables of Keras 3, JAX and DTensor, and --tf-frameworks. task-check also checks the default of them in
 # every other test.
 
 load ../common
@@ -20,7 +20,7 @@ setup_file ()
     start_cluster --nodes 3 --prefix frame --conf GresTypes=gpu --node-conf frame1:Gres=gpu:4 --node-conf frame2:Gres=gpu:4
     # A task prints its rank, its variables without their values' addresses, and whose they are.
     cat > "$SPANK_TF_CLUSTER/work/variables" <<'END'
-env | sed -nE "s/^(KERAS_DISTRIBUTION|JAX|DTENSOR)_/$SLURM_PROCID &/p; s/^(TF_CONFIG|TF_GRPC_REUSE_PORT)=.*/$SLURM_PROCID \1/p" | sed -E 's/[0-9.]+:[0-9]+/ADDRESS/'
+env | sed -nE "s/^(KERAS_DISTRIBUTION|JAX|DTENSOR)_/$SLURM_PROCID &/p; s/^(TF_CONFIG|TF_GRPC_REUSE_PORT)=.*/$SLURM_PROCID \1/p" | sed -E 's/[0-9.]+:[0-9]+/ADDRESS/g'
 END
 }
 
@@ -101,6 +101,15 @@ END
     variables -n1 --tf-tasks=worker --tf-frameworks=jax <<END
 0 JAX_COORDINATOR_ADDRESS=ADDRESS
 END
+    variables -n3 --tf-tasks=worker,evaluator,chief --tf-frameworks=dtensor --tf-stop=never <<END
+0 DTENSOR_CLIENT_ID=1
+0 DTENSOR_JOBS=ADDRESS,ADDRESS
+0 TF_GRPC_REUSE_PORT
+1 TF_GRPC_REUSE_PORT
+2 DTENSOR_CLIENT_ID=0
+2 DTENSOR_JOBS=ADDRESS,ADDRESS
+2 TF_GRPC_REUSE_PORT
+END
     variables -n1 --tf-tasks=worker --tf-frameworks=none <<< ""
     site_arguments frameworks=keras
     variables -n1 --tf-tasks=worker <<END
@@ -114,13 +123,21 @@ END
 0 TF_GRPC_REUSE_PORT
 END
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,torch true
-    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torch" is neither none nor a list of tf, keras and jax'* ]] ||
+    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torch" is neither none nor a list of tf, keras, jax and dtensor'* ]] ||
         fail "it is not refused"
 }
 
 # bats test_tags=core
 @test "what the user has set stays, also in a step that a task starts" {
     export KERAS_DISTRIBUTION_PROCESS_ID=7 JAX_COORDINATOR_ADDRESS=10.0.0.1:1 JAX_LOCAL_DEVICE_IDS=
+    DTENSOR_JOBS=own DTENSOR_CLIENT_ID=8 variables -n1 --tf-tasks=worker --tf-frameworks=dtensor <<END
+0 DTENSOR_CLIENT_ID=8
+0 DTENSOR_JOBS=own
+0 JAX_COORDINATOR_ADDRESS=ADDRESS
+0 JAX_LOCAL_DEVICE_IDS=
+0 KERAS_DISTRIBUTION_PROCESS_ID=7
+0 TF_GRPC_REUSE_PORT
+END
     variables -n1 --tf-tasks=worker --tf-frameworks=keras,jax <<END
 0 JAX_COORDINATOR_ADDRESS=ADDRESS
 0 JAX_LOCAL_DEVICE_IDS=

@@ -13,6 +13,7 @@
 
 #define CLUSTER "{\"worker\":[\"10.0.0.1:40000\"]}"
 #define BESIDE "SLURM_TF_BESIDE=data\0SLURM_TF_DATA=10.0.0.1:50000"
+#define JOBS "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000"
 #define TAIL ",\"task\":{\"type\":\"worker\",\"index\":3}}"
 
 static const struct answer plain = {
@@ -29,6 +30,7 @@ static struct answer full_answer (void)
     answer.supervised = answer.serves = answer.restart_alone = true;
     answer.restart = (struct restart_rule){ 3, true, 60 };
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
+    answer.dtensor = true;
     answer.coordinator = "10.0.0.1:40000";
     answer.process = 3;
     answer.processes = 4;
@@ -37,6 +39,8 @@ static struct answer full_answer (void)
     answer.open_port = true;
     answer.beside = BESIDE "\0and what follows it";
     answer.beside_length = sizeof (BESIDE);
+    answer.jobs = JOBS "\0and what follows it";
+    answer.jobs_length = sizeof (JOBS);
     return answer;
 }
 
@@ -103,12 +107,24 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "NO_TF_CONFIG=1\nJAX_DEVICES=1\n"
                          "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000\n"
                          "KERAS_DISTRIBUTION_NUM_PROCESSES=4\nKERAS_DISTRIBUTION_PROCESS_ID=3\n"
-                         "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\n"
+                         "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\nDTENSOR_CLIENT_ID=3\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
                          "SERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nRESTART_ALONE=1\n"
                          "OPEN_PORT=1\nTF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
-                         "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n");
+                         "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n");
+}
+
+TEST (a_task_that_is_not_a_client_of_dtensor_gets_no_jobs)
+{
+    struct answer answer = full_answer ();
+    struct frame *frame;
+
+    answer.dtensor = false;
+    frame = frame_sent (&answer);
+    assert_null (frame_get (frame, "DTENSOR_JOBS"));
+    assert_null (frame_get (frame, "DTENSOR_CLIENT_ID"));
+    frame_destroy (frame);
 }
 
 static void check_equal (const struct answer *decoded, const struct answer *answer)
@@ -272,6 +288,7 @@ TEST (only_allowed_variables_are_decoded)
         "SERVER_TOKEN=fedcba", "STOP_GRACE=30", "LOG_APPEND=1", "NCCL=1", "NCCL_SOCKET_IFNAME=lo",
         "KERAS_DISTRIBUTION_PROCESS_ID=1", "KERAS_BACKEND=torch", "JAX_PLATFORMS=cpu",
         "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000", "JAX_LOCAL_DEVICE_IDS=0", "JAX_DEVICES=1",
+        "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1", "DTENSOR_JOB_NAME=x", "DTENSOR=1",
         "NO_TF_CONFIG=1", "KERAS_DISTRIBUTION_NUM_PROCESSES", "XJAX_COORDINATOR_ADDRESS=1",
         "PROXY_EXEMPT=10.0.0.1",
         "CUDA_VISIBLE_DEVICES=",
@@ -284,6 +301,7 @@ TEST (only_allowed_variables_are_decoded)
     static const char *const allowed[] = {
         "SLURM_TF_ROLE=ps", "SLURM_TF_NEW=", "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1",
         "TF_A=b=c", "KERAS_DISTRIBUTION_PROCESS_ID=1", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
+        "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1",
         "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=1",
         "ZE_AFFINITY_MASK=255",
     };
@@ -304,6 +322,7 @@ TEST (what_a_user_may_have_set_is_a_default)
     static const char *const yes[] = {
         "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000", "KERAS_DISTRIBUTION_NUM_PROCESSES=2",
         "KERAS_DISTRIBUTION_PROCESS_ID=", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
+        "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000", "DTENSOR_CLIENT_ID=0",
     };
     static const char *const no[] = {
         "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "SLURM_TF_ROLE=ps", "CUDA_VISIBLE_DEVICES=",
@@ -320,6 +339,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (the_parts_of_an_answer_form_one_frame),
+        cmocka_unit_test (a_task_that_is_not_a_client_of_dtensor_gets_no_jobs),
         cmocka_unit_test (decoding_returns_the_encoded_answer),
         cmocka_unit_test (a_refusal_contains_nothing_but_the_refusal),
         cmocka_unit_test (the_longest_tail_fits_and_a_longer_one_is_an_error),

@@ -404,7 +404,7 @@ TEST (each_argument_is_checked)
         { "stop=chief", "stop=x", "stop: \"x\" is not one of auto, chief, workers, never" },
         { "log_dir=/x", "log_dir=", "log_dir: the name of a directory is needed" },
         { "frameworks=none", "frameworks=tf,torch",
-          "frameworks: \"tf,torch\" is neither none nor a list of tf, keras and jax" },
+          "frameworks: \"tf,torch\" is neither none nor a list of tf, keras, jax and dtensor" },
         { "timeout=60", "timeout=0", "timeout: \"0\" is not a number of seconds from 1 to 604800" },
         { "show=json", "show=1", "show: \"1\" is not one of yes, no, json" },
         { "roles=a,b", "roles=a:2",

@@ -17,6 +17,7 @@ TEST (a_list_names_some_of_them)
     } row[] = {
         { "none", 0 }, { "tf", FRAMEWORK_TF }, { "keras", FRAMEWORK_KERAS }, { "jax", FRAMEWORK_JAX },
         { "tf,keras,jax", FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX },
+        { "dtensor", FRAMEWORK_DTENSOR }, { "tf,dtensor", FRAMEWORK_TF | FRAMEWORK_DTENSOR },
         { "jax,tf", FRAMEWORK_TF | FRAMEWORK_JAX }, { "jax,jax", FRAMEWORK_JAX },
     };
 
@@ -32,7 +33,7 @@ TEST (anything_else_is_refused)
 {
     static const char *const bad[] = {
         "", ",", "tf,", ",tf", "tf,,jax", "torch", "tf,none", "none,tf", "TF", "t", "tfx", "tf jax",
-        "tf;jax", " tf",
+        "tf;jax", " tf", "tensor", "dtensors",
     };
 
     for (size_t i = 0; i < COUNT (bad); i++) {
@@ -41,8 +42,8 @@ TEST (anything_else_is_refused)
         char expected[128];
 
         assert_int_equal (frameworks_parse (&frameworks, bad[i], &err), -1);
-        snprintf (expected, sizeof (expected), "\"%s\" is neither none nor a list of tf, keras and "
-                  "jax", bad[i]);
+        snprintf (expected, sizeof (expected), "\"%s\" is neither none nor a list of tf, keras, jax "
+                  "and dtensor", bad[i]);
         assert_string_equal (err.text, expected);
     }
 }

@@ -30,7 +30,7 @@ static struct rendezvous_config full_config (void)
     config.ib = RENDEZVOUS_CONFIG_IB_REQUIRE;
     config.networks = "10.1.0.0/16,ib0";
     config.stop = STOP_WHEN_NEVER;
-    config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX;
+    config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR;
     config.inherited = config.networks_required = config.hold = config.show
         = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
         = config.wait_limited = true;
@@ -51,7 +51,7 @@ TEST (a_configuration_has_these_strings)
                          "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSTOP=never\n"
                          "SHOW=1\nJSON=1\nLOG_APPEND=1\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
                          "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nWAIT_LIMITED=1\n"
-                         "HIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nNCCL=1\nDEBUGGED=1\n");
+                         "HIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nNCCL=1\nDEBUGGED=1\n");
 }
 
 static void check_text (const char *decoded, const char *text)
@@ -126,7 +126,7 @@ TEST (decoding_returns_the_encoded_configuration)
         config.stop = (enum stop_when)i;
         check_round_trip (&config);
     }
-    for (unsigned int framework = 1; framework <= FRAMEWORK_JAX; framework *= 2) {
+    for (unsigned int framework = 1; framework <= FRAMEWORK_DTENSOR; framework *= 2) {
         config.frameworks = framework;
         check_round_trip (&config);
     }

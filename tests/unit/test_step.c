@@ -832,7 +832,7 @@ TEST (a_step_of_tasks_beside_a_cluster_alone_is_refused)
     step_destroy (step);
 }
 
-/* The processes of Keras and JAX. */
+/* The processes of Keras, JAX and DTensor. */
 
 #define FRAMEWORKS "KERAS=1", "JAX=1"
 
@@ -952,6 +952,66 @@ TEST (each_framework_can_be_left_out)
     }
 }
 
+/* The DTENSOR_JOBS of every process is `jobs`; their numbers are those of Keras. */
+static void check_jobs (const char *list, int tasks, const char *jobs)
+{
+    struct step *step = create (FRAMEWORKS, "DTENSOR=1", list);
+
+    for (int rank = 0; rank < tasks; rank++)
+        add_rank (step, on_node (rank, tasks, rank));
+    resolve (step);
+    for (int rank = 0; rank < tasks; rank++) {
+        char number[16];
+
+        strcpy (number, value_for (step, rank, "KERAS_DISTRIBUTION_PROCESS_ID"));
+        assert_string_equal (value_for (step, rank, "DTENSOR_CLIENT_ID"), number);
+        assert_string_equal (value_for (step, rank, "DTENSOR_JOBS"),
+                             strcmp (number, "none") ? jobs : "none");
+    }
+    step_destroy (step);
+}
+
+TEST (dtensor_gets_all_processes_in_the_order_of_their_numbers)
+{
+    check_jobs ("LIST=worker", 1, "10.0.0.1:40000");
+    check_jobs ("LIST=worker:2,chief", 3, "10.0.0.3:40002,10.0.0.1:40000,10.0.0.2:40001");
+    check_jobs ("LIST=evaluator,worker,+data,worker", 4, "10.0.0.2:40001,10.0.0.4:40003");
+    check_jobs ("LIST=worker,ps", 2, "none");
+    check_jobs ("LIST=evaluator", 1, "none");
+}
+
+TEST (only_a_step_that_asks_for_dtensor_gets_it)
+{
+    struct step *step = with_frameworks ("LIST=worker", 1);
+
+    assert_string_equal (value_for (step, 0, "DTENSOR_JOBS"), "none");
+    assert_string_equal (value_for (step, 0, "DTENSOR_CLIENT_ID"), "none");
+    step_destroy (step);
+}
+
+/* Nearly the longest TF_CONFIG, and all addresses again for DTensor and for the proxy. */
+TEST (the_longest_answer_of_a_step_fits_its_limit)
+{
+    enum { TASKS = 6500 };
+    struct step *step = create (FRAMEWORKS, "DTENSOR=1", "LIST=worker:6500");
+    struct answer_message message;
+    size_t length = 0;
+
+    for (int rank = 0; rank < TASKS; rank++) {
+        struct registration r = on_node (rank, TASKS, rank);
+
+        r.proxied = true;
+        add_rank (step, r);
+    }
+    resolve (step);
+    assert_int_equal (step_answer (step, TASKS - 1, SERVER_TOKEN, &message), 0);
+    for (int i = 0; i < ANSWER_PARTS; i++)
+        length += message.part[i].iov_len;
+    assert_between (length - FRAME_HEADER, 300 * 1024, FRAME_MAX_ANSWER);
+    answer_message_clear (&message);
+    step_destroy (step);
+}
+
 TEST (without_tensorflow_a_task_shall_not_see_tf_config)
 {
     struct step *step = NULL;
@@ -968,6 +1028,25 @@ TEST (without_tensorflow_a_task_shall_not_see_tf_config)
     assert_string_equal (value_for (step, 0, "NO_TF_CONFIG"), "1");
     assert_string_equal (value_for (step, 0, "TF_GRPC_REUSE_PORT"), "none");
     assert_string_equal (value_for (step, 0, "JAX_COORDINATOR_ADDRESS"), "10.0.0.1:40000");
+    step_destroy (step);
+}
+
+/* It is TensorFlow's server that listens. */
+TEST (dtensor_without_tf_config_shares_the_held_port)
+{
+    struct step *step = NULL;
+    struct errtext err;
+    struct rendezvous_config config = {
+        .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 300,
+        .lists = 1, .list = { { .text = "worker" } }, .hold = true,
+        .frameworks = FRAMEWORK_DTENSOR,
+    };
+
+    assert_int_equal (step_create (&step, &config, &err), 0);
+    add_ranks (step, "0");
+    resolve (step);
+    assert_string_equal (value_for (step, 0, "NO_TF_CONFIG"), "1");
+    assert_string_equal (value_for (step, 0, "TF_GRPC_REUSE_PORT"), "1");
     step_destroy (step);
 }
 
@@ -1491,6 +1570,10 @@ int main (void)
         cmocka_unit_test (a_task_beside_the_cluster_has_its_name_and_a_port_for_any_server),
         cmocka_unit_test (a_step_of_tasks_beside_a_cluster_alone_is_refused),
         cmocka_unit_test (each_framework_can_be_left_out),
+        cmocka_unit_test (dtensor_gets_all_processes_in_the_order_of_their_numbers),
+        cmocka_unit_test (only_a_step_that_asks_for_dtensor_gets_it),
+        cmocka_unit_test (the_longest_answer_of_a_step_fits_its_limit),
+        cmocka_unit_test (dtensor_without_tf_config_shares_the_held_port),
         cmocka_unit_test (without_tensorflow_a_task_shall_not_see_tf_config),
         cmocka_unit_test (nccl_follows_a_network_that_was_wished_for),
         cmocka_unit_test (only_tasks_with_a_proxy_get_the_exempt_hosts),

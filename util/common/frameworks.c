@@ -12,6 +12,7 @@ static const struct {
     enum framework framework;
 } known[] = {
     { "tf", FRAMEWORK_TF }, { "keras", FRAMEWORK_KERAS }, { "jax", FRAMEWORK_JAX },
+    { "dtensor", FRAMEWORK_DTENSOR },
 };
 
 /* 0 if it is not known. */
@@ -35,8 +36,8 @@ int frameworks_parse (unsigned int *frameworks, const char *text, struct errtext
         unsigned int framework = _framework (name, length);
 
         if (!framework)
-            return errtext_set (err, "\"%s\" is neither none nor a list of tf, keras and jax",
-                                text_quoted (&q, text, strlen (text)));
+            return errtext_set (err, "\"%s\" is neither none nor a list of tf, keras, jax and "
+                                "dtensor", text_quoted (&q, text, strlen (text)));
         *frameworks |= framework;
         name += length;
         if (!*name)

@@ -36,6 +36,8 @@ static void _add_processes (struct frame *frame, const struct answer *answer)
     }
     if (answer->jax)
         frame_add (frame, "JAX_COORDINATOR_ADDRESS", "%s", answer->coordinator);
+    if (answer->dtensor)
+        frame_add (frame, "DTENSOR_CLIENT_ID", "%d", answer->process);
 }
 
 static void _add (struct frame *frame, const struct answer *answer)
@@ -71,7 +73,7 @@ static void _set_part (struct iovec *part, const void *bytes, size_t length)
 static size_t _set_dictionary (struct answer_message *message, const struct answer *answer)
 {
     static const char head[] = "TF_CONFIG=" TF_CONFIG_HEAD;
-    size_t tail = strlen (answer->tail) + 1;
+    size_t tail = strlen (answer->tail) + 1, jobs = answer->dtensor ? answer->jobs_length : 0;
 
     if (tail > sizeof (message->tail))
         return 0;
@@ -80,7 +82,8 @@ static size_t _set_dictionary (struct answer_message *message, const struct answ
     _set_part (&message->part[2], answer->cluster, answer->cluster_length);
     _set_part (&message->part[3], message->tail, tail);
     _set_part (&message->part[4], answer->beside, answer->beside_length);
-    return sizeof (head) - 1 + answer->cluster_length + tail + answer->beside_length;
+    _set_part (&message->part[5], answer->jobs, jobs);
+    return sizeof (head) - 1 + answer->cluster_length + tail + answer->beside_length + jobs;
 }
 
 int answer_encode (struct answer_message *message, const struct answer *answer,
@@ -158,7 +161,8 @@ bool answer_is_default (const char *variable)
 {
     static const char *const prefix[] = {
         "KERAS_DISTRIBUTION_JOB_ADDRESSES=", "KERAS_DISTRIBUTION_NUM_PROCESSES=",
-        "KERAS_DISTRIBUTION_PROCESS_ID=", "JAX_COORDINATOR_ADDRESS=",
+        "KERAS_DISTRIBUTION_PROCESS_ID=", "JAX_COORDINATOR_ADDRESS=", "DTENSOR_JOBS=",
+        "DTENSOR_CLIENT_ID=",
     };
 
     return _begins (variable, prefix, sizeof (prefix) / sizeof (prefix[0]));

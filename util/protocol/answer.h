@@ -33,14 +33,15 @@ struct answer {
     struct restart_rule restart;    /* and: the task may be started again */
     bool restart_alone;         /* ... also without the rendezvous */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
-    bool no_tf_config;          /* the program gets neither TF_CONFIG nor TF_GRPC_REUSE_PORT */
+    bool no_tf_config;          /* the program gets no TF_CONFIG */
     bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task */
     /*
-     * For the processes of Keras and JAX (rendezvous/processes.h), to be encoded. A decoded answer
-     * has the variables that are made of them, as it has TF_CONFIG.
+     * For the processes of Keras, JAX and DTensor (rendezvous/processes.h), to be encoded. A decoded
+     * answer has the variables that are made of them, as it has TF_CONFIG.
      */
     bool keras;                 /* KERAS_DISTRIBUTION_... */
     bool jax;                   /* JAX_COORDINATOR_ADDRESS */
+    bool dtensor;               /* DTENSOR_CLIENT_ID, and DTENSOR_JOBS below */
     const char *coordinator;    /* of process 0: "10.0.0.1:40000" */
     int process, processes;     /* its number, and how many there are */
     /*
@@ -57,9 +58,12 @@ struct answer {
      */
     const char *beside;
     size_t beside_length;
+    /* "DTENSOR_JOBS=10.0.0.1:40000,…" with its NUL, to be encoded likewise. */
+    const char *jobs;
+    size_t jobs_length;
 };
 
-#define ANSWER_PARTS 5
+#define ANSWER_PARTS 6
 
 /* An answer on its way: send part[0] to part[ANSWER_PARTS - 1], then clear it. */
 struct answer_message {
@@ -69,8 +73,8 @@ struct answer_message {
 };
 
 /*
- * -1 if there is no memory, or if the tail is too long. The cluster, and what is beside it, must
- * live as long as the message.
+ * -1 if there is no memory, or if the tail is too long. The cluster, what is beside it, and the jobs
+ * must live as long as the message.
  */
 int answer_encode (struct answer_message *message, const struct answer *answer,
                    const char *server_token);

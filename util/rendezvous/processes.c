@@ -5,6 +5,8 @@
 
 #include "processes.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool _is (const struct member *member, const char *role)
@@ -61,4 +63,31 @@ void processes_find (struct processes *processes, const struct roster *roster)
     processes->count = count;
     processes->coordinator = leader >= 0 ? leader : worker;
     processes->are_ranks = _are_ranks (processes, roster);
+}
+
+static void _print_job (FILE *f, char before, const struct member *member)
+{
+    struct address_text room;
+
+    fprintf (f, "%c%s", before, address_print_port (&member->address, member->port, &room));
+}
+
+char *processes_jobs (const struct processes *processes, const struct roster *roster,
+                      size_t *length)
+{
+    char *text = NULL;
+    FILE *f = open_memstream (&text, length);
+
+    if (!f)
+        return NULL;
+    fputs ("DTENSOR_JOBS", f);
+    _print_job (f, '=', &roster->member[processes->coordinator]);
+    for (int rank = 0; rank < roster->tasks; rank++)
+        if (processes_number (processes, roster, &roster->member[rank]) > 0)
+            _print_job (f, ',', &roster->member[rank]);
+    fputc ('\0', f);
+    if (fclose (f) == 0)
+        return text;
+    free (text);
+    return NULL;
 }

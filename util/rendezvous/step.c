@@ -34,6 +34,8 @@ struct step {
     unsigned int frameworks;            /* rendezvous_config.h */
     struct processes processes;
     struct address_text coordinator;    /* of the processes, with its port */
+    char *jobs;                         /* processes_jobs (), or NULL */
+    size_t jobs_length;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
     bool hold, log_append, hide_gpus, nccl;     /* rendezvous_config.h */
     bool supervised;
@@ -79,6 +81,7 @@ void step_destroy (struct step *step)
     roster_clear (&step->roster);
     roles_destroy (step->roles);
     dictionary_destroy (step->dictionary);
+    free (step->jobs);
     free (step->addresses);
     free (step);
 }
@@ -253,13 +256,17 @@ static bool _is_proxied (const struct step *step)
     return false;
 }
 
-static void _find_processes (struct step *step)
+static int _find_processes (struct step *step, struct errtext *err)
 {
     const struct member *m;
 
     processes_find (&step->processes, &step->roster);
     m = &step->roster.member[step->processes.coordinator];
     address_print_port (&m->address, m->port, &step->coordinator);
+    if (step->processes.count == 0 || !(step->frameworks & FRAMEWORK_DTENSOR))
+        return 0;
+    step->jobs = processes_jobs (&step->processes, &step->roster, &step->jobs_length);
+    return step->jobs ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
 }
 
 int step_resolve (struct step *step, const struct host *own, struct errtext *err)
@@ -267,8 +274,8 @@ int step_resolve (struct step *step, const struct host *own, struct errtext *err
     if (_assign_roles (step, err) < 0 || _choose_addresses (step, own, err) < 0
         || (_is_proxied (step) && _list_addresses (step, err) < 0))
         return -1;
-    _find_processes (step);
-    return _build_dictionary (step, err);
+    /* If TF_CONFIG is not too long, neither are the jobs of DTensor. */
+    return _build_dictionary (step, err) < 0 ? -1 : _find_processes (step, err);
 }
 
 int step_supervise (struct step *step, struct errtext *err)
@@ -324,12 +331,13 @@ int step_answer (const struct step *step, int rank, const char *server_token,
         .address = address_print (&m->address, &room),
         .port = m->port,
         .hide_gpus = step->hide_gpus && strcmp (m->role, "ps") == 0,
-        .hold = step->hold && step->frameworks & FRAMEWORK_TF,
+        .hold = step->hold && step->frameworks & (FRAMEWORK_TF | FRAMEWORK_DTENSOR),
         .open_port = step->hold && beside_is (m->role),
         .no_tf_config = !(step->frameworks & FRAMEWORK_TF),
         .jax_devices = jax,
         .keras = process >= 0 && step->frameworks & FRAMEWORK_KERAS,
         .jax = jax && step->processes.are_ranks,
+        .dtensor = process >= 0 && step->jobs,
         .coordinator = step->coordinator.text,
         .process = process,
         .processes = step->processes.count,
@@ -342,6 +350,8 @@ int step_answer (const struct step *step, int rank, const char *server_token,
         .restart_alone = m->restarts_alone,
         .proxy_exempt = m->proxied ? step->addresses : NULL,
         .tail = dictionary_tail (m->role, m->index, &tail),
+        .jobs = step->jobs,
+        .jobs_length = step->jobs_length,
     };
 
     answer.cluster = dictionary_cluster (step->dictionary, m->role, &answer.cluster_length);
