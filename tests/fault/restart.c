@@ -393,6 +393,23 @@ static void _kills_its_group (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, 0);
 }
 
+/* The work is done while the task waits for its next life. */
+static void _stopped_while_waiting (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 9 };
+
+    task_start (&task);
+    task_expect_output (&task, "life 0\n");
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    task_send_order (&task, ORDER_STOP);
+    task_send_order (&task, ORDER_WAIT);
+    task_expect_running (&task);
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 0, NULL, false });
+    task_expect_no_output (&task);
+    task_order_exit (&task, 0);
+}
+
 /* The task has failed, and waits for its next life. */
 static void _start_and_wait (struct task *task, bool lives)
 {
@@ -678,6 +695,8 @@ int main (void)
     passed &= check ("a stopped program is started again", _stopped_and_started, NULL);
     passed &= check ("SIGTERM while a task waits for its next life: there is none",
                      _asked_while_waiting, NULL);
+    passed &= check ("a task that waits for its next life when the work is done is stopped",
+                     _stopped_while_waiting, NULL);
     passed &= check ("after Slurm's SIGTERM there is no other life", _asked_before_the_end, NULL);
     passed &= check ("Slurm's SIGTERM may come after the end of the program", _asked_after_the_end, NULL);
     passed &= check ("a program's own signal to its process group does not ask the step to end",

@@ -93,6 +93,17 @@ step ()                     # LIST SCRIPT [OPTION...]
 }
 
 # bats test_tags=core,release
+@test "a task that waits for its next life when the work is done is stopped, and does not count" {
+    step chief,ps,worker 'case $SLURM_TF_ROLE in
+        chief) until [ -e $LIVES/killed ]; do sleep 0.1; done; sleep 0.5; exit 0;;
+        worker) touch $LIVES/killed; kill -9 $$;;
+        *) sleep 60;;
+        esac' -n3 --tf-restart=9 --tf-show
+    [ "$status" -eq 0 ]
+    [ "$(lives 2)" -eq 1 ]
+    [[ $stderr == *' worker 0  stopped'* && $stderr != *'first to fail'* ]]
+}
+
 @test "scancel ends a step whose tasks are started again" {
     step chief,ps,worker 'case $SLURM_TF_ROLE$life in
         worker0) kill -9 $$;;

@@ -699,6 +699,20 @@ TEST (a_task_that_ended_with_0_takes_part_in_a_restart_of_all)
     end ();
 }
 
+TEST (a_task_that_waits_for_its_next_life_when_the_work_is_done_is_stopped)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("chief,ps,worker:2", 4, 2));
+    died (2, killed, first, STEP "rank 2 (worker 0) on n2 has ended, signal 9; it is started again in "
+          "1 s (restarts left: 1)\n");
+    check_orders ("--w-");
+    died (0, success, first, "");
+    check_orders ("wsss");
+    check_orders ("x---");
+    end ();
+}
+
 TEST (with_wait_slurm_learns_of_every_end_and_a_task_that_has_ended_cannot_be_started_again)
 {
     const struct life_report first = { 0, NULL, false };
@@ -940,6 +954,7 @@ int main (void)
         cmocka_unit_test (a_worker_of_a_chief_is_started_again_alone_as_often_as_allowed),
         cmocka_unit_test (when_a_ps_fails_all_are_stopped_and_then_all_are_started_again),
         cmocka_unit_test (a_task_that_ended_with_0_takes_part_in_a_restart_of_all),
+        cmocka_unit_test (a_task_that_waits_for_its_next_life_when_the_work_is_done_is_stopped),
         cmocka_unit_test (with_wait_slurm_learns_of_every_end_and_a_task_that_has_ended_cannot_be_started_again),
         cmocka_unit_test (a_supervisor_waits_only_as_long_as_its_task_may_be_started_again),
         cmocka_unit_test (a_step_that_is_asked_to_end_is_not_restarted),

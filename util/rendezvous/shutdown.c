@@ -394,11 +394,24 @@ static void _start_again (struct server *server, int rank)
     _order_restart (server, rank);
 }
 
+/* The work is done without a task that waits for its next life: it is stopped, as if it ran. */
+static bool _is_stopped_while_it_waits (const struct shutdown *s, int rank)
+{
+    int first;
+    enum stop_policy_cause cause = stop_policy_cause (s->policy, &first);
+
+    return !s->end[rank].ended && cause != STOP_POLICY_NOT_OVER && cause != STOP_POLICY_PS_FAILED;
+}
+
 static void _release (struct server *server, int rank)
 {
-    _set_ended (server, rank, restarts_end (server->shutdown->restarts, rank));
+    static const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED };
+    struct shutdown *s = server->shutdown;
+    bool stops = _is_stopped_while_it_waits (s, rank);
+
+    _set_ended (server, rank, stops ? &stopped : restarts_end (s->restarts, rank));
     _show_end (server);
-    _order_rank (server, rank, ORDER_EXIT);
+    _order_rank (server, rank, stops ? ORDER_STOP : ORDER_EXIT);
 }
 
 /* False if there is nothing to do. */

@@ -414,6 +414,15 @@ static void _restart (struct supervisor *s)
         _send_report (s);
 }
 
+/* A program that has ended by itself keeps its status, unless it waits for its next life. */
+static void _obey_stop (struct supervisor *s)
+{
+    if (s->state == RUNNING)
+        _stop (s);
+    else if (s->state == ENDED && uplink_is_waiting (s->uplink))
+        _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
+}
+
 static void _obey_restart (struct supervisor *s, int number)
 {
     if (s->state == ENDED && number == s->lives.number + 1 && s->lives.life && !_is_to_end (s))
@@ -501,8 +510,7 @@ static bool _serve_uplink (struct supervisor *s, short revents)
         case UPLINK_NOTHING:
             break;
         case UPLINK_STOP:
-            if (s->state == RUNNING)
-                _stop (s);
+            _obey_stop (s);
             break;
         case UPLINK_EXIT:
             return false;

@@ -297,6 +297,11 @@ int uplink_life (const struct uplink *u)
     return u->next_life;
 }
 
+bool uplink_is_waiting (const struct uplink *u)
+{
+    return u->waiting;
+}
+
 void uplink_restarted (struct uplink *u)
 {
     u->ended = u->waiting = false;

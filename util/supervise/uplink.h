@@ -59,6 +59,9 @@ void uplink_report (struct uplink *uplink, const struct exit_report *report,
 /* The life that UPLINK_RESTART is about. */
 int uplink_life (const struct uplink *uplink);
 
+/* True if the rendezvous has answered the last report with `wait`. */
+bool uplink_is_waiting (const struct uplink *uplink);
+
 /* A next life has begun. */
 void uplink_restarted (struct uplink *uplink);
 
