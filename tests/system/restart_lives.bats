@@ -158,9 +158,9 @@ END
 # bats test_tags=core,release
 @test "a life begins when every process of the former one is dead: children, sessions, daemons, stopped ones" {
     site_arguments stop_grace=1 restart_backoff=1
-    # The arguments of the sleeps of each life are unique on the machine. The last lives leave none.
+    # The arguments of the sleeps of each life are unique among those of the user. The last lives leave none.
     run_lives 'own="sleep 1000.$SLURM_JOB_ID$SLURM_PROCID"
-        ! pgrep -af "^$own" >> $LIVES/left || exit 9
+        ! pgrep -u "$(id -u)" -af "^$own" >> $LIVES/left || exit 9
         touch $LIVES/begun.$SLURM_TF_ROLE$life
         case $SLURM_TF_ROLE$life in
             chief1) until [ -e $LIVES/begun.ps1 ] && [ -e $LIVES/begun.worker2 ]; do sleep 0.05; done; exit 0 ;;
@@ -172,7 +172,7 @@ END
         setsid sh -c "trap \"\" TERM HUP; $own & $own" &
         (setsid sh -c "$own &" &)
         $own &
-        until [ "$(pgrep -fc "^$own$")" = 6 ]; do sleep 0.05; done
+        until [ "$(pgrep -u "$(id -u)" -fc "^$own$")" = 6 ]; do sleep 0.05; done
         kill -STOP $!
         touch $LIVES/left_by.$SLURM_TF_ROLE$life
         case $SLURM_TF_ROLE$life in

@@ -560,7 +560,7 @@ TEST (a_program_in_a_container_cannot_be_started_again)
                   LIFE_CANNOT, "in a container (root)");
 }
 
-static void stop (void)
+static void stop_itself (void)
 {
     /* As another process would: a stop by the task itself is the beginning. */
     if (fork () == 0) {
@@ -573,7 +573,7 @@ static void stop (void)
 TEST (a_task_that_is_stopped_before_it_starts_stays_stopped)
 {
     const char *const argv[] = { self, "true", NULL };
-    struct task task = { stop, self, argv, simple_env };
+    struct task task = { stop_itself, self, argv, simple_env };
     struct errtext err = { "" };
     struct life *life = NULL;
     pid_t pid = fork_task (&task);
