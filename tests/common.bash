@@ -67,6 +67,20 @@ start_cluster ()
         --plugstack "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf" "$@"
 }
 
+# Before start_cluster with GresTypes=gpu: four GPUs, which its nodes may have. They are device files, which
+# is all that Slurm checks.
+make_gpus ()
+{
+    local i
+
+    export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
+    mkdir "$SPANK_TF_CLUSTER"
+    for i in 0 1 2 3; do
+        mknod -m 666 "$BATS_FILE_TMPDIR/gpu$i" c 1 3
+    done
+    echo "Name=gpu File=$BATS_FILE_TMPDIR/gpu[0-3]" > "$SPANK_TF_CLUSTER/gres.conf"
+}
+
 stop_cluster ()
 {
     "$tests/cluster" stop

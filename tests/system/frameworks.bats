@@ -9,14 +9,7 @@ load launch
 
 setup_file ()
 {
-    local i
-
-    export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
-    mkdir "$SPANK_TF_CLUSTER"
-    for i in 0 1 2 3; do
-        mknod -m 666 "$BATS_FILE_TMPDIR/gpu$i" c 1 3
-    done
-    echo "Name=gpu File=$BATS_FILE_TMPDIR/gpu[0-3]" > "$SPANK_TF_CLUSTER/gres.conf"
+    make_gpus
     start_cluster --nodes 3 --prefix frame --conf GresTypes=gpu --node-conf frame1:Gres=gpu:4 --node-conf frame2:Gres=gpu:4
     # A task prints its rank, its variables without their values' addresses, and whose they are.
     cat > "$SPANK_TF_CLUSTER/work/variables" <<'END'

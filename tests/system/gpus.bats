@@ -11,14 +11,7 @@ load launch
 
 setup_file ()
 {
-    local i
-
-    export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
-    mkdir "$SPANK_TF_CLUSTER"
-    for i in 0 1 2 3; do
-        mknod -m 666 "$BATS_FILE_TMPDIR/gpu$i" c 1 3
-    done
-    echo "Name=gpu File=$BATS_FILE_TMPDIR/gpu[0-3]" > "$SPANK_TF_CLUSTER/gres.conf"
+    make_gpus
     start_cluster --nodes 2 --prefix gpunode --conf GresTypes=gpu \
         --node-conf gpunode1:Gres=gpu:4 --node-conf gpunode2:Gres=gpu:4
     # A ps exits by itself here, and must not be stopped before it has printed everything.

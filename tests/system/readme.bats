@@ -12,14 +12,7 @@ readme=$tests/../README.md
 
 setup_file ()
 {
-    local i
-
-    export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
-    mkdir "$SPANK_TF_CLUSTER"
-    for i in 0 1 2 3; do
-        mknod -m 666 "$BATS_FILE_TMPDIR/gpu$i" c 1 3
-    done
-    echo "Name=gpu File=$BATS_FILE_TMPDIR/gpu[0-3]" > "$SPANK_TF_CLUSTER/gres.conf"
+    make_gpus
     # Jobs without GPUs run on other nodes.
     start_cluster --nodes 4 --prefix readme --conf GresTypes=gpu --node-conf readme4:"Gres=gpu:4 Weight=2"
     stand_ins
