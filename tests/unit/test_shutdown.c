@@ -9,10 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "protocol/life_report.h"
@@ -29,17 +29,18 @@
 static struct server server;
 static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection */
 
-/* Timeouts for lost connections are divided by this. */
-static int64_t divisor = 1;
-static int64_t last_ms;                 /* the last one, undivided */
+/* Time passes when a test says so. */
+static int64_t now_ms = 1000;
 
-struct deadline __real_deadline_in_ms (int64_t ms);
-struct deadline __wrap_deadline_in_ms (int64_t ms);
+int __real_clock_gettime (clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
 
-struct deadline __wrap_deadline_in_ms (int64_t ms)
+int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
 {
-    last_ms = ms;
-    return __real_deadline_in_ms (ms / divisor);
+    if (clock != CLOCK_MONOTONIC)
+        return __real_clock_gettime (clock, now);
+    *now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
+    return 0;
 }
 
 /* The next recv () fails with ETIMEDOUT. As on a real connection, the one after it shows the end. */
@@ -106,7 +107,6 @@ static bool begin (const char *list, int tasks, enum stop_when when, int eval_gr
 {
     struct errtext err = { "" };
 
-    divisor = 1;
     server = (struct server){ .config = { .server_token = SERVER_TOKEN, .step = "12.0",
                                           .lists = 1, .list = { { list, false } },
                                           .stop = when, .stop_grace = 10,
@@ -147,7 +147,6 @@ static bool begin_restarts (const char *list, int tasks, int times)
     restarts = times;
     supervised = begin (list, tasks, STOP_WHEN_AUTO, 600);
     restarts = 0;
-    divisor = 1000;
     return supervised;
 }
 
@@ -221,6 +220,12 @@ static void died (int rank, struct exit_report report, struct life_report life, 
     send_frame (supervisor[rank], frame);
     receive (rank);
     check_printed (expected);
+}
+
+static void time_passes (int ms)
+{
+    now_ms += ms;
+    shutdown_check_time (&server);
 }
 
 /* The next order to a supervisor: "s" stop, "x" exit, "w" wait, "r" restart, "-" none. */
@@ -341,9 +346,8 @@ TEST (an_evaluators_grace_begins_when_the_job_is_over)
     ended (0, EXIT (0), "srun: spank_tf: step 12.0: the training is over; waiting up to 1 s for "
            "rank 3 (evaluator 0) on n2\n");
     check_orders ("xss-");
-    assert_between (deadline_left_ms (shutdown_next (&server)), 1, 1000);
-    poll (NULL, 0, deadline_left_ms (shutdown_next (&server)));
-    shutdown_check_time (&server);
+    assert_int_equal (deadline_left_ms (shutdown_next (&server)), 1000);
+    time_passes (1000);
     check_orders ("---s");
     assert_int_equal (deadline_left_ms (shutdown_next (&server)), -1);
     ended (3, STOPPED, "");
@@ -469,9 +473,8 @@ static void reset (int rank)
 static void await_next (const char *expected)
 {
     assert_true (deadline_left_ms (shutdown_next (&server)) >= 0);
-    poll (NULL, 0, deadline_left_ms (shutdown_next (&server)) + 1);
     capture ();
-    shutdown_check_time (&server);
+    time_passes (deadline_left_ms (shutdown_next (&server)));
     check_printed (expected);
 }
 
@@ -492,11 +495,10 @@ static void reconnect (int rank)
 TEST (a_task_whose_supervisor_is_killed_counts_as_ended_after_ten_seconds)
 {
     begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
-    divisor = 200;
     ended (1, EXIT (0), "");
     lose (2);
     check_orders ("-x-");
-    assert_int_equal (last_ms, 10000);
+    assert_int_equal (deadline_left_ms (shutdown_next (&server)), 10000);
     await_next (LOST "rank 2 (worker 1) on n2\n");
     check_orders ("s--");
     end ();
@@ -507,10 +509,9 @@ TEST (a_task_whose_connection_is_reset_counts_as_ended_after_a_minute)
 {
     begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
     server.config.show = true;
-    divisor = 1000;
     ended (1, EXIT (0), "");
     reset (2);
-    assert_int_equal (last_ms, 60000);
+    assert_int_equal (deadline_left_ms (shutdown_next (&server)), 60000);
     check_orders ("-x-");
     await_next (LOST "rank 2 (worker 1) on n2\n");
     check_orders ("s--");
@@ -528,7 +529,6 @@ TEST (a_task_whose_connection_is_reset_counts_as_ended_after_a_minute)
 TEST (a_lost_task_failed_when_its_connection_was_lost)
 {
     begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
-    divisor = 1000;
     reset (2);
     ended (1, EXIT (1), "");
     await_next (LOST "rank 2 (worker 1) on n2\n");
@@ -540,11 +540,10 @@ TEST (a_lost_task_failed_when_its_connection_was_lost)
 TEST (a_task_whose_connection_times_out_counts_as_ended_after_five_minutes)
 {
     begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
-    divisor = 1000;
     ended (1, EXIT (0), "");
     connection_times_out = true;
     receive (2);
-    assert_int_equal (last_ms, 300000);
+    assert_int_equal (deadline_left_ms (shutdown_next (&server)), 300000);
     check_orders ("-x-");
     await_next (LOST "rank 2 (worker 1) on n2\n");
     check_orders ("s--");
@@ -554,7 +553,6 @@ TEST (a_task_whose_connection_times_out_counts_as_ended_after_five_minutes)
 TEST (an_order_that_cannot_be_sent_starts_the_timer_too)
 {
     begin ("chief,ps,worker", 3, STOP_WHEN_AUTO, 900);
-    divisor = 1000;
     close (supervisor[1]);
     supervisor[1] = -1;
     ended (0, EXIT (0), "");
@@ -568,7 +566,6 @@ TEST (an_order_that_cannot_be_sent_starts_the_timer_too)
 TEST (a_ps_that_is_lost_ends_the_job)
 {
     begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
-    divisor = 1000;
     reset (0);
     await_next (LOST "rank 0 (ps 0) on n1\n"
                 "srun: error: spank_tf: step 12.0: without rank 0 (ps 0) on n1 its workers would "
@@ -581,7 +578,6 @@ TEST (a_ps_that_is_lost_ends_the_job)
 TEST (a_task_that_returns_after_it_counted_as_ended_has_not_ended)
 {
     begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
-    divisor = 1000;
     reset (2);
     await_next (LOST "rank 2 (worker 1) on n2\n");
     reconnect (2);
@@ -598,7 +594,6 @@ TEST (a_task_that_returns_after_it_counted_as_ended_has_not_ended)
 TEST (a_task_that_returns_after_the_end_of_the_job_is_stopped)
 {
     begin ("ps,worker:2", 3, STOP_WHEN_AUTO, 900);
-    divisor = 1000;
     reset (2);
     ended (1, EXIT (0), "");
     await_next (LOST "rank 2 (worker 1) on n2\n");
@@ -611,14 +606,12 @@ TEST (a_task_that_returns_after_the_end_of_the_job_is_stopped)
 TEST (a_supervisor_that_reconnects_receives_its_order_again)
 {
     begin ("chief,ps,worker", 3, STOP_WHEN_AUTO, 900);
-    divisor = 200;
     ended (0, EXIT (0), "");
     check_orders ("xss");
     lose (2);
     reconnect (2);
     check_orders ("--s");
-    poll (NULL, 0, 10 * 1000 / 200 + 1);
-    shutdown_check_time (&server);
+    time_passes (10000);
     ended (2, STOPPED, "");
     ended (1, STOPPED, "");
     check_orders ("-xx");
@@ -638,9 +631,7 @@ static void await_restart (void)
 {
     int left_ms = deadline_left_ms (shutdown_next (&server));
 
-    if (left_ms >= 0)
-        poll (NULL, 0, left_ms);
-    shutdown_check_time (&server);
+    time_passes (left_ms < 0 ? 0 : left_ms);
 }
 
 #define STEP "srun: spank_tf: step 12.0: "
@@ -817,7 +808,6 @@ TEST (after_a_task_that_has_saved_the_others_may_end_by_themselves)
     const struct life_report first = { 0, NULL, false };
 
     assert_true (begin_restarts ("worker:3", 3, 1));
-    divisor = 100;
     died (1, saved, first, STEP "rank 1 (worker 1) on n1 has ended, exit 42; the others have 10 s to "
           "end, too, and all are started again after 1 s (restarts left: 0)\n");
     check_orders ("-w-");
@@ -906,7 +896,6 @@ TEST (a_supervisor_that_is_lost_while_its_task_waits_is_not_waited_for)
     const struct life_report first = { 0, NULL, false };
 
     assert_true (begin_restarts ("ps,worker:2", 3, 2));
-    divisor = 10;
     died (1, killed, first, STEP "rank 1 (worker 0) on n1 has ended, signal 9; it is started again in "
           "1 s (restarts left: 1)\n");
     check_orders ("-w-");
