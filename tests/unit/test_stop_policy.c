@@ -225,18 +225,7 @@ static void check_line (char *rest, int number)
 
 TEST (the_policies_agree_with_the_golden_file)
 {
-    FILE *file = fopen (GOLDEN, "re");
-    char text[256];
-    int checked = 0;
-
-    assert_non_null (file);
-    for (int number = 1; fgets (text, sizeof (text), file); number++)
-        if (text[0] != '#' && text[0] != '\n') {
-            check_line (text, number);
-            checked++;
-        }
-    fclose (file);
-    assert_true (checked > 80);
+    assert_true (check_golden_file (GOLDEN, check_line) > 80);
 }
 
 /*

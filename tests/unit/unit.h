@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,26 @@ static inline bool is_under_valgrind (void)
     const char *preload = getenv ("LD_PRELOAD");
 
     return preload && strstr (preload, "vgpreload");
+}
+
+/*
+ * Check each line of a golden file that is neither empty nor a comment. Returns how many there are.
+ * The function may change the text.
+ */
+static inline int check_golden_file (const char *path, void (*check_line) (char *text, int number))
+{
+    FILE *file = fopen (path, "re");
+    char text[256];
+    int checked = 0;
+
+    assert_non_null (file);
+    for (int number = 1; fgets (text, sizeof (text), file); number++)
+        if (text[0] != '#' && text[0] != '\n') {
+            check_line (text, number);
+            checked++;
+        }
+    fclose (file);
+    return checked;
 }
 
 #define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
