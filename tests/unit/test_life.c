@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * This program plays three parts: the supervisor (the test itself), a task that it forks, and, with
- * the argument "tell", the task's program, which prints everything that it has inherited.
+ * the argument "tell", the task's program, which prints everything that it has inherited; named "bind",
+ * a program that binds a port.
  */
 #include "config.h"
 
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -115,7 +117,29 @@ static int tell (int argc, char *argv[])
     return 7;
 }
 
+/* What a server does first. */
+static int bind_port (const char *number)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)atoi (number)) };
+    int server = socket (AF_INET, SOCK_STREAM, 0);
+
+    return bind (server, (struct sockaddr *)&address, sizeof (address)) == 0 ? 0 : errno;
+}
+
 /* The supervisor. */
+
+/* The supervisor is slow when it closes this descriptor. */
+static int closed_slowly = -1;
+
+int __real_close (int number);
+int __wrap_close (int number);
+
+int __wrap_close (int number)
+{
+    if (number == closed_slowly)
+        poll (NULL, 0, 200);
+    return __real_close (number);
+}
 
 static struct {
     int in, out, err;           /* of the program */
@@ -445,6 +469,29 @@ TEST (the_program_is_the_first_one_however_fast_it_execs_another)
     }
 }
 
+TEST (the_program_can_bind_its_port_at_once)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET };
+    socklen_t size = sizeof (address);
+    char number[16];
+    const char *const argv[] = { "bind", number, NULL };
+    struct errtext err;
+    struct life *life;
+    pid_t pid;
+    int port = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_return_code (bind (port, (struct sockaddr *)&address, size), errno);
+    assert_return_code (getsockname (port, (struct sockaddr *)&address, &size), errno);
+    snprintf (number, sizeof (number), "%d", ntohs (address.sin_port));
+    life = captured (&(struct task){ NULL, self, argv, simple_env }, &pid);
+    assert_int_equal (await (pid), EADDRINUSE << 8);
+    closed_slowly = port;
+    assert_return_code (pid = life_start (life, 1, port, &err), errno);
+    closed_slowly = -1;
+    assert_int_equal (await (pid), 0);
+    life_destroy (life);
+}
+
 static void hear (int number)
 {
     (void)number;
@@ -658,6 +705,7 @@ static int run_all (void)
         LIFE_TEST (a_directory_that_was_renamed_is_still_the_directory),
         LIFE_TEST (a_script_is_started_again_with_its_interpreter_and_arguments),
         LIFE_TEST (the_program_is_the_first_one_however_fast_it_execs_another),
+        LIFE_TEST (the_program_can_bind_its_port_at_once),
         LIFE_TEST (signals_before_the_exec_arrive),
         LIFE_TEST (a_setuid_or_setgid_program_is_refused),
         LIFE_TEST (a_program_with_capabilities_is_refused),
@@ -693,6 +741,8 @@ int main (int argc, char *argv[])
 
     if (argc > 1 && strcmp (argv[1], "true") == 0)
         return 0;
+    if (argc > 1 && strcmp (argv[0], "bind") == 0)
+        return bind_port (argv[1]);
     if (argc > 1)
         return tell (argc, argv);
     if (readlink ("/proc/self/exe", self, sizeof (self) - 1) < 0 || !mkdtemp (directory))

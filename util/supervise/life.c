@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -390,7 +391,20 @@ static int _set_all (const struct life *life, int restart, int *report, struct f
     return _set_environment (life, restart);
 }
 
-/* A failure that is written to `report` says that this life has not begun; exec closes it. */
+/* NONE if the other end says nothing more. */
+static struct failure _receive (int fd)
+{
+    struct failure failure = { .what = NONE };
+
+    while (read (fd, &failure, sizeof (failure)) < 0 && errno == EINTR)
+        ;
+    return failure;
+}
+
+/*
+ * The parent shuts `report` down when only this process has `until_exec` still. A failure that is
+ * written to it says that this life has not begun; exec closes it.
+ */
 static void __attribute__ ((noreturn))
 _live (const struct life *life, int restart, pid_t parent, int report)
 {
@@ -400,6 +414,7 @@ _live (const struct life *life, int restart, pid_t parent, int report)
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     if (getppid () != parent)
         _exit (1);
+    _receive (report);
     if (_set_all (life, restart, &report, &failure) == 0) {
         _set_signals (life);
         execve (life->exe, life->args.item, life->env.item);
@@ -408,16 +423,6 @@ _live (const struct life *life, int restart, pid_t parent, int report)
     n = write (report, &failure, sizeof (failure));
     (void)n;
     _exit (1);
-}
-
-/* NONE if the program runs, or has been killed. */
-static struct failure _await_exec (int report)
-{
-    struct failure failure = { .what = NONE };
-
-    while (read (report, &failure, sizeof (failure)) < 0 && errno == EINTR)
-        ;
-    return failure;
 }
 
 static int _describe (const struct failure *failure, const struct life *life, struct errtext *err)
@@ -433,21 +438,22 @@ static int _describe (const struct failure *failure, const struct life *life, st
 pid_t life_start (const struct life *life, int restart, int until_exec, struct errtext *err)
 {
     struct failure failure = { .what = NONE };
-    int pipe_end[2];
+    int report[2];
     pid_t parent = getpid (), pid;
 
-    if (pipe2 (pipe_end, O_CLOEXEC) < 0)
+    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, report) < 0)
         return errtext_set (err, "%s", strerror (errno));
     if ((pid = fork ()) == 0)
-        _live (life, restart, parent, pipe_end[1]);
+        _live (life, restart, parent, report[1]);
     if (pid < 0)
         failure = (struct failure){ PROGRAM, errno };
-    close (pipe_end[1]);
+    close (report[1]);
     if (until_exec >= 0)
         close (until_exec);
+    shutdown (report[0], SHUT_WR);
     if (pid > 0)
-        failure = _await_exec (pipe_end[0]);
-    close (pipe_end[0]);
+        failure = _receive (report[0]);
+    close (report[0]);
     if (failure.what == NONE)
         return pid;
     while (pid > 0 && waitpid (pid, NULL, 0) < 0 && errno == EINTR)
