@@ -48,8 +48,8 @@ static int _check_list (const char *value, struct errtext *err)
 const struct option_definition option_table[OPTION_COUNT] = {
     [OPTION_TASKS] = {
         "tf-tasks", "LIST", NULL,
-        "the role of each task in rank order, as in ps,worker:2 or chief,ps:2,worker:rest; sets "
-        "TF_CONFIG (none: switch off)",
+        "the role of each task in rank order, as in ps,worker:2 or chief,ps:2,worker:rest, or +NAME "
+        "for a task beside the cluster; sets TF_CONFIG (none: switch off)",
         NULL, NULL, _check_list },
     [OPTION_TASKS_PER_NODE] = {
         "tf-tasks-per-node", "LIST", NULL,
@@ -85,7 +85,7 @@ const struct option_definition option_table[OPTION_COUNT] = {
         "log_dir", LOG_DIR_NONE, value_log_dir },
     [OPTION_FRAMEWORKS] = {
         "tf-frameworks", "LIST", NULL,
-        "for which frameworks each task gets variables: none, or names as in tf,keras,jax",
+        "for which frameworks each task gets variables: none, or some of tf,keras,jax,dtensor",
         "frameworks", "tf,keras,jax", value_frameworks },
     [OPTION_TIMEOUT] = {
         "tf-timeout", "SECONDS", NULL,
