@@ -13,9 +13,9 @@
 #include "common/rules.h"
 
 struct member {
-    bool alone;                 /* its failure concerns no other */
+    bool alone;                 /* its failure concerns no other: it is started again alone */
     bool together;              /* it is one of "all" */
-    bool cannot;
+    bool cannot;                /* be started again */
 };
 
 struct restart_policy {

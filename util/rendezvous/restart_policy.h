@@ -13,10 +13,10 @@
  *     any                    an evaluator, or a task  that task
  *                            beside the cluster
  *
- * "All" is every task of the cluster but the evaluators, which have one of their own; also those that
- * ended with 0. It is one restart. If one of them cannot be started again, because its failure was final,
- * its supervisor is lost or its program cannot be, none is. restart_rule.h says which failures are
- * worth another try.
+ * "All" is every task of the cluster but the evaluators, which have one of their own; also those
+ * that ended with 0. It is one restart. If one of them cannot be started again, because its failure
+ * was final, its supervisor is lost or its program does not allow it, none is. restart_rule.h says
+ * which failures are worth another try.
  */
 #ifndef TF_RESTART_POLICY_H
 #define TF_RESTART_POLICY_H
@@ -38,7 +38,7 @@ struct restart_policy *restart_policy_create (const struct restart_rule *rule,
 /* NULL is fine; errno is kept. */
 void restart_policy_destroy (struct restart_policy *policy);
 
-/* True if a failure of this rank concerns no other. This never changes. */
+/* True if a failure of this rank concerns no other: it is started again alone. This never changes. */
 bool restart_policy_is_alone (const struct restart_policy *policy, int rank);
 
 /* True if this rank is one of "all". This never changes. */
@@ -49,7 +49,7 @@ enum restart_policy_decision {
     RESTART_POLICY_ONE,
     RESTART_POLICY_ALL,
     RESTART_POLICY_USED_UP,     /* none, because no restart is left */
-    RESTART_POLICY_CANNOT,      /* none, because a task that would have to be cannot be restarted */
+    RESTART_POLICY_CANNOT,      /* this task, or another of "all", cannot be started again */
 };
 
 /*

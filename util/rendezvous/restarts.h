@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The lives of a step's tasks, if they may be started again: which ranks run, which have ended and
- * wait for their next life, and the barrier before a restart of all. restart_policy.h decides what a
- * failure leads to; here are the states and the clocks. No connections: the caller gives the orders.
+ * The lives of a step's tasks, if they may be started again. A life is one run of a task's program,
+ * from its start to the end of its last process. Here is which ranks run, which have ended and wait
+ * for their next life, and the barrier before a restart of all: its members are stopped, and start
+ * when all have ended. restart_policy.h decides what a failure leads to; here are the states and the
+ * clocks. No connections: the caller gives the orders.
  */
 #ifndef TF_RESTARTS_H
 #define TF_RESTARTS_H
@@ -36,7 +38,7 @@ enum restarts_answer {
     RESTARTS_ENDED,             /* for good */
     RESTARTS_WAITS,             /* its supervisor waits: the task may be started again */
     RESTARTS_KEPT,              /* the same for a task that has ended with 0, and counts as ended */
-    RESTARTS_AGAIN,             /* it has not received the order to start the life restarts_life () */
+    RESTARTS_AGAIN,             /* the order to start the life restarts_life () was lost */
 };
 
 /*
@@ -61,7 +63,7 @@ void restarts_over (struct restarts *restarts);
  */
 bool restarts_stops (const struct restarts *restarts, int rank, bool serves);
 
-/* The number of the life that a rank lives, or is the next to: 0 is the first one. */
+/* The number, from 0, of the life that a rank was last to start; it may have ended. */
 int restarts_life (const struct restarts *restarts, int rank);
 
 /* True if the end of this life is known, and its supervisor waits. */
@@ -76,7 +78,7 @@ void restarts_check (struct restarts *restarts);
 enum restarts_action {
     RESTARTS_NOTHING,
     RESTARTS_START,             /* start the life restarts_life () */
-    RESTARTS_RELEASE,           /* the rank waits in vain: it has ended */
+    RESTARTS_RELEASE,           /* there is no next life: the rank has ended */
 };
 
 /* What is to be done with a rank now. The caller does it. */

@@ -27,11 +27,11 @@
 #include "show_json.h"
 #include "stop_policy.h"
 
-/* A supervisor that has closed its connection and lives reconnects within a second (uplink.c). */
+/* A supervisor that closes its connection and goes on reconnects within a second (uplink.c). */
 #define CLOSED_LOST_MS 10000
 /*
  * A process that is killed with data that it has not read sends a reset. So does a host on the way,
- * or one that has restarted: then the network works, and a supervisor that lives notices within 30 s
+ * or one that has restarted: then the network works, and a supervisor notices within 30 s
  * (tcp_keep_alive ()) and connects again.
  */
 #define RESET_LOST_MS 60000
@@ -256,7 +256,7 @@ static void _set_ended (const struct server *server, int rank, const struct exit
         _job_is_over (server);
 }
 
-/* A rank that has ended lives. */
+/* A rank that counted as ended runs, or is to be started again. */
 static void _undo_end (struct shutdown *s, int rank)
 {
     s->end[rank].presumed = s->end[rank].ended = false;
