@@ -87,6 +87,7 @@ class Fault:
     events = LAUNCH + ("supervise",) + PROGRAMS
     lasts_ms = 0                # it is repaired so long after it was injected; 0: after the step
     spoils_job = False          # the job has no next step
+    loses_job = False           # Slurm may not notice that srun has gone
     orphans = False             # no slurmstepd ends what its programs leave behind
     before = 0                  # so many programs had started when it was injected
 

@@ -2,14 +2,17 @@
 """Faults of the network, and strangers who use it. The rendezvous has a port of its own range."""
 import re
 
-from fault import ANY_CODE, PROGRAMS, RANKS_LATE, Effect, Fault
+from fault import ANY_CODE, PROGRAMS, RANKS_LATE, RENDEZVOUS_ENDED, Effect, Fault
 
 # rendezvous_ports= of the site.
 LOW, HIGH = 25000, 25999
 
 
 class Reset(Fault):
-    """All connections with the rendezvous are reset. A supervisor reconnects within 30 s."""
+    """
+    All connections with the rendezvous are reset. A supervisor reconnects within 30 s. The order
+    that tells it to exit may be lost, and when it reconnects the rendezvous has ended.
+    """
     events = ("rank", "supervise") + PROGRAMS
 
     def what(self):
@@ -21,7 +24,7 @@ class Reset(Fault):
         return f"{len(out.splitlines())} connections" if out.strip() else None
 
     def effect(self):
-        return Effect(seconds=35)
+        return Effect(also=RENDEZVOUS_ENDED, seconds=35)
 
 
 class Network(Fault):

@@ -204,6 +204,8 @@ def nothing_left(trial):
     c = trial.cluster
     if trial.job:
         c.run("scancel", "--quiet", trial.job)
+    if any(fault.loses_job for fault in trial.faults()):
+        c.run("scancel", "--quiet", *c.jobs())
     if any(fault.orphans for fault in trial.faults()):
         # slurmd ends the others, unless it was killed, too.
         slurmd = any(isinstance(fault, faults.SlurmdSignal) for fault in trial.faults())

@@ -52,6 +52,7 @@ class SrunSignal(Signal):
     srun asks for a second SIGINT before it obeys, unless it has just started; one whose job is
     queued revokes it and exits with 1. A step that was created and is never launched stays in its
     job. slurmctld ends the job of an srun that does not answer when it is told that the job starts.
+    srun starts a child that ends the job if srun is killed; before that the job stays.
     """
     target = "srun"
     effects = {
@@ -62,6 +63,7 @@ class SrunSignal(Signal):
 
     def candidates(self, trial):
         self.spoils_job = ("rank", 1) not in trial.events
+        self.loses_job = self.spoils_job and self.number == SIGKILL
         return [trial.srun] if trial.srun else []
 
     def effect(self):
