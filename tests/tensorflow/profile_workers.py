@@ -5,7 +5,9 @@
 #
 #     profile_workers.py DIRECTORY
 
+import glob
 import os
+import shutil
 import sys
 import time
 
@@ -14,17 +16,26 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import tensorflow as tf
 
 cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver().cluster_spec()
-targets = ",".join("grpc://" + address for address in cluster.job_tasks("worker"))
+workers = cluster.job_tasks("worker")
+targets = ",".join("grpc://" + address for address in workers)
 
-# The workers may not have started their servers yet, or not have begun to train.
-deadline = time.monotonic() + 90
-while True:
+
+def trace():
+    """None, or why there is not one trace for each worker."""
     try:
         tf.profiler.experimental.client.trace(targets, sys.argv[1], duration_ms=1000)
-        break
     except (tf.errors.UnavailableError, RuntimeError) as error:  # TensorFlow 2.15, 2.21
-        if time.monotonic() > deadline:
-            sys.exit(f"profile_workers: {error}")
-        time.sleep(1)
+        return error
+    traces = glob.glob(sys.argv[1] + "/**/*.xplane.pb", recursive=True)
+    return None if len(traces) == len(workers) else f"traces: {traces}"
+
+
+# The workers may not have started their servers yet, or only one of them has begun to train.
+deadline = time.monotonic() + 90
+while (wrong := trace()) is not None:
+    if time.monotonic() > deadline:
+        sys.exit(f"profile_workers: {wrong}")
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    time.sleep(1)
 print("profile_workers: ok", flush=True)
 time.sleep(1000)
