@@ -18,13 +18,6 @@
 #include "common/descriptors.h"
 #include "task_abort.h"
 
-/* The descriptors that tf-supervise expects. */
-#define RENDEZVOUS_FD 3
-#define READY_FD 4              /* a pipe: the child waits until tf-supervise writes a byte */
-/* If the task may be restarted: */
-#define MESSAGES_FD 5
-#define PORT_FD 6
-
 #define MAX_VARIABLES 24
 
 int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err)
@@ -36,17 +29,17 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
     return 0;
 }
 
-/* Leave only stdin, stdout, stderr and these descriptors, by the numbers from RENDEZVOUS_FD on. */
-static int _arrange_descriptors (int *fd, int count)
+/* Leave only stdin, stdout, stderr and fd[first..last], which get their indices as numbers. */
+static int _arrange_descriptors (int *fd, int first, int last)
 {
     /* Out of the way of the numbers that they are to get. */
-    for (int i = 0; i < count; i++)
-        if ((fd[i] = fcntl (fd[i], F_DUPFD_CLOEXEC, PORT_FD + 1)) < 0)
+    for (int i = first; i <= last; i++)
+        if ((fd[i] = fcntl (fd[i], F_DUPFD_CLOEXEC, last + 1)) < 0)
             return -1;
-    for (int i = 0; i < count; i++)
-        if (dup2 (fd[i], RENDEZVOUS_FD + i) < 0)
+    for (int i = first; i <= last; i++)
+        if (dup2 (fd[i], i) < 0)
             return -1;
-    descriptors_close_above (RENDEZVOUS_FD + count - 1);
+    descriptors_close_above (last);
     return 0;
 }
 
@@ -55,7 +48,11 @@ _become_supervisor (const char *path, const struct supervisor_config *config, in
                     int ready, const struct supervisor_keeps *keeps)
 {
     bool restarts = config->restart.times > 0;
-    int fd[] = { rendezvous, ready, restarts ? keeps->messages : -1, restarts ? keeps->port : -1 };
+    int fd[] = {
+        [SUPERVISOR_RENDEZVOUS_FD] = rendezvous, [SUPERVISOR_READY_FD] = ready,
+        [SUPERVISOR_MESSAGES_FD] = restarts ? keeps->messages : -1,
+        [SUPERVISOR_PORT_FD] = restarts ? keeps->port : -1,
+    };
     char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step,
                            NULL };
     char *env[MAX_VARIABLES + 1] = { NULL };
@@ -66,8 +63,9 @@ _become_supervisor (const char *path, const struct supervisor_config *config, in
 
     if (!variables || !frame_bytes (variables, 0, &length))
         errno = ENOMEM;
-    else if (_arrange_descriptors (fd, restarts ? 4 : 2) == 0) {
-        rendezvous = RENDEZVOUS_FD;
+    else if (_arrange_descriptors (fd, SUPERVISOR_RENDEZVOUS_FD,
+                                   supervisor_config_last_fd (config)) == 0) {
+        rendezvous = SUPERVISOR_RENDEZVOUS_FD;
         for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (variables, variable)); i++)
             env[i] = (char *)(uintptr_t)variable;
         execve (path, argv, env);

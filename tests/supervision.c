@@ -249,12 +249,12 @@ static noreturn void _become_supervisor (struct task *task, int connection, int 
     _configure (task);
     dup2 (input, STDIN_FILENO);
     dup2 (output, STRAY_FD);
-    dup2 (connection, 3);
-    fcntl (3, F_SETFD, 0);
+    dup2 (connection, SUPERVISOR_RENDEZVOUS_FD);
+    fcntl (SUPERVISOR_RENDEZVOUS_FD, F_SETFD, 0);
     /* Its program does not wait for it. */
-    dup2 (ready, 4);
+    dup2 (ready, SUPERVISOR_READY_FD);
     if (task->restarts)
-        dup2 (STDERR_FILENO, 5);
+        dup2 (STDERR_FILENO, SUPERVISOR_MESSAGES_FD);
     /* As a careless parent might leave it. A shell needs SIGCHLD's default action. */
     if (!task->program_ends_first && !task_is_wrapped ())
         signal (SIGCHLD, SIG_IGN);

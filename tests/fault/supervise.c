@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "protocol/supervisor_config.h"
 #include "simulation.h"
 #include "supervision.h"
 
@@ -31,9 +32,6 @@
 #define SLURM_GRACE_MS 6000
 #define REFUSED_MS 5000             /* uplink.c's */
 #define MAX_MEMORY_KIB 4096         /* VmRSS; most of it is libc, which is shared */
-
-/* The supervisor's connection. */
-#define RENDEZVOUS_FD 3
 
 #define NO_WRAPPER "valgrind does not let every signal through"
 #define NEEDS_USER "only root can start it as another user, and that user has no valgrind"
@@ -279,7 +277,7 @@ static void _signal_at_the_end (const void *arg __attribute__ ((unused)))
     ptrace (PTRACE_INTERRUPT, task.pid, NULL, NULL);
     waitpid (task.pid, NULL, 0);
     task_send_order (&task, ORDER_EXIT);
-    while (_is_open (task.pid, RENDEZVOUS_FD))
+    while (_is_open (task.pid, SUPERVISOR_RENDEZVOUS_FD))
         _trace_to_system_call (&task);
     kill (task.pid, SIGUSR1);
     ptrace (PTRACE_DETACH, task.pid, NULL, NULL);

@@ -34,9 +34,6 @@
 /* SIGALRM ends each process after this time. */
 #define TIMEOUT_S 20
 
-/* The supervisor writes to this pipe when it runs. */
-#define READY_FD 4
-
 /* Descriptor numbers in a task's process; those from 3 to MOVED_FD are closed first. */
 #define PORT_FD 90
 #define MOVED_FD 100
@@ -177,9 +174,9 @@ static int supervise (int argc, char *argv[])
     alarm (TIMEOUT_S);
     if (strcmp (argv[1], "not ready") == 0)
         return 127;
-    if (write (READY_FD, "", 1) != 1)
+    if (write (SUPERVISOR_READY_FD, "", 1) != 1)
         return 126;
-    close (READY_FD);
+    close (SUPERVISOR_READY_FD);
     dprintf (3, "%d arguments: %s %s\n", argc, argv[0], argv[1]);
     report_descriptors ();
     report_configuration ();

@@ -13,6 +13,11 @@
 
 #define MAX_KILL_WAIT 65535
 
+enum supervisor_fd supervisor_config_last_fd (const struct supervisor_config *c)
+{
+    return c->restart.times > 0 ? SUPERVISOR_PORT_FD : SUPERVISOR_READY_FD;
+}
+
 struct frame *supervisor_config_encode (const struct supervisor_config *c)
 {
     struct frame *frame = frame_create ();

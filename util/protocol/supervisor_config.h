@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The configuration that a task's process passes to its tf-supervise, in the environment.
+ * What a task's process passes to its tf-supervise: descriptors, and its configuration in the
+ * environment.
  */
 #ifndef TF_SUPERVISOR_CONFIG_H
 #define TF_SUPERVISOR_CONFIG_H
@@ -13,6 +14,15 @@
 #include "common/errtext.h"
 #include "frame.h"
 #include "restart_rule.h"
+
+/* The numbers of the descriptors, beside 0, 1 and 2. */
+enum supervisor_fd {
+    SUPERVISOR_RENDEZVOUS_FD = 3,   /* the connection on which the task registered */
+    SUPERVISOR_READY_FD,            /* a pipe: the task continues when tf-supervise writes a byte */
+    /* If the task may be started again; then 0, 1 and 2 are the program's: */
+    SUPERVISOR_MESSAGES_FD,         /* the task's stderr, for messages */
+    SUPERVISOR_PORT_FD,             /* what holds the task's port */
+};
 
 /* Strings belong to the caller; those of a decoded configuration are in the environment. */
 struct supervisor_config {
@@ -32,6 +42,9 @@ struct supervisor_config {
     int claimed_port;               /* if so: a port that is bound only by the program; 0: none */
     bool prints;                    /* the one supervisor of the step that prints messages */
 };
+
+/* The last descriptor that comes with this configuration. */
+enum supervisor_fd supervisor_config_last_fd (const struct supervisor_config *config);
 
 /* One string NAME=VALUE for each variable. NULL if there is no memory. */
 struct frame *supervisor_config_encode (const struct supervisor_config *config);

@@ -3,17 +3,7 @@
  *
  * tf-supervise: the parent of a task's program, in a step whose tasks may have to be stopped. A
  * task that has its answer forks: the child becomes the program, and the parent execs this, with
- *
- *     fd 2          the task's stderr
- *     fd 3          the connection on which the task registered
- *     fd 4          a pipe: the task continues when this program writes a byte
- *     environment   supervisor_config.h
- *
- * and, if the task may be restarted,
- *
- *     fd 0, 1, 2    what the program has
- *     fd 5          the task's stderr, for messages
- *     fd 6          what holds the task's port
+ * the descriptors and the environment that supervisor_config.h describes.
  *
  * It waits until the program ends, reports that to the rendezvous, and ends in the same way; or
  * until the rendezvous orders to stop the task: then it ends all its descendants and exits with 0.
@@ -51,11 +41,6 @@
 #include "protocol/exit_report.h"
 #include "protocol/supervisor_config.h"
 #include "uplink.h"
-
-#define RENDEZVOUS_FD 3
-#define READY_FD 4
-#define MESSAGES_FD 5
-#define PORT_FD 6
 
 /* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
 #define KILL_WAIT_MORE_S 5
@@ -223,7 +208,7 @@ static bool _reap (struct supervisor *s)
 
     while ((pid = waitpid (-1, &status, WNOHANG)) > 0)
         if (WIFSTOPPED (status) && pid == s->config.task && s->lives.following)
-            lives_follow (&s->lives, status, PORT_FD);
+            lives_follow (&s->lives, status, SUPERVISOR_PORT_FD);
         else if (WIFSTOPPED (status))
             _do_not_trace (pid, WSTOPSIG (status));
         else if (pid == s->config.task && !s->reaped) {
@@ -573,19 +558,19 @@ static void _release_stdio (const struct supervisor *s)
 /* Without the byte the task sees end-of-file and exits, and is reaped like any program. */
 static void _let_task_continue (void)
 {
-    ssize_t n = write (READY_FD, "", 1);
+    ssize_t n = write (SUPERVISOR_READY_FD, "", 1);
 
     (void)n;
-    close (READY_FD);
+    close (SUPERVISOR_READY_FD);
 }
 
 /* A new life must not inherit this process' own descriptors. */
 static void _arrange_descriptors (struct supervisor *s)
 {
-    for (int fd = RENDEZVOUS_FD; fd <= PORT_FD; fd++)
+    for (int fd = SUPERVISOR_RENDEZVOUS_FD; fd <= SUPERVISOR_PORT_FD; fd++)
         fcntl (fd, F_SETFD, FD_CLOEXEC);
     if (s->config.restart.times > 0)
-        messages = MESSAGES_FD;
+        messages = SUPERVISOR_MESSAGES_FD;
 }
 
 /* A new life may have a higher limit again. */
@@ -607,7 +592,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
         return -1;
     _arrange_descriptors (s);
     lives_init (&s->lives, &s->config);
-    return (s->uplink = uplink_create (RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
+    return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }
 
 int main (int argc, char *argv[])
@@ -617,11 +602,11 @@ int main (int argc, char *argv[])
 
     if (version_is_wanted (argc, argv))
         return version_print ();
-    if (fcntl (RENDEZVOUS_FD, F_GETFD) < 0 || fcntl (READY_FD, F_GETFD) < 0) {
+    if (fcntl (SUPERVISOR_RENDEZVOUS_FD, F_GETFD) < 0 || fcntl (SUPERVISOR_READY_FD, F_GETFD) < 0) {
         _print ("tf-supervise is started by spank_tf, for --tf-tasks\n");
         return 1;
     }
-    descriptors_close_above (getenv ("RESTART") ? PORT_FD : READY_FD);
+    descriptors_close_above (getenv ("RESTART") ? SUPERVISOR_PORT_FD : SUPERVISOR_READY_FD);
     prctl (PR_SET_CHILD_SUBREAPER, 1);
     _dump_no_core ();
     s.signals = _open_signals ();
