@@ -20,7 +20,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -586,10 +585,12 @@ static void _dump_no_core (void)
 
 static int _prepare (struct supervisor *s, struct errtext *err)
 {
-    if (s->signals < 0)
-        return errtext_set (err, "%s", strerror (errno));
     if (supervisor_config_decode (&s->config, environ, err) < 0)
         return -1;
+    descriptors_close_above (supervisor_config_last_fd (&s->config));
+    if ((s->signals = _open_signals ()) < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    s->oom_kills = _count_oom_kills ();
     _arrange_descriptors (s);
     lives_init (&s->lives, &s->config);
     return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
@@ -597,7 +598,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
 
 int main (int argc, char *argv[])
 {
-    struct supervisor s = { .alone = deadline_never () };
+    struct supervisor s = { .signals = -1, .alone = deadline_never () };
     struct errtext err;
 
     if (version_is_wanted (argc, argv))
@@ -606,11 +607,8 @@ int main (int argc, char *argv[])
         _print ("tf-supervise is started by spank_tf, for --tf-tasks\n");
         return 1;
     }
-    descriptors_close_above (getenv ("RESTART") ? SUPERVISOR_PORT_FD : SUPERVISOR_READY_FD);
     prctl (PR_SET_CHILD_SUBREAPER, 1);
     _dump_no_core ();
-    s.signals = _open_signals ();
-    s.oom_kills = _count_oom_kills ();
     if (_prepare (&s, &err) < 0) {
         _print ("slurmstepd: error: spank_tf: tf-supervise: %s\n", err.text);
         _kill (&s);
