@@ -92,27 +92,15 @@ static void _free_strings (struct strings *strings)
 
 static int _read_status (struct life *life, pid_t pid, struct errtext *err)
 {
-    struct proc_path path = proc_path (pid, "status");
-    unsigned long long set;
-    unsigned int mask;
-    char line[256];
-    int found = 0;
-    FILE *f = fopen (path.text, "re");
+    uint64_t mask;
 
-    while (f && fgets (line, sizeof (line), f))
-        if (sscanf (line, "Umask: %o", &mask) == 1) {
-            life->umask = (mode_t)mask;
-            found |= 1;
-        } else if (sscanf (line, "SigIgn: %llx", &set) == 1) {
-            life->ignored = set;
-            found |= 2;
-        } else if (sscanf (line, "SigBlk: %llx", &set) == 1) {
-            life->blocked = set;
-            found |= 4;
-        }
-    if (f)
-        fclose (f);
-    return found == 7 ? 0 : errtext_set (err, "%s does not tell its umask and signals", path.text);
+    if (proc_status_number (&mask, pid, "Umask", 8) < 0
+        || proc_status_number (&life->ignored, pid, "SigIgn", 16) < 0
+        || proc_status_number (&life->blocked, pid, "SigBlk", 16) < 0)
+        return errtext_set (err, "%s does not tell its umask and signals",
+                            proc_path (pid, "status").text);
+    life->umask = (mode_t)mask;
+    return 0;
 }
 
 static int _read_limits (struct life *life, pid_t pid, struct errtext *err)

@@ -77,3 +77,20 @@ char *proc_read_file (const char *path, size_t *length, struct errtext *err)
         close (fd);
     return bytes;
 }
+
+int proc_status_number (uint64_t *value, pid_t pid, const char *line, int base)
+{
+    FILE *f = fopen (proc_path (pid, "status").text, "re");
+    size_t length = strlen (line);
+    char text[256];
+    int rc = -1;
+
+    while (f && rc < 0 && fgets (text, sizeof (text), f))
+        if (strncmp (text, line, length) == 0 && text[length] == ':') {
+            *value = strtoull (text + length + 1, NULL, base);
+            rc = 0;
+        }
+    if (f)
+        fclose (f);
+    return rc;
+}

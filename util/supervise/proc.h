@@ -7,6 +7,7 @@
 #define TF_PROC_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/errtext.h"
@@ -26,5 +27,11 @@ int proc_read_link (const char *path, char *text, size_t size, struct errtext *e
 
 /* All bytes of a file, to be freed; NULL and err if it has more than PROC_MAX_BYTES. */
 char *proc_read_file (const char *path, size_t *length, struct errtext *err);
+
+/*
+ * A number in /proc/PID/status: the line "SigBlk" in base 16, or "Umask" in base 8. -1 if the line is
+ * missing, or the process; then *value is unchanged.
+ */
+int proc_status_number (uint64_t *value, pid_t pid, const char *line, int base);
 
 #endif

@@ -311,16 +311,11 @@ static void _stop (struct supervisor *s)
 /* By a handler, or by reading it while it is blocked. False also if that is not known. */
 static bool _handles_sigterm (pid_t pid)
 {
-    char line[128];
-    unsigned long long set, handled = 0;
-    FILE *f = fopen (proc_path (pid, "status").text, "re");
+    uint64_t handled = 0, blocked = 0;
 
-    while (f && fgets (line, sizeof (line), f))
-        if (sscanf (line, "SigBlk: %llx", &set) == 1 || sscanf (line, "SigCgt: %llx", &set) == 1)
-            handled |= set;
-    if (f)
-        fclose (f);
-    return handled & 1ull << (SIGTERM - 1);
+    proc_status_number (&handled, pid, "SigCgt", 16);
+    proc_status_number (&blocked, pid, "SigBlk", 16);
+    return (handled | blocked) & UINT64_C (1) << (SIGTERM - 1);
 }
 
 /*
