@@ -32,7 +32,7 @@ struct supervisor_keeps {
  * filled in. Signals that arrive meanwhile reach both processes as soon as they are ready.
  *
  * If the task may be started again, the supervisor keeps stdin, stdout and stderr, and *keeps, so it holds the
- * port, too; and the child is traced by it until it execs its program (life.h). Otherwise `keeps` is
+ * port, too; and the child is traced by it until it execs its program (capture.h). Otherwise `keeps` is
  * not used.
  */
 int supervisor_start (const char *path, struct supervisor_config *config, int fd,

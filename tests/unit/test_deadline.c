@@ -16,6 +16,13 @@ TEST (deadline_never_does_not_pass)
     assert_false (deadline_passed (deadline_never ()));
 }
 
+TEST (every_other_deadline_is_set)
+{
+    assert_false (deadline_is_set (deadline_never ()));
+    assert_true (deadline_is_set (deadline_in_ms (1000)));
+    assert_true (deadline_is_set (deadline_in_ms (0)));
+}
+
 TEST (a_deadline_of_now_or_earlier_has_passed)
 {
     assert_true (deadline_passed (deadline_in_ms (0)));
@@ -60,6 +67,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (deadline_never_does_not_pass),
+        cmocka_unit_test (every_other_deadline_is_set),
         cmocka_unit_test (a_deadline_of_now_or_earlier_has_passed),
         cmocka_unit_test (waiting_for_the_time_left_reaches_the_deadline),
         cmocka_unit_test (the_time_left_is_at_most_int_max),

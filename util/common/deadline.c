@@ -40,7 +40,7 @@ int deadline_left_ms (struct deadline deadline)
 {
     int64_t left;
 
-    if (deadline.at_ms == INT64_MAX)
+    if (!deadline_is_set (deadline))
         return -1;
     left = deadline.at_ms - _now_ms ();
     if (left <= 0)
@@ -51,4 +51,9 @@ int deadline_left_ms (struct deadline deadline)
 bool deadline_passed (struct deadline deadline)
 {
     return deadline_left_ms (deadline) == 0;
+}
+
+bool deadline_is_set (struct deadline deadline)
+{
+    return deadline.at_ms != INT64_MAX;
 }

@@ -27,6 +27,9 @@ struct deadline deadline_max (struct deadline a, struct deadline b);
  */
 int deadline_left_ms (struct deadline deadline);
 
+/* False for deadline_never (). */
+bool deadline_is_set (struct deadline deadline);
+
 bool deadline_passed (struct deadline deadline);
 
 #endif

@@ -263,7 +263,7 @@ static void _check_barrier (struct restarts *r, bool complete)
 {
     if (!restart_policy_is_possible (r->policy, r->first))
         _leave_barrier (r, false);
-    else if (complete && deadline_left_ms (r->opens) < 0)
+    else if (complete && !deadline_is_set (r->opens))
         r->opens = _after_pause (r);
     else if (complete && deadline_passed (r->opens))
         _leave_barrier (r, true);
@@ -298,7 +298,7 @@ static bool _waits_in_vain (const struct restarts *r, int rank)
     return r->life[rank].state == RELEASED || _is_dispensable (r, rank);
 }
 
-enum restarts_action restarts_act (struct restarts *r, int rank)
+enum restarts_action restarts_due (struct restarts *r, int rank)
 {
     struct life *life = &r->life[rank];
 

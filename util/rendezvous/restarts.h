@@ -81,8 +81,8 @@ enum restarts_action {
     RESTARTS_RELEASE,           /* there is no next life: the rank has ended */
 };
 
-/* What is to be done with a rank now. The caller does it. */
-enum restarts_action restarts_act (struct restarts *restarts, int rank);
+/* What is due for a rank now. It counts as done from then on, so the caller has to do it. */
+enum restarts_action restarts_due (struct restarts *restarts, int rank);
 
 /* The rank to act on first: its end explains the others'. */
 int restarts_first (const struct restarts *restarts);

@@ -389,7 +389,7 @@ static void _start_again (struct server *server, int rank)
     if (s->end[rank].ended)
         _undo_end (s, rank);
     s->link[rank].ordered = false;
-    if (!server->peers.by_rank[rank] && deadline_left_ms (s->link[rank].lost) < 0)
+    if (!server->peers.by_rank[rank] && !deadline_is_set (s->link[rank].lost))
         _set_lost (s, rank, CLOSED_LOST_MS);
     _order_restart (server, rank);
 }
@@ -417,7 +417,7 @@ static void _release (struct server *server, int rank)
 /* False if there is nothing to do. */
 static bool _act (struct server *server, int rank)
 {
-    switch (restarts_act (server->shutdown->restarts, rank)) {
+    switch (restarts_due (server->shutdown->restarts, rank)) {
         case RESTARTS_NOTHING:
             return false;
         case RESTARTS_START:

@@ -24,8 +24,8 @@ void lives_init (struct lives *lives, const struct supervisor_config *config)
 
 void lives_clear (struct lives *lives)
 {
-    life_destroy (lives->life);
-    lives->life = NULL;
+    capture_destroy (lives->capture);
+    lives->capture = NULL;
     if (lives->port >= 0)
         close (lives->port);
     lives->port = -1;
@@ -45,19 +45,19 @@ void lives_follow (struct lives *lives, int status, int port)
 {
     const int kept[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, port };
     struct errtext err;
-    enum life_step step = life_follow (&lives->life, lives->config->task, status, kept,
-                                       sizeof (kept) / sizeof (kept[0]), &err);
+    enum capture_step step = capture_follow (&lives->capture, lives->config->task, status, kept,
+                                             sizeof (kept) / sizeof (kept[0]), &err);
 
     lives->traced = true;
-    lives->following = step == LIFE_NOT_YET;
-    if (step == LIFE_CANNOT || step == LIFE_REFUSED)
+    lives->following = step == CAPTURE_NOT_YET;
+    if (step == CAPTURE_CANNOT || step == CAPTURE_REFUSED)
         lives_end (lives, "%s", err.text);
 }
 
 /* A process that the former life has left behind may have the port still. */
 void lives_pause (struct lives *lives)
 {
-    if (lives->life && lives->config->claimed_port && lives->port < 0)
+    if (lives->capture && lives->config->claimed_port && lives->port < 0)
         lives->port = port_bind (lives->config->claimed_port, NULL);
 }
 
@@ -78,7 +78,7 @@ pid_t lives_next (struct lives *lives)
     if (_get_port (lives, &err) == 0) {
         port = lives->port;
         lives->port = -1;
-        pid = life_start (lives->life, lives->number + 1, port, &err);
+        pid = capture_restart (lives->capture, lives->number + 1, port, &err);
     }
     if (pid < 0)
         lives_end (lives, "%s", err.text);
@@ -99,8 +99,8 @@ struct life_report lives_report (const struct lives *lives, bool asked_to_end)
 {
     if (lives->config->restart.times == 0)
         return (struct life_report){ .life = -1 };
-    return (struct life_report){ .life = lives->life ? lives->number : -1,
-                                 .cannot = lives->life ? NULL : _why_not (lives),
+    return (struct life_report){ .life = lives->capture ? lives->number : -1,
+                                 .cannot = lives->capture ? NULL : _why_not (lives),
                                  .asked_to_end = asked_to_end };
 }
 
@@ -109,7 +109,7 @@ int lives_alone_after (const struct lives *lives, const struct exit_report *repo
     const struct restart_rule *rule = &lives->config->restart;
     int pause = restart_rule_pause (rule, lives->number + 1);
 
-    if (!lives->life || !lives->config->restart_alone || lives_left (lives) == 0
+    if (!lives->capture || !lives->config->restart_alone || lives_left (lives) == 0
         || !restart_rule_covers (rule, report))
         return -1;
     return pause > ALONE_PAUSE_S ? pause : ALONE_PAUSE_S;

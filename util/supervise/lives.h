@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "common/errtext.h"
-#include "life.h"
+#include "capture.h"
 #include "protocol/exit_report.h"
 #include "protocol/life_report.h"
 #include "protocol/supervisor_config.h"
@@ -21,7 +21,7 @@ struct lives {
     const struct supervisor_config *config;
     bool following;             /* the task, to its first exec */
     bool traced;                /* it has stopped, to be followed */
-    struct life *life;          /* NULL: it cannot be started again */
+    struct capture *capture;    /* NULL: it cannot be started again */
     int number;                 /* of the present life */
     int port;                   /* bound between two lives, for a program that binds it; else -1 */
     char cannot[sizeof (struct errtext)];       /* why not, or "" */

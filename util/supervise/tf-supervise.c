@@ -255,7 +255,7 @@ static void _end_descendants (struct supervisor *s)
 static void _end_as (struct supervisor *s, struct exit_report report, int status)
 {
     /* In a step that is asked to end, they may be saving their work. */
-    if (s->lives.life && !_is_to_end (s))
+    if (s->lives.capture && !_is_to_end (s))
         _end_descendants (s);
     s->state = ENDED;
     s->status = status;
@@ -354,7 +354,7 @@ static void _check_children (struct supervisor *s)
 
     if (s->state == RUNNING && !left && !s->reaped)
         s->status = 1 << 8;      /* exit 1: the task was not a child of this process */
-    if (s->state == RUNNING && s->lives.life && s->reaped && s->status != 0)
+    if (s->state == RUNNING && s->lives.capture && s->reaped && s->status != 0)
         _await_own_signal (s);
     if (s->state == RUNNING && (s->reaped || !left))
         _end_as (s, _report (s, s->status), s->status);
@@ -404,7 +404,7 @@ static void _obey_stop (struct supervisor *s)
 
 static void _obey_restart (struct supervisor *s, int number)
 {
-    if (s->state == ENDED && number == s->lives.number + 1 && s->lives.life && !_is_to_end (s))
+    if (s->state == ENDED && number == s->lives.number + 1 && s->lives.capture && !_is_to_end (s))
         _restart (s);
 }
 
@@ -472,7 +472,7 @@ static bool _waits_alone (struct supervisor *s)
 
     if (seconds < 0 || _is_to_end (s))
         return false;
-    if (deadline_left_ms (s->alone) >= 0)
+    if (deadline_is_set (s->alone))
         return true;
     s->alone = deadline_in_ms (seconds * INT64_C (1000));
     _print ("slurmstepd: spank_tf: step %s: rank %d on %s has ended, %s; it is started again in %d s, "

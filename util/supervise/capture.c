@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "life.h"
+#include "capture.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ struct strings {
     size_t count;
 };
 
-struct life {
+struct capture {
     char exe[PATH_MAX];
     struct strings args, env;
     int cwd;                    /* O_PATH: it may be renamed, or removed */
@@ -90,31 +90,31 @@ static void _free_strings (struct strings *strings)
     free (strings->item);
 }
 
-static int _read_status (struct life *life, pid_t pid, struct errtext *err)
+static int _read_status (struct capture *c, pid_t pid, struct errtext *err)
 {
     uint64_t mask;
 
     if (proc_status_number (&mask, pid, "Umask", 8) < 0
-        || proc_status_number (&life->ignored, pid, "SigIgn", 16) < 0
-        || proc_status_number (&life->blocked, pid, "SigBlk", 16) < 0)
+        || proc_status_number (&c->ignored, pid, "SigIgn", 16) < 0
+        || proc_status_number (&c->blocked, pid, "SigBlk", 16) < 0)
         return errtext_set (err, "%s does not tell its umask and signals",
                             proc_path (pid, "status").text);
-    life->umask = (mode_t)mask;
+    c->umask = (mode_t)mask;
     return 0;
 }
 
-static int _read_limits (struct life *life, pid_t pid, struct errtext *err)
+static int _read_limits (struct capture *c, pid_t pid, struct errtext *err)
 {
     for (int i = 0; i < RLIM_NLIMITS; i++)
-        if (prlimit (pid, (enum __rlimit_resource)i, NULL, &life->limit[i]) < 0)
+        if (prlimit (pid, (enum __rlimit_resource)i, NULL, &c->limit[i]) < 0)
             return errtext_set (err, "its limits: %s", strerror (errno));
     return 0;
 }
 
-static int _read_cpus (struct life *life, pid_t pid, struct errtext *err)
+static int _read_cpus (struct capture *c, pid_t pid, struct errtext *err)
 {
-    life->cpus_size = sizeof (life->cpus);
-    return sched_getaffinity (pid, life->cpus_size, life->cpus) < 0
+    c->cpus_size = sizeof (c->cpus);
+    return sched_getaffinity (pid, c->cpus_size, c->cpus) < 0
                ? errtext_set (err, "its CPUs: %s", strerror (errno)) : 0;
 }
 
@@ -132,7 +132,7 @@ static int _find_kept (const char *file, const int *kept, size_t count)
     return -1;
 }
 
-static int _read_descriptor (struct life *life, pid_t pid, int number, const int *kept,
+static int _read_descriptor (struct capture *c, pid_t pid, int number, const int *kept,
                              size_t count, struct errtext *err)
 {
     char file[PATH_MAX];
@@ -143,15 +143,15 @@ static int _read_descriptor (struct life *life, pid_t pid, int number, const int
     /* First the one of the same place: stdout and stderr may be the same terminal. */
     if (own < 0 || _find_kept (file, &own, 1) < 0)
         own = _find_kept (file, kept, count);
-    if (own < 0 || life->descriptors == MAX_DESCRIPTORS)
+    if (own < 0 || c->descriptors == MAX_DESCRIPTORS)
         return errtext_set (err, "it begins with a file of its own, descriptor %d", number);
-    life->descriptor[life->descriptors].number = number;
-    life->descriptor[life->descriptors].flags = fcntl (own, F_GETFL);
-    life->descriptor[life->descriptors++].kept = own;
+    c->descriptor[c->descriptors].number = number;
+    c->descriptor[c->descriptors].flags = fcntl (own, F_GETFL);
+    c->descriptor[c->descriptors++].kept = own;
     return 0;
 }
 
-static int _read_descriptors (struct life *life, pid_t pid, const int *kept, size_t count,
+static int _read_descriptors (struct capture *c, pid_t pid, const int *kept, size_t count,
                               struct errtext *err)
 {
     DIR *dir = opendir (proc_path (pid, "fd").text);
@@ -160,34 +160,34 @@ static int _read_descriptors (struct life *life, pid_t pid, const int *kept, siz
 
     while (rc == 0 && (entry = readdir (dir)))
         if (number_parse (&number, entry->d_name, 0, INT_MAX) == 0)
-            rc = _read_descriptor (life, pid, number, kept, count, err);
+            rc = _read_descriptor (c, pid, number, kept, count, err);
     if (dir)
         closedir (dir);
     return rc;
 }
 
-static int _open_cwd (struct life *life, pid_t pid, struct errtext *err)
+static int _open_cwd (struct capture *c, pid_t pid, struct errtext *err)
 {
     struct proc_path path = proc_path (pid, "cwd");
 
-    life->cwd = open (path.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return life->cwd < 0 ? errtext_set (err, "%s: %s", path.text, strerror (errno)) : 0;
+    c->cwd = open (path.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return c->cwd < 0 ? errtext_set (err, "%s: %s", path.text, strerror (errno)) : 0;
 }
 
-static int _read (struct life *life, pid_t pid, const int *kept, size_t count, struct errtext *err)
+static int _read (struct capture *c, pid_t pid, const int *kept, size_t count, struct errtext *err)
 {
-    if (likeness_check (pid, err) < 0 || _read_descriptors (life, pid, kept, count, err) < 0
-        || proc_read_link (proc_path (pid, "exe").text, life->exe, sizeof (life->exe), err) < 0
-        || _read_strings (&life->args, proc_path (pid, "cmdline").text, err) < 0
-        || _read_strings (&life->env, proc_path (pid, "environ").text, err) < 0)
+    if (likeness_check (pid, err) < 0 || _read_descriptors (c, pid, kept, count, err) < 0
+        || proc_read_link (proc_path (pid, "exe").text, c->exe, sizeof (c->exe), err) < 0
+        || _read_strings (&c->args, proc_path (pid, "cmdline").text, err) < 0
+        || _read_strings (&c->env, proc_path (pid, "environ").text, err) < 0)
         return -1;
-    return _open_cwd (life, pid, err) < 0 || _read_status (life, pid, err) < 0
-           || _read_limits (life, pid, err) < 0 || _read_cpus (life, pid, err) < 0 ? -1 : 0;
+    return _open_cwd (c, pid, err) < 0 || _read_status (c, pid, err) < 0
+           || _read_limits (c, pid, err) < 0 || _read_cpus (c, pid, err) < 0 ? -1 : 0;
 }
 
-static void _read_terminal (struct life *life, const int *kept, size_t count)
+static void _read_terminal (struct capture *c, const int *kept, size_t count)
 {
-    life->on_terminal = count > STDIN_FILENO && tcgetattr (kept[STDIN_FILENO], &life->modes) == 0;
+    c->on_terminal = count > STDIN_FILENO && tcgetattr (kept[STDIN_FILENO], &c->modes) == 0;
 }
 
 static bool _is_exec (int status)
@@ -221,63 +221,63 @@ static void _release (pid_t pid, int number)
     ptrace (PTRACE_DETACH, pid, NULL, (void *)(intptr_t)number);
 }
 
-static enum life_step _capture (struct life **lp, pid_t pid, const int *kept, size_t count,
-                                struct errtext *err)
+static enum capture_step _capture (struct capture **cp, pid_t pid, const int *kept, size_t count,
+                                   struct errtext *err)
 {
-    struct life *life = calloc (1, sizeof (*life));
-    int rc = life ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
+    struct capture *c = calloc (1, sizeof (*c));
+    int rc = c ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
 
     if (likeness_lacks_rights (pid, err)) {
-        free (life);
+        free (c);
         kill (pid, SIGKILL);
-        return LIFE_REFUSED;
+        return CAPTURE_REFUSED;
     }
-    if (life) {
-        life->cwd = -1;
-        rc = _read (life, pid, kept, count, err);
-        _read_terminal (life, kept, count);
+    if (c) {
+        c->cwd = -1;
+        rc = _read (c, pid, kept, count, err);
+        _read_terminal (c, kept, count);
     }
     _release (pid, 0);
     if (rc == 0) {
-        *lp = life;
-        return LIFE_CAPTURED;
+        *cp = c;
+        return CAPTURE_DONE;
     }
-    life_destroy (life);
-    return LIFE_CANNOT;
+    capture_destroy (c);
+    return CAPTURE_CANNOT;
 }
 
-enum life_step life_follow (struct life **lp, pid_t pid, int status, const int *kept, size_t count,
-                            struct errtext *err)
+enum capture_step capture_follow (struct capture **cp, pid_t pid, int status, const int *kept,
+                                  size_t count, struct errtext *err)
 {
     int number = WSTOPSIG (status);
 
     if (_is_exec (status))
-        return _capture (lp, pid, kept, count, err);
+        return _capture (cp, pid, kept, count, err);
     if (_is_beginning (pid, status)) {
         _begin (pid);
-        return LIFE_NOT_YET;
+        return CAPTURE_NOT_YET;
     }
     /* A traced process does not stay stopped, nor does SIGCONT continue it. */
     if (number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU) {
         _release (pid, number);
         errtext_set (err, "it was stopped before it started");
-        return LIFE_CANNOT;
+        return CAPTURE_CANNOT;
     }
     ptrace (PTRACE_CONT, pid, NULL, (void *)(intptr_t)number);
-    return LIFE_NOT_YET;
+    return CAPTURE_NOT_YET;
 }
 
 /* Starting. The functions run in the new process, before exec; they return -1 and errno. */
 
 /* Out of the way of all numbers that the descriptors are to get. */
-static int _lift_descriptors (const struct life *life, int *lifted, int *report)
+static int _lift_descriptors (const struct capture *c, int *lifted, int *report)
 {
     int above = STDERR_FILENO + 1, fd;
 
-    for (size_t i = 0; i < life->descriptors; i++)
-        above = life->descriptor[i].number >= above ? life->descriptor[i].number + 1 : above;
-    for (size_t i = 0; i < life->descriptors; i++)
-        if ((lifted[i] = fcntl (life->descriptor[i].kept, F_DUPFD_CLOEXEC, above)) < 0)
+    for (size_t i = 0; i < c->descriptors; i++)
+        above = c->descriptor[i].number >= above ? c->descriptor[i].number + 1 : above;
+    for (size_t i = 0; i < c->descriptors; i++)
+        if ((lifted[i] = fcntl (c->descriptor[i].kept, F_DUPFD_CLOEXEC, above)) < 0)
             return -1;
     if ((fd = fcntl (*report, F_DUPFD_CLOEXEC, above)) < 0)
         return -1;
@@ -286,35 +286,35 @@ static int _lift_descriptors (const struct life *life, int *lifted, int *report)
 }
 
 /* Every other descriptor of this process is close-on-exec, except its own 0, 1 and 2. */
-static int _set_descriptors (const struct life *life, const int *lifted)
+static int _set_descriptors (const struct capture *c, const int *lifted)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         close (fd);
-    for (size_t i = 0; i < life->descriptors; i++)
-        if (dup2 (lifted[i], life->descriptor[i].number) < 0
-            || fcntl (lifted[i], F_SETFL, life->descriptor[i].flags) < 0)
+    for (size_t i = 0; i < c->descriptors; i++)
+        if (dup2 (lifted[i], c->descriptor[i].number) < 0
+            || fcntl (lifted[i], F_SETFL, c->descriptor[i].flags) < 0)
             return -1;
     return 0;
 }
 
 /* A shell or an editor that was killed has left a foreground process group and modes of its own. */
-static void _take_terminal (const struct life *life)
+static void _take_terminal (const struct capture *c)
 {
-    if (!life->on_terminal)
+    if (!c->on_terminal)
         return;
     tcsetpgrp (STDIN_FILENO, getpgrp ());
-    tcsetattr (STDIN_FILENO, TCSANOW, &life->modes);
+    tcsetattr (STDIN_FILENO, TCSANOW, &c->modes);
 }
 
-static int _set_limits (const struct life *life)
+static int _set_limits (const struct capture *c)
 {
     for (int i = 0; i < RLIM_NLIMITS; i++)
-        if (setrlimit ((enum __rlimit_resource)i, &life->limit[i]) < 0)
+        if (setrlimit ((enum __rlimit_resource)i, &c->limit[i]) < 0)
             return -1;
     return 0;
 }
 
-static void _set_signals (const struct life *life)
+static void _set_signals (const struct capture *c)
 {
     sigset_t blocked;
 
@@ -323,8 +323,8 @@ static void _set_signals (const struct life *life)
         uint64_t bit = UINT64_C (1) << (number - 1);
 
         /* glibc refuses those that it keeps for itself, and Linux SIGKILL and SIGSTOP. */
-        signal (number, life->ignored & bit ? SIG_IGN : SIG_DFL);
-        if (life->blocked & bit)
+        signal (number, c->ignored & bit ? SIG_IGN : SIG_DFL);
+        if (c->blocked & bit)
             sigaddset (&blocked, number);
     }
     sigprocmask (SIG_SETMASK, &blocked, NULL);
@@ -345,10 +345,10 @@ static int _set_variable (char **env, const char *name, int number, bool add)
     return 0;
 }
 
-static int _set_environment (const struct life *life, int restart)
+static int _set_environment (const struct capture *c, int restart)
 {
-    return _set_variable (life->env.item, PID_VARIABLE, getpid (), false) < 0
-           || _set_variable (life->env.item, RESTART_VARIABLE, restart, true) < 0 ? -1 : 0;
+    return _set_variable (c->env.item, PID_VARIABLE, getpid (), false) < 0
+           || _set_variable (c->env.item, RESTART_VARIABLE, restart, true) < 0 ? -1 : 0;
 }
 
 /* Why a life has not begun. */
@@ -357,26 +357,26 @@ struct failure {
     int error;
 };
 
-static int _set_all (const struct life *life, int restart, int *report, struct failure *failure)
+static int _set_all (const struct capture *c, int restart, int *report, struct failure *failure)
 {
     int lifted[MAX_DESCRIPTORS];
 
-    umask (life->umask);
+    umask (c->umask);
     failure->what = FILES;
-    if (_lift_descriptors (life, lifted, report) < 0 || _set_descriptors (life, lifted) < 0)
+    if (_lift_descriptors (c, lifted, report) < 0 || _set_descriptors (c, lifted) < 0)
         return -1;
     failure->what = DIRECTORY;
-    if (fchdir (life->cwd) < 0)
+    if (fchdir (c->cwd) < 0)
         return -1;
     failure->what = CPUS;
-    if (sched_setaffinity (0, life->cpus_size, life->cpus) < 0)
+    if (sched_setaffinity (0, c->cpus_size, c->cpus) < 0)
         return -1;
-    _take_terminal (life);
+    _take_terminal (c);
     failure->what = LIMITS;
-    if (_set_limits (life) < 0)
+    if (_set_limits (c) < 0)
         return -1;
     failure->what = PROGRAM;
-    return _set_environment (life, restart);
+    return _set_environment (c, restart);
 }
 
 /* NONE if the other end says nothing more. */
@@ -394,7 +394,7 @@ static struct failure _receive (int fd)
  * written to it says that this life has not begun; exec closes it.
  */
 static void __attribute__ ((noreturn))
-_live (const struct life *life, int restart, pid_t parent, int report)
+_live (const struct capture *c, int restart, pid_t parent, int report)
 {
     struct failure failure = { .what = NONE };
     ssize_t n;
@@ -403,9 +403,9 @@ _live (const struct life *life, int restart, pid_t parent, int report)
     if (getppid () != parent)
         _exit (1);
     _receive (report);
-    if (_set_all (life, restart, &report, &failure) == 0) {
-        _set_signals (life);
-        execve (life->exe, life->args.item, life->env.item);
+    if (_set_all (c, restart, &report, &failure) == 0) {
+        _set_signals (c);
+        execve (c->exe, c->args.item, c->env.item);
     }
     failure.error = errno;
     n = write (report, &failure, sizeof (failure));
@@ -413,17 +413,17 @@ _live (const struct life *life, int restart, pid_t parent, int report)
     _exit (1);
 }
 
-static int _describe (const struct failure *failure, const struct life *life, struct errtext *err)
+static int _describe (const struct failure *failure, const struct capture *c, struct errtext *err)
 {
     const char *const what[] = {
         [FILES] = "its files", [DIRECTORY] = "its directory", [CPUS] = "its CPUs",
-        [LIMITS] = "its limits", [PROGRAM] = life->exe,
+        [LIMITS] = "its limits", [PROGRAM] = c->exe,
     };
 
     return errtext_set (err, "%s: %s", what[failure->what], strerror (failure->error));
 }
 
-pid_t life_start (const struct life *life, int restart, int until_exec, struct errtext *err)
+pid_t capture_restart (const struct capture *c, int restart, int until_exec, struct errtext *err)
 {
     struct failure failure = { .what = NONE };
     int report[2];
@@ -432,7 +432,7 @@ pid_t life_start (const struct life *life, int restart, int until_exec, struct e
     if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, report) < 0)
         return errtext_set (err, "%s", strerror (errno));
     if ((pid = fork ()) == 0)
-        _live (life, restart, parent, report[1]);
+        _live (c, restart, parent, report[1]);
     if (pid < 0)
         failure = (struct failure){ PROGRAM, errno };
     close (report[1]);
@@ -446,19 +446,19 @@ pid_t life_start (const struct life *life, int restart, int until_exec, struct e
         return pid;
     while (pid > 0 && waitpid (pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    return _describe (&failure, life, err);
+    return _describe (&failure, c, err);
 }
 
-void life_destroy (struct life *life)
+void capture_destroy (struct capture *c)
 {
     int saved = errno;
 
-    if (!life)
+    if (!c)
         return;
-    _free_strings (&life->args);
-    _free_strings (&life->env);
-    if (life->cwd >= 0)
-        close (life->cwd);
-    free (life);
+    _free_strings (&c->args);
+    _free_strings (&c->env);
+    if (c->cwd >= 0)
+        close (c->cwd);
+    free (c);
     errno = saved;
 }

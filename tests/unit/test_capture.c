@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "common/descriptors.h"
-#include "supervise/life.h"
+#include "supervise/capture.h"
 
 /* SIGALRM ends each task after this time. */
 #define TIMEOUT_S 60
@@ -38,7 +38,7 @@
 #define MAX_OUTPUT 65536
 
 static char self[PATH_MAX];             /* this program's path */
-static char directory[] = "/tmp/life-XXXXXX";
+static char directory[] = "/tmp/capture-XXXXXX";
 
 /* What a test's tasks share with it. */
 static struct {
@@ -222,16 +222,16 @@ static pid_t fork_task (const struct task *task)
 }
 
 /* Until the program runs, or cannot. */
-static enum life_step follow (struct life **lp, pid_t pid, struct errtext *err)
+static enum capture_step follow (struct capture **cp, pid_t pid, struct errtext *err)
 {
     const int kept[] = { fd.in, fd.out, fd.err, fd.port };
-    enum life_step step = LIFE_NOT_YET;
+    enum capture_step step = CAPTURE_NOT_YET;
     int status;
 
-    while (step == LIFE_NOT_YET) {
+    while (step == CAPTURE_NOT_YET) {
         assert_int_equal (waitpid (pid, &status, __WALL), pid);
         assert_true (WIFSTOPPED (status));
-        step = life_follow (lp, pid, status, kept, COUNT (kept), err);
+        step = capture_follow (cp, pid, status, kept, COUNT (kept), err);
     }
     return step;
 }
@@ -244,23 +244,23 @@ static int await (pid_t pid)
     return status;
 }
 
-static struct life *captured (const struct task *task, pid_t *pid)
+static struct capture *captured (const struct task *task, pid_t *pid)
 {
-    struct life *life = NULL;
+    struct capture *capture = NULL;
     struct errtext err = { "" };
 
     *pid = fork_task (task);
-    if (follow (&life, *pid, &err) != LIFE_CAPTURED)
+    if (follow (&capture, *pid, &err) != CAPTURE_DONE)
         fail_msg ("not captured: %s", err.text);
     assert_string_equal (err.text, "");
-    return life;
+    return capture;
 }
 
 /* Every life of this task prints the same, and has the number of its restart. */
 static void check_lives (const struct task *task)
 {
     pid_t pid;
-    struct life *life = captured (task, &pid);
+    struct capture *capture = captured (task, &pid);
     char first[MAX_OUTPUT];
     struct errtext err;
 
@@ -271,7 +271,7 @@ static void check_lives (const struct task *task)
     for (int restart = 1; restart < 4; restart++) {
         char wanted[32];
 
-        if ((pid = life_start (life, restart, -1, &err)) < 0)
+        if ((pid = capture_restart (capture, restart, -1, &err)) < 0)
             fail_msg ("%s", err.text);
         assert_int_equal (await (pid), 7 << 8);
         assert_string_equal (output (fd.read_out), first);
@@ -279,7 +279,7 @@ static void check_lives (const struct task *task)
                   task->env[0] ? "own pid" : "none");
         assert_string_equal (output (fd.read_err), wanted);
     }
-    life_destroy (life);
+    capture_destroy (capture);
 }
 
 /* Tasks that can be started again. */
@@ -310,18 +310,18 @@ TEST (an_environment_of_a_megabyte_is_kept)
     char *text = malloc (100000);
     struct errtext err;
     pid_t pid;
-    struct life *life;
+    struct capture *capture;
 
     memset (text, 'x', 99999);
     text[99999] = '\0';
     text[1] = '=';
     for (int i = 0; i < 10; i++)
         env[i] = text;
-    life = captured (&(struct task){ NULL, self, argv, env }, &pid);
+    capture = captured (&(struct task){ NULL, self, argv, env }, &pid);
     assert_int_equal (await (pid), 0);
-    assert_return_code (pid = life_start (life, 1, -1, &err), errno);
+    assert_return_code (pid = capture_restart (capture, 1, -1, &err), errno);
     assert_int_equal (await (pid), 0);
-    life_destroy (life);
+    capture_destroy (capture);
     free (text);
 }
 
@@ -396,18 +396,19 @@ TEST (a_directory_that_was_renamed_is_still_the_directory)
     char renamed[PATH_MAX];
     struct errtext err;
     pid_t pid;
-    struct life *life = captured (&(struct task){ change_everything, self, argv, simple_env }, &pid);
+    struct capture *capture = captured (&(struct task){ change_everything, self, argv, simple_env },
+                                        &pid);
 
     await (pid);
     output (fd.read_out);
     snprintf (renamed, sizeof (renamed), "%s-renamed", directory);
     assert_int_equal (rename (directory, renamed), 0);
-    pid = life_start (life, 1, -1, &err);
+    pid = capture_restart (capture, 1, -1, &err);
     assert_int_equal (rename (renamed, directory), 0);
     assert_return_code (pid, errno);
     assert_int_equal (await (pid), 7 << 8);
     assert_non_null (strstr (output (fd.read_out), directory));
-    life_destroy (life);
+    capture_destroy (capture);
 }
 
 /* Write a file of the test's directory; its path lives until the next call. */
@@ -458,14 +459,14 @@ TEST (the_program_is_the_first_one_however_fast_it_execs_another)
     for (int i = 0; i < (is_under_valgrind () ? 5 : 200); i++) {
         struct errtext err;
         pid_t pid;
-        struct life *life = captured (&(struct task){ NULL, "/bin/sh", argv, simple_env }, &pid);
+        struct capture *capture = captured (&(struct task){ NULL, "/bin/sh", argv, simple_env }, &pid);
 
         assert_int_equal (await (pid), 0);
         assert_string_equal (output (fd.read_out), "\n");
-        assert_return_code (pid = life_start (life, 5, -1, &err), errno);
+        assert_return_code (pid = capture_restart (capture, 5, -1, &err), errno);
         assert_int_equal (await (pid), 0);
         assert_string_equal (output (fd.read_out), "5\n");
-        life_destroy (life);
+        capture_destroy (capture);
     }
 }
 
@@ -476,20 +477,20 @@ TEST (the_program_can_bind_its_port_at_once)
     char number[16];
     const char *const argv[] = { "bind", number, NULL };
     struct errtext err;
-    struct life *life;
+    struct capture *capture;
     pid_t pid;
     int port = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_return_code (bind (port, (struct sockaddr *)&address, size), errno);
     assert_return_code (getsockname (port, (struct sockaddr *)&address, &size), errno);
     snprintf (number, sizeof (number), "%d", ntohs (address.sin_port));
-    life = captured (&(struct task){ NULL, self, argv, simple_env }, &pid);
+    capture = captured (&(struct task){ NULL, self, argv, simple_env }, &pid);
     assert_int_equal (await (pid), EADDRINUSE << 8);
     closed_slowly = port;
-    assert_return_code (pid = life_start (life, 1, port, &err), errno);
+    assert_return_code (pid = capture_restart (capture, 1, port, &err), errno);
     closed_slowly = -1;
     assert_int_equal (await (pid), 0);
-    life_destroy (life);
+    capture_destroy (capture);
 }
 
 static void hear (int number)
@@ -512,36 +513,36 @@ TEST (signals_before_the_exec_arrive)
     const char *const argv[] = { self, "true", NULL };
     struct task task = { get_signals, self, argv, simple_env };
     struct errtext err;
-    struct life *life = NULL;
+    struct capture *capture = NULL;
     pid_t pid = fork_task (&task);
 
     shared->heard = 0;
-    assert_int_equal (follow (&life, pid, &err), LIFE_CAPTURED);
+    assert_int_equal (follow (&capture, pid, &err), CAPTURE_DONE);
     assert_int_equal (await (pid), 0);
     assert_int_equal (shared->heard, 10);
-    life_destroy (life);
+    capture_destroy (capture);
 }
 
 /* Tasks that cannot be started again. */
 
-static void check_cannot (const struct task *task, enum life_step wanted, const char *why)
+static void check_cannot (const struct task *task, enum capture_step wanted, const char *why)
 {
     struct errtext err = { "" };
-    struct life *life = NULL;
+    struct capture *capture = NULL;
     pid_t pid = fork_task (task);
-    enum life_step step = follow (&life, pid, &err);
+    enum capture_step step = follow (&capture, pid, &err);
 
     if (step != wanted || !strstr (err.text, why))
         fail_msg ("%d instead of %d: %s", step, wanted, err.text);
-    assert_null (life);
+    assert_null (capture);
     assert_true (is_line (err.text));
-    if (wanted == LIFE_CANNOT)
+    if (wanted == CAPTURE_CANNOT)
         kill (pid, SIGCONT);
-    assert_int_equal (await (pid), wanted == LIFE_CANNOT ? 0 : SIGKILL);
+    assert_int_equal (await (pid), wanted == CAPTURE_CANNOT ? 0 : SIGKILL);
     assert_string_equal (output (fd.read_out), "");
 }
 
-static void check_self (void (*prepare) (void), const char *path, enum life_step wanted,
+static void check_self (void (*prepare) (void), const char *path, enum capture_step wanted,
                         const char *why)
 {
     const char *const argv[] = { self, "true", NULL };
@@ -551,8 +552,8 @@ static void check_self (void (*prepare) (void), const char *path, enum life_step
 
 TEST (a_setuid_or_setgid_program_is_refused)
 {
-    check_self (NULL, copy_self ("setuid", 04755), LIFE_REFUSED, "setuid or setgid");
-    check_self (NULL, copy_self ("setgid", 02755), LIFE_REFUSED, "setuid or setgid");
+    check_self (NULL, copy_self ("setuid", 04755), CAPTURE_REFUSED, "setuid or setgid");
+    check_self (NULL, copy_self ("setgid", 02755), CAPTURE_REFUSED, "setuid or setgid");
 }
 
 TEST (a_program_with_capabilities_is_refused)
@@ -562,7 +563,7 @@ TEST (a_program_with_capabilities_is_refused)
 
     if (setxattr (path, "security.capability", cap_net_raw, sizeof (cap_net_raw), 0) < 0)
         SKIP ("this user or file system cannot have file capabilities");
-    check_self (NULL, path, LIFE_REFUSED, "capabilities");
+    check_self (NULL, path, CAPTURE_REFUSED, "capabilities");
 }
 
 static void open_another (void)
@@ -572,7 +573,7 @@ static void open_another (void)
 
 TEST (a_program_with_another_descriptor_cannot_be_started_again)
 {
-    check_self (open_another, self, LIFE_CANNOT, "a file of its own, descriptor ");
+    check_self (open_another, self, CAPTURE_CANNOT, "a file of its own, descriptor ");
 }
 
 static void lose_rights (void)
@@ -582,7 +583,7 @@ static void lose_rights (void)
 
 TEST (a_program_with_other_rights_cannot_be_started_again)
 {
-    check_self (lose_rights, self, LIFE_CANNOT, "(NoNewPrivs)");
+    check_self (lose_rights, self, CAPTURE_CANNOT, "(NoNewPrivs)");
 }
 
 static void enter_namespace (void)
@@ -601,10 +602,10 @@ TEST (a_program_in_a_container_cannot_be_started_again)
 {
     if (geteuid () != 0)
         SKIP ("needs root");
-    check_self (enter_namespace, self, LIFE_CANNOT, "in a container (ns/uts)");
+    check_self (enter_namespace, self, CAPTURE_CANNOT, "in a container (ns/uts)");
     check_cannot (&(struct task){ enter_root, "/bin/true", (const char *const[]){ "true", NULL },
                                   simple_env },
-                  LIFE_CANNOT, "in a container (root)");
+                  CAPTURE_CANNOT, "in a container (root)");
 }
 
 static void stop_itself (void)
@@ -622,11 +623,11 @@ TEST (a_task_that_is_stopped_before_it_starts_stays_stopped)
     const char *const argv[] = { self, "true", NULL };
     struct task task = { stop_itself, self, argv, simple_env };
     struct errtext err = { "" };
-    struct life *life = NULL;
+    struct capture *capture = NULL;
     pid_t pid = fork_task (&task);
     int status;
 
-    assert_int_equal (follow (&life, pid, &err), LIFE_CANNOT);
+    assert_int_equal (follow (&capture, pid, &err), CAPTURE_CANNOT);
     assert_string_equal (err.text, "it was stopped before it started");
     assert_int_equal (waitpid (pid, &status, WUNTRACED), pid);
     assert_true (WIFSTOPPED (status));
@@ -640,13 +641,13 @@ static int run_as_nobody (const char *path)
     const char *const argv[] = { "true", "true", NULL };
     struct task task = { NULL, path, argv, simple_env };
     struct errtext err = { "" };
-    struct life *life = NULL;
+    struct capture *capture = NULL;
     pid_t pid;
 
     if (setresuid (NOBODY, NOBODY, NOBODY) < 0)
         return 1;
     pid = fork_task (&task);
-    if (follow (&life, pid, &err) != LIFE_REFUSED
+    if (follow (&capture, pid, &err) != CAPTURE_REFUSED
         || strcmp (err.text, "its program is not readable, and may be setuid, which a restart cannot "
                    "preserve") != 0)
         return 2;
@@ -673,49 +674,49 @@ TEST (a_program_that_has_gone_is_an_error_and_leaves_no_process)
     const char *path = copy_self ("gone", 0755);
     struct errtext err = { "" };
     pid_t pid;
-    struct life *life = captured (&(struct task){ NULL, path, argv, simple_env }, &pid);
+    struct capture *capture = captured (&(struct task){ NULL, path, argv, simple_env }, &pid);
 
     assert_int_equal (await (pid), 0);
     assert_int_equal (unlink (path), 0);
-    assert_int_equal (life_start (life, 1, -1, &err), -1);
+    assert_int_equal (capture_restart (capture, 1, -1, &err), -1);
     assert_non_null (strstr (err.text, "/gone: No such file or directory"));
     assert_int_equal (waitpid (-1, NULL, 0), -1);
     assert_int_equal (errno, ECHILD);
-    life_destroy (life);
+    capture_destroy (capture);
 }
 
 TEST (destroying_null_is_allowed_and_keeps_errno)
 {
     errno = EBADMSG;
-    life_destroy (NULL);
+    capture_destroy (NULL);
     assert_int_equal (errno, EBADMSG);
 }
 
-#define LIFE_TEST(name) cmocka_unit_test_setup_teardown (name, begin, end)
+#define CAPTURE_TEST(name) cmocka_unit_test_setup_teardown (name, begin, end)
 
 static int run_all (void)
 {
     const struct CMUnitTest tests[] = {
-        LIFE_TEST (every_life_has_the_same_arguments_and_environment),
-        LIFE_TEST (every_life_has_no_arguments_or_variables_if_the_first_had_none),
-        LIFE_TEST (an_environment_of_a_megabyte_is_kept),
-        LIFE_TEST (every_life_has_the_same_directory_umask_limits_cpus_and_signals),
-        LIFE_TEST (signals_that_the_supervisor_blocks_or_ignores_are_not_its_programs),
-        LIFE_TEST (every_life_has_the_same_descriptors),
-        LIFE_TEST (a_directory_that_was_renamed_is_still_the_directory),
-        LIFE_TEST (a_script_is_started_again_with_its_interpreter_and_arguments),
-        LIFE_TEST (the_program_is_the_first_one_however_fast_it_execs_another),
-        LIFE_TEST (the_program_can_bind_its_port_at_once),
-        LIFE_TEST (signals_before_the_exec_arrive),
-        LIFE_TEST (a_setuid_or_setgid_program_is_refused),
-        LIFE_TEST (a_program_with_capabilities_is_refused),
-        LIFE_TEST (a_program_with_another_descriptor_cannot_be_started_again),
-        LIFE_TEST (a_program_with_other_rights_cannot_be_started_again),
-        LIFE_TEST (a_program_in_a_container_cannot_be_started_again),
-        LIFE_TEST (a_task_that_is_stopped_before_it_starts_stays_stopped),
-        LIFE_TEST (a_program_that_its_user_cannot_read_is_refused),
-        LIFE_TEST (a_program_that_has_gone_is_an_error_and_leaves_no_process),
-        LIFE_TEST (destroying_null_is_allowed_and_keeps_errno),
+        CAPTURE_TEST (every_life_has_the_same_arguments_and_environment),
+        CAPTURE_TEST (every_life_has_no_arguments_or_variables_if_the_first_had_none),
+        CAPTURE_TEST (an_environment_of_a_megabyte_is_kept),
+        CAPTURE_TEST (every_life_has_the_same_directory_umask_limits_cpus_and_signals),
+        CAPTURE_TEST (signals_that_the_supervisor_blocks_or_ignores_are_not_its_programs),
+        CAPTURE_TEST (every_life_has_the_same_descriptors),
+        CAPTURE_TEST (a_directory_that_was_renamed_is_still_the_directory),
+        CAPTURE_TEST (a_script_is_started_again_with_its_interpreter_and_arguments),
+        CAPTURE_TEST (the_program_is_the_first_one_however_fast_it_execs_another),
+        CAPTURE_TEST (the_program_can_bind_its_port_at_once),
+        CAPTURE_TEST (signals_before_the_exec_arrive),
+        CAPTURE_TEST (a_setuid_or_setgid_program_is_refused),
+        CAPTURE_TEST (a_program_with_capabilities_is_refused),
+        CAPTURE_TEST (a_program_with_another_descriptor_cannot_be_started_again),
+        CAPTURE_TEST (a_program_with_other_rights_cannot_be_started_again),
+        CAPTURE_TEST (a_program_in_a_container_cannot_be_started_again),
+        CAPTURE_TEST (a_task_that_is_stopped_before_it_starts_stays_stopped),
+        CAPTURE_TEST (a_program_that_its_user_cannot_read_is_refused),
+        CAPTURE_TEST (a_program_that_has_gone_is_an_error_and_leaves_no_process),
+        CAPTURE_TEST (destroying_null_is_allowed_and_keeps_errno),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);
