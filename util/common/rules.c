@@ -20,6 +20,15 @@ const char *const rules_roles[RULES_ROLES + 1] = {
     [RULES_EVALUATOR] = "evaluator",
 };
 
+enum rules_name rules_find (const char *role)
+{
+    int name = 0;
+
+    while (name < RULES_ROLES && strcmp (role, rules_roles[name]) != 0)
+        name++;
+    return (enum rules_name)name;
+}
+
 /* strncmp () or strncasecmp () */
 typedef int compare_f (const char *one, const char *other, size_t length);
 
@@ -148,22 +157,15 @@ int rules_check_names (const struct tasklist *list, const char *extra, struct er
     return 0;
 }
 
-/* The counter of a role, or NULL if no rule is about it. */
-static struct rules_role *_counter (struct rules_count *count, const char *role)
-{
-    for (int i = 0; rules_roles[i]; i++)
-        if (strcmp (role, rules_roles[i]) == 0)
-            return &count->role[i];
-    return NULL;
-}
-
 void rules_count (struct rules_count *count, const char *role, int tasks, size_t item)
 {
-    struct rules_role *counter = _counter (count, role);
+    enum rules_name name = rules_find (role);
+    struct rules_role *counter;
 
     count->cluster = count->cluster || !beside_is (role);
-    if (!counter)
+    if (name == RULES_ROLES)
         return;
+    counter = &count->role[name];
     counter->tasks += tasks;
     if (!counter->item[0])
         counter->item[0] = item;

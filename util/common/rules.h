@@ -26,6 +26,9 @@ enum rules_name {
 /* Their names; NULL ends it. */
 extern const char *const rules_roles[RULES_ROLES + 1];
 
+/* Which of them this is; RULES_ROLES for a site's own role and for one beside the cluster. */
+enum rules_name rules_find (const char *role);
+
 /*
  * Check that every role of the list is TensorFlow's or one of the site's own, `extra` ("a,b", or
  * NULL), and that no name beside the cluster (beside.h) is a role or has another meaning. If not, -1

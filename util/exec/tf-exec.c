@@ -174,10 +174,7 @@ static int _read_options (struct options *options, char *argv[], struct errtext 
 
 static bool _is_role (const struct task_env *task, const char *role)
 {
-    for (const char *const *one = rules_roles; *one; one++)
-        if (strcmp (role, *one) == 0)
-            return true;
-    return task_env_knows_role (task, role);
+    return rules_find (role) != RULES_ROLES || task_env_knows_role (task, role);
 }
 
 /* Check a role's command. If it is this task's role, *words becomes the command's words. */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/beside.h"
 #include "common/rules.h"
@@ -29,20 +28,17 @@ struct restart_policy {
 
 /* Roles. */
 
-static bool _is (const char *role, enum rules_name name)
-{
-    return strcmp (role, rules_roles[name]) == 0;
-}
-
 static bool _leads (const char *role)
 {
-    return _is (role, RULES_PS) || _is (role, RULES_CHIEF) || _is (role, RULES_MASTER);
+    enum rules_name name = rules_find (role);
+
+    return name == RULES_PS || name == RULES_CHIEF || name == RULES_MASTER;
 }
 
 /* Evaluators have a cluster of their own, and tasks beside the cluster none. */
 static bool _is_apart (const char *role)
 {
-    return beside_is (role) || _is (role, RULES_EVALUATOR);
+    return beside_is (role) || rules_find (role) == RULES_EVALUATOR;
 }
 
 static void _set_members (struct restart_policy *policy, const char *const *role)
@@ -51,7 +47,7 @@ static void _set_members (struct restart_policy *policy, const char *const *role
     int members = 0;
 
     for (int rank = 0; rank < policy->tasks; rank++) {
-        ps = ps || _is (role[rank], RULES_PS);
+        ps = ps || rules_find (role[rank]) == RULES_PS;
         members += !_is_apart (role[rank]);
     }
     for (int rank = 0; rank < policy->tasks; rank++) {

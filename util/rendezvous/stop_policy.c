@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/beside.h"
 #include "common/rules.h"
@@ -35,15 +34,6 @@ struct stop_policy {
 };
 
 /* Roles. */
-
-static enum rules_name _role (const char *name)
-{
-    int role = 0;
-
-    while (role < RULES_ROLES && strcmp (name, rules_roles[role]) != 0)
-        role++;
-    return (enum rules_name)role;
-}
 
 static int _first (const struct stop_policy *policy, enum rules_name role)
 {
@@ -135,7 +125,7 @@ struct stop_policy *stop_policy_create (enum stop_when when, const char *const *
     policy->cause_rank = NO_RANK;
     policy->tasks = tasks;
     for (int rank = 0; rank < tasks; rank++) {
-        policy->member[rank].role = _role (role[rank]);
+        policy->member[rank].role = rules_find (role[rank]);
         policy->member[rank].beside = beside_is (role[rank]);
         policy->graces += _has_grace (policy, rank);
     }
