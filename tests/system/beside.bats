@@ -76,6 +76,20 @@ after_test ()
     [[ $stderr == *'+data 0   stopped (restarted 1 time)'* ]] || fail "the table differs"
 }
 
+@test "while an evaluator has its grace, it is started again, and so is what is beside the cluster" {
+    slurm timeout 60 srun -Q -N3 -n3 --tf-show --tf-restart=2 --tf-tasks=worker,evaluator,+data ./by-role worker='exit 0' \
+        evaluator='await over; [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; await served; exit 0' \
+        data='await over; [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; mark served; exec sleep 1000' 2> "$work/err" &
+    eventually 30 grep -q 'the training is over' "$work/err" || fail "not over: $(< "$work/err")"
+    touch "$work/mark.over"
+    status=0
+    wait $! || status=$?
+    stderr=$(< "$work/err")
+    [ "$status" -eq 0 ] || fail "the step fails"
+    [[ $stderr == *'evaluator 0  exit 0 (restarted 1 time)'* ]] && [[ $stderr == *'+data 0      stopped (restarted 1 time)'* ]] ||
+        fail "the table differs"
+}
+
 @test "a job that is asked to end: it serves until the others have ended" {
     [[ $proctrack != linuxproc ]] || skip "linuxproc sends Slurm's signal to every process"
     slurm timeout 60 srun -Q -N2 -n2 --tf-show --tf-tasks=worker,+data ./by-role data='echo $$ > data; exec sleep 1000' \

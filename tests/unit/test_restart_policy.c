@@ -93,7 +93,7 @@ static struct restart_rule read_config (const char *text)
     return (struct restart_rule){ times, *end == ',', LONGEST_PAUSE };
 }
 
-/* "1 exit 3", "1 cannot", "2 used" or "over" */
+/* "1 exit 3", "1 cannot", "1 over", "2 used" or "over" */
 static enum restart_policy_decision happen (struct restart_policy *policy, int tasks,
                                             const char *event)
 {
@@ -102,7 +102,8 @@ static enum restart_policy_decision happen (struct restart_policy *policy, int t
     int rank = (int)strtol (event, &what, 10);
 
     if (strcmp (event, "over") == 0) {
-        restart_policy_over (policy);
+        for (rank = 0; rank < tasks; rank++)
+            restart_policy_over (policy, rank);
         return RESTART_POLICY_NONE;
     }
     if (strcmp (what, " used") == 0) {
@@ -110,6 +111,10 @@ static enum restart_policy_decision happen (struct restart_policy *policy, int t
         return RESTART_POLICY_NONE;
     }
     assert_true (what > event && *what == ' ' && rank >= 0 && rank < tasks);
+    if (strcmp (what, " over") == 0) {
+        restart_policy_over (policy, rank);
+        return RESTART_POLICY_NONE;
+    }
     if (strcmp (what, " cannot") == 0) {
         restart_policy_cannot (policy, rank);
         restart_policy_cannot (policy, rank);       /* twice is once */

@@ -140,14 +140,19 @@ static void end (void)
 }
 
 /* With --tf-restart. */
-static bool begin_restarts (const char *list, int tasks, int times)
+static bool begin_restarts_and_grace (const char *list, int tasks, int times, int eval_grace)
 {
     bool supervised;
 
     restarts = times;
-    supervised = begin (list, tasks, STOP_WHEN_AUTO, 600);
+    supervised = begin (list, tasks, STOP_WHEN_AUTO, eval_grace);
     restarts = 0;
     return supervised;
+}
+
+static bool begin_restarts (const char *list, int tasks, int times)
+{
+    return begin_restarts_and_grace (list, tasks, times, 600);
 }
 
 /* Redirect stderr, to which the rendezvous prints, to a pipe until check_printed (). */
@@ -704,6 +709,83 @@ TEST (a_task_that_waits_for_its_next_life_when_the_work_is_done_is_stopped)
     end ();
 }
 
+#define GRACE(seconds, who) STEP "the training is over; waiting up to " #seconds " s for " who "\n"
+
+TEST (during_an_evaluators_grace_it_and_what_is_beside_the_cluster_are_started_again)
+{
+    const struct life_report first = { 0, NULL, false }, second = { 1, NULL, false };
+
+    assert_true (begin_restarts_and_grace ("worker,ps,evaluator,+data", 4, 2, 600));
+    died (0, success, first, GRACE (600, "rank 2 (evaluator 0) on n2"));
+    check_orders ("ws--");
+    check_orders ("x---");
+    died (2, killed, first, STEP "rank 2 (evaluator 0) on n2 has ended, signal 9; it is started again in "
+          "1 s (restarts left: 1)\n");
+    check_orders ("--w-");
+    await_restart ();
+    check_orders ("--r-");
+    died (3, killed, first, STEP "rank 3 (+data 0) on n2 has ended, signal 9; it is started again in "
+          "2 s (restarts left: 0)\n");
+    check_orders ("---w");
+    await_restart ();
+    check_orders ("---r");
+    died (3, failure, second, "srun: error: spank_tf: step 12.0: rank 3 (+data 0) on n2 failed, exit 1; "
+          "the others go on\n");
+    check_orders ("---x");
+    died (2, success, second, "");
+    check_orders ("--x-");
+    end ();
+}
+
+TEST (when_the_evaluator_has_ended_what_waits_beside_the_cluster_is_stopped)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts_and_grace ("worker,ps,evaluator,+data", 4, 2, 600));
+    died (3, killed, first, STEP "rank 3 (+data 0) on n2 has ended, signal 9; it is started again in "
+          "1 s (restarts left: 1)\n");
+    died (0, success, first, GRACE (600, "rank 2 (evaluator 0) on n2"));
+    check_orders ("ws-w");
+    died (2, success, first, "");
+    check_orders ("x-xs");
+    end ();
+}
+
+/* The pauses are 1, 2, 4, 8, 16 and 32 s. */
+static void die_five_times (void)
+{
+    const struct life_report first = { 0, NULL, false };
+    char line[256];
+
+    for (int rank = 3; rank < 8; rank++) {
+        snprintf (line, sizeof (line), STEP "rank %d (+data %d) on n%d has ended, signal 9; it is started "
+                  "again in %d s (restarts left: %d)\n", rank, rank - 3, rank < 4 ? 1 : 2, 1 << (rank - 3),
+                  11 - rank);
+        died (rank, killed, first, line);
+    }
+}
+
+TEST (an_evaluator_whose_grace_is_shorter_than_the_pause_is_not_started_again)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts_and_grace ("worker,ps,evaluator,+data:5", 8, 9, 30));
+    died (0, success, first, GRACE (30, "rank 2 (evaluator 0) on n1"));
+    die_five_times ();
+    check_orders ("ws-wwwww");
+    died (2, killed, first, "");
+    check_orders ("x-xsssss");
+    end ();
+    assert_true (begin_restarts_and_grace ("worker,ps,evaluator,+data:5", 8, 9, 30));
+    die_five_times ();
+    died (2, killed, first, STEP "rank 2 (evaluator 0) on n1 has ended, signal 9; it is started again in "
+          "32 s (restarts left: 3)\n");
+    died (0, success, first, GRACE (30, "rank 2 (evaluator 0) on n1"));
+    check_orders ("wswwwwww");
+    check_orders ("x-xsssss");
+    end ();
+}
+
 TEST (with_wait_slurm_learns_of_every_end_and_a_task_that_has_ended_cannot_be_started_again)
 {
     const struct life_report first = { 0, NULL, false };
@@ -944,6 +1026,9 @@ int main (void)
         cmocka_unit_test (when_a_ps_fails_all_are_stopped_and_then_all_are_started_again),
         cmocka_unit_test (a_task_that_ended_with_0_takes_part_in_a_restart_of_all),
         cmocka_unit_test (a_task_that_waits_for_its_next_life_when_the_work_is_done_is_stopped),
+        cmocka_unit_test (during_an_evaluators_grace_it_and_what_is_beside_the_cluster_are_started_again),
+        cmocka_unit_test (when_the_evaluator_has_ended_what_waits_beside_the_cluster_is_stopped),
+        cmocka_unit_test (an_evaluator_whose_grace_is_shorter_than_the_pause_is_not_started_again),
         cmocka_unit_test (with_wait_slurm_learns_of_every_end_and_a_task_that_has_ended_cannot_be_started_again),
         cmocka_unit_test (a_supervisor_waits_only_as_long_as_its_task_may_be_started_again),
         cmocka_unit_test (a_step_that_is_asked_to_end_is_not_restarted),

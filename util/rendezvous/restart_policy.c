@@ -15,13 +15,13 @@ struct member {
     bool alone;                 /* its failure concerns no other: it is started again alone */
     bool together;              /* it is one of "all" */
     bool cannot;                /* be started again */
+    bool over;                  /* it need not be started again */
 };
 
 struct restart_policy {
     struct restart_rule rule;
     int used;
-    bool over;
-    bool unable;                /* one of "all" cannot be started again */
+    bool unable;                /* one of "all" is not started again */
     int tasks;
     struct member member[];
 };
@@ -97,7 +97,7 @@ static enum restart_policy_decision _decide (const struct restart_policy *policy
 {
     const struct member *member = &policy->member[rank];
 
-    if (policy->over || !restart_rule_covers (&policy->rule, report))
+    if (member->over || !restart_rule_covers (&policy->rule, report))
         return RESTART_POLICY_NONE;
     /* The task's own reason first: a life that could not begin has used a restart. */
     if (member->cannot)
@@ -127,22 +127,22 @@ void restart_policy_cannot (struct restart_policy *policy, int rank)
     policy->unable = policy->unable || policy->member[rank].together;
 }
 
-void restart_policy_over (struct restart_policy *policy)
+void restart_policy_over (struct restart_policy *policy, int rank)
 {
-    policy->over = true;
+    policy->member[rank].over = true;
+    policy->unable = policy->unable || policy->member[rank].together;
 }
 
 bool restart_policy_is_possible (const struct restart_policy *policy, int rank)
 {
     const struct member *member = &policy->member[rank];
 
-    return !policy->over && !member->cannot && (member->alone || !policy->unable);
+    return !member->over && !member->cannot && (member->alone || !policy->unable);
 }
 
 bool restart_policy_keeps (const struct restart_policy *policy, int rank)
 {
-    return policy->member[rank].together && !policy->unable && !policy->over
-           && restart_policy_left (policy) > 0;
+    return policy->member[rank].together && !policy->unable && restart_policy_left (policy) > 0;
 }
 
 int restart_policy_left (const struct restart_policy *policy)
@@ -153,6 +153,11 @@ int restart_policy_left (const struct restart_policy *policy)
 int restart_policy_pause (const struct restart_policy *policy)
 {
     return restart_rule_pause (&policy->rule, policy->used);
+}
+
+int restart_policy_next_pause (const struct restart_policy *policy)
+{
+    return restart_rule_pause (&policy->rule, policy->used + 1);
 }
 
 void restart_policy_use_up (struct restart_policy *policy, int times)

@@ -62,8 +62,8 @@ enum restart_policy_decision restart_policy_ended (struct restart_policy *policy
 /* This rank can never be started again. */
 void restart_policy_cannot (struct restart_policy *policy, int rank);
 
-/* The job is over, or its end has begun: from now on nothing is started again. */
-void restart_policy_over (struct restart_policy *policy);
+/* The work of this rank is done, or its step is to end: it is not started again, and so are not all. */
+void restart_policy_over (struct restart_policy *policy, int rank);
 
 /*
  * True if this rank may be started again after it ended with 0, because a restart of all is still
@@ -81,5 +81,8 @@ void restart_policy_use_up (struct restart_policy *policy, int times);
 
 /* Seconds before the restart that was decided last: 1 before the first one, then doubled. */
 int restart_policy_pause (const struct restart_policy *policy);
+
+/* The same before the next one. */
+int restart_policy_next_pause (const struct restart_policy *policy);
 
 #endif

@@ -31,6 +31,7 @@ struct restarts {
     int first;                  /* the rank whose failure made them gather last */
     struct deadline patience;   /* until then they may end by themselves */
     struct deadline opens;      /* the barrier; never before all members are there */
+    struct deadline last;       /* no life begins later */
     int busy;                   /* members that run or wait, at the last check */
     int tasks;
     struct life life[];
@@ -46,7 +47,7 @@ struct restarts *restarts_create (const struct restart_rule *rule, int grace, bo
     r->grace = grace;
     r->keeps = keeps;
     r->times = rule->times;
-    r->patience = r->opens = deadline_never ();
+    r->patience = r->opens = r->last = deadline_never ();
     r->busy = r->tasks = tasks;
     if ((r->policy = restart_policy_create (rule, role, tasks)))
         return r;
@@ -77,6 +78,11 @@ static struct deadline _in_seconds (int seconds)
 static struct deadline _after_pause (const struct restarts *r)
 {
     return _in_seconds (restart_policy_pause (r->policy));
+}
+
+static bool _is_too_late (const struct restarts *r, struct deadline due)
+{
+    return due.at_ms > r->last.at_ms;
 }
 
 static bool _gathers (const struct restarts *r, int rank)
@@ -128,8 +134,11 @@ static bool _is_kept (const struct restarts *r, int rank, const struct exit_repo
 static enum restart_policy_decision _decide (struct restarts *r, int rank,
                                              const struct exit_report *report)
 {
-    enum restart_policy_decision decision = restart_policy_ended (r->policy, rank, report);
+    enum restart_policy_decision decision;
 
+    if (_is_too_late (r, _in_seconds (restart_policy_next_pause (r->policy))))
+        restart_policy_over (r->policy, rank);
+    decision = restart_policy_ended (r->policy, rank, report);
     if (_succeeded (report) && !r->keeps)
         restart_policy_cannot (r->policy, rank);
     r->life[rank].state = _is_kept (r, rank, report) ? KEPT : ENDED;
@@ -184,6 +193,13 @@ static enum restarts_answer _answer (const struct restarts *r, int rank)
     return RESTARTS_ENDED;
 }
 
+/* The step is to end. */
+static void _end_all (struct restarts *r)
+{
+    for (int rank = 0; rank < r->tasks; rank++)
+        restarts_over (r, rank);
+}
+
 enum restarts_answer restarts_report (struct restarts *r, int rank,
                                       const struct exit_report *report,
                                       const struct life_report *life,
@@ -193,7 +209,7 @@ enum restarts_answer restarts_report (struct restarts *r, int rank,
 
     *decision = RESTART_POLICY_NONE;
     if (life->asked_to_end)
-        restarts_over (r);
+        _end_all (r);
     else if (can_restart && life->life < r->life[rank].number
              && restart_policy_is_possible (r->policy, rank))
         return RESTARTS_AGAIN;
@@ -216,9 +232,17 @@ void restarts_returned (struct restarts *r, int rank)
         r->life[rank].state = RUNS;
 }
 
-void restarts_over (struct restarts *r)
+void restarts_over (struct restarts *r, int rank)
 {
-    restart_policy_over (r->policy);
+    restart_policy_over (r->policy, rank);
+}
+
+void restarts_limit (struct restarts *r, struct deadline last)
+{
+    r->last = last;
+    for (int rank = 0; rank < r->tasks; rank++)
+        if (r->life[rank].state == WAITS && _is_too_late (r, r->life[rank].due))
+            restarts_over (r, rank);
 }
 
 /* Time. */

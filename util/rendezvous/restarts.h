@@ -54,8 +54,11 @@ enum restarts_answer restarts_report (struct restarts *restarts, int rank,
 void restarts_lost (struct restarts *restarts, int rank);
 void restarts_returned (struct restarts *restarts, int rank);
 
-/* The job is over: nothing is started again. */
-void restarts_over (struct restarts *restarts);
+/* The work of a rank is done: it is not started again. */
+void restarts_over (struct restarts *restarts, int rank);
+
+/* No task is started again after this time. */
+void restarts_limit (struct restarts *restarts, struct deadline last);
 
 /*
  * True if a rank is to be stopped, so that all can be started again. `serves`: it would not end by

@@ -170,6 +170,21 @@ static void _print_ps_failure (const struct server *server, int rank,
                      "and are stopped", step_name (server->step), name, how.text);
 }
 
+/* The job does not need this rank any more. */
+static bool _is_done_with (const struct shutdown *s, int rank)
+{
+    switch (stop_policy_order (s->policy, rank)) {
+        case STOP_POLICY_LEAVE:
+            return false;
+        case STOP_POLICY_STOP:
+            return true;
+        case STOP_POLICY_STOP_AFTER_GRACE:
+        case STOP_POLICY_STOP_LAST:
+            return deadline_passed (s->grace_over);
+    }
+    return false;
+}
+
 /*
  * A task beside the cluster has failed, which ends no other task, but they may need it. The end of a
  * lost one has been printed, and SIGTERM is probably about to end all of them.
@@ -182,6 +197,7 @@ static void _print_beside_failure (const struct server *server, int rank,
     char name[RANK_NAME_SIZE];
 
     if (!beside_is (roster->member[rank].role) || !exit_report_failed (report)
+        || _is_done_with (server->shutdown, rank)
         || server->shutdown->end[rank].presumed
         || (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM))
         return;
@@ -233,10 +249,25 @@ static void _job_is_over (const struct server *server)
 
     if (stop_policy_cause (s->policy, &rank) == STOP_POLICY_PS_FAILED)
         _print_ps_failure (server, rank, &s->end[rank].report);
-    if (s->restarts)
-        restarts_over (s->restarts);
     s->grace_over = deadline_in_ms (server->config.eval_grace * INT64_C (1000));
+    if (s->restarts)
+        restarts_limit (s->restarts, s->grace_over);
     _print_grace (server);
+}
+
+/* Only what goes on when the job is over is started again: what has grace, and what serves that. */
+static void _end_restarts (const struct shutdown *s)
+{
+    int first;
+
+    if (!s->restarts || stop_policy_cause (s->policy, &first) == STOP_POLICY_NOT_OVER)
+        return;
+    for (int rank = 0; rank < s->tasks; rank++) {
+        enum stop_policy_order order = stop_policy_order (s->policy, rank);
+
+        if (order != STOP_POLICY_STOP_AFTER_GRACE && order != STOP_POLICY_STOP_LAST)
+            restarts_over (s->restarts, rank);
+    }
 }
 
 static void _set_ended (const struct server *server, int rank, const struct exit_report *report)
@@ -250,10 +281,10 @@ static void _set_ended (const struct server *server, int rank, const struct exit
     end->report = *report;
     end->restarts = s->restarts ? restarts_life (s->restarts, rank) : 0;
     s->left--;
-    if (stop_policy_order (s->policy, rank) == STOP_POLICY_LEAVE)
-        _print_beside_failure (server, rank, report);
+    _print_beside_failure (server, rank, report);
     if (stop_policy_ended (s->policy, rank, report))
         _job_is_over (server);
+    _end_restarts (s);
 }
 
 /* A rank that counted as ended runs, or is to be started again. */
@@ -398,9 +429,8 @@ static void _start_again (struct server *server, int rank)
 static bool _is_stopped_while_it_waits (const struct shutdown *s, int rank)
 {
     int first;
-    enum stop_policy_cause cause = stop_policy_cause (s->policy, &first);
 
-    return !s->end[rank].ended && cause != STOP_POLICY_NOT_OVER && cause != STOP_POLICY_PS_FAILED;
+    return _is_done_with (s, rank) && stop_policy_cause (s->policy, &first) != STOP_POLICY_PS_FAILED;
 }
 
 static void _release (struct server *server, int rank)
@@ -549,18 +579,9 @@ bool shutdown_reconnect (struct server *server, struct peer *peer, const struct 
 
 static bool _is_to_stop (const struct shutdown *s, int rank)
 {
-    if (s->restarts && restarts_stops (s->restarts, rank, stop_policy_serves (s->policy, rank)))
-        return true;
-    switch (stop_policy_order (s->policy, rank)) {
-        case STOP_POLICY_LEAVE:
-            return false;
-        case STOP_POLICY_STOP:
-            return true;
-        case STOP_POLICY_STOP_AFTER_GRACE:
-        case STOP_POLICY_STOP_LAST:
-            return deadline_passed (s->grace_over);
-    }
-    return false;
+    return _is_done_with (s, rank)
+           || (s->restarts
+               && restarts_stops (s->restarts, rank, stop_policy_serves (s->policy, rank)));
 }
 
 void shutdown_check_time (struct server *server)
