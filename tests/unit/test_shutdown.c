@@ -730,7 +730,7 @@ TEST (during_an_evaluators_grace_it_and_what_is_beside_the_cluster_are_started_a
     await_restart ();
     check_orders ("---r");
     died (3, failure, second, "srun: error: spank_tf: step 12.0: rank 3 (+data 0) on n2 failed, exit 1; "
-          "the others go on\n");
+          "spank_tf stops no other task\n");
     check_orders ("---x");
     died (2, success, second, "");
     check_orders ("--x-");

@@ -201,7 +201,7 @@ static void _print_beside_failure (const struct server *server, int rank,
         || server->shutdown->end[rank].presumed
         || (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM))
         return;
-    console_say ("error: spank_tf: %s: %s failed, %s; the others go on", step_name (server->step),
+    console_say ("error: spank_tf: %s: %s failed, %s; spank_tf stops no other task", step_name (server->step),
                  rank_name (roster, rank, name, sizeof (name)),
                  exit_report_describe (report, &how));
 }
