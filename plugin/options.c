@@ -296,6 +296,11 @@ bool options_is_given (enum option option)
     return state[option].settled || state[option].inherited;
 }
 
+bool options_is_own (enum option option)
+{
+    return state[option].settled;
+}
+
 bool options_yes (enum option option)
 {
     return strcmp (options_value (option), "yes") == 0;

@@ -46,6 +46,9 @@ const char *options_value (enum option option);
 /* True if the value is the user's or the job's, and not a default. */
 bool options_is_given (enum option option);
 
+/* True if it is from this command's own line, and not the job's. */
+bool options_is_own (enum option option);
+
 /* True if the value of a yes-or-no option is "yes". */
 bool options_yes (enum option option);
 

@@ -17,6 +17,7 @@
 #include "cmdline.h"
 #include "common/errtext.h"
 #include "common/frameworks.h"
+#include "common/list_text.h"
 #include "common/logdir.h"
 #include "common/number.h"
 #include "common/port.h"
@@ -295,6 +296,26 @@ static int _start (const char *step, const struct cmdline_program *of_step, stru
     return rc;
 }
 
+/*
+ * Without a list the other options do nothing. Those of the job or the site are meant for other steps, but
+ * one on this srun's command line has probably lost its list. Not an error: an alias may have given it.
+ */
+static void _say_what_has_no_effect (void)
+{
+    static bool said;
+    char names[256], name[64];
+    struct list_text list = { names, sizeof (names), ", ", 0, 0, 0 };
+
+    for (int i = 0; i < OPTION_COUNT && !said; i++)
+        if (options_is_own ((enum option)i)) {
+            snprintf (name, sizeof (name), "--%s", option_table[i].name);
+            list_text_add (&list, name);
+        }
+    if (list.named)
+        slurm_info ("spank_tf: %s: no effect without --tf-tasks", list_text_end (&list));
+    said = true;
+}
+
 int srun_start (spank_t spank)
 {
     struct cmdline_program of_step = { 0, NULL };
@@ -302,6 +323,8 @@ int srun_start (spank_t spank)
     struct errtext err;
     char name[64];
 
+    if (!failed && options_use () == OPTIONS_UNUSED)
+        _say_what_has_no_effect ();
     if (failed || options_use () != OPTIONS_ON
         || spank_get_item (spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS
         || step == SLURM_INTERACTIVE_STEP)

@@ -92,6 +92,29 @@ END
     [ "$(grep -cE ':290[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not overridden"
 }
 
+# bats test_tags=release
+@test "without a list the other options have no effect, and only an srun that was given them itself says so" {
+    run --separate-stderr slurm srun -n1 --tf-restart=1 --tf-show true
+    [ "$status" -eq 0 ] && [ "$stderr" = 'srun: spank_tf: --tf-show, --tf-restart: no effect without --tf-tasks' ] ||
+        fail "it prints otherwise"
+    run --separate-stderr slurm srun -Q -n1 --tf-restart=1 true
+    [ "$stderr" = "" ] || fail "-Q"
+    run --separate-stderr slurm srun -n1 --tf-tasks=none --tf-restart=1 true
+    [ "$stderr" = "" ] || fail "a list that is switched off"
+    batch -n1 --tf-show <<END
+#!/bin/bash
+#SBATCH --tf-restart=1
+srun true
+srun --tf-tasks=none true
+srun --tf-restart=2 -n1 true
+END
+    [ "$stderr" = "srun: spank_tf: --tf-restart: no effect without --tf-tasks" ] || fail "the job's options"
+    site_arguments restart=1 show=yes
+    run --separate-stderr slurm srun -n1 true
+    site_arguments
+    [ "$stderr" = "" ] || fail "the site's options"
+}
+
 @test "every member of a job array is a cluster of its own" {
     local work=$SPANK_TF_CLUSTER/work i
 
