@@ -445,6 +445,7 @@ void task_expect_reconnect (struct task *task, const char *report)
         die ("tf-supervise reconnects %s an exit report", report ? "without" : "with");
     if (report)
         _check_report (&reconnect.report, report);
+    task->life = reconnect.life.life;
     frame_destroy (frame);
 }
 

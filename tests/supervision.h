@@ -64,6 +64,7 @@ struct task {
     int listener, port;         /* the rendezvous' */
     int connection;             /* the rendezvous' end */
     int output;                 /* where the program's stdout can be read */
+    int life;                   /* task_expect_reconnect () sets it: which one has ended, or -1 */
 };
 
 /* REACTION_MS, or more if a wrapper or a sanitizer makes tf-supervise slow. */

@@ -434,6 +434,14 @@ static void _asked_with_children (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (143, 0));
 }
 
+/* Without the number of the life, the rendezvous could not start another one. */
+static void _expect_reconnect (struct task *task, const char *report, int life)
+{
+    task_expect_reconnect (task, report);
+    if (task->life != life)
+        die ("tf-supervise reconnects with the end of life %d, not %d", task->life, life);
+}
+
 static void _reconnects_while_waiting (const void *arg)
 {
     void (*const end_connection) (struct task *) = *(void (*const *) (struct task *))arg;
@@ -441,7 +449,7 @@ static void _reconnects_while_waiting (const void *arg)
 
     _start_and_wait (&task, true);
     end_connection (&task);
-    task_expect_reconnect (&task, "exit 3");
+    _expect_reconnect (&task, "exit 3", 0);
     _order_restart (&task, 1);
     task_expect_output (&task, "life 1\n");
     _expect (&task, (struct wanted){ "exit 4", 1, NULL, false });
@@ -521,7 +529,7 @@ static void _comes_back (const void *arg __attribute__ ((unused)))
     task_open_listener (&task);
     poll (&(struct pollfd){ .fd = task.output, .events = POLLIN }, 1, 10000);
     task_expect_output (&task, "life 1\n");
-    task_expect_reconnect (&task, "exit 4");
+    _expect_reconnect (&task, "exit 4", 1);
     _order_restart (&task, 2);
     task_expect_output (&task, "life 2\n");
     _expect (&task, (struct wanted){ "exit 5", 2, NULL, false });
