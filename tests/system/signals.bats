@@ -407,11 +407,15 @@ record_on_terminals ()
 
 # bats test_tags=core,release
 @test "Ctrl-C once: srun prints the state of the tasks, which receive no signal" {
+    local variant
+
     record_on_terminals
     type_in '\003'
     every_variant printed 'srun: interrupt \(one more within 1 sec to abort\)'
     every_variant printed 'srun: StepId=[0-9]+\.0 tasks 0-2: running'
-    pgrep -r D,R,S -u "$user" -x tf-rendezvous > /dev/null || fail "tf-rendezvous has ended"
+    for variant in supervised restarting; do
+        pgrep -r D,R,S -u "$user" -xf "tf-rendezvous $(job_of $variant).0" > /dev/null || fail "$variant: tf-rendezvous has ended"
+    done
     end_recording
     same_as_plain received
     [ ! -e "$work/plain/received" ]
