@@ -275,6 +275,8 @@ static void role_check (const char *role, const json_t *list)
 
     if (!strcmp (role, "evaluator") && !is_evaluator (me))
         die ("TF_CONFIG lists the evaluator, expected in the evaluator's own only");
+    if (role[0] == '+')
+        die ("TF_CONFIG lists \"%s\", which is beside the cluster", role);
     if (!count)
         die ("TF_CONFIG lists \"%s\", which is not the role of any rank", role);
     if (!json_is_array (list) || listed != count)
