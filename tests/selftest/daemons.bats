@@ -125,6 +125,32 @@ TESTS
     [ "$(wc -l < "$deaths")" -eq 1 ] || fail "counted wrong: $(< "$deaths")"
 }
 
+# Slurm 24.11 and later move the processes of slurmd's cgroup, and slurmd does not start when one of them
+# ends meanwhile. slurmd forks to become a daemon, and the processes in between end at any time.
+@test "cgroup-v2: slurmd is alone in its cgroup when it starts, and when it is restarted" {
+    local cluster=$BATS_FILE_TMPDIR/c programs=$BATS_TEST_TMPDIR/programs started=$BATS_TEST_TMPDIR/started
+
+    "$tests/cluster" supports cgroup-v2 || skip "there is no cgroup v2 for it"
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+    mkdir "$programs"
+    cat > "$programs/slurmd" << END
+#!/bin/bash
+if [ "\$*" != -V ]; then
+    read -r cgroup < /proc/self/cgroup
+    mapfile -t processes < "/sys/fs/cgroup\${cgroup#0::}/cgroup.procs"
+    echo "\${#processes[@]} \$1" >> $started
+fi
+exec $(type -P slurmd) "\$@"
+END
+    chmod 755 "$programs/slurmd"
+    export PATH=$programs:$PATH
+    "$tests/cluster" start --dir "$cluster" --proctrack cgroup-v2 --nodes 1
+    kill -SEGV "$(< "$cluster/$(< "$cluster/nodes").pid")"
+    "$tests/cluster" check --dir "$cluster" || [ $? -eq 3 ]
+    "$tests/cluster" stop --dir "$cluster"
+    [ "$(< "$started")" = $'1 -D\n1 -D' ] || fail "beside it, processes may end, or it forks: $(< "$started")"
+}
+
 @test "every bats file leaves setup, teardown and teardown_file to common.bash" {
     run grep -nE '^(setup|teardown|teardown_file) *\(\)' "$tests"/*/*.bats "$tests"/*/*.bash
     [ "$status" -eq 1 ] || fail "these would switch the check of the daemons off"
