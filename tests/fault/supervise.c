@@ -120,6 +120,19 @@ static void _handles_sigterm (void)
     program_sleeps ();
 }
 
+static void _blocks_sigterm_again_and_again (void)
+{
+    sigset_t set;
+
+    sigemptyset (&set);
+    sigaddset (&set, SIGTERM);
+    program_print ("up ");
+    for (int how = SIG_BLOCK;; how = how == SIG_BLOCK ? SIG_UNBLOCK : SIG_BLOCK) {
+        sigprocmask (how, &set, NULL);
+        poll (NULL, 0, 1);
+    }
+}
+
 static void _print_and_exit (int number __attribute__ ((unused)))
 {
     program_print ("asked ");
@@ -453,6 +466,28 @@ static void _withheld_from_one_that_would_die (const void *arg __attribute__ ((u
         die ("the program was ended");
     task_send_order (&task, ORDER_STOP);
     task_expect_stopped (&task);
+}
+
+/* As shells do, and the C library, for a moment each time; one of five is seen in it almost certainly. */
+static void _withheld_from_one_that_blocks_for_moments (const void *arg __attribute__ ((unused)))
+{
+    struct task tasks[5];
+
+    for (size_t i = 0; i < COUNT (tasks); i++) {
+        tasks[i] = (struct task){ .program = _blocks_sigterm_again_and_again, .forward_signals = true,
+                                  .serves = true, .kill_wait = 1 };
+        task_start (&tasks[i]);
+        task_expect_output (&tasks[i], "up ");
+        kill (tasks[i].pid, SIGTERM);
+    }
+    poll (NULL, 0, 2000);
+    for (size_t i = 0; i < COUNT (tasks); i++)
+        if (kill (tasks[i].program_pid, 0) < 0)
+            die ("the program was ended");
+    for (size_t i = 0; i < COUNT (tasks); i++) {
+        task_send_order (&tasks[i], ORDER_STOP);
+        task_expect_report_and_exit (&tasks[i], "stopped", 0);
+    }
 }
 
 /* Without a rendezvous no order would come. */
@@ -794,6 +829,8 @@ int main (void)
     passed &= check ("... or before KillWait is nearly over", _withheld_until_killwait, NULL);
     passed &= check ("... and not even then if it does not handle SIGTERM",
                      _withheld_from_one_that_would_die, NULL);
+    passed &= check ("... although it is blocked for moments",
+                     _withheld_from_one_that_blocks_for_moments, NULL);
     passed &= check ("... but as soon as the rendezvous has ended",
                      _withheld_until_the_rendezvous_ends, &(const bool){ true });
     passed &= check ("... and at once if that was before", _withheld_until_the_rendezvous_ends,

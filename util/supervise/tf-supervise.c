@@ -48,6 +48,12 @@
  * before, but not in the first half of KillWait.
  */
 #define LAST_CHANCE_S 5
+/*
+ * The C library, and shells, block every signal for a moment when they start a process or a thread. A
+ * program that blocks SIGTERM each time in so many looks reads it.
+ */
+#define LOOKS 20
+#define LOOK_MS 25
 /* Slurm signals the processes of a step one after the other; the last of a task is not later than this. */
 #define SIGNALS_MS 300
 /* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
@@ -61,6 +67,7 @@ struct supervisor {
     struct deadline slurm_kills;    /* the program has Slurm's SIGTERM; SIGKILL is due by then */
     bool withheld;              /* Slurm's SIGTERM, from the program */
     struct deadline last_chance;    /* for the program to get it */
+    int looks;                  /* then: whether the program handles it */
     struct deadline grace;      /* while STOPPING */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
     bool reaped;                /* the program; another process may have its pid now */
@@ -141,6 +148,7 @@ static void _withhold (struct supervisor *s)
     int more = wait < 2 * LAST_CHANCE_S ? wait / 2 : LAST_CHANCE_S;
 
     s->withheld = true;
+    s->looks = 0;
     s->last_chance = wait < 0 ? deadline_never () : deadline_in_ms ((wait - more) * INT64_C (1000));
 }
 
@@ -328,7 +336,11 @@ static void _check_last_chance (struct supervisor *s)
     if (!s->withheld || s->state != RUNNING || !deadline_passed (s->last_chance))
         return;
     s->last_chance = deadline_never ();
-    if (_handles_sigterm (s->config.task))
+    if (!_handles_sigterm (s->config.task))
+        return;
+    if (++s->looks < LOOKS)
+        s->last_chance = deadline_in_ms (LOOK_MS);
+    else
         _stop (s);
 }
 
