@@ -8,6 +8,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import beside
 import fault
 import faults
 import network
@@ -84,8 +85,8 @@ class Plan:
             return [workers | chief]
         if self.ranks("ps"):
             return [chief or workers]
-        evaluators = self.ranks("evaluator")
-        return [set(range(self.tasks)) - evaluators] if evaluators else []
+        apart = self.ranks("evaluator") | beside.ranks(self)
+        return [set(range(self.tasks)) - apart] if apart else []
 
     def codes(self):
         """The exit codes that srun may have if no fault disturbs the step."""
@@ -139,7 +140,7 @@ class Plan:
         for rank, (role, manner) in enumerate(zip(self.roles, self.manners)):
             last = [r.command for r in self.releases if r.rank == rank]
             lines.append(f"rank {rank} {role}: {manner}; {', '.join(last) or 'serves for ever'}")
-        if self.restarts:
+        if self.failures or self.restarts:
             failures = ", ".join(map(str, self.failures)) or "none"
             lines.append(f"failures before the end: {failures}")
         told = ", ".join(f"rank {r.rank} after {r.pause_ms} ms" for r in self.releases)
@@ -215,13 +216,17 @@ def choose_layout(rng, plan):
         plan.nodes = rng.choice([1, 2, 2, 3, 3, 4, 4])
         plan.components = [choose_component(rng, plan.nodes)]
     plan.roles = choose_roles(rng, sum(c.tasks for c in plan.components))
-    first = 0
+    write_lists(rng, plan)
+    if plan.way != "het" and plan.tasks % plan.nodes == 0 and rng.random() < 0.15:
+        choose_per_node(rng, plan)
+
+
+def write_lists(rng, plan):
+    plan.lists, first = [], 0
     for component in plan.components:
         part = plan.roles[first:first + component.tasks]
         plan.lists.append("--tf-tasks=" + compress(part, rng))
         first += component.tasks
-    if plan.way != "het" and plan.tasks % plan.nodes == 0 and rng.random() < 0.15:
-        choose_per_node(rng, plan)
 
 
 def choose_per_node(rng, plan):
@@ -281,15 +286,20 @@ def choose_programs(rng, plan):
     plan.early = rng.random() < 0.15
 
 
-def make(seed, proctrack, only=None, with_restarts=None):
+def make(seed, proctrack, only=None, with_restarts=None, with_beside=None):
     rng = random.Random(seed)
     plan = Plan(seed, proctrack)
     choose_layout(rng, plan)
+    beside_rng = beside.choose(plan, with_beside)
+    if beside_rng:
+        write_lists(beside_rng, plan)
     choose_options(rng, plan)
     restarts_rng = restarts.choose(plan, with_restarts)
     choose_programs(rng, plan)
     if restarts_rng:
         restarts.choose_failures(restarts_rng, plan)
+    if beside_rng:
+        beside.choose_ends(beside_rng, plan)
     plan.faults = faults.choose(rng, plan, only)
     if restarts_rng:
         restarts.move_faults(restarts_rng, plan)

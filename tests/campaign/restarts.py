@@ -27,7 +27,7 @@ DEFECTS = (4, 6, 8, 11)
 LONELY_PAUSE = 10
 
 # The messages, with the rank, how it ended, the pause and what is left
-_ENDED = r"rank (\d+) \(\w+ \d+\) on \S+ has ended, ([^;,]*)"
+_ENDED = r"rank (\d+) \(\+?\w+ \d+\) on \S+ has ended, ([^;,]*)"
 _AGAIN = r" (\d+) s \(restarts left: (\d+)\)"
 ONE = _ENDED + "; it is started again in" + _AGAIN
 ALL = _ENDED + r"; (?:all tasks are stopped, and|the others have \d+ s to end, too, and all are) " \
@@ -61,7 +61,8 @@ def leads(plan, rank):
 
 def members(plan):
     """Those that start together."""
-    return {rank for rank, role in enumerate(plan.roles) if role != "evaluator"}
+    return {rank for rank, role in enumerate(plan.roles)
+            if role != "evaluator" and not role.startswith("+")}
 
 
 def is_alone(plan, rank):

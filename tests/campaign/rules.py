@@ -10,6 +10,7 @@ import re
 import time
 import traceback
 
+import beside
 import cluster as clusters
 import faults
 import lives
@@ -18,7 +19,8 @@ import restarts
 
 # Lines of the plugin that a step may print without a fault.
 USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
-         r"first to fail: \w+ \d+ on \S+ at [\d:]{8}, .*|"
+         r"first to fail: \+?\w+ \d+ on \S+ at [\d:]{8}, .*|"
+         + beside.FAILED + "|"
          r"the training is over; waiting up to \d+ s for .*|"
          r"rank \d+ \(ps \d+\) on \S+ failed, .*; its workers would wait for it forever and are "
          r"stopped|"
@@ -35,13 +37,15 @@ def check_config(trial, record):
     role, index = roles[record.rank], roles[:record.rank].count(roles[record.rank])
     config = json.loads(record.config)
     cluster, own = config["cluster"], f"{record.address}:{record.port}"
-    counts = {r: roles.count(r) for r in roles if r != "evaluator" or role == "evaluator"}
+    counts = {r: roles.count(r) for r in roles
+              if r not in beside.NAMES and (r != "evaluator" or role == "evaluator")}
     addresses = [address for some in cluster.values() for address in some]
+    is_beside, role = role in beside.NAMES, beside.name(role)
     if config["task"] != {"type": role, "index": index}:
         yield f"TF_CONFIG says it is {config['task']}, not {role} {index}"
     elif {r: len(some) for r, some in cluster.items()} != counts:
         yield f"TF_CONFIG does not have the roles of the step: {record.config}"
-    elif cluster[role][index] != own:
+    elif not is_beside and cluster[role][index] != own:
         yield f"its address is {own}, in TF_CONFIG {cluster[role][index]}"
     if len(set(addresses)) != len(addresses):
         yield f"an address occurs twice in {record.config}"
@@ -79,7 +83,7 @@ def programs(trial):
         if rank not in trial.records:
             yield f"program {rank} has never started"
         if trial.plan.logs:
-            text = clusters.read(f"{trial.logs}/{role}{roles[:rank].count(role)}.log")
+            text = clusters.read(f"{trial.logs}/{beside.name(role)}{roles[:rank].count(role)}.log")
         if text.count(f"program {rank} has started\n") < sum(
                 record.rank == rank for record in trial.lives.values()):
             yield f"the output of program {rank} is lost: {text}"
@@ -162,7 +166,7 @@ def table(trial):
     roles = trial.plan.roles
     for path in paths:
         text = clusters.read(path).partition("how its tasks ended\n")[2]
-        rows = re.findall(r"^ +(\d+)  (\w+) (\d+) +"
+        rows = re.findall(r"^ +(\d+)  (\+?\w+) (\d+) +"
                           r"(exit \d+|signal \d+|stopped)(?: \(out of memory\))?"
                           r"(?: \(restarted \d+ times?\))?$", text, re.M)
         if len(rows) < trial.plan.tasks and not may_be_missing:
@@ -228,7 +232,7 @@ def nothing_left(trial):
         yield f"a program has dumped core: {path}"
 
 
-RULES = [dictionary, programs, end, code, cause, lines, table, *lives.RULES, next_step,
+RULES = [dictionary, programs, end, code, cause, lines, table, *lives.RULES, *beside.RULES, next_step,
          nothing_left]
 
 

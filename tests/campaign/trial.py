@@ -11,6 +11,7 @@ import signal
 import time
 from typing import NamedTuple
 
+import beside
 import cluster as clusters
 import fault as fault_base
 import faults
@@ -43,6 +44,7 @@ class Record:
         self.rank, self.life = rank, life
         (self.config, self.role, self.index, self.address, self.port, self.node, self.task_pid,
          self.pid, alive, stat) = text.split("\n")[:10]
+        self.beside = text.split("\n")[10:13]       # SLURM_TF_BESIDE, _DATA, _LOG
         # Of a trial with restarts; see lives.py.
         self.found, _, self.port_error = alive.partition("port: ")
         self.begin = lives.begin_of(stat)
@@ -303,7 +305,8 @@ class Trial:
     def all_run(self):
         """All programs have started, and those that were told to fail are in their next lives."""
         return len(self.records) == self.plan.tasks and all(
-            self.records[rank].life > life for rank, life in self.failing.items()) and (
+            self.records[rank].life > life or not self.plan.restarts
+            for rank, life in self.failing.items()) and (
                 not self.plan.restarts or len(self.programs()) == self.plan.tasks)
 
     def serve_failures(self):
@@ -326,7 +329,7 @@ class Trial:
         if any(f not in self.injected and f.moment.event not in ("released", "ended")
                for f in self.plan.faults) or self.failed < len(self.plan.failures):
             return False
-        return self.all_run() or self.is_quiet()
+        return self.all_run() and not beside.unreported(self) or self.is_quiet()
 
     def release_next_lives(self):
         """Those that were told to end in a former life."""
