@@ -25,7 +25,7 @@ TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 # slurmstepd notes a signal that it has sent.
 SIGNALLED = r"\[(\S+)\] \[[^]]+\] (?:\w+: )*Sent signal (\d+) to "
 # A supervisor that has got one of these does not begin another life, for KillWait and 5 s (see
-# _slurms_grace_ms () in tf-supervise.c).
+# _slurms_grace_ms () in signals.c).
 ENDING = {"1", "2", "3", "9", "15"}
 ENDING_SECONDS = 7
 

@@ -28,7 +28,7 @@
 #define OUTPUT_BYTES (4 << 20)
 #define MAX_PROCESSES 200
 #define CHAINS 8
-/* After a KillWait of 1 s: KILL_WAIT_MORE_S of tf-supervise.c more. */
+/* After a KillWait of 1 s: KILL_WAIT_MORE_S of signals.c more. */
 #define SLURM_GRACE_MS 6000
 #define REFUSED_MS 5000             /* uplink.c's */
 #define MAX_MEMORY_KIB 4096         /* VmRSS; most of it is libc, which is shared */

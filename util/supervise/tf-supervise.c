@@ -25,7 +25,6 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,24 +35,11 @@
 #include "descendants.h"
 #include "lives.h"
 #include "oom_kills.h"
-#include "proc.h"
 #include "protocol/exit_report.h"
 #include "protocol/supervisor_config.h"
+#include "signals.h"
 #include "uplink.h"
 
-/* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
-#define KILL_WAIT_MORE_S 5
-/*
- * A task that only serves gets Slurm's SIGTERM so long before the SIGKILL, if it has not got it
- * before, but not in the first half of KillWait.
- */
-#define LAST_CHANCE_S 5
-/*
- * The C library, and shells, block every signal for a moment when they start a process or a thread. A
- * program that blocks SIGTERM each time in so many looks reads it.
- */
-#define LOOKS 20
-#define LOOK_MS 25
 /* Slurm signals the processes of a step one after the other; the last of a task is not later than this. */
 #define SIGNALS_MS 300
 /* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
@@ -63,11 +49,7 @@ struct supervisor {
     enum { RUNNING, STOPPING, ENDED } state;
     struct supervisor_config config;
     struct uplink *uplink;
-    int signals;                /* signalfd */
-    struct deadline slurm_kills;    /* the program has Slurm's SIGTERM; SIGKILL is due by then */
-    bool withheld;              /* Slurm's SIGTERM, from the program */
-    struct deadline last_chance;    /* for the program to get it */
-    int looks;                  /* then: whether the program handles it */
+    struct signals signals;
     struct deadline grace;      /* while STOPPING */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
     bool reaped;                /* the program; another process may have its pid now */
@@ -76,124 +58,32 @@ struct supervisor {
     bool gone;                  /* the rendezvous has ended */
     struct lives lives;
     struct deadline alone;      /* when to start the program again without the rendezvous */
-    bool slurm_ends;            /* the step: it has sent SIGTERM */
-    struct deadline user_ends;  /* until then, an end of the program is what its user wanted */
     struct exit_report report;  /* when ENDED */
 };
 
 /* Where messages go. */
 static int messages = STDERR_FILENO;
 
-static void _report_again (struct supervisor *s);
-
-/* Signals. */
-
-/* How long Slurm waits from its SIGTERM to its SIGKILL, as far as that is known. */
-static int64_t _slurms_grace_ms (const struct supervisor *s)
+static void _send_report (struct supervisor *s)
 {
-    int seconds = s->config.kill_wait < 0 ? s->config.stop_grace
-                                          : s->config.kill_wait + KILL_WAIT_MORE_S;
+    struct life_report life = lives_report (&s->lives, signals_ask_to_end (&s->signals));
 
-    return seconds * INT64_C (1000);
+    uplink_report (s->uplink, &s->report, &life);
 }
 
-static int _open_signals (void)
+/* The rendezvous has learnt how the task ended; now there is something more to know. */
+static void _report_again (struct supervisor *s)
 {
-    sigset_t all;
-
-    sigfillset (&all);
-    /* While it is ignored, wait () does not learn how a child ended. */
-    signal (SIGCHLD, SIG_DFL);
-    sigprocmask (SIG_SETMASK, &all, NULL);
-    return signalfd (-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/*
- * Did slurmstepd, the parent, send this signal? The terminal's signals, and those to the process
- * group, reach the program too, because it is in the same group.
- */
-static bool _is_from_slurm (const struct signalfd_siginfo *info)
-{
-    if (info->ssi_code != SI_USER && info->ssi_code != SI_QUEUE && info->ssi_code != SI_TKILL)
-        return false;
-    return (pid_t)info->ssi_pid == getppid ();
-}
-
-static void _forward (const struct supervisor *s, const struct signalfd_siginfo *info)
-{
-    const union sigval value = { .sival_ptr = (void *)(uintptr_t)info->ssi_ptr };
-
-    if (info->ssi_signo == SIGCHLD || !s->config.forward_signals || s->reaped
-        || !_is_from_slurm (info))
-        return;
-    if (info->ssi_code == SI_QUEUE)
-        sigqueue (s->config.task, (int)info->ssi_signo, value);
-    else
-        kill (s->config.task, (int)info->ssi_signo);
-}
-
-/*
- * Slurm asks the step to end. A task that only serves does not learn that as long as the others may
- * need it to save their work: the rendezvous orders to stop it when they have ended. If Slurm
- * signals every process itself, nothing can be withheld.
- */
-static bool _withholds (const struct supervisor *s)
-{
-    return s->config.serves && s->config.forward_signals && s->state == RUNNING && !s->gone;
-}
-
-static void _withhold (struct supervisor *s)
-{
-    int wait = s->config.kill_wait;
-    int more = wait < 2 * LAST_CHANCE_S ? wait / 2 : LAST_CHANCE_S;
-
-    s->withheld = true;
-    s->looks = 0;
-    s->last_chance = wait < 0 ? deadline_never () : deadline_in_ms ((wait - more) * INT64_C (1000));
-}
-
-/*
- * By Slurm, or by the user at the terminal. All tasks of a step on a node share one process group, so
- * a program that signals its own group, as with `trap 'kill 0' EXIT`, reaches supervisors too.
- */
-static bool _asks_to_end (const struct signalfd_siginfo *info)
-{
-    bool ends = info->ssi_signo == SIGTERM || info->ssi_signo == SIGINT
-                || info->ssi_signo == SIGQUIT || info->ssi_signo == SIGHUP;
-
-    return ends && (info->ssi_code == SI_KERNEL || _is_from_slurm (info));
-}
-
-/*
- * After Slurm's SIGTERM, which may be a warning of a later end (--signal=TERM@600, GraceTime), the
- * task is never started again. A program that survives Ctrl-C goes on.
- */
-static bool _is_to_end (const struct supervisor *s)
-{
-    return s->slurm_ends || !deadline_passed (s->user_ends);
+    if (s->state == ENDED && s->config.restart.times > 0)
+        _send_report (s);
 }
 
 static void _read_signals (struct supervisor *s)
 {
-    struct signalfd_siginfo info;
+    bool needed = s->state == RUNNING && !s->gone;
 
-    while (read (s->signals, &info, sizeof (info)) == sizeof (info)) {
-        bool asks_to_end = info.ssi_signo == SIGTERM && _is_from_slurm (&info);
-
-        if (_asks_to_end (&info)) {
-            s->slurm_ends = s->slurm_ends || asks_to_end;
-            s->user_ends = deadline_in_ms (_slurms_grace_ms (s));
-            _report_again (s);
-        }
-        if (asks_to_end && _withholds (s)) {
-            _withhold (s);
-            continue;
-        }
-        /* The program gets it too: from Slurm, or forwarded. */
-        if (asks_to_end)
-            s->slurm_kills = deadline_in_ms (_slurms_grace_ms (s));
-        _forward (s, &info);
-    }
+    if (signals_read (&s->signals, s->reaped ? 0 : s->config.task, needed))
+        _report_again (s);
 }
 
 /* The end. */
@@ -225,25 +115,11 @@ static bool _reap (struct supervisor *s)
     return pid == 0;
 }
 
-static void _send_report (struct supervisor *s)
-{
-    struct life_report life = lives_report (&s->lives, _is_to_end (s));
-
-    uplink_report (s->uplink, &s->report, &life);
-}
-
-/* The rendezvous has learnt how the task ended; now there is something more to know. */
-static void _report_again (struct supervisor *s)
-{
-    if (s->state == ENDED && s->config.restart.times > 0)
-        _send_report (s);
-}
-
 /* SIGKILL to all descendants. Slurm ends those that belong to other users. */
 static void _kill (struct supervisor *s)
 {
     struct deadline last = deadline_in_ms (KILL_MS);
-    struct pollfd pfd = { .fd = s->signals, .events = POLLIN };
+    struct pollfd pfd = { .fd = s->signals.fd, .events = POLLIN };
 
     for (int pause_ms = 1; _reap (s) && !deadline_passed (last) && descendants_kill ();) {
         poll (&pfd, 1, pause_ms);
@@ -263,7 +139,7 @@ static void _end_descendants (struct supervisor *s)
 static void _end_as (struct supervisor *s, struct exit_report report, int status)
 {
     /* In a step that is asked to end, they may be saving their work. */
-    if (s->lives.capture && !_is_to_end (s))
+    if (s->lives.capture && !signals_ask_to_end (&s->signals))
         _end_descendants (s);
     s->state = ENDED;
     s->status = status;
@@ -308,40 +184,12 @@ static struct exit_report _report (const struct supervisor *s, int status)
 static void _stop (struct supervisor *s)
 {
     s->grace = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
-    if (deadline_passed (s->slurm_kills))
+    if (deadline_passed (s->signals.slurm_kills))
         descendants_terminate ();
     else
-        s->grace = deadline_max (s->grace, s->slurm_kills);
+        s->grace = deadline_max (s->grace, s->signals.slurm_kills);
     s->state = STOPPING;
     s->stopped = true;
-}
-
-/* By a handler, or by reading it while it is blocked. False also if that is not known. */
-static bool _handles_sigterm (pid_t pid)
-{
-    uint64_t handled = 0, blocked = 0;
-
-    proc_status_number (&handled, pid, "SigCgt", 16);
-    proc_status_number (&blocked, pid, "SigBlk", 16);
-    return (handled | blocked) & UINT64_C (1) << (SIGTERM - 1);
-}
-
-/*
- * KillWait is nearly over, if Slurm's SIGTERM began it. It may have been a warning of something
- * later, as with --signal=TERM@600 or a partition's GraceTime, so a program to which SIGTERM could
- * only mean its death goes on serving: SIGKILL comes, or it does not.
- */
-static void _check_last_chance (struct supervisor *s)
-{
-    if (!s->withheld || s->state != RUNNING || !deadline_passed (s->last_chance))
-        return;
-    s->last_chance = deadline_never ();
-    if (!_handles_sigterm (s->config.task))
-        return;
-    if (++s->looks < LOOKS)
-        s->last_chance = deadline_in_ms (LOOK_MS);
-    else
-        _stop (s);
 }
 
 /*
@@ -351,9 +199,9 @@ static void _check_last_chance (struct supervisor *s)
 static void _await_own_signal (struct supervisor *s)
 {
     struct deadline last = deadline_in_ms (SIGNALS_MS);
-    struct pollfd pfd = { .fd = s->signals, .events = POLLIN };
+    struct pollfd pfd = { .fd = s->signals.fd, .events = POLLIN };
 
-    while (!_is_to_end (s) && !deadline_passed (last)) {
+    while (!signals_ask_to_end (&s->signals) && !deadline_passed (last)) {
         poll (&pfd, 1, deadline_left_ms (last));
         _read_signals (s);
     }
@@ -384,7 +232,7 @@ static void _begin_life (struct supervisor *s, pid_t pid)
 {
     s->config.task = pid;
     s->state = RUNNING;
-    s->reaped = s->stopped = s->withheld = false;
+    s->reaped = s->stopped = s->signals.withheld = false;
     s->oom_kills = _count_oom_kills ();
     uplink_restarted (s->uplink);
 }
@@ -397,7 +245,7 @@ static void _restart (struct supervisor *s)
     s->alone = deadline_never ();
     /* Slurm may have asked the task to end at this moment. */
     _read_signals (s);
-    if (!_is_to_end (s))
+    if (!signals_ask_to_end (&s->signals))
         pid = lives_next (&s->lives);
     if (pid > 0)
         _begin_life (s, pid);
@@ -416,7 +264,8 @@ static void _obey_stop (struct supervisor *s)
 
 static void _obey_restart (struct supervisor *s, int number)
 {
-    if (s->state == ENDED && number == s->lives.number + 1 && s->lives.capture && !_is_to_end (s))
+    if (s->state == ENDED && number == s->lives.number + 1 && s->lives.capture
+        && !signals_ask_to_end (&s->signals))
         _restart (s);
 }
 
@@ -467,9 +316,7 @@ static void _rendezvous_is_gone (struct supervisor *s)
     if (s->gone || s->stopped)
         return;
     s->gone = true;
-    if (s->withheld && !s->reaped)
-        kill (s->config.task, SIGTERM);
-    s->withheld = false;
+    signals_deliver (&s->signals, s->reaped ? 0 : s->config.task);
     if (s->config.prints)
         _print ("slurmstepd: error: spank_tf: step %s: the rendezvous has ended; its tasks are not "
                 "stopped when its work is done%s\n", s->config.step,
@@ -482,7 +329,7 @@ static bool _waits_alone (struct supervisor *s)
     int seconds = lives_alone_after (&s->lives, &s->report);
     struct exit_report_text how;
 
-    if (seconds < 0 || _is_to_end (s))
+    if (seconds < 0 || signals_ask_to_end (&s->signals))
         return false;
     if (deadline_is_set (s->alone))
         return true;
@@ -525,17 +372,18 @@ static void _run (struct supervisor *s)
     /* The program may have ended before this one started. */
     _check_children (s);
     while (going_on) {
-        struct pollfd pfd[2] = { { .fd = s->signals, .events = POLLIN } };
+        struct pollfd pfd[2] = { { .fd = s->signals.fd, .events = POLLIN } };
         struct deadline next = deadline_min (uplink_poll (s->uplink, &pfd[1]), s->alone);
 
         if (s->state == STOPPING)
             next = deadline_min (next, s->grace);
-        else if (s->state == RUNNING && s->withheld)
-            next = deadline_min (next, s->last_chance);
+        else if (s->state == RUNNING && s->signals.withheld)
+            next = deadline_min (next, s->signals.last_chance);
         poll (pfd, 2, deadline_left_ms (next));
         _read_signals (s);
         _check_children (s);
-        _check_last_chance (s);
+        if (s->state == RUNNING && signals_last_chance (&s->signals, s->config.task))
+            _stop (s);
         if (deadline_passed (s->alone))
             _restart (s);
         going_on = _serve_uplink (s, pfd[1].revents);
@@ -556,9 +404,9 @@ static void _release_stdio (const struct supervisor *s)
     if (s->config.restart.times > 0)
         return;
     if (!s->config.prints)
-        dup2 (s->signals, STDERR_FILENO);
-    dup2 (s->signals, STDOUT_FILENO);
-    dup2 (s->signals, STDIN_FILENO);
+        dup2 (s->signals.fd, STDERR_FILENO);
+    dup2 (s->signals.fd, STDOUT_FILENO);
+    dup2 (s->signals.fd, STDIN_FILENO);
 }
 
 /* Without the byte the task sees end-of-file and exits, and is reaped like any program. */
@@ -595,7 +443,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     if (supervisor_config_decode (&s->config, environ, err) < 0)
         return -1;
     descriptors_close_above (supervisor_config_last_fd (&s->config));
-    if ((s->signals = _open_signals ()) < 0)
+    if (signals_open (&s->signals, &s->config) < 0)
         return errtext_set (err, "%s", strerror (errno));
     s->oom_kills = _count_oom_kills ();
     _arrange_descriptors (s);
@@ -605,7 +453,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
 
 int main (int argc, char *argv[])
 {
-    struct supervisor s = { .signals = -1, .alone = deadline_never () };
+    struct supervisor s = { .signals.fd = -1, .alone = deadline_never () };
     struct errtext err;
 
     if (version_is_wanted (argc, argv))

@@ -1,0 +1,170 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "signals.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "proc.h"
+
+/* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
+#define KILL_WAIT_MORE_S 5
+/*
+ * A task that only serves gets Slurm's SIGTERM so long before the SIGKILL, if it has not got it
+ * before, but not in the first half of KillWait.
+ */
+#define LAST_CHANCE_S 5
+/*
+ * The C library, and shells, block every signal for a moment when they start a process or a thread. A
+ * program that blocks SIGTERM each time in so many looks reads it.
+ */
+#define LOOKS 20
+#define LOOK_MS 25
+
+int signals_open (struct signals *s, const struct supervisor_config *config)
+{
+    sigset_t all;
+
+    sigfillset (&all);
+    /* While it is ignored, wait () does not learn how a child ended. */
+    signal (SIGCHLD, SIG_DFL);
+    sigprocmask (SIG_SETMASK, &all, NULL);
+    *s = (struct signals){ .config = config,
+                           .fd = signalfd (-1, &all, SFD_CLOEXEC | SFD_NONBLOCK) };
+    return s->fd < 0 ? -1 : 0;
+}
+
+/* How long Slurm waits from its SIGTERM to its SIGKILL, as far as that is known. */
+static int64_t _slurms_grace_ms (const struct signals *s)
+{
+    int seconds = s->config->kill_wait < 0 ? s->config->stop_grace
+                                           : s->config->kill_wait + KILL_WAIT_MORE_S;
+
+    return seconds * INT64_C (1000);
+}
+
+/*
+ * Did slurmstepd, the parent, send this signal? The terminal's signals, and those to the process
+ * group, reach the program too, because it is in the same group.
+ */
+static bool _is_from_slurm (const struct signalfd_siginfo *info)
+{
+    if (info->ssi_code != SI_USER && info->ssi_code != SI_QUEUE && info->ssi_code != SI_TKILL)
+        return false;
+    return (pid_t)info->ssi_pid == getppid ();
+}
+
+static void _forward (const struct signals *s, const struct signalfd_siginfo *info, pid_t task)
+{
+    const union sigval value = { .sival_ptr = (void *)(uintptr_t)info->ssi_ptr };
+
+    if (info->ssi_signo == SIGCHLD || !s->config->forward_signals || !task
+        || !_is_from_slurm (info))
+        return;
+    if (info->ssi_code == SI_QUEUE)
+        sigqueue (task, (int)info->ssi_signo, value);
+    else
+        kill (task, (int)info->ssi_signo);
+}
+
+/* If Slurm signals every process itself, nothing can be withheld. */
+static bool _can_withhold (const struct signals *s)
+{
+    return s->config->serves && s->config->forward_signals;
+}
+
+static void _withhold (struct signals *s)
+{
+    int wait = s->config->kill_wait;
+    int more = wait < 2 * LAST_CHANCE_S ? wait / 2 : LAST_CHANCE_S;
+
+    s->withheld = true;
+    s->looks = 0;
+    s->last_chance = wait < 0 ? deadline_never () : deadline_in_ms ((wait - more) * INT64_C (1000));
+}
+
+/*
+ * By Slurm, or by the user at the terminal. All tasks of a step on a node share one process group,
+ * so a program that signals its own group, as with `trap 'kill 0' EXIT`, reaches supervisors too.
+ */
+static bool _asks_to_end (const struct signalfd_siginfo *info)
+{
+    bool ends = info->ssi_signo == SIGTERM || info->ssi_signo == SIGINT
+                || info->ssi_signo == SIGQUIT || info->ssi_signo == SIGHUP;
+
+    return ends && (info->ssi_code == SI_KERNEL || _is_from_slurm (info));
+}
+
+bool signals_read (struct signals *s, pid_t task, bool needed)
+{
+    struct signalfd_siginfo info;
+    bool asked = false;
+
+    while (read (s->fd, &info, sizeof (info)) == sizeof (info)) {
+        bool slurms_sigterm = info.ssi_signo == SIGTERM && _is_from_slurm (&info);
+
+        if (_asks_to_end (&info)) {
+            s->slurm_ends = s->slurm_ends || slurms_sigterm;
+            s->user_ends = deadline_in_ms (_slurms_grace_ms (s));
+            asked = true;
+        }
+        if (slurms_sigterm && needed && _can_withhold (s)) {
+            _withhold (s);
+            continue;
+        }
+        /* The program gets it too: from Slurm, or forwarded. */
+        if (slurms_sigterm)
+            s->slurm_kills = deadline_in_ms (_slurms_grace_ms (s));
+        _forward (s, &info, task);
+    }
+    return asked;
+}
+
+/*
+ * Slurm's SIGTERM may be a warning of a later end (--signal=TERM@600, GraceTime); a task that had it
+ * is never started again. A program that survives Ctrl-C goes on.
+ */
+bool signals_ask_to_end (const struct signals *s)
+{
+    return s->slurm_ends || !deadline_passed (s->user_ends);
+}
+
+/* By a handler, or by reading it while it is blocked. False also if that is not known. */
+static bool _handles_sigterm (pid_t pid)
+{
+    uint64_t handled = 0, blocked = 0;
+
+    proc_status_number (&handled, pid, "SigCgt", 16);
+    proc_status_number (&blocked, pid, "SigBlk", 16);
+    return (handled | blocked) & UINT64_C (1) << (SIGTERM - 1);
+}
+
+/*
+ * Slurm's SIGTERM may have been a warning of something later than KillWait, as with
+ * --signal=TERM@600 or a partition's GraceTime, so a program to which SIGTERM could only mean its
+ * death goes on serving: SIGKILL comes, or it does not.
+ */
+bool signals_last_chance (struct signals *s, pid_t task)
+{
+    if (!s->withheld || !deadline_passed (s->last_chance))
+        return false;
+    s->last_chance = deadline_never ();
+    if (!_handles_sigterm (task))
+        return false;
+    if (++s->looks == LOOKS)
+        return true;
+    s->last_chance = deadline_in_ms (LOOK_MS);
+    return false;
+}
+
+void signals_deliver (struct signals *s, pid_t task)
+{
+    if (s->withheld && task)
+        kill (task, SIGTERM);
+    s->withheld = false;
+}
