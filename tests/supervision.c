@@ -142,7 +142,7 @@ static void _configure (const struct task *task)
         .kill_wait = task->kill_wait ? task->kill_wait : -1,
         .forward_signals = task->forward_signals,
         .serves = task->serves,
-        .restart = { task->restarts, true, 60 },
+        .restart = { .times = task->restarts, .any = true, .longest_pause = 60 },
         .restart_alone = task->restart_alone,
         .claimed_port = task->claimed_port,
         .prints = task->prints,
