@@ -24,9 +24,9 @@
 struct capture;
 
 enum capture_step {
-    CAPTURE_NOT_YET,        /* the program has not started, and has gone on to do so */
-    CAPTURE_DONE,           /* it runs, not traced any more, and can be started again */
-    CAPTURE_CANNOT,         /* it runs, not traced any more; err says why it cannot be */
+    CAPTURE_NOT_YET,        /* the task goes on, and has not reached its first exec */
+    CAPTURE_DONE,           /* the program runs, not traced any more, and can be started again */
+    CAPTURE_CANNOT,         /* it runs, not traced any more, and err says why it cannot be started again */
     CAPTURE_REFUSED,        /* err says why it cannot run while it is traced; it was killed */
 };
 
@@ -47,7 +47,8 @@ enum capture_step capture_follow (struct capture **cp, pid_t pid, int status, co
  * err if that cannot be done; then no process is left.
  *
  * `until_exec`, if not -1, is a close-on-exec descriptor of what other programs must not get before
- * this one can: it is closed here as soon as the new process has a copy, which its exec closes.
+ * this one can. It is closed here as soon as the new process has a copy, and the program starts only
+ * then; its exec closes the copy.
  */
 pid_t capture_restart (const struct capture *capture, int restart, int until_exec,
                        struct errtext *err);

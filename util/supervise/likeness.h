@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Whether a process lives in the same world as this one, with the same rights, so that this process
- * could start it again.
+ * Whether a process has the same namespaces, root directory and rights as this one, so that this
+ * process could start its program again.
  */
 #ifndef TF_LIKENESS_H
 #define TF_LIKENESS_H

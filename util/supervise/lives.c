@@ -54,7 +54,7 @@ void lives_follow (struct lives *lives, int status, int port)
         lives_end (lives, "%s", err.text);
 }
 
-/* A process that the former life has left behind may have the port still. */
+/* A process that the former life has left behind may still have the port. */
 void lives_pause (struct lives *lives)
 {
     if (lives->capture && lives->config->claimed_port && lives->port < 0)

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The lives of a supervised task, if it may be started again: its first one, from its fork to its
- * program, and the next ones, which the rendezvous orders; or, if that has ended, which the
- * supervisor starts by itself.
+ * The lives of a supervised task that may be started again. A life is one run of the task's program.
+ * The first one is followed from the task's fork to its exec, to be able to repeat it. The
+ * rendezvous orders the next ones; if it has ended, the supervisor starts them by itself.
  */
 #ifndef TF_LIVES_H
 #define TF_LIVES_H
@@ -19,8 +19,8 @@
 
 struct lives {
     const struct supervisor_config *config;
-    bool following;             /* the task, to its first exec */
-    bool traced;                /* it has stopped, to be followed */
+    bool following;             /* the first life, until its exec */
+    bool traced;                /* it has begun to be traced */
     struct capture *capture;    /* NULL: it cannot be started again */
     int number;                 /* of the present life */
     int port;                   /* bound between two lives, for a program that binds it; else -1 */

@@ -17,8 +17,8 @@
 struct signals {
     const struct supervisor_config *config;
     int fd;                         /* signalfd, to poll for POLLIN */
-    bool slurm_ends;                /* the step: it has sent SIGTERM */
-    struct deadline user_ends;      /* until then, an end of the program is what its user wanted */
+    bool slurm_ends;                /* Slurm has sent SIGTERM: it is going to end the step */
+    struct deadline user_ends;      /* until then, the program ends because its user wants that */
     struct deadline slurm_kills;    /* the program has Slurm's SIGTERM; SIGKILL is due by then */
     bool withheld;                  /* Slurm's SIGTERM, from the program */
     struct deadline last_chance;    /* for the program to get it */
