@@ -51,7 +51,7 @@ static void _ends_by_kill_0 (void)
     _run ("echo life ${SLURM_TF_RESTART-0}; [ $SLURM_TF_RESTART ] || kill 0");
 }
 
-/* The supervisor can open a pipe, but not all that a life needs. */
+/* The supervisor can open a socket pair, but not all that a life needs. */
 static void _takes_descriptors_away (void)
 {
     _run ("limit=$(($(ls /proc/$PPID/fd | wc -l) + 3))\n"

@@ -461,7 +461,7 @@ static void _withheld_from_one_that_would_die (const void *arg __attribute__ ((u
     task_start (&task);
     task_expect_output (&task, "up ");
     kill (task.pid, SIGTERM);
-    poll (NULL, 0, 1000 + MOMENT_MS);
+    poll (NULL, 0, 2000);
     if (kill (task.program_pid, 0) < 0)
         die ("the program was ended");
     task_send_order (&task, ORDER_STOP);

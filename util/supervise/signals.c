@@ -134,14 +134,26 @@ bool signals_ask_to_end (const struct signals *s)
     return s->slurm_ends || !deadline_passed (s->user_ends);
 }
 
-/* By a handler, or by reading it while it is blocked. False also if that is not known. */
-static bool _handles_sigterm (pid_t pid)
+/* Is SIGTERM in this set of /proc/PID/status? False also if that is not known. */
+static bool _has_sigterm (pid_t pid, const char *set)
 {
-    uint64_t handled = 0, blocked = 0;
+    uint64_t signals = 0;
 
-    proc_status_number (&handled, pid, "SigCgt", 16);
-    proc_status_number (&blocked, pid, "SigBlk", 16);
-    return (handled | blocked) & UINT64_C (1) << (SIGTERM - 1);
+    proc_status_number (&signals, pid, set, 16);
+    return signals & UINT64_C (1) << (SIGTERM - 1);
+}
+
+/* By a handler, or by reading it while it is blocked. */
+static bool _handles_sigterm (struct signals *s, pid_t task)
+{
+    if (_has_sigterm (task, "SigCgt"))
+        return true;
+    if (!_has_sigterm (task, "SigBlk"))
+        return false;
+    if (++s->looks == LOOKS)
+        return true;
+    s->last_chance = deadline_in_ms (LOOK_MS);
+    return false;
 }
 
 /*
@@ -154,12 +166,7 @@ bool signals_last_chance (struct signals *s, pid_t task)
     if (!s->withheld || !deadline_passed (s->last_chance))
         return false;
     s->last_chance = deadline_never ();
-    if (!_handles_sigterm (task))
-        return false;
-    if (++s->looks == LOOKS)
-        return true;
-    s->last_chance = deadline_in_ms (LOOK_MS);
-    return false;
+    return _handles_sigterm (s, task);
 }
 
 void signals_deliver (struct signals *s, pid_t task)

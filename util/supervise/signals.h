@@ -21,8 +21,8 @@ struct signals {
     struct deadline user_ends;      /* until then, the program ends because its user wants that */
     struct deadline slurm_kills;    /* the program has Slurm's SIGTERM; SIGKILL is due by then */
     bool withheld;                  /* Slurm's SIGTERM, from the program */
-    struct deadline last_chance;    /* for the program to get it */
-    int looks;                      /* then: whether the program handles it */
+    struct deadline last_chance;    /* for the program to get it; the next look at the program */
+    int looks;                      /* how often it was then seen to block SIGTERM */
 };
 
 /* Block all signals. The configuration must live as long. -1 and errno. */
