@@ -765,6 +765,24 @@ static void die_five_times (void)
     }
 }
 
+TEST (what_was_started_again_in_the_grace_is_stopped_at_its_end)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts_and_grace ("worker,ps,evaluator,+data", 4, 2, 600));
+    died (0, success, first, GRACE (600, "rank 2 (evaluator 0) on n2"));
+    check_orders ("ws--");
+    check_orders ("x---");
+    died (2, killed, first, STEP "rank 2 (evaluator 0) on n2 has ended, signal 9; it is started again in "
+          "1 s (restarts left: 1)\n");
+    check_orders ("--w-");
+    await_restart ();
+    check_orders ("--r-");
+    time_passes (600000);
+    check_orders ("--ss");
+    end ();
+}
+
 TEST (an_evaluator_whose_grace_is_shorter_than_the_pause_is_not_started_again)
 {
     const struct life_report first = { 0, NULL, false };
@@ -780,7 +798,7 @@ TEST (an_evaluator_whose_grace_is_shorter_than_the_pause_is_not_started_again)
     die_five_times ();
     died (2, killed, first, STEP "rank 2 (evaluator 0) on n1 has ended, signal 9; it is started again in "
           "32 s (restarts left: 3)\n");
-    died (0, success, first, GRACE (30, "rank 2 (evaluator 0) on n1"));
+    died (0, success, first, "");
     check_orders ("wswwwwww");
     check_orders ("x-xsssss");
     end ();
@@ -1028,6 +1046,7 @@ int main (void)
         cmocka_unit_test (a_task_that_waits_for_its_next_life_when_the_work_is_done_is_stopped),
         cmocka_unit_test (during_an_evaluators_grace_it_and_what_is_beside_the_cluster_are_started_again),
         cmocka_unit_test (when_the_evaluator_has_ended_what_waits_beside_the_cluster_is_stopped),
+        cmocka_unit_test (what_was_started_again_in_the_grace_is_stopped_at_its_end),
         cmocka_unit_test (an_evaluator_whose_grace_is_shorter_than_the_pause_is_not_started_again),
         cmocka_unit_test (with_wait_slurm_learns_of_every_end_and_a_task_that_has_ended_cannot_be_started_again),
         cmocka_unit_test (a_supervisor_waits_only_as_long_as_its_task_may_be_started_again),

@@ -206,6 +206,14 @@ static void _print_beside_failure (const struct server *server, int rank,
                  exit_report_describe (report, &how));
 }
 
+/* False also if it has failed, and its pause would be too long for it to be started again. */
+static bool _has_grace (const struct shutdown *s, int rank)
+{
+    return stop_policy_order (s->policy, rank) == STOP_POLICY_STOP_AFTER_GRACE
+           && !(s->restarts && restarts_waits (s->restarts, rank)
+                && !restart_policy_is_possible (restarts_policy (s->restarts), rank));
+}
+
 /* The ranks that get time to finish after the job's end. */
 static void _print_grace (const struct server *server)
 {
@@ -214,7 +222,7 @@ static void _print_grace (const struct server *server)
     struct list_text list = { names, sizeof (names), ", ", 1, 0, 0 };
 
     for (int rank = 0; rank < s->tasks; rank++)
-        if (stop_policy_order (s->policy, rank) == STOP_POLICY_STOP_AFTER_GRACE)
+        if (_has_grace (s, rank))
             list_text_add (&list, rank_name (step_roster (server->step), rank, name,
                                              sizeof (name)));
     if (list.named && server->config.eval_grace > 0)
