@@ -306,14 +306,16 @@ static void _say_what_has_no_effect (void)
     char names[256], name[64];
     struct list_text list = { names, sizeof (names), ", ", 0, 0, 0 };
 
-    for (int i = 0; i < OPTION_COUNT && !said; i++)
+    if (said)
+        return;
+    said = true;
+    for (int i = 0; i < OPTION_COUNT; i++)
         if (options_is_own ((enum option)i)) {
             snprintf (name, sizeof (name), "--%s", option_table[i].name);
             list_text_add (&list, name);
         }
     if (list.named)
         slurm_info ("spank_tf: %s: no effect without --tf-tasks", list_text_end (&list));
-    said = true;
 }
 
 int srun_start (spank_t spank)

@@ -62,7 +62,10 @@ enum restart_policy_decision restart_policy_ended (struct restart_policy *policy
 /* This rank can never be started again. */
 void restart_policy_cannot (struct restart_policy *policy, int rank);
 
-/* The work of this rank is done, or its step is to end: it is not started again, and so are not all. */
+/*
+ * The work of this rank is done, or its step is to end: it is not started again. If it is one of "all", there is
+ * no restart of all any more.
+ */
 void restart_policy_over (struct restart_policy *policy, int rank);
 
 /*

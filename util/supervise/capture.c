@@ -390,8 +390,8 @@ static struct failure _receive (int fd)
 }
 
 /*
- * The parent shuts `report` down when only this process has `until_exec` still. A failure that is
- * written to it says that this life has not begun; exec closes it.
+ * This process first waits until the parent has closed its copy of `until_exec` and shuts `report` down. A
+ * failure that is written to it says that this life has not begun; exec closes it.
  */
 static void __attribute__ ((noreturn))
 _live (const struct capture *c, int restart, pid_t parent, int report)
