@@ -210,13 +210,13 @@ both_run ()
 
 # Require that every rank prints this message, and only srun prints others:
 # refused MESSAGE SRUN-ARGUMENT… -- SCRIPT ARGUMENT…
+# Without --tf-stop=never a ps that has failed would stop the others before they print it.
 refused ()
 {
     local line=$1
 
     shift
-    # Otherwise a ps that has failed would stop the others before they print it.
-    run --separate-stderr train newest -N3 --tf-stop=never "$@"
+    run --separate-stderr train newest -N3 "$@"
     [ "$status" -ne 0 ] && [ -z "$output" ] || fail "it is not refused"
     [ "$(grep -cxF "tf4slurm: $line" <<< "$stderr")" -eq 3 ] || fail "not printed by every rank: $line"
     [ -z "$(grep -vE '^(tf4slurm|srun: error): |absl::InitializeLog' <<< "$stderr")" ] || fail "other messages"
@@ -224,12 +224,12 @@ refused ()
 
 @test "a list that is longer than --tf-tasks is refused, with the option that would fit" {
     refused 'the script lists 4 tasks (ps, worker:3), the step has 3 tasks (ps, worker:2); srun -n4 --tf-tasks=ps,worker:3 would fit' \
-        --tf-tasks=ps,worker:2 -- LaunchServer_with_hooks.py -ps 1 -workers 3
+        --tf-tasks=ps,worker:2 --tf-stop=never -- LaunchServer_with_hooks.py -ps 1 -workers 3
 }
 
 @test "a list that is shorter than --tf-tasks is refused, with the option that would fit" {
     refused 'the script lists 2 tasks (ps, worker), the step has 3 tasks (ps, worker:2); srun -n2 --tf-tasks=ps,worker would fit' \
-        --tf-tasks=ps,worker:2 -- LaunchServer_no_hooks.py -ps 1 -workers 1
+        --tf-tasks=ps,worker:2 --tf-stop=never -- LaunchServer_no_hooks.py -ps 1 -workers 1
 }
 
 @test "a step without --tf-tasks is refused, with the option that would fit" {
