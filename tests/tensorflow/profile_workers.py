@@ -8,6 +8,7 @@
 import glob
 import os
 import shutil
+import socket
 import sys
 import time
 
@@ -23,6 +24,13 @@ targets = ",".join("grpc://" + address for address in workers)
 def trace():
     """None, or why there is not one trace for each worker."""
     try:
+        # A trace of a server that does not listen yet may take minutes to fail.
+        for address in workers:
+            host, _, port = address.rpartition(":")
+            socket.create_connection((host, int(port)), timeout=10).close()
+    except OSError as error:
+        return error
+    try:
         tf.profiler.experimental.client.trace(targets, sys.argv[1], duration_ms=1000)
     except (tf.errors.UnavailableError, RuntimeError) as error:  # TensorFlow 2.15, 2.21
         return error
@@ -30,7 +38,7 @@ def trace():
     return None if len(traces) == len(workers) else f"traces: {traces}"
 
 
-# The workers may not have started their servers yet, or only one of them has begun to train.
+# Until all workers have started their servers, and have begun to train.
 deadline = time.monotonic() + 90
 while (wrong := trace()) is not None:
     if time.monotonic() > deadline:
