@@ -9,6 +9,7 @@ import glob
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import time
 
@@ -21,25 +22,27 @@ workers = cluster.job_tasks("worker")
 targets = ",".join("grpc://" + address for address in workers)
 
 
+if len(sys.argv) > 2:
+    tf.profiler.experimental.client.trace(targets, sys.argv[1], duration_ms=1000)
+    sys.exit()
+
+
 def trace():
     """None, or why there is not one trace for each worker."""
     try:
-        # A trace of a server that does not listen yet may take minutes to fail.
         for address in workers:
             host, _, port = address.rpartition(":")
             socket.create_connection((host, int(port)), timeout=10).close()
-    except OSError as error:
-        return error
-    try:
-        tf.profiler.experimental.client.trace(targets, sys.argv[1], duration_ms=1000)
-    except (tf.errors.UnavailableError, RuntimeError) as error:  # TensorFlow 2.15, 2.21
+        # A client that asks too early may hang for minutes.
+        subprocess.run([sys.executable, *sys.argv, "once"], check=True, timeout=25)
+    except (OSError, subprocess.SubprocessError) as error:
         return error
     traces = glob.glob(sys.argv[1] + "/**/*.xplane.pb", recursive=True)
     return None if len(traces) == len(workers) else f"traces: {traces}"
 
 
 # Until all workers have started their servers, and have begun to train.
-deadline = time.monotonic() + 90
+deadline = time.monotonic() + 120
 while (wrong := trace()) is not None:
     if time.monotonic() > deadline:
         sys.exit(f"profile_workers: {wrong}")
