@@ -7,6 +7,7 @@
 #
 # Any number of ps and workers works.
 
+import argparse
 import os
 import sys
 
@@ -16,10 +17,13 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at eve
 import numpy as np
 import tensorflow as tf
 
-STEPS = 200
 BATCH = 32
 RATE = 0.1
 FEATURES = 16
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=200)
+args = parser.parse_args()
 
 
 def check(right, what):
@@ -65,7 +69,7 @@ def train(points, values):
 rng = np.random.default_rng(0)
 truth = rng.normal(size=[FEATURES, 1])
 losses = []
-for _ in range(STEPS):
+for _ in range(args.steps):
     points = rng.normal(size=[BATCH, FEATURES])
     batch = tf.constant(points, tf.float32), tf.constant(points @ truth, tf.float32)
     losses.append(coordinator.schedule(train, batch))
@@ -75,6 +79,6 @@ first, last = losses[0].fetch(), losses[-1].fetch()
 check(last < 0.01 * first, f"the loss went from {first:.4f} to {last:.4f} only")
 check(np.allclose(weights.numpy(), truth, atol=0.05), "training ended with the wrong weights")
 for s in sums:
-    check(int(s) == STEPS, f"{s.device} has counted {int(s)} steps, not {STEPS}")
+    check(int(s) == args.steps, f"{s.device} has counted {int(s)} steps, not {args.steps}")
 
-print(f"parameter_server: ok, {STEPS} steps on {workers} workers, loss {first:.3g} to {last:.3g}", flush=True)
+print(f"parameter_server: ok, {args.steps} steps on {workers} workers, loss {first:.3g} to {last:.3g}", flush=True)
