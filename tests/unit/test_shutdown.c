@@ -1008,6 +1008,20 @@ TEST (a_supervisor_that_is_lost_while_its_task_waits_is_not_waited_for)
     end ();
 }
 
+/* Nothing has been decided about its cluster, but spank_tf has counted it as ended. */
+TEST (an_evaluator_that_was_lost_and_returned_is_not_started_again)
+{
+    const struct life_report first = { 0, NULL, false };
+
+    assert_true (begin_restarts ("worker,evaluator", 2, 2));
+    reset (1);
+    await_next (LOST "rank 1 (evaluator 0) on n2\n");
+    reconnect (1);
+    died (1, killed, first, "srun: error: spank_tf: step 12.0: rank 1 (evaluator 0) on n2 has ended, "
+          "signal 9, and is not started again: its supervisor was lost for a time, or cannot do so\n");
+    end ();
+}
+
 TEST (destroying_null_is_allowed)
 {
     shutdown_destroy (NULL);
@@ -1061,6 +1075,7 @@ int main (void)
         cmocka_unit_test (a_report_that_is_sent_again_while_the_task_waits_changes_nothing),
         cmocka_unit_test (the_first_to_fail_is_so_also_if_its_report_is_sent_again),
         cmocka_unit_test (a_supervisor_that_is_lost_while_its_task_waits_is_not_waited_for),
+        cmocka_unit_test (an_evaluator_that_was_lost_and_returned_is_not_started_again),
         cmocka_unit_test (destroying_null_is_allowed),
     };
 

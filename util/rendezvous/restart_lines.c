@@ -30,12 +30,15 @@ static void _all (struct errtext *what, const struct restart_policy *policy,
 }
 
 /* The reason comes from a node, and a file's name in it may have any bytes. */
-static void _cannot (struct errtext *what, const char *reason)
+static void _cannot (struct errtext *what, const struct restart_policy *policy, int rank,
+                     const char *reason)
 {
     struct quoted q;
 
-    if (!reason)
+    if (!reason && restart_policy_is_member (policy, rank))
         reason = "a task of the cluster cannot be";
+    else if (!reason)
+        reason = "its supervisor was lost for a time, or cannot do so";
     errtext_set (what, ", and is not started again: %s", text_quoted (&q, reason, strlen (reason)));
 }
 
@@ -62,7 +65,7 @@ void restart_lines_print (struct step *step, const struct restarts *restarts, in
             errtext_set (&what, "; no restart is left");
             break;
         case RESTART_POLICY_CANNOT:
-            _cannot (&what, cannot);
+            _cannot (&what, policy, rank, cannot);
             break;
     }
     rank_name (step_roster (step), rank, name, sizeof (name));
