@@ -123,6 +123,7 @@ profile ()
     profile 2.15.1 5 chief,ps,worker:2 parameter_server.py --steps=100000000
 }
 
+# bats test_tags=core
 @test "a task beside the cluster profiles chief, ps and workers by the addresses of TF_CONFIG, newest TensorFlow" {
     profile newest 5 chief,ps,worker:2 parameter_server.py --steps=100000000
 }
