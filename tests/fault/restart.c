@@ -456,6 +456,17 @@ static void _reconnects_while_waiting (const void *arg)
     task_order_exit (&task, W_EXITCODE (4, 0));
 }
 
+static void _reconnects_to_silence (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 9 };
+
+    _start_and_wait (&task, false);
+    task_close_connection (&task);
+    _expect_reconnect (&task, "exit 3", 0);
+    task_expect_exit_within (&task, W_EXITCODE (3, 0), 15000 + task_reaction_ms ());
+    task_expect_stderr (&task, "");
+}
+
 /* An order that comes twice, or that is about a former life, starts nothing. */
 static void _old_orders (const void *arg __attribute__ ((unused)))
 {
@@ -715,6 +726,7 @@ int main (void)
     passed &= check ("a supervisor that reconnects while its task waits sends its report again",
                      _reconnects_while_waiting, &closed);
     passed &= check ("also after a reset", _reconnects_while_waiting, &was_reset);
+    passed &= check ("... and it exits if that is not answered", _reconnects_to_silence, NULL);
     passed &= check ("an order that comes twice, or is about a former life, is ignored", _old_orders,
                      NULL);
     passed &= check ("a further life ends when its supervisor is killed", _supervisor_is_killed, NULL);
