@@ -47,16 +47,6 @@ def remove_directory(path):
     return not os.path.exists(path)
 
 
-def belong_to(users, directory):
-    """The paths in a directory that belong to one of these users."""
-    found, uids = [], [user.pw_uid for user in users]
-    for entry in os.scandir(directory):
-        with contextlib.suppress(OSError):
-            if entry.stat(follow_symlinks=False).st_uid in uids:
-                found.append(entry.path)
-    return found
-
-
 def stat_of(pid):
     """A Process, or None if it has ended."""
     text = read(f"/proc/{pid}/stat")
@@ -185,6 +175,16 @@ class Cluster:
                 # Not a task that has not exec'd yet.
                 if process and process.name.startswith("slurmstepd"):
                     found.append((process.pid, self.host_of(process.pid), match[1]))
+        return found
+
+    def files(self):
+        """The paths of the users' files, where a job may leave some."""
+        found, uids = set(), (self.user.pw_uid, self.other_user.pw_uid)
+        for directory in ("/tmp", "/dev/shm", "/var/tmp", self.work):
+            for entry in os.scandir(directory):
+                with contextlib.suppress(OSError):
+                    if entry.stat(follow_symlinks=False).st_uid in uids:
+                        found.add(entry.path)
         return found
 
     # Slurm

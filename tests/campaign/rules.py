@@ -224,10 +224,8 @@ def nothing_left(trial):
                        ("a node that is not idle", c.busy_nodes)):
         if not clusters.eventually(deadline - time.monotonic(), lambda: not find()):
             yield f"{what} is left: {find()}\n{trial.picture()}"
-    for directory in ("/tmp", "/dev/shm", "/var/tmp", c.work):
-        for path in clusters.belong_to((c.user, c.other_user), directory):
-            if path != trial.dir:
-                yield f"a file is left: {path}"
+    for path in c.files() - trial.files - {trial.dir}:
+        yield f"a file is left: {path}"
     for path in glob.glob(trial.dir + "/core*"):
         yield f"a program has dumped core: {path}"
 

@@ -63,6 +63,7 @@ class Trial:
         self.cluster, self.plan = cluster, plan
         self.dir = cluster.work + "/trial"
         self.logs, self.output = self.dir + "/logs", self.dir + "/output"
+        self.files = cluster.files()            # that were there before
         self.begin = self.last_event = self.last_release = time.monotonic()
         self.job = None             # the allocation in which the step runs, if the plan has one
         self.child = None           # srun, or sbatch
