@@ -116,8 +116,8 @@ profile ()
     profile 2.15.1 3 worker:2 multiworker.py --steps=100000000
 }
 
-# From 2.19 to 2.21, a worker that sums up with others crashes when it is profiled, without spank-tf
-# as well (in TraceMeRecorder, of several runs in ten). Servers of ParameterServerStrategy do not.
+# In TensorFlow 2.19 to 2.21, a worker that sums up with others often crashes when it is profiled,
+# without spank-tf as well (in TraceMeRecorder). Servers of ParameterServerStrategy do not.
 
 @test "a task beside the cluster profiles chief, ps and workers by the addresses of TF_CONFIG, TensorFlow 2.15" {
     profile 2.15.1 5 chief,ps,worker:2 parameter_server.py --steps=100000000

@@ -31,13 +31,13 @@ def trace():
             socket.create_connection((host, int(port)), timeout=10).close()
         tf.profiler.experimental.client.trace(
             ",".join("grpc://" + server for server in servers), str(logdir), duration_ms=1000)
-    except (OSError, tf.errors.OpError) as error:
+    except (OSError, tf.errors.UnavailableError, RuntimeError) as error:  # the last two: TensorFlow 2.15, 2.21
         return error
     traces = {path.name: path.read_bytes() for path in logdir.rglob("*.xplane.pb")}
     for job, tasks in targets.items():
         for server in tasks:
             data = traces.get(server.replace(":", "_") + ".xplane.pb")
-            # The weights change on the ps, or on all workers if there is none.
+            # A chief with ps only schedules; the others change the weights.
             if not data or (job in ("ps", "worker") and b"AssignSubVariableOp" not in data):
                 return f"no trace of {job} {server} in {sorted(traces)}"
     return None
