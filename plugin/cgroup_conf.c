@@ -41,7 +41,7 @@ static bool _is_yes (const char *value)
 }
 
 /* Of several values the last one counts. */
-static int _read (FILE *f)
+static int _read_conf (FILE *f)
 {
     char *line = NULL;
     size_t size = 0;
@@ -65,7 +65,7 @@ int cgroup_conf_signals_all (const char *path, struct errtext *err)
 
     if (!f)
         return errno == ENOENT ? 0 : errtext_set (err, "%s: %s", path, strerror (errno));
-    if ((all = _read (f)) < 0)
+    if ((all = _read_conf (f)) < 0)
         errtext_set (err, "%s: %s", path, strerror (errno));
     fclose (f);
     return all;

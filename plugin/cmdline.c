@@ -14,7 +14,7 @@ struct arguments {
     char **text;
 };
 
-static void _read (struct arguments *arguments)
+static void _read_arguments (struct arguments *arguments)
 {
     FILE *f = fopen ("/proc/self/cmdline", "re");
     char *argument = NULL;
@@ -38,7 +38,7 @@ static void _read (struct arguments *arguments)
         fclose (f);
 }
 
-static void _clear (struct arguments *arguments)
+static void _clear_arguments (struct arguments *arguments)
 {
     for (size_t i = 0; i < arguments->count; i++)
         free (arguments->text[i]);
@@ -50,10 +50,10 @@ bool cmdline_has (const char *wanted)
     struct arguments arguments;
     bool found = false;
 
-    _read (&arguments);
+    _read_arguments (&arguments);
     for (size_t i = 0; i < arguments.count && !found; i++)
         found = strcmp (arguments.text[i], wanted) == 0;
-    _clear (&arguments);
+    _clear_arguments (&arguments);
     return found;
 }
 
@@ -82,28 +82,19 @@ static bool _begins (const struct arguments *arguments, size_t i,
     return true;
 }
 
-static bool _is_short_option (const char *argument, const char *name, const char **value)
-{
-    *value = *argument && argument[1] && argument[2] ? argument + 2 : NULL;
-    return strncmp (argument, name, 2) == 0;
-}
-
-/* True if the argument is the option or abbreviates it. *value is the text behind '=', or NULL. */
-static bool _is_long_option (const char *argument, const char *name, size_t shortest,
-                             const char **value)
+/* True if the argument is the option or abbreviates it. *value is the text behind '=', or a letter, or NULL. */
+static bool _is_option (const char *argument, const char *name, size_t shortest,
+                        const char **value)
 {
     const char *equals = strchr (argument, '=');
     size_t len = equals ? (size_t)(equals - argument) : strlen (argument);
 
+    if (name[1] != '-') {
+        *value = *argument && argument[1] && argument[2] ? argument + 2 : NULL;
+        return strncmp (argument, name, 2) == 0;
+    }
     *value = equals ? equals + 1 : NULL;
     return len >= shortest && len <= strlen (name) && strncmp (argument, name, len) == 0;
-}
-
-static bool _is_option (const char *argument, const char *name, size_t shortest,
-                        const char **value)
-{
-    return name[1] == '-' ? _is_long_option (argument, name, shortest, value)
-                          : _is_short_option (argument, name, value);
 }
 
 char *cmdline_value (const char *name, size_t shortest, const struct cmdline_program *program)
@@ -112,7 +103,7 @@ char *cmdline_value (const char *name, size_t shortest, const struct cmdline_pro
     const char *found = NULL, *value;
     char *copy;
 
-    _read (&arguments);
+    _read_arguments (&arguments);
     for (size_t i = 1; i < arguments.count; i++)
         if (_begins (&arguments, i, program))
             i += (size_t)program->argc;
@@ -120,6 +111,6 @@ char *cmdline_value (const char *name, size_t shortest, const struct cmdline_pro
                  && (value || i + 1 < arguments.count))
             found = value ? value : arguments.text[++i];
     copy = found ? strdup (found) : NULL;
-    _clear (&arguments);
+    _clear_arguments (&arguments);
     return copy;
 }

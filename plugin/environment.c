@@ -7,7 +7,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,33 +14,17 @@
 #include "addresses/interface.h"
 #include "common/address.h"
 #include "common/beside.h"
-#include "common/logdir.h"
 #include "common/number.h"
 #include "common/proxy.h"
+#include "common/variables.h"
 #include "defaults.h"
 #include "options.h"
-#include "protocol/contact.h"
-
-const char *environment_get (char *const env[], const char *name)
-{
-    size_t len = strlen (name);
-
-    for (; env && *env; env++)
-        if (**env == *name && strncmp (*env, name, len) == 0 && (*env)[len] == '=')
-            return *env + len + 1;
-    return NULL;
-}
-
-const char *environment_lookup (const char *name, void *env)
-{
-    return environment_get (env, name);
-}
 
 int environment_number (char *const env[], const char *name)
 {
     int number;
 
-    return number_parse (&number, environment_get (env, name), 0, INT_MAX) == 0 ? number : -1;
+    return number_parse (&number, variable_get (env, name), 0, INT_MAX) == 0 ? number : -1;
 }
 
 #define INTERFACE_VARIABLE "SLURM_TF_INTERFACE"
@@ -53,7 +36,7 @@ static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hos
     int rc = 0;
 
     for (int i = 0; i < PROXY_EXEMPTIONS; i++)
-        value[i] = proxy_exempt (i, hosts, environment_lookup, (void *)(uintptr_t)env);
+        value[i] = proxy_exempt (i, hosts, env);
     for (int i = 0; i < PROXY_EXEMPTIONS; i++) {
         if (!value[i] || spank_setenv (spank, proxy_exemption[i], value[i], 1) != ESPANK_SUCCESS)
             rc = -1;
@@ -64,11 +47,12 @@ static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hos
 
 static int _set_variable (spank_t spank, const char *variable)
 {
+    const struct variable *known = variable_find (variable);
     const char *value = strchr (variable, '=') + 1;
     char name[64];
 
     snprintf (name, sizeof (name), "%.*s", (int)(value - 1 - variable), variable);
-    if (answer_is_default (variable))
+    if (known && known->former == VARIABLE_KEPT)
         return defaults_set (spank, name, value);
     return spank_setenv (spank, name, value, 1) == ESPANK_SUCCESS ? 0 : -1;
 }
@@ -108,34 +92,35 @@ static void _forget_beside (spank_t spank)
         while ((name = strsep (&rest, ",")))
             if (beside_is_name (name, strlen (name)))
                 spank_unsetenv (spank, beside_variable (name, &room));
-    spank_unsetenv (spank, BESIDE_VARIABLE);
 }
 
-int environment_set (spank_t spank, char *const env[], const struct client_answer *answer)
+int environment_set (spank_t spank, char *const env[], const struct client_answer *answer,
+                     const char *error_file)
 {
     const char *hosts = answer->answer.proxy_exempt;
 
-    /* The user or an outer step may have set these, but they are true only of this task. */
-    spank_unsetenv (spank, "TF_CONFIG");
-    spank_unsetenv (spank, "TF_GRPC_REUSE_PORT");
-    spank_unsetenv (spank, INTERFACE_VARIABLE);
-    spank_unsetenv (spank, "SLURM_TF_RESTART");
     _forget_beside (spank);
     defaults_begin (spank);
+    for (const struct variable *v = variable_table; v->name; v++)
+        if (v->former == VARIABLE_REMOVED)
+            spank_unsetenv (spank, v->name);
     if (hosts && _exempt_from_proxy (spank, env, hosts) < 0)
         return -1;
     if (_set_variables (spank, answer) < 0 || _set_interface (spank, &answer->answer) < 0)
+        return -1;
+    if (error_file && defaults_set (spank, "TORCHELASTIC_ERROR_FILE", error_file) < 0)
+        return -1;
+    /* What Python keeps in its buffers is lost if the task is stopped. */
+    if (answer->answer.supervised && defaults_set (spank, "PYTHONUNBUFFERED", "1") < 0)
         return -1;
     return defaults_end (spank);
 }
 
 static bool _is_ours (const char *string)
 {
-    static const char rendezvous[] = CONTACT_VARIABLE "=", log_dir[] = LOGDIR_VARIABLE "=";
+    const struct variable *variable = variable_find (string);
 
-    return options_is_variable (string)
-           || strncmp (string, rendezvous, sizeof (rendezvous) - 1) == 0
-           || strncmp (string, log_dir, sizeof (log_dir) - 1) == 0;
+    return options_is_variable (string) || (variable && variable->set == VARIABLE_BY_SRUN);
 }
 
 /* Remove the first variable that is ours; false if there is none. */

@@ -12,17 +12,18 @@
 
 #include "protocol/client.h"
 
-/* A variable's value, or NULL. */
-const char *environment_get (char *const env[], const char *name);
-
-/* The same, as a callback of proxy.h; `env` is the array. */
-const char *environment_lookup (const char *name, void *env);
+/* The number of the task's life; not set in its first one. */
+#define RESTART_VARIABLE "SLURM_TF_RESTART"
 
 /* The value as a decimal number, 0 or greater; -1 if it is missing or not one. */
 int environment_number (char *const env[], const char *name);
 
-/* Set the answer's variables, and what follows from them. -1 if Slurm refuses one. */
-int environment_set (spank_t spank, char *const env[], const struct client_answer *answer);
+/*
+ * Set the answer's variables, and what follows from them. `error_file` is where PyTorch is to write the
+ * exception that ended it, or NULL. -1 if Slurm refuses one.
+ */
+int environment_set (spank_t spank, char *const env[], const struct client_answer *answer,
+                     const char *error_file);
 
 /* Remove the plugin's own variables: an srun in the task must not use them, nor the task see the
  * tokens. */

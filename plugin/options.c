@@ -13,6 +13,8 @@
 
 #include "cmdline.h"
 #include "common/number.h"
+#include "common/rules.h"
+#include "common/tasklist.h"
 
 /* Slurm's prefix of the variable that passes an option to slurmstepd. */
 #define TO_STEP "_SLURM_SPANK_OPTION_spank_tf_"
@@ -35,7 +37,7 @@ static struct state state[OPTION_COUNT];
 /* The lists that components gave for themselves. */
 static struct {
     size_t component;
-    enum option option;
+    enum option_id option;
     const char *value;
 } *component_list;
 static size_t component_lists;
@@ -45,7 +47,7 @@ static size_t components;
 
 static bool noted;
 
-static bool _is_list (enum option option)
+static bool _is_list (enum option_id option)
 {
     return option == OPTION_TASKS || option == OPTION_TASKS_PER_NODE;
 }
@@ -55,17 +57,41 @@ bool options_is_none (const char *list)
     return strcmp (list, LIST_NONE) == 0;
 }
 
-int options_set_site (const char *key, const char *value, struct errtext *err)
+void options_set_site (enum option_id option, const char *value)
 {
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        if (!option_table[i].site || strcmp (option_table[i].site, key) != 0)
-            continue;
-        if (option_table[i].check (value, err) < 0)
-            return -1;
-        state[i].site = value;
-        return 1;
-    }
-    return 0;
+    state[option].site = value;
+}
+
+/*
+ * True if this list is the whole cluster of the step. sbatch and salloc have one list. srun may
+ * have one for each component; the argument ":" separates components.
+ */
+static bool _is_whole (void)
+{
+    return spank_context () == S_CTX_ALLOCATOR || !cmdline_has (":");
+}
+
+static int _check_roles (const char *value, struct errtext *err)
+{
+    struct rules_count count = { 0 };
+    struct tasklist *list;
+    int rc;
+
+    if (tasklist_parse (&list, value, err) < 0)
+        return -1;
+    rules_count_list (&count, list);
+    rc = rules_check_names (list, options_value (OPTION_ROLES), err);
+    if (rc == 0)
+        rc = rules_check (&count, _is_whole (), err);
+    tasklist_destroy (list);
+    return rc;
+}
+
+int options_check (enum option_id option, const char *value, struct errtext *err)
+{
+    if (option_check (option, value, err) < 0)
+        return -1;
+    return _is_list (option) && !options_is_none (value) ? _check_roles (value, err) : 0;
 }
 
 /* Callbacks. */
@@ -80,7 +106,7 @@ static int _bad (const char *name, const char *why)
  * A job's script gets the environment of the job's first component, so an option that is given
  * only on a later component would be lost silently.
  */
-static int _check_later_component (enum option option, const char *value)
+static int _check_later_component (enum option_id option, const char *value)
 {
     const char *first = state[option].settled;
     struct errtext err;
@@ -95,10 +121,10 @@ static int _check_later_component (enum option option, const char *value)
 
 static int _take (int val, const char *argument, int remote)
 {
-    enum option option = (enum option)val;
+    enum option_id option = (enum option_id)val;
     const struct option_definition *d = &option_table[option];
     struct state *s = &state[option];
-    const char *value = argument && d->arginfo ? argument : "";
+    const char *value = argument ? argument : "";
     struct errtext err;
 
     if (remote) {
@@ -108,7 +134,7 @@ static int _take (int val, const char *argument, int remote)
     /* Slurm passes an option without a value as an empty text, or as a printed NULL. */
     if (d->implied && (*value == '\0' || strcmp (value, "(null)") == 0))
         value = d->implied;
-    if (d->check (value, &err) < 0)
+    if (options_check (option, value, &err) < 0)
         return _bad (d->name, err.text);
     if (_check_later_component (option, value) < 0)
         return -1;
@@ -121,7 +147,7 @@ static int _take (int val, const char *argument, int remote)
     return 0;
 }
 
-void options_variables (enum option option, struct option_variables *variables)
+void options_variables (enum option_id option, struct option_variables *variables)
 {
     char name[40];
 
@@ -149,7 +175,7 @@ bool options_is_variable (const char *string)
     if (strncmp (string, TO_STEP, sizeof (TO_STEP) - 1) != 0)
         return false;
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (_names (string + sizeof (TO_STEP) - 1, option_table[i].name))
+        if (option_table[i].name && _names (string + sizeof (TO_STEP) - 1, option_table[i].name))
             return true;
     return false;
 }
@@ -158,33 +184,39 @@ void options_disinherit (void)
 {
     struct option_variables variables;
 
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        options_variables ((enum option)i, &variables);
-        unsetenv (variables.to_srun);
-        unsetenv (variables.to_step);
-    }
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].name) {
+            options_variables ((enum option_id)i, &variables);
+            unsetenv (variables.to_srun);
+            unsetenv (variables.to_step);
+        }
+}
+
+static int _register_option (spank_t spank, enum option_id id)
+{
+    static struct option_help help[OPTION_COUNT];   /* Slurm may keep its texts */
+    const struct option_definition *d = &option_table[id];
+    struct option_variables variables;
+    struct spank_option option = {
+        .name = (char *)(uintptr_t)d->name,
+        .arginfo = help[id].arginfo,
+        .usage = help[id].usage,
+        .has_arg = d->implied ? 2 : 1,
+        .val = (int)id,
+        .cb = _take,
+    };
+
+    option_help (id, &help[id]);
+    options_variables (id, &variables);
+    state[id].expects_inherited = getenv (variables.to_srun) != NULL;
+    return spank_option_register (spank, &option) == ESPANK_SUCCESS ? 0 : -1;
 }
 
 int options_register (spank_t spank)
 {
-    struct option_variables variables;
-
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        const struct option_definition *d = &option_table[i];
-        struct spank_option option = {
-            .name = (char *)(uintptr_t)d->name,
-            .arginfo = (char *)(uintptr_t)d->arginfo,
-            .usage = (char *)(uintptr_t)d->usage,
-            .has_arg = !d->arginfo ? 0 : d->implied ? 2 : 1,
-            .val = i,
-            .cb = _take,
-        };
-
-        options_variables ((enum option)i, &variables);
-        state[i].expects_inherited = getenv (variables.to_srun) != NULL;
-        if (spank_option_register (spank, &option) != ESPANK_SUCCESS)
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].name && _register_option (spank, (enum option_id)i) < 0)
             return -1;
-    }
     return 0;
 }
 
@@ -241,7 +273,7 @@ static int _exclude (const char *whole, const char *per_node, struct errtext *er
 }
 
 /* A component's value is valid for the whole step. -1 and err if another one has another value. */
-static int _settle (enum option option, struct errtext *err)
+static int _settle (enum option_id option, struct errtext *err)
 {
     struct state *s = &state[option];
     struct quoted q1, q2;
@@ -269,7 +301,7 @@ int options_end_component (struct errtext *err)
         || (srun && _add_component_list (err) < 0))
         return -1;
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (_settle ((enum option)i, err) < 0)
+        if (_settle ((enum option_id)i, err) < 0)
             return -1;
     components++;
     if (srun && _check_components (&why) < 0)
@@ -280,7 +312,7 @@ int options_end_component (struct errtext *err)
 
 /* Values. */
 
-const char *options_value (enum option option)
+const char *options_value (enum option_id option)
 {
     const struct state *s = &state[option];
 
@@ -291,26 +323,25 @@ const char *options_value (enum option option)
     return s->site ? s->site : option_table[option].normal;
 }
 
-bool options_is_given (enum option option)
+bool options_is_given (enum option_id option)
 {
     return state[option].settled || state[option].inherited;
 }
 
-bool options_is_own (enum option option)
+bool options_is_own (enum option_id option)
 {
     return state[option].settled;
 }
 
-bool options_yes (enum option option)
+int options_word (enum option_id option)
 {
-    return strcmp (options_value (option), "yes") == 0;
+    return choice_parse (option_table[option].words, options_value (option), NULL);
 }
 
-int options_seconds (enum option option)
+int options_seconds (enum option_id option)
 {
     int seconds = 0;
 
-    /* The option's callback has checked it. */
     number_parse (&seconds, options_value (option), 0, INT_MAX);
     return seconds;
 }
@@ -321,12 +352,12 @@ bool options_list_inherited (void)
 }
 
 /* The value for all components, given to sbatch or salloc or to the job; or NULL. */
-static const char *_given (enum option option)
+static const char *_given (enum option_id option)
 {
     return state[option].settled ? state[option].settled : state[option].inherited;
 }
 
-const char *options_list (size_t i, enum option *option)
+const char *options_list (size_t i, enum option_id *option)
 {
     const char *whole = _given (OPTION_TASKS);
     const char *per_node = _given (OPTION_TASKS_PER_NODE);
@@ -344,7 +375,7 @@ const char *options_list (size_t i, enum option *option)
 
 enum options_use options_use (void)
 {
-    enum option option;
+    enum option_id option;
     const char *list = options_list (0, &option);
 
     if (!list)

@@ -8,10 +8,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "environment.h"
 #include "common/pattern.h"
+#include "common/variables.h"
 
 /* A relative path counts from the task's working directory. */
 static int _absolute (struct logdir *dir, const char *path, struct errtext *err)
@@ -30,19 +31,17 @@ static int _absolute (struct logdir *dir, const char *path, struct errtext *err)
     return 0;
 }
 
-static int _prepare (struct logdir *dir, const char *text, char *const env[], struct errtext *err)
+static int _prepare_dir (struct logdir *dir, const char *text, char *const env[], struct errtext *err)
 {
-    const char *array = environment_get (env, "SLURM_ARRAY_JOB_ID");
+    const char *array = variable_get (env, "SLURM_ARRAY_JOB_ID");
     const struct pattern_values values = {
-        .job = environment_get (env, "SLURM_JOB_ID"),
-        .step = environment_get (env, "SLURM_STEP_ID"),
-        .node = environment_get (env, "SLURMD_NODENAME"),
-        .user = environment_get (env, "SLURM_JOB_USER"),
-        .job_name = environment_get (env, "SLURM_JOB_NAME"),
-        .array_job = array ? array : environment_get (env, "SLURM_JOB_ID"),
-        .array_task = environment_get (env, "SLURM_ARRAY_TASK_ID"),
-        .node_index = environment_get (env, "SLURM_NODEID"),
-        .rank = environment_get (env, "SLURM_PROCID"),
+        .job = variable_get (env, "SLURM_JOB_ID"),
+        .step = variable_get (env, "SLURM_STEP_ID"),
+        .node = variable_get (env, "SLURMD_NODENAME"),
+        .user = variable_get (env, "SLURM_JOB_USER"),
+        .job_name = variable_get (env, "SLURM_JOB_NAME"),
+        .array_job = array ? array : variable_get (env, "SLURM_JOB_ID"),
+        .array_task = variable_get (env, "SLURM_ARRAY_TASK_ID"),
     };
     char path[PATH_MAX];
     struct errtext why;
@@ -55,23 +54,38 @@ static int _prepare (struct logdir *dir, const char *text, char *const env[], st
 
 int output_prepare (struct logdir *dir, char *const env[], struct errtext *err)
 {
-    const char *text = environment_get (env, LOGDIR_VARIABLE);
+    const char *text = variable_get (env, LOGDIR_VARIABLE);
 
-    return text ? _prepare (dir, text, env, err) : 0;
+    return text ? _prepare_dir (dir, text, env, err) : 0;
 }
 
-int output_redirect (struct logdir *dir, const struct answer *answer, struct errtext *err)
+void output_paths (struct output_paths *paths, const struct logdir *dir, const struct answer *answer)
 {
     char name[NAME_MAX];
-    int fd, rc;
+
+    snprintf (paths->log, sizeof (paths->log), "%s/%s", dir->path,
+              logdir_task_file (name, sizeof (name), answer->role, answer->index));
+    snprintf (paths->error_file, sizeof (paths->error_file), "%s/%s", dir->path,
+              logdir_error_file (name, sizeof (name), answer->role, answer->index));
+}
+
+int output_open (struct logdir *dir, const struct answer *answer, const char *step, struct errtext *err)
+{
+    char name[NAME_MAX];
+    struct stat st;
+    int fd;
 
     logdir_task_file (name, sizeof (name), answer->role, answer->index);
     fd = logdir_open (dir, answer->log_append, name, err);
     logdir_close (dir);
-    if (fd < 0)
-        return -1;
-    rc = dup2 (fd, STDOUT_FILENO) < 0 || dup2 (fd, STDERR_FILENO) < 0
-             ? errtext_set (err, "%s: %s", name, strerror (errno)) : 0;
+    if (fd >= 0 && answer->log_append && fstat (fd, &st) == 0 && st.st_size > 0)
+        dprintf (fd, "spank_tf: step %s\n", step);
+    return fd;
+}
+
+void output_redirect (int fd)
+{
+    dup2 (fd, STDOUT_FILENO);
+    dup2 (fd, STDERR_FILENO);
     close (fd);
-    return rc;
 }

@@ -28,7 +28,7 @@
  * LD_LIBRARY_PATH that is meant for the user's programs could keep it from starting. 0, or an
  * errno.
  */
-static int _spawn (pid_t *pid, const char *program, const char *step, int control, int listener)
+static int _spawn_rendezvous (pid_t *pid, const char *program, const char *step, int control, int listener)
 {
     char *const argv[] = { (char *)(uintptr_t)"tf-rendezvous", (char *)(uintptr_t)step, NULL };
     char *const no_variables[] = { NULL };
@@ -72,7 +72,7 @@ static int _launch (pid_t *pid, const char *program, const char *step, int contr
 
     control = _move_up (control);
     listener = _move_up (listener);
-    error = control < 0 || listener < 0 ? EMFILE : _spawn (pid, program, step, control, listener);
+    error = control < 0 || listener < 0 ? EMFILE : _spawn_rendezvous (pid, program, step, control, listener);
     if (control >= 0)
         close (control);
     if (listener >= 0)
@@ -96,13 +96,9 @@ static int _report_end (const char *program, pid_t pid, struct errtext *err)
 static int _await_ready (int control, const char *program, pid_t pid, struct errtext *err)
 {
     struct deadline deadline = deadline_in_ms (READY_MS);
-    struct pollfd pfd = { .fd = control, .events = POLLIN };
     char byte;
-    int n;
 
-    while ((n = poll (&pfd, 1, deadline_left_ms (deadline))) < 0 && errno == EINTR)
-        ;
-    if (n > 0)
+    if (deadline_wait (control, POLLIN, deadline))
         return recv (control, &byte, 1, 0) == 1 ? 0 : _report_end (program, pid, err);
     kill (pid, SIGKILL);
     return errtext_set (err, "%s has not read its configuration within %d s", program,

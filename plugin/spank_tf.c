@@ -47,9 +47,11 @@ int slurm_spank_init (spank_t spank, int argc, char *argv[])
             return options_register (spank);
         case S_CTX_SLURMD:
             site_read (argc, argv);
-            site_complain ();
+            if (site_error ())
+                slurm_error ("spank_tf: %s", site_error ());
             return 0;
         case S_CTX_REMOTE:
+            task_note_slurmstepd ();
             return options_register (spank);
         default:
             return 0;

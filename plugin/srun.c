@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "addresses/netlist.h"
 #include "cmdline.h"
 #include "common/errtext.h"
 #include "common/frameworks.h"
 #include "common/list_text.h"
 #include "common/logdir.h"
+#include "common/netlist.h"
 #include "common/number.h"
 #include "common/port.h"
 #include "common/value.h"
@@ -50,15 +50,15 @@ int srun_check_options (void)
 
     if (options_end_component (&err) < 0)
         return _refuse (err.text);
-    if (options_use () == OPTIONS_ON && site.bad)
-        return _refuse (site.error.text);
+    if (options_use () == OPTIONS_ON && site_error ())
+        return _refuse (site_error ());
     return 0;
 }
 
 static int _find_program (struct errtext *err)
 {
-    if (snprintf (program, sizeof (program), "%s/tf-rendezvous", site.libexecdir)
-        >= (int)sizeof (program))
+    if (snprintf (program, sizeof (program), "%s/tf-rendezvous",
+                  options_value (OPTION_LIBEXECDIR)) >= (int)sizeof (program))
         return errtext_set (err, "libexecdir= is too long");
     if (access (program, X_OK) < 0)
         return errtext_set (err, "%s: %s; spank-tf is not installed completely on this host",
@@ -68,11 +68,12 @@ static int _find_program (struct errtext *err)
 
 static int _reserve_port (struct errtext *err)
 {
-    struct port_ranges ranges = site.rendezvous_ports;
+    struct port_ranges ranges;
     struct errtext why;
 
     if (reserved)
         return 0;
+    port_ranges_parse (&ranges, options_value (OPTION_RENDEZVOUS_PORTS), NULL);
     if (ranges.count == 0 && slurm_private_srun_ports (&ranges.range[0]))
         ranges.count = 1;
     if (contact_make_tokens (&contact, err) < 0)
@@ -85,13 +86,13 @@ static int _reserve_port (struct errtext *err)
 
 static bool _shows (void)
 {
-    return strcmp (options_value (OPTION_SHOW), "no") != 0;
+    return options_word (OPTION_SHOW) != SHOW_NOTHING;
 }
 
 /* What the rendezvous must know of the interfaces to choose addresses and to show the choice. */
 static enum contact_ask _ask (void)
 {
-    if (strcmp (options_value (OPTION_IB), "no") != 0)
+    if (options_word (OPTION_IB) != IB_NO)
         return CONTACT_ASK_RAILS;
     if (strcmp (options_value (OPTION_NETWORK), NETLIST_ANY) != 0 || _shows ()
         || strcmp (options_value (OPTION_LOG_DIR), LOG_DIR_NONE) != 0)
@@ -119,7 +120,7 @@ static int _export_contact (void)
 static int _export (struct errtext *err)
 {
     contact.timeout = options_seconds (OPTION_TIMEOUT);
-    contact.hold = options_yes (OPTION_HOLD) ? PORT_HELD : PORT_CLAIMED;
+    contact.hold = options_word (OPTION_HOLD) ? PORT_HELD : PORT_CLAIMED;
     contact.ask = _ask ();
     if (snprintf (contact.ports, sizeof (contact.ports), "%s", options_value (OPTION_PORTS))
         >= (int)sizeof (contact.ports))
@@ -138,16 +139,18 @@ static bool _is_contained (void)
 /* --tf-restart; a site's default does not count where it cannot work. */
 static struct restart_rule _restart (void)
 {
-    struct restart_rule rule = { .longest_pause = site.restart_backoff };
+    struct restart_rule rule = { .longest_pause = options_seconds (OPTION_RESTART_BACKOFF) };
 
-    /* The option's callback has checked it. */
     value_restart_parse (&rule.times, &rule.any, options_value (OPTION_RESTART));
     if (_is_contained () && !options_is_given (OPTION_RESTART))
         rule.times = 0;
     return rule;
 }
 
-/* The container's runtime is what starts the program. */
+/*
+ * Slurm 24.11 and later write the container's configuration once for each task. On 22.05 a runtime that was
+ * killed, as by the stop before a restart, leaves a container whose name is taken.
+ */
 static int _check_restart (struct errtext *err)
 {
     if (_restart ().times == 0 || !_is_contained ())
@@ -191,13 +194,14 @@ int srun_prepare (void)
 
 /*
  * --open-mode, from the sources that srun uses, in its order: command line, environment (where
- * sbatch puts its own), JobFileAppend in slurm.conf.
+ * sbatch puts its own), JobFileAppend in slurm.conf. Unless the user has said so, a step truncates no files
+ * of an earlier step of its job: they often have the same directory, as with %x-%j.
  */
-static bool _appends_output (const struct cmdline_program *of_step)
+static bool _appends_output (uint32_t step, const struct cmdline_program *of_step)
 {
     char *given = cmdline_value ("--open-mode", sizeof ("--op") - 1, of_step);
     const char *mode = given ? given : getenv ("SLURM_OPEN_MODE");
-    bool appends = mode ? *mode == 'a' || *mode == 'A' : slurm_private_appends_output ();
+    bool appends = mode ? *mode == 'a' || *mode == 'A' : step > 0 || slurm_private_appends_output ();
 
     free (given);
     return appends;
@@ -221,19 +225,9 @@ static bool _is_wait_limited (const struct cmdline_program *of_step)
     return seconds > 0;
 }
 
-static enum rendezvous_config_ib _ib (void)
-{
-    const char *text = options_value (OPTION_IB);
-
-    if (strcmp (text, "no") == 0)
-        return RENDEZVOUS_CONFIG_IB_NO;
-    return strcmp (text, "require") == 0 ? RENDEZVOUS_CONFIG_IB_REQUIRE
-                                         : RENDEZVOUS_CONFIG_IB_AUTO;
-}
-
 static int _add_lists (struct rendezvous_config *config, struct errtext *err)
 {
-    enum option option;
+    enum option_id option;
     const char *list;
 
     while ((list = options_list (config->lists, &option))) {
@@ -247,7 +241,9 @@ static int _add_lists (struct rendezvous_config *config, struct errtext *err)
     return 0;
 }
 
-static struct frame *_configuration (const char *step, const struct cmdline_program *of_step,
+#define SET_WORD(field, type, name) config.field = (type)options_word (OPTION_##name);
+
+static struct frame *_configuration (const char *step, uint32_t number, const struct cmdline_program *of_step,
                                      struct errtext *err)
 {
     const char *networks = options_value (OPTION_NETWORK);
@@ -257,15 +253,15 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
         .step = step,
         .inherited = options_list_inherited (),
         .timeout = contact.timeout,
-        .ib = _ib (),
         .hold = contact.hold == PORT_HELD,
         .show = _shows (),
-        .json = strcmp (options_value (OPTION_SHOW), "json") == 0,
-        .log_append = _appends_output (of_step),
-        .stop_grace = site.stop_grace,
-        .eval_grace = site.eval_grace,
-        .hide_gpus = !site.show_gpus,
-        .nccl = site.nccl,
+        .json = options_word (OPTION_SHOW) == SHOW_JSON,
+        .log_append = _appends_output (number, of_step),
+        .stop_grace = options_seconds (OPTION_STOP_GRACE),
+        .eval_grace = options_seconds (OPTION_EVAL_GRACE),
+        .fail_grace = options_seconds (OPTION_FAIL_GRACE),
+        .hide_gpus = options_word (OPTION_HIDE_GPUS),
+        .nccl = options_word (OPTION_NCCL),
         .debugged = slurm_private_is_debugged (),
         .restart = _restart (),
         .wait_limited = _is_wait_limited (of_step),
@@ -273,23 +269,22 @@ static struct frame *_configuration (const char *step, const struct cmdline_prog
     char *het_group = cmdline_value ("--het-group", sizeof ("--het-group") - 1, of_step);
     struct frame *frame = NULL;
 
+    RENDEZVOUS_CONFIG_WORDS (SET_WORD)
     config.het_group = het_group;
     if (strcmp (networks, NETLIST_ANY) != 0) {
         config.networks = networks;
         config.networks_required = options_is_given (OPTION_NETWORK);
     }
-    /* The options' callbacks have checked them. */
     frameworks_parse (&config.frameworks, options_value (OPTION_FRAMEWORKS), err);
-    stop_when_parse (&config.stop, options_value (OPTION_STOP), err);
     if (_add_lists (&config, err) == 0 && !(frame = rendezvous_config_encode (&config)))
         errtext_set (err, "%s", strerror (ENOMEM));
     free (het_group);
     return frame;
 }
 
-static int _start (const char *step, const struct cmdline_program *of_step, struct errtext *err)
+static int _start (const char *step, uint32_t number, const struct cmdline_program *of_step, struct errtext *err)
 {
-    struct frame *configuration = _configuration (step, of_step, err);
+    struct frame *configuration = _configuration (step, number, of_step, err);
     int rc = configuration ? rendezvous_start (program, step, reserved, configuration, err) : -1;
 
     frame_destroy (configuration);
@@ -310,7 +305,7 @@ static void _say_what_has_no_effect (void)
         return;
     said = true;
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (options_is_own ((enum option)i)) {
+        if (options_is_own ((enum option_id)i)) {
             snprintf (name, sizeof (name), "--%s", option_table[i].name);
             list_text_add (&list, name);
         }
@@ -334,7 +329,7 @@ int srun_start (spank_t spank)
     spank_get_item (spank, S_JOB_ID, &job);
     snprintf (name, sizeof (name), "%u.%u", job, step);
     spank_get_item (spank, S_JOB_ARGV, &of_step.argc, &of_step.argv);
-    if (_start (name, &of_step, &err) < 0) {
+    if (_start (name, step, &of_step, &err) < 0) {
         _refuse (err.text);
         setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
     }

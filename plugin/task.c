@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -16,11 +17,14 @@
 #include "common/address.h"
 #include "common/deadline.h"
 #include "common/logdir.h"
+#include "common/variables.h"
 #include "environment.h"
+#include "fork_server.h"
 #include "options.h"
 #include "output.h"
 #include "protocol/client.h"
 #include "protocol/contact.h"
+#include "protocol/fork_request.h"
 #include "site.h"
 #include "slurm_private.h"
 #include "supervisor.h"
@@ -33,13 +37,21 @@
  */
 #define MORE_TIMEOUT_S 5
 
+/* The process that runs the step on this node, and forks its tasks. */
+static pid_t slurmstepd;
+
+void task_note_slurmstepd (void)
+{
+    slurmstepd = getpid ();
+}
+
 /* srun's address as this node's slurmd saw it; the step's own traffic goes there. */
 static int _srun_address (char *const env[], struct address *srun)
 {
-    const char *text = environment_get (env, "SLURM_SRUN_COMM_HOST");
+    const char *text = variable_get (env, "SLURM_SRUN_COMM_HOST");
 
     if (!text)
-        text = environment_get (env, "SLURM_LAUNCH_NODE_IPADDR");
+        text = variable_get (env, "SLURM_LAUNCH_NODE_IPADDR");
     return text ? address_parse (srun, text) : -1;
 }
 
@@ -59,13 +71,16 @@ static bool _forwards_signals (const struct registration *registration)
     return forwards != 0;
 }
 
-/* Returns in the task, which is a child of its supervisor from here on. */
-static void _start_supervisor (spank_t spank, const struct task_info *info,
-                               const struct contact *contact, const struct address *srun,
-                               const struct client_answer *answer, int messages)
+/*
+ * Become two processes; returns in the fork server of the task. slurmstepd's process ID is that of this
+ * process' parent, unless slurmstepd has died meanwhile.
+ */
+static void _start_supervisor (const struct task_info *info, const struct contact *contact,
+                               const struct address *srun, const struct client_answer *answer,
+                               const struct output_paths *paths, struct fork_server *server)
 {
-    const struct supervisor_keeps keeps = { messages, port_descriptor (info->port) };
     struct supervisor_config config = {
+        .slurmstepd = slurmstepd,
         .rank = info->registration.rank,
         .node = info->registration.node,
         .step = info->registration.step,
@@ -79,32 +94,62 @@ static void _start_supervisor (spank_t spank, const struct task_info *info,
         .serves = answer->answer.serves,
         .restart = answer->answer.restart,
         .restart_alone = answer->answer.restart_alone,
-        .claimed_port = port_is_held (info->port) ? 0 : info->registration.port,
+        .claimed_port = server->port_number,
         .prints = info->registration.rank == 0,
+        .log = info->logs ? paths->log : NULL,
+        .error_file = info->logs ? paths->error_file : NULL,
     };
     struct errtext err;
-    char pid[16];
 
-    if (supervisor_start (info->supervisor, &config, answer->fd, &keeps, &err) < 0)
+    if (supervisor_start (info->supervisor, &config, answer->fd, server, &err) < 0)
         task_abort_report (answer->fd, config.node, err.text);
-    snprintf (pid, sizeof (pid), "%d", (int)getpid ());
-    spank_setenv (spank, "SLURM_TASK_PID", pid, 1);
 }
 
-/* Write to the log file. Returns the stderr of before. */
-static int _redirect (struct task_info *info, const struct client_answer *answer)
+/* Go on as a life of the task, and as each one that follows. */
+static void _live (spank_t spank, struct fork_server *server)
 {
-    int before = fcntl (STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    struct errtext err, why;
+    int life = fork_server_run (server);
+    char text[16];
 
-    if (info->logs && output_redirect (&info->log_dir, &answer->answer, &err) < 0) {
-        errtext_set (&why, "--tf-log-dir: %s", err.text);
-        /* A supervisor, if there is one already, reports the end. */
-        if (answer->answer.restart.times > 0)
-            task_abort_report (answer->fd, info->registration.node, why.text);
-        task_abort (true, "%s: %s", info->registration.node, why.text);
+    snprintf (text, sizeof (text), "%d", (int)getpid ());
+    spank_setenv (spank, "SLURM_TASK_PID", text, 1);
+    if (life > 0) {
+        snprintf (text, sizeof (text), "%d", life);
+        spank_setenv (spank, RESTART_VARIABLE, text, 1);
     }
-    return before;
+}
+
+/*
+ * slurmstepd serves PMI to the first process that asks for a rank, and to no other. The environment that
+ * S_JOB_ENV has given before environment_set () may have moved.
+ */
+static void _print_pmi_limit (spank_t spank, const struct registration *registration)
+{
+    char value[PATH_MAX];
+
+    if (registration->rank == 0
+        && (spank_getenv (spank, "PMI_FD", value, sizeof (value)) == ESPANK_SUCCESS
+            || spank_getenv (spank, "PMIX_NAMESPACE", value, sizeof (value)) == ESPANK_SUCCESS))
+        dprintf (STDERR_FILENO, "slurmstepd: spank_tf: step %s: a restarted program cannot use PMI "
+                 "(--mpi) again\n", registration->step);
+}
+
+/*
+ * The log file, which all lives of the task share; -1: none. It is opened here, and not by a life, because
+ * the file system may hang for any time.
+ */
+static int _open_log (struct task_info *info, const struct client_answer *answer)
+{
+    struct errtext err, why;
+    int log;
+
+    if (!info->logs || (log = output_open (&info->log_dir, &answer->answer, info->registration.step,
+                                        &err)) >= 0)
+        return info->logs ? log : -1;
+    errtext_set (&why, "--tf-log-dir: %s", err.text);
+    if (answer->answer.supervised)
+        task_abort_report (answer->fd, info->registration.node, why.text);
+    task_abort (true, "%s: %s", info->registration.node, why.text);
 }
 
 /* What is left to do between the answer and the program. */
@@ -112,22 +157,36 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
                          const struct contact *contact, const struct address *srun,
                          const struct client_answer *answer)
 {
-    bool restarts = answer->answer.restart.times > 0;
-    int messages = -1;
+    struct fork_server server = { .may_restart = answer->answer.restart.times > 0, .port = -1 };
+    struct output_paths paths;
+    int log;
 
-    if (!info->port || environment_set (spank, env, answer) < 0
+    if (info->logs)
+        output_paths (&paths, &info->log_dir, &answer->answer);
+    if (!info->port || environment_set (spank, env, answer, info->logs ? paths.error_file : NULL) < 0
         || (answer->answer.open_port && port_open (info->port) < 0))
         task_abort_report (answer->fd, info->registration.node, "the environment could not be set");
-    /* A supervisor that starts the program again needs what the program has. */
-    if (restarts)
-        messages = _redirect (info, answer);
+    if (!port_is_held (info->port)) {
+        server.port = port_descriptor (info->port);
+        server.port_number = info->registration.port;
+    }
+    /* What it leaves open must not be a close-on-exec socket any more when the fork server closes those. */
+    port_leave (info->port);
+    if (server.may_restart)
+        _print_pmi_limit (spank, &info->registration);
+    log = _open_log (info, answer);
+    if (getppid () != slurmstepd)
+        task_abort (true, "%s: slurmstepd has died", info->registration.node);
     if (answer->answer.supervised)
-        _start_supervisor (spank, info, contact, srun, answer, messages);
-    if (!restarts)
-        messages = _redirect (info, answer);
-    if (messages >= 0)
-        close (messages);
+        _start_supervisor (info, contact, srun, answer, &paths, &server);
     close (answer->fd);         /* a supervisor keeps the connection */
+    if (log >= 0)
+        output_redirect (log);
+    if (answer->answer.supervised)
+        _live (spank, &server);
+    /* What a former life has written there is not about this one. */
+    if (info->logs)
+        unlink (paths.error_file);
 }
 
 static void _register (spank_t spank, char *const env[], const char *text)
@@ -158,17 +217,17 @@ static void _register (spank_t spank, char *const env[], const char *text)
     }
     _use_answer (spank, env, &info, &contact, &srun, &answer);
     frame_destroy (answer.frame);
-    task_info_release (&info);
+    free (info.locality);
 }
 
 /* The job has a task list. srun did not see it if its host lacks the plugin. */
-static bool _inherits_list (char *const env[], enum option option)
+static bool _inherits_list (char *const env[], enum option_id option)
 {
     struct option_variables variables;
     const char *list;
 
     options_variables (option, &variables);
-    list = environment_get (env, variables.to_srun);
+    list = variable_get (env, variables.to_srun);
     return list && !options_is_none (list);
 }
 
@@ -200,8 +259,8 @@ int task_init (spank_t spank, int argc, char *argv[])
      * proctrack/linuxproc signals no process that is called slurmstepd, nor one with a blank in
      * its name: without a new name this process could not be killed while it waits.
      */
-    prctl (PR_SET_NAME, "tf-rank");
-    text = environment_get (env, CONTACT_VARIABLE);
+    prctl (PR_SET_NAME, FORK_LIFE_NAME);
+    text = variable_get (env, CONTACT_VARIABLE);
     if (!text)
         task_abort (environment_number (env, "SLURM_PROCID") == 0, "--tf-tasks needs an srun that "
                     "waits for its step and has spank_tf; no rendezvous was exported");

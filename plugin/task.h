@@ -9,6 +9,9 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
+/* This process is slurmstepd, whose tasks do not start a program when it has died. */
+void task_note_slurmstepd (void);
+
 /*
  * Reserve a port, register, wait for the answer, set the environment. Returns 0 when all of it is
  * done, and at once in a step without a task list. A task that cannot get the right dictionary

@@ -32,5 +32,6 @@ void task_abort_report (int fd, const char *node, const char *why)
 
     if (frame)
         frame_send (frame, fd, NULL);
+    frame_destroy (frame);
     task_abort (true, "%s: %s", node, why);
 }

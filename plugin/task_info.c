@@ -15,9 +15,11 @@
 #include "addresses/interface.h"
 #include "addresses/locality.h"
 #include "common/proxy.h"
+#include "common/value.h"
+#include "common/variables.h"
 #include "environment.h"
+#include "options.h"
 #include "output.h"
-#include "site.h"
 #include "supervisor.h"
 
 /* The longest description of the step's layout that a registration has room for, in bytes. */
@@ -25,7 +27,7 @@
 
 static const char *_layout (char *const env[], const char *name)
 {
-    const char *text = environment_get (env, name);
+    const char *text = variable_get (env, name);
 
     return text && strlen (text) <= MAX_LAYOUT ? text : NULL;
 }
@@ -34,8 +36,8 @@ static const char *_layout (char *const env[], const char *name)
 static int _identify (struct task_info *info, spank_t spank, char *const env[])
 {
     struct registration *r = &info->registration;
-    const char *job = environment_get (env, "SLURM_JOB_ID");
-    const char *step = environment_get (env, "SLURM_STEP_ID");
+    const char *job = variable_get (env, "SLURM_JOB_ID");
+    const char *step = variable_get (env, "SLURM_STEP_ID");
     uint32_t rank_in_component, component_tasks;
 
     if (spank_get_item (spank, S_TASK_GLOBAL_ID, &rank_in_component) != ESPANK_SUCCESS
@@ -44,7 +46,7 @@ static int _identify (struct task_info *info, spank_t spank, char *const env[])
     r->rank = environment_number (env, "SLURM_PROCID");
     r->tasks = environment_number (env, "SLURM_STEP_NUM_TASKS");
     r->node_index = environment_number (env, "SLURM_NODEID");
-    r->node = environment_get (env, "SLURMD_NODENAME");
+    r->node = variable_get (env, "SLURMD_NODENAME");
     r->component_first = r->rank - (int)rank_in_component;
     r->component_tasks = (int)component_tasks;
     if (r->rank < 0 || r->tasks < 1 || r->node_index < 0 || !r->node || !job || !step)
@@ -61,12 +63,12 @@ static int _port_ranges (char *const env[], const char *ports, struct port_range
 {
     const char *reserved;
 
-    if (strcmp (ports, "reserved") != 0) {
+    if (strcmp (ports, VALUE_PORTS_RESERVED) != 0) {
         if (getrandom (start, sizeof (*start), 0) < 0)
             *start = (unsigned int)getpid ();
         return port_ranges_parse (ranges, ports, err);
     }
-    if (!(reserved = environment_get (env, "SLURM_STEP_RESV_PORTS")))
+    if (!(reserved = variable_get (env, "SLURM_STEP_RESV_PORTS")))
         return errtext_set (err, "--tf-ports=reserved, but Slurm reserved no ports for this step "
                             "(MpiParams=ports= in slurm.conf, srun --resv-ports)");
     /* Slurm has reserved one for each task of the node; begin with this task's. */
@@ -74,8 +76,8 @@ static int _port_ranges (char *const env[], const char *ports, struct port_range
     return port_ranges_parse (ranges, reserved, err);
 }
 
-static struct port *_reserve_port (char *const env[], const struct contact *contact,
-                                   struct errtext *err)
+static struct port *_reserve_task_port (char *const env[], const struct contact *contact,
+                                        struct errtext *err)
 {
     struct port_ranges ranges;
     struct port *port;
@@ -94,7 +96,7 @@ static struct port *_reserve_port (char *const env[], const struct contact *cont
  */
 static bool _is_unbound (const struct cpus *cpus, char *const env[])
 {
-    const char *bind = environment_get (env, "SLURM_CPU_BIND_TYPE");
+    const char *bind = variable_get (env, "SLURM_CPU_BIND_TYPE");
 
     return cpus_are_all (cpus) && !(bind && (strstr (bind, "map") || strstr (bind, "mask")));
 }
@@ -106,7 +108,7 @@ static void _add_locality (struct task_info *info, char *const env[])
 
     if (!locality_matters (r->interface, r->interfaces))
         return;
-    snprintf (program, sizeof (program), "%s/tf-addresses", site.libexecdir);
+    snprintf (program, sizeof (program), "%s/tf-addresses", options_value (OPTION_LIBEXECDIR));
     if (locality_ask (r->interface, r->interfaces, program, env, &info->locality,
                       &info->locality_error) < 0)
         r->locality_error = info->locality_error.text;
@@ -161,21 +163,15 @@ int task_info_gather (struct task_info *info, spank_t spank, char *const env[],
     memset (info, 0, sizeof (*info));
     if (_identify (info, spank, env) < 0)
         return -1;
-    if ((info->port = _reserve_port (env, contact, &info->error)))
+    if ((info->port = _reserve_task_port (env, contact, &info->error)))
         r->port = port_number (info->port);
     if (!info->port || _prepare_output (info, env, &info->error) < 0)
         r->error = info->error.text;
-    if (supervisor_find (info->supervisor, sizeof (info->supervisor), site.libexecdir,
+    if (supervisor_find (info->supervisor, sizeof (info->supervisor), options_value (OPTION_LIBEXECDIR),
                          &info->supervisor_error) < 0)
         r->supervisor_error = info->supervisor_error.text;
-    r->proxied = proxy_is_set (environment_lookup, (void *)(uintptr_t)env);
+    r->proxied = proxy_is_set (env);
     _add_layout (r, env);
     _add_interfaces (info, env, contact->ask);
     return 0;
-}
-
-void task_info_release (struct task_info *info)
-{
-    free (info->locality);
-    port_leave (info->port);
 }

@@ -26,7 +26,7 @@ struct task_info {
     bool logs;                          /* --tf-log-dir: to log_dir */
     struct logdir log_dir;
     char supervisor[PATH_MAX];          /* the path of tf-supervise */
-    char *locality;                     /* room of the interfaces' CPU masks */
+    char *locality;                     /* room of the interfaces' CPU masks, to be freed */
     char step[REGISTRATION_MAX_STEP + 1];
     char cpus[CPUS_MAX_TEXT];
     struct errtext error, locality_error, supervisor_error;
@@ -38,8 +38,5 @@ struct task_info {
  */
 int task_info_gather (struct task_info *info, spank_t spank, char *const env[],
                       const struct contact *contact);
-
-/* Leave the port open for the program that is about to be exec'd, and free the rest. */
-void task_info_release (struct task_info *info);
 
 #endif

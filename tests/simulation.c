@@ -25,7 +25,6 @@
 #include "common/deadline.h"
 #include "common/frameworks.h"
 #include "common/port.h"
-#include "protocol/acknowledgement.h"
 #include "protocol/answer.h"
 #include "protocol/exit_report.h"
 #include "protocol/rendezvous_config.h"
@@ -113,6 +112,7 @@ struct frame *launch_encode_config (const struct launch *launch)
         .show = launch->show,
         .stop_grace = 30,
         .eval_grace = 60,
+        .fail_grace = 60,
         .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX,
         .nccl = true,
     };

@@ -24,7 +24,9 @@
 
 #include "common/deadline.h"
 #include "common/descriptors.h"
+#include "common/port.h"
 #include "common/tcp.h"
+#include "fork_server.h"
 #include "protocol/exit_report.h"
 #include "protocol/hello.h"
 #include "protocol/reconnect.h"
@@ -131,7 +133,8 @@ void program_prints_signals (void)
 static void _configure (const struct task *task)
 {
     struct supervisor_config config = {
-        .task = task->program_pid,
+        .fork_server = task->fork_server,
+        .slurmstepd = task->slurmstepd,
         .rank = TASK_RANK,
         .node = TASK_NODE,
         .step = "12.0",
@@ -146,6 +149,8 @@ static void _configure (const struct task *task)
         .restart_alone = task->restart_alone,
         .claimed_port = task->claimed_port,
         .prints = task->prints,
+        .log = task->log,
+        .error_file = task->error_file,
     };
     struct frame *variables;
     size_t length;
@@ -170,10 +175,9 @@ static void _become_user (uid_t user)
     prctl (PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* What this process shares with tf-supervise's process and the program. */
+/* What this process shares with those that it starts. */
 struct shared {
-    pid_t program;
-    bool up;                    /* tf-supervise can handle signals */
+    volatile pid_t supervisor, fork_server, program;
 };
 
 static struct shared *_shared (void)
@@ -186,17 +190,32 @@ static struct shared *_shared (void)
     return shared;
 }
 
-static noreturn void _become_program (const struct task *task, int output)
+/* As plugin/task.c, from the fork to the program. */
+static noreturn void _become_fork_server (const struct task *task, pid_t supervisor, int requests,
+                                          int output)
 {
-    volatile bool *up = &_shared ()->up;
+    struct fork_server server = { .supervisor = supervisor, .may_restart = task->restarts > 0, .port = -1,
+                                  .port_number = task->claimed_port };
+    char number[16];
+    sigset_t all;
+    int life;
 
     if (!task->program_keeps_user)
         _become_user (task->user);
     dup2 (output, STDOUT_FILENO);
-    descriptors_close_above (STDERR_FILENO);
-    /* A wrapper may be a shell, which must not reap this process. */
-    while (!task->program_ends_first && !*up)
-        poll (NULL, 0, 1);
+    server.requests = dup2 (requests, STDERR_FILENO + 1);
+    descriptors_close_above (server.requests);
+    if (task->claimed_port)
+        server.port = port_bind (task->claimed_port, NULL);
+    sigfillset (&all);
+    sigprocmask (SIG_SETMASK, &all, &server.mask);
+    life = fork_server_run (&server);
+    _shared ()->program = getpid ();
+    snprintf (number, sizeof (number), "%d", life);
+    if (life > 0)
+        setenv ("SLURM_TF_RESTART", number, 1);
+    /* As when a program is executed. */
+    prctl (PR_SET_NAME, "program");
     task->program ();
     _exit (0);
 }
@@ -227,41 +246,47 @@ static noreturn void _execute_as (uid_t user)
     _exit (127);
 }
 
-static noreturn void _become_supervisor (struct task *task, int connection, int input, int output,
-                                         int ready)
+static noreturn void _become_supervisor (struct task *task, int connection, int input, int output)
 {
-    siginfo_t info;
+    pid_t self = getpid ();
+    int lives[2];
 
+    _shared ()->supervisor = self;
+    prctl (PR_SET_CHILD_SUBREAPER, 1);
     if (task->terminal && (setsid () < 0 || ioctl (task->terminal, TIOCSCTTY, 0) < 0))
         _exit (123);
     setpgid (0, 0);
     dup2 (task->stderr_fd, STDERR_FILENO);
-    /* A program that may be restarted begins with the descriptors of its supervisor. */
-    if (task->restarts) {
-        dup2 (input, STDIN_FILENO);
-        dup2 (output, STDOUT_FILENO);
-    }
-    if ((task->program_pid = fork ()) == 0)
-        _become_program (task, output);
-    _shared ()->program = task->program_pid;
-    if (task->program_ends_first)
-        waitid (P_PID, (id_t)task->program_pid, &info, WEXITED | WNOWAIT);
+    if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, lives) < 0)
+        _exit (121);
+    if ((task->fork_server = fork ()) == 0)
+        _become_fork_server (task, self, lives[1], output);
+    _shared ()->fork_server = task->fork_server;
+    close (lives[1]);
     _configure (task);
     dup2 (input, STDIN_FILENO);
     dup2 (output, STRAY_FD);
+    /* Out of the way of each other's number. */
+    lives[0] = fcntl (lives[0], F_DUPFD_CLOEXEC, STRAY_FD + 1);
     dup2 (connection, SUPERVISOR_RENDEZVOUS_FD);
-    fcntl (SUPERVISOR_RENDEZVOUS_FD, F_SETFD, 0);
-    /* Its program does not wait for it. */
-    dup2 (ready, SUPERVISOR_READY_FD);
-    if (task->restarts)
-        dup2 (STDERR_FILENO, SUPERVISOR_MESSAGES_FD);
+    dup2 (lives[0], SUPERVISOR_LIVES_FD);
     /* As a careless parent might leave it. A shell needs SIGCHLD's default action. */
-    if (!task->program_ends_first && !task_is_wrapped ())
+    if (!task_is_wrapped ())
         signal (SIGCHLD, SIG_IGN);
     if (task->user)
         _execute_as (task->user);
     _become_user (0);
     _execute ();
+}
+
+/* A process between this one and tf-supervise, which a test can kill. */
+static noreturn void _become_slurmstepd (struct task *task, int connection, int input, int output)
+{
+    task->slurmstepd = getpid ();
+    if (fork () == 0)
+        _become_supervisor (task, connection, input, output);
+    descriptors_close_above (STDERR_FILENO);
+    program_wait ();
 }
 
 /* The rendezvous' side, and slurmstepd's. */
@@ -271,7 +296,7 @@ void task_kill_descendants (void)
     struct deadline deadline = deadline_in_ms (task_reaction_ms ());
 
     while (!deadline_passed (deadline) && (waitpid (-1, NULL, WNOHANG) >= 0 || errno != ECHILD)) {
-        descendants_kill ();
+        descendants_kill (0);
         poll (NULL, 0, 1);
     }
 }
@@ -330,44 +355,58 @@ static bool _wait (int fd, int ms)
     return poll (&pfd, 1, ms) == 1;
 }
 
+/* Wait until a process has set this. */
+static pid_t _await_pid (const volatile pid_t *pid, const char *what)
+{
+    struct deadline deadline = deadline_in_ms (10 * task_reaction_ms ());
+
+    while (*pid == 0) {
+        if (deadline_passed (deadline))
+            die ("%s does not start", what);
+        poll (NULL, 0, 1);
+    }
+    return *pid;
+}
+
 void task_start (struct task *task)
 {
-    int input[2], output[2], ready[2], connection;
+    int input[2], output[2], connection;
     struct pollfd up;
 
     task_open_listener (task);
     connection = _connect (task);
     if (task->stderr_fd == 0 && (task->stderr_fd = memfd_create ("stderr", MFD_CLOEXEC)) < 0)
         die ("memfd_create: %s", strerror (errno));
-    if (pipe2 (input, O_CLOEXEC) < 0 || pipe2 (output, O_CLOEXEC) < 0
-        || pipe2 (ready, O_CLOEXEC) < 0)
+    if (pipe2 (input, O_CLOEXEC) < 0 || pipe2 (output, O_CLOEXEC) < 0)
         die ("pipe2: %s", strerror (errno));
     *_shared () = (struct shared){ 0 };
     /* Processes that tf-supervise leaves behind become children of this one. */
     prctl (PR_SET_CHILD_SUBREAPER, 1);
     atexit (task_kill_descendants);
     fflush (stdout);
+    if (!task->slurmstepd)
+        task->slurmstepd = getpid ();
     if ((task->pid = fork ()) < 0)
         die ("fork: %s", strerror (errno));
+    if (task->pid == 0 && task->slurmstepd_dies)
+        _become_slurmstepd (task, connection, input[0], output[1]);
     if (task->pid == 0)
-        _become_supervisor (task, connection, input[0], output[1], ready[1]);
+        _become_supervisor (task, connection, input[0], output[1]);
     close (connection);
     close (input[0]);
     close (output[1]);
-    close (ready[1]);
     task->output = output[0];
-    /*
-     * tf-supervise closes its stdin after everything else, when it has blocked all signals; one that
-     * keeps it writes that it is ready.
-     */
-    up = task->restarts ? (struct pollfd){ .fd = ready[0], .events = POLLIN }
-                        : (struct pollfd){ .fd = input[1] };
+    /* tf-supervise closes its stdin after everything else, when it has blocked all signals. */
+    up = (struct pollfd){ .fd = input[1] };
     if (poll (&up, 1, 10 * task_reaction_ms ()) != 1)
         die ("tf-supervise does not start");
     close (input[1]);
-    close (ready[0]);
-    task->program_pid = _shared ()->program;
-    _shared ()->up = true;
+    if (task->slurmstepd_dies)
+        task->slurmstepd = task->pid;
+    task->pid = _shared ()->supervisor;
+    task->fork_server = _await_pid (&_shared ()->fork_server, "the fork server");
+    if (!task->misconfigured)
+        task->program_pid = _await_pid (&_shared ()->program, "the program");
 }
 
 void task_send_order (const struct task *task, enum order order)
@@ -395,6 +434,8 @@ void task_expect_report (const struct task *task, const char *expected)
     if (exit_report_decode (&report, frame, &err) < 0)
         die ("%s", err.text);
     _check_report (&report, expected);
+    if (task->failure)
+        failure_text_decode (task->failure, frame);
     frame_destroy (frame);
 }
 
@@ -446,6 +487,8 @@ void task_expect_reconnect (struct task *task, const char *report)
     if (report)
         _check_report (&reconnect.report, report);
     task->life = reconnect.life.life;
+    if (task->failure)
+        *task->failure = reconnect.failure;
     frame_destroy (frame);
 }
 

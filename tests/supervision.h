@@ -18,6 +18,7 @@
 #include <stdnoreturn.h>
 #include <sys/types.h>
 
+#include "protocol/failure_text.h"
 #include "protocol/order.h"
 
 #define TASK_TOKEN "0123456789abcdef0123456789abcdef"
@@ -49,18 +50,22 @@ struct task {
     int stop_grace;             /* seconds from SIGTERM to SIGKILL */
     int kill_wait;              /* Slurm's KillWait in seconds, 0: tf-supervise does not know it */
     bool forward_signals, serves, prints;
-    int restarts;               /* after any failure; 0: the task may not be started again */
+    int restarts;               /* after any failure; 0: the task may not be restarted */
     bool restart_alone;         /* ... also without the rendezvous */
     int claimed_port;           /* ... and binds this port itself; 0: none */
-    bool program_ends_first;    /* before tf-supervise starts */
+    bool slurmstepd_dies;       /* the test can kill it: slurmstepd is not this process */
+    const char *log, *error_file;       /* its files, or NULL */
+    struct failure_text *failure;       /* NULL, or where a report's is copied to */
     bool misconfigured;         /* a variable is missing in tf-supervise's environment */
     uid_t user;                 /* of tf-supervise and the program, 0: this process' */
     bool program_keeps_user;    /* the program runs as this process' user all the same */
     int stderr_fd;              /* of both, 0: a file for task_expect_stderr () */
     int terminal;               /* their controlling terminal, 0: none */
 
-    pid_t pid;                  /* task_start () sets these: of tf-supervise */
-    pid_t program_pid;
+    pid_t slurmstepd;           /* task_start () sets these; this one only if it is 0 */
+    pid_t pid;                  /* of tf-supervise */
+    pid_t fork_server;
+    pid_t program_pid;          /* of the first life */
     int listener, port;         /* the rendezvous' */
     int connection;             /* the rendezvous' end */
     int output;                 /* where the program's stdout can be read */

@@ -37,6 +37,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/variables.h"
+
 #define HELD_DESCRIPTOR 200     /* the lowest number of the descriptor that holds the port */
 
 struct rank *ranks, *me;
@@ -150,8 +152,6 @@ static const char *beside_variable (const struct rank *rank)
 
 static bool is_promised_beside (const char *name)
 {
-    if (!strcmp (name, "SLURM_TF_BESIDE"))
-        return true;
     for (int i = 0; i < rank_count; i++)
         if (is_beside (&ranks[i]) && !strcmp (name, beside_variable (&ranks[i])))
             return true;
@@ -185,19 +185,16 @@ static void env_expect (const char *name, const char *expected)
  */
 static void env_check_leaks (void)
 {
-    static const char promised[] = " SLURM_TF_ROLE SLURM_TF_INDEX SLURM_TF_ADDRESS"
-                                   " SLURM_TF_PORT SLURM_TF_INTERFACE SLURM_TF_ADDED ";
-
+    env_expect ("SLURM_TF_RESTART", NULL);
     for (char **env = environ; *env; env++) {
-        char *own = format ("%.*s", (int)strcspn (*env, "="), *env);
-        char *name = format (" %s ", own);
+        const struct variable *known = variable_find (*env);
+        bool promised = known && known->set != VARIABLE_BY_SRUN && known->set != VARIABLE_BY_EXEC;
+        char *name = format ("%.*s", (int)strcspn (*env, "="), *env);
 
         if (strstr (name, "SPANK_OPTION_spank_tf")
-            || (!strncmp (own, "SLURM_TF_", 9) && !strstr (promised, name)
-                && !is_promised_beside (own)))
-            die ("the environment still has%sfrom the launch", name);
+            || (!strncmp (name, "SLURM_TF_", 9) && !promised && !is_promised_beside (name)))
+            die ("the environment still has %s from the launch", name);
         free (name);
-        free (own);
     }
 }
 

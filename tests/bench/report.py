@@ -118,3 +118,19 @@ def print_end(stopped, plain, ours, target, memory):
         rss, pss = (statistics.median(sizes) for sizes in zip(*memory))
         print(f"  memory of one tf-supervise: RSS {rss:.0f} KiB; PSS {pss:.0f} KiB, which counts "
               f"a page shared\n  by N processes as 1/N of a page", flush=True)
+
+
+def print_restarts(tasks, plain, failed, ended, target):
+    """
+    Until the last task has begun, in milliseconds: plain launches, and restarts beyond their pause,
+    from the failure and from the last end of a former life.
+    """
+    what = "1 task" if tasks == 1 else f"{tasks} tasks"
+    print(f"  {f'plain srun begins {what}':44}{statistics.median(plain):8.1f} ms")
+    for name, values, limit in ((f"{what} again, from the failure", failed, None),
+                                (f"{what} again, from the last end of a life", ended, target)):
+        low, high = interval(values)
+        ratios = interval([a / b for a, b in zip(values, plain)])
+        print(f"  {name:44}{statistics.median(values):8.1f} ms  [{low:.1f} {high:.1f}]  "
+              f"{_medians_ratio(values, plain):.3f} [{ratios[0]:.3f} {ratios[1]:.3f}]  "
+              f"{_against_target(low, high, limit, len(values))}".rstrip(), flush=True)

@@ -35,6 +35,7 @@ RANKS_LATE = r"spank_tf: step .*(did not register within|no rank registered with
 SUPERVISORS_LOST = (r"spank_tf: step .*(these tasks count as ended, because the connections to "
                     r"their supervisors are lost: rank|"
                     r"without rank .* its workers would wait forever)")
+NO_FORK_SERVER = r"spank_tf: .* cannot start its program: its fork server does not answer"
 PS_ENDED = r"spank_tf: .*the others are stopped"
 ENDING_SRUN = r"spank_tf: .*not every node reports the end of its tasks; ending srun"
 KILLED = r"tasks? [-\d,]+: Killed"
@@ -89,6 +90,8 @@ class Fault:
     spoils_job = False          # the job has no next step
     loses_job = False           # Slurm may not notice that srun has gone
     orphans = False             # no slurmstepd ends what its programs leave behind
+    keeps_restarts = False      # the same tasks are started again as without it
+    notes_failures = False      # otherwise only those that fail because of it, which the trial knows
     before = 0                  # so many programs had started when it was injected
 
     def __init__(self, rng, plan):

@@ -10,12 +10,12 @@ its exit code and output without the fault. SIGSTOP is for a while. The details 
     end tf-rendezvous in a launch   1                               no rendezvous listens on ...
     ... later                       as without, but tasks are not   the rendezvous has ended
                                     stopped
-    end the writer of master.log    as without                      (... is not written in time)
+    end tf-writer                   as without                      (... is not written in time)
     KILL tf-supervise               137                             task N: Killed
     TERM, INT, STOP tf-supervise    as without
     end a task before exec          128 + signal, or 1              ended before the launch ...,
                                                                     did not register ...
-    end a program                   128 + signal, or its own        task N: Killed, ...
+    end a program, or several       128 + signal, or its own        task N: Killed, ...
     KILL slurmstepd                 any, after scancel              srun: error: ...
     TERM, INT, STOP slurmstepd      as without
     end slurmd, then restart        any but 0                       srun: error: ...
@@ -26,21 +26,22 @@ its exit code and output without the fault. SIGSTOP is for a while. The details 
     log directory full, read-only   1                               --tf-log-dir: ...
     memory is short                 any
     scancel, time limit             any but 0                       CANCELLED, TIME LIMIT, ...
+    srun's stderr hangs             as without
 
 Each may also be without effect, as when it comes too late.
 """
 from machine import Logs, Memory, Tmp
 from network import Cut, CutRendezvous, Lossy, Network, Reset, Slow, Strangers
-from orders import Cancel, TimeLimit
-from signals import (CtrlC, MasterLogSignal, ProgramSignal, RendezvousSignal, SlurmdSignal,
-                     SrunSignal, StepdSignal, SuperviseSignal, TaskSignal)
+from orders import Cancel, Stderr, TimeLimit
+from signals import (CtrlC, ProgramSignal, ProgramsSignal, RendezvousSignal, SlurmdSignal, SrunSignal,
+                     StepdSignal, SuperviseSignal, TaskSignal, WriterSignal)
 
-# How often each is chosen. The last two take long.
+# How often each is chosen. The last one takes long.
 KINDS = {
-    SrunSignal: 3, CtrlC: 1, RendezvousSignal: 4, MasterLogSignal: 3, SuperviseSignal: 4,
+    SrunSignal: 3, CtrlC: 1, RendezvousSignal: 4, WriterSignal: 3, SuperviseSignal: 4,
     TaskSignal: 3, ProgramSignal: 3, SlurmdSignal: 2, Reset: 2, CutRendezvous: 1, Cut: 1,
-    Lossy: 1, Slow: 1, Strangers: 2, Tmp: 1, Logs: 4, Memory: 2, Cancel: 3, StepdSignal: 1,
-    TimeLimit: 0.3,
+    Lossy: 1, Slow: 1, Strangers: 2, Tmp: 1, Logs: 4, Memory: 2, Cancel: 3, StepdSignal: 2,
+    ProgramsSignal: 2, Stderr: 2, TimeLimit: 0.3,
 }
 NAMES = [kind.__name__ for kind in KINDS]
 

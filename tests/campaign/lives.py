@@ -10,12 +10,15 @@ import contextlib
 import ctypes
 import datetime
 import errno
+import glob
+import itertools
 import os
 import re
 import socket
 import time
 
 import cluster as clusters
+import faults
 import restarts
 
 PROGRAM = "life-check"
@@ -28,6 +31,10 @@ SIGNALLED = r"\[(\S+)\] \[[^]]+\] (?:\w+: )*Sent signal (\d+) to "
 # _slurms_grace_ms () in signals.c).
 ENDING = {"1", "2", "3", "9", "15"}
 ENDING_SECONDS = 7
+# A tf-supervise whose slurmstepd was killed notices it within this time.
+ORPHAN_SECONDS = 0.5
+# Failures that are reported so soon after the first one are one event (EVENT_MS in restarts.c).
+EVENT_SECONDS = 2
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -107,6 +114,11 @@ class Watch:
 
 # What the trial's lives are
 
+def is_disturbed(trial):
+    """Has there been a fault that may change which tasks are started again?"""
+    return not all(fault.keeps_restarts for fault in trial.faults())
+
+
 def by_rank(trial):
     """The lives of each rank, in the order in which they began."""
     found = {}
@@ -134,13 +146,17 @@ def generation(trial, record):
 
 
 def announced(trial):
-    """Of every restart that was printed: [(rank, how it ended, seconds, left, by which line)]."""
+    """
+    Of every restart that was printed: [(the ranks, are there more, how they ended, seconds, left, by
+    which line)].
+    """
     text = clusters.read(trial.output)
     found = [(match.start(), *match.groups(), line)
              for line in (restarts.ONE, restarts.ALL, restarts.LONELY)
              for match in re.finditer(line, text)]
-    return [(int(rank), how, int(pause), int(left), line)
-            for _, rank, how, pause, left, line in sorted(found)]
+    return [([int(rank) for rank in re.findall(r"rank (\d+)", ranks)], ranks.endswith(" more"),
+             how.split(", "), int(pause), int(left), line)
+            for _, ranks, how, pause, left, line in sorted(found)]
 
 
 # The rules
@@ -165,36 +181,79 @@ def numbers(trial):
 
 def reported(trial):
     """
-    srun reports each restart: a failure that is worth a try, of one task or of all as the roles say,
-    and how many are left. No task is started again without that.
+    srun reports each restart: failures that are worth a try, of single tasks or of all as the roles
+    say, and how many are left. No task is started again without that.
     """
     plan, lines = trial.plan, announced(trial)
     if not plan.restarts:
         return
     lost = any(fault.effect().loses_output for fault in trial.faults())
-    for rank, how, pause, left, line in lines:
-        by_signal, number = how.startswith("signal"), int(re.search(r"\d+", how)[0])
+    for ranks, more, hows, pause, left, line in lines:
         if pause != (restarts.LONELY_PAUSE if line == restarts.LONELY else restarts.LONGEST_PAUSE):
-            yield f"rank {rank} is started again after {pause} s"
-        if (line == restarts.ALL) == restarts.is_alone(plan, rank):
-            which = "all start" if line == restarts.ALL else "it alone starts"
-            yield f"rank {rank} has failed, and {which} again"
-        if not restarts.is_worth_a_try(plan, by_signal, number):
-            yield f"rank {rank} is started again after {how}"
-    lefts = [left for _, _, _, left, line in lines if line != restarts.LONELY]
+            yield f"ranks {ranks} are started again after {pause} s"
+        # Those before the last one have failed alone.
+        last_alone = not more and restarts.is_alone(plan, ranks[-1])
+        if line == restarts.ALL and (last_alone or not set(ranks) <= restarts.members(plan)):
+            yield f"ranks {ranks} have failed, and all start again"
+        if line != restarts.ALL and not all(restarts.is_alone(plan, rank) for rank in ranks):
+            yield f"ranks {ranks} have failed, and they alone start again"
+        for how in hows:
+            if not restarts.is_worth_a_try(plan, how.startswith("signal"),
+                                           int(re.search(r"\d+", how)[0])):
+                yield f"ranks {ranks} are started again after {how}"
+    # Tasks that fail in the second after the first line of their event have one of their own.
+    lefts = [left for left, _ in itertools.groupby(left for *_, left, line in lines
+                                                   if line != restarts.LONELY)]
     expected = list(range(plan.restarts))[::-1]
     # Without the rendezvous, each supervisor counts the lives of its own task.
-    if lefts != expected[:len(lefts)] and not (trial.faults() and set(lefts) <= set(expected)
+    if lefts != expected[:len(lefts)] and not (is_disturbed(trial) and set(lefts) <= set(expected)
                                                and lefts == sorted(set(lefts), reverse=True)):
         yield f"of {plan.restarts} restarts are left, one after the other: {lefts}"
     for rank, record in trial.records.items():
-        times = sum(r == rank or (line == restarts.ALL and rank in restarts.members(plan))
-                    for r, _, _, _, line in lines)
-        if record.life > times and not lost:
-            yield f"{record} began, and {times} restarts of this rank were reported"
+        times = sum(rank in ranks or (line == restarts.ALL and rank in restarts.members(plan))
+                    for ranks, *_, line in lines)
+        # A line names eight tasks.
+        may = times + sum(more and rank not in ranks for ranks, more, *_ in lines)
+        if record.life > may and not lost:
+            yield f"{record} began, and {may} restarts of this rank were reported"
         # A failure that is final may end the job before a restart.
-        if record.life < times and trial.code == 0 and not trial.faults():
+        if record.life < times and trial.code == 0 and not is_disturbed(trial):
             yield f"{times} restarts of rank {rank} were reported, its last life is {record.life}"
+    if not is_disturbed(trial):
+        for line in re.findall(rf".*{restarts.DISTURBED}.*", clusters.read(trial.output)):
+            yield f"this is not true: {line}"
+
+
+def events_at_most(trial):
+    """
+    So many events the trial's failures can have been, by the time that has passed from the order to
+    fail until the campaign saw the end. One of the two seconds is for the report.
+    """
+    count, begin, failed = 0, None, set()
+    for at, rank, life in sorted(trial.failures):
+        end = trial.deaths.get((rank, life))
+        if begin is None or rank in failed or not end or end - begin > EVENT_SECONDS / 2:
+            count, begin, failed = count + 1, at, set()
+        failed.add(rank)
+    return count
+
+
+def one_event(trial):
+    """Failures within two seconds of the first one use up one restart, and share a line."""
+    plan, lines = trial.plan, announced(trial)
+    if not plan.restarts or trial.early \
+            or not all(f.keeps_restarts or f.notes_failures for f in trial.faults()):
+        return
+    most = events_at_most(trial)
+    used = len({left for *_, left, _ in lines})
+    if used > most:
+        yield f"failures at {most} different times have used up {used} restarts"
+    for name, kind in (("of single tasks", restarts.ONE), ("of all", restarts.ALL)):
+        number = sum(line == kind for *_, line in lines)
+        if number > most:
+            yield f"failures at {most} different times have {number} lines about restarts {name}"
+    if most <= plan.restarts and re.search(restarts.NONE_LEFT, clusters.read(trial.output)):
+        yield f"failures at {most} different times have used up {plan.restarts} restarts"
 
 
 def barrier(trial):
@@ -222,10 +281,29 @@ def port(trial):
             yield f"port {record.port} was free during {record}"
 
 
+def orphans(trial, fault):
+    """
+    Lives that began when their slurmstepd was dead. Such a program dies when it prints, so it may have no
+    record; but its lock exists.
+    """
+    ranks = {record.rank for record in trial.lives.values() if record.node == fault.node}
+    for path in glob.glob(trial.dir + "/alive.*"):
+        rank, life = map(int, path.split(".")[-2:])
+        late = os.path.getmtime(path) - fault.at
+        if rank in ranks and late > ORPHAN_SECONDS:
+            yield f"life {life} of rank {rank} began {late:.3f} s after its slurmstepd was killed"
+
+
 def ended(trial):
-    """No life begins when srun has ended, or after Slurm has told the tasks of its node to end."""
+    """
+    No life begins when srun has ended, after Slurm has told the tasks of its node to end, or when its
+    slurmstepd was killed.
+    """
     if not trial.plan.restarts:
         return
+    for fault in trial.faults():
+        if isinstance(fault, faults.StepdSignal) and fault.node:
+            yield from orphans(trial, fault)
     told = {}
     for node in {record.node for record in trial.lives.values()}:
         told[node] = [at for at, number in trial.watch.signals(node) if number in ENDING]
@@ -240,4 +318,4 @@ def ended(trial):
                 yield f"{record} began {begin - at:.3f} s after its step was told to end"
 
 
-RULES = [one_life, numbers, reported, barrier, port, ended]
+RULES = [one_life, numbers, reported, one_event, barrier, port, ended]

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a user or Slurm itself does to a step: scancel, the time limit."""
+"""
+What a user or Slurm itself does to a step: scancel, the time limit; a terminal that is stopped, or a
+pipe that is not read.
+"""
 import subprocess
 
+from console import Console
 from fault import ANY_CODE, CANCELLED, HARMLESS, NO_RENDEZVOUS, PS_ENDED, RANKS_LOST, Effect, Fault
 
 
@@ -57,3 +61,35 @@ class TimeLimit(Fault):
     def effect(self):
         return Effect(ANY_CODE, "DUE TO TIME LIMIT|" + CANCELLED, also=PS_ENDED, ends=None,
                       loses_output=True, seconds=40)
+
+
+class Stderr(Fault):
+    """
+    srun's stderr hangs for a while. Nothing waits for it but srun, if it has something to print itself.
+    """
+    keeps_restarts = True
+
+    def __init__(self, rng, plan):
+        super().__init__(rng, plan)
+        self.lasts_ms = rng.randint(50, 6000)
+        # The stderr of a batch job's srun is on a node.
+        self.terminal = plan.way != "sbatch" and rng.random() < 0.5
+
+    def what(self):
+        return f"srun's stderr, a {'terminal' if self.terminal else 'pipe'}, hangs"
+
+    def inject(self, trial):
+        trial.console.hang()
+        return "stderr"
+
+    def repair(self, trial):
+        trial.console.go_on()
+
+    def effect(self):
+        return Effect(seconds=self.lasts_ms / 1000)
+
+
+def console(trial):
+    """srun's stderr, if it is to hang."""
+    terminals = [f.terminal for f in trial.plan.faults if isinstance(f, Stderr)]
+    return Console(trial, terminals[0]) if terminals else None

@@ -12,15 +12,17 @@ import beside
 import fault
 import faults
 import network
+import prologs
 import restarts
 
 NODES = 4
 ROLES = ("chief", "ps", "worker", "evaluator")
-# Seconds; the site's arguments and the options of every step.
-STOP_GRACE, EVAL_GRACE = 1, 1
+# Seconds; the site's arguments and the options of every step. After a failure without a ps the others end as
+# planned.
+STOP_GRACE, EVAL_GRACE, FAIL_GRACE = 1, 1, 600
 TIMEOUT = 8
 SITE_ARGUMENTS = (f"rendezvous_ports={network.LOW}-{network.HIGH} stop_grace={STOP_GRACE} "
-                  f"eval_grace={EVAL_GRACE} restart_backoff={restarts.LONGEST_PAUSE}")
+                  f"eval_grace={EVAL_GRACE} fail_grace={FAIL_GRACE} restart_backoff={restarts.LONGEST_PAUSE}")
 
 
 class Component(NamedTuple):
@@ -52,6 +54,7 @@ class Plan:
     restarts: int = 0           # --tf-restart, and whether with `any`
     any_failure: bool = False
     failures: list = field(default_factory=list)    # before the releases; restarts.Failure
+    prologs: list = field(default_factory=list)     # seconds that TaskProlog takes, by rank
     logs: bool = False          # --tf-log-dir
     inherits: bool = False      # the script's srun inherits the options of sbatch
     early: bool = False         # the programs find their last command when they start
@@ -63,7 +66,8 @@ class Plan:
         return len(self.roles)
 
     def supervised(self):
-        return bool(self.conditions() or self.logs or self.restarts) or "--tf-show" in self.options
+        return bool(self.conditions() or self.logs or self.restarts) or "--tf-show" in self.options or (
+            self.tasks > 1 and self.stop != "never")
 
     def ranks(self, *roles):
         return {rank for rank, role in enumerate(self.roles) if role in roles}
@@ -130,7 +134,7 @@ class Plan:
         shape = " : ".join(" ".join([*component.options, option])
                            for component, option in zip(self.components, self.lists))
         words = [self.way + " that inherits" * self.inherits, shape, *self.options]
-        words += ["--tf-log-dir"] * self.logs
+        words += ["--tf-log-dir"] * self.logs + ["--task-prolog"] * bool(self.prologs)
         return " ".join(words) + "; " + (", ".join(str(f) for f in self.faults) or "no fault")
 
     def details(self):
@@ -143,6 +147,8 @@ class Plan:
         if self.failures or self.restarts:
             failures = ", ".join(map(str, self.failures)) or "none"
             lines.append(f"failures before the end: {failures}")
+        if self.prologs:
+            lines.append(f"TaskProlog takes {', '.join(f'{s:.2f}' for s in self.prologs)} s")
         told = ", ".join(f"rank {r.rank} after {r.pause_ms} ms" for r in self.releases)
         lines.append(f"told to end{' before they start' if self.early else ''}: {told}")
         lines.append(f"without a fault srun exits with {sorted(self.codes())}")
@@ -286,7 +292,7 @@ def choose_programs(rng, plan):
     plan.early = rng.random() < 0.15
 
 
-def make(seed, proctrack, only=None, with_restarts=None, with_beside=None):
+def make(seed, proctrack, only=None, with_restarts=None, with_beside=None, with_prolog=None):
     rng = random.Random(seed)
     plan = Plan(seed, proctrack)
     choose_layout(rng, plan)
@@ -296,6 +302,7 @@ def make(seed, proctrack, only=None, with_restarts=None, with_beside=None):
     choose_options(rng, plan)
     restarts_rng = restarts.choose(plan, with_restarts)
     choose_programs(rng, plan)
+    prologs.choose(plan, with_prolog)
     if restarts_rng:
         restarts.choose_failures(restarts_rng, plan)
     if beside_rng:
@@ -332,19 +339,20 @@ def plugin_options(plan, logs):
     return [*plan.options, f"--tf-timeout={TIMEOUT}", *[f"--tf-log-dir={logs}"] * plan.logs]
 
 
-def words(plan, program, logs):
-    """The words of the srun command, without `srun`."""
+def words(plan, program, logs, directory):
+    """The words of the srun command, without `srun`; its files are in this directory."""
     result = []
     for component, option in zip(plan.components, plan.lists):
         options = [] if plan.inherits else [option, *plugin_options(plan, logs)]
         result += [":"] if result else []
-        result += [*component.options, *options, *program]
+        result += [*component.options, *options, *prologs.options(plan, directory), *program]
     return result
 
 
-def script(arguments, directory):
-    """A batch script that runs the step and notes srun's exit code."""
-    return f"#!/bin/sh\nsrun {shlex.join(arguments)}\necho $? > {directory}/status\n"
+def script(arguments, directory, stderr):
+    """A batch script that runs the step and notes srun's exit code. stderr: a path, or None."""
+    to = f" 2> {stderr}" if stderr else ""
+    return f"#!/bin/sh\nsrun {shlex.join(arguments)}{to}\necho $? > {directory}/status\n"
 
 
 def sbatch(plan, output, path, logs):

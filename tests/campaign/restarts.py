@@ -14,6 +14,8 @@ import fault
 LONGEST_PAUSE = 1
 # So many of a hundred trials have restarts.
 PERCENT = 25
+# In so many of them many tasks fail at once.
+MANY_PERCENT = 25
 # How a life may fail that is not the last one, in a step without `any` and with it.
 FAILURES = ["exit 42", "exit 143", "kill -KILL $$", "kill -TERM $$", "kill -USR1 $$"]
 FAILURES_ANY = FAILURES + ["exit 1", "exit 3", "kill -SEGV $$"]
@@ -26,18 +28,21 @@ DEFECTS = (4, 6, 8, 11)
 # A supervisor that has no rendezvous starts its task again after these seconds.
 LONELY_PAUSE = 10
 
-# The messages, with the rank, how it ended, the pause and what is left
-_ENDED = r"rank (\d+) \(\+?\w+ \d+\) on \S+ has ended, ([^;,]*)"
-_AGAIN = r" (\d+) s \(restarts left: (\d+)\)"
-ONE = _ENDED + "; it is started again in" + _AGAIN
+# The messages, with the tasks, how they ended, the pause and what is left
+_TASK = r"rank \d+ \(\+?\w+ \d+\) on [^\s,]+"
+_ENDED = rf"({_TASK}(?:, {_TASK})*(?: and \d+ more)?) ha(?:s|ve) ended, ([^;]*)"
+_AGAIN = r" after (\d+) s \(restarts left: (\d+)\)"
+ONE = _ENDED + "; (?:it is|they are) started again" + _AGAIN
 ALL = _ENDED + r"; (?:all tasks are stopped, and|the others have \d+ s to end, too, and all are) " \
-    "started again after" + _AGAIN
-LONELY = r"rank (\d+) on \S+ has ended, ([^;,]*); it is started again in (\d+) s, without the " \
+    "started again" + _AGAIN
+LONELY = r"(rank \d+) on \S+ has ended, ([^;,]*); it is started again in (\d+) s, without the " \
     r"rendezvous \(restarts left: (\d+)\)"
 NONE_LEFT = _ENDED + r"; no restart is left"
-CANNOT = _ENDED + r", and is not started again: .*"
+NOT = _ENDED + r"; not restarted: .*"
+# Reasons that only a fault explains.
+DISTURBED = r"; not restarted: (?:the step was asked to end|its supervisor was lost)"
 PS_TERMINATED = r"rank \d+ \(ps \d+\) on \S+ has ended, signal 15; the others are stopped"
-LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{LONELY}|{NONE_LEFT}|{CANNOT}|{PS_TERMINATED})$"
+LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{LONELY}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"
 
 
 class Failure(NamedTuple):
@@ -108,10 +113,29 @@ def choose_failures(rng, plan):
         ranks = [r for r in range(plan.tasks) if leads(plan, r)] if rng.random() < 0.5 else []
         commands = FINAL if rng.random() < 0.1 else FAILURES_ANY if plan.any_failure else FAILURES
         rank, command = rng.choice(ranks or range(plan.tasks)), rng.choice(commands)
-        if "TERM" in command and "trap" in plan.manners[rank]:
-            command = "kill -KILL $$"
-        plan.failures.append(Failure(rank, command, rng.choice([0, 0, rng.randint(1, 300)]),
-                                     rng.random() < 0.25))
+        plan.failures.append(Failure(rank, deadly(plan, rank, command),
+                                     rng.choice([0, 0, rng.randint(1, 300)]), rng.random() < 0.25))
+    choose_many(random.Random(f"many {plan.seed}"), plan)
+
+
+def deadly(plan, rank, command):
+    """The command, or another one if the program would survive it."""
+    return "kill -KILL $$" if "TERM" in command and "trap" in plan.manners[rank] else command
+
+
+def choose_many(rng, plan):
+    """Sometimes many tasks fail in one moment: all workers, all of one role, some, or all."""
+    if rng.randrange(100) >= MANY_PERCENT:
+        return
+    some = set(rng.sample(range(plan.tasks), rng.randint(1, plan.tasks)))
+    ranks = rng.choice([plan.ranks("worker"), plan.ranks(rng.choice(plan.roles)), some,
+                        set(range(plan.tasks))])
+    commands = FAILURES_ANY if plan.any_failure else FAILURES
+    same = rng.choice([None, *commands])
+    many = [Failure(rank, deadly(plan, rank, same or rng.choice(commands)), 0, bool(i))
+            for i, rank in enumerate(sorted(ranks))]
+    at = rng.randint(0, len(plan.failures))
+    plan.failures[at:at] = many
 
 
 def move_faults(rng, plan):

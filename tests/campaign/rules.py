@@ -15,6 +15,7 @@ import cluster as clusters
 import faults
 import lives
 import plan as plans
+import prologs
 import restarts
 
 # Lines of the plugin that a step may print without a fault.
@@ -24,7 +25,10 @@ USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks en
          r"the training is over; waiting up to \d+ s for .*|"
          r"rank \d+ \(ps \d+\) on \S+ failed, .*; its workers would wait for it forever and are "
          r"stopped|"
+         r"rank \d+ \(\w+ \d+\) on \S+ failed, .*; the others have 600 s to end, and are then stopped|"
+         r"the others cannot go on without rank .*; they have 600 s to end, and are then stopped|"
          r"waiting for \d+ of \d+ ranks.*|no rank has registered yet)$")
+CANCELLED = r"step \d+\.\d+ was cancelled$"
 # After the end of srun. Slurm itself may need some seconds.
 LEFT_SECONDS = 15
 
@@ -105,7 +109,7 @@ def codes(trial):
     What srun may exit with without the faults. A fault may be the reason that a life which was to
     be followed by another one is a task's last one.
     """
-    if trial.plan.restarts and trial.faults():
+    if trial.plan.restarts and lives.is_disturbed(trial):
         return trial.plan.codes() | trial.plan.planned_codes() | {0}
     return trial.plan.codes()
 
@@ -147,7 +151,7 @@ def lines(trial):
     expected = [c for e in effects(trial) for c in (e.cause, e.also) if c]
     for line in clusters.read(trial.output).splitlines():
         found = re.search(r"spank_tf: (.*)", line)
-        if found and not re.match(USUAL, found[1]) \
+        if found and not re.match(USUAL, found[1]) and not re.match(CANCELLED, found[1]) \
                 and not (trial.plan.restarts and re.match(restarts.LINES, found[1])) \
                 and not any(re.search(c, line) for c in expected):
             yield f"an unexpected line: {line}"
@@ -160,14 +164,14 @@ def table(trial):
     any_end = trial.cancelled or any(e.ends is None for e in effects(trial))
     may_be_missing = any_end or any(e.codes or e.loses_output for e in effects(trial))
     further = frozenset().union(*(e.ends or () for e in effects(trial)))
-    if trial.plan.restarts and trial.faults():
+    if trial.plan.restarts and lives.is_disturbed(trial):
         # For a restart of all that has become impossible.
         further |= {"stopped"}
     roles = trial.plan.roles
     for path in paths:
         text = clusters.read(path).partition("how its tasks ended\n")[2]
         rows = re.findall(r"^ +(\d+)  (\+?\w+) (\d+) +"
-                          r"(exit \d+|signal \d+|stopped)(?: \(out of memory\))?"
+                          r"(exit \d+|signal \d+|stopped)(?: \((?:out of memory|its program was not .*)\))?"
                           r"(?: \(restarted \d+ times?\))?$", text, re.M)
         if len(rows) < trial.plan.tasks and not may_be_missing:
             yield f"how the tasks ended is not in {path}"
@@ -214,6 +218,7 @@ def nothing_left(trial):
         # slurmd ends the others, unless it was killed, too.
         slurmd = any(isinstance(fault, faults.SlurmdSignal) for fault in trial.faults())
         c.kill(None if slurmd else plans.CHILD)
+        c.kill(lives.PROGRAM)
     if trial.plan.restarts and trial.plan.proctrack == "linuxproc":
         # Without a cgroup Slurm does not end a daemon that the last life has left.
         c.kill(lives.PROGRAM)
@@ -230,7 +235,7 @@ def nothing_left(trial):
         yield f"a program has dumped core: {path}"
 
 
-RULES = [dictionary, programs, end, code, cause, lines, table, *lives.RULES, *beside.RULES, next_step,
+RULES = [dictionary, programs, end, code, cause, lines, table, *lives.RULES, *beside.RULES, *prologs.RULES, next_step,
          nothing_left]
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Faults: a process is killed, terminated, interrupted, or stopped for a while."""
 import signal
+import time
 from signal import SIGINT, SIGKILL, SIGSTOP, SIGTERM
 
 import cluster
-from fault import (ANY_CODE, CANCELLED, ENDING_SRUN, HARMLESS, KILLED, NO_RENDEZVOUS, PROGRAMS,
-                   PS_ENDED, RANKS_LATE, RANKS_LOST, RENDEZVOUS_ENDED, SIGNALLED, SUPERVISORS_LOST,
-                   UNNOTICED, Effect, Fault, codes)
+from fault import (ANY_CODE, CANCELLED, ENDING_SRUN, HARMLESS, KILLED, NO_FORK_SERVER, NO_RENDEZVOUS,
+                   PROGRAMS, PS_ENDED, RANKS_LATE, RANKS_LOST, RENDEZVOUS_ENDED, SIGNALLED,
+                   SUPERVISORS_LOST, UNNOTICED, Effect, Fault, codes)
 
 
 class Signal(Fault):
@@ -96,7 +97,9 @@ class CtrlC(Fault):
             cluster.send(self.pid, SIGINT)
 
     def effect(self):
-        return Effect(ANY_CODE | {-2}, r"srun: (interrupt|sending Ctrl-C)|[Cc]ancelled|revoked",
+        # An srun that has just started obeys the first one, without a line.
+        cause = None if self.spoils_job else r"srun: (interrupt|sending Ctrl-C)|[Cc]ancelled|revoked"
+        return Effect(ANY_CODE | {-2}, cause,
                       also=NO_RENDEZVOUS, ends=None, loses_output=True)
 
 
@@ -128,22 +131,21 @@ class RendezvousSignal(Signal):
                               ends=codes("exit 1"))
 
 
-class MasterLogSignal(Signal):
-    """The child of tf-rendezvous that writes master.log."""
-    target = "the writer of master.log"
+class WriterSignal(Signal):
+    """
+    The children of tf-rendezvous that write: master.log's, and that of srun's stderr, if something has been
+    printed. The next message starts another one of the latter.
+    """
+    target = "tf-writer"
     events = ("supervise",) + PROGRAMS
     late = Effect(also=r"spank_tf: \S+/master.log is not written in time", loses_output=True)
 
     @staticmethod
     def fits(plan):
-        return plan.logs
-
-    def candidates(self, trial):
-        return [p.pid for p in trial.processes
-                if p.name == "tf-rendezvous" and p.pid not in trial.rendezvous()]
+        return plan.supervised()
 
     def effect(self):
-        return self.late._replace(seconds=2 + self.lasts_ms / 1000)
+        return self.late._replace(seconds=4 + self.lasts_ms / 1000)
 
 
 class SuperviseSignal(Signal):
@@ -164,14 +166,17 @@ def _rank_ended(number):
     know of one that has not registered, and waits for it.
     """
     return Effect(codes(1, 128 + number), RANKS_LOST + "|" + RANKS_LATE + "|" + SIGNALLED,
-                  also="|".join([RANKS_LOST, SUPERVISORS_LOST, PS_ENDED]),
-                  ends=codes(f"signal {number:d}"), loses_output=True, seconds=75)
+                  also="|".join([RANKS_LOST, SUPERVISORS_LOST, PS_ENDED, NO_FORK_SERVER]),
+                  ends=codes(f"signal {number:d}", "exit 1"), loses_output=True, seconds=75)
 
 
 class TaskSignal(Signal):
     target = "tf-rank"
     events = ("rank",)
     effects = {number: _rank_ended(number) for number in (SIGKILL, SIGTERM, SIGINT)}
+    # It may just have become its program, which may handle SIGTERM.
+    effects[SIGTERM] = effects[SIGTERM]._replace(
+        codes=effects[SIGTERM].codes | {0, 5}, ends=effects[SIGTERM].ends | {"exit 0", "exit 5"})
 
 
 class ProgramSignal(Signal):
@@ -196,23 +201,71 @@ class ProgramSignal(Signal):
         return effect._replace(codes=effect.codes and effect.codes | self.plan.planned_codes())
 
 
+class ProgramsSignal(ProgramSignal):
+    """Several programs are killed in one moment: all of a node, all workers, or all."""
+    notes_failures = True
+
+    def __init__(self, rng, plan):
+        super().__init__(rng, plan)
+        self.number, self.lasts_ms = SIGKILL, 0
+        self.group = rng.choice(["all of a node", "all workers", "all"])
+
+    def what(self):
+        return f"SIGKILL to several programs, {self.group}"
+
+    def candidates(self, trial):
+        running = trial.programs()
+        records = [r for r in trial.records.values() if int(r.pid) in running]
+        if self.group == "all of a node":
+            nodes = sorted({r.node for r in records})
+            records = [r for r in records if r.node == nodes[int(self.pick * len(nodes))]]
+        elif self.group == "all workers":
+            records = [r for r in records if self.plan.roles[r.rank] == "worker"]
+        return records
+
+    def inject(self, trial):
+        records = self.candidates(trial)
+        for record in records:
+            trial.failures.append((time.monotonic(), record.rank, record.life))
+            cluster.send(int(record.pid), SIGKILL)
+        return ", ".join(map(str, records)) or None
+
+
 class StepdSignal(Signal):
     """
     slurmstepd ignores SIGTERM and SIGINT. srun does not notice that one was killed: it waits for
     the end of its tasks until the step is cancelled, and then exits with the code of the others.
-    For slurmctld the step does not end before the job.
+    For slurmctld the step does not end before the job. The tasks of that slurmstepd end, and begin
+    no further life (see lives.ended ()).
     """
     target = "slurmstepd"
     events = ("rank", "supervise") + PROGRAMS
-    effects = {SIGKILL: Effect(ANY_CODE | {0}, r"srun: error: ", also=".", ends=None,
-                               loses_output=True, seconds=60, goes_on=3)}
+    killed = Effect(codes(0, 1, 5, 137, 143), r"srun: error: ",
+                    also="|".join([PS_ENDED, RANKS_LOST, RANKS_LATE, SUPERVISORS_LOST]),
+                    ends=codes("signal 15", "signal 9", "exit 0", "exit 5", "stopped"),
+                    loses_output=True, seconds=60, goes_on=3)
+    node = at = None            # of the one that was killed, and when
 
     def __init__(self, rng, plan):
         super().__init__(rng, plan)
-        self.spoils_job = self.orphans = self.number == SIGKILL
+        self.spoils_job = self.number == SIGKILL
 
     def candidates(self, trial):
         return [pid for pid, _, _ in trial.stepds()]
+
+    def inject(self, trial):
+        text = super().inject(trial)
+        if text and self.number == SIGKILL:
+            self.node, self.at = text.split()[-1], time.time()
+            # What programs that had ended have left stays, as without the plugin; and another
+            # fault may have ended a tf-supervise, too.
+            self.orphans = trial.releasing or trial.failed or len(trial.plan.faults) > 1
+        return text
+
+    def effect(self):
+        if self.number != SIGKILL:
+            return super().effect()
+        return self.killed._replace(codes=self.killed.codes | self.plan.planned_codes())
 
 
 class SlurmdSignal(Signal):

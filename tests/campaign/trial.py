@@ -16,12 +16,14 @@ import cluster as clusters
 import fault as fault_base
 import faults
 import lives
+import orders
 import plan as plans
+import prologs
 import restarts
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 # These run as the user, who may not be able to read this directory.
-PROGRAMS = ("program", "strangers")
+PROGRAMS = ("program", "strangers", prologs.PROGRAM)
 
 TICK = 0.006
 # A step ends within this time after its launch if no fault is in the way.
@@ -45,6 +47,7 @@ class Record:
         (self.config, self.role, self.index, self.address, self.port, self.node, self.task_pid,
          self.pid, alive, stat) = text.split("\n")[:10]
         self.beside = text.split("\n")[10:13]       # SLURM_TF_BESIDE, _DATA, _LOG
+        self.prolog = text.split("\n")[13]
         # Of a trial with restarts; see lives.py.
         self.found, _, self.port_error = alive.partition("port: ")
         self.begin = lives.begin_of(stat)
@@ -80,6 +83,9 @@ class Trial:
         self.failed = 0             # so many of the plan's failures were sent
         self.failing = {}           # by rank: the life that was told to fail
         self.told = {}              # by rank: the life that was told to end
+        self.failures = []          # (when, rank, life) of all that were told to fail, or killed
+        self.deaths = {}            # by rank and life: when its process was seen to be gone
+        self.console = None         # srun's stderr, if a fault makes it hang
         self.watch = lives.Watch(cluster, plan)
         self.early = plan.early     # a program was told to end before all of them ran
         self.injected = {}          # by fault: Injection
@@ -109,6 +115,8 @@ class Trial:
                 self.own(path, os.mkfifo)
                 # Both ends: a write does not wait for the program.
                 self.pipes[rank, life] = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        prologs.prepare(self)
+        self.console = orders.console(self)
         if self.plan.restarts:
             shutil.copy(os.environ["SPANK_TF_PROGRAMS"] + "/" + lives.PROGRAM, self.dir)
         self.watch.begin()
@@ -144,14 +152,16 @@ class Trial:
     # The step
 
     def launch(self):
-        words = plans.words(self.plan, [self.dir + "/program", self.dir], self.logs)
+        words = plans.words(self.plan, [self.dir + "/program", self.dir], self.logs, self.dir)
+        console = self.console
         with open(self.output, "a", encoding="utf-8") as output:
             if self.plan.way == "sbatch":
-                clusters.write(self.dir + "/script", plans.script(words, self.dir))
+                clusters.write(self.dir + "/script", plans.script(words, self.dir, console and console.path))
                 words = plans.sbatch(self.plan, self.output, self.dir + "/script", self.logs)
             else:
                 words = ["srun", *[f"--jobid={self.job}"] * bool(self.job), *words]
-            self.child = self.cluster.start(*words, stdout=output, stderr=output)
+            stderr = console.out if console and self.plan.way != "sbatch" else output
+            self.child = self.cluster.start(*words, stdout=output, stderr=stderr)
 
     def node(self, number):
         return self.cluster.nodes[number]
@@ -171,7 +181,7 @@ class Trial:
         return tops[0] if tops else None
 
     def rendezvous(self):
-        """The process ids of tf-rendezvous. Its child, which is called the same, is not one."""
+        """The process ids of tf-rendezvous. A child, which has its name for a moment, is not one."""
         pids = {p.pid for p in self.processes if p.name == "tf-rendezvous"}
         return [p.pid for p in self.processes if p.pid in pids and p.parent not in pids]
 
@@ -211,8 +221,13 @@ class Trial:
         self.count("again", sum(record.life > 0 for record in self.lives.values()))
         self.count("failed", self.failed)
         self.count("released", self.released)
-        running = {p.pid for p in self.processes} & {int(r.pid) for r in self.lives.values()}
-        self.count("ended", len(self.lives) - len(running))
+        running = {p.pid for p in self.processes}
+        for record in self.lives.values():
+            if int(record.pid) not in running:
+                self.deaths.setdefault((record.rank, record.life), time.monotonic())
+        self.count("ended", len(self.deaths))
+        if self.console:
+            self.console.read()
         self.watch.look(self)
 
     def add(self, path):
@@ -236,8 +251,10 @@ class Trial:
 
     def is_quiet(self):
         """Nothing happens any more."""
-        return self.quiet_seconds() > (QUIET_RESTART_SECONDS if self.plan.restarts
-                                       else QUIET_SECONDS)
+        if self.console and self.console.hangs:
+            return False
+        return self.quiet_seconds() > prologs.seconds(self.plan) + (
+            QUIET_RESTART_SECONDS if self.plan.restarts else QUIET_SECONDS)
 
     # Faults
 
@@ -298,6 +315,8 @@ class Trial:
     def tell(self, rank, command):
         """The present life of a rank, or its first one."""
         life = self.records[rank].life if rank in self.records else 0
+        if command != "exit 0":
+            self.failures.append((time.monotonic(), rank, life))
         if (rank, life) in self.pipes:
             os.write(self.pipes[rank, life], (command + "\n").encode())
         self.last_release = time.monotonic()
@@ -354,7 +373,8 @@ class Trial:
 
     def bound(self):
         seconds = RESTART_SECONDS * self.plan.restarts \
-            + QUIET_RESTART_SECONDS * len(self.plan.failures)
+            + QUIET_RESTART_SECONDS * len(self.plan.failures) \
+            + prologs.seconds(self.plan) * (1 + self.plan.restarts + len(self.plan.failures))
         return STEP_SECONDS + seconds + sum(fault.effect().seconds for fault in self.faults())
 
     def goes_on(self):
@@ -371,7 +391,7 @@ class Trial:
             longest = 1
         if re.search(restarts.LONELY, output):
             longest = restarts.LONELY_PAUSE + 2
-        return self.quiet_seconds() > longest
+        return self.quiet_seconds() > longest + prologs.seconds(self.plan)
 
     def run(self):
         """Until srun has ended."""
@@ -416,6 +436,8 @@ class Trial:
 
     def close(self):
         self.watch.end()
+        if self.console:
+            self.console.close()
         for pipe in self.pipes.values():
             os.close(pipe)
         if self.child and self.child.poll() is None:

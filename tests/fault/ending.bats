@@ -60,6 +60,7 @@ processes ()
 
 # bats test_tags=core
 @test "a ps that is still in its task prolog when the chief ends is stopped, and its program never starts" {
+    site_arguments stop_grace=1
     cat > "$work/prolog" <<'END'
 #!/bin/sh
 [ $SLURM_PROCID -ne 1 ] || { touch mark.prolog; exec sleep 1000; }
@@ -68,6 +69,7 @@ END
     start_by_role --tf-show --task-prolog="$work/prolog" ./by-role chief='await prolog; exit 3' ps='mark started; exec sleep 1000'
     srun_and_tasks_end 10 3 'exit 3' stopped stopped
     [ ! -e "$work/mark.started" ] || fail "its program was started"
+    site_arguments
 }
 
 # bats test_tags=core

@@ -246,9 +246,11 @@ static void _rank_has_no_port (const void *arg __attribute__ ((unused)))
     other.rank.error = "no port of 30000-30001 is free";
     rank[1] = connect_to_rendezvous (&launch);
     send_frame (rank[1], registration_encode (&other.rank, launch.contact.token));
-    _expect_refusals (&launch, rank, 1);
+    expect_refusal (&launch, rank[1]);
+    /* All ranks are refused, so srun may end now: its user must have the reason already. */
     expect_stderr (&launch, "srun: error: spank_tf: step 12.0: rank 1 (worker 0) on n0: no "
                     "port of 30000-30001 is free\n");
+    _expect_refusals (&launch, rank, 2);
 }
 
 /* Only TOKEN, RELEASE and NODE are known in every version of the protocol. */

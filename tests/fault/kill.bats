@@ -162,3 +162,70 @@ usable_again ()
     [ "$status" -ne 0 ] || fail "srun succeeds"
     no_program_started
 }
+
+# --- a slurmstepd
+
+# slurmd takes the node for idle then. Kill the step's slurmstepd of the N-th node with SIGKILL.
+kill_slurmstepd ()
+{
+    kill -KILL "$(pgrep -ou root -f "^slurmstepd: \[$job\.[0-9]+\]" --nslist net --ns "$(< "$SPANK_TF_CLUSTER/$(node "$1").pid")")"
+}
+
+# Supervisors, fork servers, ranks in the barrier, and programs.
+no_process_on ()
+{
+    ! pgrep -r D,R,S,T -u "$user" --nslist net --ns "$(< "$SPANK_TF_CLUSTER/$(node "$1").pid")" > /dev/null
+}
+
+# Nothing of the step is left on the N-th node, and the other nodes go on: only_node_ends N
+only_node_ends ()
+{
+    local other
+
+    eventually 20 no_process_on "$1" || fail "a process is left: $(ps -fu "$user")"
+    for other in 1 2 3; do
+        [ "$other" = "$1" ] || ! no_process_on "$other" || fail "node $other has ended, too: $(< "$srun_output")"
+    done
+}
+
+@test "a slurmstepd is killed in the barrier: its tasks start nothing, and end" {
+    for options in --tf-restart=0 --tf-restart=9; do
+        cut_rendezvous 2
+        start_step "$options" "${program[@]}"
+        eventually 20 registered 4
+        kill_slurmstepd 3
+        restore_rendezvous
+        eventually 20 started 4 || fail "the others do not start: $(< "$srun_output")"
+        only_node_ends 3
+        started 4 || fail "a program was started after its slurmstepd had died"
+        end_leftovers
+        usable_again
+    done
+}
+
+# bats test_tags=core
+@test "a slurmstepd is killed while programs run: its supervisors end them, and themselves" {
+    for options in --tf-restart=0 --tf-restart=9; do
+        start_step "$options" "${program[@]}"
+        eventually 20 started 6
+        kill_slurmstepd 3
+        only_node_ends 3
+        end_leftovers
+        usable_again
+    done
+}
+
+@test "a slurmstepd is killed while a task waits for its next life: there is none" {
+    start_step --tf-restart=9 sh -c '
+        echo life >> started.$SLURM_PROCID
+        case $SLURM_PROCID$SLURM_TF_RESTART in
+            4 | 41 | 42) kill -9 $$ ;;
+        esac
+        exec sleep 600'
+    eventually 60 printed 'rank 4 .* it is started again after 4 s'
+    kill_slurmstepd 3
+    only_node_ends 3
+    eventually 20 printed 'rank 4 .*; not restarted: its slurmstepd has died' || fail "no line says that: $(< "$srun_output")"
+    [ "$(wc -l < "$work/started.4")" -eq 3 ] || fail "there was another life"
+    end_leftovers
+}

@@ -93,7 +93,7 @@ probe_between_lives ()      # held|claimed
         chief*) until [ -e $LIVES/end ]; do sleep 0.1; done;;
         *) sleep 600;;
         esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=3 "${@:2}"
-    eventually 60 printed 'it is started again in 4 s' || fail "the worker is not restarted"
+    eventually 60 printed 'it is started again after 4 s' || fail "the worker is not restarted"
     port=$(tail -n 1 "$lives/2" | cut -d' ' -f2)
     port_is_taken "$(node 1)" "$port" "$1"
     ! lives 2 4 || fail "the worker was restarted before its port was tried"
@@ -152,12 +152,64 @@ end_rendezvous ()
     ! lives 0 2 && ! lives 1 2
 }
 
+# The ps has failed, one worker has ended, and the other one goes on until the test says so.
+@test "a supervisor is killed while its task waits for the others: none is started again, and a line says so" {
+    local barrier
+
+    start_step ps,worker:2 'case $SLURM_TF_ROLE$SLURM_TF_INDEX in
+        ps0) until [ -s $LIVES/1 ] && [ -s $LIVES/2 ]; do sleep 0.1; done; kill -9 $$;;
+        worker0) exec sleep 600;;
+        worker1) trap "" TERM; until [ -e $LIVES/end ]; do sleep 0.1; done; exit 0;;
+        esac' -n3 --tf-restart=2
+    for rank in 0 1 2; do
+        eventually 30 lives $rank 1
+    done
+    eventually 30 printed 'all tasks are stopped, and started again after 1 s (restarts left: 1)'
+    eventually 30 worker_ended
+    kill -9 "$barrier"
+    touch "$lives/end"
+    step_ends
+    printed 'these tasks count as ended, because the connections to their supervisors are lost: rank 1 (worker 0) on ' &&
+        printed '; the restart of all tasks is given up' || fail "no line says that"
+    ! lives 0 2 && ! lives 2 2 || fail "the others were started again"
+}
+
+# $barrier is the supervisor of rank 1, which waits.
+worker_ended ()
+{
+    local pid
+
+    ! kill -0 "$(cut -d' ' -f1 "$lives/1")" 2> /dev/null || return 1
+    for pid in $(pgrep -xu "$user" tf-supervise); do
+        [ "$(tr '\0' '\n' < "/proc/$pid/environ" | sed -n 's/^RANK=//p')" != 1 ] || barrier=$pid
+    done
+    [ "$barrier" ]
+}
+
+@test "a task whose fork server is killed while it waits is not restarted, and the step goes on" {
+    start_step chief,ps,worker 'case $SLURM_TF_ROLE$life in
+        worker[0-2]) kill -9 $$;;
+        chief*) until [ -e $LIVES/end ]; do sleep 0.1; done;;
+        *) sleep 600;;
+        esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=9
+    eventually 60 printed 'it is started again after 4 s'
+    # Of the two tasks on its node, the ps has a program.
+    for supervisor in $(pgrep -xu "$user" tf-supervise); do
+        [ "$(pgrep -cP "$supervisor")" -ne 1 ] || kill -9 "$(pgrep -P "$supervisor" tf-fork-server)"
+    done
+    eventually 30 printed 'ended, signal 9; not restarted: tf-fork-server, which starts it, was killed' || fail "no line says that: $(< "$out")"
+    touch "$lives/end"
+    step_ends
+    [ "$status" -eq 137 ]
+    ! lives 2 4 || fail "the worker was started again"
+}
+
 @test "srun is killed while a task waits for its next life: nothing is left behind, and there is none" {
     start_step chief,ps,worker 'case $SLURM_TF_ROLE$life in
         worker[0-2]) kill -9 $$;;
         *) sleep 600;;
         esac' -n3 --tf-restart=9
-    eventually 60 printed 'it is started again in 4 s'
+    eventually 60 printed 'it is started again after 4 s'
     kill -9 "$(pgrep -r D,R,S -xu "$user" srun | head -n 1)"
     eventually 20 no_process_left || fail "processes are left: $(ps -u "$user" -f)"
     ! lives 2 4 || fail "the worker was started again"

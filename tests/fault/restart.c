@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,8 +29,6 @@
 
 static void _run (const char *script)
 {
-    if (ptrace (PTRACE_TRACEME, 0, NULL, NULL) == 0)
-        raise (SIGSTOP);
     execl ("/bin/sh", "sh", "-c", script, NULL);
     _exit (99);
 }
@@ -51,22 +48,51 @@ static void _ends_by_kill_0 (void)
     _run ("echo life ${SLURM_TF_RESTART-0}; [ $SLURM_TF_RESTART ] || kill 0");
 }
 
-/* The supervisor can open a socket pair, but not all that a life needs. */
-static void _takes_descriptors_away (void)
+/* In a shell: the process ID of the fork server. */
+#define FORK_SERVER "$(pgrep -P $PPID -x tf-fork-server)"
+
+static void _lets_its_fork_server_open_nothing (void)
 {
-    _run ("limit=$(($(ls /proc/$PPID/fd | wc -l) + 3))\n"
-          "prlimit --pid $PPID --nofile=$limit:$limit\n"
-          "exit 3");
+    _run ("prlimit --pid " FORK_SERVER " --nofile=4:4; exit 3");
 }
 
-static void _leaves_a_daemon (void)
+static void _kills_its_fork_server (void)
 {
-    _run ("if [ \"$SLURM_TF_RESTART\" ]; then\n"
-          "  [ \"$(cat /proc/$PPID/task/$PPID/children)\" = \"$$ \" ] && echo alone\n"
-          "else\n"
-          "  (trap '' TERM; setsid sleep 60 >/dev/null 2>&1 &)\n"
-          "fi\n"
-          "exit 3");
+    _run ("echo up; kill -KILL " FORK_SERVER "; sleep 60");
+}
+
+static void _stops_its_fork_server (void)
+{
+    _run ("kill -STOP " FORK_SERVER "; exit 3");
+}
+
+/* What succeeded may have something to finish. */
+static void _finishes_in_the_background (void)
+{
+    _run ("(sleep 1; echo late) & exit 0");
+}
+
+/* The next life has no other process beside it. */
+#define LEAVES_A_DAEMON \
+    "if [ \"$SLURM_TF_RESTART\" ]; then\n" \
+    "  [ \"$(pgrep -P $PPID)\" = \"" FORK_SERVER "\n$$\" ] && echo alone\n" \
+    "else\n" \
+    "  (trap '' TERM; setsid sleep 60 >/dev/null 2>&1 &)\n" \
+    "fi\n"
+
+static void _fails_and_leaves_a_daemon (void)
+{
+    _run (LEAVES_A_DAEMON "exit 3");
+}
+
+static void _succeeds_and_leaves_a_daemon (void)
+{
+    _run (LEAVES_A_DAEMON "exit 0");
+}
+
+static void _fails_for_good_and_leaves_a_daemon (void)
+{
+    _run (LEAVES_A_DAEMON "exit 2");
 }
 
 static void _fails_and_serves (void)
@@ -79,6 +105,11 @@ static void _leaves_a_sleeper (void)
     _run ("setsid sleep 60 & exit 3");
 }
 
+static void _fails_on_sigusr1 (void)
+{
+    _run ("trap 'exit 3' USR1; echo up; while :; do sleep 0.1; done");
+}
+
 static void _serves (void)
 {
     _run ("echo up; exec sleep 60");
@@ -87,6 +118,11 @@ static void _serves (void)
 static void _saves_on_sigterm (void)
 {
     _run ("trap 'echo saved; exit 42' TERM; echo up; while :; do sleep 0.1; done");
+}
+
+static void _saves_on_sigusr1 (void)
+{
+    _run ("trap 'echo saved; exit 42' USR1; trap 'exit 3' USR2; echo up; while :; do sleep 0.1; done");
 }
 
 static void _leaves_a_saving_child (void)
@@ -100,20 +136,6 @@ static void _leaves_a_saving_child (void)
 static void _lists_files (void)
 {
     _run ("exec ls /proc/self/fd");
-}
-
-static void _is_not_traced (void)
-{
-    execl ("/bin/sh", "sh", "-c", "exit 3", NULL);
-}
-
-/* As slurmstepd does. */
-static void _cannot_exec (void)
-{
-    if (ptrace (PTRACE_TRACEME, 0, NULL, NULL) == 0)
-        raise (SIGSTOP);
-    execl ("/", "/", NULL);
-    _exit (errno);
 }
 
 /* The rendezvous. */
@@ -137,8 +159,9 @@ static void _check (const struct frame *frame, const struct wanted *wanted)
     if (strcmp (exit_report_print (&report, &room), wanted->report) != 0)
         die ("the report is %s instead of %s", room.text, wanted->report);
     life_report_decode (&life, frame);
-    if (life.life != wanted->life || life.asked_to_end != wanted->asked)
-        die ("life %d%s instead of %d%s", life.life, life.asked_to_end ? ", asked" : "",
+    if (life.life != wanted->life || (life.asked_signal > 0) != wanted->asked
+        || (life.asked_at > 0) != wanted->asked)
+        die ("life %d%s instead of %d%s", life.life, life.asked_signal ? ", asked" : "",
              wanted->life, wanted->asked ? ", asked" : "");
     if (strcmp (life.cannot ? life.cannot : "", wanted->cannot ? wanted->cannot : "") != 0)
         die ("it cannot be restarted because %s", life.cannot);
@@ -162,18 +185,11 @@ static void _order_restart (const struct task *task, int life)
 
 /* Tests. */
 
-static void _start_for_lives (struct task *task)
-{
-    if (task_is_wrapped ())
-        skip ("valgrind does not let a process set its limit of open files, as every life does");
-    task_start (task);
-}
-
 static void _is_started_again (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 9 };
 
-    _start_for_lives (&task);
+    task_start (&task);
     task_expect_output (&task, "life 0\n");
     for (int life = 0; life < 5; life++) {
         char report[32], output[32];
@@ -195,7 +211,7 @@ struct use {
     long data;                  /* KiB */
 };
 
-static struct use _use (const struct task *task)
+static struct use _use (pid_t pid)
 {
     struct use use = { 0, 0, -1 };
     size_t processes;
@@ -203,14 +219,14 @@ static struct use _use (const struct task *task)
     DIR *dir;
     FILE *f;
 
-    snprintf (path, sizeof (path), "/proc/%d/fd", (int)task->pid);
+    snprintf (path, sizeof (path), "/proc/%d/fd", (int)pid);
     for (dir = opendir (path); dir && readdir (dir);)
         use.descriptors++;
     if (dir)
         closedir (dir);
-    free (descendants_list (&processes));
+    free (descendants_list (&processes, 0));
     use.processes = (int)processes;
-    snprintf (path, sizeof (path), "/proc/%d/status", (int)task->pid);
+    snprintf (path, sizeof (path), "/proc/%d/status", (int)pid);
     for (f = fopen (path, "re"); f && fgets (line, sizeof (line), f);)
         sscanf (line, "VmData: %ld", &use.data);
     if (f)
@@ -228,21 +244,27 @@ static void _start_lives (const struct task *task, int first, int last)
     }
 }
 
+static void _check_same_use (const char *name, struct use before, struct use after)
+{
+    if (before.descriptors != after.descriptors || before.processes != after.processes
+        || (!task_is_instrumented () && before.data != after.data))
+        die ("%s: after 2 lives %d descriptors, %d processes, %ld KiB; after 50 %d, %d, %ld", name,
+             before.descriptors, before.processes, before.data, after.descriptors,
+             after.processes, after.data);
+}
+
 static void _nothing_grows (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _ends, .restarts = 99 };
-    struct use before, after;
+    struct use supervisor, fork_server;
 
-    _start_for_lives (&task);
+    task_start (&task);
     _start_lives (&task, 0, 2);
-    before = _use (&task);
+    supervisor = _use (task.pid);
+    fork_server = _use (task.fork_server);
     _start_lives (&task, 3, 50);
-    after = _use (&task);
-    if (before.descriptors != after.descriptors || before.processes != after.processes
-        || (!task_is_instrumented () && before.data != after.data))
-        die ("after 2 lives %d descriptors, %d processes, %ld KiB; after 50 %d, %d, %ld",
-             before.descriptors, before.processes, before.data, after.descriptors,
-             after.processes, after.data);
+    _check_same_use ("tf-supervise", supervisor, _use (task.pid));
+    _check_same_use ("the fork server", fork_server, _use (task.fork_server));
     task_order_exit (&task, 0);
 }
 
@@ -259,30 +281,64 @@ static void _waits_for_its_life (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
-static void _former_life_is_dead (const void *arg __attribute__ ((unused)))
+static void _former_life_is_dead (const void *arg)
 {
-    struct task task = { .program = _leaves_a_daemon, .restarts = 9 };
+    const bool fails = *(const bool *)arg;
+    struct task task = { .program = fails ? _fails_and_leaves_a_daemon : _succeeds_and_leaves_a_daemon,
+                         .restarts = 9 };
+    const char *report = fails ? "exit 3" : "exit 0";
 
-    _start_for_lives (&task);
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    task_start (&task);
+    _expect (&task, (struct wanted){ report, 0, NULL, false });
     _order_restart (&task, 1);
     task_expect_output (&task, "alone\n");
-    _expect (&task, (struct wanted){ "exit 3", 1, NULL, false });
-    task_order_exit (&task, W_EXITCODE (3, 0));
+    _expect (&task, (struct wanted){ report, 1, NULL, false });
+    task_order_exit (&task, W_EXITCODE (fails ? 3 : 0, 0));
 }
 
-static bool _has_children (pid_t pid)
+/* As without restarts. */
+static void _what_succeeded_may_finish (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _finishes_in_the_background, .restarts = 9 };
+
+    task_start (&task);
+    _expect (&task, (struct wanted){ "exit 0", 0, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
+    task_expect_output (&task, "late\n");
+    task_order_exit (&task, 0);
+}
+
+static int _count_children (pid_t pid)
 {
     char path[64];
+    int count = 0, child;
     FILE *f;
-    bool has;
 
     snprintf (path, sizeof (path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
     if (!(f = fopen (path, "re")))
         die ("%s: %s", path, strerror (errno));
-    has = fgetc (f) != EOF;
+    while (fscanf (f, "%d", &child) == 1)
+        count++;
     fclose (f);
-    return has;
+    return count;
+}
+
+/* Other tasks may begin their next life when this one is stopped. */
+static void _what_it_left_is_stopped (const void *arg)
+{
+    const bool fails = *(const bool *)arg;
+    struct task task = { .program = fails ? _fails_for_good_and_leaves_a_daemon : _succeeds_and_leaves_a_daemon,
+                         .restarts = 9 };
+
+    task_start (&task);
+    _expect (&task, (struct wanted){ fails ? "exit 2" : "exit 0", 0, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 0, NULL, false });
+    if (_count_children (task.pid) != 1)    /* the fork server */
+        die ("what the program has left in the background is alive");
+    /* The restart of all may be given up. */
+    task_order_exit (&task, fails ? W_EXITCODE (2, 0) : 0);
 }
 
 /* The others may start again when this is known. */
@@ -292,7 +348,7 @@ static void _has_ended_with_its_descendants (const void *arg __attribute__ ((unu
 
     task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    if (_has_children (task.pid))
+    if (_count_children (task.pid) != 1)    /* the fork server */
         die ("a process of a life that has ended is alive");
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
@@ -301,7 +357,7 @@ static void _stopped_and_started (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _serves, .restarts = 9, .stop_grace = 20 };
 
-    _start_for_lives (&task);
+    task_start (&task);
     for (int life = 0; life < 3; life++) {
         task_expect_output (&task, "up\n");
         task_send_order (&task, ORDER_STOP);
@@ -379,12 +435,75 @@ static void _asked_after_the_end (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (0, SIGTERM));
 }
 
+/* As with --signal=USR1@120. */
+static void _warned (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _saves_on_sigusr1, .restarts = 9, .forward_signals = true };
+
+    task_start (&task);
+    task_expect_output (&task, "up\n");
+    /* Another failure is one like any other. */
+    kill (task.pid, SIGUSR2);
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
+    _order_restart (&task, 1);
+    task_expect_output (&task, "up\n");
+    kill (task.pid, SIGUSR1);
+    task_expect_output (&task, "saved\n");
+    _expect (&task, (struct wanted){ "exit 42", 1, NULL, true });
+    _order_restart (&task, 2);
+    task_expect_no_output (&task);
+    task_order_exit (&task, W_EXITCODE (42, 0));
+}
+
+/* Slurm's other signals, and those of other processes, do not mean that the job is to end. */
+static void _saved_without_a_warning (const void *arg __attribute__ ((unused)))
+{
+    static const int number[] = { SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGCHLD };
+    struct task task = { .program = _saves_on_sigusr1, .restarts = 9 };
+    pid_t other;
+
+    task_start (&task);
+    task_expect_output (&task, "up\n");
+    for (size_t i = 0; i < sizeof (number) / sizeof (number[0]); i++)
+        kill (task.pid, number[i]);
+    if ((other = fork ()) == 0) {
+        kill (task.pid, SIGUSR1);
+        _exit (0);
+    }
+    waitpid (other, NULL, 0);
+    kill (task.program_pid, SIGUSR1);
+    task_expect_output (&task, "saved\n");
+    _expect (&task, (struct wanted){ "exit 42", 0, NULL, false });
+    _order_restart (&task, 1);
+    task_expect_output (&task, "up\n");
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 1, NULL, false });
+    task_order_exit (&task, 0);
+}
+
+/* The program may have been faster than its supervisor's own signal, or than Slurm. */
+static void _warned_after_the_end (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _saves_on_sigusr1, .restarts = 9 };
+
+    task_start (&task);
+    task_expect_output (&task, "up\n");
+    kill (task.program_pid, SIGUSR1);
+    task_expect_output (&task, "saved\n");
+    _expect (&task, (struct wanted){ "exit 42", 0, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
+    kill (task.pid, SIGUSR1);
+    _expect (&task, (struct wanted){ "exit 42", 0, NULL, true });
+    task_order_exit (&task, W_EXITCODE (42, 0));
+}
+
 /* As a script does with `trap 'kill 0' EXIT`; the supervisor is in the same process group. */
 static void _kills_its_group (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _ends_by_kill_0, .restarts = 9, .stop_grace = 20 };
 
-    _start_for_lives (&task);
+    task_start (&task);
     task_expect_output (&task, "life 0\n");
     _expect (&task, (struct wanted){ "signal 15", 0, NULL, false });
     _order_restart (&task, 1);
@@ -411,12 +530,9 @@ static void _stopped_while_waiting (const void *arg __attribute__ ((unused)))
 }
 
 /* The task has failed, and waits for its next life. */
-static void _start_and_wait (struct task *task, bool lives)
+static void _start_and_wait (struct task *task)
 {
-    if (lives)
-        _start_for_lives (task);
-    else
-        task_start (task);
+    task_start (task);
     task_expect_output (task, "life 0\n");
     _expect (task, (struct wanted){ "exit 3", 0, NULL, false });
     task_send_order (task, ORDER_WAIT);
@@ -447,7 +563,7 @@ static void _reconnects_while_waiting (const void *arg)
     void (*const end_connection) (struct task *) = *(void (*const *) (struct task *))arg;
     struct task task = { .program = _fails_once, .restarts = 9 };
 
-    _start_and_wait (&task, true);
+    _start_and_wait (&task);
     end_connection (&task);
     _expect_reconnect (&task, "exit 3", 0);
     _order_restart (&task, 1);
@@ -456,23 +572,12 @@ static void _reconnects_while_waiting (const void *arg)
     task_order_exit (&task, W_EXITCODE (4, 0));
 }
 
-static void _reconnects_to_silence (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_once, .restarts = 9 };
-
-    _start_and_wait (&task, false);
-    task_close_connection (&task);
-    _expect_reconnect (&task, "exit 3", 0);
-    task_expect_exit_within (&task, W_EXITCODE (3, 0), 15000 + task_reaction_ms ());
-    task_expect_stderr (&task, "");
-}
-
 /* An order that comes twice, or that is about a former life, starts nothing. */
 static void _old_orders (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 9 };
 
-    _start_and_wait (&task, true);
+    _start_and_wait (&task);
     _order_restart (&task, 1);
     _order_restart (&task, 1);
     task_expect_output (&task, "life 1\n");
@@ -490,15 +595,18 @@ static void _supervisor_is_killed (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_and_serves, .restarts = 9 };
     int status;
+    pid_t pid;
 
-    _start_for_lives (&task);
+    task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     _order_restart (&task, 1);
     task_expect_output (&task, "up\n");
     kill (task.pid, SIGKILL);
     task_expect_exit (&task, SIGKILL);
-    if (waitpid (-1, &status, 0) < 0 || status != SIGKILL)
-        die ("the program has not been killed");
+    /* The fork server may see end-of-file first. */
+    for (int i = 0; i < 2; i++)
+        if ((pid = waitpid (-1, &status, 0)) < 0 || (pid != task.fork_server && status != SIGKILL))
+            die ("the program has not been killed");
     task_expect_no_descendants ();
 }
 
@@ -520,7 +628,7 @@ static void _restarts_alone (const void *arg __attribute__ ((unused)))
     struct task task = { .program = _fails_once, .restarts = 1, .restart_alone = true,
                          .prints = true };
 
-    _start_and_wait (&task, true);
+    _start_and_wait (&task);
     _end_rendezvous (&task);
     task_expect_no_output (&task);
     poll (&(struct pollfd){ .fd = task.output, .events = POLLIN }, 1, 10000);
@@ -534,7 +642,7 @@ static void _comes_back (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 2, .restart_alone = true };
 
-    _start_and_wait (&task, true);
+    _start_and_wait (&task);
     _end_rendezvous (&task);
     task_expect_no_output (&task);
     task_open_listener (&task);
@@ -551,7 +659,7 @@ static void _does_not_restart_in_a_group (const void *arg __attribute__ ((unused
 {
     struct task task = { .program = _fails_once, .restarts = 9, .prints = true };
 
-    _start_and_wait (&task, false);
+    _start_and_wait (&task);
     _end_rendezvous (&task);
     task_expect_exit (&task, W_EXITCODE (3, 0));
     task_expect_stderr (&task, GONE);
@@ -563,7 +671,7 @@ static void _asked_while_alone (const void *arg __attribute__ ((unused)))
     struct task task = { .program = _fails_once, .restarts = 1, .restart_alone = true,
                          .stop_grace = 20 };
 
-    _start_and_wait (&task, false);
+    _start_and_wait (&task);
     _end_rendezvous (&task);
     task_expect_stderr (&task, ALONE);
     kill (task.pid, SIGTERM);
@@ -587,14 +695,17 @@ static void _withheld_until_alone (const void *arg __attribute__ ((unused)))
     task_expect_stderr (&task, "");
 }
 
-static void _unknown_end_of_rendezvous (const void *arg __attribute__ ((unused)))
+/* It may have ended, or stand still for a while: only an answer tells. */
+static void _rendezvous_is_silent (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 9, .restart_alone = true };
 
     task_start (&task);
     task_expect_output (&task, "life 0\n");
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    task_expect_exit_within (&task, W_EXITCODE (3, 0), 15000 + task_reaction_ms ());
+    poll (NULL, 0, 15000);
+    task_expect_no_output (&task);
+    task_order_exit (&task, W_EXITCODE (3, 0));
     task_expect_stderr (&task, "");
 }
 
@@ -635,7 +746,7 @@ static void _claimed_port (const void *arg __attribute__ ((unused)))
     struct task task = { .program = _fails_and_serves, .restarts = 9, .stop_grace = 20,
                          .claimed_port = _free_port () };
 
-    _start_for_lives (&task);
+    task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     if (_can_bind (task.claimed_port))
         die ("the port can be taken while its task waits for its next life");
@@ -651,55 +762,133 @@ static void _claimed_port (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, 0);
 }
 
-/* The program's own listening socket is closed by its end; another program is faster. */
+static int claimed_port;
+
+/* As TaskProlog would see it. */
+static void _tries_its_port (void)
+{
+    program_print (_can_bind (claimed_port) ? "free\n" : "held\n");
+    _serves ();
+}
+
+static void _claimed_port_before_exec (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _tries_its_port, .restarts = 9,
+                         .claimed_port = claimed_port = _free_port () };
+
+    task_start (&task);
+    task_expect_output (&task, "held\nup\n");
+    if (!_can_bind (claimed_port))
+        die ("the program cannot bind its port");
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 0, NULL, false });
+    task_order_exit (&task, 0);
+}
+
+/* Its end closes the program's own listening socket; another program is faster. */
 static void _port_is_taken (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _fails_once, .restarts = 9, .claimed_port = _free_port () };
-    int taken = port_bind (task.claimed_port, NULL);
+    struct task task = { .program = _fails_on_sigusr1, .restarts = 9, .claimed_port = _free_port () };
     char cannot[64];
+    int taken;
 
     snprintf (cannot, sizeof (cannot), "port %d: %s", task.claimed_port, strerror (EADDRINUSE));
-    _start_and_wait (&task, false);
+    task_start (&task);
+    task_expect_output (&task, "up\n");
+    taken = port_bind (task.claimed_port, NULL);
+    kill (task.program_pid, SIGUSR1);
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
     _order_restart (&task, 1);
     _expect (&task, (struct wanted){ "exit 3", -1, cannot, false });
     task_order_exit (&task, W_EXITCODE (3, 0));
     close (taken);
 }
 
-/* The reason names what could not be as before. */
-static void _has_not_the_same_files (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _takes_descriptors_away, .restarts = 9 };
+/* Its fork server. */
 
-    _start_for_lives (&task);
+static void _cannot_fork (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _lets_its_fork_server_open_nothing, .restarts = 9 };
+
+    task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     _order_restart (&task, 1);
-    _expect (&task, (struct wanted){ "exit 3", -1, "its files: Too many open files", false });
+    _expect (&task, (struct wanted){ "exit 3", -1, "Too many open files", false });
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
-static void _cannot_be_traced (const void *arg __attribute__ ((unused)))
+static void _fork_server_is_killed (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _is_not_traced, .restarts = 9 };
+    struct task task = { .program = _kills_its_fork_server, .restarts = 9, .stop_grace = 20 };
 
     task_start (&task);
-    _expect (&task, (struct wanted){ "exit 3", -1, "it could not be traced", false });
+    task_expect_output (&task, "up\n");
+    process_await_state (task.fork_server, '-');
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", -1, "tf-fork-server, which starts it, was killed", false });
+    task_order_exit (&task, 0);
+}
+
+/* The supervisor's report of a moment before said that there could be another life. */
+static void _fork_server_is_killed_later (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 9 };
+
+    _start_and_wait (&task);
+    kill (task.fork_server, SIGKILL);
+    _expect (&task, (struct wanted){ "exit 3", -1, "tf-fork-server, which starts it, was killed", false });
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
-static void _cannot_be_executed (const void *arg __attribute__ ((unused)))
+static void _fork_server_is_stopped (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _cannot_exec, .restarts = 9 };
+    struct task task = { .program = _stops_its_fork_server, .restarts = 9 };
 
     task_start (&task);
-    _expect (&task, (struct wanted){ "exit 13", -1, "its program could not be executed", false });
-    task_order_exit (&task, W_EXITCODE (EACCES, 0));
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    _order_restart (&task, 1);
+    task_expect_no_output (&task);
+    kill (task.fork_server, SIGCONT);
+    _expect (&task, (struct wanted){ "exit 3", 1, NULL, false });
+    task_order_exit (&task, W_EXITCODE (3, 0));
+}
+
+/* Slurm's signals reach every process of the task, under some of its process trackers. */
+static void _fork_server_gets_signals (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 9 };
+
+    _start_and_wait (&task);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        /* No process of glibc's can block 32 and 33. */
+        if (number != SIGKILL && number != SIGSTOP && number != 32 && number != 33)
+            kill (task.fork_server, number);
+    _order_restart (&task, 1);
+    task_expect_output (&task, "life 1\n");
+    _expect (&task, (struct wanted){ "exit 4", 1, NULL, false });
+    task_order_exit (&task, W_EXITCODE (4, 0));
+}
+
+/* slurmd takes the node for idle. */
+static void _slurmstepd_dies (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _fails_once, .restarts = 9, .slurmstepd_dies = true };
+
+    _start_and_wait (&task);
+    kill (task.slurmstepd, SIGKILL);
+    _expect (&task, (struct wanted){ "exit 3", -1, "its slurmstepd has died", false });
+    _order_restart (&task, 1);
+    if (task_read_output (&task) > 0)
+        die ("a life has begun");
+    task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
 int main (void)
 {
     void (*const closed) (struct task *) = task_close_connection;
     void (*const was_reset) (struct task *) = task_reset_connection;
+    const bool fails = true, succeeds = false;
     bool passed = true;
 
     passed &= check ("a program is started again, as often as that is ordered, and the supervisor "
@@ -708,7 +897,13 @@ int main (void)
                      NULL);
     passed &= check ("no other life than the next one is started", _waits_for_its_life, NULL);
     passed &= check ("a life begins when every process of the former one is dead",
-                     _former_life_is_dead, NULL);
+                     _former_life_is_dead, &fails);
+    passed &= check ("... also of one that succeeded", _former_life_is_dead, &succeeds);
+    passed &= check ("what a task that succeeded does in the background goes on",
+                     _what_succeeded_may_finish, NULL);
+    passed &= check ("... until the task is stopped for a restart of all", _what_it_left_is_stopped, &succeeds);
+    passed &= check ("... also after a failure that is final, which stays the task's end",
+                     _what_it_left_is_stopped, &fails);
     passed &= check ("the end of a life is reported when every process of it is dead",
                      _has_ended_with_its_descendants, NULL);
     passed &= check ("a stopped program is started again", _stopped_and_started, NULL);
@@ -718,6 +913,11 @@ int main (void)
                      _stopped_while_waiting, NULL);
     passed &= check ("after Slurm's SIGTERM there is no other life", _asked_before_the_end, NULL);
     passed &= check ("Slurm's SIGTERM may come after the end of the program", _asked_after_the_end, NULL);
+    passed &= check ("nor after another signal of Slurm's, if the program has saved", _warned, NULL);
+    passed &= check ("... also if the signal comes after the end of the program",
+                     _warned_after_the_end, NULL);
+    passed &= check ("signals that mean something else do not ask the task to end",
+                     _saved_without_a_warning, NULL);
     passed &= check ("a program's own signal to its process group does not ask the step to end",
                      _kills_its_group, NULL);
     passed &= check ("in a step that is to end, a program's children outlive it", _asked_with_children,
@@ -726,7 +926,6 @@ int main (void)
     passed &= check ("a supervisor that reconnects while its task waits sends its report again",
                      _reconnects_while_waiting, &closed);
     passed &= check ("also after a reset", _reconnects_while_waiting, &was_reset);
-    passed &= check ("... and it exits if that is not answered", _reconnects_to_silence, NULL);
     passed &= check ("an order that comes twice, or is about a former life, is ignored", _old_orders,
                      NULL);
     passed &= check ("a further life ends when its supervisor is killed", _supervisor_is_killed, NULL);
@@ -737,15 +936,20 @@ int main (void)
                      _does_not_restart_in_a_group, NULL);
     passed &= check ("... nor one that Slurm asks to end", _asked_while_alone, NULL);
     passed &= check ("... also if it learns that only then", _withheld_until_alone, NULL);
-    passed &= check ("... nor if the rendezvous only does not answer", _unknown_end_of_rendezvous,
+    passed &= check ("... nor if the rendezvous only does not answer", _rendezvous_is_silent,
                      NULL);
     passed &= check ("between two lives no program can bind a port that is not held", _claimed_port,
                      NULL);
+    passed &= check ("... nor before the first program is executed", _claimed_port_before_exec, NULL);
     passed &= check ("a task whose port was taken is not started again", _port_is_taken, NULL);
-    passed &= check ("a life that cannot have the same files does not begin",
-                     _has_not_the_same_files, NULL);
-    passed &= check ("a program that was not traced cannot be started again", _cannot_be_traced,
+    passed &= check ("a life that cannot be forked does not begin", _cannot_fork, NULL);
+    passed &= check ("a task whose fork server was killed is not restarted", _fork_server_is_killed,
                      NULL);
-    passed &= check ("nor can one that was not executed", _cannot_be_executed, NULL);
+    passed &= check ("... also if it is killed while the task waits", _fork_server_is_killed_later, NULL);
+    passed &= check ("a life begins when a stopped fork server is continued", _fork_server_is_stopped,
+                     NULL);
+    passed &= check ("a fork server survives all signals that Slurm may send", _fork_server_gets_signals,
+                     NULL);
+    passed &= check ("when slurmstepd has died, no life begins", _slurmstepd_dies, NULL);
     return passed ? 0 : 1;
 }

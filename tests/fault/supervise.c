@@ -14,11 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "protocol/fork_request.h"
 #include "protocol/supervisor_config.h"
 #include "simulation.h"
 #include "supervision.h"
@@ -41,6 +44,12 @@
 static void _exits_0 (void)
 {
     _exit (0);
+}
+
+static void _is_not_executed (void)
+{
+    prctl (PR_SET_NAME, FORK_LIFE_NAME);
+    _exit (3);
 }
 
 static void _exits_255 (void)
@@ -143,6 +152,29 @@ static void _says_that_it_was_asked (void)
 {
     signal (SIGTERM, _print_and_exit);
     program_sleeps ();
+}
+
+static void _exit_with_5 (int number __attribute__ ((unused)))
+{
+    _exit (5);
+}
+
+/* Without a handler, and, unlike in sigwait (), blocked all the time. */
+static void _reads_sigterm (void)
+{
+    struct signalfd_siginfo info;
+    sigset_t set;
+    int fd;
+
+    signal (SIGQUIT, _exit_with_5);
+    sigemptyset (&set);
+    sigaddset (&set, SIGTERM);
+    sigprocmask (SIG_BLOCK, &set, NULL);
+    fd = signalfd (-1, &set, SFD_CLOEXEC);
+    alarm (PROGRAM_LIFE_S);
+    program_print ("up ");
+    while (read (fd, &info, sizeof (info)) == sizeof (info))
+        program_print ("asked ");
 }
 
 /* A grandchild in a session of its own, whose parent has exited. */
@@ -297,14 +329,71 @@ static void _signal_at_the_end (const void *arg __attribute__ ((unused)))
     task_expect_exit (&task, W_EXITCODE (0, SIGTERM));
 }
 
-static void _program_ends_first (const void *arg __attribute__ ((unused)))
+/* A file with this text, whose name is then in path, which is a template. */
+static void _make_file (char *path, const char *text)
 {
-    struct task task = { .program = program_exits_3, .program_ends_first = true };
+    int fd = mkstemp (path);
 
-    if (task_is_wrapped ())
-        skip ("a wrapper that is a shell would reap the program");
+    if (fd < 0 || write (fd, text, strlen (text)) < 0)
+        die ("%s: %s", path, strerror (errno));
+    close (fd);
+}
+
+/* The report of that end says this, and so does another one on a new connection. */
+static void _test_failure (struct task *task, const char *report, int status, const char *text)
+{
+    struct failure_text failure;
+
+    task->failure = &failure;
+    task_start (task);
+    task_expect_report (task, report);
+    if (strcmp (failure.text, text) != 0)
+        die ("the report says \"%s\" instead of \"%s\"", failure.text, text);
+    failure.text[0] = '?';
+    task_close_connection (task);
+    task_expect_reconnect (task, report);
+    if (strcmp (failure.text, text) != 0)
+        die ("the second report says \"%s\" instead of \"%s\"", failure.text, text);
+    task_order_exit (task, status);
+    task_expect_no_descendants ();
+}
+
+static void _last_line (const void *arg __attribute__ ((unused)))
+{
+    char log[] = "/tmp/supervise.XXXXXX";
+    struct task failing = { .program = program_exits_3, .log = log };
+    struct task dying = { .program = _dies_by_sigkill, .log = log };
+    struct task succeeding = { .program = _exits_0, .log = log };
+
+    _make_file (log, "a line\nand another\n");
+    _test_failure (&failing, "exit 3", W_EXITCODE (3, 0), "and another");
+    _test_failure (&dying, "signal 9", W_EXITCODE (0, 9), "and another");
+    _test_failure (&succeeding, "exit 0", 0, "");
+    unlink (log);
+}
+
+/* How the program ends when slurmstepd is killed: by SIGTERM, or by SIGKILL if it ignores that. */
+static void _slurmstepd_dies (const void *arg)
+{
+    void (*const program) (void) = *(void (*const *) (void))arg;
+    struct task task = { .program = program, .slurmstepd_dies = true, .stop_grace = 1 };
+
     task_start (&task);
-    task_expect_report_and_exit (&task, "exit 3", W_EXITCODE (3, 0));
+    task_expect_output (&task, "up ");
+    kill (task.slurmstepd, SIGKILL);
+    task_expect_report_and_exit (&task, "signal 15", SIGTERM);
+    waitpid (task.slurmstepd, NULL, 0);
+    task_expect_no_descendants ();
+}
+
+/* ... before tf-supervise was executed. */
+static void _slurmstepd_is_dead (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_sleeps, .slurmstepd = 1 };
+
+    task_start (&task);
+    task_expect_report_and_exit (&task, "signal 15", SIGTERM);
+    task_expect_no_descendants ();
 }
 
 static void _daemon_is_left (const void *arg __attribute__ ((unused)))
@@ -449,6 +538,63 @@ static void _withheld_until_killwait (const void *arg __attribute__ ((unused)))
     kill (task.pid, SIGTERM);
     task_expect_output (&task, "asked ");
     _expect_later (begin, 1000, "the program got SIGTERM");
+    task_expect_stopped (&task);
+}
+
+/* SIGTERM was a warning: nothing follows. Its end, much later, is what it would be without one. */
+static void _goes_on_after_its_last_chance (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _reads_sigterm, .forward_signals = true,
+                         .serves = true, .kill_wait = 1 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    kill (task.pid, SIGTERM);
+    task_expect_output (&task, "asked ");
+    poll (NULL, 0, SLURM_GRACE_MS + 1);
+    task_expect_no_output (&task);
+    kill (task.program_pid, SIGQUIT);
+    task_expect_report_and_exit (&task, "exit 5", W_EXITCODE (5, 0));
+}
+
+/* It has its SIGTERM, and the time until Slurm's SIGKILL. */
+static void _stop_after_its_last_chance (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _reads_sigterm, .forward_signals = true,
+                         .serves = true, .kill_wait = 1 };
+    int64_t begin;
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    begin = _now_ms ();
+    kill (task.pid, SIGTERM);
+    task_expect_output (&task, "asked ");
+    task_send_order (&task, ORDER_STOP);
+    task_expect_no_output (&task);
+    _await_end (&task, SLURM_GRACE_MS);
+    task_expect_stopped (&task);
+    _expect_later (begin, SLURM_GRACE_MS, "the program was killed");
+}
+
+/* A warning, and later the end that it has announced. */
+static void _each_sigterm_is_withheld (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _reads_sigterm, .forward_signals = true,
+                         .serves = true, .kill_wait = 4, .stop_grace = 100 };
+    int64_t begin;
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    for (int i = 0; i < 2; i++) {
+        begin = _now_ms ();
+        kill (task.pid, SIGTERM);
+        kill (task.pid, SIGTERM);
+        _await_end (&task, 4000);
+        task_expect_output (&task, "asked ");
+        _expect_later (begin, 2000, "the program got SIGTERM");
+        task_expect_no_output (&task);
+    }
+    kill (task.program_pid, SIGQUIT);
     task_expect_stopped (&task);
 }
 
@@ -718,6 +864,7 @@ static void _missing_variable (const void *arg __attribute__ ((unused)))
 
     task_start (&task);
     task_expect_exit (&task, W_EXITCODE (1, 0));
+    waitpid (task.fork_server, NULL, 0);
     task_expect_no_descendants ();
     task_expect_stderr (&task, "slurmstepd: error: spank_tf: tf-supervise: its environment lacks "
                       "a variable\n");
@@ -765,6 +912,8 @@ static const struct {
 } ends[] = {
     { "exit 0 is reported", _test_end, { _exits_0, "exit 0", W_EXITCODE (0, 0) } },
     { "exit 3 is reported", _test_end, { program_exits_3, "exit 3", W_EXITCODE (3, 0) } },
+    { "... also by a task that has not executed its program", _test_end,
+      { _is_not_executed, "unstarted 3", W_EXITCODE (3, 0) } },
     { "exit 255 is reported", _test_end, { _exits_255, "exit 255", W_EXITCODE (255, 0) } },
     { "SIGKILL is reported", _test_end, { _dies_by_sigkill, "signal 9", W_EXITCODE (0, 9) } },
     { "SIGTERM is reported", _test_end, { _dies_by_sigterm, "signal 15", W_EXITCODE (0, 15) } },
@@ -805,6 +954,8 @@ static const struct {
 
 int main (void)
 {
+    void (*const sleeps) (void) = program_sleeps;
+    void (*const ignores) (void) = program_ignores_sigterm;
     bool passed = true;
 
     for (size_t i = 0; i < COUNT (ends); i++)
@@ -813,8 +964,10 @@ int main (void)
         passed &= check (stops[i].sentence, stops[i].function, &stops[i].arg);
     for (size_t i = 0; i < COUNT (many); i++)
         passed &= check (many[i].sentence, _stop_many, &many[i].arg);
-    passed &= check ("a program that ends before its supervisor starts is reported",
-                     _program_ends_first, NULL);
+    passed &= check ("the last line of its log file is reported, if a program failed", _last_line, NULL);
+    passed &= check ("when slurmstepd dies, its supervisors end their tasks", _slurmstepd_dies, &sleeps);
+    passed &= check ("... also a program that ignores SIGTERM", _slurmstepd_dies, &ignores);
+    passed &= check ("... also if it dies before the supervisor starts", _slurmstepd_is_dead, NULL);
     passed &= check ("a supervisor ends by its program's signal, although another one is pending",
                      _signal_at_the_end, NULL);
     passed &= check ("a daemon that the program leaves goes on running", _daemon_is_left, NULL);
@@ -827,6 +980,12 @@ int main (void)
     passed &= check ("a program that only serves does not get SIGTERM from Slurm before "
                      "ORDER=stop, and then once", _sigterm_is_withheld, NULL);
     passed &= check ("... or before KillWait is nearly over", _withheld_until_killwait, NULL);
+    passed &= check ("... and then it has all the time that Slurm gives it",
+                     _goes_on_after_its_last_chance, NULL);
+    passed &= check ("... and does not get a second SIGTERM at ORDER=stop",
+                     _stop_after_its_last_chance, NULL);
+    passed &= check ("... but each later SIGTERM from Slurm, in the same way",
+                     _each_sigterm_is_withheld, NULL);
     passed &= check ("... and not even then if it does not handle SIGTERM",
                      _withheld_from_one_that_would_die, NULL);
     passed &= check ("... although it is blocked for moments",

@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 
-#include "protocol/acknowledgement.h"
+#include "protocol/answer.h"
 
 FUZZ_TARGET (acknowledgement)
 {

@@ -69,7 +69,6 @@ static bool _same (const struct answer *a, const struct answer *b)
         return a->refused == b->refused;
     return _same_text (a->role, b->role) && a->index == b->index
            && _same_text (a->address, b->address) && a->port == b->port
-           && a->hide_gpus == b->hide_gpus && a->hold == b->hold
            && a->no_tf_config == b->no_tf_config && a->jax_devices == b->jax_devices
            && a->nccl == b->nccl && a->log_append == b->log_append && a->supervised == b->supervised
            && (!a->supervised || a->stop_grace == b->stop_grace)

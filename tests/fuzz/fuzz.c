@@ -171,7 +171,7 @@ struct frame *fuzz_frame (const uint8_t *data, size_t size)
     size_t length = size + 1;
 
     CHECK (bytes);
-    memcpy (bytes, "SpTF\0\2\0\0", 8);
+    memcpy (bytes, (const uint8_t[]){ 'S', 'p', 'T', 'F', 0, FRAME_VERSION, 0, 0 }, 8);
     for (int i = 0; i < 4; i++)
         bytes[8 + i] = (uint8_t)(length >> (24 - 8 * i));
     for (size_t i = 0; i < size; i++)

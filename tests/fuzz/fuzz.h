@@ -18,8 +18,8 @@
 /* All targets: NAME is in NAME.c, its corpus in corpus/NAME. */
 #define FUZZ_TARGETS(X) \
     X (acknowledgement) X (answer) X (cgroup_conf) X (contact) X (cpus) X (elf_file) \
-    X (exit_report) X (frame) X (interface) X (layout) X (nccl_conf) X (netlist) X (order) \
-    X (pattern) X (placeholders) X (plugstack) X (ports) X (proxy) X (reconnect) \
+    X (exit_report) X (frame) X (interface) X (last_line) X (layout) X (nccl_conf) X (netlist) \
+    X (order) X (pattern) X (placeholders) X (plugstack) X (ports) X (proxy) X (reconnect) \
     X (registration) X (rendezvous) X (rendezvous_config) X (shell_words) X (site) \
     X (slurm_conf) X (supervisor_config) X (tasklist)
 

@@ -33,6 +33,26 @@ static void _check_escaped (const char *text, const struct placeholder_values *v
     free (escaped);
 }
 
+/* It is replaced in the same way behind another placeholder. */
+static void _check_behind_another (const char *text, const char *replaced,
+                                   const struct placeholder_values *values)
+{
+    static const char first[] = "}{role}";
+    char *both = malloc (sizeof (first) + strlen (text)), *result;
+    const char *role = values->of[PLACEHOLDER_ROLE];
+    struct errtext err;
+
+    CHECK (both);
+    strcpy (stpcpy (both, first), text);
+    CHECK (fuzz_succeeded (placeholders_replace (&result, both, values, &err), &err) == (role != NULL));
+    if (role) {
+        CHECK (result[0] == '}' && strncmp (result + 1, role, strlen (role)) == 0);
+        CHECK (strcmp (result + 1 + strlen (role), replaced) == 0);
+        free (result);
+    }
+    free (both);
+}
+
 static void _check_text (const char *text, const struct placeholder_values *values)
 {
     struct errtext err;
@@ -41,6 +61,7 @@ static void _check_text (const char *text, const struct placeholder_values *valu
     _check_escaped (text, values);
     if (fuzz_succeeded (placeholders_replace (&replaced, text, values, &err), &err)) {
         CHECK (strchr (text, '{') || strcmp (replaced, text) == 0);
+        _check_behind_another (text, replaced, values);
         free (replaced);
     } else
         CHECK (strchr (text, '{') && strchr (text, '}'));

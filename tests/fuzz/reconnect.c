@@ -36,6 +36,7 @@ FUZZ_TARGET (reconnect)
             CHECK (reconnect2.report.kind == reconnect.report.kind
                    && reconnect2.report.number == reconnect.report.number
                    && reconnect2.report.out_of_memory == reconnect.report.out_of_memory);
+            CHECK (strcmp (reconnect2.failure.text, reconnect.ended ? reconnect.failure.text : "") == 0);
             CHECK (reconnect2.life.life == (reconnect.ended ? reconnect.life.life : -1));
             frame_destroy (again);
         }

@@ -50,7 +50,7 @@
 #include "common/frameworks.h"
 #include "common/tasklist.h"
 #include "common/tf_config.h"
-#include "protocol/acknowledgement.h"
+#include "protocol/answer.h"
 #include "protocol/hello.h"
 #include "protocol/life_report.h"
 #include "protocol/order.h"
@@ -58,7 +58,6 @@
 #include "protocol/registration.h"
 #include "rendezvous/console.h"
 #include "rendezvous/launch.h"
-#include "rendezvous/master_log.h"
 #include "rendezvous/server.h"
 
 int tf_rendezvous_main (int argc, char *argv[]);
@@ -160,11 +159,10 @@ void __real_launch_begin (struct server *server);
 void __wrap_launch_begin (struct server *server);
 int __real_address_local (struct address *address, int fd);
 int __wrap_address_local (struct address *address, int fd);
-struct master_log *__wrap_master_log_open (const char *dir, bool append, struct errtext *err);
+int __wrap_console_open_log (const char *dir, bool append, struct errtext *err);
 void __wrap_descriptors_close_above (int last);
 void __wrap_console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 void __wrap_console_table (char *text, bool show);
-void __wrap_console_keep (struct master_log *log);
 
 int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
 {
@@ -231,14 +229,11 @@ int __wrap_address_local (struct address *address, int fd)
                          : __real_address_local (address, fd);
 }
 
-/* There is no child process and no file: console_keep () is wrapped too. */
-struct master_log *__wrap_master_log_open (const char *dir, bool append, struct errtext *err)
+/* There is no child process and no file. */
+int __wrap_console_open_log (const char *dir, bool append, struct errtext *err)
 {
     (void)append;
-    if (dir[0] == '/')
-        return (struct master_log *)&world;
-    errtext_set (err, "not a directory");
-    return NULL;
+    return dir[0] == '/' ? 0 : errtext_set (err, "not a directory");
 }
 
 void __wrap_descriptors_close_above (int last)
@@ -277,11 +272,6 @@ void __wrap_console_table (char *text, bool show)
     CHECK (++world.tables <= 2);
     CHECK (world.tables == 1 || _all_may_have_ended ());
     free (text);
-}
-
-void __wrap_console_keep (struct master_log *log)
-{
-    CHECK (!log || log == (struct master_log *)&world);
 }
 
 /* What clients send. */
@@ -519,7 +509,7 @@ static void _reconnect (struct client *client, int rank, bool ended)
 static void _report (struct client *client, enum exit_report_kind kind, int number)
 {
     const struct exit_report report = { kind, number, false };
-    const struct life_report life = { client->life, NULL, false };
+    const struct life_report life = { .life = client->life };
     struct frame *frame = exit_report_encode (&report);
     bool expects = client->answered && client->supervised && !client->refused && !client->more
                    && !world.half && !world.prefix;
@@ -919,25 +909,26 @@ static struct frame *_configuration (const char *line)
 {
     struct rendezvous_config config = {
         .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 60, .hold = true,
-        .hide_gpus = true, .stop_grace = 10, .eval_grace = 5, .nccl = true,
+        .hide_gpus = true, .stop_grace = 10, .eval_grace = 5, .fail_grace = 5, .nccl = true,
         .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR,
     };
     char list[256] = "", stop[16] = "auto";
     struct frame *frame;
+    int when;
 
     world.tasks = 2;
     sscanf (line, "%d %255s %15s %15s %d", &world.tasks, list, stop, world.flags, &config.timeout);
     world.tasks = world.tasks < 1 || world.tasks > CLIENTS ? 2 : world.tasks;
-    if (stop_when_parse (&config.stop, stop, NULL) < 0)
-        config.stop = STOP_WHEN_AUTO;
+    when = choice_parse (option_table[OPTION_STOP].words, stop, NULL);
+    config.stop = when < 0 ? STOP_WHEN_AUTO : (enum stop_when)when;
     if (config.timeout < 1 || config.timeout > 600)
         config.timeout = 60;
     _set_lists (&config, list);
     config.json = _flag ('j');
     config.show = config.json || _flag ('s');
     config.debugged = _flag ('d');
-    config.ib = _flag ('I') ? RENDEZVOUS_CONFIG_IB_REQUIRE
-                : _flag ('i') ? RENDEZVOUS_CONFIG_IB_AUTO : RENDEZVOUS_CONFIG_IB_NO;
+    config.ib = _flag ('I') ? IB_REQUIRE
+                : _flag ('i') ? IB_AUTO : IB_NO;
     if (_flag ('R'))
         config.restart = (struct restart_rule){ MAX_RESTARTS, true, 2 };
     config.networks = _flag ('n') ? "10.0.0.0/24,ib1" : NULL;

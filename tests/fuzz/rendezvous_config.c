@@ -23,6 +23,7 @@ static void _check_limits (const struct rendezvous_config *config)
     CHECK (config->restart.times >= 0 && config->restart.times <= 1000);
     CHECK (config->restart.times ? config->restart.longest_pause >= 1 : !config->restart.any);
     CHECK (config->eval_grace >= 0 && config->eval_grace <= FRAME_MAX_SECONDS);
+    CHECK (config->fail_grace >= 0 && config->fail_grace <= FRAME_MAX_SECONDS);
 }
 
 FUZZ_TARGET (rendezvous_config)

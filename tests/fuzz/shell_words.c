@@ -12,6 +12,15 @@
 
 #include "exec/shell_words.h"
 
+static size_t _length (const struct shell_words *words)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < words->count; i++)
+        length += strlen (words->word[i]);
+    return length;
+}
+
 /* The words as a command line in which all of them are quoted, to be freed. */
 static char *_quote (const struct shell_words *words)
 {
@@ -55,8 +64,10 @@ FUZZ_TARGET (shell_words)
     struct shell_words words = { 0 };
     struct errtext err;
 
-    if (fuzz_succeeded (shell_words_split (&words, text, &err), &err))
+    if (fuzz_succeeded (shell_words_split (&words, text, &err), &err)) {
+        CHECK (_length (&words) <= strlen (text));
         _check_round_trip (&words);
+    }
     CHECK (!words.word || !words.word[words.count]);
     shell_words_clear (&words);
     CHECK (!words.word && words.count == 0);

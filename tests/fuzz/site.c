@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "cmdline.h"
-#include "common/tasklist.h"
 #include "options.h"
 #include "site.h"
 
@@ -45,52 +44,38 @@ bool cmdline_has (const char *argument)
     return false;
 }
 
-/* The defaults before the first argument. */
+/* No argument has been read. */
 static void _reset (void)
 {
-    static struct site initial;
-    static bool saved;
-    struct errtext err;
-
-    if (!saved)
-        initial = site;
-    saved = true;
-    site = initial;
     for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_table[i].site)
-            CHECK (options_set_site (option_table[i].site, option_table[i].normal, &err) == 1);
+        options_set_site ((enum option_id)i, NULL);
 }
 
 /* The rest of --tf-NAME=VALUE is checked as srun checks it. */
 static void _check_option (const char *text)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
-        const char *value = frame_value (text, option_table[i].name);
+        const char *name = option_table[i].name, *value = name ? frame_value (text, name) : NULL;
         struct errtext err;
 
         if (value)
-            fuzz_succeeded (option_table[i].check (value, &err), &err);
+            fuzz_succeeded (options_check ((enum option_id)i, value, &err), &err);
     }
 }
 
-static void _check_site (void)
+/* All values in force are valid, and those that are a word have its meaning. */
+static void _check_values (void)
 {
-    struct tasklist *roles;
     struct errtext err;
 
-    CHECK (site.bad == (site.error.text[0] != '\0'));
-    CHECK (!site.bad || fuzz_is_line (site.error.text));
-    CHECK (site.stop_grace >= 0 && site.stop_grace <= FRAME_MAX_SECONDS);
-    CHECK (site.eval_grace >= 0 && site.eval_grace <= FRAME_MAX_SECONDS);
-    CHECK (site.libexecdir[0] == '/');
-    CHECK (site.rendezvous_ports.count <= PORT_MAX_RANGES);
-    if (site.roles) {
-        CHECK (fuzz_succeeded (tasklist_parse (&roles, site.roles, &err), &err));
-        tasklist_destroy (roles);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        enum option_id option = (enum option_id)i;
+        const char *value = options_value (option);
+
+        CHECK (value || !option_table[i].normal);
+        CHECK (!value || option_check (option, value, &err) == 0);
+        CHECK (!value || option_table[i].check || options_word (option) >= 0);
     }
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_table[i].site)
-            CHECK (option_table[i].check (options_value ((enum option)i), &err) == 0);
 }
 
 FUZZ_TARGET (site)
@@ -106,7 +91,8 @@ FUZZ_TARGET (site)
         else
             argument[count++] = fuzz_line (&rest);
     site_read (count, argument);
-    _check_site ();
+    CHECK (!site_error () || fuzz_is_line (site_error ()));
+    _check_values ();
     _reset ();
     free (text);
 }

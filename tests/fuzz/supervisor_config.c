@@ -27,7 +27,8 @@ static void _environment (char *env[MAX_VARIABLES + 1], const struct frame *fram
 
 static void _check_limits (const struct supervisor_config *config)
 {
-    CHECK (config->task >= 1);
+    CHECK (config->fork_server >= 1);
+    CHECK (config->slurmstepd >= 1);
     CHECK (config->rank >= 0 && config->rank < REGISTRATION_MAX_TASKS);
     CHECK (config->port >= 1 && config->port <= 65535);
     CHECK (config->address.family);

@@ -23,8 +23,9 @@ run_bats_on_stdin ()
     { printf 'load %q\n' "$tests/common"; sed 's/^%test/@test/'; } > "$file"
     deaths=$BATS_TEST_TMPDIR/deaths
     : > "$deaths"
+    # The program of that name in PATH is now another one, which needs what the one in bin sets.
     run env -u BATS_TEST_NAME_PREFIX -u BATS_TEST_TIMEOUT -u BATS_ROOT -u BATS_RUN_TMPDIR SPANK_TF_DEATHS="$deaths" \
-        bats --tap "$file" 3>&-
+        "$BATS_ROOT/bin/bats" --tap "$file" 3>&-
 }
 
 @test "a slurmd that crashes is reported and restarted, and a test that passed is repeated" {

@@ -75,7 +75,7 @@ after_test ()
 
 # bats test_tags=core
 @test "with --tf-restart it is started again alone, with the same address" {
-    message="srun: spank_tf: step J.S: rank 2 (+data 0) on NODE has ended, signal 9; it is started again in 1 s (restarts left: 2)"
+    message="srun: spank_tf: step J.S: rank 2 (+data 0) on NODE has ended, signal 9; it is started again after 1 s (restarts left: 2)"
     run_and_show -N3 -n3 --tf-restart=3 --tf-tasks=worker:2,+data ./by-role worker='await again' \
         data='echo $SLURM_TF_ADDRESS:$SLURM_TF_PORT $SLURM_TF_DATA >> data
             [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; mark again; exec sleep 1000'
@@ -116,7 +116,8 @@ after_test ()
     local exec=$SPANK_TF_STAGE/bin/tf-exec
 
     run --separate-stderr slurm srun -Q -N3 --tf-tasks=worker:2,+data --tf-log-dir=logs --tf-show=json \
-        "$exec" --data='sh -c "echo serves at {data_hosts}; exec sleep 1000"' echo reads {data_hosts}
+        "$exec" --data='sh -c "echo serves at {data_hosts}; exec sleep 1000"' \
+        sh -c 'until [ -s logs/data0.log ]; do sleep 0.1; done; echo "reads $1"' sh {data_hosts}
     [ "$status" -eq 0 ] || fail "the step fails"
     address=$(sed -n 's/^serves at //p' "$work/logs/data0.log")
     [[ $address == *:* ]] && [ "$(cat "$work"/logs/worker?.log)" = "reads $address"$'\n'"reads $address" ] || fail "the logs differ"

@@ -12,9 +12,10 @@ after_test ()
     :
 }
 
-# A shell that has read only our file.
+# All options, as bash sorts them, and a shell that has read only our file.
 before_test ()
 {
+    options=$("$SPANK_TF_PROGRAMS/print-options" | awk -F '\t' '$1 { print $1 "=" }' | LC_ALL=C sort | paste -sd ' ')
     rc=$BATS_TEST_TMPDIR/rc
     echo ". '$SPANK_TF_STAGE/etc/bash_completion.d/spank-tf'" > "$rc"
 }
@@ -45,8 +46,6 @@ every ()
     [ "$output" = "$2 " ] || fail "$1: not $2"
 }
 
-options="--tf-frameworks= --tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-ports= --tf-restart= --tf-show= --tf-stop= --tf-tasks-per-node= --tf-tasks= --tf-timeout="
-
 @test "the names of the options of srun, sbatch and salloc" {
     local command
 
@@ -71,18 +70,23 @@ options="--tf-frameworks= --tf-hold= --tf-ib= --tf-log-dir= --tf-network= --tf-p
 }
 
 @test "the words of the other options" {
-    every "srun --tf-ib=" "srun --tf-ib=auto no require"
-    every "srun --tf-ports=" "srun --tf-ports=any reserved"
-    every "srun --tf-hold=" "srun --tf-hold=no yes"
-    every "srun --tf-stop=" "srun --tf-stop=auto chief never workers"
+    local option words count=0
+
+    while read -r option words; do
+        # shellcheck disable=SC2086
+        every "srun $option=" "srun $option=$(printf '%s\n' $words | LC_ALL=C sort | paste -sd ' ')"
+        count=$((count + 1))
+    done < <("$SPANK_TF_PROGRAMS/print-options" | awk -F '\t' '$1 && $6 && $7 == "words" { print $1, $6 }')
+    [ "$count" -ge 5 ] || fail "only $count options have words"
     every "srun --tf-frameworks=" "srun --tf-frameworks=dtensor jax keras none tf"
     tab "srun --tf-frameworks=tf,ja" "srun --tf-frameworks=tf,jax"
     tab "srun --tf-frameworks=keras,tf,ke" "srun --tf-frameworks=keras,tf,ke"
     tab "srun --tf-hold y" "srun --tf-hold yes "
     every "srun --tf-restart=" "srun --tf-restart=1 1,any"
     tab "srun --tf-restart=20,a" "srun --tf-restart=20,any "
-    # Its value is optional, so the next word is not one.
+    # Their values are optional, so the next word is not one.
     tab "srun --tf-ib requ" "srun --tf-ib requ"
+    tab "srun --tf-show jso" "srun --tf-show jso"
 }
 
 @test "interfaces and directories" {
@@ -145,8 +149,15 @@ END
     local completion=/usr/share/bash-completion
 
     [[ -e $completion/bash_completion && -e $completion/completions/srun ]] || skip "it is not installed"
+    mkdir "$BATS_TEST_TMPDIR/compat"
+    ln -s "$SPANK_TF_STAGE/etc/bash_completion.d/spank-tf" "$BATS_TEST_TMPDIR/compat"
+    # Of bash-completion 2.12 and later: functions that Slurm's completion calls.
+    cp /etc/bash_completion.d/000_bash_completion_compat.bash "$BATS_TEST_TMPDIR/compat" || true
+    # That of Slurm 23.11 and later asks srun, which wants a configuration.
+    printf '%s\n' ClusterName=none SlurmctldHost=localhost NodeName=none PartitionName=none > "$BATS_TEST_TMPDIR/slurm.conf"
     cat > "$rc" <<END
-BASH_COMPLETION_COMPAT_DIR=$SPANK_TF_STAGE/etc/bash_completion.d
+export SLURM_CONF=$BATS_TEST_TMPDIR/slurm.conf
+BASH_COMPLETION_COMPAT_DIR=$BATS_TEST_TMPDIR/compat
 . $completion/bash_completion
 END
     tab "srun --exclus" "srun --exclusive"

@@ -69,18 +69,83 @@ after_test ()
 
 @test "a ps whose program cannot be started counts as failed" {
     printf '%s\n' '0,2 ./by-role' '1 ./nothing' > "$work/programs"
-    message='srun: error: spank_tf: step J.S: rank 1 (ps 0) on NODE failed, exit 2; its workers would wait for it forever and are stopped'
+    message='srun: error: spank_tf: step J.S: rank 1 (ps 0) on NODE failed, exit 2 (its program was not started; slurmstepd says why); its workers would wait for it forever and are stopped'
     run_and_show -N3 -n3 --tf-tasks=chief,ps,worker --multi-prog programs
-    step_and_tasks_end 2 stopped 'exit 2' stopped
+    step_and_tasks_end 2 stopped 'exit 2 (its program was not started; slurmstepd says why)' stopped
+    [[ $stderr == *'slurmstepd: error: execve(): ./nothing: No such file or directory'* ]]
 }
 
 # bats test_tags=core,release
 @test "without a ps, tasks end by themselves, each in its own time" {
-    run_and_show -N3 -n4 --tf-tasks=chief,worker:3 ./by-role chief='exit 3' worker0='kill -KILL $$' worker='sleep 0.5; exit 5'
+    message='srun: error: spank_tf: step J.S: rank 0 (chief 0) on NODE failed, exit 3; the others have 30 s to end, and are then stopped'
+    run_and_show -N3 -n4 --tf-tasks=chief,worker:3 ./by-role chief='mark failed; exit 3' worker0='await failed; sleep 0.5; kill -KILL $$' \
+        worker='await failed; sleep 0.5; exit 5'
     step_and_tasks_end 137 'exit 3' 'signal 9' 'exit 5' 'exit 5'
-    run_step -N3 -n3 --tf-tasks=worker:3 ./by-role worker0='exit 3' worker='sleep 0.5; echo trained'
+    message='srun: error: spank_tf: step J.S: rank 0 (worker 0) on NODE failed, exit 3; the others have 30 s to end, and are then stopped'
+    run_step -N3 -n3 --tf-tasks=worker:3 ./by-role worker0='exit 3' worker='sleep 1.5; echo trained'
     step_ends 3
     [ "$output" = $'trained\ntrained' ] || fail "a worker was stopped"
+}
+
+# bats test_tags=core,release
+@test "without a ps, a task that fails ends the job: the others are stopped after a while" {
+    site_arguments fail_grace=2
+    message='srun: error: spank_tf: step J.S: rank 1 (worker 0) on NODE failed, exit 1; the others have 2 s to end, and are then stopped'
+    run_and_show -N3 -n4 --tf-tasks=chief,worker:3 ./by-role worker0='exit 1' worker1='exit 0'
+    step_and_tasks_end 1 stopped 'exit 1' 'exit 0' stopped
+    ((took >= 2)) || fail "they had no time to end"
+    [[ $stderr == *': first to fail: worker 0 on '*', exit 1'* ]]
+    site_arguments fail_grace=0
+    message='srun: error: spank_tf: step J.S: rank 0 (worker 0) on NODE failed, signal 9; the others are stopped'
+    run_and_show -N3 -n3 --tf-tasks=worker:3 ./by-role worker0='kill -KILL $$'
+    step_and_tasks_end 137 'signal 9' stopped stopped
+}
+
+# bats test_tags=core
+@test "... not so an evaluator or a task beside the cluster, nor with another --tf-stop" {
+    local stop
+
+    site_arguments fail_grace=0
+    message='srun: error: spank_tf: step J.S: rank 3 (+data 0) on NODE failed, exit 4; spank_tf stops no other task'
+    run_and_show -N2 -n4 --tf-tasks=worker:2,evaluator,+data ./by-role data='mark data; exit 4' evaluator='await data; sleep 0.5; mark failed; exit 3' \
+        worker='await failed; sleep 1; exit 0'
+    step_and_tasks_end 4 'exit 0' 'exit 0' 'exit 3' 'exit 4'
+    message=
+    for stop in workers never; do
+        rm -f "$work"/mark.*
+        run_and_show -N2 -n2 --tf-tasks=worker:2 --tf-stop=$stop ./by-role worker0='mark failed; exit 3' worker1='await failed; sleep 1; exit 0'
+        step_and_tasks_end 3 'exit 3' 'exit 0'
+    done
+}
+
+# bats test_tags=core,release
+@test "no task is stopped in the first second of its program" {
+    local i
+
+    for i in 1 2 3; do
+        run_step -N3 -n3 --tf-tasks=ps,worker:2 hostname
+        step_ends 0
+        [ "$(wc -l <<< "$output")" -eq 3 ] || fail "a task was stopped before it had printed its line"
+    done
+    run_and_show -N3 -n3 --tf-tasks=ps,worker:2 ./by-role worker='exit 0' ps='sleep 0.5; exit 0'
+    step_and_tasks_end 0 'exit 0' 'exit 0' 'exit 0'
+}
+
+# bats test_tags=core
+@test "a step that is cancelled has one line, and no table" {
+    local pid
+
+    "$tests/cluster" run --user "$user" -- srun -Q -J cancelled -N3 -n3 --tf-show --tf-tasks=ps,worker:2 \
+        ./by-role worker='mark $SLURM_TF_INDEX; exec sleep 1000' 2> "$work/stderr" 3>&- &
+    pid=$!
+    until [[ -e $work/mark.0 && -e $work/mark.1 ]]; do
+        sleep 0.1
+    done
+    slurm scancel --quiet --name cancelled
+    wait $pid || true
+    stderr=$(< "$work/stderr")
+    [ "$(plugin_messages)" = 'srun: spank_tf: step J.S was cancelled' ] || fail "another message"
+    [[ $stderr != *'how its tasks ended'* && $stderr != *'first to fail'* ]] || fail "a table of victims"
 }
 
 # --- auto: the evaluator
@@ -264,27 +329,37 @@ parents ()
 }
 
 # bats test_tags=core,release
-@test "every task has a supervisor where a task may have to be stopped" {
+@test "every task of a step with several tasks has a supervisor" {
     run_step -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief="$parent; await ps; await worker" \
         ps="$parent; mark ps; exec sleep 1000" worker="$parent; mark worker; exec sleep 1000"
     step_ends 0
     parents tf-supervise tf-supervise tf-supervise
     run_step -n2 --tf-tasks=worker,evaluator ./by-role worker="$parent" evaluator="$parent"
     parents tf-supervise tf-supervise
+    run_step -N2 -n3 --tf-tasks=worker:3 ./by-role worker="$parent"
+    parents tf-supervise tf-supervise tf-supervise
+    run_step -N2 -n3 --tf-stop=workers --tf-tasks=chief,worker:2 ./by-role chief="$parent" worker="$parent"
+    parents tf-supervise tf-supervise tf-supervise
     run_step -n2 --tf-stop=chief --tf-tasks=worker:2 ./by-role worker0="$parent; await other" worker1="$parent; mark other; exec sleep 1000"
     parents tf-supervise tf-supervise
 }
 
 # bats test_tags=core,release
-@test "no task has a supervisor where no task is stopped" {
-    run_step -N2 -n3 --tf-tasks=worker:3 ./by-role worker="$parent"
-    parents slurmstepd slurmstepd slurmstepd
-    run_step -N2 -n3 --tf-tasks=chief,worker:2 ./by-role chief="$parent" worker="$parent"
+@test "no task has a supervisor with --tf-stop=never, nor a task that is alone" {
+    run_step -N2 -n3 --tf-stop=never --tf-tasks=worker:3 ./by-role worker="$parent"
     parents slurmstepd slurmstepd slurmstepd
     run_step -N2 -n3 --tf-stop=never --tf-tasks=chief,ps,worker ./by-role chief="$parent" ps="$parent" worker="$parent"
     parents slurmstepd slurmstepd slurmstepd
-    run_step -N2 -n3 --tf-stop=workers --tf-tasks=chief,worker:2 ./by-role chief="$parent" worker="$parent"
-    parents slurmstepd slurmstepd slurmstepd
+    run_step -n1 --tf-tasks=worker ./by-role worker="$parent"
+    parents slurmstepd
+}
+
+# bats test_tags=core
+@test "the first failure is named in a step of workers without a ps" {
+    message='srun: error: spank_tf: step J.S: rank 2 (worker 2) on NODE failed, exit 3; the others have 30 s to end, and are then stopped'
+    run_step -N2 -n3 --tf-tasks=worker:3 ./by-role worker0="await failed" worker1="await failed" worker2="mark failed; exit 3"
+    step_ends 3
+    [ "$(grep -c ' first to fail: worker 2 on .*, exit 3$' <<< "$stderr")" -eq 1 ] || fail "it is not named"
 }
 
 # bats test_tags=core,release
@@ -350,6 +425,7 @@ touch mark.prolog
 sleep 1000 & wait
 END
     chmod 755 "$work/prolog"
+    site_arguments stop_grace=1
     run_and_show --task-prolog="$work/prolog" -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='touch started' \
         chief='await prolog; exit 0'
     step_and_tasks_end 0 'exit 0' stopped stopped
@@ -515,12 +591,17 @@ all_ready ()
     [ "$(find "$work" -name 'mark.ready.*' | wc -l)" -eq "$1" ]
 }
 
-asked_step_ends ()
+await_asked_step ()
 {
     wait "$step" && status=0 || status=$?
     output=$(< "$work/out")
     stderr=$(< "$work/err")
     took=0
+}
+
+asked_step_ends ()
+{
+    await_asked_step
     step_and_tasks_end "$@"
 }
 
@@ -581,6 +662,31 @@ needs_forwarded_signals ()
     [ -e "$work/mark.ps_was_asked" ] || fail "it did not get SIGTERM"
 }
 
+# It does so before the others have ended, and no order has come.
+@test "a job that is asked to end: a ps that SIGTERM ends when KillWait is nearly over counts as stopped" {
+    needs_forwarded_signals
+    ask_to_end 3 TERM -N2 -n3 --tf-tasks=chief,ps,worker ./by-role worker="$serving" \
+        ps='trap "mark ps_was_asked; exit 143" TERM; mark ready.1; sleep 1000 & wait' \
+        chief='trap "mark asked" TERM; mark ready.0; await ps_was_asked; sleep 1; exit 42'
+    asked_step_ends 42 'exit 42' stopped stopped
+}
+
+asked_as_often ()
+{
+    [ "$(cat "$work/mark.asked" 2> /dev/null)" = "$1" ]
+}
+
+@test "SIGTERM as a warning, and scancel later: a ps that handles SIGTERM gets it once for each" {
+    needs_forwarded_signals
+    site_arguments stop_grace=0
+    ask_to_end 2 TERM -N2 -n2 --tf-tasks=ps,worker ./by-role worker='trap "" TERM; mark ready.1; while :; do sleep 0.1; done' \
+        ps='trap "echo asked >> mark.asked" TERM; mark ready.0; while :; do sleep 0.1; done'
+    eventually 20 asked_as_often asked || fail "it does not get the first one"
+    slurm scancel -n asked
+    wait "$step" || true
+    asked_as_often $'asked\nasked' || fail "it did not get each once: $(< "$work/mark.asked")"
+}
+
 @test "--tf-stop=never, and --tf-stop=workers for workers: every task is asked to end at once" {
     ask_to_end 2 TERM -N2 -n2 --tf-stop=never --tf-tasks=ps,worker ./by-role ps='mark ready.0; exec sleep 1000' \
         worker='trap "" TERM; mark ready.1; sleep 3; exit 0'
@@ -599,7 +705,10 @@ needs_forwarded_signals ()
     [[ $proctrack != cgroup* ]] || skip "with proctrack/$proctrack Slurm signals supervisors only"
     message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE has ended, signal 15; the others are stopped'
     ask_to_end 3 TERM -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief="$(saving 2)" ps='mark ready.1; exec sleep 1000' worker="$serving"
-    asked_step_ends 143 stopped 'signal 15' 'signal 15'
+    await_asked_step
+    # The ps may have died, and the worker be stopped, before Slurm has signalled the worker's node.
+    [[ $stderr == *' worker 0  stopped'* ]] && worker=stopped || worker='signal 15'
+    step_and_tasks_end 143 stopped 'signal 15' "$worker"
     asked_once
     [ -e "$work/mark.saved" ] || fail "the chief has not saved"
 }

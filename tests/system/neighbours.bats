@@ -46,7 +46,7 @@ launch_beside ()
 
 @test "another plugin before ours enters a mount namespace where ours is not installed" {
     plugstack "$other hide=$SPANK_TF_STAGE" "$ours"
-    # With a ps tasks need a supervisor, with a chief and workers they do not.
+    # With a ps tasks need a supervisor; a chief and workers can do without.
     launch_beside '! -e' chief
     run --separate-stderr slurm srun -Q -n2 --tf-tasks=ps,worker touch started
     [ "$status" -eq 1 ]
@@ -63,8 +63,8 @@ launch_beside ()
     slurm_is_from 23.11 || skip "Slurm $(slurm_version) has no spank_prepend_task_argv, which is new in 23.11"
     plugstack "$ours" "$other prepend"
     # Without and with supervisors.
-    for first in chief ps; do
-        launch $first,worker -N2 --tf-tasks=$first,worker sh -c '[ "$PREPENDED" = yes ] && exec "$@"' -
+    for stop in never auto; do
+        launch chief,worker -N2 --tf-stop=$stop --tf-tasks=chief,worker sh -c '[ "$PREPENDED" = yes ] && exec "$@"' -
     done
 }
 

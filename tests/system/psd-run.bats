@@ -160,7 +160,7 @@ worked ()
     [ "$(cat "$work/$out/server0.log" "$work/$out/worker0.log" | wc -l)" -eq 2 ]
     SLURM_OPEN_MODE=a psd_run args
     succeeds_silently
-    [ "$(cat "$work/$out/server0.log" "$work/$out/worker0.log" | wc -l)" -eq 4 ]
+    [ "$(cat "$work/$out/server0.log" "$work/$out/worker0.log" | grep -vc '^spank_tf: step ')" -eq 4 ]
 }
 
 @test "a directory that cannot be created, or whose name srun would change, is refused" {
@@ -308,8 +308,8 @@ with_address ()
 @test "invalid JSON is reported with file, line and what was expected" {
     config '{' '  "server_nodes": ["a"]' '  "worker_nodes": ["b"]' '}'
     refused "c.json:3: column 3: Expecting ',' delimiter"
-    config '{' '  "server_nodes": ["a"],' '}'
-    refused "c.json:3: column 1: Expecting property name enclosed in double quotes"
+    config '{' '  "server_nodes": ["a"],' '  5' '}'
+    refused "c.json:3: column 3: Expecting property name enclosed in double quotes"
     config '{' '  "server_nodes": ' '}'
     refused "c.json:3: column 1: Expecting value"
     config '' '["a"]'

@@ -195,7 +195,8 @@ helpers_hang ()
     slurm srun -Q -N2 --ntasks-per-node=1 --cpu-bind=map_cpu:0 --tf-tasks=worker:2 --tf-ib touch started 3>&- &
     eventually 20 helpers_hang || fail "tf-addresses is not called"
     slurm scancel --user "$user"
-    eventually 5 no_process_left || fail "a process is left: $(pgrep -a -u "$user")"
+    # Newer releases of Slurm wait for KillWait, 5 s, first.
+    eventually 20 no_process_left || fail "a process is left: $(pgrep -a -u "$user")"
     wait $! || true
     [ ! -e "$work/started" ] || fail "a program was started"
     run --separate-stderr slurm srun -Q -N2 --ntasks-per-node=1 --cpu-bind=map_cpu:0 --tf-timeout=60 --tf-tasks=worker:2 --tf-ib "$task_check" --roles=worker,worker

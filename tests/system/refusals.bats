@@ -262,9 +262,9 @@ plugstack_everywhere ()
 
 # bats test_tags=core,release
 @test "a list that is shorter or longer than the step is refused, with both numbers" {
-    refused_step 'step J.S runs 3 tasks, --tf-tasks names 2 (ps, worker)' --tf-tasks=ps,worker
-    refused_step 'step J.S runs 3 tasks, --tf-tasks names 4 (ps, worker:2, ps)' --tf-tasks=ps,worker,worker,ps
-    refused_step 'step J.S runs 3 tasks, --tf-tasks names 65535 (worker:65535)' --tf-tasks=worker:65535
+    refused_step 'step J.S runs 3 tasks, --tf-tasks names 2 (ps, worker); write ps,worker:2, or ps,worker:rest for any number' --tf-tasks=ps,worker
+    refused_step 'step J.S runs 3 tasks, --tf-tasks names 4 (ps, worker:2, ps); write ps,worker,ps, or ps,worker:rest,ps for any number' --tf-tasks=ps,worker,worker,ps
+    refused_step 'step J.S runs 3 tasks, --tf-tasks names 65535 (worker:65535); write worker:3, or worker:rest for any number' --tf-tasks=worker:65535
     refused 'srun: error: spank_tf: step J.S runs 1 task, --tf-tasks names 2 (ps, worker)' srun -n1 --tf-tasks=ps,worker touch started
     refused_step "step J.S on $(node 2) runs 1 task, --tf-tasks-per-node names 2 (ps, worker)" --tf-tasks-per-node=ps,worker
 }
@@ -333,7 +333,7 @@ SCRIPT
 }
 
 @test "a list that does not fit its component is refused" {
-    refused 'srun: error: spank_tf: component 1 of step J.S runs 1 task, --tf-tasks names 2 (worker:2)' \
+    refused 'srun: error: spank_tf: component 1 of step J.S runs 1 task, --tf-tasks names 2 (worker:2); write worker, or worker:rest for any number' \
         srun -n1 --tf-tasks=ps touch started : -n1 --tf-tasks=worker:2 touch started
     refused 'srun: error: spank_tf: component 0 of step J.S runs 2 tasks, --tf-tasks names 1 (ps)' \
         srun -n2 --tf-tasks=ps touch started : -n1 --tf-tasks=worker touch started
@@ -536,7 +536,7 @@ gone ()
     run --separate-stderr slurm env SLURM_JOB_ID="$job" srun -N2 -n2 --tf-tasks=ps,worker "$task_check" --roles=ps,worker
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a task is not ok"
     refused_everywhere '--tf-tasks: "wroker" (item 2) is not a TensorFlow role; did you mean "worker"?' --tf-tasks=ps,wroker:2
-    refused_step 'step J.S runs 3 tasks, --tf-tasks names 2 (ps, worker)' --tf-tasks=ps,worker
+    refused_step 'step J.S runs 3 tasks, --tf-tasks names 2 (ps, worker); write ps,worker:2, or ps,worker:rest for any number' --tf-tasks=ps,worker
 }
 
 @test "an optional plugin refuses contradicting components" {

@@ -47,8 +47,8 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$status" -eq 0 ]
     [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "1 1 3 1" ]
     [ "$(sort -u "$LIVES/2" | wc -l)" -eq 1 ]
-    [[ $stderr == *'worker 0) on '*' has ended, signal 9; it is started again in 1 s (restarts left: 1)'* ]]
-    [[ $stderr == *'it is started again in 2 s (restarts left: 0)'* ]]
+    [[ $stderr == *'worker 0) on '*' has ended, signal 9; it is started again after 1 s (restarts left: 1)'* ]]
+    [[ $stderr == *'it is started again after 2 s (restarts left: 0)'* ]]
     [[ $stderr == *'(restarted 2 times)'* ]]
 }
 
@@ -56,6 +56,40 @@ step ()                     # LIST SCRIPT [OPTION...]
     step worker:2 '[ $SLURM_PROCID = 1 ] || exit 0; exit 42' -n2
     [ "$status" -eq 42 ]
     [ "$(lives 0) $(lives 1)" = "1 1" ]
+}
+
+# bats test_tags=core,release
+@test "eight workers that kill themselves within a second use one restart, and one line names them" {
+    step ps,worker:8 '[ $SLURM_TF_ROLE$life != worker1 ] || exit 0
+        '"$together"'[ $SLURM_TF_ROLE = worker ] || exec sleep 60
+        sleep 0.$((SLURM_TF_INDEX + 1)); kill -9 $$' -n9 --overcommit --tf-restart=5
+    [ "$status" -eq 0 ]
+    [ "$(for rank in 0 1 2 3 4 5 6 7 8; do lives $rank; done | xargs)" = "1 2 2 2 2 2 2 2 2" ]
+    [ "$(grep -c 'spank_tf: .* ended' <<< "$stderr")" -eq 1 ]
+    [[ $stderr == *' have ended, signal 9; they are started again after 1 s (restarts left: 4)'* ]]
+    [ "$(grep -o '(worker [0-7])' <<< "$stderr" | sort -u | wc -l)" -eq 8 ]
+}
+
+# bats test_tags=core,release
+@test "what fails and is not started again has a line that says why" {
+    step worker,evaluator 'case $SLURM_TF_ROLE in
+        evaluator) exit 1;;
+        worker) until [ -s $LIVES/1 ]; do sleep 0.1; done; sleep 0.5;;
+        esac' -n2 --tf-restart=5
+    [[ $stderr == *'(evaluator 0) on '*' has ended, exit 1; not restarted: exit 1 needs --tf-restart=5,any'* ]]
+    step worker 'exit 126' -N1 -n1 --tf-restart=5,any
+    [[ $stderr == *'has ended, exit 126; not restarted: exit 126 is always final'* ]]
+}
+
+# bats test_tags=core,release
+@test "what fails after a SIGTERM that it survived is not started again, and a line says why" {
+    step worker 'trap "asked=yes" TERM
+        scancel -s TERM $SLURM_JOB_ID.$SLURM_STEP_ID
+        until [ "$asked" ]; do sleep 0.1; done
+        exit 42' -N1 -n1 --tf-restart=5
+    [ "$status" -eq 42 ]
+    [ "$(lives 0)" -eq 1 ]
+    grep -qE 'spank_tf: .* has ended, exit 42; not restarted: the step was asked to end \(SIGTERM at [0-9:]{8}\)$' <<< "$stderr"
 }
 
 # bats test_tags=core,release
@@ -83,13 +117,6 @@ step ()                     # LIST SCRIPT [OPTION...]
     step worker:2 'exit 1' -n2 --tf-restart=5
     [ "$status" -eq 1 ]
     [ "$(lives 0) $(lives 1)" = "1 1" ]
-}
-
-@test "a setuid program is refused" {
-    run slurm srun -n1 --tf-tasks=worker --tf-restart=1 su --version
-    echo "$output"
-    [ "$status" -ne 0 ]
-    [[ $output == *'its program is setuid or setgid, which a restart cannot preserve'* ]]
 }
 
 # bats test_tags=core,release

@@ -126,6 +126,25 @@ all_end_like_plain ()
     all_end_like_plain
 }
 
+# bats test_tags=core,release
+@test "a step whose tasks save on a SIGUSR1 of Slurm's, and exit with 42, is not started again" {
+    local kind
+
+    make_ways USR1
+    cat > "$work/program" <<'END'
+trap 'exit 42' USR1
+echo life >> "lives.$SLURM_PROCID"
+while :; do sleep 0.1; done
+END
+    start_steps -Q sh ../program
+    every_variant all_begun
+    for kind in plain restarting; do
+        slurm scancel -s USR1 "$(job_of $kind-USR1).0"
+    done
+    all_end_like_plain
+    [ "${code[plain-USR1]}" -eq 42 ] || fail "a plain step does not exit with 42"
+}
+
 # Submit a batch job for each variant, which runs the program.
 submit_ways ()
 {
@@ -223,7 +242,7 @@ END
     run slurm salloc -Q -n1 --tf-restart=1 srun --tf-tasks=worker sh ./fails allocated
     site_arguments restart=2,any restart_backoff=1
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker sh ./fails site 5
-    [ "$(grep -c 'again in 1 s' <<< "$stderr")" -eq 2 ]
+    [ "$(grep -c 'again after 1 s' <<< "$stderr")" -eq 2 ]
     run slurm srun -Q -n1 --tf-restart=0 --tf-tasks=worker sh ./fails site_off 5
     [ "$(lives_of allocated site site_off)" = "2 3 1" ] || fail "lives"
 }

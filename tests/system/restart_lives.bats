@@ -36,9 +36,9 @@ after_test ()
 life=${SLURM_TF_RESTART-0}
 {
     tr '\0' '\n' < /proc/$$/cmdline
-    # Among others PROLOG, which has the first life's number.
-    tr '\0' '\n' < /proc/$$/environ | grep -v '^SLURM_TF_RESTART=\|^SLURM_TASK_PID='
+    tr '\0' '\n' < /proc/$$/environ | grep -v '^SLURM_TF_RESTART=\|^SLURM_TASK_PID=\|^PROLOG='
     echo "SLURM_TASK_PID is its number: $((SLURM_TASK_PID == $$))"
+    echo "and TaskProlog ran for this life: $((PROLOG == $$))"
     ulimit -S -a
     ulimit -H -a
     while read -r line; do
@@ -80,7 +80,8 @@ END
     grep -qx another tell.1.1
     grep -qx $'Cpus_allowed_list:\t1' tell.1.1
     grep -qx $'Umask:\t0027' tell.1.1
-    grep -q '^PROLOG=[0-9]*$' tell.1.1
+    grep -qx 'SLURM_TASK_PID is its number: 1' tell.1.1
+    grep -qx 'and TaskProlog ran for this life: 1' tell.1.1
 }
 
 # bats test_tags=core,release
@@ -185,18 +186,30 @@ END
 }
 
 # bats test_tags=core,release
-@test "a program that is setuid is refused, and one that may be, because its user may not read it" {
-    install -m 4755 /bin/true "$work/setuid"
-    install -m 711 /bin/true "$work/unreadable"
+@test "programs that are setuid, or that their user may not read, have another life with the same rights" {
+    install -o root -m 4755 "$(command -v id)" "$work/setuid"
+    install -m 711 "$(command -v id)" "$work/unreadable"
+    # The shell, which waits for the program, notes the life and fails in the first one.
     for program in setuid unreadable; do
-        run slurm srun -Q -n1 --tf-tasks=worker --tf-restart=1 ./$program
-        [ "$status" -eq 137 ] && [[ $output == *setuid*', which a restart cannot preserve'* ]] ||
-            fail "it is not refused"
+        make_lives
+        run_lives "./$program -u; exit \$((life ? 0 : 42))" -n1 --tf-tasks=worker --tf-restart=1
+        [ "$status" -eq 0 ] || fail "$program"
+        had_lives 2
+        [ "$(sort -u <<< "$output" | wc -l)" -eq 1 ] || fail "its rights: $output"
     done
+    run slurm srun -Q -n1 --tf-tasks=worker --tf-restart=1 ./setuid -u
+    [ "$status" -eq 0 ] && [ "$output" = 0 ] || fail "it has not the rights of its file"
+    run slurm srun -Q -n1 --tf-tasks=worker --tf-restart=1 ./unreadable -u
+    [ "$status" -eq 0 ] && [ "$output" = "$(id -u "$user")" ] || fail "it does not run"
 }
 
-@test "a program that begins with files of --mpi=pmi2 runs, and is not started again" {
-    run_lives 'exit 42' -n1 --mpi=pmi2 --tf-tasks=worker --tf-restart=1
-    [ "$status" -eq 42 ] && [[ $stderr == *'exit 42, and is not started again: it begins with a file of its own, descriptor '* ]] || fail "pmi2"
-    had_lives 1
+# bats test_tags=release
+@test "--mpi=pmi2: the first life can use PMI, and srun says at the launch that no other one can" {
+    [ -x "$SPANK_TF_PROGRAMS/pmi2" ] || skip "libpmi2 is not installed"
+    run_lives "[ \$life = 1 ] || { $SPANK_TF_PROGRAMS/pmi2; echo pmi \$?; exit 42; }" -n2 --mpi=pmi2 --tf-tasks=worker:2 \
+        --tf-restart=1
+    [ "$status" -eq 0 ] || fail "the restart fails"
+    had_lives 2 2
+    [ "$output" = $'pmi 0\npmi 0' ] || fail "the first life cannot use PMI: $output"
+    [ "$(grep -c 'a restarted program cannot use PMI (--mpi) again' <<< "$stderr")" -eq 1 ]
 }

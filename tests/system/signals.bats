@@ -21,7 +21,8 @@ options[restarting]='--tf-tasks=worker:rest,evaluator --tf-restart=9'
 setup_file ()
 {
     start_cluster --nodes 2 --cpus 32 --conf PreemptType=preempt/partition_prio \
-        --conf PreemptMode=CANCEL --conf "PartitionName=urgent Nodes=ALL PriorityTier=9"
+        --conf PreemptMode=CANCEL --conf "PartitionName=urgent Nodes=ALL PriorityTier=9" \
+        --conf "PartitionName=patient Nodes=ALL PriorityTier=1 GraceTime=600"
 }
 
 before_test ()
@@ -378,6 +379,67 @@ terms_and_exits ()
     [ "$(terms_and_exits plain | xargs)" = "exit.1:exit exit.2:exit term.1:TERM term.2:TERM" ]
     same_as_plain terms_and_exits
 }
+
+# --- SIGTERM as a warning
+
+# Start a step for each variant, whose programs survive SIGTERM. When all three tasks have had it, rank 1
+# saves its work for longer than KillWait, and at the end needs an answer from each of the others. Where
+# that takes a ps, rank 0 is one: start_saving OPTION…
+start_saving ()
+{
+    variants=(plain supervised restarting with_chief)
+    options[supervised]=--tf-tasks=ps,worker:rest
+    options[restarting]='--tf-tasks=ps,worker:rest --tf-restart=9'
+    options[with_chief]=--tf-tasks=ps,chief,worker
+    install -d -o "$user" "${variants[@]/#/$work/}"
+    site_arguments stop_grace=0
+    cat > "$work/saves" <<'END'
+await () { until [ -e "$1" ]; do sleep 0.1; done; }
+trap 'echo TERM >> term.$SLURM_PROCID' TERM
+: > ready.$SLURM_PROCID
+if [ $SLURM_PROCID = 1 ]; then
+    for rank in 0 1 2; do await term.$rank; done
+    for i in $(seq 60); do sleep 0.1; done
+    : > ask
+    await answer.0
+    await answer.2
+    : > saved
+    exit 42
+fi
+await ask
+: > answer.$SLURM_PROCID
+await saved
+END
+    start_steps "$@" sh ../saves
+    every_variant ready
+}
+
+# bats test_tags=core,release
+@test "scancel -s TERM: a task that survives it saves with the help of all others, for as long as it needs" {
+    start_saving
+    for_every_step scancel -s TERM
+    all_end 42
+}
+
+@test "--signal=TERM@600: the same" {
+    local timeout=90
+
+    start_saving -t 60 --signal=TERM@600
+    end_times now+600
+    all_end 42
+}
+
+@test "preemption with GraceTime: the same" {
+    local urgent
+
+    start_saving -p patient
+    slurm srun -Q -p urgent -N2 --exclusive true 3>&- &
+    urgent=$!
+    all_end 42
+    wait $urgent
+}
+
+# --- ends of srun
 
 @test "srun receives TERM: the step ends" {
     start_steps -v ../record-signals

@@ -69,11 +69,11 @@ output ()
 
 # The messages without what differs in every run: numbers, times, which task is first, whether a
 # slurmstepd that ends still reports that its step is cancelled, and whether the epilog of a task
-# that is killed is killed, too; and without the plugin's message that it waits for the
-# evaluator.
+# that is killed is killed, too; and without the plugin's messages that it waits for the
+# evaluator, why a task is not started again, and what the failure of a task leads to.
 errors ()
 {
-    sed -E "s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .* waiting up to [0-9]+ s for /d; / first to fail: /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
+    sed -E "s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .*( waiting up to [0-9]+ s for |; not restarted: )/d; / first to fail: /d; /; the others (have|are) .*stopped$/d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
         /^slurmstepd.*: error: --task-epilog failed status=9$/d; s#$work/$1#DIRECTORY#g; s/[0-9]+\.0/J.S/
         s/StepId=[^ ]+/StepId/; s/ AT [0-9T:-]+//; s/tasks? [0-9,-]+:/tasks:/; s/-[a-z]+[12]:/:/" "$work/$1.err" | sort -u
 }

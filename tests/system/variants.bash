@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Three variants of the same step: plain, without options of the plugin; unsupervised, with a
-# list whose tasks are never stopped; supervised, with tf-supervise as the parent of every task.
+# list and --tf-stop=never; supervised, with tf-supervise as the parent of every task.
 # Slurm, the user and the program must see no difference. The tasks of a variant run in
 # $work/VARIANT.
 
 variants=(plain unsupervised supervised)
 declare -gA options=(
     [plain]=''
-    [unsupervised]=--tf-tasks=worker:rest
+    [unsupervised]='--tf-tasks=worker:rest --tf-stop=never'
     [supervised]=--tf-tasks=ps,worker:rest
 )
 declare -gA srun=() code=() keys=()

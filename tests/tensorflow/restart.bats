@@ -91,7 +91,7 @@ parameter_server ()
     goes_on 'chief 0' 10
     for ((i = 1; i <= $2; i++)); do
         lose worker 0
-        reports "$i" '\(worker 0\) on .* has ended, signal 9; it is started again in'
+        reports "$i" '\(worker 0\) on .* has ended, signal 9; it is started again after'
         step=$(last 'chief 0: step ' "$out")
         goes_on 'chief 0' "$step"
     done
@@ -163,7 +163,7 @@ monitored ()
         python resume_monitored.py "$saved" --steps=300 --pause=0.2
     goes_on 'worker 1' 30
     lose worker 1
-    reports 1 '\(worker 1\) on .* it is started again in'
+    reports 1 '\(worker 1\) on .* it is started again after'
     goes_on 'worker 0' "$(last 'worker 0: step ' "$out")"
     goes_on 'worker 1' "$(last 'worker 0: step ' "$out")"
     lose ps 0
@@ -192,5 +192,6 @@ monitored ()
     begin newest -N2 -n2 --tf-tasks=worker:2 --tf-restart=5 python -c 'import tensorfow'
     ends 1
     [ "$(grep -c "^ModuleNotFoundError: No module named 'tensorfow'" "$out")" -eq 2 ] || fail "other messages: $(< "$out")"
-    ! printed 1 'started again|restarted' "$out" || fail "it is tried again: $(< "$out")"
+    ! printed 1 'started again' "$out" || fail "it is tried again: $(< "$out")"
+    printed 1 'not restarted: exit 1 needs --tf-restart=5,any' "$out" || fail "no line says why: $(< "$out")"
 }

@@ -42,7 +42,7 @@ static inline bool __attribute__ ((format (printf, 1, 2))) netns_ip (const char 
 }
 
 /*
- * For main (): enter a new network namespace whose loopback device is up, so that no other program
+ * Before all tests: enter a new network namespace whose loopback device is up, so that no other program
  * of this machine takes a port that a test has just released. Ordinary users stay where they are.
  */
 static inline void netns_isolate (void)

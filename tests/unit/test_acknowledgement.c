@@ -5,7 +5,7 @@
 
 #include "messages.h"
 
-#include "protocol/acknowledgement.h"
+#include "protocol/answer.h"
 #include "protocol/exit_report.h"
 
 TEST (an_acknowledgement_has_this_string_and_is_recognized)
@@ -23,14 +23,4 @@ TEST (no_other_message_is_an_acknowledgement)
 
     assert_false (acknowledgement_is_in (frame));
     frame_destroy (frame);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (an_acknowledgement_has_this_string_and_is_recognized),
-        cmocka_unit_test (no_other_message_is_an_acknowledgement),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -204,23 +204,3 @@ TEST (a_sockaddr_has_address_and_port)
     assert_int_equal (ntohs (((struct sockaddr_in6 *)&ss)->sin6_port), 1024);
     assert_memory_equal (&((struct sockaddr_in6 *)&ss)->sin6_addr, address.bytes, 16);
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (numeric_text_is_an_address),
-        cmocka_unit_test (text_that_is_not_an_address_is_refused),
-        cmocka_unit_test (an_empty_address_prints_as_an_empty_string),
-        cmocka_unit_test (an_ipv4_mapped_address_equals_the_ipv4_address),
-        cmocka_unit_test (address_local_reads_a_sockets_ipv4_address),
-        cmocka_unit_test (address_local_reads_a_sockets_ipv6_address),
-        cmocka_unit_test (a_dual_stack_socket_has_the_ipv4_address),
-        cmocka_unit_test (a_socket_of_another_family_has_no_address),
-        cmocka_unit_test (a_sockaddr_is_an_address),
-        cmocka_unit_test (an_ipv4_mapped_sockaddr_is_the_ipv4_address),
-        cmocka_unit_test (a_sockaddr_of_another_family_is_not_an_address),
-        cmocka_unit_test (a_sockaddr_has_address_and_port),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -27,6 +27,8 @@ static int remove_file (void **unused __attribute__ ((unused)))
     return unlink (path);
 }
 
+ALL_TESTS (make_file, remove_file)
+
 static int result_for (const char *text)
 {
     struct errtext err = { "" };
@@ -116,17 +118,4 @@ TEST (a_file_that_cannot_be_read_is_an_error)
     check_error (path, "Permission denied");
     check_error ("/tmp", "Is a directory");
     assert_int_equal (chmod (path, 0600), 0);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (what_slurm_takes_for_yes_is_yes),
-        cmocka_unit_test (everything_else_is_no),
-        cmocka_unit_test (a_line_may_be_long),
-        cmocka_unit_test (a_file_that_does_not_exist_is_no),
-        cmocka_unit_test (a_file_that_cannot_be_read_is_an_error),
-    };
-
-    return cmocka_run_group_tests (tests, make_file, remove_file);
 }

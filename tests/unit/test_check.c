@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "unit.h"
+#include "../random.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,6 +123,8 @@ static int intact (void **unused __attribute__ ((unused)))
     return 0;
 }
 
+EACH_TEST (intact, NULL)
+
 static int make_root (void **unused __attribute__ ((unused)))
 {
     /* In a network of its own, if this is root, so that no other program takes the ports. */
@@ -136,6 +139,8 @@ static int remove_root (void **unused __attribute__ ((unused)))
     snprintf (command, sizeof (command), "rm -r %s", root);
     return system (command);
 }
+
+ALL_TESTS (make_root, remove_root)
 
 /* Findings. */
 
@@ -390,35 +395,17 @@ TEST (a_plugstack_conf_that_includes_itself_is_an_error)
 
 /* Arguments. */
 
-TEST (each_argument_is_checked)
+/* test_option_table.c has the values of each. */
+TEST (arguments_are_checked)
 {
     static const struct {
         const char *good, *bad, *message;
     } row[] = {
-        { "ib=auto", "ib=maybe", "ib: \"maybe\" is not one of auto, require, no" },
-        { "network=any", "network=10.0.0.1",
-          "network: \"10.0.0.1\" is an address; a network has a prefix length, as in 10.1.0.0/16" },
-        { "ports=reserved", "ports=2-1", "ports: \"2-1\" has privileged ports; the lowest port "
-          "that a user's program can bind is 1024" },
         { "hold=no", "hold=x", "hold: \"x\" is neither yes nor no" },
-        { "stop=chief", "stop=x", "stop: \"x\" is not one of auto, chief, workers, never" },
-        { "log_dir=/x", "log_dir=", "log_dir: the name of a directory is needed" },
-        { "frameworks=none", "frameworks=tf,torch",
-          "frameworks: \"tf,torch\" is neither none nor a list of tf, keras, jax and dtensor" },
-        { "timeout=60", "timeout=0", "timeout: \"0\" is not a number of seconds from 1 to 604800" },
-        { "show=json", "show=1", "show: \"1\" is not one of yes, no, json" },
-        { "roles=a,b", "roles=a:2",
-          "roles: names separated by commas are needed, as in roles=tester,logger" },
-        { "rendezvous_ports=any", "rendezvous_ports=x",
-          "rendezvous_ports: \"x\" is not a range of ports; a range is LOW-HIGH, as in "
-          "30000-30999" },
-        { "hide_gpus=no", "hide_gpus=x", "hide_gpus: yes or no is needed" },
-        { "nccl=no", "nccl=x", "nccl: \"x\" is neither yes nor no" },
         { "stop_grace=1", "stop_grace=x",
           "stop_grace: a number of seconds from 0 to 604800 is needed" },
-        { "eval_grace=1", "eval_grace=-1",
-          "eval_grace: a number of seconds from 0 to 604800 is needed" },
         { "show=no", "shwo=yes", "\"shwo=yes\" is not an argument of spank_tf" },
+        { "show=no", "tf-show=yes", "\"tf-show=yes\" is not an argument of spank_tf" },
         { "show=no", "show", "\"show\" is not an argument of spank_tf" },
         { "show=no", "=yes", "\"=yes\" is not an argument of spank_tf" },
     };
@@ -500,15 +487,15 @@ TEST (a_damaged_plugin_is_no_crash)
 {
     size_t size;
     char *bytes = read_all (SPANK_TF_SO, &size), *damaged = malloc (size);
-    uint64_t seed = FUZZ_SEED;
+    uint64_t seed = RANDOM_SEED;
 
     for (int round = 0; round < 100; round++) {
         memcpy (damaged, bytes, size);
         for (int i = 0; i < 64; i++)
-            damaged[fuzz_next (&seed) % 64] ^= (char)(1 << fuzz_next (&seed) % 8);
+            damaged[random_next (&seed) % 64] ^= (char)(1 << random_next (&seed) % 8);
         for (int i = 0; i < 64; i++)
-            damaged[size - 1 - fuzz_next (&seed) % (size < 3000 ? size : 3000)]
-                = (char)fuzz_next (&seed);
+            damaged[size - 1 - random_next (&seed) % (size < 3000 ? size : 3000)]
+                = (char)random_next (&seed);
         memcpy (damaged, bytes, 20);
         write_bytes ("spank_tf.so", damaged, size);
         copy (at ("spank_tf.so"), "slurm/auth_x.so", NULL, NULL);
@@ -648,7 +635,9 @@ static void check_ports (const char *srun, const char *rendezvous, const char *p
                          const char *mpi)
 {
     struct slurm_conf conf = { .path = "" };
-    struct arguments arguments = { .ports = ports, .rendezvous_ports = rendezvous };
+    struct arguments arguments = {
+        { [OPTION_PORTS] = ports, [OPTION_RENDEZVOUS_PORTS] = rendezvous }
+    };
 
     snprintf (conf.srun_ports, sizeof (conf.srun_ports), "%s", srun);
     snprintf (conf.mpi_params, sizeof (conf.mpi_params), "%s", mpi);
@@ -779,7 +768,7 @@ TEST (a_port_that_cannot_be_shared_is_an_error)
 static void check_network (const char *ib, const char *network, const char *own,
                            const char *const interface[])
 {
-    struct arguments arguments = { .ib = ib, .network = network };
+    struct arguments arguments = { { [OPTION_IB] = ib, [OPTION_NETWORK] = network } };
     struct interface list[INTERFACE_MAX];
     struct address address;
     int count = 0;
@@ -883,7 +872,7 @@ int __wrap_getifaddrs (struct ifaddrs **list)
 TEST (interfaces_that_cannot_be_listed_are_an_error)
 {
     struct slurm_conf conf = { .controller = "login(127.0.0.1)" };
-    struct arguments arguments = { .ib = NULL };
+    struct arguments arguments = { { NULL } };
 
     getifaddrs_fails = true;
     memset (&findings, 0, sizeof (findings));
@@ -972,65 +961,4 @@ TEST (too_many_findings_are_dropped_but_count)
     findings_add (&findings, "c", LEVEL_ERROR, "d", "e");
     assert_int_equal (findings.count, FINDINGS_MAX);
     assert_int_equal (findings.worst, LEVEL_ERROR);
-}
-
-#define INTACT(name) cmocka_unit_test_setup (name, intact)
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        INTACT (an_intact_installation_is_ok),
-        INTACT (quiet_prints_nothing_if_all_is_ok),
-        INTACT (a_missing_slurm_conf_is_an_error),
-        INTACT (SLURM_CONF_names_it),
-        INTACT (slurm_conf_is_read_as_slurm_reads_it),
-        INTACT (all_keys_are_read),
-        INTACT (a_slurm_conf_that_includes_itself_is_an_error),
-        INTACT (an_included_file_that_is_missing_is_an_error),
-        INTACT (a_missing_plugstack_conf_is_an_error),
-        INTACT (a_plugstack_conf_without_the_plugin_is_an_error),
-        INTACT (includes_are_followed),
-        INTACT (two_lines_are_an_error),
-        INTACT (many_lines_are_counted),
-        INTACT (an_optional_line_is_a_warning),
-        INTACT (a_line_that_slurm_ignores_is_an_error),
-        INTACT (a_plugstack_conf_that_cannot_be_read_is_an_error),
-        INTACT (a_plugstack_conf_that_includes_itself_is_an_error),
-        INTACT (each_argument_is_checked),
-        INTACT (a_relative_libexecdir_is_an_error),
-        INTACT (a_missing_plugin_is_an_error),
-        INTACT (a_file_that_is_not_a_plugin_is_an_error),
-        INTACT (a_plugin_for_another_machine_is_an_error),
-        INTACT (a_plugin_without_a_version_is_an_error),
-        INTACT (a_plugin_that_is_cut_is_an_error_and_no_crash),
-        INTACT (a_damaged_plugin_is_no_crash),
-        INTACT (a_plugin_for_another_slurm_is_an_error),
-        INTACT (an_unknown_slurm_is_a_warning),
-        INTACT (a_plugin_with_a_relative_path_is_in_PluginDir),
-        INTACT (a_missing_helper_is_an_error),
-        INTACT (a_helper_that_cannot_be_executed_is_an_error),
-        INTACT (without_tf_addresses_there_is_a_warning),
-        INTACT (a_helper_of_another_version_is_an_error),
-        INTACT (a_tf_check_of_another_version_is_a_warning),
-        cmocka_unit_test (ports_that_are_free_are_ok),
-        cmocka_unit_test (ports_that_are_used_are_an_error),
-        cmocka_unit_test (a_small_SrunPortRange_is_an_error),
-        cmocka_unit_test (an_invalid_SrunPortRange_is_an_error),
-        cmocka_unit_test (ranges_that_overlap_are_a_warning),
-        cmocka_unit_test (reserved_ports_need_MpiParams),
-        cmocka_unit_test (a_port_that_cannot_be_shared_is_an_error),
-        cmocka_unit_test (a_host_without_infiniband_is_ok_unless_the_site_wants_it),
-        cmocka_unit_test (each_infiniband_interface_says_why_it_would_not_be_used),
-        cmocka_unit_test (a_site_that_wants_infiniband_gets_a_warning_or_an_error),
-        cmocka_unit_test (a_host_on_none_of_the_sites_networks_is_a_warning),
-        cmocka_unit_test (a_host_without_an_address_is_an_error),
-        cmocka_unit_test (interfaces_that_cannot_be_listed_are_an_error),
-        cmocka_unit_test (the_version_of_tensorflow_is_judged),
-        cmocka_unit_test (a_python_that_does_not_exist_is_an_error),
-        cmocka_unit_test (a_text_is_printable),
-        cmocka_unit_test (json_has_every_finding),
-        cmocka_unit_test (too_many_findings_are_dropped_but_count),
-    };
-
-    return cmocka_run_group_tests (tests, make_root, remove_root);
 }

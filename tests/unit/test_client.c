@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/tf_config.h"
-#include "protocol/acknowledgement.h"
+#include "protocol/answer.h"
 #include "protocol/client.h"
 #include "protocol/hello.h"
 
@@ -138,7 +138,7 @@ static void serve (int fd, char what, int listener)
     if (what == 'g')
         send_all (fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
     else if (what == 'b')
-        send_all (fd, "SpTF\0\2\0\0\xff\xff\xff\xff", 12);
+        send_all (fd, "SpTF\0\3\0\0\xff\xff\xff\xff", 12);
     else if (what == 'D')
         close (listener);
     else if (what == 'R')
@@ -407,19 +407,4 @@ TEST (the_client_reaches_the_rendezvous_by_ipv6)
     assert_string_equal (address_print (&rank.address, &room), "::1");
     check_answer (&answer);
     end_server (server);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (each_outcome_is_returned_and_no_descriptor_stays_open),
-        cmocka_unit_test (connections_that_are_refused_for_two_seconds_fail),
-        cmocka_unit_test (a_refused_connection_is_made_again),
-        cmocka_unit_test (the_client_notices_that_the_rendezvous_ended_after_connect),
-        cmocka_unit_test (a_connection_that_is_never_accepted_times_out),
-        cmocka_unit_test (the_client_does_not_connect_after_the_deadline),
-        cmocka_unit_test (the_client_reaches_the_rendezvous_by_ipv6),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -109,6 +109,8 @@ static int leave (void **state)
     return 0;
 }
 
+EACH_TEST (enter, leave)
+
 static void create (const char *name, const char *text)
 {
     FILE *stream = fopen (name, "w");
@@ -323,20 +325,4 @@ TEST (a_child_process_can_open_the_file_in_memory)
     assert_int_equal (waitpid (pid, &status, 0), pid);
     assert_int_equal (status, 0);
     close (atoi (strrchr (path.text, '/') + 1));
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown (only_its_user_may_read_or_write_the_file, enter, leave),
-        cmocka_unit_test_setup_teardown (an_earlier_file_is_replaced, enter, leave),
-        cmocka_unit_test_setup_teardown (an_earlier_file_is_replaced_on_every_filesystem, enter,
-                                         leave),
-        cmocka_unit_test_setup_teardown (only_a_regular_file_is_replaced, enter, leave),
-        cmocka_unit_test_setup_teardown (two_tasks_never_share_a_file, enter, leave),
-        cmocka_unit_test_setup_teardown (a_file_in_memory_is_permanent_and_read_only, enter, leave),
-        cmocka_unit_test_setup_teardown (a_child_process_can_open_the_file_in_memory, enter, leave),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -5,9 +5,11 @@
 
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -17,7 +19,19 @@
 
 #include "rendezvous/console.h"
 
-/* Run `print` with this descriptor as stderr, then restore the old stderr. */
+/* As if the user may have no more processes. */
+static bool no_fork;
+
+pid_t __real_fork (void);
+pid_t __wrap_fork (void);
+
+pid_t __wrap_fork (void)
+{
+    errno = EAGAIN;
+    return no_fork ? -1 : __real_fork ();
+}
+
+/* Run `print` with this descriptor as stderr, end the console, then restore the old stderr. */
 static void with_stderr (int fd, void (*print) (void))
 {
     int saved = dup (STDERR_FILENO);
@@ -25,6 +39,7 @@ static void with_stderr (int fd, void (*print) (void))
     assert_true (saved >= 0);
     dup2 (fd, STDERR_FILENO);
     print ();
+    console_end ();
     dup2 (saved, STDERR_FILENO);
     close (saved);
 }
@@ -139,19 +154,101 @@ TEST (each_write_contains_whole_lines)
     close (pair[1]);
 }
 
-TEST (the_console_does_not_wait_for_a_reader_that_does_not_read)
+/* A pipe that takes nothing, with so many bytes in it. */
+static size_t full_pipe (int fds[2])
 {
-    int fds[2];
+    size_t filled = 0;
 
     assert_int_equal (pipe2 (fds, O_NONBLOCK), 0);
     while (write (fds[1], "x", 1) == 1)
-        ;
+        filled++;
     fcntl (fds[1], F_SETFL, 0);
+    return filled;
+}
+
+TEST (a_reader_that_does_not_read_gets_everything_later)
+{
+    char text[(1 << 16) + 64];
+    int fds[2];
+    size_t filled = full_pipe (fds), length = 0;
+    ssize_t n;
+
+    assert_between (filled, 1, 1 << 16);
     alarm (20);
     with_stderr (fds[1], say_line);
     alarm (0);
+    close (fds[1]);
+    fcntl (fds[0], F_SETFL, 0);
+    while ((n = read (fds[0], text + length, sizeof (text) - 1 - length)) > 0)
+        length += (size_t)n;
+    text[length] = '\0';
+    assert_string_equal (text + filled, "srun: error: spank_tf: 2 of 64\n");
+    close (fds[0]);
+}
+
+TEST (without_a_child_text_is_printed_all_the_same)
+{
+    no_fork = true;
+    check_pipe (print_two_lines, "one\ntwo\n");
+    no_fork = false;
+}
+
+/* The process ID of the console's only child. */
+static pid_t child (void)
+{
+    char path[64], text[64] = "";
+    FILE *f;
+
+    snprintf (path, sizeof (path), "/proc/self/task/%d/children", (int)getpid ());
+    assert_non_null (f = fopen (path, "r"));
+    (void)!fgets (text, sizeof (text), f);
+    fclose (f);
+    assert_true (atoi (text) > 0);
+    return atoi (text);
+}
+
+static void kill_child_between_two_lines (void)
+{
+    int status;
+
+    console_print ("one\n");
+    console_flush ();
+    kill (child (), SIGKILL);
+    wait (&status);
+    console_print ("two\n");
+}
+
+TEST (a_child_that_was_killed_is_replaced)
+{
+    while (wait (NULL) > 0)
+        ;
+    check_pipe (kill_child_between_two_lines, "one\ntwo\n");
+}
+
+static void busy_while_it_hangs (void)
+{
+    assert_false (deadline_is_set (console_next ()));
+    say_line ();
+    console_check_time ();
+    assert_between (deadline_left_ms (console_next ()), 0, 1000);
+}
+
+static void idle_when_it_is_written (void)
+{
+    say_line ();
+    while (deadline_is_set (console_next ()))
+        console_check_time ();
+}
+
+TEST (there_is_something_to_do_until_all_is_written)
+{
+    int fds[2];
+
+    full_pipe (fds);
+    with_stderr (fds[1], busy_while_it_hangs);
     close (fds[0]);
     close (fds[1]);
+    check_pipe (idle_when_it_is_written, "srun: error: spank_tf: 2 of 64\n");
 }
 
 TEST (a_terminal_receives_crlf_in_raw_mode_or_not)
@@ -160,28 +257,26 @@ TEST (a_terminal_receives_crlf_in_raw_mode_or_not)
     check_terminal (true, "one\r\ntwo\r\n");
 }
 
-/* The log (console_keep ()). */
+/* The log. */
 
 static char top[] = "/tmp/test_console.XXXXXX";
 
-static void keep_log (void)
+static void keep_log (bool append)
 {
     struct errtext err = { "" };
-    struct master_log *log = master_log_open (top, false, &err);
 
-    if (!log)
+    if (console_open_log (top, append, &err) < 0)
         fail_msg ("%s", err.text);
-    console_keep (log);
 }
 
-/* End the log and check its text. */
+/* End the console and check the log's text. */
 static void check_log (const char *expected)
 {
     static char text[20000 * 7 + 1];
     char path[64];
     FILE *f;
 
-    console_keep (NULL);
+    console_end ();
     snprintf (path, sizeof (path), "%s/master.log", top);
     assert_non_null (f = fopen (path, "r"));
     text[fread (text, 1, sizeof (text) - 1, f)] = '\0';
@@ -197,10 +292,10 @@ static void note_line (void)
 /* Check what `print` writes to stderr and to the log. */
 static void check_kept (void (*print) (void), const char *on_stderr, const char *in_file)
 {
-    char text[64] = "";
+    char text[256] = "";
     int fds[2];
 
-    keep_log ();
+    keep_log (false);
     assert_int_equal (pipe2 (fds, O_NONBLOCK), 0);
     with_stderr (fds[1], print);
     (void)!read (fds[0], text, sizeof (text) - 1);
@@ -230,12 +325,11 @@ TEST (without_a_log_a_note_is_discarded)
 
 TEST (the_log_gets_no_carriage_returns)
 {
-    keep_log ();
+    keep_log (false);
     check_terminal (true, "one\r\ntwo\r\n");
     check_log ("one\ntwo\n");
 }
 
-/* The log is complete even if the reader of stderr is too slow. */
 TEST (the_log_gets_what_the_reader_of_stderr_does_not_read)
 {
     char expected[20000 * 7 + 1];
@@ -243,7 +337,7 @@ TEST (the_log_gets_what_the_reader_of_stderr_does_not_read)
 
     for (int i = 0; i < 20000; i++)
         snprintf (expected + 7 * i, 8, "%06d\n", i);
-    keep_log ();
+    keep_log (false);
     assert_int_equal (pipe (fds), 0);
     alarm (20);
     with_stderr (fds[1], print_many_lines);
@@ -253,8 +347,100 @@ TEST (the_log_gets_what_the_reader_of_stderr_does_not_read)
     close (fds[1]);
 }
 
+TEST (an_existing_log_is_truncated_or_appended_to)
+{
+    static const char *const expected[] = { "x\n", "x\nx\n", "x\n" };
+
+    for (int i = 0; i < 3; i++) {
+        keep_log (i == 1);
+        console_note ("x\n");
+        check_log (expected[i]);
+    }
+}
+
+TEST (a_log_that_cannot_be_opened_is_an_error)
+{
+    struct errtext err = { "" };
+    char path[64], message[128];
+
+    snprintf (path, sizeof (path), "%s/master.log", top);
+    unlink (path);
+    assert_int_equal (symlink ("elsewhere", path), 0);
+    snprintf (message, sizeof (message), "%s: it is a symbolic link", path);
+    assert_int_equal (console_open_log (top, false, &err), -1);
+    assert_string_equal (err.text, message);
+    unlink (path);
+    snprintf (message, sizeof (message), "%s/file/a: Not a directory", top);
+    snprintf (path, sizeof (path), "%s/file", top);
+    close (creat (path, 0600));
+    strcat (path, "/a");
+    assert_int_equal (console_open_log (path, false, &err), -1);
+    assert_string_equal (err.text, message);
+    /* There is no log then. */
+    console_note ("x\n");
+    console_flush ();
+}
+
+/* Otherwise somebody who reads it up to its end would wait for the log's file system. */
+TEST (the_log_does_not_keep_stderr_open)
+{
+    int fds[2], saved = dup (STDERR_FILENO);
+    char byte;
+
+    assert_int_equal (pipe (fds), 0);
+    dup2 (fds[1], STDERR_FILENO);
+    keep_log (false);
+    dup2 (saved, STDERR_FILENO);
+    close (saved);
+    close (fds[1]);
+    assert_int_equal (read (fds[0], &byte, 1), 0);
+    close (fds[0]);
+    console_end ();
+}
+
+static pid_t log_child;
+
+/* The log's child stands still, as on a file system that hangs. */
+static void flush_twice (void)
+{
+    console_note ("one\n");
+    console_flush ();
+    console_say ("two");
+    console_flush ();
+    kill (log_child, SIGCONT);
+}
+
+TEST (a_log_that_is_late_is_reported_once_and_gets_everything)
+{
+    char expected[256], text[256] = "";
+    int fds[2];
+
+    while (wait (NULL) > 0)
+        ;
+    keep_log (false);
+    log_child = child ();
+    kill (log_child, SIGSTOP);
+    snprintf (expected, sizeof (expected), "srun: spank_tf: %s/master.log is not written in time; "
+              "lines may be missing in it\nsrun: two\n", top);
+    assert_int_equal (pipe (fds), 0);
+    with_stderr (fds[1], flush_twice);
+    close (fds[1]);
+    for (size_t length = 0; length < strlen (expected);) {
+        ssize_t n = read (fds[0], text + length, sizeof (text) - 1 - length);
+
+        assert_true (n > 0);
+        length += (size_t)n;
+    }
+    assert_string_equal (text, expected);
+    close (fds[0]);
+    while (wait (NULL) > 0)
+        ;
+    check_log ("one\nsrun: two\n");
+}
+
 static int make_top (void **unused __attribute__ ((unused)))
 {
+    signal (SIGPIPE, SIG_IGN);
     return mkdtemp (top) ? 0 : -1;
 }
 
@@ -266,20 +452,4 @@ static int remove_top (void **unused __attribute__ ((unused)))
     return system (command);
 }
 
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (text_is_printed_unchanged),
-        cmocka_unit_test (an_error_line_begins_with_srun_error),
-        cmocka_unit_test (text_longer_than_a_pipe_arrives_completely),
-        cmocka_unit_test (each_write_contains_whole_lines),
-        cmocka_unit_test (the_console_does_not_wait_for_a_reader_that_does_not_read),
-        cmocka_unit_test (a_terminal_receives_crlf_in_raw_mode_or_not),
-        cmocka_unit_test (the_log_gets_all_text_and_notes_go_only_there),
-        cmocka_unit_test (without_a_log_a_note_is_discarded),
-        cmocka_unit_test (the_log_gets_no_carriage_returns),
-        cmocka_unit_test (the_log_gets_what_the_reader_of_stderr_does_not_read),
-    };
-
-    return cmocka_run_group_tests (tests, make_top, remove_top);
-}
+ALL_TESTS (make_top, remove_top)

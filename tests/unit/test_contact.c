@@ -8,6 +8,12 @@
 #include <stdlib.h>
 
 #include "protocol/contact.h"
+#include "protocol/frame.h"
+
+/* This version, as text. */
+#define TEXT(number) #number
+#define TEXT_OF(number) TEXT (number)
+#define V TEXT_OF (FRAME_VERSION)
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
@@ -34,12 +40,12 @@ TEST (decoding_returns_the_encoded_contact)
         const char *text;
     } row[] = {
         { { 60001, TOKEN, SERVER_TOKEN, 300, PORT_HELD, CONTACT_ASK_NOTHING, "any" },
-          "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any" },
+          V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any" },
         { { 1, TOKEN, SERVER_TOKEN, 1, PORT_CLAIMED, CONTACT_ASK_INTERFACES, "reserved" },
-          "2 1 " TOKEN " " SERVER_TOKEN " 1 claim interfaces reserved" },
+          V " 1 " TOKEN " " SERVER_TOKEN " 1 claim interfaces reserved" },
         { { 65535, SERVER_TOKEN, TOKEN, 604800, PORT_HELD, CONTACT_ASK_RAILS,
             "30000-30999,31500-31999" },
-          "2 65535 " SERVER_TOKEN " " TOKEN " 604800 hold rails 30000-30999,31500-31999" },
+          V " 65535 " SERVER_TOKEN " " TOKEN " 604800 hold rails 30000-30999,31500-31999" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -75,7 +81,7 @@ TEST (the_longest_ports_fit)
 TEST (longer_ports_are_refused)
 {
     struct contact r;
-    char text[2048] = "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing ";
+    char text[2048] = V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing ";
     char *end = strchr (text, '\0');
 
     memset (end, '1', sizeof (r.ports));
@@ -88,7 +94,7 @@ TEST (the_port_and_tokens_of_another_version_are_decoded)
 {
     struct contact r;
 
-    assert_int_equal (contact_decode (&r, "3 60001 " TOKEN " " SERVER_TOKEN " anything else",
+    assert_int_equal (contact_decode (&r, "99 60001 " TOKEN " " SERVER_TOKEN " anything else",
                                       NULL), 0);
     assert_int_equal (r.port, 60001);
     assert_string_equal (r.token, TOKEN);
@@ -101,25 +107,25 @@ TEST (the_port_and_tokens_of_another_version_are_decoded)
 TEST (malformed_text_is_refused)
 {
     static const char *const row[] = {
-        "", "none", "failed", "2", "2 60001", "2 60001 " TOKEN, "2 60001 " TOKEN " " SERVER_TOKEN,
-        "2 60001 " TOKEN " " SERVER_TOKEN " 300", "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold",
-        "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails",
-        "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold any",
-        "2 60001 " TOKEN " " SERVER_TOKEN " hold nothing any",
-        "2 60001 " TOKEN " " SERVER_TOKEN " 300 keep nothing any",
-        "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold everything any",
-        "2 0 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        "2 65536 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        "2 -1 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        "2 60001 " TOKEN " " SERVER_TOKEN " 0 hold nothing any",
-        "2 60001 " TOKEN " " SERVER_TOKEN " -1 hold nothing any",
+        "", "none", "failed", V, V " 60001", V " 60001 " TOKEN, V " 60001 " TOKEN " " SERVER_TOKEN,
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300", V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " hold nothing any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 keep nothing any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold everything any",
+        V " 0 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+        V " 65536 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+        V " -1 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 0 hold nothing any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " -1 hold nothing any",
         "x 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        "2 60001 " TOKEN " " SERVER_TOKEN " 4294967596 hold nothing any",
-        "2 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any more",
-        "2  60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        "2 60001 short " SERVER_TOKEN " 300 hold nothing any",
-        "2 60001 " TOKEN "0 " SERVER_TOKEN " 300 hold nothing any",
-        "3 60001 " TOKEN " short",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 4294967596 hold nothing any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any more",
+        V "  60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
+        V " 60001 short " SERVER_TOKEN " 300 hold nothing any",
+        V " 60001 " TOKEN "0 " SERVER_TOKEN " 300 hold nothing any",
+        "99 60001 " TOKEN " short",
     };
     struct contact r;
 
@@ -129,18 +135,4 @@ TEST (malformed_text_is_refused)
         assert_int_equal (contact_decode (&r, row[i], &err), -1);
         assert_string_equal (err.text, "SLURM_TF_RENDEZVOUS is not what srun's spank_tf sets");
     }
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (tokens_are_hexadecimal_and_differ),
-        cmocka_unit_test (decoding_returns_the_encoded_contact),
-        cmocka_unit_test (the_longest_ports_fit),
-        cmocka_unit_test (longer_ports_are_refused),
-        cmocka_unit_test (the_port_and_tokens_of_another_version_are_decoded),
-        cmocka_unit_test (malformed_text_is_refused),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

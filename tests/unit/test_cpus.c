@@ -223,37 +223,3 @@ TEST (a_node_with_more_cpus_than_a_set_holds_is_an_error)
     assert_int_equal (cpus_self (&cpus), -1);
     node = THIS;
 }
-
-TEST (each_parsed_mask_is_printed_as_an_equal_mask)
-{
-    uint64_t seed = FUZZ_SEED;
-
-    for (int round = 0; round < FUZZ_ROUNDS; round++) {
-        char text[65], room[CPUS_MAX_TEXT];
-        struct cpus cpus, again;
-
-        fuzz_text (&seed, text, sizeof (text) - 1, "0x 0x 0x f 0 1 8 c ffff 00000000 , x");
-        if (cpus_parse (&cpus, text) < 0)
-            continue;
-        assert_int_equal (cpus_parse (&again, cpus_print (&cpus, room)), 0);
-        assert_memory_equal (&cpus, &again, sizeof (cpus));
-    }
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_mask_uses_the_kernels_cpu_numbers),
-        cmocka_unit_test (the_largest_mask_is_parsed_and_printed),
-        cmocka_unit_test (text_that_is_not_a_mask_is_refused),
-        cmocka_unit_test (the_kernels_format_is_groups_of_32_bits_on_one_line),
-        cmocka_unit_test (the_longest_line_of_the_kernel_fits),
-        cmocka_unit_test (two_sets_intersect_if_they_share_a_cpu),
-        cmocka_unit_test (the_last_cpu_of_a_set_is_used),
-        cmocka_unit_test (cpus_self_returns_the_affinity_of_the_process),
-        cmocka_unit_test (a_node_with_more_cpus_than_a_set_holds_is_an_error),
-        cmocka_unit_test (each_parsed_mask_is_printed_as_an_equal_mask),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -45,6 +45,14 @@ TEST (the_time_left_is_at_most_int_max)
     assert_int_equal (deadline_left_ms (deadline_in_ms (INT64_C (1) << 40)), INT_MAX);
 }
 
+TEST (a_deadline_is_as_long_ago_as_it_has_passed)
+{
+    assert_between (deadline_ago_ms (deadline_in_ms (-5000)), 5000, 10000);
+    assert_int_equal (deadline_ago_ms (deadline_in_ms (5000)), 0);
+    assert_int_equal (deadline_ago_ms (deadline_never ()), 0);
+    assert_int_equal (deadline_ago_ms (deadline_in_ms (-(INT64_C (1) << 40))), INT_MAX);
+}
+
 TEST (deadline_min_returns_the_earlier_deadline)
 {
     struct deadline a = deadline_in_ms (1000), b = deadline_in_ms (2000);
@@ -61,19 +69,4 @@ TEST (deadline_max_returns_the_later_deadline)
     assert_int_equal (deadline_max (a, b).at_ms, b.at_ms);
     assert_int_equal (deadline_max (b, a).at_ms, b.at_ms);
     assert_int_equal (deadline_left_ms (deadline_max (deadline_never (), b)), -1);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (deadline_never_does_not_pass),
-        cmocka_unit_test (every_other_deadline_is_set),
-        cmocka_unit_test (a_deadline_of_now_or_earlier_has_passed),
-        cmocka_unit_test (waiting_for_the_time_left_reaches_the_deadline),
-        cmocka_unit_test (the_time_left_is_at_most_int_max),
-        cmocka_unit_test (deadline_min_returns_the_earlier_deadline),
-        cmocka_unit_test (deadline_max_returns_the_later_deadline),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

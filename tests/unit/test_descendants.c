@@ -92,16 +92,23 @@ static int begin (void **state __attribute__ ((unused)))
     return shared == MAP_FAILED || prctl (PR_SET_CHILD_SUBREAPER, 1) < 0;
 }
 
+static bool kill_all (void)
+{
+    return descendants_kill (0);
+}
+
 static int end (void **state __attribute__ ((unused)))
 {
-    await_descendants (descendants_kill);
+    await_descendants (kill_all);
     return munmap (shared, sizeof (*shared));
 }
+
+EACH_TEST (begin, end)
 
 TEST (without_descendants_the_list_is_empty)
 {
     size_t count = 17;
-    struct process *list = descendants_list (&count);
+    struct process *list = descendants_list (&count, 0);
 
     assert_int_equal (count, 0);
     free (list);
@@ -140,7 +147,7 @@ TEST (children_grandchildren_and_orphans_are_listed)
     struct process *list;
 
     fork_descendants ();
-    list = descendants_list (&count);
+    list = descendants_list (&count, 0);
     assert_int_equal (count, 4);
     for (int i = 0; i < 4; i++)
         assert_non_null (find (list, count, shared->pid[i]));
@@ -161,7 +168,7 @@ TEST (stopped_and_dead_processes_are_not_running)
     kill (shared->pid[1], SIGSTOP);
     while (state_of (shared->pid[1]) != 'T' || state_of (dead) != 'Z')
         poll (NULL, 0, 1);
-    process = descendants_list (&count);
+    process = descendants_list (&count, 0);
     assert_int_equal (count, 5);
     for (int i = 0; i < 4; i++)
         assert_int_equal (find (process, count, shared->pid[i])->running, i != 1);
@@ -178,7 +185,7 @@ TEST (siblings_and_parents_are_not_listed)
     if ((sibling = fork ()) == 0)
         live (0);
     if ((child = fork ()) == 0) {
-        free (descendants_list (&count));
+        free (descendants_list (&count, 0));
         _exit (count == 0 ? 0 : 1);
     }
     assert_int_equal (waitpid (child, &status, 0), child);
@@ -203,11 +210,11 @@ TEST (names_with_blanks_and_parentheses_are_parsed)
         }
         while (!shared->pid[0] || !shared->pid[1])
             poll (NULL, 0, 1);
-        list = descendants_list (&count);
+        list = descendants_list (&count, 0);
         assert_int_equal (count, 2);
         assert_non_null (find (list, count, shared->pid[1]));
         free (list);
-        await_descendants (descendants_kill);
+        await_descendants (kill_all);
     }
 }
 
@@ -224,7 +231,7 @@ TEST (each_process_receives_sigterm_once)
     }
     while (!shared->pid[0])
         poll (NULL, 0, 1);
-    descendants_terminate ();
+    descendants_terminate (0);
     wait_until (&shared->heard, 1);
     poll (NULL, 0, 100);
     assert_int_equal (shared->heard, 1);
@@ -237,7 +244,7 @@ TEST (sigterm_also_ends_stopped_processes)
     kill (shared->pid[3], SIGSTOP);
     while (state_of (shared->pid[3]) != 'T')
         poll (NULL, 0, 1);
-    descendants_terminate ();
+    descendants_terminate (0);
     await_descendants (NULL);
 }
 
@@ -261,7 +268,7 @@ TEST (a_parent_receives_sigterm_before_it_can_replace_its_child)
         if (fork () == 0)
             respawn ();
         wait_until (&shared->born, 1);
-        descendants_terminate ();
+        descendants_terminate (0);
         await_descendants (NULL);
         assert_int_equal (shared->born, 1);
     }
@@ -289,7 +296,7 @@ TEST (sigterm_reaches_children_that_are_forked_meanwhile)
             multiply ();
         while (shared->born < 5)
             poll (NULL, 0, 1);
-        descendants_terminate ();
+        descendants_terminate (0);
         await_descendants (NULL);
     }
 }
@@ -302,10 +309,10 @@ TEST (processes_that_ignore_sigterm_are_killed_with_their_children)
             respawn ();
         }
     wait_until (&shared->born, 4);
-    descendants_terminate ();
+    descendants_terminate (0);
     assert_int_equal (waitpid (-1, NULL, WNOHANG), 0);
-    assert_true (descendants_kill ());
-    await_descendants (descendants_kill);
+    assert_true (descendants_kill (0));
+    await_descendants (kill_all);
     assert_int_equal (shared->born, 4);
 }
 
@@ -325,10 +332,10 @@ TEST (descendants_kill_is_false_if_only_other_users_processes_are_left)
             live (0);
         if (setresuid (65534, 65534, 65534) < 0)
             _exit (2);
-        vain = !descendants_kill ();
+        vain = !descendants_kill (0);
         if (fork () == 0)
             live (1);
-        useful = descendants_kill ();
+        useful = descendants_kill (0);
         _exit (vain && useful ? 0 : 1);
     }
     assert_int_equal (waitpid (pid, &status, 0), pid);
@@ -380,33 +387,11 @@ TEST (a_process_that_proc_hides_is_listed)
         snprintf (path, sizeof (path), "/proc/%d", (int)hidden);
         if (access (path, F_OK) == 0)
             _exit (4);
-        free (descendants_list (&count));
+        free (descendants_list (&count, 0));
         _exit (count == 1 ? 0 : 1);
     }
     assert_int_equal (waitpid (pid, &status, 0), pid);
     if (WIFEXITED (status) && WEXITSTATUS (status) == 2)
         SKIP ("only root may create PID and mount namespaces");
     assert_int_equal (status, 0);
-}
-
-#define TREE_TEST(name) cmocka_unit_test_setup_teardown (name, begin, end)
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        TREE_TEST (without_descendants_the_list_is_empty),
-        TREE_TEST (children_grandchildren_and_orphans_are_listed),
-        TREE_TEST (stopped_and_dead_processes_are_not_running),
-        TREE_TEST (siblings_and_parents_are_not_listed),
-        TREE_TEST (names_with_blanks_and_parentheses_are_parsed),
-        TREE_TEST (each_process_receives_sigterm_once),
-        TREE_TEST (sigterm_also_ends_stopped_processes),
-        TREE_TEST (a_parent_receives_sigterm_before_it_can_replace_its_child),
-        TREE_TEST (sigterm_reaches_children_that_are_forked_meanwhile),
-        TREE_TEST (processes_that_ignore_sigterm_are_killed_with_their_children),
-        TREE_TEST (descendants_kill_is_false_if_only_other_users_processes_are_left),
-        TREE_TEST (a_process_that_proc_hides_is_listed),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

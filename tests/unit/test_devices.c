@@ -45,13 +45,3 @@ TEST (a_list_that_does_not_fit_is_left_out)
     assert_null (devices_of_task ("0,0,0,0", 4, 1, buf, sizeof (buf) - 1));
     assert_null (devices_of_task ("0,0,0,0,0,0,0", 7, 1, buf, 3));
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_task_numbers_the_gpus_that_it_has),
-        cmocka_unit_test (a_list_that_does_not_fit_is_left_out),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -316,26 +316,3 @@ TEST (destroying_null_is_allowed_and_keeps_errno)
     dictionary_destroy (NULL);
     assert_int_equal (errno, EBADMSG);
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (tf_config_has_the_cluster_and_the_tasks_role_and_index),
-        cmocka_unit_test (tensorflows_roles_come_first_and_a_sites_roles_last),
-        cmocka_unit_test (only_the_evaluators_own_dictionary_lists_the_evaluator),
-        cmocka_unit_test (a_cluster_can_be_an_evaluator_only),
-        cmocka_unit_test (a_task_beside_the_cluster_is_in_no_dictionary_and_has_variables),
-        cmocka_unit_test (without_a_task_beside_the_cluster_there_are_no_variables),
-        cmocka_unit_test (two_names_for_one_variable_are_refused),
-        cmocka_unit_test (the_addresses_beside_the_cluster_count_too),
-        cmocka_unit_test (an_ipv6_address_has_brackets),
-        cmocka_unit_test (the_longest_tail_fits_its_buffer),
-        cmocka_unit_test (the_longest_tf_config_is_accepted),
-        cmocka_unit_test (a_longer_tf_config_is_refused_with_its_length_and_the_limit),
-        cmocka_unit_test (the_evaluators_longer_tf_config_must_fit),
-        cmocka_unit_test (linux_accepts_the_longest_tf_config_but_not_two_bytes_more),
-        cmocka_unit_test (destroying_null_is_allowed_and_keeps_errno),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

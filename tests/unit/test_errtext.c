@@ -69,15 +69,3 @@ TEST (a_quotation_is_truncated_to_its_buffer)
     text_quoted (&room, text, sizeof (text));
     assert_string_equal (room.text + 89, "...");
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (setting_an_error_returns_minus_one),
-        cmocka_unit_test (a_long_error_is_truncated),
-        cmocka_unit_test (a_users_text_is_quoted_and_escaped),
-        cmocka_unit_test (a_quotation_is_truncated_to_its_buffer),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

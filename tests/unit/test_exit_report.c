@@ -109,40 +109,6 @@ TEST (any_number_fits_the_buffer)
     }
 }
 
-/* Remove leading zeros from the number in the text. */
-static void remove_zeros (char *text)
-{
-    char *number = strpbrk (text, "0123456789");
-    size_t zeros = number ? strspn (number, "0") : 0;
-
-    if (number && number[zeros] == '\0' && zeros > 0)
-        zeros--;
-    if (number)
-        memmove (number, number + zeros, strlen (number + zeros) + 1);
-}
-
-TEST (random_text_that_is_parsed_is_printed_unchanged)
-{
-    static const char *const prefix[] = { "", "exit ", "signal " };
-    uint64_t seed = FUZZ_SEED;
-    int parsed = 0;
-
-    for (int i = 0; i < FUZZ_ROUNDS; i++) {
-        char number[9], text[16];
-        struct exit_report report;
-        struct exit_report_text room;
-
-        fuzz_text (&seed, number, sizeof (number) - 1, "0 1 9 255 64 - + exit signal stopped");
-        snprintf (text, sizeof (text), "%s%s", prefix[fuzz_next (&seed) % COUNT (prefix)], number);
-        if (exit_report_parse (&report, text) < 0)
-            continue;
-        parsed++;
-        remove_zeros (text);
-        assert_string_equal (exit_report_print (&report, &room), text);
-    }
-    assert_true (parsed > FUZZ_ROUNDS / 100);
-}
-
 TEST (decoding_the_message_returns_the_encoded_report)
 {
     static const struct exit_report row[] = {
@@ -202,22 +168,4 @@ TEST (a_message_without_a_valid_report_is_refused)
         assert_int_equal (report.number, row[i].rc == 0 ? 3 : 77);
         frame_destroy (frame);
     }
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (each_report_is_printed_as_its_text),
-        cmocka_unit_test (users_read_that_memory_was_exhausted),
-        cmocka_unit_test (a_number_may_have_leading_zeros),
-        cmocka_unit_test (every_code_and_every_signal_is_parsed),
-        cmocka_unit_test (a_malformed_text_is_refused_and_the_report_stays_unchanged),
-        cmocka_unit_test (any_number_fits_the_buffer),
-        cmocka_unit_test (random_text_that_is_parsed_is_printed_unchanged),
-        cmocka_unit_test (decoding_the_message_returns_the_encoded_report),
-        cmocka_unit_test (a_report_can_be_part_of_another_message),
-        cmocka_unit_test (a_message_without_a_valid_report_is_refused),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

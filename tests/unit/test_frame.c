@@ -39,6 +39,8 @@ static int close_pair (void **unused __attribute__ ((unused)))
     return 0;
 }
 
+EACH_TEST (open_pair, close_pair)
+
 static void open_again (void)
 {
     close_pair (NULL);
@@ -95,7 +97,7 @@ static void write_header (uint32_t length)
 
 TEST (a_frame_is_a_header_and_terminated_strings)
 {
-    static const char bytes[] = "SpTF\0\2\0\0\0\0\0\16RANK=17\0B=x y";
+    static const char bytes[] = "SpTF\0\3\0\0\0\0\0\16RANK=17\0B=x y";
     struct frame *frame = frame_create ();
     size_t length;
     const void *whole;
@@ -261,7 +263,7 @@ TEST (one_frame_follows_another)
 
 TEST (the_peer_can_close_after_any_byte)
 {
-    static const char bytes[] = "SpTF\0\2\0\0\0\0\0\4A=1";
+    static const char bytes[] = "SpTF\0\3\0\0\0\0\0\4A=1";
 
     for (size_t i = 0; i < sizeof (bytes); i++) {
         open_again ();
@@ -274,7 +276,7 @@ TEST (the_peer_can_close_after_any_byte)
 TEST (bytes_with_a_wrong_magic_are_not_a_frame)
 {
     static const char *const row[] = {
-        "GET / HTTP/1.1\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "sptf\0\2\0\0\0\0\0\4",
+        "GET / HTTP/1.1\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "sptf\0\3\0\0\0\0\0\4",
         "\0\0\0\0\0\0\0\0\0\0\0\0",
     };
 
@@ -419,79 +421,4 @@ TEST (a_closed_connection_is_an_error_without_sigpipe)
     assert_int_equal (frame_send (frame, in, &err), -1);
     assert_string_equal (err.text, strerror (EPIPE));
     frame_destroy (frame);
-}
-
-/* Random bytes. In half of the rounds they follow a valid or nearly valid header. */
-static size_t random_bytes (uint64_t *seed, unsigned char *bytes, size_t max)
-{
-    size_t length = fuzz_next (seed) % max;
-
-    for (size_t i = 0; i < length; i++)
-        bytes[i] = (unsigned char)fuzz_next (seed);
-    if (fuzz_next (seed) % 2 == 0 || length <= FRAME_HEADER)
-        return length;
-    memcpy (bytes, "SpTF\0\2\0\0\0\0\0", FRAME_HEADER - 1);
-    bytes[FRAME_HEADER - 1] = (unsigned char)(length - FRAME_HEADER);
-    bytes[length - 1] = fuzz_next (seed) % 8 ? '\0' : 'x';
-    if (fuzz_next (seed) % 4 == 0)
-        bytes[fuzz_next (seed) % FRAME_HEADER] ^= (unsigned char)(1 << fuzz_next (seed) % 8);
-    return length;
-}
-
-TEST (random_bytes_are_read_as_a_frame_or_refused_with_one_line)
-{
-    uint64_t seed = FUZZ_SEED;
-    int complete = 0;
-
-    for (int i = 0; i < FUZZ_ROUNDS; i++) {
-        unsigned char bytes[96];
-        struct errtext err = { "" };
-        struct frame *frame = NULL;
-        struct registration rank;
-        int n;
-
-        write_bytes (bytes, random_bytes (&seed, bytes, sizeof (bytes)));
-        if ((n = frame_read (&reader, out, &frame, &err)) < 0)
-            assert_true (is_line (err.text));
-        if (n == 1) {
-            complete++;
-            for (const char *s = frame_next (frame, NULL); s; s = frame_next (frame, s))
-                assert_true (strlen (s) < sizeof (bytes));
-            assert_int_equal (registration_decode (&rank, frame, &err), -1);
-            frame_destroy (frame);
-        }
-        frame_reader_clear (&reader);
-        while (recv (out, bytes, sizeof (bytes), 0) > 0)
-            ;
-    }
-    assert_true (complete > FUZZ_ROUNDS / 10);
-}
-
-int main (void)
-{
-#define PAIR_TEST(test) cmocka_unit_test_setup_teardown (test, open_pair, close_pair)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_frame_is_a_header_and_terminated_strings),
-        cmocka_unit_test (a_frame_can_be_without_strings),
-        cmocka_unit_test (frame_get_compares_the_whole_key),
-        cmocka_unit_test (all_values_of_a_key_are_found_in_order),
-        cmocka_unit_test (a_number_is_decimal_digits_within_bounds),
-        cmocka_unit_test (a_frame_grows_with_each_string),
-        PAIR_TEST (a_frame_is_received_as_it_was_sent),
-        PAIR_TEST (strings_with_an_empty_key_or_value_are_read),
-        PAIR_TEST (a_frame_in_pieces_is_complete_at_its_last_byte),
-        PAIR_TEST (one_frame_follows_another),
-        PAIR_TEST (the_peer_can_close_after_any_byte),
-        PAIR_TEST (bytes_with_a_wrong_magic_are_not_a_frame),
-        PAIR_TEST (an_excessive_length_is_refused_before_memory_is_allocated),
-        PAIR_TEST (a_frame_may_be_as_long_as_the_ceiling),
-        PAIR_TEST (the_last_string_must_be_terminated),
-        PAIR_TEST (a_frame_of_another_version_is_read),
-        PAIR_TEST (a_reader_that_was_cleared_reads_the_next_frame),
-        PAIR_TEST (a_frame_can_be_sent_in_two_parts),
-        PAIR_TEST (a_closed_connection_is_an_error_without_sigpipe),
-        PAIR_TEST (random_bytes_are_read_as_a_frame_or_refused_with_one_line),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

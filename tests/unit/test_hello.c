@@ -73,15 +73,3 @@ TEST (unknown_keys_are_ignored_and_the_first_of_equal_keys_is_used)
     assert_string_equal (hello.node, "n1");
     frame_destroy (frame);
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_task_and_a_supervisor_send_these_strings),
-        cmocka_unit_test (decoding_returns_the_encoded_hello),
-        cmocka_unit_test (a_missing_key_is_null),
-        cmocka_unit_test (unknown_keys_are_ignored_and_the_first_of_equal_keys_is_used),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -66,14 +66,3 @@ TEST (another_network_namespace_is_another_host)
         SKIP ("only root may make a network namespace");
     assert_string_not_equal (mine.id, childs.id);
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_hosts_id_is_its_boot_id_and_network_namespace),
-        cmocka_unit_test (processes_of_one_network_namespace_share_a_host),
-        cmocka_unit_test (another_network_namespace_is_another_host),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -1,9 +1,11 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * interface.golden has what depends on devices and addresses of a network namespace.
  */
 #include "config.h"
 
-#include "unit.h"
+#include "story.h"
 
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -125,37 +127,6 @@ TEST (text_that_is_not_an_interface_is_refused)
             fail_msg ("\"%s\" was accepted as an interface", row[i]);
 }
 
-TEST (each_parsed_text_is_printed_unchanged)
-{
-    uint64_t seed = FUZZ_SEED;
-    int parsed = 0;
-
-    for (int round = 0; round < FUZZ_ROUNDS; round++) {
-        struct interface_text room;
-        struct interface interface;
-        const char *printed;
-        char text[260], words[65];
-
-        /* Mostly correct words, else almost no text would be parsed. */
-        fuzz_text (&seed, words, sizeof (words) - 1, "up down 10.1.0.5/16 - fd00::/64 0xff ib");
-        snprintf (text, sizeof (text), "%s%s%s%s", fuzz_next (&seed) % 4 ? "ib0" : words,
-                  fuzz_next (&seed) % 8 ? " infiniband " : words,
-                  fuzz_next (&seed) % 8 ? "up " : words,
-                  fuzz_next (&seed) % 4 ? "10.1.0.5/16" : words);
-        if (interface_parse (&interface, text) < 0)
-            continue;
-        parsed++;
-        printed = interface_print (&interface, &room);
-        assert_int_equal (strncmp (text, printed, strlen (printed)), 0);
-        assert_true (is_line (interface.name));
-        if (interface.local_cpus)
-            assert_ptr_equal (interface.local_cpus, text + strlen (printed) + 1);
-        else
-            assert_int_equal (strlen (text), strlen (printed));
-    }
-    assert_true (parsed > FUZZ_ROUNDS / 4);
-}
-
 /* Listing the kernel's interfaces. */
 
 /*
@@ -185,22 +156,11 @@ static const char *listed (void)
 }
 
 /* Wait until the list has these lines: the kernel reports a change of carrier with a delay. */
-static void check_list (const char *lines)
+static const char *list_when (const char *lines)
 {
     for (int i = 0; i < 500 && strcmp (listed (), lines) != 0; i++)
         nanosleep (&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-    assert_string_equal (listed (), lines);
-}
-
-static void ip (const char *arguments)
-{
-    if (!netns_ip ("%s", arguments))
-        fail_msg ("ip %s", arguments);
-}
-
-static bool has_ipv6 (void)
-{
-    return access ("/proc/net/if_inet6", F_OK) == 0;
+    return listed ();
 }
 
 static bool can_bind (const struct address *address)
@@ -233,168 +193,76 @@ TEST (the_listed_addresses_are_this_machines)
     }
 }
 
-TEST (an_empty_network_namespace_has_no_interfaces)
+/* Stories, each in a network namespace of its own. */
+
+static int device[INTERFACE_MAX + 2], devices;
+static bool entered;
+
+static void enter (void)
 {
-    netns_enter ();
-    check_list ("");
-    ip ("link set lo up");
-    check_list ("");
+    if (!entered)
+        netns_enter ();
+    entered = true;
 }
 
-TEST (an_interface_is_listed_once_for_each_address)
+static void end (void)
 {
-    int device[2];
-
-    netns_enter ();
-    device[0] = netns_device ("eth0", false);
-    device[1] = netns_device ("eth1", false);
-    ip ("addr add 10.1.0.5/16 dev eth0");
-    ip ("addr add 10.1.0.6/16 dev eth0 label eth0:1");
-    ip ("addr add 10.2.0.5/8 dev eth1 label eth1:a:b");
-    ip ("addr add 10.3.0.5 peer 10.3.0.6/32 dev eth1");
-    ip ("addr add 203.0.113.9/0 dev eth1");
-    ip ("link set eth0 up");
-    ip ("link set eth1 up");
-    check_list ("eth0 other up 10.1.0.5/16\n"
-                "eth0 other up 10.1.0.6/16\n"
-                "eth1 other up 10.2.0.5/8\n"
-                "eth1 other up 10.3.0.5/32\n"
-                "eth1 other up 203.0.113.9/0\n");
-    close (device[0]);
-    close (device[1]);
+    while (devices > 0)
+        close (device[--devices]);
+    entered = no_ipv4 = no_ipv6 = false;
 }
 
-TEST (ipv6_comes_after_ipv4)
+static void add_device (const char *name, bool infiniband)
 {
-    int device[2];
-
-    netns_enter ();
-    if (!has_ipv6 ())
-        SKIP ("this machine has no IPv6");
-    device[0] = netns_device ("eth0", false);
-    device[1] = netns_device ("eth1", false);
-    ip ("addr add fd00::5/64 dev eth0 nodad");
-    ip ("addr add fd01::5/128 dev eth1 nodad");
-    ip ("addr add 10.1.0.5/16 dev eth1");
-    ip ("link set eth0 up");
-    check_list ("eth1 other down 10.1.0.5/16\n"
-                "eth0 other up fd00::5/64\n"
-                "eth1 other down fd01::5/128\n");
-    close (device[0]);
-    close (device[1]);
+    enter ();
+    device[devices++] = netns_device (name, infiniband);
 }
 
-TEST (addresses_that_peers_cannot_connect_to_are_left_out)
+static void print_with_address (const char *text)
 {
-    int device[2];
+    char name[IF_NAMESIZE] = "-";
+    struct address address;
 
-    netns_enter ();
-    device[0] = netns_device ("eth0", false);
-    device[1] = netns_device ("eth1", false);
-    ip ("link set lo up");
-    ip ("addr add 10.9.9.9/32 dev lo");             /* an address of a service, not of the node */
-    ip ("addr add 169.254.7.9/16 dev eth0");
-    ip ("addr add 127.7.0.1/16 dev eth0");
-    ip ("addr add 10.1.0.5/16 dev eth1");
-    ip ("addr add 169.254.7.10/16 dev eth1");
-    ip ("link set eth0 up");
-    ip ("link set eth1 up");
-    check_list ("eth1 other up 10.1.0.5/16\n"
-                "eth0 other up -\n");
-    close (device[0]);
-    close (device[1]);
+    assert_int_equal (address_parse (&address, text), 0);
+    if (interface_with_address (name, &address) < 0)
+        assert_string_equal (name, "-");
+    story_result ("%s", name);
 }
 
-TEST (ipv6_addresses_that_peers_cannot_connect_to_are_left_out)
+static void play (char *event)
 {
-    int device[2];
-
-    netns_enter ();
-    if (!has_ipv6 ())
-        SKIP ("this machine has no IPv6");
-    device[0] = netns_device ("eth0", false);
-    device[1] = netns_device ("eth1", false);
-    ip ("addr add fe80::5/64 dev eth0 nodad");
-    /* an IPv4-mapped address, with a prefix length too small for one */
-    ip ("addr add ::ffff:10.1.0.5/96 dev eth1 nodad");
-    ip ("link set eth0 up");
-    ip ("link set eth1 up");                        /* the kernel adds a link-local address */
-    check_list ("eth0 other up -\n"
-                "eth1 other up -\n");
-    close (device[0]);
-    close (device[1]);
+    enter ();
+    if (story_begins (&event, "needs IPv6")) {
+        if (access ("/proc/net/if_inet6", F_OK) < 0)
+            SKIP ("this machine has no IPv6");
+    } else if (story_begins (&event, "without IPv4"))
+        no_ipv4 = true;
+    else if (story_begins (&event, "ethernet"))
+        while (*event)
+            add_device (story_word (&event), false);
+    else if (story_begins (&event, "infiniband"))
+        while (*event)
+            add_device (story_word (&event), true);
+    else if (story_begins (&event, "ip")) {
+        if (!netns_ip ("%s", event))
+            fail_msg ("ip %s", event);
+    } else if (story_begins (&event, "list"))
+        story_print ("%s", list_when (story_expected ()));
+    else if (story_begins (&event, "which has"))
+        print_with_address (event);
+    else
+        story_unknown (event);
 }
 
-TEST (an_interface_is_up_if_it_has_carrier)
+STORIES (GOLDEN, play, end)
+
+static int leave (void **unused __attribute__ ((unused)))
 {
-    int device[4];
-
-    netns_enter ();
-    for (int i = 0; i < 4; i++) {
-        char name[IF_NAMESIZE];
-
-        snprintf (name, sizeof (name), "ib%d", i);
-        device[i] = netns_device (name, i < 2);
-    }
-    ip ("addr add 10.0.0.5/16 dev ib0");
-    ip ("addr add 10.2.0.5/16 dev ib2");
-    check_list ("ib0 infiniband down 10.0.0.5/16\n"
-                "ib1 infiniband down -\n"
-                "ib2 other down 10.2.0.5/16\n"
-                "ib3 other down -\n");
-    for (int i = 0; i < 4; i++)
-        if (!netns_ip ("link set ib%d up", i))
-            fail_msg ("ib%d", i);
-    check_list ("ib0 infiniband up 10.0.0.5/16\n"
-                "ib1 infiniband up -\n"
-                "ib2 other up 10.2.0.5/16\n"
-                "ib3 other up -\n");
-    for (int i = 0; i < 4; i++)
-        if (!netns_ip ("link set ib%d carrier off", i))
-            fail_msg ("ib%d", i);
-    check_list ("ib0 infiniband no-carrier 10.0.0.5/16\n"
-                "ib1 infiniband no-carrier -\n"
-                "ib2 other no-carrier 10.2.0.5/16\n"
-                "ib3 other no-carrier -\n");
-    for (int i = 0; i < 4; i++)
-        close (device[i]);
+    end ();
+    return 0;
 }
 
-TEST (infiniband_interfaces_come_first)
-{
-    int device[3];
-
-    netns_enter ();
-    device[0] = netns_device ("ib0", false);
-    device[1] = netns_device ("eth9", true);
-    device[2] = netns_device ("eth8", true);
-    ip ("addr add 10.1.0.5/16 dev ib0");
-    ip ("link set ib0 up");
-    ip ("addr add 10.2.0.5/16 dev eth8");
-    ip ("addr add 10.3.0.5/16 dev eth8 label eth8:0");
-    ip ("link set eth8 up");
-    check_list ("eth8 infiniband up 10.2.0.5/16\n"
-                "eth8 infiniband up 10.3.0.5/16\n"
-                "eth9 infiniband down -\n"
-                "ib0 other up 10.1.0.5/16\n");
-    for (int i = 0; i < 3; i++)
-        close (device[i]);
-}
-
-TEST (an_interface_with_an_unprintable_name_is_left_out)
-{
-    int device[3];
-
-    netns_enter ();
-    device[0] = netns_device ("\xc3\xa9th0", false);
-    device[1] = netns_device ("\033[2J", false);
-    device[2] = netns_device ("~a\"b{}", false);
-    ip ("addr add 10.1.0.5/16 dev \xc3\xa9th0");
-    ip ("addr add 10.2.0.5/16 dev '~a\"b{}'");
-    check_list ("~a\"b{} other down 10.2.0.5/16\n");
-    for (int i = 0; i < 3; i++)
-        close (device[i]);
-}
+EACH_TEST (NULL, leave)
 
 /* Add 10.NET.0.1/16, 10.NET.0.2/16 and so on. */
 static void add_addresses (const char *name, int net, int count)
@@ -417,111 +285,48 @@ static char *print_addresses (char *text, const char *link, int net, int count)
 TEST (a_full_list_prefers_infiniband_interfaces)
 {
     static char lines[INTERFACE_MAX * sizeof (struct interface_text)];
-    int device[3];
-    char *end;
+    char *next;
 
-    netns_enter ();
-    device[0] = netns_device ("eth0", false);
-    device[1] = netns_device ("ib0", true);
-    device[2] = netns_device ("ib1", true);
+    add_device ("eth0", false);
+    add_device ("ib0", true);
+    add_device ("ib1", true);
     add_addresses ("eth0", 1, INTERFACE_MAX + 6);
     add_addresses ("ib0", 2, 3);
-    end = print_addresses (lines, "ib0 infiniband", 2, 3);
-    end += sprintf (end, "ib1 infiniband down -\n");
-    print_addresses (end, "eth0 other", 1, INTERFACE_MAX - 4);
-    check_list (lines);
+    next = print_addresses (lines, "ib0 infiniband", 2, 3);
+    next += sprintf (next, "ib1 infiniband down -\n");
+    print_addresses (next, "eth0 other", 1, INTERFACE_MAX - 4);
+    assert_string_equal (list_when (lines), lines);
 
     add_addresses ("ib1", 3, INTERFACE_MAX + 6);
-    end = print_addresses (lines, "ib0 infiniband", 2, 3);
-    print_addresses (end, "ib1 infiniband", 3, INTERFACE_MAX - 3);
-    check_list (lines);
-    for (int i = 0; i < 3; i++)
-        close (device[i]);
+    next = print_addresses (lines, "ib0 infiniband", 2, 3);
+    print_addresses (next, "ib1 infiniband", 3, INTERFACE_MAX - 3);
+    assert_string_equal (list_when (lines), lines);
 }
 
 TEST (a_full_list_omits_further_interfaces_without_an_address)
 {
     static char lines[INTERFACE_MAX * sizeof (struct interface_text)];
-    int device[INTERFACE_MAX + 2];
-    char *end = lines;
+    char *next = lines;
 
-    netns_enter ();
     for (int i = 0; i < (int)COUNT (device); i++) {
         char name[IF_NAMESIZE];
 
         snprintf (name, sizeof (name), "eth%d", i);
-        device[i] = netns_device (name, false);
+        add_device (name, false);
         if (i < INTERFACE_MAX)
-            end += sprintf (end, "%s other down -\n", name);
+            next += sprintf (next, "%s other down -\n", name);
     }
-    check_list (lines);
-    for (size_t i = 0; i < COUNT (device); i++)
-        close (device[i]);
+    assert_string_equal (list_when (lines), lines);
 }
 
-/* The interface with an address. */
-
-static void check_with_address (const char *text, const char *expected)
+TEST (an_interface_with_an_unprintable_name_is_left_out)
 {
-    char name[IF_NAMESIZE] = "none";
-    struct address address;
-
-    assert_int_equal (address_parse (&address, text), 0);
-    assert_int_equal (interface_with_address (name, &address), strcmp (expected, "none") ? 0 : -1);
-    assert_string_equal (name, expected);
-}
-
-TEST (the_interface_with_an_address_is_found)
-{
-    int device[2];
-
-    netns_enter ();
-    device[0] = netns_device ("eth0", false);
-    device[1] = netns_device ("ib0", true);
-    ip ("addr add 10.0.0.1/16 dev eth0");
-    ip ("addr add 10.0.0.2/16 dev eth0 label eth0:1");
-    ip ("addr add 10.1.0.1/16 dev ib0");
-    ip ("addr add 10.9.0.1/32 dev ib0");
-    check_with_address ("10.0.0.1", "eth0");
-    check_with_address ("10.0.0.2", "eth0");
-    check_with_address ("10.1.0.1", "ib0");
-    check_with_address ("10.9.0.1", "ib0");
-    check_with_address ("::ffff:10.1.0.1", "ib0");
-    check_with_address ("10.1.0.2", "none");
-    if (has_ipv6 ()) {
-        ip ("addr add fd00::5/64 dev ib0 nodad");
-        check_with_address ("fd00::5", "ib0");
-        check_with_address ("fd00::6", "none");
-    }
-    close (device[0]);
-    close (device[1]);
-}
-
-TEST (of_two_interfaces_with_an_address_the_one_with_carrier_is_found)
-{
-    int device[2];
-
-    netns_enter ();
-    device[0] = netns_device ("eth0", false);
-    device[1] = netns_device ("eth1", false);
-    ip ("addr add 10.0.0.1/32 dev eth0");
-    ip ("addr add 10.0.0.1/32 dev eth1");
-    ip ("link set eth1 up");
-    check_with_address ("10.0.0.1", "eth1");
-    ip ("link set eth1 down");
-    ip ("link set eth0 up");
-    check_with_address ("10.0.0.1", "eth0");
-    close (device[0]);
-    close (device[1]);
-}
-
-TEST (a_loopback_address_is_on_the_loopback_interface)
-{
-    netns_enter ();
-    ip ("link set lo up");
-    check_with_address ("127.0.0.1", "lo");
-    check_with_address ("127.0.1.1", "lo");
-    check_with_address ("10.0.0.1", "none");
+    add_device ("\xc3\xa9th0", false);
+    add_device ("\033[2J", false);
+    add_device ("~a\"b{}", false);
+    assert_true (netns_ip ("addr add 10.1.0.5/16 dev \xc3\xa9th0"));
+    assert_true (netns_ip ("addr add 10.2.0.5/16 dev '~a\"b{}'"));
+    assert_string_equal (listed (), "~a\"b{} other down 10.2.0.5/16\n");
 }
 
 /* Failures. */
@@ -575,48 +380,4 @@ TEST (a_list_leaves_no_descriptor_open)
 
     assert_true (interface_list (list, NULL) >= 0);
     assert_int_equal (next_descriptor (), next);
-}
-
-TEST (infiniband_is_recognized_on_a_node_without_ipv4)
-{
-    int device;
-
-    netns_enter ();
-    if (!has_ipv6 ())
-        SKIP ("this machine has no IPv6");
-    device = netns_device ("ib0", true);
-    ip ("addr add fd00::5/64 dev ib0 nodad");
-    no_ipv4 = true;
-    check_list ("ib0 infiniband down fd00::5/64\n");
-    no_ipv4 = false;
-    close (device);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_printed_interface_is_parsed_as_the_same_interface),
-        cmocka_unit_test (local_cpus_follow_the_interface),
-        cmocka_unit_test (text_that_is_not_an_interface_is_refused),
-        cmocka_unit_test (each_parsed_text_is_printed_unchanged),
-        cmocka_unit_test (the_listed_addresses_are_this_machines),
-        cmocka_unit_test (an_empty_network_namespace_has_no_interfaces),
-        cmocka_unit_test (an_interface_is_listed_once_for_each_address),
-        cmocka_unit_test (ipv6_comes_after_ipv4),
-        cmocka_unit_test (addresses_that_peers_cannot_connect_to_are_left_out),
-        cmocka_unit_test (ipv6_addresses_that_peers_cannot_connect_to_are_left_out),
-        cmocka_unit_test (an_interface_is_up_if_it_has_carrier),
-        cmocka_unit_test (infiniband_interfaces_come_first),
-        cmocka_unit_test (an_interface_with_an_unprintable_name_is_left_out),
-        cmocka_unit_test (a_full_list_prefers_infiniband_interfaces),
-        cmocka_unit_test (a_full_list_omits_further_interfaces_without_an_address),
-        cmocka_unit_test (the_interface_with_an_address_is_found),
-        cmocka_unit_test (of_two_interfaces_with_an_address_the_one_with_carrier_is_found),
-        cmocka_unit_test (a_loopback_address_is_on_the_loopback_interface),
-        cmocka_unit_test (a_failure_to_list_the_interfaces_is_reported),
-        cmocka_unit_test (a_list_leaves_no_descriptor_open),
-        cmocka_unit_test (infiniband_is_recognized_on_a_node_without_ipv4),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -23,19 +23,25 @@ TEST (a_report_has_these_strings_and_is_decoded)
         struct life_report report;
         const char *text;
     } row[] = {
-        { { -1, NULL, false }, "" },
-        { { 0, NULL, false }, "LIFE=0\n" },
-        { { 1000, NULL, true }, "LIFE=1000\nASKED_TO_END=1\n" },
-        { { -1, "it is in a container", false }, "CANNOT_RESTART=it is in a container\n" },
+        { { .life = -1 }, "" },
+        { { .life = 0 }, "LIFE=0\n" },
+        { { .life = 3, .ago_ms = 60000 }, "LIFE=3\nAGO_MS=60000\n" },
+        { { 1000, NULL, 64, INT64_C (253402300799), 0 },
+          "LIFE=1000\nASKED_SIGNAL=64\nASKED_AT=253402300799\n" },
+        { { 2, NULL, 15, 0, 0 }, "LIFE=2\nASKED_SIGNAL=15\n" },
+        { { -1, "it is in a container", 1, 1, 0 },
+          "CANNOT_RESTART=it is in a container\nASKED_SIGNAL=1\nASKED_AT=1\n" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = encode (&row[i].report);
-        struct life_report decoded = { 7, "?", !row[i].report.asked_to_end };
+        struct life_report decoded = { 7, "?", 7, 7, 7 };
 
         life_report_decode (&decoded, frame);
         assert_int_equal (decoded.life, row[i].report.life);
-        assert_int_equal (decoded.asked_to_end, row[i].report.asked_to_end);
+        assert_int_equal (decoded.asked_signal, row[i].report.asked_signal);
+        assert_int_equal (decoded.asked_at, row[i].report.asked_at);
+        assert_int_equal (decoded.ago_ms, row[i].report.ago_ms);
         if (row[i].report.cannot)
             assert_string_equal (decoded.cannot, row[i].report.cannot);
         else
@@ -65,12 +71,50 @@ TEST (a_life_out_of_bounds_cannot_be_followed_by_another)
     }
 }
 
-int main (void)
+TEST (a_time_that_is_too_long_or_malformed_is_not_known)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_report_has_these_strings_and_is_decoded),
-        cmocka_unit_test (a_life_out_of_bounds_cannot_be_followed_by_another),
+    static const struct life_report late = { .life = 0, .ago_ms = 60001 };
+    static const struct message_string good[] = { { "LIFE", "0" }, { "AGO_MS", "5" } };
+    static const char *const value[] = { NULL, "", "-1", "60001", "1 ", "4294967296", "x" };
+
+    assert_string_equal (message_text (encode (&late)), "LIFE=0\n");
+    for (size_t i = 0; i < COUNT (value); i++) {
+        struct frame *frame = message_with (good, COUNT (good), "AGO_MS", value[i]);
+        struct life_report decoded;
+
+        life_report_decode (&decoded, frame);
+        assert_int_equal (decoded.ago_ms, 0);
+        frame_destroy (frame);
+    }
+}
+
+/* The task was asked to end, whatever the number is. */
+TEST (a_malformed_signal_counts_as_sigterm_and_a_malformed_time_as_not_known)
+{
+    static const struct message_string good[] = { { "ASKED_SIGNAL", "1" }, { "ASKED_AT", "5" } };
+    static const struct {
+        const char *value;
+        int signal;
+        int64_t at;
+    } row[] = {
+        { NULL, 0, 0 }, { "", 15, 0 }, { "-1", 15, 0 }, { "0", 15, 0 }, { "1", 1, 1 }, { "64", 64, 64 },
+        { "65", 15, 65 }, { "2 ", 15, 0 }, { "x", 15, 0 }, { "4294967297", 15, INT64_C (4294967297) },
+        { "253402300799", 15, INT64_C (253402300799) }, { "253402300800", 15, 0 },
+        { "0000000000001", 1, 0 }, { "18446744073709551617", 15, 0 },
     };
 
-    return cmocka_run_group_tests (tests, NULL, NULL);
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct life_report decoded;
+        struct frame *frame = message_with (good, COUNT (good), "ASKED_SIGNAL", row[i].value);
+
+        life_report_decode (&decoded, frame);
+        assert_int_equal (decoded.asked_signal, row[i].signal);
+        assert_int_equal (decoded.asked_at, 5);
+        frame_destroy (frame);
+        frame = message_with (good, COUNT (good), "ASKED_AT", row[i].value);
+        life_report_decode (&decoded, frame);
+        assert_int_equal (decoded.asked_signal, 1);
+        assert_int_equal (decoded.asked_at, row[i].at);
+        frame_destroy (frame);
+    }
 }

@@ -80,15 +80,3 @@ TEST (the_buffer_is_terminated_after_each_item)
     list_text_add (&list, "n2");
     assert_string_equal (buf, "n1, n2");
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_list_names_its_first_items_and_counts_the_others),
-        cmocka_unit_test (an_item_that_does_not_fit_and_all_later_items_are_left_out),
-        cmocka_unit_test (the_text_fits_its_buffer_and_ends_with_the_number_left_out),
-        cmocka_unit_test (the_buffer_is_terminated_after_each_item),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -134,6 +134,8 @@ static int remove_folder (void **unused __attribute__ ((unused)))
     return system (command);
 }
 
+ALL_TESTS (make_folder, remove_folder)
+
 /* The number that the next descriptor will get. */
 static int next_descriptor (void)
 {
@@ -428,26 +430,6 @@ static const char *ask_kernel (const char *first, const char *second, char *cons
     return answer;
 }
 
-TEST (the_helper_is_not_run_if_the_kernel_shows_all_local_cpus)
-{
-    char command[512], tree[64], described[] = "HWLOC_COMPONENTS=-x86", other[] = "HOME=/";
-    char *const hwloc[] = { other, described, NULL }, *const none[] = { other, NULL };
-
-    if (unshare (CLONE_NEWNS) < 0 || mount ("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0)
-        SKIP ("only root may mount");
-    snprintf (command, sizeof (command), TOPOLOGY "/sysfs %s/kernel", folder);
-    assert_int_equal (system (command), 0);
-    snprintf (tree, sizeof (tree), "%s/kernel/sys", folder);
-    assert_int_equal (mount (tree, "/sys", "none", MS_BIND, NULL), 0);
-
-    assert_string_equal (ask_kernel ("ib0", "ib1", none), "0xff 0xff00 - ");
-    assert_string_equal (ask_kernel ("ib2", "ib0.8001", NULL), "0xf000 0xff - ");
-    /* A bond, and a card without local CPUs. */
-    assert_string_equal (ask_kernel ("ib0", "bond0", none), "0x1 0x1 - ");
-    assert_string_equal (ask_kernel ("ib4", "ib0", none), "0x1 0x1 - ");
-    assert_string_equal (ask_kernel ("ib0", "ib1", hwloc), "0x1 0x1 - ");
-}
-
 /* Mount a sysfs that shows the devices of this network namespace. */
 static void mount_sysfs (void)
 {
@@ -486,29 +468,22 @@ TEST (a_virtual_interface_has_the_local_cpus_of_its_ports)
         close (device[i]);
 }
 
-int main (void)
+TEST (the_helper_is_not_run_if_the_kernel_shows_all_local_cpus)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (locality_matters_if_two_infiniband_interfaces_can_be_used),
-        cmocka_unit_test (the_helpers_lines_set_local_cpus),
-        cmocka_unit_test (malformed_lines_and_other_interfaces_are_ignored),
-        cmocka_unit_test (the_output_of_a_helper_that_fails_is_not_used),
-        cmocka_unit_test (a_helper_that_hangs_is_killed),
-        cmocka_unit_test (a_helper_whose_exit_status_is_unknown_has_failed),
-        cmocka_unit_test (a_helper_that_cannot_be_executed_is_named),
-        cmocka_unit_test (only_hwlocs_variables_are_passed_to_the_helper),
-        cmocka_unit_test (at_most_32_variables_are_passed_to_the_helper),
-        cmocka_unit_test (the_helpers_stdin_and_stderr_are_dev_null),
-        cmocka_unit_test (the_helper_is_asked_for_each_interface_of_a_full_list_once),
-        cmocka_unit_test (local_cpus_that_exceed_a_registration_are_dropped),
-        cmocka_unit_test (the_local_cpus_of_an_interface_are_its_cards),
-        cmocka_unit_test (ports_of_a_card_are_equal_and_a_card_without_locality_has_all_cpus),
-        cmocka_unit_test (hwloc_reads_the_locality_of_cards_from_sysfs),
-        cmocka_unit_test (an_interface_that_hwloc_does_not_know_has_no_local_cpus),
-        cmocka_unit_test (tf_addresses_fails_without_a_topology_or_an_interface),
-        cmocka_unit_test (a_virtual_interface_has_the_local_cpus_of_its_ports),
-        cmocka_unit_test (the_helper_is_not_run_if_the_kernel_shows_all_local_cpus),
-    };
+    char command[512], tree[64], described[] = "HWLOC_COMPONENTS=-x86", other[] = "HOME=/";
+    char *const hwloc[] = { other, described, NULL }, *const none[] = { other, NULL };
 
-    return cmocka_run_group_tests (tests, make_folder, remove_folder);
+    if (unshare (CLONE_NEWNS) < 0 || mount ("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0)
+        SKIP ("only root may mount");
+    snprintf (command, sizeof (command), TOPOLOGY "/sysfs %s/kernel", folder);
+    assert_int_equal (system (command), 0);
+    snprintf (tree, sizeof (tree), "%s/kernel/sys", folder);
+    assert_int_equal (mount (tree, "/sys", "none", MS_BIND, NULL), 0);
+
+    assert_string_equal (ask_kernel ("ib0", "ib1", none), "0xff 0xff00 - ");
+    assert_string_equal (ask_kernel ("ib2", "ib0.8001", NULL), "0xf000 0xff - ");
+    /* A bond, and a card without local CPUs. */
+    assert_string_equal (ask_kernel ("ib0", "bond0", none), "0x1 0x1 - ");
+    assert_string_equal (ask_kernel ("ib4", "ib0", none), "0x1 0x1 - ");
+    assert_string_equal (ask_kernel ("ib0", "ib1", hwloc), "0x1 0x1 - ");
 }

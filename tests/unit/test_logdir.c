@@ -33,6 +33,8 @@ static int remove_top (void **unused __attribute__ ((unused)))
     return system (command);
 }
 
+EACH_TEST (make_top, remove_top)
+
 /* The path top/name. The last four results remain valid. */
 static const char *below (const char *name)
 {
@@ -129,6 +131,8 @@ TEST (every_task_has_a_file_of_its_own)
     assert_string_equal (logdir_task_file (name, sizeof (name), "worker", 12), "worker12.log");
     assert_string_equal (logdir_task_file (name, sizeof (name), "data2", 10), "data2-10.log");
     assert_string_equal (logdir_task_file (name, sizeof (name), "+data", 0), "data0.log");
+    assert_string_equal (logdir_error_file (name, sizeof (name), "worker", 12), "worker12.error.json");
+    assert_string_equal (logdir_error_file (name, sizeof (name), "data2", 10), "data2-10.error.json");
 }
 
 TEST (a_directory_is_made_with_its_parents)
@@ -463,31 +467,4 @@ TEST (files_are_opened_in_the_directory_that_was_checked)
     write_to (&dir, false, "text\n");
     check_file ("moved/worker0.log", "text\n");
     logdir_close (&dir);
-}
-
-int main (void)
-{
-#define ON_DISK(name) cmocka_unit_test_setup_teardown (name, make_top, remove_top)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (every_task_has_a_file_of_its_own),
-        ON_DISK (a_directory_is_made_with_its_parents),
-        ON_DISK (the_umask_decides_the_directorys_mode),
-        ON_DISK (an_existing_directory_is_not_changed),
-        ON_DISK (a_file_in_the_path_is_named),
-        ON_DISK (the_directory_must_be_writable_but_its_parents_need_not_be_readable),
-        ON_DISK (a_name_that_is_too_long_is_refused),
-        ON_DISK (processes_can_make_the_same_directory_concurrently),
-        ON_DISK (a_file_is_appended_to_or_truncated),
-        ON_DISK (concurrent_writers_append_to_the_file),
-        ON_DISK (a_file_that_cannot_be_written_is_named),
-        ON_DISK (a_directory_of_another_user_is_refused),
-        ON_DISK (a_symbolic_link_of_another_user_is_not_followed_to_the_directory),
-        ON_DISK (a_symbolic_link_is_not_followed_to_a_file),
-        ON_DISK (a_file_with_another_name_is_refused),
-        ON_DISK (a_file_of_another_user_is_refused),
-        ON_DISK (what_is_not_a_regular_file_is_refused_without_waiting),
-        ON_DISK (files_are_opened_in_the_directory_that_was_checked),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -28,6 +28,8 @@ static int remove_file (void **unused __attribute__ ((unused)))
     return unlink (path);
 }
 
+ALL_TESTS (make_file, remove_file)
+
 static bool sets (const char *text)
 {
     FILE *f = fopen (path, "w");
@@ -87,16 +89,4 @@ TEST (what_is_not_a_readable_regular_file_sets_nothing)
     assert_int_equal (mkfifo (fifo, 0600), 0);
     assert_false (nccl_conf_sets (fifo, NAME));
     assert_int_equal (unlink (fifo), 0);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_line_with_the_name_sets_it),
-        cmocka_unit_test (another_line_does_not),
-        cmocka_unit_test (a_line_may_be_long),
-        cmocka_unit_test (what_is_not_a_readable_regular_file_sets_nothing),
-    };
-
-    return cmocka_run_group_tests (tests, make_file, remove_file);
 }

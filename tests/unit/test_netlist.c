@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "addresses/netlist.h"
+#include "addresses/interface.h"
 
 /* Each item as it was parsed, as in "10.1.0.0/16 ib0 ". */
 static const char *understood (const struct netlist *list)
@@ -128,7 +128,7 @@ static bool matches (const char *item, const char *interface)
 
     assert_int_equal (netlist_parse (&list, item, NULL), 0);
     assert_int_equal (interface_parse (&one, interface), 0);
-    return netlist_matches (&list.item[0], &one);
+    return interface_is_named (&one, &list.item[0]);
 }
 
 TEST (an_item_matches_a_name_or_an_address)
@@ -157,38 +157,4 @@ TEST (an_item_matches_a_name_or_an_address)
     for (size_t i = 0; i < COUNT (row); i++)
         if (matches (row[i].item, row[i].interface) != row[i].matches)
             fail_msg ("%s, %s", row[i].item, row[i].interface);
-}
-
-TEST (random_text_is_parsed_or_refused_with_one_line)
-{
-    uint64_t seed = FUZZ_SEED;
-
-    for (int round = 0; round < FUZZ_ROUNDS; round++) {
-        struct netlist list;
-        struct errtext err = { "" };
-        char text[129];
-
-        fuzz_text (&seed, text, sizeof (text) - 1, "10.1.0.0/16 , ib0 fd00::/64 / , 1 , eth");
-        if (netlist_parse (&list, text, &err) < 0) {
-            assert_true (is_line (err.text));
-            continue;
-        }
-        assert_between (list.count, 1, NETLIST_MAX);
-        for (size_t i = 0; i < list.count; i++)
-            assert_true (is_line (list.item[i].text));
-    }
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (networks_and_interfaces_are_parsed_in_order),
-        cmocka_unit_test (an_item_keeps_its_text),
-        cmocka_unit_test (text_that_is_not_a_network_is_refused_and_named),
-        cmocka_unit_test (an_invalid_item_of_any_length_is_refused_with_one_line),
-        cmocka_unit_test (an_item_matches_a_name_or_an_address),
-        cmocka_unit_test (random_text_is_parsed_or_refused_with_one_line),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rendezvous/network/choose.h"
+#include "network/choose.h"
 
 #define MAX_RANKS 8
 #define MAX_HOSTS 4
@@ -1012,42 +1012,4 @@ TEST (ten_thousand_ranks_are_spread_over_two_rails)
     free (many);
     free (hosts);
     free (own);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (by_default_a_host_uses_the_address_that_reaches_srun),
-        cmocka_unit_test (the_launch_is_refused_if_the_default_address_cannot_be_used),
-        cmocka_unit_test (infiniband_is_used_if_every_host_has_it),
-        cmocka_unit_test (infiniband_is_recognized_by_link_type_not_by_name),
-        cmocka_unit_test (a_host_that_lacks_infiniband_is_named_with_the_reason),
-        cmocka_unit_test (hosts_with_the_same_shortfall_share_one_reason),
-        cmocka_unit_test (of_many_hosts_that_lack_infiniband_the_first_are_named),
-        cmocka_unit_test (each_rank_uses_the_rail_local_to_its_cpus),
-        cmocka_unit_test (unbound_ranks_are_spread_over_the_rails),
-        cmocka_unit_test (a_rail_that_one_host_lacks_is_not_used),
-        cmocka_unit_test (an_interface_with_several_addresses_is_one_rail),
-        cmocka_unit_test (interface_names_may_differ_between_nodes),
-        cmocka_unit_test (ipv4_is_preferred_to_ipv6),
-        cmocka_unit_test (docker0_is_not_used_between_hosts),
-        cmocka_unit_test (a_network_with_a_duplicate_address_is_not_used),
-        cmocka_unit_test (an_address_without_carrier_counts_as_a_duplicate),
-        cmocka_unit_test (a_named_network_is_used),
-        cmocka_unit_test (a_users_network_is_required_and_a_sites_network_is_preferred),
-        cmocka_unit_test (of_several_matching_networks_the_one_that_reaches_srun_is_used),
-        cmocka_unit_test (a_network_can_contain_hosts_on_different_subnets),
-        cmocka_unit_test (tf_network_selects_the_infiniband_network),
-        cmocka_unit_test (a_long_list_of_wanted_networks_is_truncated_between_items),
-        cmocka_unit_test (a_long_list_of_chosen_networks_is_truncated_between_items),
-        cmocka_unit_test (the_options_also_apply_to_a_step_on_one_host),
-        cmocka_unit_test (the_ranks_of_a_host_need_not_be_consecutive),
-        cmocka_unit_test (any_rank_can_report_its_hosts_interfaces),
-        cmocka_unit_test (two_reports_of_one_host_are_not_duplicate_addresses),
-        cmocka_unit_test (a_host_is_identified_by_its_id_not_by_its_node_name),
-        cmocka_unit_test (an_earlier_choice_has_no_effect),
-        cmocka_unit_test (ten_thousand_ranks_are_spread_over_two_rails),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

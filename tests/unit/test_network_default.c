@@ -4,11 +4,12 @@
 #include "config.h"
 
 #include "unit.h"
+#include "../random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rendezvous/network/choose.h"
+#include "network/choose.h"
 
 #define MAX_RANKS 8
 
@@ -184,18 +185,13 @@ TEST (the_order_of_ranks_does_not_change_a_hosts_address)
     static const char *const address[] = { "10.0.0.9", "10.0.0.2", "10.0.0.3", "10.0.0.9",
                                            "10.0.0.3" };
     enum { N = COUNT (given) };
-    uint64_t seed = FUZZ_SEED;
+    uint64_t seed = RANDOM_SEED;
 
     for (int round = 0; round < 200; round++) {
-        size_t order[N] = { 0, 1, 2, 3, 4 };
         struct address_text room;
+        size_t order[N];
 
-        for (size_t i = N - 1; i > 0; i--) {
-            size_t j = fuzz_next (&seed) % (i + 1), other = order[i];
-
-            order[i] = order[j];
-            order[j] = other;
-        }
+        random_order (&seed, order, N);
         for (size_t i = 0; i < N; i++)
             set_rank (i, &given[order[i]]);
         assert_int_equal (choose (rank, N, NULL), 0);
@@ -227,19 +223,4 @@ TEST (ten_thousand_ranks_get_their_addresses)
                          "nodes cannot tell them apart");
     free (ranks);
     free (hosts);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (every_rank_uses_the_address_from_which_it_reaches_srun),
-        cmocka_unit_test (sruns_host_uses_the_address_at_which_other_hosts_reach_srun),
-        cmocka_unit_test (a_step_on_one_host_may_use_loopback),
-        cmocka_unit_test (an_address_that_other_nodes_cannot_reach_is_refused),
-        cmocka_unit_test (an_address_of_two_hosts_is_refused),
-        cmocka_unit_test (the_order_of_ranks_does_not_change_a_hosts_address),
-        cmocka_unit_test (ten_thousand_ranks_get_their_addresses),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

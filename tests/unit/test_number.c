@@ -72,14 +72,3 @@ TEST (number_scan_stops_after_the_digits)
         assert_string_equal (text, row[i].rest);
     }
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_text_of_digits_is_a_number),
-        cmocka_unit_test (other_text_is_refused_and_the_number_stays_unchanged),
-        cmocka_unit_test (number_scan_stops_after_the_digits),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -68,6 +68,8 @@ static int destroy (void **state)
     return system (command);
 }
 
+ALL_TESTS (create, destroy)
+
 /* The count for this text of /proc/self/cgroup. */
 static int count (const char *text)
 {
@@ -107,15 +109,4 @@ TEST (a_file_without_a_count_is_ignored)
         write_file (V2 "/memory.events", row[i]);
         assert_int_equal (count ("0::/job_2/step_0/user/task_0\n"), -1);
     }
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (the_count_is_that_of_the_memory_cgroup),
-        cmocka_unit_test (a_count_that_cannot_be_read_is_not_known),
-        cmocka_unit_test (a_file_without_a_count_is_ignored),
-    };
-
-    return cmocka_run_group_tests (tests, create, destroy);
 }

@@ -87,14 +87,3 @@ TEST (a_wrong_server_token_and_an_unknown_order_are_refused)
         frame_destroy (frame);
     }
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (orders_have_these_strings_and_are_decoded),
-        cmocka_unit_test (an_order_to_restart_has_the_number_of_the_life),
-        cmocka_unit_test (a_wrong_server_token_and_an_unknown_order_are_refused),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

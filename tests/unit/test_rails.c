@@ -4,13 +4,15 @@
 #include "config.h"
 
 #include "unit.h"
+#include "../random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rendezvous/network/rails.h"
+#include "network/rails.h"
 
 #define MAX 8
+#define ROUNDS 10000
 
 /* The interface of each rank, as in "0 1 0 ". The lists end with "". */
 static const char *spread (const char *const *cpus, const char *const *near)
@@ -138,24 +140,24 @@ static void choose (size_t *chosen, const unsigned int *choice, size_t ranks, si
 
 TEST (random_ranks_and_interfaces_agree_with_the_second_implementation)
 {
-    uint64_t seed = FUZZ_SEED;
+    uint64_t seed = RANDOM_SEED;
     size_t apart = 0;
 
-    for (int round = 0; round < FUZZ_ROUNDS / 10; round++) {
-        size_t ranks = fuzz_next (&seed) % MAX + 1, interfaces = fuzz_next (&seed) % MAX + 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t ranks = random_next (&seed) % MAX + 1, interfaces = random_next (&seed) % MAX + 1;
         unsigned int near[MAX], choice[MAX];
         const char *cpus_text[MAX], *near_text[MAX];
         char room[2 * MAX][16];
         size_t chosen[MAX], expected[MAX];
 
         for (size_t j = 0; j < interfaces; j++) {
-            near[j] = fuzz_next (&seed) % 4 ? fuzz_next (&seed) & 0x3f : ~0U;
+            near[j] = random_next (&seed) % 4 ? random_next (&seed) & 0x3f : ~0U;
             snprintf (room[j], sizeof (room[j]), "0x%x", near[j]);
             near_text[j] = near[j] == ~0U ? NULL : room[j];
         }
         for (size_t i = 0; i < ranks; i++) {
-            unsigned int cpus = fuzz_next (&seed) % 4 ? 1U << fuzz_next (&seed) % 8
-                                : fuzz_next (&seed) % 2 ? fuzz_next (&seed) & 0xff : ~0U;
+            unsigned int cpus = random_next (&seed) % 4 ? 1U << random_next (&seed) % 8
+                                : random_next (&seed) % 2 ? random_next (&seed) & 0xff : ~0U;
 
             snprintf (room[MAX + i], sizeof (room[MAX + i]), "0x%x", cpus);
             cpus_text[i] = cpus == ~0U ? NULL : room[MAX + i];
@@ -172,7 +174,7 @@ TEST (random_ranks_and_interfaces_agree_with_the_second_implementation)
         for (size_t i = 1; i < ranks; i++)
             apart += chosen[i] != chosen[0];
     }
-    assert_true (apart > FUZZ_ROUNDS / 10);
+    assert_true (apart > ROUNDS);
 }
 
 TEST (a_thousand_ranks_are_spread_evenly)
@@ -186,20 +188,4 @@ TEST (a_thousand_ranks_are_spread_evenly)
         used[chosen[i]]++;
     for (size_t j = 0; j < FEW; j++)
         assert_between (used[j], MANY / FEW, MANY / FEW + 1);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_rank_uses_the_interface_local_to_its_cpus),
-        cmocka_unit_test (unbound_ranks_are_spread_over_all_interfaces),
-        cmocka_unit_test (an_interface_without_locality_is_local_to_all_cpus),
-        cmocka_unit_test (ranks_without_a_local_interface_are_spread_over_all),
-        cmocka_unit_test (a_malformed_mask_means_all_cpus),
-        cmocka_unit_test (the_rank_with_the_fewest_choices_is_assigned_first),
-        cmocka_unit_test (random_ranks_and_interfaces_agree_with_the_second_implementation),
-        cmocka_unit_test (a_thousand_ranks_are_spread_evenly),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

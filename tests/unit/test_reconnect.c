@@ -20,16 +20,22 @@ TEST (a_reconnect_has_these_strings)
     reconnect.ended = true;
     assert_string_equal (message_text (reconnect_encode (&reconnect)),
                          HEAD "EXIT_REPORT=signal 11\n");
-    reconnect.life = (struct life_report){ .life = 2, .asked_to_end = true };
+    reconnect.life = (struct life_report){ .life = 2, .asked_signal = 15, .asked_at = 1700000000 };
     assert_string_equal (message_text (reconnect_encode (&reconnect)),
-                         HEAD "EXIT_REPORT=signal 11\nLIFE=2\nASKED_TO_END=1\n");
+                         HEAD "EXIT_REPORT=signal 11\nLIFE=2\nASKED_SIGNAL=15\n"
+                         "ASKED_AT=1700000000\n");
+    reconnect.failure = (struct failure_text){ FAILURE_TEXT_LOG, "ValueError" };
+    assert_string_equal (message_text (reconnect_encode (&reconnect)),
+                         HEAD "EXIT_REPORT=signal 11\nLIFE=2\nASKED_SIGNAL=15\n"
+                         "ASKED_AT=1700000000\nLAST_LINE=ValueError\n");
 }
 
 TEST (decoding_returns_the_encoded_reconnect)
 {
     struct reconnect reconnect = { .token = TOKEN, .node = "n5", .rank = 17,
                                    .report = { EXIT_REPORT_SIGNAL, 11, false },
-                                   .life = { .life = 3 } };
+                                   .life = { .life = 3 },
+                                   .failure = { FAILURE_TEXT_ERROR_FILE, "ValueError" } };
 
     for (int ended = 0; ended < 2; ended++) {
         struct reconnect decoded;
@@ -45,6 +51,7 @@ TEST (decoding_returns_the_encoded_reconnect)
         assert_int_equal (decoded.report.kind, ended ? EXIT_REPORT_SIGNAL : EXIT_REPORT_EXIT);
         assert_int_equal (decoded.report.number, ended ? 11 : 0);
         assert_int_equal (decoded.life.life, ended ? 3 : -1);
+        assert_string_equal (decoded.failure.text, ended ? "ValueError" : "");
         assert_null (decoded.token);
         assert_null (decoded.node);
         hello_decode (&hello, frame);
@@ -85,15 +92,4 @@ TEST (a_reconnect_out_of_bounds_is_refused)
         assert_string_equal (err.text, row[i].message ? row[i].message : "");
         frame_destroy (frame);
     }
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_reconnect_has_these_strings),
-        cmocka_unit_test (decoding_returns_the_encoded_reconnect),
-        cmocka_unit_test (a_reconnect_out_of_bounds_is_refused),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -316,19 +316,3 @@ TEST (the_longest_registration_fits)
     rank.error = fill (text[2], sizeof (struct errtext) - 1, 'e');
     check_fits (&rank);
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_registration_has_these_strings),
-        cmocka_unit_test (each_interface_is_a_string),
-        cmocka_unit_test (decoding_returns_the_encoded_registration),
-        cmocka_unit_test (supervisor_log_directory_and_proxy_are_decoded),
-        cmocka_unit_test (interfaces_and_cpus_are_decoded),
-        cmocka_unit_test (at_most_interface_max_interfaces_are_decoded),
-        cmocka_unit_test (a_registration_out_of_bounds_is_refused),
-        cmocka_unit_test (the_longest_registration_fits),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -186,15 +186,4 @@ static int remove_script (void **state __attribute__ ((unused)))
     return unlink (script);
 }
 
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (it_has_read_its_configuration_and_listens),
-        cmocka_unit_test (no_variable_of_the_user_keeps_it_from_starting),
-        cmocka_unit_test (a_program_that_ends_first_is_reported_with_its_end),
-        cmocka_unit_test (a_program_that_cannot_be_executed_is_reported),
-        cmocka_unit_test (a_program_that_never_reads_its_configuration_is_killed),
-    };
-
-    return cmocka_run_group_tests (tests, create_script, remove_script);
-}
+ALL_TESTS (create_script, remove_script)

@@ -91,16 +91,3 @@ TEST (a_rule_is_decoded_from_an_environment)
     assert_int_equal (restart_rule_decode_environment (&rule, none), 0);
     assert_int_equal (rule.times, 0);
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (every_end_counts_as_the_manual_says),
-        cmocka_unit_test (a_task_that_was_stopped_did_not_fail_and_without_restarts_none_counts),
-        cmocka_unit_test (the_pause_is_doubled_and_never_exceeds_the_longest_one),
-        cmocka_unit_test (a_rule_has_these_strings_and_is_decoded),
-        cmocka_unit_test (a_rule_is_decoded_from_an_environment),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

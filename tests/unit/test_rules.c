@@ -22,6 +22,10 @@ TEST (an_unknown_role_is_named_with_the_most_similar_role)
     static const struct {
         const char *list, *message;
     } row[] = {
+        { "server,worker", "\"server\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
+        { "Parameter_Servers:2", "\"Parameter_Servers\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
+        { "coordinator", "\"coordinator\" (item 1) is not a TensorFlow role; did you mean \"chief\"?" },
+        { "worker,tensorboard", "\"tensorboard\" (item 2) is not a TensorFlow role; did you mean \"+tensorboard\"?" },
         { "ps,wroker", "\"wroker\" (item 2) is not a TensorFlow role; did you mean \"worker\"?" },
         { "workers:2", "\"workers\" (item 1) is not a TensorFlow role; did you mean \"worker\"?" },
         { "Worker", "\"Worker\" (item 1) is not a TensorFlow role; did you mean \"worker\"?" },
@@ -217,21 +221,4 @@ TEST (parts_of_a_cluster_are_counted_together)
     assert_int_equal (count.role[RULES_CHIEF].tasks + count.role[RULES_MASTER].tasks
                       + count.role[RULES_EVALUATOR].tasks, 0);
     assert_int_equal (rules_check (&count, true, NULL), 0);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (an_unknown_role_is_named_with_the_most_similar_role),
-        cmocka_unit_test (tensorflows_roles_are_known),
-        cmocka_unit_test (a_site_can_add_roles),
-        cmocka_unit_test (the_most_similar_role_can_be_a_sites_own),
-        cmocka_unit_test (a_name_beside_the_cluster_has_no_other_meaning),
-        cmocka_unit_test (a_cluster_that_tensorflow_refuses_is_refused),
-        cmocka_unit_test (part_of_a_cluster_may_have_a_ps_without_a_worker),
-        cmocka_unit_test (a_part_of_a_step_may_be_beside_the_cluster),
-        cmocka_unit_test (parts_of_a_cluster_are_counted_together),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "unit.h"
+#include "../random.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -147,11 +148,11 @@ static char *make_line (uint64_t *seed)
     for (;;) {
         struct shell_words words = { 0 };
         char text[32];
-        size_t length = fuzz_next (seed) % sizeof (text);
+        size_t length = random_next (seed) % sizeof (text);
         int rc;
 
         for (size_t i = 0; i < length; i++)
-            text[i] = ALPHABET[fuzz_next (seed) % (sizeof (ALPHABET) - 1)];
+            text[i] = ALPHABET[random_next (seed) % (sizeof (ALPHABET) - 1)];
         text[length] = '\0';
         rc = shell_words_split (&words, text, NULL);
         shell_words_clear (&words);
@@ -179,7 +180,7 @@ TEST (sh_splits_random_lines_the_same_way)
 {
     static char sh[] = "sh", c[] = "-c", text[] = SCRIPT;
     char *argv[LINES + 5] = { sh, c, text, sh }, **line = argv + 4;
-    uint64_t seed = FUZZ_SEED;
+    uint64_t seed = RANDOM_SEED;
     int fd[2], status;
     pid_t pid;
     FILE *output;
@@ -200,41 +201,4 @@ TEST (sh_splits_random_lines_the_same_way)
     fclose (output);
     assert_int_equal (waitpid (pid, &status, 0), pid);
     assert_int_equal (status, 0);
-}
-
-TEST (random_text_is_split_or_refused_with_one_line)
-{
-    uint64_t seed = FUZZ_SEED;
-    int split = 0;
-
-    for (int i = 0; i < FUZZ_ROUNDS; i++) {
-        struct shell_words words = { 0 };
-        struct errtext err = { "" };
-        size_t length = 0;
-        char text[64];
-
-        fuzz_text (&seed, text, sizeof (text) - 1, "a bc ' '' \" \"\" \\ \\\\ \\\" \t \n $ #");
-        if (shell_words_split (&words, text, &err) < 0)
-            assert_true (is_line (err.text));
-        else
-            split++;
-        for (size_t n = 0; n < words.count; n++)
-            length += strlen (words.word[n]);
-        assert_true (length <= strlen (text));
-        shell_words_clear (&words);
-    }
-    assert_true (split > FUZZ_ROUNDS / 10);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_command_line_is_split),
-        cmocka_unit_test (an_unclosed_quote_or_final_backslash_is_shown),
-        cmocka_unit_test (words_are_appended),
-        cmocka_unit_test (sh_splits_random_lines_the_same_way),
-        cmocka_unit_test (random_text_is_split_or_refused_with_one_line),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

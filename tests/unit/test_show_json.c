@@ -19,6 +19,7 @@ static int create (void **state)
     static const char *const role[] = { "chief", "ps", "worker" };
 
     (void)state;
+    roster_set_step (&roster, "12.0");
     if (roster_set_size (&roster, 3) < 0)
         return -1;
     for (int rank = 0; rank < 3; rank++) {
@@ -41,6 +42,8 @@ static int destroy (void **state)
     return 0;
 }
 
+ALL_TESTS (create, destroy)
+
 static void check (char *text, const char *expected)
 {
     assert_string_equal (text, expected);
@@ -51,7 +54,7 @@ TEST (the_start_has_every_task)
 {
     struct network_choice choice = { .network = "" };
 
-    check (show_json_start ("step 12.0", &roster, &choice),
+    check (show_json_start (&roster, &choice),
            HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":2,\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
            "\"port\":40000},"
@@ -64,11 +67,11 @@ TEST (the_start_has_every_task)
 TEST (the_start_has_the_network_interfaces_and_log_files)
 {
     struct network_choice choice = { .network = "10.0.0.0/16 (ib0)" };
-    struct roster one = { .tasks = 1, .member = &roster.member[1] };
+    struct roster one = { .step = roster.step, .tasks = 1, .member = &roster.member[1] };
 
     strcpy (roster.member[1].chosen_interface, "ib0");
     assert_non_null (roster.member[1].log_dir = strdup ("/a \"b\"\n"));
-    check (show_json_start ("step 12.0", &one, &choice),
+    check (show_json_start (&one, &choice),
            HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":2,"
            "\"network\":\"10.0.0.0/16 (ib0)\",\"tasks\":["
            "{\"rank\":0,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
@@ -79,10 +82,10 @@ TEST (the_start_has_the_network_interfaces_and_log_files)
 TEST (a_text_that_is_not_utf8_is_left_out)
 {
     struct network_choice choice = { .network = "" };
-    struct roster one = { .tasks = 1, .member = &roster.member[0] };
+    struct roster one = { .step = roster.step, .tasks = 1, .member = &roster.member[0] };
 
     assert_non_null (roster.member[0].log_dir = strdup ("/\xff"));
-    check (show_json_start ("step 12.0", &one, &choice),
+    check (show_json_start (&one, &choice),
            HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":1,\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
            "\"port\":40000}]}\n");
@@ -91,13 +94,13 @@ TEST (a_text_that_is_not_utf8_is_left_out)
 TEST (the_end_has_every_end_and_the_first_failure)
 {
     struct end end[] = {
-        { true, false, { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 }, 2 },
-        { true, false, { EXIT_REPORT_STOPPED, 0, false }, { 1001, 0 }, 0 },
-        { true, false, { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 }, 0 },
+        { true, false, { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 }, 0, 2, NULL },
+        { true, false, { EXIT_REPORT_STOPPED, 0, false }, { 1001, 0 }, 0, 0, NULL },
+        { true, false, { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 }, 0, 0, NULL },
     };
 
-    check (show_json_end ("step 12.0", &roster, end, 3),
-           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":2,\"max_restarts\":3,"
+    check (show_json_end (&roster, end, 3),
+           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":2,\"max_restarts\":3,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
            "\"number\":3,\"restarts\":2,\"time\":1000},"
@@ -109,31 +112,18 @@ TEST (the_end_has_every_end_and_the_first_failure)
 
 TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
 {
-    struct roster one = { .tasks = 1, .member = &roster.member[0] };
-    struct end end = { true, true, { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0 };
+    struct roster one = { .step = roster.step, .tasks = 1, .member = &roster.member[0] };
+    struct end end = { true, true, { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, NULL };
 
-    check (show_json_end ("step 12.0", &one, &end, 0),
-           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":0,\"max_restarts\":0,"
+    check (show_json_end (&one, &end, 0),
+           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":0,\"max_restarts\":0,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
            "\"restarts\":0,\"time\":1000}]}\n");
-    end = (struct end){ true, false, { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0 };
-    check (show_json_end ("step 12.0", &one, &end, 0),
-           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"first_to_fail\":null,\"max_restarts\":0,"
+    end = (struct end){ true, false, { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, NULL };
+    check (show_json_end (&one, &end, 0),
+           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":null,\"max_restarts\":0,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
            "\"number\":0,\"restarts\":0,\"time\":1000}]}\n");
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (the_start_has_every_task),
-        cmocka_unit_test (the_start_has_the_network_interfaces_and_log_files),
-        cmocka_unit_test (a_text_that_is_not_utf8_is_left_out),
-        cmocka_unit_test (the_end_has_every_end_and_the_first_failure),
-        cmocka_unit_test (a_lost_task_has_no_number_and_without_a_failure_none_is_first),
-    };
-
-    return cmocka_run_group_tests (tests, create, destroy);
 }

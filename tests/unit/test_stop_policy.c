@@ -15,8 +15,6 @@
 #define SITE_ROLE "tester"
 #define MAX_TASKS 8
 
-static const char *const when_name[] = { "auto", "chief", "workers", "never" };
-
 /* A cluster, and the exit reports of its ranks so far, in order. */
 struct history {
     enum stop_when when;
@@ -44,21 +42,6 @@ static bool has_ended (const struct history *history, int rank)
 
 /* Printing. */
 
-struct line {
-    char text[256];
-};
-
-static void __attribute__ ((format (printf, 2, 3))) add (struct line *line, const char *fmt, ...)
-{
-    size_t used = strlen (line->text);
-    va_list ap;
-
-    va_start (ap, fmt);
-    assert_true (vsnprintf (line->text + used, sizeof (line->text) - used, fmt, ap)
-                 < (int)(sizeof (line->text) - used));
-    va_end (ap);
-}
-
 /* Append the ranks with this order, as in "; stop 1 2". */
 static bool add_ordered (struct line *line, const struct outcome *outcome, int tasks,
                          enum stop_policy_order order, const char *name)
@@ -67,7 +50,7 @@ static bool add_ordered (struct line *line, const struct outcome *outcome, int t
 
     for (int rank = 0; rank < tasks; rank++)
         if (outcome->order[rank] == order) {
-            add (line, any ? " %s%d" : "; %s %d", any ? "" : name, rank);
+            line_add (line, any ? " %s%d" : "; %s %d", any ? "" : name, rank);
             any = true;
         }
     return any;
@@ -76,20 +59,22 @@ static bool add_ordered (struct line *line, const struct outcome *outcome, int t
 static struct line outcome_line (const struct outcome *outcome, int tasks)
 {
     struct line line = { "" };
-    bool at_once, later, last;
+    bool any = false;
 
     switch (outcome->cause) {
-        case STOP_POLICY_NOT_OVER: add (&line, "goes on"); break;
-        case STOP_POLICY_CHIEF_ENDED: add (&line, "over (rank %d ended)", outcome->rank); break;
-        case STOP_POLICY_PS_FAILED: add (&line, "over (rank %d failed)", outcome->rank); break;
-        case STOP_POLICY_WORKERS_ENDED: add (&line, "over (workers ended)"); break;
-        case STOP_POLICY_OTHERS_ENDED: add (&line, "over (others ended)"); break;
+        case STOP_POLICY_NOT_OVER: line_add (&line, "goes on"); break;
+        case STOP_POLICY_CHIEF_ENDED: line_add (&line, "over (rank %d ended)", outcome->rank); break;
+        case STOP_POLICY_PS_FAILED:
+        case STOP_POLICY_TASK_FAILED: line_add (&line, "over (rank %d failed)", outcome->rank); break;
+        case STOP_POLICY_WORKERS_ENDED: line_add (&line, "over (workers ended)"); break;
+        case STOP_POLICY_OTHERS_ENDED: line_add (&line, "over (others ended)"); break;
     }
-    at_once = add_ordered (&line, outcome, tasks, STOP_POLICY_STOP, "stop");
-    later = add_ordered (&line, outcome, tasks, STOP_POLICY_STOP_AFTER_GRACE, "grace");
-    last = add_ordered (&line, outcome, tasks, STOP_POLICY_STOP_LAST, "last");
-    if (outcome->cause != STOP_POLICY_NOT_OVER && !at_once && !later && !last)
-        add (&line, "; stop none");
+    any |= add_ordered (&line, outcome, tasks, STOP_POLICY_STOP, "stop");
+    any |= add_ordered (&line, outcome, tasks, STOP_POLICY_STOP_AFTER_GRACE, "grace");
+    any |= add_ordered (&line, outcome, tasks, STOP_POLICY_STOP_AFTER_FAILURE, "late");
+    any |= add_ordered (&line, outcome, tasks, STOP_POLICY_STOP_LAST, "last");
+    if (outcome->cause != STOP_POLICY_NOT_OVER && !any)
+        line_add (&line, "; stop none");
     return line;
 }
 
@@ -98,12 +83,12 @@ static struct line history_line (const struct history *history)
     struct line line = { "" };
     struct exit_report_text room;
 
-    add (&line, "%s | ", when_name[history->when]);
+    line_add (&line, "%s | ", choice_word (option_table[OPTION_STOP].words, history->when));
     for (int rank = 0; rank < history->tasks; rank++)
-        add (&line, "%s%s", rank ? "," : "", history->role[rank]);
-    add (&line, " | ");
+        line_add (&line, "%s%s", rank ? "," : "", history->role[rank]);
+    line_add (&line, " | ");
     for (int i = 0; i < history->ends; i++)
-        add (&line, "%s%d %s", i ? ", " : "", history->rank[i],
+        line_add (&line, "%s%d %s", i ? ", " : "", history->rank[i],
              exit_report_print (&history->ending[i], &room));
     return line;
 }
@@ -156,25 +141,13 @@ static void add_serving (struct line *line, const struct history *history)
     assert_non_null (policy);
     for (int rank = 0; rank < history->tasks; rank++)
         if (stop_policy_serves (policy, rank)) {
-            add (line, any ? " %d" : "; serve %d", rank);
+            line_add (line, any ? " %d" : "; serve %d", rank);
             any = true;
         }
     stop_policy_destroy (policy);
 }
 
 /* The golden file. */
-
-/* The next field of a line, without surrounding blanks. */
-static char *next_field (char **rest)
-{
-    char *field = strsep (rest, "|");
-
-    assert_non_null (field);
-    field += strspn (field, " ");
-    for (char *end = field + strlen (field); end > field && strchr (" \n", end[-1]); end--)
-        end[-1] = '\0';
-    return field;
-}
 
 static void read_roles (struct history *history, const struct tasklist *list)
 {
@@ -204,18 +177,20 @@ static void check_line (char *rest, int number)
     struct outcome outcome;
     struct line line = { "" };
     const char *expected;
+    int when = choice_parse (option_table[OPTION_STOP].words, golden_field (&rest), NULL);
 
-    assert_int_equal (stop_when_parse (&history.when, next_field (&rest), NULL), 0);
-    assert_int_equal (tasklist_parse (&list, next_field (&rest), NULL), 0);
+    assert_true (when >= 0);
+    history.when = (enum stop_when)when;
+    assert_int_equal (tasklist_parse (&list, golden_field (&rest), NULL), 0);
     read_roles (&history, list);
-    read_ends (&history, next_field (&rest));
-    expected = next_field (&rest);
+    read_ends (&history, golden_field (&rest));
+    expected = golden_field (&rest);
     assert_null (rest);
     outcome = observe (&history);
     if (history.ends)
         line = outcome_line (&outcome, history.tasks);
     else {
-        add (&line, "%s", supervises (&history) ? "supervised" : "not supervised");
+        line_add (&line, "%s", supervises (&history) ? "supervised" : "not supervised");
         add_serving (&line, &history);
     }
     if (strcmp (line.text, expected) != 0)
@@ -261,16 +236,24 @@ static bool first_gone (const struct history *history, char letter)
     return false;
 }
 
-static bool ps_failed (const struct history *history)
+/* The last end is a failure of one of these roles. */
+static bool fails (const struct history *history, const char *letters)
 {
-    for (int i = 0; i < history->ends; i++) {
-        struct exit_report ending = history->ending[i];
+    struct exit_report ending = history->ending[history->ends - 1];
 
-        if (history->role[history->rank[i]][0] == 'p' && ending.kind != EXIT_REPORT_STOPPED
-            && !(ending.kind == EXIT_REPORT_EXIT && ending.number == 0))
-            return true;
-    }
-    return false;
+    return strchr (letters, history->role[history->rank[history->ends - 1]][0])
+           && ending.kind != EXIT_REPORT_STOPPED
+           && !(ending.kind == EXIT_REPORT_EXIT && ending.number == 0);
+}
+
+static bool ps_fails (const struct history *history)
+{
+    return fails (history, "p");
+}
+
+static bool task_fails (const struct history *history)
+{
+    return fails (history, "cmwt");
 }
 
 static bool chief_gone (const struct history *history)
@@ -322,23 +305,31 @@ static bool any_cluster (const struct history *history)
     return true;
 }
 
-/* If a ps fails, the chief and the workers are stopped too, so at_once includes them. */
+/*
+ * If a ps fails, the chief and the workers are stopped too, so at_once includes them. `late` are stopped
+ * after the failure of another task.
+ */
 static const struct rule {
     enum stop_when when;
     bool (*applies) (const struct history *history);
     bool (*over) (const struct history *history);
     enum stop_policy_cause cause;
     bool (*or_over) (const struct history *history);
-    const char *at_once, *after_grace;
+    enum stop_policy_cause other_cause;
+    const char *at_once, *after_grace, *late;
 } rule[] = {
-    { STOP_WHEN_AUTO, chief_and_ps, chief_gone, STOP_POLICY_CHIEF_ENDED, ps_failed, "pwcm", "et" },
-    { STOP_WHEN_AUTO, ps_without_chief, workers_gone, STOP_POLICY_WORKERS_ENDED, ps_failed, "pw",
-      "et" },
-    { STOP_WHEN_AUTO, no_ps, others_gone, STOP_POLICY_OTHERS_ENDED, never, "", "e" },
-    { STOP_WHEN_CHIEF, any_cluster, chief_gone, STOP_POLICY_CHIEF_ENDED, never, "cmpwet", "" },
-    { STOP_WHEN_WORKERS, any_cluster, all_workers_gone, STOP_POLICY_WORKERS_ENDED, never, "pet",
+    { STOP_WHEN_AUTO, chief_and_ps, chief_gone, STOP_POLICY_CHIEF_ENDED, ps_fails,
+      STOP_POLICY_PS_FAILED, "pwcm", "et", "" },
+    { STOP_WHEN_AUTO, ps_without_chief, workers_gone, STOP_POLICY_WORKERS_ENDED, ps_fails,
+      STOP_POLICY_PS_FAILED, "pw", "et", "" },
+    { STOP_WHEN_AUTO, no_ps, others_gone, STOP_POLICY_OTHERS_ENDED, task_fails,
+      STOP_POLICY_TASK_FAILED, "", "e", "cmwt" },
+    { STOP_WHEN_CHIEF, any_cluster, chief_gone, STOP_POLICY_CHIEF_ENDED, never,
+      STOP_POLICY_NOT_OVER, "cmpwet", "", "" },
+    { STOP_WHEN_WORKERS, any_cluster, all_workers_gone, STOP_POLICY_WORKERS_ENDED, never,
+      STOP_POLICY_NOT_OVER, "pet", "", "" },
+    { STOP_WHEN_NEVER, any_cluster, never, STOP_POLICY_NOT_OVER, never, STOP_POLICY_NOT_OVER, "", "",
       "" },
-    { STOP_WHEN_NEVER, any_cluster, never, STOP_POLICY_NOT_OVER, never, "", "" },
 };
 
 static const struct rule *find_rule (const struct history *history)
@@ -354,7 +345,8 @@ static const struct rule *find_rule (const struct history *history)
 static enum stop_policy_order order_beside (const struct history *history, const struct rule *r)
 {
     for (int rank = 0; rank < history->tasks; rank++)
-        if (strchr (r->after_grace, history->role[rank][0]) && !has_ended (history, rank))
+        if ((strchr (r->after_grace, history->role[rank][0]) || strchr (r->late, history->role[rank][0]))
+            && !has_ended (history, rank))
             return STOP_POLICY_STOP_LAST;
     return STOP_POLICY_STOP;
 }
@@ -370,8 +362,9 @@ static struct outcome expect (const struct history *history)
         if (r->over (&so_far))
             outcome.cause = r->cause;
         else if (r->or_over (&so_far))
-            outcome.cause = STOP_POLICY_PS_FAILED;
-        if (outcome.cause == STOP_POLICY_PS_FAILED || outcome.cause == STOP_POLICY_CHIEF_ENDED)
+            outcome.cause = r->other_cause;
+        if (outcome.cause == STOP_POLICY_PS_FAILED || outcome.cause == STOP_POLICY_TASK_FAILED
+            || outcome.cause == STOP_POLICY_CHIEF_ENDED)
             outcome.rank = history->rank[so_far.ends - 1];
     }
     for (int rank = 0; rank < history->tasks; rank++) {
@@ -385,6 +378,8 @@ static struct outcome expect (const struct history *history)
             outcome.order[rank] = STOP_POLICY_STOP;
         else if (strchr (r->after_grace, letter))
             outcome.order[rank] = STOP_POLICY_STOP_AFTER_GRACE;
+        else if (strchr (r->late, letter))
+            outcome.order[rank] = STOP_POLICY_STOP_AFTER_FAILURE;
     }
     return outcome;
 }
@@ -418,9 +413,10 @@ static bool follows (const struct history *history, const struct outcome *before
            || (now->cause == before->cause && now->rank == before->rank);
 }
 
+/* Other than after the failure of a task. */
 static bool has_orders (const struct outcome *outcome, int tasks)
 {
-    for (int rank = 0; rank < tasks; rank++)
+    for (int rank = 0; rank < tasks && outcome->cause != STOP_POLICY_TASK_FAILED; rank++)
         if (outcome->order[rank] != STOP_POLICY_LEAVE)
             return true;
     return false;
@@ -472,10 +468,10 @@ static bool walk (struct history *history, const struct outcome *before)
 
 static void check_cluster (struct history *history)
 {
-    for (int when = STOP_WHEN_AUTO; when <= STOP_WHEN_NEVER; when++) {
+    for (const struct choice *c = option_table[OPTION_STOP].words; c->word; c++) {
         struct outcome start;
 
-        history->when = (enum stop_when)when;
+        history->when = (enum stop_when)c->meaning;
         start = observe (history);
         check_history (history, &start, &start);
         if (walk (history, &start) != supervises (history))
@@ -581,42 +577,6 @@ TEST (a_task_beside_the_cluster_waits_for_an_evaluator_that_was_presumed_to_have
     stop_policy_destroy (policy);
 }
 
-TEST (policies_have_these_names)
-{
-    for (size_t i = 0; i < COUNT (when_name); i++) {
-        enum stop_when when = i ? STOP_WHEN_AUTO : STOP_WHEN_NEVER;
-        struct errtext err = { "" };
-
-        assert_int_equal (stop_when_parse (&when, when_name[i], &err), 0);
-        assert_int_equal (when, i);
-        assert_string_equal (err.text, "");
-    }
-}
-
-TEST (an_unknown_policy_is_refused_with_one_line)
-{
-    static const struct {
-        const char *text, *quoted;
-    } row[] = {
-        { "", "" }, { "Auto", "Auto" }, { "auto ", "auto " }, { "aut", "aut" },
-        { "autos", "autos" }, { "worker", "worker" }, { "0", "0" },
-        { "chief,workers", "chief,workers" },
-        { "never\n", "never\\x0a" }, { "\033[2Jauto", "\\x1b[2Jauto" },
-    };
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        enum stop_when when = STOP_WHEN_WORKERS;
-        struct errtext err = { "" };
-        struct line line = { "" };
-
-        add (&line, "\"%s\" is not one of auto, chief, workers, never", row[i].quoted);
-        assert_int_equal (stop_when_parse (&when, row[i].text, &err), -1);
-        assert_string_equal (err.text, line.text);
-        assert_int_equal (when, STOP_WHEN_WORKERS);
-        assert_int_equal (stop_when_parse (&when, row[i].text, NULL), -1);
-    }
-}
-
 TEST (destroying_null_is_allowed_and_keeps_errno)
 {
     static const char *const role[] = { "worker" };
@@ -625,20 +585,4 @@ TEST (destroying_null_is_allowed_and_keeps_errno)
     stop_policy_destroy (NULL);
     stop_policy_destroy (stop_policy_create (STOP_WHEN_AUTO, role, 1));
     assert_int_equal (errno, EBADMSG);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (the_policies_agree_with_the_golden_file),
-        cmocka_unit_test (the_policies_agree_with_the_table_for_all_small_clusters),
-        cmocka_unit_test (the_policies_agree_with_the_table_for_two_larger_clusters),
-        cmocka_unit_test (the_policy_handles_a_large_step),
-        cmocka_unit_test (a_task_beside_the_cluster_waits_for_an_evaluator_that_was_presumed_to_have_ended),
-        cmocka_unit_test (policies_have_these_names),
-        cmocka_unit_test (an_unknown_policy_is_refused_with_one_line),
-        cmocka_unit_test (destroying_null_is_allowed_and_keeps_errno),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

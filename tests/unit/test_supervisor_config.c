@@ -7,12 +7,12 @@
 
 #include "protocol/supervisor_config.h"
 
-#define MAX_STRINGS 20
+#define MAX_STRINGS 24
 
 static struct supervisor_config plain_config (void)
 {
     struct supervisor_config config = {
-        .task = 4711, .rank = 17, .node = "n5", .step = "12.0", .port = 60001, .token = TOKEN,
+        .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .port = 60001, .token = TOKEN,
         .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = -1,
     };
 
@@ -20,7 +20,7 @@ static struct supervisor_config plain_config (void)
     return config;
 }
 
-#define HEAD "TASK=4711\nRANK=17\nNODE=n5\nSTEP=12.0\nADDRESS=10.0.0.1\nPORT=60001\n" \
+#define HEAD "FORK_SERVER=4711\nSLURMSTEPD=4700\nRANK=17\nNODE=n5\nSTEP=12.0\nADDRESS=10.0.0.1\nPORT=60001\n" \
     "TOKEN=" TOKEN "\nSERVER_TOKEN=" SERVER_TOKEN "\nSTOP_GRACE=30\n"
 
 TEST (a_configuration_has_these_variables)
@@ -37,6 +37,11 @@ TEST (a_configuration_has_these_variables)
                          HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\n"
                          "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nRESTART_ALONE=1\n"
                          "CLAIMED_PORT=40000\nPRINTS=1\n");
+    config = plain_config ();
+    config.log = "/a b/worker0.log";
+    config.error_file = "/a b/worker0.error.json";
+    assert_string_equal (message_text (supervisor_config_encode (&config)),
+                         HEAD "LOG=/a b/worker0.log\nERROR_FILE=/a b/worker0.error.json\n");
 }
 
 /* The frame's strings as an environment. */
@@ -59,7 +64,8 @@ static void check_round_trip (const struct supervisor_config *config)
     memset (&decoded, 0xff, sizeof (decoded));
     make_environment (env, frame);
     assert_int_equal (supervisor_config_decode (&decoded, env, NULL), 0);
-    assert_int_equal (decoded.task, config->task);
+    assert_int_equal (decoded.fork_server, config->fork_server);
+    assert_int_equal (decoded.slurmstepd, config->slurmstepd);
     assert_int_equal (decoded.rank, config->rank);
     assert_string_equal (decoded.node, config->node);
     assert_string_equal (decoded.step, config->step);
@@ -77,6 +83,9 @@ static void check_round_trip (const struct supervisor_config *config)
     assert_int_equal (decoded.restart_alone, config->restart_alone);
     assert_int_equal (decoded.claimed_port, config->claimed_port);
     assert_int_equal (decoded.prints, config->prints);
+    assert_string_equal (decoded.log ? decoded.log : "none", config->log ? config->log : "none");
+    assert_string_equal (decoded.error_file ? decoded.error_file : "none",
+                         config->error_file ? config->error_file : "none");
     frame_destroy (frame);
 }
 
@@ -101,6 +110,10 @@ TEST (decoding_returns_the_encoded_configuration)
     check_round_trip (&config);
     config.claimed_port = 65535;
     check_round_trip (&config);
+    config.log = "/a b/worker0.log";
+    check_round_trip (&config);
+    config.error_file = "/a b/worker0.error.json";
+    check_round_trip (&config);
     config.kill_wait = 0;
     config.stop_grace = 0;
     config.rank = 0;
@@ -113,7 +126,7 @@ TEST (decoding_returns_the_encoded_configuration)
 TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
 {
     static const struct message_string good[] = {
-        { "TASK", "4711" }, { "RANK", "5" }, { "NODE", "n1" }, { "STEP", "12.0" },
+        { "FORK_SERVER", "4711" }, { "SLURMSTEPD", "4700" }, { "RANK", "5" }, { "NODE", "n1" }, { "STEP", "12.0" },
         { "ADDRESS", "10.0.0.1" }, { "PORT", "60001" }, { "TOKEN", TOKEN },
         { "SERVER_TOKEN", SERVER_TOKEN }, { "STOP_GRACE", "30" }, { "KILL_WAIT", "40" },
     };
@@ -122,8 +135,9 @@ TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
         int rc;
     } row[] = {
         { "COLOUR", "red", 0 }, { "RANKS", "x", 0 },
-        { "TASK", NULL, -1 }, { "TASK", "0", -1 }, { "TASK", "1", 0 }, { "TASK", "-1", -1 },
-        { "TASK", "2147483647", 0 }, { "TASK", "2147483648", -1 }, { "TASK", "", -1 },
+        { "FORK_SERVER", NULL, -1 }, { "FORK_SERVER", "0", -1 }, { "FORK_SERVER", "1", 0 }, { "FORK_SERVER", "-1", -1 },
+        { "FORK_SERVER", "2147483647", 0 }, { "FORK_SERVER", "2147483648", -1 }, { "FORK_SERVER", "", -1 },
+        { "SLURMSTEPD", NULL, -1 }, { "SLURMSTEPD", "0", -1 }, { "SLURMSTEPD", "1", 0 },
         { "RANK", NULL, -1 }, { "RANK", "0", 0 }, { "RANK", "1048575", 0 },
         { "RANK", "1048576", -1 }, { "RANK", "-1", -1 }, { "RANK", "5x", -1 },
         { "NODE", NULL, -1 }, { "STEP", NULL, -1 },
@@ -160,16 +174,4 @@ TEST (an_empty_environment_is_refused)
     struct supervisor_config config;
 
     assert_int_equal (supervisor_config_decode (&config, env, NULL), -1);
-}
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (a_configuration_has_these_variables),
-        cmocka_unit_test (decoding_returns_the_encoded_configuration),
-        cmocka_unit_test (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused),
-        cmocka_unit_test (an_empty_environment_is_refused),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
 }

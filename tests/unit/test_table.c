@@ -52,15 +52,3 @@ TEST (functions_accept_a_null_table)
     assert_null (table_print (NULL));
     table_destroy (NULL);
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (columns_are_as_wide_as_their_widest_cell),
-        cmocka_unit_test (a_table_without_rows_has_only_headings),
-        cmocka_unit_test (cells_are_copied),
-        cmocka_unit_test (functions_accept_a_null_table),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -86,15 +86,3 @@ TEST (an_idle_connection_is_probed)
     close (end[0]);
     close (end[1]);
 }
-
-int main (void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test (after_tcp_abort_the_peer_reads_all_data_and_then_a_reset),
-        cmocka_unit_test (
-            data_that_is_not_acknowledged_breaks_an_accepted_connection_within_a_minute),
-        cmocka_unit_test (an_idle_connection_is_probed),
-    };
-
-    return cmocka_run_group_tests (tests, NULL, NULL);
-}

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the unit tests share: cmocka, the macros TEST and SKIP, and reproducible random text.
+ * What the unit tests share. Each program links unit.c, whose main () runs all tests of the file.
  */
 #ifndef TF_UNIT_H
 #define TF_UNIT_H
@@ -17,7 +17,29 @@
 
 #include <cmocka.h>
 
-#define TEST(name) static void name (void **unused __attribute__ ((unused)))
+/*
+ * TEST (name) { ... } is a test. It runs because it is there: a constructor registers it before main ().
+ * The constructors' priorities are the numbers of their lines, so tests run in the order of the file.
+ */
+#define TEST(name) \
+    static void name (void **unused); \
+    UNIT_REGISTER (name) { unit_add (#name, name, NULL); } \
+    static void name (void **unused __attribute__ ((unused)))
+
+/* What runs before and after each test below this line, and before and after all; NULL for nothing. */
+#define EACH_TEST(setup, teardown) UNIT_REGISTER (each) { unit_each (setup, teardown); }
+#define ALL_TESTS(setup, teardown) UNIT_REGISTER (all) { unit_all (setup, teardown); }
+
+/* A function that runs before main (). Priorities up to 100 belong to the compiler. */
+#define UNIT_REGISTER(what) \
+    static void __attribute__ ((constructor (101 + __LINE__))) register_##what (void)
+
+void unit_add (const char *name, CMUnitTestFunction function, void *state);
+void unit_each (CMFixtureFunction setup, CMFixtureFunction teardown);
+void unit_all (CMFixtureFunction setup, CMFixtureFunction teardown);
+
+/* Run all tests, for the main () of a program that has one of its own. Returns how many have failed. */
+int unit_run (void);
 
 /* Skip the test and print the reason; cmocka counts it as skipped. */
 #define SKIP(reason) do { print_message ("skipped: %s\n", reason); skip (); } while (0)
@@ -37,60 +59,19 @@ static inline bool is_under_valgrind (void)
  * Check each line of a golden file that is neither empty nor a comment. Returns how many there are.
  * The function may change the text.
  */
-static inline int check_golden_file (const char *path, void (*check_line) (char *text, int number))
-{
-    FILE *file = fopen (path, "re");
-    char text[256];
-    int checked = 0;
+int check_golden_file (const char *path, void (*check_line) (char *text, int number));
 
-    assert_non_null (file);
-    for (int number = 1; fgets (text, sizeof (text), file); number++)
-        if (text[0] != '#' && text[0] != '\n') {
-            check_line (text, number);
-            checked++;
-        }
-    fclose (file);
-    return checked;
-}
+/* Cut the next field off such a line; fields are separated by |. It has no blanks around it. */
+char *golden_field (char **rest);
+
+/* A line that is made of parts. */
+struct line {
+    char text[256];
+};
+
+void line_add (struct line *line, const char *fmt, ...) __attribute__ ((format (printf, 2, 3)));
 
 #define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
-
-/* The number of random strings that a fuzz test tries. */
-#define FUZZ_ROUNDS 100000
-#define FUZZ_SEED UINT64_C (0x5370544600000001)
-
-/* xorshift64*: the same numbers on every machine, so that a failure can be reproduced. */
-static inline uint32_t fuzz_next (uint64_t *seed)
-{
-    *seed ^= *seed >> 12;
-    *seed ^= *seed << 25;
-    *seed ^= *seed >> 27;
-    return (uint32_t)(*seed * UINT64_C (0x2545f4914f6cdd1d) >> 32);
-}
-
-/*
- * Write a random string of at most `max` characters to `text`, which has room for them and a NUL.
- * It is made of parts of `words`, a list separated by blanks; one time in 64 any other byte is
- * used instead.
- */
-static inline void fuzz_text (uint64_t *seed, char *text, size_t max, const char *words)
-{
-    size_t length = fuzz_next (seed) % (max + 1), used = 0;
-
-    while (used < length) {
-        const char *word = words + fuzz_next (seed) % strlen (words);
-        size_t n = strcspn (word, " ");
-
-        if (fuzz_next (seed) % 64 == 0)
-            text[used++] = (char)(fuzz_next (seed) % 255 + 1);
-        else {
-            n = n < length - used ? n : length - used;
-            memcpy (text + used, word, n);
-            used += n;
-        }
-    }
-    text[used] = '\0';
-}
 
 /* True if the text is one non-empty line of printable ASCII, as every error message must be. */
 static inline bool is_line (const char *text)

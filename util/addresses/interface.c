@@ -21,14 +21,6 @@ static const char *const state_name[] = {
 
 #define STATES ((int)(sizeof (state_name) / sizeof (state_name[0])))
 
-bool interface_is_name (const char *text)
-{
-    for (const char *p = text; *p; p++)
-        if (*p <= ' ' || *p > '~' || *p == '/' || *p == ':')
-            return false;
-    return *text && strlen (text) < IF_NAMESIZE;
-}
-
 static enum interface_state _state (unsigned int flags)
 {
     if (!(flags & IFF_UP))
@@ -60,7 +52,7 @@ static int _prefix (const struct address *mask)
 }
 
 /* False if the entry has no address to which other nodes can connect. */
-static bool _address (struct subnet *subnet, const struct ifaddrs *entry)
+static bool _take_address (struct subnet *subnet, const struct ifaddrs *entry)
 {
     struct address mask;
 
@@ -89,16 +81,16 @@ static bool _is_listed (const struct interface *list, int count, const char *nam
 }
 
 /* Add the entries that are InfiniBand or not, and that have an address or not. */
-static int _add (struct interface *list, int count, const struct ifaddrs *entries, int fd,
-                 bool infiniband, bool addressed)
+static int _add_entries (struct interface *list, int count, const struct ifaddrs *entries, int fd,
+                         bool infiniband, bool addressed)
 {
     for (const struct ifaddrs *e = entries; e && count < INTERFACE_MAX; e = e->ifa_next) {
         struct interface one = { .state = _state (e->ifa_flags), .infiniband = infiniband };
 
         _name (one.name, e->ifa_name);
-        if (e->ifa_flags & IFF_LOOPBACK || !interface_is_name (one.name)
+        if (e->ifa_flags & IFF_LOOPBACK || !netlist_is_interface (one.name)
             || _is_infiniband (fd, one.name) != infiniband
-            || _address (&one.address, e) != addressed
+            || _take_address (&one.address, e) != addressed
             || (!addressed && _is_listed (list, count, one.name)))
             continue;
         if (!addressed)
@@ -123,10 +115,10 @@ int interface_list (struct interface list[INTERFACE_MAX], struct errtext *err)
         close (fd);
         return -1;
     }
-    count = _add (list, count, entries, fd, true, true);
-    count = _add (list, count, entries, fd, true, false);
-    count = _add (list, count, entries, fd, false, true);
-    count = _add (list, count, entries, fd, false, false);
+    count = _add_entries (list, count, entries, fd, true, true);
+    count = _add_entries (list, count, entries, fd, true, false);
+    count = _add_entries (list, count, entries, fd, false, true);
+    count = _add_entries (list, count, entries, fd, false, false);
     freeifaddrs (entries);
     close (fd);
     return count;
@@ -156,7 +148,7 @@ int interface_with_address (char name[IF_NAMESIZE], const struct address *addres
         int fit = _fit (e, address);
 
         _name (own, e->ifa_name);
-        if (fit > best && interface_is_name (own)) {
+        if (fit > best && netlist_is_interface (own)) {
             memcpy (name, own, sizeof (own));
             best = fit;
         }
@@ -165,9 +157,30 @@ int interface_with_address (char name[IF_NAMESIZE], const struct address *addres
     return best > 0 ? 0 : -1;
 }
 
+const char *interface_fault (const struct interface *interface)
+{
+    switch (interface->state) {
+        case INTERFACE_DOWN:
+            return "is down";
+        case INTERFACE_NO_CARRIER:
+            return "has no carrier";
+        case INTERFACE_UP:
+            break;
+    }
+    return interface->address.address.family ? NULL : "has no address";
+}
+
 bool interface_is_candidate (const struct interface *interface)
 {
-    return interface->state == INTERFACE_UP && interface->address.address.family != 0;
+    return !interface_fault (interface);
+}
+
+bool interface_is_named (const struct interface *interface, const struct netlist_item *item)
+{
+    if (!item->is_network)
+        return strcmp (item->text, interface->name) == 0;
+    return interface->address.address.family
+           && subnet_has (&item->network, &interface->address.address);
 }
 
 const char *interface_print (const struct interface *interface, struct interface_text *room)
@@ -191,7 +204,7 @@ int interface_parse (struct interface *interface, const char *text)
 
     memset (interface, 0, sizeof (*interface));
     if (sscanf (text, "%15s %15s %15s %50s", interface->name, link, state, address) != 4
-        || !interface_is_name (interface->name))
+        || !netlist_is_interface (interface->name))
         return -1;
     interface->infiniband = strcmp (link, "infiniband") == 0;
     for (i = 0; i < STATES && strcmp (state, state_name[i]) != 0; i++)

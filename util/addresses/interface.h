@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "common/errtext.h"
+#include "common/netlist.h"
 #include "common/subnet.h"
 
 /* A node reports at most so many. */
@@ -43,11 +44,15 @@ int interface_list (struct interface list[INTERFACE_MAX], struct errtext *err);
  */
 int interface_with_address (char name[IF_NAMESIZE], const struct address *address);
 
-/* True if the text can be the name of an interface and is printable ASCII. */
-bool interface_is_name (const char *text);
-
-/* True if other nodes can connect to it: it has an address and is up with carrier. */
+/*
+ * Why other nodes cannot connect to it: "is down", "has no carrier", "has no address"; NULL if they can,
+ * and it is a candidate.
+ */
+const char *interface_fault (const struct interface *interface);
 bool interface_is_candidate (const struct interface *interface);
+
+/* True if the item names the interface, or the network of its address. */
+bool interface_is_named (const struct interface *interface, const struct netlist_item *item);
 
 /* A buffer for an interface as text, without its CPUs. */
 struct interface_text {

@@ -52,8 +52,8 @@ bool locality_matters (const struct interface *list, int count)
     return rails > 1;
 }
 
-static int _spawn (pid_t *pid, const char *program, char *const argv[], char *const env[],
-                   int to)
+static int _spawn_program (pid_t *pid, const char *program, char *const argv[], char *const env[],
+                           int to)
 {
     char *passed[MAX_VARIABLES + 1] = { NULL };
     posix_spawn_file_actions_t actions;
@@ -72,27 +72,20 @@ static int _spawn (pid_t *pid, const char *program, char *const argv[], char *co
 }
 
 /* Read a string up to end-of-file. -1 if it is too long, has a NUL, or the time is up. */
-static int _read (int fd, char *text, size_t size, struct deadline deadline)
+static int _read_output (int fd, char *text, size_t size, struct deadline deadline)
 {
-    struct pollfd pfd = { .fd = fd, .events = POLLIN };
     size_t got = 0;
 
-    for (;;) {
-        int n = poll (&pfd, 1, deadline_left_ms (deadline));
-        ssize_t bytes;
+    while (got < size - 1 && deadline_wait (fd, POLLIN, deadline)) {
+        ssize_t bytes = read (fd, text + got, size - 1 - got);
 
-        if (n == 0)
-            return -1;
-        if (n < 0)
-            continue;
-        if ((bytes = read (fd, text + got, size - 1 - got)) <= 0) {
+        if (bytes <= 0) {
             text[got] = '\0';
             return bytes < 0 || strlen (text) != got ? -1 : 0;
         }
         got += (size_t)bytes;
-        if (got == size - 1)
-            return -1;
     }
+    return -1;
 }
 
 /* -1 if the process has not ended by then. */
@@ -106,8 +99,8 @@ static int _await_end (pid_t pid, int *status, struct deadline deadline)
 }
 
 /* Run the program and collect its output. -1 and err. */
-static int _run (const char *program, char *const argv[], char *const env[], char *text,
-                 size_t size, struct errtext *err)
+static int _run_program (const char *program, char *const argv[], char *const env[], char *text,
+                         size_t size, struct errtext *err)
 {
     struct deadline deadline = deadline_in_ms (LOCALITY_TIMEOUT_MS);
     int pipefd[2], status = -1, rc;
@@ -115,13 +108,13 @@ static int _run (const char *program, char *const argv[], char *const env[], cha
 
     if (pipe2 (pipefd, O_CLOEXEC) < 0)
         return errtext_set (err, "%s: %s", program, strerror (errno));
-    rc = _spawn (&pid, program, argv, env, pipefd[1]);
+    rc = _spawn_program (&pid, program, argv, env, pipefd[1]);
     close (pipefd[1]);
     if (rc != 0) {
         close (pipefd[0]);
         return errtext_set (err, "%s: %s", program, strerror (rc));
     }
-    rc = _read (pipefd[0], text, size, deadline);
+    rc = _read_output (pipefd[0], text, size, deadline);
     close (pipefd[0]);
     if (rc < 0 || _await_end (pid, &status, deadline) < 0) {
         kill (pid, SIGKILL);
@@ -133,7 +126,7 @@ static int _run (const char *program, char *const argv[], char *const env[], cha
 }
 
 /* Parse lines "ib0 0xff". Ignore all others. */
-static void _take (struct interface *list, int count, char *text)
+static void _take_masks (struct interface *list, int count, char *text)
 {
     size_t sum = 0;
     char *rest;
@@ -193,8 +186,8 @@ int locality_ask (struct interface *list, int count, const char *program, char *
     if (!(*room = malloc (MAX_OUTPUT)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     if ((_has_hwloc_variable (env) || _read_sysfs (list, count, *room) < 0)
-        && _run (program, argv, env, *room, MAX_OUTPUT, err) < 0)
+        && _run_program (program, argv, env, *room, MAX_OUTPUT, err) < 0)
         return -1;
-    _take (list, count, *room);
+    _take_masks (list, count, *room);
     return 0;
 }

@@ -237,7 +237,7 @@ static void _copy (char *to, size_t size, const char *text)
 static void _look_into_plugin (struct installation *i, const char *path,
                                const struct elf_file *file, struct findings *findings)
 {
-    const char *directory = i->arguments.libexecdir;
+    const char *directory = i->arguments.value[OPTION_LIBEXECDIR];
 
     _copy (i->version, sizeof (i->version), elf_file_note (file, VERSION_NAME));
     _copy (i->built_for, sizeof (i->built_for), elf_file_note (file, VERSION_SLURM));

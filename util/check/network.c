@@ -13,24 +13,23 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "addresses/netlist.h"
+#include "common/netlist.h"
+#include "network/choose.h"
 
 /* InfiniBand. */
 
-/* Why other nodes cannot connect to the interface, or NULL; and what to do. */
-static const char *_why_not (const struct interface *interface, const char **advice)
+/* What to do if other nodes cannot connect to the interface. */
+static const char *_advice (const struct interface *interface)
 {
     switch (interface->state) {
         case INTERFACE_DOWN:
-            *advice = "set it up (ip link set up)";
-            return "is down";
+            return "set it up (ip link set up)";
         case INTERFACE_NO_CARRIER:
-            *advice = "look at its cable, switch and subnet manager";
-            return "has no carrier";
-        default:
-            *advice = "give it an IPv4 or IPv6 address";
-            return interface->address.address.family ? NULL : "has no address";
+            return "look at its cable, switch and subnet manager";
+        case INTERFACE_UP:
+            break;
     }
+    return "give it an IPv4 or IPv6 address";
 }
 
 static int _usable (const struct interface *list, int count)
@@ -42,23 +41,28 @@ static int _usable (const struct interface *list, int count)
     return usable;
 }
 
+static int _wish_for_ib (const struct arguments *arguments)
+{
+    return choice_parse (option_table[OPTION_IB].words, arguments_value (arguments, OPTION_IB), NULL);
+}
+
 /*
  * How bad is it that there is no InfiniBand? It is an error only where the site requires it; where
  * a host has another InfiniBand interface, a port without cable is usual.
  */
 static enum level _level_without (const struct arguments *arguments, int usable)
 {
-    const char *ib = arguments->ib ? arguments->ib : "no";
+    int ib = _wish_for_ib (arguments);
 
-    if (usable || strcmp (ib, "no") == 0)
+    if (usable || ib == IB_NO)
         return LEVEL_OK;
-    return strcmp (ib, "require") == 0 ? LEVEL_ERROR : LEVEL_WARNING;
+    return ib == IB_REQUIRE ? LEVEL_ERROR : LEVEL_WARNING;
 }
 
 static void _check_infiniband (const struct interface *interface, enum level level,
                                struct findings *findings)
 {
-    const char *advice, *why = _why_not (interface, &advice);
+    const char *why = interface_fault (interface);
     struct subnet_text room;
 
     if (!why)
@@ -68,7 +72,7 @@ static void _check_infiniband (const struct interface *interface, enum level lev
         findings_ok (findings, "infiniband", "%s (InfiniBand) would not be used: it %s",
                      interface->name, why);
     else
-        findings_add (findings, "infiniband", level, advice,
+        findings_add (findings, "infiniband", level, _advice (interface),
                       "%s (InfiniBand) would not be used: it %s", interface->name, why);
 }
 
@@ -89,28 +93,27 @@ static void _check_all_infiniband (const struct interface *list, int count,
         findings_add (findings, "infiniband", level,
                       "load the driver ib_ipoib, or set ib=no in plugstack.conf",
                       "this host has no InfiniBand interface, and plugstack.conf has ib=%s",
-                      arguments->ib);
+                      arguments_value (arguments, OPTION_IB));
 }
 
 /* The address. */
 
-/* The interface that the site's network= prefers, of those to which other nodes can connect. */
-static const struct interface *_preferred (const struct interface *list, int count,
-                                           const char *network, bool infiniband)
+/*
+ * True if tf-rendezvous would choose an address by the site's wish in a step of hosts like this one: then it
+ * is in *own. `infiniband`: the wish is InfiniBand.
+ */
+static bool _is_chosen (struct network_rank *own, const struct interface *list, int count,
+                        const char *network, bool infiniband)
 {
-    struct netlist networks = { .count = 0 };
+    static const struct host host = { "this" };
+    struct network_wish wish = { .infiniband = infiniband };
+    struct network_choice choice;
 
-    if (network && strcmp (network, NETLIST_ANY) != 0)
-        netlist_parse (&networks, network, NULL);
-    for (size_t n = 0; n < networks.count; n++)
-        for (int i = 0; i < count; i++)
-            if (interface_is_candidate (&list[i]) && (!infiniband || list[i].infiniband)
-                && netlist_matches (&networks.item[n], &list[i]))
-                return &list[i];
-    for (int i = 0; i < count && infiniband; i++)
-        if (list[i].infiniband && interface_is_candidate (&list[i]))
-            return &list[i];
-    return NULL;
+    *own = (struct network_rank){ .node = "this host", .host = &host, .interface = list,
+                                  .interfaces = count };
+    if (strcmp (network, NETLIST_ANY) != 0)
+        netlist_parse (&wish.networks, network, NULL);
+    return network_choose (own, 1, &host, &wish, &choice, NULL) == 0 && choice.wished;
 }
 
 static const struct interface *_with_address (const struct interface *list, int count,
@@ -122,12 +125,13 @@ static const struct interface *_with_address (const struct interface *list, int 
     return NULL;
 }
 
-static void _found (const struct interface *interface, const char *why, struct findings *findings)
+static void _found (const struct address *address, const char *interface, const char *why,
+                    struct findings *findings)
 {
     struct address_text room;
 
     findings_ok (findings, "address", "tasks on this host would be reached at %s (%s), %s",
-                 address_print (&interface->address.address, &room), interface->name, why);
+                 address_print (address, &room), interface, why);
 }
 
 /* Without a preference, the address is that by which the node reaches srun. */
@@ -137,13 +141,14 @@ static void _check_default (const struct interface *list, int count, const struc
     const struct interface *interface = own ? _with_address (list, count, own) : NULL;
 
     if (interface && interface_is_candidate (interface)) {
-        _found (interface, "which faces slurmctld's host", findings);
+        _found (own, interface->name, "which faces slurmctld's host", findings);
         return;
     }
     /* On slurmctld's own host it may be loopback; the other nodes say which address they reach. */
     for (int i = 0; i < count; i++)
         if (interface_is_candidate (&list[i])) {
-            _found (&list[i], "or another address by which it reaches srun", findings);
+            _found (&list[i].address.address, list[i].name, "or another address by which it reaches srun",
+                    findings);
             return;
         }
     findings_add (findings, "address", LEVEL_ERROR, "give an interface an address, and set it up",
@@ -155,20 +160,21 @@ void network_check_interfaces (const struct interface *list, int count,
                                const struct address *own, const struct arguments *arguments,
                                struct findings *findings)
 {
-    bool wants = arguments->ib && strcmp (arguments->ib, "no") != 0;
-    const struct interface *best = _preferred (list, count, arguments->network,
-                                               wants && _usable (list, count));
+    const char *network = arguments_value (arguments, OPTION_NETWORK);
+    bool wants = _wish_for_ib (arguments) != IB_NO;
+    struct network_rank chosen;
 
     _check_all_infiniband (list, count, arguments, findings);
-    if (best) {
-        _found (best, "if all nodes of the step are on its network", findings);
+    if (_is_chosen (&chosen, list, count, network, wants && _usable (list, count))) {
+        _found (&chosen.chosen, chosen.chosen_interface, "if all nodes of the step are on its network",
+                findings);
         return;
     }
-    if (arguments->network && strcmp (arguments->network, NETLIST_ANY) != 0)
+    if (strcmp (network, NETLIST_ANY) != 0)
         findings_add (findings, "address", LEVEL_WARNING,
                       "correct network=, or the addresses of this host",
                       "this host is on none of network=%s, so steps with it use another network",
-                      arguments->network);
+                      network);
     _check_default (list, count, own, findings);
 }
 

@@ -112,7 +112,8 @@ void ports_check (const struct slurm_conf *conf, const struct arguments *argumen
 {
     struct port_ranges of_srun = { .count = 0 }, of_rendezvous = { .count = 0 },
                        of_tasks = { .count = 0 };
-    const char *own = arguments->rendezvous_ports, *ports = arguments->ports;
+    const char *own = arguments->value[OPTION_RENDEZVOUS_PORTS];
+    const char *ports = arguments->value[OPTION_PORTS];
 
     if (*conf->srun_ports)
         _check_range (&of_srun, "SrunPortRange", conf->srun_ports,
@@ -131,8 +132,8 @@ void ports_check (const struct slurm_conf *conf, const struct arguments *argumen
 void ports_of_rendezvous (const struct slurm_conf *conf, const struct arguments *arguments,
                           struct port_ranges *ranges)
 {
-    const char *value = arguments->rendezvous_ports ? arguments->rendezvous_ports
-                                                    : conf->srun_ports;
+    const char *own = arguments->value[OPTION_RENDEZVOUS_PORTS];
+    const char *value = own ? own : conf->srun_ports;
 
     if (!*value || port_ranges_parse (ranges, value, NULL) < 0)
         ranges->count = 0;

@@ -37,7 +37,7 @@ static const char program[] =
     "        pass\n"
     "print('none')\n";
 
-static int _spawn (pid_t *pid, const char *python, int output)
+static int _spawn_python (pid_t *pid, const char *python, int output)
 {
     char *const argv[] = { (char *)(uintptr_t)python, (char *)(uintptr_t)"-c",
                            (char *)(uintptr_t)program, NULL };
@@ -54,7 +54,7 @@ static int _spawn (pid_t *pid, const char *python, int output)
 }
 
 /* Run it and read the line that it prints. Its messages go to our stderr. */
-static int _run (const char *python, char *line, size_t size, struct errtext *err)
+static int _run_python (const char *python, char *line, size_t size, struct errtext *err)
 {
     int pipefd[2], rc, status;
     FILE *f;
@@ -62,7 +62,7 @@ static int _run (const char *python, char *line, size_t size, struct errtext *er
 
     if (pipe2 (pipefd, O_CLOEXEC) < 0)
         return errtext_set (err, "%s", strerror (errno));
-    rc = _spawn (&pid, python, pipefd[1]);
+    rc = _spawn_python (&pid, python, pipefd[1]);
     close (pipefd[1]);
     f = fdopen (pipefd[0], "r");
     if (rc || !f || !fgets (line, (int)size, f))
@@ -94,7 +94,7 @@ void python_check (const char *python, struct findings *findings)
     struct errtext err;
     char version[64];
 
-    if (_run (python, version, sizeof (version), &err) < 0)
+    if (_run_python (python, version, sizeof (version), &err) < 0)
         findings_add (findings, "tensorflow", LEVEL_ERROR, "name another Python", "%s: %s", python,
                       err.text);
     else if (strcmp (version, "none") == 0)

@@ -25,31 +25,6 @@
 /* Where most hosts choose ports if the site names none: the beginning, middle and end. */
 static const struct port_range ephemeral = { 32768, 60999 };
 
-/* 0 or an error when something has answered; EINPROGRESS when not yet. */
-static int _result (int fd)
-{
-    struct sockaddr_storage ss;
-    socklen_t length = sizeof (ss);
-    int error = 0;
-
-    if (getpeername (fd, (struct sockaddr *)&ss, &length) == 0)
-        return 0;
-    length = sizeof (error);
-    if (getsockopt (fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0)
-        return errno;
-    return error ? error : EINPROGRESS;
-}
-
-static int _start (int *fd, const struct address *host, int port)
-{
-    struct sockaddr_storage ss;
-    socklen_t length = address_sockaddr (host, port, &ss);
-
-    if ((*fd = socket (ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
-        return errno;
-    return connect (*fd, (struct sockaddr *)&ss, length) == 0 ? 0 : errno;
-}
-
 void reach_ports (const struct address *host, const int port[], int error[], size_t count, int ms)
 {
     struct deadline deadline = deadline_in_ms (ms);
@@ -57,14 +32,14 @@ void reach_ports (const struct address *host, const int port[], int error[], siz
     size_t left = 0;
 
     for (size_t i = 0; i < count; i++) {
-        error[i] = _start (&waiting[i].fd, host, port[i]);
-        waiting[i].events = POLLOUT;
-        left += error[i] == EINPROGRESS;
+        waiting[i] = (struct pollfd){ .fd = tcp_connect_begin (host, port[i]), .events = POLLOUT };
+        error[i] = waiting[i].fd < 0 ? errno : ETIMEDOUT;
+        left += waiting[i].fd >= 0;
     }
     while (left && poll (waiting, count, deadline_left_ms (deadline)) > 0)
         for (size_t i = 0; i < count; i++)
-            if (waiting[i].fd >= 0 && waiting[i].revents && error[i] == EINPROGRESS
-                && (error[i] = _result (waiting[i].fd)) != EINPROGRESS) {
+            if (waiting[i].fd >= 0 && waiting[i].revents) {
+                error[i] = tcp_connect_end (waiting[i].fd);
                 tcp_abort (waiting[i].fd);
                 waiting[i].fd = -1;
                 left--;
@@ -72,9 +47,7 @@ void reach_ports (const struct address *host, const int port[], int error[], siz
     for (size_t i = 0; i < count; i++) {
         if (waiting[i].fd >= 0)
             tcp_abort (waiting[i].fd);
-        if (error[i] == EINPROGRESS)
-            error[i] = ETIMEDOUT;
-        else if (error[i] == ECONNREFUSED)
+        if (error[i] == ECONNREFUSED)
             error[i] = 0;
     }
 }
@@ -107,13 +80,6 @@ static size_t _choose (int port[REACH_MAX], const struct port_ranges *ranges)
     return count;
 }
 
-static const char *_name_of_range (const struct slurm_conf *conf,
-                                   const struct arguments *arguments)
-{
-    return arguments->rendezvous_ports ? "rendezvous_ports="
-           : *conf->srun_ports ? "SrunPortRange" : "all ports that users can use";
-}
-
 /* "61001, 61500, 62000": all of them, or those that failed. Returns how many. */
 static size_t _list (char *text, size_t size, const int port[], const int error[], size_t count,
                      bool failed)
@@ -130,8 +96,8 @@ static size_t _list (char *text, size_t size, const int port[], const int error[
     return list.named + list.more;
 }
 
-static void _report (const char *host, const int port[], const int error[], size_t count,
-                     const char *range, struct findings *findings)
+static void _report_ports (const char *host, const int port[], const int error[], size_t count,
+                           const char *range, struct findings *findings)
 {
     char text[128], advice[160];
     int why = 0;
@@ -168,5 +134,7 @@ void reach_check (const struct slurm_conf *conf, const struct arguments *argumen
     ports_of_rendezvous (conf, arguments, &ranges);
     count = _choose (port, &ranges);
     reach_ports (&address, port, error, count, TIMEOUT_MS);
-    _report (host, port, error, count, _name_of_range (conf, arguments), findings);
+    _report_ports (host, port, error, count,
+                   arguments->value[OPTION_RENDEZVOUS_PORTS] ? "rendezvous_ports="
+                   : *conf->srun_ports ? "SrunPortRange" : "all ports that users can use", findings);
 }

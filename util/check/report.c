@@ -7,13 +7,16 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/list_text.h"
+#include "network/describe.h"
+#include "network/selection.h"
+#include "network/shortfall.h"
 
 /* A message names at most so many nodes. */
 #define MAX_NAMED 16
-#define MAX_NETWORKS 64
 
 /* The message. */
 
@@ -171,148 +174,27 @@ static void _judge_versions (const struct report *report, size_t count, struct f
                      count == 1 ? " has" : "s have", _version (&report[0]));
 }
 
-/* Networks. */
+/* Networks, as tf-rendezvous judges them. */
 
-struct network {
-    struct subnet subnet;
-    const char *interface;      /* on the first node that is on it */
-    size_t nodes;
-    bool ambiguous;             /* two nodes have the same address on it, as with docker0 */
-};
-
-/* The node's address on the network, or NULL. */
-static const struct address *_on (const struct report *report, const struct subnet *subnet,
-                                  bool infiniband)
+static void _judge_network (const struct candidates *candidates, bool infiniband, struct findings *findings)
 {
-    for (int i = 0; i < report->interfaces; i++) {
-        const struct interface *one = &report->interface[i];
-        struct subnet own;
+    const struct preference preference = { .infiniband = infiniband };
+    struct selection selection = {
+        .candidates = candidates,
+        .selected = calloc (candidates->count + 1, sizeof (bool)),
+    };
+    char text[448];
 
-        if (!interface_is_candidate (one) || (infiniband && !one->infiniband))
-            continue;
-        own = subnet_network (&one->address);
-        if (subnet_compare (&own, subnet) == 0)
-            return &one->address.address;
-    }
-    return NULL;
-}
-
-static struct network _look_at (const struct report *report, size_t count,
-                                const struct interface *interface, bool infiniband)
-{
-    struct network network = { subnet_network (&interface->address), interface->name, 0, false };
-
-    for (size_t i = 0; i < count; i++) {
-        const struct address *own = _on (&report[i], &network.subnet, infiniband);
-
-        network.nodes += own != NULL;
-        for (size_t n = 0; n < i && own && !network.ambiguous; n++) {
-            const struct address *other = _on (&report[n], &network.subnet, infiniband);
-
-            network.ambiguous = other && address_equal (own, other);
-        }
-    }
-    return network;
-}
-
-static bool _is_known (const struct network *network, size_t count, const struct interface *one)
-{
-    struct subnet own = subnet_network (&one->address);
-
-    for (size_t i = 0; i < count; i++)
-        if (subnet_compare (&network[i].subnet, &own) == 0)
-            return true;
-    return false;
-}
-
-/* List the networks on which nodes can reach each other. Returns their number. */
-static size_t _networks (struct network network[MAX_NETWORKS], const struct report *report,
-                         size_t count, bool infiniband)
-{
-    size_t found = 0, kept = 0;
-
-    for (size_t i = 0; i < count; i++)
-        for (int n = 0; n < report[i].interfaces && found < MAX_NETWORKS; n++) {
-            const struct interface *one = &report[i].interface[n];
-
-            if (interface_is_candidate (one) && (!infiniband || one->infiniband)
-                && !_is_known (network, found, one))
-                network[found++] = _look_at (report, count, one, infiniband);
-        }
-    for (size_t i = 0; i < found; i++)
-        if (!network[i].ambiguous)
-            network[kept++] = network[i];
-    return kept;
-}
-
-/* Why the node is not on the network; NULL: it is. */
-static const char *_why_not (const struct report *report, const struct network *network,
-                             bool infiniband, char *text, size_t size)
-{
-    static const char *const why[] = { "is not on it", "has no carrier", "is down" };
-    const struct interface *best = NULL;
-
-    if (network && _on (report, &network->subnet, infiniband))
-        return NULL;
-    for (int i = 0; i < report->interfaces; i++)
-        if (!best && report->interface[i].infiniband)
-            best = &report->interface[i];
-    if (!infiniband)
-        snprintf (text, size, "%s", report->node);
-    else if (!best)
-        snprintf (text, size, "%s (no InfiniBand interface)", report->node);
-    else
-        snprintf (text, size, "%s (%s %s)", report->node, best->name,
-                  best->state == INTERFACE_UP && !best->address.address.family
-                      ? "has no address" : why[best->state]);
-    return text;
-}
-
-static const char *_name_all (char *text, size_t size, const struct network *network,
-                              size_t networks, size_t nodes)
-{
-    struct list_text list = { text, size, ", ", MAX_NAMED, 0, 0 };
-    char name[96];
-
-    for (size_t i = 0; i < networks; i++) {
-        struct subnet_text room;
-
-        snprintf (name, sizeof (name), "%s (%s)", subnet_print (&network[i].subnet, &room),
-                  network[i].interface);
-        if (network[i].nodes == nodes)
-            list_text_add (&list, name);
-    }
-    return list_text_end (&list);
-}
-
-/* The network that most nodes are on; NULL if there is none. */
-static const struct network *_largest (const struct network *network, size_t networks)
-{
-    const struct network *best = NULL;
-
-    for (size_t i = 0; i < networks; i++)
-        if (!best || network[i].nodes > best->nodes)
-            best = &network[i];
-    return best;
-}
-
-static void _judge_shortfall (const struct report *report, size_t count,
-                              const struct network *best, bool infiniband,
-                              struct findings *findings)
-{
-    char nodes[384], one[128];
-    struct list_text list = { nodes, sizeof (nodes), ", ", MAX_NAMED, 0, 0 };
-    struct subnet_text room;
-
-    for (size_t i = 0; i < count; i++)
-        if (_why_not (&report[i], best, infiniband, one, sizeof (one)))
-            list_text_add (&list, one);
-    findings_add (findings, "network", LEVEL_WARNING,
-                  infiniband ? "fix these nodes, or exclude them (--exclude)"
-                             : "TensorFlow needs a route between the networks",
-                  "not all nodes are on one %snetwork; not on %s: %s",
-                  infiniband ? "InfiniBand " : "",
-                  best ? subnet_print (&best->subnet, &room) : "any", list_text_end (&list));
+    if (selection.selected && selection_fulfil (&selection, &preference)) {
+        describe_networks (&selection, text, sizeof (text));
+        findings_ok (findings, "network", "all nodes are on the network %s", text);
+    } else
+        findings_add (findings, "network", LEVEL_WARNING,
+                      infiniband ? "fix these nodes, or exclude them (--exclude)"
+                                 : "TensorFlow needs a route between the networks",
+                      "not all nodes are on one %snetwork: %s", infiniband ? "InfiniBand " : "",
+                      shortfall_describe (candidates, infiniband, NULL, text, sizeof (text)));
+    free (selection.selected);
 }
 
 static bool _has_infiniband (const struct report *report, size_t count)
@@ -324,27 +206,37 @@ static bool _has_infiniband (const struct report *report, size_t count)
     return false;
 }
 
-static void _judge_networks (const struct report *report, size_t count, bool infiniband,
-                             struct findings *findings)
+/* A report is a rank, and each is on a host of its own. */
+static void _judge_networks (const struct report *report, size_t count, struct findings *findings)
 {
-    struct network network[MAX_NETWORKS];
-    size_t networks = _networks (network, report, count, infiniband);
-    const struct network *best = _largest (network, networks);
-    char names[384];
+    struct network_rank *rank = calloc (count, sizeof (*rank));
+    struct host *host = calloc (count, sizeof (*host));
+    struct candidates *candidates = NULL;
 
-    if (best && best->nodes == count)
-        findings_ok (findings, "network", "all nodes are on the %snetwork %s",
-                     infiniband ? "InfiniBand " : "",
-                     _name_all (names, sizeof (names), network, networks, count));
-    else
-        _judge_shortfall (report, count, best, infiniband, findings);
+    for (size_t i = 0; rank && host && i < count; i++) {
+        snprintf (host[i].id, sizeof (host[i].id), "%s", report[i].node);
+        rank[i] = (struct network_rank){
+            .node = report[i].node,
+            .host = &host[i],
+            .interface = report[i].interface,
+            .interfaces = report[i].interfaces,
+        };
+    }
+    if (!rank || !host || !(candidates = candidates_create (rank, count)))
+        findings_add (findings, "network", LEVEL_ERROR, "try it again", "there is no memory");
+    else {
+        _judge_network (candidates, false, findings);
+        if (_has_infiniband (report, count))
+            _judge_network (candidates, true, findings);
+    }
+    candidates_destroy (candidates);
+    free (host);
+    free (rank);
 }
 
 void report_judge (const struct report *report, size_t count, struct findings *findings)
 {
     _judge_nodes (report, count, findings);
     _judge_versions (report, count, findings);
-    _judge_networks (report, count, false, findings);
-    if (_has_infiniband (report, count))
-        _judge_networks (report, count, true, findings);
+    _judge_networks (report, count, findings);
 }

@@ -53,7 +53,7 @@ int slurm_conf_beside (char *to, const char *file, const char *name)
 
 /* Keys. */
 
-static void _set (char *to, size_t size, const char *value, size_t length)
+static void _copy_value (char *to, size_t size, const char *value, size_t length)
 {
     snprintf (to, size, "%.*s", (int)length, value);
 }
@@ -63,24 +63,24 @@ static bool _is (const char *key, size_t length, const char *name)
     return strlen (name) == length && strncasecmp (key, name, length) == 0;
 }
 
-static void _take (struct slurm_conf *conf, const char *key, size_t length, const char *value,
-                   size_t size)
+static void _take_setting (struct slurm_conf *conf, const char *key, size_t length, const char *value,
+                           size_t size)
 {
     if (_is (key, length, "PlugStackConfig"))
-        _set (conf->plugstack, sizeof (conf->plugstack), value, size);
+        _copy_value (conf->plugstack, sizeof (conf->plugstack), value, size);
     else if (_is (key, length, "PluginDir"))
-        _set (conf->plugin_dir, sizeof (conf->plugin_dir), value, size);
+        _copy_value (conf->plugin_dir, sizeof (conf->plugin_dir), value, size);
     else if (_is (key, length, "SrunPortRange"))
-        _set (conf->srun_ports, sizeof (conf->srun_ports), value, size);
+        _copy_value (conf->srun_ports, sizeof (conf->srun_ports), value, size);
     else if (_is (key, length, "MpiParams"))
-        _set (conf->mpi_params, sizeof (conf->mpi_params), value, size);
+        _copy_value (conf->mpi_params, sizeof (conf->mpi_params), value, size);
     else if ((_is (key, length, "SlurmctldHost") || _is (key, length, "ControlMachine"))
              && !*conf->controller)
-        _set (conf->controller, sizeof (conf->controller), value, size);
+        _copy_value (conf->controller, sizeof (conf->controller), value, size);
 }
 
 /* Take every KEY=VALUE of a line. A value may be in quotes; blanks may be around the "=". */
-static void _read_line (struct slurm_conf *conf, const char *line)
+static void _read_conf_line (struct slurm_conf *conf, const char *line)
 {
     const char *key = line + strspn (line, BLANKS);
 
@@ -91,7 +91,7 @@ static void _read_line (struct slurm_conf *conf, const char *line)
         if (*value == '=') {
             value += 1 + strspn (value + 1, BLANKS);
             size = *value == '"' ? strcspn (++value, "\"") : strcspn (value, BLANKS);
-            _take (conf, key, length, value, size);
+            _take_setting (conf, key, length, value, size);
             value += size + (value[size] == '"');
         }
         key = value + strspn (value, BLANKS);
@@ -129,10 +129,10 @@ static char *_next_line (FILE *f, char **line, size_t *size)
     return used ? *line : NULL;
 }
 
-static int _read_file (struct slurm_conf *conf, const char *path, int depth, struct errtext *err);
+static int _read_conf_file (struct slurm_conf *conf, const char *path, int depth, struct errtext *err);
 
 /* 1 if the line is an include, which was read; 0 if it is not; -1 and err. */
-static int _include (struct slurm_conf *conf, char *line, int depth, struct errtext *err)
+static int _include_conf (struct slurm_conf *conf, char *line, int depth, struct errtext *err)
 {
     char *name, path[PATH_MAX];
 
@@ -143,10 +143,10 @@ static int _include (struct slurm_conf *conf, char *line, int depth, struct errt
     name[strcspn (name, BLANKS)] = '\0';
     if (slurm_conf_beside (path, conf->path, name) < 0)
         return errtext_set (err, "%s: the path of an included file is too long", conf->path);
-    return _read_file (conf, path, depth + 1, err) < 0 ? -1 : 1;
+    return _read_conf_file (conf, path, depth + 1, err) < 0 ? -1 : 1;
 }
 
-static int _read_file (struct slurm_conf *conf, const char *path, int depth, struct errtext *err)
+static int _read_conf_file (struct slurm_conf *conf, const char *path, int depth, struct errtext *err)
 {
     FILE *f = depth < MAX_DEPTH ? fopen (path, "re") : NULL;
     char *line = NULL;
@@ -157,8 +157,8 @@ static int _read_file (struct slurm_conf *conf, const char *path, int depth, str
         return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno)
                                                                    : "it includes itself");
     while (rc >= 0 && _next_line (f, &line, &size))
-        if ((rc = _include (conf, line, depth, err)) == 0)
-            _read_line (conf, line);
+        if ((rc = _include_conf (conf, line, depth, err)) == 0)
+            _read_conf_line (conf, line);
     if (rc >= 0 && ferror (f))
         rc = errtext_set (err, "%s: %s", path, strerror (errno));
     free (line);
@@ -170,7 +170,7 @@ int slurm_conf_read (struct slurm_conf *conf, struct errtext *err)
 {
     char name[PATH_MAX];
 
-    if (_read_file (conf, conf->path, 0, err) < 0)
+    if (_read_conf_file (conf, conf->path, 0, err) < 0)
         return -1;
     memcpy (name, conf->plugstack, sizeof (name));
     if (slurm_conf_beside (conf->plugstack, conf->path, *name ? name : "plugstack.conf") < 0)

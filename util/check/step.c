@@ -16,6 +16,7 @@
 #include "common/deadline.h"
 #include "common/number.h"
 #include "common/port.h"
+#include "common/tcp.h"
 
 #define MAX_NODES 65536
 #define MAX_REPORT (256 * 1024)     /* bytes */
@@ -93,39 +94,13 @@ int step_read (struct step *step, struct errtext *err)
 
 /* A node that reports. */
 
-/* Connect, before the deadline. -1 and errno. */
-static int _connect (const struct step *step, struct deadline deadline)
-{
-    struct sockaddr_storage ss;
-    socklen_t length = address_sockaddr (&step->collector, step->collector_port, &ss);
-    int fd = socket (ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
-    struct pollfd ready = { fd, POLLOUT, 0 };
-
-    if (fd < 0)
-        return -1;
-    if (connect (fd, (struct sockaddr *)&ss, length) < 0) {
-        error = errno;
-        length = sizeof (error);
-        if (error == EINPROGRESS && poll (&ready, 1, deadline_left_ms (deadline)) == 0)
-            error = ETIMEDOUT;
-        else if (error == EINPROGRESS)
-            getsockopt (fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    }
-    if (error) {
-        close (fd);
-        fd = -1;
-    }
-    errno = error;
-    return fd;
-}
-
 /* The task that collects may not listen yet. */
 static int _connect_patiently (const struct step *step, struct deadline deadline)
 {
     int fd;
 
-    while ((fd = _connect (step, deadline)) < 0 && errno == ECONNREFUSED
-           && !deadline_passed (deadline))
+    while ((fd = tcp_connect (&step->collector, step->collector_port, deadline)) < 0
+           && errno == ECONNREFUSED && !deadline_passed (deadline))
         poll (NULL, 0, RETRY_MS);
     return fd;
 }
@@ -133,12 +108,11 @@ static int _connect_patiently (const struct step *step, struct deadline deadline
 static int _send_all (int fd, const char *text, struct deadline deadline)
 {
     size_t left = strlen (text);
-    struct pollfd ready = { fd, POLLOUT, 0 };
 
     while (left) {
         ssize_t n = send (fd, text, left, MSG_NOSIGNAL);
 
-        if (n < 0 && (errno != EAGAIN || poll (&ready, 1, deadline_left_ms (deadline)) <= 0))
+        if (n < 0 && (errno != EAGAIN || !deadline_wait (fd, POLLOUT, deadline)))
             return -1;
         text += n > 0 ? n : 0;
         left -= n > 0 ? (size_t)n : 0;
@@ -151,7 +125,6 @@ int step_send (const struct step *step, const json_t *report, struct errtext *er
     struct deadline deadline = deadline_in_ms (STEP_TIMEOUT_MS);
     char *text = json_dumps (report, JSON_COMPACT);
     int fd = text ? _connect_patiently (step, deadline) : -1, rc = 0;
-    struct pollfd over = { fd, POLLIN, 0 };
     struct address_text room;
 
     if (fd < 0 || _send_all (fd, text, deadline) < 0)
@@ -159,7 +132,7 @@ int step_send (const struct step *step, const json_t *report, struct errtext *er
                           address_print_port (&step->collector, step->collector_port, &room),
                           strerror (errno));
     else
-        poll (&over, 1, deadline_left_ms (deadline));
+        deadline_wait (fd, POLLIN, deadline);
     free (text);
     if (fd >= 0)
         close (fd);
@@ -173,12 +146,11 @@ static json_t *_receive (int fd)
 {
     struct deadline deadline = deadline_in_ms (READ_MS);
     char *text = malloc (MAX_REPORT);
-    struct pollfd ready = { fd, POLLIN, 0 };
     json_t *object = NULL;
     size_t used = 0;
     ssize_t n = 1;
 
-    while (text && used < MAX_REPORT && n > 0 && poll (&ready, 1, deadline_left_ms (deadline)) > 0)
+    while (text && used < MAX_REPORT && n > 0 && deadline_wait (fd, POLLIN, deadline))
         if ((n = recv (fd, text + used, MAX_REPORT - used, 0)) > 0)
             used += (size_t)n;
     if (n == 0)
@@ -196,7 +168,7 @@ static bool _is_new (const struct report report[], int count, const char *node)
 }
 
 /* Take the report of one connection, which stays open if it is valid. Returns 1 or 0. */
-static int _take (int fd, struct report report[], int count)
+static int _take_report (int fd, struct report report[], int count)
 {
     json_t *object = _receive (fd);
     int rc = report_decode (&report[count], object);
@@ -213,15 +185,14 @@ int step_collect (const struct step *step, struct report report[], int count, st
 {
     struct deadline deadline = deadline_in_ms (STEP_TIMEOUT_MS);
     int listener = port_listen_on (step->port, err);
-    struct pollfd ready = { listener, POLLIN, 0 };
 
     if (listener < 0)
         return -1;
-    while (count < step->nodes && poll (&ready, 1, deadline_left_ms (deadline)) > 0) {
+    while (count < step->nodes && deadline_wait (listener, POLLIN, deadline)) {
         int fd = accept4 (listener, NULL, NULL, SOCK_CLOEXEC);
 
         if (fd >= 0)
-            count += _take (fd, report, count);
+            count += _take_report (fd, report, count);
     }
     close (listener);
     return count;

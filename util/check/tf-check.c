@@ -87,7 +87,7 @@ static void _check_host (const struct options *options, bool holds_port)
 {
     installation_check (&installation, options->slurm_conf, &findings);
     if (holds_port)
-        installation.arguments.ports = NULL;
+        installation.arguments.value[OPTION_PORTS] = NULL;
     ports_check (&installation.conf, &installation.arguments, &findings);
     network_check (&installation.conf, &installation.arguments, &findings);
     if (options->python)

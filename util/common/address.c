@@ -9,11 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t _length (const struct address *address)
-{
-    return address->family == AF_INET ? 4 : 16;
-}
-
 static void _from_in6 (struct address *address, const struct in6_addr *in6)
 {
     memset (address, 0, sizeof (*address));
@@ -87,7 +82,7 @@ socklen_t address_sockaddr (const struct address *address, int port, struct sock
 
 bool address_equal (const struct address *a, const struct address *b)
 {
-    return a->family == b->family && memcmp (a->bytes, b->bytes, _length (a)) == 0;
+    return a->family == b->family && memcmp (a->bytes, b->bytes, a->family == AF_INET ? 4 : 16) == 0;
 }
 
 bool address_is_loopback (const struct address *address)

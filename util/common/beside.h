@@ -17,6 +17,7 @@
 #include "errtext.h"
 
 #define BESIDE_SIGN '+'
+#define BESIDE_PREFIX "SLURM_TF_"
 #define BESIDE_VARIABLE "SLURM_TF_BESIDE"
 #define BESIDE_MAX_NAME 31
 /* Different names in one step. */
@@ -28,19 +29,19 @@ bool beside_is (const char *role);
 /* "data" for "+data"; another role is its own name. */
 const char *beside_name (const char *role);
 
-/* Letters, digits and '_', 1 to BESIDE_MAX_NAME of them. */
+/* 1 to BESIDE_MAX_NAME of these: ASCII in every locale. */
+#define BESIDE_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 bool beside_is_name (const char *name, size_t length);
 
 struct beside_variable {
-    char name[sizeof ("SLURM_TF_") + BESIDE_MAX_NAME];
+    char name[sizeof (BESIDE_PREFIX) + BESIDE_MAX_NAME];
 };
 
 /* "SLURM_TF_DATA" for a valid name. Returns room->name. */
 const char *beside_variable (const char *name, struct beside_variable *room);
 
 /*
- * -1 and err if something else has this name already: a variable that a task gets, or an option of
- * tf-exec.
+ * -1 and err if something else has this name already: a variable (variables.h), or an option of tf-exec.
  */
 int beside_check (const char *name, struct errtext *err);
 

@@ -5,7 +5,9 @@
 
 #include "deadline.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <time.h>
 
 static int64_t _now_ms (void)
@@ -53,7 +55,27 @@ bool deadline_passed (struct deadline deadline)
     return deadline_left_ms (deadline) == 0;
 }
 
+int deadline_ago_ms (struct deadline deadline)
+{
+    int64_t ago = _now_ms () - deadline.at_ms;
+
+    if (ago <= 0)
+        return 0;
+    return ago > INT_MAX ? INT_MAX : (int)ago;
+}
+
 bool deadline_is_set (struct deadline deadline)
 {
     return deadline.at_ms != INT64_MAX;
+}
+
+bool deadline_wait (int fd, short events, struct deadline deadline)
+{
+    struct pollfd pfd = { .fd = fd, .events = events };
+    int n;
+
+    do
+        n = poll (&pfd, 1, deadline_left_ms (deadline));
+    while ((n < 0 && errno == EINTR) || (n == 0 && !deadline_passed (deadline)));
+    return n > 0;
 }

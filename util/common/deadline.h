@@ -27,9 +27,15 @@ struct deadline deadline_max (struct deadline a, struct deadline b);
  */
 int deadline_left_ms (struct deadline deadline);
 
+/* How long ago it has passed, in milliseconds; 0 if it has not. */
+int deadline_ago_ms (struct deadline deadline);
+
 /* False for deadline_never (). */
 bool deadline_is_set (struct deadline deadline);
 
 bool deadline_passed (struct deadline deadline);
+
+/* Wait for one of these events of poll (); signals do not end that. False if the deadline has passed before. */
+bool deadline_wait (int fd, short events, struct deadline deadline);
 
 #endif

@@ -6,12 +6,15 @@
 #include "descriptors.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "number.h"
+
+#define HIGH_DESCRIPTOR 200
 
 /* close_range(2) needs Linux 5.9, and glibc 2.34 for a wrapper. False if the kernel lacks it. */
 static bool _close_range (int first)
@@ -43,4 +46,14 @@ void descriptors_close_above (int last)
 {
     if (!_close_range (last + 1))
         _close_each (last + 1);
+}
+
+int descriptors_leave_open (int fd)
+{
+    int high = fcntl (fd, F_DUPFD, HIGH_DESCRIPTOR);
+
+    if (high < 0)
+        return fcntl (fd, F_SETFD, 0) < 0 ? -1 : fd;
+    close (fd);
+    return high;
 }

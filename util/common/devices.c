@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static int _count (const char *list)
+static int _count_devices (const char *list)
 {
     int count = list && *list;
 
@@ -19,7 +19,7 @@ static int _count (const char *list)
 const char *devices_of_task (const char *visible, int on_node, int tasks_of_node, char *buf,
                              size_t size)
 {
-    int devices = _count (visible);
+    int devices = _count_devices (visible);
     size_t used = 0;
 
     if (devices == 0 || on_node < 1 || (tasks_of_node > 1 && devices >= on_node))

@@ -6,6 +6,7 @@
 #ifndef TF_FRAMEWORKS_H
 #define TF_FRAMEWORKS_H
 
+#include "choice.h"
 #include "errtext.h"
 
 enum framework {
@@ -14,6 +15,11 @@ enum framework {
     FRAMEWORK_JAX = 4,      /* what jax.distributed.initialize () reads */
     FRAMEWORK_DTENSOR = 8,  /* what initialize_accelerator_system () of TensorFlow's DTensor reads */
 };
+
+#define FRAMEWORKS_NONE "none"
+
+/* The name of each bit. */
+extern const struct choice frameworks_words[];
 
 /*
  * Parse "none", or names separated by commas, as "tf,keras,jax". *frameworks gets the bits of those

@@ -140,14 +140,24 @@ int logdir_open (const struct logdir *dir, bool append, const char *name, struct
     return errtext_set (err, "%s/%s: %s", dir->path, name, why.text);
 }
 
-const char *logdir_task_file (char *name, size_t size, const char *role, int index)
+static const char *_task_file (char *name, size_t size, const char *role, int index, const char *ending)
 {
     const char *own = beside_name (role);
     size_t length = strlen (own);
     bool digit = length > 0 && own[length - 1] >= '0' && own[length - 1] <= '9';
 
-    snprintf (name, size, "%s%s%d.log", own, digit ? "-" : "", index);
+    snprintf (name, size, "%s%s%d%s", own, digit ? "-" : "", index, ending);
     return name;
+}
+
+const char *logdir_task_file (char *name, size_t size, const char *role, int index)
+{
+    return _task_file (name, size, role, index, ".log");
+}
+
+const char *logdir_error_file (char *name, size_t size, const char *role, int index)
+{
+    return _task_file (name, size, role, index, ".error.json");
 }
 
 void logdir_close (struct logdir *dir)

@@ -42,6 +42,9 @@ int logdir_open (const struct logdir *dir, bool append, const char *name, struct
  */
 const char *logdir_task_file (char *name, size_t size, const char *role, int index);
 
+/* The file into which PyTorch writes the exception that ended it: "worker12.error.json". Returns name. */
+const char *logdir_error_file (char *name, size_t size, const char *role, int index);
+
 /* Close the directory; its files stay open. */
 void logdir_close (struct logdir *dir);
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* O_NONBLOCK: a FIFO must not hold up the task. */
-static FILE *_open (const char *path)
+static FILE *_open_conf (const char *path)
 {
     int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -28,7 +28,7 @@ static FILE *_open (const char *path)
 /* A line may be longer than the buffer; only its beginning counts. */
 bool nccl_conf_sets (const char *path, const char *name)
 {
-    FILE *f = _open (path);
+    FILE *f = _open_conf (path);
     size_t length = strlen (name);
     bool begins = true, sets = false;
     char part[256];

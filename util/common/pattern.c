@@ -5,6 +5,7 @@
 
 #include "pattern.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ struct out {
     size_t used;            /* size or more if the text does not fit */
 };
 
-static void _put (struct out *out, const char *text, size_t len)
+static void _put_text (struct out *out, const char *text, size_t len)
 {
     if (out->used + len < out->size) {
         memcpy (out->buf + out->used, text, len);
@@ -33,8 +34,8 @@ static void _put_value (struct out *out, const char *value, int width)
     bool number = *value && strspn (value, "0123456789") == strlen (value);
 
     for (int len = (int)strlen (value); number && len < width; len++)
-        _put (out, "0", 1);
-    _put (out, value, strlen (value));
+        _put_text (out, "0", 1);
+    _put_text (out, value, strlen (value));
 }
 
 static const char *_value (const struct pattern_values *v, char letter)
@@ -47,15 +48,35 @@ static const char *_value (const struct pattern_values *v, char letter)
         case 'x': return v->job_name;
         case 'A': return v->array_job;
         case 'a': return v->array_task;
-        case 'n': return v->node_index;
-        case 't': return v->rank;
         case '%': return "%";
         default: return NULL;
     }
 }
 
+/* Without replacement (see pattern_expand ()). */
+static bool _is_plain (const char *text)
+{
+    return strchr (text, '\\') != NULL;
+}
+
+int pattern_check (const char *text, struct errtext *err)
+{
+    static const struct pattern_values any = { "", "", "", "", "", "", "" };
+
+    for (const char *percent = _is_plain (text) ? NULL : strchr (text, '%'), *p; percent;
+         percent = strchr (p, '%')) {
+        p = percent + 1;
+        number_scan (&p, MAX_WIDTH);
+        if (isalpha ((unsigned char)*p) && *p != 'J' && !_value (&any, *p))
+            return errtext_set (err, "%%%c is not a pattern of it; %%j, %%s, %%J, %%x, %%u, %%A, %%a and %%N "
+                                "are, and %%%%%c is \"%%%c\"", *p, *p, *p);
+        p += *p != '\0';
+    }
+    return 0;
+}
+
 /* Replace the pattern at `text`, which begins with '%'. Returns the text behind it. */
-static const char *_replace (struct out *out, const char *text, const struct pattern_values *v)
+static const char *_replace_pattern (struct out *out, const char *text, const struct pattern_values *v)
 {
     const char *p = text + 1, *value;
     int width = number_scan (&p, MAX_WIDTH);
@@ -64,12 +85,12 @@ static const char *_replace (struct out *out, const char *text, const struct pat
         width = MAX_WIDTH;
     if (*p == 'J' && v->job && v->step) {
         _put_value (out, v->job, width);
-        _put (out, ".", 1);
+        _put_text (out, ".", 1);
         _put_value (out, v->step, 0);
     } else if ((value = _value (v, *p)))
         _put_value (out, value, width);
     else {
-        _put (out, text, (size_t)(p - text));
+        _put_text (out, text, (size_t)(p - text));
         return p;
     }
     return p + 1;
@@ -79,15 +100,15 @@ int pattern_expand (const char *text, const struct pattern_values *values, char 
                     size_t size, struct errtext *err)
 {
     struct out out = { buf, size, 0 };
-    bool plain = strchr (text, '\\') != NULL;
+    bool plain = _is_plain (text);
 
     buf[0] = '\0';
     while (*text)
         if (*text == '%' && !plain)
-            text = _replace (&out, text, values);
+            text = _replace_pattern (&out, text, values);
         else {
             if (*text != '\\')
-                _put (&out, text, 1);
+                _put_text (&out, text, 1);
             text++;
         }
     return out.used < size ? 0 : errtext_set (err, "the name is longer than %zu bytes", size - 1);

@@ -19,9 +19,13 @@ struct pattern_values {
     const char *job_name;       /* %x */
     const char *array_job;      /* %A */
     const char *array_task;     /* %a */
-    const char *node_index;     /* %n */
-    const char *rank;           /* %t */
 };
+
+/*
+ * -1 and err if a text has a percent sign before a letter that is none of these patterns. Slurm's other
+ * patterns differ between the tasks of a node or between nodes (%t, %n), or are unknown to it, too.
+ */
+int pattern_check (const char *text, struct errtext *err);
 
 /*
  * Copy the text into buf and replace its patterns as Slurm does: "%4j" pads a number with zeros

@@ -6,7 +6,6 @@
 #include "port.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "list_text.h"
 #include "number.h"
 
@@ -24,7 +24,6 @@
 #define PORT_MAX 65535
 /* Do not choose a port below this one: it may belong to a registered service that is down now. */
 #define PORT_MIN_CHOICE 10000
-#define HIGH_DESCRIPTOR 200
 /* The kernel may choose a port that a task has claimed; try again so often. */
 #define KERNEL_TRIES 64
 
@@ -49,7 +48,7 @@ static int _parse_range (struct port_range *range, const char **text)
 }
 
 /* `text` is what the user wrote, for the message. */
-static int _check_range (const struct port_range *range, const char *text, struct errtext *err)
+static int _check_bounds (const struct port_range *range, const char *text, struct errtext *err)
 {
     if (range->low > PORT_MAX || range->high > PORT_MAX)
         return errtext_set (err, "\"%s\" goes beyond %d, the highest port number", text,
@@ -68,7 +67,7 @@ int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errt
     struct quoted q;
 
     ranges->count = 0;
-    if (strcmp (text, "any") == 0)
+    if (strcmp (text, PORT_RANGES_ANY) == 0)
         return 0;
     text_quoted (&q, text, strlen (text));
     for (const char *p = text;; p++) {
@@ -79,7 +78,7 @@ int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errt
         if (_parse_range (&range, &p) < 0)
             return errtext_set (err, "\"%s\" is not a range of ports; a range is LOW-HIGH, as in "
                                 "30000-30999", q.text);
-        if (_check_range (&range, q.text, err) < 0)
+        if (_check_bounds (&range, q.text, err) < 0)
             return -1;
         ranges->range[ranges->count++] = range;
         if (*p == '\0')
@@ -228,7 +227,7 @@ static int _claim_number (struct port *port, bool claims_count)
  * Take the claim and the port, or neither. Take the claim first: another task may have claimed
  * the number without having bound it yet, and its bind () must not fail.
  */
-static int _take (struct port *port, int number, bool claims_count, bool despite_time_wait)
+static int _take_number (struct port *port, int number, bool claims_count, bool despite_time_wait)
 {
     port->number = number;
     if (_claim_number (port, claims_count) < 0)
@@ -307,7 +306,7 @@ static int _take_from (struct port *port, const struct port_ranges *ranges, unsi
     size_t size = _size (ranges);
 
     for (size_t i = 0; i < 2 * size; i++)
-        if (_take (port, _nth (ranges, (start + i) % size), claims_count, i >= size) == 0)
+        if (_take_number (port, _nth (ranges, (start + i) % size), claims_count, i >= size) == 0)
             return 0;
         else if (errno != EADDRINUSE)
             return -1;
@@ -315,8 +314,8 @@ static int _take_from (struct port *port, const struct port_ranges *ranges, unsi
     return -1;
 }
 
-static int _search (struct port *port, const struct port_ranges *ranges, unsigned int start,
-                    bool claims_count)
+static int _search_ports (struct port *port, const struct port_ranges *ranges, unsigned int start,
+                          bool claims_count)
 {
     return ranges->count ? _take_from (port, ranges, start, claims_count)
                          : _take_any (port, claims_count);
@@ -329,12 +328,12 @@ static int _search (struct port *port, const struct port_ranges *ranges, unsigne
  */
 static int _hold (struct port *port, const struct port_ranges *ranges, unsigned int start)
 {
-    if (_search (port, ranges, start, true) == 0) {
+    if (_search_ports (port, ranges, start, true) == 0) {
         close (port->claim);
         port->claim = -1;
         return 0;
     }
-    return errno == EADDRINUSE ? _search (port, ranges, start, false) : -1;
+    return errno == EADDRINUSE ? _search_ports (port, ranges, start, false) : -1;
 }
 
 static int _none_free (const struct port_ranges *ranges, struct errtext *err)
@@ -365,7 +364,7 @@ int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned i
         _outside_ephemeral (&outside);
         ranges = &outside;
     }
-    rc = hold == PORT_HELD ? _hold (port, ranges, start) : _search (port, ranges, start, true);
+    rc = hold == PORT_HELD ? _hold (port, ranges, start) : _search_ports (port, ranges, start, true);
     if (rc < 0) {
         _none_free (ranges, err);
         free (port);
@@ -387,7 +386,7 @@ int port_open (const struct port *port)
 
 int port_descriptor (const struct port *port)
 {
-    return port->hold == PORT_HELD ? port->socket : port->claim;
+    return port->socket;
 }
 
 bool port_is_held (const struct port *port)
@@ -397,11 +396,7 @@ bool port_is_held (const struct port *port)
 
 void port_leave (struct port *port)
 {
-    int keep = port_descriptor (port);
-
-    /* If the limit on open files is too low for that, keep the descriptor as it is. */
-    if (fcntl (keep, F_DUPFD, HIGH_DESCRIPTOR) < 0)
-        fcntl (keep, F_SETFD, 0);
+    descriptors_leave_open (port_is_held (port) ? port->socket : port->claim);
     free (port);
 }
 

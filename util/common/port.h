@@ -24,6 +24,8 @@ struct port_ranges {
     struct port_range range[PORT_MAX_RANGES];
 };
 
+#define PORT_RANGES_ANY "any"
+
 /* Parse "any", or a comma-separated list of LOW-HIGH and PORT. -1 and err. */
 int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errtext *err);
 
@@ -55,9 +57,8 @@ int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned i
 int port_number (const struct port *port);
 
 /*
- * Leave the port, or the claim, to the program that this process will exec: it stays open across
- * exec, by a descriptor of 200 or higher if the limit on open files allows that, so that scripts
- * do not close it by accident. Frees `port`.
+ * Leave the port, or the claim, to the program that this process will exec (descriptors_leave_open ()).
+ * Frees `port`.
  */
 void port_leave (struct port *port);
 
@@ -68,7 +69,7 @@ void port_leave (struct port *port);
  */
 int port_open (const struct port *port);
 
-/* The descriptor of what port_leave () will leave: the port, or the claim. */
+/* The bound socket, which is close-on-exec; the port keeps it. */
 int port_descriptor (const struct port *port);
 
 /* True if port_leave () will leave the port. */

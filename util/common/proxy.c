@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "variables.h"
+
 static const char *const proxy_variable[] = {
     "grpc_proxy", "https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY",
     "ALL_PROXY",
@@ -23,10 +25,10 @@ static const char *const fallback[] = { "no_grpc_proxy", "no_proxy", "NO_PROXY" 
 
 #define FALLBACKS ((int)(sizeof (fallback) / sizeof (fallback[0])))
 
-bool proxy_is_set (proxy_lookup lookup, void *arg)
+bool proxy_is_set (char *const env[])
 {
     for (size_t i = 0; i < PROXY_VARIABLES; i++) {
-        const char *value = lookup (proxy_variable[i], arg);
+        const char *value = variable_get (env, proxy_variable[i]);
 
         if (value && *value)
             return true;
@@ -34,7 +36,7 @@ bool proxy_is_set (proxy_lookup lookup, void *arg)
     return false;
 }
 
-static bool _has (const char *list, const char *host, size_t len)
+static bool _has_host (const char *list, const char *host, size_t len)
 {
     for (; list; list = strchr (list, ',')) {
         list += strspn (list, ", ");
@@ -44,13 +46,13 @@ static bool _has (const char *list, const char *host, size_t len)
     return false;
 }
 
-char *proxy_exempt (int i, const char *hosts, proxy_lookup lookup, void *arg)
+char *proxy_exempt (int i, const char *hosts, char *const env[])
 {
     const char *old = NULL;
     char *value, *end;
 
     for (int j = i; j < FALLBACKS && !(old && *old); j++)
-        old = lookup (fallback[j], arg);
+        old = variable_get (env, fallback[j]);
     if (!old)
         old = "";
     if (!(value = malloc (strlen (old) + strlen (hosts) + 2)))
@@ -59,7 +61,7 @@ char *proxy_exempt (int i, const char *hosts, proxy_lookup lookup, void *arg)
     while (*hosts) {
         size_t len = strcspn (hosts, ",");
 
-        if (!_has (old, hosts, len))
+        if (!_has_host (old, hosts, len))
             end += sprintf (end, "%s%.*s", end == value ? "" : ",", (int)len, hosts);
         hosts += len + (hosts[len] == ',');
     }

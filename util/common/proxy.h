@@ -9,11 +9,8 @@
 
 #include <stdbool.h>
 
-/* Returns the value of an environment variable, or NULL. `arg` is the caller's. */
-typedef const char *(*proxy_lookup) (const char *name, void *arg);
-
-/* True if a variable is set from which gRPC or a common tool takes a proxy. */
-bool proxy_is_set (proxy_lookup lookup, void *arg);
+/* True if a variable of this environment is set from which gRPC or a common tool takes a proxy. */
+bool proxy_is_set (char *const env[]);
 
 /* The variables that exempt hosts. gRPC reads the first one that is set, other tools the last. */
 #define PROXY_EXEMPTIONS 2
@@ -24,6 +21,6 @@ extern const char *const proxy_exemption[PROXY_EXEMPTIONS];
  * its present value, or that of the variable that is read instead if it is not set, and the hosts
  * that this does not have. To be freed; NULL if there is no memory.
  */
-char *proxy_exempt (int i, const char *hosts, proxy_lookup lookup, void *arg);
+char *proxy_exempt (int i, const char *hosts, char *const env[]);
 
 #endif

@@ -12,21 +12,21 @@
 
 #include "beside.h"
 
-const char *const rules_roles[RULES_ROLES + 1] = {
-    [RULES_CHIEF] = "chief",
-    [RULES_MASTER] = "master",
-    [RULES_PS] = "ps",
-    [RULES_WORKER] = "worker",
-    [RULES_EVALUATOR] = "evaluator",
+const struct choice rules_roles[] = {
+    { "chief", RULES_CHIEF }, { "worker", RULES_WORKER }, { "ps", RULES_PS },
+    { "evaluator", RULES_EVALUATOR }, { "master", RULES_MASTER }, { NULL, 0 }
 };
 
 enum rules_name rules_find (const char *role)
 {
-    int name = 0;
+    const struct choice *found = choice_find (rules_roles, role, strlen (role));
 
-    while (name < RULES_ROLES && strcmp (role, rules_roles[name]) != 0)
-        name++;
-    return (enum rules_name)name;
+    return found ? (enum rules_name)found->meaning : RULES_ROLES;
+}
+
+bool rules_is_chief (enum rules_name name)
+{
+    return name == RULES_CHIEF || name == RULES_MASTER;
 }
 
 /* strncmp () or strncasecmp () */
@@ -48,8 +48,8 @@ static bool _in_extra (const char *role, const char *extra, compare_f *compare)
 
 static bool _is_known (const char *role, const char *extra, compare_f *compare)
 {
-    for (const char *const *known = rules_roles; *known; known++)
-        if (compare (role, *known, strlen (role) + 1) == 0)
+    for (const struct choice *known = rules_roles; known->word; known++)
+        if (compare (role, known->word, strlen (role) + 1) == 0)
             return true;
     return _in_extra (role, extra, compare);
 }
@@ -102,12 +102,45 @@ static void _try (struct nearest *nearest, const char *role, const char *known, 
     }
 }
 
+/* What users call a role elsewhere, without what separates its words. */
+static const struct {
+    const char *name, *role;
+} synonym[] = {
+    { "server", "ps" },
+    { "parameterserver", "ps" },
+    { "coordinator", "chief" },
+    { "tensorboard", "+tensorboard" },
+};
+
+static const char *_synonym (const char *role)
+{
+    char name[TASKLIST_MAX_ROLE + 1];
+    size_t length = 0;
+
+    for (; *role; role++)
+        if (*role != '_' && *role != '-')
+            name[length++] = *role;
+    name[length] = '\0';
+    if (length > 0 && name[length - 1] == 's')
+        name[length - 1] = '\0';
+    for (size_t i = 0; i < sizeof (synonym) / sizeof (synonym[0]); i++)
+        if (strcasecmp (name, synonym[i].name) == 0)
+            return synonym[i].role;
+    return NULL;
+}
+
 static struct nearest _nearest (const char *role, const char *extra)
 {
     struct nearest nearest = { .distance = (int)strlen (role) / 2 + 1 };
+    const char *known_as = _synonym (role);
 
-    for (const char *const *known = rules_roles; *known; known++)
-        _try (&nearest, role, *known, strlen (*known));
+    if (known_as) {
+        snprintf (nearest.role, sizeof (nearest.role), "%s", known_as);
+        return nearest;
+    }
+
+    for (const struct choice *known = rules_roles; known->word; known++)
+        _try (&nearest, role, known->word, strlen (known->word));
     while (extra && *extra) {
         size_t word = strcspn (extra, ",");
 
@@ -137,6 +170,7 @@ int rules_check_names (const struct tasklist *list, const char *extra, struct er
 
     for (size_t i = 0; i < tasklist_length (list); i++) {
         const char *role = tasklist_item (list, i)->role;
+        struct choice_words known;
         struct nearest nearest;
 
         if (beside_is (role)) {
@@ -150,8 +184,8 @@ int rules_check_names (const struct tasklist *list, const char *extra, struct er
         if (nearest.role[0])
             return errtext_set (err, "\"%s\" (item %zu) is not a TensorFlow role; did you mean "
                                 "\"%s\"?", role, i + 1, nearest.role);
-        return errtext_set (err, "\"%s\" (item %zu) is not a TensorFlow role; roles are chief, "
-                            "worker, ps, evaluator and master%s%s", role, i + 1,
+        return errtext_set (err, "\"%s\" (item %zu) is not a TensorFlow role; roles are %s%s%s", role,
+                            i + 1, choice_join (rules_roles, ", ", " and ", &known),
                             extra ? ", and on this site " : "", extra ? extra : "");
     }
     return 0;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "choice.h"
 #include "errtext.h"
 #include "tasklist.h"
 
@@ -23,11 +24,14 @@ enum rules_name {
     RULES_ROLES
 };
 
-/* Their names; NULL ends it. */
-extern const char *const rules_roles[RULES_ROLES + 1];
+/* Their names. */
+extern const struct choice rules_roles[];
 
 /* Which of them this is; RULES_ROLES for a site's own role and for one beside the cluster. */
 enum rules_name rules_find (const char *role);
+
+/* The chief, or the master, of which a cluster has one or none. Without it worker 0 does its work. */
+bool rules_is_chief (enum rules_name name);
 
 /*
  * Check that every role of the list is TensorFlow's or one of the site's own, `extra` ("a,b", or

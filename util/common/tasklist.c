@@ -35,12 +35,6 @@ static const char *_place (struct place *place, size_t number, const char *text,
     return place->text;
 }
 
-static bool _is_role_char (char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
-           || c == '_' || c == '-';
-}
-
 static int _set_role (struct tasklist_item *item, const char *text, size_t len, const char *place,
                       struct errtext *err)
 {
@@ -49,9 +43,8 @@ static int _set_role (struct tasklist_item *item, const char *text, size_t len, 
     if (text[0] == BESIDE_SIGN && !beside_is_name (text + 1, len - 1))
         return errtext_set (err, "%s: a name with + has letters, digits and _, at most %d of them",
                             place, BESIDE_MAX_NAME);
-    for (size_t i = text[0] == BESIDE_SIGN; i < len; i++)
-        if (!_is_role_char (text[i]))
-            return errtext_set (err, "%s: a role is a word; a list is ROLE[:COUNT],...", place);
+    if (text[0] != BESIDE_SIGN && strspn (text, BESIDE_CHARACTERS "-") < len)
+        return errtext_set (err, "%s: a role is a word; a list is ROLE[:COUNT],...", place);
     if (len > TASKLIST_MAX_ROLE)
         return errtext_set (err, "%s: a role has at most %d characters", place,
                             TASKLIST_MAX_ROLE);
@@ -201,18 +194,26 @@ static size_t _end_of_run (const struct tasklist *list, size_t i)
     return end;
 }
 
+/* The number of tasks of the items from the i-th on, up to the end of their run. */
+static int _count_run (const struct tasklist *list, size_t i)
+{
+    int count = 0;
+
+    for (size_t end = _end_of_run (list, i); i < end; i++)
+        count += list->item[i].count;
+    return count;
+}
+
 const char *tasklist_describe (const struct tasklist *list, char *buf, size_t size)
 {
     struct list_text text = { buf, size, ", ", 0, 0, 0 };
 
     for (size_t i = 0, end; i < list->length; i = end) {
         const char *role = list->item[i].role;
-        int count = 0;
+        int count = _count_run (list, i);
         char item[TASKLIST_MAX_ROLE + 16];
 
         end = _end_of_run (list, i);
-        for (size_t j = i; j < end; j++)
-            count += list->item[j].count;
         if (count == 0)
             snprintf (item, sizeof (item), "%s:rest", role);
         else if (count == 1)
@@ -222,4 +223,39 @@ const char *tasklist_describe (const struct tasklist *list, char *buf, size_t si
         list_text_add (&text, item);
     }
     return list_text_end (&text);
+}
+
+/* As a user writes it, with this text in the place of the count of one run. False if it is too long. */
+static bool _write (const struct tasklist *list, size_t changed, const char *count, char *buf, size_t size)
+{
+    struct list_text text = { buf, size, ",", 0, 0, 0 };
+
+    for (size_t i = 0; i < list->length; i = _end_of_run (list, i)) {
+        char item[TASKLIST_MAX_ROLE + 16], own[16] = "";
+
+        if (_count_run (list, i) != 1)
+            snprintf (own, sizeof (own), ":%d", _count_run (list, i));
+        snprintf (item, sizeof (item), "%s%s", list->item[i].role, i == changed ? count : own);
+        list_text_add (&text, item);
+    }
+    list_text_end (&text);
+    return text.more == 0;
+}
+
+bool tasklist_fit (const struct tasklist *list, const char *role, int ntasks, struct tasklist_fit *fit)
+{
+    size_t run = list->length;
+    char count[16] = "";
+    int wanted;
+
+    for (size_t i = 0; i < list->length; i = _end_of_run (list, i))
+        if (strcmp (list->item[i].role, role) == 0)
+            run = i;
+    if (list->rest || run == list->length
+        || (wanted = _count_run (list, run) + ntasks - list->named) < 1)
+        return false;
+    if (wanted > 1)
+        snprintf (count, sizeof (count), ":%d", wanted);
+    return _write (list, run, count, fit->now, sizeof (fit->now))
+           && _write (list, run, ":rest", fit->always, sizeof (fit->always));
 }

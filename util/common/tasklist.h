@@ -55,4 +55,15 @@ int tasklist_assign (const struct tasklist *list, const char **role, int ntasks,
 /* Print the list with equal neighbours added up: "ps, worker:9" (list_text.h). Returns buf. */
 const char *tasklist_describe (const struct tasklist *list, char *buf, size_t size);
 
+/* Two lists as a user writes them: for a step of so many tasks, and for any number of them. */
+struct tasklist_fit {
+    char now[160], always[160];
+};
+
+/*
+ * What a list becomes if the last items of this role have as many tasks as fit. False if they cannot make it
+ * fit, or if the list is too long.
+ */
+bool tasklist_fit (const struct tasklist *list, const char *role, int ntasks, struct tasklist_fit *fit);
+
 #endif

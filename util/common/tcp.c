@@ -5,10 +5,49 @@
 
 #include "tcp.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+static int _close_with (int fd, int error)
+{
+    close (fd);
+    errno = error;
+    return -1;
+}
+
+int tcp_connect_begin (const struct address *to, int port)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = address_sockaddr (to, port, &ss);
+    int fd = socket (ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0)
+        tcp_keep_alive (fd);
+    if (fd >= 0 && connect (fd, (struct sockaddr *)&ss, len) < 0 && errno != EINPROGRESS)
+        return _close_with (fd, errno);
+    return fd;
+}
+
+int tcp_connect_end (int fd)
+{
+    int error = 0;
+    socklen_t len = sizeof (error);
+
+    return getsockopt (fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno : error;
+}
+
+int tcp_connect (const struct address *to, int port, struct deadline deadline)
+{
+    int fd = tcp_connect_begin (to, port), error = ETIMEDOUT;
+
+    if (fd >= 0 && deadline_wait (fd, POLLOUT, deadline))
+        error = tcp_connect_end (fd);
+    return fd >= 0 && error ? _close_with (fd, error) : fd;
+}
 
 void tcp_keep_alive (int fd)
 {

@@ -1,10 +1,25 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Options of TCP connections.
+ * TCP connections: how they begin, are kept and end.
  */
 #ifndef TF_TCP_H
 #define TF_TCP_H
+
+#include "address.h"
+#include "deadline.h"
+
+/*
+ * Begin to connect. Returns a non-blocking, close-on-exec socket, on which POLLOUT shows that
+ * tcp_connect_end () knows the result; -1 and errno if it has failed already. tcp_keep_alive () is done.
+ */
+int tcp_connect_begin (const struct address *to, int port);
+
+/* 0, or the errno of the attempt to connect. The socket stays open. */
+int tcp_connect_end (int fd);
+
+/* Both. -1 and errno, ETIMEDOUT if the deadline has passed before. */
+int tcp_connect (const struct address *to, int port, struct deadline deadline);
 
 /*
  * Detect within a minute that the peer is gone although it did not close the connection: its host

@@ -7,38 +7,26 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "frameworks.h"
 #include "number.h"
+#include "option_table.h"
+#include "pattern.h"
 #include "port.h"
-#include "stop_when.h"
 #include "tasklist.h"
 
-static bool _is_yes_or_no (const char *value)
+int value_list (const char *value, struct errtext *err)
 {
-    return strcmp (value, "yes") == 0 || strcmp (value, "no") == 0;
-}
+    struct tasklist *list;
 
-int value_yes_no (const char *value, struct errtext *err)
-{
-    struct quoted q;
-
-    if (_is_yes_or_no (value))
+    if (strcmp (value, LIST_NONE) == 0)
         return 0;
-    return errtext_set (err, "\"%s\" is neither yes nor no",
-                        text_quoted (&q, value, strlen (value)));
-}
-
-int value_ib (const char *value, struct errtext *err)
-{
-    struct quoted q;
-
-    if (strcmp (value, "auto") == 0 || strcmp (value, "require") == 0
-        || strcmp (value, "no") == 0)
-        return 0;
-    return errtext_set (err, "\"%s\" is not one of auto, require, no",
-                        text_quoted (&q, value, strlen (value)));
+    if (tasklist_parse (&list, value, err) < 0)
+        return -1;
+    tasklist_destroy (list);
+    return 0;
 }
 
 int value_ports (const char *value, struct errtext *err)
@@ -46,11 +34,16 @@ int value_ports (const char *value, struct errtext *err)
     return strcmp (value, VALUE_PORTS_RESERVED) == 0 ? 0 : value_rendezvous_ports (value, err);
 }
 
-int value_stop (const char *value, struct errtext *err)
+/* Shells replace ~ at the beginning of a word, and not within --tf-log-dir=~/logs or in #SBATCH. */
+static int _check_tilde (const char *value, struct errtext *err)
 {
-    enum stop_when when;
+    const char *home = getenv ("HOME"), *rest = value + 1;
 
-    return stop_when_parse (&when, value, err);
+    if (*value != '~')
+        return 0;
+    if (!home || (*rest != '/' && *rest != '\0'))
+        return errtext_set (err, "the shell does not replace ~ here; an absolute path is needed");
+    return errtext_set (err, "the shell does not replace ~ here; %s%s is needed", home, rest);
 }
 
 int value_log_dir (const char *value, struct errtext *err)
@@ -61,17 +54,7 @@ int value_log_dir (const char *value, struct errtext *err)
         return errtext_set (err, "the name of the directory is too long");
     if (strpbrk (value, "\n\r"))
         return errtext_set (err, "the name of the directory has a newline");
-    return 0;
-}
-
-int value_show (const char *value, struct errtext *err)
-{
-    struct quoted q;
-
-    if (_is_yes_or_no (value) || strcmp (value, "json") == 0)
-        return 0;
-    return errtext_set (err, "\"%s\" is not one of yes, no, json",
-                        text_quoted (&q, value, strlen (value)));
+    return _check_tilde (value, err) < 0 ? -1 : pattern_check (value, err);
 }
 
 int value_frameworks (const char *value, struct errtext *err)
@@ -86,7 +69,7 @@ int value_restart_parse (int *times, bool *any, const char *value)
     size_t digits = strcspn (value, ",");
     char number[16];
 
-    *any = strcmp (value + digits, ",any") == 0;
+    *any = strcmp (value + digits, "," VALUE_RESTART_ANY) == 0;
     if (digits >= sizeof (number) || (value[digits] && !*any))
         return -1;
     memcpy (number, value, digits);
@@ -103,7 +86,8 @@ int value_restart (const char *value, struct errtext *err)
     if (value_restart_parse (&times, &any, value) == 0)
         return 0;
     return errtext_set (err, "\"%s\" is not a number of restarts from 0 to %d, or one followed by "
-                        "\",any\"", text_quoted (&q, value, strlen (value)), VALUE_MAX_RESTARTS);
+                        "\"," VALUE_RESTART_ANY "\"", text_quoted (&q, value, strlen (value)),
+                        VALUE_MAX_RESTARTS);
 }
 
 int value_timeout (const char *value, struct errtext *err)
@@ -115,11 +99,6 @@ int value_timeout (const char *value, struct errtext *err)
         return 0;
     return errtext_set (err, "\"%s\" is not a number of seconds from 1 to %d",
                         text_quoted (&q, value, strlen (value)), VALUE_MAX_SECONDS);
-}
-
-int value_hide_gpus (const char *value, struct errtext *err)
-{
-    return _is_yes_or_no (value) ? 0 : errtext_set (err, "yes or no is needed");
 }
 
 /* Role names, separated by commas: a task list without counts. */

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Which texts are valid values of the plugin's options, and of its arguments in plugstack.conf. The
- * plugin and tf-check use the same functions. Each returns -1 and err if the value is not valid.
+ * Which texts are valid values of those options that have more than a list of words
+ * (option_table.h). Each function returns -1 and err if the value is not valid.
  */
 #ifndef TF_VALUE_H
 #define TF_VALUE_H
@@ -20,25 +20,22 @@
 /* The value of ports= and --tf-ports for the ports which Slurm reserved for the step. */
 #define VALUE_PORTS_RESERVED "reserved"
 
-/* Of options, and of the arguments that set their defaults. */
-int value_yes_no (const char *value, struct errtext *err);
-int value_ib (const char *value, struct errtext *err);
+/* What may follow a number of restarts. */
+#define VALUE_RESTART_ANY "any"
+
+/* LIST_NONE, or what tasklist_parse () accepts. Which roles there are depends on the site. */
+int value_list (const char *value, struct errtext *err);
 int value_ports (const char *value, struct errtext *err);
-int value_stop (const char *value, struct errtext *err);
 int value_log_dir (const char *value, struct errtext *err);
-int value_show (const char *value, struct errtext *err);
 int value_frameworks (const char *value, struct errtext *err);
 int value_restart (const char *value, struct errtext *err);
 int value_timeout (const char *value, struct errtext *err);
-
-/* "3" or "3,any": *any is false or true. -1 if it is not valid. */
-int value_restart_parse (int *times, bool *any, const char *value);
-
-/* Of arguments only. */
-int value_hide_gpus (const char *value, struct errtext *err);
 int value_roles (const char *value, struct errtext *err);
 int value_libexecdir (const char *value, struct errtext *err);
 int value_rendezvous_ports (const char *value, struct errtext *err);
 int value_grace (const char *value, struct errtext *err);
+
+/* "3" or "3,any": *any is false or true. -1 if it is not valid. */
+int value_restart_parse (int *times, bool *any, const char *value);
 
 #endif

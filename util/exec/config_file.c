@@ -17,15 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/descriptors.h"
+
 /* Since Linux 6.3, which has a sysctl that makes it mandatory. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-
-/* Higher than the descriptors that scripts close and reuse by number. */
-#define HIGH_DESCRIPTOR 200
 
 /* A TF_CONFIG is shorter, because it is an environment variable. */
 #define MAX_FILE (1024 * 1024)
@@ -64,17 +63,6 @@ static int _create_in_memory (void)
                                      : fd;
 }
 
-/* Keep the file open across exec, by a high number if the limit on open files allows that. */
-static int _leave_open (int fd)
-{
-    int high = fcntl (fd, F_DUPFD, HIGH_DESCRIPTOR);
-
-    if (high < 0)
-        return fcntl (fd, F_SETFD, 0) < 0 ? -1 : fd;
-    close (fd);
-    return high;
-}
-
 /* With the PID instead of "self", because a child may have closed its copy. */
 static int _print_path (struct config_file_path *path, int fd)
 {
@@ -92,7 +80,7 @@ int config_file_keep (struct config_file_path *path, const char *text, struct er
     int fd = _create_in_memory (), kept;
 
     if (fd >= 0 && fchmod (fd, S_IRUSR | S_IWUSR) == 0 && _put (fd, text) == 0
-        && fcntl (fd, F_ADD_SEALS, SEALS) == 0 && (kept = _leave_open (fd)) >= 0
+        && fcntl (fd, F_ADD_SEALS, SEALS) == 0 && (kept = descriptors_leave_open (fd)) >= 0
         && _print_path (path, kept) == 0)
         return 0;
     return errtext_set (err, "cannot create a file in memory for TF_CONFIG: %s; "

@@ -103,7 +103,7 @@ static const struct known {
     { NULL, OPTION_COMMAND, VALUE_NEEDED },
 };
 
-static const struct known *_find (const char *name)
+static const struct known *_find_option (const char *name)
 {
     const struct known *one = known;
 
@@ -141,7 +141,7 @@ static int _read_option (struct options *options, char *argv[], struct errtext *
     if (value)
         *value++ = '\0';
     text_quoted (&q, name, strlen (name));
-    if (!(found = _find (name)))
+    if (!(found = _find_option (name)))
         return errtext_set (err, "%s is not an option; see tf-exec --help", q.text);
     if (value && found->value == VALUE_NONE)
         return errtext_set (err, "%s takes no value", q.text);
@@ -263,8 +263,8 @@ static int _keep_file (char **path, const struct placeholder_values *values, str
 }
 
 /* Replace the placeholders in every word. */
-static int _replace (struct shell_words *words, const struct placeholder_values *values,
-                     struct errtext *err)
+static int _replace_placeholders (struct shell_words *words, const struct placeholder_values *values,
+                                  struct errtext *err)
 {
     for (size_t i = 0; i < words->count; i++) {
         char *word;
@@ -312,7 +312,7 @@ static int _prepare (struct shell_words *words, char **path, const struct option
                                  : _keep_file (path, &values, err)) < 0)
         return -1;
     values.of[PLACEHOLDER_TF_CONFIG_FILE] = *path;
-    if (_replace (words, &values, err) < 0)
+    if (_replace_placeholders (words, &values, err) < 0)
         return -1;
     return _export (&values, err);
 }

@@ -9,9 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/beside.h"
 #include "common/tf_config.h"
-#include "server_token.h"
-
+#include "common/variables.h"
+#include "hello.h"
 
 /*
  * TensorFlow maps nearly all memory of every GPU that it sees, also in a ps that computes
@@ -40,7 +41,7 @@ static void _add_processes (struct frame *frame, const struct answer *answer)
         frame_add (frame, "DTENSOR_CLIENT_ID", "%d", answer->process);
 }
 
-static void _add (struct frame *frame, const struct answer *answer)
+static void _add_keys (struct frame *frame, const struct answer *answer)
 {
     frame_add (frame, "SLURM_TF_ROLE", "%s", answer->role);
     frame_add (frame, "SLURM_TF_INDEX", "%d", answer->index);
@@ -98,7 +99,7 @@ int answer_encode (struct answer_message *message, const struct answer *answer,
     server_token_add (message->head, server_token);
     frame_add_flag (message->head, "REFUSED", answer->refused);
     if (!answer->refused) {
-        _add (message->head, answer);
+        _add_keys (message->head, answer);
         more = _set_dictionary (message, answer);
     }
     if (answer->refused || more > 0)
@@ -130,8 +131,6 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->index = frame_get_number (frame, "SLURM_TF_INDEX", 0, INT_MAX);
     answer->address = frame_get (frame, "SLURM_TF_ADDRESS");
     answer->port = frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
-    answer->hide_gpus = frame_has (frame, "CUDA_VISIBLE_DEVICES");
-    answer->hold = frame_has (frame, "TF_GRPC_REUSE_PORT");
     answer->open_port = frame_has (frame, "OPEN_PORT");
     answer->no_tf_config = frame_has (frame, "NO_TF_CONFIG");
     answer->jax_devices = frame_has (frame, "JAX_DEVICES");
@@ -149,35 +148,17 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     return 0;
 }
 
-static bool _begins (const char *string, const char *const *prefix, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strncmp (string, prefix[i], strlen (prefix[i])) == 0)
-            return strchr (string, '=') != NULL;
-    return false;
-}
-
-bool answer_is_default (const char *variable)
-{
-    static const char *const prefix[] = {
-        "KERAS_DISTRIBUTION_JOB_ADDRESSES=", "KERAS_DISTRIBUTION_NUM_PROCESSES=",
-        "KERAS_DISTRIBUTION_PROCESS_ID=", "JAX_COORDINATOR_ADDRESS=", "DTENSOR_JOBS=",
-        "DTENSOR_CLIENT_ID=",
-    };
-
-    return _begins (variable, prefix, sizeof (prefix) / sizeof (prefix[0]));
-}
-
 /* A compromised or mistaken rendezvous must not be able to set LD_PRELOAD. */
 static bool _may_be_set (const char *string)
 {
-    static const char *const prefix[] = {
-        "SLURM_TF_", "TF_", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=",
-        "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=",
-    };
+    const struct variable *variable = variable_find (string);
+    size_t prefix = strlen (BESIDE_PREFIX), length = strcspn (string, "=");
 
-    return answer_is_default (string)
-           || _begins (string, prefix, sizeof (prefix) / sizeof (prefix[0]));
+    if (!string[length])
+        return false;
+    if (variable)
+        return variable->set == VARIABLE_BY_RENDEZVOUS;
+    return strncmp (string, BESIDE_PREFIX, prefix) == 0 && beside_is_name (string + prefix, length - prefix);
 }
 
 const char *answer_next_variable (const struct frame *frame, const char *variable)
@@ -186,4 +167,18 @@ const char *answer_next_variable (const struct frame *frame, const char *variabl
         variable = frame_next (frame, variable);
     while (variable && !_may_be_set (variable));
     return variable;
+}
+
+struct frame *acknowledgement_encode (void)
+{
+    struct frame *frame = frame_create ();
+
+    if (frame)
+        frame_add_flag (frame, "ACKNOWLEDGED", true);
+    return frame;
+}
+
+bool acknowledgement_is_in (const struct frame *frame)
+{
+    return frame_has (frame, "ACKNOWLEDGED");
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The rendezvous' answer to a registration: the environment of the task's program and what
- * happens around it, or a refusal.
+ * happens around it, or a refusal; and the acknowledgement of the answer.
  */
 #ifndef TF_ANSWER_H
 #define TF_ANSWER_H
@@ -22,8 +22,8 @@ struct answer {
     int index;                  /* SLURM_TF_INDEX */
     const char *address;        /* SLURM_TF_ADDRESS */
     int port;                   /* SLURM_TF_PORT */
-    bool hide_gpus;             /* the program sees no GPU */
-    bool hold;                  /* TF_GRPC_REUSE_PORT: the task holds its port to its end */
+    bool hide_gpus;             /* to be encoded: the program sees no GPU */
+    bool hold;                  /* to be encoded: TF_GRPC_REUSE_PORT, the task holds its port to its end */
     bool open_port;             /* and: a server need not set SO_REUSEPORT to share it */
     bool nccl;                  /* NCCL is to use the interface of the address */
     bool log_append;            /* --tf-log-dir: append to log files that exist */
@@ -87,11 +87,16 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
 
 /*
  * The variables to set, as "NAME=VALUE"; NULL begins, and the last one returns NULL. Only names
- * that a rendezvous may set are returned.
+ * that a rendezvous may set are returned: by variables.h, or of a task beside the cluster.
  */
 const char *answer_next_variable (const struct frame *frame, const char *variable);
 
-/* True if such a variable is set only if the user has not set it. */
-bool answer_is_default (const char *variable);
+/*
+ * A task that is not supervised has its answer. Without this message the rendezvous could not tell
+ * a task that has started its program from one that ended before it could read the answer. NULL if there is
+ * no memory.
+ */
+struct frame *acknowledgement_encode (void);
+bool acknowledgement_is_in (const struct frame *frame);
 
 #endif

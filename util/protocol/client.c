@@ -7,12 +7,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "acknowledgement.h"
 #include "common/tcp.h"
 
 /* Before a broken connection is made again. */
@@ -23,63 +21,13 @@
  */
 #define REFUSED_MS 2000
 
-/* False when the deadline passed and the descriptor is not ready. */
-static bool _wait (int fd, short events, struct deadline deadline)
-{
-    struct pollfd pfd = { .fd = fd, .events = events };
-
-    for (;;) {
-        int n = poll (&pfd, 1, deadline_left_ms (deadline));
-
-        if (n > 0)
-            return true;
-        if (n == 0 && deadline_passed (deadline))
-            return false;
-    }
-}
-
-/* 0, or the errno of a non-blocking connect (). */
-static int _connect_error (int fd, const struct sockaddr_storage *ss, socklen_t len,
-                           struct deadline deadline)
-{
-    int error = 0;
-    socklen_t error_len = sizeof (error);
-
-    if (connect (fd, (const struct sockaddr *)ss, len) == 0)
-        return 0;
-    if (errno != EINPROGRESS)
-        return errno;
-    if (!_wait (fd, POLLOUT, deadline))
-        return ETIMEDOUT;
-    getsockopt (fd, SOL_SOCKET, SO_ERROR, &error, &error_len);
-    return error;
-}
-
-/* A connected, non-blocking socket; -1 and errno, ETIMEDOUT when the deadline passed. */
-static int _connect (const struct address *srun, int port, struct deadline deadline)
-{
-    struct sockaddr_storage ss;
-    socklen_t len = address_sockaddr (srun, port, &ss);
-    int fd = socket (srun->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int error;
-
-    if (fd < 0)
-        return -1;
-    tcp_keep_alive (fd);
-    if ((error = _connect_error (fd, &ss, len, deadline)) == 0)
-        return fd;
-    close (fd);
-    errno = error;
-    return -1;
-}
-
 /* 1 and *frame; 0 when the deadline passed; -1 when the connection broke. */
-static int _receive (int fd, struct deadline deadline, struct frame **frame, struct errtext *err)
+static int _receive_answer (int fd, struct deadline deadline, struct frame **frame, struct errtext *err)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
     int n = 0;
 
-    while (n == 0 && _wait (fd, POLLIN, deadline))
+    while (n == 0 && deadline_wait (fd, POLLIN, deadline))
         n = frame_read (&reader, fd, frame, err);
     frame_reader_clear (&reader);
     return n;
@@ -96,7 +44,7 @@ static int _exchange (int fd, struct registration *registration, const char *tok
         return errtext_set (err, "%s", strerror (errno));
     rc = frame_send (frame, fd, err);
     frame_destroy (frame);
-    return rc < 0 ? -1 : _receive (fd, deadline, answer, err);
+    return rc < 0 ? -1 : _receive_answer (fd, deadline, answer, err);
 }
 
 /*
@@ -133,13 +81,13 @@ static enum client_outcome _outcome (struct client_answer *answer, const struct 
 /* How one attempt to register ended. */
 enum attempt { ANSWERED, NOT_LISTENING, BROKEN };
 
-static enum attempt _try (struct registration *registration, const struct contact *contact,
-                          const struct address *srun, struct deadline deadline,
-                          struct client_answer *answer, struct errtext *why)
+static enum attempt _try_once (struct registration *registration, const struct contact *contact,
+                               const struct address *srun, struct deadline deadline,
+                               struct client_answer *answer, struct errtext *why)
 {
     int n;
 
-    if ((answer->fd = _connect (srun, contact->port, deadline)) < 0) {
+    if ((answer->fd = tcp_connect (srun, contact->port, deadline)) < 0) {
         enum attempt attempt = errno == ECONNREFUSED ? NOT_LISTENING : BROKEN;
 
         errtext_set (why, "%s", strerror (errno));
@@ -164,7 +112,7 @@ enum client_outcome client_register (struct registration *registration,
 
     address_print_port (srun, contact->port, &room);
     for (; !deadline_passed (deadline); nanosleep (&pause, NULL))
-        switch (_try (registration, contact, srun, deadline, answer, &why)) {
+        switch (_try_once (registration, contact, srun, deadline, answer, &why)) {
             case ANSWERED:
                 return _outcome (answer, contact, err);
             case BROKEN:

@@ -12,6 +12,7 @@
 
 #define EXIT "exit "
 #define SIGNAL "signal "
+#define UNSTARTED "unstarted "
 #define STOPPED "stopped"
 
 int exit_report_parse (struct exit_report *report, const char *text)
@@ -25,6 +26,9 @@ int exit_report_parse (struct exit_report *report, const char *text)
     } else if (strncmp (text, SIGNAL, strlen (SIGNAL)) == 0) {
         parsed.kind = EXIT_REPORT_SIGNAL;
         rc = number_parse (&parsed.number, text + strlen (SIGNAL), 1, EXIT_REPORT_MAX_SIGNAL);
+    } else if (strncmp (text, UNSTARTED, strlen (UNSTARTED)) == 0) {
+        parsed.kind = EXIT_REPORT_UNSTARTED;
+        rc = number_parse (&parsed.number, text + strlen (UNSTARTED), 0, EXIT_REPORT_MAX_CODE);
     } else if (strcmp (text, STOPPED) != 0)
         rc = -1;
     if (rc == 0)
@@ -34,25 +38,32 @@ int exit_report_parse (struct exit_report *report, const char *text)
 
 const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room)
 {
+    static const char *const how[] = {
+        [EXIT_REPORT_EXIT] = EXIT,
+        [EXIT_REPORT_SIGNAL] = SIGNAL,
+        [EXIT_REPORT_UNSTARTED] = UNSTARTED,
+    };
+
     if (report->kind == EXIT_REPORT_STOPPED)
         snprintf (room->text, sizeof (room->text), STOPPED);
     else
-        snprintf (room->text, sizeof (room->text), "%s%d",
-                  report->kind == EXIT_REPORT_EXIT ? EXIT : SIGNAL, report->number);
+        snprintf (room->text, sizeof (room->text), "%s%d", how[report->kind], report->number);
     return room->text;
 }
 
 const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room)
 {
     exit_report_print (report, room);
-    if (report->out_of_memory)
+    if (report->kind == EXIT_REPORT_UNSTARTED)
+        snprintf (room->text, sizeof (room->text), EXIT "%d" EXIT_REPORT_NOT_STARTED, report->number);
+    else if (report->out_of_memory)
         strcat (room->text, " (out of memory)");
     return room->text;
 }
 
 bool exit_report_failed (const struct exit_report *report)
 {
-    return report->kind == EXIT_REPORT_SIGNAL
+    return report->kind == EXIT_REPORT_SIGNAL || report->kind == EXIT_REPORT_UNSTARTED
            || (report->kind == EXIT_REPORT_EXIT && report->number != 0);
 }
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * How a task ended, and the message by which its supervisor reports that. As text it is
- * "exit 3", "signal 11" or "stopped", on the wire and for users, who also read "(out of memory)".
+ * "exit 3", "signal 11" or "stopped", on the wire and for users, who also read "(out of memory)". One whose
+ * program did not start is "unstarted 2" on the wire.
  */
 #ifndef TF_EXIT_REPORT_H
 #define TF_EXIT_REPORT_H
@@ -18,18 +19,21 @@
 enum exit_report_kind {
     EXIT_REPORT_EXIT,
     EXIT_REPORT_SIGNAL,
+    EXIT_REPORT_UNSTARTED,  /* it exited without having executed the program: its TaskProlog failed, or that */
     EXIT_REPORT_STOPPED,    /* by its supervisor, because the job's work was done */
 };
 
 struct exit_report {
     enum exit_report_kind kind;
-    int number;             /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; or 0 */
+    int number;             /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; if it was stopped, 0 */
     bool out_of_memory;     /* the kernel has killed it because memory was exhausted */
 };
 
+#define EXIT_REPORT_NOT_STARTED " (its program was not started; slurmstepd says why)"
+
 /* Room for a report as text. */
 struct exit_report_text {
-    char text[sizeof ("signal -2147483648 (out of memory)")];
+    char text[sizeof ("signal -2147483648" EXIT_REPORT_NOT_STARTED)];
 };
 
 /*
@@ -41,10 +45,12 @@ int exit_report_parse (struct exit_report *report, const char *text);
 /* The result lives in *room. */
 const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room);
 
-/* The same for users: "signal 9 (out of memory)". */
+/* The same for users, with what else is known: "signal 9 (out of memory)". */
 const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room);
 
-/* The task ended by a signal, or with a code other than 0. A stopped task did not fail. */
+/*
+ * The task ended by a signal, or with a code other than 0, or did not start. A stopped task did not fail.
+ */
 bool exit_report_failed (const struct exit_report *report);
 
 /* The message. NULL if there is no memory. */

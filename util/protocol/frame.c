@@ -71,7 +71,7 @@ static bool _reserve (struct frame *frame, size_t more)
 
 /* Print behind the key, as far as there is room; returns the full length without NUL. */
 static int __attribute__ ((format (printf, 2, 0)))
-_print (struct frame *frame, const char *fmt, va_list ap)
+_print_value (struct frame *frame, const char *fmt, va_list ap)
 {
     return vsnprintf ((char *)frame->block + frame->used, frame->size - frame->used, fmt, ap);
 }
@@ -92,7 +92,7 @@ void frame_add (struct frame *frame, const char *key, const char *fmt, ...)
     frame->block[frame->used++] = '=';
     size = frame->size;
     va_start (ap, fmt);
-    len = _print (frame, fmt, ap);
+    len = _print_value (frame, fmt, ap);
     va_end (ap);
     if (len < 0 || !_reserve (frame, (size_t)len + 1)) {
         frame->invalid = true;
@@ -101,7 +101,7 @@ void frame_add (struct frame *frame, const char *key, const char *fmt, ...)
     }
     va_start (ap, fmt);
     if (frame->used + (size_t)len >= size)
-        _print (frame, fmt, ap);
+        _print_value (frame, fmt, ap);
     va_end (ap);
     frame->used += (size_t)len + 1;
 }
@@ -187,21 +187,14 @@ const void *frame_bytes (struct frame *frame, size_t more, size_t *length)
     return frame->block;
 }
 
-static bool _writable (int fd, struct deadline deadline)
-{
-    struct pollfd pfd = { .fd = fd, .events = POLLOUT };
-
-    return poll (&pfd, 1, deadline_left_ms (deadline)) == 1;
-}
-
-static int _send (int fd, const uint8_t *p, size_t left, struct errtext *err)
+static int _send_bytes (int fd, const uint8_t *p, size_t left, struct errtext *err)
 {
     struct deadline deadline = deadline_in_ms (SEND_MS);
 
     while (left > 0) {
         ssize_t n = send (fd, p, left, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-        if (n < 0 && (errno == EINTR || (errno == EAGAIN && _writable (fd, deadline))))
+        if (n < 0 && (errno == EINTR || (errno == EAGAIN && deadline_wait (fd, POLLOUT, deadline))))
             continue;
         if (n < 0)
             return errtext_set (err, "%s", strerror (errno));
@@ -216,11 +209,11 @@ int frame_send (struct frame *frame, int fd, struct errtext *err)
     size_t length;
     const uint8_t *bytes = frame_bytes (frame, 0, &length);
 
-    return bytes ? _send (fd, bytes, length, err) : errtext_set (err, "%s", strerror (ENOMEM));
+    return bytes ? _send_bytes (fd, bytes, length, err) : errtext_set (err, "%s", strerror (ENOMEM));
 }
 
 /* The header is complete. */
-static int _begin (struct frame_reader *reader, struct errtext *err)
+static int _begin_frame (struct frame_reader *reader, struct errtext *err)
 {
     const uint8_t *h = reader->header;
     uint32_t length = (uint32_t)h[8] << 24 | (uint32_t)h[9] << 16 | (uint32_t)h[10] << 8 | h[11];
@@ -276,7 +269,7 @@ int frame_read (struct frame_reader *reader, int fd, struct frame **fp, struct e
         if (n == 0)
             return errtext_set (err, "the connection was closed");
         reader->got += (size_t)n;
-        if (!reader->frame && reader->got == FRAME_HEADER && _begin (reader, err) < 0)
+        if (!reader->frame && reader->got == FRAME_HEADER && _begin_frame (reader, err) < 0)
             return -1;
         if (!reader->frame)
             continue;

@@ -1,14 +1,17 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How the first frame of every connection to the rendezvous begins. TOKEN, RELEASE and NODE keep
- * their form in every version of the protocol, so that two versions that cannot talk can say so.
+ * How both sides of a connection show that they belong to the same step. The first frame to the
+ * rendezvous begins with a hello; TOKEN, RELEASE and NODE keep their form in every version of the
+ * protocol, so that two versions that cannot talk can say so. Every frame of the rendezvous has the
+ * server token, which another program that got srun's port does not know.
  */
 #ifndef TF_HELLO_H
 #define TF_HELLO_H
 
 #include <stdbool.h>
 
+#include "common/errtext.h"
 #include "frame.h"
 
 /* Decoded strings live as long as the frame; NULL when the key is missing. */
@@ -22,5 +25,14 @@ struct hello {
 
 void hello_encode (struct frame *frame, const struct hello *hello);
 void hello_decode (struct hello *hello, const struct frame *frame);
+
+/* True if it shows this token. In constant time, which does not tell how much of a wrong one is right. */
+bool hello_shows (const struct hello *hello, const char *token);
+
+void server_token_add (struct frame *frame, const char *server_token);
+
+/* -1 and err if the frame has another token, or none. */
+int server_token_check (const struct frame *frame, const char *server_token,
+                        struct errtext *err);
 
 #endif

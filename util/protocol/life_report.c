@@ -5,17 +5,57 @@
 
 #include "life_report.h"
 
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exit_report.h"
+
+/* As many digits as LIFE_REPORT_LAST_SECOND has. */
+#define MOST_DIGITS 12
+
 void life_report_add (struct frame *frame, const struct life_report *report)
 {
     if (report->life >= 0)
         frame_add (frame, "LIFE", "%d", report->life);
+    if (report->ago_ms > 0 && report->ago_ms <= LIFE_REPORT_MOST_AGO_MS)
+        frame_add (frame, "AGO_MS", "%d", report->ago_ms);
     frame_add_text (frame, "CANNOT_RESTART", report->cannot);
-    frame_add_flag (frame, "ASKED_TO_END", report->asked_to_end);
+    if (report->asked_signal > 0)
+        frame_add (frame, "ASKED_SIGNAL", "%d", report->asked_signal);
+    if (report->asked_signal > 0 && report->asked_at > 0)
+        frame_add (frame, "ASKED_AT", "%" PRId64, report->asked_at);
+}
+
+/* 0 if it is missing or malformed. */
+static int64_t _seconds (const char *text)
+{
+    size_t digits = text ? strspn (text, "0123456789") : 0;
+    int64_t seconds;
+
+    if (digits == 0 || digits > MOST_DIGITS || text[digits] != '\0')
+        return 0;
+    seconds = strtoll (text, NULL, 10);
+    return seconds <= LIFE_REPORT_LAST_SECOND ? seconds : 0;
+}
+
+static int _signal (const struct frame *frame)
+{
+    int number = frame_get_number (frame, "ASKED_SIGNAL", 1, EXIT_REPORT_MAX_SIGNAL);
+
+    if (number > 0)
+        return number;
+    return frame_has (frame, "ASKED_SIGNAL") ? SIGTERM : 0;
 }
 
 void life_report_decode (struct life_report *report, const struct frame *frame)
 {
     report->life = frame_get_number (frame, "LIFE", 0, LIFE_REPORT_MAX);
+    report->ago_ms = frame_get_number (frame, "AGO_MS", 0, LIFE_REPORT_MOST_AGO_MS);
+    if (report->ago_ms < 0)
+        report->ago_ms = 0;
     report->cannot = frame_get (frame, "CANNOT_RESTART");
-    report->asked_to_end = frame_has (frame, "ASKED_TO_END");
+    report->asked_signal = _signal (frame);
+    report->asked_at = _seconds (frame_get (frame, "ASKED_AT"));
 }

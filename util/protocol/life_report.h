@@ -7,7 +7,7 @@
 #ifndef TF_LIFE_REPORT_H
 #define TF_LIFE_REPORT_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "common/value.h"
 #include "frame.h"
@@ -15,15 +15,26 @@
 /* The number of the last life that a task can have. */
 #define LIFE_REPORT_MAX VALUE_MAX_RESTARTS
 
+/* A supervisor reports an end within this time, in milliseconds. */
+#define LIFE_REPORT_MOST_AGO_MS 60000
+
+/* The last second of the year 9999. */
+#define LIFE_REPORT_LAST_SECOND INT64_C (253402300799)
+
 struct life_report {
     int life;                   /* 0: the first one; -1: the task cannot be started again */
     const char *cannot;         /* why not, or NULL; belongs to the caller, or lives in the frame */
-    bool asked_to_end;          /* Slurm or the user has asked the task to end */
+    int asked_signal;           /* by which Slurm or the user asked the task to end; 0: by none */
+    int64_t asked_at;           /* when, in seconds since 1970; 0: not known */
+    int ago_ms;                 /* the time since the life has ended; 0: none, or not known */
 };
 
 void life_report_add (struct frame *frame, const struct life_report *report);
 
-/* A frame without it, of a supervisor that does not restart tasks, has life -1. */
+/*
+ * A frame without it, of a supervisor that does not restart tasks, has life -1. A malformed signal
+ * counts as SIGTERM, because the task was asked to end.
+ */
 void life_report_decode (struct life_report *report, const struct frame *frame);
 
 #endif

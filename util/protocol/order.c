@@ -7,8 +7,8 @@
 
 #include <string.h>
 
+#include "hello.h"
 #include "life_report.h"
-#include "server_token.h"
 
 static const char *const name[] = {
     [ORDER_STOP] = "stop",

@@ -20,6 +20,7 @@ struct frame *reconnect_encode (const struct reconnect *reconnect)
     if (reconnect->ended) {
         exit_report_add (frame, &reconnect->report);
         life_report_add (frame, &reconnect->life);
+        failure_text_add (frame, &reconnect->failure);
     }
     return frame;
 }
@@ -31,6 +32,7 @@ int reconnect_decode (struct reconnect *reconnect, const struct frame *frame, in
     if (reconnect->rank < 0)
         return errtext_set (err, "a supervisor without its rank");
     life_report_decode (&reconnect->life, frame);
+    failure_text_decode (&reconnect->failure, frame);
     reconnect->ended = exit_report_is_in (frame);
     return reconnect->ended ? exit_report_decode (&reconnect->report, frame, err) : 0;
 }

@@ -11,6 +11,7 @@
 
 #include "common/errtext.h"
 #include "exit_report.h"
+#include "failure_text.h"
 #include "frame.h"
 #include "life_report.h"
 
@@ -21,6 +22,7 @@ struct reconnect {
     bool ended;
     struct exit_report report;      /* if it has ended */
     struct life_report life;        /* the same */
+    struct failure_text failure;    /* the same */
 };
 
 /* NULL if there is no memory. */

@@ -12,7 +12,7 @@
 
 #define INTERFACE "INTERFACE"
 
-static void _add_interfaces (struct frame *frame, const struct registration *r)
+static void _encode_interfaces (struct frame *frame, const struct registration *r)
 {
     for (int i = 0; i < r->interfaces; i++) {
         const struct interface *interface = &r->interface[i];
@@ -52,7 +52,7 @@ struct frame *registration_encode (const struct registration *r, const char *tok
     frame_add_text (frame, "STEP_NODE_TASKS", r->step_node_tasks);
     frame_add_text (frame, "CPUS", r->cpus);
     frame_add_text (frame, "LOCALITY_ERROR", r->locality_error);
-    _add_interfaces (frame, r);
+    _encode_interfaces (frame, r);
     return frame;
 }
 

@@ -13,11 +13,8 @@
 #define LIST "LIST"
 #define LIST_PER_NODE "LIST_PER_NODE"
 
-static const char *const ib_name[] = {
-    [RENDEZVOUS_CONFIG_IB_NO] = "no",
-    [RENDEZVOUS_CONFIG_IB_AUTO] = "auto",
-    [RENDEZVOUS_CONFIG_IB_REQUIRE] = "require",
-};
+#define ADD_WORD(field, type, name) \
+    frame_add (frame, #name, "%s", choice_word (option_table[OPTION_##name].words, (int)c->field));
 
 struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
 {
@@ -33,16 +30,15 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
         frame_add (frame, c->list[i].per_node ? LIST_PER_NODE : LIST, "%s", c->list[i].text);
     frame_add_flag (frame, "INHERITED", c->inherited);
     frame_add (frame, "TIMEOUT", "%d", c->timeout);
-    frame_add (frame, "IB", "%s", ib_name[c->ib]);
     frame_add_text (frame, "NETWORKS", c->networks);
     frame_add_flag (frame, "NETWORKS_REQUIRED", c->networks_required);
     frame_add_flag (frame, "HOLD", c->hold);
-    frame_add (frame, "STOP", "%s", stop_when_name (c->stop));
     frame_add_flag (frame, "SHOW", c->show);
     frame_add_flag (frame, "JSON", c->json);
     frame_add_flag (frame, "LOG_APPEND", c->log_append);
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
     frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
+    frame_add (frame, "FAIL_GRACE", "%d", c->fail_grace);
     restart_rule_add (frame, &c->restart);
     frame_add_flag (frame, "WAIT_LIMITED", c->wait_limited);
     frame_add_flag (frame, "HIDE_GPUS", c->hide_gpus);
@@ -52,24 +48,34 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add_flag (frame, "DTENSOR", c->frameworks & FRAMEWORK_DTENSOR);
     frame_add_flag (frame, "NCCL", c->nccl);
     frame_add_flag (frame, "DEBUGGED", c->debugged);
+    RENDEZVOUS_CONFIG_WORDS (ADD_WORD)
     return frame;
+}
+
+/* What the word means, 0 if the key is missing; -1 if it is none of the option. */
+static int _get_word (const struct frame *frame, const char *key, enum option_id option)
+{
+    const char *text = frame_get (frame, key);
+
+    return text ? choice_parse (option_table[option].words, text, NULL) : 0;
+}
+
+#define GET_WORD(field, type, name) \
+    if ((meaning = _get_word (frame, #name, OPTION_##name)) < 0) \
+        return -1; \
+    c->field = (type)meaning;
+
+static int _decode_words (struct rendezvous_config *c, const struct frame *frame)
+{
+    int meaning;
+
+    RENDEZVOUS_CONFIG_WORDS (GET_WORD)
+    return 0;
 }
 
 static bool _is_token (const char *text)
 {
     return text && strlen (text) == CONTACT_TOKEN - 1;
-}
-
-static int _decode_ib (struct rendezvous_config *c, const struct frame *frame)
-{
-    const char *text = frame_get (frame, "IB");
-
-    for (size_t i = 0; text && i < sizeof (ib_name) / sizeof (ib_name[0]); i++)
-        if (strcmp (text, ib_name[i]) == 0) {
-            c->ib = (enum rendezvous_config_ib)i;
-            return 0;
-        }
-    return -1;
 }
 
 /* The lists of both kinds, in the order of their components. */
@@ -92,8 +98,6 @@ static int _decode_lists (struct rendezvous_config *c, const struct frame *frame
 int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *frame,
                               struct errtext *err)
 {
-    const char *stop = frame_get (frame, "STOP");
-
     memset (c, 0, sizeof (*c));
     c->token = frame_get (frame, "TOKEN");
     c->server_token = frame_get (frame, "SERVER_TOKEN");
@@ -109,6 +113,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->log_append = frame_has (frame, "LOG_APPEND");
     c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, FRAME_MAX_SECONDS);
+    c->fail_grace = frame_get_number (frame, "FAIL_GRACE", 0, FRAME_MAX_SECONDS);
     c->wait_limited = frame_has (frame, "WAIT_LIMITED");
     c->hide_gpus = frame_has (frame, "HIDE_GPUS");
     c->frameworks = (frame_has (frame, "TF") ? FRAMEWORK_TF : 0u)
@@ -119,11 +124,11 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->debugged = frame_has (frame, "DEBUGGED");
     if (!_is_token (c->token) || !_is_token (c->server_token))
         return errtext_set (err, "srun's configuration lacks a token");
-    if (!c->step || c->timeout < 0 || c->stop_grace < 0 || c->eval_grace < 0
-        || restart_rule_decode (&c->restart, frame) < 0 || _decode_ib (c, frame) < 0 || !stop)
+    if (!c->step || c->timeout < 0 || c->stop_grace < 0 || c->eval_grace < 0 || c->fail_grace < 0
+        || restart_rule_decode (&c->restart, frame) < 0 || _decode_words (c, frame) < 0)
         return errtext_set (err, "srun's configuration is incomplete");
     if (_decode_lists (c, frame) < 0)
         return errtext_set (err, "srun's configuration has no task list, or more than %d",
                             RENDEZVOUS_CONFIG_MAX_LISTS);
-    return stop_when_parse (&c->stop, stop, err);
+    return 0;
 }

@@ -10,19 +10,22 @@
 #include <stddef.h>
 
 #include "common/errtext.h"
-#include "common/stop_when.h"
+#include "common/option_table.h"
 #include "frame.h"
 #include "restart_rule.h"
 
 /* Task lists: one for the whole step, or one for each heterogeneous component. */
 #define RENDEZVOUS_CONFIG_MAX_LISTS 128
 
-/* --tf-ib */
-enum rendezvous_config_ib {
-    RENDEZVOUS_CONFIG_IB_NO,
-    RENDEZVOUS_CONFIG_IB_AUTO,
-    RENDEZVOUS_CONFIG_IB_REQUIRE,
-};
+/*
+ * Options whose value is one of the words in their row: X (field, its type, NAME of OPTION_NAME). As a
+ * flag that is missing is false, a word is 0.
+ */
+#define RENDEZVOUS_CONFIG_WORDS(X) \
+    X (ib, enum ib, IB) \
+    X (stop, enum stop_when, STOP)
+
+#define RENDEZVOUS_CONFIG_FIELD(field, type, name) type field;
 
 struct rendezvous_config_list {
     const char *text;           /* tasklist.h */
@@ -31,6 +34,7 @@ struct rendezvous_config_list {
 
 /* Strings belong to the caller; those of a decoded configuration live as long as its frame. */
 struct rendezvous_config {
+    RENDEZVOUS_CONFIG_WORDS (RENDEZVOUS_CONFIG_FIELD)
     const char *token, *server_token;       /* contact.h */
     const char *step;                       /* "12.0" */
     const char *het_group;                  /* srun's --het-group, or NULL */
@@ -38,16 +42,15 @@ struct rendezvous_config {
     struct rendezvous_config_list list[RENDEZVOUS_CONFIG_MAX_LISTS];
     bool inherited;                         /* the list came with the job */
     int timeout;                            /* --tf-timeout, seconds */
-    enum rendezvous_config_ib ib;
     const char *networks;                   /* --tf-network (netlist.h), or NULL for any */
     bool networks_required;                 /* the user named them, not only the site */
     bool hold;                              /* --tf-hold */
-    enum stop_when stop;                    /* --tf-stop */
     bool show;                              /* --tf-show */
     bool json;                              /* ... as JSON, in the place of tables */
     bool log_append;                        /* --tf-log-dir: append to files that exist */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */
+    int fail_grace;                         /* seconds for the others after a failure without a ps */
     struct restart_rule restart;            /* --tf-restart */
     bool wait_limited;                      /* srun ends the step some time after its first task */
     bool hide_gpus;                         /* from every ps */

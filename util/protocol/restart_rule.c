@@ -10,6 +10,7 @@
 
 #include "common/number.h"
 #include "common/value.h"
+#include "common/variables.h"
 
 /*
  * PreemptionCheckpointHandler exits with 42, or on Google's cloud with 143, when all its tasks have
@@ -88,16 +89,8 @@ int restart_rule_decode (struct restart_rule *rule, const struct frame *frame)
                    frame_get (frame, longest_pause));
 }
 
-static const char *_get (char *const env[], const char *key)
-{
-    const char *value = NULL;
-
-    for (; *env && !value; env++)
-        value = frame_value (*env, key);
-    return value;
-}
-
 int restart_rule_decode_environment (struct restart_rule *rule, char *const env[])
 {
-    return _parse (rule, _get (env, times), _get (env, any), _get (env, longest_pause));
+    return _parse (rule, variable_get (env, times), variable_get (env, any),
+                   variable_get (env, longest_pause));
 }

@@ -9,14 +9,10 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "common/variables.h"
 #include "registration.h"
 
 #define MAX_KILL_WAIT 65535
-
-enum supervisor_fd supervisor_config_last_fd (const struct supervisor_config *c)
-{
-    return c->restart.times > 0 ? SUPERVISOR_PORT_FD : SUPERVISOR_READY_FD;
-}
 
 struct frame *supervisor_config_encode (const struct supervisor_config *c)
 {
@@ -25,7 +21,8 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
 
     if (!frame)
         return NULL;
-    frame_add (frame, "TASK", "%d", (int)c->task);
+    frame_add (frame, "FORK_SERVER", "%d", (int)c->fork_server);
+    frame_add (frame, "SLURMSTEPD", "%d", (int)c->slurmstepd);
     frame_add (frame, "RANK", "%d", c->rank);
     frame_add (frame, "NODE", "%s", c->node);
     frame_add (frame, "STEP", "%s", c->step);
@@ -43,46 +40,43 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
     if (c->claimed_port)
         frame_add (frame, "CLAIMED_PORT", "%d", c->claimed_port);
     frame_add_flag (frame, "PRINTS", c->prints);
+    frame_add_text (frame, "LOG", c->log);
+    frame_add_text (frame, "ERROR_FILE", c->error_file);
     return frame;
-}
-
-static const char *_get (char *const env[], const char *name)
-{
-    const char *value = NULL;
-
-    for (; *env && !value; env++)
-        value = frame_value (*env, name);
-    return value;
 }
 
 int supervisor_config_decode (struct supervisor_config *c, char *const env[],
                               struct errtext *err)
 {
-    const char *address = _get (env, "ADDRESS");
-    const char *kill_wait = _get (env, "KILL_WAIT");
-    const char *claimed_port = _get (env, "CLAIMED_PORT");
-    int task;
+    const char *address = variable_get (env, "ADDRESS");
+    const char *kill_wait = variable_get (env, "KILL_WAIT");
+    const char *claimed_port = variable_get (env, "CLAIMED_PORT");
+    int fork_server, slurmstepd;
 
     memset (c, 0, sizeof (*c));
-    c->node = _get (env, "NODE");
-    c->step = _get (env, "STEP");
-    c->token = _get (env, "TOKEN");
-    c->server_token = _get (env, "SERVER_TOKEN");
+    c->node = variable_get (env, "NODE");
+    c->step = variable_get (env, "STEP");
+    c->token = variable_get (env, "TOKEN");
+    c->server_token = variable_get (env, "SERVER_TOKEN");
     c->kill_wait = -1;
-    c->forward_signals = _get (env, "FORWARD_SIGNALS") != NULL;
-    c->serves = _get (env, "SERVES") != NULL;
-    c->restart_alone = _get (env, "RESTART_ALONE") != NULL;
-    c->prints = _get (env, "PRINTS") != NULL;
-    if (number_parse (&task, _get (env, "TASK"), 1, INT_MAX) < 0
-        || number_parse (&c->rank, _get (env, "RANK"), 0, REGISTRATION_MAX_TASKS - 1) < 0
-        || number_parse (&c->port, _get (env, "PORT"), 1, 65535) < 0
-        || number_parse (&c->stop_grace, _get (env, "STOP_GRACE"), 0, FRAME_MAX_SECONDS) < 0
+    c->forward_signals = variable_get (env, "FORWARD_SIGNALS") != NULL;
+    c->serves = variable_get (env, "SERVES") != NULL;
+    c->restart_alone = variable_get (env, "RESTART_ALONE") != NULL;
+    c->prints = variable_get (env, "PRINTS") != NULL;
+    c->log = variable_get (env, "LOG");
+    c->error_file = variable_get (env, "ERROR_FILE");
+    if (number_parse (&fork_server, variable_get (env, "FORK_SERVER"), 1, INT_MAX) < 0
+        || number_parse (&slurmstepd, variable_get (env, "SLURMSTEPD"), 1, INT_MAX) < 0
+        || number_parse (&c->rank, variable_get (env, "RANK"), 0, REGISTRATION_MAX_TASKS - 1) < 0
+        || number_parse (&c->port, variable_get (env, "PORT"), 1, 65535) < 0
+        || number_parse (&c->stop_grace, variable_get (env, "STOP_GRACE"), 0, FRAME_MAX_SECONDS) < 0
         || (kill_wait && number_parse (&c->kill_wait, kill_wait, 0, MAX_KILL_WAIT) < 0)
         || (claimed_port && number_parse (&c->claimed_port, claimed_port, 1, 65535) < 0)
         || restart_rule_decode_environment (&c->restart, env) < 0 || !address
         || address_parse (&c->address, address) < 0
         || !c->node || !c->step || !c->token || !c->server_token)
         return errtext_set (err, "its environment lacks a variable");
-    c->task = task;
+    c->fork_server = fork_server;
+    c->slurmstepd = slurmstepd;
     return 0;
 }

@@ -18,15 +18,13 @@
 /* The numbers of the descriptors, beside 0, 1 and 2. */
 enum supervisor_fd {
     SUPERVISOR_RENDEZVOUS_FD = 3,   /* the connection on which the task registered */
-    SUPERVISOR_READY_FD,            /* a pipe: the task continues when tf-supervise writes a byte */
-    /* If the task may be started again; then 0, 1 and 2 are the program's: */
-    SUPERVISOR_MESSAGES_FD,         /* the task's stderr, for messages */
-    SUPERVISOR_PORT_FD,             /* what holds the task's port */
+    SUPERVISOR_LIVES_FD,            /* a socket to the task's fork server; protocol/fork_request.h */
 };
 
 /* Strings belong to the caller; those of a decoded configuration are in the environment. */
 struct supervisor_config {
-    pid_t task;                     /* the process that it supervises, a child of its own */
+    pid_t fork_server;              /* of its task, a child of its own */
+    pid_t slurmstepd;               /* its parent */
     int rank;
     const char *node;
     const char *step;
@@ -37,14 +35,12 @@ struct supervisor_config {
     int kill_wait;                  /* Slurm's KillWait in seconds; -1 when it is not known */
     bool forward_signals;           /* Slurm's signals reach the supervisor and not its task */
     bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
-    struct restart_rule restart;    /* the task may be started again: keep what that needs */
+    struct restart_rule restart;    /* the task may be started again */
     bool restart_alone;             /* ... also without the rendezvous */
     int claimed_port;               /* if so: a port that is bound only by the program; 0: none */
     bool prints;                    /* the one supervisor of the step that prints messages */
+    const char *log, *error_file;   /* the paths of the task's files, or NULL */
 };
-
-/* The last descriptor that comes with this configuration. */
-enum supervisor_fd supervisor_config_last_fd (const struct supervisor_config *config);
 
 /* One string NAME=VALUE for each variable. NULL if there is no memory. */
 struct frame *supervisor_config_encode (const struct supervisor_config *config);

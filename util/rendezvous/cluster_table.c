@@ -25,8 +25,7 @@ const char *cluster_table_role (const struct member *member, char *buf, size_t s
     return buf;
 }
 
-char *cluster_table (const char *step, const struct roster *roster,
-                     const struct network_choice *choice)
+char *cluster_table (const struct roster *roster, const struct network_choice *choice)
 {
     static const char *const headings[] = { "rank", "role", "node", "address", "interface" };
     /* Interfaces are of interest where there is a choice. */
@@ -35,8 +34,8 @@ char *cluster_table (const char *step, const struct roster *roster,
     struct table *table;
     char title[512], *text;
 
-    snprintf (title, sizeof (title), "spank_tf: %s: %d task%s on %d node%s%s%s", step,
-              roster->tasks, roster->tasks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
+    snprintf (title, sizeof (title), "spank_tf: %s: %d task%s on %d node%s%s%s",
+              roster->step.name, roster->tasks, roster->tasks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
               choice->network[0] ? ", network " : "", choice->network);
     table = table_create (title, headings, columns);
     for (int i = 0; i < roster->tasks; i++) {

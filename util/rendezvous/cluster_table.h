@@ -10,8 +10,7 @@
 #include "roster.h"
 
 /* To be freed; NULL if there is no memory. All members have roles and addresses. */
-char *cluster_table (const char *step, const struct roster *roster,
-                     const struct network_choice *choice);
+char *cluster_table (const struct roster *roster, const struct network_choice *choice);
 
 /* How many nodes the step has. */
 int cluster_table_nodes (const struct roster *roster);

@@ -8,107 +8,100 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <termios.h>
 #include <unistd.h>
 
-#include "common/deadline.h"
+#include "common/logdir.h"
+#include "writer.h"
 
-/* If the reader of stderr stops reading, the launch must go on. */
-#define WRITE_TIMEOUT_MS 2000
+#define LOG_NAME "master.log"
 
-static struct master_log *kept;
+#define OPEN_MS 5000
+/* How often to look whether a writer that is late takes more. */
+#define LATE_MS 200
 
-void console_keep (struct master_log *log)
+/* NULL: not needed yet, or not wanted. */
+static struct writer *out, *log_writer;
+static char log_path[PATH_MAX + sizeof ("/" LOG_NAME)];
+
+static int _open_stderr (const void *unused __attribute__ ((unused)),
+                         struct errtext *err __attribute__ ((unused)))
 {
-    master_log_close (kept);
-    kept = log;
+    return STDERR_FILENO;
 }
 
-static bool _is_regular_file (void)
-{
-    struct stat st;
-
-    return fstat (STDERR_FILENO, &st) == 0 && S_ISREG (st.st_mode);
-}
-
-/*
- * How much to write at once: all to a file; else whole lines, and at most PIPE_BUF, which a pipe
- * that polls as ready takes without blocking.
- */
-static size_t _chunk (const char *text, size_t len)
-{
-    size_t chunk = len < PIPE_BUF || _is_regular_file () ? len : PIPE_BUF;
-
-    for (size_t i = chunk; i > 0; i--)
-        if (text[i - 1] == '\n')
-            return i;
-    return chunk;
-}
-
-static void _write (const char *text, size_t len)
+/* If there can be no child, a message is better than none: print it here, unless a full pipe would block. */
+static void _print_here (const char *text)
 {
     struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };
-    struct deadline deadline = deadline_in_ms (WRITE_TIMEOUT_MS);
 
-    while (len > 0 && poll (&pfd, 1, deadline_left_ms (deadline)) == 1) {
-        ssize_t n = write (STDERR_FILENO, text, _chunk (text, len));
-
-        if (n < 0)
-            return;
-        text += n;
-        len -= (size_t)n;
-    }
+    if (poll (&pfd, 1, 0) == 1 && write (STDERR_FILENO, text, strlen (text)) < 0)
+        return;
 }
 
-static void _print (const char *text)
+static void _print_stderr (const char *text)
 {
-    struct termios tty;
-    bool raw = tcgetattr (STDERR_FILENO, &tty) == 0 && !(tty.c_oflag & OPOST);
-    size_t used = 0;
-    char *out = malloc (2 * strlen (text) + 1);
-
+    if (out)
+        writer_pump (out);
+    if (out && writer_has_died (out)) {
+        writer_close (out);
+        out = NULL;
+    }
     if (!out)
-        return;
-    for (const char *p = text; *p; p++) {
-        if (raw && *p == '\n')
-            out[used++] = '\r';
-        out[used++] = *p;
-    }
-    _write (out, used);
-    free (out);
+        out = writer_create (_open_stderr, NULL, NULL);
+    if (out)
+        writer_put (out, text);
+    else
+        _print_here (text);
 }
 
-/* Once. */
-static void _report_late_log (void)
-{
-    static bool reported;
-    char *line;
+struct log_file {
+    const char *dir;
+    bool append;
+};
 
-    if (reported)
-        return;
-    reported = true;
-    if (asprintf (&line, "srun: spank_tf: %s is not written in time; lines may be missing in it\n",
-                  master_log_path (kept)) >= 0) {
-        _print (line);
-        free (line);
-    }
+/* In the child, which must not keep srun's stderr. */
+static int _open_master_log (const void *arg, struct errtext *err)
+{
+    const struct log_file *file = arg;
+    struct logdir dir;
+    int fd;
+
+    dup2 (STDIN_FILENO, STDERR_FILENO);
+    snprintf (dir.path, sizeof (dir.path), "%s", file->dir);
+    if (logdir_make (&dir, err) < 0)
+        return -1;
+    fd = logdir_open (&dir, file->append, LOG_NAME, err);
+    logdir_close (&dir);
+    return fd;
+}
+
+int console_open_log (const char *dir, bool append, struct errtext *err)
+{
+    const struct log_file file = { dir, append };
+
+    snprintf (log_path, sizeof (log_path), "%s/" LOG_NAME, dir);
+    if (!(log_writer = writer_create (_open_master_log, &file, err)))
+        return -1;
+    if (writer_await_open (log_writer, OPEN_MS, err) == 0)
+        return 0;
+    writer_close (log_writer);
+    log_writer = NULL;
+    return -1;
 }
 
 void console_note (const char *text)
 {
-    if (kept && !master_log_write (kept, text))
-        _report_late_log ();
+    if (log_writer)
+        writer_put (log_writer, text);
 }
 
 void console_print (const char *text)
 {
     console_note (text);
-    _print (text);
+    _print_stderr (text);
 }
 
 void console_table (char *text, bool show)
@@ -136,4 +129,51 @@ void console_say (const char *fmt, ...)
         free (line);
     }
     free (text);
+}
+
+/* Once. */
+static void _report_late_log (void)
+{
+    static bool reported;
+    char *line;
+
+    if (reported)
+        return;
+    reported = true;
+    if (asprintf (&line, "srun: spank_tf: %s is not written in time; lines may be missing in it\n",
+                  log_path) >= 0) {
+        _print_stderr (line);
+        free (line);
+    }
+}
+
+void console_flush (void)
+{
+    if (log_writer && !writer_flush (log_writer))
+        _report_late_log ();
+    if (out)
+        writer_flush (out);
+}
+
+void console_check_time (void)
+{
+    if (log_writer)
+        writer_pump (log_writer);
+    if (out)
+        writer_pump (out);
+}
+
+struct deadline console_next (void)
+{
+    bool busy = (log_writer && writer_is_busy (log_writer)) || (out && writer_is_busy (out));
+
+    return busy ? deadline_in_ms (LATE_MS) : deadline_never ();
+}
+
+void console_end (void)
+{
+    console_flush ();
+    writer_close (log_writer);
+    writer_close (out);
+    log_writer = out = NULL;
 }

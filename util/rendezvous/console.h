@@ -1,28 +1,27 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The rendezvous' messages on srun's stderr, which begin with "srun: ".
+ * The rendezvous' messages on srun's stderr, which begin with "srun: ", and master.log. Each has a
+ * child process that writes (writer.h), so nothing here waits for them but console_flush (), for two
+ * seconds each. stderr's is started when there is something to print.
  */
 #ifndef TF_CONSOLE_H
 #define TF_CONSOLE_H
 
 #include <stdbool.h>
 
-#include "master_log.h"
+#include "common/deadline.h"
+#include "common/errtext.h"
 
-/*
- * Print one or more whole lines. A line is one write, so that it does not mix with lines of other
- * processes, unless it is longer than a pipe takes at once (4 KiB). On a terminal that srun --pty has
- * made raw, each line ends in "\r\n". If the reader of stderr does not read for two seconds, the
- * rest is dropped.
- */
+/* Print one or more whole lines. */
 void console_print (const char *text);
 
 /*
- * Write everything to this log too, from now on; it belongs to the console. NULL ends that. If the
- * log is not written in time, one line on stderr says so.
+ * Write everything to master.log in this directory too, from now on, which is made and opened as
+ * logdir.h says. If that takes more than five seconds, go on: what is written then arrives later, or
+ * never. -1 and err.
  */
-void console_keep (struct master_log *log);
+int console_open_log (const char *dir, bool append, struct errtext *err);
 
 /* Write to that log only, if there is one. */
 void console_note (const char *text);
@@ -35,5 +34,19 @@ void console_table (char *text, bool show);
 
 /* Print "srun: " and one line. */
 void console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
+
+/*
+ * Wait until everything is written; to be called before something that may let srun end. If that takes
+ * too long, go on, and do not wait again before it is written. If it is the log that is late, one line
+ * on stderr says so.
+ */
+void console_flush (void);
+
+/* Go on with what is not written yet. Call it when console_next () has passed. */
+void console_check_time (void);
+struct deadline console_next (void);
+
+/* Flush, and end the children when they have written everything. */
+void console_end (void);
 
 #endif

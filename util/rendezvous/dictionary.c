@@ -30,7 +30,7 @@ struct dictionary {
 };
 
 /* Append a task's address to the array of its role. */
-static int _add (json_t *cluster, const struct dictionary_task *task)
+static int _add_address (json_t *cluster, const struct dictionary_task *task)
 {
     struct address_text room;
     json_t *array = json_object_get (cluster, task->role);
@@ -46,12 +46,12 @@ static int _add_role (json_t *cluster, const struct dictionary_task *tasks, size
                       const char *role)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp (tasks[i].role, role) == 0 && _add (cluster, &tasks[i]) < 0)
+        if (strcmp (tasks[i].role, role) == 0 && _add_address (cluster, &tasks[i]) < 0)
             return -1;
     return 0;
 }
 
-static int _print (struct text *text, json_t *cluster)
+static int _print_cluster (struct text *text, json_t *cluster)
 {
     if (!(text->text = json_dumps (cluster, JSON_COMPACT)))
         return -1;
@@ -64,8 +64,9 @@ static int _fill (struct dictionary *dictionary, json_t *cluster,
 {
     bool evaluator = false;
 
-    for (const char *const *role = rules_roles; *role; role++)
-        if (strcmp (*role, EVALUATOR) != 0 && _add_role (cluster, tasks, count, *role) < 0)
+    for (int name = 0; name < RULES_ROLES; name++)
+        if (name != RULES_EVALUATOR
+            && _add_role (cluster, tasks, count, choice_word (rules_roles, name)) < 0)
             return -1;
     for (size_t i = 0; i < count; i++)
         if (strcmp (tasks[i].role, EVALUATOR) == 0)
@@ -73,10 +74,10 @@ static int _fill (struct dictionary *dictionary, json_t *cluster,
         else if (!beside_is (tasks[i].role) && !json_object_get (cluster, tasks[i].role)
                  && _add_role (cluster, tasks, count, tasks[i].role) < 0)
             return -1;
-    if (_print (&dictionary->cluster, cluster) < 0)
+    if (_print_cluster (&dictionary->cluster, cluster) < 0)
         return -1;
     if (evaluator && (_add_role (cluster, tasks, count, EVALUATOR) < 0
-                      || _print (&dictionary->evaluators, cluster) < 0))
+                      || _print_cluster (&dictionary->evaluators, cluster) < 0))
         return -1;
     return 0;
 }

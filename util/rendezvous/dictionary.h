@@ -28,7 +28,7 @@ struct dictionary;
 
 /*
  * `tasks` are in rank order, and are not kept. The dictionary has TensorFlow's roles in the order
- * of rules_roles, and then the site's own roles in the order of their first tasks. Only an
+ * of enum rules_name, and then the site's own roles in the order of their first tasks. Only an
  * evaluator's own dictionary has the evaluator; none has a task beside the cluster.
  * 0 and *dp; -1 and err, also if a TF_CONFIG, together with the variables of the tasks beside the
  * cluster, would be longer than TF_CONFIG_MAX_TEXT.

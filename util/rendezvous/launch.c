@@ -15,7 +15,7 @@
 
 #include "common/address.h"
 #include "console.h"
-#include "protocol/acknowledgement.h"
+#include "protocol/answer.h"
 #include "protocol/hello.h"
 #include "protocol/registration.h"
 #include "rank_names.h"
@@ -62,13 +62,6 @@ static void _lose (struct server *server, struct peer *peer)
     peer_close (&server->peers, peer);
 }
 
-static enum peer_state _state_after_answer (const struct server *server)
-{
-    if (server->refused)
-        return PEER_REFUSED;
-    return server->shutdown ? PEER_SUPERVISED : PEER_ANSWERED;
-}
-
 /* Send as much as the socket takes. */
 static void _send_answer (struct server *server, struct peer *peer)
 {
@@ -78,8 +71,10 @@ static void _send_answer (struct server *server, struct peer *peer)
         _lose (server, peer);
         return;
     }
-    if (sent)
-        peer->state = _state_after_answer (server);
+    if (sent && server->refused)
+        peer->state = PEER_REFUSED;
+    else if (sent)
+        peer->state = server->shutdown ? PEER_SUPERVISED : PEER_ANSWERED;
     peer_watch (&server->peers, peer, sent ? EPOLLIN : EPOLLOUT);
 }
 
@@ -90,7 +85,7 @@ static int _encode_refusal (const struct server *server, struct peer *peer)
     return answer_encode (&peer->answer, &refusal, server->config.server_token);
 }
 
-static void _answer (struct server *server, struct peer *peer)
+static void _answer_rank (struct server *server, struct peer *peer)
 {
     int rc = server->refused ? _encode_refusal (server, peer)
                              : step_answer (server->step, peer->rank,
@@ -103,13 +98,15 @@ static void _answer (struct server *server, struct peer *peer)
         _send_answer (server, peer);
 }
 
+/* What has been printed may be the last before srun ends. */
 static void _answer_all (struct server *server)
 {
+    console_flush ();
     for (int rank = 0; rank < server->peers.ranks; rank++) {
         struct peer *peer = server->peers.by_rank[rank];
 
         if (peer && peer->state == PEER_REGISTERED)
-            _answer (server, peer);
+            _answer_rank (server, peer);
     }
 }
 
@@ -127,16 +124,12 @@ static void _refuse (struct server *server, const char *why)
 static int _open_log (struct server *server, struct errtext *err)
 {
     const char *dir = step_log_dir (server->step);
-    struct master_log *log;
     struct errtext why;
 
-    if (!dir)
+    if (!dir || console_open_log (dir, server->config.log_append, &why) == 0)
         return 0;
-    if (!(log = master_log_open (dir, server->config.log_append, &why)))
-        return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s",
-                            step_name (server->step), why.text);
-    console_keep (log);
-    return 0;
+    return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step),
+                        why.text);
 }
 
 /* All ranks are here. */
@@ -160,13 +153,10 @@ static void _complete (struct server *server)
 /* Registrations. */
 
 /* The first registration has the number of ranks. Make room for them, or refuse. */
-static void _expect_ranks (struct server *server)
+static void _expect_ranks (struct server *server, int tasks)
 {
-    int tasks = step_roster (server->step)->tasks;
     char why[MESSAGE_SIZE];
 
-    if (server->peers.ranks)
-        return;
     if (peers_expect (&server->peers, tasks) < 0) {
         console_say ("error: spank_tf: no memory for %d ranks", tasks);
         exit (1);
@@ -177,18 +167,6 @@ static void _expect_ranks (struct server *server)
               "enough for %d; see `ulimit -Hn`", step_name (server->step), tasks, server->limit,
               server->limit - SERVER_OWN_FILES);
     _refuse (server, why);
-}
-
-/* In constant time: the time must not show how much of a wrong token is right. */
-static bool _is_token (const struct server *server, const char *token)
-{
-    unsigned char differ = 0;
-
-    if (!token || strlen (token) != CONTACT_TOKEN - 1)
-        return false;
-    for (int i = 0; i < CONTACT_TOKEN - 1; i++)
-        differ |= (unsigned char)(token[i] ^ server->config.token[i]);
-    return differ == 0;
 }
 
 /* Refuse a task of which the roster takes no notice; the caller closes the connection. */
@@ -221,100 +199,71 @@ static bool _register_again (struct server *server, struct peer *peer,
         return false;
     peer_set_rank (&server->peers, peer, registration->rank, PEER_REGISTERED);
     shutdown_returned (server, registration->rank);
-    _answer (server, peer);
+    _answer_rank (server, peer);
     return true;
 }
 
-static bool _register_new (struct server *server, struct peer *peer,
-                           const struct registration *registration, const struct address *srun)
+static bool _register (struct server *server, struct peer *peer,
+                       const struct registration *registration)
 {
+    struct roster *roster = step_roster (server->step);
+    struct address srun;
     struct errtext err;
-    enum step_verdict verdict = step_add (server->step, registration, srun, &err);
+    enum step_verdict verdict;
 
-    if (verdict == STEP_IGNORED) {
+    if (address_local (&srun, peer->fd) < 0)
+        return false;
+    verdict = step_add (server->step, registration, &srun, &err);
+    if (verdict == STEP_REFUSED && roster->tasks == 0)
+        _refuse (server, err.text);
+    if (verdict == STEP_IGNORED || roster->tasks == 0) {
         if (server->refused)
             _refuse_peer (server, peer);
         return false;
     }
-    if (step_roster (server->step)->tasks == 0) {
-        _refuse (server, err.text);
-        _refuse_peer (server, peer);
-        return false;
-    }
-    _expect_ranks (server);
+    if (server->peers.ranks == 0)
+        _expect_ranks (server, roster->tasks);
     if (verdict == STEP_REFUSED)
         _refuse (server, err.text);
     peer_set_rank (&server->peers, peer, registration->rank, PEER_REGISTERED);
     if (server->refused)
-        _answer (server, peer);
-    else if (roster_missing (step_roster (server->step)) == 0)
+        _answer_rank (server, peer);
+    else if (roster_missing (roster) == 0)
         _complete (server);
     return true;
-}
-
-/* A registration with the right token. False if the connection is to be closed. */
-static bool _register (struct server *server, struct peer *peer, const struct frame *frame)
-{
-    struct registration registration;
-    struct address srun;
-    struct errtext err;
-
-    if (registration_decode (&registration, frame, &err) < 0
-        || address_local (&srun, peer->fd) < 0)
-        return false;
-    return server->resolved ? _register_again (server, peer, &registration)
-                            : _register_new (server, peer, &registration, &srun);
 }
 
 /* The first frame of a connection. False if the connection is to be closed. */
 static bool _take_first_frame (struct server *server, struct peer *peer,
                                const struct frame *frame)
 {
+    struct registration registration;
     struct hello hello;
 
     hello_decode (&hello, frame);
-    if (!_is_token (server, hello.token))
+    if (!hello_shows (&hello, server->config.token))
         return false;
     if (hello.version != FRAME_VERSION) {
         _refuse_version (server, peer, &hello);
         return false;
     }
-    return hello.reconnects ? shutdown_reconnect (server, peer, frame)
-                            : _register (server, peer, frame);
-}
-
-static bool _authenticate (struct server *server, struct peer *peer)
-{
-    struct frame *frame;
-    struct errtext err;
-    int n = frame_read (&peer->reader, peer->fd, &frame, &err);
-    bool keep = n >= 0;
-
-    if (n > 0) {
-        keep = _take_first_frame (server, peer, frame);
-        frame_destroy (frame);
-    }
-    return keep;
-}
-
-/* The exchange with a rank that is not supervised ends with its acknowledgement. */
-static void _await_acknowledgement (struct server *server, struct peer *peer)
-{
-    struct frame *frame = NULL;
-    int n = frame_read (&peer->reader, peer->fd, &frame, NULL);
-
-    if (n > 0 && acknowledgement_is_in (frame))
-        peer_abort (&server->peers, peer);
-    else if (n != 0)
-        _lose (server, peer);
-    frame_destroy (frame);
+    if (hello.reconnects)
+        return shutdown_reconnect (server, peer, frame);
+    if (registration_decode (&registration, frame, NULL) < 0)
+        return false;
+    return server->resolved ? _register_again (server, peer, &registration)
+                            : _register (server, peer, &registration);
 }
 
 void launch_receive (struct server *server, struct peer *peer)
 {
+    struct frame *frame = NULL;
+    int n;
+
     switch (peer->state) {
         case PEER_UNAUTHENTICATED:
-            if (!_authenticate (server, peer))
+            n = frame_read (&peer->reader, peer->fd, &frame, NULL);
+            if (n < 0 || (n > 0 && !_take_first_frame (server, peer, frame)))
                 peer_close (&server->peers, peer);
             break;
         case PEER_REGISTERED:
@@ -324,8 +273,12 @@ void launch_receive (struct server *server, struct peer *peer)
         case PEER_ANSWERING:
             _send_answer (server, peer);
             break;
-        case PEER_ANSWERED:
-            _await_acknowledgement (server, peer);
+        case PEER_ANSWERED:     /* not supervised: the acknowledgement ends the exchange */
+            n = frame_read (&peer->reader, peer->fd, &frame, NULL);
+            if (n > 0 && acknowledgement_is_in (frame))
+                peer_abort (&server->peers, peer);
+            else if (n != 0)
+                _lose (server, peer);
             break;
         case PEER_REFUSED:
             if (!peer_is_open (peer))
@@ -335,6 +288,7 @@ void launch_receive (struct server *server, struct peer *peer)
         case PEER_CLOSED:
             break;
     }
+    frame_destroy (frame);
 }
 
 /* Time. */
@@ -400,6 +354,7 @@ static void _end_srun (struct server *server)
         return;
     console_say ("spank_tf: %s: not every node reports the end of its tasks; ending srun",
                  step_name (server->step));
+    console_flush ();
     kill (server->srun, SIGTERM);
 }
 

@@ -101,7 +101,7 @@ static bool _room_for (struct node **node, int *nodes, int index, int most)
     return true;
 }
 
-static void _put (struct layout *layout, int rank, int node_index)
+static void _put_rank (struct layout *layout, int rank, int node_index)
 {
     if (rank >= layout->tasks || layout->known[rank] != UNKNOWN)
         return;
@@ -121,7 +121,7 @@ void layout_add (struct layout *layout, int rank, int node_index, const char *na
         node->name = strdup (name);
         node->registered = true;
     }
-    _put (layout, rank, node_index);
+    _put_rank (layout, rank, node_index);
 }
 
 void layout_add_node_ranks (struct layout *layout, int node_index, const char *ranks)
@@ -131,7 +131,7 @@ void layout_add_node_ranks (struct layout *layout, int node_index, const char *r
     if (!_room_for (&layout->node, &layout->nodes, node_index, layout->tasks))
         return;
     while ((rank = number_scan (&ranks, layout->tasks)) >= 0) {
-        _put (layout, rank, node_index);
+        _put_rank (layout, rank, node_index);
         if (*ranks++ != ',')
             return;
     }
@@ -153,7 +153,7 @@ static bool _list_name (struct listed *listed)
     return (listed->node[next].name = strdup (listed->name)) != NULL;
 }
 
-static bool _expand (struct listed *listed, size_t used, const char *word, const char *end);
+static bool _expand_word (struct listed *listed, size_t used, const char *word, const char *end);
 
 /* Parse "7" or "1-3" at *item and move *item behind it; *width is the width of the first number. */
 static bool _parse_numbers (const char **item, int *low, int *high, int *width)
@@ -182,7 +182,7 @@ static bool _expand_numbers (struct listed *listed, size_t used, const char **it
                                n);
 
         if (used + (size_t)digits > MAX_NODE_NAME
-            || !_expand (listed, used + (size_t)digits, rest, end))
+            || !_expand_word (listed, used + (size_t)digits, rest, end))
             return false;
     }
     return true;
@@ -192,7 +192,7 @@ static bool _expand_numbers (struct listed *listed, size_t used, const char **it
  * Expand one word of a host list into names: the text before a bracket, with each of the numbers
  * in the brackets, with the expanded text behind them.
  */
-static bool _expand (struct listed *listed, size_t used, const char *word, const char *end)
+static bool _expand_word (struct listed *listed, size_t used, const char *word, const char *end)
 {
     const char *open = memchr (word, '[', (size_t)(end - word));
     size_t plain = (size_t)((open ? open : end) - word);
@@ -224,7 +224,7 @@ static bool _list_names (struct listed *listed, const char *nodes)
 
         for (end = word; *end && (*end != ',' || inside); end++)
             inside = *end == '[' || (inside && *end != ']');
-        if (!_expand (listed, 0, word, end))
+        if (!_expand_word (listed, 0, word, end))
             return false;
         if (*end == '\0')
             return true;

@@ -9,25 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool _is (const struct member *member, const char *role)
-{
-    return strcmp (member->role, role) == 0;
-}
+#include "common/rules.h"
 
 static bool _leads (const struct member *member)
 {
-    return _is (member, "chief") || _is (member, "master");
+    return rules_is_chief (rules_find (member->role));
+}
+
+static bool _works (const struct member *member)
+{
+    return rules_find (member->role) == RULES_WORKER;
 }
 
 /* If process 0 is not a worker, the workers begin with 1. */
 int processes_number (const struct processes *processes, const struct roster *roster,
                       const struct member *member)
 {
-    if (processes->count == 0)
-        return -1;
-    if (_leads (member))
+    if (processes->count > 0 && _leads (member))
         return 0;
-    if (!_is (member, "worker"))
+    if (processes->count == 0 || !_works (member))
         return -1;
     return member->index + _leads (&roster->member[processes->coordinator]);
 }
@@ -50,13 +50,13 @@ void processes_find (struct processes *processes, const struct roster *roster)
     for (int rank = 0; rank < roster->tasks; rank++) {
         const struct member *m = &roster->member[rank];
 
-        if (_is (m, "ps"))
+        if (rules_find (m->role) == RULES_PS)
             return;
         if (_leads (m))
             leader = rank;
-        else if (_is (m, "worker") && m->index == 0)
+        else if (_works (m) && m->index == 0)
             worker = rank;
-        count += _leads (m) || _is (m, "worker");
+        count += _leads (m) || _works (m);
     }
     if (count == 0)
         return;

@@ -1,21 +1,48 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The line that says what the end of a task leads to, if tasks may be started again.
+ * The lines that say what the end of a task leads to, if tasks may be started again: whenever one is,
+ * and whenever one that failed is not. Tasks of which the same is to be said within two seconds
+ * share a line, which names them. Such a line waits until the first of them is started, or until
+ * the two seconds are over. A restart of all is said at once, because it stops tasks.
  */
 #ifndef TF_RESTART_LINES_H
 #define TF_RESTART_LINES_H
 
+#include "common/deadline.h"
 #include "protocol/exit_report.h"
 #include "restarts.h"
 #include "step.h"
 
+struct restart_lines;
+
 /*
- * Print what was decided about a rank, nothing for RESTART_POLICY_NONE. `grace` is that of
- * restarts_create (); `cannot` is why the task cannot be started again, or NULL.
+ * For a step of `tasks` ranks. The step and its restarts must live as long. `grace` is that of
+ * restarts_create (). NULL if there is no memory.
  */
-void restart_lines_print (struct step *step, const struct restarts *restarts, int grace, int rank,
-                          const struct exit_report *report, enum restart_policy_decision decision,
-                          const char *cannot);
+struct restart_lines *restart_lines_create (struct step *step, const struct restarts *restarts,
+                                            int grace, int tasks);
+
+/* What was not printed is lost. NULL is fine. */
+void restart_lines_destroy (struct restart_lines *lines);
+
+/*
+ * What was decided about the end of a rank, in the place of what is still to be said about it;
+ * nothing is said for RESTART_POLICY_NONE. `cannot` is why the task cannot be started again, or NULL.
+ */
+void restart_lines_add (struct restart_lines *lines, int rank, const struct exit_report *report,
+                        enum restart_policy_decision decision, const char *cannot);
+
+/* A rank is started again: print the line that has it. */
+void restart_lines_starts (struct restart_lines *lines, int rank);
+
+/* Print what has waited for two seconds. NULL is fine. */
+void restart_lines_check (struct restart_lines *lines);
+
+/* Print what there is, but for restarts that are to come. NULL is fine. */
+void restart_lines_flush (struct restart_lines *lines);
+
+/* When to check again. NULL is fine. */
+struct deadline restart_lines_next (const struct restart_lines *lines);
 
 #endif

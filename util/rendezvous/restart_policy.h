@@ -17,6 +17,10 @@
  * that ended with 0. It is one restart. If one of them cannot be started again, because its failure
  * was final, its supervisor is lost or its program does not allow it, none is. restart_rule.h says
  * which failures are worth another try.
+ *
+ * Failures that come together are one event, and use up one restart together: the caller says when
+ * an event is over. A task that fails a second time begins another one. So no task is started more
+ * often than restarts are used up.
  */
 #ifndef TF_RESTART_POLICY_H
 #define TF_RESTART_POLICY_H
@@ -45,28 +49,43 @@ bool restart_policy_is_alone (const struct restart_policy *policy, int rank);
 bool restart_policy_is_member (const struct restart_policy *policy, int rank);
 
 enum restart_policy_decision {
-    RESTART_POLICY_NONE,        /* it did not fail, or this failure is final, or nothing restarts */
+    RESTART_POLICY_NONE,        /* it did not fail, or its work is done */
     RESTART_POLICY_ONE,
     RESTART_POLICY_ALL,
-    RESTART_POLICY_USED_UP,     /* none, because no restart is left */
+    /* It failed, and nothing is started again: */
+    RESTART_POLICY_FINAL,       /* the rule does not cover this failure */
+    RESTART_POLICY_USED_UP,     /* no restart is left */
     RESTART_POLICY_CANNOT,      /* this task, or another of "all", cannot be started again */
+    RESTART_POLICY_ASKED,       /* the step was asked to end */
+    RESTART_POLICY_LATE,        /* its next life would begin too late */
 };
 
 /*
- * A rank has ended by itself. ONE and ALL use up a restart. Do not pass the ends of tasks that are
- * stopped for a restart of all. A rank whose failure is final cannot be started again.
+ * A rank has ended by itself. The first ONE or ALL of an event uses up a restart. Do not pass the ends
+ * of tasks that are stopped for a restart of all. A rank that failed, and is not started again, never
+ * can be.
  */
 enum restart_policy_decision restart_policy_ended (struct restart_policy *policy, int rank,
                                                    const struct exit_report *report);
 
+/* What failed until now has nothing to do with what fails from now on. */
+void restart_policy_event_over (struct restart_policy *policy);
+
 /* This rank can never be started again. */
 void restart_policy_cannot (struct restart_policy *policy, int rank);
 
+/* The first one of "all" that can never be started again, or need not be; -1: none. */
+int restart_policy_unable (const struct restart_policy *policy);
+
 /*
- * The work of this rank is done, or its step is to end: it is not started again. If it is one of "all", there is
- * no restart of all any more.
+ * This rank is not started again, because its work is done (NONE), for ASKED or for LATE: that is
+ * decided about its failures from now on. If it is one of "all", there is no restart of all any more.
  */
-void restart_policy_over (struct restart_policy *policy, int rank);
+void restart_policy_over (struct restart_policy *policy, int rank,
+                          enum restart_policy_decision why);
+
+/* What was passed to restart_policy_over (); NONE also if it was not called. */
+enum restart_policy_decision restart_policy_why (const struct restart_policy *policy, int rank);
 
 /*
  * True if this rank may be started again after it ended with 0, because a restart of all is still
@@ -79,13 +98,15 @@ bool restart_policy_is_possible (const struct restart_policy *policy, int rank);
 
 int restart_policy_left (const struct restart_policy *policy);
 
+const struct restart_rule *restart_policy_rule (const struct restart_policy *policy);
+
 /* A supervisor has started its task so many times without the rendezvous. */
 void restart_policy_use_up (struct restart_policy *policy, int times);
 
 /* Seconds before the restart that was decided last: 1 before the first one, then doubled. */
 int restart_policy_pause (const struct restart_policy *policy);
 
-/* The same before the next one. */
-int restart_policy_next_pause (const struct restart_policy *policy);
+/* The same if this rank fails now. */
+int restart_policy_next_pause (const struct restart_policy *policy, int rank);
 
 #endif

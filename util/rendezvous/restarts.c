@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* Failures that arrive so soon after the first one are one event. */
+#define EVENT_MS 2000
+
 struct life {
     enum {
         RUNS,
@@ -18,6 +21,10 @@ struct life {
         ENDED,
     } state;
     int number;
+    int event;                  /* that has ended this life, from 1; 0: none */
+    bool away;                  /* its supervisor has no connection */
+    bool leaves;                /* what it left in the background may still run */
+    int ago_ms;                 /* when it ended, before its first report */
     struct exit_report end;     /* if it waits */
     struct deadline due;        /* if it waits: when to start it; never before the barrier opens */
 };
@@ -27,10 +34,17 @@ struct restarts {
     int grace;                  /* seconds */
     bool keeps;
     int times;
+    int event;                  /* the last one, from 1 */
+    struct deadline event_over;
+    bool event_started;         /* a member has been started again for it */
+    int asked_signal;           /* to end; 0: the step was not */
+    int64_t asked_at;
     bool gathers;               /* members at the barrier */
+    int pause;                  /* seconds, before they start */
     int first;                  /* the rank whose failure made them gather last */
     struct deadline patience;   /* until then they may end by themselves */
     struct deadline opens;      /* the barrier; never before all members are there */
+    struct deadline over;       /* the pause, after the last end, or return, of a member until now */
     struct deadline last;       /* no life begins later */
     int busy;                   /* members that run or wait, at the last check */
     int tasks;
@@ -47,7 +61,7 @@ struct restarts *restarts_create (const struct restart_rule *rule, int grace, bo
     r->grace = grace;
     r->keeps = keeps;
     r->times = rule->times;
-    r->patience = r->opens = r->last = deadline_never ();
+    r->event_over = r->patience = r->opens = r->last = deadline_never ();
     r->busy = r->tasks = tasks;
     if ((r->policy = restart_policy_create (rule, role, tasks)))
         return r;
@@ -75,9 +89,10 @@ static struct deadline _in_seconds (int seconds)
     return deadline_in_ms (seconds * INT64_C (1000));
 }
 
-static struct deadline _after_pause (const struct restarts *r)
+/* So many seconds after the end of this life, which is reported now. */
+static struct deadline _after_end (const struct life *life, int seconds)
 {
-    return _in_seconds (restart_policy_pause (r->policy));
+    return deadline_in_ms (seconds * INT64_C (1000) - life->ago_ms);
 }
 
 static bool _is_too_late (const struct restarts *r, struct deadline due)
@@ -85,12 +100,23 @@ static bool _is_too_late (const struct restarts *r, struct deadline due)
     return due.at_ms > r->last.at_ms;
 }
 
-static bool _gathers (const struct restarts *r, int rank)
+bool restarts_gathers (const struct restarts *r, int rank)
 {
     return r->gathers && restart_policy_is_member (r->policy, rank);
 }
 
 /* Reports. */
+
+static void _end_event (struct restarts *r)
+{
+    restart_policy_event_over (r->policy);
+    r->event_over = deadline_never ();
+}
+
+static bool _succeeded (const struct exit_report *report)
+{
+    return report->kind == EXIT_REPORT_EXIT && report->number == 0;
+}
 
 static void _set_waiting (struct restarts *r, int rank, const struct exit_report *report,
                           struct deadline due)
@@ -98,6 +124,9 @@ static void _set_waiting (struct restarts *r, int rank, const struct exit_report
     struct life *life = &r->life[rank];
 
     life->state = WAITS;
+    /* After a failure that the rule covers, its supervisor has killed that. */
+    life->leaves = report->kind != EXIT_REPORT_STOPPED
+                   && !restart_rule_covers (restart_policy_rule (r->policy), report);
     life->end = *report;
     life->due = due;
 }
@@ -113,16 +142,13 @@ static void _begin_gathering (struct restarts *r, int rank, const struct exit_re
 {
     r->gathers = true;
     r->first = rank;
+    r->pause = restart_policy_pause (r->policy);
     r->patience = _in_seconds (restart_rule_saved (report) ? r->grace : 0);
     r->opens = deadline_never ();
+    r->over = _after_end (&r->life[rank], r->pause);
     for (int i = 0; i < r->tasks; i++)
         if (r->life[i].state == KEPT)
-            r->life[i].state = WAITS;
-}
-
-static bool _succeeded (const struct exit_report *report)
-{
-    return report->kind == EXIT_REPORT_EXIT && report->number == 0;
+            _set_waiting (r, i, &r->life[i].end, deadline_never ());
 }
 
 /* A task that has ended with 0 stays if it may be needed, and if another one can still fail. */
@@ -131,25 +157,54 @@ static bool _is_kept (const struct restarts *r, int rank, const struct exit_repo
     return _succeeded (report) && r->keeps && restart_policy_keeps (r->policy, rank) && r->busy > 1;
 }
 
+/* A failure that is worth a restart. The pause begins again for all tasks of its event. */
+static void _set_event (struct restarts *r, int rank, bool begins)
+{
+    struct deadline due = _after_end (&r->life[rank], restart_policy_pause (r->policy));
+
+    if (begins) {
+        r->event++;
+        r->event_over = deadline_in_ms (EVENT_MS);
+        r->event_started = false;
+    }
+    r->life[rank].event = r->event;
+    for (int i = 0; i < r->tasks; i++)
+        if (r->life[i].state == WAITS && r->life[i].event == r->event)
+            r->life[i].due = due;
+}
+
+/* It has died of what asked it to end. */
+static bool _ended_as_asked (const struct restarts *r, const struct exit_report *report)
+{
+    return report->kind == EXIT_REPORT_SIGNAL && report->number == r->asked_signal;
+}
+
 static enum restart_policy_decision _decide (struct restarts *r, int rank,
                                              const struct exit_report *report)
 {
     enum restart_policy_decision decision;
+    int left = restart_policy_left (r->policy);
 
-    if (_is_too_late (r, _in_seconds (restart_policy_next_pause (r->policy))))
-        restart_policy_over (r->policy, rank);
+    /* A restart that is used once does not start a task twice. */
+    if (r->event_started && !restart_policy_is_alone (r->policy, rank)
+        && restart_rule_covers (restart_policy_rule (r->policy), report))
+        _end_event (r);
+    if (_is_too_late (r, _in_seconds (restart_policy_next_pause (r->policy, rank))))
+        restart_policy_over (r->policy, rank, RESTART_POLICY_LATE);
     decision = restart_policy_ended (r->policy, rank, report);
+    if (decision == RESTART_POLICY_ASKED && _ended_as_asked (r, report))
+        decision = RESTART_POLICY_NONE;
     if (_succeeded (report) && !r->keeps)
         restart_policy_cannot (r->policy, rank);
     r->life[rank].state = _is_kept (r, rank, report) ? KEPT : ENDED;
     r->life[rank].end = *report;
     r->life[rank].due = deadline_never ();
-    if (decision == RESTART_POLICY_ONE)
-        _set_waiting (r, rank, report, _after_pause (r));
-    else if (decision == RESTART_POLICY_ALL) {
-        _set_waiting (r, rank, report, deadline_never ());
+    if (decision != RESTART_POLICY_ONE && decision != RESTART_POLICY_ALL)
+        return decision;
+    _set_waiting (r, rank, report, deadline_never ());
+    _set_event (r, rank, restart_policy_left (r->policy) < left);
+    if (decision == RESTART_POLICY_ALL)
         _begin_gathering (r, rank, report);
-    }
     return decision;
 }
 
@@ -161,9 +216,10 @@ static enum restart_policy_decision _end (struct restarts *r, int rank,
 
     if (!can_restart)
         restart_policy_cannot (r->policy, rank);
-    if (!_gathers (r, rank))
+    if (!restarts_gathers (r, rank))
         return _decide (r, rank, report);
     _set_waiting (r, rank, report, deadline_never ());
+    r->over = deadline_max (r->over, _after_end (&r->life[rank], r->pause));
     if (!can_restart)
         r->life[rank].state = ENDED;
     return gives_up ? RESTART_POLICY_CANNOT : RESTART_POLICY_NONE;
@@ -194,10 +250,14 @@ static enum restarts_answer _answer (const struct restarts *r, int rank)
 }
 
 /* The step is to end. */
-static void _end_all (struct restarts *r)
+static void _end_all (struct restarts *r, const struct life_report *asked)
 {
+    if (!r->asked_signal) {
+        r->asked_signal = asked->asked_signal;
+        r->asked_at = asked->asked_at;
+    }
     for (int rank = 0; rank < r->tasks; rank++)
-        restarts_over (r, rank);
+        restart_policy_over (r->policy, rank, RESTART_POLICY_ASKED);
 }
 
 enum restarts_answer restarts_report (struct restarts *r, int rank,
@@ -208,16 +268,32 @@ enum restarts_answer restarts_report (struct restarts *r, int rank,
     bool can_restart = life->life >= 0 && life->life <= r->times;
 
     *decision = RESTART_POLICY_NONE;
-    if (life->asked_to_end)
-        _end_all (r);
+    r->life[rank].ago_ms = life->ago_ms;
+    if (deadline_passed (r->event_over))
+        _end_event (r);
+    if (life->asked_signal)
+        _end_all (r, life);
     else if (can_restart && life->life < r->life[rank].number
              && restart_policy_is_possible (r->policy, rank))
         return RESTARTS_AGAIN;
     if (can_restart && life->life > r->life[rank].number)
         _catch_up (r, rank, life->life);
-    if (r->life[rank].state == RUNS)
+    /* While it waits, its fork server may have been killed, or its slurmstepd. */
+    if (r->life[rank].state == RUNS
+        || (r->life[rank].state == WAITS && !can_restart && !life->asked_signal))
         *decision = _end (r, rank, report, can_restart);
+    else if (r->life[rank].state == KEPT && !can_restart)
+        restart_policy_cannot (r->policy, rank);
+    else if (report->kind == EXIT_REPORT_STOPPED)
+        r->life[rank].leaves = false;
     return _answer (r, rank);
+}
+
+void restarts_set_away (struct restarts *r, int rank, bool away)
+{
+    r->life[rank].away = away;
+    if (!away && restarts_gathers (r, rank))
+        r->over = deadline_max (r->over, _in_seconds (r->pause));
 }
 
 void restarts_lost (struct restarts *r, int rank)
@@ -234,7 +310,13 @@ void restarts_returned (struct restarts *r, int rank)
 
 void restarts_over (struct restarts *r, int rank)
 {
-    restart_policy_over (r->policy, rank);
+    restart_policy_over (r->policy, rank, RESTART_POLICY_NONE);
+}
+
+int restarts_asked_signal (const struct restarts *r, int64_t *at)
+{
+    *at = r->asked_at;
+    return r->asked_signal;
 }
 
 void restarts_limit (struct restarts *r, struct deadline last)
@@ -242,14 +324,20 @@ void restarts_limit (struct restarts *r, struct deadline last)
     r->last = last;
     for (int rank = 0; rank < r->tasks; rank++)
         if (r->life[rank].state == WAITS && _is_too_late (r, r->life[rank].due))
-            restarts_over (r, rank);
+            restart_policy_over (r->policy, rank, RESTART_POLICY_LATE);
 }
 
 /* Time. */
 
+/* A process of the task runs, or may run. */
+static bool _is_alive (const struct life *life)
+{
+    return life->state == RUNS || (life->state == WAITS && life->leaves);
+}
+
 bool restarts_stops (const struct restarts *r, int rank, bool serves)
 {
-    return _gathers (r, rank) && r->life[rank].state == RUNS
+    return restarts_gathers (r, rank) && _is_alive (&r->life[rank])
            && (serves || deadline_passed (r->patience));
 }
 
@@ -268,9 +356,23 @@ const struct exit_report *restarts_end (const struct restarts *r, int rank)
     return &r->life[rank].end;
 }
 
-/* All members leave the barrier: to their next life, or for good. */
+enum restart_policy_decision restarts_why (const struct restarts *r, int rank)
+{
+    const struct life *life = &r->life[rank];
+    enum restart_policy_decision why = restart_policy_why (r->policy, rank);
+
+    if (!exit_report_failed (&life->end))
+        return RESTART_POLICY_NONE;
+    /* But if it failed before, its restart was announced. */
+    if (why == RESTART_POLICY_ASKED && life->event == 0 && _ended_as_asked (r, &life->end))
+        return RESTART_POLICY_NONE;
+    return why;
+}
+
+/* All members leave the barrier: to their next life, whose failures are another event, or for good. */
 static void _leave_barrier (struct restarts *r, bool start)
 {
+    _end_event (r);
     r->gathers = false;
     r->patience = r->opens = deadline_never ();
     for (int rank = 0; rank < r->tasks; rank++) {
@@ -287,25 +389,31 @@ static void _check_barrier (struct restarts *r, bool complete)
 {
     if (!restart_policy_is_possible (r->policy, r->first))
         _leave_barrier (r, false);
-    else if (complete && !deadline_is_set (r->opens))
-        r->opens = _after_pause (r);
-    else if (complete && deadline_passed (r->opens))
+    else if (!complete)
+        r->opens = deadline_never ();
+    else if (!deadline_is_set (r->opens))
+        r->opens = r->over;
+    else if (deadline_passed (r->opens))
         _leave_barrier (r, true);
 }
 
 void restarts_check (struct restarts *r)
 {
-    int running = 0;
+    int missing = 0;            /* at the barrier */
 
+    if (deadline_passed (r->event_over))
+        _end_event (r);
     r->busy = 0;
     for (int rank = 0; rank < r->tasks; rank++) {
-        bool member = restart_policy_is_member (r->policy, rank);
+        const struct life *life = &r->life[rank];
 
-        running += member && r->life[rank].state == RUNS;
-        r->busy += member && (r->life[rank].state == RUNS || r->life[rank].state == WAITS);
+        if (!restart_policy_is_member (r->policy, rank))
+            continue;
+        missing += _is_alive (life) || (life->state == WAITS && life->away);
+        r->busy += life->state == RUNS || life->state == WAITS;
     }
     if (r->gathers)
-        _check_barrier (r, running == 0);
+        _check_barrier (r, missing == 0);
 }
 
 /* It has ended with 0, and is not needed any more. */
@@ -317,7 +425,7 @@ static bool _is_dispensable (const struct restarts *r, int rank)
 
 static bool _waits_in_vain (const struct restarts *r, int rank)
 {
-    if (r->life[rank].state == WAITS && !_gathers (r, rank))
+    if (r->life[rank].state == WAITS && !restarts_gathers (r, rank))
         return !restart_policy_is_possible (r->policy, rank);
     return r->life[rank].state == RELEASED || _is_dispensable (r, rank);
 }
@@ -330,10 +438,13 @@ enum restarts_action restarts_due (struct restarts *r, int rank)
         life->state = ENDED;
         return RESTARTS_RELEASE;
     }
-    if (life->state != WAITS || _gathers (r, rank) || !deadline_passed (life->due))
+    if (life->state != WAITS || restarts_gathers (r, rank) || !deadline_passed (life->due))
         return RESTARTS_NOTHING;
     life->state = RUNS;
     life->number++;
+    r->event_started = r->event_started || (life->event == r->event
+                                            && restart_policy_is_member (r->policy, rank));
+    life->event = 0;
     return RESTARTS_START;
 }
 
@@ -344,12 +455,12 @@ int restarts_first (const struct restarts *r)
 
 struct deadline restarts_next (const struct restarts *r)
 {
-    struct deadline next = r->opens;
+    struct deadline next = deadline_min (r->opens, r->event_over);
 
     if (r->gathers && !deadline_passed (r->patience))
         next = deadline_min (next, r->patience);
     for (int rank = 0; rank < r->tasks; rank++)
-        if (r->life[rank].state == WAITS && !_gathers (r, rank))
+        if (r->life[rank].state == WAITS && !restarts_gathers (r, rank))
             next = deadline_min (next, r->life[rank].due);
     return next;
 }

@@ -1,16 +1,22 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The lives of a step's tasks, if they may be started again. A life is one run of a task's program,
- * from its start to the end of its last process. Here is which ranks run, which have ended and wait
- * for their next life, and the barrier before a restart of all: its members are stopped, and start
- * when all have ended. restart_policy.h decides what a failure leads to; here are the states and the
- * clocks. No connections: the caller gives the orders.
+ * The lives of a step's tasks, if they may be started again. A life is one run of a task's program.
+ * Here is which ranks run, which have ended and wait for their next life, and the barrier before a
+ * restart of all: its members are stopped, and start when all have ended. What a task that ended
+ * with 0 has left in the background may still run, until its next life is to begin.
+ *
+ * Failures within two seconds of the first one are one event, with one pause: it begins with the last
+ * of them, and then all start. What would start a task of the event a second time is another event.
+ *
+ * restart_policy.h decides what a failure leads to; here are the states and the clocks. No
+ * connections: the caller gives the orders.
  */
 #ifndef TF_RESTARTS_H
 #define TF_RESTARTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/deadline.h"
 #include "protocol/exit_report.h"
@@ -50,6 +56,12 @@ enum restarts_answer restarts_report (struct restarts *restarts, int rank,
                                       const struct life_report *life,
                                       enum restart_policy_decision *decision);
 
+/*
+ * A rank has no connection, or has one again. A barrier does not open before that of each member is
+ * back, because an order to start must reach all of them.
+ */
+void restarts_set_away (struct restarts *restarts, int rank, bool away);
+
 /* A rank counts as ended, because its supervisor is lost; or it has come back. */
 void restarts_lost (struct restarts *restarts, int rank);
 void restarts_returned (struct restarts *restarts, int rank);
@@ -57,14 +69,22 @@ void restarts_returned (struct restarts *restarts, int rank);
 /* The work of a rank is done: it is not started again. */
 void restarts_over (struct restarts *restarts, int rank);
 
+/* By which signal, and when, the step was asked to end, as in a life report; 0: it was not. */
+int restarts_asked_signal (const struct restarts *restarts, int64_t *at);
+
 /* No task is started again after this time. */
 void restarts_limit (struct restarts *restarts, struct deadline last);
 
 /*
- * True if a rank is to be stopped, so that all can be started again. `serves`: it would not end by
- * itself.
+ * True if a rank is to be stopped, so that all can be started again: also one that has ended with 0, or with
+ * a failure that is final, and may have left something in the background, until its supervisor
+ * reports that it is stopped.
+ * `serves`: it would not end by itself.
  */
 bool restarts_stops (const struct restarts *restarts, int rank, bool serves);
+
+/* True if the rank is a member of a barrier that is not open: without it, no member starts. */
+bool restarts_gathers (const struct restarts *restarts, int rank);
 
 /* The number, from 0, of the life that a rank was last to start; it may have ended. */
 int restarts_life (const struct restarts *restarts, int rank);
@@ -74,6 +94,12 @@ bool restarts_waits (const struct restarts *restarts, int rank);
 
 /* How the present life of a rank ended that waits. */
 const struct exit_report *restarts_end (const struct restarts *restarts, int rank);
+
+/*
+ * Why a rank that waited, and was released, is not started again: ASKED, LATE, or NONE if its work is
+ * done, or if what was said about another rank is the reason.
+ */
+enum restart_policy_decision restarts_why (const struct restarts *restarts, int rank);
 
 /* Open the barrier, or give it up, if that is due. */
 void restarts_check (struct restarts *restarts);

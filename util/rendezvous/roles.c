@@ -13,35 +13,25 @@
 #include "common/rules.h"
 #include "common/tasklist.h"
 
-struct list {
-    struct tasklist *tasks;
-    bool per_node;
-};
-
 struct roles {
-    bool inherited;             /* the list came with the job */
-    char *het_group;            /* srun's --het-group, or NULL */
+    const struct rendezvous_config *config;
+    bool assigned;              /* every member has its role */
     size_t lists;               /* one for the step, or one for each component */
-    struct list list[];
+    struct tasklist *list[];
 };
 
 int roles_create (struct roles **rp, const struct rendezvous_config *config, struct errtext *err)
 {
     struct roles *roles = calloc (1, sizeof (*roles) + config->lists * sizeof (roles->list[0]));
 
-    if (!roles || (config->het_group && !(roles->het_group = strdup (config->het_group)))) {
-        free (roles);
+    if (!roles)
         return errtext_set (err, "%s", strerror (ENOMEM));
-    }
-    roles->inherited = config->inherited;
-    for (size_t i = 0; i < config->lists; i++) {
-        roles->list[i].per_node = config->list[i].per_node;
-        if (tasklist_parse (&roles->list[i].tasks, config->list[i].text, err) < 0) {
+    roles->config = config;
+    for (; roles->lists < config->lists; roles->lists++)
+        if (tasklist_parse (&roles->list[roles->lists], config->list[roles->lists].text, err) < 0) {
             roles_destroy (roles);
             return -1;
         }
-        roles->lists++;
-    }
     *rp = roles;
     return 0;
 }
@@ -51,21 +41,14 @@ void roles_destroy (struct roles *roles)
     if (!roles)
         return;
     for (size_t i = 0; i < roles->lists; i++)
-        tasklist_destroy (roles->list[i].tasks);
-    free (roles->het_group);
+        tasklist_destroy (roles->list[i]);
     free (roles);
 }
 
-bool roles_can_be_assigned (const struct roles *roles, const struct roster *roster)
-{
-    return roster_missing (roster) == 0 || (roles->lists == 1 && !roles->list[0].per_node);
-}
-
-/* One assignment: these lists, to these members, of this step. */
+/* One assignment: these lists, to these members. */
 struct assignment {
     const struct roles *roles;
     struct roster *roster;
-    const char *step;
 };
 
 /* What runs the tasks, for a message: "step 12.0", "component 1 of step 12.0 on n3". */
@@ -76,27 +59,30 @@ static const char *_describe (const struct assignment *a, size_t list, const cha
 
     if (a->roles->lists > 1)
         snprintf (component, sizeof (component), "component %zu of ", list);
-    if (a->roles->het_group)
-        snprintf (group, sizeof (group), " (--het-group=%s)", a->roles->het_group);
-    snprintf (buf, size, "%s%s%s%s%s", component, a->step, group, node ? " on " : "",
+    if (a->roles->config->het_group)
+        snprintf (group, sizeof (group), " (--het-group=%s)", a->roles->config->het_group);
+    snprintf (buf, size, "%s%s%s%s%s", component, a->roster->step.name, group, node ? " on " : "",
               node ? node : "");
     return buf;
 }
 
 /* The roles of `tasks` tasks, into role[]. */
-static int _expand (const struct assignment *a, size_t list, const char **role, int tasks,
-                    const char *node, struct errtext *err)
+static int _expand_list (const struct assignment *a, size_t list, const char **role, int tasks,
+                         const char *node, struct errtext *err)
 {
-    const struct list *l = &a->roles->list[list];
-    bool inherited = a->roles->inherited;
+    const struct rendezvous_config *config = a->roles->config;
+    bool inherited = config->inherited;
     struct errtext why;
     char place[512], option[64];
+    struct tasklist_fit fit;
 
     _describe (a, list, node, place, sizeof (place));
     snprintf (option, sizeof (option), "%s--%s", inherited ? "the inherited " : "",
-              l->per_node ? "tf-tasks-per-node" : "tf-tasks");
-    if (tasklist_assign (l->tasks, role, tasks, place, option, &why) == 0)
+              config->list[list].per_node ? "tf-tasks-per-node" : "tf-tasks");
+    if (tasklist_assign (a->roles->list[list], role, tasks, place, option, &why) == 0)
         return 0;
+    if (!inherited && tasklist_fit (a->roles->list[list], choice_word (rules_roles, RULES_WORKER), tasks, &fit))
+        return errtext_set (err, "%s; write %s, or %s for any number", why.text, fit.now, fit.always);
     return errtext_set (err, "%s%s", why.text,
                         inherited ? "; --tf-tasks=none switches it off" : "");
 }
@@ -114,7 +100,7 @@ static int _assign_node (const struct assignment *a, size_t list, int first, int
             node = member[rank].node;
             tasks++;
         }
-    if (_expand (a, list, role, tasks, node, err) < 0)
+    if (_expand_list (a, list, role, tasks, node, err) < 0)
         return -1;
     for (int rank = first; rank < end; rank++)
         if (member[rank].node_index == node_index)
@@ -143,9 +129,9 @@ static int _assign_list (const struct assignment *a, size_t list, int first, int
 
     if (!role)
         return errtext_set (err, "%s", strerror (ENOMEM));
-    if (a->roles->list[list].per_node)
+    if (a->roles->config->list[list].per_node)
         rc = _assign_each_node (a, list, first, first + tasks, role, err);
-    else if ((rc = _expand (a, list, role, tasks, NULL, err)) == 0)
+    else if ((rc = _expand_list (a, list, role, tasks, NULL, err)) == 0)
         for (int i = 0; i < tasks; i++)
             a->roster->member[first + i].role = role[i];
     free (role);
@@ -170,7 +156,7 @@ static int _assign_components (const struct assignment *a, struct errtext *err)
     if (first == roster->tasks && list == a->roles->lists)
         return 0;
     return errtext_set (err, "%s does not have the %zu components that %zu lists were given for",
-                        a->step, a->roles->lists, a->roles->lists);
+                        roster->step.name, a->roles->lists, a->roles->lists);
 }
 
 /* The rank's index: one more than the previous rank of its role has. */
@@ -182,22 +168,24 @@ static int _index (const struct member *member, int rank)
     return 0;
 }
 
-int roles_assign (const struct roles *roles, struct roster *roster, const char *step,
-                  struct errtext *err)
+int roles_assign (struct roles *roles, struct roster *roster, struct errtext *err)
 {
-    const struct assignment a = { roles, roster, step };
+    const struct assignment a = { roles, roster };
+    bool needs_ranks = roles->lists > 1 || roles->config->list[0].per_node;
     struct rules_count count = { 0 };
     struct errtext why;
-    int rc = roles->lists == 1 ? _assign_list (&a, 0, 0, roster->tasks, err)
-                               : _assign_components (&a, err);
 
-    if (rc < 0)
+    if (roles->assigned || (needs_ranks && roster_missing (roster) > 0))
+        return 0;
+    if ((roles->lists == 1 ? _assign_list (&a, 0, 0, roster->tasks, err)
+                           : _assign_components (&a, err)) < 0)
         return -1;
     for (int rank = 0; rank < roster->tasks; rank++) {
         roster->member[rank].index = _index (roster->member, rank);
         rules_count (&count, roster->member[rank].role, 1, 0);
     }
     if (rules_check (&count, true, &why) < 0)
-        return errtext_set (err, "%s has %s", step, why.text);
+        return errtext_set (err, "%s has %s", roster->step.name, why.text);
+    roles->assigned = true;
     return 0;
 }

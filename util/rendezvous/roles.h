@@ -15,19 +15,15 @@
 
 struct roles;
 
-/* -1 and err if a list is malformed. Nothing of the configuration is kept. */
+/* -1 and err if a list is malformed. The configuration must live as long. */
 int roles_create (struct roles **rp, const struct rendezvous_config *config, struct errtext *err);
 void roles_destroy (struct roles *roles);
 
-/* Are all the facts known that the lists need: every rank of the step, or only their number? */
-bool roles_can_be_assigned (const struct roles *roles, const struct roster *roster);
-
 /*
- * Give every member its role, which lives as long as `roles`, and its index. `step` is the step's
- * name in messages, "step 12.0". -1 and err if a list does not fit the step, or if TensorFlow
- * does not accept such a cluster.
+ * Give every member its role, which lives as long as `roles`, and its index. To be called whenever a rank
+ * has registered: it is done once, when the lists need no more facts, some all ranks and some only their number.
+ * -1 and err if a list does not fit the step, or if TensorFlow does not accept such a cluster.
  */
-int roles_assign (const struct roles *roles, struct roster *roster, const char *step,
-                  struct errtext *err);
+int roles_assign (struct roles *roles, struct roster *roster, struct errtext *err);
 
 #endif

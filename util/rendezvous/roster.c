@@ -6,6 +6,7 @@
 #include "roster.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,15 @@ void roster_clear (struct roster *roster)
         _clear_member (&roster->member[rank]);
     free (roster->member);
     layout_destroy (roster->layout);
-    *roster = (struct roster){ 0 };
+    *roster = (struct roster){ .step = roster->step };
+}
+
+void roster_set_step (struct roster *roster, const char *number)
+{
+    struct step_id *step = &roster->step;
+
+    snprintf (step->number, sizeof (step->number), "%s", number);
+    snprintf (step->name, sizeof (step->name), "step %s", step->number);
 }
 
 int roster_set_size (struct roster *roster, int tasks)
@@ -46,7 +55,7 @@ int roster_set_size (struct roster *roster, int tasks)
 }
 
 /* NULL stays NULL. False if there is no memory. */
-static bool _copy (char **copy, const char *text)
+static bool _copy_text (char **copy, const char *text)
 {
     return !text || (*copy = strdup (text)) != NULL;
 }
@@ -60,7 +69,7 @@ static bool _copy_interfaces (struct member *m, const struct registration *r)
     for (int i = 0; i < r->interfaces; i++) {
         char *cpus = NULL;
 
-        if (!_copy (&cpus, r->interface[i].local_cpus))
+        if (!_copy_text (&cpus, r->interface[i].local_cpus))
             return false;
         m->interface[i] = r->interface[i];
         m->interface[i].local_cpus = cpus;
@@ -71,10 +80,10 @@ static bool _copy_interfaces (struct member *m, const struct registration *r)
 
 static bool _copy_strings (struct member *m, const struct registration *r)
 {
-    return _copy (&m->node, r->node) && _copy (&m->cpus, r->cpus)
-           && _copy (&m->locality_error, r->locality_error)
-           && _copy (&m->supervisor_error, r->supervisor_error)
-           && _copy (&m->log_dir, r->log_dir);
+    return _copy_text (&m->node, r->node) && _copy_text (&m->cpus, r->cpus)
+           && _copy_text (&m->locality_error, r->locality_error)
+           && _copy_text (&m->supervisor_error, r->supervisor_error)
+           && _copy_text (&m->log_dir, r->log_dir);
 }
 
 static void _add_to_layout (struct layout *layout, const struct registration *r)

@@ -43,7 +43,14 @@ struct member {
     bool restarts_alone;                /* its failure concerns no other (restart_policy.h) */
 };
 
+/* What a step is called. */
+struct step_id {
+    char number[REGISTRATION_MAX_STEP + 1];     /* "12.0", as Slurm's commands take it */
+    char name[sizeof ("step ") + REGISTRATION_MAX_STEP];    /* "step 12.0", for messages */
+};
+
 struct roster {
+    struct step_id step;
     int tasks;                          /* of the step; 0 before the first registration */
     int here, lost;                     /* how many members are */
     struct member *member;              /* by rank */
@@ -52,6 +59,9 @@ struct roster {
 
 /* A zeroed roster is empty. */
 void roster_clear (struct roster *roster);
+
+/* Its step is "12.0". */
+void roster_set_step (struct roster *roster, const char *number);
 
 /* The number of tasks is known. -1 if there is no memory. */
 int roster_set_size (struct roster *roster, int tasks);

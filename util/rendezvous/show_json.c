@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cluster_table.h"
 #include "common/logdir.h"
@@ -25,12 +24,10 @@ static void _add_text (json_t *object, const char *key, const char *text)
         json_object_set_new (object, key, json_string (text));
 }
 
-static json_t *_object (const char *event, const char *step)
+static json_t *_object (const char *event, const struct roster *roster)
 {
-    const char *number = strchr (step, ' ');
-
-    return json_pack ("{s:s, s:s, s:s}", "spank_tf", PACKAGE_VERSION, "event", event,
-                      "step", number ? number + 1 : step);
+    return json_pack ("{s:s, s:s, s:s}", "spank_tf", PACKAGE_VERSION, "event", event, "step",
+                      roster->step.number);
 }
 
 static json_t *_task (const struct roster *roster, int rank)
@@ -64,6 +61,7 @@ static json_t *_ended (const struct roster *roster, int rank, const struct end *
     static const char *const how[] = {
         [EXIT_REPORT_EXIT] = "exit",
         [EXIT_REPORT_SIGNAL] = "signal",
+        [EXIT_REPORT_UNSTARTED] = "not started",
         [EXIT_REPORT_STOPPED] = "stopped",
     };
     const struct exit_report *report = &end->report;
@@ -94,10 +92,9 @@ static char *_line (json_t *object, json_t *task, int tasks)
     return line;
 }
 
-char *show_json_start (const char *step, const struct roster *roster,
-                       const struct network_choice *choice)
+char *show_json_start (const struct roster *roster, const struct network_choice *choice)
 {
-    json_t *object = _object ("start", step), *tasks = json_array ();
+    json_t *object = _object ("start", roster), *tasks = json_array ();
 
     json_object_set_new (object, "nodes", json_integer (cluster_table_nodes (roster)));
     _add_text (object, "network", choice->network);
@@ -106,12 +103,12 @@ char *show_json_start (const char *step, const struct roster *roster,
     return _line (object, tasks, roster->tasks);
 }
 
-char *show_json_end (const char *step, const struct roster *roster, const struct end *end,
-                     int restarts)
+char *show_json_end (const struct roster *roster, const struct end *end, int restarts)
 {
-    json_t *object = _object ("end", step), *tasks = json_array ();
+    json_t *object = _object ("end", roster), *tasks = json_array ();
     int first = ends_first_to_fail (roster, end);
 
+    json_object_set_new (object, "cancelled", json_boolean (ends_are_cancelled (roster, end)));
     json_object_set_new (object, "first_to_fail", first < 0 ? json_null () : json_integer (first));
     json_object_set_new (object, "max_restarts", json_integer (restarts));
     for (int rank = 0; rank < roster->tasks; rank++)

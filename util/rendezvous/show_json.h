@@ -11,11 +11,9 @@
 #include "network/choose.h"
 #include "roster.h"
 
-/* To be freed; NULL if there is no memory. `step` is the step's name, "step 12.0". */
-char *show_json_start (const char *step, const struct roster *roster,
-                       const struct network_choice *choice);
+/* To be freed; NULL if there is no memory. */
+char *show_json_start (const struct roster *roster, const struct network_choice *choice);
 /* `restarts`: how many the step could have. */
-char *show_json_end (const char *step, const struct roster *roster, const struct end *end,
-                     int restarts);
+char *show_json_end (const struct roster *roster, const struct end *end, int restarts);
 
 #endif

@@ -51,23 +51,28 @@ struct link {
 struct shutdown {
     struct stop_policy *policy;
     struct restarts *restarts;          /* NULL: none */
+    struct restart_lines *lines;        /* NULL without restarts */
     int tasks, left;                    /* those that have not ended */
     struct end *end;                    /* by rank */
     struct link *link;                  /* by rank */
     struct deadline next_lost;          /* not later than the first of link[].lost */
     struct deadline grace_over;         /* of evaluators; never before the job is over */
+    struct deadline failure_over;       /* fail_grace; never if no task has failed without a ps */
     bool end_shown;
 };
 
 /* -1 if there is no memory. */
-static int _create_policies (struct shutdown *s, const struct rendezvous_config *c,
-                             const char *const *role)
+static int _create_policies (struct shutdown *s, struct step *step,
+                             const struct rendezvous_config *c, const char *const *role)
 {
-    s->policy = stop_policy_create (c->stop, role, s->tasks);
-    if (c->restart.times > 0)
-        s->restarts = restarts_create (&c->restart, c->stop_grace, !c->wait_limited, role,
-                                       s->tasks);
-    return s->policy && (s->restarts || c->restart.times == 0) ? 0 : -1;
+    if (!(s->policy = stop_policy_create (c->stop, role, s->tasks)))
+        return -1;
+    if (c->restart.times == 0)
+        return 0;
+    s->restarts = restarts_create (&c->restart, c->stop_grace, !c->wait_limited, role, s->tasks);
+    if (s->restarts)
+        s->lines = restart_lines_create (step, s->restarts, c->stop_grace, s->tasks);
+    return s->lines ? 0 : -1;
 }
 
 /* -1 if there is no memory. */
@@ -80,18 +85,19 @@ static int _create_ranks (struct shutdown *s)
     return s->end && s->link ? 0 : -1;
 }
 
-static struct shutdown *_create (const struct roster *roster, const struct rendezvous_config *config)
+static struct shutdown *_create (struct step *step, const struct rendezvous_config *config)
 {
+    const struct roster *roster = step_roster (step);
     struct shutdown *s = calloc (1, sizeof (*s));
     const char **role = calloc ((size_t)roster->tasks, sizeof (*role));
     int rc = -1;
 
     if (s && role) {
         s->tasks = s->left = roster->tasks;
-        s->next_lost = s->grace_over = deadline_never ();
+        s->next_lost = s->grace_over = s->failure_over = deadline_never ();
         for (int rank = 0; rank < roster->tasks; rank++)
             role[rank] = roster->member[rank].role;
-        rc = _create_ranks (s) < 0 ? -1 : _create_policies (s, config, role);
+        rc = _create_ranks (s) < 0 ? -1 : _create_policies (s, step, config, role);
     }
     free (role);
     if (rc == 0)
@@ -105,19 +111,33 @@ void shutdown_destroy (struct shutdown *s)
     if (!s)
         return;
     stop_policy_destroy (s->policy);
+    restart_lines_destroy (s->lines);
     restarts_destroy (s->restarts);
+    for (int rank = 0; s->end && rank < s->tasks; rank++)
+        free (s->end[rank].failure);
     free (s->end);
     free (s->link);
     free (s);
 }
 
-/* A parallel debugger stops and shows slurmstepd's children, which have to be the programs. */
-static bool _supervises (const struct server *server, const struct stop_policy *policy)
+/* Without supervisors the step would not be what the user has asked for. */
+static bool _needs_supervisors (const struct server *server, const struct stop_policy *policy)
 {
-    bool wanted = stop_policy_supervises (policy) || server->config.show
-                  || step_log_dir (server->step) || server->config.restart.times > 0;
+    return stop_policy_supervises (policy) || server->config.show || step_log_dir (server->step)
+           || server->config.restart.times > 0;
+}
 
-    if (wanted && server->config.debugged)
+/*
+ * A step of several tasks has supervisors also to learn which one failed first, unless the user wants
+ * none to be stopped. A parallel debugger stops and shows slurmstepd's children, which have to be the
+ * programs.
+ */
+static bool _supervises (const struct server *server, bool needed)
+{
+    bool wanted = needed || (step_roster (server->step)->tasks > 1
+                             && server->config.stop != STOP_WHEN_NEVER);
+
+    if (needed && server->config.debugged)
         console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "
                      "done%s, and the ends of tasks are not shown", step_name (server->step),
                      server->config.restart.times > 0 ? ", or started again" : "");
@@ -134,23 +154,32 @@ static void _tell_member (const struct shutdown *s, int rank, struct member *mem
 
 int shutdown_begin (struct server *server, struct errtext *err)
 {
-    struct shutdown *s = _create (step_roster (server->step), &server->config);
+    struct shutdown *s = _create (server->step, &server->config);
+    bool needed, supervises;
+    int rc = 0;
 
     if (!s)
         return errtext_set (err, "%s", strerror (ENOMEM));
-    if (!_supervises (server, s->policy)) {
+    needed = _needs_supervisors (server, s->policy);
+    supervises = _supervises (server, needed);
+    /* A node without tf-supervise refuses no step that can do without it. */
+    if (supervises && step_supervise (server->step, needed ? err : NULL) < 0) {
+        supervises = false;
+        rc = needed ? -1 : 0;
+    }
+    if (!supervises) {
         shutdown_destroy (s);
-        return 0;
+        return rc;
     }
     server->shutdown = s;
     for (int rank = 0; rank < s->tasks; rank++)
         _tell_member (s, rank, &step_roster (server->step)->member[rank]);
-    return step_supervise (server->step, err);
+    return 0;
 }
 
 /* Messages. */
 
-/* SIGTERM probably came from the user or from Slurm, and is about to end the other tasks too. */
+/* SIGTERM probably came from the user, and is about to end the other tasks too. */
 static void _print_ps_failure (const struct server *server, int rank,
                                const struct exit_report *report)
 {
@@ -170,17 +199,38 @@ static void _print_ps_failure (const struct server *server, int rank,
                      "and are stopped", step_name (server->step), name, how.text);
 }
 
+/* A cluster without a ps has lost a task. */
+static void _print_task_failure (const struct server *server, int rank, const struct exit_report *report)
+{
+    char name[RANK_NAME_SIZE], others[64] = "are stopped";
+    struct exit_report_text how;
+    int grace = server->config.fail_grace;
+
+    if (grace > 0)
+        snprintf (others, sizeof (others), "have %d s to end, and are then stopped", grace);
+    rank_name (step_roster (server->step), rank, name, sizeof (name));
+    console_say ("error: spank_tf: %s: %s failed, %s; the others %s", step_name (server->step), name,
+                 exit_report_describe (report, &how), others);
+}
+
 /* The job does not need this rank any more. */
 static bool _is_done_with (const struct shutdown *s, int rank)
 {
+    int first;
+
     switch (stop_policy_order (s->policy, rank)) {
         case STOP_POLICY_LEAVE:
             return false;
         case STOP_POLICY_STOP:
             return true;
         case STOP_POLICY_STOP_AFTER_GRACE:
-        case STOP_POLICY_STOP_LAST:
             return deadline_passed (s->grace_over);
+        case STOP_POLICY_STOP_AFTER_FAILURE:
+            return deadline_passed (s->failure_over);
+        case STOP_POLICY_STOP_LAST:
+            return deadline_passed (s->grace_over)
+                   && (stop_policy_cause (s->policy, &first) != STOP_POLICY_TASK_FAILED
+                       || deadline_passed (s->failure_over));
     }
     return false;
 }
@@ -198,9 +248,10 @@ static void _print_beside_failure (const struct server *server, int rank,
 
     if (!beside_is (roster->member[rank].role) || !exit_report_failed (report)
         || _is_done_with (server->shutdown, rank)
-        || server->shutdown->end[rank].presumed
+        || server->shutdown->end[rank].presumed || ends_was_asked (&server->shutdown->end[rank])
         || (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM))
         return;
+    restart_lines_flush (server->shutdown->lines);
     console_say ("error: spank_tf: %s: %s failed, %s; spank_tf stops no other task", step_name (server->step),
                  rank_name (roster, rank, name, sizeof (name)),
                  exit_report_describe (report, &how));
@@ -237,14 +288,20 @@ static void _show_end (const struct server *server)
     const struct roster *roster = step_roster (server->step);
     const char *step = step_name (server->step), *failure;
     int restarts = server->config.restart.times;
+    bool cancelled = ends_are_cancelled (roster, s->end);
     char text[ENDS_FAILURE_SIZE];
 
     if (s->end_shown || s->left > 0)
         return;
     s->end_shown = true;
-    console_table (server->config.json ? show_json_end (step, roster, s->end, restarts)
-                                       : ends_table (step, roster, s->end), server->config.show);
-    if ((failure = ends_first_failure (roster, s->end, text, sizeof (text))))
+    restart_lines_flush (s->lines);
+    if (server->config.json)
+        console_table (show_json_end (roster, s->end, restarts), server->config.show);
+    else if (!cancelled)
+        console_table (ends_table (step, roster, s->end), server->config.show);
+    if (cancelled)
+        console_say ("spank_tf: %s was cancelled", step);
+    else if ((failure = ends_first_failure (roster, s->end, text, sizeof (text))))
         console_say ("error: spank_tf: %s: first to fail: %s", step, failure);
 }
 
@@ -255,8 +312,22 @@ static void _job_is_over (const struct server *server)
     struct shutdown *s = server->shutdown;
     int rank;
 
-    if (stop_policy_cause (s->policy, &rank) == STOP_POLICY_PS_FAILED)
-        _print_ps_failure (server, rank, &s->end[rank].report);
+    restart_lines_flush (s->lines);
+    switch (stop_policy_cause (s->policy, &rank)) {
+        case STOP_POLICY_PS_FAILED:
+            if (!ends_was_asked (&s->end[rank]))
+                _print_ps_failure (server, rank, &s->end[rank].report);
+            break;
+        case STOP_POLICY_TASK_FAILED:
+            _print_task_failure (server, rank, &s->end[rank].report);
+            s->failure_over = deadline_in_ms (server->config.fail_grace * INT64_C (1000));
+            break;
+        case STOP_POLICY_NOT_OVER:
+        case STOP_POLICY_CHIEF_ENDED:
+        case STOP_POLICY_WORKERS_ENDED:
+        case STOP_POLICY_OTHERS_ENDED:
+            break;
+    }
     s->grace_over = deadline_in_ms (server->config.eval_grace * INT64_C (1000));
     if (s->restarts)
         restarts_limit (s->restarts, s->grace_over);
@@ -290,7 +361,7 @@ static void _set_ended (const struct server *server, int rank, const struct exit
     end->restarts = s->restarts ? restarts_life (s->restarts, rank) : 0;
     s->left--;
     _print_beside_failure (server, rank, report);
-    if (stop_policy_ended (s->policy, rank, report))
+    if (end->presumed ? stop_policy_lost (s->policy, rank) : stop_policy_ended (s->policy, rank, report))
         _job_is_over (server);
     _end_restarts (s);
 }
@@ -305,12 +376,34 @@ static void _undo_end (struct shutdown *s, int rank)
 
 /* Lost supervisors. */
 
+/* A task that has ended with 0 may be one of a restart of all: its supervisor is needed, too. */
+static bool _is_needed (const struct shutdown *s, int rank)
+{
+    return !s->end[rank].ended || (s->restarts && restarts_waits (s->restarts, rank));
+}
+
+/*
+ * A task has ended now, or its connection without a report; `failure` is what it has written about that.
+ * The signal has asked it to end, or is 0.
+ */
+static void _note_end (struct shutdown *s, int rank, const struct failure_text *failure, int asked_signal)
+{
+    clock_gettime (CLOCK_REALTIME, &s->end[rank].at);
+    s->end[rank].asked_signal = asked_signal;
+    ends_set_failure (&s->end[rank], failure);
+}
+
 /* A connection has ended without a report. */
 static void _set_lost (struct shutdown *s, int rank, int64_t ms)
 {
-    if (s->end[rank].ended)
+    static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
+
+    if (!_is_needed (s, rank))
         return;
-    clock_gettime (CLOCK_REALTIME, &s->end[rank].at);
+    if (!s->end[rank].ended)
+        _note_end (s, rank, &nothing, 0);
+    if (s->restarts)
+        restarts_set_away (s->restarts, rank, true);
     s->link[rank].lost = deadline_in_ms (ms);
     s->next_lost = deadline_min (s->next_lost, s->link[rank].lost);
 }
@@ -323,23 +416,30 @@ void shutdown_lost (struct server *server, int rank)
 
 static bool _is_overdue (const struct shutdown *s, int rank)
 {
-    return !s->end[rank].ended && deadline_passed (s->link[rank].lost);
+    return _is_needed (s, rank) && deadline_passed (s->link[rank].lost);
 }
 
+/* The loss of one that has ended with 0 shows when it is needed. */
 static void _print_overdue (const struct server *server)
 {
     const struct shutdown *s = server->shutdown;
+    bool gathers = false;
     char names[1024], name[RANK_NAME_SIZE];
     struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
 
-    for (int rank = 0; rank < s->tasks; rank++)
-        if (_is_overdue (s, rank))
-            list_text_add (&list, rank_name (step_roster (server->step), rank, name,
-                                             sizeof (name)));
+    for (int rank = 0; rank < s->tasks; rank++) {
+        bool member = s->restarts && restarts_gathers (s->restarts, rank);
+
+        if (!_is_overdue (s, rank) || (s->end[rank].ended && !member))
+            continue;
+        gathers = gathers || member;
+        list_text_add (&list, rank_name (step_roster (server->step), rank, name, sizeof (name)));
+    }
     if (list.named)
         console_say ("error: spank_tf: %s: these tasks count as ended, because the connections to "
-                     "their supervisors are lost: %s", step_name (server->step),
-                     list_text_end (&list));
+                     "their supervisors are lost: %s%s", step_name (server->step),
+                     list_text_end (&list),
+                     gathers ? "; the restart of all tasks is given up" : "");
 }
 
 /* Ranks whose supervisors have not come back count as killed with them. */
@@ -354,11 +454,11 @@ static void _check_lost (const struct server *server)
     s->next_lost = deadline_never ();
     for (int rank = 0; rank < s->tasks; rank++)
         if (_is_overdue (s, rank)) {
-            s->end[rank].presumed = true;
+            s->end[rank].presumed = !s->end[rank].ended;
             if (s->restarts)
                 restarts_lost (s->restarts, rank);
             _set_ended (server, rank, &killed);
-        } else if (!s->end[rank].ended)
+        } else if (_is_needed (s, rank))
             s->next_lost = deadline_min (s->next_lost, s->link[rank].lost);
 }
 
@@ -371,6 +471,8 @@ void shutdown_returned (struct server *server, int rank)
         return;
     s->link[rank].lost = deadline_never ();
     s->link[rank].ordered = false;
+    if (s->restarts)
+        restarts_set_away (s->restarts, rank, false);
     if (!end->presumed)
         return;
     _undo_end (s, rank);
@@ -396,6 +498,8 @@ static void _send_order (struct server *server, struct peer *peer, struct frame 
 
 static void _order (struct server *server, struct peer *peer, enum order order)
 {
+    if (order == ORDER_EXIT)
+        console_flush ();
     _send_order (server, peer, order_encode (order, server->config.server_token));
 }
 
@@ -424,6 +528,7 @@ static void _start_again (struct server *server, int rank)
 {
     struct shutdown *s = server->shutdown;
 
+    restart_lines_starts (s->lines, rank);
     /* It had ended with 0. */
     if (s->end[rank].ended)
         _undo_end (s, rank);
@@ -437,8 +542,9 @@ static void _start_again (struct server *server, int rank)
 static bool _is_stopped_while_it_waits (const struct shutdown *s, int rank)
 {
     int first;
+    enum stop_policy_cause cause = stop_policy_cause (s->policy, &first);
 
-    return _is_done_with (s, rank) && stop_policy_cause (s->policy, &first) != STOP_POLICY_PS_FAILED;
+    return _is_done_with (s, rank) && cause != STOP_POLICY_PS_FAILED && cause != STOP_POLICY_TASK_FAILED;
 }
 
 static void _release (struct server *server, int rank)
@@ -447,6 +553,8 @@ static void _release (struct server *server, int rank)
     struct shutdown *s = server->shutdown;
     bool stops = _is_stopped_while_it_waits (s, rank);
 
+    restart_lines_add (s->lines, rank, restarts_end (s->restarts, rank),
+                       restarts_why (s->restarts, rank), NULL);
     _set_ended (server, rank, stops ? &stopped : restarts_end (s->restarts, rank));
     _show_end (server);
     _order_rank (server, rank, stops ? ORDER_STOP : ORDER_EXIT);
@@ -484,7 +592,7 @@ static void _check_restarts (struct server *server)
 
 /* Reports. */
 
-static enum restarts_answer _ask_restarts (struct server *server, int rank,
+static enum restarts_answer _ask_restarts (const struct server *server, int rank,
                                            const struct exit_report *report,
                                            const struct life_report *life)
 {
@@ -495,16 +603,9 @@ static enum restarts_answer _ask_restarts (struct server *server, int rank,
     if (!s->restarts)
         return RESTARTS_ENDED;
     answer = restarts_report (s->restarts, rank, report, life, &decision);
-    restart_lines_print (server->step, s->restarts, server->config.stop_grace, rank, report,
-                         decision, life->cannot);
+    if (decision != RESTART_POLICY_NONE)
+        restart_lines_add (s->lines, rank, report, decision, life->cannot);
     return answer;
-}
-
-/* When a task ended. Its supervisor may report that again while it waits. */
-static void _note_time (struct shutdown *s, int rank)
-{
-    if (!s->end[rank].ended && !(s->restarts && restarts_waits (s->restarts, rank)))
-        clock_gettime (CLOCK_REALTIME, &s->end[rank].at);
 }
 
 /*
@@ -512,17 +613,26 @@ static void _note_time (struct shutdown *s, int rank)
  * the supervisor may.
  */
 static void _take_report (struct server *server, struct peer *peer,
-                          const struct exit_report *report, const struct life_report *life)
+                          const struct exit_report *report, const struct life_report *life,
+                          const struct failure_text *failure)
 {
     struct shutdown *s = server->shutdown;
 
-    _note_time (s, peer->rank);
+    if (life->asked_signal) {
+        stop_policy_asked (s->policy);
+        s->failure_over = deadline_never ();
+    }
+    /* Its supervisor may report an end again while it waits. */
+    if (!s->end[peer->rank].ended && !(s->restarts && restarts_waits (s->restarts, peer->rank)))
+        _note_end (s, peer->rank, failure, life->asked_signal);
     switch (_ask_restarts (server, peer->rank, report, life)) {
         case RESTARTS_AGAIN:
             _order_restart (server, peer->rank);
             return;
         case RESTARTS_WAITS:
             _order (server, peer, ORDER_WAIT);
+            /* An order to stop that met this report was not obeyed. */
+            s->link[peer->rank].ordered = false;
             return;
         case RESTARTS_KEPT:
             _set_ended (server, peer->rank, report);
@@ -554,13 +664,15 @@ void shutdown_receive (struct server *server, struct peer *peer)
 {
     struct exit_report report;
     struct life_report life;
+    struct failure_text failure;
     struct frame *frame = NULL;
     int64_t lost_after_ms = _lost_after_ms (peer);
     int n = frame_read (&peer->reader, peer->fd, &frame, NULL);
 
     if (n > 0 && exit_report_decode (&report, frame, NULL) == 0) {
         life_report_decode (&life, frame);
-        _take_report (server, peer, &report, &life);
+        failure_text_decode (&failure, frame);
+        _take_report (server, peer, &report, &life, &failure);
     } else if (n != 0) {
         _set_lost (server->shutdown, peer->rank, lost_after_ms);
         peer_close (&server->peers, peer);
@@ -579,7 +691,7 @@ bool shutdown_reconnect (struct server *server, struct peer *peer, const struct 
     peer_set_rank (&server->peers, peer, reconnect.rank, PEER_SUPERVISED);
     shutdown_returned (server, reconnect.rank);
     if (reconnect.ended)
-        _take_report (server, peer, &reconnect.report, &reconnect.life);
+        _take_report (server, peer, &reconnect.report, &reconnect.life, &reconnect.failure);
     return true;
 }
 
@@ -600,6 +712,7 @@ void shutdown_check_time (struct server *server)
         return;
     _check_lost (server);
     _check_restarts (server);
+    restart_lines_check (s->lines);
     _show_end (server);
     for (int rank = 0; rank < s->tasks; rank++) {
         struct peer *peer = server->peers.by_rank[rank];
@@ -619,6 +732,10 @@ struct deadline shutdown_next (const struct server *server)
 
     if (!s)
         return deadline_never ();
-    next = s->restarts ? deadline_min (s->next_lost, restarts_next (s->restarts)) : s->next_lost;
+    next = deadline_min (s->next_lost, restart_lines_next (s->lines));
+    if (s->restarts)
+        next = deadline_min (next, restarts_next (s->restarts));
+    if (!deadline_passed (s->failure_over))
+        next = deadline_min (next, s->failure_over);
     return deadline_passed (s->grace_over) ? next : deadline_min (next, s->grace_over);
 }

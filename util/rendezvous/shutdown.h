@@ -18,8 +18,9 @@
 struct shutdown;
 
 /*
- * The launch is complete: supervise the tasks if one may have to be stopped, or if their ends are
- * to be shown, but not under a parallel debugger. Sets server->shutdown, to be destroyed. -1 and err.
+ * The launch is complete: supervise the tasks if one may have to be stopped or started again, or if their
+ * ends are to be shown; several tasks also to name the first failure, if every node can and not under
+ * STOP_WHEN_NEVER. Under a parallel debugger none is. Sets server->shutdown, to be destroyed. -1 and err.
  */
 int shutdown_begin (struct server *server, struct errtext *err);
 void shutdown_destroy (struct shutdown *shutdown);

@@ -23,31 +23,26 @@
 #include "show_json.h"
 
 struct step {
-    char name[sizeof ("step ") + REGISTRATION_MAX_STEP];
+    const struct rendezvous_config *config;
     struct roster roster;
     struct roles *roles;
-    bool assigned;                      /* every member has its role */
     struct network_wish wish;
     struct network_choice choice;
     char locality_notice[1024];          /* or "" */
     struct dictionary *dictionary;
-    unsigned int frameworks;            /* rendezvous_config.h */
     struct processes processes;
     struct address_text coordinator;    /* of the processes, with its port */
     char *jobs;                         /* processes_jobs (), or NULL */
     size_t jobs_length;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
-    bool hold, log_append, hide_gpus, nccl;     /* rendezvous_config.h */
     bool supervised;
-    int stop_grace;                     /* seconds */
-    struct restart_rule restart;        /* tasks may be started again */
 };
 
 static int _set_wish (struct network_wish *wish, const struct rendezvous_config *config,
                       struct errtext *err)
 {
-    wish->infiniband = config->ib != RENDEZVOUS_CONFIG_IB_NO;
-    wish->infiniband_required = config->ib == RENDEZVOUS_CONFIG_IB_REQUIRE;
+    wish->infiniband = config->ib != IB_NO;
+    wish->infiniband_required = config->ib == IB_REQUIRE;
     wish->networks_required = config->networks_required;
     return config->networks ? netlist_parse (&wish->networks, config->networks, err) : 0;
 }
@@ -58,14 +53,8 @@ int step_create (struct step **sp, const struct rendezvous_config *config, struc
 
     if (!step)
         return errtext_set (err, "%s", strerror (ENOMEM));
-    snprintf (step->name, sizeof (step->name), "step %s", config->step);
-    step->hold = config->hold;
-    step->log_append = config->log_append;
-    step->hide_gpus = config->hide_gpus;
-    step->nccl = config->nccl;
-    step->frameworks = config->frameworks;
-    step->stop_grace = config->stop_grace;
-    step->restart = config->restart;
+    step->config = config;
+    roster_set_step (&step->roster, config->step);
     if (roles_create (&step->roles, config, err) < 0 || _set_wish (&step->wish, config, err) < 0) {
         step_destroy (step);
         return -1;
@@ -88,7 +77,7 @@ void step_destroy (struct step *step)
 
 const char *step_name (const struct step *step)
 {
-    return step->name;
+    return step->roster.step.name;
 }
 
 struct roster *step_roster (struct step *step)
@@ -102,27 +91,17 @@ struct roster *step_roster (struct step *step)
  * The first registration has the number of ranks. Its step ID is also better than srun's, which in
  * a heterogeneous job has the job ID of the component that srun is about to launch.
  */
-static int _begin (struct step *step, const struct registration *registration,
-                   struct errtext *err)
+static int _begin_step (struct step *step, const struct registration *registration,
+                        struct errtext *err)
 {
     int tasks = registration->tasks;
 
-    snprintf (step->name, sizeof (step->name), "step %s", registration->step);
+    roster_set_step (&step->roster, registration->step);
     if (tasks > TASKLIST_MAX_TASKS)
-        return errtext_set (err, "%s runs %d tasks; a list names at most %d", step->name, tasks,
+        return errtext_set (err, "%s runs %d tasks; a list names at most %d", step->roster.step.name, tasks,
                             TASKLIST_MAX_TASKS);
     if (roster_set_size (&step->roster, tasks) < 0)
         return errtext_set (err, "%s", strerror (ENOMEM));
-    return 0;
-}
-
-static int _assign_roles (struct step *step, struct errtext *err)
-{
-    if (step->assigned || !roles_can_be_assigned (step->roles, &step->roster))
-        return 0;
-    if (roles_assign (step->roles, &step->roster, step->name, err) < 0)
-        return -1;
-    step->assigned = true;
     return 0;
 }
 
@@ -132,7 +111,7 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
     struct roster *roster = &step->roster;
     char name[RANK_NAME_SIZE];
 
-    if (roster->tasks == 0 && _begin (step, registration, err) < 0)
+    if (roster->tasks == 0 && _begin_step (step, registration, err) < 0)
         return STEP_REFUSED;
     if (registration->tasks != roster->tasks || roster->member[registration->rank].here)
         return STEP_IGNORED;
@@ -140,10 +119,10 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
         errtext_set (err, "%s", strerror (ENOMEM));
         return STEP_REFUSED;
     }
-    if (_assign_roles (step, err) < 0)
+    if (roles_assign (step->roles, roster, err) < 0)
         return STEP_REFUSED;
     if (registration->error) {
-        errtext_set (err, "%s: %s: %s", step->name,
+        errtext_set (err, "%s: %s: %s", step->roster.step.name,
                      rank_name (roster, registration->rank, name, sizeof (name)),
                      registration->error);
         return STEP_REFUSED;
@@ -197,7 +176,7 @@ static int _choose_addresses (struct step *step, const struct host *own, struct 
                   ranks[i].chosen_interface ? ranks[i].chosen_interface : "");
     }
     if (rc < 0)
-        errtext_set (err, "%s: %s", step->name, why.text);
+        errtext_set (err, "%s: %s", step->roster.step.name, why.text);
     else if (step->choice.rails)
         _set_locality_notice (step);
     free (ranks);
@@ -224,7 +203,7 @@ static int _build_dictionary (struct step *step, struct errtext *err)
     return rc;
 }
 
-static int _by_address (const void *a, const void *b)
+static int _compare_addresses (const void *a, const void *b)
 {
     return memcmp (a, b, sizeof (struct address));
 }
@@ -240,7 +219,7 @@ static int _list_addresses (struct step *step, struct errtext *err)
     for (size_t i = 0; f && i < tasks; i++)
         address[i] = step->roster.member[i].address;
     if (f)
-        qsort (address, tasks, sizeof (*address), _by_address);
+        qsort (address, tasks, sizeof (*address), _compare_addresses);
     for (size_t i = 0; f && i < tasks; i++)
         if (i == 0 || !address_equal (&address[i - 1], &address[i]))
             fprintf (f, "%s%s", i ? "," : "", address_print (&address[i], &room));
@@ -263,7 +242,7 @@ static int _find_processes (struct step *step, struct errtext *err)
     processes_find (&step->processes, &step->roster);
     m = &step->roster.member[step->processes.coordinator];
     address_print_port (&m->address, m->port, &step->coordinator);
-    if (step->processes.count == 0 || !(step->frameworks & FRAMEWORK_DTENSOR))
+    if (step->processes.count == 0 || !(step->config->frameworks & FRAMEWORK_DTENSOR))
         return 0;
     step->jobs = processes_jobs (&step->processes, &step->roster, &step->jobs_length);
     return step->jobs ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
@@ -271,7 +250,7 @@ static int _find_processes (struct step *step, struct errtext *err)
 
 int step_resolve (struct step *step, const struct host *own, struct errtext *err)
 {
-    if (_assign_roles (step, err) < 0 || _choose_addresses (step, own, err) < 0
+    if (roles_assign (step->roles, &step->roster, err) < 0 || _choose_addresses (step, own, err) < 0
         || (_is_proxied (step) && _list_addresses (step, err) < 0))
         return -1;
     /* If TF_CONFIG is not too long, neither are the jobs of DTensor. */
@@ -287,7 +266,7 @@ int step_supervise (struct step *step, struct errtext *err)
 
         if (error)
             return errtext_set (err, "%s: %s: %s; spank-tf is not installed completely there",
-                                step->name, rank_name (&step->roster, rank, name, sizeof (name)),
+                                step->roster.step.name, rank_name (&step->roster, rank, name, sizeof (name)),
                                 error);
     }
     step->supervised = true;
@@ -313,8 +292,8 @@ const char *step_notice (const struct step *step, int i)
 
 char *step_table (const struct step *step, bool json)
 {
-    return json ? show_json_start (step->name, &step->roster, &step->choice)
-                : cluster_table (step->name, &step->roster, &step->choice);
+    return json ? show_json_start (&step->roster, &step->choice)
+                : cluster_table (&step->roster, &step->choice);
 }
 
 int step_answer (const struct step *step, int rank, const char *server_token,
@@ -322,7 +301,7 @@ int step_answer (const struct step *step, int rank, const char *server_token,
 {
     const struct member *m = &step->roster.member[rank];
     int process = processes_number (&step->processes, &step->roster, m);
-    bool jax = process >= 0 && step->frameworks & FRAMEWORK_JAX;
+    bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
     struct dictionary_tail tail;
     struct address_text room;
     struct answer answer = {
@@ -330,23 +309,23 @@ int step_answer (const struct step *step, int rank, const char *server_token,
         .index = m->index,
         .address = address_print (&m->address, &room),
         .port = m->port,
-        .hide_gpus = step->hide_gpus && strcmp (m->role, "ps") == 0,
-        .hold = step->hold && step->frameworks & (FRAMEWORK_TF | FRAMEWORK_DTENSOR),
-        .open_port = step->hold && beside_is (m->role),
-        .no_tf_config = !(step->frameworks & FRAMEWORK_TF),
+        .hide_gpus = step->config->hide_gpus && strcmp (m->role, "ps") == 0,
+        .hold = step->config->hold && step->config->frameworks & (FRAMEWORK_TF | FRAMEWORK_DTENSOR),
+        .open_port = step->config->hold && beside_is (m->role),
+        .no_tf_config = !(step->config->frameworks & FRAMEWORK_TF),
         .jax_devices = jax,
-        .keras = process >= 0 && step->frameworks & FRAMEWORK_KERAS,
+        .keras = process >= 0 && step->config->frameworks & FRAMEWORK_KERAS,
         .jax = jax && step->processes.are_ranks,
         .dtensor = process >= 0 && step->jobs,
         .coordinator = step->coordinator.text,
         .process = process,
         .processes = step->processes.count,
-        .nccl = step->nccl && step->choice.wished,
-        .log_append = step->log_append,
+        .nccl = step->config->nccl && step->choice.wished,
+        .log_append = step->config->log_append,
         .supervised = step->supervised,
-        .stop_grace = step->stop_grace,
+        .stop_grace = step->config->stop_grace,
         .serves = m->serves,
-        .restart = step->supervised ? step->restart : (struct restart_rule){ 0 },
+        .restart = step->supervised ? step->config->restart : (struct restart_rule){ 0 },
         .restart_alone = m->restarts_alone,
         .proxy_exempt = m->proxied ? step->addresses : NULL,
         .tail = dictionary_tail (m->role, m->index, &tail),

@@ -20,7 +20,7 @@
 
 struct step;
 
-/* Nothing of the configuration is kept. -1 and err. */
+/* The configuration must live as long. -1 and err. */
 int step_create (struct step **sp, const struct rendezvous_config *config, struct errtext *err);
 void step_destroy (struct step *step);
 

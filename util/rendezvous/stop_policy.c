@@ -27,6 +27,7 @@ struct stop_policy {
     int left;                   /* those of them that have not ended */
     int graces;                 /* ranks with grace that have not ended */
     bool only_evaluators;       /* in the cluster */
+    bool asked;                 /* to end */
     enum stop_policy_cause cause;
     int cause_rank;
     int tasks;
@@ -54,7 +55,7 @@ static int _chief (const struct stop_policy *policy)
 
 static bool _has_chief (const struct stop_policy *policy)
 {
-    return _first (policy, RULES_CHIEF) != NO_RANK || _first (policy, RULES_MASTER) != NO_RANK;
+    return policy->chief != NO_RANK && rules_is_chief (policy->member[policy->chief].role);
 }
 
 static enum stop_policy_cause _aim (const struct stop_policy *policy)
@@ -93,11 +94,12 @@ static bool _followed (const struct stop_policy *policy, int rank)
         case STOP_POLICY_CHIEF_ENDED:
             return rank == policy->chief;
         case STOP_POLICY_WORKERS_ENDED:
-            return role == RULES_CHIEF || role == RULES_MASTER || role == RULES_WORKER;
+            return rules_is_chief (role) || role == RULES_WORKER;
         case STOP_POLICY_OTHERS_ENDED:
             return role != RULES_EVALUATOR || policy->only_evaluators;
         case STOP_POLICY_NOT_OVER:
         case STOP_POLICY_PS_FAILED:
+        case STOP_POLICY_TASK_FAILED:
             break;
     }
     return false;
@@ -130,8 +132,8 @@ struct stop_policy *stop_policy_create (enum stop_when when, const char *const *
         policy->graces += _has_grace (policy, rank);
     }
     policy->only_evaluators = _has_only_evaluators (policy);
-    policy->aim = _aim (policy);
     policy->chief = _chief (policy);
+    policy->aim = _aim (policy);
     for (int rank = 0; rank < tasks; rank++)
         policy->followed += _followed (policy, rank);
     policy->left = policy->followed;
@@ -171,6 +173,17 @@ static bool _over (struct stop_policy *policy, enum stop_policy_cause cause, int
     return true;
 }
 
+/* The failure of this rank ends the job, now or later. */
+static enum stop_policy_cause _failure (const struct stop_policy *policy, int rank)
+{
+    if (policy->when != STOP_WHEN_AUTO)
+        return STOP_POLICY_NOT_OVER;
+    if (policy->member[rank].role == RULES_PS)
+        return STOP_POLICY_PS_FAILED;
+    return policy->aim == STOP_POLICY_OTHERS_ENDED && _followed (policy, rank) && policy->left > 0
+           && !policy->only_evaluators && !policy->asked ? STOP_POLICY_TASK_FAILED : STOP_POLICY_NOT_OVER;
+}
+
 bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_report *report)
 {
     struct member *member = &policy->member[rank];
@@ -183,11 +196,25 @@ bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_
     policy->graces -= _has_grace (policy, rank);
     if (policy->cause != STOP_POLICY_NOT_OVER)
         return false;
-    if (policy->when == STOP_WHEN_AUTO && member->role == RULES_PS && exit_report_failed (report))
-        return _over (policy, STOP_POLICY_PS_FAILED, rank);
+    if (exit_report_failed (report) && _failure (policy, rank) != STOP_POLICY_NOT_OVER)
+        return _over (policy, _failure (policy, rank), rank);
     if (followed && policy->left == 0)
         return _over (policy, policy->aim, policy->aim == STOP_POLICY_CHIEF_ENDED ? rank : NO_RANK);
     return false;
+}
+
+bool stop_policy_lost (struct stop_policy *policy, int rank)
+{
+    const struct exit_report report = {
+        .kind = policy->member[rank].role == RULES_PS ? EXIT_REPORT_SIGNAL : EXIT_REPORT_STOPPED,
+    };
+
+    return stop_policy_ended (policy, rank, &report);
+}
+
+void stop_policy_asked (struct stop_policy *policy)
+{
+    policy->asked = true;
 }
 
 void stop_policy_returned (struct stop_policy *policy, int rank)
@@ -205,9 +232,13 @@ enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy, int 
 
 enum stop_policy_order stop_policy_order (const struct stop_policy *policy, int rank)
 {
+    bool failed = policy->cause == STOP_POLICY_TASK_FAILED;
+
     if (policy->cause == STOP_POLICY_NOT_OVER || policy->member[rank].ended)
         return STOP_POLICY_LEAVE;
-    if (policy->member[rank].beside && policy->graces > 0)
-        return STOP_POLICY_STOP_LAST;
+    if (policy->member[rank].beside)
+        return policy->graces > 0 || (failed && policy->left > 0) ? STOP_POLICY_STOP_LAST : STOP_POLICY_STOP;
+    if (failed && _followed (policy, rank))
+        return STOP_POLICY_STOP_AFTER_FAILURE;
     return _has_grace (policy, rank) ? STOP_POLICY_STOP_AFTER_GRACE : STOP_POLICY_STOP;
 }

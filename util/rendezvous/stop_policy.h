@@ -10,7 +10,9 @@
  *                                     or a ps fails                after their grace
  *              ps, no chief           every worker has ended;      all others, evaluators
  *                                     or a ps fails                after their grace
- *              no ps                  all but evaluators ended     evaluators after their grace
+ *              no ps                  all but evaluators ended;    evaluators after their grace
+ *                                     or one of them fails         all others after fail_grace,
+ *                                                                  evaluators after their grace
  *              only evaluators        they have ended
  *     chief                           the chief (or master, or     all others
  *                                     worker 0) ends
@@ -25,6 +27,9 @@
  * A task beside the cluster (common/beside.h) is waited for by no policy. It serves until the job is
  * over, and no task has grace any more. Its failure changes nothing.
  *
+ * Without a ps no task can go on without another one: the others wait for it, some of them forever, or
+ * fail as soon as they notice. They have fail_grace to end by themselves, and to say why.
+ *
  * With a ps, tasks of a site's own roles have the evaluators' grace too. A ps that exits with 0
  * does not end a job, and one that fails does so only under auto. If a cluster has no task for
  * whose end the policy waits, the job is never over.
@@ -34,7 +39,7 @@
 
 #include <stdbool.h>
 
-#include "common/stop_when.h"
+#include "common/option_table.h"
 #include "protocol/exit_report.h"
 
 struct stop_policy;
@@ -48,7 +53,10 @@ struct stop_policy *stop_policy_create (enum stop_when when, const char *const *
 /* NULL is fine; errno is kept. */
 void stop_policy_destroy (struct stop_policy *policy);
 
-/* True if a task of this step may have to be stopped. Call it before any rank has ended. */
+/*
+ * True if a task of this step may have to be stopped, other than after fail_grace. Call it before any
+ * rank has ended.
+ */
 bool stop_policy_supervises (const struct stop_policy *policy);
 
 /* True if this rank only serves others, until the job is over. */
@@ -59,6 +67,18 @@ bool stop_policy_serves (const struct stop_policy *policy, int rank);
  * ignored. True if the job is over because of this, which happens at most once.
  */
 bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_report *report);
+
+/*
+ * The same for a rank that counts as ended because its supervisor is lost. It may return, so only a ps fails
+ * by that.
+ */
+bool stop_policy_lost (struct stop_policy *policy, int rank);
+
+/*
+ * Slurm or the user has asked the step to end: from now on no failure ends the job but a ps's, because the
+ * others may be saving their work.
+ */
+void stop_policy_asked (struct stop_policy *policy);
 
 /*
  * A rank that was presumed to have ended, and passed to stop_policy_ended (), has not ended. If the
@@ -73,16 +93,18 @@ enum stop_policy_cause {
     STOP_POLICY_WORKERS_ENDED,   /* all of them, and the chief or master */
     STOP_POLICY_OTHERS_ENDED,    /* all tasks except the evaluators */
     STOP_POLICY_PS_FAILED,
+    STOP_POLICY_TASK_FAILED,     /* without a ps */
 };
 
-/* *rank is the chief that ended or the ps that failed; otherwise -1. */
+/* *rank is the chief that ended, or what failed; otherwise -1. */
 enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy, int *rank);
 
 enum stop_policy_order {
     STOP_POLICY_LEAVE,           /* the job is not over, or this rank has ended */
     STOP_POLICY_STOP,
     STOP_POLICY_STOP_AFTER_GRACE,
-    STOP_POLICY_STOP_LAST,       /* now, or when the last rank with grace has ended or is stopped */
+    STOP_POLICY_STOP_AFTER_FAILURE,     /* after fail_grace */
+    STOP_POLICY_STOP_LAST,       /* when the last rank with either grace has ended or is stopped */
 };
 
 /*

@@ -37,19 +37,12 @@
 #define SRUN_FD 3
 #define LISTEN_FD 4
 
-static void _receive (struct server *server, struct peer *peer)
-{
-    if (peer->state == PEER_SUPERVISED)
-        shutdown_receive (server, peer);
-    else
-        launch_receive (server, peer);
-}
-
 static void _check_time (struct server *server)
 {
     peers_expire (&server->peers);
     launch_check_time (server);
     shutdown_check_time (server);
+    console_check_time ();
 }
 
 /* How long epoll_wait () may wait: until _check_time () has something to do; -1 is forever. */
@@ -57,6 +50,7 @@ static int _timeout_ms (const struct server *server)
 {
     struct deadline next = deadline_min (launch_next (server), shutdown_next (server));
 
+    next = deadline_min (next, console_next ());
     return deadline_left_ms (deadline_min (next, peers_next_timeout (&server->peers)));
 }
 
@@ -90,13 +84,18 @@ static void _run (struct server *server)
     while (!_is_done (server)) {
         int n = epoll_wait (server->peers.epoll, event, 64, _timeout_ms (server));
 
-        for (int i = 0; i < n; i++)
-            if (event[i].data.ptr)
-                _receive (server, event[i].data.ptr);
+        for (int i = 0; i < n; i++) {
+            struct peer *peer = event[i].data.ptr;
+
+            if (peer && peer->state == PEER_SUPERVISED)
+                shutdown_receive (server, peer);
+            else if (peer)
+                launch_receive (server, peer);
             else if (_srun_has_ended ())
                 return;
             else
                 peers_accept (&server->peers, roster_missing (step_roster (server->step)));
+        }
         peers_free_closed (&server->peers);
         _check_time (server);
         peers_free_closed (&server->peers);
@@ -129,12 +128,6 @@ static int _configure (struct server *server, struct errtext *err)
     return rc;
 }
 
-/* srun may have ended meanwhile, which _run () notices. */
-static void _tell_srun_ready (void)
-{
-    (void)!send (SRUN_FD, "", 1, MSG_NOSIGNAL);
-}
-
 int main (int argc, char *argv[])
 {
     struct server server = { 0 };
@@ -158,14 +151,16 @@ int main (int argc, char *argv[])
     if (_configure (&server, &err) < 0) {
         if (!_srun_has_ended ())
             console_say ("error: spank_tf: tf-rendezvous: %s", err.text);
+        console_end ();
         return 1;
     }
-    _tell_srun_ready ();
+    /* srun may have ended meanwhile, which _run () notices. */
+    (void)!send (SRUN_FD, "", 1, MSG_NOSIGNAL);
     peers_watch_fd (&server.peers, SRUN_FD);
     launch_begin (&server);
     _run (&server);
 
-    console_keep (NULL);
+    console_end ();
     peers_clear (&server.peers);
     shutdown_destroy (server.shutdown);
     step_destroy (server.step);

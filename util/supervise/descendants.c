@@ -152,7 +152,7 @@ static void _mark_descendants (struct snapshot *snapshot)
     } while (more);
 }
 
-struct process *descendants_list (size_t *count)
+struct process *descendants_list (size_t *count, pid_t except)
 {
     struct snapshot snapshot = { 0 };
 
@@ -162,9 +162,17 @@ struct process *descendants_list (size_t *count)
     _mark_descendants (&snapshot);
     *count = 0;
     for (size_t i = 0; i < snapshot.count; i++)
-        if (snapshot.process[i].descends)
+        if (snapshot.process[i].descends && snapshot.process[i].pid != except)
             snapshot.process[(*count)++] = snapshot.process[i];
     return snapshot.process;
+}
+
+bool descendants_exist (pid_t except)
+{
+    size_t count;
+
+    free (descendants_list (&count, except));
+    return count > 0;
 }
 
 /*
@@ -185,14 +193,14 @@ static bool _may_have_forked (const struct process *process, const struct proces
  * reach the child that it is about to fork, but a stopped process does not fork. Returns them as
  * descendants_list () does.
  */
-static struct process *_stop_all (size_t *count)
+static struct process *_stop_all (size_t *count, pid_t except)
 {
     struct process *known = NULL;
     size_t known_count = 0;
     bool again = true;
 
     for (int round = 1; again && round <= STOP_ROUNDS; round++) {
-        struct process *process = descendants_list (count);
+        struct process *process = descendants_list (count, except);
 
         again = false;
         for (size_t i = 0; i < *count; i++)
@@ -209,10 +217,10 @@ static struct process *_stop_all (size_t *count)
 }
 
 /* Every process has its SIGTERM before one of them continues and sees another one end. */
-void descendants_terminate (void)
+void descendants_terminate (pid_t except)
 {
     size_t count;
-    struct process *process = _stop_all (&count);
+    struct process *process = _stop_all (&count, except);
 
     for (size_t i = 0; i < count; i++)
         kill (process[i].pid, SIGTERM);
@@ -221,10 +229,10 @@ void descendants_terminate (void)
     free (process);
 }
 
-bool descendants_kill (void)
+bool descendants_kill (pid_t except)
 {
     size_t count;
-    struct process *process = _stop_all (&count);
+    struct process *process = _stop_all (&count, except);
     bool killed = false, refused = false;
 
     for (size_t i = 0; i < count; i++)

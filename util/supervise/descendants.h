@@ -20,18 +20,22 @@ struct process {
 
 /*
  * The present descendants by ascending pid, to be freed; without memory some of them, or none. A
- * process that forks or ends at the same time may be missing.
+ * process that forks or ends at the same time may be missing. `except` is a child that is left out, or
+ * 0; so in the other functions.
  */
-struct process *descendants_list (size_t *count);
+struct process *descendants_list (size_t *count, pid_t except);
+
+/* True if there are any, also dead ones that have not been waited for. */
+bool descendants_exist (pid_t except);
 
 /* Send SIGTERM to all descendants, also to stopped ones. */
-void descendants_terminate (void);
+void descendants_terminate (pid_t except);
 
 /*
  * Send SIGKILL to all descendants, which end a moment later. A process that forks too fast may
  * escape one call; call this again until wait () finds no child. False if only processes of other
  * users are left, which this user may not kill.
  */
-bool descendants_kill (void);
+bool descendants_kill (pid_t except);
 
 #endif

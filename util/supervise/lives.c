@@ -5,117 +5,146 @@
 
 #include "lives.h"
 
-#include <stdarg.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/port.h"
+#include "protocol/fork_request.h"
 
 /*
  * If the rendezvous has ended because srun has, Slurm ends the step within seconds, and its tasks may
- * fail before: no task is started again by its supervisor alone before that is over.
+ * fail before: no supervisor restarts its task alone before that is over.
  */
 #define ALONE_PAUSE_S 10
+/*
+ * A fork server answers within a millisecond, unless the node has no memory, or a user has stopped it. A
+ * suspended job is resumed one process after the other, when that time may be over.
+ */
+#define ANSWER_MS 30000
+#define RESUMED_MS 1000
 
-void lives_init (struct lives *lives, const struct supervisor_config *config)
+void lives_init (struct lives *lives, const struct supervisor_config *config, int requests)
 {
-    *lives = (struct lives){ .config = config, .following = config->restart.times > 0, .port = -1 };
+    *lives = (struct lives){ .config = config, .requests = requests, .number = -1,
+                             .fork_server = config->fork_server };
 }
 
-void lives_clear (struct lives *lives)
+static void _close_requests (struct lives *lives)
 {
-    capture_destroy (lives->capture);
-    lives->capture = NULL;
-    if (lives->port >= 0)
-        close (lives->port);
-    lives->port = -1;
+    if (lives->requests >= 0)
+        close (lives->requests);
+    lives->requests = -1;
 }
 
-void lives_end (struct lives *lives, const char *fmt, ...)
+bool lives_can_restart (const struct lives *lives)
 {
-    va_list ap;
-
-    va_start (ap, fmt);
-    vsnprintf (lives->cannot, sizeof (lives->cannot), fmt, ap);
-    va_end (ap);
-    lives_clear (lives);
+    return lives->requests >= 0;
 }
 
-void lives_follow (struct lives *lives, int status, int port)
+/* The reply's pid; -1 and err if it failed. */
+static pid_t _ask (struct lives *lives, struct fork_request request, struct errtext *err)
 {
-    const int kept[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, port };
-    struct errtext err;
-    enum capture_step step = capture_follow (&lives->capture, lives->config->task, status, kept,
-                                             sizeof (kept) / sizeof (kept[0]), &err);
+    struct pollfd pfd = { .fd = lives->requests, .events = POLLIN };
+    struct fork_reply reply = { .pid = -1 };
 
-    lives->traced = true;
-    lives->following = step == CAPTURE_NOT_YET;
-    if (step == CAPTURE_CANNOT || step == CAPTURE_REFUSED)
-        lives_end (lives, "%s", err.text);
+    if (!lives_can_restart (lives))
+        return errtext_set (err, "%s", lives->cannot);
+    if (send (lives->requests, &request, sizeof (request), MSG_NOSIGNAL) < 0
+        || (poll (&pfd, 1, ANSWER_MS) != 1 && poll (&pfd, 1, RESUMED_MS) != 1)
+        || recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT) != sizeof (reply))
+        return errtext_set (err, "tf-fork-server, which starts it, does not answer");
+    return reply.pid < 0 ? errtext_set (err, "%s", reply.error.text) : reply.pid;
 }
 
-/* A process that the former life has left behind may still have the port. */
-void lives_pause (struct lives *lives)
+pid_t lives_next (struct lives *lives, struct errtext *err)
 {
-    if (lives->capture && lives->config->claimed_port && lives->port < 0)
-        lives->port = port_bind (lives->config->claimed_port, NULL);
-}
+    const struct fork_request request = { .what = FORK_BEGIN, .life = lives->number + 1 };
+    pid_t pid = _ask (lives, request, err);
 
-/* -1 if another program has got the port meanwhile. */
-static int _get_port (struct lives *lives, struct errtext *err)
-{
-    if (lives->config->claimed_port && lives->port < 0)
-        lives->port = port_bind (lives->config->claimed_port, err);
-    return lives->config->claimed_port && lives->port < 0 ? -1 : 0;
-}
-
-pid_t lives_next (struct lives *lives)
-{
-    struct errtext err;
-    pid_t pid = -1;
-    int port;
-
-    if (_get_port (lives, &err) == 0) {
-        port = lives->port;
-        lives->port = -1;
-        pid = capture_restart (lives->capture, lives->number + 1, port, &err);
-    }
-    if (pid < 0)
-        lives_end (lives, "%s", err.text);
-    else
+    if (pid > 0)
         lives->number++;
+    /* The fork server of a task that has one life has become that life. */
+    if (pid == lives->fork_server) {
+        lives->fork_server = 0;
+        _close_requests (lives);
+    } else if (pid < 0)
+        lives_end (lives, err->text);
     return pid;
 }
 
-/* Without a further reason, the task has ended before its program was seen. */
-static const char *_why_not (const struct lives *lives)
+void lives_pause (struct lives *lives)
 {
-    if (*lives->cannot)
-        return lives->cannot;
-    return lives->traced ? "its program could not be executed" : "it could not be traced";
+    struct errtext err;
+
+    /* A process that the life has left behind may still have the port: then the next life asks again. */
+    if (lives_can_restart (lives) && lives->config->claimed_port)
+        _ask (lives, (struct fork_request){ .what = FORK_HOLD_PORT }, &err);
 }
 
-struct life_report lives_report (const struct lives *lives, bool asked_to_end)
+void lives_end (struct lives *lives, const char *why)
 {
+    if (!*lives->cannot)
+        snprintf (lives->cannot, sizeof (lives->cannot), "%s", why);
+    _close_requests (lives);
+    if (lives->fork_server)
+        kill (lives->fork_server, SIGKILL);
+}
+
+bool lives_reaped (struct lives *lives, pid_t pid)
+{
+    bool could = lives_can_restart (lives);
+
+    if (pid != lives->fork_server)
+        return false;
+    lives->fork_server = 0;
+    lives_end (lives, "tf-fork-server, which starts it, was killed");
+    return could;
+}
+
+bool lives_finish (struct lives *lives)
+{
+    int status = 0;
+
+    _close_requests (lives);
+    if (lives->fork_server) {
+        kill (lives->fork_server, SIGKILL);
+        while (waitpid (lives->fork_server, &status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    lives->fork_server = 0;
+    return WIFEXITED (status);
+}
+
+bool lives_rule_allows (const struct lives *lives, const struct exit_report *report)
+{
+    return lives_can_restart (lives) && restart_rule_covers (&lives->config->restart, report);
+}
+
+struct life_report lives_report (const struct lives *lives)
+{
+    bool can = lives_can_restart (lives);
+
     if (lives->config->restart.times == 0)
         return (struct life_report){ .life = -1 };
-    return (struct life_report){ .life = lives->capture ? lives->number : -1,
-                                 .cannot = lives->capture ? NULL : _why_not (lives),
-                                 .asked_to_end = asked_to_end };
+    return (struct life_report){ .life = can ? lives->number : -1,
+                                 .cannot = can ? NULL : lives->cannot };
 }
 
 int lives_alone_after (const struct lives *lives, const struct exit_report *report)
 {
-    const struct restart_rule *rule = &lives->config->restart;
-    int pause = restart_rule_pause (rule, lives->number + 1);
+    int pause = restart_rule_pause (&lives->config->restart, lives->number + 1);
 
-    if (!lives->capture || !lives->config->restart_alone || lives_left (lives) == 0
-        || !restart_rule_covers (rule, report))
+    if (!lives_rule_allows (lives, report) || !lives->config->restart_alone || lives_restarts_left (lives) == 0)
         return -1;
     return pause > ALONE_PAUSE_S ? pause : ALONE_PAUSE_S;
 }
 
-int lives_left (const struct lives *lives)
+int lives_restarts_left (const struct lives *lives)
 {
     return lives->config->restart.times - lives->number;
 }

@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The lives of a supervised task that may be started again. A life is one run of the task's program.
- * The first one is followed from the task's fork to its exec, to be able to repeat it. The
- * rendezvous orders the next ones; if it has ended, the supervisor starts them by itself.
+ * The lives of a supervised task. A life is one run of the task's program. Each one is begun by the
+ * task's fork server (plugin/fork_server.h), on an order of the rendezvous; or, if the rendezvous has
+ * ended, of the supervisor itself.
  */
 #ifndef TF_LIVES_H
 #define TF_LIVES_H
@@ -12,53 +12,61 @@
 #include <sys/types.h>
 
 #include "common/errtext.h"
-#include "capture.h"
 #include "protocol/exit_report.h"
 #include "protocol/life_report.h"
 #include "protocol/supervisor_config.h"
 
 struct lives {
     const struct supervisor_config *config;
-    bool following;             /* the first life, until its exec */
-    bool traced;                /* it has begun to be traced */
-    struct capture *capture;    /* NULL: it cannot be started again */
-    int number;                 /* of the present life */
-    int port;                   /* bound between two lives, for a program that binds it; else -1 */
-    char cannot[sizeof (struct errtext)];       /* why not, or "" */
+    int requests;               /* to the fork server; -1: there is none */
+    pid_t fork_server;          /* a child that belongs to no life; 0: there is none */
+    int number;                 /* of the present life; -1: none has begun */
+    char cannot[sizeof (struct errtext)];       /* why the task cannot be restarted, or "" */
 };
 
-/* The configuration must live as long. */
-void lives_init (struct lives *lives, const struct supervisor_config *config);
-void lives_clear (struct lives *lives);
+/* `requests` is the socket to the fork server. The configuration must live as long. */
+void lives_init (struct lives *lives, const struct supervisor_config *config, int requests);
 
 /*
- * waitpid () has returned this status: the task has stopped while it is followed. `port` is the
- * descriptor of what holds its port, one of those that the program has.
+ * Begin the next life; every process of the former one must be dead. Its process ID, a child of this
+ * process; or -1 and err: then the task cannot be restarted.
  */
-void lives_follow (struct lives *lives, int status, int port);
+pid_t lives_next (struct lives *lives, struct errtext *err);
 
-/* A life has ended, and another one may follow. */
+/* A life has ended, and another one may follow: keep its port from other programs. */
 void lives_pause (struct lives *lives);
 
+/* The task cannot be restarted, for this reason. The fork server is killed. */
+void lives_end (struct lives *lives, const char *why);
+
 /*
- * Start the next life; the former one must be dead. The process ID, or -1: then the task cannot be
- * started again.
+ * Kill the fork server, if there is one, and wait for it. True if it had exited by itself, and so has
+ * printed why.
  */
-pid_t lives_next (struct lives *lives);
+bool lives_finish (struct lives *lives);
 
-/* The task cannot be started again, for this reason. */
-void lives_end (struct lives *lives, const char *fmt, ...) __attribute__ ((format (printf, 2, 3)));
+/* True if another life can begin. */
+bool lives_can_restart (const struct lives *lives);
 
-/* What to report of the present life, which has ended. Its text lives as long as *lives. */
-struct life_report lives_report (const struct lives *lives, bool asked_to_end);
+/* The child `pid` has ended. True if it was the fork server, so that the task cannot be restarted any more. */
+bool lives_reaped (struct lives *lives, pid_t pid);
+
+/* True if the task may be restarted after this end. */
+bool lives_rule_allows (const struct lives *lives, const struct exit_report *report);
 
 /*
- * Without the rendezvous: the seconds after which the supervisor may start the task again that has
- * ended so, or -1 if it must not.
+ * What to report of the present life, which has ended, but for what has asked it to end. Its text lives as
+ * long as *lives.
+ */
+struct life_report lives_report (const struct lives *lives);
+
+/*
+ * Without the rendezvous: the seconds after which the supervisor may restart the task that has ended so,
+ * or -1 if it must not.
  */
 int lives_alone_after (const struct lives *lives, const struct exit_report *report);
 
-/* How often it may be started again then. */
-int lives_left (const struct lives *lives);
+/* How often it may be restarted then. */
+int lives_restarts_left (const struct lives *lives);
 
 #endif

@@ -94,3 +94,14 @@ int proc_status_number (uint64_t *value, pid_t pid, const char *line, int base)
         fclose (f);
     return rc;
 }
+
+bool proc_has_name (pid_t pid, const char *name)
+{
+    FILE *f = fopen (proc_path (pid, "comm").text, "re");
+    char text[64] = "";
+    bool read = f && fgets (text, sizeof (text), f);
+
+    if (f)
+        fclose (f);
+    return read && strncmp (text, name, strlen (name)) == 0 && text[strlen (name)] == '\n';
+}

@@ -6,6 +6,7 @@
 #ifndef TF_PROC_H
 #define TF_PROC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,6 +28,9 @@ int proc_read_link (const char *path, char *text, size_t size, struct errtext *e
 
 /* All bytes of a file, to be freed; NULL and err if it has more than PROC_MAX_BYTES. */
 char *proc_read_file (const char *path, size_t *length, struct errtext *err);
+
+/* True if this is the process' name, that of its program without PR_SET_NAME; also of a zombie. */
+bool proc_has_name (pid_t pid, const char *name);
 
 /*
  * A number in /proc/PID/status: the line "SigBlk" in base 16, or "Umask" in base 8. -1 if the line is

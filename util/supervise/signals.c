@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proc.h"
+#include "protocol/restart_rule.h"
 
 /* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
 #define KILL_WAIT_MORE_S 5
@@ -85,6 +87,7 @@ static void _withhold (struct signals *s)
 
     s->withheld = true;
     s->looks = 0;
+    s->kill_due = deadline_in_ms (_slurms_grace_ms (s));
     s->last_chance = wait < 0 ? deadline_never () : deadline_in_ms ((wait - more) * INT64_C (1000));
 }
 
@@ -100,19 +103,37 @@ static bool _asks_to_end (const struct signalfd_siginfo *info)
     return ends && (info->ssi_code == SI_KERNEL || _is_from_slurm (info));
 }
 
+/*
+ * scancel -s and --signal= can send any signal; these mean something else. Slurm suspends a job by
+ * SIGTSTP, resumes it by SIGCONT, which comes before its other signals, too, and tells a changed size
+ * of the terminal by SIGWINCH.
+ */
+static bool _may_warn (const struct signalfd_siginfo *info)
+{
+    int number = (int)info->ssi_signo;
+
+    return number != SIGCHLD && number != SIGCONT && number != SIGTSTP && number != SIGTTIN
+           && number != SIGTTOU && number != SIGWINCH && _is_from_slurm (info);
+}
+
 bool signals_read (struct signals *s, pid_t task, bool needed)
 {
     struct signalfd_siginfo info;
-    bool asked = false;
+    bool changed = false;
 
     while (read (s->fd, &info, sizeof (info)) == sizeof (info)) {
+        const struct signals_wish wish = { .number = (int)info.ssi_signo, .at = time (NULL) };
         bool slurms_sigterm = info.ssi_signo == SIGTERM && _is_from_slurm (&info);
 
+        if (slurms_sigterm && s->slurms.number == 0)
+            s->slurms = wish;
         if (_asks_to_end (&info)) {
-            s->slurm_ends = s->slurm_ends || slurms_sigterm;
+            s->users = wish;
             s->user_ends = deadline_in_ms (_slurms_grace_ms (s));
-            asked = true;
         }
+        if (_may_warn (&info))
+            s->warning = wish;
+        changed = changed || _asks_to_end (&info) || _may_warn (&info);
         if (slurms_sigterm && needed && _can_withhold (s)) {
             _withhold (s);
             continue;
@@ -122,16 +143,25 @@ bool signals_read (struct signals *s, pid_t task, bool needed)
             s->slurm_kills = deadline_in_ms (_slurms_grace_ms (s));
         _forward (s, &info, task);
     }
-    return asked;
+    return changed;
 }
 
 /*
  * Slurm's SIGTERM may be a warning of a later end (--signal=TERM@600, GraceTime); a task that had it
- * is never started again. A program that survives Ctrl-C goes on.
+ * is never started again. A program that survives Ctrl-C goes on. The user may have chosen any other
+ * signal for the warning (--signal=USR1@600): then a task whose code says that its work is saved has
+ * ended because of it. Other ends do not tell, so they are what they would be without the signal.
  */
-bool signals_ask_to_end (const struct signals *s)
+int signals_asked (const struct signals *s, const struct exit_report *report, int64_t *at)
 {
-    return s->slurm_ends || !deadline_passed (s->user_ends);
+    static const struct signals_wish none = { 0 };
+    const struct signals_wish *wish = s->slurms.number ? &s->slurms
+                                      : !deadline_passed (s->user_ends) ? &s->users
+                                      : restart_rule_saved (report) ? &s->warning : &none;
+
+    if (at)
+        *at = wish->at;
+    return wish->number;
 }
 
 /* Is SIGTERM in this set of /proc/PID/status? False also if that is not known. */
@@ -157,21 +187,32 @@ static bool _handles_sigterm (struct signals *s, pid_t task)
 }
 
 /*
- * Slurm's SIGTERM may have been a warning of something later than KillWait, as with
- * --signal=TERM@600 or a partition's GraceTime, so a program to which SIGTERM could only mean its
- * death goes on serving: SIGKILL comes, or it does not.
+ * If Slurm is about to end the step, the program can still clean up. Its SIGTERM may as well have been
+ * a warning of something later than KillWait, as with --signal=TERM@600 or a partition's GraceTime:
+ * so a program to which SIGTERM could only mean its death does not get it, and one that goes on after
+ * it has more time than this: Slurm's SIGKILL comes, or it does not.
  */
-bool signals_last_chance (struct signals *s, pid_t task)
+void signals_last_chance (struct signals *s, pid_t task)
 {
     if (!s->withheld || !deadline_passed (s->last_chance))
-        return false;
+        return;
     s->last_chance = deadline_never ();
-    return _handles_sigterm (s, task);
+    if (_handles_sigterm (s, task)) {
+        s->chance_ends = s->kill_due;
+        signals_deliver (s, task);
+    }
+}
+
+bool signals_explain_end (const struct signals *s)
+{
+    return !deadline_passed (s->chance_ends);
 }
 
 void signals_deliver (struct signals *s, pid_t task)
 {
     if (s->withheld && task)
         kill (task, SIGTERM);
+    if (s->withheld)
+        s->slurm_kills = s->kill_due;
     s->withheld = false;
 }

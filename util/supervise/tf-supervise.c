@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * tf-supervise: the parent of a task's program, in a step whose tasks may have to be stopped. A
- * task that has its answer forks: the child becomes the program, and the parent execs this, with
- * the descriptors and the environment that supervisor_config.h describes.
+ * task that has its answer forks: the child is the fork server, of which each life of the task is a
+ * fork, and the parent execs this, with the descriptors and the environment that supervisor_config.h
+ * describes.
  *
- * It waits until the program ends, reports that to the rendezvous, and ends in the same way; or
- * until the rendezvous orders to stop the task: then it ends all its descendants and exits with 0.
- * A program that may be started again ends with all its descendants, and is started again on an order,
- * or, if the rendezvous has ended and the failure concerns no other task, without one.
+ * It begins the first life, waits until the program ends, reports that to the rendezvous, and ends in the
+ * same way; or until the rendezvous orders to stop the task: then it ends all its descendants and exits
+ * with 0. It begins another life on an order, or, if the rendezvous has ended and the failure concerns
+ * no other task, without one. If slurmstepd dies, it ends the task and itself.
  */
 #include "config.h"
 
@@ -33,15 +34,24 @@
 #include "common/errtext.h"
 #include "common/version.h"
 #include "descendants.h"
+#include "last_line.h"
 #include "lives.h"
 #include "oom_kills.h"
+#include "proc.h"
 #include "protocol/exit_report.h"
+#include "protocol/fork_request.h"
 #include "protocol/supervisor_config.h"
 #include "signals.h"
 #include "uplink.h"
 
 /* Slurm signals the processes of a step one after the other; the last of a task is not later than this. */
 #define SIGNALS_MS 300
+/*
+ * What a program does at once, such as to print a line, it does before it is stopped: not all tasks of a step
+ * start at the same time, and one may be stopped because another one has ended.
+ */
+#define YOUNG_MS 1000
+#define LOOK_MS 50
 /* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
 #define KILL_MS 30000
 
@@ -50,31 +60,41 @@ struct supervisor {
     struct supervisor_config config;
     struct uplink *uplink;
     struct signals signals;
+    struct deadline grow_up;    /* when its program is not young any more, if it was executed */
+    bool stop_ordered;          /* while it is young */
+    struct deadline stop_due;   /* ... to look again, and at the latest */
+    struct deadline stop_last;
     struct deadline grace;      /* while STOPPING */
+    pid_t task;                 /* the program; 0: it has ended, and its status is known */
+    struct deadline ended;      /* when it did, and, if it was stopped, its children did */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
-    bool reaped;                /* the program; another process may have its pid now */
+    bool unstarted;             /* it had not executed its program when it ended */
     int status;                 /* wait status to end with */
     bool stopped;               /* on an order of the rendezvous */
+    int stop_status;            /* wait status to end with then */
     bool gone;                  /* the rendezvous has ended */
+    bool orphaned;              /* slurmstepd has died */
     struct lives lives;
     struct deadline alone;      /* when to start the program again without the rendezvous */
     struct exit_report report;  /* when ENDED */
+    struct failure_text failure;
 };
-
-/* Where messages go. */
-static int messages = STDERR_FILENO;
 
 static void _send_report (struct supervisor *s)
 {
-    struct life_report life = lives_report (&s->lives, signals_ask_to_end (&s->signals));
+    struct life_report life = lives_report (&s->lives);
 
-    uplink_report (s->uplink, &s->report, &life);
+    life.asked_signal = signals_asked (&s->signals, &s->report, &life.asked_at);
+    if (s->config.restart.times > 0)
+        life.ago_ms = deadline_ago_ms (s->ended);
+    uplink_report (s->uplink, &s->report, &life, &s->failure);
 }
 
 /* The rendezvous has learnt how the task ended; now there is something more to know. */
 static void _report_again (struct supervisor *s)
 {
-    if (s->state == ENDED && s->config.restart.times > 0)
+    if (s->state == ENDED && s->config.restart.times > 0
+        && signals_asked (&s->signals, &s->report, NULL))
         _send_report (s);
 }
 
@@ -82,37 +102,53 @@ static void _read_signals (struct supervisor *s)
 {
     bool needed = s->state == RUNNING && !s->gone;
 
-    if (signals_read (&s->signals, s->reaped ? 0 : s->config.task, needed))
+    if (signals_read (&s->signals, s->task, needed))
         _report_again (s);
 }
 
 /* The end. */
 
-/*
- * A child has asked its parent to trace it (PTRACE_TRACEME), and has stopped at its exec or at a
- * signal. Let it continue as if it were not traced. The exec shows as SIGTRAP.
- */
-static void _do_not_trace (pid_t pid, int number)
+static bool _is_unstarted (const struct supervisor *s)
 {
-    ptrace (PTRACE_DETACH, pid, NULL, (void *)(intptr_t)(number == SIGTRAP ? 0 : number));
+    return proc_has_name (s->task, FORK_LIFE_NAME);
 }
 
-/* False if there are no descendants any more. */
-static bool _reap (struct supervisor *s)
+/*
+ * A child that has asked its parent to trace it (PTRACE_TRACEME) stops at its exec, which shows as SIGTRAP,
+ * and at signals. Let it continue as if it were not traced.
+ */
+static void _reap (struct supervisor *s)
 {
+    siginfo_t info = { 0 };
     int status;
-    pid_t pid;
 
-    while ((pid = waitpid (-1, &status, WNOHANG)) > 0)
-        if (WIFSTOPPED (status) && pid == s->config.task && s->lives.following)
-            lives_follow (&s->lives, status, SUPERVISOR_PORT_FD);
-        else if (WIFSTOPPED (status))
-            _do_not_trace (pid, WSTOPSIG (status));
-        else if (pid == s->config.task && !s->reaped) {
+    for (; waitid (P_ALL, 0, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid > 0; info.si_pid = 0) {
+        bool is_task = info.si_pid == s->task, unstarted = is_task && _is_unstarted (s);
+
+        if (waitpid (info.si_pid, &status, WNOHANG) != info.si_pid)
+            break;
+        if (WIFSTOPPED (status))
+            ptrace (PTRACE_DETACH, info.si_pid, NULL,
+                    (void *)(intptr_t)(WSTOPSIG (status) == SIGTRAP ? 0 : WSTOPSIG (status)));
+        else if (is_task) {
             s->status = status;
-            s->reaped = true;
-        }
-    return pid == 0;
+            s->unstarted = unstarted;
+            s->task = 0;
+            s->ended = deadline_in_ms (0);
+        } else if (lives_reaped (&s->lives, info.si_pid) && s->state == ENDED)
+            _send_report (s);
+    }
+}
+
+/* The fork server waits for another life, and belongs to none. */
+static bool _has_descendants (struct supervisor *s)
+{
+    siginfo_t info;
+
+    _reap (s);
+    if (s->lives.fork_server)
+        return s->task || descendants_exist (s->lives.fork_server);
+    return waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 /* SIGKILL to all descendants. Slurm ends those that belong to other users. */
@@ -121,29 +157,39 @@ static void _kill (struct supervisor *s)
     struct deadline last = deadline_in_ms (KILL_MS);
     struct pollfd pfd = { .fd = s->signals.fd, .events = POLLIN };
 
-    for (int pause_ms = 1; _reap (s) && !deadline_passed (last) && descendants_kill ();) {
+    for (int pause_ms = 1; _has_descendants (s) && !deadline_passed (last)
+                           && descendants_kill (s->lives.fork_server);) {
         poll (&pfd, 1, pause_ms);
         _read_signals (s);
         pause_ms = pause_ms < 500 ? 2 * pause_ms : pause_ms;
     }
 }
 
-/* When the end of a life is known, others may begin. */
-static void _end_descendants (struct supervisor *s)
+/* False if another life must not begin. */
+static bool _end_descendants (struct supervisor *s)
 {
     _kill (s);
-    if (_reap (s))
+    if (_has_descendants (s))
         lives_end (&s->lives, "a process of its former life does not end");
+    return lives_can_restart (&s->lives);
 }
 
 static void _end_as (struct supervisor *s, struct exit_report report, int status)
 {
-    /* In a step that is asked to end, they may be saving their work. */
-    if (s->lives.capture && !signals_ask_to_end (&s->signals))
+    /*
+     * When this end is known, other tasks may begin their next life. A task that has succeeded may have
+     * left something to finish in the background, and so in a step that is asked to end.
+     */
+    if (lives_rule_allows (&s->lives, &report) && !signals_asked (&s->signals, &report, NULL))
         _end_descendants (s);
+    if (s->state == STOPPING)
+        s->ended = deadline_in_ms (0);
     s->state = ENDED;
     s->status = status;
     s->report = report;
+    s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
+    if (exit_report_failed (&report))
+        s->failure = last_line_read (s->config.log, s->config.error_file);
     lives_pause (&s->lives);
     _send_report (s);
 }
@@ -170,7 +216,8 @@ static struct exit_report _report (const struct supervisor *s, int status)
     bool signalled = WIFSIGNALED (status);
 
     return (struct exit_report){
-        .kind = signalled ? EXIT_REPORT_SIGNAL : EXIT_REPORT_EXIT,
+        .kind = signalled ? EXIT_REPORT_SIGNAL
+                : s->unstarted && status != 0 ? EXIT_REPORT_UNSTARTED : EXIT_REPORT_EXIT,
         .number = signalled ? WTERMSIG (status) : WEXITSTATUS (status),
         .out_of_memory = _is_out_of_memory (s, status),
     };
@@ -185,7 +232,7 @@ static void _stop (struct supervisor *s)
 {
     s->grace = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
     if (deadline_passed (s->signals.slurm_kills))
-        descendants_terminate ();
+        descendants_terminate (s->lives.fork_server);
     else
         s->grace = deadline_max (s->grace, s->signals.slurm_kills);
     s->state = STOPPING;
@@ -194,78 +241,137 @@ static void _stop (struct supervisor *s)
 
 /*
  * The signal of which the program has died may be Slurm's to the whole step, and not have reached this
- * process yet. Then it does not ask for another life, or is killed before it can.
+ * process yet. Then it does not ask for another life, or is killed before it can; and is not what ended
+ * the job.
  */
 static void _await_own_signal (struct supervisor *s)
 {
+    const struct exit_report report = _report (s, s->status);
     struct deadline last = deadline_in_ms (SIGNALS_MS);
     struct pollfd pfd = { .fd = s->signals.fd, .events = POLLIN };
 
-    while (!signals_ask_to_end (&s->signals) && !deadline_passed (last)) {
+    while (!signals_asked (&s->signals, &report, NULL) && !deadline_passed (last)) {
         poll (&pfd, 1, deadline_left_ms (last));
         _read_signals (s);
     }
 }
 
-/* A program that ended before it was asked to keeps its own status. */
+/*
+ * A program that ended before it was asked to keeps its own status. One that ended because of its last
+ * chance has been stopped.
+ */
 static void _check_children (struct supervisor *s)
 {
-    bool left = _reap (s);
+    static const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED },
+        terminated = { EXIT_REPORT_SIGNAL, SIGTERM, false };
+    bool left;
 
-    if (s->state == RUNNING && !left && !s->reaped)
-        s->status = 1 << 8;      /* exit 1: the task was not a child of this process */
-    if (s->state == RUNNING && s->lives.capture && s->reaped && s->status != 0)
-        _await_own_signal (s);
-    if (s->state == RUNNING && (s->reaped || !left))
-        _end_as (s, _report (s, s->status), s->status);
-    if (s->state == STOPPING && left && deadline_passed (s->grace)) {
+    _reap (s);
+    if (s->state == RUNNING && !s->task) {
+        if (s->status != 0 && (lives_can_restart (&s->lives) || !s->config.forward_signals))
+            _await_own_signal (s);
+        if (signals_explain_end (&s->signals))
+            _end_as (s, stopped, 0);
+        else
+            _end_as (s, _report (s, s->status), s->status);
+    }
+    if (s->state != STOPPING)
+        return;
+    if ((left = _has_descendants (s)) && deadline_passed (s->grace)) {
         _kill (s);
         left = false;
     }
-    if (s->state == STOPPING && !left)
-        _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
+    if (!left)
+        _end_as (s, s->orphaned ? terminated : stopped, s->orphaned ? SIGTERM : s->stop_status);
+}
+
+/* slurmd takes the node for idle: start nothing more, and end what runs. */
+static void _check_slurmstepd (struct supervisor *s)
+{
+    if (s->orphaned || getppid () == s->config.slurmstepd)
+        return;
+    s->orphaned = true;
+    lives_end (&s->lives, "its slurmstepd has died");
+    if (s->state == RUNNING)
+        _stop (s);
+    else if (s->state == ENDED)
+        _send_report (s);
 }
 
 /* Restarts. */
 
-static void _begin_life (struct supervisor *s, pid_t pid)
+static int _begin_life (struct supervisor *s, struct errtext *err)
 {
-    s->config.task = pid;
+    int oom_kills = _count_oom_kills ();
+    pid_t pid = lives_next (&s->lives, err);
+
+    if (pid < 0)
+        return -1;
+    s->task = pid;
     s->state = RUNNING;
-    s->reaped = s->stopped = s->signals.withheld = false;
-    s->oom_kills = _count_oom_kills ();
-    uplink_restarted (s->uplink);
+    s->stopped = s->stop_ordered = s->signals.withheld = false;
+    s->grow_up = deadline_in_ms (YOUNG_MS);
+    s->oom_kills = oom_kills;
+    return 0;
 }
 
-/* Every process of the former life is dead: see _end_as (). */
 static void _restart (struct supervisor *s)
 {
-    pid_t pid = -1;
+    struct errtext err;
 
     s->alone = deadline_never ();
     /* Slurm may have asked the task to end at this moment. */
     _read_signals (s);
-    if (!signals_ask_to_end (&s->signals))
-        pid = lives_next (&s->lives);
-    if (pid > 0)
-        _begin_life (s, pid);
-    else
+    if (signals_asked (&s->signals, &s->report, NULL) || !_end_descendants (s) || _begin_life (s, &err) < 0) {
         _send_report (s);
+        return;
+    }
+    uplink_restarted (s->uplink);
+    /* Where Slurm signals every process, it may just have missed this one. */
+    _read_signals (s);
+    if (!s->config.forward_signals && signals_asked (&s->signals, &s->report, NULL))
+        kill (s->task, SIGTERM);
+    /* SIGCHLD may have been among them. */
+    _check_children (s);
 }
 
-/* A program that has ended by itself keeps its status, unless it waits for its next life. */
+/* A task whose TaskProlog runs has not executed its program. */
+static void _check_stop (struct supervisor *s)
+{
+    if (!s->stop_ordered || s->state != RUNNING)
+        return;
+    if (_is_unstarted (s))
+        s->grow_up = deadline_in_ms (YOUNG_MS);
+    if (deadline_passed (s->stop_last) || deadline_passed (s->grow_up))
+        _stop (s);
+    else
+        s->stop_due = deadline_min (s->stop_last, deadline_in_ms (LOOK_MS));
+}
+
+/*
+ * A program that has ended by itself keeps its status, unless its next life was certain. If it waits,
+ * what it has left in the background ends, too, because other tasks may begin their next life.
+ */
 static void _obey_stop (struct supervisor *s)
 {
-    if (s->state == RUNNING)
+    bool waits = s->state == ENDED && uplink_is_waiting (s->uplink);
+
+    s->stop_status = waits && !restart_rule_covers (&s->config.restart, &s->report) ? s->status : 0;
+    if (s->state == RUNNING) {
+        s->stop_ordered = true;
+        s->stop_last = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
+        _check_stop (s);
+    } else if (waits && _has_descendants (s))
         _stop (s);
-    else if (s->state == ENDED && uplink_is_waiting (s->uplink))
-        _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
+    else if (waits)
+        _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, s->stop_status);
 }
 
+/* If it cannot obey, a report that says so is on its way. */
 static void _obey_restart (struct supervisor *s, int number)
 {
-    if (s->state == ENDED && number == s->lives.number + 1 && s->lives.capture
-        && !signals_ask_to_end (&s->signals))
+    if (s->state == ENDED && number == s->lives.number + 1 && lives_can_restart (&s->lives)
+        && !signals_asked (&s->signals, &s->report, NULL))
         _restart (s);
 }
 
@@ -287,8 +393,9 @@ static noreturn void _die_by (int number)
     _exit (128 + number);
 }
 
-static noreturn void _leave (const struct supervisor *s)
+static noreturn void _leave (struct supervisor *s)
 {
+    lives_finish (&s->lives);
     if (WIFSIGNALED (s->status))
         _die_by (WTERMSIG (s->status));
     _exit (WEXITSTATUS (s->status));
@@ -297,29 +404,29 @@ static noreturn void _leave (const struct supervisor *s)
 /* The message is dropped if a full pipe would block. */
 static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...)
 {
-    struct pollfd pfd = { .fd = messages, .events = POLLOUT };
+    struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };
     char text[1280];
     va_list ap;
 
     va_start (ap, fmt);
     vsnprintf (text, sizeof (text), fmt, ap);
     va_end (ap);
-    if (poll (&pfd, 1, 0) == 1 && write (messages, text, strlen (text)) < 0)
+    if (poll (&pfd, 1, 0) == 1 && write (STDERR_FILENO, text, strlen (text)) < 0)
         return;
 }
 
 /* A message, once, and not by a task that was stopped: then the others are, too. */
-static void _rendezvous_is_gone (struct supervisor *s)
+static void _rendezvous_is_gone (struct supervisor *s, const char *how)
 {
     bool restarts = s->config.restart.times > 0;
 
     if (s->gone || s->stopped)
         return;
     s->gone = true;
-    signals_deliver (&s->signals, s->reaped ? 0 : s->config.task);
+    signals_deliver (&s->signals, s->task);
     if (s->config.prints)
-        _print ("slurmstepd: error: spank_tf: step %s: the rendezvous has ended; its tasks are not "
-                "stopped when its work is done%s\n", s->config.step,
+        _print ("slurmstepd: error: spank_tf: step %s: the rendezvous %s; its tasks are not "
+                "stopped when its work is done%s\n", s->config.step, how,
                 restarts ? ", and not started again together" : "");
 }
 
@@ -329,7 +436,7 @@ static bool _waits_alone (struct supervisor *s)
     int seconds = lives_alone_after (&s->lives, &s->report);
     struct exit_report_text how;
 
-    if (seconds < 0 || signals_ask_to_end (&s->signals))
+    if (seconds < 0 || signals_asked (&s->signals, &s->report, NULL))
         return false;
     if (deadline_is_set (s->alone))
         return true;
@@ -337,7 +444,7 @@ static bool _waits_alone (struct supervisor *s)
     _print ("slurmstepd: spank_tf: step %s: rank %d on %s has ended, %s; it is started again in %d s, "
             "without the rendezvous (restarts left: %d)\n", s->config.step, s->config.rank,
             s->config.node, exit_report_describe (&s->report, &how), seconds,
-            lives_left (&s->lives) - 1);
+            lives_restarts_left (&s->lives) - 1);
     return true;
 }
 
@@ -356,10 +463,10 @@ static bool _serve_uplink (struct supervisor *s, short revents)
             _obey_restart (s, uplink_life (s->uplink));
             break;
         case UPLINK_NO_ANSWER:
-            _rendezvous_is_gone (s);
+            _rendezvous_is_gone (s, "does not answer");
             return false;
         case UPLINK_GONE:
-            _rendezvous_is_gone (s);
+            _rendezvous_is_gone (s, "has ended");
             return s->state != ENDED || _waits_alone (s);
     }
     return true;
@@ -369,7 +476,7 @@ static void _run (struct supervisor *s)
 {
     bool going_on = true;
 
-    /* The program may have ended before this one started. */
+    _check_slurmstepd (s);
     _check_children (s);
     while (going_on) {
         struct pollfd pfd[2] = { { .fd = s->signals.fd, .events = POLLIN } };
@@ -379,55 +486,36 @@ static void _run (struct supervisor *s)
             next = deadline_min (next, s->grace);
         else if (s->state == RUNNING && s->signals.withheld)
             next = deadline_min (next, s->signals.last_chance);
+        if (s->state == RUNNING && s->stop_ordered)
+            next = deadline_min (next, s->stop_due);
         poll (pfd, 2, deadline_left_ms (next));
         _read_signals (s);
+        _check_slurmstepd (s);
         _check_children (s);
-        if (s->state == RUNNING && signals_last_chance (&s->signals, s->config.task))
-            _stop (s);
+        _check_stop (s);
+        if (s->state == RUNNING)
+            signals_last_chance (&s->signals, s->task);
         if (deadline_passed (s->alone))
             _restart (s);
         going_on = _serve_uplink (s, pfd[1].revents);
     }
     uplink_destroy (s->uplink);
-    lives_clear (&s->lives);
 }
 
 /* The beginning. */
 
 /*
- * stdin, stdout and, but for the supervisor that prints, stderr belong to the program. The signalfd
- * takes their numbers, so that a later open () cannot reuse them. A program that may be started again
- * has them in its next life.
+ * stdin, stdout and, but for a supervisor that prints, stderr belong to the program. The signalfd
+ * takes their numbers, so that a later open () cannot reuse them.
  */
 static void _release_stdio (const struct supervisor *s)
 {
-    if (s->config.restart.times > 0)
-        return;
-    if (!s->config.prints)
+    if (!s->config.prints && s->config.restart.times == 0)
         dup2 (s->signals.fd, STDERR_FILENO);
     dup2 (s->signals.fd, STDOUT_FILENO);
     dup2 (s->signals.fd, STDIN_FILENO);
 }
 
-/* Without the byte the task sees end-of-file and exits, and is reaped like any program. */
-static void _let_task_continue (void)
-{
-    ssize_t n = write (SUPERVISOR_READY_FD, "", 1);
-
-    (void)n;
-    close (SUPERVISOR_READY_FD);
-}
-
-/* A new life must not inherit this process' own descriptors. */
-static void _arrange_descriptors (struct supervisor *s)
-{
-    for (int fd = SUPERVISOR_RENDEZVOUS_FD; fd <= SUPERVISOR_PORT_FD; fd++)
-        fcntl (fd, F_SETFD, FD_CLOEXEC);
-    if (s->config.restart.times > 0)
-        messages = SUPERVISOR_MESSAGES_FD;
-}
-
-/* A new life may have a higher limit again. */
 static void _dump_no_core (void)
 {
     struct rlimit limit;
@@ -442,13 +530,26 @@ static int _prepare (struct supervisor *s, struct errtext *err)
 {
     if (supervisor_config_decode (&s->config, environ, err) < 0)
         return -1;
-    descriptors_close_above (supervisor_config_last_fd (&s->config));
+    descriptors_close_above (SUPERVISOR_LIVES_FD);
     if (signals_open (&s->signals, &s->config) < 0)
         return errtext_set (err, "%s", strerror (errno));
-    s->oom_kills = _count_oom_kills ();
-    _arrange_descriptors (s);
-    lives_init (&s->lives, &s->config);
+    /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
+    prctl (PR_SET_PDEATHSIG, SIGCHLD);
+    lives_init (&s->lives, &s->config, SUPERVISOR_LIVES_FD);
     return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
+}
+
+/* If the first life cannot begin, the task has failed. */
+static void _begin_first (struct supervisor *s)
+{
+    struct errtext err;
+
+    if (_begin_life (s, &err) == 0)
+        return;
+    s->status = W_EXITCODE (1, 0);
+    if (!lives_finish (&s->lives))
+        _print ("slurmstepd: error: spank_tf: step %s: rank %d on %s cannot start its program: %s\n",
+                s->config.step, s->config.rank, s->config.node, err.text);
 }
 
 int main (int argc, char *argv[])
@@ -458,18 +559,17 @@ int main (int argc, char *argv[])
 
     if (version_is_wanted (argc, argv))
         return version_print ();
-    if (fcntl (SUPERVISOR_RENDEZVOUS_FD, F_GETFD) < 0 || fcntl (SUPERVISOR_READY_FD, F_GETFD) < 0) {
+    if (fcntl (SUPERVISOR_RENDEZVOUS_FD, F_GETFD) < 0 || fcntl (SUPERVISOR_LIVES_FD, F_GETFD) < 0) {
         _print ("tf-supervise is started by spank_tf, for --tf-tasks\n");
         return 1;
     }
-    prctl (PR_SET_CHILD_SUBREAPER, 1);
     _dump_no_core ();
     if (_prepare (&s, &err) < 0) {
         _print ("slurmstepd: error: spank_tf: tf-supervise: %s\n", err.text);
-        _kill (&s);
+        /* The fork server ends, too: it sees end-of-file. */
         _exit (1);
     }
-    _let_task_continue ();
+    _begin_first (&s);
     _release_stdio (&s);
     _run (&s);
     _leave (&s);

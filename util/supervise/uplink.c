@@ -33,8 +33,12 @@
 /* TCP_USER_TIMEOUT: the connection is broken if sent data is not acknowledged for so long. */
 #define IDLE_LOST_MS 60000
 #define REPORT_LOST_MS 5000
-/* The rendezvous answers a report at once; without any answer it is given up in the end. */
-#define ANSWER_MS 15000
+/*
+ * As long as the connection stands, the rendezvous is there, and answers as soon as it can. But one
+ * that was stopped for good must not keep the task from its end.
+ */
+#define ANSWER_MS 600000
+/* Without a connection that stands, the report is given up. */
 #define REPORT_MS 60000
 
 struct uplink {
@@ -50,16 +54,12 @@ struct uplink {
     bool ended;                     /* the task has; then */
     struct exit_report report;
     struct life_report life;
+    struct failure_text failure;
     bool waiting;                   /* on the rendezvous' word: there is no hurry */
     int next_life;
     bool acknowledged;              /* the rendezvous has the report */
-    struct deadline give_up;        /* on delivering the report */
+    struct deadline give_up;        /* on delivering the report, unless the connection stands */
 };
-
-static void _set_user_timeout (int fd, unsigned int ms)
-{
-    setsockopt (fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof (ms));
-}
 
 static void _pause (struct uplink *u)
 {
@@ -69,8 +69,10 @@ static void _pause (struct uplink *u)
         close (u->fd);
     u->fd = -1;
     frame_reader_clear (&u->reader);
-    if (deadline_passed (u->stable))
+    if (deadline_passed (u->stable)) {
         u->pause_ms = PAUSE_MIN_MS;
+        u->give_up = deadline_in_ms (REPORT_MS);
+    }
     u->next = deadline_in_ms (u->pause_ms);
     u->pause_ms = 2 * u->pause_ms < longest_ms ? 2 * u->pause_ms : longest_ms;
     u->state = PAUSING;
@@ -82,9 +84,17 @@ static bool _delivers (const struct uplink *u)
     return u->ended && !u->waiting && u->state != GONE;
 }
 
+/* ... and give_up counts. */
+static bool _gives_up (const struct uplink *u)
+{
+    return _delivers (u) && u->state != CONNECTED;
+}
+
 static void _set_connected (struct uplink *u)
 {
-    _set_user_timeout (u->fd, _delivers (u) ? REPORT_LOST_MS : IDLE_LOST_MS);
+    unsigned int lost_ms = _delivers (u) ? REPORT_LOST_MS : IDLE_LOST_MS;
+
+    setsockopt (u->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof (lost_ms));
     u->next = _delivers (u) ? deadline_in_ms (ANSWER_MS) : deadline_never ();
     u->state = CONNECTED;
 }
@@ -103,6 +113,7 @@ static int _send_reconnect (struct uplink *u)
     const struct reconnect reconnect = {
         .token = u->config->token, .node = u->config->node, .rank = u->config->rank,
         .ended = u->ended, .report = u->report, .life = u->life,
+        .failure = u->failure,
     };
 
     return _send (u, reconnect_encode (&reconnect));
@@ -131,13 +142,8 @@ static enum uplink_event _fail (struct uplink *u)
 
 static enum uplink_event _connect (struct uplink *u)
 {
-    struct sockaddr_storage ss;
-    socklen_t len = address_sockaddr (&u->config->address, u->config->port, &ss);
-
     u->stable = deadline_never ();
-    u->fd = socket (ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (u->fd < 0
-        || (connect (u->fd, (struct sockaddr *)&ss, len) < 0 && errno != EINPROGRESS))
+    if ((u->fd = tcp_connect_begin (&u->config->address, u->config->port)) < 0)
         return _fail (u);
     u->next = deadline_in_ms (CONNECT_MS);
     u->state = CONNECTING;
@@ -147,15 +153,11 @@ static enum uplink_event _connect (struct uplink *u)
 /* connect () has succeeded or failed. */
 static enum uplink_event _finish_connect (struct uplink *u)
 {
-    socklen_t len = sizeof (errno);
-
     if (u->waiting)
         u->give_up = deadline_in_ms (REPORT_MS);
     u->waiting = false;
-    if (getsockopt (u->fd, SOL_SOCKET, SO_ERROR, &errno, &len) < 0 || errno != 0
-        || _send_reconnect (u) < 0)
+    if ((errno = tcp_connect_end (u->fd)) != 0 || _send_reconnect (u) < 0)
         return _fail (u);
-    tcp_keep_alive (u->fd);
     u->refused = false;
     u->stable = deadline_in_ms (PAUSE_MAX_MS);
     _set_connected (u);
@@ -235,14 +237,14 @@ void uplink_destroy (struct uplink *u)
 struct deadline uplink_poll (const struct uplink *u, struct pollfd *pfd)
 {
     *pfd = (struct pollfd){ .fd = u->fd, .events = u->state == CONNECTING ? POLLOUT : POLLIN };
-    return _delivers (u) ? deadline_min (u->next, u->give_up) : u->next;
+    return _gives_up (u) ? deadline_min (u->next, u->give_up) : u->next;
 }
 
 enum uplink_event uplink_serve (struct uplink *u, short revents)
 {
     bool late = deadline_passed (u->next);
 
-    if (_delivers (u) && deadline_passed (u->give_up))
+    if (_gives_up (u) && deadline_passed (u->give_up))
         return UPLINK_NO_ANSWER;
     switch (u->state) {
         case CONNECTED:
@@ -262,23 +264,26 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
     return UPLINK_NOTHING;
 }
 
-/* The exit report and the life report. NULL if there is no memory. */
+/* The exit report with its parts. NULL if there is no memory. */
 static struct frame *_encode_report (const struct uplink *u)
 {
     struct frame *frame = exit_report_encode (&u->report);
 
-    if (frame)
+    if (frame) {
         life_report_add (frame, &u->life);
+        failure_text_add (frame, &u->failure);
+    }
     return frame;
 }
 
 void uplink_report (struct uplink *u, const struct exit_report *report,
-                    const struct life_report *life)
+                    const struct life_report *life, const struct failure_text *failure)
 {
     u->ended = true;
     u->waiting = false;
     u->report = *report;
     u->life = *life;
+    u->failure = *failure;
     u->give_up = deadline_in_ms (REPORT_MS);
     if (u->state == CONNECTED) {
         _set_connected (u);

@@ -12,6 +12,7 @@
 #include "common/deadline.h"
 #include "common/errtext.h"
 #include "protocol/exit_report.h"
+#include "protocol/failure_text.h"
 #include "protocol/life_report.h"
 #include "protocol/supervisor_config.h"
 
@@ -54,7 +55,7 @@ enum uplink_event uplink_serve (struct uplink *uplink, short revents);
  * and again if *life has changed, whose text must live as long.
  */
 void uplink_report (struct uplink *uplink, const struct exit_report *report,
-                    const struct life_report *life);
+                    const struct life_report *life, const struct failure_text *failure);
 
 /* The life that UPLINK_RESTART is about. */
 int uplink_life (const struct uplink *uplink);

@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The fork server of a task: a copy of the task as Slurm has prepared it, which waits in task_init. Each
+ * life of the task is a fork of it that goes on from there, so that Slurm does for each life what it does
+ * for every task: SELinux context, TaskProlog, TMPDIR, search in PATH, limits, container, exec.
+ *
+ *     slurmstepd
+ *       tf-supervise                 the process that slurmstepd started; it orders the lives
+ *         fork server                waits, with all signals blocked
+ *         life                       a fork of a fork of it: the process between them has exited,
+ *                                    so that the life is tf-supervise's child
+ *
+ * A task that has one life only needs no process that waits: the fork server becomes that life. Nothing
+ * here knows Slurm.
+ */
+#ifndef TF_FORK_SERVER_H
+#define TF_FORK_SERVER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct fork_server {
+    int requests;               /* a socket to the supervisor, see protocol/fork_request.h */
+    pid_t supervisor;           /* the parent of this process */
+    sigset_t mask;              /* of the task; all signals are blocked in this process */
+    bool may_restart;           /* the task may have more than one life */
+    int port;                   /* a bound socket for the next life, whose exec closes it; -1: none */
+    int port_number;            /* to bind it again between two lives; 0: no */
+};
+
+/*
+ * Serve the supervisor's requests. Returns in each life, with its number, when the supervisor has
+ * ordered it; then the process is a child of the supervisor, dies with it, and has the task's signal mask.
+ * Does not return in the fork server, which ends when the supervisor does.
+ */
+int fork_server_run (struct fork_server *server);
+
+#endif

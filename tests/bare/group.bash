@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The group `bare` of tests/run: what README.md promises of a machine with nothing but Debian, in scratch copies
+# of root file systems that are as debootstrap has made them (releases/root --bare).
+#
+# shellcheck disable=SC2154  # tests/run has set the variables
+
+# Both releases at the same time: while one downloads, the other compiles.
+group_bare ()
+{
+    local suite
+    local -a jobs_started=()
+
+    if ! pack_for_bare > "$run/step.log" 2>&1; then
+        echo "not ok make dist"
+        tail -n 40 "$run/step.log"
+        count 0 1 0
+        return
+    fi
+    for suite in bookworm trixie; do
+        bare "$suite" > "$run/$suite.results" 2>&1 &
+        jobs_started+=($!)
+    done
+    wait "${jobs_started[@]}"
+    for suite in bookworm trixie; do
+        cat "$run/$suite.results"
+        count_tap "$run/$suite.results"
+    done
+}
+
+# All tests on one release, as TAP.
+bare ()
+{
+    local suite=$1 root child=''
+
+    # When the run is interrupted.
+    trap '[[ ! $child ]] || { kill "$child"; wait "$child"; }; exit 1' TERM
+    if ! root=$("$top/tests/releases/root" --bare "$suite" 2> "$run/$suite.root"); then
+        echo "ok bare $suite # skip it is not available: $(tail -n 1 "$run/$suite.root")"
+        return
+    fi
+    bare_test "$suite: apt has every package that the tests need" tests/install-packages --simulate test
+    bare_test "$suite: contrib/demo" contrib/demo
+    bare_test "$suite: make deb, with exactly the packages that README.md names" \
+        sh -c "$(declare -f make_deb); make_deb $(packages_of_readme | paste -sd' ')"
+}
+
+# Run a command in a scratch copy of $root, in this tree: bare_test NAME COMMAND...
+bare_test ()
+{
+    local name=$1 log=$run/${root##*/}.log begin=$SECONDS
+
+    shift
+    # shellcheck disable=SC2016  # the shell in the scratch root expands it
+    "$top/tests/releases/enter" --network --scratch "$root" env -u SPANK_TF_PACKAGES PIP_CONFIG_FILE=/tmp/pip.conf \
+        PIP_CERT=/tmp/ca-certificates.crt sh -c 'tar -C /tmp -x && exec "$@" < /dev/null' - "$@" \
+        < "$run/bare.tar" > "$log" 2>&1 &
+    child=$!
+    if wait "$child"; then
+        echo "ok $name ($((SECONDS - begin)) s)"
+    else
+        echo "not ok $name"
+        tail -n 40 "$log"
+    fi
+}
+
+# For /tmp there: the tarball of this tree; the mirror of this machine's pip, and the certificates that it trusts.
+pack_for_bare ()
+{
+    local files=$run/bare-files
+
+    mkdir "$files" && make -s -C "$work/build" dist && cp "$work"/build/spank-tf-*.tar.gz "$files/spank-tf.tar.gz" &&
+        touch "$files/pip.conf" "$files/ca-certificates.crt" || return
+    cp /etc/pip.conf "$files"
+    cp /etc/ssl/certs/ca-certificates.crt "$files"
+    tar -C "$files" -c spank-tf.tar.gz pip.conf ca-certificates.crt > "$run/bare.tar"
+}
+
+packages_of_readme ()
+{
+    tr '\n' ' ' < "$top/README.md" |
+        sed 's/.* a compiler for C, and the packages \(.*\) on Debian and Ubuntu.*/\1/; s/([^)]*)//g' | grep -oE '`[^` ]+`' | tr -d '`'
+}
+
+# In the scratch root, as an ordinary user: make_deb PACKAGE...
+make_deb ()
+{
+    set -ex
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -q update
+    apt-get -q -y --no-install-recommends install gcc "$@"
+    install -d -o nobody /tmp/tree
+    exec runuser -u nobody -- env HOME=/tmp/tree sh -exc '
+        cd /tmp/tree
+        tar --strip-components=1 -xzf /tmp/spank-tf.tar.gz
+        ./configure -q
+        make -s deb
+        ls packages/spank-tf_*.deb packages/spank-tf-tools_*.deb'
+}

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The input is the end of a log file, and the beginning of an error file.
+ */
+#include "config.h"
+
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "supervise/last_line.h"
+
+static void _check (const struct failure_text *text, enum failure_text_source source)
+{
+    CHECK (text->source == source && fuzz_is_line (text->text));
+    CHECK (strlen (text->text) <= FAILURE_TEXT_MAX);
+}
+
+/* Any line becomes one that is decoded as it is. */
+static void _check_line (const char *line, size_t length)
+{
+    struct frame *frame = frame_create ();
+    struct failure_text text, decoded;
+
+    failure_text_set (&text, FAILURE_TEXT_LOG, line, length);
+    failure_text_add (frame, &text);
+    failure_text_decode (&decoded, frame);
+    CHECK (decoded.source == text.source && strcmp (decoded.text, text.text) == 0);
+    if (text.source != FAILURE_TEXT_NONE)
+        _check (&text, FAILURE_TEXT_LOG);
+    frame_destroy (frame);
+}
+
+FUZZ_TARGET (last_line)
+{
+    struct failure_text text = { .source = FAILURE_TEXT_NONE };
+    const char *bytes = (const char *)data;
+
+    last_line_find (&text, bytes, size);
+    if (text.source != FAILURE_TEXT_NONE)
+        _check (&text, FAILURE_TEXT_LOG);
+    if (last_line_find_message (&text, bytes, size))
+        _check (&text, FAILURE_TEXT_ERROR_FILE);
+    _check_line (bytes, size);
+}

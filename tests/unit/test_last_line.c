@@ -1,0 +1,230 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A file system that hangs is simulated: open () and unlink () of the child are wrapped.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "supervise/last_line.h"
+
+#define TEN "0123456789"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
+static bool hangs;
+static pid_t self;
+
+/* A descriptor of this process, and whether the child has it too; shared with the child. */
+static int mine = -1;
+static volatile bool *child_has_it;
+
+static void hang (void)
+{
+    if (hangs && getpid () != self)
+        *child_has_it = fcntl (mine, F_GETFD) >= 0;
+    while (hangs && getpid () != self)
+        poll (NULL, 0, 1000);
+}
+
+int __real_open (const char *path, int flags, mode_t mode);
+int __wrap_open (const char *path, int flags, mode_t mode);
+int __real_unlink (const char *path);
+int __wrap_unlink (const char *path);
+
+int __wrap_open (const char *path, int flags, mode_t mode)
+{
+    hang ();
+    return __real_open (path, flags, mode);
+}
+
+int __wrap_unlink (const char *path)
+{
+    hang ();
+    return __real_unlink (path);
+}
+
+/* Longer than in the program, so that no test depends on the machine's speed; or shorter. */
+struct deadline __real_deadline_in_ms (int64_t ms);
+struct deadline __wrap_deadline_in_ms (int64_t ms);
+
+struct deadline __wrap_deadline_in_ms (int64_t ms)
+{
+    return __real_deadline_in_ms (hangs ? 50 : 60 * ms);
+}
+
+static char log_file[] = "/tmp/test_last_line.XXXXXX/worker0.log";
+static char error_file[] = "/tmp/test_last_line.XXXXXX/worker0.error.json";
+
+#define DIRECTORY (strlen ("/tmp/test_last_line.XXXXXX"))
+
+static void write_file (const char *path, const char *text)
+{
+    FILE *file = fopen (path, "we");
+
+    assert_non_null (file);
+    fputs (text, file);
+    fclose (file);
+}
+
+static int clean (void **unused __attribute__ ((unused)))
+{
+    hangs = false;
+    unlink (log_file);
+    unlink (error_file);
+    return 0;
+}
+
+EACH_TEST (NULL, clean)
+
+static int prepare (void **unused __attribute__ ((unused)))
+{
+    /* A wait for the child that does not end would be a defect. */
+    alarm (300);
+    self = getpid ();
+    child_has_it = mmap (NULL, sizeof (*child_has_it), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    log_file[DIRECTORY] = '\0';
+    if (child_has_it == MAP_FAILED || !mkdtemp (log_file))
+        return -1;
+    memcpy (error_file, log_file, DIRECTORY);
+    log_file[DIRECTORY] = '/';
+    return 0;
+}
+
+static int remove_directory (void **unused __attribute__ ((unused)))
+{
+    log_file[DIRECTORY] = '\0';
+    return rmdir (log_file);
+}
+
+ALL_TESTS (prepare, remove_directory)
+
+static void check (enum failure_text_source source, const char *expected)
+{
+    struct failure_text text = last_line_read (log_file, error_file);
+
+    assert_string_equal (text.text, expected);
+    assert_int_equal (text.source, source);
+}
+
+TEST (the_last_line_that_is_not_blank_is_found)
+{
+    static const struct {
+        const char *bytes, *text;
+    } row[] = {
+        { "", "" }, { "\n", "" }, { " \n\t\r\n\n", "" },
+        { "one", "one" }, { "one\n", "one" }, { "one\ntwo", "two" }, { "one\ntwo\n", "two" },
+        { "one\n\n \n", "one" }, { "one\r\ntwo\r\n", "two" }, { "  indented  \n", "indented" },
+        { "10/100\r20/100\r", "20/100" }, { "\nx", "x" }, { "x\n\x80\x80\n", "x" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct failure_text text;
+
+        memset (&text, 0xff, sizeof (text));
+        last_line_find (&text, row[i].bytes, strlen (row[i].bytes));
+        assert_int_equal (text.source, *row[i].text ? FAILURE_TEXT_LOG : FAILURE_TEXT_NONE);
+        if (*row[i].text)
+            assert_string_equal (text.text, row[i].text);
+    }
+}
+
+TEST (the_message_of_an_error_file_is_found)
+{
+    static const struct {
+        const char *json, *text;        /* NULL: none is found */
+    } row[] = {
+        { "{\"message\": {\"message\": \"ValueError: no\", \"extraInfo\": {\"py_callstack\": \"T\"}}}", "ValueError: no" },
+        { "{\"message\": \"text\"}", "text" }, { " {\n\"message\" :\t\"text\"", "text" },
+        { "{\"message\":{\"message\":\"a\\nb \\u00e9\\u4e2d \\ud83d\\ude00 \\\"q\\\" \\\\ \\/\"", "a b ?? ? \"q\" \\ /" },
+        { "{\"message\": \"\\u001b[2J\\u0000x\"}", "[2J x" }, { "{\"message\": \"caf\xc3\xa9\"}", "caf?" },
+        { "{\"message\": \"" HUNDRED HUNDRED "x and more", HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN "0123456..." },
+        { "", NULL }, { "{", NULL }, { "{}", NULL }, { "\"message\"", NULL }, { " \"text\"", NULL },
+        { "{\"message\"", NULL }, { "{\"message\": ", NULL }, { "{\"message\": \"", NULL },
+        { "{\"message\": \"cut", NULL }, { "{\"message\": \"cut\\", NULL }, { "{\"message\": \"cut\\u12\"}", NULL },
+        { "{\"message\": \"x\\uzzzz\"}", NULL }, { "{\"message\": \"\"}", NULL }, { "{\"message\": 3}", NULL },
+        { "{\"message\": null}", NULL }, { "{\"message\": {}}", NULL }, { "{\"message\": {\"text\": \"x\"}}", NULL },
+        { "{\"message\": {\"message\": {\"message\": \"x\"}}}", NULL }, { "{\"messages\": \"x\"}", NULL },
+        { "[\"message\", \"x\"]", NULL },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct failure_text text = { .source = FAILURE_TEXT_NONE };
+
+        assert_int_equal (last_line_find_message (&text, row[i].json, strlen (row[i].json)),
+                          row[i].text != NULL);
+        if (row[i].text) {
+            assert_string_equal (text.text, row[i].text);
+            assert_int_equal (text.source, FAILURE_TEXT_ERROR_FILE);
+        }
+    }
+}
+
+TEST (the_error_file_comes_before_the_log_file)
+{
+    check (FAILURE_TEXT_NONE, "");
+    write_file (log_file, "loss 0.3\nTraceback:\nValueError: no\n\n");
+    check (FAILURE_TEXT_LOG, "ValueError: no");
+    write_file (error_file, "{\"message\": {\"message\": \"RuntimeError: NCCL\"}}");
+    check (FAILURE_TEXT_ERROR_FILE, "RuntimeError: NCCL");
+    write_file (error_file, "{\"message\": ");
+    check (FAILURE_TEXT_LOG, "ValueError: no");
+    assert_int_equal (last_line_read (NULL, error_file).source, FAILURE_TEXT_NONE);
+    assert_int_equal (last_line_read (log_file, NULL).source, FAILURE_TEXT_LOG);
+    assert_int_equal (last_line_read (NULL, NULL).source, FAILURE_TEXT_NONE);
+}
+
+TEST (of_a_long_file_only_the_end_is_read)
+{
+    FILE *file = fopen (log_file, "we");
+
+    for (int i = 0; i < 100000; i++)
+        fprintf (file, "step %d\n", i);
+    fclose (file);
+    check (FAILURE_TEXT_LOG, "step 99999");
+    assert_int_equal (truncate (log_file, 1 << 30), 0);
+    check (FAILURE_TEXT_NONE, "");
+}
+
+TEST (what_is_not_a_file_of_the_user_is_not_read)
+{
+    write_file (error_file, "a line");
+    assert_int_equal (symlink (error_file, log_file), 0);
+    check (FAILURE_TEXT_NONE, "");
+    unlink (log_file);
+    assert_int_equal (mkfifo (log_file, 0600), 0);
+    check (FAILURE_TEXT_NONE, "");
+    unlink (log_file);
+    assert_int_equal (rename (error_file, log_file), 0);
+    check (FAILURE_TEXT_LOG, "a line");
+    assert_int_equal (last_line_read ("/dev/urandom", NULL).source, FAILURE_TEXT_NONE);
+    if (geteuid () != 0 || chown (log_file, 4711, 0) < 0)
+        SKIP ("only root can give a file to another user");
+    check (FAILURE_TEXT_NONE, "");
+}
+
+TEST (a_file_system_that_hangs_is_given_up)
+{
+    write_file (log_file, "a line\n");
+    assert_true ((mine = dup (STDERR_FILENO)) > STDERR_FILENO);
+    *child_has_it = true;
+    hangs = true;
+    check (FAILURE_TEXT_NONE, "");
+    assert_false (*child_has_it);
+    close (mine);
+    /* The child has been killed. */
+    while (waitpid (-1, NULL, 0) > 0)
+        ;
+    hangs = false;
+    check (FAILURE_TEXT_LOG, "a line");
+    assert_int_equal (waitpid (-1, NULL, 0), -1);
+}

@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * How long a supervisor waits for the answer to its exit report. Everything else about the connection
+ * is tested with tf-supervise itself (tests/fault/uplink.c).
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "protocol/order.h"
+#include "supervise/uplink.h"
+
+#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
+
+/* Time passes when a test says so. */
+static int64_t now_ms = 1000;
+
+int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime (clockid_t clock __attribute__ ((unused)), struct timespec *now)
+{
+    *now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
+    return 0;
+}
+
+static int listener, connection;        /* the rendezvous' ends */
+static struct supervisor_config config;
+static struct uplink *uplink;
+
+static int set_up (void **unused __attribute__ ((unused)))
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    socklen_t length = sizeof (at);
+    int fd = socket (AF_INET, SOCK_STREAM, 0);
+
+    listener = socket (AF_INET, SOCK_STREAM, 0);
+    if (listen (listener, 10) < 0 || getsockname (listener, (struct sockaddr *)&at, &length) < 0)
+        return -1;
+    at.sin_addr.s_addr = htonl (INADDR_LOOPBACK);
+    config = (struct supervisor_config){ .node = "n1", .step = "12.0", .port = ntohs (at.sin_port),
+                                         .token = "0123456789abcdef0123456789abcdef",
+                                         .server_token = SERVER_TOKEN };
+    if (address_parse (&config.address, "127.0.0.1") < 0
+        || connect (fd, (struct sockaddr *)&at, sizeof (at)) < 0)
+        return -1;
+    connection = accept (listener, NULL, NULL);
+    uplink = uplink_create (fd, &config, NULL);
+    return uplink ? 0 : -1;
+}
+
+static int tear_down (void **unused __attribute__ ((unused)))
+{
+    uplink_destroy (uplink);
+    close (listener);
+    close (connection);
+    return 0;
+}
+
+EACH_TEST (set_up, tear_down)
+
+static void report (void)
+{
+    const struct exit_report exit_3 = { EXIT_REPORT_EXIT, 3, false };
+    const struct life_report life = { .life = -1 };
+    const struct failure_text none = { 0 };
+
+    uplink_report (uplink, &exit_3, &life, &none);
+}
+
+/* What tf-supervise does when something has happened, or so many seconds have passed. */
+static enum uplink_event serve (int seconds)
+{
+    struct pollfd pfd;
+
+    now_ms += seconds * INT64_C (1000);
+    uplink_poll (uplink, &pfd);
+    poll (&pfd, 1, 0);
+    return uplink_serve (uplink, pfd.fd < 0 ? 0 : pfd.revents);
+}
+
+/* The connection breaks, and a new one is made. */
+static void break_connection (void)
+{
+    close (connection);
+    assert_int_equal (serve (0), UPLINK_NOTHING);
+    assert_int_equal (serve (1), UPLINK_NOTHING);   /* the pause is over */
+    assert_int_equal (serve (0), UPLINK_NOTHING);
+    connection = accept (listener, NULL, NULL);
+}
+
+static void order (enum order order)
+{
+    struct frame *frame = order_encode (order, SERVER_TOKEN);
+
+    assert_int_equal (frame_send (frame, connection, NULL), 0);
+    frame_destroy (frame);
+}
+
+TEST (an_answer_may_take_minutes_as_long_as_the_connection_stands)
+{
+    report ();
+    for (int i = 0; i < 9; i++)
+        assert_int_equal (serve (60), UPLINK_NOTHING);
+    order (ORDER_EXIT);
+    assert_int_equal (serve (0), UPLINK_EXIT);
+}
+
+/* On a new connection too, which the kernel accepts even if the rendezvous stands still. */
+TEST (a_new_connection_may_take_minutes_too)
+{
+    assert_int_equal (serve (1000), UPLINK_NOTHING);
+    report ();
+    break_connection ();
+    for (int i = 0; i < 9; i++)
+        assert_int_equal (serve (60), UPLINK_NOTHING);
+    break_connection ();
+    assert_int_equal (serve (60), UPLINK_NOTHING);
+    order (ORDER_EXIT);
+    assert_int_equal (serve (0), UPLINK_EXIT);
+}
+
+/* Without a reset, which would discard a report that has not arrived yet. */
+TEST (without_an_answer_for_ten_minutes_the_report_is_given_up)
+{
+    char frame[4096];
+
+    report ();
+    assert_int_equal (serve (599), UPLINK_NOTHING);
+    assert_int_equal (serve (1), UPLINK_NO_ANSWER);
+    uplink_destroy (uplink);
+    uplink = NULL;
+    assert_true (recv (connection, frame, sizeof (frame), 0) > 0);
+    assert_int_equal (recv (connection, frame, sizeof (frame), 0), 0);
+}
+
+/* The rendezvous has closed it. */
+TEST (connections_that_do_not_stand_are_tried_for_a_minute)
+{
+    int seconds = 0;
+
+    report ();
+    for (; seconds < 200; seconds++) {
+        enum uplink_event event = serve (1);
+        struct pollfd pfd = { .fd = listener, .events = POLLIN };
+
+        if (event == UPLINK_NO_ANSWER)
+            break;
+        close (connection);
+        if (poll (&pfd, 1, 0) == 1)
+            connection = accept (listener, NULL, NULL);
+    }
+    assert_between (seconds, 58, 75);
+}
+
+TEST (a_refused_connection_is_the_end_of_the_rendezvous)
+{
+    enum uplink_event event = UPLINK_NOTHING;
+
+    report ();
+    close (listener);
+    close (connection);
+    for (int i = 0; i < 5 && event == UPLINK_NOTHING; i++)
+        event = serve (1);
+    assert_int_equal (event, UPLINK_GONE);
+}

@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "option_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "frameworks.h"
+#include "netlist.h"
+#include "port.h"
+#include "rules.h"
+#include "value.h"
+
+/* The lists of words that have no module of their own. */
+
+static const struct choice yes_no_words[] = {
+    { "yes", VALUE_YES }, { "no", VALUE_NO }, { NULL, 0 }
+};
+
+static const struct choice ib_words[] = {
+    { "auto", IB_AUTO }, { "require", IB_REQUIRE }, { "no", IB_NO }, { NULL, 0 }
+};
+
+static const struct choice stop_words[] = {
+    { "auto", STOP_WHEN_AUTO }, { "chief", STOP_WHEN_CHIEF }, { "workers", STOP_WHEN_WORKERS },
+    { "never", STOP_WHEN_NEVER }, { NULL, 0 }
+};
+
+static const struct choice show_words[] = {
+    { "yes", SHOW_TABLES }, { "no", SHOW_NOTHING }, { "json", SHOW_JSON }, { NULL, 0 }
+};
+
+static const struct choice ports_words[] = {
+    { PORT_RANGES_ANY, 0 }, { VALUE_PORTS_RESERVED, 0 }, { NULL, 0 }
+};
+
+static const struct choice restart_words[] = { { VALUE_RESTART_ANY, 0 }, { NULL, 0 } };
+
+const struct option_definition option_table[OPTION_COUNT] = {
+    [OPTION_TASKS] = {
+        .name = "tf-tasks", .arginfo = "LIST",
+        .words = rules_roles, .alone = LIST_NONE, .check = value_list, .completion = "roles",
+        .usage = "the role of each task in rank order, as in ps,worker:2 or chief,ps:2,worker:rest, or "
+                 "+NAME for a task beside the cluster; sets TF_CONFIG (none: switch off)" },
+    [OPTION_TASKS_PER_NODE] = {
+        .name = "tf-tasks-per-node", .arginfo = "LIST",
+        .words = rules_roles, .alone = LIST_NONE, .check = value_list, .completion = "roles",
+        .usage = "the same for the tasks of each node" },
+    [OPTION_IB] = {
+        .name = "tf-ib", .site = "ib", .implied = "auto", .normal = "no", .words = ib_words,
+        .usage = "use InfiniBand addresses if every node has one (auto, or without a value), or else "
+                 "fail (require)" },
+    [OPTION_NETWORK] = {
+        .name = "tf-network", .site = "network", .arginfo = "CIDR|IFACE", .normal = NETLIST_ANY,
+        .alone = NETLIST_ANY, .check = netlist_check, .completion = "networks",
+        .usage = "the network of every address, as in 10.1.0.0/16 or ib0; several in order of preference" },
+    [OPTION_PORTS] = {
+        .name = "tf-ports", .site = "ports", .arginfo = "RANGE", .normal = PORT_RANGES_ANY,
+        .words = ports_words, .check = value_ports,
+        .usage = "the ports of TensorFlow's servers: any, LOW-HIGH, or reserved (Slurm's --resv-ports)" },
+    [OPTION_HOLD] = {
+        .name = "tf-hold", .site = "hold", .normal = "yes", .words = yes_no_words,
+        .usage = "keep each port bound until its task ends, or (no) free it for a server that does not "
+                 "set SO_REUSEPORT" },
+    [OPTION_STOP] = {
+        .name = "tf-stop", .site = "stop", .arginfo = "WHEN", .normal = "auto", .words = stop_words,
+        .usage = "stop the tasks that never end by themselves when the chief, or all workers, have "
+                 "ended: WORDS" },
+    [OPTION_LOG_DIR] = {
+        .name = "tf-log-dir", .site = "log_dir", .arginfo = "DIR", .normal = LOG_DIR_NONE,
+        .alone = LOG_DIR_NONE, .check = value_log_dir, .completion = "directories",
+        .usage = "write the output of each task to DIR/<role><index>.log and messages to DIR/master.log; "
+                 "DIR can have Slurm's patterns, as %j" },
+    [OPTION_FRAMEWORKS] = {
+        .name = "tf-frameworks", .site = "frameworks", .arginfo = "LIST", .normal = "tf,keras,jax",
+        .words = frameworks_words, .alone = FRAMEWORKS_NONE, .check = value_frameworks,
+        .completion = "list",
+        .usage = "for which frameworks each task gets variables: none, or some of WORDS" },
+    [OPTION_TIMEOUT] = {
+        .name = "tf-timeout", .site = "timeout", .arginfo = "SECONDS", .normal = "300",
+        .check = value_timeout,
+        .usage = "how long the launch waits for its last task" },
+    [OPTION_SHOW] = {
+        .name = "tf-show", .site = "show", .implied = "yes", .normal = "no", .words = show_words,
+        .usage = "print rank, role, node and address of every task, and at the end how it ended (json: "
+                 "one object each, for programs)" },
+    [OPTION_RESTART] = {
+        .name = "tf-restart", .site = "restart", .arginfo = "N[,any]", .normal = "0",
+        .words = restart_words, .check = value_restart, .completion = "restarts",
+        .usage = "start tasks that fail again, in place, at most N times in the step: after a signal or "
+                 "exit codes 42 and 143, or (any) after nearly every failure" },
+    [OPTION_RESTART_BACKOFF] = {
+        .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,
+        .usage = "the longest pause before a restart" },
+    [OPTION_STOP_GRACE] = {
+        .site = "stop_grace", .arginfo = "SECONDS", .normal = "10", .check = value_grace,
+        .usage = "from SIGTERM to SIGKILL" },
+    [OPTION_EVAL_GRACE] = {
+        .site = "eval_grace", .arginfo = "SECONDS", .normal = "900", .check = value_grace,
+        .usage = "what an evaluator has after the others" },
+    [OPTION_FAIL_GRACE] = {
+        .site = "fail_grace", .arginfo = "SECONDS", .normal = "30", .check = value_grace,
+        .usage = "what the others have after a failure in a cluster without a ps" },
+    [OPTION_HIDE_GPUS] = {
+        .site = "hide_gpus", .normal = "yes", .words = yes_no_words,
+        .usage = "whether a ps sees no GPU" },
+    [OPTION_NCCL] = {
+        .site = "nccl", .normal = "yes", .words = yes_no_words,
+        .usage = "whether NCCL and Gloo follow the network that is chosen" },
+    [OPTION_ROLES] = {
+        .site = "roles", .arginfo = "NAME[,NAME]...", .check = value_roles,
+        .usage = "the site's own roles" },
+    [OPTION_RENDEZVOUS_PORTS] = {
+        .site = "rendezvous_ports", .arginfo = "RANGE", .normal = PORT_RANGES_ANY,
+        .check = value_rendezvous_ports,
+        .usage = "the ports of srun's rendezvous; any: SrunPortRange, if that is set" },
+    [OPTION_LIBEXECDIR] = {
+        .site = "libexecdir", .arginfo = "DIRECTORY", .normal = PKGLIBEXECDIR, .check = value_libexecdir,
+        .usage = "where tf-rendezvous, tf-supervise and tf-addresses are" },
+};
+
+int option_check (enum option_id option, const char *value, struct errtext *err)
+{
+    const struct option_definition *d = &option_table[option];
+
+    if (d->check)
+        return d->check (value, err);
+    return choice_parse (d->words, value, err) < 0 ? -1 : 0;
+}
+
+enum option_id option_of_argument (const char *argument, const char **value)
+{
+    size_t length = strcspn (argument, "=");
+
+    *value = NULL;
+    for (int i = 0; i < OPTION_COUNT && argument[length]; i++) {
+        const char *site = option_table[i].site;
+
+        if (site && strlen (site) == length && strncmp (site, argument, length) == 0) {
+            *value = argument + length + 1;
+            return (enum option_id)i;
+        }
+    }
+    return OPTION_COUNT;
+}
+
+const struct option_help *option_help (enum option_id option, struct option_help *room)
+{
+    static const char marker[] = "WORDS";
+    const struct option_definition *d = &option_table[option];
+    const char *words = strstr (d->usage, marker);
+    struct choice_words list;
+
+    snprintf (room->arginfo, sizeof (room->arginfo), "%s",
+              d->arginfo ? d->arginfo : choice_join (d->words, "|", "|", &list));
+    snprintf (room->usage, sizeof (room->usage), "%s", d->usage);
+    if (words) {
+        const char *separator = d->alone ? "," : ", ";
+
+        snprintf (room->usage, sizeof (room->usage), "%.*s%s%s", (int)(words - d->usage), d->usage,
+                  choice_join (d->words, separator, separator, &list), words + sizeof (marker) - 1);
+    }
+    return room;
+}

@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "variables.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct variable variable_table[] = {
+    { "SLURM_TF_ROLE", VARIABLE_BY_RENDEZVOUS, VARIABLE_REPLACED },
+    { "SLURM_TF_INDEX", VARIABLE_BY_RENDEZVOUS, VARIABLE_REPLACED },
+    { "SLURM_TF_ADDRESS", VARIABLE_BY_RENDEZVOUS, VARIABLE_REPLACED },
+    { "SLURM_TF_PORT", VARIABLE_BY_RENDEZVOUS, VARIABLE_REPLACED },
+    { "SLURM_TF_BESIDE", VARIABLE_BY_RENDEZVOUS, VARIABLE_REMOVED },
+    { "SLURM_TF_INTERFACE", VARIABLE_BY_TASK, VARIABLE_REMOVED },
+    { "SLURM_TF_RESTART", VARIABLE_BY_TASK, VARIABLE_REMOVED },
+    { "SLURM_TF_ADDED", VARIABLE_BY_TASK, VARIABLE_REMOVED },
+    { "SLURM_TF_RENDEZVOUS", VARIABLE_BY_SRUN, VARIABLE_REPLACED },
+    { "SLURM_TF_LOG_DIR", VARIABLE_BY_SRUN, VARIABLE_REPLACED },
+    { "SLURM_TF_CONFIG_FILE", VARIABLE_BY_EXEC, VARIABLE_REPLACED },
+    { "TF_CONFIG", VARIABLE_BY_RENDEZVOUS, VARIABLE_REMOVED },
+    { "TF_GRPC_REUSE_PORT", VARIABLE_BY_RENDEZVOUS, VARIABLE_REMOVED },
+    { "CUDA_VISIBLE_DEVICES", VARIABLE_BY_RENDEZVOUS, VARIABLE_REPLACED },
+    { "ROCR_VISIBLE_DEVICES", VARIABLE_BY_RENDEZVOUS, VARIABLE_REPLACED },
+    { "HIP_VISIBLE_DEVICES", VARIABLE_BY_RENDEZVOUS, VARIABLE_REPLACED },
+    { "ZE_AFFINITY_MASK", VARIABLE_BY_RENDEZVOUS, VARIABLE_REPLACED },
+    { "KERAS_DISTRIBUTION_JOB_ADDRESSES", VARIABLE_BY_RENDEZVOUS, VARIABLE_KEPT },
+    { "KERAS_DISTRIBUTION_NUM_PROCESSES", VARIABLE_BY_RENDEZVOUS, VARIABLE_KEPT },
+    { "KERAS_DISTRIBUTION_PROCESS_ID", VARIABLE_BY_RENDEZVOUS, VARIABLE_KEPT },
+    { "JAX_COORDINATOR_ADDRESS", VARIABLE_BY_RENDEZVOUS, VARIABLE_KEPT },
+    { "JAX_LOCAL_DEVICE_IDS", VARIABLE_BY_TASK, VARIABLE_KEPT },
+    { "DTENSOR_JOBS", VARIABLE_BY_RENDEZVOUS, VARIABLE_KEPT },
+    { "DTENSOR_CLIENT_ID", VARIABLE_BY_RENDEZVOUS, VARIABLE_KEPT },
+    { "NCCL_SOCKET_IFNAME", VARIABLE_BY_TASK, VARIABLE_KEPT },
+    { "GLOO_SOCKET_IFNAME", VARIABLE_BY_TASK, VARIABLE_KEPT },
+    { "TORCHELASTIC_ERROR_FILE", VARIABLE_BY_TASK, VARIABLE_KEPT },
+    { "PYTHONUNBUFFERED", VARIABLE_BY_TASK, VARIABLE_KEPT },
+    { .name = NULL }
+};
+
+const struct variable *variable_find (const char *text)
+{
+    size_t length = strcspn (text, "=");
+
+    for (const struct variable *v = variable_table; v->name; v++)
+        if (strlen (v->name) == length && strncmp (v->name, text, length) == 0)
+            return v;
+    return NULL;
+}
+
+const char *variable_get (char *const env[], const char *name)
+{
+    size_t length = strlen (name);
+
+    for (; env && *env; env++)
+        if (strncmp (*env, name, length) == 0 && (*env)[length] == '=')
+            return *env + length + 1;
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A part of the exit report of a task that failed: what it has written about that, as one line of printable
+ * ASCII that any terminal can show.
+ */
+#ifndef TF_FAILURE_TEXT_H
+#define TF_FAILURE_TEXT_H
+
+#include <stddef.h>
+
+#include "frame.h"
+
+#define FAILURE_TEXT_MAX 200    /* bytes */
+
+enum failure_text_source {
+    FAILURE_TEXT_NONE,
+    FAILURE_TEXT_LOG,           /* the last line of its log file */
+    FAILURE_TEXT_ERROR_FILE,    /* the message of its error file */
+};
+
+struct failure_text {
+    enum failure_text_source source;
+    char text[FAILURE_TEXT_MAX + 1];    /* "" if there is no source */
+};
+
+/*
+ * Take a line, without the blanks around it. What is not printable ASCII becomes '?', a control
+ * character a blank; a longer line is cut and ends in "...". A line of blanks has no source.
+ */
+void failure_text_set (struct failure_text *text, enum failure_text_source source, const char *line,
+                       size_t length);
+
+/* Nothing if it has no source. */
+void failure_text_add (struct frame *frame, const struct failure_text *text);
+
+/* A text that failure_text_set () would change counts as missing. */
+void failure_text_decode (struct failure_text *text, const struct frame *frame);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a supervisor asks the fork server of its task (plugin/fork_server.h) to do, on a SOCK_SEQPACKET
+ * pair: one request, one reply. Both programs are of one installation and on one host, so the messages
+ * are these structs.
+ */
+#ifndef TF_FORK_REQUEST_H
+#define TF_FORK_REQUEST_H
+
+#include <sys/types.h>
+
+#include "common/errtext.h"
+
+/* The name of a life's process until it executes its program: Slurm prepares it, and runs its TaskProlog. */
+#define FORK_LIFE_NAME "tf-rank"
+
+struct fork_request {
+    enum {
+        FORK_BEGIN,             /* begin this life */
+        FORK_HOLD_PORT,         /* bind the task's port until the next life has it */
+    } what;
+    int life;                   /* its number: 0 is the first one */
+};
+
+struct fork_reply {
+    pid_t pid;                  /* of the new life, a child of the supervisor; or 0; -1: it failed */
+    struct errtext error;       /* if so */
+};
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a program that failed has written about that: the message of its error file, otherwise the last
+ * line of its log file.
+ *
+ * A child process opens the files, because a file system may take any time for that, and an exit report
+ * must not wait for it. After two seconds the child is killed, and nothing is known.
+ */
+#ifndef TF_LAST_LINE_H
+#define TF_LAST_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "protocol/failure_text.h"
+
+/*
+ * Each path may be NULL. A file that is not a regular file of this user or root, or that has nothing to
+ * say, counts as missing.
+ */
+struct failure_text last_line_read (const char *log, const char *error_file);
+
+/* The last line in the last bytes of a file that is not blank. */
+void last_line_find (struct failure_text *text, const char *bytes, size_t length);
+
+/*
+ * The message in the first bytes of an error file, as PyTorch writes it: {"message": "TEXT"...} or
+ * {"message": {"message": "TEXT"...}...}. False for anything else, and for a text of blanks.
+ */
+bool last_line_find_message (struct failure_text *text, const char *bytes, size_t length);
+
+#endif
