@@ -192,11 +192,11 @@ same_as_srun ()
 
 # bats test_tags=core
 @test "each pattern is replaced as in srun's --output" {
-    same_as_srun %j %s %J %N %u %x %n %t 'x-%j.%s.%N.%u.%x_%n-%t' '%j%j' '100%'
+    same_as_srun %j %s %J %N %u %x 'x-%j.%s.%N.%u.%x_' '%j%j' '100%'
 }
 
 @test "numbers are padded as in srun's --output" {
-    same_as_srun %4j %04j %0j %10j %12j %99999999999j %4s '%4n.%4N' '%3t' '%4j-%j'
+    same_as_srun %4j %04j %0j %10j %12j %99999999999j %4s '%4N' '%4j-%j'
 }
 
 @test "a padded %J is as in srun's --output" {
@@ -204,7 +204,23 @@ same_as_srun ()
 }
 
 @test "what is not a pattern is kept as in srun's --output" {
-    same_as_srun '%q' '%%j' '%%%j' '%' 'a b' '\%j' '\a%j'
+    same_as_srun '%%j' '%%%j' '%' 'a b' '\%j' '\a%j'
+}
+
+# bats test_tags=core
+@test "a pattern that is not one of a directory, and a ~ that the shell has not replaced, are refused" {
+    local letter
+
+    for letter in q t n; do
+        run --separate-stderr slurm srun -n1 --tf-tasks=worker --tf-log-dir="$logs/%$letter" true
+        [ "$status" -ne 0 ] && [[ $stderr == *"--tf-log-dir: %$letter is not a pattern of it; %j, %s, %J, %x, %u, %A, %a and %N are, and %%$letter is \"%$letter\""* ]] ||
+            fail "%$letter: $stderr"
+    done
+    run --separate-stderr slurm env HOME=/home/anna srun -n1 --tf-tasks=worker --tf-log-dir='~/logs' true
+    [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; /home/anna/logs is needed'* ]]
+    run --separate-stderr slurm srun -n1 --tf-tasks=worker --tf-log-dir='~anna/logs' true
+    [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; an absolute path is needed'* ]]
+    [ ! -e "$work/~" ]
 }
 
 @test "%A and %a give each member of an array its own directory" {
@@ -250,6 +266,35 @@ kept ()
     [ "$(grep -c out "$work/$logs/worker0.log")" -eq "$(grep -c 'how its tasks ended' "$work/$logs/master.log")" ] ||
         fail "master.log differs from the task's log"
     grep -c out "$work/$logs/worker0.log"
+}
+
+# bats test_tags=core
+@test "a step truncates no file of another step of its job, unless --open-mode=truncate says so" {
+    batch -N1 -n1 --tf-tasks=worker --tf-log-dir="$logs" <<END
+#!/bin/bash
+srun -Q sh -c 'echo first'
+srun -Q sh -c 'echo second'
+END
+    [ "$status" -eq 0 ] || fail "srun"
+    diff "$work/$logs/worker0.log" <(printf '%s\n' first "spank_tf: step $job.1" second)
+    [ "$(grep -c 'how its tasks ended' "$work/$logs/master.log")" -eq 2 ]
+    batch -N1 -n1 --tf-tasks=worker --tf-log-dir="$logs" <<END
+#!/bin/bash
+srun -Q sh -c 'echo first'
+srun -Q --open-mode=truncate sh -c 'echo second'
+END
+    diff "$work/$logs/worker0.log" <(echo second)
+}
+
+# bats test_tags=core
+@test "what Python prints is not lost when its task is stopped, unless PYTHONUNBUFFERED is set" {
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=ps,worker --tf-stop=auto python3 -c '
+import os, time
+print (os.environ["SLURM_TF_ROLE"], os.environ.get ("PYTHONUNBUFFERED"))
+time.sleep (1000 if os.environ["SLURM_TF_ROLE"] == "ps" else 0)'
+    [ "$(sort <<< "$output")" = $'ps 1\nworker 1' ] || fail "lost"
+    run slurm env PYTHONUNBUFFERED= srun -Q -N1 -n2 --tf-tasks=worker:2 printenv PYTHONUNBUFFERED
+    [ "$output" = $'\n' ] || [ -z "$output" ] || fail "the user's is replaced"
 }
 
 # bats test_tags=core
@@ -450,14 +495,62 @@ plain ()
     diff <(grep -v '^srun: ' <<< "$stderr") <(grep -v '^srun: ' "$work/$logs/master.log")
 }
 
-# bats test_tags=core
-@test "the message about the first failure names the task's log file" {
-    local file
+# A step whose worker 1 runs this command, and fails: the message ends so. fails_with TEXT [OPTION] COMMAND...
+fails_with ()
+{
+    local text=$1 options=()
 
-    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto --tf-log-dir="$logs/%t" \
-        sh -c 'case $SLURM_PROCID in 0) exec sleep 60;; 1) exit 0;; 2) echo trained; exit 3;; esac'
-    file=$(sed -n 's/.* first to fail: worker 1 on .*, exit 3; its log is //p' <<< "$stderr")
-    [ "$file" = "$work/$logs/2/worker1.log" ] && grep -qx trained "$file" || fail "no such message"
+    shift
+    while [[ $1 == --* ]]; do
+        options+=("$1")
+        shift
+    done
+    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto "${options[@]}" \
+        sh -c 'case $SLURM_PROCID in 0) exec sleep 60;; 1) exit 0;; 2) exec "$@";; esac' sh "$@"
+    [ "$(sed -n 's/.* first to fail: worker 1 on .*, exit 3//p' <<< "$stderr")" = "$text" ] ||
+        fail "the message ends with something else than: $text"
+}
+
+# bats test_tags=core
+@test "the message about the first failure names the task's log file, and ends with its last line" {
+    fails_with "; its log, $work/$logs/sh/worker1.log, ends with \"ValueError: (3,)\"" \
+        --tf-log-dir="$logs/%x" sh -c 'echo trained; echo "ValueError: (3,)" >&2; echo; exit 3'
+    [ "$(head -1 "$work/$logs/sh/worker1.log")" = trained ]
+    fails_with "; its log is $work/$logs/sh/worker1.log" --tf-log-dir="$logs/%x" sh -c 'exit 3'
+    fails_with "" sh -c 'echo ValueError; exit 3'
+}
+
+@test "of the last line of a log file 200 bytes are shown, as printable text" {
+    fails_with "; its log, $work/$logs/worker1.log, ends with \"[31m? [0m $(printf 'x%.0s' {1..187})...\"" \
+        --tf-log-dir="$logs" sh -c 'printf "\033[31m\303\251\033[0m "; printf %0300d 0 | tr 0 x; exit 3'
+}
+
+# bats test_tags=core
+@test "the message about the first failure has the exception that PyTorch has written" {
+    local error='{"message": {"message": "RuntimeError: no\nNCCL", "extraInfo": {"timestamp": "1"}}}'
+
+    fails_with "; its log is $work/$logs/worker1.log, its error file says \"RuntimeError: no NCCL\"" \
+        --tf-log-dir="$logs" sh -c 'echo lost; printf "%s\n" "$0" > $TORCHELASTIC_ERROR_FILE; exit 3' "$error"
+    [ "$(cat "$work/$logs/worker1.error.json")" = "$error" ] || fail "it is another file"
+    # The next run does not write one, and nor does the next life of the task.
+    fails_with "; its log, $work/$logs/worker1.log, ends with \"lost\"" --tf-log-dir="$logs" \
+        sh -c 'echo lost; exit 3'
+    fails_with "; its log, $work/$logs/worker1.log, ends with \"lost again\"" --tf-log-dir="$logs" --tf-restart=1,any \
+        sh -c '[ ! "$SLURM_TF_RESTART" ] || { echo lost again; exit 3; }
+            printf "%s\n" "$0" > $TORCHELASTIC_ERROR_FILE; exit 3' "$error"
+}
+
+@test "TORCHELASTIC_ERROR_FILE is the user's if it is set, and not that of a step in the task" {
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" sh -c '
+        echo "$TORCHELASTIC_ERROR_FILE"
+        srun -Q --overlap --tf-tasks=worker sh -c "echo inner \${TORCHELASTIC_ERROR_FILE-none}" >&2'
+    [ "$(head -1 "$work/$logs/worker0.log")" = "$work/$logs/worker0.error.json" ] || fail "it is not set"
+    grep -qx 'inner none' "$work/$logs/worker0.log" || fail "the inner step has it"
+    run slurm env TORCHELASTIC_ERROR_FILE=/mine srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" \
+        printenv TORCHELASTIC_ERROR_FILE
+    [ "$(cat "$work/$logs/worker0.log")" = /mine ] || fail "the user's is replaced"
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker printenv TORCHELASTIC_ERROR_FILE
+    [ "$status" -eq 1 ] && [ -z "$output" ] || fail "it is set without log files"
 }
 
 @test "master.log has the messages that the terminal shows, too" {
