@@ -7,7 +7,7 @@
  *     srun --tf-tasks=ps,worker:2 task-check --roles=ps,worker,worker
  *
  * --roles is what the test expects: the role of every rank, in rank order, as in --tf-tasks ("+data"
- * is a task beside the cluster). Each rank first
+ * is an auxiliary task). Each rank first
  * checks its environment, TF_CONFIG, address, descriptors and port. Then it connects to every
  * other rank (task-check-peers.c). It prints one line: its identity and "ok" on stdout, or what
  * it found and what it expected on stderr.
@@ -273,7 +273,7 @@ static void role_check (const char *role, const json_t *list)
     if (!strcmp (role, "evaluator") && !is_evaluator (me))
         die ("TF_CONFIG lists the evaluator, expected in the evaluator's own only");
     if (role[0] == '+')
-        die ("TF_CONFIG lists \"%s\", which is beside the cluster", role);
+        die ("TF_CONFIG lists \"%s\", an auxiliary task", role);
     if (!count)
         die ("TF_CONFIG lists \"%s\", which is not the role of any rank", role);
     if (!json_is_array (list) || listed != count)
@@ -293,7 +293,7 @@ static void role_check (const char *role, const json_t *list)
     }
 }
 
-/* SLURM_TF_<NAME> of one name beside the cluster has the addresses of its tasks, in their order. */
+/* SLURM_TF_<NAME> of one auxiliary name has the addresses of its tasks, in their order. */
 static void addresses_check (struct rank *first)
 {
     const char *variable = beside_variable (first), *expected = NULL;
@@ -311,7 +311,7 @@ static void addresses_check (struct rank *first)
     env_expect (variable, expected);
 }
 
-/* What every task learns of the tasks beside the cluster. */
+/* What every task learns of the auxiliary tasks. */
 static void beside_check (void)
 {
     char *names = NULL;
@@ -471,7 +471,7 @@ static int port_bind (int family, int v6only, int option)
 
 /*
  * A bind without SO_REUSEPORT must fail, also with SO_REUSEADDR, which gRPC sets. But the port of a
- * task beside the cluster is for a server that sets SO_REUSEADDR only.
+ * auxiliary task is for a server that sets SO_REUSEADDR only.
  */
 static void port_check_held (int family, int option)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# tf.data service: tasks beside the cluster prepare the data of the workers.
+# tf.data service: auxiliary tasks prepare the data of the workers.
 #
 #     srun --tf-tasks=worker:2,+dispatcher,+data:2 python data_service.py
 #

@@ -5,7 +5,7 @@
 #     srun --tf-tasks=chief,ps,worker:2 python resume_parameter_server.py DIRECTORY
 #
 # The chief saves the variables of the ps in DIRECTORY, after every tenth step and when it gets
-# SIGTERM; then it exits with 42. Started again, it goes on with what was saved last. A worker
+# SIGTERM; then it exits with 42. Restarted, it goes on with what was saved last. A worker
 # that fails and comes back needs no checkpoint: the chief gives it work again.
 
 import argparse

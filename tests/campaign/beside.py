@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-Trials with tasks beside the cluster (`+data` in a list): what the plan says of them, and what must
+Trials with auxiliary tasks (`+data` in a list): what the plan says of them, and what must
 hold. Restarts of such tasks are in restarts.py and lives.py.
 
 Their choices have a generator of their own, so that the other trials do not depend on them.
@@ -58,7 +58,7 @@ def choose_ends(rng, plan):
 # The rules
 
 def addresses(trial):
-    """Every program knows the same address of each task beside the cluster, which is its own there."""
+    """Every program knows the same address of each auxiliary task, which is its own there."""
     plan, seen = trial.plan, set()
     names = list(dict.fromkeys(role for role in plan.roles if role in NAMES))
     for record in trial.lives.values():

@@ -16,7 +16,7 @@ PHRASES = {
     "supervise": "after {} tf-supervise have started",
     "started": "after {} programs have started",
     "failed": "after {} programs were told to fail",
-    "again": "after {} programs were started again",
+    "again": "after {} programs were restarted",
     "released": "after {} programs were told to end",
     "ended": "after {} programs have ended",
 }
@@ -90,7 +90,7 @@ class Fault:
     spoils_job = False          # the job has no next step
     loses_job = False           # Slurm may not notice that srun has gone
     orphans = False             # no slurmstepd ends what its programs leave behind
-    keeps_restarts = False      # the same tasks are started again as without it
+    keeps_restarts = False      # the same tasks are restarted as without it
     notes_failures = False      # otherwise only those that fail because of it, which the trial knows
     before = 0                  # so many programs had started when it was injected
 

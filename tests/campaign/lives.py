@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-The lives of tasks that may be started again: what a trial watches, and what must hold of it. The
+The lives of tasks that may be restarted: what a trial watches, and what must hold of it. The
 rules do nothing in a trial without restarts.
 
 When a life begins, life-check prints which lives were alive then: each has a lock, which lasts
@@ -115,7 +115,7 @@ class Watch:
 # What the trial's lives are
 
 def is_disturbed(trial):
-    """Has there been a fault that may change which tasks are started again?"""
+    """Has there been a fault that may change which tasks are restarted?"""
     return not all(fault.keeps_restarts for fault in trial.faults())
 
 
@@ -182,7 +182,7 @@ def numbers(trial):
 def reported(trial):
     """
     srun reports each restart: failures that are worth a try, of single tasks or of all as the roles
-    say, and how many are left. No task is started again without that.
+    say, and how many are left. No task is restarted without that.
     """
     plan, lines = trial.plan, announced(trial)
     if not plan.restarts:
@@ -190,7 +190,7 @@ def reported(trial):
     lost = any(fault.effect().loses_output for fault in trial.faults())
     for ranks, more, hows, pause, left, line in lines:
         if pause != (restarts.LONELY_PAUSE if line == restarts.LONELY else restarts.LONGEST_PAUSE):
-            yield f"ranks {ranks} are started again after {pause} s"
+            yield f"ranks {ranks} are restarted after {pause} s"
         # Those before the last one have failed alone.
         last_alone = not more and restarts.is_alone(plan, ranks[-1])
         if line == restarts.ALL and (last_alone or not set(ranks) <= restarts.members(plan)):
@@ -200,7 +200,7 @@ def reported(trial):
         for how in hows:
             if not restarts.is_worth_a_try(plan, how.startswith("signal"),
                                            int(re.search(r"\d+", how)[0])):
-                yield f"ranks {ranks} are started again after {how}"
+                yield f"ranks {ranks} are restarted after {how}"
     # Tasks that fail in the second after the first line of their event have one of their own.
     lefts = [left for left, _ in itertools.groupby(left for *_, left, line in lines
                                                    if line != restarts.LONELY)]

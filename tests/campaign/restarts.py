@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-Trials with --tf-restart: what the plan says of them. Which tasks fail, and what is then started
-again; see util/rendezvous/restart_policy.h. lives.py has the rules.
+Trials with --tf-restart: what the plan says of them. Which tasks fail, and what is then
+restarted; see util/rendezvous/restart_policy.h. lives.py has the rules.
 
 Their choices have a generator of their own, so that the other trials do not depend on them.
 """
@@ -25,22 +25,22 @@ SERVER = '"$life_check" serve $SLURM_TF_PORT > /dev/null 2>&1'
 # Signals that show a defect of the program: SIGILL, SIGABRT, SIGFPE, SIGSEGV.
 DEFECTS = (4, 6, 8, 11)
 
-# A supervisor that has no rendezvous starts its task again after these seconds.
+# A supervisor that has no rendezvous restarts its task after these seconds.
 LONELY_PAUSE = 10
 
 # The messages, with the tasks, how they ended, the pause and what is left
 _TASK = r"rank \d+ \(\+?\w+ \d+\) on [^\s,]+"
 _ENDED = rf"({_TASK}(?:, {_TASK})*(?: and \d+ more)?) ha(?:s|ve) ended, ([^;]*)"
 _AGAIN = r" after (\d+) s \(restarts left: (\d+)\)"
-ONE = _ENDED + "; (?:it is|they are) started again" + _AGAIN
+ONE = _ENDED + "; (?:it is|they are) restarted" + _AGAIN
 ALL = _ENDED + r"; (?:all tasks are stopped, and|the others have \d+ s to end, too, and all are) " \
-    "started again" + _AGAIN
-LONELY = r"(rank \d+) on \S+ has ended, ([^;,]*); it is started again in (\d+) s, without the " \
+    "restarted" + _AGAIN
+LONELY = r"(rank \d+) on \S+ has ended, ([^;,]*); it is restarted in (\d+) s, without the " \
     r"rendezvous \(restarts left: (\d+)\)"
 NONE_LEFT = _ENDED + r"; no restart is left"
 NOT = _ENDED + r"; not restarted: .*"
 # Reasons that only a fault explains.
-DISTURBED = r"; not restarted: (?:the step was asked to end|its supervisor was lost)"
+DISTURBED = r"; not restarted: (?:the step was asked to end|its supervisor was disconnected)"
 PS_TERMINATED = r"rank \d+ \(ps \d+\) on \S+ has ended, signal 15; the others are stopped"
 LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{LONELY}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"
 

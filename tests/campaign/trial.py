@@ -33,7 +33,7 @@ CANCEL_SECONDS = 15
 # When nothing has happened for so long, an event that a fault waits for does not come any more,
 # and programs that have not started do not start.
 QUIET_SECONDS = 2
-# The same if tasks may be started again: one is stopped, and there is a pause before its next life.
+# The same if tasks may be restarted: one is stopped, and there is a pause before its next life.
 QUIET_RESTART_SECONDS = 4
 # What a restart may take.
 RESTART_SECONDS = 6

@@ -222,7 +222,7 @@ only_node_ends ()
             4 | 41 | 42) kill -9 $$ ;;
         esac
         exec sleep 600'
-    eventually 60 printed 'rank 4 .* it is started again after 4 s'
+    eventually 60 printed 'rank 4 .* it is restarted after 4 s'
     kill_slurmstepd 3
     only_node_ends 3
     eventually 20 printed 'rank 4 .*; not restarted: its slurmstepd has died' || fail "no line says that: $(< "$srun_output")"

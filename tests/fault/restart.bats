@@ -93,7 +93,7 @@ probe_between_lives ()      # held|claimed
         chief*) until [ -e $LIVES/end ]; do sleep 0.1; done;;
         *) sleep 600;;
         esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=3 "${@:2}"
-    eventually 60 printed 'it is started again after 4 s' || fail "the worker is not restarted"
+    eventually 60 printed 'it is restarted after 4 s' || fail "the worker is not restarted"
     port=$(tail -n 1 "$lives/2" | cut -d' ' -f2)
     port_is_taken "$(node 1)" "$port" "$1"
     ! lives 2 4 || fail "the worker was restarted before its port was tried"
@@ -118,7 +118,7 @@ end_rendezvous ()
     kill -9 "$(pgrep -r D,R,S -xu "$user" tf-rendezvous)"
 }
 
-@test "when tf-rendezvous has been killed, a worker of a chief is started again by its supervisor" {
+@test "when tf-rendezvous has been killed, a worker of a chief is restarted by its supervisor" {
     start_step chief,ps,worker:2 'case $SLURM_TF_ROLE in
         chief) until [ -e $LIVES/end ]; do sleep 0.1; done; kill $(cut -d" " -f1 $LIVES/1 $LIVES/3);;
         *) trap "exit 0" TERM; sleep 600 & wait;;
@@ -128,23 +128,23 @@ end_rendezvous ()
     done
     end_rendezvous
     kill_life 2
-    eventually 60 lives 2 2 || fail "the worker is not started again"
-    eventually 20 printed 'rank 2 on '"$(node 1)"' has ended, signal 9; it is started again in 10 s, without the rendezvous (restarts left: 1)'
-    eventually 20 printed 'the rendezvous has ended; its tasks are not stopped when its work is done, and not started again together'
+    eventually 60 lives 2 2 || fail "the worker is not restarted"
+    eventually 20 printed 'rank 2 on '"$(node 1)"' has ended, signal 9; it is restarted in 10 s, without the rendezvous (restarts left: 1)'
+    eventually 20 printed 'the rendezvous has ended; its tasks are not stopped when its work is done, and not restarted together'
     kill "$(tail -n 1 "$lives/2" | cut -d' ' -f1)"
     touch "$lives/end"
     step_ends
     [ "$status" -eq 0 ]
 }
 
-@test "... but tasks that are started again together are not" {
+@test "... but tasks that are restarted together are not" {
     start_step worker:2 'sleep 600' -n2 --tf-restart=2
     for rank in 0 1; do
         eventually 20 lives $rank 1
     done
     end_rendezvous
     kill_life 0
-    eventually 20 printed 'and not started again together' || fail "no line says that"
+    eventually 20 printed 'and not restarted together' || fail "no line says that"
     # Unless Slurm has ended it already.
     kill_life 1 || true
     step_ends
@@ -153,7 +153,7 @@ end_rendezvous ()
 }
 
 # The ps has failed, one worker has ended, and the other one goes on until the test says so.
-@test "a supervisor is killed while its task waits for the others: none is started again, and a line says so" {
+@test "a supervisor is killed while its task waits for the others: none is restarted, and a line says so" {
     local barrier
 
     start_step ps,worker:2 'case $SLURM_TF_ROLE$SLURM_TF_INDEX in
@@ -164,14 +164,14 @@ end_rendezvous ()
     for rank in 0 1 2; do
         eventually 30 lives $rank 1
     done
-    eventually 30 printed 'all tasks are stopped, and started again after 1 s (restarts left: 1)'
+    eventually 30 printed 'all tasks are stopped, and restarted after 1 s (restarts left: 1)'
     eventually 30 worker_ended
     kill -9 "$barrier"
     touch "$lives/end"
     step_ends
     printed 'these tasks count as ended, because the connections to their supervisors are lost: rank 1 (worker 0) on ' &&
         printed '; the restart of all tasks is given up' || fail "no line says that"
-    ! lives 0 2 && ! lives 2 2 || fail "the others were started again"
+    ! lives 0 2 && ! lives 2 2 || fail "the others were restarted"
 }
 
 # $barrier is the supervisor of rank 1, which waits.
@@ -192,7 +192,7 @@ worker_ended ()
         chief*) until [ -e $LIVES/end ]; do sleep 0.1; done;;
         *) sleep 600;;
         esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=9
-    eventually 60 printed 'it is started again after 4 s'
+    eventually 60 printed 'it is restarted after 4 s'
     # Of the two tasks on its node, the ps has a program.
     for supervisor in $(pgrep -xu "$user" tf-supervise); do
         [ "$(pgrep -cP "$supervisor")" -ne 1 ] || kill -9 "$(pgrep -P "$supervisor" tf-fork-server)"
@@ -201,7 +201,7 @@ worker_ended ()
     touch "$lives/end"
     step_ends
     [ "$status" -eq 137 ]
-    ! lives 2 4 || fail "the worker was started again"
+    ! lives 2 4 || fail "the worker was restarted"
 }
 
 @test "srun is killed while a task waits for its next life: nothing is left behind, and there is none" {
@@ -209,8 +209,8 @@ worker_ended ()
         worker[0-2]) kill -9 $$;;
         *) sleep 600;;
         esac' -n3 --tf-restart=9
-    eventually 60 printed 'it is started again after 4 s'
+    eventually 60 printed 'it is restarted after 4 s'
     kill -9 "$(pgrep -r D,R,S -xu "$user" srun | head -n 1)"
     eventually 20 no_process_left || fail "processes are left: $(ps -u "$user" -f)"
-    ! lives 2 4 || fail "the worker was started again"
+    ! lives 2 4 || fail "the worker was restarted"
 }

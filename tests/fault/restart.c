@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A supervisor starts its program again when the rendezvous orders it. tests/supervision.c is the
+ * A supervisor restarts its program when the rendezvous orders it. tests/supervision.c is the
  * rendezvous and slurmstepd.
  */
 #include "config.h"
@@ -142,7 +142,7 @@ static void _lists_files (void)
 
 struct wanted {
     const char *report;
-    int life;                   /* -1: it cannot be started again */
+    int life;                   /* -1: it cannot be restarted */
     const char *cannot;
     bool asked;
 };
@@ -619,8 +619,8 @@ static void _end_rendezvous (struct task *task)
 }
 
 #define GONE "slurmstepd: error: spank_tf: step 12.0: the rendezvous has ended; its tasks are not " \
-    "stopped when its work is done, and not started again together\n"
-#define ALONE "slurmstepd: spank_tf: step 12.0: rank 3 on n1 has ended, exit 3; it is started again " \
+    "stopped when its work is done, and not restarted together\n"
+#define ALONE "slurmstepd: spank_tf: step 12.0: rank 3 on n1 has ended, exit 3; it is restarted " \
     "in 10 s, without the rendezvous (restarts left: 0)\n"
 
 static void _restarts_alone (const void *arg __attribute__ ((unused)))
@@ -891,7 +891,7 @@ int main (void)
     const bool fails = true, succeeds = false;
     bool passed = true;
 
-    passed &= check ("a program is started again, as often as that is ordered, and the supervisor "
+    passed &= check ("a program is restarted, as often as that is ordered, and the supervisor "
                      "ends like its last life", _is_started_again, NULL);
     passed &= check ("50 lives leave no descriptor, process or memory in the supervisor", _nothing_grows,
                      NULL);
@@ -906,7 +906,7 @@ int main (void)
                      _what_it_left_is_stopped, &fails);
     passed &= check ("the end of a life is reported when every process of it is dead",
                      _has_ended_with_its_descendants, NULL);
-    passed &= check ("a stopped program is started again", _stopped_and_started, NULL);
+    passed &= check ("a stopped program is restarted", _stopped_and_started, NULL);
     passed &= check ("SIGTERM while a task waits for its next life: there is none",
                      _asked_while_waiting, NULL);
     passed &= check ("a task that waits for its next life when the work is done is stopped",
@@ -929,7 +929,7 @@ int main (void)
     passed &= check ("an order that comes twice, or is about a former life, is ignored", _old_orders,
                      NULL);
     passed &= check ("a further life ends when its supervisor is killed", _supervisor_is_killed, NULL);
-    passed &= check ("without the rendezvous a task is started again alone, if it may be",
+    passed &= check ("without the rendezvous a task is restarted alone, if it may be",
                      _restarts_alone, NULL);
     passed &= check ("... and reports to the rendezvous when that is reached again", _comes_back, NULL);
     passed &= check ("... but not tasks of which all are started together",
@@ -941,7 +941,7 @@ int main (void)
     passed &= check ("between two lives no program can bind a port that is not held", _claimed_port,
                      NULL);
     passed &= check ("... nor before the first program is executed", _claimed_port_before_exec, NULL);
-    passed &= check ("a task whose port was taken is not started again", _port_is_taken, NULL);
+    passed &= check ("a task whose port was taken is not restarted", _port_is_taken, NULL);
     passed &= check ("a life that cannot be forked does not begin", _cannot_fork, NULL);
     passed &= check ("a task whose fork server was killed is not restarted", _fork_server_is_killed,
                      NULL);

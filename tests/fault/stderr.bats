@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# srun's stderr hangs while tasks are started again: a pipe that is not read (as a terminal after
+# srun's stderr hangs while tasks are restarted: a pipe that is not read (as a terminal after
 # Ctrl-S), a file on a frozen file system. Nothing waits for it, and nothing is lost.
 
 load ../common
@@ -62,7 +62,7 @@ all_workers_fail_and_come_back ()
 {
     touch "$LIVES/fail"
     eventually 60 all_workers_have 2 ||
-        fail "not every worker is started again: $(wc -l "$LIVES"/*)"
+        fail "not every worker is restarted: $(wc -l "$LIVES"/*)"
 }
 
 # $err has a line about each of them, and nothing else.
@@ -72,7 +72,7 @@ step_ends_and_said_so ()
     touch "$LIVES/end"
     wait "$srun" || fail "srun fails: $(< "$err")"
     # A full pipe had zeros in it.
-    run grep -v '^srun: spank_tf: .*started again' <(tr -d '\0' < "$err")
+    run grep -v '^srun: spank_tf: .* restarted after' <(tr -d '\0' < "$err")
     [ -z "$output" ] || fail "unexpected lines"
 }
 
@@ -86,7 +86,7 @@ every_restart_is_in_err ()
 }
 
 # bats test_tags=core
-@test "a pipe that is not read: workers that fail together are all started again, and the lines come later" {
+@test "a pipe that is not read: workers that fail together are all restarted, and the lines come later" {
     mkfifo "$err.fifo"
     exec 9<> "$err.fifo"
     ! dd if=/dev/zero of="$err.fifo" oflag=nonblock bs=4096 status=none || fail "the pipe is not full"
@@ -119,7 +119,7 @@ make_file_system ()
     mount "$loop" "$mount" || skip "an image cannot be mounted"
 }
 
-@test "a file on a frozen file system: workers that fail together are all started again, and the lines come later" {
+@test "a file on a frozen file system: workers that fail together are all restarted, and the lines come later" {
     make_file_system
     err=$mount/err
     start_workers "$err"

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The first line is a task's TF_CONFIG, the second its role, the third the names beside the cluster,
+ * The first line is a task's TF_CONFIG, the second its role, the third the names of auxiliary tasks,
  * and the rest an argument with placeholders.
  */
 #include "config.h"

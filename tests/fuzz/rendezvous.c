@@ -545,7 +545,7 @@ static bool _is_evaluator (const char *role)
     return strcmp (role, "evaluator") == 0;
 }
 
-/* All tasks get the addresses of a task beside the cluster. */
+/* All tasks get the addresses of an auxiliary task. */
 static void _check_beside (const struct frame *frame)
 {
     const struct roster *roster = step_roster (world.server->step);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Tasks beside the cluster, "+data" in a list: in no TF_CONFIG, known to every task, stopped when the
+# Auxiliary tasks, "+data" in a list: in no TF_CONFIG, known to every task, stopped when the
 # work is done.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc
@@ -27,7 +27,7 @@ after_test ()
 }
 
 # bats test_tags=core,release
-@test "in every layout a task beside the cluster is in no TF_CONFIG, and all tasks know its address" {
+@test "in every layout an auxiliary task is in no TF_CONFIG, and all tasks know its address" {
     launch worker,+data,evaluator,+log,+data,chief -N3 -n6 -m cyclic --tf-stop=workers --tf-tasks=worker,+data,evaluator,+log,+data,chief
     launch +data,ps,worker,worker,worker -N3 -n5 --tf-tasks=+data,ps,worker:rest
     launch worker,+data,+data,+data -N2 -n4 --tf-tasks=worker,+data:rest
@@ -74,8 +74,8 @@ after_test ()
 }
 
 # bats test_tags=core
-@test "with --tf-restart it is started again alone, with the same address" {
-    message="srun: spank_tf: step J.S: rank 2 (+data 0) on NODE has ended, signal 9; it is started again after 1 s (restarts left: 2)"
+@test "with --tf-restart it is restarted alone, with the same address" {
+    message="srun: spank_tf: step J.S: rank 2 (+data 0) on NODE has ended, signal 9; it is restarted after 1 s (restarts left: 2)"
     run_and_show -N3 -n3 --tf-restart=3 --tf-tasks=worker:2,+data ./by-role worker='await again' \
         data='echo $SLURM_TF_ADDRESS:$SLURM_TF_PORT $SLURM_TF_DATA >> data
             [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; mark again; exec sleep 1000'
@@ -84,7 +84,7 @@ after_test ()
     [[ $stderr == *'+data 0   stopped (restarted 1 time)'* ]] || fail "the table differs"
 }
 
-@test "while an evaluator has its grace, it is started again, and so is what is beside the cluster" {
+@test "while an evaluator has its grace, it is restarted, and so are auxiliary tasks" {
     slurm timeout 60 srun -Q -N3 -n3 --tf-show --tf-restart=2 --tf-tasks=worker,evaluator,+data ./by-role worker='exit 0' \
         evaluator='await over; [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; await served; exit 0' \
         data='await over; [ -n "$SLURM_TF_RESTART" ] || kill -KILL $$; mark served; exec sleep 1000' 2> "$work/err" &

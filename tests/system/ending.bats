@@ -102,7 +102,7 @@ after_test ()
 }
 
 # bats test_tags=core
-@test "... not so an evaluator or a task beside the cluster, nor with another --tf-stop" {
+@test "... not so an evaluator or an auxiliary task, nor with another --tf-stop" {
     local stop
 
     site_arguments fail_grace=0

@@ -40,7 +40,7 @@ after_test ()
     all_ok_on 10.98.0.
 }
 
-@test "a task beside the cluster is on InfiniBand, too" {
+@test "an auxiliary task is on InfiniBand, too" {
     launch worker,+data,worker -N3 --tf-ib=require --tf-tasks=worker,+data,worker
     [ "$(grep -cE '^task-check: .* 10\.101\.0\.[0-9]+:[0-9]+ ok ' <<< "$output")" -eq 3 ] || fail "not all tasks are on InfiniBand"
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Steps whose tasks are started again. Each life of a task adds a line to the file of its rank in
+# Steps whose tasks are restarted. Each life of a task adds a line to the file of its rank in
 # $LIVES.
 
 # For before_test.

@@ -182,17 +182,17 @@ plugstack_everywhere ()
 }
 
 # bats test_tags=core
-@test "a name beside the cluster that has another meaning is refused, and so is a list of such names alone" {
+@test "the name of an auxiliary task that has another meaning is refused, and so is a list of such names alone" {
     refused_everywhere '--tf-tasks: "+worker" (item 2): a role of the cluster has this name; choose another name' --tf-tasks=ps,+worker
     refused_everywhere '--tf-tasks: "+port" (item 2): its variable would be SLURM_TF_PORT, which has another meaning; choose another name' --tf-tasks=worker,+port
     refused_everywhere '--tf-tasks: "+help" (item 2): tf-exec has an option --help; choose another name' --tf-tasks=worker,+help
     refused_everywhere '--tf-tasks: "+Data" (item 3): "+data" and "+Data" would have the same variable, SLURM_TF_DATA' --tf-tasks=worker,+data,+Data
     refused_everywhere '--tf-tasks: item 2, "+my-data": a name with + has letters, digits and _, at most 31 of them' --tf-tasks=worker,+my-data
-    refused_everywhere '--tf-tasks-per-node: only tasks beside a cluster, and none in it; at least one task needs a role without +' --tf-tasks-per-node=+data:2
+    refused_everywhere '--tf-tasks-per-node: only auxiliary tasks; at least one task needs a role without +' --tf-tasks-per-node=+data:2
     plugstack "required $plugin roles=logger"
     refused_everywhere '--tf-tasks: "+logger" (item 2): a role of the cluster has this name; choose another name' --tf-tasks=worker,+logger
     plugstack "required $plugin"
-    refused 'srun: error: spank_tf: step J.S has only tasks beside a cluster, and none in it; at least one task needs a role without +' \
+    refused 'srun: error: spank_tf: step J.S has only auxiliary tasks; at least one task needs a role without +' \
         srun -n1 --tf-tasks=+data touch started : -n1 --tf-tasks=+log touch started
 }
 
@@ -380,7 +380,7 @@ SCRIPT
 # bats test_tags=core,release
 @test "--tf-restart for a program in a container is refused" {
     slurm_is_from 21.08 || skip "srun has no --container"
-    local why='srun: error: spank_tf: --tf-restart: the programs of a step with --container cannot be started again'
+    local why='srun: error: spank_tf: --tf-restart: the programs of a step with --container cannot be restarted'
 
     refused "$why" srun -n1 --container=/none --tf-tasks=worker --tf-restart=1 touch started
     refused "$why" srun -n1 --tf-restart=1 --container /none --tf-tasks=worker touch started

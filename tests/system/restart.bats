@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# --tf-restart: a task that fails is started again in place.
+# --tf-restart: a task that fails is restarted in place.
 #
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
 load ../common
@@ -38,7 +38,7 @@ step ()                     # LIST SCRIPT [OPTION...]
 }
 
 # bats test_tags=core,release
-@test "a worker of a chief that is killed is started again alone, with the same dictionary" {
+@test "a worker of a chief that is killed is restarted alone, with the same dictionary" {
     step chief,ps,worker:2 'case $SLURM_TF_ROLE$SLURM_TF_INDEX$life in
         chief0*) until [ "$(wc -l < $LIVES/2)" -ge 3 ]; do sleep 0.1; done;;
         worker00|worker01) kill -9 $$;;
@@ -47,12 +47,12 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$status" -eq 0 ]
     [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "1 1 3 1" ]
     [ "$(sort -u "$LIVES/2" | wc -l)" -eq 1 ]
-    [[ $stderr == *'worker 0) on '*' has ended, signal 9; it is started again after 1 s (restarts left: 1)'* ]]
-    [[ $stderr == *'it is started again after 2 s (restarts left: 0)'* ]]
+    [[ $stderr == *'worker 0) on '*' has ended, signal 9; it is restarted after 1 s (restarts left: 1)'* ]]
+    [[ $stderr == *'it is restarted after 2 s (restarts left: 0)'* ]]
     [[ $stderr == *'(restarted 2 times)'* ]]
 }
 
-@test "without --tf-restart no task is started again" {
+@test "without --tf-restart no task is restarted" {
     step worker:2 '[ $SLURM_PROCID = 1 ] || exit 0; exit 42' -n2
     [ "$status" -eq 42 ]
     [ "$(lives 0) $(lives 1)" = "1 1" ]
@@ -66,12 +66,12 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$status" -eq 0 ]
     [ "$(for rank in 0 1 2 3 4 5 6 7 8; do lives $rank; done | xargs)" = "1 2 2 2 2 2 2 2 2" ]
     [ "$(grep -c 'spank_tf: .* ended' <<< "$stderr")" -eq 1 ]
-    [[ $stderr == *' have ended, signal 9; they are started again after 1 s (restarts left: 4)'* ]]
+    [[ $stderr == *' have ended, signal 9; they are restarted after 1 s (restarts left: 4)'* ]]
     [ "$(grep -o '(worker [0-7])' <<< "$stderr" | sort -u | wc -l)" -eq 8 ]
 }
 
 # bats test_tags=core,release
-@test "what fails and is not started again has a line that says why" {
+@test "what fails and is not restarted has a line that says why" {
     step worker,evaluator 'case $SLURM_TF_ROLE in
         evaluator) exit 1;;
         worker) until [ -s $LIVES/1 ]; do sleep 0.1; done; sleep 0.5;;
@@ -82,7 +82,7 @@ step ()                     # LIST SCRIPT [OPTION...]
 }
 
 # bats test_tags=core,release
-@test "what fails after a SIGTERM that it survived is not started again, and a line says why" {
+@test "what fails after a SIGTERM that it survived is not restarted, and a line says why" {
     step worker 'trap "asked=yes" TERM
         scancel -s TERM $SLURM_JOB_ID.$SLURM_STEP_ID
         until [ "$asked" ]; do sleep 0.1; done
@@ -101,11 +101,11 @@ step ()                     # LIST SCRIPT [OPTION...]
         esac' -n3 --tf-restart=1
     [ "$status" -eq 0 ]
     [ "$(lives 0) $(lives 1) $(lives 2)" = "2 2 2" ]
-    [[ $stderr == *'all tasks are stopped, and started again after 1 s (restarts left: 0)'* ]]
+    [[ $stderr == *'all tasks are stopped, and restarted after 1 s (restarts left: 0)'* ]]
 }
 
 # bats test_tags=core,release
-@test "without a ps all are started again, and the exit code is that of the last life" {
+@test "without a ps all are restarted, and the exit code is that of the last life" {
     step worker:2 "$together"'if [ $life = 1 ]; then exit $((5 + SLURM_PROCID)); fi
         [ $SLURM_PROCID = 0 ] || kill -9 $$; sleep 60' -n2 --tf-restart=1
     [ "$status" -eq 6 ]
@@ -131,7 +131,7 @@ step ()                     # LIST SCRIPT [OPTION...]
     [[ $stderr == *' worker 0  stopped'* && $stderr != *'first to fail'* ]]
 }
 
-@test "scancel ends a step whose tasks are started again" {
+@test "scancel ends a step whose tasks are restarted" {
     step chief,ps,worker 'case $SLURM_TF_ROLE$life in
         worker0) kill -9 $$;;
         worker1) scancel $SLURM_JOB_ID; sleep 60;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# --tf-restart: a step that Slurm or its user ends is not started again, and ends as a plain step; what
+# --tf-restart: a step that Slurm or its user ends is not restarted, and ends as a plain step; what
 # happens to a step while its task waits for the next life; and where the option comes from.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
@@ -89,7 +89,7 @@ all_end_like_plain ()
 }
 
 # bats test_tags=core,release
-@test "a step that is cancelled, killed or interrupted, also by -K and -W, is not started again" {
+@test "a step that is cancelled, killed or interrupted, also by -K and -W, is not restarted" {
     local kind
 
     make_ways job step TERM INT KILL srun -K-fails -W-fails -W-ends
@@ -111,7 +111,7 @@ all_end_like_plain ()
 }
 
 # bats test_tags=release
-@test "a step at its time limit, or warned by --signal=TERM@600, is not started again" {
+@test "a step at its time limit, or warned by --signal=TERM@600, is not restarted" {
     local kind
 
     make_ways limit warned
@@ -127,7 +127,7 @@ all_end_like_plain ()
 }
 
 # bats test_tags=core,release
-@test "a step whose tasks save on a SIGUSR1 of Slurm's, and exit with 42, is not started again" {
+@test "a step whose tasks save on a SIGUSR1 of Slurm's, and exit with 42, is not restarted" {
     local kind
 
     make_ways USR1
@@ -164,7 +164,7 @@ is_pending_or_gone ()
 }
 
 # bats test_tags=core
-@test "a job whose batch script is cancelled (-b, --full), or that is requeued, is not started again in place" {
+@test "a job whose batch script is cancelled (-b, --full), or that is requeued, is not restarted in place" {
     local kind
 
     make_ways script full requeue

@@ -121,7 +121,7 @@ END
 }
 
 # bats test_tags=core,release
-@test "a heterogeneous step with labels, seen by sattach, and a task beside the cluster" {
+@test "a heterogeneous step with labels, seen by sattach, and an auxiliary task" {
     local sattach step
 
     site_arguments restart_backoff=1

@@ -70,7 +70,7 @@ output ()
 # The messages without what differs in every run: numbers, times, which task is first, whether a
 # slurmstepd that ends still reports that its step is cancelled, and whether the epilog of a task
 # that is killed is killed, too; and without the plugin's messages that it waits for the
-# evaluator, why a task is not started again, and what the failure of a task leads to.
+# evaluator, why a task is not restarted, and what the failure of a task leads to.
 errors ()
 {
     sed -E "s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .*( waiting up to [0-9]+ s for |; not restarted: )/d; / first to fail: /d; /; the others (have|are) .*stopped$/d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
@@ -82,7 +82,7 @@ errors ()
 
 # bats test_tags=core,release
 @test "limits, signals, cgroups and descriptors of a program are as in a plain step" {
-    # Here also of one that may be started again, which is traced until then.
+    # Here also of one that may be restarted, which is traced until then.
     variants+=(restarting)
     options[restarting]='--tf-tasks=worker:rest,evaluator --tf-restart=9'
     make_variants

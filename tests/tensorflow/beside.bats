@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Tasks beside the cluster: tf.data service, TensorBoard and a profiler.
+# Auxiliary tasks: tf.data service, TensorBoard and a profiler.
 
 load ../common
 load versions
@@ -93,11 +93,11 @@ tensorboard ()
     printed 1 ' +tensorboard 0  *stopped$' || fail "TensorBoard was not stopped: $(< "$out")"
 }
 
-@test "TensorBoard beside the cluster shows a training that runs, TensorFlow 2.15" {
+@test "TensorBoard as an auxiliary task shows a training that runs, TensorFlow 2.15" {
     tensorboard 2.15.1
 }
 
-@test "TensorBoard beside the cluster shows a training that runs, newest TensorFlow" {
+@test "TensorBoard as an auxiliary task shows a training that runs, newest TensorFlow" {
     tensorboard newest
 }
 
@@ -112,18 +112,18 @@ profile ()
         fail "not one trace for each task: $(find "$work/profile.$BATS_TEST_NUMBER")"
 }
 
-@test "a task beside the cluster profiles every worker by the addresses of TF_CONFIG, TensorFlow 2.15" {
+@test "an auxiliary task profiles every worker by the addresses of TF_CONFIG, TensorFlow 2.15" {
     profile 2.15.1 3 worker:2 multiworker.py --steps=100000000
 }
 
 # In TensorFlow 2.19 to 2.21, a worker that sums up with others often crashes when it is profiled,
 # without spank-tf as well (in TraceMeRecorder). Servers of ParameterServerStrategy do not.
 
-@test "a task beside the cluster profiles chief, ps and workers by the addresses of TF_CONFIG, TensorFlow 2.15" {
+@test "an auxiliary task profiles chief, ps and workers by the addresses of TF_CONFIG, TensorFlow 2.15" {
     profile 2.15.1 5 chief,ps,worker:2 parameter_server.py --steps=100000000
 }
 
 # bats test_tags=core
-@test "a task beside the cluster profiles chief, ps and workers by the addresses of TF_CONFIG, newest TensorFlow" {
+@test "an auxiliary task profiles chief, ps and workers by the addresses of TF_CONFIG, newest TensorFlow" {
     profile newest 5 chief,ps,worker:2 parameter_server.py --steps=100000000
 }

@@ -180,7 +180,7 @@ trained ()
     done
 }
 
-@test "data_service: tf.data service beside the cluster" {
+@test "data_service: tf.data service as auxiliary tasks" {
     local version
 
     runs data_service $versions
@@ -190,7 +190,7 @@ trained ()
     done
 }
 
-@test "tensorboard: TensorBoard beside the cluster" {
+@test "tensorboard: TensorBoard as an auxiliary task" {
     runs tensorboard $versions
     for version in $versions; do
         ended "$(logs $version)" 'worker 0 exit 0' 'worker 1 exit 0' '+tensorboard 0 stopped'

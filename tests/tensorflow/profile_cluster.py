@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A task beside the cluster that profiles the others while they train. Every address of TF_CONFIG is
+# An auxiliary task that profiles the others while they train. Every address of TF_CONFIG is
 # that of a server that profiles, too.
 #
 #     profile_cluster.py DIRECTORY

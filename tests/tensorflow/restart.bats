@@ -71,7 +71,7 @@ lose ()
     kill -KILL "$pid"
 }
 
-# Require that the task has started again where the last checkpoint was, which is of a step that it
+# Require that the task has restarted where the last checkpoint was, which is of a step that it
 # has printed, or of the next one that it would have printed: resumes TASK STEP
 resumes ()
 {
@@ -91,12 +91,12 @@ parameter_server ()
     goes_on 'chief 0' 10
     for ((i = 1; i <= $2; i++)); do
         lose worker 0
-        reports "$i" '\(worker 0\) on .* has ended, signal 9; it is started again after'
+        reports "$i" '\(worker 0\) on .* has ended, signal 9; it is restarted after'
         step=$(last 'chief 0: step ' "$out")
         goes_on 'chief 0' "$step"
     done
     # The checkpoint was not needed.
-    printed 1 'chief 0: starts' "$out" && ! printed 2 'chief 0: starts' "$out" || fail "the chief has started again"
+    printed 1 'chief 0: starts' "$out" && ! printed 2 'chief 0: starts' "$out" || fail "the chief has restarted"
     lose ps 0
     reports 1 '\(ps 0\) on .* has ended, signal 9; all tasks are stopped'
     step=$(last 'chief 0: step ' "$out")
@@ -163,7 +163,7 @@ monitored ()
         python resume_monitored.py "$saved" --steps=300 --pause=0.2
     goes_on 'worker 1' 30
     lose worker 1
-    reports 1 '\(worker 1\) on .* it is started again after'
+    reports 1 '\(worker 1\) on .* it is restarted after'
     goes_on 'worker 0' "$(last 'worker 0: step ' "$out")"
     goes_on 'worker 1' "$(last 'worker 0: step ' "$out")"
     lose ps 0
@@ -192,6 +192,6 @@ monitored ()
     begin newest -N2 -n2 --tf-tasks=worker:2 --tf-restart=5 python -c 'import tensorfow'
     ends 1
     [ "$(grep -c "^ModuleNotFoundError: No module named 'tensorfow'" "$out")" -eq 2 ] || fail "other messages: $(< "$out")"
-    ! printed 1 'started again' "$out" || fail "it is tried again: $(< "$out")"
+    ! printed 1 'restarted' "$out" || fail "it is tried again: $(< "$out")"
     printed 1 'not restarted: exit 1 needs --tf-restart=5,any' "$out" || fail "no line says why: $(< "$out")"
 }

@@ -49,6 +49,6 @@ summed ()
     summed "life 0: ok" --tf-network=eth0
 }
 
-@test "when a process fails, all start again" {
+@test "when a process fails, all restart" {
     arguments=--fail summed "life 1: ok" --tf-restart=1,any
 }

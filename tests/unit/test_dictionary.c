@@ -247,7 +247,7 @@ TEST (the_addresses_beside_the_cluster_count_too)
     dictionary_destroy (create (tasks, count));
     tasks[count++] = task ("+x", 1, "10.0.0.1", 4);
     assert_int_equal (dictionary_create (&dictionary, tasks, count, &err), -1);
-    assert_string_equal (err.text, "TF_CONFIG and the addresses of the tasks beside the cluster would "
+    assert_string_equal (err.text, "TF_CONFIG and the addresses of the auxiliary tasks would "
                          "have 131071 bytes; at most 131060 are possible");
     free (tasks);
 }

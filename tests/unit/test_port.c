@@ -286,7 +286,7 @@ TEST (a_server_of_the_same_user_shares_a_held_port)
     port_release (port);
 }
 
-/* As of a task beside the cluster, whose server may be any program. */
+/* As of an auxiliary task, whose server may be any program. */
 TEST (an_open_port_can_be_shared_by_a_server_with_so_reuseaddr)
 {
     struct port *port = reserve (&any, 0, PORT_HELD);

@@ -170,7 +170,7 @@ TEST (a_cluster_that_tensorflow_refuses_is_refused)
         { "chief,ps,worker,+data:2", NULL },
         { "evaluator,+data", NULL },
         { "ps,+worker2", "1 ps (item 1) and no worker; a ps needs at least one worker" },
-        { "+data,+log", "only tasks beside a cluster, and none in it; at least one task needs a role "
+        { "+data,+log", "only auxiliary tasks; at least one task needs a role "
           "without +" },
         { "ps:rest", "1 ps (item 1) and no worker; a ps needs at least one worker" },
     };

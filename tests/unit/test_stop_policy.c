@@ -206,7 +206,7 @@ TEST (the_policies_agree_with_the_golden_file)
 /*
  * A second implementation of the table in stop_policy.h. Each row is evaluated over all exit
  * reports so far, independently of the policy's state. Roles are denoted by their first letters; a
- * site's own role is "t", and one beside the cluster "+".
+ * site's own role is "t", and an auxiliary task "+".
  */
 
 static int count (const struct history *history, const char *letters)
@@ -341,7 +341,7 @@ static const struct rule *find_rule (const struct history *history)
     return NULL;
 }
 
-/* A task beside the cluster is stopped when no task has grace any more. */
+/* An auxiliary task is stopped when no task has grace any more. */
 static enum stop_policy_order order_beside (const struct history *history, const struct rule *r)
 {
     for (int rank = 0; rank < history->tasks; rank++)

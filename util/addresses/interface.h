@@ -13,7 +13,7 @@
 #include "common/netlist.h"
 #include "common/subnet.h"
 
-/* A node reports at most so many. */
+/* The most that a node reports. */
 #define INTERFACE_MAX 64
 
 enum interface_state {

@@ -20,7 +20,7 @@
 #define PORTS_OF_SRUN 5
 #define PORTS_OF_RENDEZVOUS 1
 
-/* How many ports of the ranges are free: `enough`, if there are so many. */
+/* How many ports of the ranges are free: `enough`, if there are that many. */
 static int _free_ports (const struct port_ranges *ranges, int enough)
 {
     struct port *port[PORTS_OF_SRUN + PORTS_OF_RENDEZVOUS];

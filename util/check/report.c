@@ -15,7 +15,7 @@
 #include "network/selection.h"
 #include "network/shortfall.h"
 
-/* A message names at most so many nodes. */
+/* The most nodes that a message names. */
 #define MAX_NAMED 16
 
 /* The message. */

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Tasks beside the cluster. In a list, "+data" is a task of the step that no other task finds in
+ * Auxiliary tasks. In a list, "+data" is a task of the step that no other task finds in
  * TF_CONFIG. Its role is its name with the sign, so that it cannot be another role; what a user
  * gets is the name alone.
  *
@@ -23,7 +23,7 @@
 /* Different names in one step. */
 #define BESIDE_MAX_NAMES 32
 
-/* True if a task of this role is beside the cluster; every other one is in it. */
+/* True if a task of this role is auxiliary; every other one is in the cluster. */
 bool beside_is (const char *role);
 
 /* "data" for "+data"; another role is its own name. */

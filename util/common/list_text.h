@@ -13,7 +13,7 @@ struct list_text {
     char *buf;                  /* the caller's; a valid string after each call */
     size_t size;                /* of buf, in bytes; 40 or more */
     const char *separator;      /* ", " */
-    size_t most;                /* name at most so many items; 0: as many as fit */
+    size_t most;                /* the most items to name; 0: as many as fit */
     size_t named, more;         /* items in buf, and items that were left out */
 };
 

@@ -44,7 +44,7 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .name = "tf-tasks", .arginfo = "LIST",
         .words = rules_roles, .alone = LIST_NONE, .check = value_list, .completion = "roles",
         .usage = "the role of each task in rank order, as in ps,worker:2 or chief,ps:2,worker:rest, or "
-                 "+NAME for a task beside the cluster; sets TF_CONFIG (none: switch off)" },
+                 "+NAME for an auxiliary task; sets TF_CONFIG (none: switch off)" },
     [OPTION_TASKS_PER_NODE] = {
         .name = "tf-tasks-per-node", .arginfo = "LIST",
         .words = rules_roles, .alone = LIST_NONE, .check = value_list, .completion = "roles",
@@ -90,7 +90,7 @@ const struct option_definition option_table[OPTION_COUNT] = {
     [OPTION_RESTART] = {
         .name = "tf-restart", .site = "restart", .arginfo = "N[,any]", .normal = "0",
         .words = restart_words, .check = value_restart, .completion = "restarts",
-        .usage = "start tasks that fail again, in place, at most N times in the step: after a signal or "
+        .usage = "restart tasks that fail, in place, at most N times in the step: after a signal or "
                  "exit codes 42 and 143, or (any) after nearly every failure" },
     [OPTION_RESTART_BACKOFF] = {
         .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,

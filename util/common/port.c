@@ -24,7 +24,7 @@
 #define PORT_MAX 65535
 /* Do not choose a port below this one: it may belong to a registered service that is down now. */
 #define PORT_MIN_CHOICE 10000
-/* The kernel may choose a port that a task has claimed; try again so often. */
+/* The kernel may choose a port that a task has claimed; how often to try again. */
 #define KERNEL_TRIES 64
 
 struct port {

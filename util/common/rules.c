@@ -150,7 +150,7 @@ static struct nearest _nearest (const char *role, const char *extra)
     return nearest;
 }
 
-/* A name beside the cluster. Names differ from roles by more than their case. */
+/* The name of an auxiliary task. Names differ from roles by more than their case. */
 static int _check_beside (struct beside_names *names, const char *role, size_t number,
                           const char *extra, struct errtext *err)
 {
@@ -252,7 +252,7 @@ int rules_check (const struct rules_count *count, bool whole, struct errtext *er
                             "(master is TensorFlow 1's name for chief)",
                             _where (chief->item[0], master->item[0], where));
     if (whole && !count->cluster)
-        return errtext_set (err, "only tasks beside a cluster, and none in it; at least one task "
+        return errtext_set (err, "only auxiliary tasks; at least one task "
                             "needs a role without +");
     if (whole && ps->tasks && !count->role[RULES_WORKER].tasks)
         return errtext_set (err, "%d ps%s and no worker; a ps needs at least one worker",

@@ -27,7 +27,7 @@ enum rules_name {
 /* Their names. */
 extern const struct choice rules_roles[];
 
-/* Which of them this is; RULES_ROLES for a site's own role and for one beside the cluster. */
+/* Which of them this is; RULES_ROLES for a site's own role and for an auxiliary one. */
 enum rules_name rules_find (const char *role);
 
 /* The chief, or the master, of which a cluster has one or none. Without it worker 0 does its work. */
@@ -35,7 +35,7 @@ bool rules_is_chief (enum rules_name name);
 
 /*
  * Check that every role of the list is TensorFlow's or one of the site's own, `extra` ("a,b", or
- * NULL), and that no name beside the cluster (beside.h) is a role or has another meaning. If not, -1
+ * NULL), and that no name of an auxiliary task (beside.h) is a role or has another meaning. If not, -1
  * and err, which names the item and a similar role.
  */
 int rules_check_names (const struct tasklist *list, const char *extra, struct errtext *err);

@@ -5,7 +5,7 @@
  *
  *     LIST = ITEM[,ITEM...]      ITEM = ROLE | ROLE:COUNT | ROLE:rest
  *
- * ROLE is a role of the cluster, or +NAME, a task beside it (beside.h). "rest", which a list has at
+ * ROLE is a role of the cluster, or +NAME, an auxiliary task (beside.h). "rest", which a list has at
  * most once, stands for the tasks that the other items do not name. This is the grammar only;
  * rules.h knows which roles are valid.
  */
@@ -55,7 +55,7 @@ int tasklist_assign (const struct tasklist *list, const char **role, int ntasks,
 /* Print the list with equal neighbours added up: "ps, worker:9" (list_text.h). Returns buf. */
 const char *tasklist_describe (const struct tasklist *list, char *buf, size_t size);
 
-/* Two lists as a user writes them: for a step of so many tasks, and for any number of them. */
+/* Two lists as a user writes them: for a step of `ntasks` tasks, and for any number of them. */
 struct tasklist_fit {
     char now[160], always[160];
 };

@@ -3,7 +3,7 @@
  *
  * The variables of a task in which spank-tf has a part: who sets each of them, and what becomes of a
  * value that the user, or an outer step, has given it. Not here are those of options, those that exempt
- * hosts from a proxy (proxy.h), and those that are named after tasks beside the cluster (beside.h).
+ * hosts from a proxy (proxy.h), and those that are named after auxiliary tasks (beside.h).
  */
 #ifndef TF_VARIABLES_H
 #define TF_VARIABLES_H

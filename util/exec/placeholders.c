@@ -65,7 +65,7 @@ static enum placeholder _find (const char *name)
     return (enum placeholder)which;
 }
 
-/* The same for a name beside the cluster, or NULL. */
+/* The same for the name of an auxiliary task, or NULL. */
 static const struct placeholder_beside *_find_beside (const char *name,
                                                       const struct placeholder_values *values)
 {

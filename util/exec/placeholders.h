@@ -40,7 +40,7 @@ extern const char *const placeholders_name[PLACEHOLDERS + 1];
 /* The environment variable that has the value; NULL if the value is computed. */
 extern const char *const placeholders_variable[PLACEHOLDERS];
 
-/* The addresses of the tasks beside the cluster with one name. */
+/* The addresses of the auxiliary tasks with one name. */
 struct placeholder_beside {
     char name[BESIDE_MAX_NAME + sizeof ("_hosts")];     /* "data_hosts" */
     const char *hosts;

@@ -144,7 +144,7 @@ static int _add_beside (struct task_env *task, const char *name, struct errtext 
     return 0;
 }
 
-/* The names beside the cluster, and the placeholders for their addresses. */
+/* The names of auxiliary tasks, and the placeholders for their addresses. */
 static int _read_beside (struct task_env *task, struct errtext *err)
 {
     const char *names = getenv (BESIDE_VARIABLE);

@@ -28,10 +28,10 @@ void task_env_destroy (struct task_env *task);
 /* The role of this task. It lives as long as the environment. */
 const char *task_env_role (const struct task_env *task);
 
-/* True if this task or another one of the step has the role, or the name beside the cluster. */
+/* True if this task or another one of the step has the role, or the auxiliary name. */
 bool task_env_knows_role (const struct task_env *task, const char *role);
 
-/* "ps, worker, data": the roles of the cluster and the names beside it (list_text.h). Returns buf. */
+/* "ps, worker, data": the roles of the cluster and the auxiliary names (list_text.h). Returns buf. */
 const char *task_env_roles (const struct task_env *task, char *buf, size_t size);
 
 /*

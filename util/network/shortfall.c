@@ -10,7 +10,7 @@
 
 #include "common/list_text.h"
 
-/* A message names at most so many nodes. */
+/* The most nodes that a message names. */
 #define MAX_NAMED 16
 
 /* What every host should have: an address on one network, or on any subnet of a named one. */

@@ -30,7 +30,7 @@ struct answer {
     bool supervised;            /* the task gets a tf-supervise */
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
-    struct restart_rule restart;    /* and: the task may be started again */
+    struct restart_rule restart;    /* and: the task may be restarted */
     bool restart_alone;         /* ... also without the rendezvous */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
     bool no_tf_config;          /* the program gets no TF_CONFIG */
@@ -53,7 +53,7 @@ struct answer {
     size_t cluster_length;
     const char *tail;
     /*
-     * Variables with the addresses of the tasks beside the cluster, to be encoded: strings, each with
+     * Variables with the addresses of the auxiliary tasks, to be encoded: strings, each with
      * its NUL. They are sent from where they are, too.
      */
     const char *beside;
@@ -73,7 +73,7 @@ struct answer_message {
 };
 
 /*
- * -1 if there is no memory, or if the tail is too long. The cluster, what is beside it, and the jobs
+ * -1 if there is no memory, or if the tail is too long. The cluster, `beside`, and the jobs
  * must live as long as the message.
  */
 int answer_encode (struct answer_message *message, const struct answer *answer,
@@ -87,7 +87,7 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
 
 /*
  * The variables to set, as "NAME=VALUE"; NULL begins, and the last one returns NULL. Only names
- * that a rendezvous may set are returned: by variables.h, or of a task beside the cluster.
+ * that a rendezvous may set are returned: by variables.h, or of an auxiliary task.
  */
 const char *answer_next_variable (const struct frame *frame, const char *variable);
 

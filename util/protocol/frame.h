@@ -25,7 +25,7 @@
 /*
  * The longest strings in bytes. Any process that can connect can send a first frame: a token,
  * names, a path, the ranks and the interfaces of one node. An answer holds a TF_CONFIG and the
- * addresses beside the cluster (128 KiB), and all addresses once more for DTensor and once more behind
+ * addresses of auxiliary tasks (128 KiB), and all addresses once more for DTensor and once more behind
  * a proxy. srun's configuration holds a task list (32 KiB) for each heterogeneous component. A frame
  * that announces more is refused; one that announces less gets memory as its bytes arrive.
  */

@@ -22,7 +22,7 @@
 #define LIFE_REPORT_LAST_SECOND INT64_C (253402300799)
 
 struct life_report {
-    int life;                   /* 0: the first one; -1: the task cannot be started again */
+    int life;                   /* 0: the first one; -1: the task cannot be restarted */
     const char *cannot;         /* why not, or NULL; belongs to the caller, or lives in the frame */
     int asked_signal;           /* by which Slurm or the user asked the task to end; 0: by none */
     int64_t asked_at;           /* when, in seconds since 1970; 0: not known */

@@ -12,7 +12,7 @@
 enum order {
     ORDER_STOP,         /* the job's work is done: stop the task; may come more than once */
     ORDER_EXIT,         /* the task's exit report has arrived: the supervisor may exit */
-    ORDER_WAIT,         /* it has arrived: the task may be started again */
+    ORDER_WAIT,         /* it has arrived: the task may be restarted */
     ORDER_RESTART,      /* start the next life of the task */
 };
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * --tf-restart: how often tasks are started again, after which failures, and how soon. A part of the
+ * --tf-restart: how often tasks are restarted, after which failures, and how soon. A part of the
  * messages that bring it from srun to tf-rendezvous, and from there to every supervisor.
  *
  * Worth another try are signals that do not show a defect of the program (all but SIGSEGV, SIGILL,
@@ -24,7 +24,7 @@ struct restart_rule {
 /* True if another try may succeed. */
 bool restart_rule_covers (const struct restart_rule *rule, const struct exit_report *report);
 
-/* True if the task saved its work and wants to be started again: exit codes 42 and 143. */
+/* True if the task saved its work and wants to be restarted: exit codes 42 and 143. */
 bool restart_rule_saved (const struct exit_report *report);
 
 /* Seconds before the nth restart, from 1: 1 before the first one, then doubled. */

@@ -35,7 +35,7 @@ struct supervisor_config {
     int kill_wait;                  /* Slurm's KillWait in seconds; -1 when it is not known */
     bool forward_signals;           /* Slurm's signals reach the supervisor and not its task */
     bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
-    struct restart_rule restart;    /* the task may be started again */
+    struct restart_rule restart;    /* the task may be restarted */
     bool restart_alone;             /* ... also without the rendezvous */
     int claimed_port;               /* if so: a port that is bound only by the program; 0: none */
     bool prints;                    /* the one supervisor of the step that prints messages */

@@ -82,7 +82,7 @@ static int _fill (struct dictionary *dictionary, json_t *cluster,
     return 0;
 }
 
-/* Tasks beside the cluster. */
+/* Auxiliary tasks. */
 
 static int _find_names (struct beside_names *names, const struct dictionary_task *tasks,
                         size_t count, struct errtext *err)
@@ -154,7 +154,7 @@ static int _check_length (const struct dictionary *dictionary,
         return errtext_set (err, "the TF_CONFIG of %zu tasks would have %zu bytes; Linux allows "
                             "at most %d", count, longest, TF_CONFIG_MAX_TEXT);
     if (longest + dictionary->beside.length > TF_CONFIG_MAX_TEXT)
-        return errtext_set (err, "TF_CONFIG and the addresses of the tasks beside the cluster would "
+        return errtext_set (err, "TF_CONFIG and the addresses of the auxiliary tasks would "
                             "have %zu bytes; at most %d are possible",
                             longest + dictionary->beside.length, TF_CONFIG_MAX_TEXT);
     return 0;

@@ -7,7 +7,7 @@
  *
  * It is built once for the whole step. A task's TF_CONFIG is TF_CONFIG_HEAD (common/tf_config.h),
  * the cluster, and the tail of the task, so the long part is one string for all tasks. So are the
- * variables with the addresses of the tasks beside the cluster (common/beside.h).
+ * variables with the addresses of the auxiliary tasks (common/beside.h).
  */
 #ifndef TF_DICTIONARY_H
 #define TF_DICTIONARY_H
@@ -29,9 +29,9 @@ struct dictionary;
 /*
  * `tasks` are in rank order, and are not kept. The dictionary has TensorFlow's roles in the order
  * of enum rules_name, and then the site's own roles in the order of their first tasks. Only an
- * evaluator's own dictionary has the evaluator; none has a task beside the cluster.
- * 0 and *dp; -1 and err, also if a TF_CONFIG, together with the variables of the tasks beside the
- * cluster, would be longer than TF_CONFIG_MAX_TEXT.
+ * evaluator's own dictionary has the evaluator; none has an auxiliary task.
+ * 0 and *dp; -1 and err, also if a TF_CONFIG, together with the variables of the auxiliary
+ * tasks, would be longer than TF_CONFIG_MAX_TEXT.
  */
 int dictionary_create (struct dictionary **dp, const struct dictionary_task *tasks,
                        size_t count, struct errtext *err);
@@ -44,7 +44,7 @@ const char *dictionary_cluster (const struct dictionary *dictionary, const char 
                                 size_t *length);
 
 /*
- * What every task learns of the tasks beside the cluster: strings as "SLURM_TF_DATA=10.0.0.1:40001",
+ * What every task learns of the auxiliary tasks: strings as "SLURM_TF_DATA=10.0.0.1:40001",
  * each with its NUL, of `length` bytes in all; none if there is no such task. They live as long as the
  * dictionary.
  */

@@ -21,7 +21,7 @@ struct end {
     struct exit_report report;  /* if it has ended */
     struct timespec at;         /* when its report came, or its connection was lost; wall clock */
     int asked_signal;           /* Slurm or the user has asked it so to end before; 0: no */
-    int restarts;               /* so often it was started again */
+    int restarts;               /* how often it was restarted */
     struct failure_text *failure;   /* what the task has written about its failure, or NULL */
 };
 

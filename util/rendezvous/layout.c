@@ -69,7 +69,7 @@ void layout_destroy (struct layout *layout)
     free (layout);
 }
 
-/* How many elements node[] has for so many nodes: doubled each time, so that adding is cheap. */
+/* How many elements node[] has for this many nodes: doubled each time, so that adding is cheap. */
 static size_t _room (int nodes)
 {
     size_t room = 16;

@@ -10,7 +10,7 @@
 
 struct layout;
 
-/* For a step of so many tasks. NULL if there is no memory. */
+/* For a step of `tasks` tasks. NULL if there is no memory. */
 struct layout *layout_create (int tasks);
 
 /* NULL is fine. */

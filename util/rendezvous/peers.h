@@ -59,11 +59,11 @@ void peers_clear (struct peers *peers);
 /* Watch this descriptor too; the data.ptr of its events is NULL. */
 void peers_watch_fd (const struct peers *peers, int fd);
 
-/* So many ranks will come. -1 if there is no memory. */
+/* How many ranks to expect. -1 if there is no memory. */
 int peers_expect (struct peers *peers, int ranks);
 
 /*
- * Accept a bounded number of connections. Beside the `missing` ranks only so many stay
+ * Accept a bounded number of connections. Besides the `missing` ranks, only a few stay
  * unauthenticated at a time: the oldest one is closed for the next.
  */
 void peers_accept (struct peers *peers, int missing);

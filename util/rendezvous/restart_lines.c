@@ -16,7 +16,7 @@
 #include "rank_names.h"
 
 #define WAIT_MS 2000
-/* So many different ends of tasks, such as "signal 9, exit 42", are in a line. */
+/* At most this many different ends, such as "signal 9, exit 42", are in a line. */
 #define MOST_ENDS 4
 
 /* Something that is still to be said about a rank. */
@@ -69,7 +69,7 @@ static void _all (struct errtext *text, const struct restart_lines *l,
         errtext_set (&others, "the others have %d s to end, too, and all are", l->grace);
     else
         errtext_set (&others, "all tasks are stopped, and");
-    errtext_set (text, "; %s started again after %d s (restarts left: %d)", others.text,
+    errtext_set (text, "; %s restarted after %d s (restarts left: %d)", others.text,
                  restart_policy_pause (l->policy), restart_policy_left (l->policy));
 }
 
@@ -100,11 +100,11 @@ static void _cannot (struct errtext *text, const struct restart_lines *l, int ra
     if (reason)
         reason = text_quoted (&q, reason, strlen (reason));
     else if (unable >= 0 && unable != rank && restart_policy_is_member (l->policy, rank)) {
-        errtext_set (&another, "%s cannot be, without which the others are not",
+        errtext_set (&another, "%s cannot be restarted, and tasks of the cluster restart only together",
                      rank_name (step_roster (l->step), unable, name, sizeof (name)));
         reason = another.text;
     } else
-        reason = "its supervisor was lost for a time, or cannot do so";
+        reason = "its supervisor was disconnected for some minutes, or cannot restart it";
     errtext_set (text, "; not restarted: %s%s", reason,
                  given_up ? "; the restart of all tasks is given up" : "");
 }
@@ -141,7 +141,7 @@ static void _set_text (struct errtext *text, const struct restart_lines *l, int 
         case RESTART_POLICY_NONE:
             break;
         case RESTART_POLICY_ONE:
-            errtext_set (text, "started again after %d s (restarts left: %d)",
+            errtext_set (text, "restarted after %d s (restarts left: %d)",
                          restart_policy_pause (l->policy), restart_policy_left (l->policy));
             break;
         case RESTART_POLICY_ALL:
@@ -248,7 +248,7 @@ static void _print_lines (struct restart_lines *l, bool (*is_due) (const struct 
             i++;
 }
 
-/* What has failed before the failure that stops all, and is to be started again with it. */
+/* What has failed before the failure that stops all, and is to be restarted with it. */
 static void _join_all (struct restart_lines *l, const char *text)
 {
     for (int i = 0; i < l->count; i++) {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The lines that say what the end of a task leads to, if tasks may be started again: whenever one is,
+ * The lines that say what the end of a task leads to, if tasks may be restarted: whenever one is,
  * and whenever one that failed is not. Tasks of which the same is to be said within two seconds
  * share a line, which names them. Such a line waits until the first of them is started, or until
  * the two seconds are over. A restart of all is said at once, because it stops tasks.
@@ -28,12 +28,12 @@ void restart_lines_destroy (struct restart_lines *lines);
 
 /*
  * What was decided about the end of a rank, in the place of what is still to be said about it;
- * nothing is said for RESTART_POLICY_NONE. `cannot` is why the task cannot be started again, or NULL.
+ * nothing is said for RESTART_POLICY_NONE. `cannot` is why the task cannot be restarted, or NULL.
  */
 void restart_lines_add (struct restart_lines *lines, int rank, const struct exit_report *report,
                         enum restart_policy_decision decision, const char *cannot);
 
-/* A rank is started again: print the line that has it. */
+/* A rank is restarted: print the line that has it. */
 void restart_lines_starts (struct restart_lines *lines, int rank);
 
 /* Print what has waited for two seconds. NULL is fine. */

@@ -14,10 +14,10 @@
 #define NO_RANK (-1)
 
 struct member {
-    bool alone;                 /* its failure concerns no other: it is started again alone */
+    bool alone;                 /* its failure concerns no other: it is restarted alone */
     bool together;              /* it is one of "all" */
-    bool cannot;                /* be started again */
-    bool over;                  /* it is not started again */
+    bool cannot;                /* be restarted */
+    bool over;                  /* it is not restarted */
     enum restart_policy_decision why;   /* if it is over */
     bool failed;                /* in the present event */
 };
@@ -26,7 +26,7 @@ struct restart_policy {
     struct restart_rule rule;
     int used;
     bool event;                 /* one that has used up a restart goes on */
-    int unable;                 /* one of "all" that is not started again, or NO_RANK */
+    int unable;                 /* one of "all" that is not restarted, or NO_RANK */
     int tasks;
     struct member member[];
 };
@@ -40,7 +40,7 @@ static bool _concerns_all (const char *role)
     return name == RULES_PS || rules_is_chief (name);
 }
 
-/* Evaluators have a cluster of their own, and tasks beside the cluster none. */
+/* Evaluators have a cluster of their own, and auxiliary tasks none. */
 static bool _is_apart (const char *role)
 {
     return beside_is (role) || rules_find (role) == RULES_EVALUATOR;

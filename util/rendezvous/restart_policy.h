@@ -1,20 +1,20 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The restart policy: which tasks are started again when one fails. Its input is how ranks end, its
+ * The restart policy: which tasks are restarted when one fails. Its input is how ranks end, its
  * output what to start; it does not use processes or clocks.
  *
- *     cluster                what fails               what is started again
+ *     cluster                what fails               what is restarted
  *     chief (or master), ps  ps, chief or master      all
  *                            another                  that task
  *     ps, no chief           ps                       all
  *                            another                  that task
  *     no ps                  any but an evaluator     all
- *     any                    an evaluator, or a task  that task
- *                            beside the cluster
+ *     any                    an evaluator, or an      that task
+ *                            auxiliary task
  *
  * "All" is every task of the cluster but the evaluators, which have one of their own; also those
- * that ended with 0. It is one restart. If one of them cannot be started again, because its failure
+ * that ended with 0. It is one restart. If one of them cannot be restarted, because its failure
  * was final, its supervisor is lost or its program does not allow it, none is. restart_rule.h says
  * which failures are worth another try.
  *
@@ -42,7 +42,7 @@ struct restart_policy *restart_policy_create (const struct restart_rule *rule,
 /* NULL is fine; errno is kept. */
 void restart_policy_destroy (struct restart_policy *policy);
 
-/* True if a failure of this rank concerns no other: it is started again alone. This never changes. */
+/* True if a failure of this rank concerns no other: it is restarted alone. This never changes. */
 bool restart_policy_is_alone (const struct restart_policy *policy, int rank);
 
 /* True if this rank is one of "all". This never changes. */
@@ -52,17 +52,17 @@ enum restart_policy_decision {
     RESTART_POLICY_NONE,        /* it did not fail, or its work is done */
     RESTART_POLICY_ONE,
     RESTART_POLICY_ALL,
-    /* It failed, and nothing is started again: */
+    /* It failed, and nothing is restarted: */
     RESTART_POLICY_FINAL,       /* the rule does not cover this failure */
     RESTART_POLICY_USED_UP,     /* no restart is left */
-    RESTART_POLICY_CANNOT,      /* this task, or another of "all", cannot be started again */
+    RESTART_POLICY_CANNOT,      /* this task, or another of "all", cannot be restarted */
     RESTART_POLICY_ASKED,       /* the step was asked to end */
     RESTART_POLICY_LATE,        /* its next life would begin too late */
 };
 
 /*
  * A rank has ended by itself. The first ONE or ALL of an event uses up a restart. Do not pass the ends
- * of tasks that are stopped for a restart of all. A rank that failed, and is not started again, never
+ * of tasks that are stopped for a restart of all. A rank that failed, and is not restarted, never
  * can be.
  */
 enum restart_policy_decision restart_policy_ended (struct restart_policy *policy, int rank,
@@ -71,14 +71,14 @@ enum restart_policy_decision restart_policy_ended (struct restart_policy *policy
 /* What failed until now has nothing to do with what fails from now on. */
 void restart_policy_event_over (struct restart_policy *policy);
 
-/* This rank can never be started again. */
+/* This rank can never be restarted. */
 void restart_policy_cannot (struct restart_policy *policy, int rank);
 
-/* The first one of "all" that can never be started again, or need not be; -1: none. */
+/* The first one of "all" that can never be restarted, or need not be; -1: none. */
 int restart_policy_unable (const struct restart_policy *policy);
 
 /*
- * This rank is not started again, because its work is done (NONE), for ASKED or for LATE: that is
+ * This rank is not restarted, because its work is done (NONE), for ASKED or for LATE: that is
  * decided about its failures from now on. If it is one of "all", there is no restart of all any more.
  */
 void restart_policy_over (struct restart_policy *policy, int rank,
@@ -88,7 +88,7 @@ void restart_policy_over (struct restart_policy *policy, int rank,
 enum restart_policy_decision restart_policy_why (const struct restart_policy *policy, int rank);
 
 /*
- * True if this rank may be started again after it ended with 0, because a restart of all is still
+ * True if this rank may be restarted after it ended with 0, because a restart of all is still
  * possible: its supervisor stays.
  */
 bool restart_policy_keeps (const struct restart_policy *policy, int rank);
@@ -100,7 +100,7 @@ int restart_policy_left (const struct restart_policy *policy);
 
 const struct restart_rule *restart_policy_rule (const struct restart_policy *policy);
 
-/* A supervisor has started its task so many times without the rendezvous. */
+/* How often a supervisor has restarted its task without the rendezvous. */
 void restart_policy_use_up (struct restart_policy *policy, int times);
 
 /* Seconds before the restart that was decided last: 1 before the first one, then doubled. */

@@ -36,7 +36,7 @@ struct restarts {
     int times;
     int event;                  /* the last one, from 1 */
     struct deadline event_over;
-    bool event_started;         /* a member has been started again for it */
+    bool event_started;         /* a member has been restarted for it */
     int asked_signal;           /* to end; 0: the step was not */
     int64_t asked_at;
     bool gathers;               /* members at the barrier */
@@ -89,7 +89,7 @@ static struct deadline _in_seconds (int seconds)
     return deadline_in_ms (seconds * INT64_C (1000));
 }
 
-/* So many seconds after the end of this life, which is reported now. */
+/* This many seconds after the end of this life, which is reported now. */
 static struct deadline _after_end (const struct life *life, int seconds)
 {
     return deadline_in_ms (seconds * INT64_C (1000) - life->ago_ms);
@@ -225,7 +225,7 @@ static enum restart_policy_decision _end (struct restarts *r, int rank,
     return gives_up ? RESTART_POLICY_CANNOT : RESTART_POLICY_NONE;
 }
 
-/* A supervisor that could not reach the rendezvous has started its task again by itself. */
+/* A supervisor that could not reach the rendezvous has restarted its task by itself. */
 static void _catch_up (struct restarts *r, int rank, int number)
 {
     restart_policy_use_up (r->policy, number - r->life[rank].number);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The lives of a step's tasks, if they may be started again. A life is one run of a task's program.
+ * The lives of a step's tasks, if they may be restarted. A life is one run of a task's program.
  * Here is which ranks run, which have ended and wait for their next life, and the barrier before a
  * restart of all: its members are stopped, and start when all have ended. What a task that ended
  * with 0 has left in the background may still run, until its next life is to begin.
@@ -42,7 +42,7 @@ const struct restart_policy *restarts_policy (const struct restarts *restarts);
 
 enum restarts_answer {
     RESTARTS_ENDED,             /* for good */
-    RESTARTS_WAITS,             /* its supervisor waits: the task may be started again */
+    RESTARTS_WAITS,             /* its supervisor waits: the task may be restarted */
     RESTARTS_KEPT,              /* the same for a task that has ended with 0, and counts as ended */
     RESTARTS_AGAIN,             /* the order to start the life restarts_life () was lost */
 };
@@ -66,17 +66,17 @@ void restarts_set_away (struct restarts *restarts, int rank, bool away);
 void restarts_lost (struct restarts *restarts, int rank);
 void restarts_returned (struct restarts *restarts, int rank);
 
-/* The work of a rank is done: it is not started again. */
+/* The work of a rank is done: it is not restarted. */
 void restarts_over (struct restarts *restarts, int rank);
 
 /* By which signal, and when, the step was asked to end, as in a life report; 0: it was not. */
 int restarts_asked_signal (const struct restarts *restarts, int64_t *at);
 
-/* No task is started again after this time. */
+/* No task is restarted after this time. */
 void restarts_limit (struct restarts *restarts, struct deadline last);
 
 /*
- * True if a rank is to be stopped, so that all can be started again: also one that has ended with 0, or with
+ * True if a rank is to be stopped, so that all can be restarted: also one that has ended with 0, or with
  * a failure that is final, and may have left something in the background, until its supervisor
  * reports that it is stopped.
  * `serves`: it would not end by itself.
@@ -96,7 +96,7 @@ bool restarts_waits (const struct restarts *restarts, int rank);
 const struct exit_report *restarts_end (const struct restarts *restarts, int rank);
 
 /*
- * Why a rank that waited, and was released, is not started again: ASKED, LATE, or NONE if its work is
+ * Why a rank that waited, and was released, is not restarted: ASKED, LATE, or NONE if its work is
  * done, or if what was said about another rank is the reason.
  */
 enum restart_policy_decision restarts_why (const struct restarts *restarts, int rank);

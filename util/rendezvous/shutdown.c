@@ -140,7 +140,7 @@ static bool _supervises (const struct server *server, bool needed)
     if (needed && server->config.debugged)
         console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "
                      "done%s, and the ends of tasks are not shown", step_name (server->step),
-                     server->config.restart.times > 0 ? ", or started again" : "");
+                     server->config.restart.times > 0 ? ", or restarted" : "");
     return wanted && !server->config.debugged;
 }
 
@@ -236,7 +236,7 @@ static bool _is_done_with (const struct shutdown *s, int rank)
 }
 
 /*
- * A task beside the cluster has failed, which ends no other task, but they may need it. The end of a
+ * An auxiliary task has failed, which ends no other task, but they may need it. The end of a
  * lost one has been printed, and SIGTERM is probably about to end all of them.
  */
 static void _print_beside_failure (const struct server *server, int rank,
@@ -257,7 +257,7 @@ static void _print_beside_failure (const struct server *server, int rank,
                  exit_report_describe (report, &how));
 }
 
-/* False also if it has failed, and its pause would be too long for it to be started again. */
+/* False also if it has failed, and its pause would be too long for it to be restarted. */
 static bool _has_grace (const struct shutdown *s, int rank)
 {
     return stop_policy_order (s->policy, rank) == STOP_POLICY_STOP_AFTER_GRACE
@@ -334,7 +334,7 @@ static void _job_is_over (const struct server *server)
     _print_grace (server);
 }
 
-/* Only what goes on when the job is over is started again: what has grace, and what serves that. */
+/* Only what goes on when the job is over is restarted: what has grace, and what serves that. */
 static void _end_restarts (const struct shutdown *s)
 {
     int first;
@@ -366,7 +366,7 @@ static void _set_ended (const struct server *server, int rank, const struct exit
     _end_restarts (s);
 }
 
-/* A rank that counted as ended runs, or is to be started again. */
+/* A rank that counted as ended runs, or is to be restarted. */
 static void _undo_end (struct shutdown *s, int rank)
 {
     s->end[rank].presumed = s->end[rank].ended = false;
@@ -538,7 +538,7 @@ static void _start_again (struct server *server, int rank)
     _order_restart (server, rank);
 }
 
-/* The work is done without a task that waits for its next life: it is stopped, as if it ran. */
+/* The work is done while this task waits to be restarted: it is stopped, as if it ran. */
 static bool _is_stopped_while_it_waits (const struct shutdown *s, int rank)
 {
     int first;

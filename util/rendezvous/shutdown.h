@@ -18,7 +18,7 @@
 struct shutdown;
 
 /*
- * The launch is complete: supervise the tasks if one may have to be stopped or started again, or if their
+ * The launch is complete: supervise the tasks if one may have to be stopped or restarted, or if their
  * ends are to be shown; several tasks also to name the first failure, if every node can and not under
  * STOP_WHEN_NEVER. Under a parallel debugger none is. Sets server->shutdown, to be destroyed. -1 and err.
  */

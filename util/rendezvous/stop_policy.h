@@ -24,7 +24,7 @@
  * the policy waits for them. Slurm's SIGTERM is withheld from them, because the others may need
  * them to save their work.
  *
- * A task beside the cluster (common/beside.h) is waited for by no policy. It serves until the job is
+ * An auxiliary task (common/beside.h) is waited for by no policy. It serves until the job is
  * over, and no task has grace any more. Its failure changes nothing.
  *
  * Without a ps no task can go on without another one: the others wait for it, some of them forever, or

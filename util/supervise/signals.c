@@ -23,7 +23,7 @@
 #define LAST_CHANCE_S 5
 /*
  * The C library, and shells, block every signal for a moment when they start a process or a thread. A
- * program that blocks SIGTERM each time in so many looks reads it.
+ * program that blocks SIGTERM in all of these looks reads it.
  */
 #define LOOKS 20
 #define LOOK_MS 25
@@ -148,7 +148,7 @@ bool signals_read (struct signals *s, pid_t task, bool needed)
 
 /*
  * Slurm's SIGTERM may be a warning of a later end (--signal=TERM@600, GraceTime); a task that had it
- * is never started again. A program that survives Ctrl-C goes on. The user may have chosen any other
+ * is never restarted. A program that survives Ctrl-C goes on. The user may have chosen any other
  * signal for the warning (--signal=USR1@600): then a task whose code says that its work is saved has
  * ended because of it. Other ends do not tell, so they are what they would be without the signal.
  */

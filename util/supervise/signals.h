@@ -48,7 +48,7 @@ bool signals_read (struct signals *signals, pid_t task, bool needed);
 
 /*
  * The signal that has asked the task to end, which has ended so, and when it came (unless `at` is NULL):
- * the task is not started again. 0: it has not been asked.
+ * the task is not restarted. 0: it has not been asked.
  */
 int signals_asked (const struct signals *signals, const struct exit_report *report, int64_t *at);
 

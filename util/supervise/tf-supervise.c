@@ -75,7 +75,7 @@ struct supervisor {
     bool gone;                  /* the rendezvous has ended */
     bool orphaned;              /* slurmstepd has died */
     struct lives lives;
-    struct deadline alone;      /* when to start the program again without the rendezvous */
+    struct deadline alone;      /* when to restart the program without the rendezvous */
     struct exit_report report;  /* when ENDED */
     struct failure_text failure;
 };
@@ -170,7 +170,7 @@ static bool _end_descendants (struct supervisor *s)
 {
     _kill (s);
     if (_has_descendants (s))
-        lives_end (&s->lives, "a process of its former life does not end");
+        lives_end (&s->lives, "a process of its former run does not end");
     return lives_can_restart (&s->lives);
 }
 
@@ -427,7 +427,7 @@ static void _rendezvous_is_gone (struct supervisor *s, const char *how)
     if (s->config.prints)
         _print ("slurmstepd: error: spank_tf: step %s: the rendezvous %s; its tasks are not "
                 "stopped when its work is done%s\n", s->config.step, how,
-                restarts ? ", and not started again together" : "");
+                restarts ? ", and not restarted together" : "");
 }
 
 /* The task has ended, and so has the rendezvous. False if that is for good. */
@@ -441,7 +441,7 @@ static bool _waits_alone (struct supervisor *s)
     if (deadline_is_set (s->alone))
         return true;
     s->alone = deadline_in_ms (seconds * INT64_C (1000));
-    _print ("slurmstepd: spank_tf: step %s: rank %d on %s has ended, %s; it is started again in %d s, "
+    _print ("slurmstepd: spank_tf: step %s: rank %d on %s has ended, %s; it is restarted in %d s, "
             "without the rendezvous (restarts left: %d)\n", s->config.step, s->config.rank,
             s->config.node, exit_report_describe (&s->report, &how), seconds,
             lives_restarts_left (&s->lives) - 1);
