@@ -39,7 +39,7 @@ int slurm_private_wait_time (void);
 int slurm_private_kill_wait (void);
 
 /*
- * Do Slurm's signals, but SIGKILL, reach slurmstepd's direct children only? So it is with
+ * Do Slurm's signals, except SIGKILL, reach slurmstepd's direct children only? So it is with
  * proctrack/cgroup, unless cgroup.conf has SignalChildrenProcesses=yes (Slurm 23.11). 1 or 0, which
  * is also returned if the proctrack type is not known; -1 and err if cgroup.conf cannot be read.
  */

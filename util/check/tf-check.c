@@ -36,7 +36,7 @@ static const char help[] =
     "\n"
     "      --step               on each node of a step; with --tf-tasks, also compare the nodes\n"
     "      --python=PYTHON      also say which TensorFlow this Python has\n"
-    "      --slurm-conf=FILE    the slurm.conf of another Slurm than that which srun uses\n"
+    "      --slurm-conf=FILE    a slurm.conf other than the one that srun uses\n"
     "  -q, --quiet              print warnings and errors only\n"
     "      --json               print one JSON object\n"
     "  -h, --help               print this\n"

@@ -15,7 +15,7 @@
  */
 #define VERSION_SECTION ".spank_tf"
 
-/* In front of a string that belongs into the section: static const char name[] VERSION_NOTE = … */
+/* In front of a string that belongs in the section: static const char name[] VERSION_NOTE = … */
 #define VERSION_NOTE __attribute__ ((used, aligned (1), section (VERSION_SECTION)))
 
 /* The names. Every file has the first one, the plugin has all of them. */

@@ -15,7 +15,7 @@
 #include "frame.h"
 #include "restart_rule.h"
 
-/* The numbers of the descriptors, beside 0, 1 and 2. */
+/* The numbers of the descriptors, besides 0, 1 and 2. */
 enum supervisor_fd {
     SUPERVISOR_RENDEZVOUS_FD = 3,   /* the connection on which the task registered */
     SUPERVISOR_LIVES_FD,            /* a socket to the task's fork server; protocol/fork_request.h */

@@ -20,7 +20,7 @@ struct end {
     bool presumed;              /* ... because its supervisor has not reconnected */
     struct exit_report report;  /* if it has ended */
     struct timespec at;         /* when its report came, or its connection was lost; wall clock */
-    int asked_signal;           /* Slurm or the user has asked it so to end before; 0: no */
+    int asked_signal;           /* Slurm or the user has asked it before to end in this way; 0: no */
     int restarts;               /* how often it was restarted */
     struct failure_text *failure;   /* what the task has written about its failure, or NULL */
 };

@@ -39,7 +39,7 @@ void restart_lines_starts (struct restart_lines *lines, int rank);
 /* Print what has waited for two seconds. NULL is fine. */
 void restart_lines_check (struct restart_lines *lines);
 
-/* Print what there is, but for restarts that are to come. NULL is fine. */
+/* Print what there is, except for restarts that are still to come. NULL is fine. */
 void restart_lines_flush (struct restart_lines *lines);
 
 /* When to check again. NULL is fine. */
