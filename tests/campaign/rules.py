@@ -219,8 +219,7 @@ def nothing_left(trial):
         slurmd = any(isinstance(fault, faults.SlurmdSignal) for fault in trial.faults())
         c.kill(None if slurmd else plans.CHILD)
         c.kill(lives.PROGRAM)
-    if trial.plan.restarts and trial.plan.proctrack == "linuxproc":
-        # Without a cgroup Slurm does not end a daemon that the last life has left.
+    if trial.daemons_may_stay():
         c.kill(lives.PROGRAM)
     deadline = time.monotonic() + LEFT_SECONDS
     for what, find in (("a job", c.jobs), ("a process", c.processes),

@@ -200,7 +200,12 @@ class Trial:
             self.code = int(text)
             return True
         # The script was killed, too.
-        return not self.processes and not self.cluster.jobs()
+        return not self.cluster.jobs() \
+            and all(p.name == lives.PROGRAM and self.daemons_may_stay() for p in self.processes)
+
+    def daemons_may_stay(self):
+        """Without a cgroup Slurm does not end a daemon that a life has left, if it kills that life's parent."""
+        return self.plan.restarts and self.plan.proctrack == "linuxproc"
 
     # Events
 
