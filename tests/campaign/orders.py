@@ -73,7 +73,8 @@ class Stderr(Fault):
         super().__init__(rng, plan)
         self.lasts_ms = rng.randint(50, 6000)
         # The stderr of a batch job's srun is on a node.
-        self.terminal = plan.way != "sbatch" and rng.random() < 0.5
+        self.is_batch = plan.way == "sbatch"
+        self.terminal = not self.is_batch and rng.random() < 0.5
 
     def what(self):
         return f"srun's stderr, a {'terminal' if self.terminal else 'pipe'}, hangs"
@@ -86,7 +87,8 @@ class Stderr(Fault):
         trial.console.go_on()
 
     def effect(self):
-        return Effect(seconds=self.lasts_ms / 1000)
+        # With the script ends what still waits for a stderr on its node.
+        return Effect(seconds=self.lasts_ms / 1000, loses_output=self.is_batch)
 
 
 def console(trial):
