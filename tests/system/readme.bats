@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # README.md's commands are run as they stand there, with stand-ins for the programs that they start:
-# every line of srun in an example, and the second column of "Coming from something else", there and in
-# contrib/examples.
+# every line of srun in an example, the commands for GPUs, and the second column of "Coming from something
+# else", there and in contrib/examples.
 
 load ../common
 load launch
@@ -14,12 +14,13 @@ setup_file ()
 {
     make_gpus
     # Jobs without GPUs run on other nodes.
-    start_cluster --nodes 4 --prefix readme --conf GresTypes=gpu --node-conf readme4:"Gres=gpu:4 Weight=2"
+    start_cluster --nodes 4 --prefix readme --conf GresTypes=gpu \
+        --node-conf readme3:"Gres=gpu:4 Weight=2" --node-conf readme4:"Gres=gpu:4 Weight=2"
     stand_ins
 }
 
 # The programs of the examples. With ROLES they are task-check; otherwise a ps and TensorBoard serve until
-# they are stopped, and all others end.
+# they are stopped, and all others end. With COUNT_GPUS they print their role and how many GPUs they see.
 stand_ins ()
 {
     local work=$SPANK_TF_CLUSTER/work name
@@ -29,6 +30,7 @@ stand_ins ()
     cat > "$work/train" <<END
 #!/bin/sh
 [ ! "\$ROLES" ] || exec $task_check --roles="\$ROLES"
+[ ! "\$COUNT_GPUS" ] || echo "\$SLURM_TF_ROLE \$(echo "\$CUDA_VISIBLE_DEVICES" | tr , '\\n' | grep -c '[0-9]')"
 case \$SLURM_TF_ROLE in ps | tensorboard) exec sleep 600 ;; esac
 END
     chmod 755 "$work/train"
@@ -94,6 +96,31 @@ table ()
     grep -q '^#SBATCH --tf-tasks=' "$script" || fail "not a batch job: $(< "$script")"
     batch --export="ALL,PATH=$SPANK_TF_CLUSTER/work/bin:$PATH" "$script"
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "it fails"
+}
+
+# Print each task's role and how many GPUs it sees, for the strategy in the first column of a row.
+gpus_of ()
+{
+    case $1 in
+        MultiWorkerMirroredStrategy)    printf 'worker 4\n%.0s' 1 2 ;;
+        "Keras 3 on JAX, "*)            printf 'worker 4\n%.0s' {1..8} ;;
+        ParameterServerStrategy)        printf '%s\n' 'chief 0' 'ps 0' 'worker 1'{,,,,,,,} ;;
+        *)                              fail "a row that this test does not know: $1" >&2 ;;
+    esac
+}
+
+# bats test_tags=core
+@test "how many tasks on a node: each row's command gives them these GPUs" {
+    local strategy tasks command count=0
+
+    while IFS=$'\t' read -r strategy tasks command; do
+        [[ $command == \`srun\ * ]] || continue
+        count=$((count + 1))
+        try "COUNT_GPUS=yes ${command//\`/}"
+        [ "$status" -eq 0 ] || fail "this fails: $command"
+        diff <(gpus_of "$strategy") <(sort <<< "$output") || fail "other tasks: $command"
+    done < <(table "$readme" "## I am a user, and spank-tf is installed")
+    [ "$count" -eq 3 ] || fail "$count rows are found"
 }
 
 # The roles that the first column of a row describes.

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# README.md's first script, as a user pastes it, with the commands there: Keras 2 is TensorFlow 2.15's own,
+# or tf_keras. What README.md says of Keras 3, and of a batch file without srun, is so.
+
+load ../common
+load versions
+
+readme=$tests/../README.md
+
+setup_file ()
+{
+    start_cluster --nodes 4 --prefix first
+}
+
+before_test ()
+{
+    work=$SPANK_TF_CLUSTER/work
+    block '^import numpy' > "$work/train.py"
+    grep -q 'model\.fit' "$work/train.py" || fail "README.md has no script"
+}
+
+after_test ()
+{
+    slurm scancel --quiet --user "$user"
+    nothing_left
+}
+
+# Print README.md's first indented block one line of which matches PATTERN, from that line on: block PATTERN
+block ()
+{
+    awk -v pattern="$1" '
+        inside && !/^(    |$)/ { exit }
+        { line = substr ($0, 5) }
+        !inside && /^    / && line ~ pattern { inside = 1 }
+        inside { print line }' "$readme"
+}
+
+# Make the script one for parameter servers, as README.md says.
+serve_parameters ()
+{
+    block '^cluster = tf' | sed '/^srun /d' > "$work/servers"
+    grep -q 'ParameterServerStrategy(cluster)' "$work/servers" || fail "README.md has no part for parameter servers"
+    sed -i -e "/^strategy = /{
+        r $work/servers
+        N
+        d
+        }" "$work/train.py"
+    ! grep -q MultiWorker "$work/train.py" || fail "this is not what README.md says: $(< "$work/train.py")"
+}
+
+# Run a command with a version's Python in PATH: try VERSION COMMAND
+try ()
+{
+    run --separate-stderr slurm env HOME="$work" PATH="$(venv "$1")/bin:$PATH" TF_CPP_MIN_LOG_LEVEL=2 \
+        timeout 200 bash -c "$2" < /dev/null
+}
+
+# README.md's command with this list: command_of LIST
+command_of ()
+{
+    block "^srun .*--tf-tasks=$1 python train.py" | head -n 1
+}
+
+# Require that so many tasks print the progress of the same training, whose loss becomes small: trained TASKS
+trained ()
+{
+    local losses
+
+    [ "$status" -eq 0 ] || fail "it fails"
+    [ "$(grep -c '^Epoch 3/3' <<< "$output")" -eq "$1" ] || fail "not $1 tasks train"
+    losses=$(grep -o 'loss: [0-9.]*' <<< "$output" | sort | uniq -c)
+    [ "$(awk '{ print $1 }' <<< "$losses" | sort -u)" = "$1" ] || fail "not the same training: $losses"
+    [[ $losses == *'loss: 0.'* ]] || fail "the loss stays: $losses"
+}
+
+two_workers ()              # VERSION
+{
+    try "$1" "$(command_of worker:2)"
+    trained 2
+    [ "$(grep -c '^2 replicas train together' <<< "$output")" -eq 2 ] || fail "they do not train together"
+}
+
+parameter_servers ()        # VERSION
+{
+    serve_parameters
+    try "$1" "$(command_of chief,ps,worker:2)"
+    trained 1
+}
+
+# bats test_tags=core
+@test "the first script trains on two nodes, TensorFlow 2.15" {
+    two_workers 2.15.1
+}
+
+@test "the first script trains on two nodes, newest TensorFlow with tf_keras" {
+    two_workers tf_keras
+}
+
+@test "the first script for parameter servers trains, and they are stopped, TensorFlow 2.15" {
+    parameter_servers 2.15.1
+}
+
+@test "the first script for parameter servers trains, and they are stopped, newest TensorFlow with tf_keras" {
+    parameter_servers tf_keras
+}
+
+# Require that the script fails with one of the errors of Keras 3 in README.md's table: fails LIST
+fails ()
+{
+    local error
+
+    try newest "$(command_of "$1")"
+    [ "$status" -ne 0 ] || fail "it trains"
+    while read -r error; do
+        [[ $stderr != *"$error"* ]] || return 0
+    done < <(grep '^| `ValueError: .* Keras 3 ' "$readme" | cut -d'|' -f2 | grep -o '`[^`]*`' | tr -d '`…')
+    fail "README.md has another error"
+}
+
+@test "with Keras 3 alone, the first script fails as Troubleshooting says" {
+    fails worker:2
+    serve_parameters
+    fails chief,ps,worker:2
+}
+
+@test "without srun the first script trains alone, and the job ends with 0" {
+    local command
+
+    command=$(command_of worker:2)
+    [[ $command == 'srun '* ]] || fail "README.md has no command"
+    command=${command#srun }
+    try tf_keras "sbatch -Q --wait --output=alone ${command%% python *} --wrap='python ${command##* python }'"
+    [ "$status" -eq 0 ] || fail "it fails"
+    output=$(< "$work/alone")
+    trained 1
+    [ "$(grep -c '^1 replicas train together' <<< "$output")" -eq 1 ] || fail "it does not train alone"
+    # ... which the script could see.
+    try tf_keras "sbatch -Q --wait --output=alone ${command%% python *} --wrap='python -c \"import os; os.environ[\\\"TF_CONFIG\\\"]\"'"
+    [ "$status" -ne 0 ] && grep -q '^KeyError: ' "$work/alone" || fail "it has a TF_CONFIG"
+}
