@@ -88,7 +88,6 @@ parameter_servers ()        # VERSION
     trained 1
 }
 
-# bats test_tags=core
 @test "the first script trains on two nodes, TensorFlow 2.15" {
     two_workers 2.15.1
 }
@@ -118,6 +117,7 @@ fails ()
     fail "README.md has another error"
 }
 
+# bats test_tags=core
 @test "with Keras 3 alone, the first script fails as Troubleshooting says" {
     fails worker:2
     serve_parameters
