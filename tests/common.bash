@@ -155,6 +155,18 @@ fail ()
     return 1
 }
 
+# The rows of the table of how a step's tasks ended, "RANK ROLE INDEX END", from stdin or these files.
+task_ends ()
+{
+    sed -nE 's/^ *([0-9]+)  ([^ ]+ [0-9]+) +[^ ]+ +([0-9]+-)?[0-9]{2}:[0-9]{2}:[0-9]{2} +(.*)$/\1 \2 \4/p' "$@"
+}
+
+# How many of the rows, without the rank, match all of an extended regular expression: count_ends PATTERN [FILE…]
+count_ends ()
+{
+    task_ends "${@:2}" | cut -d' ' -f2- | grep -cxE -- "$1"
+}
+
 # Wait until a command succeeds, at most SECONDS: eventually SECONDS COMMAND…
 eventually ()
 {

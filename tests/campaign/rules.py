@@ -20,7 +20,7 @@ import restarts
 
 # Lines of the plugin that a step may print without a fault.
 USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
-         r"first to fail: \+?\w+ \d+ on \S+ at [\d:]{8}, .*|"
+         r"first to fail: \+?\w+ \d+ on \S+ at [\d:]{8}, .*|logs are in .*|"
          + beside.FAILED + "|"
          r"the training is over; waiting up to \d+ s for .*|"
          r"rank \d+ \(ps \d+\) on \S+ failed, .*; its workers would wait for it forever and are "
@@ -170,15 +170,17 @@ def table(trial):
     roles = trial.plan.roles
     for path in paths:
         text = clusters.read(path).partition("how its tasks ended\n")[2]
-        rows = re.findall(r"^ +(\d+)  (\+?\w+) (\d+) +"
+        rows = re.findall(r"^ +(\d+)  (\+?\w+) (\d+) +(\S+) +(?:\d+-)?\d\d:\d\d:\d\d  "
                           r"(exit \d+|signal \d+|stopped)(?: \((?:out of memory|its program was not .*)\))?"
                           r"(?: \(restarted \d+ times?\))?$", text, re.M)
         if len(rows) < trial.plan.tasks and not may_be_missing:
             yield f"how the tasks ended is not in {path}"
-        for rank, role, index, how in rows:
+        for rank, role, index, node, how in rows:
             rank, index = int(rank), int(index)
             if (role, index) != (roles[rank], roles[:rank].count(roles[rank])):
                 yield f"the table has rank {rank} as {role} {index}"
+            if rank in trial.records and node != trial.records[rank].node:
+                yield f"the table has rank {rank} on {node}"
             if not any_end and how not in trial.plan.ends(rank) | further:
                 yield f"the table says of rank {rank}: {how}"
 

@@ -94,7 +94,7 @@ END
             ./by-role ps="$together; exit $ps" worker="$together; exit $worker"
         srun_ends 10
         stderr=$(< "$srun_output")
-        ends=$(sed -nE "/ how its tasks ended$/,\$s/^ *[0-9]+  [a-z]+ [0-9]+ +(stopped|exit [0-9]+)$/\1/p" "$srun_output")
+        ends=$(task_ends "$srun_output" | cut -d' ' -f4-)
         [ "$(wc -l <<< "$ends")" -eq 3 ] && ! grep -vxE "stopped|exit 0|exit $ps|exit $worker" <<< "$ends" ||
             fail "these are not their ends: $stderr"
         # As Slurm does it: the greatest exit code.

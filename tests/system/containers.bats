@@ -64,7 +64,7 @@ END
         sh -c '[ $SLURM_TF_ROLE = worker ] || exec "$@"' - \
         bwrap --unshare-user --unshare-pid "${own_root[@]}" sh -c 'sleep 1000 & sleep 1000'
     [ "$status" -eq 0 ] || fail "the step failed"
-    [ "$(sed -n '/how its tasks ended/,$s/.*  //p' <<< "$stderr" | tail -n 3)" = $'stopped\nexit 0\nexit 0' ] || fail "the tasks end otherwise"
+    [ "$(task_ends <<< "$stderr")" = $'0 ps 0 stopped\n1 worker 0 exit 0\n2 worker 1 exit 0' ] || fail "the tasks end otherwise"
     no_process_left || fail "a process is left: $(pgrep -a -u "$user")"
 }
 

@@ -293,14 +293,17 @@ srun -Q --tf-show ./by-role worker0='exit 3'"
     run_and_show -N3 -n5 --tf-tasks=chief,ps,worker:3 ./by-role worker0='exit 0' worker1='exit 3' worker2='kill -SEGV $$' \
         chief='sleep 0.5; exit 0'
     step_ends 139
-    [ "$(sed -n '/ how its tasks ended$/,/worker 2/p' <<< "$stderr" | sed 's/step [0-9.]*:/step J.S:/')" = \
+    [ "$(sed -n '/ how its tasks ended$/,/worker 2/p' <<< "$stderr" |
+        sed -E 's/step [0-9.]*:/step J.S:/; s/ [a-z]+[0-9] +00:00:0[0-9] / NODE TIME /' | tr -s ' ')" = \
 "spank_tf: step J.S: how its tasks ended
-  rank  role      end
-     0  chief 0   exit 0
-     1  ps 0      stopped
-     2  worker 0  exit 0
-     3  worker 1  exit 3
-     4  worker 2  signal 11" ] || fail "another table"
+ rank role node elapsed end
+ 0 chief 0 NODE TIME exit 0
+ 1 ps 0 NODE TIME stopped
+ 2 worker 0 NODE TIME exit 0
+ 3 worker 1 NODE TIME exit 3
+ 4 worker 2 NODE TIME signal 11" ] || fail "another table"
+    # The nodes are those of the table at the start.
+    [ "$(sed -nE 's/^ *([0-9].*[a-z][0-9]) .*/\1/p' <<< "$stderr" | sort | uniq -cd | grep -c '^ *2 ')" -eq 5 ] || fail "other nodes"
 }
 
 # bats test_tags=core,release
@@ -697,7 +700,7 @@ asked_as_often ()
     ask_to_end 3 TERM -N2 -n3 --tf-stop=workers --tf-tasks=chief,ps,worker ./by-role ps='mark ready.1; exec sleep 1000' \
         worker='mark ready.2; exec sleep 1000' chief='trap "" TERM; mark ready.0; sleep 3; exit 0'
     wait "$step" && status=0 || status=$?
-    grep -qE '^ +2 +worker 0 +signal 15$' "$work/err" || fail "the worker was not asked at once: $(< "$work/err")"
+    [ "$(count_ends 'worker 0 signal 15' "$work/err")" -eq 1 ] || fail "the worker was not asked at once: $(< "$work/err")"
 }
 
 # There the supervisor cannot withhold a signal, but the chief keeps its time.
@@ -707,7 +710,7 @@ asked_as_often ()
     ask_to_end 3 TERM -N2 -n3 --tf-tasks=chief,ps,worker ./by-role chief="$(saving 2)" ps='mark ready.1; exec sleep 1000' worker="$serving"
     await_asked_step
     # The ps may have died, and the worker be stopped, before Slurm has signalled the worker's node.
-    [[ $stderr == *' worker 0  stopped'* ]] && worker=stopped || worker='signal 15'
+    [ "$(count_ends 'worker 0 stopped' <<< "$stderr")" -eq 1 ] && worker=stopped || worker='signal 15'
     step_and_tasks_end 143 stopped 'signal 15' "$worker"
     asked_once
     [ -e "$work/mark.saved" ] || fail "the chief has not saved"

@@ -100,7 +100,7 @@ nothing of spank-tf" ] || fail "a variable is set"
 tables ()
 {
     # Whether a task exits before it is stopped is a matter of chance.
-    sed -E 's/:[0-9]{4,5}$/:PORT/; s/ step [0-9]+\./ step JOB./; s/stopped$/exit 0/' <<< "$stderr"
+    sed -E 's/:[0-9]{4,5}$/:PORT/; s/ step [0-9]+\./ step JOB./; s/stopped$/exit 0/; s/ 00:00:0[0-9] / 00:00:0S /' <<< "$stderr"
 }
 
 @test "--tf-show prints the cluster, and nothing else is printed" {
@@ -124,19 +124,19 @@ spank_tf: step JOB.0: 12 tasks on 2 nodes, network 10.98.0.0/16 (eth0)
     10  worker 6     node1  10.98.0.1:PORT
     11  worker 7     node2  10.98.0.2:PORT
 spank_tf: step JOB.0: how its tasks ended
-  rank  role         end
-     0  chief 0      exit 0
-     1  ps 0         exit 0
-     2  ps 1         exit 0
-     3  evaluator 0  exit 0
-     4  worker 0     exit 0
-     5  worker 1     exit 0
-     6  worker 2     exit 0
-     7  worker 3     exit 0
-     8  worker 4     exit 0
-     9  worker 5     exit 0
-    10  worker 6     exit 0
-    11  worker 7     exit 0
+  rank  role         node   elapsed   end
+     0  chief 0      node1  00:00:0S  exit 0
+     1  ps 0         node2  00:00:0S  exit 0
+     2  ps 1         node1  00:00:0S  exit 0
+     3  evaluator 0  node2  00:00:0S  exit 0
+     4  worker 0     node1  00:00:0S  exit 0
+     5  worker 1     node2  00:00:0S  exit 0
+     6  worker 2     node1  00:00:0S  exit 0
+     7  worker 3     node2  00:00:0S  exit 0
+     8  worker 4     node1  00:00:0S  exit 0
+     9  worker 5     node2  00:00:0S  exit 0
+    10  worker 6     node1  00:00:0S  exit 0
+    11  worker 7     node2  00:00:0S  exit 0
 END
     # Every rank's own report agrees.
     diff <(sed -nE 's/^ +([0-9]+)  ([a-z]+ [0-9]+) +(\S+)  (10\S+)$/\1 \2 \3 \4/p' <<< "$stderr") \
@@ -165,6 +165,7 @@ print(eval(sys.argv[1]))' "$1" "$stderr"
     # Every rank's own report agrees.
     diff <(of_json '"\n".join("{rank} {role} {index} {node} {address}:{port}".format(**t) for t in s["tasks"])') \
         <(cat "$logs"/*[01].log | sed -E 's/^task-check: rank (.*) ok .*/\1/' | sort -n)
+    [ "$(of_json 'e["log_dir"], all(0 <= t["elapsed"] < 60 for t in e["tasks"])')" = "('$logs', True)" ] || fail "other facts at the end"
     # The ps may end by itself before it is stopped. Then it has a number.
     [ "$(of_json '[(t["rank"], t["role"], t["index"], t["node"], t.get("number", 0)) for t in e["tasks"]]')" = \
         "[(0, 'ps', 0, '$(node 1)', 0), (1, 'worker', 0, '$(node 1)', 0), (2, 'worker', 1, '$(node 2)', 0)]" ] || fail "other ends"
@@ -203,7 +204,7 @@ spank_tf: step JOB.0: 1 task on 1 node, network 10.98.0.0/16 (eth0)
   rank  role      node   address
      0  worker 0  node1  10.98.0.1:PORT
 spank_tf: step JOB.0: how its tasks ended
-  rank  role      end
-     0  worker 0  exit 0
+  rank  role      node   elapsed   end
+     0  worker 0  node1  00:00:0S  exit 0
 END
 }

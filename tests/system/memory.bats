@@ -49,7 +49,7 @@ much='/usr/bin/python3 -c "print (len (b\"x\" * (300 << 20)))"'
 # bats test_tags=core
 @test "a task that was killed because memory was exhausted: the messages say so" {
     run_and_show -N2 -n2 --mem=60M --tf-tasks=ps,worker ./by-role worker="exec $much"
-    grep -qE '^ +1 +worker 0 +signal 9 \(out of memory\)$' <<< "$stderr" || fail "the table does not"
+    [ "$(count_ends 'worker 0 signal 9 \(out of memory\)' <<< "$stderr")" -eq 1 ] || fail "the table does not"
     fails_first 'signal 9 (out of memory)'
 }
 

@@ -31,13 +31,21 @@ after_test ()
     nothing_left
 }
 
-# Run a step of a ps and two workers, and require that the terminal shows nothing: run_step
-# OPTION…
+# Require that srun has ended with 0, and that the terminal shows where the logs are and nothing else, N
+# times: shows_only_where N DIR
+shows_only_where ()
+{
+    [ "$status" -eq 0 ] || fail "srun"
+    [ -z "$output" ] && [ "$(sed -E 's/ step [0-9.]+: / STEP /' <<< "$stderr")" = "$(yes "srun: spank_tf: STEP logs are in $2" | head -n "$1")" ] ||
+        fail "the terminal shows something else than $1 times where the logs are"
+}
+
+# Run a step of a ps and two workers, and require that its logs are in this directory, as the terminal shows:
+# run_step DIR OPTION…
 run_step ()
 {
-    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 "$@" sh "$work/print"
-    [ "$status" -eq 0 ] || fail "srun"
-    [ -z "$output$stderr" ] || fail "the terminal shows output"
+    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 "${@:2}" sh "$work/print"
+    shows_only_where 1 "$1"
 }
 
 # Require that a directory contains exactly these files: holds DIR NAME…
@@ -60,22 +68,22 @@ holds_three ()
 # --- the directory
 
 # bats test_tags=core
-@test "each task has a file of its own for its output, and the terminal shows none of it" {
-    run_step --tf-log-dir="$logs"
+@test "each task has a file of its own for its output, and the terminal shows where it is" {
+    run_step "$work/$logs" --tf-log-dir="$logs"
     holds_three "$logs"
 }
 
 @test "missing directories are created, and existing ones are used" {
-    run_step --tf-log-dir="$logs/a/b c/d"
+    run_step "$work/$logs/a/b c/d" --tf-log-dir="$logs/a/b c/d"
     holds_three "$logs/a/b c/d"
     slurm mkdir "$work/$logs/there"
-    run_step --tf-log-dir="$work/$logs/there/"
+    run_step "$work/$logs/there/" --tf-log-dir="$work/$logs/there/"
     holds_three "$logs/there"
 }
 
 @test "a relative name is relative to the tasks' working directory" {
     slurm mkdir -p "$work/$logs/there"
-    run_step --chdir="$work/$logs/there" --tf-log-dir=out
+    run_step "$work/$logs/there/out" --chdir="$work/$logs/there" --tf-log-dir=out
     holds_three "$logs/there/out"
     batch -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir=batch <<END
 #!/bin/bash
@@ -104,7 +112,7 @@ END
     for i in 1 2; do
         "$tests/cluster" run --on "$(node $i)" -- mount -t tmpfs -o mode=1777 none "$work/$logs"
     done
-    run_step -w "$(node 1),$(node 2)" --tf-log-dir="$logs/%N"
+    run_step "$work/$logs/$(node 1), $work/$logs/$(node 2)" -w "$(node 1),$(node 2)" --tf-log-dir="$logs/%N"
     holds "$logs" "$(node 1)" "$(node 1)/master.log"
     [ "$(slurm_on "$(node 1)" ls "$logs/$(node 1)" | paste -sd' ')" = "ps0.log worker0.log" ]
     [ "$(slurm_on "$(node 2)" ls "$logs/$(node 2)" | paste -sd' ')" = "worker1.log" ]
@@ -126,14 +134,14 @@ END
     [ "$status" -eq 0 ] || fail "srun"
     holds_three "$logs/sbatch"
     holds_three "$logs/own"
-    [ "$(grep -c out <<< "$output")" -eq 3 ] && [ "$(grep -c err <<< "$stderr")" -eq 3 ] || fail "\"none\" does not switch it off"
+    [ "$(grep -c out <<< "$output")" -eq 3 ] && [ "$(grep -cE '^(ps|worker) . err$' <<< "$stderr")" -eq 3 ] || fail "\"none\" does not switch it off"
     batch <<END
 #!/bin/bash
 #SBATCH -N2 -n3 --tf-tasks=ps,worker:2
 #SBATCH --tf-log-dir=$logs/script
 srun -Q --export=NONE /bin/sh print
 END
-    [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "srun"
+    shows_only_where 1 "$work/$logs/script"
     holds_three "$logs/script"
 }
 
@@ -155,9 +163,9 @@ END
 
 @test "a site can set a default, which a user can override or switch off" {
     site_arguments stop=never log_dir="$logs/%u"
-    run_step
+    run_step "$work/$logs/$user"
     holds_three "$logs/$user"
-    run_step --tf-log-dir="$logs/own"
+    run_step "$work/$logs/own" --tf-log-dir="$logs/own"
     holds_three "$logs/own"
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir=none sh print
     [ "$status" -eq 0 ] && [ "$(wc -l <<< "$output")" -eq 3 ] && [ "$(wc -l <<< "$stderr")" -eq 3 ] ||
@@ -167,7 +175,7 @@ END
 @test "all components of a heterogeneous step share the directory" {
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=ps --tf-log-dir="$logs" sh print : \
         -n2 --tf-tasks=worker:2 sh print
-    [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "the terminal shows output"
+    shows_only_where 1 "$work/$logs"
     holds_three "$logs"
 }
 
@@ -183,7 +191,7 @@ same_as_srun ()
         rm -rf "$work/$logs"/{plain/*,tf}
         run --separate-stderr slurm srun -Q -J train -N2 -n2 --tf-tasks=worker:2 \
             -o "$logs/plain/$name" --tf-log-dir="$logs/tf/$name" true
-        [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "srun"
+        [ "$status" -eq 0 ] && [[ $stderr == *": logs are in "* && $stderr != *$'\n'* ]] || fail "srun"
         made=$(find "$work/$logs/plain" -type f -printf '%f\n' | sort)
         [ "$made" ] && [ "$(find "$work/$logs/tf" -mindepth 1 -type d -printf '%f\n' | sort)" = "$made" ] ||
             fail "$name: Slurm creates $made, the plugin $(ls "$work/$logs/tf")"
@@ -405,7 +413,7 @@ refused ()
     refused "RANK: --tf-log-dir: $work/$logs: the directory belongs to user $uid; it must be yours or root's" --tf-log-dir="$logs"
     refused "RANK: --tf-log-dir: $work/$logs/link: the symbolic link belongs to user $uid; it must be yours or root's" --tf-log-dir="$logs/link/"
     holds "$logs" link mine
-    run_step --tf-log-dir="$logs/mine"
+    run_step "$work/$logs/mine" --tf-log-dir="$logs/mine"
 }
 
 # bats test_tags=core
@@ -455,7 +463,7 @@ refused ()
     [ "$status" -eq 1 ] && [[ $stderr == *"spank_tf: "*": --tf-log-dir: $work/$logs/worker1.log: Is a directory"* ]] ||
         fail "no such message"
     [ ! -e "$work/worker1.started" ] || fail "its program was started"
-    grep -qE '^ *2 +worker 1 +exit 1$' "$work/$logs/master.log"
+    [ "$(count_ends 'worker 1 exit 1' "$work/$logs/master.log")" -eq 1 ]
 }
 
 # --- master.log
@@ -470,27 +478,28 @@ rank role node address
 1 worker 0 NODE
 2 worker 1 NODE
 spank_tf: step S: how its tasks ended
-rank role end
-0 ps 0 $1
-1 worker 0 $2
-2 worker 1 $3
+rank role node elapsed end
+0 ps 0 $(node 1) TIME $1
+1 worker 0 $(node 1) TIME $2
+2 worker 1 $(node 2) TIME $3
 END
 }
 
 # Replace what differs in every run.
 plain ()
 {
-    sed -E 's/step [0-9.]+:/step S:/; s/network .*/network N/; s/ +/ /g; s/^ //; s/[^ ]+ 10\.98\.[0-9.:]+$/NODE/' "$@"
+    sed -E 's/step [0-9.]+:/step S:/; s/network .*/network N/; s/ +/ /g; s/^ //; s/[^ ]+ 10\.98\.[0-9.:]+$/NODE/
+        s/ 00:00:0[0-9] / TIME /' "$@"
 }
 
 # bats test_tags=core
 @test "master.log has the table of the cluster and the end of every task; the terminal has them only with --tf-show" {
     local task='case $SLURM_PROCID in 0) exit 0;; 1) exit 3;; 2) kill -9 $$;; esac'
 
-    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" sh -c "$task"
+    run --separate-stderr slurm srun -Q -w "$(node 1),$(node 2)" -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" sh -c "$task"
     [[ $stderr != *rank* ]] || fail "the terminal shows them"
     diff <(grep -v '^srun: ' "$work/$logs/master.log" | plain) <(tables "exit 0" "exit 3" "signal 9")
-    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" --tf-show sh -c "$task"
+    run --separate-stderr slurm srun -Q -w "$(node 1),$(node 2)" -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" --tf-show sh -c "$task"
     diff <(grep -v '^srun: ' "$work/$logs/master.log" | plain) <(tables "exit 0" "exit 3" "signal 9")
     diff <(grep -v '^srun: ' <<< "$stderr") <(grep -v '^srun: ' "$work/$logs/master.log")
 }
@@ -509,6 +518,21 @@ fails_with ()
         sh -c 'case $SLURM_PROCID in 0) exec sleep 60;; 1) exit 0;; 2) exec "$@";; esac' sh "$@"
     [ "$(sed -n 's/.* first to fail: worker 1 on .*, exit 3//p' <<< "$stderr")" = "$text" ] ||
         fail "the message ends with something else than: $text"
+}
+
+# bats test_tags=core
+@test "a step that fails names one log file, and no directory; one that is cancelled names the directory" {
+    fails_with "; its log is $work/$logs/worker1.log" --tf-log-dir="$logs" sh -c 'exit 3'
+    [[ $stderr != *"logs are in"* ]] || fail "it has both"
+    fails_with "; its log is $work/$logs/$(node 2)/worker1.log" --nodelist="$(node 1),$(node 2)" --tf-log-dir="$logs/%N" sh -c 'exit 3'
+    [[ $stderr == *": logs are in $work/$logs/$(node 1), $work/$logs/$(node 2)"* ]] || fail "the other directory is not named"
+    slurm timeout 60 srun -Q -J cancelled -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" sh -c 'touch started.$SLURM_PROCID; exec sleep 60' \
+        2> "$work/stderr" 3>&- &
+    eventually 20 [ -e "$work/started.0" -a -e "$work/started.1" -a -e "$work/started.2" ]
+    slurm scancel --quiet --name cancelled
+    wait $! || true
+    stderr=$(grep spank_tf: "$work/stderr")
+    [[ $stderr == *"was cancelled"$'\n'"srun: spank_tf: step "*": logs are in $work/$logs" ]] || fail "the directory is not named"
 }
 
 # bats test_tags=core
@@ -580,7 +604,7 @@ touch "$1/ready"
 while true; do sleep 0.1; done
 END
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto --tf-log-dir="$logs" sh verbose "$logs"
-    [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "srun"
+    shows_only_where 1 "$work/$logs"
     # The shell may report that its sleep was terminated.
     cmp <(grep -v Terminated "$work/$logs/ps0.log") <(seq -w 1 1000000 | head -c 4194304)
 }

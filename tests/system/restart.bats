@@ -128,7 +128,7 @@ step ()                     # LIST SCRIPT [OPTION...]
         esac' -n3 --tf-restart=9 --tf-show
     [ "$status" -eq 0 ]
     [ "$(lives 2)" -eq 1 ]
-    [[ $stderr == *' worker 0  stopped'* && $stderr != *'first to fail'* ]]
+    [[ $(count_ends 'worker 0 stopped' <<< "$stderr") -eq 1 && $stderr != *'first to fail'* ]]
 }
 
 @test "scancel ends a step whose tasks are restarted" {

@@ -70,6 +70,6 @@ tasks_end ()
 {
     local seen
 
-    seen=$(sed -nE '/ how its tasks ended$/,$s/^ *[0-9]+  \+?[a-z]+ [0-9]+ +([a-z0-9 ();]+)$/\1/p' <<< "$stderr")
+    seen=$(task_ends <<< "$stderr" | cut -d' ' -f4-)
     [ "$seen" = "$(printf '%s\n' "$@")" ] || fail "the tasks do not end as: $*"
 }

@@ -50,9 +50,10 @@ data_service ()
     start --tf-show -N3 -n5 --tf-tasks=worker:2,+dispatcher,+data:2 "$(python "$1")" data_service.py
     ends 0
     printed 2 '^data_service: worker [01]: 100 batches of 2 data tasks, .* ok$' || fail "no training: $(< "$out")"
-    printed 2 ' worker [01]  *[a-z]*1 ' && printed 1 ' +data 0  *[a-z]*2 ' && printed 1 ' +data 1  *[a-z]*3 ' ||
+    printed 2 ' worker [01]  *[a-z]*1  .*:[0-9]*$' && printed 1 ' +data 0  *[a-z]*2  .*:[0-9]*$' &&
+        printed 1 ' +data 1  *[a-z]*3  .*:[0-9]*$' ||
         fail "they are not on nodes of their own: $(< "$out")"
-    printed 3 ' +\(dispatcher\|data\) [01]  *stopped$' || fail "the service was not stopped: $(< "$out")"
+    [ "$(count_ends '\+(dispatcher|data) [01] stopped' "$out")" -eq 3 ] || fail "the service was not stopped: $(< "$out")"
 }
 
 @test "workers train with data from tf.data service on other nodes, TensorFlow 2.15" {
@@ -90,7 +91,7 @@ tensorboard ()
     fetch / | grep -q '<title>TensorBoard</title>' || fail "it has no page"
     touch "$work/fetched.$1"
     ends 0
-    printed 1 ' +tensorboard 0  *stopped$' || fail "TensorBoard was not stopped: $(< "$out")"
+    [ "$(count_ends '\+tensorboard 0 stopped' "$out")" -eq 1 ] || fail "TensorBoard was not stopped: $(< "$out")"
 }
 
 @test "TensorBoard as an auxiliary task shows a training that runs, TensorFlow 2.15" {

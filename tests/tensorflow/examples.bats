@@ -112,7 +112,7 @@ ended ()
 
     shift
     diff <(printf '%s\n' "$@") \
-        <(sed '1,/how its tasks ended$/d' "$directory/master.log" | awk 'NR > 1 { $1 = ""; print substr ($0, 2) }') ||
+        <(task_ends "$directory/master.log" | cut -d' ' -f2-) ||
         fail "the tasks end otherwise"
     diff <(printf '%s\n' "$@" master | awk '{ print $1 $2 ".log" }' | tr -d + | sort) \
         <(cd "$directory" && printf '%s\n' *.log | sort) || fail "other logs"
@@ -205,7 +205,7 @@ trained ()
 
     runs estimator 2.15.1
     # Chief and worker end at the same time, in any order.
-    ! grep -q ' worker 0 *exit 0$' "$(logs 2.15.1)/master.log" || end='exit 0'
+    [ "$(count_ends 'worker 0 exit 0' "$(logs 2.15.1)/master.log")" -eq 0 ] || end='exit 0'
     ended "$(logs 2.15.1)" 'chief 0 exit 0' 'ps 0 stopped' "worker 0 $end" 'evaluator 0 exit 0'
     logged 1 '^estimator: chief 0: ok' "$(logs 2.15.1)/chief0.log"
     logged 1 '^estimator: evaluator 0: ok' "$(logs 2.15.1)/evaluator0.log"
@@ -308,7 +308,7 @@ nodes ()
             logged 2 "^multiworker: replica [01] of 2: sum 3, rate ${rates[i]}, .* ok$" "$(logs $version)/$i"/worker*.log
         done
         # Each has its own addresses, and a greater rate leads to a smaller loss.
-        [ "$(awk '$5 ~ /:/ { print $5 }' "$(logs $version)"/*/master.log | sort -u | wc -l)" -eq 6 ] ||
+        [ "$(awk '$5 ~ /[.].*:/ { print $5 }' "$(logs $version)"/*/master.log | sort -u | wc -l)" -eq 6 ] ||
             fail "they share addresses"
         numbers ' to ' "$(logs $version)"/{0,1,2}/worker0.log | sort -grcu || fail "not the losses of three rates"
     done

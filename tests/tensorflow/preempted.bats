@@ -65,7 +65,7 @@ saves ()
     eventually 150 is_requeued || fail "it is not requeued: $(shown JobState) $(tail -n 20 "$logs/0/$log" "$logs.out")"
     # Newer releases do not keep the exit code of a job that they requeue.
     grep -q "_job_complete: JobId=$job WEXITSTATUS 42$" "$SPANK_TF_CLUSTER/log/slurmctld.log" || fail "the job's exit code"
-    printed 1 " $leader +exit 42$" "$logs/0/master.log" || fail "other ends: $(< "$logs/0/master.log")"
+    [ "$(count_ends "$leader exit 42" "$logs/0/master.log")" -eq 1 ] || fail "other ends: $(< "$logs/0/master.log")"
     ! printed 1 'restarted' "$logs.out" "$logs/0/master.log" || fail "--tf-restart"
     saved=$(last "$leader: preempted, saved at step " "$logs/0/$log")
     # BackupAndRestore numbers its checkpoints; there is one for every ten steps.

@@ -105,7 +105,7 @@ parameter_server ()
     ends 0
     printed 1 '^chief 0: done' "$out" || fail "the chief is not done"
     loss_falls 100 'chief 0' "$out"
-    printed 1 " worker 0 +stopped \(restarted $(($2 + 1)) times\)" "$out" || fail "other ends"
+    [ "$(count_ends "worker 0 stopped \(restarted $(($2 + 1)) times\)" "$out")" -eq 1 ] || fail "other ends"
 }
 
 @test "ParameterServerStrategy goes on without killed workers, and resumes without a killed ps, TensorFlow 2.15" {
@@ -136,7 +136,7 @@ mirrored ()
     ends 0
     printed 2 '^worker [01]: done, 100 steps' "$out" || fail "a worker is not done"
     loss_falls 4 'worker 0' "$out"
-    printed 2 ' worker [01] +exit 0 \(restarted 1 time\)' "$out" || fail "other ends"
+    [ "$(count_ends 'worker [01] exit 0 \(restarted 1 time\)' "$out")" -eq 2 ] || fail "other ends"
 }
 
 @test "MultiWorkerMirroredStrategy resumes when a worker is killed, TensorFlow 2.15" {
@@ -175,7 +175,7 @@ monitored ()
     ends 0
     printed 2 '^worker [01]: done, 300 steps' "$out" || fail "a worker is not done"
     loss_falls 10 'worker 0' "$out"
-    printed 1 ' worker 1 +exit 0 \(restarted 2 times\)' "$out" || fail "other ends"
+    [ "$(count_ends 'worker 1 exit 0 \(restarted 2 times\)' "$out")" -eq 1 ] || fail "other ends"
 }
 
 @test "MonitoredTrainingSession goes on without a killed worker, and resumes without a killed ps, TensorFlow 2.15" {

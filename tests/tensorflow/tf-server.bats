@@ -49,12 +49,18 @@ says ()
     [ "$(grep -cE -- "$2" <<< "$output")" -eq "$1" ] || fail "not $1 times: $2"
 }
 
+# Require that so many tasks ended so: ended N PATTERN
+ended ()
+{
+    [ "$(count_ends "$2" <<< "$output")" -eq "$1" ] || fail "not $1 times: $2"
+}
+
 @test "ps and workers of ParameterServerStrategy, newest TensorFlow" {
     serve newest -n4 --tf-tasks=chief,ps,worker:2 \
         tf-exec --ps=tf-server --worker=tf-server python parameter_server.py
     says 1 '^parameter_server: ok'
-    says 1 'chief 0 +exit 0$'
-    says 3 '(ps|worker) [01] +stopped$'
+    ended 1 'chief 0 exit 0'
+    ended 3 '(ps|worker) [01] stopped'
 }
 
 # A ps that ran the program would fail.
@@ -62,8 +68,8 @@ says ()
     serve 2.15.1 -n3 --tf-tasks=ps,worker:2 \
         tf-server --default-ps sh -c '[ "$SLURM_TF_ROLE" = worker ] && exec python "$@"' sh train.py
     says 2 '^worker [01]: done, [1-9][0-9]* of'
-    says 2 'worker [01] +exit 0$'
-    says 1 'ps 0 +stopped$'
+    ended 2 'worker [01] exit 0'
+    ended 1 'ps 0 stopped'
 }
 
 # Start a server without Slurm, with these arguments; $server is its process id.

@@ -80,15 +80,21 @@ says ()
     [ "$(grep -cE -- "$2" <<< "$output")" -eq "$1" ] || fail "not $1 times: $2"
 }
 
+# Require that so many tasks ended so: ended N PATTERN
+ended ()
+{
+    [ "$(count_ends "$2" <<< "$output")" -eq "$1" ] || fail "not $1 times: $2"
+}
+
 # Require that all ps and workers ended by themselves, and none was stopped: all_ended PS WORKERS
 all_ended ()
 {
     [ "$status" -eq 0 ] || fail "srun"
     says 0 'Traceback|srun: error|^tf4slurm:'
     says "$1" "^ps [0-9]: all $2 workers are done$"
-    says "$1" ' ps [0-9] +exit 0$'
+    ended "$1" 'ps [0-9] exit 0'
     says "$2" '^worker [0-9]: done, [1-9][0-9]* '
-    says "$2" ' worker [0-9] +exit 0$'
+    ended "$2" 'worker [0-9] exit 0'
 }
 
 # With one version only: the second worker polls for the first one's variables every 30 seconds.
@@ -140,8 +146,8 @@ synchronous ()
     [ "$status" -eq 0 ] || fail "srun"
     says 0 'Traceback|srun: error|^tf4slurm:'
     says 2 '^worker [01]: done, the total is 600$'
-    says 2 ' worker [01] +exit 0$'
-    says 1 ' ps 0 +stopped$'
+    ended 2 'worker [01] exit 0'
+    ended 1 'ps 0 stopped'
 }
 
 # Does this task, of the table in $out, listen at its address?

@@ -110,7 +110,7 @@ saves ()
     [ "$status" -eq 42 ] || fail "not the chief's exit code, but $status: $(< "$out")"
     steps=$(sed -n 's/^saving: saved after \([0-9]*\) steps, asked 1 times$/\1/p' "$out")
     [ "$steps" ] || fail "the chief has not saved: $(< "$out")"
-    [ "$(sed -n '/ how its tasks ended$/,$p' "$out" | grep -cE ' (ps|worker) [01] +stopped$')" -eq 3 ] || fail "other ends: $(< "$out")"
+    [ "$(count_ends '(ps|worker) [01] stopped' "$out")" -eq 3 ] || fail "other ends: $(< "$out")"
     run -0 --separate-stderr "$(python "$1")" "$tests/tensorflow/saving.py" --check "$checkpoint"
     [ "$output" = "saved counter0 [4096] {$steps}
 saved counter1 [4096] {$steps}" ] || fail "the checkpoint is not complete"

@@ -91,39 +91,43 @@ TEST (a_text_that_is_not_utf8_is_left_out)
            "\"port\":40000}]}\n");
 }
 
-TEST (the_end_has_every_end_and_the_first_failure)
+TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
 {
     struct end end[] = {
-        { true, false, { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 }, 0, 2, NULL },
-        { true, false, { EXIT_REPORT_STOPPED, 0, false }, { 1001, 0 }, 0, 0, NULL },
-        { true, false, { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 }, 0, 0, NULL },
+        { true, false, { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 }, 61999, 0, 2, NULL },
+        { true, false, { EXIT_REPORT_STOPPED, 0, false }, { 1001, 0 }, 62000, 0, 0, NULL },
+        { true, false, { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 }, 500, 0, 0, NULL },
     };
 
+    free (roster.member[0].log_dir);
+    assert_non_null (roster.member[0].log_dir = strdup ("/logs"));
     check (show_json_end (&roster, end, 3),
            HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":2,\"max_restarts\":3,"
-           "\"tasks\":["
+           "\"log_dir\":\"/logs\",\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
-           "\"number\":3,\"restarts\":2,\"time\":1000},"
+           "\"number\":3,\"restarts\":2,\"time\":1000,\"elapsed\":61},"
            "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"stopped\","
-           "\"restarts\":0,\"time\":1001},"
+           "\"restarts\":0,\"time\":1001,\"elapsed\":62},"
            "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
-           "\"number\":9,\"out_of_memory\":true,\"restarts\":0,\"time\":1000}]}\n");
+           "\"number\":9,\"out_of_memory\":true,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
+    free (roster.member[0].log_dir);
+    roster.member[0].log_dir = NULL;
 }
 
 TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
 {
     struct roster one = { .step = roster.step, .tasks = 1, .member = &roster.member[0] };
-    struct end end = { true, true, { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, NULL };
+    struct end end = { true, true, { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, 0, NULL };
 
     check (show_json_end (&one, &end, 0),
            HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":0,\"max_restarts\":0,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
-           "\"restarts\":0,\"time\":1000}]}\n");
-    end = (struct end){ true, false, { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, NULL };
+           "\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
+    end = (struct end){ true, false, { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, 0, NULL };
     check (show_json_end (&one, &end, 0),
            HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":null,\"max_restarts\":0,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
-           "\"number\":0,\"restarts\":0,\"time\":1000}]}\n");
+           "\"number\":0,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
 }

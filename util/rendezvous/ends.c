@@ -5,12 +5,15 @@
 
 #include "ends.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cluster_table.h"
+#include "common/list_text.h"
 #include "common/logdir.h"
 #include "table.h"
 
@@ -28,21 +31,34 @@ static const char *_with_restarts (const struct end *end, const char *how, char 
     return buf;
 }
 
+/* "00:12:05" or "1-02:03:04", as in sacct's column Elapsed. */
+static const char *_elapsed (int64_t ms, char *buf, size_t size)
+{
+    int64_t s = ms / 1000, days = s / 86400;
+    int used = days ? snprintf (buf, size, "%" PRId64 "-", days) : 0;
+
+    snprintf (buf + used, size - (size_t)used, "%02d:%02d:%02d", (int)(s / 3600 % 24), (int)(s / 60 % 60),
+              (int)(s % 60));
+    return buf;
+}
+
+/* The text of the end is the last column, because it may be long. */
 char *ends_table (const char *step, const struct roster *roster, const struct end *end)
 {
-    static const char *const headings[] = { "rank", "role", "end" };
+    static const char *const headings[] = { "rank", "role", "node", "elapsed", "end" };
     struct table *table;
     char title[128], *text;
 
     snprintf (title, sizeof (title), "spank_tf: %s: how its tasks ended", step);
-    table = table_create (title, headings, 3);
+    table = table_create (title, headings, 5);
     for (int i = 0; i < roster->tasks; i++) {
         struct exit_report_text room;
-        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE], how[128];
+        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE], elapsed[40], how[128];
 
         snprintf (rank, sizeof (rank), "%d", i);
         table_add_row (table, (const char *const[]){
             rank, cluster_table_role (&roster->member[i], role, sizeof (role)),
+            roster->member[i].node, _elapsed (end[i].elapsed_ms, elapsed, sizeof (elapsed)),
             _with_restarts (&end[i], _how (&end[i], &room), how, sizeof (how)) });
     }
     text = table_print (table);
@@ -129,4 +145,32 @@ const char *ends_first_failure (const struct roster *roster, const struct end *e
     if (m->log_dir)
         _add_log (buf + used, size - (size_t)used, m, end[rank].failure);
     return buf;
+}
+
+static int _compare_texts (const void *a, const void *b)
+{
+    return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, so that a name that is there several times is counted once. */
+int ends_log_dirs (const struct roster *roster, char *buf, size_t size)
+{
+    struct list_text list = { buf, size, ", ", 3, 0, 0 };
+    const char *first = roster->member[0].log_dir;
+    const char **dir = first ? calloc ((size_t)roster->tasks, sizeof (*dir)) : NULL;
+    int names = 0;
+
+    if (!dir)
+        return 0;
+    for (int rank = 0; rank < roster->tasks; rank++)
+        if (roster->member[rank].log_dir)
+            dir[names++] = roster->member[rank].log_dir;
+    qsort (dir, (size_t)names, sizeof (*dir), _compare_texts);
+    list_text_add (&list, first);
+    for (int i = 0; i < names; i++)
+        if (strcmp (dir[i], first) != 0 && (i == 0 || strcmp (dir[i], dir[i - 1]) != 0))
+            list_text_add (&list, dir[i]);
+    free (dir);
+    list_text_end (&list);
+    return (int)(list.named + list.more);
 }

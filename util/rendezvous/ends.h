@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "protocol/exit_report.h"
@@ -20,6 +21,7 @@ struct end {
     bool presumed;              /* ... because its supervisor has not reconnected */
     struct exit_report report;  /* if it has ended */
     struct timespec at;         /* when its report came, or its connection was lost; wall clock */
+    int64_t elapsed_ms;         /* from the launch until then, all its lives and the pauses between them */
     int asked_signal;           /* Slurm or the user has asked it before to end in this way; 0: no */
     int restarts;               /* how often it was restarted */
     struct failure_text *failure;   /* what the task has written about its failure, or NULL */
@@ -48,5 +50,12 @@ int ends_first_to_fail (const struct roster *roster, const struct end *end);
 #define ENDS_FAILURE_SIZE 8192
 const char *ends_first_failure (const struct roster *roster, const struct end *end, char *buf,
                                 size_t size);
+
+/*
+ * How many directories of --tf-log-dir the step has, more than one with %N or a heterogeneous job. buf
+ * names at most three of them, that of master.log first: "/scratch/n1, /scratch/n2 and 6 more". 0 without
+ * the option.
+ */
+int ends_log_dirs (const struct roster *roster, char *buf, size_t size);
 
 #endif

@@ -74,6 +74,7 @@ static json_t *_ended (const struct roster *roster, int rank, const struct end *
         json_object_set_new (task, "out_of_memory", json_true ());
     json_object_set_new (task, "restarts", json_integer (end->restarts));
     json_object_set_new (task, "time", json_integer (end->at.tv_sec));
+    json_object_set_new (task, "elapsed", json_integer (end->elapsed_ms / 1000));
     return task;
 }
 
@@ -111,6 +112,7 @@ char *show_json_end (const struct roster *roster, const struct end *end, int res
     json_object_set_new (object, "cancelled", json_boolean (ends_are_cancelled (roster, end)));
     json_object_set_new (object, "first_to_fail", first < 0 ? json_null () : json_integer (first));
     json_object_set_new (object, "max_restarts", json_integer (restarts));
+    _add_text (object, "log_dir", roster->member[0].log_dir);
     for (int rank = 0; rank < roster->tasks; rank++)
         json_array_append_new (tasks, _ended (roster, rank, &end[rank]));
     return _line (object, tasks, roster->tasks);

@@ -53,6 +53,7 @@ struct shutdown {
     struct restarts *restarts;          /* NULL: none */
     struct restart_lines *lines;        /* NULL without restarts */
     int tasks, left;                    /* those that have not ended */
+    struct deadline launched;           /* when the tasks got their answers */
     struct end *end;                    /* by rank */
     struct link *link;                  /* by rank */
     struct deadline next_lost;          /* not later than the first of link[].lost */
@@ -94,6 +95,7 @@ static struct shutdown *_create (struct step *step, const struct rendezvous_conf
 
     if (s && role) {
         s->tasks = s->left = roster->tasks;
+        s->launched = deadline_in_ms (0);
         s->next_lost = s->grace_over = s->failure_over = deadline_never ();
         for (int rank = 0; rank < roster->tasks; rank++)
             role[rank] = roster->member[rank].role;
@@ -281,12 +283,12 @@ static void _print_grace (const struct server *server)
                      step_name (server->step), server->config.eval_grace, list_text_end (&list));
 }
 
-/* Once, when all tasks have ended. */
+/* Once, when all tasks have ended. The line about the first failure, and the JSON, say where the logs are, too. */
 static void _show_end (const struct server *server)
 {
     struct shutdown *s = server->shutdown;
     const struct roster *roster = step_roster (server->step);
-    const char *step = step_name (server->step), *failure;
+    const char *step = step_name (server->step), *failure = NULL;
     int restarts = server->config.restart.times;
     bool cancelled = ends_are_cancelled (roster, s->end);
     char text[ENDS_FAILURE_SIZE];
@@ -303,6 +305,8 @@ static void _show_end (const struct server *server)
         console_say ("spank_tf: %s was cancelled", step);
     else if ((failure = ends_first_failure (roster, s->end, text, sizeof (text))))
         console_say ("error: spank_tf: %s: first to fail: %s", step, failure);
+    if (!server->config.json && ends_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
+        console_say ("spank_tf: %s: logs are in %s", step, text);
 }
 
 /* Ends. */
@@ -389,6 +393,7 @@ static bool _is_needed (const struct shutdown *s, int rank)
 static void _note_end (struct shutdown *s, int rank, const struct failure_text *failure, int asked_signal)
 {
     clock_gettime (CLOCK_REALTIME, &s->end[rank].at);
+    s->end[rank].elapsed_ms = deadline_in_ms (0).at_ms - s->launched.at_ms;
     s->end[rank].asked_signal = asked_signal;
     ends_set_failure (&s->end[rank], failure);
 }
