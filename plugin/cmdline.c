@@ -83,21 +83,21 @@ static bool _begins (const struct arguments *arguments, size_t i,
 }
 
 /* True if the argument is the option or abbreviates it. *value is the text behind '=', or a letter, or NULL. */
-static bool _is_option (const char *argument, const char *name, size_t shortest,
-                        const char **value)
+static bool _is_option (const char *argument, const struct cmdline_option *option, const char **value)
 {
     const char *equals = strchr (argument, '=');
     size_t len = equals ? (size_t)(equals - argument) : strlen (argument);
 
-    if (name[1] != '-') {
-        *value = *argument && argument[1] && argument[2] ? argument + 2 : NULL;
-        return strncmp (argument, name, 2) == 0;
+    if (option->letter && argument[0] == '-' && argument[1] == option->letter) {
+        *value = argument[2] ? argument + 2 : NULL;
+        return true;
     }
     *value = equals ? equals + 1 : NULL;
-    return len >= shortest && len <= strlen (name) && strncmp (argument, name, len) == 0;
+    return len >= option->shortest && len <= strlen (option->name)
+           && strncmp (argument, option->name, len) == 0;
 }
 
-char *cmdline_value (const char *name, size_t shortest, const struct cmdline_program *program)
+char *cmdline_value (const struct cmdline_option *option, const struct cmdline_program *program)
 {
     struct arguments arguments;
     const char *found = NULL, *value;
@@ -107,7 +107,7 @@ char *cmdline_value (const char *name, size_t shortest, const struct cmdline_pro
     for (size_t i = 1; i < arguments.count; i++)
         if (_begins (&arguments, i, program))
             i += (size_t)program->argc;
-        else if (_is_option (arguments.text[i], name, shortest, &value)
+        else if (_is_option (arguments.text[i], option, &value)
                  && (value || i + 1 < arguments.count))
             found = value ? value : arguments.text[++i];
     copy = found ? strdup (found) : NULL;

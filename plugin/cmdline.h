@@ -19,12 +19,18 @@ struct cmdline_program {
 /* True if one of the arguments is this text. */
 bool cmdline_has (const char *argument);
 
+/* An option of srun with a value. */
+struct cmdline_option {
+    const char *name;           /* "--wait" */
+    size_t shortest;            /* like getopt_long (), accept a name with at least so many characters */
+    char letter;                /* 'W' for -W, or 0 */
+};
+
 /*
- * The value of an option before the program, `--name VALUE` or `--name=VALUE`; if it is there
- * several times, the last one. Like getopt_long (), accept an abbreviated option; `name` includes
- * the dashes, and at least `shortest` characters of it must be there. A short option is found if it
- * is the first one behind its dash: -W 1 and -W1. To be freed; NULL if the option is not there.
+ * The value of an option before the program, `--name VALUE` or `--name=VALUE`, -W VALUE or -WVALUE;
+ * if it is there several times, the last one. A short option is found if it is the first one behind
+ * its dash, so not in -QW1. To be freed; NULL if the option is not there.
  */
-char *cmdline_value (const char *name, size_t shortest, const struct cmdline_program *program);
+char *cmdline_value (const struct cmdline_option *option, const struct cmdline_program *program);
 
 #endif

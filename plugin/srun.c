@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cmdline.h"
@@ -199,7 +200,8 @@ int srun_prepare (void)
  */
 static bool _appends_output (uint32_t step, const struct cmdline_program *of_step)
 {
-    char *given = cmdline_value ("--open-mode", sizeof ("--op") - 1, of_step);
+    static const struct cmdline_option option = { "--open-mode", sizeof ("--op") - 1, 0 };
+    char *given = cmdline_value (&option, of_step);
     const char *mode = given ? given : getenv ("SLURM_OPEN_MODE");
     bool appends = mode ? *mode == 'a' || *mode == 'A' : step > 0 || slurm_private_appends_output ();
 
@@ -213,12 +215,11 @@ static bool _appends_output (uint32_t step, const struct cmdline_program *of_ste
  */
 static bool _is_wait_limited (const struct cmdline_program *of_step)
 {
-    char *given = cmdline_value ("--wait", sizeof ("--wait") - 1, of_step);
+    static const struct cmdline_option option = { "--wait", sizeof ("--wait") - 1, 'W' };
+    char *given = cmdline_value (&option, of_step);
     const char *text;
     int seconds = slurm_private_wait_time ();
 
-    if (!given)
-        given = cmdline_value ("-W", sizeof ("-W") - 1, of_step);
     if ((text = given ? given : getenv ("SLURM_WAIT")))
         number_parse (&seconds, text, 0, INT_MAX);
     free (given);
@@ -266,7 +267,8 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .restart = _restart (),
         .wait_limited = _is_wait_limited (of_step),
     };
-    char *het_group = cmdline_value ("--het-group", sizeof ("--het-group") - 1, of_step);
+    static const struct cmdline_option het_group_option = { "--het-group", sizeof ("--het-group") - 1, 0 };
+    char *het_group = cmdline_value (&het_group_option, of_step);
     struct frame *frame = NULL;
 
     RENDEZVOUS_CONFIG_WORDS (SET_WORD)
@@ -313,6 +315,49 @@ static void _say_what_has_no_effect (void)
         slurm_info ("spank_tf: %s: no effect without --tf-tasks", list_text_end (&list));
 }
 
+/* srun takes a name that begins with "all" or "-" as all output, and a number as the rank whose output it shows. */
+static bool _is_output_file (const char *name)
+{
+    return name && *name && *name != '-' && strncasecmp (name, "all", sizeof ("all") - 1) != 0
+           && strcasecmp (name, "none") != 0 && name[strspn (name, "0123456789")]
+           && strncmp (name, "/dev/", sizeof ("/dev/") - 1) != 0;
+}
+
+/* --output or --error, from the sources that srun uses, in its order. To be freed; NULL if it is not a file. */
+static char *_output_file (const struct cmdline_option *option, const char *variable,
+                           const struct cmdline_program *of_step)
+{
+    char *name = cmdline_value (option, of_step);
+
+    if (!name && getenv (variable))
+        name = strdup (getenv (variable));
+    if (_is_output_file (name))
+        return name;
+    free (name);
+    return NULL;
+}
+
+/* The tasks write to --tf-log-dir, so srun's own output files stay empty. */
+static void _say_what_stays_empty (const struct cmdline_program *of_step)
+{
+    static const struct cmdline_option output = { "--output", sizeof ("--ou") - 1, 'o' };
+    static const struct cmdline_option error = { "--error", sizeof ("--er") - 1, 'e' };
+    const char *dir = options_value (OPTION_LOG_DIR);
+    char *out, *err;
+    bool both;
+
+    if (strcmp (dir, LOG_DIR_NONE) == 0)
+        return;
+    out = _output_file (&output, "SLURM_STDOUTMODE", of_step);
+    err = _output_file (&error, "SLURM_STDERRMODE", of_step);
+    both = out && err && strcmp (out, err) != 0;
+    if (out || err)
+        slurm_info ("spank_tf: %s%s%s %s empty: the tasks write to files in %s (--tf-log-dir)", out ? out : err,
+                    both ? " and " : "", both ? err : "", both ? "stay" : "stays", dir);
+    free (out);
+    free (err);
+}
+
 int srun_start (spank_t spank)
 {
     struct cmdline_program of_step = { 0, NULL };
@@ -332,6 +377,8 @@ int srun_start (spank_t spank)
     if (_start (name, step, &of_step, &err) < 0) {
         _refuse (err.text);
         setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
+        return 0;
     }
+    _say_what_stays_empty (&of_step);
     return 0;
 }
