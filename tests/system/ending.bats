@@ -72,7 +72,7 @@ after_test ()
     message='srun: error: spank_tf: step J.S: rank 1 (ps 0) on NODE failed, exit 2 (its program was not started; slurmstepd says why); its workers would wait for it forever and are stopped'
     run_and_show -N3 -n3 --tf-tasks=chief,ps,worker --multi-prog programs
     step_and_tasks_end 2 stopped 'exit 2 (its program was not started; slurmstepd says why)' stopped
-    [[ $stderr == *'slurmstepd: error: execve(): ./nothing: No such file or directory'* ]]
+    [[ $stderr == *slurmstepd*'error: execve(): '*'./nothing: No such file or directory'* ]] || fail "slurmstepd does not say why"
 }
 
 # bats test_tags=core,release
@@ -244,7 +244,7 @@ after_test ()
 @test "--tf-stop of a job is inherited by its steps, which can override it" {
     local script codes=$'3\ntrained\ntrained\n5\n8'
 
-    script='srun -Q --tf-show "$@" ./by-role worker0="exit 3" worker="sleep 0.5"; echo $?
+    script='srun -Q --tf-show "$@" ./by-role worker0="exit 3" worker="sleep 20"; echo $?
         srun -Q --tf-stop=never ./by-role worker0="exit 5" worker="sleep 0.3; echo trained"; echo $?
         srun -Q --tf-stop=workers ./by-role worker0="exit 6" worker1="exit 7" worker="exit 8"; echo $?'
     batch -N3 -n3 --tf-tasks=worker:3 --export=NONE <<< "#!/bin/bash
@@ -643,8 +643,11 @@ needs_forwarded_signals ()
     needs_forwarded_signals
     ask_to_end 3 TERM -N2 -n3 --tf-tasks=ps,worker:2 ./by-role ps="$serving" worker0="$(saving 1 ps)" \
         worker1='mark ready.2; await saved; sleep 1; exit 5'
+    await_asked_step
+    message='srun: spank_tf: step J.S was cancelled'
     # The second worker had SIGTERM when the first one had.
-    asked_step_ends 143 stopped 'exit 42' 'signal 15'
+    step_ends 143
+    [[ $stderr == *"task 1: Exited with exit code 42"* ]] || fail "the first one has not saved"
     asked_once
 }
 
@@ -693,14 +696,15 @@ asked_as_often ()
 @test "--tf-stop=never, and --tf-stop=workers for workers: every task is asked to end at once" {
     ask_to_end 2 TERM -N2 -n2 --tf-stop=never --tf-tasks=ps,worker ./by-role ps='mark ready.0; exec sleep 1000' \
         worker='trap "" TERM; mark ready.1; sleep 3; exit 0'
-    asked_step_ends 143 'signal 15' 'exit 0'
+    await_asked_step
+    message='srun: spank_tf: step J.S was cancelled'
+    step_ends 143
+    [[ $stderr == *"task 0: Terminated"* && $stderr != *"task 1"* ]] || fail "the tasks end otherwise"
     rm "$work"/mark.*
-    message="srun: spank_tf: step J.S: rank 1 (ps 0) on NODE has ended, signal 15; the others are stopped"
-    [[ $proctrack != cgroup* ]] || message=
     ask_to_end 3 TERM -N2 -n3 --tf-stop=workers --tf-tasks=chief,ps,worker ./by-role ps='mark ready.1; exec sleep 1000' \
         worker='mark ready.2; exec sleep 1000' chief='trap "" TERM; mark ready.0; sleep 3; exit 0'
     wait "$step" && status=0 || status=$?
-    [ "$(count_ends 'worker 0 signal 15' "$work/err")" -eq 1 ] || fail "the worker was not asked at once: $(< "$work/err")"
+    grep -q 'task 2: Terminated' "$work/err" || fail "the worker was not asked at once: $(< "$work/err")"
 }
 
 # There the supervisor cannot withhold a signal, but the chief keeps its time.
