@@ -9,12 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct arguments {
-    size_t count;
-    char **text;
-};
-
-static void _read_arguments (struct arguments *arguments)
+void cmdline_read (struct cmdline *arguments)
 {
     FILE *f = fopen ("/proc/self/cmdline", "re");
     char *argument = NULL;
@@ -38,7 +33,7 @@ static void _read_arguments (struct arguments *arguments)
         fclose (f);
 }
 
-static void _clear_arguments (struct arguments *arguments)
+void cmdline_clear (struct cmdline *arguments)
 {
     for (size_t i = 0; i < arguments->count; i++)
         free (arguments->text[i]);
@@ -47,13 +42,13 @@ static void _clear_arguments (struct arguments *arguments)
 
 bool cmdline_has (const char *wanted)
 {
-    struct arguments arguments;
+    struct cmdline arguments;
     bool found = false;
 
-    _read_arguments (&arguments);
+    cmdline_read (&arguments);
     for (size_t i = 0; i < arguments.count && !found; i++)
         found = strcmp (arguments.text[i], wanted) == 0;
-    _clear_arguments (&arguments);
+    cmdline_clear (&arguments);
     return found;
 }
 
@@ -65,7 +60,7 @@ static const char *_base (const char *path)
 }
 
 /* True if the i-th argument begins the program and its arguments; the end or ":" must follow. */
-static bool _begins (const struct arguments *arguments, size_t i,
+static bool _begins (const struct cmdline *arguments, size_t i,
                      const struct cmdline_program *program)
 {
     size_t argc = program->argc > 0 ? (size_t)program->argc : 0;
@@ -99,11 +94,11 @@ static bool _is_option (const char *argument, const struct cmdline_option *optio
 
 char *cmdline_value (const struct cmdline_option *option, const struct cmdline_program *program)
 {
-    struct arguments arguments;
+    struct cmdline arguments;
     const char *found = NULL, *value;
     char *copy;
 
-    _read_arguments (&arguments);
+    cmdline_read (&arguments);
     for (size_t i = 1; i < arguments.count; i++)
         if (_begins (&arguments, i, program))
             i += (size_t)program->argc;
@@ -111,6 +106,6 @@ char *cmdline_value (const struct cmdline_option *option, const struct cmdline_p
                  && (value || i + 1 < arguments.count))
             found = value ? value : arguments.text[++i];
     copy = found ? strdup (found) : NULL;
-    _clear_arguments (&arguments);
+    cmdline_clear (&arguments);
     return copy;
 }

@@ -16,6 +16,16 @@ struct cmdline_program {
     char **argv;
 };
 
+/* All arguments, from the program's name on. */
+struct cmdline {
+    size_t count;
+    char **text;
+};
+
+/* Release it with cmdline_clear (). */
+void cmdline_read (struct cmdline *line);
+void cmdline_clear (struct cmdline *line);
+
 /* True if one of the arguments is this text. */
 bool cmdline_has (const char *argument);
 

@@ -63,9 +63,11 @@ int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[])
     (void)spank, (void)argc, (void)argv;
     switch (spank_context ()) {
         case S_CTX_LOCAL:
-            return srun_prepare ();
+            srun_prepare ();
+            return 0;
         case S_CTX_ALLOCATOR:
-            return srun_check_options ();
+            srun_check_submission ();
+            return 0;
         default:
             return 0;
     }

@@ -22,13 +22,17 @@
 #include "common/netlist.h"
 #include "common/number.h"
 #include "common/port.h"
+#include "common/rules.h"
+#include "common/tasklist.h"
 #include "common/value.h"
 #include "options.h"
 #include "protocol/contact.h"
 #include "protocol/rendezvous_config.h"
+#include "refusal.h"
 #include "rendezvous.h"
 #include "site.h"
 #include "slurm_private.h"
+#include "submission.h"
 
 /* One rendezvous for all components. Its port is held for as long as srun lives. */
 static struct contact contact;
@@ -36,24 +40,40 @@ static struct port *reserved;
 
 static char program[4096];
 
-/* init_post_opt has failed. With `optional` in plugstack.conf srun goes on all the same. */
-static bool failed;
-
-static int _refuse (const char *why)
+static int _check_options (struct errtext *err)
 {
-    slurm_error ("spank_tf: %s", why);
-    return -1;
+    if (options_end_component (err) < 0)
+        return -1;
+    if (options_use () == OPTIONS_ON && site_error ())
+        return errtext_set (err, "%s", site_error ());
+    return 0;
 }
 
-int srun_check_options (void)
+/*
+ * A list that needs more tasks than an srun of the job will have is refused before the job waits in the queue.
+ * One that needs less may be for an srun -n.
+ */
+static int _check_tasks (struct errtext *err)
 {
-    struct errtext err;
+    enum option_id option;
+    const char *text = options_list (0, &option), *subject = "srun in this job";
+    struct submission submission;
+    struct tasklist *list;
+    int tasks, rc = 0;
 
-    if (options_end_component (&err) < 0)
-        return _refuse (err.text);
-    if (options_use () == OPTIONS_ON && site_error ())
-        return _refuse (site_error ());
-    return 0;
+    submission_read (&submission);
+    tasks = submission.tasks;
+    if (option == OPTION_TASKS_PER_NODE && submission.tasks_per_node) {
+        tasks = submission.tasks_per_node;
+        subject = "a node of this job";
+    }
+    if (tasks == 0 || tasklist_parse (&list, text, err) < 0)
+        return 0;
+    if (tasklist_named (list) + tasklist_has_rest (list) > tasks)
+        rc = rules_assign (list, NULL, tasks, subject, option == OPTION_TASKS ? "--tf-tasks"
+                           : "--tf-tasks-per-node", err);
+    tasklist_destroy (list);
+    return rc;
 }
 
 static int _find_program (struct errtext *err)
@@ -160,11 +180,9 @@ static int _check_restart (struct errtext *err)
                         "again");
 }
 
-static int _prepare (void)
+static int _prepare (struct errtext *err)
 {
-    struct errtext err;
-
-    if (srun_check_options () < 0)
+    if (_check_options (err) < 0)
         return -1;
     switch (options_use ()) {
         case OPTIONS_UNUSED:
@@ -174,21 +192,28 @@ static int _prepare (void)
         case OPTIONS_ON:
             break;
     }
-    if (_check_restart (&err) < 0 || _find_program (&err) < 0 || _reserve_port (&err) < 0 || _export (&err) < 0)
-        return _refuse (err.text);
-    return 0;
+    if (_check_restart (err) < 0 || _find_program (err) < 0 || _reserve_port (err) < 0)
+        return -1;
+    return _export (err);
 }
 
-int srun_prepare (void)
+void srun_prepare (void)
 {
+    struct errtext err;
+
     /* An interactive shell keeps the variables of the srun that started it. */
     unsetenv (CONTACT_VARIABLE);
     unsetenv (LOGDIR_VARIABLE);
-    failed = failed || _prepare () < 0;
-    if (!failed)
-        return 0;
-    setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
-    return -1;
+    if (_prepare (&err) < 0)
+        refusal_exit (err.text);
+}
+
+void srun_check_submission (void)
+{
+    struct errtext err;
+
+    if (_check_options (&err) < 0 || (options_use () == OPTIONS_ON && _check_tasks (&err) < 0))
+        refusal_exit (err.text);
 }
 
 /* The rendezvous' configuration. */
@@ -365,9 +390,9 @@ int srun_start (spank_t spank)
     struct errtext err;
     char name[64];
 
-    if (!failed && options_use () == OPTIONS_UNUSED)
+    if (options_use () == OPTIONS_UNUSED)
         _say_what_has_no_effect ();
-    if (failed || options_use () != OPTIONS_ON
+    if (options_use () != OPTIONS_ON
         || spank_get_item (spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS
         || step == SLURM_INTERACTIVE_STEP)
         return 0;
@@ -375,7 +400,7 @@ int srun_start (spank_t spank)
     snprintf (name, sizeof (name), "%u.%u", job, step);
     spank_get_item (spank, S_JOB_ARGV, &of_step.argc, &of_step.argv);
     if (_start (name, step, &of_step, &err) < 0) {
-        _refuse (err.text);
+        slurm_error ("spank_tf: %s", err.text);
         setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
         return 0;
     }

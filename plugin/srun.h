@@ -10,14 +10,17 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-/* In srun, sbatch, salloc: the options fit together. 0; -1 and the reason is on stderr. */
-int srun_check_options (void);
+/*
+ * In sbatch and salloc, before a job exists, once for each component: the options fit together, and the job
+ * can have the tasks of the list (submission.h). If not, refusal_exit ().
+ */
+void srun_check_submission (void);
 
 /*
  * In srun, before an allocation or a step exists, once for each component: check the options and
- * export the contact, which reaches every component. 0; -1 and the reason is on stderr.
+ * export the contact, which reaches every component. If that fails, refusal_exit ().
  */
-int srun_prepare (void);
+void srun_prepare (void);
 
 /*
  * In srun, when the step exists and before its tasks are launched: start the rendezvous. Always

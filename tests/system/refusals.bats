@@ -93,14 +93,12 @@ refused ()
     ! compgen -G "$work/started*" > /dev/null || fail "$command started a program"
 }
 
-# Remove Slurm's own messages, which may repeat the option and report the plugin's failure.
+# Remove Slurm's own messages, which may repeat the option or report a task's exit code.
 without_slurms_messages ()
 {
     LC_ALL=C sed -E '
         /: error: Invalid --tf-[a-z-]+ argument:/d
         /: error: Invalid argument \(.*\) for environment variable: /d
-        /: error: spank: required plugin spank_tf.so: init_post_opt\(\) failed /d
-        /: error: Plugin stack post-option processing failed/d
         /: error: [^ ]+: tasks? [0-9,-]+: Exited with exit code 1$/d
         /^srun: (Job [0-9]+ step creation temporarily disabled|Step created for job)/d
         /^salloc: /{ /: error: /!d }
@@ -287,7 +285,7 @@ plugstack_everywhere ()
 @test "a message about an inherited list that does not fit suggests --tf-tasks=none, which works" {
     local line='srun: error: spank_tf: step J.S runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off'
 
-    refused "$line" salloc -Q -n2 --tf-tasks=ps,worker:2 srun touch started
+    refused "$line" salloc -Q -n2 --tf-tasks=ps,worker:2 srun -n2 touch started
     run --separate-stderr slurm salloc -Q -n2 --tf-tasks=ps,worker:2 srun --tf-tasks=none sh -c 'echo "${TF_CONFIG-alone}"'
     [ "$status" -eq 0 ] && [ "$output" = $'alone\nalone' ] && [ -z "$stderr" ] || fail "--tf-tasks=none does not work"
 
@@ -304,7 +302,7 @@ SCRIPT
         fail "a batch script's step is not refused as it should be: $(cat "$work/inherited.err")"
 
     refused "srun: error: spank_tf: step J.S on $(node 1) runs 2 tasks, the inherited --tf-tasks-per-node names 3 (ps, worker:2); --tf-tasks=none switches it off" \
-        salloc -Q -N1 -n2 -w "$(node 1)" --tf-tasks-per-node=ps,worker:2 srun touch started
+        salloc -Q -N1 -n2 -w "$(node 1)" --tf-tasks-per-node=ps,worker:2 srun -n2 touch started
     run --separate-stderr slurm salloc -Q -n2 --tf-tasks-per-node=ps,worker:2 srun --tf-tasks=none echo alone
     [ "$status" -eq 0 ] && [ "$output" = $'alone\nalone' ] && [ -z "$stderr" ] || fail "--tf-tasks=none does not override a list per node"
 }
@@ -375,6 +373,66 @@ SCRIPT
         srun -n1 --tf-tasks=ps,worker --tf-ports=any touch started : -n1 --tf-ports=30000-30999 touch started
     refused 'srun: error: spank_tf: --tf-hold: "no" on component 1, but "yes" on component 2; a step has only one value' \
         srun -n1 --tf-tasks=ps,worker touch started : -n1 --tf-hold=no touch started : -n1 --tf-hold=yes touch started
+}
+
+# Write a batch script whose srun takes the job's number of tasks, with these options.
+srun_script ()
+{
+    script "$@"
+    sed -i 's/^touch/srun touch/' "$work/script"
+}
+
+# bats test_tags=core,release
+@test "a list that needs more tasks than srun will have is refused before the job is queued" {
+    local line='srun in this job runs 3 tasks, --tf-tasks names 10 (ps, worker:9); write ps,worker:2, or ps,worker:rest for any number'
+
+    srun_script
+    refused "sbatch: error: spank_tf: $line" sbatch -n3 --tf-tasks=ps,worker:9 script
+    srun_script -n3 --tf-tasks=ps,worker:9
+    refused "sbatch: error: spank_tf: $line" sbatch script
+    srun_script -N3 --ntasks-per-node=1 --tf-tasks=ps,worker:9
+    refused "sbatch: error: spank_tf: $line" sbatch script
+    refused "sbatch: error: spank_tf: $line" sbatch -n3 --tf-tasks=ps,worker:9 --wrap 'srun touch started'
+    refused "salloc: error: spank_tf: $line" salloc -n3 --tf-tasks=ps,worker:9 srun touch started
+    refused 'salloc: error: spank_tf: srun in this job runs 1 task, --tf-tasks names 1 and "rest" (ps, worker:rest), which needs at least one more' \
+        salloc -n1 --tf-tasks=ps,worker:rest srun touch started
+    refused 'salloc: error: spank_tf: a node of this job runs 2 tasks, --tf-tasks-per-node names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number' \
+        salloc -N2 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker:2 srun touch started
+    # The script's -n does not count for `sbatch -n`, and --overcommit does not make srun run more.
+    srun_script -n10 --tf-tasks=ps,worker:9
+    refused "sbatch: error: spank_tf: $line" sbatch -O -n3 script
+}
+
+# Require that sbatch submits a job: accepted ARGUMENT...
+accepted ()
+{
+    run slurm sbatch --test-only "$@"
+    [ "$status" -eq 0 ] && [[ $output != *spank_tf* ]] || fail "it is refused: sbatch $*"
+}
+
+# bats test_tags=core,release
+@test "a list that a step of the job may fit is accepted by sbatch" {
+    srun_script
+    accepted -n3 --tf-tasks=ps,worker:2 script
+    accepted -n3 --tf-tasks=ps,worker:rest script
+    accepted -n4 --tf-tasks=ps,worker script
+    accepted -N2 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker script
+    # Another number may be meant, or none is known.
+    accepted -N2 --tf-tasks=ps,worker:9 script
+    accepted --tf-tasks=ps,worker:9 script
+    accepted -n3 --tf-tasks=ps,worker:9 --wrap 'srun -n10 --overcommit true'
+    accepted -n3 --tf-tasks=ps,worker:9 --wrap 'srun --tf-tasks=ps,worker:2 true'
+    accepted -n3 --tf-tasks=ps,worker:9 --wrap ./run.sh
+    printf '%s\n' '#!/bin/sh' '#SBATCH -n1 --tf-tasks=ps,worker' '#SBATCH hetjob' '#SBATCH -n1' 'srun --het-group=0,1 true' > "$work/script"
+    accepted script
+}
+
+# bats test_tags=core
+@test "a refusal has the exit code that the user has set for errors" {
+    run slurm env SLURM_EXIT_ERROR=7 srun -n1 --tf-tasks=worker --tf-tasks-per-node=worker touch started
+    [ "$status" -eq 7 ] || fail "it is $status"
+    run slurm env SLURM_EXIT_ERROR=7 sbatch -n1 --tf-tasks=worker --tf-tasks-per-node=worker --wrap true
+    [ "$status" -eq 7 ] || fail "it is $status"
 }
 
 # bats test_tags=core,release

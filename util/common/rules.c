@@ -259,3 +259,16 @@ int rules_check (const struct rules_count *count, bool whole, struct errtext *er
                             ps->tasks, _where (ps->item[0], ps->item[1], where));
     return 0;
 }
+
+int rules_assign (const struct tasklist *list, const char **role, int ntasks, const char *subject,
+                  const char *option, struct errtext *err)
+{
+    struct tasklist_fit fit;
+    struct errtext why;
+
+    if (tasklist_assign (list, role, ntasks, subject, option, &why) == 0)
+        return 0;
+    if (tasklist_fit (list, choice_word (rules_roles, RULES_WORKER), ntasks, &fit))
+        return errtext_set (err, "%s; write %s, or %s for any number", why.text, fit.now, fit.always);
+    return errtext_set (err, "%s", why.text);
+}

@@ -64,4 +64,8 @@ void rules_count_list (struct rules_count *count, const struct tasklist *list);
  */
 int rules_check (const struct rules_count *count, bool whole, struct errtext *err);
 
+/* tasklist_assign (); err also has a list that fits, with another number of workers, if there is one. */
+int rules_assign (const struct tasklist *list, const char **role, int ntasks, const char *subject,
+                  const char *option, struct errtext *err);
+
 #endif

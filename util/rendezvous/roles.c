@@ -74,17 +74,15 @@ static int _expand_list (const struct assignment *a, size_t list, const char **r
     bool inherited = config->inherited;
     struct errtext why;
     char place[512], option[64];
-    struct tasklist_fit fit;
 
     _describe (a, list, node, place, sizeof (place));
     snprintf (option, sizeof (option), "%s--%s", inherited ? "the inherited " : "",
               config->list[list].per_node ? "tf-tasks-per-node" : "tf-tasks");
+    if (!inherited)
+        return rules_assign (a->roles->list[list], role, tasks, place, option, err);
     if (tasklist_assign (a->roles->list[list], role, tasks, place, option, &why) == 0)
         return 0;
-    if (!inherited && tasklist_fit (a->roles->list[list], choice_word (rules_roles, RULES_WORKER), tasks, &fit))
-        return errtext_set (err, "%s; write %s, or %s for any number", why.text, fit.now, fit.always);
-    return errtext_set (err, "%s%s", why.text,
-                        inherited ? "; --tf-tasks=none switches it off" : "");
+    return errtext_set (err, "%s; --tf-tasks=none switches it off", why.text);
 }
 
 /* A list per node, for one node's ranks among first..end-1; role[] has room for all of them. */

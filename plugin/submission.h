@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * How many tasks every srun of a new job will run. SPANK does not tell, so the command line of sbatch or salloc
+ * and the script are read once more. An srun takes the job's number, unless it has one of its own: the
+ * number counts only if a script, --wrap or the command of salloc has an srun, and nothing in it looks like
+ * another number of tasks, or like another list.
+ */
+#ifndef TF_SUBMISSION_H
+#define TF_SUBMISSION_H
+
+#include "cmdline.h"
+
+struct submission {
+    int tasks;              /* -n, or -N with --ntasks-per-node; 0: not known */
+    int tasks_per_node;     /* --ntasks-per-node, if `tasks` is known; 0: not given */
+};
+
+/* For this process. */
+void submission_read (struct submission *submission);
+
+/* For any command line, the first `options` arguments of which are the command and its options. */
+void submission_parse (struct submission *submission, const struct cmdline *line, size_t options);
+
+#endif

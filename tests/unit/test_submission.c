@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <unistd.h>
+
+#include "submission.h"
+
+#define SRUN "srun program\n"
+
+static char path[] = "/tmp/test_submission.XXXXXX";
+
+static int make_file (void **unused __attribute__ ((unused)))
+{
+    int fd = mkstemp (path);
+
+    return fd < 0 ? -1 : close (fd);
+}
+
+static int remove_file (void **unused __attribute__ ((unused)))
+{
+    return unlink (path);
+}
+
+ALL_TESTS (make_file, remove_file)
+
+/* The numbers for a command line without the words that it begins with: "3", or "4, 2 a node"; "-" for none. */
+static const char *read_line (char *words, size_t options)
+{
+    static char text[64];
+    char *argument[64];
+    struct cmdline line = { 0, argument };
+    struct submission submission;
+
+    for (char *word = strtok (words, "|"); word; word = strtok (NULL, "|"))
+        line.text[line.count++] = word;
+    submission_parse (&submission, &line, options ? options : line.count);
+    if (submission.tasks_per_node)
+        snprintf (text, sizeof (text), "%d, %d a node", submission.tasks, submission.tasks_per_node);
+    else if (submission.tasks)
+        snprintf (text, sizeof (text), "%d", submission.tasks);
+    else
+        snprintf (text, sizeof (text), "-");
+    return text;
+}
+
+/* sbatch OPTIONS SCRIPT -n 99, with '|' between the options. */
+static const char *sbatch (const char *options, const char *script)
+{
+    char words[512];
+    FILE *f = fopen (path, "w");
+    size_t count = 1;
+
+    assert_non_null (f);
+    fputs (script, f);
+    fclose (f);
+    for (const char *p = options; *p; p++)
+        count += *p == '|';
+    snprintf (words, sizeof (words), "/usr/bin/sbatch|%s|%s|-n|99", *options ? options : "-Q", path);
+    return read_line (words, count + 1);
+}
+
+struct row {
+    const char *text, *expected;
+};
+
+TEST (the_command_line_tells_the_number_of_tasks)
+{
+    static const struct row row[] = {
+        { "-n3", "3" }, { "-n|3", "3" }, { "--ntasks=3", "3" }, { "--ntasks|3", "3" },
+        { "-n3|-n|5", "5" }, { "-N2|--ntasks-per-node=4", "8, 4 a node" },
+        { "--nodes=2|--ntasks-per-n|4", "8, 4 a node" }, { "-n6|--ntasks-per-node=4", "6, 4 a node" },
+        { "-J|-n|-n4", "4" }, { "--comment|-|-n4", "4" }, { "-W|-n4", "4" },
+        /* Not known. */
+        { "", "-" }, { "-N4", "-" }, { "--ntasks-per-node=4", "-" }, { "-N1-2|--ntasks-per-node=4", "-" },
+        { "-J|-n4", "-" }, { "-n", "-" }, { "-n0", "-" }, { "-nx", "-" }, { "-n70000", "-" },
+        { "-n3|--ntasks-per-node=x", "-" }, { "-N60000|--ntasks-per-node=60000", "-" },
+        { "-Hn10|-n3", "-" }, { "-n3|:|-n2", "-" }, { "-n|3|-n|x", "-" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        if (strcmp (sbatch (row[i].text, SRUN), row[i].expected) != 0)
+            fail_msg ("%s: %s", row[i].text, sbatch (row[i].text, SRUN));
+}
+
+TEST (a_script_tells_it_too_and_the_command_line_wins)
+{
+    static const struct row row[] = {
+        { "#!/bin/sh\n#SBATCH -n3\n" SRUN, "3" },
+        { "#!/bin/sh\n\n# about it\n#SBATCH -N 2 --ntasks-per-node 4 # all\n" SRUN, "8, 4 a node" },
+        { "#!/bin/sh\n#SBATCH -J \"a b\" \"-n3\"\n" SRUN, "3" },
+        { "#!/bin/sh\n#SBATCH --comment='it is -n 4' -n\\3\n" SRUN, "3" },
+        { "#!/bin/sh\n#SBATCH -n3\n#SBATCH -n5\n" SRUN, "5" },
+        { "#!/bin/sh\n#SBATCH -n3\n" SRUN "#SBATCH -n5\n", "3" },
+        { "#!/bin/sh\n##SBATCH -n3\n" SRUN, "-" },
+        { "#!/bin/sh\n# -n 7, --ntasks\n#SBATCH -n3\n" SRUN, "3" },
+        { "#!/bin/sh\n#SBATCH -n3\n#SBATCH hetjob\n#SBATCH -n2\n" SRUN, "-" },
+        { "#!/bin/sh\n#SBATCH -n3\n#SBATCH packjob\n#SBATCH -n2\n" SRUN, "-" },
+        { "#!/bin/sh\n#PBS -l nodes=2\n#SBATCH -n3\n" SRUN, "-" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++)
+        if (strcmp (sbatch ("-Q", row[i].text), row[i].expected) != 0)
+            fail_msg ("%s: %s", row[i].text, sbatch ("", row[i].text));
+    assert_string_equal (sbatch ("-n5", "#!/bin/sh\n#SBATCH -n3\n" SRUN), "5");
+    assert_string_equal (sbatch ("-n5", "#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=3\n" SRUN), "5, 3 a node");
+}
+
+TEST (the_number_counts_only_for_an_srun_without_a_number_or_list)
+{
+    static const struct row row[] = {
+        { "srun program", "3" }, { "exec /usr/bin/srun -N2 program", "3" },
+        { "cd /x; time srun -l --label program | tee log", "3" }, { "srun -Q --nodes=2 program; wait", "3" },
+        /* Something else may decide. */
+        { "./run.sh", "-" }, { "mpirun program", "-" }, { "./srun-all", "-" }, { "xsrun program", "-" },
+        { "srun -n10 program", "-" }, { "srun -ln 10 program", "-" }, { "srun --ntasks=10 program", "-" },
+        { "srun --ntasks-per-node=5 program", "-" }, { "srun \\\n -n 10 program", "-" },
+        { "O='-n10'\nsrun $O program", "-" }, { "srun --tf-tasks=none program", "-" },
+        { "export SLURM_NTASKS=10; srun program", "-" }, { "export SLURM_NPROCS=10; srun program", "-" },
+        { "srun one\nsrun -n2 two", "-" }, { "", "-" },
+    };
+    char script[256], words[256];
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        snprintf (script, sizeof (script), "#!/bin/sh\n#SBATCH -n3\n%s\n", row[i].text);
+        if (strcmp (sbatch ("-Q", script), row[i].expected) != 0)
+            fail_msg ("%s: %s", row[i].text, sbatch ("-Q", script));
+        snprintf (words, sizeof (words), "sbatch|-n3|--wrap|%s", row[i].text);
+        if (strcmp (read_line (words, 0), row[i].expected) != 0)
+            fail_msg ("--wrap %s", row[i].text);
+        snprintf (words, sizeof (words), "sbatch|-n3|--wrap=%s", row[i].text);
+        if (strcmp (read_line (words, 0), row[i].expected) != 0)
+            fail_msg ("--wrap=%s", row[i].text);
+    }
+}
+
+TEST (salloc_has_a_command_or_an_interactive_shell)
+{
+    char none[] = "salloc|-n3", srun[] = "/bin/salloc|-n3|srun|program", own[] = "salloc|-n3|srun|-n|10|program";
+
+    assert_string_equal (read_line (none, 2), "-");
+    assert_string_equal (read_line (srun, 2), "3");
+    assert_string_equal (read_line (own, 2), "-");
+}
+
+TEST (a_script_that_cannot_be_read_again_says_nothing)
+{
+    char none[] = "sbatch|-n3", missing[] = "sbatch|-n3|/nowhere/script", directory[] = "sbatch|-n3|/tmp",
+         device[] = "sbatch|-n3|/dev/null", wrong[] = "sbatch|-n3";
+
+    assert_string_equal (read_line (none, 2), "-");
+    assert_string_equal (read_line (missing, 2), "-");
+    assert_string_equal (read_line (directory, 2), "-");
+    assert_string_equal (read_line (device, 2), "-");
+    assert_string_equal (read_line (wrong, 7), "-");
+}
+
+TEST (this_process_has_a_command_line)
+{
+    struct submission submission;
+
+    submission_read (&submission);
+    assert_int_equal (submission.tasks, 0);
+}
