@@ -184,21 +184,28 @@ static void start (void)
 #define MAX_LISTED 8
 #define HAS(...) (const char *const[]){ __VA_ARGS__, NULL }
 
+/* The end of a node's address by which it reaches srun, such as "10.98.0."; NULL: not known. */
+static const char *here;
+
 /* Add a node's report, with this version and these interfaces. `bad` is a finding, or NULL. */
 static void node (const char *name, const char *version, const char *const interface[],
                   const char *bad)
 {
     struct interface list[MAX_LISTED];
     struct findings own = { .count = 0 };
+    struct address by = { .family = 0 };
     json_t *object;
+    char text[32];
     int count = 0;
 
+    snprintf (text, sizeof (text), "%s%s", here ? here : "", name + 1);
+    assert_true (!here || address_parse (&by, text) == 0);
     for (; interface[count]; count++)
         assert_int_equal (interface_parse (&list[count], interface[count]), 0);
     findings_ok (&own, "x", "not reported");
     if (bad)
         findings_add (&own, "x", LEVEL_ERROR, "do it", "%s", bad);
-    object = report_encode (name, version, list, count, &own);
+    object = report_encode (name, version, &by, list, count, &own);
     assert_int_equal (report_decode (&report[reports++], object), 0);
     json_decref (object);
 }
@@ -224,6 +231,26 @@ TEST (nodes_that_are_alike_are_ok)
             "ok: all nodes are on the network 10.101.0.0/16 (InfiniBand)\n");
     node ("n1", "1.2", HAS (ETH ("1")), NULL);
     judged ("ok: 1 node has spank-tf 1.2\nok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
+}
+
+#define LOW_IB0(n) "ib0 infiniband up 10.1.0." n "/16"
+
+TEST (the_network_by_which_nodes_reach_srun_is_named_and_no_network_twice)
+{
+    here = "10.98.0.";
+    node ("n1", "1.2", HAS (ETH ("1"), LOW_IB0 ("1")), NULL);
+    node ("n2", "1.2", HAS (ETH ("2"), LOW_IB0 ("2")), NULL);
+    judged ("ok: 2 nodes have spank-tf 1.2\n"
+            "ok: all nodes are on the network 10.98.0.0/16 (eth0)\n"
+            "ok: all nodes are on the network 10.1.0.0/16 (InfiniBand)\n");
+    here = "10.1.0.";
+    node ("n1", "1.2", HAS (ETH ("1"), LOW_IB0 ("1")), NULL);
+    node ("n2", "1.2", HAS (ETH ("2"), LOW_IB0 ("2")), NULL);
+    judged ("ok: 2 nodes have spank-tf 1.2\nok: all nodes are on the network 10.1.0.0/16 (InfiniBand)\n");
+    here = NULL;
+    node ("n1", "1.2", HAS (IB0 ("1")), NULL);
+    node ("n2", "1.2", HAS (IB0 ("2")), NULL);
+    judged ("ok: 2 nodes have spank-tf 1.2\nok: all nodes are on the network 10.101.0.0/16 (InfiniBand)\n");
 }
 
 TEST (different_versions_are_an_error)
@@ -303,6 +330,7 @@ TEST (what_is_not_a_report_is_refused)
         "{\"node\":\"n1\",\"version\":\"\",\"interfaces\":[\"x\"],\"findings\":[]}",
         "{\"node\":\"n1\",\"version\":\"\",\"interfaces\":[],\"findings\":[{}]}",
         "{\"node\":\"n1\",\"version\":\"\",\"interfaces\":[],\"findings\":1}",
+        "{\"node\":\"n1\",\"version\":\"\",\"here\":\"x\",\"interfaces\":[],\"findings\":[]}",
     };
     struct report one;
 
@@ -402,6 +430,7 @@ static pid_t sender (const struct step *step, const char *text)
 
     if (pid == 0) {
         struct findings none = { .count = 0 };
+        struct address unknown = { .family = 0 };
         struct interface list[1];
         struct errtext err;
         json_t *object;
@@ -412,7 +441,7 @@ static pid_t sender (const struct step *step, const char *text)
             step_send (step, object, &err);
             json_decref (object);
         }
-        object = report_encode ("n2", "1.2", list, 1, &none);
+        object = report_encode ("n2", "1.2", &unknown, list, 1, &none);
         _exit (step_send (step, object, &err) < 0);
     }
     return pid;

@@ -115,18 +115,41 @@ static void _report_ports (const char *host, const int port[], const int error[]
     }
 }
 
-void reach_check (const struct slurm_conf *conf, const struct arguments *arguments,
-                  struct findings *findings)
+/* -1 if it is not in the environment. */
+static int _srun_host (struct address *address)
 {
     const char *host = getenv ("SLURM_SRUN_COMM_HOST");
-    int port[REACH_MAX], error[REACH_MAX];
-    struct port_ranges ranges;
-    struct address address;
-    size_t count;
 
     if (!host)
         host = getenv ("SLURM_LAUNCH_NODE_IPADDR");
-    if (!host || address_parse (&address, host) < 0) {
+    return host ? address_parse (address, host) : -1;
+}
+
+/* To connect a UDP socket sends nothing; the kernel looks for the route. */
+void reach_local_end (struct address *here)
+{
+    struct sockaddr_storage to;
+    struct address srun;
+    int fd;
+
+    memset (here, 0, sizeof (*here));
+    if (_srun_host (&srun) < 0 || (fd = socket (srun.family, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0)
+        return;
+    if (connect (fd, (struct sockaddr *)&to, address_sockaddr (&srun, 1, &to)) == 0)
+        address_local (here, fd);
+    close (fd);
+}
+
+void reach_check (const struct slurm_conf *conf, const struct arguments *arguments,
+                  struct findings *findings)
+{
+    int port[REACH_MAX], error[REACH_MAX];
+    struct port_ranges ranges;
+    struct address_text host;
+    struct address address;
+    size_t count;
+
+    if (_srun_host (&address) < 0) {
         findings_add (findings, "reach", LEVEL_WARNING, "start it by srun",
                       "the address of srun's host is not in the environment");
         return;
@@ -134,7 +157,7 @@ void reach_check (const struct slurm_conf *conf, const struct arguments *argumen
     ports_of_rendezvous (conf, arguments, &ranges);
     count = _choose (port, &ranges);
     reach_ports (&address, port, error, count, TIMEOUT_MS);
-    _report_ports (host, port, error, count,
+    _report_ports (address_print (&address, &host), port, error, count,
                    arguments->value[OPTION_RENDEZVOUS_PORTS] ? "rendezvous_ports="
                    : *conf->srun_ports ? "SrunPortRange" : "all ports that users can use", findings);
 }

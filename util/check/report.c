@@ -20,11 +20,12 @@
 
 /* The message. */
 
-json_t *report_encode (const char *node, const char *version, const struct interface *list,
-                       int count, const struct findings *findings)
+json_t *report_encode (const char *node, const char *version, const struct address *here,
+                       const struct interface *list, int count, const struct findings *findings)
 {
     json_t *interfaces = json_array (), *bad = json_array (), *all = findings_json (findings), *one;
     struct interface_text room;
+    struct address_text text;
     size_t i;
 
     for (int n = 0; n < count; n++)
@@ -33,8 +34,8 @@ json_t *report_encode (const char *node, const char *version, const struct inter
         if (findings->finding[i].level != LEVEL_OK)
             json_array_append (bad, one);
     json_decref (all);
-    return json_pack ("{s:s, s:s, s:o, s:o}", "node", node, "version", version, "interfaces",
-                      interfaces, "findings", bad);
+    return json_pack ("{s:s, s:s, s:s, s:o, s:o}", "node", node, "version", version, "here",
+                      address_print (here, &text), "interfaces", interfaces, "findings", bad);
 }
 
 static int _decode_findings (struct report *report, json_t *findings)
@@ -58,11 +59,13 @@ int report_decode (struct report *report, const json_t *object)
     json_t *interfaces = json_object_get (object, "interfaces"), *one;
     const char *node = json_string_value (json_object_get (object, "node"));
     const char *version = json_string_value (json_object_get (object, "version"));
+    const char *here = json_string_value (json_object_get (object, "here"));
     size_t i;
 
     memset (report, 0, sizeof (*report));
     if (!node || !version || !json_is_array (interfaces)
-        || json_array_size (interfaces) > INTERFACE_MAX)
+        || json_array_size (interfaces) > INTERFACE_MAX
+        || (here && *here && address_parse (&report->here, here) < 0))
         return -1;
     snprintf (report->node, sizeof (report->node), "%s", node);
     snprintf (report->version, sizeof (report->version), "%s", version);
@@ -176,18 +179,23 @@ static void _judge_versions (const struct report *report, size_t count, struct f
 
 /* Networks, as tf-rendezvous judges them. */
 
-static void _judge_network (const struct candidates *candidates, bool infiniband, struct findings *findings)
+/* said[SAID_SIZE] is the network that the nodes are on, or "". It is named only once. */
+#define SAID_SIZE 448
+static void _judge_network (const struct candidates *candidates, bool infiniband, char *said,
+                            struct findings *findings)
 {
     const struct preference preference = { .infiniband = infiniband };
     struct selection selection = {
         .candidates = candidates,
         .selected = calloc (candidates->count + 1, sizeof (bool)),
     };
-    char text[448];
+    char text[SAID_SIZE];
 
     if (selection.selected && selection_fulfil (&selection, &preference)) {
         describe_networks (&selection, text, sizeof (text));
-        findings_ok (findings, "network", "all nodes are on the network %s", text);
+        if (strcmp (text, said) != 0)
+            findings_ok (findings, "network", "all nodes are on the network %s", text);
+        snprintf (said, SAID_SIZE, "%s", text);
     } else
         findings_add (findings, "network", LEVEL_WARNING,
                       infiniband ? "fix these nodes, or exclude them (--exclude)"
@@ -212,12 +220,14 @@ static void _judge_networks (const struct report *report, size_t count, struct f
     struct network_rank *rank = calloc (count, sizeof (*rank));
     struct host *host = calloc (count, sizeof (*host));
     struct candidates *candidates = NULL;
+    char said[SAID_SIZE] = "";
 
     for (size_t i = 0; rank && host && i < count; i++) {
         snprintf (host[i].id, sizeof (host[i].id), "%s", report[i].node);
         rank[i] = (struct network_rank){
             .node = report[i].node,
             .host = &host[i],
+            .here = report[i].here,
             .interface = report[i].interface,
             .interfaces = report[i].interfaces,
         };
@@ -225,9 +235,9 @@ static void _judge_networks (const struct report *report, size_t count, struct f
     if (!rank || !host || !(candidates = candidates_create (rank, count)))
         findings_add (findings, "network", LEVEL_ERROR, "try it again", "there is no memory");
     else {
-        _judge_network (candidates, false, findings);
+        _judge_network (candidates, false, said, findings);
         if (_has_infiniband (report, count))
-            _judge_network (candidates, true, findings);
+            _judge_network (candidates, true, said, findings);
     }
     candidates_destroy (candidates);
     free (host);

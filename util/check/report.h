@@ -10,19 +10,21 @@
 #include <stddef.h>
 
 #include "addresses/interface.h"
+#include "common/address.h"
 #include "findings.h"
 
 struct report {
     char node[64];
     char version[32];                       /* of the plugin; "": not known */
+    struct address here;                    /* its end of a connection to srun's host; may be not set */
     struct interface interface[INTERFACE_MAX];
     int interfaces;
     json_t *findings;                       /* an array of objects, those that are not ok; owned */
 };
 
 /* NULL if there is no memory. */
-json_t *report_encode (const char *node, const char *version, const struct interface *list,
-                       int count, const struct findings *findings);
+json_t *report_encode (const char *node, const char *version, const struct address *here,
+                       const struct interface *list, int count, const struct findings *findings);
 
 /* 0, to be released with report_clear (); -1 if the object is not a report. */
 int report_decode (struct report *report, const json_t *object);

@@ -129,8 +129,10 @@ static json_t *_report (const struct step *step)
     struct interface list[INTERFACE_MAX];
     struct errtext err;
     int count = interface_list (list, &err);
+    struct address here;
 
-    return report_encode (step->node, installation.version, list, count, &findings);
+    reach_local_end (&here);
+    return report_encode (step->node, installation.version, &here, list, count, &findings);
 }
 
 static int _send (const struct step *step)
