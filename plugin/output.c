@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/pattern.h"
@@ -72,14 +71,13 @@ void output_paths (struct output_paths *paths, const struct logdir *dir, const s
 int output_open (struct logdir *dir, const struct answer *answer, const char *step, struct errtext *err)
 {
     char name[NAME_MAX];
-    struct stat st;
     int fd;
 
     logdir_task_file (name, sizeof (name), answer->role, answer->index);
     fd = logdir_open (dir, answer->log_append, name, err);
+    if (fd >= 0 && answer->log_append)
+        logdir_begin_step (dir, fd, name, step);
     logdir_close (dir);
-    if (fd >= 0 && answer->log_append && fstat (fd, &st) == 0 && st.st_size > 0)
-        dprintf (fd, "spank_tf: step %s\n", step);
     return fd;
 }
 

@@ -327,7 +327,7 @@ kept ()
 @test "a step truncates no file of another step of its job, unless --open-mode=truncate says so" {
     batch -N1 -n1 --tf-tasks=worker --tf-log-dir="$logs" <<END
 #!/bin/bash
-srun -Q sh -c 'echo first'
+srun -Q sh -c 'printf first'
 srun -Q sh -c 'echo second'
 END
     [ "$status" -eq 0 ] || fail "srun"

@@ -124,7 +124,10 @@ TEST (the_last_line_that_is_not_blank_is_found)
         { "", "" }, { "\n", "" }, { " \n\t\r\n\n", "" },
         { "one", "one" }, { "one\n", "one" }, { "one\ntwo", "two" }, { "one\ntwo\n", "two" },
         { "one\n\n \n", "one" }, { "one\r\ntwo\r\n", "two" }, { "  indented  \n", "indented" },
-        { "10/100\r20/100\r", "20/100" }, { "\nx", "x" }, { "x\n\x80\x80\n", "x" },
+        /* What stands in front of a step's output is no output, nor is that of the step before. */
+        { "one\nspank_tf: step 12.1\n", "" }, { "spank_tf: step 12.1\n \n", "" },
+        { "one\nspank_tf: step 12.1\ntwo\n", "two" }, { "spank_tf: step 12.1: it failed\n", "spank_tf: step 12.1: it failed" },
+        { "spank_tf: step \n", "spank_tf: step" }, { "10/100\r20/100\r", "20/100" }, { "\nx", "x" }, { "x\n\x80\x80\n", "x" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

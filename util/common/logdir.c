@@ -140,6 +140,28 @@ int logdir_open (const struct logdir *dir, bool append, const char *name, struct
     return errtext_set (err, "%s/%s: %s", dir->path, name, why.text);
 }
 
+/* If the file cannot be read, its last line is assumed to be complete. */
+static bool _ends_within_line (const struct logdir *dir, const char *name, off_t size)
+{
+    int fd = openat (dir->fd, name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    char last = '\n';
+
+    if (fd < 0)
+        return false;
+    (void)!pread (fd, &last, 1, size - 1);
+    close (fd);
+    return last != '\n';
+}
+
+void logdir_begin_step (const struct logdir *dir, int fd, const char *name, const char *step)
+{
+    struct stat st;
+
+    if (fstat (fd, &st) == 0 && st.st_size > 0)
+        dprintf (fd, "%s" LOGDIR_STEP_LINE "%s\n", _ends_within_line (dir, name, st.st_size) ? "\n" : "",
+                 step);
+}
+
 static const char *_task_file (char *name, size_t size, const char *role, int index, const char *ending)
 {
     const char *own = beside_name (role);

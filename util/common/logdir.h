@@ -36,6 +36,15 @@ int logdir_make (struct logdir *dir, struct errtext *err);
  */
 int logdir_open (const struct logdir *dir, bool append, const char *name, struct errtext *err);
 
+/* What separates the output of a step from that of the steps before: LOGDIR_STEP_LINE "12.1". */
+#define LOGDIR_STEP_LINE "spank_tf: step "
+
+/*
+ * Write that line to the file that was opened under this name, unless the file is empty. It is a line of its own
+ * also if the output before does not end with one.
+ */
+void logdir_begin_step (const struct logdir *dir, int fd, const char *name, const char *step);
+
 /*
  * The file of a task's output: "worker12.log"; "data2-10.log" for index 10 of a role that ends in a
  * digit, because "data210.log" is another one's. Returns name.

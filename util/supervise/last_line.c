@@ -19,6 +19,7 @@
 
 #include "common/deadline.h"
 #include "common/descriptors.h"
+#include "common/logdir.h"
 
 #define ANSWER_MS 2000
 
@@ -32,6 +33,19 @@ static bool _ends_line (char c)
     return c == '\n' || c == '\r';
 }
 
+/* The line in front of a step's own output (logdir.h), without its end. */
+static bool _begins_step (const char *line, size_t length)
+{
+    const size_t prefix = sizeof (LOGDIR_STEP_LINE) - 1;
+
+    if (length <= prefix || memcmp (line, LOGDIR_STEP_LINE, prefix) != 0)
+        return false;
+    for (size_t i = prefix; i < length; i++)
+        if (!isdigit ((unsigned char)line[i]) && line[i] != '.')
+            return false;
+    return true;
+}
+
 /* A progress bar ends its lines with '\r'. */
 void last_line_find (struct failure_text *text, const char *bytes, size_t length)
 {
@@ -41,6 +55,8 @@ void last_line_find (struct failure_text *text, const char *bytes, size_t length
 
         while (begin > 0 && !_ends_line (bytes[begin - 1]))
             begin--;
+        if (_begins_step (bytes + begin, length - begin))
+            return;
         failure_text_set (text, FAILURE_TEXT_LOG, bytes + begin, length - begin);
         length = begin > 0 ? begin - 1 : 0;
     }
