@@ -169,13 +169,33 @@ END
 }
 
 # bats test_tags=release
-@test "--step without a list: each node for itself" {
+@test "--step without a list: what all nodes share is printed once" {
     site_arguments
     run --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 "$tf_check" --step
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "not all nodes are ok"
+    [ "$(grep -c "ok: the plugin was built for Slurm " <<< "$output")" -eq 1 ] || fail "it is not printed once"
+    [ "$(grep -cE "^ok: srun's host 10\.98\.[0-9.]+ is reached, on port 61001, 61500, 62000$" <<< "$output")" -eq 1 ] ||
+        fail "not all nodes reach srun's host"
+    [ "$(grep -cxF "ok: 2 nodes have spank-tf $(version)" <<< "$output")" -eq 1 ] || fail "the nodes are not compared"
+    [ -z "$(sort <<< "$output" | uniq -d)" ] || fail "a line is there twice"
+    run --separate-stderr slurm srun -Q -N2 "$tf_check" --step -q
+    [ "$status" -eq 0 ] && [ -z "$output" ] || fail "--quiet prints something"
+}
+
+# bats test_tags=release
+@test "--step without a list: a node that does not find the others reports for itself" {
+    local n
+
+    site_arguments
+    for n in 1 2; do
+        "$tests/cluster" run --on "$(node $n)" -- mount --bind /dev/null /etc/hosts
+    done
+    run --separate-stderr slurm srun -Q -N2 -w "$(node 1),$(node 2)" "$tf_check" --step
+    for n in 1 2; do
+        "$tests/cluster" run --on "$(node $n)" -- umount /etc/hosts
+        [ "$(grep -c "^$(node $n): ok: the plugin was built for Slurm " <<< "$output")" -eq 1 ] || fail "not one line of node $n"
+    done
     [ "$status" -eq 0 ] || fail "not all nodes are ok"
-    [ "$(grep -c "^$(node 1): ok: the plugin was built for Slurm " <<< "$output")" -eq 1 ] || fail "not one line of node 1"
-    [ "$(grep -cE "^$(node 2): ok: srun's host 10\.98\.[0-9.]+ is reached, on port 61001, 61500, 62000$" <<< "$output")" -eq 1 ] ||
-        fail "node 2 does not reach srun's host"
 }
 
 @test "--step finds the node with another plugstack.conf" {
@@ -199,9 +219,9 @@ END
     run --separate-stderr slurm srun -Q -N2 "$tf_check" --step
     "$tests/cluster" run --on "$(node 2)" -- iptables -D "${rule[@]}"
     [ "$status" -eq 2 ] || fail "not an error"
-    grep -qE "^$(node 2): error: srun's host 10\.98\.[0-9.]+ cannot be reached on port 29100, 29149, 29199: Connection timed out; open rendezvous_ports= there for connections from this node$" <<< "$output" ||
+    grep -qE "^error: $(node 2): srun's host 10\.98\.[0-9.]+ cannot be reached on port 29100, 29149, 29199: Connection timed out; open rendezvous_ports= there for connections from this node$" <<< "$output" ||
         fail "node 2 does not say it"
-    grep -qE "^$(node 1): ok: srun's host 10\.98\.[0-9.]+ is reached, on port 29100, 29149, 29199$" <<< "$output" ||
+    grep -qE "^ok: $(node 1): srun's host 10\.98\.[0-9.]+ is reached, on port 29100, 29149, 29199$" <<< "$output" ||
         fail "node 1 does not reach it"
 }
 

@@ -21,21 +21,21 @@
 /* The message. */
 
 json_t *report_encode (const char *node, const char *version, const struct address *here,
-                       const struct interface *list, int count, const struct findings *findings)
+                       const struct interface *list, int count, const struct findings *findings, bool all)
 {
-    json_t *interfaces = json_array (), *bad = json_array (), *all = findings_json (findings), *one;
+    json_t *interfaces = json_array (), *chosen = json_array (), *every = findings_json (findings), *one;
     struct interface_text room;
     struct address_text text;
     size_t i;
 
     for (int n = 0; n < count; n++)
         json_array_append_new (interfaces, json_string (interface_print (&list[n], &room)));
-    json_array_foreach (all, i, one)
-        if (findings->finding[i].level != LEVEL_OK)
-            json_array_append (bad, one);
-    json_decref (all);
+    json_array_foreach (every, i, one)
+        if (all || findings->finding[i].level != LEVEL_OK)
+            json_array_append (chosen, one);
+    json_decref (every);
     return json_pack ("{s:s, s:s, s:s, s:o, s:o}", "node", node, "version", version, "here",
-                      address_print (here, &text), "interfaces", interfaces, "findings", bad);
+                      address_print (here, &text), "interfaces", interfaces, "findings", chosen);
 }
 
 static int _decode_findings (struct report *report, json_t *findings)
@@ -47,7 +47,7 @@ static int _decode_findings (struct report *report, json_t *findings)
     if (!json_is_array (findings))
         return -1;
     json_array_foreach (findings, i, one)
-        if (json_unpack (one, "{s:s, s:s, s:s}", "level", &level, "text", &text, "advice",
+        if (json_unpack (one, "{s:s, s:s, s?s}", "level", &level, "text", &text, "advice",
                          &advice) < 0)
             return -1;
     report->findings = json_incref (findings);
@@ -85,7 +85,7 @@ void report_clear (struct report *report)
     report->findings = NULL;
 }
 
-/* What is wrong on single nodes. */
+/* What the nodes have found. */
 
 static const char *_get (const json_t *finding, const char *key)
 {
@@ -103,14 +103,20 @@ static bool _has (const struct report *report, const json_t *finding)
     return false;
 }
 
-/* The same finding on several nodes is one line, which the first of them makes. */
+/* The same finding on several nodes is one line, which the first of them makes. `ok`: only those that are ok. */
 static void _judge_finding (const struct report *report, size_t count, size_t from,
-                            const json_t *finding, struct findings *findings)
+                            const json_t *finding, bool ok, struct findings *findings)
 {
-    enum level level = strcmp (_get (finding, "level"), "error") == 0 ? LEVEL_ERROR
-                                                                      : LEVEL_WARNING;
+    const char *advice = _get (finding, "advice");
+    enum level level = LEVEL_OK;
     char nodes[512];
     struct list_text list = { nodes, sizeof (nodes), ", ", MAX_NAMED, 0, 0 };
+    bool all;
+
+    while (level < LEVEL_ERROR && strcmp (_get (finding, "level"), level_name (level)) != 0)
+        level++;
+    if ((level == LEVEL_OK) != ok)
+        return;
 
     for (size_t i = 0; i < from; i++)
         if (_has (&report[i], finding))
@@ -118,18 +124,20 @@ static void _judge_finding (const struct report *report, size_t count, size_t fr
     for (size_t i = from; i < count; i++)
         if (_has (&report[i], finding))
             list_text_add (&list, report[i].node);
-    findings_add (findings, "node", level, _get (finding, "advice"), "%s: %s",
-                  list_text_end (&list), _get (finding, "text"));
+    all = count > 1 && (size_t)list.named + list.more == count;
+    list_text_end (&list);
+    findings_add (findings, "node", level, advice ? advice : "", "%s%s%s", all ? "" : nodes, all ? "" : ": ",
+                  _get (finding, "text"));
 }
 
-static void _judge_nodes (const struct report *report, size_t count, struct findings *findings)
+static void _judge_nodes (const struct report *report, size_t count, bool ok, struct findings *findings)
 {
     json_t *one;
     size_t n;
 
     for (size_t i = 0; i < count; i++)
         json_array_foreach (report[i].findings, n, one)
-            _judge_finding (report, count, i, one, findings);
+            _judge_finding (report, count, i, one, ok, findings);
 }
 
 /* Versions. */
@@ -246,7 +254,9 @@ static void _judge_networks (const struct report *report, size_t count, struct f
 
 void report_judge (const struct report *report, size_t count, struct findings *findings)
 {
-    _judge_nodes (report, count, findings);
+    _judge_nodes (report, count, false, findings);
     _judge_versions (report, count, findings);
     _judge_networks (report, count, findings);
+    /* Last, because what is ok on each of many nodes does not have room. */
+    _judge_nodes (report, count, true, findings);
 }

@@ -7,6 +7,7 @@
 #define TF_REPORT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "addresses/interface.h"
@@ -19,12 +20,12 @@ struct report {
     struct address here;                    /* its end of a connection to srun's host; may be not set */
     struct interface interface[INTERFACE_MAX];
     int interfaces;
-    json_t *findings;                       /* an array of objects, those that are not ok; owned */
+    json_t *findings;                       /* an array of objects; owned */
 };
 
-/* NULL if there is no memory. */
+/* `all`: also the findings that are ok. NULL if there is no memory. */
 json_t *report_encode (const char *node, const char *version, const struct address *here,
-                       const struct interface *list, int count, const struct findings *findings);
+                       const struct interface *list, int count, const struct findings *findings, bool all);
 
 /* 0, to be released with report_clear (); -1 if the object is not a report. */
 int report_decode (struct report *report, const json_t *object);
@@ -32,8 +33,9 @@ int report_decode (struct report *report, const json_t *object);
 void report_clear (struct report *report);
 
 /*
- * Judge the reports, one for each node: what is wrong on which nodes, whether all have the same
- * version, and whether there is a network on which all of them are.
+ * Judge the reports, one for each node: what is wrong on which nodes, and what else was reported, whether all
+ * have the same version, and whether there is a network on which all of them are. What several nodes report is
+ * one finding, and names no node if it is the same on all.
  */
 void report_judge (const struct report *report, size_t count, struct findings *findings);
 

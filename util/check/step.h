@@ -4,6 +4,9 @@
  * tf-check --step, in the tasks of a step. The first task of each node looks at its node. If the
  * step has a list of TensorFlow tasks, every task knows the addresses of all tasks from TF_CONFIG:
  * the task at the first address collects the reports of all nodes.
+ *
+ * Without a list, the first node collects them, on a port that follows from the step's number. Something else may
+ * listen there, so the task that collects begins with a greeting. A node that does not find it reports for itself.
  */
 #ifndef TF_STEP_H
 #define TF_STEP_H
@@ -24,17 +27,22 @@ struct step {
     const char *node_list;          /* "n[1-4]" */
     int nodes;
     bool is_first_of_node;
-    bool has_cluster;               /* there is a TF_CONFIG, and what follows is set */
+    bool has_cluster;               /* there is a TF_CONFIG */
+    bool has_collector;             /* the nodes are compared, and what follows is set */
     bool collects;
-    int port;                       /* of this task */
+    int port;                       /* on which this task listens if it collects */
     struct address collector;
     int collector_port;
+    char greeting[64];              /* "tf-check 12.0"; "" with a list */
 };
 
 /* Read the environment of this task. -1 and err if this is not a task of a step. */
 int step_read (struct step *step, struct errtext *err);
 
-/* Send the report, and wait until the task that collects has ended or has printed its verdict. */
+/*
+ * Send the report, and wait until the task that collects has ended or has printed its verdict. -1 and err if it is not
+ * there.
+ */
 int step_send (const struct step *step, const json_t *report, struct errtext *err);
 
 /*

@@ -34,7 +34,7 @@ static const char help[] =
     "\n"
     "Look for reasons why srun --tf-tasks does not work on this host, and say what to do.\n"
     "\n"
-    "      --step               on each node of a step; with --tf-tasks, also compare the nodes\n"
+    "      --step               on each node of a step; also compare the nodes\n"
     "      --python=PYTHON      also say which TensorFlow this Python has\n"
     "      --slurm-conf=FILE    a slurm.conf other than the one that srun uses\n"
     "  -q, --quiet              print warnings and errors only\n"
@@ -132,16 +132,18 @@ static json_t *_report (const struct step *step)
     struct address here;
 
     reach_local_end (&here);
-    return report_encode (step->node, installation.version, &here, list, count, &findings);
+    return report_encode (step->node, installation.version, &here, list, count, &findings, !step->has_cluster);
 }
 
-static int _send (const struct step *step)
+static int _send (const struct options *options, const struct step *step)
 {
     json_t *report = _report (step);
     struct errtext err;
     int rc = step_send (step, report, &err);
 
     json_decref (report);
+    if (!step->has_cluster)
+        return rc < 0 ? _print (options, step->node, &findings) : (int)findings.worst;
     if (rc < 0)
         printf ("%s: error: %s; look at firewalls between the nodes\n", step->node, err.text);
     return rc < 0 ? LEVEL_ERROR : LEVEL_OK;
@@ -162,6 +164,12 @@ static void _missing (const struct step *step, const struct report *report, int 
                   list_text_end (&list));
 }
 
+/* In the order in which a user counts: n2 before n10. */
+static int _compare_nodes (const void *a, const void *b)
+{
+    return strverscmp (((const struct report *)a)->node, ((const struct report *)b)->node);
+}
+
 static int _collect (const struct options *options, const struct step *step)
 {
     static struct findings verdict;
@@ -173,11 +181,17 @@ static int _collect (const struct options *options, const struct step *step)
     if (step->is_first_of_node && report)
         count = report_decode (report, own) == 0;
     json_decref (own);
-    if (!report || (count = step_collect (step, report, count, &err)) < 0) {
+    if (report)
+        count = step_collect (step, report, count, &err);
+    /* No other node was found, and each reports for itself. */
+    if (!step->has_cluster && (!report || count < 2))
+        return _print (options, step->node, &findings);
+    if (!report || count < 0) {
         printf ("%s: error: %s\n", step->node, report ? err.text : "there is no memory");
         return LEVEL_ERROR;
     }
-    if (count < step->nodes)
+    qsort (report, (size_t)count, sizeof (*report), _compare_nodes);
+    if (count < step->nodes && step->has_cluster)
         _missing (step, report, count, &verdict);
     if (count)
         report_judge (report, (size_t)count, &verdict);
@@ -204,7 +218,7 @@ static int _check_step (const struct options *options)
     }
     if (step.collects)
         return _collect (options, &step);
-    return step.has_cluster ? _send (&step) : _print (options, step.node, &findings);
+    return step.has_collector ? _send (options, &step) : _print (options, step.node, &findings);
 }
 
 int main (int argc, char *argv[])
