@@ -159,6 +159,7 @@ static void _take_directive (struct facts *facts, char *text)
         facts->unclear = true;
     while (count < sizeof (word) / sizeof (word[0]) && (word[count] = _next_word (&text)))
         count++;
+    facts->unclear = facts->unclear || count == sizeof (word) / sizeof (word[0]);
     _take_options (facts, word, count);
 }
 
