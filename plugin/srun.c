@@ -176,8 +176,7 @@ static int _check_restart (struct errtext *err)
 {
     if (_restart ().times == 0 || !_is_contained ())
         return 0;
-    return errtext_set (err, "--tf-restart: the programs of a step with --container cannot be started "
-                        "again");
+    return errtext_set (err, "--tf-restart: the programs of a step with --container cannot be restarted");
 }
 
 static int _prepare (struct errtext *err)
