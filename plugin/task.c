@@ -93,7 +93,6 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         .forward_signals = _forwards_signals (&info->registration),
         .serves = answer->answer.serves,
         .restart = answer->answer.restart,
-        .restart_alone = answer->answer.restart_alone,
         .claimed_port = server->port_number,
         .prints = info->registration.rank == 0,
         .log = info->logs ? paths->log : NULL,

@@ -146,7 +146,6 @@ static void _configure (const struct task *task)
         .forward_signals = task->forward_signals,
         .serves = task->serves,
         .restart = { .times = task->restarts, .any = true, .longest_pause = 60 },
-        .restart_alone = task->restart_alone,
         .claimed_port = task->claimed_port,
         .prints = task->prints,
         .log = task->log,

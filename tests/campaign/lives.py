@@ -152,7 +152,7 @@ def announced(trial):
     """
     text = clusters.read(trial.output)
     found = [(match.start(), *match.groups(), line)
-             for line in (restarts.ONE, restarts.ALL, restarts.LONELY)
+             for line in (restarts.ONE, restarts.ALL)
              for match in re.finditer(line, text)]
     return [([int(rank) for rank in re.findall(r"rank (\d+)", ranks)], ranks.endswith(" more"),
              how.split(", "), int(pause), int(left), line)
@@ -189,23 +189,22 @@ def reported(trial):
         return
     lost = any(fault.effect().loses_output for fault in trial.faults())
     for ranks, more, hows, pause, left, line in lines:
-        if pause != (restarts.LONELY_PAUSE if line == restarts.LONELY else restarts.LONGEST_PAUSE):
+        if pause != restarts.LONGEST_PAUSE:
             yield f"ranks {ranks} are restarted after {pause} s"
         # Those before the last one have failed alone.
         last_alone = not more and restarts.is_alone(plan, ranks[-1])
         if line == restarts.ALL and (last_alone or not set(ranks) <= restarts.members(plan)):
             yield f"ranks {ranks} have failed, and all start again"
-        if line != restarts.ALL and not all(restarts.is_alone(plan, rank) for rank in ranks):
+        if line == restarts.ONE and not all(restarts.is_alone(plan, rank) for rank in ranks):
             yield f"ranks {ranks} have failed, and they alone start again"
         for how in hows:
             if not restarts.is_worth_a_try(plan, how.startswith("signal"),
                                            int(re.search(r"\d+", how)[0])):
                 yield f"ranks {ranks} are restarted after {how}"
     # Tasks that fail in the second after the first line of their event have one of their own.
-    lefts = [left for left, _ in itertools.groupby(left for *_, left, line in lines
-                                                   if line != restarts.LONELY)]
+    lefts = [left for left, _ in itertools.groupby(left for *_, left, _ in lines)]
     expected = list(range(plan.restarts))[::-1]
-    # Without the rendezvous, each supervisor counts the lives of its own task.
+    # A restart that has become impossible was used, and has no such line.
     if lefts != expected[:len(lefts)] and not (is_disturbed(trial) and set(lefts) <= set(expected)
                                                and lefts == sorted(set(lefts), reverse=True)):
         yield f"of {plan.restarts} restarts are left, one after the other: {lefts}"

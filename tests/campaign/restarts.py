@@ -25,9 +25,6 @@ SERVER = '"$life_check" serve $SLURM_TF_PORT > /dev/null 2>&1'
 # Signals that show a defect of the program: SIGILL, SIGABRT, SIGFPE, SIGSEGV.
 DEFECTS = (4, 6, 8, 11)
 
-# A supervisor that has no rendezvous restarts its task after these seconds.
-LONELY_PAUSE = 10
-
 # The messages, with the tasks, how they ended, the pause and what is left
 _TASK = r"rank \d+ \(\+?\w+ \d+\) on [^\s,]+"
 _ENDED = rf"({_TASK}(?:, {_TASK})*(?: and \d+ more)?) ha(?:s|ve) ended, ([^;]*)"
@@ -35,14 +32,12 @@ _AGAIN = r" after (\d+) s \(restarts left: (\d+)\)"
 ONE = _ENDED + "; (?:it is|they are) restarted" + _AGAIN
 ALL = _ENDED + r"; (?:all tasks are stopped, and|the others have \d+ s to end, too, and all are) " \
     "restarted" + _AGAIN
-LONELY = r"(rank \d+) on \S+ has ended, ([^;,]*); it is restarted in (\d+) s, without the " \
-    r"rendezvous \(restarts left: (\d+)\)"
 NONE_LEFT = _ENDED + r"; no restart is left"
 NOT = _ENDED + r"; not restarted: .*"
 # Reasons that only a fault explains.
 DISTURBED = r"; not restarted: (?:the step was asked to end|its supervisor was disconnected)"
 PS_TERMINATED = r"rank \d+ \(ps \d+\) on \S+ has ended, signal 15; the others are stopped"
-LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{LONELY}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"
+LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"
 
 
 class Failure(NamedTuple):

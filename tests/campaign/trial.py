@@ -19,7 +19,6 @@ import lives
 import orders
 import plan as plans
 import prologs
-import restarts
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 # These run as the user, who may not be able to read this directory.
@@ -391,11 +390,8 @@ class Trial:
                 or self.released < len(self.plan.releases) \
                 or len(self.injected) < len(self.plan.faults):
             return False
-        output = clusters.read(self.output)
-        if re.search(fault_base.RENDEZVOUS_ENDED, output):
+        if re.search(fault_base.RENDEZVOUS_ENDED, clusters.read(self.output)):
             longest = 1
-        if re.search(restarts.LONELY, output):
-            longest = restarts.LONELY_PAUSE + 2
         return self.quiet_seconds() > longest + prologs.seconds(self.plan)
 
     def run(self):

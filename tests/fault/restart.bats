@@ -118,38 +118,30 @@ end_rendezvous ()
     kill -9 "$(pgrep -r D,R,S -xu "$user" tf-rendezvous)"
 }
 
-@test "when tf-rendezvous has been killed, a worker of a chief is restarted by its supervisor" {
-    start_step chief,ps,worker:2 'case $SLURM_TF_ROLE in
-        chief) until [ -e $LIVES/end ]; do sleep 0.1; done; kill $(cut -d" " -f1 $LIVES/1 $LIVES/3);;
+@test "when tf-rendezvous has been killed, a worker that fails is not restarted, a line says so, and the step ends" {
+    start_step chief,ps,worker:2 'case $SLURM_TF_ROLE$SLURM_TF_INDEX in
+        worker0) until [ -e $LIVES/fail ]; do sleep 0.1; done; exit 3;;
+        chief0) until [ -e $LIVES/end ]; do sleep 0.1; done; kill $(cut -d" " -f1 $LIVES/1 $LIVES/3);;
         *) trap "exit 0" TERM; sleep 600 & wait;;
-        esac' -n4 -m block -w "$(node 1)" --tf-restart=2 --tf-hold=no
+        esac' -n4 -m block -w "$(node 1)" --tf-restart=1,any
     for rank in 0 1 2 3; do
         eventually 20 lives $rank 1
     done
     end_rendezvous
-    kill_life 2
-    eventually 60 lives 2 2 || fail "the worker is not restarted"
-    eventually 20 printed 'rank 2 on '"$(node 1)"' has ended, signal 9; it is restarted in 10 s, without the rendezvous (restarts left: 1)'
-    eventually 20 printed 'the rendezvous has ended; its tasks are not stopped when its work is done, and not restarted together'
-    kill "$(tail -n 1 "$lives/2" | cut -d' ' -f1)"
+    touch "$lives/fail"
+    eventually 20 worker_has_no_supervisor || fail "the worker's supervisor waits"
+    eventually 20 printed 'the rendezvous has ended; its tasks are not stopped when its work is done, and not restarted' ||
+        fail "no line says that"
     touch "$lives/end"
     step_ends
-    [ "$status" -eq 0 ]
+    [ "$status" -eq 3 ]
+    ! lives 2 2 || fail "the worker was restarted"
+    [ "$(grep -c spank_tf "$out")" -eq 1 ] || fail "that is not the only line"
 }
 
-@test "... but tasks that are restarted together are not" {
-    start_step worker:2 'sleep 600' -n2 --tf-restart=2
-    for rank in 0 1; do
-        eventually 20 lives $rank 1
-    done
-    end_rendezvous
-    kill_life 0
-    eventually 20 printed 'and not restarted together' || fail "no line says that"
-    # Unless Slurm has ended it already.
-    kill_life 1 || true
-    step_ends
-    [ "$status" -eq 137 ]
-    ! lives 0 2 && ! lives 1 2
+worker_has_no_supervisor ()
+{
+    [ "$(pgrep -xcu "$user" tf-supervise)" -eq 3 ]
 }
 
 # The ps has failed, one worker has ended, and the other one goes on until the test says so.

@@ -619,43 +619,9 @@ static void _end_rendezvous (struct task *task)
 }
 
 #define GONE "slurmstepd: error: spank_tf: step 12.0: the rendezvous has ended; its tasks are not " \
-    "stopped when its work is done, and not restarted together\n"
-#define ALONE "slurmstepd: spank_tf: step 12.0: rank 3 on n1 has ended, exit 3; it is restarted " \
-    "in 10 s, without the rendezvous (restarts left: 0)\n"
+    "stopped when its work is done, and not restarted\n"
 
-static void _restarts_alone (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_once, .restarts = 1, .restart_alone = true,
-                         .prints = true };
-
-    _start_and_wait (&task);
-    _end_rendezvous (&task);
-    task_expect_no_output (&task);
-    poll (&(struct pollfd){ .fd = task.output, .events = POLLIN }, 1, 10000);
-    task_expect_output (&task, "life 1\n");
-    task_expect_exit (&task, W_EXITCODE (4, 0));
-    task_expect_stderr (&task, GONE ALONE);
-}
-
-/* The rendezvous was not reached for a while, as behind a firewall. */
-static void _comes_back (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_once, .restarts = 2, .restart_alone = true };
-
-    _start_and_wait (&task);
-    _end_rendezvous (&task);
-    task_expect_no_output (&task);
-    task_open_listener (&task);
-    poll (&(struct pollfd){ .fd = task.output, .events = POLLIN }, 1, 10000);
-    task_expect_output (&task, "life 1\n");
-    _expect_reconnect (&task, "exit 4", 1);
-    _order_restart (&task, 2);
-    task_expect_output (&task, "life 2\n");
-    _expect (&task, (struct wanted){ "exit 5", 2, NULL, false });
-    task_order_exit (&task, W_EXITCODE (5, 0));
-}
-
-static void _does_not_restart_in_a_group (const void *arg __attribute__ ((unused)))
+static void _is_not_restarted (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _fails_once, .restarts = 9, .prints = true };
 
@@ -663,50 +629,6 @@ static void _does_not_restart_in_a_group (const void *arg __attribute__ ((unused
     _end_rendezvous (&task);
     task_expect_exit (&task, W_EXITCODE (3, 0));
     task_expect_stderr (&task, GONE);
-}
-
-/* srun has ended too: Slurm ends the step. */
-static void _asked_while_alone (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_once, .restarts = 1, .restart_alone = true,
-                         .stop_grace = 20 };
-
-    _start_and_wait (&task);
-    _end_rendezvous (&task);
-    task_expect_stderr (&task, ALONE);
-    kill (task.pid, SIGTERM);
-    task_expect_exit (&task, W_EXITCODE (3, 0));
-    task_expect_stderr (&task, ALONE);
-}
-
-/* Slurm asked it long ago, which it learns only now: it ends by that, and not by a failure. */
-static void _withheld_until_alone (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _serves, .restarts = 9, .restart_alone = true, .serves = true,
-                         .forward_signals = true, .stop_grace = 1 };
-
-    task_start (&task);
-    task_expect_output (&task, "up\n");
-    kill (task.pid, SIGTERM);
-    task_await_signals_forwarded (&task);
-    _end_rendezvous (&task);
-    task_expect_running (&task);
-    task_expect_exit_within (&task, SIGTERM, 10000 + task_reaction_ms ());
-    task_expect_stderr (&task, "");
-}
-
-/* It may have ended, or stand still for a while: only an answer tells. */
-static void _rendezvous_is_silent (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_once, .restarts = 9, .restart_alone = true };
-
-    task_start (&task);
-    task_expect_output (&task, "life 0\n");
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    poll (NULL, 0, 15000);
-    task_expect_no_output (&task);
-    task_order_exit (&task, W_EXITCODE (3, 0));
-    task_expect_stderr (&task, "");
 }
 
 /* Its port. */
@@ -929,15 +851,8 @@ int main (void)
     passed &= check ("an order that comes twice, or is about a former life, is ignored", _old_orders,
                      NULL);
     passed &= check ("a further life ends when its supervisor is killed", _supervisor_is_killed, NULL);
-    passed &= check ("without the rendezvous a task is restarted alone, if it may be",
-                     _restarts_alone, NULL);
-    passed &= check ("... and reports to the rendezvous when that is reached again", _comes_back, NULL);
-    passed &= check ("... but not tasks of which all are started together",
-                     _does_not_restart_in_a_group, NULL);
-    passed &= check ("... nor one that Slurm asks to end", _asked_while_alone, NULL);
-    passed &= check ("... also if it learns that only then", _withheld_until_alone, NULL);
-    passed &= check ("... nor if the rendezvous only does not answer", _rendezvous_is_silent,
-                     NULL);
+    passed &= check ("a task whose rendezvous has ended is not restarted, and a message says so",
+                     _is_not_restarted, NULL);
     passed &= check ("between two lives no program can bind a port that is not held", _claimed_port,
                      NULL);
     passed &= check ("... nor before the first program is executed", _claimed_port_before_exec, NULL);

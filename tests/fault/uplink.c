@@ -245,10 +245,14 @@ static void _set_loopback (bool up)
     close (fd);
 }
 
-/* What is sent while the network is down is lost, without an error. */
-static void _network_down (const void *arg __attribute__ ((unused)))
+/*
+ * What is sent while the network is down is lost, without an error. After 20 s attempts to connect have
+ * failed, too.
+ */
+static void _network_down (const void *arg)
 {
-    struct task task = { .program = program_prints_signals };
+    bool restarts = *(const bool *)arg;
+    struct task task = { .program = program_prints_signals, .restarts = restarts };
 
     if (unshare (CLONE_NEWNET) < 0)
         skip ("only root may make a network namespace");
@@ -257,12 +261,22 @@ static void _network_down (const void *arg __attribute__ ((unused)))
     task_expect_output (&task, "up ");
     _set_loopback (false);
     kill (task.program_pid, SIGQUIT);
-    poll (NULL, 0, 8000);
+    task_expect_output (&task, "3:0 ");
+    poll (NULL, 0, restarts ? 20000 : 8000);
     _set_loopback (true);
+    /* The next attempt may come after five seconds. */
+    poll (&(struct pollfd){ .fd = task.listener, .events = POLLIN }, 1, 6000);
     task_expect_reconnect (&task, "exit 5");
     /* TCP has acknowledged the report now, but the rendezvous has not answered it. */
     task_expect_running (&task);
-    task_order_exit (&task, W_EXITCODE (5, 0));
+    if (restarts) {
+        if (task.life != 0)
+            die ("the report is about life %d", task.life);
+        task_expect_no_output (&task);
+        send_frame (task.connection, order_encode_restart (1, TASK_SERVER_TOKEN));
+        task_expect_output (&task, "up ");
+    } else
+        task_order_exit (&task, W_EXITCODE (5, 0));
 }
 
 /* Forgeries: what another program could send. */
@@ -395,6 +409,7 @@ static const struct {
     { "the rendezvous closes every connection: the supervisor exits", _always_closed, false },
     { "the network is down when the program ends: the report is sent again", _network_down,
       false },
+    { "... and the program is restarted when the order to do so follows", _network_down, true },
 };
 
 static void _start_slow (pid_t pid[COUNT (slow)])

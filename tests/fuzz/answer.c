@@ -75,7 +75,6 @@ static bool _same (const struct answer *a, const struct answer *b)
            && a->serves == b->serves && a->restart.times == b->restart.times
            && a->restart.any == b->restart.any
            && a->restart.longest_pause == b->restart.longest_pause
-           && a->restart_alone == b->restart_alone
            && _same_text (a->proxy_exempt, b->proxy_exempt);
 }
 

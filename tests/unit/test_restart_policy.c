@@ -73,7 +73,7 @@ static void be_over (struct restart_policy *policy, int tasks, enum restart_poli
         restart_policy_over (policy, rank, why);
 }
 
-/* "1 exit 3", "1 cannot", "1 over", "1 late", "2 used", "over", "asked" or "later" */
+/* "1 exit 3", "1 cannot", "1 over", "1 late", "over", "asked" or "later" */
 static enum restart_policy_decision happen (struct restart_policy *policy, int tasks,
                                             const char *event)
 {
@@ -87,10 +87,6 @@ static enum restart_policy_decision happen (struct restart_policy *policy, int t
     }
     if (strcmp (event, "later") == 0) {
         restart_policy_event_over (policy);
-        return RESTART_POLICY_NONE;
-    }
-    if (strcmp (what, " used") == 0) {
-        restart_policy_use_up (policy, rank);
         return RESTART_POLICY_NONE;
     }
     assert_true (what > event && *what == ' ' && rank >= 0 && rank < tasks);

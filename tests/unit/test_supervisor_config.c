@@ -31,12 +31,10 @@ TEST (a_configuration_has_these_variables)
     config.kill_wait = 0;
     config.forward_signals = config.serves = config.prints = true;
     config.restart = (struct restart_rule){ 3, true, 60 };
-    config.restart_alone = true;
     config.claimed_port = 40000;
     assert_string_equal (message_text (supervisor_config_encode (&config)),
                          HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\n"
-                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nRESTART_ALONE=1\n"
-                         "CLAIMED_PORT=40000\nPRINTS=1\n");
+                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nCLAIMED_PORT=40000\nPRINTS=1\n");
     config = plain_config ();
     config.log = "/a b/worker0.log";
     config.error_file = "/a b/worker0.error.json";
@@ -80,7 +78,6 @@ static void check_round_trip (const struct supervisor_config *config)
     assert_int_equal (decoded.restart.times, config->restart.times);
     assert_int_equal (decoded.restart.any, config->restart.any);
     assert_int_equal (decoded.restart.longest_pause, config->restart.longest_pause);
-    assert_int_equal (decoded.restart_alone, config->restart_alone);
     assert_int_equal (decoded.claimed_port, config->claimed_port);
     assert_int_equal (decoded.prints, config->prints);
     assert_string_equal (decoded.log ? decoded.log : "none", config->log ? config->log : "none");
@@ -105,8 +102,6 @@ TEST (decoding_returns_the_encoded_configuration)
     config.restart = (struct restart_rule){ 3, false, 60 };
     check_round_trip (&config);
     config.restart.any = true;
-    check_round_trip (&config);
-    config.restart_alone = true;
     check_round_trip (&config);
     config.claimed_port = 65535;
     check_round_trip (&config);

@@ -59,7 +59,6 @@ static void _add_keys (struct frame *frame, const struct answer *answer)
         frame_add (frame, "STOP_GRACE", "%d", answer->stop_grace);
     frame_add_flag (frame, "SERVES", answer->serves);
     restart_rule_add (frame, &answer->restart);
-    frame_add_flag (frame, "RESTART_ALONE", answer->restart_alone);
     frame_add_flag (frame, "OPEN_PORT", answer->open_port);
     frame_add_flag (frame, "TF_GRPC_REUSE_PORT", answer->hold);
 }
@@ -139,7 +138,6 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->supervised = frame_has (frame, "STOP_GRACE");
     answer->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     answer->serves = frame_has (frame, "SERVES");
-    answer->restart_alone = frame_has (frame, "RESTART_ALONE");
     answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
     if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
         || !frame_get (frame, "TF_CONFIG") || (answer->supervised && answer->stop_grace < 0)

@@ -31,7 +31,6 @@ struct answer {
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
     struct restart_rule restart;    /* and: the task may be restarted */
-    bool restart_alone;         /* ... also without the rendezvous */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
     bool no_tf_config;          /* the program gets no TF_CONFIG */
     bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task */

@@ -36,7 +36,6 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
     frame_add_flag (frame, "FORWARD_SIGNALS", c->forward_signals);
     frame_add_flag (frame, "SERVES", c->serves);
     restart_rule_add (frame, &c->restart);
-    frame_add_flag (frame, "RESTART_ALONE", c->restart_alone);
     if (c->claimed_port)
         frame_add (frame, "CLAIMED_PORT", "%d", c->claimed_port);
     frame_add_flag (frame, "PRINTS", c->prints);
@@ -61,7 +60,6 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
     c->kill_wait = -1;
     c->forward_signals = variable_get (env, "FORWARD_SIGNALS") != NULL;
     c->serves = variable_get (env, "SERVES") != NULL;
-    c->restart_alone = variable_get (env, "RESTART_ALONE") != NULL;
     c->prints = variable_get (env, "PRINTS") != NULL;
     c->log = variable_get (env, "LOG");
     c->error_file = variable_get (env, "ERROR_FILE");

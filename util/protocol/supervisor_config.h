@@ -36,7 +36,6 @@ struct supervisor_config {
     bool forward_signals;           /* Slurm's signals reach the supervisor and not its task */
     bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
     struct restart_rule restart;    /* the task may be restarted */
-    bool restart_alone;             /* ... also without the rendezvous */
     int claimed_port;               /* if so: a port that is bound only by the program; 0: none */
     bool prints;                    /* the one supervisor of the step that prints messages */
     const char *log, *error_file;   /* the paths of the task's files, or NULL */

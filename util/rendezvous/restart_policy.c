@@ -222,10 +222,3 @@ int restart_policy_next_pause (const struct restart_policy *policy, int rank)
 {
     return restart_rule_pause (&policy->rule, policy->used + !_joins (policy, rank));
 }
-
-void restart_policy_use_up (struct restart_policy *policy, int times)
-{
-    restart_policy_event_over (policy);
-    policy->used = times < restart_policy_left (policy) ? policy->used + times
-                                                        : policy->rule.times;
-}

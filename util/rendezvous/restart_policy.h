@@ -100,9 +100,6 @@ int restart_policy_left (const struct restart_policy *policy);
 
 const struct restart_rule *restart_policy_rule (const struct restart_policy *policy);
 
-/* How often a supervisor has restarted its task without the rendezvous. */
-void restart_policy_use_up (struct restart_policy *policy, int times);
-
 /* Seconds before the restart that was decided last: 1 before the first one, then doubled. */
 int restart_policy_pause (const struct restart_policy *policy);
 

@@ -33,7 +33,6 @@ struct restarts {
     struct restart_policy *policy;
     int grace;                  /* seconds */
     bool keeps;
-    int times;
     int event;                  /* the last one, from 1 */
     struct deadline event_over;
     bool event_started;         /* a member has been restarted for it */
@@ -60,7 +59,6 @@ struct restarts *restarts_create (const struct restart_rule *rule, int grace, bo
         return NULL;
     r->grace = grace;
     r->keeps = keeps;
-    r->times = rule->times;
     r->event_over = r->patience = r->opens = r->last = deadline_never ();
     r->busy = r->tasks = tasks;
     if ((r->policy = restart_policy_create (rule, role, tasks)))
@@ -225,15 +223,6 @@ static enum restart_policy_decision _end (struct restarts *r, int rank,
     return gives_up ? RESTART_POLICY_CANNOT : RESTART_POLICY_NONE;
 }
 
-/* A supervisor that could not reach the rendezvous has restarted its task by itself. */
-static void _catch_up (struct restarts *r, int rank, int number)
-{
-    restart_policy_use_up (r->policy, number - r->life[rank].number);
-    r->life[rank].number = number;
-    if (r->life[rank].state == WAITS)
-        r->life[rank].state = RUNS;
-}
-
 static enum restarts_answer _answer (const struct restarts *r, int rank)
 {
     switch (r->life[rank].state) {
@@ -265,7 +254,8 @@ enum restarts_answer restarts_report (struct restarts *r, int rank,
                                       const struct life_report *life,
                                       enum restart_policy_decision *decision)
 {
-    bool can_restart = life->life >= 0 && life->life <= r->times;
+    /* No supervisor begins a life without an order: then the report is malformed. */
+    bool can_restart = life->life >= 0 && life->life <= r->life[rank].number;
 
     *decision = RESTART_POLICY_NONE;
     r->life[rank].ago_ms = life->ago_ms;
@@ -276,8 +266,6 @@ enum restarts_answer restarts_report (struct restarts *r, int rank,
     else if (can_restart && life->life < r->life[rank].number
              && restart_policy_is_possible (r->policy, rank))
         return RESTARTS_AGAIN;
-    if (can_restart && life->life > r->life[rank].number)
-        _catch_up (r, rank, life->life);
     /* While it waits, its fork server may have been killed, or its slurmstepd. */
     if (r->life[rank].state == RUNS
         || (r->life[rank].state == WAITS && !can_restart && !life->asked_signal))

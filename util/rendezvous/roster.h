@@ -40,7 +40,6 @@ struct member {
     struct address address;             /* for its peers */
     char chosen_interface[IF_NAMESIZE]; /* its name; "" if it is not known */
     bool serves;                        /* it only serves others (stop_policy.h) */
-    bool restarts_alone;                /* its failure concerns no other (restart_policy.h) */
 };
 
 /* What a step is called. */

@@ -150,8 +150,6 @@ static bool _supervises (const struct server *server, bool needed)
 static void _tell_member (const struct shutdown *s, int rank, struct member *member)
 {
     member->serves = stop_policy_serves (s->policy, rank);
-    member->restarts_alone = s->restarts
-                             && restart_policy_is_alone (restarts_policy (s->restarts), rank);
 }
 
 int shutdown_begin (struct server *server, struct errtext *err)

@@ -17,11 +17,6 @@
 #include "protocol/fork_request.h"
 
 /*
- * If the rendezvous has ended because srun has, Slurm ends the step within seconds, and its tasks may
- * fail before: no supervisor restarts its task alone before that is over.
- */
-#define ALONE_PAUSE_S 10
-/*
  * A fork server answers within a millisecond, unless the node has no memory, or a user has stopped it. A
  * suspended job is resumed one process after the other, when that time may be over.
  */
@@ -133,18 +128,4 @@ struct life_report lives_report (const struct lives *lives)
         return (struct life_report){ .life = -1 };
     return (struct life_report){ .life = can ? lives->number : -1,
                                  .cannot = can ? NULL : lives->cannot };
-}
-
-int lives_alone_after (const struct lives *lives, const struct exit_report *report)
-{
-    int pause = restart_rule_pause (&lives->config->restart, lives->number + 1);
-
-    if (!lives_rule_allows (lives, report) || !lives->config->restart_alone || lives_restarts_left (lives) == 0)
-        return -1;
-    return pause > ALONE_PAUSE_S ? pause : ALONE_PAUSE_S;
-}
-
-int lives_restarts_left (const struct lives *lives)
-{
-    return lives->config->restart.times - lives->number;
 }

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The lives of a supervised task. A life is one run of the task's program. Each one is begun by the
- * task's fork server (plugin/fork_server.h), on an order of the rendezvous; or, if the rendezvous has
- * ended, of the supervisor itself.
+ * task's fork server (plugin/fork_server.h): the first one at once, each further one on an order of
+ * the rendezvous.
  */
 #ifndef TF_LIVES_H
 #define TF_LIVES_H
@@ -59,14 +59,5 @@ bool lives_rule_allows (const struct lives *lives, const struct exit_report *rep
  * long as *lives.
  */
 struct life_report lives_report (const struct lives *lives);
-
-/*
- * Without the rendezvous: the seconds after which the supervisor may restart the task that has ended so,
- * or -1 if it must not.
- */
-int lives_alone_after (const struct lives *lives, const struct exit_report *report);
-
-/* How often it may be restarted then. */
-int lives_restarts_left (const struct lives *lives);
 
 #endif

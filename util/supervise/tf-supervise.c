@@ -8,8 +8,7 @@
  *
  * It begins the first life, waits until the program ends, reports that to the rendezvous, and ends in the
  * same way; or until the rendezvous orders to stop the task: then it ends all its descendants and exits
- * with 0. It begins another life on an order, or, if the rendezvous has ended and the failure concerns
- * no other task, without one. If slurmstepd dies, it ends the task and itself.
+ * with 0. It begins another life on an order only. If slurmstepd dies, it ends the task and itself.
  */
 #include "config.h"
 
@@ -75,7 +74,6 @@ struct supervisor {
     bool gone;                  /* the rendezvous has ended */
     bool orphaned;              /* slurmstepd has died */
     struct lives lives;
-    struct deadline alone;      /* when to restart the program without the rendezvous */
     struct exit_report report;  /* when ENDED */
     struct failure_text failure;
 };
@@ -319,7 +317,6 @@ static void _restart (struct supervisor *s)
 {
     struct errtext err;
 
-    s->alone = deadline_never ();
     /* Slurm may have asked the task to end at this moment. */
     _read_signals (s);
     if (signals_asked (&s->signals, &s->report, NULL) || !_end_descendants (s) || _begin_life (s, &err) < 0) {
@@ -427,25 +424,7 @@ static void _rendezvous_is_gone (struct supervisor *s, const char *how)
     if (s->config.prints)
         _print ("slurmstepd: error: spank_tf: step %s: the rendezvous %s; its tasks are not "
                 "stopped when its work is done%s\n", s->config.step, how,
-                restarts ? ", and not restarted together" : "");
-}
-
-/* The task has ended, and so has the rendezvous. False if that is for good. */
-static bool _waits_alone (struct supervisor *s)
-{
-    int seconds = lives_alone_after (&s->lives, &s->report);
-    struct exit_report_text how;
-
-    if (seconds < 0 || signals_asked (&s->signals, &s->report, NULL))
-        return false;
-    if (deadline_is_set (s->alone))
-        return true;
-    s->alone = deadline_in_ms (seconds * INT64_C (1000));
-    _print ("slurmstepd: spank_tf: step %s: rank %d on %s has ended, %s; it is restarted in %d s, "
-            "without the rendezvous (restarts left: %d)\n", s->config.step, s->config.rank,
-            s->config.node, exit_report_describe (&s->report, &how), seconds,
-            lives_restarts_left (&s->lives) - 1);
-    return true;
+                restarts ? ", and not restarted" : "");
 }
 
 /* False when the supervisor has nothing more to do with the rendezvous. */
@@ -467,7 +446,7 @@ static bool _serve_uplink (struct supervisor *s, short revents)
             return false;
         case UPLINK_GONE:
             _rendezvous_is_gone (s, "has ended");
-            return s->state != ENDED || _waits_alone (s);
+            return s->state != ENDED;
     }
     return true;
 }
@@ -480,7 +459,7 @@ static void _run (struct supervisor *s)
     _check_children (s);
     while (going_on) {
         struct pollfd pfd[2] = { { .fd = s->signals.fd, .events = POLLIN } };
-        struct deadline next = deadline_min (uplink_poll (s->uplink, &pfd[1]), s->alone);
+        struct deadline next = uplink_poll (s->uplink, &pfd[1]);
 
         if (s->state == STOPPING)
             next = deadline_min (next, s->grace);
@@ -495,8 +474,6 @@ static void _run (struct supervisor *s)
         _check_stop (s);
         if (s->state == RUNNING)
             signals_last_chance (&s->signals, s->task);
-        if (deadline_passed (s->alone))
-            _restart (s);
         going_on = _serve_uplink (s, pfd[1].revents);
     }
     uplink_destroy (s->uplink);
@@ -510,7 +487,7 @@ static void _run (struct supervisor *s)
  */
 static void _release_stdio (const struct supervisor *s)
 {
-    if (!s->config.prints && s->config.restart.times == 0)
+    if (!s->config.prints)
         dup2 (s->signals.fd, STDERR_FILENO);
     dup2 (s->signals.fd, STDOUT_FILENO);
     dup2 (s->signals.fd, STDIN_FILENO);
@@ -554,7 +531,7 @@ static void _begin_first (struct supervisor *s)
 
 int main (int argc, char *argv[])
 {
-    struct supervisor s = { .signals.fd = -1, .alone = deadline_never () };
+    struct supervisor s = { .signals.fd = -1 };
     struct errtext err;
 
     if (version_is_wanted (argc, argv))

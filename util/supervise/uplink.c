@@ -312,8 +312,4 @@ void uplink_restarted (struct uplink *u)
     u->ended = u->waiting = false;
     if (u->state == CONNECTED)
         _set_connected (u);
-    if (u->state == GONE) {
-        u->state = PAUSING;
-        u->next = deadline_in_ms (PAUSE_MAX_MS);
-    }
 }
