@@ -242,7 +242,7 @@ END
     run slurm salloc -Q -n1 --tf-restart=1 srun --tf-tasks=worker sh ./fails allocated
     site_arguments restart=2,any restart_backoff=1
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker sh ./fails site 5
-    [ "$(grep -c 'again after 1 s' <<< "$stderr")" -eq 2 ]
+    [ "$(grep -c 'restarted after 1 s' <<< "$stderr")" -eq 2 ]
     run slurm srun -Q -n1 --tf-restart=0 --tf-tasks=worker sh ./fails site_off 5
     [ "$(lives_of allocated site site_off)" = "2 3 1" ] || fail "lives"
 }
