@@ -21,7 +21,7 @@
     X (exit_report) X (frame) X (interface) X (last_line) X (layout) X (nccl_conf) X (netlist) \
     X (order) X (pattern) X (placeholders) X (plugstack) X (ports) X (proxy) X (reconnect) \
     X (registration) X (rendezvous) X (rendezvous_config) X (shell_words) X (site) \
-    X (slurm_conf) X (submission) X (supervisor_config) X (tasklist)
+    X (slurm_conf) X (submission) X (supervisor_config) X (tasklist) X (tee_lines)
 
 /* FUZZ_TARGET (name) { ... } defines one; it reads `size` bytes at `data`. */
 #ifdef FUZZ_ENGINE
