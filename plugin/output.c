@@ -6,6 +6,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,9 +82,29 @@ int output_open (struct logdir *dir, const struct answer *answer, const char *st
     return fd;
 }
 
-void output_redirect (int fd)
+int output_tee (struct output *output, struct errtext *err)
 {
-    dup2 (fd, STDOUT_FILENO);
-    dup2 (fd, STDERR_FILENO);
-    close (fd);
+    int pair[2];
+
+    for (int i = 0; i < 2; i++) {
+        if (pipe2 (pair, O_CLOEXEC) < 0)
+            return errtext_set (err, "a pipe for --tf-tee: %s", strerror (errno));
+        output->reading[i] = pair[0];
+        output->writing[i] = pair[1];
+    }
+    output->tee = true;
+    return 0;
+}
+
+void output_redirect (const struct output *output)
+{
+    if (output->log < 0)
+        return;
+    dup2 (output->tee ? output->writing[0] : output->log, STDOUT_FILENO);
+    dup2 (output->tee ? output->writing[1] : output->log, STDERR_FILENO);
+    close (output->log);
+    for (int i = 0; i < 2 && output->tee; i++) {
+        close (output->reading[i]);
+        close (output->writing[i]);
+    }
 }

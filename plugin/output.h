@@ -1,10 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * --tf-log-dir in a task: its output goes to a file of its own.
+ * --tf-log-dir in a task: its output goes to a file of its own; with --tf-tee by two pipes to its supervisor,
+ * which writes it to that file and to srun (supervise/tee.h).
  */
 #ifndef TF_OUTPUT_H
 #define TF_OUTPUT_H
+
+#include <stdbool.h>
 
 #include "common/errtext.h"
 #include "common/logdir.h"
@@ -30,7 +33,17 @@ void output_paths (struct output_paths *paths, const struct logdir *dir, const s
  */
 int output_open (struct logdir *dir, const struct answer *answer, const char *step, struct errtext *err);
 
-/* Let stdout and stderr go there, and close it. */
-void output_redirect (int fd);
+/* Where the output goes. All descriptors are close-on-exec. */
+struct output {
+    int log;                    /* -1: the output goes where Slurm lets it go */
+    bool tee;                   /* by these pipes, one for stdout and one for stderr */
+    int reading[2], writing[2];
+};
+
+/* Make the pipes. -1 and err. */
+int output_tee (struct output *output, struct errtext *err);
+
+/* In the task: let stdout and stderr go there, and close everything else. */
+void output_redirect (const struct output *output);
 
 #endif

@@ -110,13 +110,17 @@ static bool _shows (void)
     return options_word (OPTION_SHOW) != SHOW_NOTHING;
 }
 
+static bool _logs (void)
+{
+    return strcmp (options_value (OPTION_LOG_DIR), LOG_DIR_NONE) != 0;
+}
+
 /* What the rendezvous must know of the interfaces to choose addresses and to show the choice. */
 static enum contact_ask _ask (void)
 {
     if (options_word (OPTION_IB) != IB_NO)
         return CONTACT_ASK_RAILS;
-    if (strcmp (options_value (OPTION_NETWORK), NETLIST_ANY) != 0 || _shows ()
-        || strcmp (options_value (OPTION_LOG_DIR), LOG_DIR_NONE) != 0)
+    if (strcmp (options_value (OPTION_NETWORK), NETLIST_ANY) != 0 || _shows () || _logs ())
         return CONTACT_ASK_INTERFACES;
     return CONTACT_ASK_NOTHING;
 }
@@ -124,9 +128,7 @@ static enum contact_ask _ask (void)
 /* The tasks replace the patterns in it. */
 static int _export_log_dir (void)
 {
-    const char *dir = options_value (OPTION_LOG_DIR);
-
-    return strcmp (dir, LOG_DIR_NONE) == 0 ? 0 : setenv (LOGDIR_VARIABLE, dir, 1);
+    return _logs () ? setenv (LOGDIR_VARIABLE, options_value (OPTION_LOG_DIR), 1) : 0;
 }
 
 static int _export_contact (void)
@@ -179,6 +181,15 @@ static int _check_restart (struct errtext *err)
     return errtext_set (err, "--tf-restart: the programs of a step with --container cannot be restarted");
 }
 
+/* A job's --tf-tee, or a site's, is for those of its steps that have log files. */
+static int _check_tee (struct errtext *err)
+{
+    if (_logs () || !options_is_own (OPTION_TEE) || options_word (OPTION_TEE) == VALUE_NO)
+        return 0;
+    return errtext_set (err, "--tf-tee needs --tf-log-dir: it writes the output of tasks to their log files "
+                        "and to srun");
+}
+
 static int _prepare (struct errtext *err)
 {
     if (_check_options (err) < 0)
@@ -191,7 +202,7 @@ static int _prepare (struct errtext *err)
         case OPTIONS_ON:
             break;
     }
-    if (_check_restart (err) < 0 || _find_program (err) < 0 || _reserve_port (err) < 0)
+    if (_check_restart (err) < 0 || _check_tee (err) < 0 || _find_program (err) < 0 || _reserve_port (err) < 0)
         return -1;
     return _export (err);
 }
@@ -250,6 +261,72 @@ static bool _is_wait_limited (const struct cmdline_program *of_step)
     return seconds > 0;
 }
 
+/* srun takes a name that begins with "all" or "-" as all output, and a number as the rank whose output it shows. */
+static bool _is_output_file (const char *name)
+{
+    return name && *name && *name != '-' && strncasecmp (name, "all", sizeof ("all") - 1) != 0
+           && strcasecmp (name, "none") != 0 && name[strspn (name, "0123456789")]
+           && strncmp (name, "/dev/", sizeof ("/dev/") - 1) != 0;
+}
+
+/* --output or --error, from the sources that srun uses, in its order. To be freed; NULL if it is not a file. */
+static char *_output_file (const struct cmdline_option *option, const char *variable,
+                           const struct cmdline_program *of_step)
+{
+    char *name = cmdline_value (option, of_step);
+
+    if (!name && getenv (variable))
+        name = strdup (getenv (variable));
+    if (_is_output_file (name))
+        return name;
+    free (name);
+    return NULL;
+}
+
+static const struct cmdline_option output_option = { "--output", sizeof ("--ou") - 1, 'o' };
+static const struct cmdline_option error_option = { "--error", sizeof ("--er") - 1, 'e' };
+
+/*
+ * True if srun writes its stdout, or stderr, to a terminal, and the user has nothing against colours
+ * (no-color.org). With --output stdout goes to a file, and so does stderr unless --error is given.
+ */
+static bool _is_in_colour (int fd, const struct cmdline_program *of_step)
+{
+    const char *no_colour = getenv ("NO_COLOR"), *terminal = getenv ("TERM");
+    char *output = _output_file (&output_option, "SLURM_STDOUTMODE", of_step);
+    char *error = _output_file (&error_option, "SLURM_STDERRMODE", of_step);
+    bool to_file = output || (fd == STDERR_FILENO && error);
+
+    free (output);
+    free (error);
+    return !to_file && isatty (fd) && terminal && strcmp (terminal, "dumb") != 0
+           && !(no_colour && *no_colour);
+}
+
+static bool _has_pty (const struct cmdline_program *of_step)
+{
+    static const struct cmdline_option option = { "--pty", sizeof ("--pt") - 1, 0 };
+    char *value = cmdline_value (&option, of_step);
+    bool found = value;
+
+    free (value);
+    return found;
+}
+
+static bool _wants_tee (void)
+{
+    return _logs () && options_word (OPTION_TEE) == VALUE_YES;
+}
+
+/* With --pty the first task has a terminal, and no other one has output. */
+static int _tee (const struct cmdline_program *of_step)
+{
+    if (!_wants_tee () || _has_pty (of_step))
+        return 0;
+    return TEE_ON + (_is_in_colour (STDOUT_FILENO, of_step) ? TEE_COLOUR_STDOUT : 0)
+           + (_is_in_colour (STDERR_FILENO, of_step) ? TEE_COLOUR_STDERR : 0);
+}
+
 static int _add_lists (struct rendezvous_config *config, struct errtext *err)
 {
     enum option_id option;
@@ -282,6 +359,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .show = _shows (),
         .json = options_word (OPTION_SHOW) == SHOW_JSON,
         .log_append = _appends_output (number, of_step),
+        .tee = _tee (of_step),
         .stop_grace = options_seconds (OPTION_STOP_GRACE),
         .eval_grace = options_seconds (OPTION_EVAL_GRACE),
         .fail_grace = options_seconds (OPTION_FAIL_GRACE),
@@ -339,41 +417,17 @@ static void _say_what_has_no_effect (void)
         slurm_info ("spank_tf: %s: no effect without --tf-tasks", list_text_end (&list));
 }
 
-/* srun takes a name that begins with "all" or "-" as all output, and a number as the rank whose output it shows. */
-static bool _is_output_file (const char *name)
-{
-    return name && *name && *name != '-' && strncasecmp (name, "all", sizeof ("all") - 1) != 0
-           && strcasecmp (name, "none") != 0 && name[strspn (name, "0123456789")]
-           && strncmp (name, "/dev/", sizeof ("/dev/") - 1) != 0;
-}
-
-/* --output or --error, from the sources that srun uses, in its order. To be freed; NULL if it is not a file. */
-static char *_output_file (const struct cmdline_option *option, const char *variable,
-                           const struct cmdline_program *of_step)
-{
-    char *name = cmdline_value (option, of_step);
-
-    if (!name && getenv (variable))
-        name = strdup (getenv (variable));
-    if (_is_output_file (name))
-        return name;
-    free (name);
-    return NULL;
-}
-
 /* The tasks write to --tf-log-dir, so srun's own output files stay empty. */
 static void _say_what_stays_empty (const struct cmdline_program *of_step)
 {
-    static const struct cmdline_option output = { "--output", sizeof ("--ou") - 1, 'o' };
-    static const struct cmdline_option error = { "--error", sizeof ("--er") - 1, 'e' };
     const char *dir = options_value (OPTION_LOG_DIR);
     char *out, *err;
     bool both;
 
-    if (strcmp (dir, LOG_DIR_NONE) == 0)
+    if (!_logs () || _tee (of_step))
         return;
-    out = _output_file (&output, "SLURM_STDOUTMODE", of_step);
-    err = _output_file (&error, "SLURM_STDERRMODE", of_step);
+    out = _output_file (&output_option, "SLURM_STDOUTMODE", of_step);
+    err = _output_file (&error_option, "SLURM_STDERRMODE", of_step);
     both = out && err && strcmp (out, err) != 0;
     if (out || err)
         slurm_info ("spank_tf: %s%s%s %s empty: the tasks write to files in %s (--tf-log-dir)", out ? out : err,
@@ -403,6 +457,8 @@ int srun_start (spank_t spank)
         setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
         return 0;
     }
+    if (_wants_tee () && options_is_own (OPTION_TEE) && _has_pty (&of_step))
+        slurm_info ("spank_tf: --tf-tee: no effect with --pty");
     _say_what_stays_empty (&of_step);
     return 0;
 }

@@ -18,7 +18,7 @@
 #include "common/descriptors.h"
 #include "task_abort.h"
 
-#define MAX_VARIABLES 24
+#define MAX_VARIABLES 32
 
 int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err)
 {
@@ -29,22 +29,26 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
     return 0;
 }
 
-/* Leave only stdin, stdout, stderr and these two, under their numbers. */
-static int _arrange_descriptors (int rendezvous, int lives)
+/* Leave only stdin, stdout, stderr and these, under the numbers of enum supervisor_fd. */
+static int _arrange_descriptors (int rendezvous, int lives, const struct output *output)
 {
+    int fd[] = { rendezvous, lives, output->log, output->reading[0], output->reading[1] };
+    int last = output->tee ? SUPERVISOR_LAST_FD : SUPERVISOR_LIVES_FD;
+
     /* Out of the way of the numbers that they are to get. */
-    if ((rendezvous = fcntl (rendezvous, F_DUPFD_CLOEXEC, SUPERVISOR_LIVES_FD + 1)) < 0
-        || (lives = fcntl (lives, F_DUPFD_CLOEXEC, SUPERVISOR_LIVES_FD + 1)) < 0
-        || dup2 (rendezvous, SUPERVISOR_RENDEZVOUS_FD) < 0
-        || dup2 (lives, SUPERVISOR_LIVES_FD) < 0)
-        return -1;
-    descriptors_close_above (SUPERVISOR_LIVES_FD);
+    for (int i = 0; SUPERVISOR_RENDEZVOUS_FD + i <= last; i++)
+        if ((fd[i] = fcntl (fd[i], F_DUPFD_CLOEXEC, last + 1)) < 0)
+            return -1;
+    for (int i = 0; SUPERVISOR_RENDEZVOUS_FD + i <= last; i++)
+        if (dup2 (fd[i], SUPERVISOR_RENDEZVOUS_FD + i) < 0)
+            return -1;
+    descriptors_close_above (last);
     return 0;
 }
 
 static void __attribute__ ((noreturn))
 _become_supervisor (const char *path, const struct supervisor_config *config, int rendezvous,
-                    int lives)
+                    int lives, const struct output *output)
 {
     char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step,
                            NULL };
@@ -56,7 +60,7 @@ _become_supervisor (const char *path, const struct supervisor_config *config, in
 
     if (!variables || !frame_bytes (variables, 0, &length))
         errno = ENOMEM;
-    else if (_arrange_descriptors (rendezvous, lives) == 0) {
+    else if (_arrange_descriptors (rendezvous, lives, output) == 0) {
         rendezvous = SUPERVISOR_RENDEZVOUS_FD;
         for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (variables, variable)); i++)
             env[i] = (char *)(uintptr_t)variable;
@@ -68,7 +72,7 @@ _become_supervisor (const char *path, const struct supervisor_config *config, in
 }
 
 int supervisor_start (const char *path, struct supervisor_config *config, int fd,
-                      struct fork_server *server, struct errtext *err)
+                      const struct output *output, struct fork_server *server, struct errtext *err)
 {
     sigset_t all;
     int pair[2];
@@ -83,7 +87,7 @@ int supervisor_start (const char *path, struct supervisor_config *config, int fd
     sigfillset (&all);
     sigprocmask (SIG_SETMASK, &all, &server->mask);
     if ((config->fork_server = fork ()) > 0)
-        _become_supervisor (path, config, fd, pair[0]);
+        _become_supervisor (path, config, fd, pair[0], output);
     close (pair[0]);
     if (config->fork_server == 0)
         return 0;

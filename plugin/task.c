@@ -77,7 +77,8 @@ static bool _forwards_signals (const struct registration *registration)
  */
 static void _start_supervisor (const struct task_info *info, const struct contact *contact,
                                const struct address *srun, const struct client_answer *answer,
-                               const struct output_paths *paths, struct fork_server *server)
+                               const struct output *output, const struct output_paths *paths,
+                               struct fork_server *server)
 {
     struct supervisor_config config = {
         .slurmstepd = slurmstepd,
@@ -97,10 +98,13 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         .prints = info->registration.rank == 0,
         .log = info->logs ? paths->log : NULL,
         .error_file = info->logs ? paths->error_file : NULL,
+        .tee = output->tee ? answer->answer.tee : 0,
+        .role = answer->answer.role,
+        .index = answer->answer.index,
     };
     struct errtext err;
 
-    if (supervisor_start (info->supervisor, &config, answer->fd, server, &err) < 0)
+    if (supervisor_start (info->supervisor, &config, answer->fd, output, server, &err) < 0)
         task_abort_report (answer->fd, config.node, err.text);
 }
 
@@ -134,17 +138,20 @@ static void _print_pmi_limit (spank_t spank, const struct registration *registra
 }
 
 /*
- * The log file, which all lives of the task share; -1: none. It is opened here, and not by a life, because
- * the file system may hang for any time.
+ * The log file, and pipes for --tf-tee, which all lives of the task share. The file is opened here, and not
+ * by a life, because the file system may hang for any time.
  */
-static int _open_log (struct task_info *info, const struct client_answer *answer)
+static struct output _open_output (struct task_info *info, const struct client_answer *answer)
 {
+    struct output output = { .log = -1 };
     struct errtext err, why;
-    int log;
 
-    if (!info->logs || (log = output_open (&info->log_dir, &answer->answer, info->registration.step,
-                                        &err)) >= 0)
-        return info->logs ? log : -1;
+    if (!info->logs)
+        return output;
+    output.log = output_open (&info->log_dir, &answer->answer, info->registration.step, &err);
+    if (output.log >= 0
+        && (!answer->answer.supervised || !answer->answer.tee || output_tee (&output, &err) == 0))
+        return output;
     errtext_set (&why, "--tf-log-dir: %s", err.text);
     if (answer->answer.supervised)
         task_abort_report (answer->fd, info->registration.node, why.text);
@@ -158,7 +165,7 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
 {
     struct fork_server server = { .may_restart = answer->answer.restart.times > 0, .port = -1 };
     struct output_paths paths;
-    int log;
+    struct output output;
 
     if (info->logs)
         output_paths (&paths, &info->log_dir, &answer->answer);
@@ -173,14 +180,13 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
     port_leave (info->port);
     if (server.may_restart)
         _print_pmi_limit (spank, &info->registration);
-    log = _open_log (info, answer);
+    output = _open_output (info, answer);
     if (getppid () != slurmstepd)
         task_abort (true, "%s: slurmstepd has died", info->registration.node);
     if (answer->answer.supervised)
-        _start_supervisor (info, contact, srun, answer, &paths, &server);
+        _start_supervisor (info, contact, srun, answer, &output, &paths, &server);
     close (answer->fd);         /* a supervisor keeps the connection */
-    if (log >= 0)
-        output_redirect (log);
+    output_redirect (&output);
     if (answer->answer.supervised)
         _live (spank, &server);
     /* What a former life has written there is not about this one. */

@@ -72,7 +72,7 @@ static bool _same (const struct answer *a, const struct answer *b)
            && a->no_tf_config == b->no_tf_config && a->jax_devices == b->jax_devices
            && a->nccl == b->nccl && a->log_append == b->log_append && a->supervised == b->supervised
            && (!a->supervised || a->stop_grace == b->stop_grace)
-           && a->serves == b->serves && a->restart.times == b->restart.times
+           && a->tee == b->tee && a->serves == b->serves && a->restart.times == b->restart.times
            && a->restart.any == b->restart.any
            && a->restart.longest_pause == b->restart.longest_pause
            && _same_text (a->proxy_exempt, b->proxy_exempt);

@@ -29,6 +29,7 @@ static struct answer full_answer (void)
 
     answer.hide_gpus = answer.hold = answer.nccl = answer.log_append = true;
     answer.supervised = answer.serves = true;
+    answer.tee = TEE_ON + TEE_COLOUR_STDERR;
     answer.restart = (struct restart_rule){ 3, true, 60 };
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
     answer.dtensor = true;
@@ -110,7 +111,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "KERAS_DISTRIBUTION_NUM_PROCESSES=4\nKERAS_DISTRIBUTION_PROCESS_ID=3\n"
                          "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\nDTENSOR_CLIENT_ID=3\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
-                         "SERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+                         "TEE=5\nSERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "OPEN_PORT=1\nTF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
                          "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n");
@@ -141,6 +142,7 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->nccl, answer->nccl);
     assert_int_equal (decoded->log_append, answer->log_append);
     assert_int_equal (decoded->supervised, answer->supervised);
+    assert_int_equal (decoded->tee, answer->tee);
     assert_int_equal (decoded->serves, answer->serves);
     assert_int_equal (decoded->restart.times, answer->restart.times);
     assert_int_equal (decoded->restart.any, answer->restart.any);
@@ -156,7 +158,7 @@ TEST (decoding_returns_the_encoded_answer)
 {
     struct answer row[] = {
         plain, full_answer (), plain, plain, plain, plain, plain, plain, plain, plain, plain,
-        plain,
+        plain, plain,
     };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
@@ -169,6 +171,7 @@ TEST (decoding_returns_the_encoded_answer)
     row[9].serves = true;
     row[10].restart = (struct restart_rule){ 1, false, 1 };
     row[11].open_port = true;
+    row[12].tee = TEE_ON;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;

@@ -39,6 +39,7 @@ static struct registration full_registration (void)
 static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true, .hold = true,
     .open_port = true, .nccl = true, .log_append = true, .supervised = true, .serves = true,
+    .tee = TEE_ON,
     .restart = { 3, true, 60 }, .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
     .coordinator = "10.0.0.1:40000", .processes = 1, .cluster = "{}", .cluster_length = 2,

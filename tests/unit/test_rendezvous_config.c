@@ -35,6 +35,7 @@ static struct rendezvous_config full_config (void)
         = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
         = config.wait_limited = true;
     config.restart = (struct restart_rule){ 3, true, 60 };
+    config.tee = TEE_ON + TEE_COLOUR_STDOUT;
     return config;
 }
 
@@ -56,7 +57,7 @@ TEST (a_configuration_has_these_strings)
     check_strings (&full, TOKENS "STEP=12.0\nHET_GROUP=0-1\nLIST=ps,worker:3\n"
                    "LIST_PER_NODE=worker:2\nLIST=evaluator\nINHERITED=1\nTIMEOUT=300\n"
                    "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSHOW=1\nJSON=1\n"
-                   "LOG_APPEND=1\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\n"
+                   "LOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\n"
                    "RESTART_BACKOFF=60\nWAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\n"
                    "DTENSOR=1\nNCCL=1\nDEBUGGED=1\n", "IB=require\nSTOP=never\n");
 }
@@ -95,6 +96,7 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.show, config->show);
     assert_int_equal (decoded.json, config->json);
     assert_int_equal (decoded.log_append, config->log_append);
+    assert_int_equal (decoded.tee, config->tee);
     assert_int_equal (decoded.stop_grace, config->stop_grace);
     assert_int_equal (decoded.eval_grace, config->eval_grace);
     assert_int_equal (decoded.fail_grace, config->fail_grace);
@@ -212,6 +214,7 @@ TEST (a_configuration_that_lacks_a_key_or_is_out_of_bounds_is_refused)
         { "RESTART", NULL, NULL }, { "RESTART", "0", INCOMPLETE }, { "RESTART", "1", NULL },
         { "RESTART", "1000", NULL }, { "RESTART", "1001", INCOMPLETE },
         { "RESTART", "", INCOMPLETE },
+        { "TEE", "0", INCOMPLETE }, { "TEE", "1", NULL }, { "TEE", "7", NULL }, { "TEE", "8", INCOMPLETE },
         { "RESTART_BACKOFF", NULL, INCOMPLETE }, { "RESTART_BACKOFF", "0", INCOMPLETE },
         { "RESTART_BACKOFF", "1", NULL }, { "RESTART_BACKOFF", "1000001", INCOMPLETE },
     };

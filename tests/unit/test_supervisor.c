@@ -243,6 +243,7 @@ static bool is_equal (const sigset_t *a, const sigset_t *b)
 static void __attribute__ ((noreturn)) play_task (const struct launch *launch, int fd)
 {
     struct fork_server server = { .may_restart = launch->again, .port = -1 };
+    const struct output output = { .log = -1 };
     struct supervisor_config config = {
         .slurmstepd = getppid (), .rank = 17, .node = "n5", .step = launch->step ? launch->step : "wait", .port = 60001,
         .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 40,
@@ -258,7 +259,7 @@ static void __attribute__ ((noreturn)) play_task (const struct launch *launch, i
     sigprocmask (SIG_SETMASK, &mask, NULL);
     shared->parent = getpid ();
     run (launch->prepare);
-    if (supervisor_start (launch->path ? launch->path : self, &config, fd, &server, &err) < 0) {
+    if (supervisor_start (launch->path ? launch->path : self, &config, fd, &output, &server, &err) < 0) {
         snprintf (shared->error, sizeof (shared->error), "%s", err.text);
         _exit (99);
     }
@@ -859,6 +860,7 @@ static int count_descriptors (void)
 static void check_failed_start (const char *reason)
 {
     struct supervisor_config config = { .node = "n5", .step = "12.0" };
+    const struct output output = { .log = -1 };
     struct fork_server server;
     int descriptors = count_descriptors ();
     struct errtext err = { "" };
@@ -866,7 +868,7 @@ static void check_failed_start (const char *reason)
     char expected[4200];
 
     sigprocmask (SIG_BLOCK, NULL, &before);
-    assert_int_equal (supervisor_start ("/usr/libexec/tf-supervise", &config, 0, &server, &err), -1);
+    assert_int_equal (supervisor_start ("/usr/libexec/tf-supervise", &config, 0, &output, &server, &err), -1);
     sigprocmask (SIG_BLOCK, NULL, &after);
     snprintf (expected, sizeof (expected), "/usr/libexec/tf-supervise: %s", reason);
     assert_string_equal (err.text, expected);

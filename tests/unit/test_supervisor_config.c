@@ -40,6 +40,11 @@ TEST (a_configuration_has_these_variables)
     config.error_file = "/a b/worker0.error.json";
     assert_string_equal (message_text (supervisor_config_encode (&config)),
                          HEAD "LOG=/a b/worker0.log\nERROR_FILE=/a b/worker0.error.json\n");
+    config.tee = TEE_ON + TEE_COLOUR_STDERR;
+    config.role = "worker";
+    assert_string_equal (message_text (supervisor_config_encode (&config)),
+                         HEAD "LOG=/a b/worker0.log\nERROR_FILE=/a b/worker0.error.json\n"
+                         "TEE=5\nROLE=worker\nINDEX=0\n");
 }
 
 /* The frame's strings as an environment. */
@@ -83,6 +88,11 @@ static void check_round_trip (const struct supervisor_config *config)
     assert_string_equal (decoded.log ? decoded.log : "none", config->log ? config->log : "none");
     assert_string_equal (decoded.error_file ? decoded.error_file : "none",
                          config->error_file ? config->error_file : "none");
+    assert_int_equal (decoded.tee, config->tee);
+    if (config->tee) {
+        assert_string_equal (decoded.role, config->role);
+        assert_int_equal (decoded.index, config->index);
+    }
     frame_destroy (frame);
 }
 
@@ -108,6 +118,12 @@ TEST (decoding_returns_the_encoded_configuration)
     config.log = "/a b/worker0.log";
     check_round_trip (&config);
     config.error_file = "/a b/worker0.error.json";
+    check_round_trip (&config);
+    config.tee = TEE_ON;
+    config.role = "ps";
+    config.index = 12;
+    check_round_trip (&config);
+    config.tee = TEE_ON + TEE_COLOUR_STDOUT + TEE_COLOUR_STDERR;
     check_round_trip (&config);
     config.kill_wait = 0;
     config.stop_grace = 0;
@@ -148,6 +164,8 @@ TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
         { "RESTART", "0", -1 }, { "RESTART", "3", -1 },         /* without RESTART_BACKOFF */
         { "CLAIMED_PORT", "0", -1 }, { "CLAIMED_PORT", "1", 0 }, { "CLAIMED_PORT", "65536", -1 },
         { "CLAIMED_PORT", "", -1 },
+        { "TEE", "0", -1 }, { "TEE", "8", -1 }, { "TEE", "", -1 },
+        { "TEE", "1", -1 },         /* without LOG, ROLE and INDEX */
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

@@ -74,6 +74,10 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .alone = LOG_DIR_NONE, .check = value_log_dir, .completion = "directories",
         .usage = "write the output of each task to DIR/<role><index>.log and messages to DIR/master.log; "
                  "DIR can have Slurm's patterns, as %j" },
+    [OPTION_TEE] = {
+        .name = "tf-tee", .site = "tee", .implied = "yes", .normal = "no", .words = yes_no_words,
+        .usage = "with --tf-log-dir: write the output of each task to srun, too, every line behind its task, "
+                 "as in \"worker 1: \"" },
     [OPTION_FRAMEWORKS] = {
         .name = "tf-frameworks", .site = "frameworks", .arginfo = "LIST", .normal = "tf,keras,jax",
         .words = frameworks_words, .alone = FRAMEWORKS_NONE, .check = value_frameworks,

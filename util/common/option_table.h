@@ -21,6 +21,7 @@ enum option_id {
     OPTION_HOLD,
     OPTION_STOP,
     OPTION_LOG_DIR,
+    OPTION_TEE,
     OPTION_FRAMEWORKS,
     OPTION_TIMEOUT,
     OPTION_SHOW,

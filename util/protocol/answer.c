@@ -57,6 +57,7 @@ static void _add_keys (struct frame *frame, const struct answer *answer)
     frame_add_flag (frame, "LOG_APPEND", answer->log_append);
     if (answer->supervised)
         frame_add (frame, "STOP_GRACE", "%d", answer->stop_grace);
+    tee_mode_add (frame, answer->tee);
     frame_add_flag (frame, "SERVES", answer->serves);
     restart_rule_add (frame, &answer->restart);
     frame_add_flag (frame, "OPEN_PORT", answer->open_port);
@@ -141,6 +142,7 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
     if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
         || !frame_get (frame, "TF_CONFIG") || (answer->supervised && answer->stop_grace < 0)
+        || tee_mode_decode (&answer->tee, frame) < 0
         || restart_rule_decode (&answer->restart, frame) < 0)
         return errtext_set (err, "the rendezvous' answer is incomplete");
     return 0;

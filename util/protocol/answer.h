@@ -14,6 +14,7 @@
 #include "common/errtext.h"
 #include "frame.h"
 #include "restart_rule.h"
+#include "tee_mode.h"
 
 /* Strings belong to the caller; those of a decoded answer live as long as its frame. */
 struct answer {
@@ -29,6 +30,7 @@ struct answer {
     bool log_append;            /* --tf-log-dir: append to log files that exist */
     bool supervised;            /* the task gets a tf-supervise */
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
+    int tee;                    /* and: --tf-tee with --tf-log-dir, as in tee_mode.h */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
     struct restart_rule restart;    /* and: the task may be restarted */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */

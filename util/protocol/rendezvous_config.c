@@ -36,6 +36,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add_flag (frame, "SHOW", c->show);
     frame_add_flag (frame, "JSON", c->json);
     frame_add_flag (frame, "LOG_APPEND", c->log_append);
+    tee_mode_add (frame, c->tee);
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
     frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
     frame_add (frame, "FAIL_GRACE", "%d", c->fail_grace);
@@ -125,6 +126,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     if (!_is_token (c->token) || !_is_token (c->server_token))
         return errtext_set (err, "srun's configuration lacks a token");
     if (!c->step || c->timeout < 0 || c->stop_grace < 0 || c->eval_grace < 0 || c->fail_grace < 0
+        || tee_mode_decode (&c->tee, frame) < 0
         || restart_rule_decode (&c->restart, frame) < 0 || _decode_words (c, frame) < 0)
         return errtext_set (err, "srun's configuration is incomplete");
     if (_decode_lists (c, frame) < 0)

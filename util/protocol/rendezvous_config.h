@@ -13,6 +13,7 @@
 #include "common/option_table.h"
 #include "frame.h"
 #include "restart_rule.h"
+#include "tee_mode.h"
 
 /* Task lists: one for the whole step, or one for each heterogeneous component. */
 #define RENDEZVOUS_CONFIG_MAX_LISTS 128
@@ -48,6 +49,7 @@ struct rendezvous_config {
     bool show;                              /* --tf-show */
     bool json;                              /* ... as JSON, in the place of tables */
     bool log_append;                        /* --tf-log-dir: append to files that exist */
+    int tee;                                /* --tf-tee: tee_mode.h */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */
     int fail_grace;                         /* seconds for the others after a failure without a ps */

@@ -41,6 +41,11 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
     frame_add_flag (frame, "PRINTS", c->prints);
     frame_add_text (frame, "LOG", c->log);
     frame_add_text (frame, "ERROR_FILE", c->error_file);
+    tee_mode_add (frame, c->tee);
+    if (c->tee) {
+        frame_add (frame, "ROLE", "%s", c->role);
+        frame_add (frame, "INDEX", "%d", c->index);
+    }
     return frame;
 }
 
@@ -63,6 +68,7 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
     c->prints = variable_get (env, "PRINTS") != NULL;
     c->log = variable_get (env, "LOG");
     c->error_file = variable_get (env, "ERROR_FILE");
+    c->role = variable_get (env, "ROLE");
     if (number_parse (&fork_server, variable_get (env, "FORK_SERVER"), 1, INT_MAX) < 0
         || number_parse (&slurmstepd, variable_get (env, "SLURMSTEPD"), 1, INT_MAX) < 0
         || number_parse (&c->rank, variable_get (env, "RANK"), 0, REGISTRATION_MAX_TASKS - 1) < 0
@@ -70,6 +76,9 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
         || number_parse (&c->stop_grace, variable_get (env, "STOP_GRACE"), 0, FRAME_MAX_SECONDS) < 0
         || (kill_wait && number_parse (&c->kill_wait, kill_wait, 0, MAX_KILL_WAIT) < 0)
         || (claimed_port && number_parse (&c->claimed_port, claimed_port, 1, 65535) < 0)
+        || tee_mode_decode_environment (&c->tee, env) < 0
+        || (c->tee && (!c->role || !c->log
+                       || number_parse (&c->index, variable_get (env, "INDEX"), 0, INT_MAX) < 0))
         || restart_rule_decode_environment (&c->restart, env) < 0 || !address
         || address_parse (&c->address, address) < 0
         || !c->node || !c->step || !c->token || !c->server_token)

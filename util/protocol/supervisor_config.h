@@ -14,11 +14,17 @@
 #include "common/errtext.h"
 #include "frame.h"
 #include "restart_rule.h"
+#include "tee_mode.h"
 
 /* The numbers of the descriptors, besides 0, 1 and 2. */
 enum supervisor_fd {
     SUPERVISOR_RENDEZVOUS_FD = 3,   /* the connection on which the task registered */
     SUPERVISOR_LIVES_FD,            /* a socket to the task's fork server; protocol/fork_request.h */
+    /* With --tf-tee: */
+    SUPERVISOR_LOG_FD,              /* the task's log file */
+    SUPERVISOR_STDOUT_FD,           /* a pipe, which is the stdout of its programs */
+    SUPERVISOR_STDERR_FD,
+    SUPERVISOR_LAST_FD = SUPERVISOR_STDERR_FD,
 };
 
 /* Strings belong to the caller; those of a decoded configuration are in the environment. */
@@ -39,6 +45,9 @@ struct supervisor_config {
     int claimed_port;               /* if so: a port that is bound only by the program; 0: none */
     bool prints;                    /* the one supervisor of the step that prints messages */
     const char *log, *error_file;   /* the paths of the task's files, or NULL */
+    int tee;                        /* --tf-tee: tee_mode.h */
+    const char *role;               /* if so: of the task; otherwise NULL */
+    int index;
 };
 
 /* One string NAME=VALUE for each variable. NULL if there is no memory. */

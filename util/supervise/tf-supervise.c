@@ -41,6 +41,7 @@
 #include "protocol/fork_request.h"
 #include "protocol/supervisor_config.h"
 #include "signals.h"
+#include "tee.h"
 #include "uplink.h"
 
 /* Slurm signals the processes of a step one after the other; the last of a task is not later than this. */
@@ -51,6 +52,8 @@
  */
 #define YOUNG_MS 1000
 #define LOOK_MS 50
+/* An end is reported when the output before it has been passed on, but not much later. */
+#define OUTPUT_MS 2000
 /* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
 #define KILL_MS 30000
 
@@ -59,6 +62,7 @@ struct supervisor {
     struct supervisor_config config;
     struct uplink *uplink;
     struct signals signals;
+    struct tee *tee;            /* or NULL */
     struct deadline grow_up;    /* when its program is not young any more, if it was executed */
     bool stop_ordered;          /* while it is young */
     struct deadline stop_due;   /* ... to look again, and at the latest */
@@ -186,6 +190,7 @@ static void _end_as (struct supervisor *s, struct exit_report report, int status
     s->status = status;
     s->report = report;
     s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
+    tee_flush (s->tee, OUTPUT_MS);
     if (exit_report_failed (&report))
         s->failure = last_line_read (s->config.log, s->config.error_file);
     lives_pause (&s->lives);
@@ -393,6 +398,7 @@ static noreturn void _die_by (int number)
 static noreturn void _leave (struct supervisor *s)
 {
     lives_finish (&s->lives);
+    tee_finish (s->tee);
     if (WIFSIGNALED (s->status))
         _die_by (WTERMSIG (s->status));
     _exit (WEXITSTATUS (s->status));
@@ -507,12 +513,14 @@ static int _prepare (struct supervisor *s, struct errtext *err)
 {
     if (supervisor_config_decode (&s->config, environ, err) < 0)
         return -1;
-    descriptors_close_above (SUPERVISOR_LIVES_FD);
+    descriptors_close_above (s->config.tee ? SUPERVISOR_LAST_FD : SUPERVISOR_LIVES_FD);
     if (signals_open (&s->signals, &s->config) < 0)
         return errtext_set (err, "%s", strerror (errno));
     /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
     prctl (PR_SET_PDEATHSIG, SIGCHLD);
     lives_init (&s->lives, &s->config, SUPERVISOR_LIVES_FD);
+    if (tee_start (&s->tee, &s->config, err) < 0)
+        return -1;
     return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }
 

@@ -1,0 +1,379 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A child of the test plays tf-supervise; the test is srun, and writes what the task's programs write.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "common/descriptors.h"
+#include "supervise/tee.h"
+
+#define TIMEOUT_S 120
+#define LINES 1000000
+
+static int program[2];          /* the task's stdout and stderr */
+static int srun[2];             /* what srun gets of them */
+static int orders, logfile;
+static pid_t supervisor;
+
+/* "f": flush, for a tenth of a second; anything else: finish. */
+static void supervise (int from, int tee_mode)
+{
+    struct supervisor_config config = { .rank = 1, .step = "12.0", .log = "/logs/worker1.log",
+                                        .tee = tee_mode, .role = "worker", .index = 1 };
+    struct errtext err;
+    struct tee *tee;
+    char order;
+
+    if (tee_start (&tee, &config, &err) < 0)
+        _exit (2);
+    while (read (from, &order, 1) == 1 && order == 'f')
+        if (write (from, tee_flush (tee, 100) ? "y" : "n", 1) != 1)
+            _exit (3);
+    tee_finish (tee);
+    _exit (0);
+}
+
+static void place (int fd, int number)
+{
+    if (dup2 (fd, number) < 0)
+        _exit (4);
+}
+
+static void start_with (int log, int tee_mode)
+{
+    int out[2], err[2], to_out[2], to_err[2], pair[2];
+    sigset_t all;
+
+    logfile = log;
+    /* If a test fails, those behind it may wait for what it has left. */
+    alarm (TIMEOUT_S);
+    /* The child in the background becomes a child of this process. */
+    prctl (PR_SET_CHILD_SUBREAPER, 1);
+    assert_int_equal (pipe2 (out, O_CLOEXEC) | pipe2 (err, O_CLOEXEC) | pipe2 (to_out, O_CLOEXEC)
+                      | pipe2 (to_err, O_CLOEXEC), 0);
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    if ((supervisor = fork ()) == 0) {
+        int own[] = { to_out[1], to_err[1], log, out[0], err[0], pair[1] };
+
+        prctl (PR_SET_PDEATHSIG, SIGKILL);
+        alarm (TIMEOUT_S);
+        sigfillset (&all);
+        sigdelset (&all, SIGALRM);
+        sigprocmask (SIG_SETMASK, &all, NULL);
+        for (int i = 0; i < 6; i++)
+            own[i] = fcntl (own[i], F_DUPFD, 100);
+        place (own[0], STDOUT_FILENO);
+        place (own[1], STDERR_FILENO);
+        place (own[2], SUPERVISOR_LOG_FD);
+        place (own[3], SUPERVISOR_STDOUT_FD);
+        place (own[4], SUPERVISOR_STDERR_FD);
+        place (own[5], SUPERVISOR_RENDEZVOUS_FD);
+        descriptors_close_above (SUPERVISOR_LAST_FD);
+        supervise (SUPERVISOR_RENDEZVOUS_FD, tee_mode);
+    }
+    close (out[0]);
+    close (err[0]);
+    close (to_out[1]);
+    close (to_err[1]);
+    close (pair[1]);
+    program[0] = out[1];
+    program[1] = err[1];
+    srun[0] = to_out[0];
+    srun[1] = to_err[0];
+    orders = pair[0];
+}
+
+static void start (int tee_mode)
+{
+    start_with (memfd_create ("log", MFD_CLOEXEC), tee_mode);
+}
+
+static void print (int stream, const char *text)
+{
+    assert_int_equal (write (program[stream], text, strlen (text)), strlen (text));
+}
+
+/* What srun gets next is this text. */
+static void expect (int stream, const char *text)
+{
+    char got[512] = "";
+
+    for (size_t length = 0; length < strlen (text);) {
+        struct pollfd pfd = { .fd = srun[stream], .events = POLLIN };
+        ssize_t n;
+
+        assert_int_equal (poll (&pfd, 1, TIMEOUT_S * 1000), 1);
+        n = read (srun[stream], got + length, sizeof (got) - 1 - length);
+        assert_true (n > 0);
+        length += (size_t)n;
+    }
+    assert_string_equal (got, text);
+}
+
+static void expect_nothing (int stream)
+{
+    struct pollfd pfd = { .fd = srun[stream], .events = POLLIN };
+
+    assert_int_equal (poll (&pfd, 1, 50), 0);
+}
+
+static void expect_log (const char *text)
+{
+    char got[512] = "";
+
+    assert_true (pread (logfile, got, sizeof (got) - 1, 0) >= 0);
+    assert_string_equal (got, text);
+}
+
+static bool flush (void)
+{
+    char answer = '?';
+
+    assert_int_equal (write (orders, "f", 1), 1);
+    assert_int_equal (read (orders, &answer, 1), 1);
+    return answer == 'y';
+}
+
+static void finish (void)
+{
+    int status;
+
+    assert_int_equal (write (orders, "l", 1), 1);
+    assert_int_equal (waitpid (supervisor, &status, 0), supervisor);
+    assert_int_equal (status, 0);
+}
+
+static void end (void)
+{
+    char rest;
+
+    close (program[0]);
+    close (program[1]);
+    assert_int_equal (read (srun[0], &rest, 1), 0);
+    assert_int_equal (read (srun[1], &rest, 1), 0);
+    close (srun[0]);
+    close (srun[1]);
+    while (waitpid (-1, NULL, 0) > 0)
+        ;
+    close (orders);
+    close (logfile);
+}
+
+TEST (output_goes_to_the_log_as_it_is_and_to_srun_by_lines)
+{
+    start (TEE_ON);
+    print (0, "one\ntw");
+    expect (0, "worker 1: one\n");
+    print (1, "error\n");
+    expect (1, "worker 1: error\n");
+    print (0, "o\n");
+    expect (0, "worker 1: two\n");
+    expect_log ("one\ntwerror\no\n");
+    finish ();
+    end ();
+}
+
+TEST (on_a_terminal_the_name_is_in_colour_and_bold_for_stderr)
+{
+    start (TEE_ON + TEE_COLOUR_STDOUT + TEE_COLOUR_STDERR);
+    print (0, "one\n");
+    expect (0, "\033[32mworker 1:\033[0m one\n");
+    print (1, "error\n");
+    expect (1, "\033[1;32mworker 1:\033[0m error\n");
+    finish ();
+    end ();
+    start (TEE_ON + TEE_COLOUR_STDERR);
+    print (0, "one\n");
+    expect (0, "worker 1: one\n");
+    finish ();
+    end ();
+}
+
+TEST (a_life_ends_its_last_line)
+{
+    start (TEE_ON);
+    print (0, "no end");
+    expect_nothing (0);
+    assert_true (flush ());
+    expect (0, "worker 1: no end\n");
+    print (0, "a new life\n");
+    expect (0, "worker 1: a new life\n");
+    expect_log ("no enda new life\n");
+    finish ();
+    end ();
+}
+
+TEST (what_the_task_has_written_is_passed_on_before_its_supervisor_ends)
+{
+    start (TEE_ON);
+    kill (supervisor, SIGSTOP);
+    print (0, "the last");
+    print (1, "words\n");
+    assert_int_equal (write (orders, "l", 1), 1);
+    close (program[0]);
+    close (program[1]);
+    kill (supervisor, SIGCONT);
+    assert_int_equal (waitpid (supervisor, NULL, 0), supervisor);
+    expect (0, "worker 1: the last\n");
+    expect (1, "worker 1: words\n");
+    expect_log ("the lastwords\n");
+    end ();
+}
+
+/* More than it reads at once. */
+TEST (all_of_it_is_passed_on_before)
+{
+    char line[1000];
+    int there = 0;
+
+    memset (line, 'x', sizeof (line));
+    line[sizeof (line) - 1] = '\n';
+    start (TEE_ON);
+    if (fcntl (program[0], F_SETPIPE_SZ, 1 << 19) < 0 || fcntl (srun[0], F_SETPIPE_SZ, 1 << 19) < 0) {
+        finish ();
+        end ();
+        SKIP ("a pipe cannot be so large");
+    }
+    kill (supervisor, SIGSTOP);
+    for (int i = 0; i < 300; i++)
+        assert_int_equal (write (program[0], line, sizeof (line)), sizeof (line));
+    assert_int_equal (write (orders, "l", 1), 1);
+    kill (supervisor, SIGCONT);
+    assert_int_equal (waitpid (supervisor, NULL, 0), supervisor);
+    assert_int_equal (ioctl (srun[0], FIONREAD, &there), 0);
+    assert_int_equal (there, 300 * (sizeof (line) + sizeof ("worker 1: ") - 1));
+    while (there > 0)
+        there -= (int)read (srun[0], line, sizeof (line));
+    end ();
+}
+
+TEST (a_process_in_the_background_may_go_on)
+{
+    start (TEE_ON);
+    print (0, "before\n");
+    finish ();
+    print (0, "behind");
+    expect (0, "worker 1: before\n");
+    print (1, "error\n");
+    expect (1, "worker 1: error\n");
+    print (0, "\n");
+    expect (0, "worker 1: behind\n");
+    expect_log ("before\nbehinderror\n\n");
+    end ();
+}
+
+TEST (if_srun_does_not_read_the_program_waits_and_nothing_is_lost)
+{
+    static char text[4096], got[4096];
+    int flags, wrote = 0, length = 0;
+    ssize_t n;
+
+    memset (text, 'x', sizeof (text));
+    text[sizeof (text) - 1] = '\n';
+    start (TEE_ON);
+    flags = fcntl (program[0], F_GETFL);
+    fcntl (program[0], F_SETFL, flags | O_NONBLOCK);
+    for (int idle = 0; idle < 20;)
+        if ((n = write (program[0], text, sizeof (text))) > 0) {
+            wrote += (int)n;
+            idle = 0;
+        } else {
+            assert_int_equal (errno, EAGAIN);
+            poll (NULL, 0, 10);
+            idle++;
+        }
+    /* Its pipe, what has been read of it, and srun's. */
+    assert_true (wrote >= 100000 && wrote <= 500000);
+    assert_false (flush ());
+    assert_int_equal (wrote % (int)sizeof (text), 0);
+    for (int expected = wrote / (int)sizeof (text) * (int)(sizeof (text) + 10); length < expected;
+         length += (int)n)
+        assert_true ((n = read (srun[0], got, sizeof (got))) > 0);
+    assert_true (flush ());
+    finish ();
+    end ();
+}
+
+TEST (if_srun_is_gone_the_log_gets_everything)
+{
+    start (TEE_ON);
+    close (srun[0]);
+    print (0, "one\n");
+    assert_true (flush ());
+    print (0, "two\n");
+    print (1, "error\n");
+    expect (1, "worker 1: error\n");
+    assert_true (flush ());
+    srun[0] = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+    expect_log ("one\ntwo\nerror\n");
+    finish ();
+    end ();
+}
+
+TEST (a_log_that_cannot_be_written_is_said_once_and_srun_gets_everything)
+{
+    start_with (open ("/dev/full", O_WRONLY | O_CLOEXEC), TEE_ON);
+    print (0, "one\n");
+    expect (0, "worker 1: one\n");
+    expect (1, "slurmstepd: error: spank_tf: step 12.0: worker 1: /logs/worker1.log: No space left on device; "
+            "it lacks output that srun gets\n");
+    print (0, "two\n");
+    expect (0, "worker 1: two\n");
+    expect_nothing (1);
+    finish ();
+    end ();
+}
+
+TEST (a_million_lines_arrive_in_order)
+{
+    pid_t writer;
+    FILE *f;
+    int count = 0;
+    char *line = NULL, expected[64];
+    size_t size = 0;
+
+    start (TEE_ON);
+    if ((writer = fork ()) == 0) {
+        if (!(f = fdopen (program[0], "w")))
+            _exit (1);
+        for (int i = 0; i < LINES; i++)
+            fprintf (f, "%d\n", i);
+        _exit (fclose (f) == 0 ? 0 : 1);
+    }
+    close (program[0]);
+    program[0] = dup (program[1]);
+    assert_non_null (f = fdopen (dup (srun[0]), "r"));
+    for (; count < LINES && getline (&line, &size, f) > 0; count++) {
+        snprintf (expected, sizeof (expected), "worker 1: %d\n", count);
+        if (strcmp (line, expected) != 0)
+            assert_string_equal (line, expected);
+    }
+    assert_int_equal (count, LINES);
+    finish ();
+    fclose (f);
+    assert_non_null (f = fdopen (dup (logfile), "r"));
+    rewind (f);
+    for (count = 0; getline (&line, &size, f) > 0; count++)
+        if (atoi (line) != count)
+            assert_int_equal (atoi (line), count);
+    assert_int_equal (count, LINES);
+    fclose (f);
+    free (line);
+    waitpid (writer, NULL, 0);
+    end ();
+}
