@@ -554,7 +554,7 @@ static void _check_beside (const struct frame *frame)
     char port[16];
 
     for (int rank = 0; rank < roster->tasks; rank++) {
-        const struct member *m = &roster->member[rank];
+        const struct rank *m = &roster->rank[rank];
 
         if (!beside_is (m->role))
             continue;
@@ -575,9 +575,9 @@ static void _check_cluster (const char *tf_config, bool evaluator)
     CHECK (strncmp (tf_config, TF_CONFIG_HEAD, strlen (TF_CONFIG_HEAD)) == 0 && tail);
     CHECK (cluster = strndup (tf_config, (size_t)(tail - tf_config)));
     for (int rank = 0; rank < roster->tasks; rank++) {
-        snprintf (port, sizeof (port), ":%d\"", roster->member[rank].port);
-        CHECK (strstr (cluster, port) || beside_is (roster->member[rank].role)
-               || (!evaluator && _is_evaluator (roster->member[rank].role)));
+        snprintf (port, sizeof (port), ":%d\"", roster->rank[rank].port);
+        CHECK (strstr (cluster, port) || beside_is (roster->rank[rank].role)
+               || (!evaluator && _is_evaluator (roster->rank[rank].role)));
     }
     if (world.cluster[evaluator])
         CHECK (strcmp (world.cluster[evaluator], cluster) == 0);
@@ -768,17 +768,17 @@ static void _event (int ms)
 
 static void _check_roster (const struct roster *roster)
 {
-    int here = 0, lost = 0;
+    int here = 0, gone = 0;
 
     for (int rank = 0; rank < roster->tasks && rank < MAX_TASKS; rank++) {
-        here += roster->member[rank].here;
-        lost += roster->member[rank].lost;
+        here += roster->rank[rank].launch == RANK_HERE;
+        gone += roster->rank[rank].launch == RANK_GONE;
     }
-    CHECK (roster->tasks > MAX_TASKS || (here == roster->here && lost == roster->lost));
+    CHECK (roster->tasks > MAX_TASKS || (here == roster->here && gone == roster->gone));
     CHECK (roster_missing (roster) >= 0);
 }
 
-static void _check_peers (const struct peers *peers, int tasks)
+static void _check_peers (const struct peers *peers, const struct roster *roster)
 {
     int count = 0;
 
@@ -787,11 +787,14 @@ static void _check_peers (const struct peers *peers, int tasks)
         CHECK (peer->newer ? peer->newer->older == peer : peers->newest == peer);
         count++;
     }
-    CHECK (count == peers->unauthenticated && count <= 512 + tasks);
-    for (int rank = 0; rank < peers->ranks && rank < MAX_TASKS; rank++)
-        CHECK (!peers->by_rank[rank] || (peers->by_rank[rank]->rank == rank
-                                         && peers->by_rank[rank]->state > PEER_UNAUTHENTICATED
-                                         && peers->by_rank[rank]->state < PEER_CLOSED));
+    CHECK (count == peers->unauthenticated && count <= 512 + roster->tasks);
+    for (int i = 0; i < roster->tasks && i < MAX_TASKS; i++) {
+        const struct rank *rank = &roster->rank[i];
+
+        CHECK (rank->number == i && (!rank->peer || (rank->peer->rank == rank
+                                                     && rank->peer->state > PEER_UNAUTHENTICATED
+                                                     && rank->peer->state < PEER_CLOSED)));
+    }
 }
 
 static void _check_now (void)
@@ -800,7 +803,7 @@ static void _check_now (void)
 
     CHECK (!world.server->resolved || !world.server->refused);
     _check_roster (roster);
-    _check_peers (&world.server->peers, roster->tasks);
+    _check_peers (&world.server->peers, roster);
     world.step_tasks = roster->tasks;
     world.supervised = world.server->shutdown != NULL;
     for (int i = 0; i < CLIENTS; i++)
@@ -825,7 +828,7 @@ static void _check_settled (void)
 {
     CHECK (world.server->resolved || world.server->refused);
     CHECK (world.server->peers.unauthenticated == 0);
-    CHECK (world.supervised || step_roster (world.server->step)->lost == 0 || world.errors > 0);
+    CHECK (world.supervised || step_roster (world.server->step)->gone == 0 || world.errors > 0);
 }
 
 /* The input is over. Let time pass, and end srun when nothing more is due. */

@@ -23,9 +23,9 @@ static int create (void **state)
     if (roster_set_size (&roster, 3) < 0)
         return -1;
     for (int rank = 0; rank < 3; rank++) {
-        struct member *m = &roster.member[rank];
+        struct rank *m = &roster.rank[rank];
 
-        m->role = role[rank];
+        rank_set_role (m, role[rank]);
         m->node = strdup (rank ? "n2" : "n1");
         m->node_index = rank > 0;
         m->port = 40000 + rank;
@@ -67,10 +67,10 @@ TEST (the_start_has_every_task)
 TEST (the_start_has_the_network_interfaces_and_log_files)
 {
     struct network_choice choice = { .network = "10.0.0.0/16 (ib0)" };
-    struct roster one = { .step = roster.step, .tasks = 1, .member = &roster.member[1] };
+    struct roster one = { .step = roster.step, .tasks = 1, .rank = &roster.rank[1] };
 
-    strcpy (roster.member[1].chosen_interface, "ib0");
-    assert_non_null (roster.member[1].log_dir = strdup ("/a \"b\"\n"));
+    strcpy (roster.rank[1].chosen_interface, "ib0");
+    assert_non_null (roster.rank[1].log_dir = strdup ("/a \"b\"\n"));
     check (show_json_start (&one, &choice),
            HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":2,"
            "\"network\":\"10.0.0.0/16 (ib0)\",\"tasks\":["
@@ -82,9 +82,9 @@ TEST (the_start_has_the_network_interfaces_and_log_files)
 TEST (a_text_that_is_not_utf8_is_left_out)
 {
     struct network_choice choice = { .network = "" };
-    struct roster one = { .step = roster.step, .tasks = 1, .member = &roster.member[0] };
+    struct roster one = { .step = roster.step, .tasks = 1, .rank = &roster.rank[0] };
 
-    assert_non_null (roster.member[0].log_dir = strdup ("/\xff"));
+    assert_non_null (roster.rank[0].log_dir = strdup ("/\xff"));
     check (show_json_start (&one, &choice),
            HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":1,\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
@@ -99,8 +99,8 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
         { true, false, { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 }, 500, 0, 0, NULL },
     };
 
-    free (roster.member[0].log_dir);
-    assert_non_null (roster.member[0].log_dir = strdup ("/logs"));
+    free (roster.rank[0].log_dir);
+    assert_non_null (roster.rank[0].log_dir = strdup ("/logs"));
     check (show_json_end (&roster, end, 3),
            HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":2,\"max_restarts\":3,"
            "\"log_dir\":\"/logs\",\"tasks\":["
@@ -110,13 +110,13 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
            "\"restarts\":0,\"time\":1001,\"elapsed\":62},"
            "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
            "\"number\":9,\"out_of_memory\":true,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
-    free (roster.member[0].log_dir);
-    roster.member[0].log_dir = NULL;
+    free (roster.rank[0].log_dir);
+    roster.rank[0].log_dir = NULL;
 }
 
 TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
 {
-    struct roster one = { .step = roster.step, .tasks = 1, .member = &roster.member[0] };
+    struct roster one = { .step = roster.step, .tasks = 1, .rank = &roster.rank[0] };
     struct end end = { true, true, { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, 0, NULL };
 
     check (show_json_end (&one, &end, 0),

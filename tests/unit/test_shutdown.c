@@ -59,6 +59,11 @@ ssize_t __wrap_recv (int fd, void *bytes, size_t length, int flags)
     return -1;
 }
 
+static struct rank *rank_of (int number)
+{
+    return &step_roster (server.step)->rank[number];
+}
+
 /* The rendezvous' end of a new connection, of a peer that is still unauthenticated. */
 static struct peer *connect_one (int *supervisors_end)
 {
@@ -206,11 +211,12 @@ static int tasks_of (const char *list)
 
 static void finish (void)
 {
-    for (int rank = 0; rank < server.peers.ranks; rank++)
+    for (int rank = 0; server.step && rank < step_roster (server.step)->tasks; rank++)
         if (supervisor[rank] >= 0)
             close (supervisor[rank]);
     server.peers.epoll = -1;
-    peers_clear (&server.peers);
+    if (server.step)
+        peers_clear (&server.peers, step_roster (server.step));
     shutdown_destroy (server.shutdown);
     step_destroy (server.step);
     server = (struct server){ .config = { .server_token = NULL } };
@@ -237,7 +243,6 @@ static void begin (char *event)
     set_options (&server.config, event, &cannot_supervise);
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
     add_ranks (tasks, cannot_supervise);
-    assert_int_equal (peers_expect (&server.peers, tasks), 0);
     if (shutdown_begin (&server, &err) < 0)
         story_print ("refused: %s\n", err.text);
     else if (!server.shutdown)
@@ -245,9 +250,9 @@ static void begin (char *event)
     for (int rank = 0; rank < tasks; rank++) {
         struct peer *peer = connect_one (&supervisor[rank]);
 
-        peer->rank = rank;
+        peer->rank = rank_of (rank);
         peer->state = PEER_SUPERVISED;
-        server.peers.by_rank[rank] = peer;
+        rank_of (rank)->peer = peer;
     }
 }
 
@@ -261,7 +266,7 @@ static void send_frame (int fd, struct frame *frame)
 
 static void receive (int rank)
 {
-    shutdown_receive (&server, server.peers.by_rank[rank]);
+    shutdown_receive (&server, rank_of (rank)->peer);
     peers_free_closed (&server.peers);
     shutdown_check_time (&server);
 }
@@ -341,7 +346,7 @@ static void reconnect (int rank)
 
 static void rank_event (int rank, char *event)
 {
-    assert_between (rank, 0, server.peers.ranks - 1);
+    assert_between (rank, 0, step_roster (server.step)->tasks - 1);
     if (story_begins (&event, "is lost unnoticed"))
         disconnect (rank);
     else if (story_begins (&event, "is lost")) {
@@ -349,7 +354,7 @@ static void rank_event (int rank, char *event)
         receive (rank);
     } else if (story_begins (&event, "is reset")) {
         /* So it is if a Unix socket is closed with data that was not read. */
-        assert_int_equal (send (server.peers.by_rank[rank]->fd, "", 1, 0), 1);
+        assert_int_equal (send (rank_of (rank)->peer->fd, "", 1, 0), 1);
         disconnect (rank);
         receive (rank);
     } else if (story_begins (&event, "times out")) {
@@ -358,7 +363,7 @@ static void rank_event (int rank, char *event)
     } else if (story_begins (&event, "returns"))
         reconnect (rank);
     else if (story_begins (&event, "logs to"))
-        assert_non_null (step_roster (server.step)->member[rank].log_dir = strdup (event));
+        assert_non_null (rank_of (rank)->log_dir = strdup (event));
     else
         report_end (rank, event);
 }
@@ -399,7 +404,7 @@ static void print_orders (void)
         char letter[MAX_TASKS + 1] = "";
 
         any = false;
-        for (int rank = 0; rank < server.peers.ranks; rank++) {
+        for (int rank = 0; rank < step_roster (server.step)->tasks; rank++) {
             letter[rank] = next_order (rank);
             any = any || letter[rank] != '-';
         }
@@ -450,7 +455,7 @@ TEST (the_ranks_that_only_serve_are_known_before_their_answers)
 
     begin (step);
     for (int rank = 0; rank < 4; rank++)
-        assert_int_equal (step_roster (server.step)->member[rank].serves, rank == 1 || rank == 2);
+        assert_int_equal (rank_of (rank)->serves, rank == 1 || rank == 2);
     end ();
 }
 

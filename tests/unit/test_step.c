@@ -219,8 +219,8 @@ static void print_names (void)
         story_print ("missing: %s\n", text);
     if (*rank_names_missing_nodes (roster, text, sizeof (text)))
         story_print ("missing%s\n", text);
-    if (roster->lost)
-        story_print ("%d lost: %s\n", roster->lost, rank_names_lost (roster, text, sizeof (text)));
+    if (roster->gone)
+        story_print ("%d lost: %s\n", roster->gone, rank_names_gone (roster, text, sizeof (text)));
 }
 
 /* The launch. */
@@ -256,7 +256,7 @@ static struct frame *answer_of (int rank)
     int pair[2];
 
     memset (&answer, 0, sizeof (answer));
-    assert_int_equal (step_answer (step, rank, SERVER_TOKEN, &answer), 0);
+    assert_int_equal (step_answer (step, &step_roster (step)->rank[rank], SERVER_TOKEN, &answer), 0);
     for (int i = 0; i < ANSWER_PARTS; i++)
         length += answer.part[i].iov_len;
     assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -320,7 +320,7 @@ static void play (char *event)
     else if (story_begins (&event, "ranks on"))
         add_ranks (event);
     else if (story_begins (&event, "lose rank"))
-        roster_lose (step_roster (step), story_number (&event));
+        roster_lose (step_roster (step), &step_roster (step)->rank[story_number (&event)]);
     else if (story_begins (&event, "who is missing"))
         print_names ();
     else if (story_begins (&event, "how many"))
@@ -330,7 +330,7 @@ static void play (char *event)
     else if (story_begins (&event, "supervise"))
         supervise ();
     else if (story_begins (&event, "serves"))
-        step_roster (step)->member[story_number (&event)].serves = true;
+        step_roster (step)->rank[story_number (&event)].serves = true;
     else if (story_begins (&event, "table"))
         print_table ();
     else if (story_begins (&event, "answer"))
@@ -405,7 +405,7 @@ TEST (the_longest_answer_of_a_step_fits_its_limit)
         add (r);
     }
     resolve ();
-    assert_int_equal (step_answer (step, TASKS - 1, SERVER_TOKEN, &message), 0);
+    assert_int_equal (step_answer (step, &step_roster (step)->rank[TASKS - 1], SERVER_TOKEN, &message), 0);
     for (int i = 0; i < ANSWER_PARTS; i++)
         length += message.part[i].iov_len;
     assert_between (length - FRAME_HEADER, 300 * 1024, FRAME_MAX_ANSWER);

@@ -14,14 +14,14 @@ int cluster_table_nodes (const struct roster *roster)
     int nodes = 0;
 
     for (int i = 0; i < roster->tasks; i++)
-        if (roster->member[i].node_index >= nodes)
-            nodes = roster->member[i].node_index + 1;
+        if (roster->rank[i].node_index >= nodes)
+            nodes = roster->rank[i].node_index + 1;
     return nodes;
 }
 
-const char *cluster_table_role (const struct member *member, char *buf, size_t size)
+const char *cluster_table_role (const struct rank *rank, char *buf, size_t size)
 {
-    snprintf (buf, size, "%s %d", member->role, member->index);
+    snprintf (buf, size, "%s %d", rank->role, rank->index);
     return buf;
 }
 
@@ -39,14 +39,14 @@ char *cluster_table (const struct roster *roster, const struct network_choice *c
               choice->network[0] ? ", network " : "", choice->network);
     table = table_create (title, headings, columns);
     for (int i = 0; i < roster->tasks; i++) {
-        const struct member *m = &roster->member[i];
-        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE];
+        const struct rank *rank = &roster->rank[i];
+        char number[16], role[CLUSTER_TABLE_ROLE_SIZE];
         struct address_text room;
 
-        snprintf (rank, sizeof (rank), "%d", i);
+        snprintf (number, sizeof (number), "%d", i);
         table_add_row (table, (const char *const[]){
-            rank, cluster_table_role (m, role, sizeof (role)), m->node,
-            address_print_port (&m->address, m->port, &room), m->chosen_interface });
+            number, cluster_table_role (rank, role, sizeof (role)), rank->node,
+            address_print_port (&rank->address, rank->port, &room), rank->chosen_interface });
     }
     text = table_print (table);
     table_destroy (table);

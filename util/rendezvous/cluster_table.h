@@ -9,7 +9,7 @@
 #include "network/choose.h"
 #include "roster.h"
 
-/* To be freed; NULL if there is no memory. All members have roles and addresses. */
+/* To be freed; NULL if there is no memory. All ranks have roles and addresses. */
 char *cluster_table (const struct roster *roster, const struct network_choice *choice);
 
 /* How many nodes the step has. */
@@ -17,6 +17,6 @@ int cluster_table_nodes (const struct roster *roster);
 
 /* A role and its index, "worker 12", as tables show it. */
 #define CLUSTER_TABLE_ROLE_SIZE 80
-const char *cluster_table_role (const struct member *member, char *buf, size_t size);
+const char *cluster_table_role (const struct rank *rank, char *buf, size_t size);
 
 #endif

@@ -57,8 +57,8 @@ char *ends_table (const char *step, const struct roster *roster, const struct en
 
         snprintf (rank, sizeof (rank), "%d", i);
         table_add_row (table, (const char *const[]){
-            rank, cluster_table_role (&roster->member[i], role, sizeof (role)),
-            roster->member[i].node, _elapsed (end[i].elapsed_ms, elapsed, sizeof (elapsed)),
+            rank, cluster_table_role (&roster->rank[i], role, sizeof (role)),
+            roster->rank[i].node, _elapsed (end[i].elapsed_ms, elapsed, sizeof (elapsed)),
             _with_restarts (&end[i], _how (&end[i], &room), how, sizeof (how)) });
     }
     text = table_print (table);
@@ -107,7 +107,7 @@ bool ends_are_cancelled (const struct roster *roster, const struct end *end)
 }
 
 /* "; its log is /scratch/worker12.log", and what is known of it. */
-static void _add_log (char *buf, size_t size, const struct member *m, const struct failure_text *failure)
+static void _add_log (char *buf, size_t size, const struct rank *m, const struct failure_text *failure)
 {
     enum failure_text_source source = failure ? failure->source : FAILURE_TEXT_NONE;
     char name[NAME_MAX];
@@ -131,7 +131,7 @@ const char *ends_first_failure (const struct roster *roster, const struct end *e
                                 size_t size)
 {
     int rank = ends_first_to_fail (roster, end), used;
-    const struct member *m = &roster->member[rank < 0 ? 0 : rank];
+    const struct rank *m = &roster->rank[rank < 0 ? 0 : rank];
     char role[CLUSTER_TABLE_ROLE_SIZE], at[32] = "";
     struct exit_report_text room;
     struct tm tm;
@@ -156,15 +156,15 @@ static int _compare_texts (const void *a, const void *b)
 int ends_log_dirs (const struct roster *roster, char *buf, size_t size)
 {
     struct list_text list = { buf, size, ", ", 3, 0, 0 };
-    const char *first = roster->member[0].log_dir;
+    const char *first = roster->rank[0].log_dir;
     const char **dir = first ? calloc ((size_t)roster->tasks, sizeof (*dir)) : NULL;
     int names = 0;
 
     if (!dir)
         return 0;
     for (int rank = 0; rank < roster->tasks; rank++)
-        if (roster->member[rank].log_dir)
-            dir[names++] = roster->member[rank].log_dir;
+        if (roster->rank[rank].log_dir)
+            dir[names++] = roster->rank[rank].log_dir;
     qsort (dir, (size_t)names, sizeof (*dir), _compare_texts);
     list_text_add (&list, first);
     for (int i = 0; i < names; i++)

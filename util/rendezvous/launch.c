@@ -55,10 +55,10 @@ static bool _goes_on (const struct server *server)
  */
 static void _lose (struct server *server, struct peer *peer)
 {
-    if (step_roster (server->step)->lost == 0 || server->resolved)
+    if (step_roster (server->step)->gone == 0 || server->resolved)
         server->lost_deadline = deadline_in_ms (LOST_GRACE_MS);
     roster_lose (step_roster (server->step), peer->rank);
-    shutdown_lost (server, peer->rank);
+    shutdown_lost (server, peer->rank->number);
     peer_close (&server->peers, peer);
 }
 
@@ -101,13 +101,12 @@ static void _answer_rank (struct server *server, struct peer *peer)
 /* What has been printed may be the last before srun ends. */
 static void _answer_all (struct server *server)
 {
-    console_flush ();
-    for (int rank = 0; rank < server->peers.ranks; rank++) {
-        struct peer *peer = server->peers.by_rank[rank];
+    const struct roster *roster = step_roster (server->step);
 
-        if (peer && peer->state == PEER_REGISTERED)
-            _answer_rank (server, peer);
-    }
+    console_flush ();
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].peer && roster->rank[i].peer->state == PEER_REGISTERED)
+            _answer_rank (server, roster->rank[i].peer);
 }
 
 static void _refuse (struct server *server, const char *why)
@@ -152,15 +151,11 @@ static void _complete (struct server *server)
 
 /* Registrations. */
 
-/* The first registration has the number of ranks. Make room for them, or refuse. */
-static void _expect_ranks (struct server *server, int tasks)
+/* The first registration has the number of ranks. */
+static void _check_limit (struct server *server, int tasks)
 {
     char why[MESSAGE_SIZE];
 
-    if (peers_expect (&server->peers, tasks) < 0) {
-        console_say ("error: spank_tf: no memory for %d ranks", tasks);
-        exit (1);
-    }
     if (tasks + SERVER_OWN_FILES <= server->limit)
         return;
     snprintf (why, sizeof (why), "%s runs %d tasks, but srun may have %d open files, which are "
@@ -195,10 +190,12 @@ static void _refuse_version (struct server *server, struct peer *peer, const str
 static bool _register_again (struct server *server, struct peer *peer,
                              const struct registration *registration)
 {
-    if (!roster_return (step_roster (server->step), registration))
+    struct rank *rank = roster_return (step_roster (server->step), registration);
+
+    if (!rank)
         return false;
-    peer_set_rank (&server->peers, peer, registration->rank, PEER_REGISTERED);
-    shutdown_returned (server, registration->rank);
+    peer_set_rank (&server->peers, peer, rank, PEER_REGISTERED);
+    shutdown_returned (server, rank->number);
     _answer_rank (server, peer);
     return true;
 }
@@ -210,6 +207,7 @@ static bool _register (struct server *server, struct peer *peer,
     struct address srun;
     struct errtext err;
     enum step_verdict verdict;
+    bool first = roster->tasks == 0;
 
     if (address_local (&srun, peer->fd) < 0)
         return false;
@@ -221,11 +219,11 @@ static bool _register (struct server *server, struct peer *peer,
             _refuse_peer (server, peer);
         return false;
     }
-    if (server->peers.ranks == 0)
-        _expect_ranks (server, roster->tasks);
+    if (first)
+        _check_limit (server, roster->tasks);
     if (verdict == STEP_REFUSED)
         _refuse (server, err.text);
-    peer_set_rank (&server->peers, peer, registration->rank, PEER_REGISTERED);
+    peer_set_rank (&server->peers, peer, &roster->rank[registration->rank], PEER_REGISTERED);
     if (server->refused)
         _answer_rank (server, peer);
     else if (roster_missing (roster) == 0)
@@ -329,8 +327,8 @@ static void _refuse_lost (struct server *server)
     char ranks[768], why[MESSAGE_SIZE];
 
     snprintf (why, sizeof (why), "%s: %d of %d ranks ended before the launch was complete: %s",
-              step_name (server->step), roster->lost, roster->tasks,
-              rank_names_lost (roster, ranks, sizeof (ranks)));
+              step_name (server->step), roster->gone, roster->tasks,
+              rank_names_gone (roster, ranks, sizeof (ranks)));
     _refuse (server, why);
 }
 
@@ -342,8 +340,8 @@ static void _print_unanswered (struct server *server)
 
     server->lost_deadline = deadline_never ();
     console_say ("error: spank_tf: %s: %d of %d ranks ended before they had their TF_CONFIG, and "
-                 "the others have started: %s", step_name (server->step), roster->lost,
-                 roster->tasks, rank_names_lost (roster, ranks, sizeof (ranks)));
+                 "the others have started: %s", step_name (server->step), roster->gone,
+                 roster->tasks, rank_names_gone (roster, ranks, sizeof (ranks)));
 }
 
 /* SIGTERM makes srun kill what is left of the step, and end. */
@@ -360,7 +358,7 @@ static void _end_srun (struct server *server)
 
 void launch_check_time (struct server *server)
 {
-    bool lost = step_roster (server->step)->lost && deadline_passed (server->lost_deadline);
+    bool lost = step_roster (server->step)->gone && deadline_passed (server->lost_deadline);
 
     if (server->refused && deadline_passed (server->srun_deadline))
         _end_srun (server);
@@ -384,5 +382,5 @@ struct deadline launch_next (const struct server *server)
         return server->srun_deadline;
     if (server->resolved)
         next = deadline_never ();
-    return step_roster (server->step)->lost ? deadline_min (next, server->lost_deadline) : next;
+    return step_roster (server->step)->gone ? deadline_min (next, server->lost_deadline) : next;
 }

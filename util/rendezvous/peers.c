@@ -34,15 +34,14 @@ int peers_init (struct peers *peers, int listener)
     return 0;
 }
 
-void peers_clear (struct peers *peers)
+void peers_clear (struct peers *peers, const struct roster *roster)
 {
     while (peers->oldest)
         peer_close (peers, peers->oldest);
-    for (int rank = 0; rank < peers->ranks; rank++)
-        if (peers->by_rank[rank])
-            peer_close (peers, peers->by_rank[rank]);
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].peer)
+            peer_close (peers, roster->rank[i].peer);
     peers_free_closed (peers);
-    free (peers->by_rank);
     close (peers->epoll);
 }
 
@@ -51,14 +50,6 @@ void peers_watch_fd (const struct peers *peers, int fd)
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
 
     epoll_ctl (peers->epoll, EPOLL_CTL_ADD, fd, &event);
-}
-
-int peers_expect (struct peers *peers, int ranks)
-{
-    if (!(peers->by_rank = calloc ((size_t)ranks, sizeof (struct peer *))))
-        return -1;
-    peers->ranks = ranks;
-    return 0;
 }
 
 static bool _accept_one (struct peers *peers, int missing)
@@ -118,16 +109,16 @@ static void _unlink_unauthenticated (struct peers *peers, struct peer *peer)
     peers->unauthenticated--;
 }
 
-void peer_set_rank (struct peers *peers, struct peer *peer, int rank, enum peer_state state)
+void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, enum peer_state state)
 {
     _unlink_unauthenticated (peers, peer);
-    if (peers->by_rank[rank])
-        peer_close (peers, peers->by_rank[rank]);
+    if (rank->peer)
+        peer_close (peers, rank->peer);
     peer->state = state;
     peer->rank = rank;
     /* After its first frame a rank sends nothing else. */
     peer->reader.ceiling = FRAME_MAX_EXIT_REPORT;
-    peers->by_rank[rank] = peer;
+    rank->peer = peer;
 }
 
 void peer_watch (const struct peers *peers, struct peer *peer, uint32_t events)
@@ -188,8 +179,8 @@ static void _forget (struct peers *peers, struct peer *peer)
 {
     if (peer->state == PEER_UNAUTHENTICATED)
         _unlink_unauthenticated (peers, peer);
-    else if (peers->by_rank && peers->by_rank[peer->rank] == peer)
-        peers->by_rank[peer->rank] = NULL;
+    else if (peer->rank->peer == peer)
+        peer->rank->peer = NULL;
     frame_reader_clear (&peer->reader);
     answer_message_clear (&peer->answer);
     peer->state = PEER_CLOSED;

@@ -13,6 +13,7 @@
 #include "common/deadline.h"
 #include "protocol/answer.h"
 #include "protocol/frame.h"
+#include "roster.h"
 
 enum peer_state {
     PEER_UNAUTHENTICATED,   /* its first frame is not complete yet */
@@ -28,7 +29,7 @@ enum peer_state {
 struct peer {
     int fd;
     enum peer_state state;
-    int rank;                           /* of all but the unauthenticated */
+    struct rank *rank;                  /* NULL: unauthenticated */
     struct deadline timeout;            /* by when the first frame must be complete */
     struct peer *older, *newer;         /* the unauthenticated, by age; the closed, by older */
     struct frame_reader reader;
@@ -40,8 +41,6 @@ struct peer {
 struct peers {
     int epoll;
     int listener;
-    struct peer **by_rank;              /* NULL where a rank has no connection */
-    int ranks;                          /* 0 before peers_expect () */
     struct peer *oldest, *newest;       /* unauthenticated */
     int unauthenticated;
     struct peer *closed;                /* freed after this round of events */
@@ -53,14 +52,11 @@ struct peers {
  */
 int peers_init (struct peers *peers, int listener);
 
-/* Close all connections. */
-void peers_clear (struct peers *peers);
+/* Close all connections, also those of these ranks. */
+void peers_clear (struct peers *peers, const struct roster *roster);
 
 /* Watch this descriptor too; the data.ptr of its events is NULL. */
 void peers_watch_fd (const struct peers *peers, int fd);
-
-/* How many ranks to expect. -1 if there is no memory. */
-int peers_expect (struct peers *peers, int ranks);
 
 /*
  * Accept a bounded number of connections. Besides the `missing` ranks, only a few stay
@@ -74,7 +70,7 @@ void peers_expire (struct peers *peers);
 struct deadline peers_next_timeout (const struct peers *peers);
 
 /* A connection has shown the token. An earlier connection of the same rank is closed. */
-void peer_set_rank (struct peers *peers, struct peer *peer, int rank, enum peer_state state);
+void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, enum peer_state state);
 
 /* What epoll waits for from now on: EPOLLIN or EPOLLOUT. */
 void peer_watch (const struct peers *peers, struct peer *peer, uint32_t events);

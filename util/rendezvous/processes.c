@@ -11,33 +11,33 @@
 
 #include "common/rules.h"
 
-static bool _leads (const struct member *member)
+static bool _leads (const struct rank *rank)
 {
-    return rules_is_chief (rules_find (member->role));
+    return rules_is_chief (rank->kind);
 }
 
-static bool _works (const struct member *member)
+static bool _works (const struct rank *rank)
 {
-    return rules_find (member->role) == RULES_WORKER;
+    return rank->kind == RULES_WORKER;
 }
 
 /* If process 0 is not a worker, the workers begin with 1. */
 int processes_number (const struct processes *processes, const struct roster *roster,
-                      const struct member *member)
+                      const struct rank *rank)
 {
-    if (processes->count > 0 && _leads (member))
+    if (processes->count > 0 && _leads (rank))
         return 0;
-    if (processes->count == 0 || !_works (member))
+    if (processes->count == 0 || !_works (rank))
         return -1;
-    return member->index + _leads (&roster->member[processes->coordinator]);
+    return rank->index + _leads (&roster->rank[processes->coordinator]);
 }
 
 /* A component of a heterogeneous step has an SLURM_NTASKS of its own. */
 static bool _are_ranks (const struct processes *processes, const struct roster *roster)
 {
-    for (int rank = 0; rank < roster->tasks; rank++)
-        if (processes_number (processes, roster, &roster->member[rank]) != rank
-            || roster->member[rank].component_tasks != roster->tasks)
+    for (int i = 0; i < roster->tasks; i++)
+        if (processes_number (processes, roster, &roster->rank[i]) != i
+            || roster->rank[i].component_tasks != roster->tasks)
             return false;
     return true;
 }
@@ -47,16 +47,16 @@ void processes_find (struct processes *processes, const struct roster *roster)
     int leader = -1, worker = -1, count = 0;
 
     memset (processes, 0, sizeof (*processes));
-    for (int rank = 0; rank < roster->tasks; rank++) {
-        const struct member *m = &roster->member[rank];
+    for (int i = 0; i < roster->tasks; i++) {
+        const struct rank *rank = &roster->rank[i];
 
-        if (rules_find (m->role) == RULES_PS)
+        if (rank->kind == RULES_PS)
             return;
-        if (_leads (m))
-            leader = rank;
-        else if (_works (m) && m->index == 0)
-            worker = rank;
-        count += _leads (m) || _works (m);
+        if (_leads (rank))
+            leader = i;
+        else if (_works (rank) && rank->index == 0)
+            worker = i;
+        count += _leads (rank) || _works (rank);
     }
     if (count == 0)
         return;
@@ -65,11 +65,11 @@ void processes_find (struct processes *processes, const struct roster *roster)
     processes->are_ranks = _are_ranks (processes, roster);
 }
 
-static void _print_job (FILE *f, char before, const struct member *member)
+static void _print_job (FILE *f, char before, const struct rank *rank)
 {
     struct address_text room;
 
-    fprintf (f, "%c%s", before, address_print_port (&member->address, member->port, &room));
+    fprintf (f, "%c%s", before, address_print_port (&rank->address, rank->port, &room));
 }
 
 char *processes_jobs (const struct processes *processes, const struct roster *roster,
@@ -81,10 +81,10 @@ char *processes_jobs (const struct processes *processes, const struct roster *ro
     if (!f)
         return NULL;
     fputs ("DTENSOR_JOBS", f);
-    _print_job (f, '=', &roster->member[processes->coordinator]);
-    for (int rank = 0; rank < roster->tasks; rank++)
-        if (processes_number (processes, roster, &roster->member[rank]) > 0)
-            _print_job (f, ',', &roster->member[rank]);
+    _print_job (f, '=', &roster->rank[processes->coordinator]);
+    for (int i = 0; i < roster->tasks; i++)
+        if (processes_number (processes, roster, &roster->rank[i]) > 0)
+            _print_job (f, ',', &roster->rank[i]);
     fputc ('\0', f);
     if (fclose (f) == 0)
         return text;

@@ -24,13 +24,13 @@ struct processes {
 
 /*
  * The chief, or master, and the workers of a step without a ps; every other task is none of them.
- * All members have roles.
+ * All ranks have roles.
  */
 void processes_find (struct processes *processes, const struct roster *roster);
 
-/* The chief is process 0, workers follow in their order. -1: the member is not a process. */
+/* The chief is process 0, workers follow in their order. -1: the rank is not a process. */
 int processes_number (const struct processes *processes, const struct roster *roster,
-                      const struct member *member);
+                      const struct rank *rank);
 
 /*
  * "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000", the addresses of all processes in the order of their

@@ -10,14 +10,13 @@
 
 #include "common/list_text.h"
 
-const char *rank_name (const struct roster *roster, int rank, char *buf, size_t size)
+const char *rank_name (const struct roster *roster, const struct rank *rank, char *buf, size_t size)
 {
-    const struct member *m = &roster->member[rank];
-    const char *node = m->node ? m->node : layout_node (roster->layout, rank);
-    int used = snprintf (buf, size, "rank %d", rank);
+    const char *node = rank->node ? rank->node : layout_node (roster->layout, rank->number);
+    int used = snprintf (buf, size, "rank %d", rank->number);
 
-    if (m->role)
-        used += snprintf (buf + used, size - (size_t)used, " (%s %d)", m->role, m->index);
+    if (rank->role)
+        used += snprintf (buf + used, size - (size_t)used, " (%s %d)", rank->role, rank->index);
     if (node)
         snprintf (buf + used, size - (size_t)used, " on %s", node);
     return buf;
@@ -29,30 +28,30 @@ const char *rank_names_missing (struct roster *roster, char *buf, size_t size)
     char name[RANK_NAME_SIZE];
 
     layout_guess (roster->layout);
-    for (int rank = 0; rank < roster->tasks; rank++)
-        if (!roster->member[rank].here)
-            list_text_add (&list, rank_name (roster, rank, name, sizeof (name)));
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].launch != RANK_HERE)
+            list_text_add (&list, rank_name (roster, &roster->rank[i], name, sizeof (name)));
     return list_text_end (&list);
 }
 
-const char *rank_names_lost (struct roster *roster, char *buf, size_t size)
+const char *rank_names_gone (const struct roster *roster, char *buf, size_t size)
 {
     struct list_text list = { buf, size, ", ", RANK_NAMES_MOST, 0, 0 };
     char name[RANK_NAME_SIZE];
 
-    for (int rank = 0; rank < roster->tasks; rank++)
-        if (roster->member[rank].lost)
-            list_text_add (&list, rank_name (roster, rank, name, sizeof (name)));
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].launch == RANK_GONE)
+            list_text_add (&list, rank_name (roster, &roster->rank[i], name, sizeof (name)));
     return list_text_end (&list);
 }
 
 /* Is a rank before this one missing on the same node? */
-static bool _is_repeated (const struct roster *roster, int rank, const char *node)
+static bool _is_repeated (const struct roster *roster, int i, const char *node)
 {
-    while (rank-- > 0) {
-        const char *other = layout_node (roster->layout, rank);
+    while (i-- > 0) {
+        const char *other = layout_node (roster->layout, i);
 
-        if (!roster->member[rank].here && other && strcmp (other, node) == 0)
+        if (roster->rank[i].launch != RANK_HERE && other && strcmp (other, node) == 0)
             return true;
     }
     return false;
@@ -65,10 +64,10 @@ const char *rank_names_missing_nodes (struct roster *roster, char *buf, size_t s
                               0, 0 };
 
     layout_guess (roster->layout);
-    for (int rank = 0; rank < roster->tasks; rank++) {
-        const char *node = layout_node (roster->layout, rank);
+    for (int i = 0; i < roster->tasks; i++) {
+        const char *node = layout_node (roster->layout, i);
 
-        if (!roster->member[rank].here && node && !_is_repeated (roster, rank, node))
+        if (roster->rank[i].launch != RANK_HERE && node && !_is_repeated (roster, i, node))
             list_text_add (&list, node);
     }
     list_text_end (&list);

@@ -101,7 +101,8 @@ static void _cannot (struct errtext *text, const struct restart_lines *l, int ra
         reason = text_quoted (&q, reason, strlen (reason));
     else if (unable >= 0 && unable != rank && restart_policy_is_member (l->policy, rank)) {
         errtext_set (&another, "%s cannot be restarted, and tasks of the cluster restart only together",
-                     rank_name (step_roster (l->step), unable, name, sizeof (name)));
+                     rank_name (step_roster (l->step), &step_roster (l->step)->rank[unable], name,
+                                sizeof (name)));
         reason = another.text;
     } else
         reason = "its supervisor was disconnected for some minutes, or cannot restart it";
@@ -218,7 +219,7 @@ static void _print_line (struct restart_lines *l, int first)
     for (int i = first; i < l->count; i++) {
         if (!_is_shared (&l->entry[first], &l->entry[i]))
             continue;
-        list_text_add (&named, rank_name (step_roster (l->step), l->entry[i].rank, name, sizeof (name)));
+        list_text_add (&named, rank_name (step_roster (l->step), &step_roster (l->step)->rank[l->entry[i].rank], name, sizeof (name)));
         if (!_is_known_end (l, first, i))
             list_text_add (&how, exit_report_describe (&l->entry[i].end, &room));
     }

@@ -15,7 +15,7 @@
 
 struct roles {
     const struct rendezvous_config *config;
-    bool assigned;              /* every member has its role */
+    bool assigned;              /* every rank has its role */
     size_t lists;               /* one for the step, or one for each component */
     struct tasklist *list[];
 };
@@ -45,7 +45,7 @@ void roles_destroy (struct roles *roles)
     free (roles);
 }
 
-/* One assignment: these lists, to these members. */
+/* One assignment: these lists, to these ranks. */
 struct assignment {
     const struct roles *roles;
     struct roster *roster;
@@ -89,31 +89,30 @@ static int _expand_list (const struct assignment *a, size_t list, const char **r
 static int _assign_node (const struct assignment *a, size_t list, int first, int end,
                          int node_index, const char **role, struct errtext *err)
 {
-    struct member *member = a->roster->member;
+    struct rank *rank = a->roster->rank;
     const char *node = NULL;
     int tasks = 0;
 
-    for (int rank = first; rank < end; rank++)
-        if (member[rank].node_index == node_index) {
-            node = member[rank].node;
+    for (int i = first; i < end; i++)
+        if (rank[i].node_index == node_index) {
+            node = rank[i].node;
             tasks++;
         }
     if (_expand_list (a, list, role, tasks, node, err) < 0)
         return -1;
-    for (int rank = first; rank < end; rank++)
-        if (member[rank].node_index == node_index)
-            member[rank].role = *role++;
+    for (int i = first; i < end; i++)
+        if (rank[i].node_index == node_index)
+            rank_set_role (&rank[i], *role++);
     return 0;
 }
 
 static int _assign_each_node (const struct assignment *a, size_t list, int first, int end,
                               const char **role, struct errtext *err)
 {
-    const struct member *member = a->roster->member;
+    const struct rank *rank = a->roster->rank;
 
-    for (int rank = first; rank < end; rank++)
-        if (!member[rank].role
-            && _assign_node (a, list, first, end, member[rank].node_index, role, err) < 0)
+    for (int i = first; i < end; i++)
+        if (!rank[i].role && _assign_node (a, list, first, end, rank[i].node_index, role, err) < 0)
             return -1;
     return 0;
 }
@@ -131,7 +130,7 @@ static int _assign_list (const struct assignment *a, size_t list, int first, int
         rc = _assign_each_node (a, list, first, first + tasks, role, err);
     else if ((rc = _expand_list (a, list, role, tasks, NULL, err)) == 0)
         for (int i = 0; i < tasks; i++)
-            a->roster->member[first + i].role = role[i];
+            rank_set_role (&a->roster->rank[first + i], role[i]);
     free (role);
     return rc;
 }
@@ -144,8 +143,8 @@ static int _assign_components (const struct assignment *a, struct errtext *err)
     int first = 0;
 
     while (first < roster->tasks && list < a->roles->lists
-           && roster->member[first].component_first == first) {
-        int tasks = roster->member[first].component_tasks;
+           && roster->rank[first].component_first == first) {
+        int tasks = roster->rank[first].component_tasks;
 
         if (_assign_list (a, list++, first, tasks, err) < 0)
             return -1;
@@ -158,11 +157,11 @@ static int _assign_components (const struct assignment *a, struct errtext *err)
 }
 
 /* The rank's index: one more than the previous rank of its role has. */
-static int _index (const struct member *member, int rank)
+static int _index (const struct rank *rank, int number)
 {
-    for (int i = rank - 1; i >= 0; i--)
-        if (strcmp (member[i].role, member[rank].role) == 0)
-            return member[i].index + 1;
+    for (int i = number - 1; i >= 0; i--)
+        if (strcmp (rank[i].role, rank[number].role) == 0)
+            return rank[i].index + 1;
     return 0;
 }
 
@@ -178,9 +177,9 @@ int roles_assign (struct roles *roles, struct roster *roster, struct errtext *er
     if ((roles->lists == 1 ? _assign_list (&a, 0, 0, roster->tasks, err)
                            : _assign_components (&a, err)) < 0)
         return -1;
-    for (int rank = 0; rank < roster->tasks; rank++) {
-        roster->member[rank].index = _index (roster->member, rank);
-        rules_count (&count, roster->member[rank].role, 1, 0);
+    for (int i = 0; i < roster->tasks; i++) {
+        roster->rank[i].index = _index (roster->rank, i);
+        rules_count (&count, roster->rank[i].role, 1, 0);
     }
     if (rules_check (&count, true, &why) < 0)
         return errtext_set (err, "%s has %s", roster->step.name, why.text);

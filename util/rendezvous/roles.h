@@ -20,7 +20,7 @@ int roles_create (struct roles **rp, const struct rendezvous_config *config, str
 void roles_destroy (struct roles *roles);
 
 /*
- * Give every member its role, which lives as long as `roles`, and its index. To be called whenever a rank
+ * Give every rank its role, which lives as long as `roles`, and its index. To be called whenever a rank
  * has registered: it is done once, when the lists need no more facts, some all ranks and some only their number.
  * -1 and err if a list does not fit the step, or if TensorFlow does not accept such a cluster.
  */

@@ -1,46 +1,17 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ranks of a step: which have registered, and what is known of each.
+ * The ranks of a step: which have registered, and what is known of each (rank.h).
  */
 #ifndef TF_ROSTER_H
 #define TF_ROSTER_H
 
-#include <net/if.h>
 #include <stdbool.h>
 
-#include "addresses/host.h"
-#include "addresses/interface.h"
 #include "common/address.h"
-#include "common/errtext.h"
 #include "layout.h"
 #include "protocol/registration.h"
-
-struct member {
-    bool here;                          /* has registered, and its connection stands */
-    bool lost;                          /* had registered; its connection is gone */
-    /* From its registration; strings are copies, NULL where they are NULL there. */
-    char *node;
-    int node_index;
-    struct host host;
-    struct address connected;           /* its end of the connection to the rendezvous */
-    struct address srun;                /* the rendezvous' end of it */
-    int port;
-    int component_first, component_tasks;
-    struct interface *interface;
-    int interfaces;
-    char *cpus;
-    char *locality_error;
-    char *supervisor_error;
-    char *log_dir;
-    bool proxied;
-    /* Decided by the rendezvous; role is NULL before. */
-    const char *role;                   /* lives as long as the step */
-    int index;                          /* within its role */
-    struct address address;             /* for its peers */
-    char chosen_interface[IF_NAMESIZE]; /* its name; "" if it is not known */
-    bool serves;                        /* it only serves others (stop_policy.h) */
-};
+#include "rank.h"
 
 /* What a step is called. */
 struct step_id {
@@ -51,8 +22,8 @@ struct step_id {
 struct roster {
     struct step_id step;
     int tasks;                          /* of the step; 0 before the first registration */
-    int here, lost;                     /* how many members are */
-    struct member *member;              /* by rank */
+    int here, gone;                     /* how many ranks are */
+    struct rank *rank;                  /* by number */
     struct layout *layout;              /* nodes of the ranks that have not registered */
 };
 
@@ -72,15 +43,15 @@ int roster_set_size (struct roster *roster, int tasks);
 int roster_add (struct roster *roster, const struct registration *registration,
                 const struct address *srun);
 
-/* A rank's connection is gone; it may register again. */
-void roster_lose (struct roster *roster, int rank);
+/* The connection of a rank that is here is gone; it may register again. */
+void roster_lose (struct roster *roster, struct rank *rank);
 
 /*
  * A rank registers again after its answer was sent, because the answer did not arrive: what was
- * decided stays. False if this is not the task that registered before, or if that one is here: it
+ * decided stays. NULL if this is not the task that registered before, or if that one is here: it
  * has acknowledged its answer, or its connection stands.
  */
-bool roster_return (struct roster *roster, const struct registration *registration);
+struct rank *roster_return (struct roster *roster, const struct registration *registration);
 
 /* How many ranks are not here. */
 int roster_missing (const struct roster *roster);

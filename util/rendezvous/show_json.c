@@ -32,7 +32,7 @@ static json_t *_object (const char *event, const struct roster *roster)
 
 static json_t *_task (const struct roster *roster, int rank)
 {
-    const struct member *m = &roster->member[rank];
+    const struct rank *m = &roster->rank[rank];
 
     return json_pack ("{s:i, s:s, s:i, s:s}", "rank", rank, "role", m->role, "index", m->index,
                       "node", m->node);
@@ -40,7 +40,7 @@ static json_t *_task (const struct roster *roster, int rank)
 
 static json_t *_started (const struct roster *roster, int rank)
 {
-    const struct member *m = &roster->member[rank];
+    const struct rank *m = &roster->rank[rank];
     json_t *task = _task (roster, rank);
     char file[NAME_MAX], path[PATH_MAX + NAME_MAX];
     struct address_text room;
@@ -112,7 +112,7 @@ char *show_json_end (const struct roster *roster, const struct end *end, int res
     json_object_set_new (object, "cancelled", json_boolean (ends_are_cancelled (roster, end)));
     json_object_set_new (object, "first_to_fail", first < 0 ? json_null () : json_integer (first));
     json_object_set_new (object, "max_restarts", json_integer (restarts));
-    _add_text (object, "log_dir", roster->member[0].log_dir);
+    _add_text (object, "log_dir", roster->rank[0].log_dir);
     for (int rank = 0; rank < roster->tasks; rank++)
         json_array_append_new (tasks, _ended (roster, rank, &end[rank]));
     return _line (object, tasks, roster->tasks);

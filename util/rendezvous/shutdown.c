@@ -98,7 +98,7 @@ static struct shutdown *_create (struct step *step, const struct rendezvous_conf
         s->launched = deadline_in_ms (0);
         s->next_lost = s->grace_over = s->failure_over = deadline_never ();
         for (int rank = 0; rank < roster->tasks; rank++)
-            role[rank] = roster->member[rank].role;
+            role[rank] = roster->rank[rank].role;
         rc = _create_ranks (s) < 0 ? -1 : _create_policies (s, step, config, role);
     }
     free (role);
@@ -148,7 +148,7 @@ static bool _supervises (const struct server *server, bool needed)
 }
 
 /* What its supervisor has to know. */
-static void _tell_member (const struct shutdown *s, int rank, struct member *member)
+static void _tell_member (const struct shutdown *s, int rank, struct rank *member)
 {
     member->serves = stop_policy_serves (s->policy, rank);
 }
@@ -174,7 +174,7 @@ int shutdown_begin (struct server *server, struct errtext *err)
     }
     server->shutdown = s;
     for (int rank = 0; rank < s->tasks; rank++)
-        _tell_member (s, rank, &step_roster (server->step)->member[rank]);
+        _tell_member (s, rank, &step_roster (server->step)->rank[rank]);
     return 0;
 }
 
@@ -187,7 +187,7 @@ static void _print_ps_failure (const struct server *server, int rank,
     struct exit_report_text how;
     char name[RANK_NAME_SIZE];
 
-    rank_name (step_roster (server->step), rank, name, sizeof (name));
+    rank_name (step_roster (server->step), &step_roster (server->step)->rank[rank], name, sizeof (name));
     exit_report_describe (report, &how);
     if (server->shutdown->end[rank].presumed)
         console_say ("error: spank_tf: %s: without %s its workers would wait forever and are "
@@ -209,7 +209,7 @@ static void _print_task_failure (const struct server *server, int rank, const st
 
     if (grace > 0)
         snprintf (others, sizeof (others), "have %d s to end, and are then stopped", grace);
-    rank_name (step_roster (server->step), rank, name, sizeof (name));
+    rank_name (step_roster (server->step), &step_roster (server->step)->rank[rank], name, sizeof (name));
     console_say ("error: spank_tf: %s: %s failed, %s; the others %s", step_name (server->step), name,
                  exit_report_describe (report, &how), others);
 }
@@ -247,14 +247,14 @@ static void _print_beside_failure (const struct server *server, int rank,
     struct exit_report_text how;
     char name[RANK_NAME_SIZE];
 
-    if (!beside_is (roster->member[rank].role) || !exit_report_failed (report)
+    if (!beside_is (roster->rank[rank].role) || !exit_report_failed (report)
         || _is_done_with (server->shutdown, rank)
         || server->shutdown->end[rank].presumed || ends_was_asked (&server->shutdown->end[rank])
         || (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM))
         return;
     restart_lines_flush (server->shutdown->lines);
     console_say ("error: spank_tf: %s: %s failed, %s; spank_tf stops no other task", step_name (server->step),
-                 rank_name (roster, rank, name, sizeof (name)),
+                 rank_name (roster, &roster->rank[rank], name, sizeof (name)),
                  exit_report_describe (report, &how));
 }
 
@@ -275,7 +275,7 @@ static void _print_grace (const struct server *server)
 
     for (int rank = 0; rank < s->tasks; rank++)
         if (_has_grace (s, rank))
-            list_text_add (&list, rank_name (step_roster (server->step), rank, name,
+            list_text_add (&list, rank_name (step_roster (server->step), &step_roster (server->step)->rank[rank], name,
                                              sizeof (name)));
     if (list.named && server->config.eval_grace > 0)
         console_say ("spank_tf: %s: the training is over; waiting up to %d s for %s",
@@ -437,7 +437,7 @@ static void _print_overdue (const struct server *server)
         if (!_is_overdue (s, rank) || (s->end[rank].ended && !member))
             continue;
         gathers = gathers || member;
-        list_text_add (&list, rank_name (step_roster (server->step), rank, name, sizeof (name)));
+        list_text_add (&list, rank_name (step_roster (server->step), &step_roster (server->step)->rank[rank], name, sizeof (name)));
     }
     if (list.named)
         console_say ("error: spank_tf: %s: these tasks count as ended, because the connections to "
@@ -496,7 +496,7 @@ static void _send_order (struct server *server, struct peer *peer, struct frame 
 {
     if (peer_send (peer, frame) == 0)
         return;
-    shutdown_lost (server, peer->rank);
+    shutdown_lost (server, peer->rank->number);
     peer_close (&server->peers, peer);
 }
 
@@ -510,7 +510,7 @@ static void _order (struct server *server, struct peer *peer, enum order order)
 /* The same to a rank, if it has a connection. */
 static void _order_rank (struct server *server, int rank, enum order order)
 {
-    struct peer *peer = server->peers.by_rank[rank];
+    struct peer *peer = step_roster (server->step)->rank[rank].peer;
 
     if (peer && peer->state == PEER_SUPERVISED)
         _order (server, peer, order);
@@ -519,7 +519,7 @@ static void _order_rank (struct server *server, int rank, enum order order)
 /* Start the life that the rank is to live, for the first time or because the order was lost. */
 static void _order_restart (struct server *server, int rank)
 {
-    struct peer *peer = server->peers.by_rank[rank];
+    struct peer *peer = step_roster (server->step)->rank[rank].peer;
     int life = restarts_life (server->shutdown->restarts, rank);
 
     if (peer && peer->state == PEER_SUPERVISED)
@@ -537,7 +537,7 @@ static void _start_again (struct server *server, int rank)
     if (s->end[rank].ended)
         _undo_end (s, rank);
     s->link[rank].ordered = false;
-    if (!server->peers.by_rank[rank] && !deadline_is_set (s->link[rank].lost))
+    if (!step_roster (server->step)->rank[rank].peer && !deadline_is_set (s->link[rank].lost))
         _set_lost (s, rank, CLOSED_LOST_MS);
     _order_restart (server, rank);
 }
@@ -627,25 +627,25 @@ static void _take_report (struct server *server, struct peer *peer,
         s->failure_over = deadline_never ();
     }
     /* Its supervisor may report an end again while it waits. */
-    if (!s->end[peer->rank].ended && !(s->restarts && restarts_waits (s->restarts, peer->rank)))
-        _note_end (s, peer->rank, failure, life->asked_signal);
-    switch (_ask_restarts (server, peer->rank, report, life)) {
+    if (!s->end[peer->rank->number].ended && !(s->restarts && restarts_waits (s->restarts, peer->rank->number)))
+        _note_end (s, peer->rank->number, failure, life->asked_signal);
+    switch (_ask_restarts (server, peer->rank->number, report, life)) {
         case RESTARTS_AGAIN:
-            _order_restart (server, peer->rank);
+            _order_restart (server, peer->rank->number);
             return;
         case RESTARTS_WAITS:
             _order (server, peer, ORDER_WAIT);
             /* An order to stop that met this report was not obeyed. */
-            s->link[peer->rank].ordered = false;
+            s->link[peer->rank->number].ordered = false;
             return;
         case RESTARTS_KEPT:
-            _set_ended (server, peer->rank, report);
+            _set_ended (server, peer->rank->number, report);
             _order (server, peer, ORDER_WAIT);
             return;
         case RESTARTS_ENDED:
             break;
     }
-    _set_ended (server, peer->rank, report);
+    _set_ended (server, peer->rank->number, report);
     _show_end (server);
     _order (server, peer, ORDER_EXIT);
 }
@@ -678,7 +678,7 @@ void shutdown_receive (struct server *server, struct peer *peer)
         failure_text_decode (&failure, frame);
         _take_report (server, peer, &report, &life, &failure);
     } else if (n != 0) {
-        _set_lost (server->shutdown, peer->rank, lost_after_ms);
+        _set_lost (server->shutdown, peer->rank->number, lost_after_ms);
         peer_close (&server->peers, peer);
     }
     frame_destroy (frame);
@@ -690,9 +690,9 @@ bool shutdown_reconnect (struct server *server, struct peer *peer, const struct 
     struct errtext err;
 
     if (!server->shutdown
-        || reconnect_decode (&reconnect, frame, server->peers.ranks, &err) < 0)
+        || reconnect_decode (&reconnect, frame, step_roster (server->step)->tasks, &err) < 0)
         return false;
-    peer_set_rank (&server->peers, peer, reconnect.rank, PEER_SUPERVISED);
+    peer_set_rank (&server->peers, peer, &step_roster (server->step)->rank[reconnect.rank], PEER_SUPERVISED);
     shutdown_returned (server, reconnect.rank);
     if (reconnect.ended)
         _take_report (server, peer, &reconnect.report, &reconnect.life, &reconnect.failure);
@@ -719,7 +719,7 @@ void shutdown_check_time (struct server *server)
     restart_lines_check (s->lines);
     _show_end (server);
     for (int rank = 0; rank < s->tasks; rank++) {
-        struct peer *peer = server->peers.by_rank[rank];
+        struct peer *peer = step_roster (server->step)->rank[rank].peer;
 
         if (!peer || peer->state != PEER_SUPERVISED || s->link[rank].ordered
             || !_is_to_stop (s, rank))

@@ -113,7 +113,7 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
 
     if (roster->tasks == 0 && _begin_step (step, registration, err) < 0)
         return STEP_REFUSED;
-    if (registration->tasks != roster->tasks || roster->member[registration->rank].here)
+    if (registration->tasks != roster->tasks || roster->rank[registration->rank].launch == RANK_HERE)
         return STEP_IGNORED;
     if (roster_add (roster, registration, srun) < 0) {
         errtext_set (err, "%s", strerror (ENOMEM));
@@ -123,7 +123,7 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
         return STEP_REFUSED;
     if (registration->error) {
         errtext_set (err, "%s: %s: %s", step->roster.step.name,
-                     rank_name (roster, registration->rank, name, sizeof (name)),
+                     rank_name (roster, &roster->rank[registration->rank], name, sizeof (name)),
                      registration->error);
         return STEP_REFUSED;
     }
@@ -140,9 +140,9 @@ static void _set_locality_notice (struct step *step)
     struct list_text list = { nodes, sizeof (nodes), ", ", 1, 0, 0 };
 
     for (int i = 0; i < step->roster.tasks; i++)
-        if (step->roster.member[i].locality_error) {
-            list_text_add (&list, step->roster.member[i].node);
-            error = error ? error : step->roster.member[i].locality_error;
+        if (step->roster.rank[i].locality_error) {
+            list_text_add (&list, step->roster.rank[i].node);
+            error = error ? error : step->roster.rank[i].locality_error;
         }
     if (error)
         snprintf (step->locality_notice, sizeof (step->locality_notice), "%s: %s; InfiniBand "
@@ -161,18 +161,18 @@ static int _choose_addresses (struct step *step, const struct host *own, struct 
         return errtext_set (err, "%s", strerror (ENOMEM));
     for (int i = 0; i < roster->tasks; i++)
         ranks[i] = (struct network_rank){
-            .node = roster->member[i].node,
-            .host = &roster->member[i].host,
-            .here = roster->member[i].connected,
-            .srun = roster->member[i].srun,
-            .interface = roster->member[i].interface,
-            .interfaces = roster->member[i].interfaces,
-            .cpus = roster->member[i].cpus,
+            .node = roster->rank[i].node,
+            .host = &roster->rank[i].host,
+            .here = roster->rank[i].connected,
+            .srun = roster->rank[i].srun,
+            .interface = roster->rank[i].interface,
+            .interfaces = roster->rank[i].interfaces,
+            .cpus = roster->rank[i].cpus,
         };
     rc = network_choose (ranks, (size_t)roster->tasks, own, &step->wish, &step->choice, &why);
     for (int i = 0; rc == 0 && i < roster->tasks; i++) {
-        roster->member[i].address = ranks[i].chosen;
-        snprintf (roster->member[i].chosen_interface, IF_NAMESIZE, "%s",
+        roster->rank[i].address = ranks[i].chosen;
+        snprintf (roster->rank[i].chosen_interface, IF_NAMESIZE, "%s",
                   ranks[i].chosen_interface ? ranks[i].chosen_interface : "");
     }
     if (rc < 0)
@@ -193,10 +193,10 @@ static int _build_dictionary (struct step *step, struct errtext *err)
         return errtext_set (err, "%s", strerror (ENOMEM));
     for (size_t i = 0; i < count; i++)
         tasks[i] = (struct dictionary_task){
-            .role = step->roster.member[i].role,
-            .index = step->roster.member[i].index,
-            .address = step->roster.member[i].address,
-            .port = step->roster.member[i].port,
+            .role = step->roster.rank[i].role,
+            .index = step->roster.rank[i].index,
+            .address = step->roster.rank[i].address,
+            .port = step->roster.rank[i].port,
         };
     rc = dictionary_create (&step->dictionary, tasks, count, err);
     free (tasks);
@@ -217,7 +217,7 @@ static int _list_addresses (struct step *step, struct errtext *err)
     struct address_text room;
 
     for (size_t i = 0; f && i < tasks; i++)
-        address[i] = step->roster.member[i].address;
+        address[i] = step->roster.rank[i].address;
     if (f)
         qsort (address, tasks, sizeof (*address), _compare_addresses);
     for (size_t i = 0; f && i < tasks; i++)
@@ -230,18 +230,18 @@ static int _list_addresses (struct step *step, struct errtext *err)
 static bool _is_proxied (const struct step *step)
 {
     for (int i = 0; i < step->roster.tasks; i++)
-        if (step->roster.member[i].proxied)
+        if (step->roster.rank[i].proxied)
             return true;
     return false;
 }
 
 static int _find_processes (struct step *step, struct errtext *err)
 {
-    const struct member *m;
+    const struct rank *first;
 
     processes_find (&step->processes, &step->roster);
-    m = &step->roster.member[step->processes.coordinator];
-    address_print_port (&m->address, m->port, &step->coordinator);
+    first = &step->roster.rank[step->processes.coordinator];
+    address_print_port (&first->address, first->port, &step->coordinator);
     if (step->processes.count == 0 || !(step->config->frameworks & FRAMEWORK_DTENSOR))
         return 0;
     step->jobs = processes_jobs (&step->processes, &step->roster, &step->jobs_length);
@@ -261,12 +261,12 @@ int step_supervise (struct step *step, struct errtext *err)
 {
     char name[RANK_NAME_SIZE];
 
-    for (int rank = 0; rank < step->roster.tasks; rank++) {
-        const char *error = step->roster.member[rank].supervisor_error;
+    for (int i = 0; i < step->roster.tasks; i++) {
+        const char *error = step->roster.rank[i].supervisor_error;
 
         if (error)
             return errtext_set (err, "%s: %s: %s; spank-tf is not installed completely there",
-                                step->roster.step.name, rank_name (&step->roster, rank, name, sizeof (name)),
+                                step->roster.step.name, rank_name (&step->roster, &step->roster.rank[i], name, sizeof (name)),
                                 error);
     }
     step->supervised = true;
@@ -277,7 +277,7 @@ int step_supervise (struct step *step, struct errtext *err)
 
 const char *step_log_dir (const struct step *step)
 {
-    return step->roster.member[0].log_dir;
+    return step->roster.rank[0].log_dir;
 }
 
 const char *step_notice (const struct step *step, int i)
@@ -296,22 +296,21 @@ char *step_table (const struct step *step, bool json)
                 : cluster_table (&step->roster, &step->choice);
 }
 
-int step_answer (const struct step *step, int rank, const char *server_token,
+int step_answer (const struct step *step, const struct rank *rank, const char *server_token,
                  struct answer_message *message)
 {
-    const struct member *m = &step->roster.member[rank];
-    int process = processes_number (&step->processes, &step->roster, m);
+    int process = processes_number (&step->processes, &step->roster, rank);
     bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
     struct dictionary_tail tail;
     struct address_text room;
     struct answer answer = {
-        .role = beside_name (m->role),
-        .index = m->index,
-        .address = address_print (&m->address, &room),
-        .port = m->port,
-        .hide_gpus = step->config->hide_gpus && strcmp (m->role, "ps") == 0,
+        .role = beside_name (rank->role),
+        .index = rank->index,
+        .address = address_print (&rank->address, &room),
+        .port = rank->port,
+        .hide_gpus = step->config->hide_gpus && rank->kind == RULES_PS,
         .hold = step->config->hold && step->config->frameworks & (FRAMEWORK_TF | FRAMEWORK_DTENSOR),
-        .open_port = step->config->hold && beside_is (m->role),
+        .open_port = step->config->hold && rank->beside,
         .no_tf_config = !(step->config->frameworks & FRAMEWORK_TF),
         .jax_devices = jax,
         .keras = process >= 0 && step->config->frameworks & FRAMEWORK_KERAS,
@@ -325,15 +324,15 @@ int step_answer (const struct step *step, int rank, const char *server_token,
         .supervised = step->supervised,
         .stop_grace = step->config->stop_grace,
         .tee = step->supervised ? step->config->tee : 0,
-        .serves = m->serves,
+        .serves = rank->serves,
         .restart = step->supervised ? step->config->restart : (struct restart_rule){ 0 },
-        .proxy_exempt = m->proxied ? step->addresses : NULL,
-        .tail = dictionary_tail (m->role, m->index, &tail),
+        .proxy_exempt = rank->proxied ? step->addresses : NULL,
+        .tail = dictionary_tail (rank->role, rank->index, &tail),
         .jobs = step->jobs,
         .jobs_length = step->jobs_length,
     };
 
-    answer.cluster = dictionary_cluster (step->dictionary, m->role, &answer.cluster_length);
+    answer.cluster = dictionary_cluster (step->dictionary, rank->role, &answer.cluster_length);
     answer.beside = dictionary_beside (step->dictionary, &answer.beside_length);
     return answer_encode (message, &answer, server_token);
 }

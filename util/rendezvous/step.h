@@ -65,7 +65,7 @@ const char *step_notice (const struct step *step, int i);
 char *step_table (const struct step *step, bool json);
 
 /* Encode the answer to a rank of a resolved step. -1 if there is no memory. */
-int step_answer (const struct step *step, int rank, const char *server_token,
+int step_answer (const struct step *step, const struct rank *rank, const char *server_token,
                  struct answer_message *message);
 
 #endif

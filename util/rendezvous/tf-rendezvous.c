@@ -60,11 +60,13 @@ static int _timeout_ms (const struct server *server)
  */
 static bool _is_done (const struct server *server)
 {
-    if (!server->resolved || server->refused || roster_missing (step_roster (server->step))
+    const struct roster *roster = step_roster (server->step);
+
+    if (!server->resolved || server->refused || roster_missing (roster)
         || (server->shutdown && !shutdown_all_ended (server->shutdown)))
         return false;
-    for (int rank = 0; rank < server->peers.ranks; rank++)
-        if (server->peers.by_rank[rank])
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].peer)
             return false;
     return true;
 }
@@ -161,7 +163,7 @@ int main (int argc, char *argv[])
     _run (&server);
 
     console_end ();
-    peers_clear (&server.peers);
+    peers_clear (&server.peers, step_roster (server.step));
     shutdown_destroy (server.shutdown);
     step_destroy (server.step);
     frame_destroy (server.config_frame);
