@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "common/tasklist.h"
-#include "rendezvous/restart_policy.h"
+#include "rendezvous/rank.h"
 
 #define MAX_TASKS 8
 #define LONGEST_PAUSE 10
@@ -32,24 +32,25 @@ static void add_ranks (struct line *line, const char *name, const bool *is_so, i
         line_add (line, " none");
 }
 
-static void add_kinds (struct line *line, const struct restart_policy *policy, int tasks)
+static void add_kinds (struct line *line, const struct rank *rank, int tasks)
 {
     bool alone[MAX_TASKS], all[MAX_TASKS];
 
-    for (int rank = 0; rank < tasks; rank++) {
-        alone[rank] = restart_policy_is_alone (policy, rank);
-        all[rank] = !alone[rank];
+    for (int i = 0; i < tasks; i++) {
+        alone[i] = rank[i].restart.alone;
+        all[i] = !alone[i];
     }
     add_ranks (line, "alone", alone, tasks);
     add_ranks (line, "; all", all, tasks);
 }
 
-static void add_state (struct line *line, const struct restart_policy *policy, int tasks)
+static void add_state (struct line *line, const struct restart_policy *policy, const struct rank *rank,
+                       int tasks)
 {
     bool keeps[MAX_TASKS];
 
-    for (int rank = 0; rank < tasks; rank++)
-        keeps[rank] = restart_policy_keeps (policy, rank);
+    for (int i = 0; i < tasks; i++)
+        keeps[i] = restart_policy_keeps (policy, &rank[i]);
     line_add (line, "; left %d; pause %d", restart_policy_left (policy), restart_policy_pause (policy));
     add_ranks (line, "; keeps", keeps, tasks);
 }
@@ -67,29 +68,31 @@ static struct restart_rule read_config (const char *text)
 }
 
 /* All ranks. */
-static void be_over (struct restart_policy *policy, int tasks, enum restart_policy_decision why)
+static void be_over (struct restart_policy *policy, struct rank *rank, int tasks,
+                     enum restart_policy_decision why)
 {
-    for (int rank = 0; rank < tasks; rank++)
-        restart_policy_over (policy, rank, why);
+    for (int i = 0; i < tasks; i++)
+        restart_policy_over (policy, &rank[i], why);
 }
 
 /* "1 exit 3", "1 cannot", "1 over", "1 late", "over", "asked" or "later" */
-static enum restart_policy_decision happen (struct restart_policy *policy, int tasks,
+static enum restart_policy_decision happen (struct restart_policy *policy, struct rank *rank, int tasks,
                                             const char *event)
 {
     struct exit_report report;
     char *what;
-    int rank = (int)strtol (event, &what, 10);
+    int number = (int)strtol (event, &what, 10);
 
     if (strcmp (event, "over") == 0 || strcmp (event, "asked") == 0) {
-        be_over (policy, tasks, *event == 'o' ? RESTART_POLICY_NONE : RESTART_POLICY_ASKED);
+        be_over (policy, rank, tasks, *event == 'o' ? RESTART_POLICY_NONE : RESTART_POLICY_ASKED);
         return RESTART_POLICY_NONE;
     }
     if (strcmp (event, "later") == 0) {
         restart_policy_event_over (policy);
         return RESTART_POLICY_NONE;
     }
-    assert_true (what > event && *what == ' ' && rank >= 0 && rank < tasks);
+    assert_true (what > event && *what == ' ' && number >= 0 && number < tasks);
+    rank += number;
     if (strcmp (what, " over") == 0 || strcmp (what, " late") == 0) {
         restart_policy_over (policy, rank, what[1] == 'o' ? RESTART_POLICY_NONE : RESTART_POLICY_LATE);
         return RESTART_POLICY_NONE;
@@ -103,7 +106,8 @@ static enum restart_policy_decision happen (struct restart_policy *policy, int t
     return restart_policy_ended (policy, rank, &report);
 }
 
-static void add_events (struct line *line, struct restart_policy *policy, int tasks, char *events)
+static void add_events (struct line *line, struct restart_policy *policy, struct rank *rank, int tasks,
+                        char *events)
 {
     static const char *const name[] = {
         [RESTART_POLICY_NONE] = "none", [RESTART_POLICY_ONE] = "one",
@@ -114,13 +118,14 @@ static void add_events (struct line *line, struct restart_policy *policy, int ta
 
     for (char *event; (event = strsep (&events, ","));)
         line_add (line, "%s%s", line->text[0] ? ", " : "",
-             name[happen (policy, tasks, event + strspn (event, " "))]);
+             name[happen (policy, rank, tasks, event + strspn (event, " "))]);
 }
 
 static void check_line (char *rest, int number)
 {
     struct restart_rule config = read_config (golden_field (&rest));
     const char *role[MAX_TASKS], *expected;
+    struct rank rank[MAX_TASKS] = { { 0 } };
     struct restart_policy *policy;
     struct tasklist *list;
     struct line line = { "" };
@@ -131,15 +136,17 @@ static void check_line (char *rest, int number)
     tasks = tasklist_named (list);
     assert_between (tasks, 1, MAX_TASKS);
     assert_int_equal (tasklist_assign (list, role, tasks, "", "", NULL), 0);
-    assert_non_null (policy = restart_policy_create (&config, role, tasks));
+    for (int i = 0; i < tasks; i++)
+        rank_set_role (&rank[i], role[i]);
+    assert_non_null (policy = restart_policy_create (&config, rank, tasks));
     events = golden_field (&rest);
     expected = golden_field (&rest);
     assert_null (rest);
     if (*events) {
-        add_events (&line, policy, tasks, events);
-        add_state (&line, policy, tasks);
+        add_events (&line, policy, rank, tasks, events);
+        add_state (&line, policy, rank, tasks);
     } else
-        add_kinds (&line, policy, tasks);
+        add_kinds (&line, rank, tasks);
     if (strcmp (line.text, expected) != 0)
         fail_msg ("restart_policy.golden, line %d: %s; expected: %s", number, line.text, expected);
     restart_policy_destroy (policy);

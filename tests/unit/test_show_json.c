@@ -28,6 +28,7 @@ static int create (void **state)
         rank_set_role (m, role[rank]);
         m->node = strdup (rank ? "n2" : "n1");
         m->node_index = rank > 0;
+        m->number = rank;
         m->port = 40000 + rank;
         if (address_parse (&m->address, rank ? "10.0.0.2" : "fd00::1") < 0)
             return -1;
@@ -74,7 +75,7 @@ TEST (the_start_has_the_network_interfaces_and_log_files)
     check (show_json_start (&one, &choice),
            HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":2,"
            "\"network\":\"10.0.0.0/16 (ib0)\",\"tasks\":["
-           "{\"rank\":0,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
+           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
            "\"port\":40001,\"interface\":\"ib0\",\"log\":\"/a \\\"b\\\"\\n/ps0.log\"}]}\n");
 }
 
@@ -91,17 +92,21 @@ TEST (a_text_that_is_not_utf8_is_left_out)
            "\"port\":40000}]}\n");
 }
 
+static void ended (int rank, enum rank_state state, struct end end)
+{
+    roster.rank[rank].state = state;
+    roster.rank[rank].end = end;
+}
+
 TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
 {
-    struct end end[] = {
-        { true, false, { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 }, 61999, 0, 2, NULL },
-        { true, false, { EXIT_REPORT_STOPPED, 0, false }, { 1001, 0 }, 62000, 0, 0, NULL },
-        { true, false, { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 }, 500, 0, 0, NULL },
-    };
-
+    ended (0, RANK_ENDED, (struct end){ { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 }, 61999, 0, NULL });
+    ended (1, RANK_ENDED, (struct end){ { EXIT_REPORT_STOPPED, 0, false }, { 1001, 0 }, 62000, 0, NULL });
+    ended (2, RANK_ENDED, (struct end){ { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 }, 500, 0, NULL });
+    roster.rank[0].life.number = 2;
     free (roster.rank[0].log_dir);
     assert_non_null (roster.rank[0].log_dir = strdup ("/logs"));
-    check (show_json_end (&roster, end, 3),
+    check (show_json_end (&roster, 3),
            HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":2,\"max_restarts\":3,"
            "\"log_dir\":\"/logs\",\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
@@ -117,15 +122,16 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
 TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
 {
     struct roster one = { .step = roster.step, .tasks = 1, .rank = &roster.rank[0] };
-    struct end end = { true, true, { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, 0, NULL };
 
-    check (show_json_end (&one, &end, 0),
+    ended (0, RANK_LOST, (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, NULL });
+    roster.rank[0].life.number = 0;
+    check (show_json_end (&one, 0),
            HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":0,\"max_restarts\":0,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
            "\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
-    end = (struct end){ true, false, { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, 0, NULL };
-    check (show_json_end (&one, &end, 0),
+    ended (0, RANK_ENDED, (struct end){ { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, NULL });
+    check (show_json_end (&one, 0),
            HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":null,\"max_restarts\":0,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","

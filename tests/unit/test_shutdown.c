@@ -22,6 +22,7 @@
 #include "protocol/reconnect.h"
 #include "rendezvous/console.h"
 #include "rendezvous/shutdown.h"
+#include "rendezvous/supervisors.h"
 
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 #define MAX_TASKS 16
@@ -266,7 +267,7 @@ static void send_frame (int fd, struct frame *frame)
 
 static void receive (int rank)
 {
-    shutdown_receive (&server, rank_of (rank)->peer);
+    supervisors_receive (&server, rank_of (rank)->peer);
     peers_free_closed (&server.peers);
     shutdown_check_time (&server);
 }
@@ -339,7 +340,7 @@ static void reconnect (int rank)
 
     server.peers.oldest = server.peers.newest = peer;
     server.peers.unauthenticated = 1;
-    assert_true (shutdown_reconnect (&server, peer, frame));
+    assert_true (supervisors_reconnect (&server, peer, frame));
     frame_destroy (frame);
     shutdown_check_time (&server);
 }

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rendezvous/stop_policy.h"
 #include "common/rules.h"
+#include "rendezvous/stop_policy.h"
 
 #define SITE_ROLE "tester"
 #define MAX_TASKS 8
@@ -28,7 +28,7 @@ struct history {
 /* What the policy decides. */
 struct outcome {
     enum stop_policy_cause cause;
-    int rank;
+    int rank;                           /* -1: none */
     enum stop_policy_order order[MAX_TASKS];
 };
 
@@ -95,35 +95,52 @@ static struct line history_line (const struct history *history)
 
 /* Running a policy. */
 
-/* Each exit report is followed by a different second one, which must be ignored. */
+/* These ranks run. */
+static struct stop_policy *create (struct rank *rank, enum stop_when when, const char *const *role, int tasks)
+{
+    memset (rank, 0, (size_t)tasks * sizeof (*rank));
+    for (int i = 0; i < tasks; i++)
+        rank_set_role (&rank[i], role[i]);
+    return stop_policy_create (when, rank, tasks);
+}
+
+/* One of them has ended. */
+static bool end (struct stop_policy *policy, struct rank *rank, const struct exit_report *report)
+{
+    rank->state = RANK_ENDED;
+    rank->end.report = *report;
+    return stop_policy_ended (policy, rank);
+}
+
 static struct outcome observe (const struct history *history)
 {
-    static const struct exit_report failure = { EXIT_REPORT_SIGNAL, 9, false };
-    static const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
-    struct stop_policy *policy = stop_policy_create (history->when, history->role, history->tasks);
+    struct rank rank[MAX_TASKS];
+    struct stop_policy *policy = create (rank, history->when, history->role, history->tasks);
+    const struct rank *cause;
     struct outcome outcome;
     bool was_over = false, is_over = false;
 
     assert_non_null (policy);
     for (int i = 0; i < history->ends; i++, was_over = is_over) {
-        bool over_by_it = stop_policy_ended (policy, history->rank[i], &history->ending[i]);
+        bool over_by_it = end (policy, &rank[history->rank[i]], &history->ending[i]);
 
-        is_over = stop_policy_cause (policy, &outcome.rank) != STOP_POLICY_NOT_OVER;
-        if (over_by_it != (is_over && !was_over)
-            || stop_policy_ended (policy, history->rank[i], &failure)
-            || stop_policy_ended (policy, history->rank[0], &success))
+        is_over = stop_policy_cause (policy) != STOP_POLICY_NOT_OVER;
+        if (over_by_it != (is_over && !was_over))
             fail_msg ("%s: the job was over at another report", history_line (history).text);
     }
-    outcome.cause = stop_policy_cause (policy, &outcome.rank);
-    for (int rank = 0; rank < history->tasks; rank++)
-        outcome.order[rank] = stop_policy_order (policy, rank);
+    outcome.cause = stop_policy_cause (policy);
+    cause = stop_policy_cause_rank (policy);
+    outcome.rank = cause ? (int)(cause - rank) : -1;
+    for (int i = 0; i < history->tasks; i++)
+        outcome.order[i] = stop_policy_order (policy, &rank[i]);
     stop_policy_destroy (policy);
     return outcome;
 }
 
 static bool supervises (const struct history *history)
 {
-    struct stop_policy *policy = stop_policy_create (history->when, history->role, history->tasks);
+    struct rank rank[MAX_TASKS];
+    struct stop_policy *policy = create (rank, history->when, history->role, history->tasks);
     bool answer;
 
     assert_non_null (policy);
@@ -135,13 +152,14 @@ static bool supervises (const struct history *history)
 /* The ranks that only serve, as in "; serve 1 2". */
 static void add_serving (struct line *line, const struct history *history)
 {
-    struct stop_policy *policy = stop_policy_create (history->when, history->role, history->tasks);
+    struct rank rank[MAX_TASKS];
+    struct stop_policy *policy = create (rank, history->when, history->role, history->tasks);
     bool any = false;
 
     assert_non_null (policy);
-    for (int rank = 0; rank < history->tasks; rank++)
-        if (stop_policy_serves (policy, rank)) {
-            line_add (line, any ? " %d" : "; serve %d", rank);
+    for (int i = 0; i < history->tasks; i++)
+        if (stop_policy_serves (policy, &rank[i])) {
+            line_add (line, any ? " %d" : "; serve %d", i);
             any = true;
         }
     stop_policy_destroy (policy);
@@ -535,54 +553,57 @@ TEST (the_policies_agree_with_the_table_for_two_larger_clusters)
 TEST (the_policy_handles_a_large_step)
 {
     enum { TASKS = 200000 };
-    const char **role = malloc (TASKS * sizeof (*role));
+    struct rank *rank = calloc (TASKS, sizeof (*rank));
     const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
     struct stop_policy *policy;
-    int rank;
 
-    assert_non_null (role);
+    assert_non_null (rank);
     for (int i = 0; i < TASKS; i++)
-        role[i] = i < 10 ? "ps" : "worker";
-    policy = stop_policy_create (STOP_WHEN_AUTO, role, TASKS);
+        rank_set_role (&rank[i], i < 10 ? "ps" : "worker");
+    policy = stop_policy_create (STOP_WHEN_AUTO, rank, TASKS);
     assert_non_null (policy);
-    free (role);
     assert_true (stop_policy_supervises (policy));
     for (int i = TASKS - 1; i > 10; i--) {
-        assert_false (stop_policy_ended (policy, i, &success));
-        assert_int_equal (stop_policy_order (policy, 0), STOP_POLICY_LEAVE);
-        assert_int_equal (stop_policy_cause (policy, &rank), STOP_POLICY_NOT_OVER);
+        assert_false (end (policy, &rank[i], &success));
+        assert_int_equal (stop_policy_order (policy, &rank[0]), STOP_POLICY_LEAVE);
+        assert_int_equal (stop_policy_cause (policy), STOP_POLICY_NOT_OVER);
     }
-    assert_true (stop_policy_ended (policy, 10, &success));
-    assert_int_equal (stop_policy_cause (policy, &rank), STOP_POLICY_WORKERS_ENDED);
+    assert_true (end (policy, &rank[10], &success));
+    assert_int_equal (stop_policy_cause (policy), STOP_POLICY_WORKERS_ENDED);
     for (int i = 0; i < TASKS; i++)
-        assert_int_equal (stop_policy_order (policy, i),
+        assert_int_equal (stop_policy_order (policy, &rank[i]),
                           i < 10 ? STOP_POLICY_STOP : STOP_POLICY_LEAVE);
     stop_policy_destroy (policy);
+    free (rank);
 }
 
-TEST (a_task_beside_the_cluster_waits_for_an_evaluator_that_was_presumed_to_have_ended)
+TEST (a_task_beside_the_cluster_waits_for_an_evaluator_that_was_lost)
 {
     static const char *const role[] = { "worker", "evaluator", "+data" };
     const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
-    struct stop_policy *policy = stop_policy_create (STOP_WHEN_AUTO, role, 3);
+    struct rank rank[3];
+    struct stop_policy *policy = create (rank, STOP_WHEN_AUTO, role, 3);
 
     assert_non_null (policy);
-    stop_policy_ended (policy, 1, &success);
-    assert_true (stop_policy_ended (policy, 0, &success));
-    assert_int_equal (stop_policy_order (policy, 2), STOP_POLICY_STOP);
-    stop_policy_returned (policy, 1);
-    assert_int_equal (stop_policy_order (policy, 2), STOP_POLICY_STOP_LAST);
-    stop_policy_ended (policy, 1, &success);
-    assert_int_equal (stop_policy_order (policy, 2), STOP_POLICY_STOP);
+    rank[1].state = RANK_LOST;
+    assert_false (stop_policy_ended (policy, &rank[1]));
+    assert_true (end (policy, &rank[0], &success));
+    assert_int_equal (stop_policy_order (policy, &rank[2]), STOP_POLICY_STOP);
+    rank[1].state = RANK_RUNS;
+    stop_policy_returned (policy, &rank[1]);
+    assert_int_equal (stop_policy_order (policy, &rank[2]), STOP_POLICY_STOP_LAST);
+    end (policy, &rank[1], &success);
+    assert_int_equal (stop_policy_order (policy, &rank[2]), STOP_POLICY_STOP);
     stop_policy_destroy (policy);
 }
 
 TEST (destroying_null_is_allowed_and_keeps_errno)
 {
     static const char *const role[] = { "worker" };
+    struct rank rank[1];
 
     errno = EBADMSG;
     stop_policy_destroy (NULL);
-    stop_policy_destroy (stop_policy_create (STOP_WHEN_AUTO, role, 1));
+    stop_policy_destroy (create (rank, STOP_WHEN_AUTO, role, 1));
     assert_int_equal (errno, EBADMSG);
 }

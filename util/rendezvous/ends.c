@@ -15,19 +15,21 @@
 #include "cluster_table.h"
 #include "common/list_text.h"
 #include "common/logdir.h"
+#include "roster.h"
 #include "table.h"
 
-static const char *_how (const struct end *end, struct exit_report_text *room)
+static const char *_how (const struct rank *rank, struct exit_report_text *room)
 {
-    return end->presumed ? "lost" : exit_report_describe (&end->report, room);
+    return rank->state == RANK_LOST ? "lost" : exit_report_describe (&rank->end.report, room);
 }
 
-static const char *_with_restarts (const struct end *end, const char *how, char *buf, size_t size)
+static const char *_with_restarts (const struct rank *rank, const char *how, char *buf, size_t size)
 {
-    if (end->restarts == 0)
+    int restarts = rank->life.number;
+
+    if (restarts == 0)
         return how;
-    snprintf (buf, size, "%s (restarted %d time%s)", how, end->restarts,
-              end->restarts == 1 ? "" : "s");
+    snprintf (buf, size, "%s (restarted %d time%s)", how, restarts, restarts == 1 ? "" : "s");
     return buf;
 }
 
@@ -43,35 +45,40 @@ static const char *_elapsed (int64_t ms, char *buf, size_t size)
 }
 
 /* The text of the end is the last column, because it may be long. */
-char *ends_table (const char *step, const struct roster *roster, const struct end *end)
+char *ends_table (const struct roster *roster)
 {
     static const char *const headings[] = { "rank", "role", "node", "elapsed", "end" };
     struct table *table;
     char title[128], *text;
 
-    snprintf (title, sizeof (title), "spank_tf: %s: how its tasks ended", step);
+    snprintf (title, sizeof (title), "spank_tf: %s: how its tasks ended", roster->step.name);
     table = table_create (title, headings, 5);
     for (int i = 0; i < roster->tasks; i++) {
+        const struct rank *rank = &roster->rank[i];
         struct exit_report_text room;
-        char rank[16], role[CLUSTER_TABLE_ROLE_SIZE], elapsed[40], how[128];
+        char number[16], role[CLUSTER_TABLE_ROLE_SIZE], elapsed[40], how[128];
 
-        snprintf (rank, sizeof (rank), "%d", i);
+        snprintf (number, sizeof (number), "%d", i);
         table_add_row (table, (const char *const[]){
-            rank, cluster_table_role (&roster->rank[i], role, sizeof (role)),
-            roster->rank[i].node, _elapsed (end[i].elapsed_ms, elapsed, sizeof (elapsed)),
-            _with_restarts (&end[i], _how (&end[i], &room), how, sizeof (how)) });
+            number, cluster_table_role (rank, role, sizeof (role)), rank->node,
+            _elapsed (rank->end.elapsed_ms, elapsed, sizeof (elapsed)),
+            _with_restarts (rank, _how (rank, &room), how, sizeof (how)) });
     }
     text = table_print (table);
     table_destroy (table);
     return text;
 }
 
-void ends_set_failure (struct end *end, const struct failure_text *text)
+void ends_note (struct end *end, struct deadline launched, const struct failure_text *failure,
+                int asked_signal)
 {
+    clock_gettime (CLOCK_REALTIME, &end->at);
+    end->elapsed_ms = deadline_in_ms (0).at_ms - launched.at_ms;
+    end->asked_signal = asked_signal;
     free (end->failure);
     end->failure = NULL;
-    if (text->source != FAILURE_TEXT_NONE && (end->failure = malloc (sizeof (*text))))
-        *end->failure = *text;
+    if (failure->source != FAILURE_TEXT_NONE && (end->failure = malloc (sizeof (*failure))))
+        *end->failure = *failure;
 }
 
 static bool _is_before (const struct timespec *a, const struct timespec *b)
@@ -79,13 +86,13 @@ static bool _is_before (const struct timespec *a, const struct timespec *b)
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-int ends_first_to_fail (const struct roster *roster, const struct end *end)
+const struct rank *ends_first_to_fail (const struct roster *roster)
 {
-    int first = -1;
+    const struct rank *first = NULL;
 
-    for (int rank = 0; rank < roster->tasks; rank++)
-        if (end[rank].ended && exit_report_failed (&end[rank].report)
-            && (first < 0 || _is_before (&end[rank].at, &end[first].at)))
+    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+        if (rank_has_ended (rank) && exit_report_failed (&rank->end.report)
+            && (!first || _is_before (&rank->end.at, &first->end.at)))
             first = rank;
     return first;
 }
@@ -99,51 +106,51 @@ bool ends_was_asked (const struct end *end)
            && (by == asked || by == SIGKILL) && !end->report.out_of_memory;
 }
 
-bool ends_are_cancelled (const struct roster *roster, const struct end *end)
+bool ends_are_cancelled (const struct roster *roster)
 {
-    int first = ends_first_to_fail (roster, end);
+    const struct rank *first = ends_first_to_fail (roster);
 
-    return first >= 0 && ends_was_asked (&end[first]);
+    return first && ends_was_asked (&first->end);
 }
 
 /* "; its log is /scratch/worker12.log", and what is known of it. */
-static void _add_log (char *buf, size_t size, const struct rank *m, const struct failure_text *failure)
+static void _add_log (char *buf, size_t size, const struct rank *rank)
 {
+    const struct failure_text *failure = rank->end.failure;
     enum failure_text_source source = failure ? failure->source : FAILURE_TEXT_NONE;
     char name[NAME_MAX];
 
-    logdir_task_file (name, sizeof (name), m->role, m->index);
+    logdir_task_file (name, sizeof (name), rank->role, rank->index);
     switch (source) {
         case FAILURE_TEXT_NONE:
-            snprintf (buf, size, "; its log is %s/%s", m->log_dir, name);
+            snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name);
             break;
         case FAILURE_TEXT_LOG:
-            snprintf (buf, size, "; its log, %s/%s, ends with \"%s\"", m->log_dir, name, failure->text);
+            snprintf (buf, size, "; its log, %s/%s, ends with \"%s\"", rank->log_dir, name, failure->text);
             break;
         case FAILURE_TEXT_ERROR_FILE:
-            snprintf (buf, size, "; its log is %s/%s, its error file says \"%s\"", m->log_dir, name,
+            snprintf (buf, size, "; its log is %s/%s, its error file says \"%s\"", rank->log_dir, name,
                       failure->text);
             break;
     }
 }
 
-const char *ends_first_failure (const struct roster *roster, const struct end *end, char *buf,
-                                size_t size)
+const char *ends_first_failure (const struct roster *roster, char *buf, size_t size)
 {
-    int rank = ends_first_to_fail (roster, end), used;
-    const struct rank *m = &roster->rank[rank < 0 ? 0 : rank];
+    const struct rank *rank = ends_first_to_fail (roster);
     char role[CLUSTER_TABLE_ROLE_SIZE], at[32] = "";
     struct exit_report_text room;
     struct tm tm;
+    int used;
 
-    if (rank < 0)
+    if (!rank)
         return NULL;
-    if (localtime_r (&end[rank].at.tv_sec, &tm))
+    if (localtime_r (&rank->end.at.tv_sec, &tm))
         strftime (at, sizeof (at), " at %H:%M:%S", &tm);
-    used = snprintf (buf, size, "%s on %s%s, %s", cluster_table_role (m, role, sizeof (role)),
-                     m->node, at, _how (&end[rank], &room));
-    if (m->log_dir)
-        _add_log (buf + used, size - (size_t)used, m, end[rank].failure);
+    used = snprintf (buf, size, "%s on %s%s, %s", cluster_table_role (rank, role, sizeof (role)),
+                     rank->node, at, _how (rank, &room));
+    if (rank->log_dir)
+        _add_log (buf + used, size - (size_t)used, rank);
     return buf;
 }
 
@@ -162,9 +169,9 @@ int ends_log_dirs (const struct roster *roster, char *buf, size_t size)
 
     if (!dir)
         return 0;
-    for (int rank = 0; rank < roster->tasks; rank++)
-        if (roster->rank[rank].log_dir)
-            dir[names++] = roster->rank[rank].log_dir;
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].log_dir)
+            dir[names++] = roster->rank[i].log_dir;
     qsort (dir, (size_t)names, sizeof (*dir), _compare_texts);
     list_text_add (&list, first);
     for (int i = 0; i < names; i++)

@@ -11,36 +11,40 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "common/deadline.h"
 #include "protocol/exit_report.h"
 #include "protocol/failure_text.h"
-#include "roster.h"
 
-/* What is known of one rank's end. */
+struct rank;
+struct roster;
+
+/* What is known of the end of a rank's life, if it does not run. */
 struct end {
-    bool ended;
-    bool presumed;              /* ... because its supervisor has not reconnected */
-    struct exit_report report;  /* if it has ended */
+    struct exit_report report;
     struct timespec at;         /* when its report came, or its connection was lost; wall clock */
     int64_t elapsed_ms;         /* from the launch until then, all its lives and the pauses between them */
     int asked_signal;           /* Slurm or the user has asked it before to end in this way; 0: no */
-    int restarts;               /* how often it was restarted */
     struct failure_text *failure;   /* what the task has written about its failure, or NULL */
 };
 
-/* Forget the text of an earlier end, and keep a copy of this one, if it has a source. */
-void ends_set_failure (struct end *end, const struct failure_text *text);
+/*
+ * A life has ended now, or its connection without a report; the launch was complete at `launched`. What
+ * the task has written about that is copied. The signal has asked it to end, or is 0.
+ */
+void ends_note (struct end *end, struct deadline launched, const struct failure_text *failure,
+                int asked_signal);
 
-/* The table, to be freed; NULL if there is no memory. end[] has every rank, and all have ended. */
-char *ends_table (const char *step, const struct roster *roster, const struct end *end);
+/* The table, to be freed; NULL if there is no memory. All ranks have ended. */
+char *ends_table (const struct roster *roster);
 
 /* True if the task has ended as Slurm or the user has asked it to: by that signal, or by SIGKILL after it. */
 bool ends_was_asked (const struct end *end);
 
 /* True if the first failure is such an end. */
-bool ends_are_cancelled (const struct roster *roster, const struct end *end);
+bool ends_are_cancelled (const struct roster *roster);
 
-/* The rank that failed first; -1 if none has failed. */
-int ends_first_to_fail (const struct roster *roster, const struct end *end);
+/* The rank that failed first; NULL if none has failed. */
+const struct rank *ends_first_to_fail (const struct roster *roster);
 
 /*
  * Of the ranks that failed, the one that did so first, with its log file if there is one, and with what
@@ -48,8 +52,7 @@ int ends_first_to_fail (const struct roster *roster, const struct end *end);
  * ends with "ValueError: ..."". The result lives in buf; NULL if no rank has failed.
  */
 #define ENDS_FAILURE_SIZE 8192
-const char *ends_first_failure (const struct roster *roster, const struct end *end, char *buf,
-                                size_t size);
+const char *ends_first_failure (const struct roster *roster, char *buf, size_t size);
 
 /*
  * How many directories of --tf-log-dir the step has, more than one with %N or a heterogeneous job. buf

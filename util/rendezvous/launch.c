@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "absence.h"
 #include "common/address.h"
 #include "console.h"
 #include "protocol/answer.h"
@@ -20,6 +21,7 @@
 #include "protocol/registration.h"
 #include "rank_names.h"
 #include "shutdown.h"
+#include "supervisors.h"
 
 /* The first message about missing ranks, and the next ones. */
 #define NOTICE_FIRST_MS 10000
@@ -58,7 +60,7 @@ static void _lose (struct server *server, struct peer *peer)
     if (step_roster (server->step)->gone == 0 || server->resolved)
         server->lost_deadline = deadline_in_ms (LOST_GRACE_MS);
     roster_lose (step_roster (server->step), peer->rank);
-    shutdown_lost (server, peer->rank->number);
+    absence_begin (server, peer->rank, ABSENCE_BROKEN_MS);
     peer_close (&server->peers, peer);
 }
 
@@ -195,7 +197,7 @@ static bool _register_again (struct server *server, struct peer *peer,
     if (!rank)
         return false;
     peer_set_rank (&server->peers, peer, rank, PEER_REGISTERED);
-    shutdown_returned (server, rank->number);
+    absence_end (server, rank);
     _answer_rank (server, peer);
     return true;
 }
@@ -246,7 +248,7 @@ static bool _take_first_frame (struct server *server, struct peer *peer,
         return false;
     }
     if (hello.reconnects)
-        return shutdown_reconnect (server, peer, frame);
+        return supervisors_reconnect (server, peer, frame);
     if (registration_decode (&registration, frame, NULL) < 0)
         return false;
     return server->resolved ? _register_again (server, peer, &registration)

@@ -60,6 +60,16 @@ void rank_set_role (struct rank *rank, const char *role)
     rank->beside = beside_is (role);
 }
 
+bool rank_has_ended (const struct rank *rank)
+{
+    return rank->state != RANK_RUNS && rank->state != RANK_WAITS;
+}
+
+bool rank_is_supervised (const struct rank *rank)
+{
+    return rank->state != RANK_LOST && rank->state != RANK_ENDED;
+}
+
 void rank_clear (struct rank *rank)
 {
     for (int i = 0; i < rank->interfaces; i++)
@@ -70,6 +80,8 @@ void rank_clear (struct rank *rank)
     free (rank->locality_error);
     free (rank->supervisor_error);
     free (rank->log_dir);
+    free (rank->end.failure);
+    rank->end.failure = NULL;
     rank->interface = NULL;
     rank->interfaces = 0;
     rank->node = rank->cpus = rank->locality_error = rank->supervisor_error = rank->log_dir = NULL;

@@ -14,8 +14,12 @@
 #include "addresses/host.h"
 #include "addresses/interface.h"
 #include "common/address.h"
+#include "common/deadline.h"
 #include "common/rules.h"
+#include "ends.h"
 #include "protocol/registration.h"
+#include "restart_policy.h"
+#include "restarts.h"
 
 struct peer;
 
@@ -24,6 +28,28 @@ enum rank_launch {
     RANK_AWAITED,                       /* it has not registered yet */
     RANK_HERE,                          /* it has: its connection stands, or it has its answer */
     RANK_GONE,                          /* it had; its connection is gone */
+};
+
+/*
+ * Does its program run? job.c changes this, and restarts.c for WAITS and CALLED:
+ *
+ *     RUNS -> WAITS                 to be restarted, after a pause or with all
+ *     RUNS -> KEPT                  ended with 0; its supervisor stays, as all may be restarted
+ *     KEPT -> CALLED                they are
+ *     WAITS, CALLED -> RUNS         its next life
+ *     RUNS, WAITS -> LOST -> RUNS   the supervisor did not come back in time; it does
+ *     any but LOST -> ENDED         for good
+ *
+ * A rank that is KEPT, CALLED, LOST or ENDED has ended: others see that, and the stop policy counts it. In a
+ * step without supervisors all ranks run.
+ */
+enum rank_state {
+    RANK_RUNS,
+    RANK_WAITS,
+    RANK_KEPT,
+    RANK_CALLED,
+    RANK_LOST,
+    RANK_ENDED,
 };
 
 struct rank {
@@ -49,12 +75,20 @@ struct rank {
 
     /* Decided for it. */
     const char *role;                   /* NULL before; lives as long as the step */
-    enum rules_name kind;               /* of the role; RULES_ROLES: a site's own, or beside the cluster */
-    bool beside;                        /* the cluster (common/beside.h) */
+    enum rules_name kind;               /* of the role; RULES_ROLES: a site's own, or an auxiliary task */
+    bool beside;                        /* the cluster: it is an auxiliary task (common/beside.h) */
     int index;                          /* within its role */
     struct address address;             /* for its peers */
     char chosen_interface[IF_NAMESIZE]; /* its name; "" if it is not known */
     bool serves;                        /* it only serves others (stop_policy.h) */
+
+    /* Since its answer, if it has a supervisor. */
+    enum rank_state state;
+    struct deadline away;               /* when it is LOST, or was; never: its supervisor is not missed */
+    bool ordered;                       /* to stop, on the connection that it has now */
+    struct end end;                     /* of the present life */
+    struct life life;
+    struct restart_standing restart;
 };
 
 /* What a registration says. -1 if there is no memory. */
@@ -62,6 +96,11 @@ int rank_register (struct rank *rank, const struct registration *registration);
 
 /* The role is not copied. */
 void rank_set_role (struct rank *rank, const char *role);
+
+bool rank_has_ended (const struct rank *rank);
+
+/* Its supervisor is not let go: there is a next life, or may be, or the end of this one is to come. */
+bool rank_is_supervised (const struct rank *rank);
 
 /* Free what it has, but not its connection. */
 void rank_clear (struct rank *rank);

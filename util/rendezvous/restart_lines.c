@@ -21,7 +21,7 @@
 
 /* Something that is still to be said about a rank. */
 struct entry {
-    int rank;
+    const struct rank *rank;
     enum restart_policy_decision decision;
     struct exit_report end;
     char *text;                 /* what is decided; the same for all that share a line */
@@ -88,21 +88,20 @@ static void _final (struct errtext *text, const struct restart_lines *l,
 }
 
 /* The reason comes from a node, and a file's name in it may have any bytes. */
-static void _cannot (struct errtext *text, const struct restart_lines *l, int rank,
+static void _cannot (struct errtext *text, const struct restart_lines *l, const struct rank *rank,
                      const char *reason)
 {
     bool given_up = restarts_gathers (l->restarts, rank);
-    int unable = restart_policy_unable (l->policy);
+    const struct rank *unable = restart_policy_unable (l->policy);
     char name[RANK_NAME_SIZE];
     struct errtext another;
     struct quoted q;
 
     if (reason)
         reason = text_quoted (&q, reason, strlen (reason));
-    else if (unable >= 0 && unable != rank && restart_policy_is_member (l->policy, rank)) {
+    else if (unable && unable != rank && rank->restart.together) {
         errtext_set (&another, "%s cannot be restarted, and tasks of the cluster restart only together",
-                     rank_name (step_roster (l->step), &step_roster (l->step)->rank[unable], name,
-                                sizeof (name)));
+                     rank_name (step_roster (l->step), unable, name, sizeof (name)));
         reason = another.text;
     } else
         reason = "its supervisor was disconnected for some minutes, or cannot restart it";
@@ -134,7 +133,7 @@ static void _asked (struct errtext *text, const struct restart_lines *l)
     errtext_set (text, "; not restarted: the step was asked to end (%s%s)", name, at);
 }
 
-static void _set_text (struct errtext *text, const struct restart_lines *l, int rank,
+static void _set_text (struct errtext *text, const struct restart_lines *l, const struct rank *rank,
                        const struct exit_report *report, enum restart_policy_decision decision,
                        const char *cannot)
 {
@@ -219,7 +218,7 @@ static void _print_line (struct restart_lines *l, int first)
     for (int i = first; i < l->count; i++) {
         if (!_is_shared (&l->entry[first], &l->entry[i]))
             continue;
-        list_text_add (&named, rank_name (step_roster (l->step), &step_roster (l->step)->rank[l->entry[i].rank], name, sizeof (name)));
+        list_text_add (&named, rank_name (step_roster (l->step), l->entry[i].rank, name, sizeof (name)));
         if (!_is_known_end (l, first, i))
             list_text_add (&how, exit_report_describe (&l->entry[i].end, &room));
     }
@@ -231,7 +230,7 @@ static void _print_line (struct restart_lines *l, int first)
     _remove (l, first);
 }
 
-static int _find (const struct restart_lines *l, int rank)
+static int _find (const struct restart_lines *l, const struct rank *rank)
 {
     for (int i = 0; i < l->count; i++)
         if (l->entry[i].rank == rank)
@@ -257,7 +256,7 @@ static void _join_all (struct restart_lines *l, const char *text)
         char *copy;
 
         if (entry->decision != RESTART_POLICY_ONE
-            || !restart_policy_is_member (l->policy, entry->rank) || !(copy = strdup (text)))
+            || !entry->rank->restart.together || !(copy = strdup (text)))
             continue;
         free (entry->text);
         entry->text = copy;
@@ -275,7 +274,7 @@ static bool _stops_none (const struct entry *entry)
     return !_stops_all (entry);
 }
 
-void restart_lines_add (struct restart_lines *l, int rank, const struct exit_report *report,
+void restart_lines_add (struct restart_lines *l, const struct rank *rank, const struct exit_report *report,
                         enum restart_policy_decision decision, const char *cannot)
 {
     struct errtext text;
@@ -299,7 +298,7 @@ void restart_lines_add (struct restart_lines *l, int rank, const struct exit_rep
     _print_lines (l, _stops_all);
 }
 
-void restart_lines_starts (struct restart_lines *l, int rank)
+void restart_lines_starts (struct restart_lines *l, const struct rank *rank)
 {
     int i = _find (l, rank);
 

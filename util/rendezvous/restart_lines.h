@@ -30,11 +30,12 @@ void restart_lines_destroy (struct restart_lines *lines);
  * What was decided about the end of a rank, in the place of what is still to be said about it;
  * nothing is said for RESTART_POLICY_NONE. `cannot` is why the task cannot be restarted, or NULL.
  */
-void restart_lines_add (struct restart_lines *lines, int rank, const struct exit_report *report,
-                        enum restart_policy_decision decision, const char *cannot);
+void restart_lines_add (struct restart_lines *lines, const struct rank *rank,
+                        const struct exit_report *report, enum restart_policy_decision decision,
+                        const char *cannot);
 
 /* A rank is restarted: print the line that has it. */
-void restart_lines_starts (struct restart_lines *lines, int rank);
+void restart_lines_starts (struct restart_lines *lines, const struct rank *rank);
 
 /* Print what has waited for two seconds. NULL is fine. */
 void restart_lines_check (struct restart_lines *lines);

@@ -30,23 +30,9 @@
 #include "protocol/exit_report.h"
 #include "protocol/restart_rule.h"
 
+struct rank;
+
 struct restart_policy;
-
-/*
- * For a step of `tasks` ranks, one or more. role[] has the role of each and is not kept. NULL if
- * there is no memory.
- */
-struct restart_policy *restart_policy_create (const struct restart_rule *rule,
-                                              const char *const *role, int tasks);
-
-/* NULL is fine; errno is kept. */
-void restart_policy_destroy (struct restart_policy *policy);
-
-/* True if a failure of this rank concerns no other: it is restarted alone. This never changes. */
-bool restart_policy_is_alone (const struct restart_policy *policy, int rank);
-
-/* True if this rank is one of "all". This never changes. */
-bool restart_policy_is_member (const struct restart_policy *policy, int rank);
 
 enum restart_policy_decision {
     RESTART_POLICY_NONE,        /* it did not fail, or its work is done */
@@ -60,41 +46,58 @@ enum restart_policy_decision {
     RESTART_POLICY_LATE,        /* its next life would begin too late */
 };
 
+/* What the policy knows of a rank. Others read it. */
+struct restart_standing {
+    /* These never change. */
+    bool alone;                 /* its failure concerns no other: it is restarted alone */
+    bool together;              /* it is one of "all" */
+
+    bool cannot;                /* be restarted */
+    bool over;                  /* it is not restarted */
+    enum restart_policy_decision why;   /* if it is over: NONE (its work is done), ASKED or LATE */
+    bool failed;                /* in the present event */
+};
+
+/*
+ * For a step of `tasks` ranks, one or more, which have their roles. They must live as long. NULL if
+ * there is no memory.
+ */
+struct restart_policy *restart_policy_create (const struct restart_rule *rule, struct rank *rank, int tasks);
+
+/* NULL is fine; errno is kept. */
+void restart_policy_destroy (struct restart_policy *policy);
+
 /*
  * A rank has ended by itself. The first ONE or ALL of an event uses up a restart. Do not pass the ends
  * of tasks that are stopped for a restart of all. A rank that failed, and is not restarted, never
  * can be.
  */
-enum restart_policy_decision restart_policy_ended (struct restart_policy *policy, int rank,
+enum restart_policy_decision restart_policy_ended (struct restart_policy *policy, struct rank *rank,
                                                    const struct exit_report *report);
 
 /* What failed until now has nothing to do with what fails from now on. */
 void restart_policy_event_over (struct restart_policy *policy);
 
 /* This rank can never be restarted. */
-void restart_policy_cannot (struct restart_policy *policy, int rank);
+void restart_policy_cannot (struct restart_policy *policy, struct rank *rank);
 
-/* The first one of "all" that can never be restarted, or need not be; -1: none. */
-int restart_policy_unable (const struct restart_policy *policy);
+/* The first one of "all" that can never be restarted, or need not be; NULL: none. */
+const struct rank *restart_policy_unable (const struct restart_policy *policy);
 
 /*
  * This rank is not restarted, because its work is done (NONE), for ASKED or for LATE: that is
  * decided about its failures from now on. If it is one of "all", there is no restart of all any more.
  */
-void restart_policy_over (struct restart_policy *policy, int rank,
-                          enum restart_policy_decision why);
-
-/* What was passed to restart_policy_over (); NONE also if it was not called. */
-enum restart_policy_decision restart_policy_why (const struct restart_policy *policy, int rank);
+void restart_policy_over (struct restart_policy *policy, struct rank *rank, enum restart_policy_decision why);
 
 /*
  * True if this rank may be restarted after it ended with 0, because a restart of all is still
  * possible: its supervisor stays.
  */
-bool restart_policy_keeps (const struct restart_policy *policy, int rank);
+bool restart_policy_keeps (const struct restart_policy *policy, const struct rank *rank);
 
 /* True if a restart that this rank's failure has begun can still be completed. */
-bool restart_policy_is_possible (const struct restart_policy *policy, int rank);
+bool restart_policy_is_possible (const struct restart_policy *policy, const struct rank *rank);
 
 int restart_policy_left (const struct restart_policy *policy);
 
@@ -104,6 +107,6 @@ const struct restart_rule *restart_policy_rule (const struct restart_policy *pol
 int restart_policy_pause (const struct restart_policy *policy);
 
 /* The same if this rank fails now. */
-int restart_policy_next_pause (const struct restart_policy *policy, int rank);
+int restart_policy_next_pause (const struct restart_policy *policy, const struct rank *rank);
 
 #endif

@@ -35,8 +35,10 @@ int roster_set_size (struct roster *roster, int tasks)
         return -1;
     }
     roster->tasks = tasks;
-    for (int i = 0; i < tasks; i++)
+    for (int i = 0; i < tasks; i++) {
         roster->rank[i].number = i;
+        roster->rank[i].away = deadline_never ();
+    }
     return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "cluster_table.h"
 #include "common/logdir.h"
+#include "ends.h"
 
 /*
  * Add a text if there is one. JSON cannot have every file name and every name of an interface: a
@@ -30,33 +31,30 @@ static json_t *_object (const char *event, const struct roster *roster)
                       roster->step.number);
 }
 
-static json_t *_task (const struct roster *roster, int rank)
+static json_t *_task (const struct rank *rank)
 {
-    const struct rank *m = &roster->rank[rank];
-
-    return json_pack ("{s:i, s:s, s:i, s:s}", "rank", rank, "role", m->role, "index", m->index,
-                      "node", m->node);
+    return json_pack ("{s:i, s:s, s:i, s:s}", "rank", rank->number, "role", rank->role, "index", rank->index,
+                      "node", rank->node);
 }
 
-static json_t *_started (const struct roster *roster, int rank)
+static json_t *_started (const struct rank *rank)
 {
-    const struct rank *m = &roster->rank[rank];
-    json_t *task = _task (roster, rank);
+    json_t *task = _task (rank);
     char file[NAME_MAX], path[PATH_MAX + NAME_MAX];
     struct address_text room;
 
-    _add_text (task, "address", address_print (&m->address, &room));
-    json_object_set_new (task, "port", json_integer (m->port));
-    _add_text (task, "interface", m->chosen_interface);
-    if (m->log_dir) {
-        snprintf (path, sizeof (path), "%s/%s", m->log_dir,
-                  logdir_task_file (file, sizeof (file), m->role, m->index));
+    _add_text (task, "address", address_print (&rank->address, &room));
+    json_object_set_new (task, "port", json_integer (rank->port));
+    _add_text (task, "interface", rank->chosen_interface);
+    if (rank->log_dir) {
+        snprintf (path, sizeof (path), "%s/%s", rank->log_dir,
+                  logdir_task_file (file, sizeof (file), rank->role, rank->index));
         _add_text (task, "log", path);
     }
     return task;
 }
 
-static json_t *_ended (const struct roster *roster, int rank, const struct end *end)
+static json_t *_ended (const struct rank *rank)
 {
     static const char *const how[] = {
         [EXIT_REPORT_EXIT] = "exit",
@@ -64,17 +62,18 @@ static json_t *_ended (const struct roster *roster, int rank, const struct end *
         [EXIT_REPORT_UNSTARTED] = "not started",
         [EXIT_REPORT_STOPPED] = "stopped",
     };
-    const struct exit_report *report = &end->report;
-    json_t *task = _task (roster, rank);
+    const struct exit_report *report = &rank->end.report;
+    bool lost = rank->state == RANK_LOST;
+    json_t *task = _task (rank);
 
-    _add_text (task, "end", end->presumed ? "lost" : how[report->kind]);
-    if (!end->presumed && report->kind != EXIT_REPORT_STOPPED)
+    _add_text (task, "end", lost ? "lost" : how[report->kind]);
+    if (!lost && report->kind != EXIT_REPORT_STOPPED)
         json_object_set_new (task, "number", json_integer (report->number));
     if (report->out_of_memory)
         json_object_set_new (task, "out_of_memory", json_true ());
-    json_object_set_new (task, "restarts", json_integer (end->restarts));
-    json_object_set_new (task, "time", json_integer (end->at.tv_sec));
-    json_object_set_new (task, "elapsed", json_integer (end->elapsed_ms / 1000));
+    json_object_set_new (task, "restarts", json_integer (rank->life.number));
+    json_object_set_new (task, "time", json_integer (rank->end.at.tv_sec));
+    json_object_set_new (task, "elapsed", json_integer (rank->end.elapsed_ms / 1000));
     return task;
 }
 
@@ -99,21 +98,21 @@ char *show_json_start (const struct roster *roster, const struct network_choice 
 
     json_object_set_new (object, "nodes", json_integer (cluster_table_nodes (roster)));
     _add_text (object, "network", choice->network);
-    for (int rank = 0; rank < roster->tasks; rank++)
-        json_array_append_new (tasks, _started (roster, rank));
+    for (int i = 0; i < roster->tasks; i++)
+        json_array_append_new (tasks, _started (&roster->rank[i]));
     return _line (object, tasks, roster->tasks);
 }
 
-char *show_json_end (const struct roster *roster, const struct end *end, int restarts)
+char *show_json_end (const struct roster *roster, int restarts)
 {
     json_t *object = _object ("end", roster), *tasks = json_array ();
-    int first = ends_first_to_fail (roster, end);
+    const struct rank *first = ends_first_to_fail (roster);
 
-    json_object_set_new (object, "cancelled", json_boolean (ends_are_cancelled (roster, end)));
-    json_object_set_new (object, "first_to_fail", first < 0 ? json_null () : json_integer (first));
+    json_object_set_new (object, "cancelled", json_boolean (ends_are_cancelled (roster)));
+    json_object_set_new (object, "first_to_fail", first ? json_integer (first->number) : json_null ());
     json_object_set_new (object, "max_restarts", json_integer (restarts));
     _add_text (object, "log_dir", roster->rank[0].log_dir);
-    for (int rank = 0; rank < roster->tasks; rank++)
-        json_array_append_new (tasks, _ended (roster, rank, &end[rank]));
+    for (int i = 0; i < roster->tasks; i++)
+        json_array_append_new (tasks, _ended (&roster->rank[i]));
     return _line (object, tasks, roster->tasks);
 }

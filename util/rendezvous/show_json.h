@@ -7,13 +7,12 @@
 #ifndef TF_SHOW_JSON_H
 #define TF_SHOW_JSON_H
 
-#include "ends.h"
 #include "network/choose.h"
 #include "roster.h"
 
 /* To be freed; NULL if there is no memory. */
 char *show_json_start (const struct roster *roster, const struct network_choice *choice);
 /* `restarts`: how many the step could have. */
-char *show_json_end (const struct roster *roster, const struct end *end, int restarts);
+char *show_json_end (const struct roster *roster, int restarts);
 
 #endif

@@ -2,8 +2,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The end of the job: supervisors report how their tasks ended, and are ordered to stop the tasks
- * whose work is done. stop_policy.h decides which and when; here are the connections, the clocks
- * and the messages.
+ * whose work is done. stop_policy.h decides which and when; here are the clocks. The other rooms:
+ *
+ *     supervisors.c   what supervisors report, and their orders
+ *     absence.c       supervisors without a connection
+ *     job.c           a rank has ended, or runs again; is the job over?
+ *     relaunch.c      ranks that waited start again, or are let go
+ *     end_lines.c     what is printed about ends
  */
 #ifndef TF_SHUTDOWN_H
 #define TF_SHUTDOWN_H
@@ -12,10 +17,23 @@
 
 #include "common/deadline.h"
 #include "common/errtext.h"
-#include "protocol/frame.h"
+#include "restart_lines.h"
+#include "restarts.h"
 #include "server.h"
+#include "stop_policy.h"
 
-struct shutdown;
+struct shutdown {
+    struct roster *roster;
+    struct stop_policy *policy;
+    struct restarts *restarts;
+    struct restart_lines *lines;        /* NULL without restarts */
+    int left;                           /* ranks that have not ended */
+    struct deadline launched;           /* when the tasks got their answers */
+    struct deadline next_lost;          /* not later than the first time when a rank counts as lost */
+    struct deadline grace_over;         /* of evaluators; never before the job is over */
+    struct deadline failure_over;       /* fail_grace; never if no task has failed without a ps */
+    bool end_shown;
+};
 
 /*
  * The launch is complete: supervise the tasks if one may have to be stopped or restarted, or if their
@@ -25,28 +43,12 @@ struct shutdown;
 int shutdown_begin (struct server *server, struct errtext *err);
 void shutdown_destroy (struct shutdown *shutdown);
 
-/*
- * The first frame of a supervisor whose former connection broke. False if it is malformed; then
- * close the connection.
- */
-bool shutdown_reconnect (struct server *server, struct peer *peer, const struct frame *frame);
-
-/*
- * The network broke the connection of a rank; or the rank has a connection again. One that does
- * not return counts as ended after some minutes. Nothing is done in a step whose tasks are not
- * supervised.
- */
-void shutdown_lost (struct server *server, int rank);
-void shutdown_returned (struct server *server, int rank);
-
-/* A supervisor's connection has become ready. */
-void shutdown_receive (struct server *server, struct peer *peer);
-
 /* Do what is due by now. */
 void shutdown_check_time (struct server *server);
 /* When to call it again. */
 struct deadline shutdown_next (const struct server *server);
 
+/* No supervisor is needed any more. */
 bool shutdown_all_ended (const struct shutdown *shutdown);
 
 #endif

@@ -266,7 +266,8 @@ int step_supervise (struct step *step, struct errtext *err)
 
         if (error)
             return errtext_set (err, "%s: %s: %s; spank-tf is not installed completely there",
-                                step->roster.step.name, rank_name (&step->roster, &step->roster.rank[i], name, sizeof (name)),
+                                step->roster.step.name,
+                                rank_name (&step->roster, &step->roster.rank[i], name, sizeof (name)),
                                 error);
     }
     step->supervised = true;

@@ -40,15 +40,15 @@
 #include <stdbool.h>
 
 #include "common/option_table.h"
-#include "protocol/exit_report.h"
+#include "rank.h"
 
 struct stop_policy;
 
 /*
- * For a step of `tasks` ranks, one or more. role[] has the role of each and is not kept. NULL if
- * there is no memory.
+ * For a step of `tasks` ranks, one or more, which have their roles and run. They must live as long.
+ * NULL if there is no memory.
  */
-struct stop_policy *stop_policy_create (enum stop_when when, const char *const *role, int tasks);
+struct stop_policy *stop_policy_create (enum stop_when when, const struct rank *rank, int tasks);
 
 /* NULL is fine; errno is kept. */
 void stop_policy_destroy (struct stop_policy *policy);
@@ -60,19 +60,14 @@ void stop_policy_destroy (struct stop_policy *policy);
 bool stop_policy_supervises (const struct stop_policy *policy);
 
 /* True if this rank only serves others, until the job is over. */
-bool stop_policy_serves (const struct stop_policy *policy, int rank);
+bool stop_policy_serves (const struct stop_policy *policy, const struct rank *rank);
 
 /*
- * A rank has ended, by itself or because it was stopped. A second report of the same rank is
- * ignored. True if the job is over because of this, which happens at most once.
+ * A rank that ran has ended, by itself or because it was stopped: its state and its end say so. One that is
+ * lost may return, so only a ps fails by that. True if the job is over because of this, which happens at
+ * most once.
  */
-bool stop_policy_ended (struct stop_policy *policy, int rank, const struct exit_report *report);
-
-/*
- * The same for a rank that counts as ended because its supervisor is lost. It may return, so only a ps fails
- * by that.
- */
-bool stop_policy_lost (struct stop_policy *policy, int rank);
+bool stop_policy_ended (struct stop_policy *policy, const struct rank *rank);
 
 /*
  * Slurm or the user has asked the step to end: from now on no failure ends the job but a ps's, because the
@@ -80,11 +75,8 @@ bool stop_policy_lost (struct stop_policy *policy, int rank);
  */
 void stop_policy_asked (struct stop_policy *policy);
 
-/*
- * A rank that was presumed to have ended, and passed to stop_policy_ended (), has not ended. If the
- * job is over because of it, it stays over.
- */
-void stop_policy_returned (struct stop_policy *policy, int rank);
+/* A rank that had ended, or was lost, runs. If the job is over because of it, it stays over. */
+void stop_policy_returned (struct stop_policy *policy, const struct rank *rank);
 
 /* Why the job is over. */
 enum stop_policy_cause {
@@ -96,8 +88,10 @@ enum stop_policy_cause {
     STOP_POLICY_TASK_FAILED,     /* without a ps */
 };
 
-/* *rank is the chief that ended, or what failed; otherwise -1. */
-enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy, int *rank);
+enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy);
+
+/* The chief that ended, or what failed; otherwise NULL. */
+const struct rank *stop_policy_cause_rank (const struct stop_policy *policy);
 
 enum stop_policy_order {
     STOP_POLICY_LEAVE,           /* the job is not over, or this rank has ended */
@@ -111,6 +105,6 @@ enum stop_policy_order {
  * What to do with a rank now. The order for a rank does not change until the rank
  * ends, except that STOP_LAST becomes STOP.
  */
-enum stop_policy_order stop_policy_order (const struct stop_policy *policy, int rank);
+enum stop_policy_order stop_policy_order (const struct stop_policy *policy, const struct rank *rank);
 
 #endif

@@ -33,6 +33,7 @@
 #include "launch.h"
 #include "server.h"
 #include "shutdown.h"
+#include "supervisors.h"
 
 #define SRUN_FD 3
 #define LISTEN_FD 4
@@ -90,7 +91,7 @@ static void _run (struct server *server)
             struct peer *peer = event[i].data.ptr;
 
             if (peer && peer->state == PEER_SUPERVISED)
-                shutdown_receive (server, peer);
+                supervisors_receive (server, peer);
             else if (peer)
                 launch_receive (server, peer);
             else if (_srun_has_ended ())

@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "absence.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "common/list_text.h"
+#include "console.h"
+#include "job.h"
+#include "rank_names.h"
+
+/* MSG_PEEK clears an error of the socket; the read that follows then shows end-of-file. */
+int absence_ms (const struct peer *peer)
+{
+    char byte;
+    ssize_t n = recv (peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    if (n == 0)
+        return ABSENCE_CLOSED_MS;
+    return n < 0 && errno == ECONNRESET ? ABSENCE_RESET_MS : ABSENCE_BROKEN_MS;
+}
+
+void absence_begin (struct server *server, struct rank *rank, int ms)
+{
+    static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
+    struct shutdown *s = server->shutdown;
+
+    if (!s || !rank_is_supervised (rank))
+        return;
+    if (!rank_has_ended (rank))
+        ends_note (&rank->end, s->launched, &nothing, 0);
+    rank->away = deadline_in_ms (ms);
+    s->next_lost = deadline_min (s->next_lost, rank->away);
+}
+
+void absence_end (struct server *server, struct rank *rank)
+{
+    if (!server->shutdown)
+        return;
+    rank->away = deadline_never ();
+    rank->ordered = false;
+    restarts_returned (server->shutdown->restarts, rank);
+    if (rank->state == RANK_LOST)
+        job_runs (server->shutdown, rank);
+}
+
+static bool _is_overdue (const struct rank *rank)
+{
+    return rank_is_supervised (rank) && deadline_passed (rank->away);
+}
+
+/* The loss of one that has ended with 0 shows when it is needed. */
+static void _print_overdue (const struct server *server)
+{
+    const struct shutdown *s = server->shutdown;
+    bool gathers = false;
+    char names[1024], name[RANK_NAME_SIZE];
+    struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
+
+    for (int i = 0; i < s->roster->tasks; i++) {
+        const struct rank *rank = &s->roster->rank[i];
+        bool member = restarts_gathers (s->restarts, rank);
+
+        if (!_is_overdue (rank) || (rank_has_ended (rank) && !member))
+            continue;
+        gathers = gathers || member;
+        list_text_add (&list, rank_name (s->roster, rank, name, sizeof (name)));
+    }
+    if (list.named)
+        console_say ("error: spank_tf: %s: these tasks count as ended, because the connections to "
+                     "their supervisors are lost: %s%s", step_name (server->step),
+                     list_text_end (&list),
+                     gathers ? "; the restart of all tasks is given up" : "");
+}
+
+void absence_check (struct server *server)
+{
+    static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL, false };
+    struct shutdown *s = server->shutdown;
+
+    if (!deadline_passed (s->next_lost))
+        return;
+    _print_overdue (server);
+    s->next_lost = deadline_never ();
+    for (int i = 0; i < s->roster->tasks; i++) {
+        struct rank *rank = &s->roster->rank[i];
+
+        if (_is_overdue (rank)) {
+            restart_policy_cannot (restarts_policy (s->restarts), rank);
+            job_ended (server, rank, rank_has_ended (rank) ? RANK_ENDED : RANK_LOST, &killed);
+        } else if (rank_is_supervised (rank))
+            s->next_lost = deadline_min (s->next_lost, rank->away);
+    }
+}

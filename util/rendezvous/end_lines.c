@@ -1,0 +1,128 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "end_lines.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "common/list_text.h"
+#include "console.h"
+#include "ends.h"
+#include "job.h"
+#include "rank_names.h"
+#include "show_json.h"
+
+/* SIGTERM probably came from the user, and is about to end the other tasks too. */
+static bool _is_sigterm (const struct exit_report *report)
+{
+    return report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM;
+}
+
+static void _print_ps_failure (const struct server *server, const struct rank *rank, const char *name,
+                               const char *how)
+{
+    const char *step = step_name (server->step);
+
+    if (rank->state == RANK_LOST)
+        console_say ("error: spank_tf: %s: without %s its workers would wait forever and are "
+                     "stopped", step, name);
+    else if (_is_sigterm (&rank->end.report))
+        console_say ("spank_tf: %s: %s has ended, %s; the others are stopped", step, name, how);
+    else
+        console_say ("error: spank_tf: %s: %s failed, %s; its workers would wait for it forever "
+                     "and are stopped", step, name, how);
+}
+
+/* A cluster without a ps has lost a task. */
+static void _print_task_failure (const struct server *server, const char *name, const char *how)
+{
+    char others[64] = "are stopped";
+    int grace = server->config.fail_grace;
+
+    if (grace > 0)
+        snprintf (others, sizeof (others), "have %d s to end, and are then stopped", grace);
+    console_say ("error: spank_tf: %s: %s failed, %s; the others %s", step_name (server->step), name, how,
+                 others);
+}
+
+void end_lines_over (const struct server *server)
+{
+    const struct shutdown *s = server->shutdown;
+    enum stop_policy_cause cause = stop_policy_cause (s->policy);
+    const struct rank *rank = stop_policy_cause_rank (s->policy);
+    struct exit_report_text how;
+    char name[RANK_NAME_SIZE];
+
+    restart_lines_flush (s->lines);
+    if (cause != STOP_POLICY_PS_FAILED && cause != STOP_POLICY_TASK_FAILED)
+        return;
+    rank_name (s->roster, rank, name, sizeof (name));
+    exit_report_describe (&rank->end.report, &how);
+    if (cause == STOP_POLICY_TASK_FAILED)
+        _print_task_failure (server, name, how.text);
+    else if (!ends_was_asked (&rank->end))
+        _print_ps_failure (server, rank, name, how.text);
+}
+
+void end_lines_beside (const struct server *server, const struct rank *rank)
+{
+    const struct shutdown *s = server->shutdown;
+    struct exit_report_text how;
+    char name[RANK_NAME_SIZE];
+
+    if (!rank->beside || !exit_report_failed (&rank->end.report) || job_is_done_with (s, rank)
+        || ends_was_asked (&rank->end) || _is_sigterm (&rank->end.report))
+        return;
+    restart_lines_flush (s->lines);
+    console_say ("error: spank_tf: %s: %s failed, %s; spank_tf stops no other task", step_name (server->step),
+                 rank_name (s->roster, rank, name, sizeof (name)),
+                 exit_report_describe (&rank->end.report, &how));
+}
+
+void end_lines_grace (const struct server *server)
+{
+    const struct shutdown *s = server->shutdown;
+    char names[RANK_NAME_SIZE + 64], name[RANK_NAME_SIZE];
+    struct list_text list = { names, sizeof (names), ", ", 1, 0, 0 };
+
+    for (int i = 0; i < s->roster->tasks; i++) {
+        const struct rank *rank = &s->roster->rank[i];
+
+        /* If it has failed, its pause may be too long for it to be restarted. */
+        if (stop_policy_order (s->policy, rank) == STOP_POLICY_STOP_AFTER_GRACE
+            && (rank->state == RANK_RUNS
+                || restart_policy_is_possible (restarts_policy (s->restarts), rank)))
+            list_text_add (&list, rank_name (s->roster, rank, name, sizeof (name)));
+    }
+    if (list.named && server->config.eval_grace > 0)
+        console_say ("spank_tf: %s: the training is over; waiting up to %d s for %s",
+                     step_name (server->step), server->config.eval_grace, list_text_end (&list));
+}
+
+void end_lines_show (const struct server *server)
+{
+    struct shutdown *s = server->shutdown;
+    const struct roster *roster = s->roster;
+    const char *step = step_name (server->step), *failure = NULL;
+    char text[ENDS_FAILURE_SIZE];
+    bool cancelled;
+
+    if (s->end_shown || s->left > 0)
+        return;
+    s->end_shown = true;
+    cancelled = ends_are_cancelled (roster);
+    restart_lines_flush (s->lines);
+    if (server->config.json)
+        console_table (show_json_end (roster, server->config.restart.times), server->config.show);
+    else if (!cancelled)
+        console_table (ends_table (roster), server->config.show);
+    if (cancelled)
+        console_say ("spank_tf: %s was cancelled", step);
+    else if ((failure = ends_first_failure (roster, text, sizeof (text))))
+        console_say ("error: spank_tf: %s: first to fail: %s", step, failure);
+    if (!server->config.json && ends_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
+        console_say ("spank_tf: %s: logs are in %s", step, text);
+}

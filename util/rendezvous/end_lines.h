@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What is printed about the ends of tasks. What an end leads to, if tasks may be restarted, is in
+ * restart_lines.h.
+ */
+#ifndef TF_END_LINES_H
+#define TF_END_LINES_H
+
+#include "shutdown.h"
+
+/* A rank is about to end: if it is an auxiliary task that failed, the others may need it. */
+void end_lines_beside (const struct server *server, const struct rank *rank);
+
+/* The job is over: why, if a failure has ended it. */
+void end_lines_over (const struct server *server);
+
+/* The ranks that get time to finish after the job's end. */
+void end_lines_grace (const struct server *server);
+
+/*
+ * Once, when all tasks have ended: how, the first failure, and where the logs are, which the failure's line
+ * and the JSON say, too.
+ */
+void end_lines_show (const struct server *server);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "job.h"
+
+#include "end_lines.h"
+
+static void _set_over (struct server *server)
+{
+    struct shutdown *s = server->shutdown;
+
+    end_lines_over (server);
+    if (stop_policy_cause (s->policy) == STOP_POLICY_TASK_FAILED)
+        s->failure_over = deadline_in_ms (server->config.fail_grace * INT64_C (1000));
+    s->grace_over = deadline_in_ms (server->config.eval_grace * INT64_C (1000));
+    restarts_limit (s->restarts, s->grace_over);
+    end_lines_grace (server);
+}
+
+/* Only what goes on when the job is over is restarted: what has grace, and what serves that. */
+static void _end_restarts (const struct shutdown *s)
+{
+    for (int i = 0; i < s->roster->tasks; i++) {
+        struct rank *rank = &s->roster->rank[i];
+        enum stop_policy_order order = stop_policy_order (s->policy, rank);
+
+        if (order != STOP_POLICY_STOP_AFTER_GRACE && order != STOP_POLICY_STOP_LAST)
+            restarts_over (s->restarts, rank);
+    }
+}
+
+void job_ended (struct server *server, struct rank *rank, enum rank_state state,
+                const struct exit_report *report)
+{
+    struct shutdown *s = server->shutdown;
+    bool had_ended = rank_has_ended (rank);
+
+    if (!had_ended) {
+        rank->end.report = *report;
+        /* While the job may need it. Losses have been printed. */
+        if (state != RANK_LOST)
+            end_lines_beside (server, rank);
+    }
+    rank->state = state;
+    if (had_ended)
+        return;
+    s->left--;
+    if (stop_policy_ended (s->policy, rank))
+        _set_over (server);
+    if (server->config.restart.times > 0 && stop_policy_cause (s->policy) != STOP_POLICY_NOT_OVER)
+        _end_restarts (s);
+}
+
+void job_runs (struct shutdown *s, struct rank *rank)
+{
+    if (rank_has_ended (rank)) {
+        s->left++;
+        stop_policy_returned (s->policy, rank);
+    }
+    rank->state = RANK_RUNS;
+}
+
+bool job_is_done_with (const struct shutdown *s, const struct rank *rank)
+{
+    switch (stop_policy_order (s->policy, rank)) {
+        case STOP_POLICY_LEAVE:
+            return false;
+        case STOP_POLICY_STOP:
+            return true;
+        case STOP_POLICY_STOP_AFTER_GRACE:
+            return deadline_passed (s->grace_over);
+        case STOP_POLICY_STOP_AFTER_FAILURE:
+            return deadline_passed (s->failure_over);
+        case STOP_POLICY_STOP_LAST:
+            return deadline_passed (s->grace_over)
+                   && (stop_policy_cause (s->policy) != STOP_POLICY_TASK_FAILED
+                       || deadline_passed (s->failure_over));
+    }
+    return false;
+}

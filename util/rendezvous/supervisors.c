@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "supervisors.h"
+
+#include "absence.h"
+#include "console.h"
+#include "end_lines.h"
+#include "job.h"
+#include "protocol/reconnect.h"
+
+void supervisors_order (struct server *server, struct rank *rank, enum order order)
+{
+    const char *token = server->config.server_token;
+    struct peer *peer = rank->peer;
+
+    if (!peer || peer->state != PEER_SUPERVISED)
+        return;
+    if (order == ORDER_EXIT)
+        console_flush ();
+    if (peer_send (peer, order == ORDER_RESTART ? order_encode_restart (rank->life.number, token)
+                                                : order_encode (order, token)) == 0)
+        return;
+    /* It is sent again on the supervisor's next connection. */
+    absence_begin (server, rank, ABSENCE_BROKEN_MS);
+    peer_close (&server->peers, peer);
+}
+
+/*
+ * srun may end as soon as the last supervisor has exited, so what there is to print comes before
+ * the supervisor may.
+ */
+static void _take_report (struct server *server, struct rank *rank, const struct exit_report *report,
+                          const struct life_report *life, const struct failure_text *failure)
+{
+    struct shutdown *s = server->shutdown;
+    enum restart_policy_decision decision;
+    enum restarts_answer answer;
+
+    if (life->asked_signal) {
+        stop_policy_asked (s->policy);
+        s->failure_over = deadline_never ();
+    }
+    /* Its supervisor may report an end again while it waits. */
+    if (rank->state == RANK_RUNS)
+        ends_note (&rank->end, s->launched, failure, life->asked_signal);
+    answer = restarts_report (s->restarts, rank, report, life, &decision);
+    if (decision != RESTART_POLICY_NONE)
+        restart_lines_add (s->lines, rank, report, decision, life->cannot);
+    switch (answer) {
+        case RESTARTS_AGAIN:
+            supervisors_order (server, rank, ORDER_RESTART);
+            break;
+        case RESTARTS_WAITS:
+            supervisors_order (server, rank, ORDER_WAIT);
+            /* An order to stop that met this report was not obeyed. */
+            rank->ordered = false;
+            break;
+        case RESTARTS_KEPT:
+            job_ended (server, rank, RANK_KEPT, report);
+            supervisors_order (server, rank, ORDER_WAIT);
+            break;
+        case RESTARTS_ENDED:
+            job_ended (server, rank, RANK_ENDED, report);
+            end_lines_show (server);
+            supervisors_order (server, rank, ORDER_EXIT);
+            break;
+    }
+}
+
+void supervisors_receive (struct server *server, struct peer *peer)
+{
+    struct exit_report report;
+    struct life_report life;
+    struct failure_text failure;
+    struct frame *frame = NULL;
+    int absence = absence_ms (peer);
+    int n = frame_read (&peer->reader, peer->fd, &frame, NULL);
+
+    if (n > 0 && exit_report_decode (&report, frame, NULL) == 0) {
+        life_report_decode (&life, frame);
+        failure_text_decode (&failure, frame);
+        _take_report (server, peer->rank, &report, &life, &failure);
+    } else if (n != 0) {
+        absence_begin (server, peer->rank, absence);
+        peer_close (&server->peers, peer);
+    }
+    frame_destroy (frame);
+}
+
+bool supervisors_reconnect (struct server *server, struct peer *peer, const struct frame *frame)
+{
+    const struct roster *roster = step_roster (server->step);
+    struct reconnect reconnect;
+    struct errtext err;
+    struct rank *rank;
+
+    if (!server->shutdown || reconnect_decode (&reconnect, frame, roster->tasks, &err) < 0)
+        return false;
+    rank = &roster->rank[reconnect.rank];
+    peer_set_rank (&server->peers, peer, rank, PEER_SUPERVISED);
+    absence_end (server, rank);
+    if (reconnect.ended)
+        _take_report (server, rank, &reconnect.report, &reconnect.life, &reconnect.failure);
+    return true;
+}
