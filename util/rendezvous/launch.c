@@ -64,22 +64,6 @@ static void _lose (struct server *server, struct peer *peer)
     peer_close (&server->peers, peer);
 }
 
-/* Send as much as the socket takes. */
-static void _send_answer (struct server *server, struct peer *peer)
-{
-    int sent = peer_send_answer (peer);
-
-    if (sent < 0) {
-        _lose (server, peer);
-        return;
-    }
-    if (sent && server->refused)
-        peer->state = PEER_REFUSED;
-    else if (sent)
-        peer->state = server->shutdown ? PEER_SUPERVISED : PEER_ANSWERED;
-    peer_watch (&server->peers, peer, sent ? EPOLLIN : EPOLLOUT);
-}
-
 static int _encode_refusal (const struct server *server, struct peer *peer)
 {
     const struct answer refusal = { .refused = true };
@@ -87,17 +71,22 @@ static int _encode_refusal (const struct server *server, struct peer *peer)
     return answer_encode (&peer->answer, &refusal, server->config.server_token);
 }
 
-static void _answer_rank (struct server *server, struct peer *peer)
+/* Answer a rank, or send more of its answer: as much as the socket takes. */
+static void _answer (struct server *server, struct peer *peer)
 {
-    int rc = server->refused ? _encode_refusal (server, peer)
-                             : step_answer (server->step, peer->rank,
-                                            server->config.server_token, &peer->answer);
+    int sent = 0;
 
+    if (peer->state == PEER_REGISTERED)
+        sent = server->refused ? _encode_refusal (server, peer)
+                               : step_answer (server->step, peer->rank,
+                                              server->config.server_token, &peer->answer);
     peer->state = PEER_ANSWERING;
-    if (rc < 0)
+    if (sent < 0 || (sent = peer_send_answer (&server->peers, peer)) < 0)
         _lose (server, peer);
-    else
-        _send_answer (server, peer);
+    else if (sent && server->refused)
+        peer->state = PEER_REFUSED;
+    else if (sent)
+        peer->state = server->shutdown ? PEER_SUPERVISED : PEER_ANSWERED;
 }
 
 /* What has been printed may be the last before srun ends. */
@@ -108,7 +97,7 @@ static void _answer_all (struct server *server)
     console_flush ();
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].peer && roster->rank[i].peer->state == PEER_REGISTERED)
-            _answer_rank (server, roster->rank[i].peer);
+            _answer (server, roster->rank[i].peer);
 }
 
 static void _refuse (struct server *server, const char *why)
@@ -167,10 +156,10 @@ static void _check_limit (struct server *server, int tasks)
 }
 
 /* Refuse a task of which the roster takes no notice; the caller closes the connection. */
-static void _refuse_peer (const struct server *server, struct peer *peer)
+static void _refuse_peer (struct server *server, struct peer *peer)
 {
     if (_encode_refusal (server, peer) == 0)
-        peer_send_answer (peer);
+        peer_send_answer (&server->peers, peer);
 }
 
 static void _refuse_version (struct server *server, struct peer *peer, const struct hello *hello)
@@ -198,7 +187,7 @@ static bool _register_again (struct server *server, struct peer *peer,
         return false;
     peer_set_rank (&server->peers, peer, rank, PEER_REGISTERED);
     absence_end (server, rank);
-    _answer_rank (server, peer);
+    _answer (server, peer);
     return true;
 }
 
@@ -227,7 +216,7 @@ static bool _register (struct server *server, struct peer *peer,
         _refuse (server, err.text);
     peer_set_rank (&server->peers, peer, &roster->rank[registration->rank], PEER_REGISTERED);
     if (server->refused)
-        _answer_rank (server, peer);
+        _answer (server, peer);
     else if (roster_missing (roster) == 0)
         _complete (server);
     return true;
@@ -271,7 +260,7 @@ void launch_receive (struct server *server, struct peer *peer)
                 _lose (server, peer);
             break;
         case PEER_ANSWERING:
-            _send_answer (server, peer);
+            _answer (server, peer);
             break;
         case PEER_ANSWERED:     /* not supervised: the acknowledgement ends the exchange */
             n = frame_read (&peer->reader, peer->fd, &frame, NULL);

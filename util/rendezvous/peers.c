@@ -121,18 +121,10 @@ void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, e
     rank->peer = peer;
 }
 
-void peer_watch (const struct peers *peers, struct peer *peer, uint32_t events)
-{
-    struct epoll_event event = { .events = events, .data.ptr = peer };
-
-    if (peer->events != events)
-        epoll_ctl (peers->epoll, EPOLL_CTL_MOD, peer->fd, &event);
-    peer->events = events;
-}
-
-int peer_send_answer (struct peer *peer)
+int peer_send_answer (const struct peers *peers, struct peer *peer)
 {
     struct answer_message *answer = &peer->answer;
+    struct epoll_event event = { .data.ptr = peer };
 
     while (peer->part < ANSWER_PARTS) {
         struct iovec *part = &answer->part[peer->part];
@@ -142,8 +134,10 @@ int peer_send_answer (struct peer *peer)
 
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
         if (n < 0)
-            return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+            return -1;
         for (; peer->part < ANSWER_PARTS && (size_t)n >= part->iov_len; part++) {
             n -= (ssize_t)part->iov_len;
             peer->part++;
@@ -153,7 +147,11 @@ int peer_send_answer (struct peer *peer)
             part->iov_len -= (size_t)n;
         }
     }
-    return 1;
+    event.events = peer->part < ANSWER_PARTS ? EPOLLOUT : EPOLLIN;
+    if (peer->events != event.events)
+        epoll_ctl (peers->epoll, EPOLL_CTL_MOD, peer->fd, &event);
+    peer->events = event.events;
+    return peer->part == ANSWER_PARTS;
 }
 
 int peer_send (struct peer *peer, struct frame *frame)

@@ -72,14 +72,11 @@ struct deadline peers_next_timeout (const struct peers *peers);
 /* A connection has shown the token. An earlier connection of the same rank is closed. */
 void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, enum peer_state state);
 
-/* What epoll waits for from now on: EPOLLIN or EPOLLOUT. */
-void peer_watch (const struct peers *peers, struct peer *peer, uint32_t events);
-
 /*
- * Send as much of peer->answer as the socket takes: 1 if all is sent, 0 if the rest has to wait,
- * -1 if the connection is broken.
+ * Send as much of peer->answer as the socket takes: 1 if all is sent, 0 if the rest has to wait until
+ * epoll says so, -1 if the connection is broken.
  */
-int peer_send_answer (struct peer *peer);
+int peer_send_answer (const struct peers *peers, struct peer *peer);
 
 /* Send a short frame at once and free it. -1 if that is impossible: then close the peer. */
 int peer_send (struct peer *peer, struct frame *frame);
