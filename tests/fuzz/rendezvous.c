@@ -797,6 +797,22 @@ static void _check_peers (const struct peers *peers, const struct roster *roster
     }
 }
 
+/* Counts, and connections, agree with the states of ranks. */
+static void _check_states (const struct server *server, const struct roster *roster)
+{
+    int left = 0;
+
+    for (int i = 0; i < roster->tasks; i++) {
+        const struct rank *rank = &roster->rank[i];
+
+        left += !rank_has_ended (rank);
+        CHECK (server->shutdown || rank->state == RANK_RUNS);
+        CHECK (!deadline_is_set (rank->away) || (server->shutdown && !rank->peer));
+        CHECK (rank->state != RANK_LOST || deadline_is_set (rank->away));
+    }
+    CHECK (!server->shutdown || server->shutdown->left == left);
+}
+
 static void _check_now (void)
 {
     struct roster *roster = step_roster (world.server->step);
@@ -804,6 +820,7 @@ static void _check_now (void)
     CHECK (!world.server->resolved || !world.server->refused);
     _check_roster (roster);
     _check_peers (&world.server->peers, roster);
+    _check_states (world.server, roster);
     world.step_tasks = roster->tasks;
     world.supervised = world.server->shutdown != NULL;
     for (int i = 0; i < CLIENTS; i++)

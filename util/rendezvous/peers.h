@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The connections of a rendezvous: those that have not shown the token yet, and those of ranks.
- * What the messages mean is the business of launch.c and shutdown.c.
+ * What the messages mean is the business of launch.c and supervisors.c.
  */
 #ifndef TF_PEERS_H
 #define TF_PEERS_H
