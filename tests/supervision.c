@@ -525,11 +525,17 @@ static void _expect_reset (struct task *task)
     close (task->connection);
 }
 
-void task_order_exit (struct task *task, int status)
+void task_order_exit_with (struct task *task, int most, int status)
 {
-    task_send_order (task, ORDER_EXIT);
+    if (!send_frame (task->connection, order_encode_exit (most, TASK_SERVER_TOKEN)))
+        die ("tf-supervise does not take the order to exit");
     _expect_reset (task);
     task_expect_exit (task, status);
+}
+
+void task_order_exit (struct task *task, int status)
+{
+    task_order_exit_with (task, 0, status);
 }
 
 void task_expect_report_and_exit (struct task *task, const char *report, int status)

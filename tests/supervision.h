@@ -101,6 +101,8 @@ void task_send_order (const struct task *task, enum order order);
 
 /* Send ORDER_EXIT. tf-supervise resets the connection and exits with that wait status. */
 void task_order_exit (struct task *task, int status);
+/* ... with an exit code that is not greater than `most`. */
+void task_order_exit_with (struct task *task, int most, int status);
 
 /* The next frame on the connection is this exit report. */
 void task_expect_report (const struct task *task, const char *report);

@@ -372,6 +372,24 @@ static void _last_line (const void *arg __attribute__ ((unused)))
     unlink (log);
 }
 
+static void _expect_limited (void (*program) (void), const char *report, int most, int status)
+{
+    struct task task = { .program = program };
+
+    task_start (&task);
+    task_expect_report (&task, report);
+    task_order_exit_with (&task, most, status);
+}
+
+static void _exit_code_is_limited (const void *arg __attribute__ ((unused)))
+{
+    _expect_limited (_dies_by_sigabrt, "signal 6", 1, W_EXITCODE (1, 0));
+    _expect_limited (_dies_by_sigabrt, "signal 6", 134, W_EXITCODE (0, 6));
+    _expect_limited (program_exits_3, "exit 3", 2, W_EXITCODE (2, 0));
+    _expect_limited (program_exits_3, "exit 3", 3, W_EXITCODE (3, 0));
+    _expect_limited (_exits_0, "exit 0", 2, 0);
+}
+
 /* How the program ends when slurmstepd is killed: by SIGTERM, or by SIGKILL if it ignores that. */
 static void _slurmstepd_dies (const void *arg)
 {
@@ -965,6 +983,8 @@ int main (void)
     for (size_t i = 0; i < COUNT (many); i++)
         passed &= check (many[i].sentence, _stop_many, &many[i].arg);
     passed &= check ("the last line of its log file is reported, if a program failed", _last_line, NULL);
+    passed &= check ("of tasks that fail after the first one, the supervisor's exit code is not greater",
+                     _exit_code_is_limited, NULL);
     passed &= check ("when slurmstepd dies, its supervisors end their tasks", _slurmstepd_dies, &sleeps);
     passed &= check ("... also a program that ignores SIGTERM", _slurmstepd_dies, &ignores);
     passed &= check ("... also if it dies before the supervisor starts", _slurmstepd_is_dead, NULL);

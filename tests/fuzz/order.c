@@ -19,12 +19,13 @@ FUZZ_TARGET (order)
 
     if (fuzz_succeeded (order_decode (&order, frame, SERVER_TOKEN, &err), &err)) {
         CHECK (order <= ORDER_RESTART);
-        again = fuzz_resend (order == ORDER_RESTART
-                                 ? order_encode_restart (order_life (frame), SERVER_TOKEN)
-                                 : order_encode (order, SERVER_TOKEN), FRAME_MAX_ORDER);
+        again = fuzz_resend (order == ORDER_RESTART ? order_encode_restart (order_life (frame), SERVER_TOKEN)
+                             : order == ORDER_EXIT ? order_encode_exit (order_exit_code (frame), SERVER_TOKEN)
+                                                   : order_encode (order, SERVER_TOKEN), FRAME_MAX_ORDER);
         CHECK (again);
         CHECK (fuzz_succeeded (order_decode (&order2, again, SERVER_TOKEN, &err), &err));
         CHECK (order == order2);
+        CHECK (order != ORDER_EXIT || order_exit_code (again) == order_exit_code (frame));
         CHECK (order != ORDER_RESTART || order_life (again) == order_life (frame));
         frame_destroy (again);
     }

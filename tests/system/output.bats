@@ -580,6 +580,7 @@ fails_with ()
     wait $! || true
     stderr=$(grep spank_tf: "$work/stderr")
     [[ $stderr == *"was cancelled"$'\n'"srun: spank_tf: step "*": logs are in $work/$logs" ]] || fail "the directory is not named"
+    [ "$(count_ends 'ps 0 signal 15' "$work/$logs/master.log")" -eq 1 ] || fail "master.log has no table"
 }
 
 # bats test_tags=core

@@ -15,15 +15,16 @@ TEST (each_report_is_printed_as_its_text)
         const char *text;
         struct exit_report report;
         bool failed;
+        int code;               /* of srun */
     } row[] = {
-        { "exit 0", { EXIT_REPORT_EXIT, 0, false }, false },
-        { "exit 1", { EXIT_REPORT_EXIT, 1, false }, true },
-        { "exit 3", { EXIT_REPORT_EXIT, 3, false }, true },
-        { "exit 255", { EXIT_REPORT_EXIT, 255, false }, true },
-        { "signal 1", { EXIT_REPORT_SIGNAL, 1, false }, true },
-        { "signal 11", { EXIT_REPORT_SIGNAL, 11, false }, true },
-        { "signal 64", { EXIT_REPORT_SIGNAL, 64, false }, true },
-        { "stopped", { EXIT_REPORT_STOPPED, 0, false }, false },
+        { "exit 0", { EXIT_REPORT_EXIT, 0, false }, false, 0 },
+        { "exit 1", { EXIT_REPORT_EXIT, 1, false }, true, 1 },
+        { "exit 3", { EXIT_REPORT_EXIT, 3, false }, true, 3 },
+        { "exit 255", { EXIT_REPORT_EXIT, 255, false }, true, 255 },
+        { "signal 1", { EXIT_REPORT_SIGNAL, 1, false }, true, 129 },
+        { "signal 11", { EXIT_REPORT_SIGNAL, 11, false }, true, 139 },
+        { "signal 64", { EXIT_REPORT_SIGNAL, 64, false }, true, 192 },
+        { "stopped", { EXIT_REPORT_STOPPED, 0, false }, false, 0 },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -36,6 +37,7 @@ TEST (each_report_is_printed_as_its_text)
         assert_int_equal (report.kind, row[i].report.kind);
         assert_int_equal (report.number, row[i].report.number);
         assert_int_equal (exit_report_failed (&report), row[i].failed);
+        assert_int_equal (exit_report_code (&report), row[i].code);
     }
 }
 

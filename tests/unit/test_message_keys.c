@@ -167,7 +167,8 @@ static char *recorded_now (void)
                 full_exit_report (&error_message));
     print_keys (file, "reconnect", reconnect_encode (&full_reconnect),
                 reconnect_encode (&other_reconnect));
-    print_keys (file, "order", order_encode_restart (1, SERVER_TOKEN), NULL);
+    print_keys (file, "order", order_encode_restart (1, SERVER_TOKEN),
+                order_encode_exit (1, SERVER_TOKEN));
     fclose (file);
     return text;
 }

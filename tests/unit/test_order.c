@@ -57,6 +57,32 @@ TEST (an_order_to_restart_has_the_number_of_the_life)
     }
 }
 
+TEST (the_greatest_exit_code)
+{
+    static const struct {
+        const char *value;
+        int code;
+    } row[] = {
+        { "1", 1 }, { "255", 255 }, { NULL, 0 }, { "", 0 }, { "0", 0 }, { "256", 0 }, { "-1", 0 }, { "x", 0 },
+    };
+    static const struct message_string good[] = {
+        { "SERVER_TOKEN", SERVER_TOKEN }, { "ORDER", "exit" }, { "EXIT_CODE", "3" },
+    };
+
+    assert_string_equal (message_text (order_encode_exit (3, SERVER_TOKEN)),
+                         "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=exit\nEXIT_CODE=3\n");
+    assert_string_equal (message_text (order_encode_exit (0, SERVER_TOKEN)),
+                         "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=exit\n");
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = message_with (good, COUNT (good), "EXIT_CODE", row[i].value);
+        enum order order;
+
+        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
+        assert_int_equal (order_exit_code (frame), row[i].code);
+        frame_destroy (frame);
+    }
+}
+
 #define WRONG_TOKEN "the program that answers there is not this step's rendezvous"
 #define UNKNOWN "an order that is not known"
 

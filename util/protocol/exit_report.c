@@ -67,6 +67,11 @@ bool exit_report_failed (const struct exit_report *report)
            || (report->kind == EXIT_REPORT_EXIT && report->number != 0);
 }
 
+int exit_report_code (const struct exit_report *report)
+{
+    return report->kind == EXIT_REPORT_SIGNAL ? 128 + report->number : report->number;
+}
+
 struct frame *exit_report_encode (const struct exit_report *report)
 {
     struct frame *frame = frame_create ();

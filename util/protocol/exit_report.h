@@ -53,6 +53,9 @@ const char *exit_report_describe (const struct exit_report *report, struct exit_
  */
 bool exit_report_failed (const struct exit_report *report);
 
+/* What srun returns of such an end, as a shell does: 128 and the signal's number, or the exit code; 0: stopped. */
+int exit_report_code (const struct exit_report *report);
+
 /* The message. NULL if there is no memory. */
 struct frame *exit_report_encode (const struct exit_report *report);
 

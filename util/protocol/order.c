@@ -37,6 +37,22 @@ struct frame *order_encode_restart (int life, const char *server_token)
     return frame;
 }
 
+struct frame *order_encode_exit (int most, const char *server_token)
+{
+    struct frame *frame = order_encode (ORDER_EXIT, server_token);
+
+    if (frame && most > 0)
+        frame_add (frame, "EXIT_CODE", "%d", most);
+    return frame;
+}
+
+int order_exit_code (const struct frame *frame)
+{
+    int most = frame_get_number (frame, "EXIT_CODE", 1, 255);
+
+    return most > 0 ? most : 0;
+}
+
 int order_life (const struct frame *frame)
 {
     return frame_get_number (frame, "LIFE", 1, LIFE_REPORT_MAX);

@@ -19,6 +19,13 @@ enum order {
 /* NULL if there is no memory. Not for ORDER_RESTART. */
 struct frame *order_encode (enum order order, const char *server_token);
 
+/*
+ * ORDER_EXIT to a task that failed after another one: with the exit code 1..255 at most, so that srun, which
+ * returns the greatest code of all tasks, returns that of the first failure; 0: with its own. NULL if there is
+ * no memory.
+ */
+struct frame *order_encode_exit (int most, const char *server_token);
+
 /* ORDER_RESTART: start life `life`, 1..LIFE_REPORT_MAX. NULL if there is no memory. */
 struct frame *order_encode_restart (int life, const char *server_token);
 
@@ -28,5 +35,8 @@ int order_decode (enum order *order, const struct frame *frame, const char *serv
 
 /* The life of a decoded ORDER_RESTART. */
 int order_life (const struct frame *frame);
+
+/* The greatest exit code of a decoded ORDER_EXIT; 0: any. */
+int order_exit_code (const struct frame *frame);
 
 #endif

@@ -117,8 +117,9 @@ void end_lines_show (const struct server *server)
     restart_lines_flush (s->lines);
     if (server->config.json)
         console_table (show_json_end (roster, server->config.restart.times), server->config.show);
-    else if (!cancelled)
-        console_table (ends_table (roster), server->config.show);
+    else
+        /* A table of what has been cancelled alarms; master.log has it. */
+        console_table (ends_table (roster), server->config.show && !cancelled);
     if (cancelled)
         console_say ("spank_tf: %s was cancelled", step);
     else if ((failure = ends_first_failure (roster, text, sizeof (text))))

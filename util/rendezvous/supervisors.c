@@ -11,6 +11,19 @@
 #include "job.h"
 #include "protocol/reconnect.h"
 
+/*
+ * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
+ * go on, theirs are not greater than its: what they die of is probably that.
+ */
+static int _greatest_exit_code (const struct shutdown *s, const struct rank *rank)
+{
+    const struct rank *first = stop_policy_cause_rank (s->policy);
+
+    if (stop_policy_cause (s->policy) != STOP_POLICY_TASK_FAILED || rank == first)
+        return 0;
+    return exit_report_code (&first->end.report);
+}
+
 void supervisors_order (struct server *server, struct rank *rank, enum order order)
 {
     const char *token = server->config.server_token;
@@ -21,7 +34,9 @@ void supervisors_order (struct server *server, struct rank *rank, enum order ord
     if (order == ORDER_EXIT)
         console_flush ();
     if (peer_send (peer, order == ORDER_RESTART ? order_encode_restart (rank->life.number, token)
-                                                : order_encode (order, token)) == 0)
+                         : order == ORDER_EXIT
+                             ? order_encode_exit (_greatest_exit_code (server->shutdown, rank), token)
+                             : order_encode (order, token)) == 0)
         return;
     /* It is sent again on the supervisor's next connection. */
     absence_begin (server, rank, ABSENCE_BROKEN_MS);

@@ -433,6 +433,15 @@ static void _rendezvous_is_gone (struct supervisor *s, const char *how)
                 restarts ? ", and not restarted" : "");
 }
 
+/* Another task has failed first, and srun returns the greatest code of all. */
+static void _limit_exit_code (struct supervisor *s, int most)
+{
+    int code = WIFSIGNALED (s->status) ? 128 + WTERMSIG (s->status) : WEXITSTATUS (s->status);
+
+    if (most > 0 && code > most)
+        s->status = W_EXITCODE (most, 0);
+}
+
 /* False when the supervisor has nothing more to do with the rendezvous. */
 static bool _serve_uplink (struct supervisor *s, short revents)
 {
@@ -443,6 +452,7 @@ static bool _serve_uplink (struct supervisor *s, short revents)
             _obey_stop (s);
             break;
         case UPLINK_EXIT:
+            _limit_exit_code (s, uplink_exit_code (s->uplink));
             return false;
         case UPLINK_RESTART:
             _obey_restart (s, uplink_life (s->uplink));

@@ -57,6 +57,7 @@ struct uplink {
     struct failure_text failure;
     bool waiting;                   /* on the rendezvous' word: there is no hurry */
     int next_life;
+    int exit_code;
     bool acknowledged;              /* the rendezvous has the report */
     struct deadline give_up;        /* on delivering the report, unless the connection stands */
 };
@@ -182,6 +183,7 @@ static enum uplink_event _obey (struct uplink *u, const struct frame *frame)
         return UPLINK_NOTHING;
     }
     u->next_life = order_life (frame);
+    u->exit_code = order_exit_code (frame);
     u->acknowledged = order == ORDER_EXIT;
     return order == ORDER_EXIT ? UPLINK_EXIT : UPLINK_RESTART;
 }
@@ -300,6 +302,11 @@ void uplink_report (struct uplink *u, const struct exit_report *report,
 int uplink_life (const struct uplink *u)
 {
     return u->next_life;
+}
+
+int uplink_exit_code (const struct uplink *u)
+{
+    return u->exit_code;
 }
 
 bool uplink_is_waiting (const struct uplink *u)

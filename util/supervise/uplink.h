@@ -60,6 +60,9 @@ void uplink_report (struct uplink *uplink, const struct exit_report *report,
 /* The life that UPLINK_RESTART is about. */
 int uplink_life (const struct uplink *uplink);
 
+/* The exit code with which UPLINK_EXIT lets the task end at most; 0: any. */
+int uplink_exit_code (const struct uplink *uplink);
+
 /* True if the rendezvous has answered the last report with `wait`. */
 bool uplink_is_waiting (const struct uplink *uplink);
 
