@@ -92,21 +92,53 @@ static const char *_get (spank_t spank, const char *name, char *buf, int size)
     return spank_getenv (spank, name, buf, size) == ESPANK_SUCCESS ? buf : NULL;
 }
 
-int defaults_set_devices (spank_t spank)
-{
-    char of_task[1024], number[16], buf[1024];
-    const char *visible = _get (spank, "CUDA_VISIBLE_DEVICES", of_task, sizeof (of_task)), *ids;
-    uint32_t tasks = 0;
-    int on_node;
+struct gpus {
+    char room[1024];
+    const char *visible;        /* to the task, or NULL */
+    int on_node;                /* of the step, or -1 */
+    uint32_t tasks;             /* of the node */
+};
 
-    if (!visible)
-        visible = _get (spank, "ROCR_VISIBLE_DEVICES", of_task, sizeof (of_task));
-    if (number_parse (&on_node, _get (spank, "SLURM_GPUS_ON_NODE", number, sizeof (number)), 0,
+static void _get_gpus (spank_t spank, struct gpus *gpus)
+{
+    char number[16];
+
+    gpus->visible = _get (spank, "CUDA_VISIBLE_DEVICES", gpus->room, sizeof (gpus->room));
+    if (!gpus->visible)
+        gpus->visible = _get (spank, "ROCR_VISIBLE_DEVICES", gpus->room, sizeof (gpus->room));
+    if (number_parse (&gpus->on_node, _get (spank, "SLURM_GPUS_ON_NODE", number, sizeof (number)), 0,
                       INT_MAX) < 0)
-        on_node = -1;
-    spank_get_item (spank, S_JOB_LOCAL_TASK_COUNT, &tasks);
-    ids = devices_of_task (visible, on_node, (int)tasks, buf, sizeof (buf));
+        gpus->on_node = -1;
+    gpus->tasks = 0;
+    spank_get_item (spank, S_JOB_LOCAL_TASK_COUNT, &gpus->tasks);
+}
+
+int defaults_gpus (spank_t spank)
+{
+    struct gpus gpus;
+
+    _get_gpus (spank, &gpus);
+    return devices_own (gpus.visible, gpus.on_node, (int)gpus.tasks);
+}
+
+int defaults_set_devices (spank_t spank, int local)
+{
+    struct gpus gpus;
+    char buf[1024];
+    const char *ids;
+
+    _get_gpus (spank, &gpus);
+    ids = devices_of_task (gpus.visible, gpus.on_node, (int)gpus.tasks, local, buf, sizeof (buf));
     return ids ? defaults_set (spank, "JAX_LOCAL_DEVICE_IDS", ids) : 0;
+}
+
+void defaults_change (spank_t spank, const char *name, const char *value)
+{
+    size_t length = strlen (name);
+
+    for (const char *a = added; *a; a += strcspn (a, ","), a += *a == ',')
+        if (strcspn (a, ",") == length && strncmp (a, name, length) == 0)
+            spank_setenv (spank, name, value, 1);
 }
 
 int defaults_end (spank_t spank)

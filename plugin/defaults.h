@@ -26,8 +26,17 @@ int defaults_set (spank_t spank, const char *name, const char *value);
  */
 int defaults_set_interface (spank_t spank, const char *interface);
 
-/* Let JAX use the GPUs that Slurm has given to this task, if it has. -1 as defaults_set (). */
-int defaults_set_devices (spank_t spank);
+/* How many GPUs Slurm has given to this task alone; 0: none, or it shares them. */
+int defaults_gpus (spank_t spank);
+
+/*
+ * Let JAX use the GPUs that Slurm has given to this task, if it has. `local` is the number of the process
+ * among those of its node. -1 as defaults_set ().
+ */
+int defaults_set_devices (spank_t spank, int local);
+
+/* Set another value of a variable that defaults_set () has set, and leave one of the user's alone. */
+void defaults_change (spank_t spank, const char *name, const char *value);
 
 /* Set SLURM_TF_ADDED. -1 if Slurm refuses it. */
 int defaults_end (spank_t spank);

@@ -65,7 +65,7 @@ static int _set_variables (spank_t spank, const struct client_answer *answer)
         if (!(answer->answer.no_tf_config && strncmp (variable, "TF_CONFIG=", 10) == 0)
             && _set_variable (spank, variable) < 0)
             return -1;
-    return answer->answer.jax_devices ? defaults_set_devices (spank) : 0;
+    return answer->answer.jax_devices ? defaults_set_devices (spank, answer->answer.local_process) : 0;
 }
 
 /* Name the interface that has the task's address, which this node knows best. */

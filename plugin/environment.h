@@ -14,6 +14,8 @@
 
 /* The number of the task's life; not set in its first one. */
 #define RESTART_VARIABLE "SLURM_TF_RESTART"
+/* The same for PyTorch, also in the first one. */
+#define TORCH_RESTART_VARIABLE "TORCHELASTIC_RESTART_COUNT"
 
 /* The value as a decimal number, 0 or greater; -1 if it is missing or not one. */
 int environment_number (char *const env[], const char *name);

@@ -142,9 +142,13 @@ static int _export_contact (void)
 
 static int _export (struct errtext *err)
 {
+    unsigned int frameworks;
+
     contact.timeout = options_seconds (OPTION_TIMEOUT);
     contact.hold = options_word (OPTION_HOLD) ? PORT_HELD : PORT_CLAIMED;
     contact.ask = _ask ();
+    frameworks_parse (&frameworks, options_value (OPTION_FRAMEWORKS), err);
+    contact.second_port = frameworks & FRAMEWORK_TORCH;
     if (snprintf (contact.ports, sizeof (contact.ports), "%s", options_value (OPTION_PORTS))
         >= (int)sizeof (contact.ports))
         return errtext_set (err, "--tf-ports: too many ranges");

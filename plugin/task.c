@@ -18,6 +18,7 @@
 #include "common/deadline.h"
 #include "common/logdir.h"
 #include "common/variables.h"
+#include "defaults.h"
 #include "environment.h"
 #include "fork_server.h"
 #include "options.h"
@@ -119,6 +120,7 @@ static void _live (spank_t spank, struct fork_server *server)
     if (life > 0) {
         snprintf (text, sizeof (text), "%d", life);
         spank_setenv (spank, RESTART_VARIABLE, text, 1);
+        defaults_change (spank, TORCH_RESTART_VARIABLE, text);
     }
 }
 
@@ -158,6 +160,19 @@ static struct output _open_output (struct task_info *info, const struct client_a
     task_abort (true, "%s: %s", info->registration.node, why.text);
 }
 
+/*
+ * MASTER_PORT is for PyTorch's server, which sets SO_REUSEADDR and not SO_REUSEPORT. All lives of the task
+ * have it.
+ */
+static int _leave_master_port (struct task_info *info)
+{
+    if (!info->master_port || port_open (info->master_port) < 0)
+        return -1;
+    port_leave (info->master_port);
+    info->master_port = NULL;
+    return 0;
+}
+
 /* What is left to do between the answer and the program. */
 static void _use_answer (spank_t spank, char *const env[], struct task_info *info,
                          const struct contact *contact, const struct address *srun,
@@ -170,7 +185,8 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
     if (info->logs)
         output_paths (&paths, &info->log_dir, &answer->answer);
     if (!info->port || environment_set (spank, env, answer, info->logs ? paths.error_file : NULL) < 0
-        || (answer->answer.open_port && port_open (info->port) < 0))
+        || (answer->answer.open_port && port_open (info->port) < 0)
+        || (answer->answer.keep_master_port && _leave_master_port (info) < 0))
         task_abort_report (answer->fd, info->registration.node, "the environment could not be set");
     if (!port_is_held (info->port)) {
         server.port = port_descriptor (info->port);
@@ -178,6 +194,7 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
     }
     /* What it leaves open must not be a close-on-exec socket any more when the fork server closes those. */
     port_leave (info->port);
+    port_release (info->master_port);
     if (server.may_restart)
         _print_pmi_limit (spank, &info->registration);
     output = _open_output (info, answer);

@@ -17,6 +17,7 @@
 #include "common/proxy.h"
 #include "common/value.h"
 #include "common/variables.h"
+#include "defaults.h"
 #include "environment.h"
 #include "options.h"
 #include "output.h"
@@ -87,6 +88,38 @@ static struct port *_reserve_task_port (char *const env[], const struct contact 
         || port_reserve (&port, &ranges, start, contact->hold, err) < 0)
         return NULL;
     return port;
+}
+
+/* Those that Slurm reserved behind one for each task of the node are one for each task, from the first on. */
+static int _second_reserved (const struct port_ranges *reserved, char *const env[], spank_t spank)
+{
+    uint32_t tasks = 0;
+
+    spank_get_item (spank, S_JOB_LOCAL_TASK_COUNT, &tasks);
+    return port_ranges_nth (reserved, tasks + (size_t)environment_number (env, "SLURM_LOCALID"));
+}
+
+/*
+ * A second port, always held: PyTorch's process 0 is not known before the answer. It is no error that the
+ * node has none, because only that process needs one.
+ */
+static void _reserve_master_port (struct task_info *info, char *const env[], spank_t spank,
+                                  const struct contact *contact)
+{
+    struct port_ranges ranges;
+    struct errtext err;
+    unsigned int start;
+    int number;
+
+    if (_port_ranges (env, contact->ports, &ranges, &start, &err) < 0)
+        return;
+    if (strcmp (contact->ports, VALUE_PORTS_RESERVED) == 0) {
+        if ((number = _second_reserved (&ranges, env, spank)) < 0)
+            return;
+        ranges = (struct port_ranges){ .count = 1, .range = { { number, number } } };
+    }
+    if (port_reserve (&info->master_port, &ranges, start, PORT_HELD, &err) == 0)
+        info->registration.master_port = port_number (info->master_port);
 }
 
 /*
@@ -165,6 +198,10 @@ int task_info_gather (struct task_info *info, spank_t spank, char *const env[],
         return -1;
     if ((info->port = _reserve_task_port (env, contact, &info->error)))
         r->port = port_number (info->port);
+    if (info->port && contact->second_port) {
+        _reserve_master_port (info, env, spank, contact);
+        r->gpus = defaults_gpus (spank);
+    }
     if (!info->port || _prepare_output (info, env, &info->error) < 0)
         r->error = info->error.text;
     if (supervisor_find (info->supervisor, sizeof (info->supervisor), options_value (OPTION_LIBEXECDIR),

@@ -23,6 +23,7 @@
 struct task_info {
     struct registration registration;   /* its strings are in the environment, or below */
     struct port *port;                  /* NULL if registration.error says why */
+    struct port *master_port;           /* the second one, or NULL */
     bool logs;                          /* --tf-log-dir: to log_dir */
     struct logdir log_dir;
     char supervisor[PATH_MAX];          /* the path of tf-supervise */

@@ -22,7 +22,8 @@ static void _check_variables (const struct frame *frame)
         "SLURM_TF_", "TF_", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=",
         "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=", "KERAS_DISTRIBUTION_JOB_ADDRESSES=",
         "KERAS_DISTRIBUTION_NUM_PROCESSES=", "KERAS_DISTRIBUTION_PROCESS_ID=",
-        "JAX_COORDINATOR_ADDRESS=", "DTENSOR_JOBS=", "DTENSOR_CLIENT_ID=",
+        "JAX_COORDINATOR_ADDRESS=", "DTENSOR_JOBS=", "DTENSOR_CLIENT_ID=", "MASTER_ADDR=", "MASTER_PORT=", "RANK=",
+        "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=", "GROUP_RANK=", "TORCHELASTIC_RESTART_COUNT=",
     };
 
     for (const char *v = NULL; (v = answer_next_variable (frame, v));) {
@@ -70,6 +71,8 @@ static bool _same (const struct answer *a, const struct answer *b)
     return _same_text (a->role, b->role) && a->index == b->index
            && _same_text (a->address, b->address) && a->port == b->port
            && a->no_tf_config == b->no_tf_config && a->jax_devices == b->jax_devices
+           && (!a->jax_devices || a->local_process == b->local_process)
+           && a->keep_master_port == b->keep_master_port
            && a->nccl == b->nccl && a->log_append == b->log_append && a->supervised == b->supervised
            && (!a->supervised || a->stop_grace == b->stop_grace)
            && a->tee == b->tee && a->serves == b->serves && a->restart.times == b->restart.times

@@ -24,6 +24,8 @@ static void _check_limits (const struct registration *r)
     CHECK (strlen (r->step) <= REGISTRATION_MAX_STEP);
     CHECK (strlen (r->node) <= REGISTRATION_MAX_NODE);
     CHECK (r->interfaces >= 0 && r->interfaces <= INTERFACE_MAX);
+    CHECK (r->master_port >= 0 && r->master_port <= 65535);
+    CHECK (r->gpus >= 0 && r->gpus <= REGISTRATION_MAX_GPUS);
     CHECK (r->address.family);
 }
 

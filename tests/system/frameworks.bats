@@ -115,8 +115,8 @@ END
 0 TF_CONFIG
 0 TF_GRPC_REUSE_PORT
 END
-    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,torch true
-    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torch" is neither none nor a list of tf, keras, jax and dtensor'* ]] ||
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,pytorch true
+    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,pytorch" is neither none nor a list of tf, keras, jax, dtensor and torch'* ]] ||
         fail "it is not refused"
 }
 
@@ -167,7 +167,10 @@ devices ()
 }
 
 # bats test_tags=core
-@test "where tasks share GPUs, or have none, JAX keeps its own rule" {
+@test "where tasks share GPUs, or have none, JAX keeps its own rule, unless there are more tasks than GPUs" {
+    devices "0 1 0 1" -N1 -n4 --gres=gpu:2 --tf-tasks=worker:4
+    devices "0 0 0 0" -N2 -n4 -m cyclic --gres=gpu:1 --tf-tasks=worker:4
+    devices "0 - 1" -N1 -n3 --gres=gpu:2 --tf-tasks=worker,evaluator,worker --tf-stop=never
     devices "- - - -" -N2 -n4 --ntasks-per-node=2 --gres=gpu:2 --tf-tasks=worker:4
     devices "- -" -n2 --tf-tasks=worker:2
     devices "-" -N1 -n1 --gres=gpu:2 --tf-tasks=worker --tf-frameworks=tf,keras

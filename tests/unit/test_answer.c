@@ -32,7 +32,12 @@ static struct answer full_answer (void)
     answer.tee = TEE_ON + TEE_COLOUR_STDERR;
     answer.restart = (struct restart_rule){ 3, true, 60 };
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
-    answer.dtensor = true;
+    answer.dtensor = answer.torch = answer.keep_master_port = true;
+    answer.master_address = "10.0.0.1";
+    answer.master_port = 50000;
+    answer.local_process = 1;
+    answer.local_processes = 2;
+    answer.group = 7;
     answer.coordinator = "10.0.0.1:40000";
     answer.process = 3;
     answer.processes = 4;
@@ -110,6 +115,9 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000\n"
                          "KERAS_DISTRIBUTION_NUM_PROCESSES=4\nKERAS_DISTRIBUTION_PROCESS_ID=3\n"
                          "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000\nDTENSOR_CLIENT_ID=3\n"
+                         "KEEP_MASTER_PORT=1\nMASTER_ADDR=10.0.0.1\nMASTER_PORT=50000\nRANK=3\n"
+                         "WORLD_SIZE=4\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nGROUP_RANK=7\n"
+                         "TORCHELASTIC_RESTART_COUNT=0\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
                          "TEE=5\nSERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "OPEN_PORT=1\nTF_GRPC_REUSE_PORT=1\n"
@@ -139,6 +147,9 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->open_port, answer->open_port);
     assert_int_equal (decoded->no_tf_config, answer->no_tf_config);
     assert_int_equal (decoded->jax_devices, answer->jax_devices);
+    if (answer->jax_devices)
+        assert_int_equal (decoded->local_process, answer->local_process);
+    assert_int_equal (decoded->keep_master_port, answer->keep_master_port);
     assert_int_equal (decoded->nccl, answer->nccl);
     assert_int_equal (decoded->log_append, answer->log_append);
     assert_int_equal (decoded->supervised, answer->supervised);
@@ -158,7 +169,7 @@ TEST (decoding_returns_the_encoded_answer)
 {
     struct answer row[] = {
         plain, full_answer (), plain, plain, plain, plain, plain, plain, plain, plain, plain,
-        plain, plain,
+        plain, plain, plain,
     };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
@@ -172,6 +183,7 @@ TEST (decoding_returns_the_encoded_answer)
     row[10].restart = (struct restart_rule){ 1, false, 1 };
     row[11].open_port = true;
     row[12].tee = TEE_ON;
+    row[13].keep_master_port = true;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;
@@ -289,6 +301,8 @@ TEST (only_allowed_variables_are_decoded)
         "KERAS_DISTRIBUTION_PROCESS_ID=1", "KERAS_BACKEND=torch", "JAX_PLATFORMS=cpu",
         "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000", "JAX_LOCAL_DEVICE_IDS=0", "JAX_DEVICES=1",
         "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1", "DTENSOR_JOB_NAME=x", "DTENSOR=1",
+        "MASTER_ADDR=10.0.0.1", "RANK=0", "XRANK=0", "RANKS=0", "KEEP_MASTER_PORT=1", "TORCHELASTIC_ERROR_FILE=/etc/x",
+        "TORCHELASTIC_RESTART_COUNT=0", "TORCHELASTIC_USE_AGENT_STORE=True",
         "NO_TF_CONFIG=1", "KERAS_DISTRIBUTION_NUM_PROCESSES", "XJAX_COORDINATOR_ADDRESS=1",
         "PROXY_EXEMPT=10.0.0.1",
         "CUDA_VISIBLE_DEVICES=",
@@ -303,6 +317,7 @@ TEST (only_allowed_variables_are_decoded)
         "SLURM_TF_ROLE=ps", "SLURM_TF_NEW=", "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1",
         "KERAS_DISTRIBUTION_PROCESS_ID=1", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
         "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1",
+        "MASTER_ADDR=10.0.0.1", "RANK=0", "TORCHELASTIC_RESTART_COUNT=0",
         "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=1",
         "ZE_AFFINITY_MASK=255",
     };
@@ -323,7 +338,9 @@ TEST (what_a_user_may_have_set_is_a_default)
     static const char *const yes[] = {
         "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000", "KERAS_DISTRIBUTION_NUM_PROCESSES=2",
         "KERAS_DISTRIBUTION_PROCESS_ID=", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
-        "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000", "DTENSOR_CLIENT_ID=0",
+        "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000", "DTENSOR_CLIENT_ID=0", "MASTER_ADDR=", "MASTER_PORT=1",
+        "RANK=0", "WORLD_SIZE=1", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1", "GROUP_RANK=0",
+        "TORCHELASTIC_RESTART_COUNT=0",
     };
     static const char *const no[] = {
         "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "SLURM_TF_ROLE=ps", "CUDA_VISIBLE_DEVICES=",

@@ -39,13 +39,14 @@ TEST (decoding_returns_the_encoded_contact)
         struct contact contact;
         const char *text;
     } row[] = {
-        { { 60001, TOKEN, SERVER_TOKEN, 300, PORT_HELD, CONTACT_ASK_NOTHING, "any" },
-          V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any" },
-        { { 1, TOKEN, SERVER_TOKEN, 1, PORT_CLAIMED, CONTACT_ASK_INTERFACES, "reserved" },
-          V " 1 " TOKEN " " SERVER_TOKEN " 1 claim interfaces reserved" },
-        { { 65535, SERVER_TOKEN, TOKEN, 604800, PORT_HELD, CONTACT_ASK_RAILS,
+        { { 60001, TOKEN, SERVER_TOKEN, 300, PORT_HELD, CONTACT_ASK_NOTHING, false, "any" },
+          V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any" },
+        { { 1, TOKEN, SERVER_TOKEN, 1, PORT_CLAIMED, CONTACT_ASK_INTERFACES, true,
+            "reserved" },
+          V " 1 " TOKEN " " SERVER_TOKEN " 1 claim interfaces two-ports reserved" },
+        { { 65535, SERVER_TOKEN, TOKEN, 604800, PORT_HELD, CONTACT_ASK_RAILS, true,
             "30000-30999,31500-31999" },
-          V " 65535 " SERVER_TOKEN " " TOKEN " 604800 hold rails 30000-30999,31500-31999" },
+          V " 65535 " SERVER_TOKEN " " TOKEN " 604800 hold rails two-ports 30000-30999,31500-31999" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -60,6 +61,7 @@ TEST (decoding_returns_the_encoded_contact)
         assert_int_equal (r.timeout, row[i].contact.timeout);
         assert_int_equal (r.hold, row[i].contact.hold);
         assert_int_equal (r.ask, row[i].contact.ask);
+        assert_int_equal (r.second_port, row[i].contact.second_port);
         assert_string_equal (r.ports, row[i].contact.ports);
         free (text);
     }
@@ -67,7 +69,7 @@ TEST (decoding_returns_the_encoded_contact)
 
 TEST (the_longest_ports_fit)
 {
-    struct contact r = { 1, TOKEN, SERVER_TOKEN, 1, PORT_HELD, CONTACT_ASK_INTERFACES, "" };
+    struct contact r = { 1, TOKEN, SERVER_TOKEN, 1, PORT_HELD, CONTACT_ASK_INTERFACES, true, "" };
     struct contact parsed;
     char *text;
 
@@ -81,7 +83,7 @@ TEST (the_longest_ports_fit)
 TEST (longer_ports_are_refused)
 {
     struct contact r;
-    char text[2048] = V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing ";
+    char text[2048] = V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port ";
     char *end = strchr (text, '\0');
 
     memset (end, '1', sizeof (r.ports));
@@ -110,21 +112,24 @@ TEST (malformed_text_is_refused)
         "", "none", "failed", V, V " 60001", V " 60001 " TOKEN, V " 60001 " TOKEN " " SERVER_TOKEN,
         V " 60001 " TOKEN " " SERVER_TOKEN " 300", V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold",
         V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails one-port",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails three-ports any",
         V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " hold nothing any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 keep nothing any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold everything any",
-        V " 0 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        V " 65536 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        V " -1 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 0 hold nothing any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " -1 hold nothing any",
-        "x 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 4294967596 hold nothing any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any more",
-        V "  60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing any",
-        V " 60001 short " SERVER_TOKEN " 300 hold nothing any",
-        V " 60001 " TOKEN "0 " SERVER_TOKEN " 300 hold nothing any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " hold nothing one-port any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 keep nothing one-port any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold everything one-port any",
+        V " 0 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
+        V " 65536 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
+        V " -1 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 0 hold nothing one-port any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " -1 hold nothing one-port any",
+        "x 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 4294967596 hold nothing one-port any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any more",
+        V "  60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
+        V " 60001 short " SERVER_TOKEN " 300 hold nothing one-port any",
+        V " 60001 " TOKEN "0 " SERVER_TOKEN " 300 hold nothing one-port any",
         "99 60001 " TOKEN " short",
     };
     struct contact r;

@@ -19,6 +19,7 @@ TEST (a_list_names_some_of_them)
         { "tf,keras,jax", FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX },
         { "dtensor", FRAMEWORK_DTENSOR }, { "tf,dtensor", FRAMEWORK_TF | FRAMEWORK_DTENSOR },
         { "jax,tf", FRAMEWORK_TF | FRAMEWORK_JAX }, { "jax,jax", FRAMEWORK_JAX },
+        { "torch", FRAMEWORK_TORCH }, { "tf,torch", FRAMEWORK_TF | FRAMEWORK_TORCH },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -32,7 +33,7 @@ TEST (a_list_names_some_of_them)
 TEST (anything_else_is_refused)
 {
     static const char *const bad[] = {
-        "", ",", "tf,", ",tf", "tf,,jax", "torch", "tf,none", "none,tf", "TF", "t", "tfx", "tf jax",
+        "", ",", "tf,", ",tf", "tf,,jax", "pytorch", "tf,none", "none,tf", "TF", "t", "tfx", "tf jax",
         "tf;jax", " tf", "tensor", "dtensors",
     };
 

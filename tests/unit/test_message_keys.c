@@ -29,6 +29,7 @@ static struct registration full_registration (void)
         .host = { "boot/1" }, .port = 40001, .supervisor_error = "e", .log_dir = "/d",
         .proxied = true, .node_ranks = "0,1", .step_nodes = "n1", .step_node_tasks = "2",
         .interfaces = 1, .locality_error = "e", .cpus = "0xff",
+        .master_port = 50001, .gpus = 1,
     };
 
     assert_int_equal (address_parse (&rank.address, "10.0.0.5"), 0);
@@ -42,6 +43,7 @@ static const struct answer full_answer = {
     .tee = TEE_ON,
     .restart = { 3, true, 60 }, .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
+    .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,
     .coordinator = "10.0.0.1:40000", .processes = 1, .cluster = "{}", .cluster_length = 2,
     .tail = "}", .jobs = "DTENSOR_JOBS=a", .jobs_length = sizeof ("DTENSOR_JOBS=a"),
 };
@@ -139,7 +141,7 @@ static void print_keys (FILE *file, const char *message, struct frame *frame, st
 static void print_contact (FILE *file)
 {
     const struct contact contact = { 40960, TOKEN, SERVER_TOKEN, 300, PORT_CLAIMED,
-                                     CONTACT_ASK_RAILS, "any" };
+                                     CONTACT_ASK_RAILS, true, "any" };
     char *text = contact_encode (&contact);
 
     fprintf (file, "contact:%s\n", strchr (text, ' '));

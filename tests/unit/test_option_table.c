@@ -166,7 +166,7 @@ TEST (the_other_values)
         { OPTION_LOG_DIR, "/x/\\%q", "%3t", "%t is not a pattern of it; %j, %s, %J, %x, %u, %A, %a and %N are, "
           "and %%t is \"%t\"" },
         { OPTION_LOG_DIR, "./~", "~anna/x", "the shell does not replace ~ here; an absolute path is needed" },
-        { OPTION_FRAMEWORKS, "jax,dtensor", "tf,torch", NULL /* test_frameworks.c */ },
+        { OPTION_FRAMEWORKS, "jax,dtensor", "tf,pytorch", NULL /* test_frameworks.c */ },
         { OPTION_TIMEOUT, "60", "0", "\"0\" is not a number of seconds from 1 to 604800" },
         { OPTION_RESTART, "3,any", "3,all", "\"3,all\" is not a number of restarts from 0 to 1000, "
           "or one followed by \",any\"" },

@@ -49,6 +49,35 @@ TEST (a_registration_has_these_strings)
                          "LOG_DIR=/scratch/a b/%j\nPROXIED=1\nNODE_RANKS=17\n");
 }
 
+TEST (a_second_port_and_gpus_are_there_if_the_task_has_them)
+{
+    static const char *const bad[] = { "MASTER_PORT=0", "MASTER_PORT=65536", "GPUS=0", "GPUS=1025", "GPUS=x" };
+    struct registration rank = some_rank (), decoded;
+    struct frame *frame = registration_encode (&rank, TOKEN);
+
+    memset (&decoded, 0xff, sizeof (decoded));
+    assert_int_equal (registration_decode (&decoded, frame, NULL), 0);
+    assert_int_equal (decoded.master_port, 0);
+    assert_int_equal (decoded.gpus, 0);
+    frame_destroy (frame);
+    for (size_t i = 0; i < COUNT (bad); i++) {
+        frame = registration_encode (&rank, TOKEN);
+        frame_add (frame, bad[i][0] == 'G' ? "GPUS" : "MASTER_PORT", "%s", strchr (bad[i], '=') + 1);
+        assert_int_equal (registration_decode (&decoded, frame, NULL), -1);
+        frame_destroy (frame);
+    }
+
+    rank.master_port = 50001;
+    rank.gpus = 2;
+    assert_string_equal (message_text (registration_encode (&rank, TOKEN)),
+                         HEAD "PORT=40001\nMASTER_PORT=50001\nGPUS=2\n");
+    frame = registration_encode (&rank, TOKEN);
+    assert_int_equal (registration_decode (&decoded, frame, NULL), 0);
+    assert_int_equal (decoded.master_port, 50001);
+    assert_int_equal (decoded.gpus, 2);
+    frame_destroy (frame);
+}
+
 TEST (supervisor_log_directory_and_proxy_are_decoded)
 {
     struct registration rank = some_rank (), decoded;

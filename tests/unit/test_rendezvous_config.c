@@ -30,7 +30,8 @@ static struct rendezvous_config full_config (void)
     config.ib = IB_REQUIRE;
     config.networks = "10.1.0.0/16,ib0";
     config.stop = STOP_WHEN_NEVER;
-    config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR;
+    config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR
+                        | FRAMEWORK_TORCH;
     config.inherited = config.networks_required = config.hold = config.show
         = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
         = config.wait_limited = true;
@@ -59,7 +60,7 @@ TEST (a_configuration_has_these_strings)
                    "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSHOW=1\nJSON=1\n"
                    "LOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\n"
                    "RESTART_BACKOFF=60\nWAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\n"
-                   "DTENSOR=1\nNCCL=1\nDEBUGGED=1\n", "IB=require\nSTOP=never\n");
+                   "DTENSOR=1\nTORCH=1\nNCCL=1\nDEBUGGED=1\n", "IB=require\nSTOP=never\n");
 }
 
 static void check_text (const char *decoded, const char *text)

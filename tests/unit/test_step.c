@@ -93,7 +93,7 @@ static struct registration on_node (int rank, int tasks, int node)
     static char name[16];
     struct registration r = {
         .rank = rank, .tasks = tasks, .component_tasks = tasks, .node_index = node - 1,
-        .port = 40000 + rank, .node = name, .step = "12.0",
+        .port = 40000 + rank, .master_port = 50000 + rank, .node = name, .step = "12.0",
     };
     char text[32];
 
@@ -145,6 +145,10 @@ static void set_property (struct registration *r, const char **srun, char *text)
         r->node = text;
     else if (story_begins (&text, "port"))
         r->port = story_number (&text);
+    else if (story_begins (&text, "no second port"))
+        r->master_port = 0;
+    else if (story_begins (&text, "gpus"))
+        r->gpus = story_number (&text);
     else if (story_begins (&text, "cpus"))
         r->cpus = text;
     else if (story_begins (&text, "proxied"))
@@ -397,7 +401,7 @@ TEST (the_longest_answer_of_a_step_fits_its_limit)
     struct answer_message message;
     size_t length = 0;
 
-    begin_with ("KERAS=1 JAX=1 DTENSOR=1 LIST=worker:6500");
+    begin_with ("KERAS=1 JAX=1 DTENSOR=1 TORCH=1 LIST=worker:6500");
     for (int rank = 0; rank < TASKS; rank++) {
         struct registration r = on_node (rank, TASKS, rank + 1);
 

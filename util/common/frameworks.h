@@ -14,6 +14,7 @@ enum framework {
     FRAMEWORK_KERAS = 2,    /* what keras.distribution.initialize () of Keras 3 reads */
     FRAMEWORK_JAX = 4,      /* what jax.distributed.initialize () reads */
     FRAMEWORK_DTENSOR = 8,  /* what initialize_accelerator_system () of TensorFlow's DTensor reads */
+    FRAMEWORK_TORCH = 16,   /* what init_process_group () of PyTorch reads, as under torchrun */
 };
 
 #define FRAMEWORKS_NONE "none"

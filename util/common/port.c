@@ -257,7 +257,7 @@ static size_t _size (const struct port_ranges *ranges)
     return size;
 }
 
-static int _nth (const struct port_ranges *ranges, size_t n)
+int port_ranges_nth (const struct port_ranges *ranges, size_t n)
 {
     for (size_t i = 0; i < ranges->count; i++) {
         size_t size = (size_t)(ranges->range[i].high - ranges->range[i].low + 1);
@@ -306,7 +306,7 @@ static int _take_from (struct port *port, const struct port_ranges *ranges, unsi
     size_t size = _size (ranges);
 
     for (size_t i = 0; i < 2 * size; i++)
-        if (_take_number (port, _nth (ranges, (start + i) % size), claims_count, i >= size) == 0)
+        if (_take_number (port, port_ranges_nth (ranges, (start + i) % size), claims_count, i >= size) == 0)
             return 0;
         else if (errno != EADDRINUSE)
             return -1;

@@ -29,6 +29,9 @@ struct port_ranges {
 /* Parse "any", or a comma-separated list of LOW-HIGH and PORT. -1 and err. */
 int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errtext *err);
 
+/* The n-th port of the ranges, from 0; -1 if they have fewer. */
+int port_ranges_nth (const struct port_ranges *ranges, size_t n);
+
 enum port_hold {
     PORT_HELD,          /* the port stays bound across exec */
     /*

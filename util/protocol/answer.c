@@ -41,6 +41,22 @@ static void _add_processes (struct frame *frame, const struct answer *answer)
         frame_add (frame, "DTENSOR_CLIENT_ID", "%d", answer->process);
 }
 
+static void _add_torch (struct frame *frame, const struct answer *answer)
+{
+    frame_add_flag (frame, "KEEP_MASTER_PORT", answer->keep_master_port);
+    if (!answer->torch)
+        return;
+    frame_add (frame, "MASTER_ADDR", "%s", answer->master_address);
+    frame_add (frame, "MASTER_PORT", "%d", answer->master_port);
+    frame_add (frame, "RANK", "%d", answer->process);
+    frame_add (frame, "WORLD_SIZE", "%d", answer->processes);
+    frame_add (frame, "LOCAL_RANK", "%d", answer->local_process);
+    frame_add (frame, "LOCAL_WORLD_SIZE", "%d", answer->local_processes);
+    frame_add (frame, "GROUP_RANK", "%d", answer->group);
+    /* The plugin counts further lives. */
+    frame_add (frame, "TORCHELASTIC_RESTART_COUNT", "0");
+}
+
 static void _add_keys (struct frame *frame, const struct answer *answer)
 {
     frame_add (frame, "SLURM_TF_ROLE", "%s", answer->role);
@@ -50,8 +66,10 @@ static void _add_keys (struct frame *frame, const struct answer *answer)
     if (answer->hide_gpus)
         _hide_gpus (frame);
     frame_add_flag (frame, "NO_TF_CONFIG", answer->no_tf_config);
-    frame_add_flag (frame, "JAX_DEVICES", answer->jax_devices);
+    if (answer->jax_devices)
+        frame_add (frame, "JAX_DEVICES", "%d", answer->local_process);
     _add_processes (frame, answer);
+    _add_torch (frame, answer);
     frame_add_text (frame, "PROXY_EXEMPT", answer->proxy_exempt);
     frame_add_flag (frame, "NCCL", answer->nccl);
     frame_add_flag (frame, "LOG_APPEND", answer->log_append);
@@ -134,6 +152,8 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->open_port = frame_has (frame, "OPEN_PORT");
     answer->no_tf_config = frame_has (frame, "NO_TF_CONFIG");
     answer->jax_devices = frame_has (frame, "JAX_DEVICES");
+    answer->local_process = frame_get_number (frame, "JAX_DEVICES", 0, INT_MAX);
+    answer->keep_master_port = frame_has (frame, "KEEP_MASTER_PORT");
     answer->nccl = frame_has (frame, "NCCL");
     answer->log_append = frame_has (frame, "LOG_APPEND");
     answer->supervised = frame_has (frame, "STOP_GRACE");
@@ -141,7 +161,8 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->serves = frame_has (frame, "SERVES");
     answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
     if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
-        || !frame_get (frame, "TF_CONFIG") || (answer->supervised && answer->stop_grace < 0)
+        || !frame_get (frame, "TF_CONFIG") || (answer->jax_devices && answer->local_process < 0)
+        || (answer->supervised && answer->stop_grace < 0)
         || tee_mode_decode (&answer->tee, frame) < 0
         || restart_rule_decode (&answer->restart, frame) < 0)
         return errtext_set (err, "the rendezvous' answer is incomplete");

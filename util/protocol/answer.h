@@ -35,16 +35,23 @@ struct answer {
     struct restart_rule restart;    /* and: the task may be restarted */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
     bool no_tf_config;          /* the program gets no TF_CONFIG */
-    bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task */
+    bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task; */
+    int local_process;          /* its number among the processes of its node */
+    bool keep_master_port;      /* the task is process 0 of PyTorch: its second port is MASTER_PORT */
     /*
-     * For the processes of Keras, JAX and DTensor (rendezvous/processes.h), to be encoded. A decoded
+     * For the processes of Keras, JAX, DTensor and PyTorch (rendezvous/processes.h), to be encoded. A decoded
      * answer has the variables that are made of them, as it has TF_CONFIG.
      */
     bool keras;                 /* KERAS_DISTRIBUTION_... */
     bool jax;                   /* JAX_COORDINATOR_ADDRESS */
     bool dtensor;               /* DTENSOR_CLIENT_ID, and DTENSOR_JOBS below */
+    bool torch;                 /* MASTER_ADDR and what else torchrun sets */
     const char *coordinator;    /* of process 0: "10.0.0.1:40000" */
     int process, processes;     /* its number, and how many there are */
+    const char *master_address; /* of process 0, without its port and without brackets */
+    int master_port;            /* the second port of process 0 */
+    int local_processes;        /* how many processes the node has */
+    int group;                  /* the number of the node among those with processes */
     /*
      * TF_CONFIG, to be encoded: TF_CONFIG_HEAD, the cluster, the tail. The cluster can be long
      * and is the same for all tasks of a role, so it is sent from where it is. A decoded answer

@@ -20,6 +20,8 @@ static const char *const ask_name[] = {
     [CONTACT_ASK_RAILS] = "rails",
 };
 
+static const char *const port_count_name[] = { "one-port", "two-ports" };
+
 static int _make_token (char token[CONTACT_TOKEN])
 {
     unsigned char bits[16];
@@ -42,9 +44,9 @@ char *contact_encode (const struct contact *c)
 {
     char *text;
 
-    if (asprintf (&text, "%d %d %s %s %d %s %s %s", FRAME_VERSION, c->port, c->token,
+    if (asprintf (&text, "%d %d %s %s %d %s %s %s %s", FRAME_VERSION, c->port, c->token,
                   c->server_token, c->timeout, c->hold == PORT_HELD ? "hold" : "claim",
-                  ask_name[c->ask], c->ports) < 0)
+                  ask_name[c->ask], port_count_name[c->second_port], c->ports) < 0)
         return NULL;
     return text;
 }
@@ -78,11 +80,12 @@ static bool _is_printed (const struct contact *c, const char *text)
 /* The fields that only this version has. */
 static int _decode_rest (struct contact *c, const char *text)
 {
-    char hold[8], ask[16];
+    char hold[8], ask[16], count[16];
 
-    if (sscanf (text, "%*d %*d %*s %*s %d %7s %15s %1023s", &c->timeout, hold, ask, c->ports) != 4
+    if (sscanf (text, "%*d %*d %*s %*s %d %7s %15s %15s %1023s", &c->timeout, hold, ask, count, c->ports) != 5
         || c->timeout < 1)
         return -1;
+    c->second_port = strcmp (count, port_count_name[true]) == 0;
     if (_decode_hold (&c->hold, hold) < 0 || _decode_ask (&c->ask, ask) < 0)
         return -1;
     return _is_printed (c, text) ? 0 : -1;

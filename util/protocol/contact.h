@@ -7,6 +7,8 @@
 #ifndef TF_CONTACT_H
 #define TF_CONTACT_H
 
+#include <stdbool.h>
+
 #include "common/errtext.h"
 #include "common/port.h"
 
@@ -37,6 +39,7 @@ struct contact {
     int timeout;                /* seconds from the launch to the last registration */
     enum port_hold hold;
     enum contact_ask ask;
+    bool second_port;           /* a task reserves another one, in case that it is PyTorch's process 0 */
     char ports[1024];           /* "any", "reserved" or what port_ranges_parse () takes */
 };
 

@@ -43,6 +43,10 @@ struct frame *registration_encode (const struct registration *r, const char *tok
     frame_add (frame, "ADDRESS", "%s", address_print (&r->address, &room));
     if (!r->error)
         frame_add (frame, "PORT", "%d", r->port);
+    if (r->master_port)
+        frame_add (frame, "MASTER_PORT", "%d", r->master_port);
+    if (r->gpus)
+        frame_add (frame, "GPUS", "%d", r->gpus);
     frame_add_text (frame, "ERROR", r->error);
     frame_add_text (frame, "SUPERVISOR_ERROR", r->supervisor_error);
     frame_add_text (frame, "LOG_DIR", r->log_dir);
@@ -72,6 +76,13 @@ static bool _decode_number (int *number, const struct frame *frame, const char *
     return *number >= low;
 }
 
+/* 0 if the key is missing. */
+static bool _decode_if_there (int *number, const struct frame *frame, const char *key, int high)
+{
+    *number = frame_has (frame, key) ? frame_get_number (frame, key, 1, high) : 0;
+    return *number >= 0;
+}
+
 static bool _decode_numbers (struct registration *r, const struct frame *frame)
 {
     return _decode_number (&r->tasks, frame, "TASKS", 1, REGISTRATION_MAX_TASKS)
@@ -81,7 +92,9 @@ static bool _decode_numbers (struct registration *r, const struct frame *frame)
                               r->tasks - r->component_tasks)
            && r->rank >= r->component_first
            && r->rank < r->component_first + r->component_tasks
-           && _decode_number (&r->node_index, frame, "NODE_INDEX", 0, r->tasks - 1);
+           && _decode_number (&r->node_index, frame, "NODE_INDEX", 0, r->tasks - 1)
+           && _decode_if_there (&r->master_port, frame, "MASTER_PORT", 65535)
+           && _decode_if_there (&r->gpus, frame, "GPUS", REGISTRATION_MAX_GPUS);
 }
 
 static bool _decode_names (struct registration *r, const struct frame *frame)

@@ -16,6 +16,7 @@
 #include "frame.h"
 
 #define REGISTRATION_MAX_TASKS 1048576  /* of a step; one that is too large is refused by name */
+#define REGISTRATION_MAX_GPUS 1024      /* of a task: more than the text of their numbers has room for */
 #define REGISTRATION_MAX_STEP 31        /* characters: two 32-bit numbers and a dot */
 #define REGISTRATION_MAX_NODE 255       /* characters of a node's name */
 
@@ -31,6 +32,8 @@ struct registration {
     struct host host;
     struct address address;         /* this end of the connection to the rendezvous */
     int port;                       /* reserved for the task's server; 0 if there is an error */
+    int master_port;                /* a second one, if the contact asks for it and the node has one; or 0 */
+    int gpus;                       /* if it asks for that: how many this task alone has, or 0 */
     const char *error;              /* why this task cannot run, or NULL */
     const char *supervisor_error;   /* why this node cannot supervise a task, or NULL */
     const char *log_dir;            /* where --tf-log-dir leads, or NULL */

@@ -47,6 +47,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add_flag (frame, "KERAS", c->frameworks & FRAMEWORK_KERAS);
     frame_add_flag (frame, "JAX", c->frameworks & FRAMEWORK_JAX);
     frame_add_flag (frame, "DTENSOR", c->frameworks & FRAMEWORK_DTENSOR);
+    frame_add_flag (frame, "TORCH", c->frameworks & FRAMEWORK_TORCH);
     frame_add_flag (frame, "NCCL", c->nccl);
     frame_add_flag (frame, "DEBUGGED", c->debugged);
     RENDEZVOUS_CONFIG_WORDS (ADD_WORD)
@@ -120,7 +121,8 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->frameworks = (frame_has (frame, "TF") ? FRAMEWORK_TF : 0u)
                     | (frame_has (frame, "KERAS") ? FRAMEWORK_KERAS : 0u)
                     | (frame_has (frame, "JAX") ? FRAMEWORK_JAX : 0u)
-                    | (frame_has (frame, "DTENSOR") ? FRAMEWORK_DTENSOR : 0u);
+                    | (frame_has (frame, "DTENSOR") ? FRAMEWORK_DTENSOR : 0u)
+                    | (frame_has (frame, "TORCH") ? FRAMEWORK_TORCH : 0u);
     c->nccl = frame_has (frame, "NCCL");
     c->debugged = frame_has (frame, "DEBUGGED");
     if (!_is_token (c->token) || !_is_token (c->server_token))

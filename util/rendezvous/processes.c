@@ -42,7 +42,72 @@ static bool _are_ranks (const struct processes *processes, const struct roster *
     return true;
 }
 
-void processes_find (struct processes *processes, const struct roster *roster)
+/* Places. */
+
+struct found {
+    const char *node;
+    int number, rank;
+};
+
+static int _by_number (const void *a, const void *b)
+{
+    return ((const struct found *)a)->number - ((const struct found *)b)->number;
+}
+
+static int _by_node (const void *a, const void *b)
+{
+    int order = strcmp (((const struct found *)a)->node, ((const struct found *)b)->node);
+
+    return order ? order : _by_number (a, b);
+}
+
+/* `found` has all processes of one node, in their order. */
+static void _set_node (struct process_place *place, const struct found *found, int count)
+{
+    for (int i = 0; i < count; i++)
+        place[found[i].rank] = (struct process_place){ .local = i, .locals = count, .group = found[0].rank };
+}
+
+/* At first a node's group is the rank of its first process. */
+static void _find_places (struct process_place *place, struct found *found, int count)
+{
+    int groups = 0;
+
+    qsort (found, (size_t)count, sizeof (*found), _by_node);
+    for (int i = 1, begin = 0; i <= count; i++)
+        if (i == count || strcmp (found[begin].node, found[i].node) != 0) {
+            _set_node (place, found + begin, i - begin);
+            begin = i;
+        }
+    /* The first process of a node comes before its others. */
+    qsort (found, (size_t)count, sizeof (*found), _by_number);
+    for (int i = 0; i < count; i++) {
+        struct process_place *p = &place[found[i].rank];
+
+        p->group = p->local == 0 ? groups++ : place[p->group].group;
+    }
+}
+
+static int _set_places (struct processes *processes, const struct roster *roster)
+{
+    struct found *found = calloc ((size_t)processes->count, sizeof (*found));
+    int count = 0;
+
+    processes->place = calloc ((size_t)roster->tasks, sizeof (*processes->place));
+    for (int i = 0; found && processes->place && i < roster->tasks; i++) {
+        const struct rank *rank = &roster->rank[i];
+        int number = processes_number (processes, roster, rank);
+
+        if (number >= 0)
+            found[count++] = (struct found){ rank->node, number, i };
+    }
+    if (found && processes->place)
+        _find_places (processes->place, found, count);
+    free (found);
+    return count > 0 ? 0 : -1;
+}
+
+int processes_find (struct processes *processes, const struct roster *roster)
 {
     int leader = -1, worker = -1, count = 0;
 
@@ -51,7 +116,7 @@ void processes_find (struct processes *processes, const struct roster *roster)
         const struct rank *rank = &roster->rank[i];
 
         if (rank->kind == RULES_PS)
-            return;
+            return 0;
         if (_leads (rank))
             leader = i;
         else if (_works (rank) && rank->index == 0)
@@ -59,10 +124,17 @@ void processes_find (struct processes *processes, const struct roster *roster)
         count += _leads (rank) || _works (rank);
     }
     if (count == 0)
-        return;
+        return 0;
     processes->count = count;
     processes->coordinator = leader >= 0 ? leader : worker;
     processes->are_ranks = _are_ranks (processes, roster);
+    return _set_places (processes, roster);
+}
+
+void processes_clear (struct processes *processes)
+{
+    free (processes->place);
+    processes->place = NULL;
 }
 
 static void _print_job (FILE *f, char before, const struct rank *rank)

@@ -47,6 +47,8 @@ int rank_register (struct rank *rank, const struct registration *r)
     rank->host = r->host;
     rank->connected = r->address;
     rank->port = r->port;
+    rank->master_port = r->master_port;
+    rank->gpus = r->gpus;
     rank->proxied = r->proxied;
     rank->component_first = r->component_first;
     rank->component_tasks = r->component_tasks;

@@ -64,6 +64,7 @@ struct rank {
     struct address connected;           /* its end of the connection to the rendezvous */
     struct address srun;                /* the rendezvous' end of it */
     int port;
+    int master_port, gpus;
     int component_first, component_tasks;
     struct interface *interface;
     int interfaces;

@@ -32,6 +32,8 @@ struct step {
     struct dictionary *dictionary;
     struct processes processes;
     struct address_text coordinator;    /* of the processes, with its port */
+    struct address_text master;         /* without it, and without brackets */
+    char local_rank_notice[512];        /* or "" */
     char *jobs;                         /* processes_jobs (), or NULL */
     size_t jobs_length;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
@@ -70,6 +72,7 @@ void step_destroy (struct step *step)
     roster_clear (&step->roster);
     roles_destroy (step->roles);
     dictionary_destroy (step->dictionary);
+    processes_clear (&step->processes);
     free (step->jobs);
     free (step->addresses);
     free (step);
@@ -235,14 +238,55 @@ static bool _is_proxied (const struct step *step)
     return false;
 }
 
+/*
+ * Programs for torchrun use the GPU whose number is LOCAL_RANK. A task that sees only its own GPUs has fewer
+ * than its node has processes.
+ */
+static void _set_local_rank_notice (struct step *step)
+{
+    char name[RANK_NAME_SIZE];
+
+    for (int i = 0; i < step->roster.tasks; i++) {
+        const struct rank *rank = &step->roster.rank[i];
+        int gpus = rank->gpus, local = step->processes.place[i].local;
+
+        if (gpus == 0 || local < gpus)
+            continue;
+        snprintf (step->local_rank_notice, sizeof (step->local_rank_notice), "%s has LOCAL_RANK %d and sees "
+                  "%d GPU%s, numbered from 0: torch.cuda.set_device (LOCAL_RANK) fails there. With "
+                  "--gpus-per-node in the place of --gpus-per-task each task sees all GPUs of its node",
+                  rank_name (&step->roster, rank, name, sizeof (name)), local, gpus, gpus == 1 ? "" : "s");
+        return;
+    }
+}
+
+static int _prepare_torch (struct step *step, const struct rank *process_0, struct errtext *err)
+{
+    char name[RANK_NAME_SIZE];
+
+    if (!process_0->master_port)
+        return errtext_set (err, "%s: %s has no second port, for MASTER_PORT: --tf-ports has too few for its "
+                            "node, where each task needs two (with reserved, srun --resv-ports=COUNT)",
+                            step->roster.step.name,
+                            rank_name (&step->roster, process_0, name, sizeof (name)));
+    address_print (&process_0->address, &step->master);
+    _set_local_rank_notice (step);
+    return 0;
+}
+
 static int _find_processes (struct step *step, struct errtext *err)
 {
     const struct rank *first;
 
-    processes_find (&step->processes, &step->roster);
+    if (processes_find (&step->processes, &step->roster) < 0)
+        return errtext_set (err, "%s", strerror (ENOMEM));
     first = &step->roster.rank[step->processes.coordinator];
     address_print_port (&first->address, first->port, &step->coordinator);
-    if (step->processes.count == 0 || !(step->config->frameworks & FRAMEWORK_DTENSOR))
+    if (step->processes.count == 0)
+        return 0;
+    if (step->config->frameworks & FRAMEWORK_TORCH && _prepare_torch (step, first, err) < 0)
+        return -1;
+    if (!(step->config->frameworks & FRAMEWORK_DTENSOR))
         return 0;
     step->jobs = processes_jobs (&step->processes, &step->roster, &step->jobs_length);
     return step->jobs ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
@@ -283,7 +327,7 @@ const char *step_log_dir (const struct step *step)
 
 const char *step_notice (const struct step *step, int i)
 {
-    const char *notice[] = { step->choice.notice, step->locality_notice };
+    const char *notice[] = { step->choice.notice, step->locality_notice, step->local_rank_notice };
 
     for (size_t n = 0; n < sizeof (notice) / sizeof (notice[0]); n++)
         if (notice[n][0] && i-- == 0)
@@ -302,6 +346,8 @@ int step_answer (const struct step *step, const struct rank *rank, const char *s
 {
     int process = processes_number (&step->processes, &step->roster, rank);
     bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
+    const struct process_place none = { 0 }, *place = process < 0 ? &none : &step->processes.place[rank->number];
+    bool torch = process >= 0 && step->config->frameworks & FRAMEWORK_TORCH;
     struct dictionary_tail tail;
     struct address_text room;
     struct answer answer = {
@@ -317,6 +363,13 @@ int step_answer (const struct step *step, const struct rank *rank, const char *s
         .keras = process >= 0 && step->config->frameworks & FRAMEWORK_KERAS,
         .jax = jax && step->processes.are_ranks,
         .dtensor = process >= 0 && step->jobs,
+        .torch = torch,
+        .keep_master_port = torch && process == 0,
+        .master_address = step->master.text,
+        .master_port = step->roster.rank[step->processes.coordinator].master_port,
+        .local_process = place->local,
+        .local_processes = place->locals,
+        .group = place->group,
         .coordinator = step->coordinator.text,
         .process = process,
         .processes = step->processes.count,
