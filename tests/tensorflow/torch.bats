@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# PyTorch's processes meet at the address and port of process 0, by the command in README.md. PyTorch is
+# PyTorch's processes meet at the second port of process 0, by the commands in README.md. PyTorch is
 # Debian's; that of PyPI brings CUDA.
 
 load ../common
@@ -13,7 +13,7 @@ setup_file ()
     # The reason is kept for each test.
     why=$("$tests/install-packages" python3-torch 2>&1 > /dev/null) ||
         export why_no_torch="PyTorch cannot be installed: ${why##*$'\n'}"
-    start_cluster --nodes 4 --prefix torch
+    start_cluster --nodes 3 --prefix torch
     cp "$tests/tensorflow/torch_sum.py" "$SPANK_TF_CLUSTER/work/train.py"
     mkdir "$SPANK_TF_CLUSTER/work/bin"
     ln -s /usr/bin/python3 "$SPANK_TF_CLUSTER/work/bin/python"
@@ -25,30 +25,87 @@ after_test ()
     nothing_left
 }
 
-# Run README's command with more options, and require that 4 processes print this: summed LINE [OPTION…]
+# Run a command of Slurm's with Debian's Python in PATH.
+with_torch ()
+{
+    [[ ! ${why_no_torch-} ]] || skip "$why_no_torch"
+    run --separate-stderr slurm env PATH="$SPANK_TF_CLUSTER/work/bin:$PATH" OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 \
+        timeout 200 "$@" < /dev/null
+    [ "$status" -eq 0 ] || fail "it fails"
+}
+
+# Require that N processes, in this life, have printed this: summed N LIFE [TIMES]
 summed ()
 {
-    local line=$1 command
+    local i
 
-    [[ ! ${why_no_torch-} ]] || skip "$why_no_torch"
-    command=$(sed -n "/^    srun .* sh -c '$/,/'$/p" "$tests/../README.md")
-    [[ $command == *MASTER_ADDR=*"exec python train.py'" ]] || fail "README.md has another command: $command"
-    shift
-    command=${command/srun/srun -Q $*}
-    run --separate-stderr slurm env PATH="$SPANK_TF_CLUSTER/work/bin:$PATH" OMP_NUM_THREADS=1 \
-        timeout 200 bash -c "${command/train.py/train.py ${arguments-}}" < /dev/null
-    [ "$status" -eq 0 ] || fail "it fails"
-    diff <(printf "torch_sum: process %s of 4, $line\n" 0 1 2 3) <(grep ^torch_sum: <<< "$output" | sort) || fail "not these processes"
+    diff <(for ((i = 0; i < $1; i++)); do yes "torch_sum: process $i of $1, life $2: ok" | head -n "${3-1}"; done) \
+        <(grep ^torch_sum: <<< "$output" | sort -V) || fail "not these processes"
 }
 
-@test "PyTorch's processes meet by the command in README.md" {
-    summed "life 0: ok"
+# The command in README.md that has this pattern, on one line.
+from_readme ()
+{
+    sed -n '/^### PyTorch/,/^## /{/\\$/{N; s/\\\n *//}; s/^    //p}' "$tests/../README.md" | grep -- "$1"
 }
 
-@test "also on a network that --tf-network has chosen" {
-    summed "life 0: ok" --tf-network=eth0
+# Run srun with --tf-frameworks=torch and this.
+srun_torch ()
+{
+    with_torch srun -Q --overcommit --tf-frameworks=torch "$@"
 }
 
-@test "when a process fails, all restart" {
-    arguments=--fail summed "life 1: ok" --tf-restart=1,any
+@test "PyTorch's processes meet by the command in README.md, and train with DistributedDataParallel" {
+    local command
+
+    command=$(from_readme 'python train.py$')
+    [ "$command" = "srun -N4 --ntasks-per-node=2 --tf-frameworks=torch --tf-tasks=worker:8 python train.py" ] || fail "README.md has: $command"
+    # The cluster has three nodes.
+    with_torch bash -c "${command/srun -N4 --ntasks-per-node=2/srun -Q -N3 -n8 --overcommit} --ddp"
+    summed 8 0
+}
+
+@test "so do 1 to 7, block and cyclic, and on a network that --tf-network has chosen" {
+    local n distribution
+
+    for n in 1 2 3 4 5 6 7; do
+        for distribution in block cyclic; do
+            srun_torch -N$((n < 3 ? n : 3)) -n$n -m $distribution --tf-tasks=worker:rest python train.py
+            summed $n 0
+        done
+    done
+    srun_torch -N3 --tf-network=eth0 --tf-tasks=worker:3 python train.py
+    summed 3 0
+}
+
+@test "an evaluator and a task beside the cluster are not counted, and TF_CONFIG's frameworks do not disturb" {
+    with_torch srun -Q -N3 -n5 --overcommit --tf-frameworks=tf,keras,jax,torch --tf-tasks=worker:2,chief,evaluator,+data \
+        sh -c '[ ! "$RANK" ] || exec python train.py --ddp'
+    summed 3 0
+}
+
+@test "two steps of one job at the same time do not meet each other" {
+    with_torch salloc -Q -N3 -n3 --overcommit bash -c '
+        srun -Q --overlap -N3 -n3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py --files first second &
+        srun -Q --overlap -N3 -n3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py --files second first &
+        wait -n && wait -n'
+    summed 3 0 2
+}
+
+@test "when a process fails, all restart, at the same port" {
+    srun_torch -N3 --tf-restart=1,any --tf-tasks=worker:3 python train.py --fail
+    summed 3 1
+}
+
+@test "torchrun with a static rendezvous, as one task per node, by the command in README.md" {
+    local command
+
+    command=$(from_readme torchrun)
+    [[ $command == *--rdzv_backend=static*train.py\' ]] || fail "README.md has: $command"
+    # Debian has no torchrun. That of PyTorch 1.13 fails with Python 3.11, unless it redirects the output.
+    command=${command/torchrun/python -m torch.distributed.run -r1 -t1 --log_dir=log}
+    command=${command/-N4/-Q -N3} command=${command/worker:4/worker:3}
+    with_torch bash -c "$command"
+    output=${output//\[default?\]:/}
+    summed 6 0
 }

@@ -1,20 +1,55 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A sum over all processes of torch.distributed.init_process_group(). With --fail, process 2 fails in its
-# first life, when all processes have met.
+# A sum over all processes of torch.distributed.init_process_group (), and with --ddp two steps of
+# DistributedDataParallel, after which all processes have the same model. With --fail, the last process fails in its
+# first life, when all processes have met. With --files NAME, the process waits until the file NAME.RANK exists,
+# which another step makes, and makes those for it: OTHER.RANK.
 
 import os
 import sys
+import time
 
 import torch
 import torch.distributed as dist
 
+
+def reduced(number, operation=dist.ReduceOp.SUM):
+    found = torch.tensor([number])
+    dist.all_reduce(found, op=operation)
+    return int(found)
+
+
+def train(rank, size):
+    """The gradient of each process is its number plus 1, DDP averages them."""
+    model = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.zeros_(model.weight)
+    parallel = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(parallel.parameters(), lr=1.0)
+    for _ in range(2):
+        optimizer.zero_grad()
+        parallel(torch.tensor([[rank + 1.0]])).sum().backward()
+        optimizer.step()
+    expected = -2 * (size + 1) / 2
+    assert abs(model.weight.item() - expected) < 1e-5, f"the weight is {model.weight.item()}, not {expected}"
+
+
+def meet_other_step(rank, this, other):
+    open(f"{this}.{rank}", "w").close()
+    while not os.path.exists(f"{other}.{rank}"):
+        time.sleep(0.05)
+
+
 dist.init_process_group("gloo")
-rank, size, life = dist.get_rank(), dist.get_world_size(), os.environ.get("SLURM_TF_RESTART", "0")
-if "--fail" in sys.argv and rank == 2 and life == "0":
+rank, size, life = dist.get_rank(), dist.get_world_size(), os.environ["TORCHELASTIC_RESTART_COUNT"]
+if "--fail" in sys.argv and rank == size - 1 and life == "0":
     sys.exit(3)
 # Each process adds a different power of two: the sum is right only if each took part once.
-found = torch.tensor([2**rank])
-dist.all_reduce(found)
-assert int(found) == 2**size - 1, f"the sum is {int(found)}, not {2**size - 1}"
+assert reduced(2**rank) == 2**size - 1
+if "--ddp" in sys.argv:
+    train(rank, size)
+if "--files" in sys.argv:
+    meet_other_step(rank, *sys.argv[sys.argv.index("--files") + 1 :][:2])
+    assert reduced(1) == size
+# Without this PyTorch 1.13 sometimes aborts at the end.
+dist.destroy_process_group()
 print(f"torch_sum: process {rank} of {size}, life {life}: ok", flush=True)
