@@ -125,6 +125,9 @@ END
     met 3 0
     run --separate-stderr slurm srun -Q -N3 --tf-hold=no --tf-frameworks=torch --tf-tasks=worker:3 python3 meet.py --not-held
     met 3 0
+    run --separate-stderr slurm srun -Q -N3 --tf-hold=no --tf-restart=1,any --tf-frameworks=torch --tf-tasks=worker:3 \
+        python3 meet.py --not-held --fail
+    met 3 1
 }
 
 # bats test_tags=core
@@ -139,7 +142,7 @@ END
 }
 
 # bats test_tags=core
-@test "when a process fails, all start again and meet at the same port, which stays held" {
+@test "when a process fails, all restart and meet at the same port, which stays held" {
     run --separate-stderr slurm srun -Q -N3 --tf-restart=1,any --tf-frameworks=torch --tf-tasks=worker:3 sh -c '
         echo "$SLURM_PROCID at $MASTER_ADDR:$MASTER_PORT"; exec python3 meet.py --fail'
     met 3 1

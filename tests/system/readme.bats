@@ -34,7 +34,7 @@ stand_ins ()
 case \$SLURM_TF_ROLE in ps | tensorboard) exec sleep 600 ;; esac
 END
     chmod 755 "$work/train"
-    for name in python tensorboard tf-server; do
+    for name in python tensorboard tf-server torchrun; do
         ln -s ../train "$work/bin/$name"
     done
 }

@@ -5,6 +5,7 @@
 # first life, when all processes have met. With --files NAME, the process waits until the file NAME.RANK exists,
 # which another step makes, and makes those for it: OTHER.RANK.
 
+import faulthandler
 import os
 import sys
 import time
@@ -39,6 +40,7 @@ def meet_other_step(rank, this, other):
         time.sleep(0.05)
 
 
+faulthandler.dump_traceback_later(100, exit=True)
 dist.init_process_group("gloo")
 rank, size, life = dist.get_rank(), dist.get_world_size(), os.environ["TORCHELASTIC_RESTART_COUNT"]
 if "--fail" in sys.argv and rank == size - 1 and life == "0":
@@ -50,6 +52,7 @@ if "--ddp" in sys.argv:
 if "--files" in sys.argv:
     meet_other_step(rank, *sys.argv[sys.argv.index("--files") + 1 :][:2])
     assert reduced(1) == size
-# Without this PyTorch 1.13 sometimes aborts at the end.
-dist.destroy_process_group()
 print(f"torch_sum: process {rank} of {size}, life {life}: ok", flush=True)
+# Without destroy_process_group (), PyTorch 1.13 sometimes aborts at the end; with it, 2.6 sometimes hangs.
+dist.monitored_barrier()
+os._exit(0)
