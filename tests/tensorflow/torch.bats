@@ -112,3 +112,24 @@ srun_torch ()
     output=${output//\[default?\]:/}
     summed 6 0
 }
+
+# The oldest Python and PyTorch decide on these versions. --no-deps, because Debian's PyTorch is none for pip.
+accelerate_packages='accelerate==0.23.0 huggingface-hub==0.17.3 psutil==5.9.8 PyYAML==6.0.2 packaging==23.2 filelock==3.13.1
+    fsspec==2023.10.0 requests==2.31.0 urllib3==2.0.7 idna==3.4 certifi==2023.7.22 charset-normalizer==3.3.2 tqdm==4.66.1
+    typing-extensions==4.8.0'
+
+# By default it is alone, in each task. That is why torch is not in the default.
+@test "Hugging Face's accelerate takes the processes of torch, and none without torch among the frameworks" {
+    local venv=$SPANK_TF_CLUSTER/accelerate
+
+    [[ ! ${why_no_torch-} ]] || skip "$why_no_torch"
+    # shellcheck disable=SC2086  # several words
+    /usr/bin/python3 -m venv --system-site-packages "$venv" && "$venv/bin/pip" install -q --no-deps $accelerate_packages ||
+        skip "accelerate cannot be installed"
+    cp "$tests/tensorflow/torch_accelerate.py" "$SPANK_TF_CLUSTER/work"
+    srun_torch -N3 -n4 -m cyclic --tf-tasks=worker:2,chief,worker "$venv/bin/python" torch_accelerate.py
+    diff <(printf 'accelerate: process %s of its node\n' "0 of 4, 0" "1 of 4, 0" "2 of 4, 0" "3 of 4, 1") \
+        <(grep ^accelerate: <<< "$output" | sort) || fail "not these processes"
+    with_torch srun -Q -N2 --tf-tasks=worker:2 "$venv/bin/python" torch_accelerate.py
+    diff <(yes "accelerate: process 0 of 1, 0 of its node" | head -n 2) <(grep ^accelerate: <<< "$output") || fail "they are not alone"
+}
