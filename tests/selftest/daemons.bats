@@ -106,7 +106,9 @@ TESTS
 setup_file () { start_cluster --nodes 1; }
 
 %test "it disappears" {
-    kill -KILL "$(< "$SPANK_TF_CLUSTER/$(node 1).pid")"
+    pid=$(< "$SPANK_TF_CLUSTER/$(node 1).pid")
+    kill -KILL "$pid"
+    until [ ! -e "/proc/$pid" ]; do sleep 0.1; done
 }
 TESTS
     [ "$status" -eq 1 ] && grep -q '^not ok 1' <<< "$output" && grep -q 'no core file' <<< "$output" || fail "the test does not fail"
