@@ -88,7 +88,7 @@ int output_tee (struct output *output, struct errtext *err)
 
     for (int i = 0; i < 2; i++) {
         if (pipe2 (pair, O_CLOEXEC) < 0)
-            return errtext_set (err, "a pipe for --tf-tee: %s", strerror (errno));
+            return errtext_set (err, "no pipe for --tf-tee: %s", strerror (errno));
         output->reading[i] = pair[0];
         output->writing[i] = pair[1];
     }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@
 struct facts {
     int tasks, nodes, tasks_per_node;
     bool unclear;       /* something was found that this file does not understand */
-    bool srun, own;     /* in what the job runs: an srun; what looks like a number or list of its own */
+    bool srun, own;     /* in what the job runs: an srun; what may give it a number or list of its own */
 };
 
 /* Options. */
@@ -97,31 +98,74 @@ static bool _is_word (char c)
     return isalnum ((unsigned char)c) || c == '_' || c == '-';
 }
 
-static bool _has_srun (const char *text)
-{
-    for (const char *p = text; (p = strstr (p, "srun")); p++)
-        if ((p == text || !_is_word (p[-1])) && !_is_word (p[4]))
-            return true;
-    return false;
-}
-
-/* -n3, and also -ln3. */
+/* An option with the letter n or N: -n3, -ln3, -N2. */
 static bool _has_letter_n (const char *text)
 {
     for (const char *p = text; (p = strchr (p, '-')); p++)
         if (p == text || !_is_word (p[-1]))
             for (const char *letter = p + 1; isalpha ((unsigned char)*letter); letter++)
-                if (*letter == 'n')
+                if (*letter == 'n' || *letter == 'N')
                     return true;
     return false;
 }
 
-/* An option, a variable as SLURM_NTASKS, or a list. Harmless text that looks so is taken for one, too. */
-static void _take_program (struct facts *facts, const char *text)
+/* Harmless text that looks so is taken for it, too: then a list that is too long fails when the job runs. */
+static bool _may_change_number (const char *text)
 {
-    facts->srun = facts->srun || _has_srun (text);
-    facts->own = facts->own || strstr (text, "ntasks") || strstr (text, "NTASKS") || strstr (text, "NPROCS")
-                 || strstr (text, "tf-tasks") || _has_letter_n (text);
+    static const char *const words[] = {
+        "ntasks", "NTASKS", "NPROCS", "nodes", "tf-tasks", "het-group", "pack-group", "arbitrary", "HOSTFILE",
+        "sbatch", "salloc", "<<",
+    };
+
+    for (size_t i = 0; i < sizeof (words) / sizeof (words[0]); i++)
+        if (strstr (text, words[i]))
+            return true;
+    return _has_letter_n (text);
+}
+
+/* True if `word`, which may be behind a path, is the first word of a command of the shell. */
+static bool _begins_command (const char *text, const char *word)
+{
+    static const char *const before[] = { "then", "do", "else", "exec", "time", "!" };
+    const char *end = word;
+
+    while (end > text && (_is_word (end[-1]) || end[-1] == '/' || end[-1] == '.'))
+        end--;
+    if (end < word && *end != '/')
+        return false;
+    if (end > text && !isspace ((unsigned char)end[-1]) && !strchr (";&|(", end[-1]))
+        return false;
+    while (end > text && isspace ((unsigned char)end[-1]))
+        end--;
+    if (end == text || strchr (";&|(", end[-1]))
+        return true;
+    for (size_t i = 0; i < sizeof (before) / sizeof (before[0]); i++) {
+        size_t length = strlen (before[i]), used = (size_t)(end - text);
+
+        if (used >= length && strncmp (end - length, before[i], length) == 0
+            && (used == length || isspace ((unsigned char)end[-(ptrdiff_t)length - 1])
+                || strchr (";&|(", end[-(ptrdiff_t)length - 1])))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * A line of shell. It has an srun of the job's number of tasks if that is a command, and if all that it is given
+ * stands there: no variable, no second line, no further component.
+ */
+static void _take_line (struct facts *facts, const char *text)
+{
+    facts->own = facts->own || _may_change_number (text);
+    for (const char *p = text; (p = strstr (p, "srun")); p++) {
+        const char *rest = p + sizeof ("srun") - 1;
+
+        if (!_begins_command (text, p) || (*rest && !isspace ((unsigned char)*rest))
+            || strpbrk (rest, "$`\\") || strstr (rest, " : "))
+            facts->own = true;
+        else
+            facts->srun = true;
+    }
 }
 
 /* Scripts. */
@@ -184,7 +228,7 @@ static void _take_script (struct facts *facts, FILE *f)
             facts->unclear = true;
         else if (*text && *text != '#') {
             commands = true;
-            _take_program (facts, line);
+            _take_line (facts, line);
         }
     }
     free (line);
@@ -236,15 +280,24 @@ static bool _is_salloc (const struct cmdline *line)
     return strcmp (slash ? slash + 1 : line->text[0], "salloc") == 0;
 }
 
+/* salloc's command is no text for a shell. */
+static void _take_command (struct facts *facts, char *const word[], size_t count)
+{
+    const char *slash = count > 0 ? strrchr (word[0], '/') : NULL;
+
+    facts->srun = count > 0 && strcmp (slash ? slash + 1 : word[0], "srun") == 0;
+    for (size_t i = 1; i < count; i++)
+        facts->own = facts->own || _may_change_number (word[i]) || strcmp (word[i], ":") == 0;
+}
+
 static void _read_program (struct facts *facts, const struct cmdline *line, size_t options)
 {
     const char *wrapped = _wrapped (line, options);
 
     if (_is_salloc (line))
-        for (size_t i = options; i < line->count; i++)
-            _take_program (facts, line->text[i]);
+        _take_command (facts, line->text + options, line->count - options);
     else if (wrapped)
-        _take_program (facts, wrapped);
+        _take_line (facts, wrapped);
     else
         _read_script (facts, options < line->count ? line->text[options] : NULL);
 }

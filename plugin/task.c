@@ -154,7 +154,7 @@ static struct output _open_output (struct task_info *info, const struct client_a
     if (output.log >= 0
         && (!answer->answer.supervised || !answer->answer.tee || output_tee (&output, &err) == 0))
         return output;
-    errtext_set (&why, "--tf-log-dir: %s", err.text);
+    errtext_set (&why, "%s%s", output.log < 0 ? "--tf-log-dir: " : "", err.text);
     if (answer->answer.supervised)
         task_abort_report (answer->fd, info->registration.node, why.text);
     task_abort (true, "%s: %s", info->registration.node, why.text);

@@ -103,6 +103,9 @@ static int _second_reserved (const struct port_ranges *reserved, char *const env
  * A second port, always held: PyTorch's process 0 is not known before the answer. It is no error that the
  * node has none, because only that process needs one.
  */
+/* Behind the message about the first one, which a neighbour's second one may have taken. */
+#define NEEDS_TWO "; with --tf-frameworks=torch each task needs two"
+
 static void _reserve_master_port (struct task_info *info, char *const env[], spank_t spank,
                                   const struct contact *contact)
 {
@@ -198,6 +201,8 @@ int task_info_gather (struct task_info *info, spank_t spank, char *const env[],
         return -1;
     if ((info->port = _reserve_task_port (env, contact, &info->error)))
         r->port = port_number (info->port);
+    else if (contact->second_port && strlen (info->error.text) + sizeof (NEEDS_TWO) <= sizeof (info->error.text))
+        strcat (info->error.text, NEEDS_TWO);
     if (info->port && contact->second_port) {
         _reserve_master_port (info, env, spank, contact);
         r->gpus = defaults_gpus (spank);

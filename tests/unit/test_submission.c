@@ -112,8 +112,9 @@ TEST (a_script_tells_it_too_and_the_command_line_wins)
 TEST (the_number_counts_only_for_an_srun_without_a_number_or_list)
 {
     static const struct row row[] = {
-        { "srun program", "3" }, { "exec /usr/bin/srun -N2 program", "3" },
-        { "cd /x; time srun -l --label program | tee log", "3" }, { "srun -Q --nodes=2 program; wait", "3" },
+        { "srun program", "3" }, { "exec /usr/bin/srun -c2 program", "3" },
+        { "cd /x; time srun -l --label program | tee log", "3" }, { "srun -Q program & wait", "3" },
+        { "if true; then srun program; fi", "3" }, { "(srun program)", "3" }, { "true && srun program", "3" },
         /* Something else may decide. */
         { "./run.sh", "-" }, { "mpirun program", "-" }, { "./srun-all", "-" }, { "xsrun program", "-" },
         { "srun -n10 program", "-" }, { "srun -ln 10 program", "-" }, { "srun --ntasks=10 program", "-" },
@@ -121,6 +122,14 @@ TEST (the_number_counts_only_for_an_srun_without_a_number_or_list)
         { "O='-n10'\nsrun $O program", "-" }, { "srun --tf-tasks=none program", "-" },
         { "export SLURM_NTASKS=10; srun program", "-" }, { "export SLURM_NPROCS=10; srun program", "-" },
         { "srun one\nsrun -n2 two", "-" }, { "", "-" },
+        /* What srun is given stands elsewhere, or it is not this job's, or there is none. */
+        { "srun $OPTIONS program", "-" }, { "srun \"$@\"", "-" }, { "srun `cat options` program", "-" },
+        { "srun -l \\\n program", "-" }, { "srun one : two", "-" }, { "srun --het-group=0,1 program", "-" },
+        { "srun -N2 program", "-" }, { "srun --nodes=2 program", "-" },
+        { "export SLURM_HOSTFILE=hosts; srun -m arbitrary program", "-" }, { "salloc srun program", "-" },
+        { "cat > job <<END\nsrun program\nEND", "-" }, { "./srun.sh worker", "-" }, { ". ./srun.conf; work", "-" },
+        { "cd /scratch/srun/x; ./go", "-" }, { "echo starting srun; ./go", "-" }, { "./go # calls srun", "-" },
+        { "python -c 'run ([\"srun\"])'", "-" }, { "redo srun program", "-" },
     };
     char script[256], words[256];
 
@@ -139,11 +148,16 @@ TEST (the_number_counts_only_for_an_srun_without_a_number_or_list)
 
 TEST (salloc_has_a_command_or_an_interactive_shell)
 {
+    char script[] = "salloc|-n3|./srun.sh", shell[] = "salloc|-n3|sh|-c|srun program",
+         components[] = "salloc|-n3|srun|one|:|two";
     char none[] = "salloc|-n3", srun[] = "/bin/salloc|-n3|srun|program", own[] = "salloc|-n3|srun|-n|10|program";
 
     assert_string_equal (read_line (none, 2), "-");
     assert_string_equal (read_line (srun, 2), "3");
     assert_string_equal (read_line (own, 2), "-");
+    assert_string_equal (read_line (script, 2), "-");
+    assert_string_equal (read_line (shell, 2), "-");
+    assert_string_equal (read_line (components, 2), "-");
 }
 
 TEST (a_script_that_cannot_be_read_again_says_nothing)
