@@ -393,6 +393,57 @@ TEST (a_plugstack_conf_that_includes_itself_is_an_error)
               "otherwise");
 }
 
+/* Configless: slurmd's copies of slurmctld's files. */
+
+TEST (a_plugstack_conf_from_slurmctld_has_no_included_files)
+{
+    static const char advice[] = "; write the line of 10-spank-tf.conf into plugstack.conf itself, on "
+                                 "slurmctld's host, and run scontrol reconfigure there";
+    static const struct {
+        const char *plugstack, *line;
+    } row[] = {
+        { "# a comment\ninclude plugstack.conf.d/*.conf\ninclude more.d/*\n",
+          "ROOT/conf-cache/plugstack.conf came from slurmctld (configless), which does not hand out the "
+          "files that it includes: there is no ROOT/conf-cache/plugstack.conf.d/*.conf, so Slurm does "
+          "not load the plugin" },
+        { "include /nowhere/*\n",
+          "ROOT/conf-cache/plugstack.conf came from slurmctld (configless), which does not hand out the "
+          "files that it includes: there is no /nowhere/*, so Slurm does not load the plugin" },
+        { "required /x/other.so\n",
+          "ROOT/conf-cache/plugstack.conf came from slurmctld (configless), and does not load "
+          "spank_tf.so" },
+        { NULL,
+          "slurmctld has handed out its files (configless), but no plugstack.conf, so Slurm does not "
+          "load the plugin" },
+    };
+
+    assert_int_equal (mkdir (at ("conf-cache"), 0755), 0);
+    write_file ("conf-cache/slurm.conf", "PluginDir=%s/slurm\n", root);
+    assert_int_equal (symlink (at ("conf-cache"), at ("conf")), 0);
+    for (size_t n = 0; n < COUNT (row); n++) {
+        char line[512];
+
+        if (row[n].plugstack)
+            write_file ("conf-cache/plugstack.conf", "%s", row[n].plugstack);
+        else
+            unlink (at ("conf-cache/plugstack.conf"));
+        snprintf (line, sizeof (line), "error: %s%s", row[n].line, advice);
+        memset (&findings, 0, sizeof (findings));
+        installation_check (&installation, at ("conf-cache/slurm.conf"), &findings);
+        only (LEVEL_ERROR, line);
+    }
+    /* By the link, and a line that works. */
+    write_file ("conf-cache/plugstack.conf", "include nothing/*\n");
+    memset (&findings, 0, sizeof (findings));
+    installation_check (&installation, at ("conf/slurm.conf"), &findings);
+    assert_non_null (strstr (printed (), "ROOT/conf/plugstack.conf came from slurmctld (configless)"));
+    write_file ("conf-cache/plugstack.conf", "include nothing/*\nrequired %s/spank_tf.so "
+                "libexecdir=%s/libexec\n", root, root);
+    memset (&findings, 0, sizeof (findings));
+    installation_check (&installation, at ("conf/slurm.conf"), &findings);
+    assert_int_equal (findings.worst, LEVEL_OK);
+}
+
 /* Arguments. */
 
 /* test_option_table.c has the values of each. */

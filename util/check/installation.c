@@ -30,6 +30,27 @@ static void _check_line (const struct plugstack_line *line, struct findings *fin
                       "TF_CONFIG", line->file, line->number);
 }
 
+/* slurmctld hands out plugstack.conf alone, without the files that it includes. */
+static void _no_line_from_slurmctld (const struct installation *i, struct findings *findings)
+{
+    static const char advice[] = "write the line of 10-spank-tf.conf into plugstack.conf itself, on "
+                                 "slurmctld's host, and run scontrol reconfigure there";
+
+    if (i->stack.files == 0)
+        findings_add (findings, "plugstack", LEVEL_ERROR, advice,
+                      "slurmctld has handed out its files (configless), but no plugstack.conf, so "
+                      "Slurm does not load the plugin");
+    else if (*i->stack.not_found)
+        findings_add (findings, "plugstack", LEVEL_ERROR, advice,
+                      "%s came from slurmctld (configless), which does not hand out the files that it "
+                      "includes: there is no %s, so Slurm does not load the plugin", i->conf.plugstack,
+                      i->stack.not_found);
+    else
+        findings_add (findings, "plugstack", LEVEL_ERROR, advice,
+                      "%s came from slurmctld (configless), and does not load spank_tf.so",
+                      i->conf.plugstack);
+}
+
 static void _check_lines (const struct installation *i, struct findings *findings)
 {
     const struct plugstack *stack = &i->stack;
@@ -37,6 +58,8 @@ static void _check_lines (const struct installation *i, struct findings *finding
     if (*stack->ignored.text)
         findings_add (findings, "plugstack", LEVEL_ERROR, "correct the line", "%s",
                       stack->ignored.text);
+    else if (stack->lines == 0 && i->conf.configless)
+        _no_line_from_slurmctld (i, findings);
     else if (stack->files == 0)
         findings_add (findings, "plugstack", LEVEL_ERROR,
                       "write \"include /etc/slurm/plugstack.conf.d/*.conf\" into it",

@@ -28,8 +28,11 @@ static int _include (struct plugstack *stack, const char *file, const char *patt
 
     if (slurm_conf_beside (path, file, pattern) < 0)
         return errtext_set (err, "%s: the path of an included file is too long", file);
-    if (glob (path, 0, NULL, &found) != 0)
+    if (glob (path, 0, NULL, &found) != 0) {
+        if (!*stack->not_found)
+            snprintf (stack->not_found, sizeof (stack->not_found), "%s", path);
         return 0;
+    }
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
         rc = _read_file (stack, found.gl_pathv[i], depth + 1, err);
     globfree (&found);

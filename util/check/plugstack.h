@@ -30,6 +30,7 @@ struct plugstack {
     size_t files;                   /* how many files were read */
     size_t lines;                   /* may be more than PLUGSTACK_MAX_LINES */
     struct plugstack_line line[PLUGSTACK_MAX_LINES];
+    char not_found[PATH_MAX];       /* the first include that matched no file, or "" */
     struct errtext ignored;         /* a line about spank_tf that Slurm ignores, or "" */
 };
 

@@ -15,6 +15,8 @@
 
 #define BLANKS " \t\r\n"
 
+#define RUN_CONF "/run/slurm/conf/"
+
 /* A file that includes itself ends here. */
 #define MAX_DEPTH 8
 
@@ -25,7 +27,7 @@
  */
 static const char *const place[] = {
     SYSCONFDIR "/slurm.conf", "/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf",
-    "/usr/local/etc/slurm.conf", "/opt/slurm/etc/slurm.conf", "/run/slurm/conf/slurm.conf",
+    "/usr/local/etc/slurm.conf", "/opt/slurm/etc/slurm.conf", RUN_CONF "slurm.conf",
 };
 
 int slurm_conf_find (struct slurm_conf *conf, const char *given, struct errtext *err)
@@ -166,10 +168,26 @@ static int _read_conf_file (struct slurm_conf *conf, const char *path, int depth
     return rc < 0 ? -1 : 0;
 }
 
+/* slurmd's copies are in conf-cache of its SlurmdSpoolDir, to which /run/slurm/conf is a link; sackd's are there. */
+static bool _is_from_slurmctld (const char *path)
+{
+    static const char cache[] = "/conf-cache/slurm.conf";
+    char real[PATH_MAX];
+    size_t length;
+
+    if (strncmp (path, RUN_CONF, sizeof (RUN_CONF) - 1) == 0)
+        return true;
+    if (!realpath (path, real))
+        return false;
+    length = strlen (real);
+    return length >= sizeof (cache) && strcmp (real + length - (sizeof (cache) - 1), cache) == 0;
+}
+
 int slurm_conf_read (struct slurm_conf *conf, struct errtext *err)
 {
     char name[PATH_MAX];
 
+    conf->configless = _is_from_slurmctld (conf->path);
     if (_read_conf_file (conf, conf->path, 0, err) < 0)
         return -1;
     memcpy (name, conf->plugstack, sizeof (name));

@@ -8,6 +8,7 @@
 #define TF_SLURM_CONF_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "common/errtext.h"
 
@@ -18,6 +19,7 @@ struct slurm_conf {
     char plugin_dir[PATH_MAX];      /* PluginDir, may be several with ':' between them */
     char srun_ports[64];            /* SrunPortRange */
     char mpi_params[256];           /* MpiParams */
+    bool configless;                /* the file is a copy that came from slurmctld ("configless") */
     char controller[256];           /* the first SlurmctldHost or ControlMachine: NAME(ADDRESS) */
 };
 
