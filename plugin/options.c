@@ -119,6 +119,15 @@ static int _check_later_component (enum option_id option, const char *value)
     return _bad (option_table[option].name, err.text);
 }
 
+/* scrontab accepts the options of plugins, but makes the job's environment anew, without them. */
+static int _check_scrontab (enum option_id option)
+{
+    if (strcmp (program_invocation_short_name, "scrontab") != 0)
+        return 0;
+    return _bad (option_table[option].name,
+                 "scrontab does not pass it to the job; give it to srun, in the job's command");
+}
+
 static int _take (int val, const char *argument, int remote)
 {
     enum option_id option = (enum option_id)val;
@@ -136,7 +145,7 @@ static int _take (int val, const char *argument, int remote)
         value = d->implied;
     if (options_check (option, value, &err) < 0)
         return _bad (d->name, err.text);
-    if (_check_later_component (option, value) < 0)
+    if (_check_later_component (option, value) < 0 || _check_scrontab (option) < 0)
         return -1;
     if (!(value = strdup (value)))
         return _bad (d->name, strerror (ENOMEM));
