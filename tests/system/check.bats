@@ -84,6 +84,23 @@ version ()
     says 2 "warning: $none/tf-addresses: No such file or directory; install spank-tf again"
 }
 
+@test "a container image without spank-tf's files: each that is missing is named" {
+    local plugin helper
+
+    slurm bwrap --dev-bind / / true || skip "this machine does not allow bwrap"
+    site_arguments
+    plugin=$(find "$SPANK_TF_STAGE" -name spank_tf.so)
+    run -2 slurm_on "$(node 1)" bwrap --dev-bind / / --tmpfs "${plugin%/*}" "$SPANK_TF_STAGE/bin/tf-check" -q
+    [ "$output" = "error: $plugin: No such file or directory; install spank-tf again, or correct the path in plugstack.conf" ] ||
+        fail "not the plugin alone"
+    run -2 slurm_on "$(node 1)" bwrap --dev-bind / / --tmpfs "$SPANK_TF_STAGE/libexec" "$SPANK_TF_STAGE/bin/tf-check" -q
+    [ "${#lines[@]}" -eq 3 ] || fail "not the three programs alone"
+    for helper in tf-rendezvous tf-supervise tf-addresses; do
+        grep -q "$SPANK_TF_STAGE/libexec/spank-tf/$helper: No such file or directory; install spank-tf again" <<< "$output" ||
+            fail "$helper is not named"
+    done
+}
+
 # bats test_tags=release
 @test "a plugin that was built for another Slurm is found" {
     local copy=$SPANK_TF_CLUSTER/work/spank_tf.so plugin

@@ -36,6 +36,11 @@ END
     steps_ok 5 2
 }
 
+@test "sbatch --wrap: an srun in it inherits" {
+    batch -N2 -n3 --tf-tasks=ps,worker:2 --wrap "srun -Q $task_check --roles=ps,worker,worker" < /dev/null
+    steps_ok 3 1
+}
+
 @test "a list is inherited whatever sbatch and srun export" {
     local export
     for export in ALL NONE PATH,COLOUR=blue; do
