@@ -20,13 +20,15 @@ setup_file ()
     start_cluster --prefix "$n" --conf TopologyPlugin=topology/tree
     # Process 0 listens on the address that all processes were told, which fails on any other node. Each of the others
     # connects to it and says its number.
-    cat > "$SPANK_TF_CLUSTER/work/meet.py" <<'END'
+    cat > "$SPANK_TF_CLUSTER/work/process0.py" <<'END'
 import os, socket, sys, time
-number, count = (int(os.environ["KERAS_DISTRIBUTION_" + name]) for name in ("PROCESS_ID", "NUM_PROCESSES"))
+names = {"jax": "JAX_COORDINATOR_ADDRESS SLURM_PROCID SLURM_NTASKS", "pytorch": "MASTER_ADDR RANK WORLD_SIZE"}
+keras = "".join("KERAS_DISTRIBUTION_" + name for name in ("JOB_ADDRESSES ", "PROCESS_ID ", "NUM_PROCESSES"))
+address, number, count = (os.environ[name] for name in names.get(sys.argv[1], keras).split())
 if sys.argv[1] == "pytorch":
-    number, count = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
-variable = {"keras": "KERAS_DISTRIBUTION_JOB_ADDRESSES"}.get(sys.argv[1], "JAX_COORDINATOR_ADDRESS")
-host, port = os.environ[variable].split(",")[0].rsplit(":", 1)
+    address += ":" + os.environ["MASTER_PORT"]
+host, port = address.split(",")[0].rsplit(":", 1)
+number, count = int(number), int(count)
 if number:
     while True:
         try:
@@ -50,7 +52,7 @@ before_test ()
 # Require that process 0 met the other three where all were told: meet FRAMEWORK RANK NODE OPTION…
 meet ()
 {
-    run --separate-stderr slurm srun -Q -N4 --tf-hold=no "${@:4}" python3 meet.py "$1"
+    run --separate-stderr slurm srun -Q -N4 --tf-hold=no "${@:4}" python3 process0.py "$1"
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "not all processes have met"
     [ "$output" = "process 0, rank $2 on $(node "$3") met [1, 2, 3]" ] || fail "process 0 is elsewhere"
 }
@@ -70,7 +72,7 @@ srun -Q $task_check --roles=ps,worker,worker,worker"
 
 @test "tasks in topology order: process 0 of JAX, Keras 3 and PyTorch is where the address says" {
     meet jax 0 2 --tf-tasks=worker:4
-    meet pytorch 0 2 --tf-tasks=worker:4
+    meet pytorch 0 2 --tf-tasks=worker:4 --tf-frameworks=torch
     meet keras 0 2 --tf-tasks=chief,worker:3
     # The chief is process 0, and the second task. JAX's variable is not set then.
     meet keras 1 4 --tf-tasks=worker,chief,worker:2
