@@ -71,5 +71,8 @@ configless ()
     run configless "$SPANK_TF_STAGE/bin/tf-check"
     grep -qxF "ok: /run/slurm/conf/plugstack.conf:1 loads the plugin" <<< "$output" || fail "tf-check does not find the line"
     launch ps,worker -N2 --tf-tasks=ps,worker
+    # An absolute path is found where the node has the file.
+    start_configless <<< "include $SPANK_TF_CLUSTER/plugstack.conf.d/*.conf"
+    launch ps,worker -N2 --tf-tasks=ps,worker
     kill "$shell"
 }
