@@ -99,13 +99,13 @@ static int _second_reserved (const struct port_ranges *reserved, char *const env
     return port_ranges_nth (reserved, tasks + (size_t)environment_number (env, "SLURM_LOCALID"));
 }
 
+/* Behind the message about the first one, which a neighbour's second one may have taken. */
+#define NEEDS_TWO "; with --tf-frameworks=torch each task needs two"
+
 /*
  * A second port, always held: PyTorch's process 0 is not known before the answer. It is no error that the
  * node has none, because only that process needs one.
  */
-/* Behind the message about the first one, which a neighbour's second one may have taken. */
-#define NEEDS_TWO "; with --tf-frameworks=torch each task needs two"
-
 static void _reserve_master_port (struct task_info *info, char *const env[], spank_t spank,
                                   const struct contact *contact)
 {
