@@ -362,6 +362,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .hold = contact.hold == PORT_HELD,
         .show = _shows (),
         .json = options_word (OPTION_SHOW) == SHOW_JSON,
+        .notify = options_value (OPTION_NOTIFY),
         .log_append = _appends_output (number, of_step),
         .tee = _tee (of_step),
         .stop_grace = options_seconds (OPTION_STOP_GRACE),

@@ -530,6 +530,7 @@ refused_site ()
     refused_site 'show: "1" is not one of yes, no, json' show=1
     refused_site 'rendezvous_ports: "1-99" has privileged ports; the lowest port that a user'\''s program can bind is 1024' rendezvous_ports=1-99
     refused_site 'libexecdir: an absolute path is needed' libexecdir=lib
+    refused_site 'notify: the absolute path of a program is needed' notify=logger
     refused_site 'roles: names separated by commas are needed, as in roles=tester,logger' roles=tester:2
     refused_site 'tiemout: unknown argument' timeout=5 tiemout=5
     refused_site '"show" is not an argument of spank_tf; an argument is NAME=VALUE' show

@@ -178,6 +178,7 @@ TEST (the_other_values)
           "roles=tester,logger" },
         { OPTION_RENDEZVOUS_PORTS, "40000-40999", "x", "\"x\" is not a range of ports; a range is "
           "LOW-HIGH, as in 30000-30999" },
+        { OPTION_NOTIFY, "/opt/notify", "logger", "the absolute path of a program is needed" },
         { OPTION_LIBEXECDIR, "/opt/tf", "lib", "an absolute path is needed" },
     };
     bool has_row[OPTION_COUNT] = { false };

@@ -29,6 +29,7 @@ static struct rendezvous_config full_config (void)
     config.list[2] = (struct rendezvous_config_list){ "evaluator", false };
     config.ib = IB_REQUIRE;
     config.networks = "10.1.0.0/16,ib0";
+    config.notify = "/opt/notify";
     config.stop = STOP_WHEN_NEVER;
     config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR
                         | FRAMEWORK_TORCH;
@@ -58,6 +59,7 @@ TEST (a_configuration_has_these_strings)
     check_strings (&full, TOKENS "STEP=12.0\nHET_GROUP=0-1\nLIST=ps,worker:3\n"
                    "LIST_PER_NODE=worker:2\nLIST=evaluator\nINHERITED=1\nTIMEOUT=300\n"
                    "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSHOW=1\nJSON=1\n"
+                   "NOTIFY=/opt/notify\n"
                    "LOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\n"
                    "RESTART_BACKOFF=60\nWAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\n"
                    "DTENSOR=1\nTORCH=1\nNCCL=1\nDEBUGGED=1\n", "IB=require\nSTOP=never\n");
@@ -84,6 +86,7 @@ static void check_round_trip (const struct rendezvous_config *config)
     check_text (decoded.step, config->step);
     check_text (decoded.het_group, config->het_group);
     check_text (decoded.networks, config->networks);
+    check_text (decoded.notify, config->notify);
     assert_int_equal (decoded.lists, config->lists);
     for (size_t i = 0; i < config->lists; i++) {
         check_text (decoded.list[i].text, config->list[i].text);

@@ -6,10 +6,17 @@
 #include "unit.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "rendezvous/show_json.h"
 
-#define HEAD "{\"spank_tf\":\"" PACKAGE_VERSION "\","
+/* An event without its time, as check () compares it. */
+#define EVENT(name, ranks, nodes, roles, most, left) \
+    "{\"spank_tf\":\"" PACKAGE_VERSION "\",\"event\":\"" name "\",\"job\":12,\"step\":\"12.0\"," \
+    "\"ranks\":" ranks ",\"nodes\":" nodes ",\"roles\":{" roles "},\"max_restarts\":" most "," \
+    "\"restarts_left\":" left ","
+#define THREE_ROLES "\"chief\":1,\"ps\":1,\"worker\":1"
+#define ONE_CHIEF "\"chief\":1"
 
 /* A chief on n1, a ps and a worker on n2. */
 static struct roster roster;
@@ -47,6 +54,12 @@ ALL_TESTS (create, destroy)
 
 static void check (char *text, const char *expected)
 {
+    static const char key[] = "\"time\":";
+    char *at = strstr (text, key), *after;
+    long long seconds = strtoll (at + sizeof (key) - 1, &after, 10);
+
+    assert_between (time (NULL) - seconds, 0, 2);
+    memmove (at, after + 1, strlen (after));
     assert_string_equal (text, expected);
     free (text);
 }
@@ -55,8 +68,8 @@ TEST (the_start_has_every_task)
 {
     struct network_choice choice = { .network = "" };
 
-    check (show_json_start (&roster, &choice),
-           HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":2,\"tasks\":["
+    check (show_json_start (&roster, &choice, 3),
+           EVENT ("start", "3", "2", THREE_ROLES, "3", "3") "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
            "\"port\":40000},"
            "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
@@ -72,8 +85,8 @@ TEST (the_start_has_the_network_interfaces_and_log_files)
 
     strcpy (roster.rank[1].chosen_interface, "ib0");
     assert_non_null (roster.rank[1].log_dir = strdup ("/a \"b\"\n"));
-    check (show_json_start (&one, &choice),
-           HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":2,"
+    check (show_json_start (&one, &choice, 3),
+           EVENT ("start", "1", "2", "\"ps\":1", "3", "3")
            "\"network\":\"10.0.0.0/16 (ib0)\",\"tasks\":["
            "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
            "\"port\":40001,\"interface\":\"ib0\",\"log\":\"/a \\\"b\\\"\\n/ps0.log\"}]}\n");
@@ -86,10 +99,32 @@ TEST (a_text_that_is_not_utf8_is_left_out)
     struct roster one = { .step = roster.step, .tasks = 1, .rank = &roster.rank[0] };
 
     assert_non_null (roster.rank[0].log_dir = strdup ("/\xff"));
-    check (show_json_start (&one, &choice),
-           HEAD "\"event\":\"start\",\"step\":\"12.0\",\"nodes\":1,\"tasks\":["
+    check (show_json_start (&one, &choice, 3),
+           EVENT ("start", "1", "1", ONE_CHIEF, "3", "3") "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
            "\"port\":40000}]}\n");
+}
+
+TEST (a_restart_has_the_tasks_that_failed_and_how)
+{
+    const struct exit_report report[] = { { EXIT_REPORT_SIGNAL, 9, true }, { EXIT_REPORT_EXIT, 42, false } };
+    struct show_json_restart *restart = calloc (1, sizeof (*restart) + 2 * sizeof (restart->failed[0]));
+
+    assert_non_null (restart);
+    restart->all = true;
+    restart->pause = 4;
+    restart->left = 1;
+    restart->count = 2;
+    for (int i = 0; i < 2; i++) {
+        restart->failed[i].rank = &roster.rank[2 - i];
+        restart->failed[i].report = &report[i];
+    }
+    check (show_json_restart (&roster, restart, 3),
+           EVENT ("restart", "3", "2", THREE_ROLES, "3", "1") "\"all\":true,\"pause\":4,\"tasks\":["
+           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
+           "\"number\":9,\"out_of_memory\":true},"
+           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"exit\",\"number\":42}]}\n");
+    free (restart);
 }
 
 static void ended (int rank, enum rank_state state, struct end end)
@@ -106,8 +141,8 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
     roster.rank[0].life.number = 2;
     free (roster.rank[0].log_dir);
     assert_non_null (roster.rank[0].log_dir = strdup ("/logs"));
-    check (show_json_end (&roster, 3),
-           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":2,\"max_restarts\":3,"
+    check (show_json_end (&roster, 3, 1),
+           EVENT ("end", "3", "2", THREE_ROLES, "3", "1") "\"cancelled\":false,\"first_to_fail\":2,"
            "\"log_dir\":\"/logs\",\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
            "\"number\":3,\"restarts\":2,\"time\":1000,\"elapsed\":61},"
@@ -125,14 +160,14 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
 
     ended (0, RANK_LOST, (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, NULL });
     roster.rank[0].life.number = 0;
-    check (show_json_end (&one, 0),
-           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":0,\"max_restarts\":0,"
+    check (show_json_end (&one, 0, 0),
+           EVENT ("end", "1", "1", ONE_CHIEF, "0", "0") "\"cancelled\":false,\"first_to_fail\":0,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
            "\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
     ended (0, RANK_ENDED, (struct end){ { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, NULL });
-    check (show_json_end (&one, 0),
-           HEAD "\"event\":\"end\",\"step\":\"12.0\",\"cancelled\":false,\"first_to_fail\":null,\"max_restarts\":0,"
+    check (show_json_end (&one, 0, 0),
+           EVENT ("end", "1", "1", ONE_CHIEF, "0", "0") "\"cancelled\":false,\"first_to_fail\":null,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
            "\"number\":0,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");

@@ -95,6 +95,16 @@ static void _check_arguments (struct installation *i, struct findings *findings)
         findings_ok (findings, "arguments", "its arguments are valid");
 }
 
+/* It runs where srun does; on a compute node that may be in the job's first one only. */
+static void _check_notify (const struct installation *i, struct findings *findings)
+{
+    const char *program = i->arguments.value[OPTION_NOTIFY];
+
+    if (program && access (program, X_OK) < 0)
+        findings_add (findings, "notify", LEVEL_WARNING, "install it wherever srun runs, or remove notify=",
+                      "%s, which notify= names, cannot be executed here: %s", program, strerror (errno));
+}
+
 /* The Slurm that is installed. */
 
 /* Every plugin of Slurm says for which release it was built, so the first one will do. */
@@ -318,5 +328,6 @@ void installation_check (struct installation *i, const char *slurm_conf, struct 
     if (i->stack.lines == 0)
         return;
     _check_arguments (i, findings);
+    _check_notify (i, findings);
     _check_plugin (i, findings);
 }

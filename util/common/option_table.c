@@ -121,6 +121,9 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .site = "rendezvous_ports", .arginfo = "RANGE", .normal = PORT_RANGES_ANY,
         .check = value_rendezvous_ports,
         .usage = "the ports of srun's rendezvous; any: SrunPortRange, if that is set" },
+    [OPTION_NOTIFY] = {
+        .site = "notify", .arginfo = "PROGRAM", .check = value_notify,
+        .usage = "a program that gets each event of a step" },
     [OPTION_LIBEXECDIR] = {
         .site = "libexecdir", .arginfo = "DIRECTORY", .normal = PKGLIBEXECDIR, .check = value_libexecdir,
         .usage = "where tf-rendezvous, tf-supervise and tf-addresses are" },

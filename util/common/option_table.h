@@ -35,6 +35,7 @@ enum option_id {
     OPTION_NCCL,
     OPTION_ROLES,
     OPTION_RENDEZVOUS_PORTS,
+    OPTION_NOTIFY,
     OPTION_LIBEXECDIR,
     OPTION_COUNT
 };
@@ -78,8 +79,8 @@ struct option_definition {
     const char *arginfo;        /* the value in the help; NULL: the words, as "yes|no" */
     const char *implied;        /* the value if none is given; NULL: a value is required */
     /*
-     * Needed with `site`, so that a user can give it where the site has another one. roles= has none:
-     * an argument alone cannot be overridden.
+     * Needed with `site`, so that a user can give it where the site has another one. roles= and notify= have
+     * none: an argument alone cannot be overridden.
      */
     const char *normal;
     const struct choice *words; /* the words that a value can be, or have in it; or NULL */

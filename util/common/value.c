@@ -112,6 +112,13 @@ int value_roles (const char *value, struct errtext *err)
     return 0;
 }
 
+int value_notify (const char *value, struct errtext *err)
+{
+    if (strlen (value) >= PATH_MAX)
+        return errtext_set (err, "the name of the program is too long");
+    return value[0] == '/' ? 0 : errtext_set (err, "the absolute path of a program is needed");
+}
+
 int value_libexecdir (const char *value, struct errtext *err)
 {
     return value[0] == '/' ? 0 : errtext_set (err, "an absolute path is needed");

@@ -31,6 +31,7 @@ int value_frameworks (const char *value, struct errtext *err);
 int value_restart (const char *value, struct errtext *err);
 int value_timeout (const char *value, struct errtext *err);
 int value_roles (const char *value, struct errtext *err);
+int value_notify (const char *value, struct errtext *err);
 int value_libexecdir (const char *value, struct errtext *err);
 int value_rendezvous_ports (const char *value, struct errtext *err);
 int value_grace (const char *value, struct errtext *err);

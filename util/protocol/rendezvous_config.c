@@ -35,6 +35,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add_flag (frame, "HOLD", c->hold);
     frame_add_flag (frame, "SHOW", c->show);
     frame_add_flag (frame, "JSON", c->json);
+    frame_add_text (frame, "NOTIFY", c->notify);
     frame_add_flag (frame, "LOG_APPEND", c->log_append);
     tee_mode_add (frame, c->tee);
     frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
@@ -112,6 +113,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->hold = frame_has (frame, "HOLD");
     c->show = frame_has (frame, "SHOW");
     c->json = frame_has (frame, "JSON");
+    c->notify = frame_get (frame, "NOTIFY");
     c->log_append = frame_has (frame, "LOG_APPEND");
     c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, FRAME_MAX_SECONDS);

@@ -48,6 +48,7 @@ struct rendezvous_config {
     bool hold;                              /* --tf-hold */
     bool show;                              /* --tf-show */
     bool json;                              /* ... as JSON, in the place of tables */
+    const char *notify;                     /* the program that gets events, or NULL */
     bool log_append;                        /* --tf-log-dir: append to files that exist */
     int tee;                                /* --tf-tee: tee_mode.h */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */

@@ -11,6 +11,7 @@
 #include "common/list_text.h"
 #include "console.h"
 #include "ends.h"
+#include "events.h"
 #include "job.h"
 #include "rank_names.h"
 #include "show_json.h"
@@ -108,6 +109,7 @@ void end_lines_show (const struct server *server)
     const struct roster *roster = s->roster;
     const char *step = step_name (server->step), *failure = NULL;
     char text[ENDS_FAILURE_SIZE];
+    int left = restart_policy_left (restarts_policy (s->restarts));
     bool cancelled;
 
     if (s->end_shown || s->left > 0)
@@ -115,8 +117,9 @@ void end_lines_show (const struct server *server)
     s->end_shown = true;
     cancelled = ends_are_cancelled (roster);
     restart_lines_flush (s->lines);
+    events_end (server->step, left);
     if (server->config.json)
-        console_table (show_json_end (roster, server->config.restart.times), server->config.show);
+        console_table (show_json_end (roster, server->config.restart.times, left), server->config.show);
     else
         /* A table of what has been cancelled alarms; master.log has it. */
         console_table (ends_table (roster), server->config.show && !cancelled);

@@ -16,6 +16,7 @@
 #include "absence.h"
 #include "common/address.h"
 #include "console.h"
+#include "events.h"
 #include "protocol/answer.h"
 #include "protocol/hello.h"
 #include "protocol/registration.h"
@@ -138,6 +139,7 @@ static void _complete (struct server *server)
         console_say ("spank_tf: %s: %s", step_name (server->step), notice);
     console_table (step_table (server->step, server->config.json), server->config.show);
     _answer_all (server);
+    events_start (server->step);
 }
 
 /* Registrations. */

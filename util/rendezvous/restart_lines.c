@@ -13,6 +13,7 @@
 
 #include "common/list_text.h"
 #include "console.h"
+#include "events.h"
 #include "rank_names.h"
 
 #define WAIT_MS 2000
@@ -25,6 +26,7 @@ struct entry {
     enum restart_policy_decision decision;
     struct exit_report end;
     char *text;                 /* what is decided; the same for all that share a line */
+    int pause, left;            /* of the restart, if there is one */
     struct deadline due;
 };
 
@@ -207,6 +209,28 @@ static void _remove (struct restart_lines *l, int i)
     memmove (&l->entry[i], &l->entry[i + 1], (size_t)(l->count - i) * sizeof (l->entry[0]));
 }
 
+/* The same for programs, if it is a restart. */
+static void _tell (const struct restart_lines *l, int first)
+{
+    const struct entry *entry = &l->entry[first];
+    struct show_json_restart *restart;
+
+    if (entry->decision != RESTART_POLICY_ONE && entry->decision != RESTART_POLICY_ALL)
+        return;
+    if (!(restart = calloc (1, sizeof (*restart) + (size_t)l->count * sizeof (restart->failed[0]))))
+        return;
+    restart->all = entry->decision == RESTART_POLICY_ALL;
+    restart->pause = entry->pause;
+    restart->left = entry->left;
+    for (int i = first; i < l->count; i++)
+        if (_is_shared (entry, &l->entry[i])) {
+            restart->failed[restart->count].rank = l->entry[i].rank;
+            restart->failed[restart->count++].report = &l->entry[i].end;
+        }
+    events_restart (l->step, restart);
+    free (restart);
+}
+
 /* The line of this entry and of all that share it. None of them is before it. */
 static void _print_line (struct restart_lines *l, int first)
 {
@@ -224,6 +248,7 @@ static void _print_line (struct restart_lines *l, int first)
     }
     _print (l, &l->entry[first], (int)(named.named + named.more), list_text_end (&named),
             list_text_end (&how));
+    _tell (l, first);
     for (int i = l->count - 1; i > first; i--)
         if (_is_shared (&l->entry[first], &l->entry[i]))
             _remove (l, i);
@@ -249,18 +274,20 @@ static void _print_lines (struct restart_lines *l, bool (*is_due) (const struct 
 }
 
 /* What has failed before the failure that stops all, and is to be restarted with it. */
-static void _join_all (struct restart_lines *l, const char *text)
+static void _join_all (struct restart_lines *l, const struct entry *all)
 {
     for (int i = 0; i < l->count; i++) {
         struct entry *entry = &l->entry[i];
         char *copy;
 
         if (entry->decision != RESTART_POLICY_ONE
-            || !entry->rank->restart.together || !(copy = strdup (text)))
+            || !entry->rank->restart.together || !(copy = strdup (all->text)))
             continue;
         free (entry->text);
         entry->text = copy;
         entry->decision = RESTART_POLICY_ALL;
+        entry->pause = all->pause;
+        entry->left = all->left;
     }
 }
 
@@ -288,9 +315,18 @@ void restart_lines_add (struct restart_lines *l, const struct rank *rank, const 
     _set_text (&text, l, rank, report, decision, cannot);
     if (!(copy = strdup (text.text)))
         return;
+    l->entry[l->count] = (struct entry){
+        .rank = rank,
+        .decision = decision,
+        .end = *report,
+        .text = copy,
+        .pause = restart_policy_pause (l->policy),
+        .left = restart_policy_left (l->policy),
+        .due = deadline_in_ms (WAIT_MS),
+    };
     if (decision == RESTART_POLICY_ALL)
-        _join_all (l, copy);
-    l->entry[l->count++] = (struct entry){ rank, decision, *report, copy, deadline_in_ms (WAIT_MS) };
+        _join_all (l, &l->entry[l->count]);
+    l->count++;
     if (decision != RESTART_POLICY_ALL)
         return;
     /* Before it, what was decided earlier, and may have used another restart. */

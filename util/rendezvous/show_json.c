@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "cluster_table.h"
 #include "common/logdir.h"
@@ -25,10 +26,28 @@ static void _add_text (json_t *object, const char *key, const char *text)
         json_object_set_new (object, key, json_string (text));
 }
 
-static json_t *_object (const char *event, const struct roster *roster)
+/* How many tasks each role has. */
+static json_t *_roles (const struct roster *roster)
 {
-    return json_pack ("{s:s, s:s, s:s}", "spank_tf", PACKAGE_VERSION, "event", event, "step",
-                      roster->step.number);
+    json_t *roles = json_object ();
+
+    for (int i = 0; i < roster->tasks; i++) {
+        const char *role = roster->rank[i].role;
+        json_int_t before = json_integer_value (json_object_get (roles, role));
+
+        json_object_set_new (roles, role, json_integer (before + 1));
+    }
+    return roles;
+}
+
+/* What all events have. The number of the job is the beginning of the step's. */
+static json_t *_object (const char *event, const struct roster *roster, int restarts, int left)
+{
+    return json_pack ("{s:s, s:s, s:I, s:s, s:I, s:i, s:i, s:o, s:i, s:i}", "spank_tf", PACKAGE_VERSION,
+                      "event", event, "job", (json_int_t)strtoul (roster->step.number, NULL, 10), "step",
+                      roster->step.number, "time", (json_int_t)time (NULL), "ranks", roster->tasks, "nodes",
+                      cluster_table_nodes (roster), "roles", _roles (roster), "max_restarts", restarts,
+                      "restarts_left", left);
 }
 
 static json_t *_task (const struct rank *rank)
@@ -54,7 +73,8 @@ static json_t *_started (const struct rank *rank)
     return task;
 }
 
-static json_t *_ended (const struct rank *rank)
+/* How a life has ended; NULL: the supervisor is lost. */
+static void _add_report (json_t *task, const struct exit_report *report)
 {
     static const char *const how[] = {
         [EXIT_REPORT_EXIT] = "exit",
@@ -62,15 +82,19 @@ static json_t *_ended (const struct rank *rank)
         [EXIT_REPORT_UNSTARTED] = "not started",
         [EXIT_REPORT_STOPPED] = "stopped",
     };
-    const struct exit_report *report = &rank->end.report;
-    bool lost = rank->state == RANK_LOST;
+
+    _add_text (task, "end", report ? how[report->kind] : "lost");
+    if (report && report->kind != EXIT_REPORT_STOPPED)
+        json_object_set_new (task, "number", json_integer (report->number));
+    if (report && report->out_of_memory)
+        json_object_set_new (task, "out_of_memory", json_true ());
+}
+
+static json_t *_ended (const struct rank *rank)
+{
     json_t *task = _task (rank);
 
-    _add_text (task, "end", lost ? "lost" : how[report->kind]);
-    if (!lost && report->kind != EXIT_REPORT_STOPPED)
-        json_object_set_new (task, "number", json_integer (report->number));
-    if (report->out_of_memory)
-        json_object_set_new (task, "out_of_memory", json_true ());
+    _add_report (task, rank->state == RANK_LOST ? NULL : &rank->end.report);
     json_object_set_new (task, "restarts", json_integer (rank->life.number));
     json_object_set_new (task, "time", json_integer (rank->end.at.tv_sec));
     json_object_set_new (task, "elapsed", json_integer (rank->end.elapsed_ms / 1000));
@@ -92,25 +116,38 @@ static char *_line (json_t *object, json_t *task, int tasks)
     return line;
 }
 
-char *show_json_start (const struct roster *roster, const struct network_choice *choice)
+char *show_json_start (const struct roster *roster, const struct network_choice *choice, int restarts)
 {
-    json_t *object = _object ("start", roster), *tasks = json_array ();
+    json_t *object = _object ("start", roster, restarts, restarts), *tasks = json_array ();
 
-    json_object_set_new (object, "nodes", json_integer (cluster_table_nodes (roster)));
     _add_text (object, "network", choice->network);
     for (int i = 0; i < roster->tasks; i++)
         json_array_append_new (tasks, _started (&roster->rank[i]));
     return _line (object, tasks, roster->tasks);
 }
 
-char *show_json_end (const struct roster *roster, int restarts)
+char *show_json_restart (const struct roster *roster, const struct show_json_restart *restart, int restarts)
 {
-    json_t *object = _object ("end", roster), *tasks = json_array ();
+    json_t *object = _object ("restart", roster, restarts, restart->left), *tasks = json_array ();
+
+    json_object_set_new (object, "all", json_boolean (restart->all));
+    json_object_set_new (object, "pause", json_integer (restart->pause));
+    for (int i = 0; i < restart->count; i++) {
+        json_t *task = _task (restart->failed[i].rank);
+
+        _add_report (task, restart->failed[i].report);
+        json_array_append_new (tasks, task);
+    }
+    return _line (object, tasks, restart->count);
+}
+
+char *show_json_end (const struct roster *roster, int restarts, int left)
+{
+    json_t *object = _object ("end", roster, restarts, left), *tasks = json_array ();
     const struct rank *first = ends_first_to_fail (roster);
 
     json_object_set_new (object, "cancelled", json_boolean (ends_are_cancelled (roster)));
     json_object_set_new (object, "first_to_fail", first ? json_integer (first->number) : json_null ());
-    json_object_set_new (object, "max_restarts", json_integer (restarts));
     _add_text (object, "log_dir", roster->rank[0].log_dir);
     for (int i = 0; i < roster->tasks; i++)
         json_array_append_new (tasks, _ended (&roster->rank[i]));

@@ -57,13 +57,13 @@ static bool _needs_supervisors (const struct server *server, const struct stop_p
 
 /*
  * A step of several tasks has supervisors also to learn which one failed first, unless the user wants
- * none to be stopped. A parallel debugger stops and shows slurmstepd's children, which have to be the
- * programs.
+ * none to be stopped; and any step, if the site wants to know its end. A parallel debugger stops and shows
+ * slurmstepd's children, which have to be the programs.
  */
 static bool _supervises (const struct server *server, bool needed)
 {
-    bool wanted = needed || (step_roster (server->step)->tasks > 1
-                             && server->config.stop != STOP_WHEN_NEVER);
+    bool wanted = needed || server->config.notify
+                  || (step_roster (server->step)->tasks > 1 && server->config.stop != STOP_WHEN_NEVER);
 
     if (needed && server->config.debugged)
         console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "

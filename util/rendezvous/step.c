@@ -83,6 +83,11 @@ const char *step_name (const struct step *step)
     return step->roster.step.name;
 }
 
+const struct rendezvous_config *step_config (const struct step *step)
+{
+    return step->config;
+}
+
 struct roster *step_roster (struct step *step)
 {
     return &step->roster;
@@ -337,8 +342,9 @@ const char *step_notice (const struct step *step, int i)
 
 char *step_table (const struct step *step, bool json)
 {
-    return json ? show_json_start (&step->roster, &step->choice)
-                : cluster_table (&step->roster, &step->choice);
+    if (json)
+        return show_json_start (&step->roster, &step->choice, step->config->restart.times);
+    return cluster_table (&step->roster, &step->choice);
 }
 
 int step_answer (const struct step *step, const struct rank *rank, const char *server_token,

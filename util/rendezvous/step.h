@@ -24,6 +24,9 @@ struct step;
 int step_create (struct step **sp, const struct rendezvous_config *config, struct errtext *err);
 void step_destroy (struct step *step);
 
+/* What it was created with. */
+const struct rendezvous_config *step_config (const struct step *step);
+
 /* "step 12.0" */
 const char *step_name (const struct step *step);
 

@@ -1,0 +1,230 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# notify=: the site's program gets the events of a step, which does not wait for it.
+
+load ../common
+load launch
+load lives
+
+setup_file ()
+{
+    start_cluster --nodes 2
+}
+
+before_test ()
+{
+    make_lives
+    work=$SPANK_TF_CLUSTER/work
+    rm -rf "$work/events" "$work"/out.*
+    slurm mkdir "$work/events"
+}
+
+after_test ()
+{
+    site_arguments
+    end_lives
+}
+
+# The site's program is this script, in which $E is a directory of the user's: notify SCRIPT [ARGUMENT…]
+notify ()
+{
+    printf '#!/bin/sh\nE=%s/events\n%s\n' "$work" "$1" > "$work/notify"
+    chmod 755 "$work/notify"
+    site_arguments "notify=$work/notify" "${@:2}"
+}
+
+# All processes of events have ended, within so many seconds. They are named tf-notify.
+notifiers_end ()
+{
+    eventually "$1" no_notifier || fail "a tf-notify is left"
+}
+
+no_notifier ()
+{
+    ! pgrep -x -u "$user" tf-notify > "$BATS_TEST_TMPDIR/left"
+}
+
+# Each line of the files is an event that doc/event.schema.json describes. Print, for each, these expressions:
+# events EXPRESSION FILE…
+events ()
+{
+    /usr/bin/python3 - "$tests/../doc/event.schema.json" "$@" <<'PYTHON'
+import json, sys
+
+schema = json.load(open(sys.argv[1]))
+types = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
+known = {"$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "minimum", "enum",
+         "const", "items", "additionalProperties", "allOf", "if", "then"}
+
+def is_type(value, name):
+    return isinstance(value, types[name]) and not (name == "integer" and isinstance(value, bool))
+
+def check(value, s, at="event"):
+    assert not s.keys() - known, s.keys() - known
+    if "$ref" in s:
+        check(value, schema["$defs"][s["$ref"].split("/")[-1]], at)
+    names = s.get("type", [])
+    names = [names] if isinstance(names, str) else names
+    assert not names or any(is_type(value, n) for n in names), (at, value)
+    assert value == s.get("const", value) and value in s.get("enum", [value]), (at, value)
+    assert "minimum" not in s or value >= s["minimum"], (at, value)
+    if isinstance(value, dict):
+        assert set(s.get("required", [])) <= value.keys(), (at, set(s["required"]) - value.keys())
+        for key, v in value.items():
+            rest = s.get("additionalProperties", {})
+            check(v, s.get("properties", {}).get(key, rest), f"{at}.{key}")
+    if isinstance(value, list):
+        for v in value:
+            check(v, s.get("items", {}), at + "[]")
+    for part in s.get("allOf", []):
+        check(value, part, at)
+    if "if" in s:
+        try:
+            check(value, s["if"], at)
+        except AssertionError:
+            return
+        check(value, s["then"], at)
+
+for name in sys.argv[3:]:
+    for line in open(name):
+        e = json.loads(line)
+        check(e, schema)
+        extra = e.keys() - schema["properties"].keys() - {k for p in schema["allOf"] for k in p["then"]["properties"]}
+        assert not extra, f"the schema lacks {extra}"
+        for t in e["tasks"]:
+            assert not t.keys() - schema["$defs"]["task"]["properties"].keys(), t.keys()
+        print(eval(sys.argv[2]))
+PYTHON
+}
+
+# bats test_tags=core,release
+@test "the program gets the start, a restart and the end, as the schema says, and as --tf-show=json" {
+    notify 'id -u >> $E/uid; cat >> $E/all'
+    run -0 --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=chief,ps,worker --tf-restart=2 --tf-show=json sh -c '
+        [ $SLURM_TF_ROLE$SLURM_TF_RESTART != worker ] || kill -9 $$
+        [ $SLURM_TF_ROLE != ps ] || exec sleep 60
+        [ $SLURM_TF_ROLE != chief ] || until [ -e '"$work"'/events/worker ]; do sleep 0.1; done
+        [ $SLURM_TF_ROLE != worker ] || touch '"$work"'/events/worker'
+    notifiers_end 10
+    diff <(events '{**e, "time": 0}' "$work/events/all") \
+        <(grep '^{' <<< "$stderr" > "$work/out.shown"; events '{**e, "time": 0}' "$work/out.shown") || fail "other objects are shown"
+    diff <(events '[e["event"], e["ranks"], e["nodes"], e["roles"], e["max_restarts"], e["restarts_left"]]' "$work/events/all") - <<'EVENTS'
+['start', 3, 2, {'chief': 1, 'ps': 1, 'worker': 1}, 2, 2]
+['restart', 3, 2, {'chief': 1, 'ps': 1, 'worker': 1}, 2, 1]
+['end', 3, 2, {'chief': 1, 'ps': 1, 'worker': 1}, 2, 1]
+EVENTS
+    diff <(events '[[t["rank"], t.get("end"), t.get("number"), t.get("restarts")] for t in e["tasks"]]' "$work/events/all") - <<'EVENTS'
+[[0, None, None, None], [1, None, None, None], [2, None, None, None]]
+[[2, 'signal', 9, None]]
+[[0, 'exit', 0, 0], [1, 'stopped', None, 0], [2, 'exit', 0, 1]]
+EVENTS
+    [ "$(events 'str(e["job"]) + ".0" == e["step"]' "$work/events/all" | sort -u)" = True ] || fail "another job"
+    [ "$(sort -u "$work/events/uid")" = "$(slurm id -u)" ] || fail "it runs as another user"
+}
+
+@test "a restart of all is one event, and a single task has an end" {
+    notify 'cat >> $E/all'
+    run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-restart=2 sh -c '
+        [ $SLURM_PROCID$SLURM_TF_RESTART != 1 ] || kill -9 $$'
+    run -0 slurm srun -Q -n1 --tf-tasks=worker --tf-stop=never true
+    notifiers_end 10
+    diff <(events '[e["event"], e.get("all"), e["restarts_left"], len(e["tasks"])]' "$work/events/all") - <<'EVENTS'
+['start', None, 2, 2]
+['restart', True, 1, 1]
+['end', None, 1, 2]
+['start', None, 0, 1]
+['end', None, 0, 1]
+EVENTS
+}
+
+# bats test_tags=core
+@test "a program that hangs is killed after ten seconds, and srun does not wait for it" {
+    notify 'cat >> $E/all; trap "" TERM HUP; sleep 1000 & echo $! >> $E/pids; sleep 1000'
+    SECONDS=0
+    run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=ps,worker sh -c '[ $SLURM_TF_ROLE = worker ] || sleep 60'
+    ((SECONDS <= 5)) || fail "srun took $SECONDS s"
+    [ -z "$output$stderr" ] || fail "the step says something"
+    pgrep -x -u "$user" tf-notify > "$work/out.running" || fail "it is not running"
+    notifiers_end 25
+    ((SECONDS >= 19)) || fail "they had less than ten seconds each"
+    [ "$(events 'e["event"]' "$work/events/all" | xargs)" = "start end" ] || fail "an event is missing"
+    for pid in $(< "$work/events/pids"); do
+        [ ! -e "/proc/$pid" ] || fail "process $pid is left"
+    done
+}
+
+@test "a program that fails, or cannot be executed, harms nothing" {
+    notify 'echo out; echo err >&2; exit 3'
+    run -0 --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 true
+    [ -z "$output$stderr" ] || fail "the step says something"
+    chmod 644 "$work/notify"
+    run -0 --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 true
+    [ -z "$output$stderr" ] || fail "the step says something"
+    run -1 --separate-stderr slurm_on "$(node 1)" "$SPANK_TF_STAGE/bin/tf-check"
+    [[ $output == *"warning: $work/notify, which notify= names, cannot be executed here: Permission denied; "* ]] ||
+        fail "tf-check does not say so"
+    notifiers_end 10
+}
+
+@test "who reads srun's output does not wait for the program" {
+    notify 'sleep 1000'
+    SECONDS=0
+    [ -z "$(slurm srun -Q -n2 --tf-tasks=worker:2 true 2>&1)" ] || fail "the step says something"
+    ((SECONDS <= 5)) || fail "it took $SECONDS s"
+    notifiers_end 25
+}
+
+# The batch script ends at once, and Slurm kills what it has left.
+@test "in a batch job a program that is quick gets the end" {
+    notify 'cat >> $E/all'
+    batch -n2 <<'SCRIPT'
+#!/bin/sh
+srun -Q --tf-tasks=worker:2 true
+SCRIPT
+    [ "$status" -eq 0 ] || fail "the job"
+    notifiers_end 10
+    [ "$(events 'e["event"]' "$work/events/all" | xargs)" = "start end" ] || fail "an event is missing"
+}
+
+@test "the example for Prometheus writes a file for the collector" {
+    cp "$tests/../contrib/notify/prometheus" "$work/prometheus"
+    notify "exec /usr/bin/python3 $work/prometheus \$E"
+    run -3 slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 sh -c '[ $SLURM_TF_ROLE = worker ] || sleep 60; exit 3'
+    notifiers_end 10
+    local step=("$work"/events/*)
+    [[ ${step[*]} == *.0.ended.prom ]] || fail "there is ${step[*]}"
+    [ "$(stat -c %a "${step[0]}")" = 644 ] || fail "its mode"
+    diff <(sed -E '/^#/d; s/step="[^"]*",user="[^"]*"/STEP/; s/ [0-9]{6,}$/ TIME/' "${step[0]}") - <<'METRICS'
+spank_tf_tasks{STEP,role="ps"} 1
+spank_tf_tasks{STEP,role="worker"} 2
+spank_tf_nodes{STEP} 2
+spank_tf_restarts_left{STEP} 0
+spank_tf_running{STEP} 0
+spank_tf_last_event_seconds{STEP,event="end"} TIME
+spank_tf_failed_tasks{STEP} 2
+METRICS
+}
+
+# The nodes have no syslog: its module is another one.
+@test "the example for syslog logs a line for each event" {
+    cp "$tests/../contrib/notify/syslog" "$work/to-syslog"
+    cat > "$work/with-log.py" <<'PYTHON'
+import runpy, sys, types
+log = sys.modules["syslog"] = types.ModuleType("syslog")
+log.openlog = lambda name: None
+log.syslog = lambda line: print(line, file=open(sys.argv[2], "a"))
+runpy.run_path(sys.argv[1])
+PYTHON
+    notify "exec /usr/bin/python3 $work/with-log.py $work/to-syslog \$E/log"
+    run -3 slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-restart=1 sh -c '
+        [ $SLURM_PROCID$SLURM_TF_RESTART != 1 ] || kill -9 $$
+        [ "$SLURM_TF_RESTART" ] || exec sleep 60
+        [ $SLURM_PROCID = 1 ] || exit 3'
+    notifiers_end 10
+    diff <(sed -E 's/step [0-9]+\.0 of user [0-9]+/STEP/; s/on [^ ,]*[0-9],/on NODE,/' "$work/events/log") - <<'LOG'
+STEP: start, worker:2 on 2 nodes
+STEP: restart of all tasks, restarts left: 0: rank 1 (worker 1) on NODE, signal 9
+STEP: end, first to fail: rank 0 (worker 0) on NODE, exit 3
+LOG
+}

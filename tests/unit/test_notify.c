@@ -1,0 +1,186 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The program is a script of each test, which has a tenth of a second.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "rendezvous/notify.h"
+
+static char directory[64], program[128];
+
+struct deadline __real_deadline_in_ms (int64_t ms);
+struct deadline __wrap_deadline_in_ms (int64_t ms);
+
+struct deadline __wrap_deadline_in_ms (int64_t ms)
+{
+    return __real_deadline_in_ms (ms / 25);
+}
+
+/* Orphans become children of this process, so that it sees when nothing is left. */
+static int create (void **state)
+{
+    (void)state;
+    snprintf (directory, sizeof (directory), "/tmp/test_notify.XXXXXX");
+    snprintf (program, sizeof (program), "%s/program", mkdtemp (directory));
+    return prctl (PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static int destroy (void **state)
+{
+    char command[128];
+
+    (void)state;
+    snprintf (command, sizeof (command), "rm -rf %s", directory);
+    return system (command);
+}
+
+ALL_TESTS (create, destroy)
+
+/* A script, in which $D is the directory. */
+static void write_program (const char *script)
+{
+    char name[256];
+    FILE *f;
+
+    snprintf (name, sizeof (name), "%s.new", program);
+    assert_non_null (f = fopen (name, "w"));
+    fprintf (f, "#!/bin/sh\nD=%s\n%s\n", directory, script);
+    fclose (f);
+    assert_int_equal (chmod (name, 0700), 0);
+    assert_int_equal (rename (name, program), 0);
+    snprintf (name, sizeof (name), "%s/out", directory);
+    unlink (name);
+}
+
+static const char *out (void)
+{
+    static char text[4096];
+    char name[256];
+    size_t n = 0;
+    FILE *f;
+
+    snprintf (name, sizeof (name), "%s/out", directory);
+    if ((f = fopen (name, "r"))) {
+        n = fread (text, 1, sizeof (text) - 1, f);
+        fclose (f);
+    }
+    text[n] = '\0';
+    return text;
+}
+
+/* No process is left, and none has been left for longer. */
+static void await_end (int most_ms)
+{
+    struct deadline deadline = __real_deadline_in_ms (most_ms);
+
+    while (waitpid (-1, NULL, WNOHANG) >= 0) {
+        assert_false (deadline_passed (deadline));
+        poll (NULL, 0, 5);
+    }
+}
+
+TEST (each_event_is_on_the_stdin_of_a_program_in_their_order)
+{
+    write_program ("sleep 0.05; cat >> $D/out");
+    notify_event (program, "one\n", false);
+    notify_event (program, "two\n", false);
+    notify_event (program, "three\n", true);
+    await_end (20000);
+    assert_string_equal (out (), "one\ntwo\nthree\n");
+}
+
+/* More than a pipe takes, and the program reads nothing at first. */
+TEST (an_event_may_be_long)
+{
+    size_t size = 3 << 20;
+    char *text = malloc (size + 1);
+
+    assert_non_null (text);
+    memset (text, 'x', size);
+    text[size] = '\0';
+    write_program ("wc -c > $D/out");
+    notify_event (program, text, false);
+    free (text);
+    await_end (20000);
+    assert_int_equal (atoi (out ()), size);
+}
+
+TEST (it_has_no_variables_nor_descriptors_of_others_and_a_session_of_its_own)
+{
+    int pair[2];
+
+    assert_int_equal (pipe (pair), 0);
+    write_program ("ls -l /proc/$$/fd > $D/open\n"
+                   "{ pwd; env | grep -v -e ^PWD= -e ^_= -e ^SHLVL= -e ^OLDPWD= -e ^PATH=/usr/local/sbin;\n"
+                   "for n in 0 2; do readlink /proc/$$/fd/$n; done; grep -c pipe $D/open\n"
+                   "[ $(cut -d ' ' -f 6 /proc/$$/stat) = $$ ] && echo session; } > $D/out");
+    notify_event (program, "", false);
+    await_end (20000);
+    close (pair[0]);
+    close (pair[1]);
+    assert_string_equal (out (), "/\n/memfd:event (deleted)\n/dev/null\n0\nsession\n");
+}
+
+TEST (a_program_that_hangs_is_killed_and_the_next_one_runs)
+{
+    write_program ("read word; trap '' TERM\n"
+                   "if [ $word = hang ]; then sleep 1000 & sleep 1000; fi; echo $word > $D/out");
+    notify_event (program, "hang\n", false);
+    notify_event (program, "next\n", false);
+    await_end (20000);
+    assert_string_equal (out (), "next\n");
+}
+
+TEST (what_it_leaves_is_killed)
+{
+    write_program ("echo left > $D/out; sleep 1000 &");
+    notify_event (program, "", false);
+    await_end (20000);
+    assert_string_equal (out (), "left\n");
+}
+
+TEST (a_program_that_cannot_be_executed_or_fails_harms_nothing)
+{
+    notify_event ("/nonexistent", "", false);
+    notify_event ("/dev/null", "", false);
+    write_program ("cat >> $D/out; kill -9 $$");
+    notify_event (program, "one\n", false);
+    notify_event (program, "two\n", true);
+    await_end (20000);
+    assert_string_equal (out (), "one\ntwo\n");
+}
+
+/* While the first one runs, seven wait, and the last one too. */
+TEST (more_events_than_may_wait_are_dropped_but_not_the_last)
+{
+    char text[16];
+
+    write_program ("cat >> $D/out; [ -e $D/go ] || exec sleep 1000");
+    for (int i = 0; i < NOTIFY_MOST + 3; i++) {
+        snprintf (text, sizeof (text), "%d\n", i);
+        notify_event (program, text, false);
+    }
+    notify_event (program, "last\n", true);
+    notify_event (program, "another\n", true);
+    await_end (60000);
+    assert_string_equal (out (), "0\n1\n2\n3\n4\n5\n6\n7\nlast\n");
+}
+
+TEST (there_is_room_again_when_they_have_ended)
+{
+    write_program ("cat >> $D/out");
+    notify_event (program, "again\n", false);
+    await_end (20000);
+    assert_string_equal (out (), "again\n");
+}

@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdnoreturn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+#include "common/descriptors.h"
+
+/* After SIGKILL. A process that hangs in the kernel may never end. */
+#define KILL_MS 1000
+
+#define PROGRAM_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* The descriptors of tf-notify: the pipe of the event before, and that of this one. */
+#define BEFORE_FD STDIN_FILENO
+#define END_FD 3
+
+/* In tf-rendezvous: the processes that have not ended, as far as it knows. */
+static pid_t notifier[NOTIFY_MOST + 1];
+static int notifiers;
+/* A pipe on which nothing is written: at its end-of-file the last one of them has ended; or -1. */
+static int last_end = -1;
+
+/* tf-notify. */
+
+/* stdout and stderr too, because a pipe of srun's that is kept open would keep its reader waiting. */
+static void _take_descriptors (int before, int end)
+{
+    int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
+
+    dup2 (before >= 0 ? before : null, BEFORE_FD);
+    dup2 (null, STDOUT_FILENO);
+    dup2 (null, STDERR_FILENO);
+    dup2 (end, END_FD);
+    descriptors_close_above (END_FD);
+}
+
+static void _await_end_of_file (int fd)
+{
+    char byte;
+
+    while (read (fd, &byte, 1) < 0 && errno == EINTR)
+        ;
+}
+
+/* A file: a program that does not read it cannot keep its writer waiting. -1 if there is no memory. */
+static int _file_of (const char *text)
+{
+    size_t left = strlen (text);
+    int fd = memfd_create ("event", MFD_CLOEXEC);
+
+    while (fd >= 0 && left > 0) {
+        ssize_t n = write (fd, text, left);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        text += n;
+        left -= (size_t)n;
+    }
+    return fd >= 0 && lseek (fd, 0, SEEK_SET) == 0 ? fd : -1;
+}
+
+/* As tf-rendezvous, it has no variable of the user's. */
+static noreturn void _execute (const char *program, int file)
+{
+    char *const argv[] = { (char *)(uintptr_t)program, NULL };
+    char *const env[] = { (char *)(uintptr_t)PROGRAM_PATH, NULL };
+    sigset_t none;
+
+    /* If it hangs in the kernel, it does not keep the next event waiting. */
+    close (END_FD);
+    setsid ();
+    sigemptyset (&none);
+    sigprocmask (SIG_SETMASK, &none, NULL);
+    signal (SIGPIPE, SIG_DFL);
+    if (dup2 (file, STDIN_FILENO) == STDIN_FILENO && chdir ("/") == 0)
+        execve (program, argv, env);
+    _exit (127);
+}
+
+/* Its process stays a zombie, so that no other one can get its number. */
+static bool _has_ended (pid_t pid, int ms, const sigset_t *sigchld)
+{
+    struct deadline deadline = deadline_in_ms (ms);
+
+    for (;;) {
+        siginfo_t info = { .si_pid = 0 };
+        int left = deadline_left_ms (deadline);
+        struct timespec time = { left / 1000, left % 1000 * 1000000L };
+
+        if (waitid (P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid)
+            return true;
+        if (left == 0)
+            return false;
+        sigtimedwait (sigchld, NULL, &time);
+    }
+}
+
+static noreturn void _notify (int before, int end, const char *program, const char *text)
+{
+    sigset_t sigchld;
+    pid_t pid;
+    int file;
+
+    prctl (PR_SET_NAME, "tf-notify");
+    _take_descriptors (before, end);
+    sigemptyset (&sigchld);
+    sigaddset (&sigchld, SIGCHLD);
+    sigprocmask (SIG_BLOCK, &sigchld, NULL);
+    _await_end_of_file (BEFORE_FD);
+    if ((file = _file_of (text)) < 0)
+        _exit (1);
+    if ((pid = fork ()) == 0)
+        _execute (program, file);
+    if (pid > 0) {
+        bool ended = _has_ended (pid, NOTIFY_SECONDS * 1000, &sigchld);
+
+        kill (-pid, SIGKILL);
+        if (!ended)
+            _has_ended (pid, KILL_MS, &sigchld);
+    }
+    _exit (0);
+}
+
+/* tf-rendezvous. */
+
+static void _reap (void)
+{
+    int left = 0;
+
+    for (int i = 0; i < notifiers; i++)
+        if (waitpid (notifier[i], NULL, WNOHANG) == 0)
+            notifier[left++] = notifier[i];
+    notifiers = left;
+}
+
+void notify_event (const char *program, const char *text, bool last)
+{
+    int end[2];
+    pid_t pid;
+
+    _reap ();
+    if (notifiers >= NOTIFY_MOST + last || pipe2 (end, O_CLOEXEC) < 0)
+        return;
+    if ((pid = fork ()) == 0)
+        _notify (last_end, end[1], program, text);
+    close (end[1]);
+    if (pid < 0) {
+        close (end[0]);
+        return;
+    }
+    if (last_end >= 0)
+        close (last_end);
+    last_end = end[0];
+    notifier[notifiers++] = pid;
+}
