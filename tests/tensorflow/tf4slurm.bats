@@ -109,8 +109,9 @@ asynchronous ()
     run train "$1" -N2 --ntasks-per-node=3 --tf-tasks="$2" --tf-show -- mnist_async.py -ps 2 -workers 4 -nodes "$3"
     all_ended 2 4
     says 4 '^worker [0-3]: done, [1-9][0-9]* of 300 steps were mine, accuracy (0\.9|1\.0)'
-    says 1 " ps 0 +$(node 1) "
-    says 1 " ps 1 +$(node "$3") "
+    # In the table of the launch, and in that of the end.
+    says 2 " ps 0 +$(node 1) "
+    says 2 " ps 1 +$(node "$3") "
 }
 
 @test "data of the shape of MNIST, asynchronously, with both ps on the first node, TensorFlow 2.15" {

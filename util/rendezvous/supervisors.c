@@ -13,13 +13,14 @@
 
 /*
  * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
- * go on, theirs are not greater than its: what they die of is probably that.
+ * go on, theirs are not greater than its: what they die of is probably that. But if Slurm has asked them to end,
+ * as with srun -K, they end as without the plugin.
  */
 static int _greatest_exit_code (const struct shutdown *s, const struct rank *rank)
 {
     const struct rank *first = stop_policy_cause_rank (s->policy);
 
-    if (stop_policy_cause (s->policy) != STOP_POLICY_TASK_FAILED || rank == first)
+    if (stop_policy_cause (s->policy) != STOP_POLICY_TASK_FAILED || rank == first || rank->end.asked_signal)
         return 0;
     return exit_report_code (&first->end.report);
 }

@@ -418,6 +418,19 @@ static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...
         return;
 }
 
+/* A batch job that is cancelled loses its srun, and at the same moment Slurm asks its tasks to end. */
+static bool _slurm_ends_step (struct supervisor *s)
+{
+    struct deadline last = deadline_in_ms (SIGNALS_MS);
+    struct pollfd pfd = { .fd = s->signals.fd, .events = POLLIN };
+
+    while (s->signals.slurms.number == 0 && !deadline_passed (last)) {
+        poll (&pfd, 1, deadline_left_ms (last));
+        _read_signals (s);
+    }
+    return s->signals.slurms.number != 0;
+}
+
 /* A message, once, and not by a task that was stopped: then the others are, too. */
 static void _rendezvous_is_gone (struct supervisor *s, const char *how)
 {
@@ -427,7 +440,7 @@ static void _rendezvous_is_gone (struct supervisor *s, const char *how)
         return;
     s->gone = true;
     signals_deliver (&s->signals, s->task);
-    if (s->config.prints)
+    if (s->config.prints && !_slurm_ends_step (s))
         _print ("slurmstepd: error: spank_tf: step %s: the rendezvous %s; its tasks are not "
                 "stopped when its work is done%s\n", s->config.step, how,
                 restarts ? ", and not restarted" : "");
