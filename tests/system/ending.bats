@@ -75,6 +75,14 @@ after_test ()
     [[ $stderr == *slurmstepd*'error: execve(): '*'./nothing: No such file or directory'* ]] || fail "slurmstepd does not say why"
 }
 
+# bats test_tags=core
+@test "with a ps, srun says once that a worker has failed, and that the others go on" {
+    run_step -N3 -n4 --tf-tasks=chief,ps,worker:2 ./by-role worker0='exit 3' worker1='sleep 0.5; exit 4' chief='sleep 1'
+    [ "$status" -eq 4 ] || fail "srun's exit code"
+    [ "$(grep -c 'rank 2 (worker 0) on .* failed, exit 3; the others go on, and may wait for it; srun -K would end them$' <<< "$stderr")" -eq 1 ] &&
+        [ "$(grep -c 'the others go on' <<< "$stderr")" -eq 1 ] || fail "it does not"
+}
+
 # bats test_tags=core,release
 @test "without a ps, tasks end by themselves, each in its own time" {
     message='srun: error: spank_tf: step J.S: rank 0 (chief 0) on NODE failed, exit 3; the others have 30 s to end, and are then stopped'

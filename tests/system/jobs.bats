@@ -216,7 +216,7 @@ srun -Q --het-group=1 touch started
 srun -Q --het-group=1 --tf-tasks=worker:2 $task_check --roles=worker,worker
 END
     [ "$(grep -c ' ok digest=' <<< "$output")" -eq 2 ] || fail "the next step is not ok"
-    [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $job.0 (--het-group=1) runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off" ] || fail "another message"
+    [ "$(head -n 1 <<< "$stderr")" = "srun: error: spank_tf: step $job.0 (--het-group=1) runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number; --tf-tasks=none switches it off" ] || fail "another message"
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
 }
 

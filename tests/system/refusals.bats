@@ -263,8 +263,8 @@ plugstack_everywhere ()
     refused_step 'step J.S runs 3 tasks, --tf-tasks names 2 (ps, worker); write ps,worker:2, or ps,worker:rest for any number' --tf-tasks=ps,worker
     refused_step 'step J.S runs 3 tasks, --tf-tasks names 4 (ps, worker:2, ps); write ps,worker,ps, or ps,worker:rest,ps for any number' --tf-tasks=ps,worker,worker,ps
     refused_step 'step J.S runs 3 tasks, --tf-tasks names 65535 (worker:65535); write worker:3, or worker:rest for any number' --tf-tasks=worker:65535
-    refused 'srun: error: spank_tf: step J.S runs 1 task, --tf-tasks names 2 (ps, worker)' srun -n1 --tf-tasks=ps,worker touch started
-    refused_step "step J.S on $(node 2) runs 1 task, --tf-tasks-per-node names 2 (ps, worker)" --tf-tasks-per-node=ps,worker
+    refused 'srun: error: spank_tf: step J.S runs 1 task, --tf-tasks names 2 (ps, worker); give srun -n2' srun -n1 --tf-tasks=ps,worker touch started
+    refused_step "step J.S on $(node 2) runs 1 task, --tf-tasks-per-node names 2 (ps, worker); give srun --ntasks-per-node=2" --tf-tasks-per-node=ps,worker
 }
 
 @test "a step that needs more open files than srun may have is refused" {
@@ -283,7 +283,7 @@ plugstack_everywhere ()
 
 # bats test_tags=core,release
 @test "a message about an inherited list that does not fit suggests --tf-tasks=none, which works" {
-    local line='srun: error: spank_tf: step J.S runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); --tf-tasks=none switches it off'
+    local line='srun: error: spank_tf: step J.S runs 2 tasks, the inherited --tf-tasks names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number; --tf-tasks=none switches it off'
 
     refused "$line" salloc -Q -n2 --tf-tasks=ps,worker:2 srun -n2 touch started
     run --separate-stderr slurm salloc -Q -n2 --tf-tasks=ps,worker:2 srun --tf-tasks=none sh -c 'echo "${TF_CONFIG-alone}"'
@@ -301,7 +301,7 @@ SCRIPT
     [ "$(without_slurms_messages < "$work/inherited.err" | sed -E 's/step [0-9.]+/step J.S/')" = "$line" ] && [ ! -e "$work/started" ] ||
         fail "a batch script's step is not refused as it should be: $(cat "$work/inherited.err")"
 
-    refused "srun: error: spank_tf: step J.S on $(node 1) runs 2 tasks, the inherited --tf-tasks-per-node names 3 (ps, worker:2); --tf-tasks=none switches it off" \
+    refused "srun: error: spank_tf: step J.S on $(node 1) runs 2 tasks, the inherited --tf-tasks-per-node names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number; --tf-tasks=none switches it off" \
         salloc -Q -N1 -n2 -w "$(node 1)" --tf-tasks-per-node=ps,worker:2 srun -n2 touch started
     run --separate-stderr slurm salloc -Q -n2 --tf-tasks-per-node=ps,worker:2 srun --tf-tasks=none echo alone
     [ "$status" -eq 0 ] && [ "$output" = $'alone\nalone' ] && [ -z "$stderr" ] || fail "--tf-tasks=none does not override a list per node"

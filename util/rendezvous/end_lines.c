@@ -83,6 +83,23 @@ void end_lines_beside (const struct server *server, const struct rank *rank)
                  exit_report_describe (&rank->end.report, &how));
 }
 
+/* With a ps the others can go on, but one that waits for a task which has never come does so forever. */
+void end_lines_missed (struct server *server, const struct rank *rank)
+{
+    struct shutdown *s = server->shutdown;
+    struct exit_report_text how;
+    char name[RANK_NAME_SIZE];
+
+    if (s->miss_shown || rank->beside || rank->kind == RULES_EVALUATOR || server->config.restart.times > 0
+        || !exit_report_failed (&rank->end.report) || ends_was_asked (&rank->end)
+        || _is_sigterm (&rank->end.report))
+        return;
+    s->miss_shown = true;
+    console_say ("error: spank_tf: %s: %s failed, %s; the others go on, and may wait for it; srun -K would end "
+                 "them", step_name (server->step), rank_name (s->roster, rank, name, sizeof (name)),
+                 exit_report_describe (&rank->end.report, &how));
+}
+
 void end_lines_grace (const struct server *server)
 {
     const struct shutdown *s = server->shutdown;

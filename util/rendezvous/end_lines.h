@@ -15,6 +15,9 @@ void end_lines_beside (const struct server *server, const struct rank *rank);
 /* The job is over: why, if a failure has ended it. */
 void end_lines_over (const struct server *server);
 
+/* A task of the cluster has failed, which does not end the job: once, that the others may wait for it. */
+void end_lines_missed (struct server *server, const struct rank *rank);
+
 /* The ranks that get time to finish after the job's end. */
 void end_lines_grace (const struct server *server);
 

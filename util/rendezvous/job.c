@@ -49,6 +49,8 @@ void job_ended (struct server *server, struct rank *rank, enum rank_state state,
     s->left--;
     if (stop_policy_ended (s->policy, rank))
         _set_over (server);
+    else if (state == RANK_ENDED && stop_policy_cause (s->policy) == STOP_POLICY_NOT_OVER && s->left > 0)
+        end_lines_missed (server, rank);
     if (server->config.restart.times > 0 && stop_policy_cause (s->policy) != STOP_POLICY_NOT_OVER)
         _end_restarts (s);
 }

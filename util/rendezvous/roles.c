@@ -78,11 +78,9 @@ static int _expand_list (const struct assignment *a, size_t list, const char **r
     _describe (a, list, node, place, sizeof (place));
     snprintf (option, sizeof (option), "%s--%s", inherited ? "the inherited " : "",
               config->list[list].per_node ? "tf-tasks-per-node" : "tf-tasks");
-    if (!inherited)
-        return rules_assign (a->roles->list[list], role, tasks, place, option, err);
-    if (tasklist_assign (a->roles->list[list], role, tasks, place, option, &why) == 0)
+    if (rules_assign (a->roles->list[list], role, tasks, place, option, inherited ? &why : err) == 0)
         return 0;
-    return errtext_set (err, "%s; --tf-tasks=none switches it off", why.text);
+    return inherited ? errtext_set (err, "%s; --tf-tasks=none switches it off", why.text) : -1;
 }
 
 /* A list per node, for one node's ranks among first..end-1; role[] has room for all of them. */

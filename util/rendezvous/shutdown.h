@@ -32,7 +32,7 @@ struct shutdown {
     struct deadline next_lost;          /* not later than the first time when a rank counts as lost */
     struct deadline grace_over;         /* of evaluators; never before the job is over */
     struct deadline failure_over;       /* fail_grace; never if no task has failed without a ps */
-    bool end_shown;
+    bool end_shown, miss_shown;         /* what is printed once */
 };
 
 /*
