@@ -157,6 +157,22 @@ after_test ()
     [[ $stderr != *'how its tasks ended'* && $stderr != *'first to fail'* ]] || fail "a table of victims"
 }
 
+# Slurm ends the script and its srun before it has asked the tasks.
+@test "a batch job that is cancelled does not miss its rendezvous" {
+    local i job
+
+    for i in 1 2 3 4 5; do
+        rm -f "$work"/mark.*
+        job=$(slurm sbatch --parsable -N3 -n3 -o cancelled.out -e cancelled.err --tf-tasks=ps,worker:2 <<< $'#!/bin/sh
+srun ./by-role worker=\'mark $SLURM_TF_INDEX; exec sleep 1000\'
+sleep 100')
+        eventually 30 [ -e "$work/mark.0" ] && eventually 30 [ -e "$work/mark.1" ] || fail "it does not start"
+        slurm scancel "$job"
+        eventually 30 job_has_ended "$job" || fail "it does not end"
+        ! grep 'the rendezvous has ended' "$work/cancelled.err" || fail "it misses it"
+    done
+}
+
 # --- auto: the evaluator
 
 # bats test_tags=core,release

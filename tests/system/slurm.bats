@@ -83,7 +83,7 @@ errors ()
 
 # bats test_tags=core,release
 @test "limits, signals, cgroups and descriptors of a program are as in a plain step" {
-    # Here also of one that may be restarted, which is traced until then.
+    # Here also of one that may be restarted.
     variants+=(restarting)
     options[restarting]='--tf-tasks=worker:rest,evaluator --tf-restart=9'
     make_variants
