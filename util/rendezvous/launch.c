@@ -219,8 +219,6 @@ static bool _register (struct server *server, struct peer *peer,
     peer_set_rank (&server->peers, peer, &roster->rank[registration->rank], PEER_REGISTERED);
     if (server->refused)
         _answer (server, peer);
-    else if (roster_missing (roster) == 0)
-        _complete (server);
     return true;
 }
 
@@ -282,7 +280,7 @@ void launch_receive (struct server *server, struct peer *peer)
     frame_destroy (frame);
 }
 
-/* Time. */
+/* What is due. */
 
 static void _print_missing (struct server *server)
 {
@@ -349,9 +347,10 @@ static void _end_srun (struct server *server)
     kill (server->srun, SIGTERM);
 }
 
-void launch_check_time (struct server *server)
+void launch_check (struct server *server)
 {
-    bool lost = step_roster (server->step)->gone && deadline_passed (server->lost_deadline);
+    const struct roster *roster = step_roster (server->step);
+    bool lost = roster->gone && deadline_passed (server->lost_deadline);
 
     if (server->refused && deadline_passed (server->srun_deadline))
         _end_srun (server);
@@ -359,7 +358,9 @@ void launch_check_time (struct server *server)
         _print_unanswered (server);
     if (!_goes_on (server))
         return;
-    if (lost)
+    if (roster->tasks && roster_missing (roster) == 0)
+        _complete (server);
+    else if (lost)
         _refuse_lost (server);
     else if (deadline_passed (server->deadline))
         _refuse_late (server);

@@ -14,8 +14,8 @@ void launch_begin (struct server *server);
 /* An unauthenticated connection, or a rank without its complete answer, has become ready. */
 void launch_receive (struct server *server, struct peer *peer);
 
-/* Do what is due by now. */
-void launch_check_time (struct server *server);
+/* Do what is due by now: answer all ranks when all are here, refuse them when their time is over. */
+void launch_check (struct server *server);
 /* When to call it again. */
 struct deadline launch_next (const struct server *server);
 

@@ -41,7 +41,7 @@
 static void _check_time (struct server *server)
 {
     peers_expire (&server->peers);
-    launch_check_time (server);
+    launch_check (server);
     shutdown_check_time (server);
     console_check_time ();
 }
