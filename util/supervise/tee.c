@@ -36,7 +36,7 @@ struct stream {
 /* What the thread is asked to do, and its answer. */
 struct request {
     int number;
-    bool last;
+    int last;                   /* not a bool, behind which uninitialized bytes would be sent */
 };
 
 struct tee {
