@@ -15,8 +15,8 @@ start_slurm ()
     umask 022
     export SPANK_TF_STAGE=/nowhere DEBIAN_FRONTEND=noninteractive
     mkdir -p "$work"
-    id "$user" > /dev/null 2>&1 || useradd --system --no-create-home --home-dir /tmp --shell /bin/sh "$user"
-    id "$other_user" > /dev/null 2>&1 || useradd --system --no-create-home --home-dir /tmp --shell /bin/sh "$other_user"
+    id "$user" > /dev/null 2>&1 || "$tests/create-user" "$user"
+    id "$other_user" > /dev/null 2>&1 || "$tests/create-user" "$other_user"
     start_cluster --nodes 2 --prefix node --plugstack /etc/slurm/plugstack.conf
 }
 
