@@ -13,32 +13,11 @@
 
 #include "cgroup_conf.h"
 
-static char path[] = "/tmp/test_cgroup_conf.XXXXXX";
-
-static int make_file (void **unused __attribute__ ((unused)))
-{
-    int fd = mkstemp (path);
-
-    return fd < 0 ? -1 : close (fd);
-}
-
-static int remove_file (void **unused __attribute__ ((unused)))
-{
-    return unlink (path);
-}
-
-ALL_TESTS (make_file, remove_file)
-
 static int result_for (const char *text)
 {
     struct errtext err = { "" };
-    FILE *f = fopen (path, "w");
-    int result;
+    int result = cgroup_conf_signals_all (file_with (text), &err);
 
-    assert_non_null (f);
-    fputs (text, f);
-    fclose (f);
-    result = cgroup_conf_signals_all (path, &err);
     assert_string_equal (err.text, "");
     return result;
 }
@@ -113,7 +92,8 @@ static void check_error (const char *file, const char *why)
 
 TEST (a_file_that_cannot_be_read_is_an_error)
 {
-    assert_int_equal (result_for ("SignalChildrenProcesses=yes\n"), 1);
+    const char *path = file_with ("SignalChildrenProcesses=yes\n");
+
     assert_int_equal (chmod (path, 0), 0);
     check_error (path, "Permission denied");
     check_error ("/tmp", "Is a directory");

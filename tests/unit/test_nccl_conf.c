@@ -14,30 +14,9 @@
 
 #define NAME "NCCL_SOCKET_IFNAME"
 
-static char path[] = "/tmp/test_nccl_conf.XXXXXX";
-
-static int make_file (void **unused __attribute__ ((unused)))
-{
-    int fd = mkstemp (path);
-
-    return fd < 0 ? -1 : close (fd);
-}
-
-static int remove_file (void **unused __attribute__ ((unused)))
-{
-    return unlink (path);
-}
-
-ALL_TESTS (make_file, remove_file)
-
 static bool sets (const char *text)
 {
-    FILE *f = fopen (path, "w");
-
-    assert_non_null (f);
-    fputs (text, f);
-    fclose (f);
-    return nccl_conf_sets (path, NAME);
+    return nccl_conf_sets (file_with (text), NAME);
 }
 
 TEST (a_line_with_the_name_sets_it)
@@ -85,7 +64,7 @@ TEST (what_is_not_a_readable_regular_file_sets_nothing)
     assert_false (nccl_conf_sets ("/nowhere/nccl.conf", NAME));
     assert_false (nccl_conf_sets ("/tmp", NAME));
     assert_false (nccl_conf_sets ("/dev/zero", NAME));
-    snprintf (fifo, sizeof (fifo), "%s.fifo", path);
+    snprintf (fifo, sizeof (fifo), "%s.fifo", file_with (""));
     assert_int_equal (mkfifo (fifo, 0600), 0);
     assert_false (nccl_conf_sets (fifo, NAME));
     assert_int_equal (unlink (fifo), 0);

@@ -5,29 +5,11 @@
 
 #include "unit.h"
 
-#include <unistd.h>
-
 #include "submission.h"
 
 #define SRUN "srun program\n"
 
-static char path[] = "/tmp/test_submission.XXXXXX";
-
-static int make_file (void **unused __attribute__ ((unused)))
-{
-    int fd = mkstemp (path);
-
-    return fd < 0 ? -1 : close (fd);
-}
-
-static int remove_file (void **unused __attribute__ ((unused)))
-{
-    return unlink (path);
-}
-
-ALL_TESTS (make_file, remove_file)
-
-/* The numbers for a command line without the words that it begins with: "3", or "4, 2 a node"; "-" for none. */
+/* The numbers for a command line without its first words: "3", or "4, 2 a node"; "-" for none. */
 static const char *read_line (char *words, size_t options)
 {
     static char text[64];
@@ -51,15 +33,12 @@ static const char *read_line (char *words, size_t options)
 static const char *sbatch (const char *options, const char *script)
 {
     char words[512];
-    FILE *f = fopen (path, "w");
     size_t count = 1;
 
-    assert_non_null (f);
-    fputs (script, f);
-    fclose (f);
     for (const char *p = options; *p; p++)
         count += *p == '|';
-    snprintf (words, sizeof (words), "/usr/bin/sbatch|%s|%s|-n|99", *options ? options : "-Q", path);
+    snprintf (words, sizeof (words), "/usr/bin/sbatch|%s|%s|-n|99", *options ? options : "-Q",
+              file_with (script));
     return read_line (words, count + 1);
 }
 
@@ -127,8 +106,9 @@ TEST (the_number_counts_only_for_an_srun_without_a_number_or_list)
         { "srun -l \\\n program", "-" }, { "srun one : two", "-" }, { "srun --het-group=0,1 program", "-" },
         { "srun -N2 program", "-" }, { "srun --nodes=2 program", "-" },
         { "export SLURM_HOSTFILE=hosts; srun -m arbitrary program", "-" }, { "salloc srun program", "-" },
-        { "cat > job <<END\nsrun program\nEND", "-" }, { "./srun.sh worker", "-" }, { ". ./srun.conf; work", "-" },
-        { "cd /scratch/srun/x; ./go", "-" }, { "echo starting srun; ./go", "-" }, { "./go # calls srun", "-" },
+        { "cat > job <<END\nsrun program\nEND", "-" }, { "./srun.sh worker", "-" },
+        { ". ./srun.conf; work", "-" }, { "cd /scratch/srun/x; ./go", "-" },
+        { "echo starting srun; ./go", "-" }, { "./go # calls srun", "-" },
         { "python -c 'run ([\"srun\"])'", "-" }, { "redo srun program", "-" },
     };
     char script[256], words[256];
@@ -150,7 +130,8 @@ TEST (salloc_has_a_command_or_an_interactive_shell)
 {
     char script[] = "salloc|-n3|./srun.sh", shell[] = "salloc|-n3|sh|-c|srun program",
          components[] = "salloc|-n3|srun|one|:|two";
-    char none[] = "salloc|-n3", srun[] = "/bin/salloc|-n3|srun|program", own[] = "salloc|-n3|srun|-n|10|program";
+    char none[] = "salloc|-n3", srun[] = "/bin/salloc|-n3|srun|program",
+         own[] = "salloc|-n3|srun|-n|10|program";
 
     assert_string_equal (read_line (none, 2), "-");
     assert_string_equal (read_line (srun, 2), "3");

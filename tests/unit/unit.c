@@ -5,9 +5,13 @@
 
 #include "unit.h"
 
+#include <unistd.h>
+
 static struct CMUnitTest *tests;
 static size_t count;
 static CMFixtureFunction each_setup, each_teardown, all_setup, all_teardown;
+static char scratch[] = "/tmp/test.XXXXXX";
+static bool has_scratch;
 
 void unit_add (const char *name, CMUnitTestFunction function, void *state)
 {
@@ -58,6 +62,20 @@ char *golden_field (char **rest)
     return field;
 }
 
+const char *file_with (const char *text)
+{
+    FILE *f;
+
+    if (!has_scratch) {
+        close (mkstemp (scratch));
+        has_scratch = true;
+    }
+    assert_non_null (f = fopen (scratch, "w"));
+    fputs (text, f);
+    fclose (f);
+    return scratch;
+}
+
 void line_add (struct line *line, const char *fmt, ...)
 {
     size_t used = strlen (line->text);
@@ -71,7 +89,11 @@ void line_add (struct line *line, const char *fmt, ...)
 
 int unit_run (void)
 {
-    return _cmocka_run_group_tests ("tests", tests, count, all_setup, all_teardown);
+    int failed = _cmocka_run_group_tests ("tests", tests, count, all_setup, all_teardown);
+
+    if (has_scratch)
+        unlink (scratch);
+    return failed;
 }
 
 int __attribute__ ((weak)) main (void)

@@ -64,6 +64,9 @@ int check_golden_file (const char *path, void (*check_line) (char *text, int num
 /* Cut the next field off such a line; fields are separated by |. It has no blanks around it. */
 char *golden_field (char **rest);
 
+/* The path of a file with this text, the same one in each call. It is removed after the tests. */
+const char *file_with (const char *text);
+
 /* A line that is made of parts. */
 struct line {
     char text[256];
