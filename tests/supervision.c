@@ -422,10 +422,11 @@ static void _check_report (const struct exit_report *report, const char *expecte
         die ("tf-supervise reported \"%s\", not \"%s\"", room.text, expected);
 }
 
-void task_expect_report (const struct task *task, const char *expected)
+void task_expect_report (struct task *task, const char *expected)
 {
     struct frame *frame = receive_frame (task->connection, task_reaction_ms ());
     struct exit_report report;
+    struct life_report life;
     struct errtext err;
 
     if (!frame)
@@ -433,6 +434,8 @@ void task_expect_report (const struct task *task, const char *expected)
     if (exit_report_decode (&report, frame, &err) < 0)
         die ("%s", err.text);
     _check_report (&report, expected);
+    life_report_decode (&life, frame);
+    task->ago_ms = life.ago_ms;
     if (task->failure)
         failure_text_decode (task->failure, frame);
     frame_destroy (frame);
@@ -486,6 +489,7 @@ void task_expect_reconnect (struct task *task, const char *report)
     if (report)
         _check_report (&reconnect.report, report);
     task->life = reconnect.life.life;
+    task->ago_ms = reconnect.life.ago_ms;
     if (task->failure)
         *task->failure = reconnect.failure;
     frame_destroy (frame);

@@ -69,6 +69,7 @@ struct task {
     int connection;             /* the rendezvous' end */
     int output;                 /* where the program's stdout can be read */
     int life;                   /* task_expect_reconnect () sets it: which one has ended, or -1 */
+    int ago_ms;                 /* the last exit report says how long ago */
 };
 
 /* REACTION_MS, or more if a wrapper or a sanitizer makes tf-supervise slow. */
@@ -105,7 +106,7 @@ void task_order_exit (struct task *task, int status);
 void task_order_exit_with (struct task *task, int most, int status);
 
 /* The next frame on the connection is this exit report. */
-void task_expect_report (const struct task *task, const char *report);
+void task_expect_report (struct task *task, const char *report);
 
 /* tf-supervise closes the connection without sending anything more. */
 void task_expect_close (struct task *task);

@@ -372,6 +372,17 @@ static void _last_line (const void *arg __attribute__ ((unused)))
     unlink (log);
 }
 
+/* A signal of Slurm's to the whole step may be on its way, so the supervisor waits before it reports. */
+static void _report_says_when (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_exits_3 };
+
+    task_start (&task);
+    task_expect_report_and_exit (&task, "exit 3", W_EXITCODE (3, 0));
+    if (task.ago_ms < 250)
+        die ("the report says that the program has ended %d ms ago", task.ago_ms);
+}
+
 static void _expect_limited (void (*program) (void), const char *report, int most, int status)
 {
     struct task task = { .program = program };
@@ -983,6 +994,7 @@ int main (void)
     for (size_t i = 0; i < COUNT (many); i++)
         passed &= check (many[i].sentence, _stop_many, &many[i].arg);
     passed &= check ("the last line of its log file is reported, if a program failed", _last_line, NULL);
+    passed &= check ("a report says how long ago the program has ended", _report_says_when, NULL);
     passed &= check ("of tasks that fail after the first one, the supervisor's exit code is not greater",
                      _exit_code_is_limited, NULL);
     passed &= check ("when slurmstepd dies, its supervisors end their tasks", _slurmstepd_dies, &sleeps);

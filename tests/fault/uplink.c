@@ -267,6 +267,8 @@ static void _network_down (const void *arg)
     /* The next attempt may come after five seconds. */
     poll (&(struct pollfd){ .fd = task.listener, .events = POLLIN }, 1, 6000);
     task_expect_reconnect (&task, "exit 5");
+    if (task.ago_ms < 5000)
+        die ("the report says that the program has ended %d ms ago", task.ago_ms);
     /* TCP has acknowledged the report now, but the rendezvous has not answered it. */
     task_expect_running (&task);
     if (restarts) {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A part of a supervisor's exit report, if tasks may be restarted: which life of its task has ended,
- * and whether there can be another one.
+ * A part of a supervisor's exit report: when its task has ended; if it may be restarted, which life of
+ * it has, and whether there can be another one.
  */
 #ifndef TF_LIFE_REPORT_H
 #define TF_LIFE_REPORT_H

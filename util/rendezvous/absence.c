@@ -33,7 +33,7 @@ void absence_begin (struct server *server, struct rank *rank, int ms)
     if (!s || !rank_is_supervised (rank))
         return;
     if (!rank_has_ended (rank))
-        ends_note (&rank->end, s->launched, &nothing, 0);
+        ends_note (&rank->end, s->launched, 0, &nothing, 0);
     rank->away = deadline_in_ms (ms);
     s->next_lost = deadline_min (s->next_lost, rank->away);
 }

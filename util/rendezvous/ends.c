@@ -69,11 +69,22 @@ char *ends_table (const struct roster *roster)
     return text;
 }
 
-void ends_note (struct end *end, struct deadline launched, const struct failure_text *failure,
+static void _go_back (struct timespec *time, int ms)
+{
+    time->tv_sec -= ms / 1000;
+    time->tv_nsec -= ms % 1000 * 1000000L;
+    if (time->tv_nsec < 0) {
+        time->tv_sec--;
+        time->tv_nsec += 1000000000L;
+    }
+}
+
+void ends_note (struct end *end, struct deadline launched, int ago_ms, const struct failure_text *failure,
                 int asked_signal)
 {
     clock_gettime (CLOCK_REALTIME, &end->at);
-    end->elapsed_ms = deadline_in_ms (0).at_ms - launched.at_ms;
+    _go_back (&end->at, ago_ms);
+    end->elapsed_ms = deadline_max (deadline_in_ms (-ago_ms), launched).at_ms - launched.at_ms;
     end->asked_signal = asked_signal;
     free (end->failure);
     end->failure = NULL;

@@ -21,17 +21,17 @@ struct roster;
 /* What is known of the end of a rank's life, if it does not run. */
 struct end {
     struct exit_report report;
-    struct timespec at;         /* when its report came, or its connection was lost; wall clock */
+    struct timespec at;         /* when it was, or its connection was lost; wall clock of srun's host */
     int64_t elapsed_ms;         /* from the launch until then, all its lives and the pauses between them */
     int asked_signal;           /* Slurm or the user has asked it before to end in this way; 0: no */
     struct failure_text *failure;   /* what the task has written about its failure, or NULL */
 };
 
 /*
- * A life has ended now, or its connection without a report; the launch was complete at `launched`. What
- * the task has written about that is copied. The signal has asked it to end, or is 0.
+ * A life has ended so many milliseconds ago, or its connection without a report; the launch was complete at
+ * `launched`. What the task has written about that is copied. The signal has asked it to end, or is 0.
  */
-void ends_note (struct end *end, struct deadline launched, const struct failure_text *failure,
+void ends_note (struct end *end, struct deadline launched, int ago_ms, const struct failure_text *failure,
                 int asked_signal);
 
 /* The table, to be freed; NULL if there is no memory. All ranks have ended. */

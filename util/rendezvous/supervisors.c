@@ -13,8 +13,8 @@
 
 /*
  * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
- * go on, theirs are not greater than its: what they die of is probably that. But if Slurm has asked them to end,
- * as with srun -K, they end as without the plugin.
+ * go on, theirs are not greater than its: what they die of is probably that. But if Slurm has asked them to
+ * end, as with srun -K, they end as without the plugin.
  */
 static int _greatest_exit_code (const struct shutdown *s, const struct rank *rank)
 {
@@ -61,7 +61,7 @@ static void _take_report (struct server *server, struct rank *rank, const struct
     }
     /* Its supervisor may report an end again while it waits. */
     if (rank->state == RANK_RUNS)
-        ends_note (&rank->end, s->launched, failure, life->asked_signal);
+        ends_note (&rank->end, s->launched, life->ago_ms, failure, life->asked_signal);
     answer = restarts_report (s->restarts, rank, report, life, &decision);
     if (decision != RESTART_POLICY_NONE)
         restart_lines_add (s->lines, rank, report, decision, life->cannot);

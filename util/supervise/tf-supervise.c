@@ -87,8 +87,7 @@ static void _send_report (struct supervisor *s)
     struct life_report life = lives_report (&s->lives);
 
     life.asked_signal = signals_asked (&s->signals, &s->report, &life.asked_at);
-    if (s->config.restart.times > 0)
-        life.ago_ms = deadline_ago_ms (s->ended);
+    life.ago_ms = deadline_ago_ms (s->ended);
     uplink_report (s->uplink, &s->report, &life, &s->failure);
 }
 
@@ -555,6 +554,7 @@ static void _begin_first (struct supervisor *s)
     if (_begin_life (s, &err) == 0)
         return;
     s->status = W_EXITCODE (1, 0);
+    s->ended = deadline_in_ms (0);
     if (!lives_finish (&s->lives))
         _print ("slurmstepd: error: spank_tf: step %s: rank %d on %s cannot start its program: %s\n",
                 s->config.step, s->config.rank, s->config.node, err.text);

@@ -55,6 +55,7 @@ struct uplink {
     struct exit_report report;
     struct life_report life;
     struct failure_text failure;
+    struct deadline reported;       /* when the caller has said so */
     bool waiting;                   /* on the rendezvous' word: there is no hurry */
     int next_life;
     int exit_code;
@@ -111,12 +112,14 @@ static int _send (struct uplink *u, struct frame *frame)
 
 static int _send_reconnect (struct uplink *u)
 {
-    const struct reconnect reconnect = {
+    struct reconnect reconnect = {
         .token = u->config->token, .node = u->config->node, .rank = u->config->rank,
         .ended = u->ended, .report = u->report, .life = u->life,
         .failure = u->failure,
     };
 
+    if (u->ended)
+        reconnect.life.ago_ms += deadline_ago_ms (u->reported);
     return _send (u, reconnect_encode (&reconnect));
 }
 
@@ -286,6 +289,7 @@ void uplink_report (struct uplink *u, const struct exit_report *report,
     u->report = *report;
     u->life = *life;
     u->failure = *failure;
+    u->reported = deadline_in_ms (0);
     u->give_up = deadline_in_ms (REPORT_MS);
     if (u->state == CONNECTED) {
         _set_connected (u);
