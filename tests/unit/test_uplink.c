@@ -31,6 +31,7 @@ int __wrap_clock_gettime (clockid_t clock __attribute__ ((unused)), struct times
 }
 
 static int listener, connection;        /* the rendezvous' ends */
+static int waiting[4];                  /* connections that fill the queue of the listener */
 static struct supervisor_config config;
 static struct uplink *uplink;
 
@@ -157,6 +158,50 @@ TEST (connections_that_do_not_stand_are_tried_for_a_minute)
             connection = accept (listener, NULL, NULL);
     }
     assert_between (seconds, 58, 75);
+}
+
+/* The kernel drops what arrives on the listener: its queue is full. */
+static void vanish (void)
+{
+    struct sockaddr_storage at;
+    socklen_t length = address_sockaddr (&config.address, config.port, &at);
+
+    assert_int_equal (listen (listener, 0), 0);
+    for (size_t i = 0; i < COUNT (waiting); i++) {
+        waiting[i] = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect (waiting[i], (struct sockaddr *)&at, length);
+    }
+    close (connection);
+}
+
+static int seconds_until_no_answer (void)
+{
+    int seconds = 0;
+
+    while (seconds < 2000 && serve (1) != UPLINK_NO_ANSWER)
+        seconds++;
+    for (size_t i = 0; i < COUNT (waiting); i++)
+        close (waiting[i]);
+    return seconds;
+}
+
+TEST (a_report_is_given_up_when_packets_vanish_for_a_minute)
+{
+    report ();
+    vanish ();
+    assert_between (seconds_until_no_answer (), 58, 62);
+}
+
+/* The rendezvous waits for five minutes, too. */
+TEST (the_next_life_is_given_up_when_packets_vanish_for_six_minutes)
+{
+    report ();
+    order (ORDER_WAIT);
+    assert_int_equal (serve (0), UPLINK_NOTHING);
+    assert_true (uplink_is_waiting (uplink));
+    assert_int_equal (serve (86400), UPLINK_NOTHING);
+    vanish ();
+    assert_between (seconds_until_no_answer (), 358, 362);
 }
 
 TEST (a_refused_connection_is_the_end_of_the_rendezvous)

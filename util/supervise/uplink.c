@@ -40,6 +40,11 @@
 #define ANSWER_MS 600000
 /* Without a connection that stands, the report is given up. */
 #define REPORT_MS 60000
+/*
+ * ... and after `wait` the next life: the rendezvous gives it up after five minutes, and may notice a minute
+ * later that there is no connection.
+ */
+#define WAIT_MS 360000
 
 struct uplink {
     enum { CONNECTED, CONNECTING, PAUSING, GONE } state;
@@ -60,7 +65,7 @@ struct uplink {
     int next_life;
     int exit_code;
     bool acknowledged;              /* the rendezvous has the report */
-    struct deadline give_up;        /* on delivering the report, unless the connection stands */
+    struct deadline give_up;        /* after the task's end, unless the connection stands */
 };
 
 static void _pause (struct uplink *u)
@@ -73,7 +78,7 @@ static void _pause (struct uplink *u)
     frame_reader_clear (&u->reader);
     if (deadline_passed (u->stable)) {
         u->pause_ms = PAUSE_MIN_MS;
-        u->give_up = deadline_in_ms (REPORT_MS);
+        u->give_up = deadline_in_ms (u->waiting ? WAIT_MS : REPORT_MS);
     }
     u->next = deadline_in_ms (u->pause_ms);
     u->pause_ms = 2 * u->pause_ms < longest_ms ? 2 * u->pause_ms : longest_ms;
@@ -86,10 +91,10 @@ static bool _delivers (const struct uplink *u)
     return u->ended && !u->waiting && u->state != GONE;
 }
 
-/* ... and give_up counts. */
+/* give_up counts. */
 static bool _gives_up (const struct uplink *u)
 {
-    return _delivers (u) && u->state != CONNECTED;
+    return u->ended && (u->state == CONNECTING || u->state == PAUSING);
 }
 
 static void _set_connected (struct uplink *u)
@@ -157,12 +162,11 @@ static enum uplink_event _connect (struct uplink *u)
 /* connect () has succeeded or failed. */
 static enum uplink_event _finish_connect (struct uplink *u)
 {
-    if (u->waiting)
-        u->give_up = deadline_in_ms (REPORT_MS);
-    u->waiting = false;
     if ((errno = tcp_connect_end (u->fd)) != 0 || _send_reconnect (u) < 0)
         return _fail (u);
-    u->refused = false;
+    if (u->waiting)
+        u->give_up = deadline_in_ms (REPORT_MS);
+    u->waiting = u->refused = false;
     u->stable = deadline_in_ms (PAUSE_MAX_MS);
     _set_connected (u);
     return UPLINK_NOTHING;
@@ -182,6 +186,7 @@ static enum uplink_event _obey (struct uplink *u, const struct frame *frame)
         return UPLINK_NOTHING;
     if (order == ORDER_WAIT) {
         u->waiting = true;
+        u->stable = deadline_in_ms (0);
         _set_connected (u);
         return UPLINK_NOTHING;
     }
