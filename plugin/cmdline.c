@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* srun's options without a value, which may stand before another one behind the same dash. */
+#define FLAGS "EHOQRVXZhklsuv"
+
 void cmdline_read (struct cmdline *arguments)
 {
     FILE *f = fopen ("/proc/self/cmdline", "re");
@@ -77,14 +80,17 @@ static bool _begins (const struct cmdline *arguments, size_t i,
     return true;
 }
 
-/* True if the argument is the option or abbreviates it. *value is the text behind '=', or a letter, or NULL. */
+/*
+ * True if the argument is the option, or abbreviates it. *value is the text behind '=', or a letter, or NULL.
+ */
 static bool _is_option (const char *argument, const struct cmdline_option *option, const char **value)
 {
     const char *equals = strchr (argument, '=');
+    const char *letter = argument[0] == '-' ? argument + 1 + strspn (argument + 1, FLAGS) : "";
     size_t len = equals ? (size_t)(equals - argument) : strlen (argument);
 
-    if (option->letter && argument[0] == '-' && argument[1] == option->letter) {
-        *value = argument[2] ? argument + 2 : NULL;
+    if (*letter && *letter == option->letter) {
+        *value = letter[1] ? letter + 1 : NULL;
         return true;
     }
     *value = equals ? equals + 1 : NULL;

@@ -37,9 +37,8 @@ struct cmdline_option {
 };
 
 /*
- * The value of an option before the program, `--name VALUE` or `--name=VALUE`, -W VALUE or -WVALUE;
- * if it is there several times, the last one. A short option is found if it is the first one behind
- * its dash, so not in -QW1. To be freed; NULL if the option is not there.
+ * The value of an option before the program, `--name VALUE` or `--name=VALUE`, -W VALUE, -WVALUE or -QW1;
+ * if it is there several times, the last one. To be freed; NULL if the option is not there.
  */
 char *cmdline_value (const struct cmdline_option *option, const struct cmdline_program *program);
 

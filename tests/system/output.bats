@@ -198,6 +198,8 @@ empties ()
     [ "$(empties srun --tf-log-dir="$logs" -eboth -o both)" = "both stays" ]
     [ "$(empties srun --tf-log-dir="$logs" --output first -olast.txt)" = "last.txt stays" ]
     [ "$(empties srun --tf-log-dir="$logs" -o first --output last.txt)" = "last.txt stays" ]
+    [ "$(empties srun --tf-log-dir="$logs" -lo behind.txt -vuewith.txt)" = "behind.txt and with.txt stay" ]
+    [ -z "$(empties srun --tf-log-dir="$logs" -Jloname)" ]
     [ "$(empties env SLURM_STDOUTMODE=variable.txt srun --tf-log-dir="$logs")" = "variable.txt stays" ]
     [ "$(empties env SLURM_STDERRMODE=variable.txt SLURM_STDOUTMODE=o srun --tf-log-dir="$logs" -o none)" = "variable.txt stays" ]
     site_arguments stop=never log_dir="$logs"
