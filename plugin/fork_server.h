@@ -3,7 +3,8 @@
  *
  * The fork server of a task: a copy of the task as Slurm has prepared it, which waits in task_init. Each
  * life of the task, which is one run of its program, is a fork of it that goes on from there, so that Slurm
- * does for each life what it does for every task: SELinux context, TaskProlog, TMPDIR, search in PATH, limits, container, exec.
+ * does for each life what it does for every task: SELinux context, TaskProlog, TMPDIR, search in PATH,
+ * limits, container, exec.
  *
  *     slurmstepd
  *       tf-supervise                 the process that slurmstepd started; it orders the lives

@@ -9,9 +9,9 @@
 #include <stdnoreturn.h>
 
 /*
- * In init_post_opt: print why, and end the command with the exit code that it has for errors. There is neither
- * a job nor a step yet, and Slurm itself calls exit () after an init_post_opt that fails; but first it
- * prints two lines about the plugin, and with `optional` in plugstack.conf it goes on.
+ * In init_post_opt: print why, and end the command with the exit code that it has for errors. There is
+ * neither a job nor a step yet, and Slurm itself calls exit () after an init_post_opt that fails; but first
+ * it prints two lines about the plugin, and with `optional` in plugstack.conf it goes on.
  */
 noreturn void refusal_exit (const char *why);
 

@@ -50,8 +50,8 @@ static int _check_options (struct errtext *err)
 }
 
 /*
- * A list that needs more tasks than an srun of the job will have is refused before the job waits in the queue.
- * One that needs less may be for an srun -n.
+ * A list that needs more tasks than an srun of the job will have is refused before the job waits in the
+ * queue. One that needs less may be for an srun -n.
  */
 static int _check_tasks (struct errtext *err)
 {
@@ -206,7 +206,8 @@ static int _prepare (struct errtext *err)
         case OPTIONS_ON:
             break;
     }
-    if (_check_restart (err) < 0 || _check_tee (err) < 0 || _find_program (err) < 0 || _reserve_port (err) < 0)
+    if (_check_restart (err) < 0 || _check_tee (err) < 0 || _find_program (err) < 0
+        || _reserve_port (err) < 0)
         return -1;
     return _export (err);
 }
@@ -265,7 +266,7 @@ static bool _is_wait_limited (const struct cmdline_program *of_step)
     return seconds > 0;
 }
 
-/* srun takes a name that begins with "all" or "-" as all output, and a number as the rank whose output it shows. */
+/* To srun a name that begins with "all" or "-" is all output, and a number the rank whose output it shows. */
 static bool _is_output_file (const char *name)
 {
     return name && *name && *name != '-' && strncasecmp (name, "all", sizeof ("all") - 1) != 0
@@ -273,7 +274,7 @@ static bool _is_output_file (const char *name)
            && strncmp (name, "/dev/", sizeof ("/dev/") - 1) != 0;
 }
 
-/* --output or --error, from the sources that srun uses, in its order. To be freed; NULL if it is not a file. */
+/* --output or --error, from srun's sources, in its order. To be freed; NULL if it is not a file. */
 static char *_output_file (const struct cmdline_option *option, const char *variable,
                            const struct cmdline_program *of_step)
 {
@@ -391,7 +392,8 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
     return frame;
 }
 
-static int _start (const char *step, uint32_t number, const struct cmdline_program *of_step, struct errtext *err)
+static int _start (const char *step, uint32_t number, const struct cmdline_program *of_step,
+                   struct errtext *err)
 {
     struct frame *configuration = _configuration (step, number, of_step, err);
     int rc = configuration ? rendezvous_start (program, step, reserved, configuration, err) : -1;
@@ -435,8 +437,8 @@ static void _say_what_stays_empty (const struct cmdline_program *of_step)
     err = _output_file (&error_option, "SLURM_STDERRMODE", of_step);
     both = out && err && strcmp (out, err) != 0;
     if (out || err)
-        slurm_info ("spank_tf: %s%s%s %s empty: the tasks write to files in %s (--tf-log-dir)", out ? out : err,
-                    both ? " and " : "", both ? err : "", both ? "stay" : "stays", dir);
+        slurm_info ("spank_tf: %s%s%s %s empty: the tasks write to files in %s (--tf-log-dir)",
+                    out ? out : err, both ? " and " : "", both ? err : "", both ? "stay" : "stays", dir);
     free (out);
     free (err);
 }

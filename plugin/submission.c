@@ -151,8 +151,8 @@ static bool _begins_command (const char *text, const char *word)
 }
 
 /*
- * A line of shell. It has an srun of the job's number of tasks if that is a command, and if all that it is given
- * stands there: no variable, no second line, no further component.
+ * A line of shell. It has an srun of the job's number of tasks if that is a command, and if all that it is
+ * given stands there: no variable, no second line, no further component.
  */
 static void _take_line (struct facts *facts, const char *text)
 {

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How many tasks every srun of a new job will run. SPANK does not tell, so the command line of sbatch or salloc
- * and the script are read once more. An srun takes the job's number, unless it has one of its own: the
+ * How many tasks every srun of a new job will run. SPANK does not tell, so the command line of sbatch or
+ * salloc and the script are read once more. An srun takes the job's number, unless it has one of its own: the
  * number counts only if a script, --wrap or the command of salloc has an srun, and nothing in it looks like
  * another number of tasks, or like another list.
  */

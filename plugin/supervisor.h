@@ -27,8 +27,8 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
  * with 1; the child exits too.
  *
  * `fd` is the connection on which the task registered; the child may close it. config->fork_server is
- * filled in. With output->tee tf-supervise gets the log file and the pipes, too. Signals that arrive meanwhile
- * reach both processes as soon as they are ready.
+ * filled in. With output->tee tf-supervise gets the log file and the pipes, too. Signals that arrive
+ * meanwhile reach both processes as soon as they are ready.
  */
 int supervisor_start (const char *path, struct supervisor_config *config, int fd,
                       const struct output *output, struct fork_server *server, struct errtext *err);

@@ -201,7 +201,8 @@ int task_info_gather (struct task_info *info, spank_t spank, char *const env[],
         return -1;
     if ((info->port = _reserve_task_port (env, contact, &info->error)))
         r->port = port_number (info->port);
-    else if (contact->second_port && strlen (info->error.text) + sizeof (NEEDS_TWO) <= sizeof (info->error.text))
+    else if (contact->second_port
+             && strlen (info->error.text) + sizeof (NEEDS_TWO) <= sizeof (info->error.text))
         strcat (info->error.text, NEEDS_TWO);
     if (info->port && contact->second_port) {
         _reserve_master_port (info, env, spank, contact);

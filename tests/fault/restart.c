@@ -327,8 +327,8 @@ static int _count_children (pid_t pid)
 static void _what_it_left_is_stopped (const void *arg)
 {
     const bool fails = *(const bool *)arg;
-    struct task task = { .program = fails ? _fails_for_good_and_leaves_a_daemon : _succeeds_and_leaves_a_daemon,
-                         .restarts = 9 };
+    struct task task = { .restarts = 9, .program = fails ? _fails_for_good_and_leaves_a_daemon
+                                                         : _succeeds_and_leaves_a_daemon };
 
     task_start (&task);
     _expect (&task, (struct wanted){ fails ? "exit 2" : "exit 0", 0, NULL, false });
@@ -823,7 +823,8 @@ int main (void)
     passed &= check ("... also of one that succeeded", _former_life_is_dead, &succeeds);
     passed &= check ("what a task that succeeded does in the background goes on",
                      _what_succeeded_may_finish, NULL);
-    passed &= check ("... until the task is stopped for a restart of all", _what_it_left_is_stopped, &succeeds);
+    passed &= check ("... until the task is stopped for a restart of all",
+                     _what_it_left_is_stopped, &succeeds);
     passed &= check ("... also after a failure that is final, which stays the task's end",
                      _what_it_left_is_stopped, &fails);
     passed &= check ("the end of a life is reported when every process of it is dead",

@@ -27,7 +27,8 @@ TEST (a_task_numbers_the_gpus_that_it_has)
         { "0,1", 2, 5, "0", 4, 0 }, { "0,1", 2, 5, "1", 3, 0 },
         /* The user's variable, or no GPU at all. */
         { "0,1", -1, 1, NULL, 0, 0 }, { NULL, -1, 1, NULL, 0, 0 }, { "", 2, 1, NULL, 0, 0 },
-        { NULL, 2, 1, NULL, 0, 0 }, { "0", 0, 1, NULL, 0, 0 }, { "", 2, 4, NULL, 3, 0 }, { "0,1", -1, 4, NULL, 3, 0 },
+        { NULL, 2, 1, NULL, 0, 0 }, { "0", 0, 1, NULL, 0, 0 }, { "", 2, 4, NULL, 3, 0 },
+        { "0,1", -1, 4, NULL, 3, 0 },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

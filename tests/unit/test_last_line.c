@@ -126,8 +126,10 @@ TEST (the_last_line_that_is_not_blank_is_found)
         { "one\n\n \n", "one" }, { "one\r\ntwo\r\n", "two" }, { "  indented  \n", "indented" },
         /* What stands in front of a step's output is no output, nor is that of the step before. */
         { "one\nspank_tf: step 12.1\n", "" }, { "spank_tf: step 12.1\n \n", "" },
-        { "one\nspank_tf: step 12.1\ntwo\n", "two" }, { "spank_tf: step 12.1: it failed\n", "spank_tf: step 12.1: it failed" },
-        { "spank_tf: step \n", "spank_tf: step" }, { "10/100\r20/100\r", "20/100" }, { "\nx", "x" }, { "x\n\x80\x80\n", "x" },
+        { "one\nspank_tf: step 12.1\ntwo\n", "two" },
+        { "spank_tf: step 12.1: it failed\n", "spank_tf: step 12.1: it failed" },
+        { "spank_tf: step \n", "spank_tf: step" }, { "10/100\r20/100\r", "20/100" }, { "\nx", "x" },
+        { "x\n\x80\x80\n", "x" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -146,16 +148,22 @@ TEST (the_message_of_an_error_file_is_found)
     static const struct {
         const char *json, *text;        /* NULL: none is found */
     } row[] = {
-        { "{\"message\": {\"message\": \"ValueError: no\", \"extraInfo\": {\"py_callstack\": \"T\"}}}", "ValueError: no" },
+        { "{\"message\": {\"message\": \"ValueError: no\", \"extraInfo\": {\"py_callstack\": \"T\"}}}",
+          "ValueError: no" },
         { "{\"message\": \"text\"}", "text" }, { " {\n\"message\" :\t\"text\"", "text" },
-        { "{\"message\":{\"message\":\"a\\nb \\u00e9\\u4e2d \\ud83d\\ude00 \\\"q\\\" \\\\ \\/\"", "a b ?? ? \"q\" \\ /" },
+        { "{\"message\":{\"message\":\"a\\nb \\u00e9\\u4e2d \\ud83d\\ude00 \\\"q\\\" \\\\ \\/\"",
+          "a b ?? ? \"q\" \\ /" },
         { "{\"message\": \"\\u001b[2J\\u0000x\"}", "[2J x" }, { "{\"message\": \"caf\xc3\xa9\"}", "caf?" },
-        { "{\"message\": \"" HUNDRED HUNDRED "x and more", HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN "0123456..." },
+        { "{\"message\": \"" HUNDRED HUNDRED "x and more",
+          HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN "0123456..." },
         { "", NULL }, { "{", NULL }, { "{}", NULL }, { "\"message\"", NULL }, { " \"text\"", NULL },
         { "{\"message\"", NULL }, { "{\"message\": ", NULL }, { "{\"message\": \"", NULL },
-        { "{\"message\": \"cut", NULL }, { "{\"message\": \"cut\\", NULL }, { "{\"message\": \"cut\\u12\"}", NULL },
-        { "{\"message\": \"x\\uzzzz\"}", NULL }, { "{\"message\": \"\"}", NULL }, { "{\"message\": 3}", NULL },
-        { "{\"message\": null}", NULL }, { "{\"message\": {}}", NULL }, { "{\"message\": {\"text\": \"x\"}}", NULL },
+        { "{\"message\": \"cut", NULL }, { "{\"message\": \"cut\\", NULL },
+        { "{\"message\": \"cut\\u12\"}", NULL },
+        { "{\"message\": \"x\\uzzzz\"}", NULL }, { "{\"message\": \"\"}", NULL },
+        { "{\"message\": 3}", NULL },
+        { "{\"message\": null}", NULL }, { "{\"message\": {}}", NULL },
+        { "{\"message\": {\"text\": \"x\"}}", NULL },
         { "{\"message\": {\"message\": {\"message\": \"x\"}}}", NULL }, { "{\"messages\": \"x\"}", NULL },
         { "[\"message\", \"x\"]", NULL },
     };

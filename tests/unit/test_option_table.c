@@ -161,10 +161,10 @@ TEST (the_other_values)
           "user's program can bind is 1024" },
         { OPTION_LOG_DIR, "/x", "", "the name of a directory is needed" },
         { OPTION_LOG_DIR, "%j", "a\nb", "the name of the directory has a newline" },
-        { OPTION_LOG_DIR, "/x/%j.%s/%4a/100%/%%q", "/x/%q", "%q is not a pattern of it; %j, %s, %J, %x, %u, %A, "
-          "%a and %N are, and %%q is \"%q\"" },
-        { OPTION_LOG_DIR, "/x/\\%q", "%3t", "%t is not a pattern of it; %j, %s, %J, %x, %u, %A, %a and %N are, "
-          "and %%t is \"%t\"" },
+        { OPTION_LOG_DIR, "/x/%j.%s/%4a/100%/%%q", "/x/%q",
+          "%q is not a pattern of it; %j, %s, %J, %x, %u, %A, %a and %N are, and %%q is \"%q\"" },
+        { OPTION_LOG_DIR, "/x/\\%q", "%3t",
+          "%t is not a pattern of it; %j, %s, %J, %x, %u, %A, %a and %N are, and %%t is \"%t\"" },
         { OPTION_LOG_DIR, "./~", "~anna/x", "the shell does not replace ~ here; an absolute path is needed" },
         { OPTION_FRAMEWORKS, "jax,dtensor", "tf,pytorch", NULL /* test_frameworks.c */ },
         { OPTION_TIMEOUT, "60", "0", "\"0\" is not a number of seconds from 1 to 604800" },

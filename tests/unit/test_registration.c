@@ -51,7 +51,9 @@ TEST (a_registration_has_these_strings)
 
 TEST (a_second_port_and_gpus_are_there_if_the_task_has_them)
 {
-    static const char *const bad[] = { "MASTER_PORT=0", "MASTER_PORT=65536", "GPUS=0", "GPUS=1025", "GPUS=x" };
+    static const char *const bad[] = {
+        "MASTER_PORT=0", "MASTER_PORT=65536", "GPUS=0", "GPUS=1025", "GPUS=x",
+    };
     struct registration rank = some_rank (), decoded;
     struct frame *frame = registration_encode (&rank, TOKEN);
 

@@ -59,9 +59,9 @@ TEST (a_configuration_has_these_strings)
     check_strings (&full, TOKENS "STEP=12.0\nHET_GROUP=0-1\nLIST=ps,worker:3\n"
                    "LIST_PER_NODE=worker:2\nLIST=evaluator\nINHERITED=1\nTIMEOUT=300\n"
                    "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSHOW=1\nJSON=1\n"
-                   "NOTIFY=/opt/notify\n"
-                   "LOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\n"
-                   "RESTART_BACKOFF=60\nWAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\n"
+                   "NOTIFY=/opt/notify\nLOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
+                   "FAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+                   "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\n"
                    "DTENSOR=1\nTORCH=1\nNCCL=1\nDEBUGGED=1\n", "IB=require\nSTOP=never\n");
 }
 
@@ -152,9 +152,8 @@ TEST (decoding_returns_the_encoded_configuration)
 
 static struct message_string good[] = {
     { "TOKEN", TOKEN }, { "SERVER_TOKEN", SERVER_TOKEN }, { "STEP", "12.0" },
-    { "LIST", "worker" }, { "TIMEOUT", "300" }, { "STOP_GRACE", "30" }, { "EVAL_GRACE", "600" }, { "FAIL_GRACE", "20" },
-    { "RESTART", "3" },
-    { "RESTART_BACKOFF", "60" },
+    { "LIST", "worker" }, { "TIMEOUT", "300" }, { "STOP_GRACE", "30" }, { "EVAL_GRACE", "600" },
+    { "FAIL_GRACE", "20" }, { "RESTART", "3" }, { "RESTART_BACKOFF", "60" },
 #define GOOD_WORD(field, type, name) { #name, NULL },
     RENDEZVOUS_CONFIG_WORDS (GOOD_WORD)
 };

@@ -23,9 +23,11 @@ TEST (an_unknown_role_is_named_with_the_most_similar_role)
         const char *list, *message;
     } row[] = {
         { "server,worker", "\"server\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
-        { "Parameter_Servers:2", "\"Parameter_Servers\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
+        { "Parameter_Servers:2",
+          "\"Parameter_Servers\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
         { "coordinator", "\"coordinator\" (item 1) is not a TensorFlow role; did you mean \"chief\"?" },
-        { "worker,tensorboard", "\"tensorboard\" (item 2) is not a TensorFlow role; did you mean \"+tensorboard\"?" },
+        { "worker,tensorboard",
+          "\"tensorboard\" (item 2) is not a TensorFlow role; did you mean \"+tensorboard\"?" },
         { "ps,wroker", "\"wroker\" (item 2) is not a TensorFlow role; did you mean \"worker\"?" },
         { "workers:2", "\"workers\" (item 1) is not a TensorFlow role; did you mean \"worker\"?" },
         { "Worker", "\"Worker\" (item 1) is not a TensorFlow role; did you mean \"worker\"?" },
@@ -104,6 +106,9 @@ TEST (the_most_similar_role_can_be_a_sites_own)
 
 #define VARIABLE ", which has another meaning; choose another name"
 
+#define THIRTY \
+    "+a,+b,+c,+d,+e,+f,+g,+h,+i,+j,+k,+l,+m,+n,+o,+p,+q,+r,+s,+t,+u,+v,+w,+x,+y,+z,+0,+1,+2,+3,"
+
 TEST (a_name_beside_the_cluster_has_no_other_meaning)
 {
     static const struct {
@@ -127,10 +132,12 @@ TEST (a_name_beside_the_cluster_has_no_other_meaning)
         { "+config_file", "\"+config_file\" (item 1): its variable would be SLURM_TF_CONFIG_FILE" VARIABLE },
         { "+help", "\"+help\" (item 1): tf-exec has an option --help; choose another name" },
         { "+version", "\"+version\" (item 1): tf-exec has an option --version; choose another name" },
-        { "+environment", "\"+environment\" (item 1): tf-exec has an option --environment; choose another name" },
-        { "+data,worker,+Data", "\"+Data\" (item 3): \"+data\" and \"+Data\" would have the same variable, SLURM_TF_DATA" },
-        { "+a,+b,+c,+d,+e,+f,+g,+h,+i,+j,+k,+l,+m,+n,+o,+p,+q,+r,+s,+t,+u,+v,+w,+x,+y,+z,+0,+1,+2,+3,+4,+5,+a", NULL },
-        { "+a,+b,+c,+d,+e,+f,+g,+h,+i,+j,+k,+l,+m,+n,+o,+p,+q,+r,+s,+t,+u,+v,+w,+x,+y,+z,+0,+1,+2,+3,+4,+5,+6",
+        { "+environment",
+          "\"+environment\" (item 1): tf-exec has an option --environment; choose another name" },
+        { "+data,worker,+Data",
+          "\"+Data\" (item 3): \"+data\" and \"+Data\" would have the same variable, SLURM_TF_DATA" },
+        { THIRTY "+4,+5,+a", NULL },
+        { THIRTY "+4,+5,+6",
           "\"+6\" (item 33): more than 32 different names with \"+\"" },
     };
 

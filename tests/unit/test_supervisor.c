@@ -245,8 +245,8 @@ static void __attribute__ ((noreturn)) play_task (const struct launch *launch, i
     struct fork_server server = { .may_restart = launch->again, .port = -1 };
     const struct output output = { .log = -1 };
     struct supervisor_config config = {
-        .slurmstepd = getppid (), .rank = 17, .node = "n5", .step = launch->step ? launch->step : "wait", .port = 60001,
-        .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 40,
+        .slurmstepd = getppid (), .rank = 17, .node = "n5", .step = launch->step ? launch->step : "wait",
+        .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 40,
         .forward_signals = true, .serves = true, .prints = true,
     };
     struct errtext err;
@@ -396,8 +396,8 @@ TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on)
 
         snprintf (expected, sizeof (expected), "2 arguments: tf-supervise wait\n"
                   "descriptors 0 1 2 3 4\n"
-                  "14 variables: task %d slurmstepd %d rank 17 node n5 step wait address 10.0.0.1:60001 token "
-                  TOKEN " server_token " SERVER_TOKEN " stop_grace 30 kill_wait 40 "
+                  "14 variables: task %d slurmstepd %d rank 17 node n5 step wait address 10.0.0.1:60001 "
+                  "token " TOKEN " server_token " SERVER_TOKEN " stop_grace 30 kill_wait 40 "
                   "forward_signals 1 serves 1 prints 1\nnot blocked\npending\nsubreaper 1\nend\n",
                   (int)shared->task, (int)getpid ());
         assert_string_equal (report, expected);

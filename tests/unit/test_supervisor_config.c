@@ -12,16 +12,16 @@
 static struct supervisor_config plain_config (void)
 {
     struct supervisor_config config = {
-        .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .port = 60001, .token = TOKEN,
-        .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = -1,
+        .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .port = 60001,
+        .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = -1,
     };
 
     assert_int_equal (address_parse (&config.address, "10.0.0.1"), 0);
     return config;
 }
 
-#define HEAD "FORK_SERVER=4711\nSLURMSTEPD=4700\nRANK=17\nNODE=n5\nSTEP=12.0\nADDRESS=10.0.0.1\nPORT=60001\n" \
-    "TOKEN=" TOKEN "\nSERVER_TOKEN=" SERVER_TOKEN "\nSTOP_GRACE=30\n"
+#define HEAD "FORK_SERVER=4711\nSLURMSTEPD=4700\nRANK=17\nNODE=n5\nSTEP=12.0\nADDRESS=10.0.0.1\n" \
+    "PORT=60001\nTOKEN=" TOKEN "\nSERVER_TOKEN=" SERVER_TOKEN "\nSTOP_GRACE=30\n"
 
 TEST (a_configuration_has_these_variables)
 {
@@ -137,8 +137,8 @@ TEST (decoding_returns_the_encoded_configuration)
 TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
 {
     static const struct message_string good[] = {
-        { "FORK_SERVER", "4711" }, { "SLURMSTEPD", "4700" }, { "RANK", "5" }, { "NODE", "n1" }, { "STEP", "12.0" },
-        { "ADDRESS", "10.0.0.1" }, { "PORT", "60001" }, { "TOKEN", TOKEN },
+        { "FORK_SERVER", "4711" }, { "SLURMSTEPD", "4700" }, { "RANK", "5" }, { "NODE", "n1" },
+        { "STEP", "12.0" }, { "ADDRESS", "10.0.0.1" }, { "PORT", "60001" }, { "TOKEN", TOKEN },
         { "SERVER_TOKEN", SERVER_TOKEN }, { "STOP_GRACE", "30" }, { "KILL_WAIT", "40" },
     };
     static const struct {
@@ -146,8 +146,9 @@ TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
         int rc;
     } row[] = {
         { "COLOUR", "red", 0 }, { "RANKS", "x", 0 },
-        { "FORK_SERVER", NULL, -1 }, { "FORK_SERVER", "0", -1 }, { "FORK_SERVER", "1", 0 }, { "FORK_SERVER", "-1", -1 },
-        { "FORK_SERVER", "2147483647", 0 }, { "FORK_SERVER", "2147483648", -1 }, { "FORK_SERVER", "", -1 },
+        { "FORK_SERVER", NULL, -1 }, { "FORK_SERVER", "0", -1 }, { "FORK_SERVER", "1", 0 },
+        { "FORK_SERVER", "-1", -1 }, { "FORK_SERVER", "2147483647", 0 },
+        { "FORK_SERVER", "2147483648", -1 }, { "FORK_SERVER", "", -1 },
         { "SLURMSTEPD", NULL, -1 }, { "SLURMSTEPD", "0", -1 }, { "SLURMSTEPD", "1", 0 },
         { "RANK", NULL, -1 }, { "RANK", "0", 0 }, { "RANK", "1048575", 0 },
         { "RANK", "1048576", -1 }, { "RANK", "-1", -1 }, { "RANK", "5x", -1 },

@@ -330,8 +330,8 @@ TEST (a_log_that_cannot_be_written_is_said_once_and_srun_gets_everything)
     start_with (open ("/dev/full", O_WRONLY | O_CLOEXEC), TEE_ON);
     print (0, "one\n");
     expect (0, "worker 1: one\n");
-    expect (1, "slurmstepd: error: spank_tf: step 12.0: worker 1: /logs/worker1.log: No space left on device; "
-            "it lacks output that srun gets\n");
+    expect (1, "slurmstepd: error: spank_tf: step 12.0: worker 1: /logs/worker1.log: No space left on "
+            "device; it lacks output that srun gets\n");
     print (0, "two\n");
     expect (0, "worker 1: two\n");
     expect_nothing (1);

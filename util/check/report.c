@@ -103,7 +103,7 @@ static bool _has (const struct report *report, const json_t *finding)
     return false;
 }
 
-/* The same finding on several nodes is one line, which the first of them makes. `ok`: only those that are ok. */
+/* The same finding on several nodes is one line, made by the first of them. `ok`: only those that are ok. */
 static void _judge_finding (const struct report *report, size_t count, size_t from,
                             const json_t *finding, bool ok, struct findings *findings)
 {

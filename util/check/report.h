@@ -34,8 +34,8 @@ void report_clear (struct report *report);
 
 /*
  * Judge the reports, one for each node: what is wrong on which nodes, and what else was reported, whether all
- * have the same version, and whether there is a network on which all of them are. What several nodes report is
- * one finding, and names no node if it is the same on all.
+ * have the same version, and whether there is a network on which all of them are. What several nodes report
+ * is one finding, and names no node if it is the same on all.
  */
 void report_judge (const struct report *report, size_t count, struct findings *findings);
 

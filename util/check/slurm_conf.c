@@ -168,7 +168,10 @@ static int _read_conf_file (struct slurm_conf *conf, const char *path, int depth
     return rc < 0 ? -1 : 0;
 }
 
-/* slurmd's copies are in conf-cache of its SlurmdSpoolDir, to which /run/slurm/conf is a link; sackd's are there. */
+/*
+ * slurmd's copies are in conf-cache of its SlurmdSpoolDir, to which /run/slurm/conf is a link; sackd's are
+ * there.
+ */
 static bool _is_from_slurmctld (const char *path)
 {
     static const char cache[] = "/conf-cache/slurm.conf";

@@ -128,7 +128,8 @@ static void _find_collector (struct step *step)
     if (_resolve (&step->collector, name) < 0)
         return;
     snprintf (step->greeting, sizeof (step->greeting), "tf-check %d.%d", job, number);
-    step->port = step->collector_port = PORT_LOW + (int)(((unsigned int)job * 31U + (unsigned int)number) % PORTS);
+    step->port = PORT_LOW + (int)(((unsigned int)job * 31U + (unsigned int)number) % PORTS);
+    step->collector_port = step->port;
     step->collects = node == 0 && step->is_first_of_node;
     step->has_collector = true;
 }

@@ -5,8 +5,9 @@
  * step has a list of TensorFlow tasks, every task knows the addresses of all tasks from TF_CONFIG:
  * the task at the first address collects the reports of all nodes.
  *
- * Without a list, the first node collects them, on a port that follows from the step's number. Something else may
- * listen there, so the task that collects begins with a greeting. A node that does not find it reports for itself.
+ * Without a list, the first node collects them, on a port that follows from the step's number. Something else
+ * may listen there, so the task that collects begins with a greeting. A node that does not find it reports
+ * for itself.
  */
 #ifndef TF_STEP_H
 #define TF_STEP_H
@@ -40,8 +41,8 @@ struct step {
 int step_read (struct step *step, struct errtext *err);
 
 /*
- * Send the report, and wait until the task that collects has ended or has printed its verdict. -1 and err if it is not
- * there.
+ * Send the report, and wait until the task that collects has ended or has printed its verdict. -1 and err if
+ * it is not there.
  */
 int step_send (const struct step *step, const json_t *report, struct errtext *err);
 

@@ -132,7 +132,8 @@ static json_t *_report (const struct step *step)
     struct address here;
 
     reach_local_end (&here);
-    return report_encode (step->node, installation.version, &here, list, count, &findings, !step->has_cluster);
+    return report_encode (step->node, installation.version, &here, list, count, &findings,
+                          !step->has_cluster);
 }
 
 static int _send (const struct options *options, const struct step *step)

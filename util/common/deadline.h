@@ -35,7 +35,7 @@ bool deadline_is_set (struct deadline deadline);
 
 bool deadline_passed (struct deadline deadline);
 
-/* Wait for one of these events of poll (); signals do not end that. False if the deadline has passed before. */
+/* Wait for one of these events of poll (); signals do not end that. False if the deadline comes before. */
 bool deadline_wait (int fd, short events, struct deadline deadline);
 
 #endif

@@ -13,8 +13,8 @@
 void descriptors_close_above (int last);
 
 /*
- * Let the program have what is open as `fd`: by a descriptor of 200 or higher, if the limit on open files allows
- * that, because scripts close and reuse lower ones by number. Returns the descriptor; -1 and errno.
+ * Let the program have what is open as `fd`: by a descriptor of 200 or higher, if the limit on open files
+ * allows that, because scripts close and reuse lower ones by number. Returns the descriptor; -1 and errno.
  */
 int descriptors_leave_open (int fd);
 

@@ -40,8 +40,8 @@ int logdir_open (const struct logdir *dir, bool append, const char *name, struct
 #define LOGDIR_STEP_LINE "spank_tf: step "
 
 /*
- * Write that line to the file that was opened under this name, unless the file is empty. It is a line of its own
- * also if the output before does not end with one.
+ * Write that line to the file that was opened under this name, unless the file is empty. It is a line of its
+ * own also if the output before does not end with one.
  */
 void logdir_begin_step (const struct logdir *dir, int fd, const char *name, const char *step);
 

@@ -29,10 +29,9 @@ struct client_answer {
 };
 
 /*
- * Register, wait for the answer and acknowledge it. A connection that breaks is made again; one that is refused
- * for two seconds is not. Fills in
- * registration->address. err is set for CLIENT_NO_RENDEZVOUS and CLIENT_TIMED_OUT; *answer only
- * for CLIENT_ANSWERED.
+ * Register, wait for the answer and acknowledge it. A connection that breaks is made again; one that is
+ * refused for two seconds is not. Fills in registration->address. err is set for CLIENT_NO_RENDEZVOUS and
+ * CLIENT_TIMED_OUT; *answer only for CLIENT_ANSWERED.
  */
 enum client_outcome client_register (struct registration *registration,
                                      const struct contact *contact, const struct address *srun,

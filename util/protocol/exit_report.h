@@ -19,7 +19,7 @@
 enum exit_report_kind {
     EXIT_REPORT_EXIT,
     EXIT_REPORT_SIGNAL,
-    EXIT_REPORT_UNSTARTED,  /* it exited without having executed the program: its TaskProlog failed, or that */
+    EXIT_REPORT_UNSTARTED,  /* it exited without having executed the program: TaskProlog failed, or that */
     EXIT_REPORT_STOPPED,    /* by its supervisor, because the job's work was done */
 };
 
@@ -53,7 +53,7 @@ const char *exit_report_describe (const struct exit_report *report, struct exit_
  */
 bool exit_report_failed (const struct exit_report *report);
 
-/* What srun returns of such an end, as a shell does: 128 and the signal's number, or the exit code; 0: stopped. */
+/* What srun returns of such an end, as a shell does: 128 and the signal, or the exit code; 0: stopped. */
 int exit_report_code (const struct exit_report *report);
 
 /* The message. NULL if there is no memory. */

@@ -21,8 +21,8 @@ struct frame *order_encode (enum order order, const char *server_token);
 
 /*
  * ORDER_EXIT to a task that failed after another one: with the exit code 1..255 at most, so that srun, which
- * returns the greatest code of all tasks, returns that of the first failure; 0: with its own. NULL if there is
- * no memory.
+ * returns the greatest code of all tasks, returns that of the first failure; 0: with its own. NULL if there
+ * is no memory.
  */
 struct frame *order_encode_exit (int most, const char *server_token);
 

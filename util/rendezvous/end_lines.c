@@ -95,8 +95,9 @@ void end_lines_missed (struct server *server, const struct rank *rank)
         || _is_sigterm (&rank->end.report))
         return;
     s->miss_shown = true;
-    console_say ("error: spank_tf: %s: %s failed, %s; spank_tf does not end the others, which may wait for it; srun "
-                 "-K does", step_name (server->step), rank_name (s->roster, rank, name, sizeof (name)),
+    console_say ("error: spank_tf: %s: %s failed, %s; spank_tf does not end the others, which may wait for "
+                 "it; srun -K does", step_name (server->step),
+                 rank_name (s->roster, rank, name, sizeof (name)),
                  exit_report_describe (&rank->end.report, &how));
 }
 

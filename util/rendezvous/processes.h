@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The processes of Keras 3, JAX, DTensor and PyTorch. These frameworks have no roles: a cluster is a number of
- * equal processes, of which process 0 serves as the coordinator of the others.
+ * The processes of Keras 3, JAX, DTensor and PyTorch. These frameworks have no roles: a cluster is a number
+ * of equal processes, of which process 0 serves as the coordinator of the others.
  */
 #ifndef TF_PROCESSES_H
 #define TF_PROCESSES_H

@@ -21,8 +21,8 @@ void roles_destroy (struct roles *roles);
 
 /*
  * Give every rank its role, which lives as long as `roles`, and its index. To be called whenever a rank
- * has registered: it is done once, when the lists need no more facts, some all ranks and some only their number.
- * -1 and err if a list does not fit the step, or if TensorFlow does not accept such a cluster.
+ * has registered: it is done once, when the lists need no more facts, some all ranks and some only their
+ * number. -1 and err if a list does not fit the step, or if TensorFlow does not accept such a cluster.
  */
 int roles_assign (struct roles *roles, struct roster *roster, struct errtext *err);
 

@@ -352,7 +352,8 @@ int step_answer (const struct step *step, const struct rank *rank, const char *s
 {
     int process = processes_number (&step->processes, &step->roster, rank);
     bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
-    const struct process_place none = { 0 }, *place = process < 0 ? &none : &step->processes.place[rank->number];
+    const struct process_place none = { 0 }, *place = process < 0 ? &none
+                                                                  : &step->processes.place[rank->number];
     bool torch = process >= 0 && step->config->frameworks & FRAMEWORK_TORCH;
     struct dictionary_tail tail;
     struct address_text room;

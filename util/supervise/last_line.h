@@ -21,7 +21,10 @@
  */
 struct failure_text last_line_read (const char *log, const char *error_file);
 
-/* The last line in the last bytes of a file that is not blank, and that is of the last step which wrote there. */
+/*
+ * The last line in the last bytes of a file that is not blank, and that is of the last step which wrote
+ * there.
+ */
 void last_line_find (struct failure_text *text, const char *bytes, size_t length);
 
 /*

@@ -48,7 +48,7 @@ bool lives_finish (struct lives *lives);
 /* True if another life can begin. */
 bool lives_can_restart (const struct lives *lives);
 
-/* The child `pid` has ended. True if it was the fork server, so that the task cannot be restarted any more. */
+/* The child `pid` has ended. True if it was the fork server: the task cannot be restarted any more. */
 bool lives_reaped (struct lives *lives, pid_t pid);
 
 /* True if the task may be restarted after this end. */
