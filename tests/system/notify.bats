@@ -139,7 +139,7 @@ EVENTS
 }
 
 # bats test_tags=core
-@test "a program that hangs is killed after ten seconds, and srun does not wait for it" {
+@test "a program that hangs is killed after ten seconds, and srun waits two seconds for it" {
     notify 'cat >> $E/all; trap "" TERM HUP; sleep 1000 & echo $! >> $E/pids; sleep 1000'
     SECONDS=0
     run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=ps,worker sh -c '[ $SLURM_TF_ROLE = worker ] || sleep 60'
@@ -176,8 +176,8 @@ EVENTS
 }
 
 # The batch script ends at once, and Slurm kills what it has left.
-@test "in a batch job a program that is quick gets the end" {
-    notify 'cat >> $E/all'
+@test "in a batch job a program that needs half a second gets the end" {
+    notify 'cat > $E/one; ! grep -q event...end $E/one || sleep 0.5; cat $E/one >> $E/all'
     batch -n2 <<'SCRIPT'
 #!/bin/sh
 srun -Q --tf-tasks=worker:2 true
@@ -185,6 +185,34 @@ SCRIPT
     [ "$status" -eq 0 ] || fail "the job"
     notifiers_end 10
     [ "$(events 'e["event"]' "$work/events/all" | xargs)" = "start end" ] || fail "an event is missing"
+}
+
+# Run a step of two tasks that would go on for long; do this with it, and expect its end: is_lost COMMAND…
+is_lost ()
+{
+    rm -rf "$work"/events/*
+    slurm srun -Q -N2 -n2 --tf-tasks=worker:2 sh -c "touch $work/events/\$SLURM_PROCID; exec sleep 60" &
+    eventually 20 [ -e "$work/events/0" -a -e "$work/events/1" ] || fail "it does not run"
+    "$@"
+    wait $! || true
+    eventually 10 grep -q '"event":"end"' "$work/events/all" || fail "there is no end"
+    notifiers_end 10
+    diff <(events '[e["event"], e.get("cancelled"), e.get("first_to_fail"), [t.get("end") for t in e["tasks"]]]' \
+        "$work/events/all") - <<'EVENTS'
+['start', None, None, [None, None]]
+['end', False, None, ['lost', 'lost']]
+EVENTS
+}
+
+kill_step ()
+{
+    slurm scancel -s KILL "$(slurm squeue -h -u "$user" -o %i).0"
+}
+
+@test "a step that is killed, or whose srun is, has an end, too" {
+    notify 'cat >> $E/all'
+    is_lost kill_step
+    is_lost pkill -KILL -x -u "$user" srun
 }
 
 @test "the example for Prometheus writes a file for the collector" {

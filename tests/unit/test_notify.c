@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The program is a script of each test, which has a tenth of a second.
+ * The program is a script of each test, which has some tenths of a second.
  */
 #include "config.h"
 
@@ -19,12 +19,17 @@
 
 static char directory[64], program[128];
 
+/* Of the time that everything has. */
+#define SHORT 4
+#define LONG 1000
+static int percent = SHORT;
+
 struct deadline __real_deadline_in_ms (int64_t ms);
 struct deadline __wrap_deadline_in_ms (int64_t ms);
 
 struct deadline __wrap_deadline_in_ms (int64_t ms)
 {
-    return __real_deadline_in_ms (ms / 25);
+    return __real_deadline_in_ms (ms * percent / 100);
 }
 
 /* Orphans become children of this process, so that it sees when nothing is left. */
@@ -175,6 +180,26 @@ TEST (more_events_than_may_wait_are_dropped_but_not_the_last)
     notify_event (program, "another\n", true);
     await_end (60000);
     assert_string_equal (out (), "0\n1\n2\n3\n4\n5\n6\n7\nlast\n");
+}
+
+TEST (the_last_event_is_waited_for_but_not_for_long)
+{
+    percent = LONG;
+    write_program ("cat >> $D/out");
+    notify_event (program, "first\n", false);
+    notify_event (program, "last\n", true);
+    notify_flush ();
+    assert_string_equal (out (), "first\nlast\n");
+    await_end (20000);
+    write_program ("echo $$ > $D/out; exec sleep 1000");
+    notify_event (program, "", true);
+    percent = SHORT;
+    notify_flush ();
+    assert_int_equal (waitpid (-1, NULL, WNOHANG), 0);
+    while (atoi (out ()) == 0)
+        poll (NULL, 0, 5);
+    kill (atoi (out ()), SIGKILL);
+    await_end (20000);
 }
 
 TEST (there_is_room_again_when_they_have_ended)

@@ -11,8 +11,11 @@
 
 #include "common/list_text.h"
 #include "console.h"
+#include "events.h"
 #include "job.h"
 #include "rank_names.h"
+
+static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
 
 /* MSG_PEEK clears an error of the socket; the read that follows then shows end-of-file. */
 int absence_ms (const struct peer *peer)
@@ -27,7 +30,6 @@ int absence_ms (const struct peer *peer)
 
 void absence_begin (struct server *server, struct rank *rank, int ms)
 {
-    static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
     struct shutdown *s = server->shutdown;
 
     if (!s || !rank_is_supervised (rank))
@@ -96,4 +98,24 @@ void absence_check (struct server *server)
         } else if (rank_is_supervised (rank))
             s->next_lost = deadline_min (s->next_lost, rank->away);
     }
+}
+
+void absence_of_srun (struct server *server)
+{
+    struct shutdown *s = server->shutdown;
+
+    if (!s || s->end_shown)
+        return;
+    for (int i = 0; i < s->roster->tasks; i++) {
+        struct rank *rank = &s->roster->rank[i];
+
+        if (rank->state != RANK_RUNS)
+            continue;
+        if (!deadline_is_set (rank->away))
+            ends_note (&rank->end, s->launched, 0, &nothing, 0);
+        rank->state = RANK_LOST;
+        /* It has not failed, as far as is known. */
+        rank->end.report = (struct exit_report){ .kind = EXIT_REPORT_STOPPED };
+    }
+    events_end (server->step, restart_policy_left (restarts_policy (s->restarts)));
 }

@@ -36,4 +36,7 @@ void absence_end (struct server *server, struct rank *rank);
 /* Ranks that have not come back in time are lost. */
 void absence_check (struct server *server);
 
+/* srun has ended, as when it or the tasks are killed: what runs is lost, and an event says so. */
+void absence_of_srun (struct server *server);
+
 #endif

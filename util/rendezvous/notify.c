@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdnoreturn.h>
@@ -34,6 +35,7 @@ static pid_t notifier[NOTIFY_MOST + 1];
 static int notifiers;
 /* A pipe on which nothing is written: at its end-of-file the last one of them has ended; or -1. */
 static int last_end = -1;
+static bool last_runs;          /* that is the last event's, as far as it knows */
 
 /* tf-notify. */
 
@@ -168,5 +170,13 @@ void notify_event (const char *program, const char *text, bool last)
     if (last_end >= 0)
         close (last_end);
     last_end = end[0];
+    last_runs = last;
     notifier[notifiers++] = pid;
+}
+
+void notify_flush (void)
+{
+    if (last_runs)
+        deadline_wait (last_end, POLLIN, deadline_in_ms (NOTIFY_FLUSH_MS));
+    last_runs = false;
 }

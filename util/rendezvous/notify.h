@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The site's program, notify= in plugstack.conf, which gets every event of the step as one object of JSON
- * on its stdin. Nothing waits for it, and nothing that it does harms the step:
+ * on its stdin. Nothing that it does harms the step, which waits for it only at its end, and not for long:
  *
  *     tf-notify     a process for each event, forked from tf-rendezvous. It waits until that of the
  *                   event before has ended, starts the program, waits for it, and ends.
- *     the program   has ten seconds, and is killed then. When it has ended, what is left in its session is
- *                   killed, too.
+ *     the program   has ten seconds, and is killed then. When it has ended, what is left in its process group
+ *                   is killed, too.
  *
  * At most NOTIFY_MOST events run or wait. One more is dropped, unless it is the step's last, so all is
  * over NOTIFY_SECONDS * (NOTIFY_MOST + 1) after that, whether or not tf-rendezvous and srun are still there.
@@ -19,8 +19,15 @@
 
 #define NOTIFY_SECONDS 10
 #define NOTIFY_MOST 8
+#define NOTIFY_FLUSH_MS 2000
 
 /* Start `program`, an absolute path, with this text on its stdin, when its turn comes. Never blocks. */
 void notify_event (const char *program, const char *text, bool last);
+
+/*
+ * If there was the last event, wait until its program has ended, once, but not longer than
+ * NOTIFY_FLUSH_MS. Slurm may kill the program when srun has ended, as with a batch script.
+ */
+void notify_flush (void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "console.h"
 #include "end_lines.h"
 #include "job.h"
+#include "notify.h"
 #include "protocol/reconnect.h"
 
 /*
@@ -32,8 +33,10 @@ void supervisors_order (struct server *server, struct rank *rank, enum order ord
 
     if (!peer || peer->state != PEER_SUPERVISED)
         return;
-    if (order == ORDER_EXIT)
+    if (order == ORDER_EXIT) {
         console_flush ();
+        notify_flush ();
+    }
     if (peer_send (peer, order == ORDER_RESTART ? order_encode_restart (rank->life.number, token)
                          : order == ORDER_EXIT
                              ? order_encode_exit (_greatest_exit_code (server->shutdown, rank), token)

@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "absence.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
 #include "common/tcp.h"
@@ -163,6 +164,7 @@ int main (int argc, char *argv[])
     launch_begin (&server);
     _run (&server);
 
+    absence_of_srun (&server);
     console_end ();
     peers_clear (&server.peers, step_roster (server.step));
     shutdown_destroy (server.shutdown);
