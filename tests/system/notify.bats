@@ -164,6 +164,11 @@ EVENTS
     run -1 --separate-stderr slurm_on "$(node 1)" "$SPANK_TF_STAGE/bin/tf-check"
     [[ $output == *"warning: $work/notify, which notify= names, cannot be executed here: Permission denied; "* ]] ||
         fail "tf-check does not say so"
+    site_arguments "notify=$work/events"
+    run -0 --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 true
+    run -1 --separate-stderr slurm_on "$(node 1)" "$SPANK_TF_STAGE/bin/tf-check"
+    [[ $output == *"warning: $work/events, which notify= names, cannot be executed here: it is not a file; "* ]] ||
+        fail "tf-check takes a directory for a program"
     notifiers_end 10
 }
 
@@ -213,6 +218,19 @@ kill_step ()
     notify 'cat >> $E/all'
     is_lost kill_step
     is_lost pkill -KILL -x -u "$user" srun
+}
+
+@test "the example for Prometheus has one file of a step, also when its job is requeued" {
+    local event
+
+    cp "$tests/../contrib/notify/prometheus" "$work/prometheus"
+    for event in start end start; do
+        printf '{"event":"%s","step":"7.0","roles":{"worker":1},"nodes":1,"restarts_left":0,"time":1,"tasks":[]}' \
+            $event > "$work/out.event"
+        slurm sh -c "/usr/bin/python3 $work/prometheus $work/events < $work/out.event"
+        ls "$work/events" >> "$work/out.files"
+    done
+    [ "$(xargs < "$work/out.files")" = "7.0.running.prom 7.0.ended.prom 7.0.running.prom" ] || fail "other files"
 }
 
 @test "the example for Prometheus writes a file for the collector" {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/version.h"
@@ -99,10 +100,17 @@ static void _check_arguments (struct installation *i, struct findings *findings)
 static void _check_notify (const struct installation *i, struct findings *findings)
 {
     const char *program = i->arguments.value[OPTION_NOTIFY];
+    struct stat st;
+    bool found, is_file;
 
-    if (program && access (program, X_OK) < 0)
+    if (!program)
+        return;
+    found = stat (program, &st) == 0;
+    is_file = found && S_ISREG (st.st_mode);
+    if (!is_file || access (program, X_OK) < 0)
         findings_add (findings, "notify", LEVEL_WARNING, "install it wherever srun runs, or remove notify=",
-                      "%s, which notify= names, cannot be executed here: %s", program, strerror (errno));
+                      "%s, which notify= names, cannot be executed here: %s", program,
+                      found && !is_file ? "it is not a file" : strerror (errno));
 }
 
 /* The Slurm that is installed. */
