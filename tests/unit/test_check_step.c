@@ -586,6 +586,27 @@ TEST (the_wait_for_reports_ends)
     port_release (port);
 }
 
+TEST (without_a_list_the_port_is_not_shared_with_another_step)
+{
+    struct port_ranges any = { .count = 0 };
+    struct errtext err = { "" };
+    struct port *port;
+    struct step step;
+    int other;
+
+    read_without_list (&step, "127.0.0.[1-2]", "0", "0");
+    assert_int_equal (port_reserve (&port, &any, 0, PORT_HELD, &err), 0);
+    step.port = port_number (port);
+    port_release (port);
+    assert_true ((other = port_listen_on (step.port, &err)) >= 0);
+    hurry = true;
+    start ();
+    assert_int_equal (step_collect (&step, report, 0, &err), -1);
+    close (other);
+    assert_int_equal (step_collect (&step, report, 0, &err), 0);
+    hurry = false;
+}
+
 TEST (a_collector_that_is_not_there_is_named)
 {
     struct port_ranges any = { .count = 0 };
