@@ -123,6 +123,22 @@ EVENTS
     [ "$(sort -u "$work/events/uid")" = "$(slurm id -u)" ] || fail "it runs as another user"
 }
 
+@test "a task whose supervisor is lost is an event" {
+    notify 'cat >> $E/all'
+    run slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-show=json sh -c '
+        [ $SLURM_TF_ROLE != ps ] || exec sleep 60
+        [ $SLURM_TF_INDEX != 1 ] || kill -KILL $PPID
+        until grep -q "\"event\":\"lost\"" '"$work"'/events/all; do sleep 0.1; done'
+    [ "$status" -eq 137 ] || fail "another exit code"
+    [ "$(grep -c '^{.*"event":"lost"' <<< "$output")" -eq 1 ] || fail "it is not shown"
+    notifiers_end 10
+    diff <(events '[e["event"]] + [[t["rank"], t.get("end")] for t in e["tasks"]]' "$work/events/all") - <<'EVENTS'
+['start', [0, None], [1, None], [2, None]]
+['lost', [2, 'lost']]
+['end', [0, 'stopped'], [1, 'exit'], [2, 'lost']]
+EVENTS
+}
+
 @test "a restart of all is one event, and a single task has an end" {
     notify 'cat >> $E/all'
     run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-restart=2 sh -c '

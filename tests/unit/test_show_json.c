@@ -127,6 +127,18 @@ TEST (a_restart_has_the_tasks_that_failed_and_how)
     free (restart);
 }
 
+TEST (a_loss_has_the_tasks_that_are_lost)
+{
+    const struct rank *lost[] = { &roster.rank[1] };
+
+    roster.rank[1].state = RANK_LOST;
+    roster.rank[1].end = (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 5999, 0, NULL };
+    check (show_json_lost (&roster, lost, 1, 3, 2),
+           EVENT ("lost", "3", "2", THREE_ROLES, "3", "2") "\"tasks\":["
+           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"lost\","
+           "\"restarts\":0,\"time\":1000,\"elapsed\":5}]}\n");
+}
+
 static void ended (int rank, enum rank_state state, struct end end)
 {
     roster.rank[rank].state = state;

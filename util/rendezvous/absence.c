@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "common/list_text.h"
@@ -84,9 +85,12 @@ void absence_check (struct server *server)
 {
     static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL, false };
     struct shutdown *s = server->shutdown;
+    const struct rank **lost;
+    int count = 0;
 
     if (!deadline_passed (s->next_lost))
         return;
+    lost = calloc ((size_t)s->roster->tasks, sizeof (*lost));
     _print_overdue (server);
     s->next_lost = deadline_never ();
     for (int i = 0; i < s->roster->tasks; i++) {
@@ -95,9 +99,13 @@ void absence_check (struct server *server)
         if (_is_overdue (rank)) {
             restart_policy_cannot (restarts_policy (s->restarts), rank);
             job_ended (server, rank, rank_has_ended (rank) ? RANK_ENDED : RANK_LOST, &killed);
+            if (lost && rank->state == RANK_LOST)
+                lost[count++] = rank;
         } else if (rank_is_supervised (rank))
             s->next_lost = deadline_min (s->next_lost, rank->away);
     }
+    events_lost (server->step, lost, count, restart_policy_left (restarts_policy (s->restarts)));
+    free (lost);
 }
 
 void absence_of_srun (struct server *server)

@@ -141,6 +141,16 @@ char *show_json_restart (const struct roster *roster, const struct show_json_res
     return _line (object, tasks, restart->count);
 }
 
+char *show_json_lost (const struct roster *roster, const struct rank *const lost[], int count, int restarts,
+                      int left)
+{
+    json_t *object = _object ("lost", roster, restarts, left), *tasks = json_array ();
+
+    for (int i = 0; i < count; i++)
+        json_array_append_new (tasks, _ended (lost[i]));
+    return _line (object, tasks, count);
+}
+
 char *show_json_end (const struct roster *roster, int restarts, int left)
 {
     json_t *object = _object ("end", roster, restarts, left), *tasks = json_array ();
