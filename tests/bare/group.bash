@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The group `bare` of tests/run: what README.md promises of a machine with nothing but Debian, in scratch copies
+# The group `bare` of tests/run: what README.md and doc/administration.md promise of a machine with nothing but Debian, in scratch copies
 # of root file systems that are as debootstrap has made them (releases/root --bare).
 #
 # shellcheck disable=SC2154  # tests/run has set the variables
@@ -41,8 +41,8 @@ bare ()
     fi
     bare_test "$suite: apt has every package that the tests need" tests/install-packages --simulate test
     bare_test "$suite: contrib/demo" contrib/demo
-    bare_test "$suite: make deb, with exactly the packages that README.md names" \
-        sh -c "$(declare -f make_deb); make_deb $(packages_of_readme | paste -sd' ')"
+    bare_test "$suite: make deb, with exactly the packages that doc/administration.md names" \
+        sh -c "$(declare -f make_deb); make_deb $(packages_of_pages | paste -sd' ')"
 }
 
 # Run a command in a scratch copy of $root, in this tree: bare_test NAME COMMAND...
@@ -76,9 +76,9 @@ pack_for_bare ()
     tar -C "$files" -c spank-tf.tar.gz pip.conf ca-certificates.crt > "$run/bare.tar"
 }
 
-packages_of_readme ()
+packages_of_pages ()
 {
-    tr '\n' ' ' < "$top/README.md" |
+    tr '\n' ' ' < "$top/doc/administration.md" |
         sed 's/.* a compiler for C, and the packages \(.*\) on Debian and Ubuntu.*/\1/; s/([^)]*)//g' | grep -oE '`[^` ]+`' | tr -d '`'
 }
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# README.md's commands are run as they stand there, with stand-ins for the programs that they start:
-# every line of srun in an example, the commands for GPUs, and the second column of "Coming from something
-# else", there and in contrib/examples.
+# The commands of README.md and of the pages in doc/ are run as they stand there, with stand-ins for the programs that
+# they start: every line of srun in an example, the commands for GPUs, and the second columns of doc/migrating.md.
 
 load ../common
 load launch
 
 readme=$tests/../README.md
+guide=$tests/../doc/guide.md
+migrating=$tests/../doc/migrating.md
 
 setup_file ()
 {
@@ -39,13 +40,13 @@ END
     done
 }
 
-# Run a command of the README's on the login host, as its reader would.
+# Run a command of a page's on the login host, as its reader would.
 try ()
 {
     run --separate-stderr slurm env PATH="$SPANK_TF_CLUSTER/work/bin:$SPANK_TF_STAGE/bin:$PATH" ROLES="${2-}" timeout 60 bash -c "$1" < /dev/null
 }
 
-# Print each command that an example shows, a tab, the error that follows it there, and a null character. A
+# examples PAGE: print each command that an example shows, a tab, the error that follows it there, and a null character. A
 # command goes on in the next line after a backslash, and while a quotation is open.
 examples ()
 {
@@ -56,7 +57,7 @@ examples ()
         /^    (\$ )?srun -/             { flush(); command = $0; sub (/^ *(\$ )?/, "", command); open = goes_on(command); next }
         /^    srun: error: spank_tf: /  { if (error == "") error = $0; next }
         !/^    /                        { flush() }
-        END                             { flush() }' "$readme"
+        END                             { flush() }' "$1"
 }
 
 # Print the cells of the table below a heading, one row a line, separated by tabs: table FILE HEADING
@@ -69,7 +70,7 @@ table ()
 
 # InfiniBand and the checks of tf-check have files of their own, infiniband.bats and check.bats.
 # bats test_tags=core
-@test "every command of an example runs, or fails as the README says" {
+@test "every command of an example runs, or fails as the page says" {
     local command error count=0
 
     while IFS=$'\t' read -r -d '' command error; do
@@ -84,8 +85,8 @@ table ()
         else
             [ "$status" -eq 0 ] || fail "this fails: $command"
         fi
-    done < <(examples)
-    [ "$count" -ge 15 ] || fail "only $count commands are found"
+    done < <(examples "$readme"; examples "$guide")
+    [ "$count" -ge 25 ] || fail "only $count commands are found"
 }
 
 # bats test_tags=core
@@ -119,7 +120,7 @@ gpus_of ()
         try "COUNT_GPUS=yes ${command//\`/}"
         [ "$status" -eq 0 ] || fail "this fails: $command"
         diff <(gpus_of "$strategy") <(sort <<< "$output") || fail "other tasks: $command"
-    done < <(table "$readme" "## I am a user, and spank-tf is installed")
+    done < <(table "$guide" "## The first job")
     [ "$count" -eq 3 ] || fail "$count rows are found"
 }
 
@@ -150,7 +151,7 @@ roles_of ()
         [[ $now =~ ^\`(srun\ -n.*)\`$ ]] || fail "the second column is not a command: $now"
         try "${BASH_REMATCH[1]}" "$roles"
         all_tasks_ok "$roles" || fail "$had: $now"
-    done < <(table "$readme" "## Coming from something else")
+    done < <(table "$migrating" "## One command for each tool")
     [ "$count" -ge 10 ] || fail "only $count rows are found"
 }
 
@@ -167,6 +168,6 @@ roles_of ()
             try "salloc -Q -N4 -n5 --exclusive --tf-tasks=ps,worker:4 sh -c '$command'"
             [ "$status" -eq 0 ] || fail "$had: $command"
         done
-    done < <(table "$tests/../contrib/examples/README.md" "# Coming from something else")
+    done < <(table "$migrating" "## Tool by tool")
     [ "$count" -ge 8 ] || fail "only $count commands are found"
 }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# README.md's first script, as a user pastes it, with the commands there: Keras 2 is TensorFlow 2.15's own,
-# or tf_keras. What README.md says of Keras 3, and of a batch file without srun, is so.
+# doc/guide.md's first script, as a user pastes it, with the commands there: Keras 2 is TensorFlow 2.15's own,
+# or tf_keras. What spank-tf(8) says of Keras 3, and doc/guide.md of a batch file
+# without srun, is so.
 
 load ../common
 load versions
 
-readme=$tests/../README.md
+guide=$tests/../doc/guide.md
 
 setup_file ()
 {
@@ -17,7 +18,7 @@ before_test ()
 {
     work=$SPANK_TF_CLUSTER/work
     block '^import numpy' > "$work/train.py"
-    grep -q 'model\.fit' "$work/train.py" || fail "README.md has no script"
+    grep -q 'model\.fit' "$work/train.py" || fail "doc/guide.md has no script"
 }
 
 after_test ()
@@ -26,27 +27,27 @@ after_test ()
     nothing_left
 }
 
-# Print README.md's first indented block one line of which matches PATTERN, from that line on: block PATTERN
+# Print doc/guide.md's first indented block one line of which matches PATTERN, from that line on: block PATTERN
 block ()
 {
     awk -v pattern="$1" '
         inside && !/^(    |$)/ { exit }
         { line = substr ($0, 5) }
         !inside && /^    / && line ~ pattern { inside = 1 }
-        inside { print line }' "$readme"
+        inside { print line }' "$guide"
 }
 
-# Make the script one for parameter servers, as README.md says.
+# Make the script one for parameter servers, as doc/guide.md says.
 serve_parameters ()
 {
     block '^cluster = tf' | sed '/^srun /d' > "$work/servers"
-    grep -q 'ParameterServerStrategy(cluster)' "$work/servers" || fail "README.md has no part for parameter servers"
+    grep -q 'ParameterServerStrategy(cluster)' "$work/servers" || fail "doc/guide.md has no part for parameter servers"
     sed -i -e "/^strategy = /{
         r $work/servers
         N
         d
         }" "$work/train.py"
-    ! grep -q MultiWorker "$work/train.py" || fail "this is not what README.md says: $(< "$work/train.py")"
+    ! grep -q MultiWorker "$work/train.py" || fail "this is not what doc/guide.md says: $(< "$work/train.py")"
 }
 
 # Run a command with a version's Python in PATH: try VERSION COMMAND
@@ -56,7 +57,7 @@ try ()
         timeout 200 bash -c "$2" < /dev/null
 }
 
-# README.md's command with this list: command_of LIST
+# doc/guide.md's command with this list: command_of LIST
 command_of ()
 {
     block "^srun .*--tf-tasks=$1 python train.py" | head -n 1
@@ -104,7 +105,7 @@ parameter_servers ()        # VERSION
     parameter_servers tf_keras
 }
 
-# Require that the script fails with one of the errors of Keras 3 in README.md's table: fails LIST
+# Require that the script fails with one of the errors of Keras 3 that spank-tf(8) has: fails LIST
 fails ()
 {
     local error
@@ -113,12 +114,12 @@ fails ()
     [ "$status" -ne 0 ] || fail "it trains"
     while read -r error; do
         [[ $stderr != *"$error"* ]] || return 0
-    done < <(grep '^| `ValueError: .* Keras 3 ' "$readme" | cut -d'|' -f2 | grep -o '`[^`]*`' | tr -d '`…')
-    fail "README.md has another error"
+    done < <(sed -n 's/^\.B "\(ValueError: .*\)"$/\1/p' "$tests/../plugin/spank-tf.8.in" | sed 's/, or /\n/; s/ *\.\.\. *//g')
+    fail "spank-tf(8) has another error"
 }
 
 # bats test_tags=core
-@test "with Keras 3 alone, the first script fails as Troubleshooting says" {
+@test "with Keras 3 alone, the first script fails as spank-tf(8) says" {
     fails worker:2
     serve_parameters
     fails chief,ps,worker:2
@@ -128,7 +129,7 @@ fails ()
     local command
 
     command=$(command_of worker:2)
-    [[ $command == 'srun '* ]] || fail "README.md has no command"
+    [[ $command == 'srun '* ]] || fail "doc/guide.md has no command"
     command=${command#srun }
     try tf_keras "sbatch -Q --wait --output=alone ${command%% python *} --wrap='python ${command##* python }'"
     [ "$status" -eq 0 ] || fail "it fails"
