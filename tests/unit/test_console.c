@@ -68,7 +68,7 @@ static void check_pipe (void (*print) (void), const char *expected)
 }
 
 /* Check what a terminal receives, in raw mode as under `srun --pty` or not. */
-static void check_terminal (bool raw, const char *expected)
+static void check_terminal (void (*print) (void), bool raw, const char *expected)
 {
     int master = posix_openpt (O_RDWR | O_NOCTTY), slave;
     struct termios tty;
@@ -80,7 +80,7 @@ static void check_terminal (bool raw, const char *expected)
     if (raw)
         cfmakeraw (&tty);
     assert_int_equal (tcsetattr (slave, TCSANOW, &tty), 0);
-    with_stderr (slave, print_two_lines);
+    with_stderr (slave, print);
     for (size_t got = 0; got < strlen (expected);) {
         struct pollfd pfd = { .fd = master, .events = POLLIN };
 
@@ -253,8 +253,43 @@ TEST (there_is_something_to_do_until_all_is_written)
 
 TEST (a_terminal_receives_crlf_in_raw_mode_or_not)
 {
-    check_terminal (false, "one\r\ntwo\r\n");
-    check_terminal (true, "one\r\ntwo\r\n");
+    check_terminal (print_two_lines, false, "one\r\ntwo\r\n");
+    check_terminal (print_two_lines, true, "one\r\ntwo\r\n");
+}
+
+#define ERASED "\r\33[K"
+
+static void wait_for_two_and_one (void)
+{
+    console_wait ("2");
+    console_flush ();
+    console_wait ("1");
+    console_flush ();
+    console_wait (NULL);
+    console_wait (NULL);
+    console_print ("one\n");
+}
+
+TEST (on_a_terminal_what_is_waited_for_is_one_line_which_is_erased)
+{
+    check_terminal (wait_for_two_and_one, false, "srun: 2" ERASED "srun: 1" ERASED "one\r\n");
+}
+
+TEST (elsewhere_it_is_a_line_each_time)
+{
+    check_pipe (wait_for_two_and_one, "srun: 2\nsrun: 1\none\n");
+}
+
+static void wait_and_fail (void)
+{
+    console_wait ("2");
+    console_flush ();
+    say_line ();
+}
+
+TEST (a_message_takes_the_place_of_what_is_waited_for)
+{
+    check_terminal (wait_and_fail, false, "srun: 2" ERASED "srun: error: spank_tf: 2 of 64\r\n");
 }
 
 /* The log. */
@@ -326,7 +361,7 @@ TEST (without_a_log_a_note_is_discarded)
 TEST (the_log_gets_no_carriage_returns)
 {
     keep_log (false);
-    check_terminal (true, "one\r\ntwo\r\n");
+    check_terminal (print_two_lines, true, "one\r\ntwo\r\n");
     check_log ("one\ntwo\n");
 }
 

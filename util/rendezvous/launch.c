@@ -24,9 +24,10 @@
 #include "shutdown.h"
 #include "supervisors.h"
 
-/* The first message about missing ranks, and the next ones. */
-#define NOTICE_FIRST_MS 10000
+/* The first message about missing ranks, and the next ones; on a terminal the same line changes. */
+#define NOTICE_FIRST_MS 5000
 #define NOTICE_AGAIN_MS 30000
+#define NOTICE_CHANGES_MS 1000
 /* A step that is being cancelled loses its ranks one by one, and srun ends soon after. */
 #define LOST_GRACE_MS 1000
 /*
@@ -135,6 +136,7 @@ static void _complete (struct server *server)
         return;
     }
     server->resolved = true;
+    console_wait (NULL);
     for (int i = 0; (notice = step_notice (server->step, i)); i++)
         console_say ("spank_tf: %s: %s", step_name (server->step), notice);
     console_table (step_table (server->step, server->config.json), server->config.show);
@@ -285,15 +287,16 @@ void launch_receive (struct server *server, struct peer *peer)
 static void _print_missing (struct server *server)
 {
     struct roster *roster = step_roster (server->step);
-    char nodes[512];
+    char nodes[512], line[MESSAGE_SIZE];
 
-    server->notice = deadline_in_ms (NOTICE_AGAIN_MS);
+    server->notice = deadline_in_ms (console_is_terminal () ? NOTICE_CHANGES_MS : NOTICE_AGAIN_MS);
     if (roster->tasks == 0)
-        console_say ("spank_tf: %s: no rank has registered yet", step_name (server->step));
+        snprintf (line, sizeof (line), "spank_tf: %s: no rank has registered yet", step_name (server->step));
     else
-        console_say ("spank_tf: %s: waiting for %d of %d ranks%s", step_name (server->step),
-                     roster_missing (roster), roster->tasks,
-                     rank_names_missing_nodes (roster, nodes, sizeof (nodes)));
+        snprintf (line, sizeof (line), "spank_tf: %s: waiting for %d of %d ranks%s", step_name (server->step),
+                  roster_missing (roster), roster->tasks,
+                  rank_names_missing_nodes (roster, nodes, sizeof (nodes)));
+    console_wait (line);
 }
 
 static void _refuse_late (struct server *server)
