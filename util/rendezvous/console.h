@@ -36,9 +36,9 @@ void console_table (char *text, bool show);
 void console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 
 /*
- * What srun waits for, one line as of console_say (): on a terminal it takes the place of the one before, and what is
- * printed next takes its place; it is left out if that has not taken the text before. Elsewhere it is a line like
- * others. NULL: srun does not wait any more.
+ * What srun waits for, one line as of console_say (): on a terminal it takes the place of the one before, and
+ * what is printed next takes its place; it is left out if the terminal has not taken the text before.
+ * Elsewhere it is a line like others. NULL: srun does not wait any more.
  */
 void console_wait (const char *line);
 bool console_is_terminal (void);
