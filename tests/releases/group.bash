@@ -5,10 +5,11 @@
 # shellcheck disable=SC2154  # tests/run has set the variables
 
 # Compile and run the unit tests, and of the system tests those with the tag "release", in the root
-# file system of a release: its own tests/run.
+# file system of a release: its own tests/run. So too of the tests of PyTorch, where that release's is installed.
 release ()
 {
     local name=$1 version=$2 root result=0
+    local -a more=()
 
     say "$name, Slurm $version"
     root=$("$top/tests/releases/root" "$name" 2> "$run/step.log") || result=$?
@@ -19,9 +20,10 @@ release ()
         count 0 0 1
         return
     fi
+    [[ ! -e $root/usr/bin/torchrun ]] || more=(tensorflow/torch.bats)
     rm -rf "$root$run"
     "$top/tests/releases/enter" "$root" env SPANK_TF_USERS="$(users_in_roots)" \
-        "$top/tests/run" --tags=release --proctrack=cgroup,cgroup-v2 compile unit system < /dev/null || result=1
+        "$top/tests/run" --tags=release --proctrack=cgroup,cgroup-v2 compile unit system "${more[@]}" < /dev/null || result=1
     count_release "$name" "$root$run/results" "$result"
 }
 

@@ -56,6 +56,7 @@ srun_torch ()
     with_torch srun -Q --overcommit --tf-frameworks=torch "$@"
 }
 
+# bats test_tags=release
 @test "PyTorch's processes meet by the command in doc/guide.md, and train with DistributedDataParallel" {
     local command
 
@@ -66,25 +67,37 @@ srun_torch ()
     summed 8 0
 }
 
-@test "so do 1 to 7, block and cyclic, and on a network that --tf-network has chosen" {
-    local n distribution
+# On three nodes: one_to_seven DISTRIBUTION
+one_to_seven ()
+{
+    local n
 
     for n in 1 2 3 4 5 6 7; do
-        for distribution in block cyclic; do
-            srun_torch -N$((n < 3 ? n : 3)) -n$n -m $distribution --tf-tasks=worker:rest python train.py
-            summed $n 0
-        done
+        srun_torch -N$((n < 3 ? n : 3)) -n$n -m "$1" --tf-tasks=worker:rest python train.py
+        summed $n 0
     done
+}
+
+# bats test_tags=release
+@test "so do 1 to 7, block" {
+    one_to_seven block
+}
+
+# bats test_tags=release
+@test "so do 1 to 7, cyclic, and 3 on a network that --tf-network has chosen" {
+    one_to_seven cyclic
     srun_torch -N3 --tf-network=eth0 --tf-tasks=worker:3 python train.py
     summed 3 0
 }
 
+# bats test_tags=release
 @test "an evaluator and an auxiliary task are not counted, and TF_CONFIG's frameworks do not disturb" {
     with_torch srun -Q -N3 -n5 --overcommit --tf-frameworks=tf,keras,jax,torch --tf-tasks=worker:2,chief,evaluator,+data \
         sh -c '[ ! "$RANK" ] || exec python train.py --ddp'
     summed 3 0
 }
 
+# bats test_tags=release
 @test "two steps of one job at the same time do not meet each other" {
     with_torch salloc -Q -N3 -n3 --overcommit bash -c '
         srun -Q --overlap -N3 -n3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py --files first second &
@@ -93,6 +106,7 @@ srun_torch ()
     summed 3 0 2
 }
 
+# bats test_tags=release
 @test "when a process fails, all restart, at the same port" {
     srun_torch -N3 --tf-restart=1,any --tf-tasks=worker:3 python train.py --fail
     summed 3 1
