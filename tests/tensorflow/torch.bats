@@ -127,23 +127,49 @@ one_to_seven ()
     summed 6 0
 }
 
-# The oldest Python and PyTorch decide on these versions. --no-deps, because Debian's PyTorch is none for pip.
+# The oldest Python and PyTorch decide on these versions.
 accelerate_packages='accelerate==0.23.0 huggingface-hub==0.17.3 psutil==5.9.8 PyYAML==6.0.2 packaging==23.2 filelock==3.13.1
-    fsspec==2023.10.0 requests==2.31.0 urllib3==2.0.7 idna==3.4 certifi==2023.7.22 charset-normalizer==3.3.2 tqdm==4.66.1
-    typing-extensions==4.8.0'
+    fsspec==2023.10.0 requests==2.31.0 urllib3==2.0.7 idna==3.4 certifi==2023.7.22 charset-normalizer==3.3.2 tqdm==4.66.1'
+lightning_packages='lightning==2.2.5 lightning-utilities==0.11.9 torchmetrics==1.4.3 PyYAML==6.0.2 packaging==23.2
+    fsspec==2023.10.0 tqdm==4.66.1'
+
+# Make a virtual environment, $venv, with these packages beside Debian's PyTorch: venv_with NAME==VERSION…
+venv_with ()
+{
+    [[ ! ${why_no_torch-} ]] || skip "$why_no_torch"
+    venv=$SPANK_TF_CLUSTER/${1%%=*}
+    # --no-deps, because Debian's PyTorch is none for pip.
+    /usr/bin/python3 -m venv --system-site-packages "$venv" && "$venv/bin/pip" install -q --no-deps "$@" ||
+        skip "${1%%=*} cannot be installed"
+}
 
 # By default it is alone, in each task. That is why torch is not in the default.
 @test "Hugging Face's accelerate takes the processes of torch, and none without torch among the frameworks" {
-    local venv=$SPANK_TF_CLUSTER/accelerate
-
-    [[ ! ${why_no_torch-} ]] || skip "$why_no_torch"
     # shellcheck disable=SC2086  # several words
-    /usr/bin/python3 -m venv --system-site-packages "$venv" && "$venv/bin/pip" install -q --no-deps $accelerate_packages ||
-        skip "accelerate cannot be installed"
+    venv_with $accelerate_packages
     cp "$tests/tensorflow/torch_accelerate.py" "$SPANK_TF_CLUSTER/work"
     srun_torch -N3 -n4 -m cyclic --tf-tasks=worker:2,chief,worker "$venv/bin/python" torch_accelerate.py
     diff <(printf 'accelerate: process %s of its node\n' "0 of 4, 0" "1 of 4, 0" "2 of 4, 0" "3 of 4, 1") \
         <(grep ^accelerate: <<< "$output" | sort) || fail "not these processes"
     with_torch srun -Q -N2 --tf-tasks=worker:2 "$venv/bin/python" torch_accelerate.py
     diff <(yes "accelerate: process 0 of 1, 0 of its node" | head -n 2) <(grep ^accelerate: <<< "$output") || fail "they are not alone"
+}
+
+@test "Lightning takes the address and port of torch, and its ranks from Slurm or, where they are others, as under torchrun" {
+    local name
+
+    # shellcheck disable=SC2086  # several words
+    venv_with $lightning_packages
+    cp "$tests/tensorflow/torch_lightning.py" "$SPANK_TF_CLUSTER/work"
+    # In salloc's jobs, which have this name, it takes LOCAL_RANK and GROUP_RANK.
+    for name in train interactive; do
+        srun_torch -J $name -N3 --ntasks-per-node=2 --tf-tasks=worker:6 "$venv/bin/python" torch_lightning.py 2 3
+        diff <(printf 'lightning: process %s\n' "0 of 6, 0 of node 0" "1 of 6, 1 of node 0" "2 of 6, 0 of node 1" \
+            "3 of 6, 1 of node 1" "4 of 6, 0 of node 2" "5 of 6, 1 of node 2") <(grep ^lightning: <<< "$output" | sort) ||
+            fail "not these processes in a job that is called $name"
+    done
+    srun_torch -N3 --ntasks-per-node=1 --tf-tasks=evaluator,worker,chief \
+        sh -c '[ ! "$RANK" ] || exec "$@" --elastic' - "$venv/bin/python" torch_lightning.py 1 2
+    diff <(printf 'lightning: process %s\n' "0 of 2, 0 of node 0" "1 of 2, 0 of node 1") \
+        <(grep ^lightning: <<< "$output" | sort) || fail "not these processes of a chief and a worker"
 }

@@ -8,6 +8,9 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import reduce
 
+# On CPUs accelerate takes MPI where PyTorch has it, as Debian 13's, and srun starts no MPI here.
+if torch.distributed.is_mpi_available() and "RANK" in os.environ:
+    torch.distributed.init_process_group("gloo")
 accelerator = Accelerator(cpu=True)
 rank, size = accelerator.process_index, accelerator.num_processes
 assert int(reduce(torch.tensor([2**rank]), "sum")) == 2**size - 1
