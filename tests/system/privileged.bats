@@ -9,7 +9,6 @@ load launch
 
 setup_file ()
 {
-    command -v strace > /dev/null || skip "strace is not installed"
     start_cluster --nodes 1
     slurm srun -Q -n1 true
 }
@@ -33,6 +32,7 @@ as_root ()
 }
 
 @test "slurmstepd does nothing more as root in a step with a list" {
+    command -v strace > /dev/null || skip "strace is not installed"
     as_root -n2 true > "$BATS_TEST_TMPDIR/plain"
     as_root -n2 --tf-tasks=ps,worker --tf-log-dir=logs --tf-restart=1 true > "$BATS_TEST_TMPDIR/list"
     grep -q 'openat(.*/spank_tf\.so' "$BATS_TEST_TMPDIR/plain" || fail "this is not what slurmstepd does"

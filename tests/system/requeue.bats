@@ -8,15 +8,21 @@ load launch
 
 setup_file ()
 {
-    slurm_is_from 25.11 || skip "this Slurm has no --requeue=expedite"
+    slurm_is_from 25.11 || return 0
     # A requeued job waits until its credentials have expired, by default two minutes.
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
     start_cluster --nodes 1 --conf RequeueExit=42 --conf SlurmctldParameters=enable_expedited_requeue \
         --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5"
 }
 
+before_test ()
+{
+    slurm_is_from 25.11 || skip "this Slurm has no --requeue=expedite"
+}
+
 after_test ()
 {
+    slurm_is_from 25.11 || return 0
     slurm scancel --user "$user" --quiet
     nothing_left
 }
