@@ -19,6 +19,7 @@
 bats_require_minimum_version 1.8.0
 
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC2034  # for the tests
 task_check=$SPANK_TF_PROGRAMS/task-check
 proctrack=${SPANK_TF_PROCTRACK:-linuxproc}
 read -r user other_user <<< "${SPANK_TF_USERS:-tftest1 tftest2}"
@@ -108,7 +109,7 @@ check_daemons ()
     if ((result == 3 && BATS_TEST_TRY_NUMBER < tries_after_death)); then
         echo "# the test is repeated" >&3
         [[ ! ${SPANK_TF_DEATHS-} ]] || echo "${BATS_TEST_FILENAME##*/tests/}: $BATS_TEST_DESCRIPTION" >> "$SPANK_TF_DEATHS"
-        # Read by bats when the test has failed.
+        # shellcheck disable=SC2034  # bats reads it when the test has failed
         BATS_TEST_RETRIES=$BATS_TEST_TRY_NUMBER
         end_all
     fi
@@ -189,7 +190,7 @@ end_all ()
 
 no_job_left ()
 {
-    [ -z "$(slurm squeue -h -t all -o '%i %t' | grep -vE ' (CD|CA|F|TO|NF|DL|OOM|PR)$')" ]
+    ! slurm squeue -h -t all -o '%i %t' | grep -qvE ' (CD|CA|F|TO|NF|DL|OOM|PR)$'
 }
 
 no_process_left ()
@@ -199,7 +200,7 @@ no_process_left ()
 
 all_nodes_idle ()
 {
-    [ -z "$(slurm sinfo -h -N -o '%T' | grep -vx idle)" ]
+    ! slurm sinfo -h -N -o '%T' | grep -qvx idle
 }
 
 # After every launch, successful or not: no job, no process, every node is idle.

@@ -98,7 +98,7 @@ END
         [ "$(wc -l <<< "$ends")" -eq 3 ] && ! grep -vxE "stopped|exit 0|exit $ps|exit $worker" <<< "$ends" ||
             fail "these are not their ends: $stderr"
         # As Slurm does it: the greatest exit code.
-        greatest=$(sed 's/stopped/exit 0/' <<< "$ends" | cut -d' ' -f2 | sort -n | tail -n 1)
+        greatest=$(cut -d' ' -f2 <<< "${ends//stopped/exit 0}" | sort -n | tail -n 1)
         [ "$status" -eq "$greatest" ] || fail "srun's exit code is $status: $stderr"
     done
 }
@@ -110,6 +110,7 @@ END
     for signal in INT TERM KILL; do
         start_by_role ./by-role chief='await ready; exit 3' ps='trap "mark asked" TERM; mark ready; while :; do sleep 1; done'
         await_mark asked
+        # shellcheck disable=SC2034  # for within
         since=$(now_ms)
         kill -$signal "$srun"
         [ $signal != INT ] || { eventually 10 printed 'one more within 1 sec'; kill -INT "$srun"; }

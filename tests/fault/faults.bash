@@ -10,6 +10,7 @@
 
 roles=ps,worker,worker,worker,worker,worker
 step=(-N3 --ntasks-per-node=2 --tf-tasks=ps,worker:5)
+# shellcheck disable=SC2034  # for the tests
 program=(sh -c 'echo "$TF_CONFIG" > started.$SLURM_PROCID; exec sleep 600')
 
 # For setup_file. The rendezvous gets ports of its own, so that the network can drop its packets
@@ -123,6 +124,7 @@ srun_ended ()
 srun_ends ()
 {
     eventually "$1" srun_ended || fail "srun does not end: $(< "$srun_output")"
+    # shellcheck disable=SC2034  # for the tests
     wait "$srun" && status=0 || status=$?
 }
 
@@ -229,12 +231,13 @@ next_step_runs ()
     local results
 
     results=$(timeout 30 "$tests/cluster" run --on "$host" --user "$user" -- \
-        srun -Q "$@" "${step[@]}" "$task_check" --roles=$roles) && all_ok "$results" 6 ||
+        srun -Q "$@" "${step[@]}" "$task_check" --roles="$roles") && all_ok "$results" 6 ||
         fail "the next step (srun $*) fails: $results"
 }
 
 # Zombies whose parent has exited do not count: init reaps them in its own time.
 no_zombie_left ()
 {
+    # shellcheck disable=SC2009  # pgrep shows no state
     ! ps -u "$user" -o stat=,ppid= | grep -qvE '^[^Z]| 1$'
 }

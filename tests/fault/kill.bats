@@ -133,6 +133,7 @@ usable_again ()
 }
 
 @test "scancel of a job in the barrier, with a node cut off from srun: no rank is left after 2 s" {
+    # shellcheck disable=SC2034  # for start_step
     host=$(node 4)
     cut_rendezvous 2
     start_step "${program[@]}"
@@ -153,6 +154,7 @@ usable_again ()
     stop_slurmd 2
     start_srun --jobid="$job" -N3 -n3 --tf-tasks=ps,worker:2 "${program[@]}"
     eventually 20 registered 2
+    # shellcheck disable=SC2034  # for within
     since=$(now_ms)
     kill -KILL "$(pgrep -xu "$user" tf-rank --nslist net --ns "$(< "$SPANK_TF_CLUSTER/$(node 3).pid")")"
     within 4000 waiting_ranks 0

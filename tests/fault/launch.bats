@@ -61,6 +61,7 @@ setup_file ()
 }
 
 @test "a node that is cut off after its ranks have registered: they exit, and so does srun" {
+    # shellcheck disable=SC2034  # for start_step
     host=$(node 4)
     stop_slurmd 3
     since=$(now_ms)
@@ -79,7 +80,7 @@ setup_file ()
     stop_slurmd 2
     stop_slurmd 3
     since=$(now_ms)
-    start_step "$task_check" --roles=$roles
+    start_step "$task_check" --roles="$roles"
     eventually 20 printed spank_tf
     (($(now_ms) - since >= 5000)) || fail "the message comes too early"
     [ "$(grep spank_tf "$srun_output" | sed "s/step $job\.[0-9]*/STEP/")" = "srun: spank_tf: STEP: waiting for 4 of 6 ranks, on $(node 2), $(node 3)" ] ||
@@ -96,7 +97,7 @@ setup_file ()
 # bats test_tags=core
 @test "unauthenticated clients connect while a launch waits: the rendezvous stays small, the launch succeeds in time" {
     stop_slurmd 2
-    start_step "$task_check" --roles=$roles
+    start_step "$task_check" --roles="$roles"
     eventually 20 registered 4
     port=$("$tests/cluster" run -- ss -Hltnp | sed -nE 's/.*:(25[0-9]{3}) .*tf-rendezvous.*/\1/p')
     answers=$BATS_TEST_TMPDIR/answers
@@ -129,7 +130,7 @@ unauthenticated_clients ()
         exec {fd}<> "/dev/tcp/$address/$port"
         fds+=("$fd")
         # The rendezvous may close the connection before it has read everything.
-        send_invalid $((i % 6)) 2> /dev/null >&"$fd" || true
+        send_invalid $((i % 6)) 1>&"$fd" 2> /dev/null || true
     done
     echo "${#fds[@]} are connected"
     for fd in "${fds[@]}"; do
@@ -139,6 +140,7 @@ unauthenticated_clients ()
 
 send_invalid ()
 {
+    # shellcheck disable=SC2059  # the header is a format
     case $1 in
         0) head -c 20000 /dev/urandom ;;
         1) printf "$(header 4294967295)" ;;
@@ -160,6 +162,7 @@ frame ()
     local strings
 
     strings=$(printf '%s\n' "$@")
+    # shellcheck disable=SC2059  # the header is a format
     printf "$(header $((${#strings} + 1)))"
     tr '\n' '\0' <<< "$strings"
 }
@@ -226,5 +229,6 @@ start_in_terminal ()
     mkfifo "$keys"
     exec 5<> "$keys"
     script -qefc "exec $command" /dev/null < "$keys" > "$srun_output" 2>&1 3>&- &
+    # shellcheck disable=SC2034  # for srun_ends
     srun=$!
 }

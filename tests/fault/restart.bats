@@ -42,6 +42,7 @@ start_step ()
 
 lives ()                    # RANK NUMBER
 {
+    # shellcheck disable=SC2002  # the file may be missing
     [ "$(cat "$lives/$1" 2> /dev/null | wc -l)" -ge "$2" ]
 }
 

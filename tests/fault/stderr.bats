@@ -20,7 +20,7 @@ before_test ()
     make_lives
     err=$BATS_TEST_TMPDIR/err
     mount=$BATS_TEST_TMPDIR/mount
-    loop= reader=
+    loop='' reader=''
 }
 
 after_test ()

@@ -62,7 +62,7 @@ group_fuzz ()
         for ((i = job; i < ${#targets[@]}; i += cores)); do
             mine+=("${targets[i]}")
         done
-        fuzz_targets $seconds "${mine[@]}" > "$run/fuzz-$job.results" &
+        fuzz_targets "$seconds" "${mine[@]}" > "$run/fuzz-$job.results" &
         started+=($!)
     done
     wait "${started[@]}"

@@ -6,7 +6,9 @@
 # What the builder and the tests write.
 work=/var/tmp/spank-tf
 packages=$work/packages
+# shellcheck disable=SC2034  # for the tests
 enabled=/etc/slurm/plugstack.conf.d/10-spank-tf.conf
+# shellcheck disable=SC2034  # for the tests
 disabled=/etc/slurm/10-spank-tf.conf.disabled
 
 # The scratch root has the tarball in SPANK_TF_TARBALL.

@@ -41,7 +41,7 @@ launch_on ()
 {
     run --separate-stderr slurm_on "$1" env SLURM_CONF="$SPANK_TF_CLUSTER/work/names.conf" \
         srun -Q "${@:2}" --tf-tasks=ps,worker:3 sh -c 'echo "srun is $SLURM_SRUN_COMM_HOST"; exec "$@"' - \
-        "$task_check" --roles=$roles $loopback
+        "$task_check" --roles="$roles" ${loopback:+"$loopback"}
     all_tasks_ok $roles
 }
 

@@ -50,6 +50,7 @@ after_test ()
     touch "$work/mark.reported"
     status=0
     wait $! || status=$?
+    # shellcheck disable=SC2034  # for step_and_tasks_end
     stderr=$(< "$work/err") took=0
     message='srun: error: spank_tf: step J.S: rank 2 (+data 0) on NODE failed, exit 3; spank_tf stops no other task'
     step_and_tasks_end 3 'exit 0' 'exit 0' 'exit 3' stopped 'exit 0'

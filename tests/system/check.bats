@@ -48,7 +48,7 @@ says ()
     says 0 "ok: a port can be held and shared with a server (SO_REUSEPORT)"
     says 0 "ok: this host has no InfiniBand interface"
     says 0 "ok: tasks on this host would be reached at $address (eth0), which faces slurmctld's host"
-    [ -z "$(grep -v '^ok: ' <<< "$output")" ] || fail "a line is not ok"
+    ! grep -qv '^ok: ' <<< "$output" || fail "a line is not ok"
     # So it is: the plugin works.
     launch worker,worker -N2 --tf-tasks=worker:2
 }

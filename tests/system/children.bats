@@ -45,7 +45,7 @@ after_test ()
         programs_receive 3 "$signal"
     done
     received_once "${signals[@]}"
-    [ -z "$(grep -h SignalChildrenProcesses "$work"/*.err)" ] || fail "$(cat "$work"/*.err)"
+    ! grep -q SignalChildrenProcesses "$work"/*.err || fail "$(cat "$work"/*.err)"
 }
 
 @test "SignalChildrenProcesses: scancel of a job: every process receives TERM once" {
@@ -68,5 +68,5 @@ after_test ()
     end_recording
     [ "$(grep -c "cgroup.conf: Permission denied; if it sets SignalChildrenProcesses" "$work/supervised.err")" -eq 1 ] ||
         fail "$(cat "$work/supervised.err")"
-    [ -z "$(grep -h SignalChildrenProcesses "$work/plain.err" "$work/unsupervised.err")" ] || fail "$(cat "$work"/*.err)"
+    ! grep -q SignalChildrenProcesses "$work/plain.err" "$work/unsupervised.err" || fail "$(cat "$work"/*.err)"
 }

@@ -43,8 +43,6 @@ own_root=(--ro-bind /usr /usr --ro-bind-try /lib /lib --ro-bind-try /lib64 /lib6
 }
 
 @test "in bubblewrap with --clearenv, where the user has to pass the variables on" {
-    local -a handed=()
-
     run --separate-stderr slurm srun -Q -N3 --tf-tasks=ps,worker,worker --tf-stop=never \
         bwrap --clearenv --dev-bind / / /usr/bin/env
     [ "$status" -eq 0 ] && ! grep -q TF_ <<< "$output" || fail "--clearenv left something"

@@ -129,9 +129,7 @@ after_test ()
 
 # bats test_tags=core,release
 @test "no task is stopped in the first second of its program" {
-    local i
-
-    for i in 1 2 3; do
+    for _ in 1 2 3; do
         run_step -N3 -n3 --tf-tasks=ps,worker:2 hostname
         step_ends 0
         [ "$(wc -l <<< "$output")" -eq 3 ] || fail "a task was stopped before it had printed its line"
@@ -159,9 +157,9 @@ after_test ()
 
 # Slurm ends the script and its srun before it has asked the tasks.
 @test "a batch job that is cancelled does not miss its rendezvous" {
-    local i job
+    local job
 
-    for i in 1 2 3 4 5; do
+    for _ in 1 2 3 4 5; do
         rm -f "$work"/mark.*
         job=$(slurm sbatch --parsable -N3 -n3 -o cancelled.out -e cancelled.err --tf-tasks=ps,worker:2 <<< $'#!/bin/sh
 srun ./by-role worker=\'mark $SLURM_TF_INDEX; exec sleep 1000\'
@@ -422,7 +420,7 @@ parents ()
         sh -c 'mkdir cores.$SLURM_PROCID; cd cores.$SLURM_PROCID; ulimit -c unlimited; [ $SLURM_PROCID = 2 ] && exec sleep 1000; kill -SEGV $$'
     [ "$status" -eq 139 ] || fail "srun's exit code is not 139"
     ls -l "$work"/cores.*
-    [ -z "$(grep -l tf-supervise "$work"/cores.*/* "$work"/*core* 2> /dev/null)" ] || fail "tf-supervise leaves a core file"
+    ! grep -q tf-supervise "$work"/cores.*/* "$work"/*core* 2> /dev/null || fail "tf-supervise leaves a core file"
     [ "$(find "$work"/cores.[01] -type f | wc -l)" -eq 2 ] || fail "not one core file of each program"
 }
 
@@ -510,6 +508,7 @@ open F, ">mark.ready_too";
 for (;;) { exit if fork }
 END
     # As another user: the limit applies to all processes of a user. It takes a while.
+    # shellcheck disable=SC2034  # for step_and_tasks_end
     time_limit=30
     user=$other_user run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='exec prlimit --nproc=200 perl more' \
         chief='await ready; sleep 0.3'
@@ -637,8 +636,12 @@ asked_step_ends ()
 # to end: saving SECONDS TASK…
 saving ()
 {
+    local task
+
     printf '%s' 'trap "echo asked >> mark.asked; mark end" TERM; mark ready.$SLURM_PROCID; await end; for i in $(seq '"$1"'0); do sleep 0.1; done; '
-    (($# == 1)) || printf 'mark ask.%s; await answer.%s; ' $(for task in "${@:2}"; do echo "$task" "$task"; done)
+    for task in "${@:2}"; do
+        printf 'mark ask.%s; await answer.%s; ' "$task" "$task"
+    done
     printf 'mark saved; exit 42'
 }
 

@@ -72,7 +72,7 @@ END
 set_address ()
 {
     ip_on "$1" addr flush dev "$2"
-    ip_on "$1" addr add "$3" dev "$2" ${4-}
+    ip_on "$1" addr add "$3" dev "$2" ${4:+"$4"}
 }
 
 # --- steps
@@ -93,7 +93,7 @@ srun_step ()
 # The same with task-check as the program: check_tasks 1,2,4 --tf-ib
 check_tasks ()
 {
-    srun_step "$@" "$task_check" --roles="$(sed -E 's/[0-9]+/worker/g' <<< "$1")" ${loopback-}
+    srun_step "$@" "$task_check" --roles="$(sed -E 's/[0-9]+/worker/g' <<< "$1")" ${loopback:+"$loopback"}
 }
 
 # The messages of srun and the plugin in $stderr, with a fixed step name, and without Slurm's own

@@ -177,6 +177,7 @@ END
 
 @test "a step on srun's own node, whose name resolves to loopback, uses InfiniBand, otherwise loopback" {
     sed -E 's/^(NodeName=([^ ]+) .*)NodeAddr=[^ ]+/\1NodeAddr=\2/' "$SPANK_TF_CLUSTER/slurm.conf" > "$SPANK_TF_CLUSTER/work/names.conf"
+    # shellcheck disable=SC2034  # for check_tasks
     srun_on=1 conf=$SPANK_TF_CLUSTER/work/names.conf loopback=--loopback-ok
     check_tasks 1 --tf-ib
     all_ok_on 10.101.0.1:
@@ -370,6 +371,7 @@ srun -Q $task_check --roles=worker,worker"
         run --separate-stderr slurm env SLURM_SPANK__SLURM_SPANK_OPTION_spank_tf_tf_ib="$words" \
             srun -Q -w ibn1,ibn3 -n2 --tf-tasks=worker:2 "$task_check" --roles=worker,worker
         steps_on 10.101.
+        # shellcheck disable=SC2034  # for all_ok_on
         ranks=2
         run --separate-stderr slurm env SLURM_SPANK__SLURM_SPANK_OPTION_spank_tf_tf_ib="$words" \
             srun -Q -w ibn1,ibn2 -n2 --tf-tasks=worker:2 "$task_check" --roles=worker,worker

@@ -78,7 +78,7 @@ after_test ()
         run -0 slurm $command --help
         output=$(sed -n '/^Options provided by plugins:/,/^[A-Z].*:$/p' <<< "$output" | sed 1d)
         # Slurm breaks a word that is too long for a line with a hyphen.
-        [ -n "$output" ] && [ -z "$(grep -E '.{81}|-$' <<< "$output")" ] || fail "$command: a line is too long"
+        [ -n "$output" ] && ! grep -qE '.{81}|-$' <<< "$output" || fail "$command: a line is too long"
         # Not their help texts: Slurm breaks these into lines.
         [ "$(grep -oE '^ +--tf-[a-z-]+(=[^ ]+)?' <<< "$output" | tr -d ' ')" = "$options" ] ||
             fail "$command lists other options"

@@ -42,9 +42,10 @@ END
 }
 
 @test "a list is inherited whatever sbatch and srun export" {
-    local export
-    for export in ALL NONE PATH,COLOUR=blue; do
-        batch -N2 -n3 --tf-tasks=ps,worker:2 --export=$export <<END
+    local exported
+
+    for exported in ALL NONE PATH,COLOUR=blue; do
+        batch -N2 -n3 --tf-tasks=ps,worker:2 --export="$exported" <<END
 #!/bin/bash
 srun -Q $task_check --roles=ps,worker,worker
 srun -Q --export=NONE $task_check --roles=ps,worker,worker

@@ -189,7 +189,7 @@ END
     [ "$status" -eq 0 ] || fail "a task is not ok"
     [[ $output == *$'spank_tf: step '*$'\r\n  rank  '*$'\r\n'*$'/dev/pts/'*'task-check: rank 0 ps 0'*' ok '* ]]
     # Slurm 20.11 ends a program's line with CR CR LF.
-    [ -z "$(grep -E '^(spank_tf:| )' <<< "$output" | grep -vP '[^\r]\r$')" ] || fail "a line does not end with CR LF"
+    ! grep -E '^(spank_tf:| )' <<< "$output" | grep -qvP '[^\r]\r$' || fail "a line does not end with CR LF"
 }
 
 @test "standard input and its end reach every rank" {

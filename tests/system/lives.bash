@@ -23,6 +23,7 @@ begin='life=${SLURM_TF_RESTART-0}; echo "$TF_CONFIG" >> $LIVES/$SLURM_PROCID;'
 
 # Wait until every task of the step has begun this life. A task that is stopped earlier has not
 # written its line.
+# shellcheck disable=SC2034  # for the tests
 together='for rank in $(seq 0 $((SLURM_NTASKS - 1))); do
     until [ "$(cat $LIVES/$rank | wc -l)" -gt $life ]; do sleep 0.05; done
 done 2>/dev/null;'
@@ -46,6 +47,7 @@ had_lives ()
 
 lives ()                    # RANK
 {
+    # shellcheck disable=SC2002  # the file may be missing
     cat "$LIVES/$1" 2> /dev/null | wc -l
 }
 

@@ -30,7 +30,7 @@ launch_beside ()
 {
     local first=${2-ps}
 
-    launch $first,worker,worker,worker -N2 --ntasks-per-node=2 --tf-tasks=$first,worker:3 \
+    launch "$first,worker,worker,worker" -N2 --ntasks-per-node=2 --tf-tasks="$first,worker:3" \
         sh -c "[ \"\$OTHER_PLUGIN\" = ran ] && [ $1 $SPANK_TF_STAGE/lib ] && exec \"\$@\"" -
 }
 

@@ -94,6 +94,7 @@ END
     refused 1,2 '--tf-network: not all nodes are on 10.102.0.0/16: nets2 (no address there)' --tf-network=10.102.0.0/16
     ip_on 2 addr flush dev ib1
     refused 1,2,3 '--tf-network: not all nodes are on ib1: nets2 (ib1 has no address)' --tf-network=ib1
+    # shellcheck disable=SC2034  # for refused
     srun_on=2
     pull_cable 3 ib0
     refused 2,3 '--tf-network: not all nodes are on ib0: nets3 (ib0 has no carrier)' --tf-network=ib0
@@ -183,6 +184,7 @@ END
 @test "all components of a step have one network" {
     run --separate-stderr slurm srun -Q -w nets1 -n1 --tf-tasks=chief "$task_check" --roles=chief,worker,worker : \
         -w nets2,nets3 -n2 --tf-tasks=worker:2 --tf-network=ib1 "$task_check" --roles=chief,worker,worker
+    # shellcheck disable=SC2034  # for all_ok_on
     ranks=3
     all_ok_on 10.102.0.
     run slurm srun -Q -w nets1 -n1 --tf-tasks=chief --tf-network=ib0 touch started : \
@@ -227,7 +229,7 @@ bad ()
         bad --tf-network=$value "--tf-network: \"$value\" $why"
         bad --tf-network=ib0,$value "--tf-network: \"$value\" $why"
     done
-    for value in '' , ib0, ,ib0 ib0,,ib1; do
+    for value in '' ',' 'ib0,' ',ib0' ib0,,ib1; do
         bad --tf-network=$value '--tf-network: a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an interface'
     done
     bad --tf-network=$'ib\e[2J' "--tf-network: \"ib\\x1b[2J\" $why"

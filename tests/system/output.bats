@@ -306,6 +306,7 @@ srun -Q true
 srun -Q -J step true
 END
     [ "$status" -eq 0 ] || fail "srun"
+    # shellcheck disable=SC2012  # our own names
     [ "$(ls "$work/$logs/tf" | paste -sd' ')" = "step.1 train.0" ]
 }
 
@@ -430,7 +431,7 @@ refused ()
 @test "a directory that cannot be created, or is not writable, refuses the launch" {
     local long
 
-    printf -v long %300s
+    printf -v long '%300s' ''
     mkdir -m 755 "$work/$logs"
     touch "$work/$logs/file"
     refused "RANK: --tf-log-dir: $work/$logs: Permission denied" --tf-log-dir="$logs"
@@ -486,9 +487,10 @@ refused ()
 @test "an invalid name is refused by srun and sbatch at once" {
     local name command long
 
-    printf -v long %2048s
+    printf -v long '%2048s' ''
     for name in "" "a"$'\n'"b" "${long// /x}"; do
         for command in "srun -n1" sbatch; do
+            # shellcheck disable=SC2086  # one of them is "srun -n1"
             run --separate-stderr slurm $command --tf-tasks=worker --tf-log-dir="$name" print
             [ "$status" -ne 0 ] && [ "$(grep -c 'spank_tf: --tf-log-dir: ' <<< "$stderr")" -eq 1 ] || fail "it is accepted"
         done
@@ -538,7 +540,7 @@ END
 plain ()
 {
     sed -E 's/step [0-9.]+:/step S:/; s/network .*/network N/; s/ +/ /g; s/^ //; s/[^ ]+ 10\.98\.[0-9.:]+$/NODE/
-        s/ 00:00:0[0-9] / TIME /' "$@"
+        s/ 00:00:0[0-9] / TIME /'
 }
 
 # bats test_tags=core

@@ -162,10 +162,8 @@ rendezvous_port ()
 }
 
 @test "the rendezvous' port can be used again when the step has ended" {
-    local i
-
     site_arguments rendezvous_ports=22100-22101
-    for i in 1 2 3 4 5; do
+    for _ in 1 2 3 4 5; do
         launch ps,worker,worker -N3 --tf-tasks=ps,worker:2
     done
 }

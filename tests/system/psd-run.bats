@@ -124,6 +124,7 @@ worked ()
     nodes "$n1 $n2" "$n1 $n2"
     psd_run args
     succeeds_silently
+    # shellcheck disable=SC2012  # our own names
     [ "$(ls "$work/$out" | paste -sd' ')" = "master.log ps0.log ps1.log server0.log server1.log worker0.log worker1.log" ]
     [ "$(readlink "$work/$out/server1.log")" = ps1.log ]
     diff <(cat "$work/$out"/server?.log) <(printf 'serves %s in none\n' 0 1)

@@ -84,7 +84,7 @@ END
 
 # bats test_tags=core
 @test "what the user has set stays, also in a step that a task starts" {
-    export MASTER_PORT=1 RANK=7 TORCHELASTIC_RESTART_COUNT= GROUP_RANK=g
+    export MASTER_PORT=1 RANK=7 TORCHELASTIC_RESTART_COUNT='' GROUP_RANK=g
     run -0 slurm srun -Q -n1 --tf-frameworks=torch --tf-tasks=worker sh -c '
         echo $MASTER_PORT $RANK $WORLD_SIZE $GROUP_RANK "$TORCHELASTIC_RESTART_COUNT" $SLURM_TF_ADDED'
     [ "$output" = "1 7 1 g  MASTER_ADDR,WORLD_SIZE,LOCAL_RANK,LOCAL_WORLD_SIZE" ] || fail "not the user's"

@@ -178,6 +178,7 @@ cards ()
         [ "$why" = failed ] && line+=" failed" || line+=": $why"
         run --separate-stderr slurm srun -Q -N2 --ntasks-per-node=2 --tf-tasks=worker:4 --tf-ib --cpu-bind=map_cpu:1,0 \
             "$task_check" --roles=worker,worker,worker,worker
+        # shellcheck disable=SC2034  # for all_ok_on
         ranks=4
         all_ok_on 10.10 "$line; InfiniBand interfaces are assigned in the kernel's order, not by locality"
         on_rails "0 1 0 1"

@@ -112,9 +112,9 @@ gpus_of ()
 
 # bats test_tags=core
 @test "how many tasks on a node: each row's command gives them these GPUs" {
-    local strategy tasks command count=0
+    local strategy command count=0
 
-    while IFS=$'\t' read -r strategy tasks command; do
+    while IFS=$'\t' read -r strategy _ command; do
         [[ $command == \`srun\ * ]] || continue
         count=$((count + 1))
         try "COUNT_GPUS=yes ${command//\`/}"
@@ -142,9 +142,9 @@ roles_of ()
 # PyTorch's row leads to an example.
 # bats test_tags=core
 @test "coming from something else: each row's command gives the roles of the job before" {
-    local had now differs roles count=0
+    local had now roles count=0
 
-    while IFS=$'\t' read -r had now differs; do
+    while IFS=$'\t' read -r had now _; do
         [[ $had != torchrun* ]] || continue
         count=$((count + 1))
         roles=$(roles_of "$had")

@@ -32,6 +32,7 @@ step='srun -Q --tf-tasks=worker:2 sh -c "[ \$SLURM_RESTART_COUNT ] || exit 42"'
 
 job_is ()
 {
+    # shellcheck disable=SC2053  # it is a pattern
     [[ $(slurm squeue -h -j "$1" -o '%T %r') == $2 ]]
 }
 

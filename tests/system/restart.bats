@@ -178,7 +178,7 @@ step ()                     # LIST SCRIPT [OPTION...]
 }
 
 @test "values" {
-    for value in x -1 1001 1,any,any 1,; do
+    for value in x -1 1001 1,any,any '1,'; do
         run slurm srun -n1 --tf-tasks=worker --tf-restart=$value true
         [ "$status" -ne 0 ]
         [[ $output == *'is not a number of restarts from 0 to 1000, or one followed by ",any"'* ]]

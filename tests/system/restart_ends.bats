@@ -36,8 +36,8 @@ make_ways ()
     ways=("$@")
     variants=("${ways[@]/#/plain-}" "${ways[@]/#/restarting-}")
     for way in "${ways[@]}"; do
-        options[plain-$way]=
-        options[restarting-$way]='--tf-tasks=worker:rest --tf-restart=9'
+        options["plain-$way"]=
+        options["restarting-$way"]='--tf-tasks=worker:rest --tf-restart=9'
     done
     make_variants
     # Rank 2 ends as programs do that have saved their work, the others by the signal.
@@ -151,6 +151,7 @@ submit_ways ()
     local variant
 
     for variant in "${variants[@]}"; do
+        # shellcheck disable=SC2086  # several words
         slurm sbatch -Q --requeue -J "$(name_of "$variant")" -D "$work/$variant" -o "$work/$variant.out" -e "$work/$variant.err" -N2 -n3 ${options[$variant]} << 'END'
 #!/bin/sh
 srun sh ../program

@@ -77,6 +77,7 @@ END
     echo 'exit 3' > "$LIVES/prolog"
     for options in '' '--tf-tasks=worker --tf-restart=5'; do
         rm -f "$LIVES/0"
+        # shellcheck disable=SC2086  # several words
         run_lives '' -n1 $options
         [ "$status" -eq $code ] || fail "\"$options\": the code is not the prolog's"
         had_lives $ran
@@ -152,6 +153,7 @@ END
     for box in 'bwrap --unshare-user --unshare-pid --bind / / --dev /dev --proc /proc' \
             'unshare --user --map-root-user --mount --pid --fork --mount-proc'; do
         make_lives
+        # shellcheck disable=SC2086  # several words
         run --separate-stderr slurm timeout 60 srun -Q -N2 -n3 --tf-tasks=chief,ps,worker --tf-restart=3 $box sh ./program
         [ "$status" -eq 0 ] || fail "$box: the step fails"
         had_lives 2 2 3

@@ -3,6 +3,7 @@
 # Steps, in each variant, whose programs and their children record the signals that they receive.
 
 # All signals that scancel can send and a program can receive.
+# shellcheck disable=SC2034  # for the tests
 signals=(HUP INT QUIT USR1 USR2 ALRM TERM URG TSTP CONT 40)
 
 # For before_test. $receivers are the processes of a task to which Slurm sends signals.
@@ -22,7 +23,7 @@ write_record_signals ()
 #!/usr/bin/python3
 import os, signal, threading, time
 
-END = signal.SIGRTMAX
+LAST = signal.SIGRTMAX
 rank, process = os.environ["SLURM_PROCID"], "program"
 # Blocked, and read by sigwaitinfo() one by one: a handler in Python would merge two signals.
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - {signal.SIGCHLD})
@@ -37,14 +38,14 @@ def await_files(*names):
 
 def await_enough():
     await_files("enough")
-    os.kill(os.getpid(), END)
+    os.kill(os.getpid(), LAST)
 
 child = os.fork()
 if not child:
     process = "child"
 record("parents", open(f"/proc/{os.getppid()}/comm").read().strip())
 threading.Thread(target=await_enough, daemon=True).start()
-while (number := signal.sigwaitinfo(signal.valid_signals()).si_signo) != END:
+while (number := signal.sigwaitinfo(signal.valid_signals()).si_signo) != LAST:
     record("received", signal.Signals(number).name[3:] if number < 32 else number)
 if not child:
     os._exit(0)

@@ -212,6 +212,7 @@ submit_variants ()
 
     for variant in "${variants[@]}"; do
         install -d -o "$user" "$work" "$work/$variant"
+        # shellcheck disable=SC2086  # several words
         slurm sbatch -Q -J "$(name_of "$variant")" -D "$work/$variant" -o "$work/$variant.out" -e "$work/$variant.err" -N2 -n3 ${options[$variant]} "$@" << END
 #!/bin/bash
 trap 'echo script received USR1 >> received' USR1
@@ -422,6 +423,7 @@ END
 }
 
 @test "--signal=TERM@600: the same" {
+    # shellcheck disable=SC2034  # for every_variant
     local timeout=90
 
     start_saving -t 60 --signal=TERM@600

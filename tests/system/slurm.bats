@@ -123,7 +123,7 @@ END
     start_steps sh -c 'cat /proc/$PPID/comm'
     all_end 0
     for variant in "${variants[@]}"; do
-        [ "$(sort -u "$work/$variant.out")" = "$([ $variant = supervised ] && echo tf-supervise || echo slurmstepd)" ] ||
+        [ "$(sort -u "$work/$variant.out")" = "$([ "$variant" = supervised ] && echo tf-supervise || echo slurmstepd)" ] ||
             fail "$variant: $(cat "$work/$variant.out")"
     done
 }
@@ -244,7 +244,7 @@ END
         echo "$((PROLOG == $$)) ${NOT_WANTED-unset}"'
     [ "$(sort "$work/plain.out" | uniq -c | xargs)" = "3 1 unset 3 printed by the prolog" ]
     for name in {site,my}-{prolog,epilog}; do
-        same_as_plain recorded_pids $name
+        same_as_plain recorded_pids "$name"
     done
     [ "$(recorded_pids site-prolog plain | sort -u)$(recorded_pids my-prolog plain | sort -u)" = "the program's numberthe program's number" ]
 }
@@ -291,6 +291,7 @@ until_enough='until [ -e enough ]; do sleep 0.1; done'
 
 # The input does not fit into a pipe.
 @test "input that a program does not read completely" {
+    # shellcheck disable=SC2034  # for start_steps
     local input=$work/words program
 
     seq 20000 > "$work/words"
@@ -403,6 +404,7 @@ delete
 detach
 END
     for variant in "${variants[@]}"; do
+        # shellcheck disable=SC2086  # several words
         run --separate-stderr slurm timeout 60 env -u DEBUGINFOD_URLS gdb -batch -nx -x debugger --args \
             srun -Q -N2 -n3 ${options[$variant]} sh -c 'exit 7'
         [ "$(grep -c '^T .*sh -c exit 7$' <<< "$output")" -eq 3 ] || fail "$variant: not stopped"

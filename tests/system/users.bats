@@ -28,7 +28,7 @@ after_test ()
 job ()
 {
     local -a users=("$user" "$other_user") options=(--tf-hold=yes)
-    local -a program=("$task_check" --roles=$roles --timeout=120 --linger=600)
+    local -a program=("$task_check" --roles="$roles" --timeout=120 --linger=600)
 
     (($1 & 2)) && options=(--tf-hold=no) program+=(--not-held)
     (($1 & 4)) && options+=(--tf-ports=28000-28299)

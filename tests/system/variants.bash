@@ -29,6 +29,7 @@ end_variants ()
     ((${#srun[@]} == 0)) || kill -KILL "${srun[@]}" || true
     slurm scancel --user "$user" --quiet
     for variant in "${!keys[@]}"; do
+        # shellcheck disable=SC2086,SC2093  # a descriptor
         exec {keys[$variant]}>&-
     done
     eventually 30 no_job_left
@@ -51,6 +52,7 @@ start_steps ()
 
     for variant in "${variants[@]}"; do
         # Not by slurm(): $! has to be the process of srun.
+        # shellcheck disable=SC2086  # several words
         "$tests/cluster" run --user "$user" -- srun -J "$(name_of "$variant")" -D "$work/$variant" -N2 -n3 ${options[$variant]} "$@" \
             < "${input-/dev/null}" > "$work/$variant.out" 2> "$work/$variant.err" 3>&- &
         srun[$variant]=$!
@@ -69,6 +71,7 @@ start_on_terminals ()
             /dev/null < "$work/$variant.keys" > "$work/$variant.out" 2> "$work/$variant.err" 3>&- &
         srun[$variant]=$!
         sleep "$pause"
+        # shellcheck disable=SC2086,SC2093  # a descriptor
         exec {keys[$variant]}> "$work/$variant.keys"
     done
 }
@@ -79,6 +82,7 @@ type_in ()
     local variant
 
     for variant in "${variants[@]}"; do
+        # shellcheck disable=SC2059  # it has escapes of printf
         printf "$1" >&"${keys[$variant]}"
     done
 }
@@ -156,6 +160,6 @@ same_as_plain ()
     local variant
 
     for variant in "${variants[@]:1}"; do
-        diff <("$@" plain) <("$@" $variant) || fail "$variant differs from plain: $*"
+        diff <("$@" plain) <("$@" "$variant") || fail "$variant differs from plain: $*"
     done
 }

@@ -21,7 +21,7 @@ setup_file ()
     echo "Name=gpu File=$BATS_FILE_TMPDIR/gpu[0-1]" > "$SPANK_TF_CLUSTER/gres.conf"
     start_cluster --nodes 3 --prefix example --conf GresTypes=gpu \
         --node-conf example2:"Gres=gpu:2 Weight=2" --node-conf example3:"Gres=gpu:2 Weight=2"
-    for version in $versions; do
+    for version in "${versions[@]}"; do
         mkdir "$SPANK_TF_CLUSTER/work/$version"
         cp -r "$tests/../contrib/examples" "$tests/../contrib/python" "$SPANK_TF_CLUSTER/work/$version"
         chown -R "$user" "$SPANK_TF_CLUSTER/work/$version"
@@ -144,22 +144,22 @@ trained ()
 @test "train: a ps and two workers of TensorFlow 1, asynchronously" {
     local version
 
-    runs train $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
-        trained 2 "$(logs $version)"
+    runs train "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
+        trained 2 "$(logs "$version")"
     done
 }
 
 @test "multiworker: MultiWorkerMirroredStrategy with a custom loop" {
     local version
 
-    runs multiworker $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'chief 0 exit 0' 'worker 0 exit 0' 'worker 1 exit 0'
-        logged 1 '^multiworker: replica 0 of 3: sum 7, .* ok$' "$(logs $version)/chief0.log"
-        logged 1 '^multiworker: replica 1 of 3: sum 7, .* ok$' "$(logs $version)/worker0.log"
-        logged 1 '^multiworker: replica 2 of 3: sum 7, .* ok$' "$(logs $version)/worker1.log"
+    runs multiworker "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'chief 0 exit 0' 'worker 0 exit 0' 'worker 1 exit 0'
+        logged 1 '^multiworker: replica 0 of 3: sum 7, .* ok$' "$(logs "$version")/chief0.log"
+        logged 1 '^multiworker: replica 1 of 3: sum 7, .* ok$' "$(logs "$version")/worker0.log"
+        logged 1 '^multiworker: replica 2 of 3: sum 7, .* ok$' "$(logs "$version")/worker1.log"
     done
 }
 
@@ -173,29 +173,29 @@ trained ()
 @test "parameter_server: ParameterServerStrategy" {
     local version
 
-    runs parameter_server $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'chief 0 exit 0' 'ps 0 stopped' 'worker 0 stopped' 'worker 1 stopped'
-        logged 1 '^parameter_server: ok, 200 steps on 2 workers' "$(logs $version)/chief0.log"
+    runs parameter_server "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'chief 0 exit 0' 'ps 0 stopped' 'worker 0 stopped' 'worker 1 stopped'
+        logged 1 '^parameter_server: ok, 200 steps on 2 workers' "$(logs "$version")/chief0.log"
     done
 }
 
 @test "data_service: tf.data service as auxiliary tasks" {
     local version
 
-    runs data_service $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'worker 0 exit 0' 'worker 1 exit 0' '+dispatcher 0 stopped' '+data 0 stopped' '+data 1 stopped'
-        logged 2 '^data_service: worker [01]: 100 batches of 2 data tasks, .* ok$' "$(logs $version)"/worker*.log
+    runs data_service "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'worker 0 exit 0' 'worker 1 exit 0' '+dispatcher 0 stopped' '+data 0 stopped' '+data 1 stopped'
+        logged 2 '^data_service: worker [01]: 100 batches of 2 data tasks, .* ok$' "$(logs "$version")"/worker*.log
     done
 }
 
 @test "tensorboard: TensorBoard as an auxiliary task" {
-    runs tensorboard $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'worker 0 exit 0' 'worker 1 exit 0' '+tensorboard 0 stopped'
-        logged 1 ' \+tensorboard 0 .*:[0-9]+$' "$(logs $version).out"
-        compgen -G "$(logs $version)/events/events.out.tfevents.*" || fail "no events"
+    runs tensorboard "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'worker 0 exit 0' 'worker 1 exit 0' '+tensorboard 0 stopped'
+        logged 1 ' \+tensorboard 0 .*:[0-9]+$' "$(logs "$version").out"
+        compgen -G "$(logs "$version")/events/events.out.tfevents.*" || fail "no events"
     done
 }
 
@@ -216,10 +216,10 @@ trained ()
 @test "tfjob: a script that reads TfJob's TF_CONFIG" {
     local version
 
-    runs tfjob $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'master 0 exit 0' 'ps 0 stopped' 'worker 0 stopped' 'worker 1 stopped'
-        logged 4 '^tfjob: (master 0|ps 0|worker 0|worker 1) has multiplied$' "$(logs $version)/master0.log"
+    runs tfjob "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'master 0 exit 0' 'ps 0 stopped' 'worker 0 stopped' 'worker 1 stopped'
+        logged 4 '^tfjob: (master 0|ps 0|worker 0|worker 1) has multiplied$' "$(logs "$version")/master0.log"
     done
 }
 
@@ -227,22 +227,22 @@ trained ()
 @test "tf1_flags: a script that takes flags, synchronously without tf4slurm's hook" {
     local version
 
-    runs tf1_flags $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
+    runs tf1_flags "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
         # TensorFlow's thread that fills a queue may die at this moment, with a message on stderr.
-        logged 2 '(^|Exception in thread )worker [01]: done at step (19[0-9]|200) of 200, ' "$(logs $version)"/worker*.log
-        sums_up 398 410 ' of 200, ' "$(logs $version)"
+        logged 2 '(^|Exception in thread )worker [01]: done at step (19[0-9]|200) of 200, ' "$(logs "$version")"/worker*.log
+        sums_up 398 410 ' of 200, ' "$(logs "$version")"
     done
 }
 
 @test "custom_conf: a script that takes a JSON file" {
     local version
 
-    runs custom_conf $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
-        logged 2 '^worker [01]: 100 of 200 were mine$' "$(logs $version)"/worker*.log
+    runs custom_conf "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
+        logged 2 '^worker [01]: 100 of 200 were mine$' "$(logs "$version")"/worker*.log
     done
 }
 
@@ -258,25 +258,25 @@ PATH=${PATH#*:} exec python "$@"
 SCRIPT
     chmod -R a+rx "$BATS_TEST_TMPDIR"
     path=$BATS_TEST_TMPDIR/bin:
-    runs gpu_workers $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
-        trained 2 "$(logs $version)"
-        logged 1 '^on example1: GPU <>$' "$(logs $version)/ps0.log"
-        logged 1 '^on example[23]: GPU <0>$' "$(logs $version)"/worker*.log
-        logged 1 '^on example[23]: GPU <1>$' "$(logs $version)"/worker*.log
+    runs gpu_workers "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'ps 0 stopped' 'worker 0 exit 0' 'worker 1 exit 0'
+        trained 2 "$(logs "$version")"
+        logged 1 '^on example1: GPU <>$' "$(logs "$version")/ps0.log"
+        logged 1 '^on example[23]: GPU <0>$' "$(logs "$version")"/worker*.log
+        logged 1 '^on example[23]: GPU <1>$' "$(logs "$version")"/worker*.log
     done
 }
 
 @test "ps_on_every_node: the list distributes the ps" {
     local version
 
-    runs ps_on_every_node $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'ps 0 stopped' 'worker 0 exit 0' 'ps 1 stopped' 'worker 1 exit 0'
-        trained 2 "$(logs $version)"
-        [ "$(nodes "$(logs $version)" ps | sort -u | wc -l)" -eq 2 ] || fail "both ps on one node"
-        diff <(nodes "$(logs $version)" ps) <(nodes "$(logs $version)" worker) || fail "a ps without a worker beside it"
+    runs ps_on_every_node "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'ps 0 stopped' 'worker 0 exit 0' 'ps 1 stopped' 'worker 1 exit 0'
+        trained 2 "$(logs "$version")"
+        [ "$(nodes "$(logs "$version")" ps | sort -u | wc -l)" -eq 2 ] || fail "both ps on one node"
+        diff <(nodes "$(logs "$version")" ps) <(nodes "$(logs "$version")" worker) || fail "a ps without a worker beside it"
     done
 }
 
@@ -289,11 +289,11 @@ nodes ()
 @test "many_workers: the list fits the size of the job" {
     local version
 
-    runs many_workers $versions
-    for version in $versions; do
-        ended "$(logs $version)" 'worker '{0..5}' exit 0'
-        [ "$(nodes "$(logs $version)" worker | sort -u | wc -l)" -eq 3 ] || fail "not on three nodes"
-        logged 6 '^multiworker: replica [0-5] of 6: sum 63, .* ok$' "$(logs $version)"/worker*.log
+    runs many_workers "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" 'worker '{0..5}' exit 0'
+        [ "$(nodes "$(logs "$version")" worker | sort -u | wc -l)" -eq 3 ] || fail "not on three nodes"
+        logged 6 '^multiworker: replica [0-5] of 6: sum 63, .* ok$' "$(logs "$version")"/worker*.log
     done
 }
 
@@ -301,16 +301,16 @@ nodes ()
     local version i
     local -a rates=(0.02 0.05 0.1)
 
-    runs rates $versions
-    for version in $versions; do
+    runs rates "${versions[@]}"
+    for version in "${versions[@]}"; do
         for i in 0 1 2; do
-            ended "$(logs $version)/$i" 'worker 0 exit 0' 'worker 1 exit 0'
-            logged 2 "^multiworker: replica [01] of 2: sum 3, rate ${rates[i]}, .* ok$" "$(logs $version)/$i"/worker*.log
+            ended "$(logs "$version")/$i" 'worker 0 exit 0' 'worker 1 exit 0'
+            logged 2 "^multiworker: replica [01] of 2: sum 3, rate ${rates[i]}, .* ok$" "$(logs "$version")/$i"/worker*.log
         done
         # Each has its own addresses, and a greater rate leads to a smaller loss.
-        [ "$(awk '$5 ~ /[.].*:/ { print $5 }' "$(logs $version)"/*/master.log | sort -u | wc -l)" -eq 6 ] ||
+        [ "$(awk '$5 ~ /[.].*:/ { print $5 }' "$(logs "$version")"/*/master.log | sort -u | wc -l)" -eq 6 ] ||
             fail "they share addresses"
-        numbers ' to ' "$(logs $version)"/{0,1,2}/worker0.log | sort -grcu || fail "not the losses of three rates"
+        numbers ' to ' "$(logs "$version")"/{0,1,2}/worker0.log | sort -grcu || fail "not the losses of three rates"
     done
 }
 
@@ -319,9 +319,9 @@ tf4slurm ()
 {
     local version
 
-    runs tf4slurm/"$1" $versions
-    for version in $versions; do
-        ended "$(logs $version)" "ps 0 $2" 'worker 0 exit 0' 'worker 1 exit 0'
+    runs tf4slurm/"$1" "${versions[@]}"
+    for version in "${versions[@]}"; do
+        ended "$(logs "$version")" "ps 0 $2" 'worker 0 exit 0' 'worker 1 exit 0'
     done
 }
 
@@ -330,8 +330,8 @@ workers ()
 {
     local version
 
-    for version in $versions; do
-        logged 2 "^worker [01]: done, $1" "$(logs $version)"/worker[01].log
+    for version in "${versions[@]}"; do
+        logged 2 "^worker [01]: done, $1" "$(logs "$version")"/worker[01].log
     done
 }
 

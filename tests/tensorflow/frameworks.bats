@@ -97,7 +97,7 @@ mesh ()
         expected+=("dtensor_sum: client $1: ok")
         shift
     done
-    for version in $versions; do
+    for version in "${versions[@]}"; do
         run --separate-stderr slurm env HOME="$work" CUDA_VISIBLE_DEVICES= timeout 200 srun -Q "${@:2}" \
             "$(python "$version")" dtensor_sum.py
         [ "$status" -eq 0 ] || fail "TensorFlow $version fails"
@@ -119,9 +119,9 @@ mesh ()
 @test "TensorFlow reads none of these variables, and Keras only in initialize ()" {
     local version
 
-    for version in $versions; do
+    for version in "${versions[@]}"; do
         run grep -rlE 'KERAS_DISTRIBUTION_|JAX_COORDINATOR_ADDRESS|JAX_LOCAL_DEVICE_IDS|SLURM_TF_' "$(venv "$version")/lib"
-        [ -z "$(grep -vE '/keras/src/distribution/distribution_lib(_test)?\.py$|/__pycache__/|/jax/' <<< "$output")" ] ||
+        ! grep -qvE '/keras/src/distribution/distribution_lib(_test)?\.py$|/__pycache__/|/jax/' <<< "$output" ||
             fail "TensorFlow $version reads one"
     done
 }

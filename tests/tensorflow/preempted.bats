@@ -18,7 +18,7 @@ setup_file ()
     start_cluster --nodes 3 --conf PreemptType=preempt/partition_prio --conf PreemptMode=REQUEUE \
         --conf RequeueExit=42 --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5" \
         --conf "PartitionName=low Nodes=ALL GraceTime=120" --conf "PartitionName=urgent Nodes=ALL PriorityTier=9"
-    for version in $versions; do
+    for version in "${versions[@]}"; do
         mkdir "$SPANK_TF_CLUSTER/work/$version"
         cp "$tests"/../contrib/examples/resume_* "$SPANK_TF_CLUSTER/work/$version"
         chown -R "$user" "$SPANK_TF_CLUSTER/work/$version"

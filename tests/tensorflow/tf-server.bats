@@ -155,8 +155,9 @@ refused ()
 }
 
 @test "a server that cannot start prints one message" {
-    local path="PATH=$(venv newest)/bin:$PATH" text
+    local path text
 
+    path="PATH=$(venv newest)/bin:$PATH"
     port=$(free_port)
     refused 'TF_CONFIG is not set; run it under srun --tf-tasks=LIST' --
     refused 'TF_CONFIG is not set; run it under srun --tf-tasks=LIST' TF_CONFIG= -- --default-ps true
@@ -191,12 +192,8 @@ refused ()
 }
 
 @test "--help and the manual page have every option, and the page is without errors" {
-    local option
-
     run --separate-stderr groff -man -ww -Tutf8 -P-c "$SPANK_TF_STAGE/share/man/man1/tf-server.1"
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "the page"
-    for option in --default-ps; do
-        [[ $output = *$option* ]] || fail "no $option in the page"
-        grep -q -- "$option" <("$tf_server" --help) || fail "no $option in --help"
-    done
+    [[ $output = *--default-ps* ]] || fail "no --default-ps in the page"
+    grep -q -- --default-ps <("$tf_server" --help) || fail "no --default-ps in --help"
 }

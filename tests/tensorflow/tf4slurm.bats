@@ -226,7 +226,7 @@ refused ()
     run --separate-stderr train newest -N3 "$@"
     [ "$status" -ne 0 ] && [ -z "$output" ] || fail "it is not refused"
     [ "$(grep -cxF "tf4slurm: $line" <<< "$stderr")" -eq 3 ] || fail "not printed by every rank: $line"
-    [ -z "$(grep -vE '^(tf4slurm|srun: error): |absl::InitializeLog' <<< "$stderr")" ] || fail "other messages"
+    ! grep -qvE '^(tf4slurm|srun: error): |absl::InitializeLog' <<< "$stderr" || fail "other messages"
 }
 
 @test "a list that is longer than --tf-tasks is refused, with the option that would fit" {

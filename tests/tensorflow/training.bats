@@ -133,6 +133,7 @@ ps_dies ()
     slurm env HOME="$SPANK_TF_CLUSTER/work" srun -N3 --tf-tasks=ps,worker,worker "$(python "$1")" train.py > "$out" 2>&1 3>&- &
     srun=$!
     eventually 120 printed 1 '^worker [01]: step' || fail "no training: $(< "$out")"
+    # shellcheck disable=SC2046  # several files
     pid=$(grep -lz '^SLURM_TF_ROLE=ps' $(pgrep -u "$user" -f train.py | sed 's,.*,/proc/&/environ,') | cut -d/ -f3)
     kill -KILL "$pid"
     eventually 30 eval "! kill -0 $srun 2> /dev/null" || fail "srun does not end: $(< "$out")"

@@ -3,8 +3,9 @@
 # The versions of TensorFlow that the tests here run with: 2.15.1, the oldest that is supported,
 # with Keras 2 and Estimator, and the newest. contrib/tensorflow-env installs each once. Where Python is too new
 # for 2.15.1, the tests of several versions run without it, and those of 2.15.1 alone are skipped.
-versions="2.15.1 newest"
-why_no_2_15=$("$tests/../contrib/tensorflow-env" --check 2.15.1 2>&1) || versions=newest
+versions=(2.15.1 newest)
+# shellcheck disable=SC2034  # for the tests
+why_no_2_15=$("$tests/../contrib/tensorflow-env" --check 2.15.1 2>&1) || versions=(newest)
 
 # Called by setup() of common.bash.
 skip_impossible ()
