@@ -114,7 +114,7 @@ int rendezvous_start (const char *program, const char *step, const struct port *
                       struct frame *configuration, struct errtext *err)
 {
     int pair[2], listener;
-    pid_t pid;
+    pid_t pid = -1;
 
     if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return errtext_set (err, "%s", strerror (errno));

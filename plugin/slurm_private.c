@@ -57,12 +57,13 @@ int slurm_private_kill_wait (void)
  */
 static int _cgroup_signals_all (struct errtext *err)
 {
-    const char *conf = getenv ("SLURM_CONF"), *slash = conf ? strrchr (conf, '/') : NULL;
+    const char *conf, *slash;
     char path[PATH_MAX];
 
     if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM (23, 11, 0))
         return 0;
-    if (!slash)
+    conf = getenv ("SLURM_CONF");
+    if (!conf || !(slash = strrchr (conf, '/')))
         return errtext_set (err, "slurm.conf: its directory is not known");
     snprintf (path, sizeof (path), "%.*s/cgroup.conf", (int)(slash - conf), conf);
     return cgroup_conf_signals_all (path, err);

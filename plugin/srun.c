@@ -279,9 +279,10 @@ static char *_output_file (const struct cmdline_option *option, const char *vari
                            const struct cmdline_program *of_step)
 {
     char *name = cmdline_value (option, of_step);
+    const char *value = getenv (variable);
 
-    if (!name && getenv (variable))
-        name = strdup (getenv (variable));
+    if (!name && value)
+        name = strdup (value);
     if (_is_output_file (name))
         return name;
     free (name);

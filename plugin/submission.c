@@ -182,7 +182,7 @@ static char *_next_word (char **text)
         return NULL;
     for (; *from && (quote || !isspace ((unsigned char)*from)); from++)
         if (quote ? *from == quote : *from == '\'' || *from == '"')
-            quote = quote ? '\0' : *from;
+            quote = (char)(quote ? '\0' : *from);
         else {
             if (*from == '\\' && from[1])
                 from++;

@@ -82,7 +82,7 @@ static struct port *_reserve_task_port (char *const env[], const struct contact 
 {
     struct port_ranges ranges;
     struct port *port;
-    unsigned int start;
+    unsigned int start = 0;
 
     if (_port_ranges (env, contact->ports, &ranges, &start, err) < 0
         || port_reserve (&port, &ranges, start, contact->hold, err) < 0)
@@ -111,7 +111,7 @@ static void _reserve_master_port (struct task_info *info, char *const env[], spa
 {
     struct port_ranges ranges;
     struct errtext err;
-    unsigned int start;
+    unsigned int start = 0;
     int number;
 
     if (_port_ranges (env, contact->ports, &ranges, &start, &err) < 0)

@@ -28,7 +28,7 @@ static inline void random_order (uint64_t *seed, size_t *order, size_t count)
     for (size_t i = 0; i < count; i++) {
         size_t j = random_next (seed) % (i + 1);
 
-        order[i] = order[j];
+        order[i] = j < i ? order[j] : i;
         order[j] = i;
     }
 }

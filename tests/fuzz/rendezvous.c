@@ -62,6 +62,7 @@
 
 int tf_rendezvous_main (int argc, char *argv[]);
 #define main tf_rendezvous_main
+/* NOLINTNEXTLINE(bugprone-suspicious-include): its main () is the target. */
 #include "rendezvous/tf-rendezvous.c"
 #undef main
 

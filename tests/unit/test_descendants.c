@@ -178,11 +178,11 @@ TEST (stopped_and_dead_processes_are_not_running)
 
 TEST (siblings_and_parents_are_not_listed)
 {
-    pid_t sibling, child;
+    pid_t child;
     size_t count = 17;
     int status;
 
-    if ((sibling = fork ()) == 0)
+    if (fork () == 0)
         live (0);
     if ((child = fork ()) == 0) {
         free (descendants_list (&count, 0));

@@ -350,7 +350,7 @@ static void check_descriptors (int more)
 
     assert_int_equal (getrlimit (RLIMIT_NOFILE, &old), 0);
     limit = old;
-    limit.rlim_cur = (rlim_t)(next + more);
+    limit.rlim_cur = (rlim_t)next + (rlim_t)more;
     assert_int_equal (setrlimit (RLIMIT_NOFILE, &limit), 0);
     rc = interface_list (list, &err);
     assert_int_equal (setrlimit (RLIMIT_NOFILE, &old), 0);

@@ -302,8 +302,8 @@ TEST (a_host_that_lacks_infiniband_is_named_with_the_reason)
     for (size_t i = 0; i < COUNT (row); i++)
         for (size_t lacking = 0; lacking < COUNT (alike); lacking++) {
             check_without (lacking, '\0', row[i][0], row[i][1]);
-            for (char own = 'A'; own <= 'C'; own++)
-                check_without (lacking, own, row[i][0], row[i][1]);
+            for (int own = 'A'; own <= 'C'; own++)
+                check_without (lacking, (char)own, row[i][0], row[i][1]);
         }
 }
 

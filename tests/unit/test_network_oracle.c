@@ -279,7 +279,7 @@ static void report_all (struct answer *answer)
     for (size_t i = 0; i < COUNT (slot); i++) {
         size_t j = below (i + 1);
 
-        slot[i] = slot[j];
+        slot[i] = j < i ? slot[j] : i;
         slot[j] = i;
     }
     for (size_t h = 0; h < world.hosts; h++) {

@@ -49,6 +49,7 @@ TEST (task_env_has_the_tasks_role_and_index)
         [PLACEHOLDER_PORT] = "4003",
         [PLACEHOLDER_RANK] = "2",
         [PLACEHOLDER_NODE] = "n3",
+        /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one text of three parts. */
         [PLACEHOLDER_TF_CONFIG] = TF_CONFIG_HEAD CLUSTER TASK,
         [PLACEHOLDER_CLUSTER] = CLUSTER,
         [PLACEHOLDER_CHIEF_HOSTS] = "",

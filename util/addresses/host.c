@@ -15,7 +15,7 @@ void host_self (struct host *host)
 {
     int fd = open ("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     char boot[40];
-    ssize_t n = read (fd, boot, sizeof (boot) - 1);
+    ssize_t n = fd >= 0 ? read (fd, boot, sizeof (boot) - 1) : -1;
     struct stat namespace = { 0 };
 
     if (fd >= 0)

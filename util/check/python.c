@@ -65,6 +65,7 @@ static int _run_python (const char *python, char *line, size_t size, struct errt
     rc = _spawn_python (&pid, python, pipefd[1]);
     close (pipefd[1]);
     f = fdopen (pipefd[0], "r");
+    /* gcc -fanalyzer is wrong: f is not NULL there. */
     if (rc || !f || !fgets (line, (int)size, f))
         line[0] = '\0';
     if (f)

@@ -112,7 +112,7 @@ static char *_next_line (FILE *f, char **line, size_t *size)
         size_t length = strcspn (more, "#\r\n");
         bool continues = length && more[length] != '#' && more[length - 1] == '\\';
 
-        if (used + length + 1 > *size) {
+        if (!*line || used + length + 1 > *size) {
             char *grown = realloc (*line, *size = used + length + 256);
 
             if (!grown)

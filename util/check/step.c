@@ -22,7 +22,7 @@
 #include "common/tcp.h"
 
 #define MAX_NODES 65536
-#define MAX_REPORT (256 * 1024)     /* bytes */
+#define MAX_REPORT (256 * 1024ul)     /* bytes */
 #define RETRY_MS 50                 /* until the task that collects listens */
 #define READ_MS 2000                /* a report is sent at once */
 

@@ -52,7 +52,7 @@ int address_of_sockaddr (struct address *address, const struct sockaddr *from)
 
 int address_local (struct address *address, int fd)
 {
-    struct sockaddr_storage ss;
+    struct sockaddr_storage ss = { 0 };
     socklen_t len = sizeof (ss);
 
     memset (address, 0, sizeof (*address));

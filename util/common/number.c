@@ -30,8 +30,11 @@ static int64_t _scan (const char **text, int64_t high)
 
 int number_parse (int *number, const char *text, int low, int high)
 {
-    int64_t parsed = text ? _scan (&text, high) : -1;
+    int64_t parsed;
 
+    if (!text)
+        return -1;
+    parsed = _scan (&text, high);
     if (parsed < low || parsed > high || *text != '\0')
         return -1;
     *number = (int)parsed;

@@ -190,11 +190,12 @@ static int _bind (int number, bool despite_time_wait)
 
 static int _bound_number (int fd)
 {
-    struct sockaddr_storage ss;
+    struct sockaddr_storage ss = { 0 };
     socklen_t len = sizeof (ss);
 
     if (getsockname (fd, (struct sockaddr *)&ss, &len) < 0)
         return -1;
+    /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): getsockname () has set it. */
     return ntohs (ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&ss)->sin6_port
                                            : ((struct sockaddr_in *)&ss)->sin_port);
 }
@@ -253,14 +254,14 @@ static size_t _size (const struct port_ranges *ranges)
     size_t size = 0;
 
     for (size_t i = 0; i < ranges->count; i++)
-        size += (size_t)(ranges->range[i].high - ranges->range[i].low + 1);
+        size += (size_t)(ranges->range[i].high - ranges->range[i].low) + 1;
     return size;
 }
 
 int port_ranges_nth (const struct port_ranges *ranges, size_t n)
 {
     for (size_t i = 0; i < ranges->count; i++) {
-        size_t size = (size_t)(ranges->range[i].high - ranges->range[i].low + 1);
+        size_t size = (size_t)(ranges->range[i].high - ranges->range[i].low) + 1;
 
         if (n < size)
             return ranges->range[i].low + (int)n;
@@ -276,6 +277,7 @@ static void _outside_ephemeral (struct port_ranges *ranges)
     FILE *f = fopen ("/proc/sys/net/ipv4/ip_local_port_range", "re");
 
     if (f) {
+        /* NOLINTNEXTLINE(cert-err34-c): the kernel has checked its numbers. */
         if (fscanf (f, "%d %d", &low, &high) != 2) {
             low = 32768;
             high = 60999;
@@ -306,6 +308,7 @@ static int _take_from (struct port *port, const struct port_ranges *ranges, unsi
     size_t size = _size (ranges);
 
     for (size_t i = 0; i < 2 * size; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): the loop has no turn if size is 0. */
         if (_take_number (port, port_ranges_nth (ranges, (start + i) % size), claims_count, i >= size) == 0)
             return 0;
         else if (errno != EADDRINUSE)

@@ -27,7 +27,7 @@
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 /* A TF_CONFIG is shorter, because it is an environment variable. */
-#define MAX_FILE (1024 * 1024)
+#define MAX_FILE (1024 * 1024l)
 
 /* Other processes may create and remove the file between our attempts. */
 #define MAX_TRIES 8

@@ -34,6 +34,7 @@ int shell_words_add (struct shell_words *words, const char *text, struct errtext
     if (_grow (words) < 0 || !(copy = strdup (text)))
         return errtext_set (err, "%s", strerror (ENOMEM));
     words->word[words->count++] = copy;
+    /* gcc -fanalyzer is wrong: the list keeps the copy. */
     words->word[words->count] = NULL;
     return 0;
 }

@@ -82,7 +82,8 @@ static int _decode_rest (struct contact *c, const char *text)
 {
     char hold[8], ask[16], count[16];
 
-    if (sscanf (text, "%*d %*d %*s %*s %d %7s %15s %15s %1023s", &c->timeout, hold, ask, count, c->ports) != 5
+    /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
+    if (sscanf (text, "%*d %*d %*s %*s %9d %7s %15s %15s %1023s", &c->timeout, hold, ask, count, c->ports) != 5
         || c->timeout < 1)
         return -1;
     c->second_port = strcmp (count, port_count_name[true]) == 0;
@@ -96,7 +97,8 @@ int contact_decode (struct contact *c, const char *text, struct errtext *err)
     int version;
 
     *c = (struct contact){ .timeout = 60, .hold = PORT_HELD, .ports = "any" };
-    if (sscanf (text, "%d %d %32s %32s", &version, &c->port, c->token, c->server_token) != 4
+    /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
+    if (sscanf (text, "%9d %9d %32s %32s", &version, &c->port, c->token, c->server_token) != 4
         || c->port < 1 || c->port > 65535 || strlen (c->token) != CONTACT_TOKEN - 1
         || strlen (c->server_token) != CONTACT_TOKEN - 1
         || (version == FRAME_VERSION && _decode_rest (c, text) < 0))

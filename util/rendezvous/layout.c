@@ -150,6 +150,7 @@ static bool _list_name (struct listed *listed)
 
     if (!_room_for (&listed->node, &listed->nodes, next, listed->most))
         return false;
+    /* gcc -fanalyzer is wrong: the node keeps the name. */
     return (listed->node[next].name = strdup (listed->name)) != NULL;
 }
 

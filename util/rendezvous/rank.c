@@ -21,7 +21,7 @@ static bool _copy_interfaces (struct rank *rank, const struct registration *r)
 {
     size_t size = (size_t)r->interfaces * sizeof (*rank->interface);
 
-    if (size && !(rank->interface = malloc (size)))
+    if (r->interfaces > 0 && !(rank->interface = malloc (size)))
         return false;
     for (int i = 0; i < r->interfaces; i++) {
         char *cpus = NULL;

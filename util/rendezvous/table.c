@@ -80,9 +80,11 @@ void table_add_row (struct table *table, const char *const *cells)
         return;
     }
     row = &table->row[table->rows++];
+    /* gcc -fanalyzer is wrong: the row keeps each copy. */
     for (size_t c = 0; c < table->columns; c++) {
         int width = (int)strlen (cells[c]);
 
+        /* gcc -fanalyzer is wrong: the row keeps it. */
         if (!(row->cell[c] = strdup (cells[c])))
             table->incomplete = true;
         table->width[c] = width > table->width[c] ? width : table->width[c];

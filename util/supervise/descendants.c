@@ -207,6 +207,7 @@ static struct process *_stop_all (size_t *count, pid_t except)
             if (kill (process[i].pid, SIGSTOP) == 0
                 && _may_have_forked (&process[i], known, known_count))
                 again = true;
+        /* gcc -fanalyzer is wrong: each list is a new one. */
         free (known);
         known = process;
         known_count = *count;

@@ -59,6 +59,7 @@ static int _count (const char *file)
     int count = -1;
 
     while (f && count < 0 && fgets (line, sizeof (line), f))
+        /* NOLINTNEXTLINE(cert-err34-c): it is the kernel's number. */
         if (sscanf (line, "oom_kill %d", &count) != 1)
             count = -1;
     if (f)

@@ -38,7 +38,7 @@ int proc_read_link (const char *path, char *text, size_t size, struct errtext *e
 /* -1 and errno. */
 static int _grow (char **bytes, size_t *room)
 {
-    size_t more = *room ? 2 * *room : 64 * 1024;
+    size_t more = *room ? 2 * *room : 64 * 1024ul;
     char *larger = more > PROC_MAX_BYTES ? NULL : realloc (*bytes, more);
 
     if (!larger) {

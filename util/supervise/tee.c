@@ -24,7 +24,7 @@
 /* A pipe has as much, by default. */
 #define PIECE 65536
 /* The default may be as large as the limit on a process' memory. */
-#define STACK (256 * 1024)
+#define STACK (256 * 1024ul)
 
 struct stream {
     int from;                   /* -1: all its writers have ended */
