@@ -83,8 +83,8 @@ static int _decode_rest (struct contact *c, const char *text)
     char hold[8], ask[16], count[16];
 
     /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
-    if (sscanf (text, "%*d %*d %*s %*s %9d %7s %15s %15s %1023s", &c->timeout, hold, ask, count, c->ports) != 5
-        || c->timeout < 1)
+    if (sscanf (text, "%*d %*d %*s %*s %9d %7s %15s %15s %1023s", &c->timeout, hold, ask, count,
+                c->ports) != 5 || c->timeout < 1)
         return -1;
     c->second_port = strcmp (count, port_count_name[true]) == 0;
     if (_decode_hold (&c->hold, hold) < 0 || _decode_ask (&c->ask, ask) < 0)

@@ -277,7 +277,7 @@ int frame_read (struct frame_reader *reader, int fd, struct frame **fp, struct e
         reader->frame->used = reader->got;
         if (reader->got < reader->end)
             continue;
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): _begin_frame () has made the block, or failed. */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is a block, from _begin_frame (). */
         if (reader->frame->block[reader->end - 1] != '\0')
             return errtext_set (err, "a frame whose last string is not terminated");
         *fp = reader->frame;

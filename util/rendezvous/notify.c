@@ -44,6 +44,8 @@ static void _take_descriptors (int before, int end)
 {
     int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
 
+    if (null < 0)
+        _exit (1);
     dup2 (before >= 0 ? before : null, BEFORE_FD);
     dup2 (null, STDOUT_FILENO);
     dup2 (null, STDERR_FILENO);
