@@ -100,7 +100,7 @@ without_slurms_messages ()
         /: error: Invalid --tf-[a-z-]+ argument:/d
         /: error: Invalid argument \(.*\) for environment variable: /d
         /: error: [^ ]+: tasks? [0-9,-]+: Exited with exit code 1$/d
-        /^srun: (Job [0-9]+ step creation temporarily disabled|Step created for job)/d
+        /^srun: (Job [0-9]+ step creation temporarily |Step created for )/d
         /^salloc: /{ /: error: /!d }
         /^$/d'
 }
