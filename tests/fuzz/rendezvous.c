@@ -164,6 +164,7 @@ int __wrap_console_open_log (const char *dir, bool append, struct errtext *err);
 void __wrap_descriptors_close_above (int last);
 void __wrap_console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 void __wrap_console_table (char *text, bool show);
+void __wrap_console_wait (const char *line);
 
 int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
 {
@@ -264,6 +265,12 @@ static bool _all_may_have_ended (void)
     for (int rank = 0; rank < step_roster (world.server->step)->tasks; rank++)
         all = all && rank < MAX_TASKS && world.may_have_ended[rank];
     return all;
+}
+
+/* srun waits only while the launch goes on. */
+void __wrap_console_wait (const char *line)
+{
+    CHECK (!line || (!world.server->resolved && !world.server->refused));
 }
 
 /* The cluster, and then how its tasks ended. */
