@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sphinx' configuration for the site; `build` beside it gives the version."""
+
+import re
+from html import escape
+
+from bs4 import BeautifulSoup
+from docutils import nodes
+
+project = "spank-tf"
+extensions = ["myst_parser"]
+myst_heading_anchors = 6
+# As on GitHub: no typographic quotes and dashes, and no guess at the language of a block.
+smartquotes = False
+highlight_language = "text"
+
+html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_copyright = False
+html_copy_source = False
+html_use_index = False
+
+MANUAL = re.compile(r"\b([a-z][a-z_-]*)\(([18])\)")
+
+
+def link_manuals(app, doctree, docname):
+    """spank-tf(8) in a text leads to that page, if the site has it."""
+    for text in list(doctree.findall(nodes.Text)):
+        if isinstance(text.parent, (nodes.reference, nodes.literal, nodes.title, nodes.literal_block, nodes.raw)):
+            continue
+        pieces, end = [], 0
+        for match in MANUAL.finditer(text):
+            page = f"man/{match[1]}.{match[2]}"
+            if page in app.env.found_docs:
+                uri = app.builder.get_relative_uri(docname, page)
+                pieces += [nodes.Text(text[end:match.start()]),
+                           nodes.reference("", match[0], internal=True, refuri=uri, classes=["word"])]
+                end = match.end()
+        if pieces:
+            text.parent.replace(text, pieces + [nodes.Text(text[end:])])
+
+
+def adapt_html(app, pagename, templatename, context, doctree):
+    """What Sphinx has no words for, and site.css needs."""
+    page = BeautifulSoup(context.get("body") or "", "html.parser")
+    keep_words(page)
+    for table in page.find_all("table", class_="docutils"):
+        name_cells(table)
+        break_names(table)
+    context["body"] = str(page)
+
+
+def keep_words(page):
+    """Short words of code, as options, stay on one line: browsers break lines after hyphens."""
+    for word in page.select("code .pre"):
+        if len(word.get_text()) <= 26 and not word.find_parent(re.compile("^h[1-6]$")):
+            word["class"].append("word")
+
+
+def name_cells(table):
+    """If a table has sentences, a phone shows its cells one below the other, behind the names of their columns."""
+    names = [th.get_text() for th in table.find_all("th")]
+    if not any(names):
+        table.thead.decompose()
+    if not any(len(cell.get_text()) > 40 for cell in table.find_all("td")):
+        return
+    table["class"].append("stacked")
+    for row in table.tbody.find_all("tr"):
+        for number, (name, cell) in enumerate(zip(names, row.find_all("td"))):
+            if not cell.get_text():
+                cell["class"] = "empty"
+            elif number and name and len(names) > 2:
+                cell["data-column"] = name
+
+
+def break_names(table):
+    """In links the name of a file may be broken after an underscore, in headings that of a class between its words."""
+    for text in table.find_all(string=re.compile("_")):
+        if text.find_parent("a") and " " not in text:
+            text.replace_with(BeautifulSoup(escape(text).replace("_", "_<wbr>"), "html.parser"))
+    for text in [text for th in table.find_all("th") for text in th.find_all(string=True)]:
+        text.replace_with(BeautifulSoup(re.sub("([a-z])([A-Z])", r"\1<wbr>\2", escape(text)), "html.parser"))
+
+
+def set_title(app, config):
+    config.html_title = f"{config.project} {config.version}"
+
+
+def setup(app):
+    app.connect("config-inited", set_title)
+    app.connect("doctree-resolved", link_manuals)
+    app.connect("html-page-context", adapt_html)
