@@ -31,7 +31,7 @@ void defaults_begin (spank_t spank)
 }
 
 /* A value that does not fit into the buffer is one, too. */
-static bool _is_set (spank_t spank, const char *name)
+bool defaults_is_set (spank_t spank, const char *name)
 {
     char value[2];
 
@@ -42,7 +42,7 @@ int defaults_set (spank_t spank, const char *name, const char *value)
 {
     size_t used = strlen (added);
 
-    if (_is_set (spank, name))
+    if (defaults_is_set (spank, name))
         return 0;
     if (used + strlen (name) + 2 > sizeof (added)
         || spank_setenv (spank, name, value, 1) != ESPANK_SUCCESS)

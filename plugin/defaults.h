@@ -9,9 +9,13 @@
 
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
+#include <stdbool.h>
 
-/* Remove what the plugin has added to the environment of an outer step. */
+/* Remove what the plugin has added to the environment of an outer step. A second call does nothing. */
 void defaults_begin (spank_t spank);
+
+/* True if the variable has a value, also an empty one. */
+bool defaults_is_set (spank_t spank, const char *name);
 
 /*
  * Set the variable unless the user has set it, also to nothing. -1 if Slurm refuses it, or after

@@ -5,6 +5,7 @@
 
 #include "environment.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ int environment_number (char *const env[], const char *name)
 }
 
 #define INTERFACE_VARIABLE "SLURM_TF_INTERFACE"
+#define NOTIFY_VARIABLE "NOTIFY_SOCKET"
 
 /* Compute all new values before the first one is set: they depend on each other's old value. */
 static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hosts)
@@ -94,8 +96,29 @@ static void _forget_beside (spank_t spank)
                 spank_unsetenv (spank, beside_variable (name, &room));
 }
 
+bool environment_may_notify (spank_t spank)
+{
+    defaults_begin (spank);
+    return !defaults_is_set (spank, NOTIFY_VARIABLE);
+}
+
+/* A program sends WATCHDOG=1 at least twice within that time (sd_watchdog_enabled (3)). */
+static int _set_watch (spank_t spank, const struct watch_rule *watch, const char *notify)
+{
+    char usec[32];
+
+    if (watch->seconds == 0)
+        return 0;
+    snprintf (usec, sizeof (usec), "%" PRId64, watch->seconds * INT64_C (1000000));
+    if (notify && (defaults_set (spank, NOTIFY_VARIABLE, notify) < 0
+                   || defaults_set (spank, "WATCHDOG_USEC", usec) < 0))
+        return -1;
+    /* Python prints its stacks when the task is ended because it hangs. */
+    return defaults_set (spank, "PYTHONFAULTHANDLER", "1");
+}
+
 int environment_set (spank_t spank, char *const env[], const struct client_answer *answer,
-                     const char *error_file)
+                     const char *error_file, const char *notify)
 {
     const char *hosts = answer->answer.proxy_exempt;
 
@@ -112,6 +135,8 @@ int environment_set (spank_t spank, char *const env[], const struct client_answe
         return -1;
     /* What Python keeps in its buffers is lost if the task is stopped. */
     if (answer->answer.supervised && defaults_set (spank, "PYTHONUNBUFFERED", "1") < 0)
+        return -1;
+    if (_set_watch (spank, &answer->answer.watch, notify) < 0)
         return -1;
     return defaults_end (spank);
 }

@@ -38,6 +38,7 @@ struct output {
     int log;                    /* -1: the output goes where Slurm lets it go */
     bool tee;                   /* by these pipes, one for stdout and one for stderr */
     int reading[2], writing[2];
+    int watch;                  /* watch_socket.h, for the supervisor; -1: none */
 };
 
 /* Make the pipes. -1 and err. */

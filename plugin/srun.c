@@ -174,6 +174,15 @@ static struct restart_rule _restart (void)
     return rule;
 }
 
+/* --tf-watchdog */
+static struct watch_rule _watchdog (void)
+{
+    struct watch_rule rule;
+
+    value_watchdog_parse (&rule.seconds, &rule.first, options_value (OPTION_WATCHDOG));
+    return rule;
+}
+
 /*
  * Slurm 24.11 and later write the container's configuration once for each task. On 22.05 a runtime that was
  * killed, as by the stop before a restart, leaves a container whose name is taken.
@@ -374,6 +383,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .nccl = options_word (OPTION_NCCL),
         .debugged = slurm_private_is_debugged (),
         .restart = _restart (),
+        .watch = _watchdog (),
         .wait_limited = _is_wait_limited (of_step),
     };
     static const struct cmdline_option het_group_option = { "--het-group", sizeof ("--het-group") - 1, 0 };

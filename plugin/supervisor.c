@@ -29,21 +29,25 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
     return 0;
 }
 
-/* Leave only stdin, stdout, stderr and these, under the numbers of enum supervisor_fd. */
-static int _arrange_descriptors (int rendezvous, int lives, const struct output *output)
+/* Leave only stdin, stdout, stderr and these, under the numbers of enum supervisor_fd. -1: it has none. */
+static int _arrange_descriptors (int rendezvous, int lives, const struct output *output, bool watched)
 {
-    int fd[] = { rendezvous, lives, output->log, output->reading[0], output->reading[1] };
-    int last = output->tee ? SUPERVISOR_LAST_FD : SUPERVISOR_LIVES_FD;
+    int fd[] = { rendezvous, lives, output->tee || watched ? output->log : -1,
+                 output->tee ? output->reading[0] : -1, output->tee ? output->reading[1] : -1,
+                 watched ? output->watch : -1 };
+    const int count = (int)(sizeof (fd) / sizeof (fd[0]));
 
     /* Out of the way of the numbers that they are to get. */
-    for (int i = 0; SUPERVISOR_RENDEZVOUS_FD + i <= last; i++)
-        if ((fd[i] = fcntl (fd[i], F_DUPFD_CLOEXEC, last + 1)) < 0)
+    for (int i = 0; i < count; i++)
+        if (fd[i] >= 0 && (fd[i] = fcntl (fd[i], F_DUPFD_CLOEXEC, SUPERVISOR_LAST_FD + 1)) < 0)
             return -1;
-    for (int i = 0; SUPERVISOR_RENDEZVOUS_FD + i <= last; i++)
+    for (int i = 0; i < count; i++)
+        if (fd[i] < 0)
+            close (SUPERVISOR_RENDEZVOUS_FD + i);
         /* gcc -fanalyzer is wrong: tf-supervise inherits it. */
-        if (dup2 (fd[i], SUPERVISOR_RENDEZVOUS_FD + i) < 0)
+        else if (dup2 (fd[i], SUPERVISOR_RENDEZVOUS_FD + i) < 0)
             return -1;
-    descriptors_close_above (last);
+    descriptors_close_above (SUPERVISOR_LAST_FD);
     return 0;
 }
 
@@ -61,7 +65,7 @@ _become_supervisor (const char *path, const struct supervisor_config *config, in
 
     if (!variables || !frame_bytes (variables, 0, &length))
         errno = ENOMEM;
-    else if (_arrange_descriptors (rendezvous, lives, output) == 0) {
+    else if (_arrange_descriptors (rendezvous, lives, output, config->watch.seconds > 0) == 0) {
         rendezvous = SUPERVISOR_RENDEZVOUS_FD;
         for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (variables, variable)); i++)
             env[i] = (char *)(uintptr_t)variable;

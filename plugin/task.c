@@ -31,6 +31,7 @@
 #include "supervisor.h"
 #include "task_abort.h"
 #include "task_info.h"
+#include "watch_socket.h"
 
 /*
  * A task waits so much longer than the rendezvous, which then gives up first and prints a better
@@ -95,6 +96,7 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         .forward_signals = _forwards_signals (&info->registration),
         .serves = answer->answer.serves,
         .restart = answer->answer.restart,
+        .watch = answer->answer.watch,
         .claimed_port = server->port_number,
         .prints = info->registration.rank == 0,
         .log = info->logs ? paths->log : NULL,
@@ -145,7 +147,7 @@ static void _print_pmi_limit (spank_t spank, const struct registration *registra
  */
 static struct output _open_output (struct task_info *info, const struct client_answer *answer)
 {
-    struct output output = { .log = -1 };
+    struct output output = { .log = -1, .watch = -1 };
     struct errtext err, why;
 
     if (!info->logs)
@@ -173,6 +175,18 @@ static int _leave_master_port (struct task_info *info)
     return 0;
 }
 
+/*
+ * Where the programs of a watched task send their signs of life, unless the user has another place for
+ * them. -1: nowhere; then the task has its log.
+ */
+static int _open_watch (spank_t spank, const struct task_info *info, const struct answer *answer,
+                        struct watch_socket_name *name)
+{
+    if (answer->watch.seconds == 0 || !environment_may_notify (spank))
+        return -1;
+    return watch_socket_open (name, info->registration.step, info->registration.rank);
+}
+
 /* What is left to do between the answer and the program. */
 static void _use_answer (spank_t spank, char *const env[], struct task_info *info,
                          const struct contact *contact, const struct address *srun,
@@ -181,10 +195,13 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
     struct fork_server server = { .may_restart = answer->answer.restart.times > 0, .port = -1 };
     struct output_paths paths;
     struct output output;
+    struct watch_socket_name name;
+    int watch = _open_watch (spank, info, &answer->answer, &name);
 
     if (info->logs)
         output_paths (&paths, &info->log_dir, &answer->answer);
-    if (!info->port || environment_set (spank, env, answer, info->logs ? paths.error_file : NULL) < 0
+    if (!info->port || environment_set (spank, env, answer, info->logs ? paths.error_file : NULL,
+                                        watch >= 0 ? name.text : NULL) < 0
         || (answer->answer.open_port && port_open (info->port) < 0)
         || (answer->answer.keep_master_port && _leave_master_port (info) < 0))
         task_abort_report (answer->fd, info->registration.node, "the environment could not be set");
@@ -198,11 +215,14 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
     if (server.may_restart)
         _print_pmi_limit (spank, &info->registration);
     output = _open_output (info, answer);
+    output.watch = watch;
     if (getppid () != slurmstepd)
         task_abort (true, "%s: slurmstepd has died", info->registration.node);
     if (answer->answer.supervised)
         _start_supervisor (info, contact, srun, answer, &output, &paths, &server);
-    close (answer->fd);         /* a supervisor keeps the connection */
+    close (answer->fd);         /* a supervisor keeps the connection, and the socket of the watch */
+    if (watch >= 0)
+        close (watch);
     output_redirect (&output);
     if (answer->answer.supervised)
         _live (spank, &server);

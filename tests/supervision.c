@@ -441,6 +441,20 @@ void task_expect_report (struct task *task, const char *expected)
     frame_destroy (frame);
 }
 
+struct signs task_expect_signs (const struct task *task)
+{
+    struct frame *frame = receive_frame (task->connection, task_reaction_ms ());
+    struct signs signs;
+    struct errtext err;
+
+    if (!frame)
+        die ("tf-supervise tells nothing of signs of life");
+    if (signs_decode (&signs, frame, &err) < 0)
+        die ("%s", err.text);
+    frame_destroy (frame);
+    return signs;
+}
+
 void task_expect_close (struct task *task)
 {
     char byte;

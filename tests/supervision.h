@@ -20,6 +20,7 @@
 
 #include "protocol/failure_text.h"
 #include "protocol/order.h"
+#include "protocol/signs.h"
 
 #define TASK_TOKEN "0123456789abcdef0123456789abcdef"
 #define TASK_SERVER_TOKEN "fedcba9876543210fedcba9876543210"
@@ -107,6 +108,9 @@ void task_order_exit_with (struct task *task, int most, int status);
 
 /* The next frame on the connection is this exit report. */
 void task_expect_report (struct task *task, const char *report);
+
+/* The next frame on the connection is about signs of life. */
+struct signs task_expect_signs (const struct task *task);
 
 /* tf-supervise closes the connection without sending anything more. */
 void task_expect_close (struct task *task);

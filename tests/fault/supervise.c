@@ -935,6 +935,74 @@ static void _descriptors (const void *arg __attribute__ ((unused)))
     task_expect_descriptors (&task);
 }
 
+static void _sleeps_without_core (void)
+{
+    const struct rlimit no_core = { 0, 0 };
+
+    setrlimit (RLIMIT_CORE, &no_core);
+    program_sleeps ();
+}
+
+static void _ignores_sigabrt (void)
+{
+    signal (SIGABRT, SIG_IGN);
+    program_sleeps ();
+}
+
+/* An order to stop that comes later changes nothing. */
+static void _abort_hung (const void *arg)
+{
+    struct task task = { .program = *(void (*const *) (void))arg, .stop_grace = 1 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    task_send_order (&task, ORDER_ABORT);
+    task_send_order (&task, ORDER_STOP);
+    task_read_output (&task);
+    task_expect_report_and_exit (&task, "hung", W_EXITCODE (124, 0));
+    task_expect_no_descendants ();
+}
+
+static void _tell (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _sleeps_without_core, .stop_grace = 1 };
+    struct signs signs;
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    task_send_order (&task, ORDER_TELL);
+    signs = task_expect_signs (&task);
+    if (signs.source != SIGNS_NONE || signs.life != 0 || signs.stopped || signs.busy || signs.overdue)
+        die ("a task that is not watched, and sleeps, has other signs");
+    kill (task.program_pid, SIGSTOP);
+    process_await_state (task.program_pid, 'T');
+    task_send_order (&task, ORDER_TELL);
+    if (!task_expect_signs (&task).stopped)
+        die ("a program that is stopped is not told");
+    task_send_order (&task, ORDER_ABORT);
+    task_read_output (&task);
+    task_expect_report_and_exit (&task, "hung", W_EXITCODE (124, 0));
+}
+
+static void _computes (void)
+{
+    program_print ("up ");
+    alarm (PROGRAM_LIFE_S);
+    for (;;)
+        ;
+}
+
+static void _tell_busy (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _computes, .stop_grace = 1 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    task_send_order (&task, ORDER_TELL);
+    if (!task_expect_signs (&task).busy)
+        die ("a program that computes is not told");
+}
+
 static const struct {
     const char *sentence;
     void (*function) (const void *arg);
@@ -986,6 +1054,7 @@ int main (void)
 {
     void (*const sleeps) (void) = program_sleeps;
     void (*const ignores) (void) = program_ignores_sigterm;
+    void (*const ignores_abort) (void) = _ignores_sigabrt, (*const aborts) (void) = _sleeps_without_core;
     bool passed = true;
 
     for (size_t i = 0; i < COUNT (ends); i++)
@@ -1031,6 +1100,10 @@ int main (void)
                      NULL);
     passed &= check ("ORDER=stop: another user's program goes on, the supervisor exits",
                      _stop_other_users_program, NULL);
+    passed &= check ("ORDER=abort: SIGABRT ends a program, which is reported as hung", _abort_hung, &aborts);
+    passed &= check ("... one that ignores it is killed after its grace period", _abort_hung, &ignores_abort);
+    passed &= check ("ORDER=tell: a supervisor tells whether its program is stopped", _tell, NULL);
+    passed &= check ("... and whether it computes", _tell_busy, NULL);
     passed &= check ("a program that ended before ORDER=stop was read keeps its exit code",
                      _end_before_stop_is_read, NULL);
     passed &= check ("ORDER=stop after the exit report has no effect", _stop_after_end, NULL);

@@ -31,6 +31,7 @@ static struct answer full_answer (void)
     answer.supervised = answer.serves = true;
     answer.tee = TEE_ON + TEE_COLOUR_STDERR;
     answer.restart = (struct restart_rule){ 3, true, 60 };
+    answer.watch = (struct watch_rule){ 300, 1800 };
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
     answer.dtensor = answer.torch = answer.keep_master_port = true;
     answer.master_address = "10.0.0.1";
@@ -120,6 +121,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "TORCHELASTIC_RESTART_COUNT=0\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
                          "TEE=5\nSERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+                         "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
                          "OPEN_PORT=1\nTF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
                          "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n");
@@ -158,6 +160,8 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->restart.times, answer->restart.times);
     assert_int_equal (decoded->restart.any, answer->restart.any);
     assert_int_equal (decoded->restart.longest_pause, answer->restart.longest_pause);
+    assert_int_equal (decoded->watch.seconds, answer->watch.seconds);
+    assert_int_equal (decoded->watch.first, answer->watch.first);
     if (answer->supervised)
         assert_int_equal (decoded->stop_grace, answer->stop_grace);
     assert_int_equal (decoded->proxy_exempt != NULL, answer->proxy_exempt != NULL);

@@ -231,11 +231,39 @@ TEST (each_process_receives_sigterm_once)
     }
     while (!shared->pid[0])
         poll (NULL, 0, 1);
-    descendants_terminate (0);
+    descendants_signal (SIGTERM, 0);
     wait_until (&shared->heard, 1);
     poll (NULL, 0, 100);
     assert_int_equal (shared->heard, 1);
     assert_int_equal (state_of (shared->pid[0]), 'S');
+}
+
+TEST (a_process_that_is_stopped_and_one_that_computes_are_seen)
+{
+    bool stopped, busy;
+    pid_t computes;
+
+    fork_descendants ();
+    descendants_look (&stopped, &busy, 0);
+    assert_false (stopped);
+    assert_false (busy);
+    kill (shared->pid[3], SIGSTOP);
+    while (state_of (shared->pid[3]) != 'T')
+        poll (NULL, 0, 1);
+    descendants_look (&stopped, &busy, 0);
+    assert_true (stopped);
+    assert_false (busy);
+    if ((computes = fork ()) == 0) {
+        alarm (LIFE_S);
+        for (;;)
+            ;
+    }
+    descendants_look (&stopped, &busy, 0);
+    assert_true (stopped);
+    assert_true (busy);
+    descendants_look (&stopped, &busy, computes);
+    assert_false (busy);
+    await_descendants (kill_all);
 }
 
 TEST (sigterm_also_ends_stopped_processes)
@@ -244,7 +272,7 @@ TEST (sigterm_also_ends_stopped_processes)
     kill (shared->pid[3], SIGSTOP);
     while (state_of (shared->pid[3]) != 'T')
         poll (NULL, 0, 1);
-    descendants_terminate (0);
+    descendants_signal (SIGTERM, 0);
     await_descendants (NULL);
 }
 
@@ -268,7 +296,7 @@ TEST (a_parent_receives_sigterm_before_it_can_replace_its_child)
         if (fork () == 0)
             respawn ();
         wait_until (&shared->born, 1);
-        descendants_terminate (0);
+        descendants_signal (SIGTERM, 0);
         await_descendants (NULL);
         assert_int_equal (shared->born, 1);
     }
@@ -296,7 +324,7 @@ TEST (sigterm_reaches_children_that_are_forked_meanwhile)
             multiply ();
         while (shared->born < 5)
             poll (NULL, 0, 1);
-        descendants_terminate (0);
+        descendants_signal (SIGTERM, 0);
         await_descendants (NULL);
     }
 }
@@ -309,7 +337,7 @@ TEST (processes_that_ignore_sigterm_are_killed_with_their_children)
             respawn ();
         }
     wait_until (&shared->born, 4);
-    descendants_terminate (0);
+    descendants_signal (SIGTERM, 0);
     assert_int_equal (waitpid (-1, NULL, WNOHANG), 0);
     assert_true (descendants_kill (0));
     await_descendants (kill_all);

@@ -25,6 +25,7 @@ TEST (each_report_is_printed_as_its_text)
         { "signal 11", { EXIT_REPORT_SIGNAL, 11, false }, true, 139 },
         { "signal 64", { EXIT_REPORT_SIGNAL, 64, false }, true, 192 },
         { "stopped", { EXIT_REPORT_STOPPED, 0, false }, false, 0 },
+        { "hung", { EXIT_REPORT_HUNG, 0, false }, true, 124 },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

@@ -17,6 +17,7 @@
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 #include "protocol/registration.h"
+#include "protocol/signs.h"
 
 #define NOT_RELEASED "not released"
 
@@ -41,7 +42,7 @@ static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true, .hold = true,
     .open_port = true, .nccl = true, .log_append = true, .supervised = true, .serves = true,
     .tee = TEE_ON,
-    .restart = { 3, true, 60 }, .proxy_exempt = "10.0.0.1",
+    .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
     .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,
     .coordinator = "10.0.0.1:40000", .processes = 1, .cluster = "{}", .cluster_length = 2,
@@ -51,6 +52,11 @@ static const struct answer full_answer = {
 static const struct reconnect full_reconnect = {
     .token = TOKEN, .node = "n1", .ended = true, .report = { EXIT_REPORT_SIGNAL, 9, true },
     .life = { 1, "reason", 15, 1, 1 }, .failure = { FAILURE_TEXT_LOG, "line" },
+};
+
+static const struct signs full_signs = {
+    .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .busy = true, .messages = 1,
+    .silent_ms = 1, .ago_ms = 1, .status = "step 1",
 };
 
 /* It has one or the other. */
@@ -167,6 +173,7 @@ static char *recorded_now (void)
     print_keys (file, "acknowledgement", acknowledgement_encode (), NULL);
     print_keys (file, "exit report", full_exit_report (&full_reconnect.failure),
                 full_exit_report (&error_message));
+    print_keys (file, "signs of life", signs_encode (&full_signs), NULL);
     print_keys (file, "reconnect", reconnect_encode (&full_reconnect),
                 reconnect_encode (&other_reconnect));
     print_keys (file, "order", order_encode_restart (1, SERVER_TOKEN),

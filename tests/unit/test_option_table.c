@@ -170,6 +170,8 @@ TEST (the_other_values)
         { OPTION_TIMEOUT, "60", "0", "\"0\" is not a number of seconds from 1 to 604800" },
         { OPTION_RESTART, "3,any", "3,all", "\"3,all\" is not a number of restarts from 0 to 1000, "
           "or one followed by \",any\"" },
+        { OPTION_WATCHDOG, "300,1800", "0,60", "\"0,60\" is not a number of seconds from 0 to 604800, or "
+          "two, as in 300,1800" },
         { OPTION_RESTART_BACKOFF, "1", "0", "\"0\" is not a number of seconds from 1 to 604800" },
         { OPTION_STOP_GRACE, "0", "x", "a number of seconds from 0 to 604800 is needed" },
         { OPTION_EVAL_GRACE, "604800", "-1", "a number of seconds from 0 to 604800 is needed" },

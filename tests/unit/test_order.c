@@ -16,6 +16,8 @@ TEST (orders_have_these_strings_and_are_decoded)
         { ORDER_STOP, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=stop\n" },
         { ORDER_EXIT, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=exit\n" },
         { ORDER_WAIT, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=wait\n" },
+        { ORDER_TELL, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=tell\n" },
+        { ORDER_ABORT, "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=abort\n" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

@@ -37,6 +37,7 @@ static struct rendezvous_config full_config (void)
         = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
         = config.wait_limited = true;
     config.restart = (struct restart_rule){ 3, true, 60 };
+    config.watch = (struct watch_rule){ 300, 1800 };
     config.tee = TEE_ON + TEE_COLOUR_STDOUT;
     return config;
 }
@@ -61,6 +62,7 @@ TEST (a_configuration_has_these_strings)
                    "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSHOW=1\nJSON=1\n"
                    "NOTIFY=/opt/notify\nLOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
                    "FAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+                   "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
                    "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\n"
                    "DTENSOR=1\nTORCH=1\nNCCL=1\nDEBUGGED=1\n", "IB=require\nSTOP=never\n");
 }
@@ -109,6 +111,8 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.frameworks, config->frameworks);
     assert_int_equal (decoded.nccl, config->nccl);
     assert_int_equal (decoded.debugged, config->debugged);
+    assert_int_equal (decoded.watch.seconds, config->watch.seconds);
+    assert_int_equal (decoded.watch.first, config->watch.first);
     assert_int_equal (decoded.restart.times, config->restart.times);
     assert_int_equal (decoded.restart.any, config->restart.any);
     assert_int_equal (decoded.restart.longest_pause, config->restart.longest_pause);

@@ -39,6 +39,16 @@ TEST (a_task_that_was_stopped_did_not_fail_and_without_restarts_none_counts)
     assert_false (restart_rule_saved (&stopped));
 }
 
+TEST (a_hang_is_worth_another_try)
+{
+    const struct restart_rule none = { 0, true, 60 }, some = { 1, false, 60 };
+    const struct exit_report hung = { EXIT_REPORT_HUNG, 0, false };
+
+    assert_false (restart_rule_covers (&none, &hung));
+    assert_true (restart_rule_covers (&some, &hung));
+    assert_false (restart_rule_saved (&hung));
+}
+
 TEST (the_pause_is_doubled_and_never_exceeds_the_longest_one)
 {
     for (int longest = 1; longest <= 100; longest++) {

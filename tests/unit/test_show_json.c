@@ -105,6 +105,27 @@ TEST (a_text_that_is_not_utf8_is_left_out)
            "\"port\":40000}]}\n");
 }
 
+TEST (a_hang_has_the_tasks_that_were_silent_since_when_and_what_they_did)
+{
+    struct show_json_hang *hang = calloc (1, sizeof (*hang) + 2 * sizeof (hang->rank[0]));
+
+    assert_non_null (hang);
+    *hang = (struct show_json_hang){ .seconds = 300, .left = 2, .count = 2 };
+    hang->rank[0] = &roster.rank[2];
+    hang->rank[1] = &roster.rank[1];
+    roster.rank[2].watch.since.tv_sec = 1700000000;
+    strcpy (roster.rank[2].watch.signs.status, "step \"1\"");
+    roster.rank[1].watch.since.tv_sec = 1700000001;
+    roster.rank[1].watch.signs.stopped = true;
+    check (show_json_hang (&roster, hang, 3),
+           EVENT ("hang", "3", "2", THREE_ROLES, "3", "2") "\"seconds\":300,\"tasks\":["
+           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"since\":1700000000,"
+           "\"status\":\"step \\\"1\\\"\"},"
+           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"since\":1700000001,"
+           "\"stopped\":true}]}\n");
+    free (hang);
+}
+
 TEST (a_restart_has_the_tasks_that_failed_and_how)
 {
     const struct exit_report report[] = { { EXIT_REPORT_SIGNAL, 9, true }, { EXIT_REPORT_EXIT, 42, false } };

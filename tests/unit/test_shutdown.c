@@ -20,6 +20,7 @@
 #include "protocol/life_report.h"
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
+#include "protocol/signs.h"
 #include "rendezvous/console.h"
 #include "rendezvous/shutdown.h"
 #include "rendezvous/supervisors.h"
@@ -30,14 +31,22 @@
 static struct server server;
 static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection */
 
-/* Time passes when a test says so. */
-static int64_t now_ms = 1000;
+/* Time passes when a test says so. Every step begins at 14:00:00. */
+static int64_t now_ms = 1000, begin_ms = 1000;
 
 int __real_clock_gettime (clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
 
 int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
 {
+    if (clock == CLOCK_REALTIME) {
+        static long calls;
+        int64_t ms = 50400000 + now_ms - begin_ms;
+
+        /* Of two events without time between them the first is the first. */
+        *now = (struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 + ++calls % 1000000 };
+        return 0;
+    }
     if (clock != CLOCK_MONOTONIC)
         return __real_clock_gettime (clock, now);
     *now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
@@ -190,7 +199,10 @@ static void set_options (struct rendezvous_config *config, char *options, bool *
             config->wait_limited = true;
         else if (story_begins (&options, "debugger"))
             config->debugged = true;
-        else if (story_begins (&options, "show"))
+        else if (story_begins (&options, "watch")) {
+            config->watch.seconds = story_number (&options);
+            config->watch.first = 1800;
+        } else if (story_begins (&options, "show"))
             config->show = true;
         else if (story_begins (&options, "no tf-supervise"))
             *cannot_supervise = true;
@@ -239,6 +251,7 @@ static void begin (char *event)
     int tasks = tasks_of (list);
 
     finish ();
+    begin_ms = now_ms;
     server.config = (struct rendezvous_config){ .server_token = SERVER_TOKEN, .step = "12.0",
                                                 .lists = 1, .list = { { list, false } } };
     set_options (&server.config, event, &cannot_supervise);
@@ -325,6 +338,42 @@ static void report_end (int rank, char *event)
     receive (rank);
 }
 
+/* "messages, overdue, sent 20, ago 300000, status step 20": a supervisor tells of signs of life. */
+static void tell_signs (int rank, char *event)
+{
+    static const char *const source[] = { "unknown", "none", "log", "messages", "done" };
+    struct signs signs = { .life = rank_of (rank)->life.number };
+    size_t i = 0;
+
+    while (i < COUNT (source) && !story_begins (&event, source[i]))
+        i++;
+    if (i == COUNT (source))
+        story_unknown (event);
+    signs.source = (enum signs_source)i;
+    while (*event)
+        if (story_begins (&event, "overdue"))
+            signs.overdue = true;
+        else if (story_begins (&event, "stopped"))
+            signs.stopped = true;
+        else if (story_begins (&event, "busy"))
+            signs.busy = true;
+        else if (story_begins (&event, "sent"))
+            signs.messages = story_number (&event);
+        else if (story_begins (&event, "silent"))
+            signs.silent_ms = signs.ago_ms = story_number (&event);
+        else if (story_begins (&event, "suspended"))
+            signs.ago_ms += story_number (&event);
+        else if (story_begins (&event, "life"))
+            signs.life = story_number (&event);
+        else if (story_begins (&event, "status")) {
+            snprintf (signs.status, sizeof (signs.status), "%s", event);
+            event += strlen (event);
+        } else
+            story_unknown (event);
+    send_frame (supervisor[rank], signs_encode (&signs));
+    receive (rank);
+}
+
 /* The supervisor's host closes the connection, because the supervisor was killed. */
 static void disconnect (int rank)
 {
@@ -363,6 +412,8 @@ static void rank_event (int rank, char *event)
         receive (rank);
     } else if (story_begins (&event, "returns"))
         reconnect (rank);
+    else if (story_begins (&event, "signs"))
+        tell_signs (rank, event);
     else if (story_begins (&event, "logs to"))
         assert_non_null (rank_of (rank)->log_dir = strdup (event));
     else
@@ -379,17 +430,21 @@ static void pass (int ms)
 
 /* Orders. */
 
-/* The next order to a supervisor: "s" stop, "x" exit, "w" wait, "r" restart, "-" none. */
+/*
+ * The next order to a supervisor: "s" stop, "x" exit, "w" wait, "r" restart, "t" tell, "a" abort, "-" none.
+ */
 static char next_order (int rank)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
+    static const char letters[] = { [ORDER_STOP] = 's', [ORDER_EXIT] = 'x', [ORDER_WAIT] = 'w',
+                                    [ORDER_RESTART] = 'r', [ORDER_TELL] = 't', [ORDER_ABORT] = 'a' };
     struct frame *frame;
     enum order order;
     char letter = '-';
 
     if (supervisor[rank] >= 0 && frame_read (&reader, supervisor[rank], &frame, NULL) == 1) {
         assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
-        letter = order == ORDER_STOP ? 's' : order == ORDER_EXIT ? 'x' : order == ORDER_WAIT ? 'w' : 'r';
+        letter = letters[order];
         frame_destroy (frame);
     }
     frame_reader_clear (&reader);

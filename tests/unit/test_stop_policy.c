@@ -607,3 +607,32 @@ TEST (destroying_null_is_allowed_and_keeps_errno)
     stop_policy_destroy (create (rank, STOP_WHEN_AUTO, role, 1));
     assert_int_equal (errno, EBADMSG);
 }
+
+/* The watchdog's verdict comes before the end of any task. */
+TEST (a_hang_ends_the_job_under_auto_also_with_a_ps)
+{
+    static const char *const role[] = { "chief", "ps", "worker", "evaluator" };
+    static const struct {
+        enum stop_when when;
+        bool over;
+    } row[] = {
+        { STOP_WHEN_AUTO, true }, { STOP_WHEN_CHIEF, false }, { STOP_WHEN_WORKERS, false },
+        { STOP_WHEN_NEVER, false },
+    };
+    struct rank rank[4];
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct stop_policy *policy = create (rank, row[i].when, role, 4);
+
+        assert_int_equal (stop_policy_hangs (policy, &rank[2]), row[i].over);
+        assert_false (stop_policy_hangs (policy, &rank[0]));
+        if (row[i].over) {
+            assert_int_equal (stop_policy_cause (policy), STOP_POLICY_TASK_FAILED);
+            assert_ptr_equal (stop_policy_cause_rank (policy), &rank[2]);
+            assert_int_equal (stop_policy_order (policy, &rank[0]), STOP_POLICY_STOP_AFTER_FAILURE);
+            assert_int_equal (stop_policy_order (policy, &rank[1]), STOP_POLICY_STOP);
+            assert_int_equal (stop_policy_order (policy, &rank[3]), STOP_POLICY_STOP_AFTER_GRACE);
+        }
+        stop_policy_destroy (policy);
+    }
+}

@@ -32,9 +32,11 @@ TEST (a_configuration_has_these_variables)
     config.forward_signals = config.serves = config.prints = true;
     config.restart = (struct restart_rule){ 3, true, 60 };
     config.claimed_port = 40000;
+    config.watch = (struct watch_rule){ 300, 1800 };
     assert_string_equal (message_text (supervisor_config_encode (&config)),
                          HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\n"
-                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nCLAIMED_PORT=40000\nPRINTS=1\n");
+                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nCLAIMED_PORT=40000\nPRINTS=1\n"
+                         "WATCHDOG=300\nWATCHDOG_FIRST=1800\n");
     config = plain_config ();
     config.log = "/a b/worker0.log";
     config.error_file = "/a b/worker0.error.json";
@@ -83,6 +85,8 @@ static void check_round_trip (const struct supervisor_config *config)
     assert_int_equal (decoded.restart.times, config->restart.times);
     assert_int_equal (decoded.restart.any, config->restart.any);
     assert_int_equal (decoded.restart.longest_pause, config->restart.longest_pause);
+    assert_int_equal (decoded.watch.seconds, config->watch.seconds);
+    assert_int_equal (decoded.watch.first, config->watch.first);
     assert_int_equal (decoded.claimed_port, config->claimed_port);
     assert_int_equal (decoded.prints, config->prints);
     assert_string_equal (decoded.log ? decoded.log : "none", config->log ? config->log : "none");
@@ -112,6 +116,8 @@ TEST (decoding_returns_the_encoded_configuration)
     config.restart = (struct restart_rule){ 3, false, 60 };
     check_round_trip (&config);
     config.restart.any = true;
+    check_round_trip (&config);
+    config.watch = (struct watch_rule){ 604800, 1 };
     check_round_trip (&config);
     config.claimed_port = 65535;
     check_round_trip (&config);
@@ -163,6 +169,7 @@ TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
         { "KILL_WAIT", NULL, 0 }, { "KILL_WAIT", "", -1 }, { "KILL_WAIT", "0", 0 },
         { "KILL_WAIT", "65535", 0 }, { "KILL_WAIT", "65536", -1 }, { "KILL_WAIT", "-1", -1 },
         { "RESTART", "0", -1 }, { "RESTART", "3", -1 },         /* without RESTART_BACKOFF */
+        { "WATCHDOG", "0", -1 }, { "WATCHDOG", "300", -1 },     /* without WATCHDOG_FIRST */
         { "CLAIMED_PORT", "0", -1 }, { "CLAIMED_PORT", "1", 0 }, { "CLAIMED_PORT", "65536", -1 },
         { "CLAIMED_PORT", "", -1 },
         { "TEE", "0", -1 }, { "TEE", "8", -1 }, { "TEE", "", -1 },

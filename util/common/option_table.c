@@ -96,6 +96,11 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .words = restart_words, .check = value_restart, .completion = "restarts",
         .usage = "restart tasks that fail, in place, at most N times in the step: after a signal or "
                  "exit codes 42 and 143, or (any) after nearly every failure" },
+    [OPTION_WATCHDOG] = {
+        .name = "tf-watchdog", .site = "watchdog", .arginfo = "SECONDS[,FIRST]", .normal = "0",
+        .check = value_watchdog,
+        .usage = "end a step whose tasks give no sign of life for so long, or restart it (--tf-restart); "
+                 "FIRST: at the start of a program" },
     [OPTION_RESTART_BACKOFF] = {
         .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,
         .usage = "the longest pause before a restart" },

@@ -26,6 +26,7 @@ enum option_id {
     OPTION_TIMEOUT,
     OPTION_SHOW,
     OPTION_RESTART,
+    OPTION_WATCHDOG,
     /* In plugstack.conf only. */
     OPTION_RESTART_BACKOFF,
     OPTION_STOP_GRACE,

@@ -90,6 +90,36 @@ int value_restart (const char *value, struct errtext *err)
                         VALUE_MAX_RESTARTS);
 }
 
+int value_watchdog_parse (int *seconds, int *first, const char *value)
+{
+    size_t digits = strcspn (value, ",");
+    char number[16];
+
+    if (digits >= sizeof (number))
+        return -1;
+    memcpy (number, value, digits);
+    number[digits] = '\0';
+    if (number_parse (seconds, number, 0, VALUE_MAX_SECONDS) < 0)
+        return -1;
+    *first = *seconds > VALUE_WATCHDOG_FIRST ? *seconds : VALUE_WATCHDOG_FIRST;
+    if (value[digits])
+        return *seconds > 0 ? number_parse (first, value + digits + 1, 1, VALUE_MAX_SECONDS) : -1;
+    if (*seconds == 0)
+        *first = 0;
+    return 0;
+}
+
+int value_watchdog (const char *value, struct errtext *err)
+{
+    struct quoted q;
+    int seconds, first;
+
+    if (value_watchdog_parse (&seconds, &first, value) == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is not a number of seconds from 0 to %d, or two, as in 300,1800",
+                        text_quoted (&q, value, strlen (value)), VALUE_MAX_SECONDS);
+}
+
 int value_timeout (const char *value, struct errtext *err)
 {
     struct quoted q;

@@ -17,6 +17,12 @@
 /* The most restarts of a step. */
 #define VALUE_MAX_RESTARTS 1000
 
+/*
+ * The time that a task has at the start of its program, at least, if --tf-watchdog does not say it; in
+ * seconds.
+ */
+#define VALUE_WATCHDOG_FIRST 1800
+
 /* The value of ports= and --tf-ports for the ports which Slurm reserved for the step. */
 #define VALUE_PORTS_RESERVED "reserved"
 
@@ -29,6 +35,7 @@ int value_ports (const char *value, struct errtext *err);
 int value_log_dir (const char *value, struct errtext *err);
 int value_frameworks (const char *value, struct errtext *err);
 int value_restart (const char *value, struct errtext *err);
+int value_watchdog (const char *value, struct errtext *err);
 int value_timeout (const char *value, struct errtext *err);
 int value_roles (const char *value, struct errtext *err);
 int value_notify (const char *value, struct errtext *err);
@@ -38,5 +45,10 @@ int value_grace (const char *value, struct errtext *err);
 
 /* "3" or "3,any": *any is false or true. -1 if it is not valid. */
 int value_restart_parse (int *times, bool *any, const char *value);
+
+/*
+ * "300" or "300,1800": *first is the second number; 0, and *first is 0: no watchdog. -1 if it is not valid.
+ */
+int value_watchdog_parse (int *seconds, int *first, const char *value);
 
 #endif

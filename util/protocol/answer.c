@@ -78,6 +78,7 @@ static void _add_keys (struct frame *frame, const struct answer *answer)
     tee_mode_add (frame, answer->tee);
     frame_add_flag (frame, "SERVES", answer->serves);
     restart_rule_add (frame, &answer->restart);
+    watch_rule_add (frame, &answer->watch);
     frame_add_flag (frame, "OPEN_PORT", answer->open_port);
     frame_add_flag (frame, "TF_GRPC_REUSE_PORT", answer->hold);
 }
@@ -164,7 +165,8 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
         || !frame_get (frame, "TF_CONFIG") || (answer->jax_devices && answer->local_process < 0)
         || (answer->supervised && answer->stop_grace < 0)
         || tee_mode_decode (&answer->tee, frame) < 0
-        || restart_rule_decode (&answer->restart, frame) < 0)
+        || restart_rule_decode (&answer->restart, frame) < 0
+        || watch_rule_decode (&answer->watch, frame) < 0)
         return errtext_set (err, "the rendezvous' answer is incomplete");
     return 0;
 }

@@ -15,6 +15,7 @@
 #include "frame.h"
 #include "restart_rule.h"
 #include "tee_mode.h"
+#include "watch_rule.h"
 
 /* Strings belong to the caller; those of a decoded answer live as long as its frame. */
 struct answer {
@@ -33,6 +34,7 @@ struct answer {
     int tee;                    /* and: --tf-tee with --tf-log-dir, as in tee_mode.h */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
     struct restart_rule restart;    /* and: the task may be restarted */
+    struct watch_rule watch;    /* and: its signs of life are watched */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
     bool no_tf_config;          /* the program gets no TF_CONFIG */
     bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task; */

@@ -14,6 +14,7 @@
 #define SIGNAL "signal "
 #define UNSTARTED "unstarted "
 #define STOPPED "stopped"
+#define HUNG "hung"
 
 int exit_report_parse (struct exit_report *report, const char *text)
 {
@@ -29,7 +30,9 @@ int exit_report_parse (struct exit_report *report, const char *text)
     } else if (strncmp (text, UNSTARTED, strlen (UNSTARTED)) == 0) {
         parsed.kind = EXIT_REPORT_UNSTARTED;
         rc = number_parse (&parsed.number, text + strlen (UNSTARTED), 0, EXIT_REPORT_MAX_CODE);
-    } else if (strcmp (text, STOPPED) != 0)
+    } else if (strcmp (text, HUNG) == 0)
+        parsed.kind = EXIT_REPORT_HUNG;
+    else if (strcmp (text, STOPPED) != 0)
         rc = -1;
     if (rc == 0)
         *report = parsed;
@@ -44,8 +47,8 @@ const char *exit_report_print (const struct exit_report *report, struct exit_rep
         [EXIT_REPORT_UNSTARTED] = UNSTARTED,
     };
 
-    if (report->kind == EXIT_REPORT_STOPPED)
-        snprintf (room->text, sizeof (room->text), STOPPED);
+    if (report->kind == EXIT_REPORT_STOPPED || report->kind == EXIT_REPORT_HUNG)
+        snprintf (room->text, sizeof (room->text), report->kind == EXIT_REPORT_HUNG ? HUNG : STOPPED);
     else
         snprintf (room->text, sizeof (room->text), "%s%d", how[report->kind], report->number);
     return room->text;
@@ -64,11 +67,13 @@ const char *exit_report_describe (const struct exit_report *report, struct exit_
 bool exit_report_failed (const struct exit_report *report)
 {
     return report->kind == EXIT_REPORT_SIGNAL || report->kind == EXIT_REPORT_UNSTARTED
-           || (report->kind == EXIT_REPORT_EXIT && report->number != 0);
+           || report->kind == EXIT_REPORT_HUNG || (report->kind == EXIT_REPORT_EXIT && report->number != 0);
 }
 
 int exit_report_code (const struct exit_report *report)
 {
+    if (report->kind == EXIT_REPORT_HUNG)
+        return EXIT_REPORT_HUNG_CODE;
     return report->kind == EXIT_REPORT_SIGNAL ? 128 + report->number : report->number;
 }
 

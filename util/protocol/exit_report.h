@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How a task ended, and the message by which its supervisor reports that. As text it is
- * "exit 3", "signal 11" or "stopped", on the wire and for users, who also read "(out of memory)". One whose
- * program did not start is "unstarted 2" on the wire.
+ * How a task ended, and the message by which its supervisor reports that. As text it is "exit 3", "signal
+ * 11", "stopped" or "hung", on the wire and for users, who also read "(out of memory)". One whose program
+ * did not start is "unstarted 2" on the wire.
  */
 #ifndef TF_EXIT_REPORT_H
 #define TF_EXIT_REPORT_H
@@ -15,17 +15,19 @@
 
 #define EXIT_REPORT_MAX_CODE 255
 #define EXIT_REPORT_MAX_SIGNAL 64   /* Linux's highest */
+#define EXIT_REPORT_HUNG_CODE 124   /* the exit code of a task that hung, as of timeout (1) */
 
 enum exit_report_kind {
     EXIT_REPORT_EXIT,
     EXIT_REPORT_SIGNAL,
     EXIT_REPORT_UNSTARTED,  /* it exited without having executed the program: TaskProlog failed, or that */
     EXIT_REPORT_STOPPED,    /* by its supervisor, because the job's work was done */
+    EXIT_REPORT_HUNG,       /* the same, because it gave no sign of life (--tf-watchdog) */
 };
 
 struct exit_report {
     enum exit_report_kind kind;
-    int number;             /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; if it was stopped, 0 */
+    int number;             /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; stopped, hung: 0 */
     bool out_of_memory;     /* the kernel has killed it because memory was exhausted */
 };
 
@@ -49,7 +51,8 @@ const char *exit_report_print (const struct exit_report *report, struct exit_rep
 const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room);
 
 /*
- * The task ended by a signal, or with a code other than 0, or did not start. A stopped task did not fail.
+ * The task ended by a signal, or with a code other than 0, or did not start, or hung. A stopped task did
+ * not fail.
  */
 bool exit_report_failed (const struct exit_report *report);
 

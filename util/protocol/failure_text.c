@@ -7,44 +7,18 @@
 
 #include <string.h>
 
+#include "common/printable.h"
+
 static const char *const key[] = {
     [FAILURE_TEXT_LOG] = "LAST_LINE",
     [FAILURE_TEXT_ERROR_FILE] = "ERROR_MESSAGE",
 };
 
-/* The bytes of a character of UTF-8 behind its first one are left out. */
-static bool _is_continuation (unsigned char c)
-{
-    return c >= 0x80 && c < 0xc0;
-}
-
-static char _printable (unsigned char c)
-{
-    if (c < 0x20 || c == 0x7f)
-        return ' ';
-    return (char)(c < 0x7f ? c : '?');
-}
-
 void failure_text_set (struct failure_text *text, enum failure_text_source source, const char *line,
                        size_t length)
 {
-    size_t used = 0;
+    size_t used = printable_line (text->text, sizeof (text->text), line, length);
 
-    while (length > 0 && _printable ((unsigned char)line[length - 1]) == ' ')
-        length--;
-    for (size_t i = 0; i < length && used <= FAILURE_TEXT_MAX; i++) {
-        unsigned char c = (unsigned char)line[i];
-
-        if (!_is_continuation (c) && (used > 0 || _printable (c) != ' '))
-            text->text[used++] = _printable (c);
-    }
-    while (used > 0 && used <= FAILURE_TEXT_MAX && text->text[used - 1] == ' ')
-        used--;
-    if (used > FAILURE_TEXT_MAX) {
-        used = FAILURE_TEXT_MAX;
-        memcpy (text->text + used - 3, "...", 3);
-    }
-    text->text[used] = '\0';
     text->source = used > 0 ? source : FAILURE_TEXT_NONE;
 }
 

@@ -15,6 +15,8 @@ static const char *const name[] = {
     [ORDER_EXIT] = "exit",
     [ORDER_WAIT] = "wait",
     [ORDER_RESTART] = "restart",
+    [ORDER_TELL] = "tell",
+    [ORDER_ABORT] = "abort",
 };
 
 struct frame *order_encode (enum order order, const char *server_token)

@@ -14,6 +14,8 @@ enum order {
     ORDER_EXIT,         /* the task's exit report has arrived: the supervisor may exit */
     ORDER_WAIT,         /* it has arrived: the task may be restarted */
     ORDER_RESTART,      /* start the next life of the task */
+    ORDER_TELL,         /* tell at once which signs of life it has given (signs.h) */
+    ORDER_ABORT,        /* the task hangs: let it print its stacks, and end it */
 };
 
 /* NULL if there is no memory. Not for ORDER_RESTART. */

@@ -14,6 +14,7 @@
 #include "frame.h"
 #include "restart_rule.h"
 #include "tee_mode.h"
+#include "watch_rule.h"
 
 /* Task lists: one for the whole step, or one for each heterogeneous component. */
 #define RENDEZVOUS_CONFIG_MAX_LISTS 128
@@ -55,6 +56,7 @@ struct rendezvous_config {
     int eval_grace;                         /* seconds for an evaluator to finish */
     int fail_grace;                         /* seconds for the others after a failure without a ps */
     struct restart_rule restart;            /* --tf-restart */
+    struct watch_rule watch;                /* --tf-watchdog */
     bool wait_limited;                      /* srun ends the step some time after its first task */
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */

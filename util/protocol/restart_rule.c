@@ -43,6 +43,8 @@ bool restart_rule_covers (const struct restart_rule *rule, const struct exit_rep
 {
     if (rule->times == 0 || !exit_report_failed (report))
         return false;
+    if (report->kind == EXIT_REPORT_HUNG)
+        return true;
     if (report->kind == EXIT_REPORT_SIGNAL)
         return rule->any || !_shows_defect (report->number);
     return rule->any ? !_is_final (report->number) : restart_rule_saved (report);

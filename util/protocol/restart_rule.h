@@ -5,7 +5,7 @@
  * messages that bring it from srun to tf-rendezvous, and from there to every supervisor.
  *
  * Worth another try are signals that do not show a defect of the program (all but SIGSEGV, SIGILL,
- * SIGFPE and SIGABRT) and exit codes 42 and 143; with `any`, every failure but 2, 126 and 127.
+ * SIGFPE and SIGABRT), exit codes 42 and 143, and a hang; with `any`, every failure but 2, 126 and 127.
  */
 #ifndef TF_RESTART_RULE_H
 #define TF_RESTART_RULE_H

@@ -41,6 +41,7 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
     frame_add_flag (frame, "PRINTS", c->prints);
     frame_add_text (frame, "LOG", c->log);
     frame_add_text (frame, "ERROR_FILE", c->error_file);
+    watch_rule_add (frame, &c->watch);
     tee_mode_add (frame, c->tee);
     if (c->tee) {
         frame_add (frame, "ROLE", "%s", c->role);
@@ -79,7 +80,8 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
         || tee_mode_decode_environment (&c->tee, env) < 0
         || (c->tee && (!c->role || !c->log
                        || number_parse (&c->index, variable_get (env, "INDEX"), 0, INT_MAX) < 0))
-        || restart_rule_decode_environment (&c->restart, env) < 0 || !address
+        || restart_rule_decode_environment (&c->restart, env) < 0
+        || watch_rule_decode_environment (&c->watch, env) < 0 || !address
         || address_parse (&c->address, address) < 0
         || !c->node || !c->step || !c->token || !c->server_token)
         return errtext_set (err, "its environment lacks a variable");

@@ -15,16 +15,20 @@
 #include "frame.h"
 #include "restart_rule.h"
 #include "tee_mode.h"
+#include "watch_rule.h"
 
 /* The numbers of the descriptors, besides 0, 1 and 2. */
 enum supervisor_fd {
     SUPERVISOR_RENDEZVOUS_FD = 3,   /* the connection on which the task registered */
     SUPERVISOR_LIVES_FD,            /* a socket to the task's fork server; protocol/fork_request.h */
-    /* With --tf-tee: */
+    /* With --tf-tee, or if the log counts for --tf-watchdog: */
     SUPERVISOR_LOG_FD,              /* the task's log file */
+    /* With --tf-tee: */
     SUPERVISOR_STDOUT_FD,           /* a pipe, which is the stdout of its programs */
     SUPERVISOR_STDERR_FD,
-    SUPERVISOR_LAST_FD = SUPERVISOR_STDERR_FD,
+    /* With --tf-watchdog, unless the user has a NOTIFY_SOCKET: */
+    SUPERVISOR_NOTIFY_FD,           /* the socket to which the programs send their signs of life */
+    SUPERVISOR_LAST_FD = SUPERVISOR_NOTIFY_FD,
 };
 
 /* Strings belong to the caller; those of a decoded configuration are in the environment. */
@@ -45,6 +49,7 @@ struct supervisor_config {
     int claimed_port;               /* if so: a port that is bound only by the program; 0: none */
     bool prints;                    /* the one supervisor of the step that prints messages */
     const char *log, *error_file;   /* the paths of the task's files, or NULL */
+    struct watch_rule watch;        /* --tf-watchdog: the task is watched */
     int tee;                        /* --tf-tee: tee_mode.h */
     const char *role;               /* if so: of the task; otherwise NULL */
     int index;

@@ -49,6 +49,18 @@ static void _print_task_failure (const struct server *server, const char *name, 
                  others);
 }
 
+/* A task that would end by itself runs, and does not hang. */
+static bool _moves (const struct roster *roster)
+{
+    for (int i = 0; i < roster->tasks; i++) {
+        const struct rank *rank = &roster->rank[i];
+
+        if (watchdog_watches (rank) && rank->state == RANK_RUNS && !watchdog_is_hung (rank))
+            return true;
+    }
+    return false;
+}
+
 void end_lines_over (const struct server *server)
 {
     const struct shutdown *s = server->shutdown;
@@ -62,6 +74,8 @@ void end_lines_over (const struct server *server)
         return;
     rank_name (s->roster, rank, name, sizeof (name));
     exit_report_describe (&rank->end.report, &how);
+    if (cause == STOP_POLICY_TASK_FAILED && rank->end.report.kind == EXIT_REPORT_HUNG && !_moves (s->roster))
+        return;
     if (cause == STOP_POLICY_TASK_FAILED)
         _print_task_failure (server, name, how.text);
     else if (!ends_was_asked (&rank->end))

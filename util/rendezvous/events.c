@@ -56,6 +56,12 @@ void events_lost (struct step *step, const struct rank *const rank[], int count,
         _publish (step, show_json_lost (step_roster (step), rank, count, restarts, left));
 }
 
+void events_hang (struct step *step, const struct show_json_hang *hang)
+{
+    if (_is_wanted (step))
+        _publish (step, show_json_hang (step_roster (step), hang, step_config (step)->restart.times));
+}
+
 void events_end (struct step *step, int left)
 {
     const struct rendezvous_config *config = step_config (step);

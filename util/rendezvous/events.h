@@ -20,6 +20,9 @@ void events_restart (struct step *step, const struct show_json_restart *restart)
 /* Tasks count as lost. `left`: restarts. */
 void events_lost (struct step *step, const struct rank *const rank[], int count, int left);
 
+/* Tasks hang. */
+void events_hang (struct step *step, const struct show_json_hang *hang);
+
 /* All tasks have ended. `left`: restarts. */
 void events_end (struct step *step, int left);
 

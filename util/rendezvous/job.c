@@ -55,6 +55,17 @@ void job_ended (struct server *server, struct rank *rank, enum rank_state state,
         _end_restarts (s);
 }
 
+void job_hangs (struct server *server, const struct rank *rank)
+{
+    struct shutdown *s = server->shutdown;
+
+    if (!stop_policy_hangs (s->policy, rank))
+        return;
+    _set_over (server);
+    if (server->config.restart.times > 0)
+        _end_restarts (s);
+}
+
 void job_runs (struct shutdown *s, struct rank *rank)
 {
     if (rank_has_ended (rank)) {

@@ -16,6 +16,9 @@
 void job_ended (struct server *server, struct rank *rank, enum rank_state state,
                 const struct exit_report *report);
 
+/* A rank hangs, and is not restarted: it runs until it is stopped. */
+void job_hangs (struct server *server, const struct rank *rank);
+
 /* A rank runs from now on, which waited, or had ended. */
 void job_runs (struct shutdown *shutdown, struct rank *rank);
 

@@ -20,6 +20,7 @@
 #include "protocol/registration.h"
 #include "restart_policy.h"
 #include "restarts.h"
+#include "watchdog.h"
 
 struct peer;
 
@@ -90,6 +91,7 @@ struct rank {
     struct end end;                     /* of the present life */
     struct life life;
     struct restart_standing restart;
+    struct watch_standing watch;
 };
 
 /* What a registration says. -1 if there is no memory. */

@@ -73,10 +73,12 @@ static bool _joins (const struct restart_policy *policy, const struct rank *rank
     return policy->event && !rank->restart.failed;
 }
 
-static enum restart_policy_decision _judge (const struct restart_policy *policy, const struct rank *rank,
-                                            const struct exit_report *report)
+enum restart_policy_decision restart_policy_judge (const struct restart_policy *policy,
+                                                   const struct rank *rank,
+                                                   const struct exit_report *report)
 {
     const struct restart_standing *standing = &rank->restart;
+    bool hung = report->kind == EXIT_REPORT_HUNG;
 
     if (!exit_report_failed (report))
         return RESTART_POLICY_NONE;
@@ -93,7 +95,8 @@ static enum restart_policy_decision _judge (const struct restart_policy *policy,
         return RESTART_POLICY_USED_UP;
     if (!restart_policy_is_possible (policy, rank))
         return RESTART_POLICY_CANNOT;
-    return standing->alone ? RESTART_POLICY_ONE : RESTART_POLICY_ALL;
+    /* The others of the cluster may hang because of it, or it because of them. */
+    return standing->alone && !(hung && standing->together) ? RESTART_POLICY_ONE : RESTART_POLICY_ALL;
 }
 
 static void _use (struct restart_policy *policy, struct rank *rank)
@@ -109,7 +112,7 @@ static void _use (struct restart_policy *policy, struct rank *rank)
 enum restart_policy_decision restart_policy_ended (struct restart_policy *policy, struct rank *rank,
                                                    const struct exit_report *report)
 {
-    enum restart_policy_decision decision = _judge (policy, rank, report);
+    enum restart_policy_decision decision = restart_policy_judge (policy, rank, report);
 
     if (decision == RESTART_POLICY_ONE || decision == RESTART_POLICY_ALL)
         _use (policy, rank);

@@ -12,6 +12,7 @@
  *     no ps                  any but an evaluator     all
  *     any                    an evaluator, or an      that task
  *                            auxiliary task
+ *     any                    a task that hangs        all
  *
  * "All" is every task of the cluster but the evaluators, which have one of their own; also those
  * that ended with 0. It is one restart. If one of them cannot be restarted, because its failure
@@ -66,6 +67,11 @@ struct restart_policy *restart_policy_create (const struct restart_rule *rule, s
 
 /* NULL is fine; errno is kept. */
 void restart_policy_destroy (struct restart_policy *policy);
+
+/* What restart_policy_ended () would decide. */
+enum restart_policy_decision restart_policy_judge (const struct restart_policy *policy,
+                                                   const struct rank *rank,
+                                                   const struct exit_report *report);
 
 /*
  * A rank has ended by itself. The first ONE or ALL of an event uses up a restart. Do not pass the ends

@@ -253,6 +253,24 @@ enum restarts_answer restarts_report (struct restarts *r, struct rank *rank,
     return rank->state == RANK_KEPT ? RESTARTS_KEPT : RESTARTS_ENDED;
 }
 
+enum restart_policy_decision restarts_hang (struct restarts *r, struct rank *rank)
+{
+    static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
+    enum restart_policy_decision decision;
+    int left = restart_policy_left (r->policy);
+
+    if (r->event_started || deadline_passed (r->event_over))
+        _end_event (r);
+    decision = restart_policy_judge (r->policy, rank, &hung);
+    if (decision != RESTART_POLICY_ALL || r->gathers)
+        return decision;
+    restart_policy_ended (r->policy, rank, &hung);
+    rank->life.ago_ms = 0;
+    _set_event (r, rank, restart_policy_left (r->policy) < left);
+    _begin_gathering (r, rank, &hung);
+    return decision;
+}
+
 void restarts_returned (struct restarts *r, const struct rank *rank)
 {
     if (restarts_gathers (r, rank))

@@ -68,6 +68,12 @@ enum restarts_answer restarts_report (struct restarts *restarts, struct rank *ra
                                       enum restart_policy_decision *decision);
 
 /*
+ * A rank hangs, which is a failure, and runs until its report arrives. If that leads to a restart of all, the
+ * barrier is there from now on: RESTART_POLICY_ALL. Any other decision has no effect before the report.
+ */
+enum restart_policy_decision restarts_hang (struct restarts *restarts, struct rank *rank);
+
+/*
  * A rank has a connection again. A barrier does not open before that of each member is back, because
  * an order to start must reach all of them.
  */

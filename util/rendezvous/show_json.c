@@ -81,10 +81,11 @@ static void _add_report (json_t *task, const struct exit_report *report)
         [EXIT_REPORT_SIGNAL] = "signal",
         [EXIT_REPORT_UNSTARTED] = "not started",
         [EXIT_REPORT_STOPPED] = "stopped",
+        [EXIT_REPORT_HUNG] = "hung",
     };
 
     _add_text (task, "end", report ? how[report->kind] : "lost");
-    if (report && report->kind != EXIT_REPORT_STOPPED)
+    if (report && report->kind != EXIT_REPORT_STOPPED && report->kind != EXIT_REPORT_HUNG)
         json_object_set_new (task, "number", json_integer (report->number));
     if (report && report->out_of_memory)
         json_object_set_new (task, "out_of_memory", json_true ());
@@ -149,6 +150,24 @@ char *show_json_lost (const struct roster *roster, const struct rank *const lost
     for (int i = 0; i < count; i++)
         json_array_append_new (tasks, _ended (lost[i]));
     return _line (object, tasks, count);
+}
+
+char *show_json_hang (const struct roster *roster, const struct show_json_hang *hang, int restarts)
+{
+    json_t *object = _object ("hang", roster, restarts, hang->left), *tasks = json_array ();
+
+    json_object_set_new (object, "seconds", json_integer (hang->seconds));
+    for (int i = 0; i < hang->count; i++) {
+        const struct watch_standing *watch = &hang->rank[i]->watch;
+        json_t *task = _task (hang->rank[i]);
+
+        json_object_set_new (task, "since", json_integer (watch->since.tv_sec));
+        _add_text (task, "status", watch->signs.status);
+        if (watch->signs.stopped)
+            json_object_set_new (task, "stopped", json_true ());
+        json_array_append_new (tasks, task);
+    }
+    return _line (object, tasks, hang->count);
 }
 
 char *show_json_end (const struct roster *roster, int restarts, int left)

@@ -52,7 +52,7 @@ void shutdown_destroy (struct shutdown *s)
 static bool _needs_supervisors (const struct server *server, const struct stop_policy *policy)
 {
     return stop_policy_supervises (policy) || server->config.show || step_log_dir (server->step)
-           || server->config.restart.times > 0;
+           || server->config.restart.times > 0 || server->config.watch.seconds > 0;
 }
 
 /*
@@ -113,17 +113,19 @@ void shutdown_check_time (struct server *server)
     if (!s)
         return;
     absence_check (server);
+    watchdog_check (server);
     relaunch_check (server);
     restart_lines_check (s->lines);
     end_lines_show (server);
     for (int i = 0; i < s->roster->tasks; i++) {
         struct rank *rank = &s->roster->rank[i];
+        bool hung = watchdog_is_hung (rank);
 
         if (!rank->peer || rank->peer->state != PEER_SUPERVISED || rank->ordered
-            || (!job_is_done_with (s, rank) && !restarts_stops (s->restarts, rank)))
+            || (!hung && !job_is_done_with (s, rank) && !restarts_stops (s->restarts, rank)))
             continue;
         rank->ordered = true;
-        supervisors_order (server, rank, ORDER_STOP);
+        supervisors_order (server, rank, hung ? ORDER_ABORT : ORDER_STOP);
     }
 }
 
@@ -136,6 +138,7 @@ struct deadline shutdown_next (const struct server *server)
         return deadline_never ();
     next = deadline_min (s->next_lost, restart_lines_next (s->lines));
     next = deadline_min (next, restarts_next (s->restarts));
+    next = deadline_min (next, watchdog_next (server));
     if (!deadline_passed (s->failure_over))
         next = deadline_min (next, s->failure_over);
     return deadline_passed (s->grace_over) ? next : deadline_min (next, s->grace_over);

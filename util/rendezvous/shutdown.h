@@ -9,6 +9,7 @@
  *     job.c           a rank has ended, or runs again; is the job over?
  *     relaunch.c      ranks that waited start again, or are let go
  *     end_lines.c     what is printed about ends
+ *     watchdog.c      tasks that give no sign of life
  */
 #ifndef TF_SHUTDOWN_H
 #define TF_SHUTDOWN_H
@@ -21,6 +22,7 @@
 #include "restarts.h"
 #include "server.h"
 #include "stop_policy.h"
+#include "watchdog.h"
 
 struct shutdown {
     struct roster *roster;
@@ -33,6 +35,7 @@ struct shutdown {
     struct deadline grace_over;         /* of evaluators; never before the job is over */
     struct deadline failure_over;       /* fail_grace; never if no task has failed without a ps */
     bool end_shown, miss_shown;         /* what is printed once */
+    struct watchdog watchdog;
 };
 
 /*

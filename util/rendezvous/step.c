@@ -355,6 +355,7 @@ int step_answer (const struct step *step, const struct rank *rank, const char *s
     const struct process_place none = { 0 }, *place = process < 0 ? &none
                                                                   : &step->processes.place[rank->number];
     bool torch = process >= 0 && step->config->frameworks & FRAMEWORK_TORCH;
+    bool watched = step->supervised && watchdog_watches (rank);
     struct dictionary_tail tail;
     struct address_text room;
     struct answer answer = {
@@ -387,6 +388,7 @@ int step_answer (const struct step *step, const struct rank *rank, const char *s
         .tee = step->supervised ? step->config->tee : 0,
         .serves = rank->serves,
         .restart = step->supervised ? step->config->restart : (struct restart_rule){ 0 },
+        .watch = watched ? step->config->watch : (struct watch_rule){ 0, 0 },
         .proxy_exempt = rank->proxied ? step->addresses : NULL,
         .tail = dictionary_tail (rank->role, rank->index, &tail),
         .jobs = step->jobs,

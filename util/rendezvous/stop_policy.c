@@ -174,6 +174,15 @@ bool stop_policy_ended (struct stop_policy *policy, const struct rank *rank)
     return policy->cause != STOP_POLICY_NOT_OVER;
 }
 
+bool stop_policy_hangs (struct stop_policy *policy, const struct rank *rank)
+{
+    if (policy->when != STOP_WHEN_AUTO || policy->cause != STOP_POLICY_NOT_OVER || policy->asked)
+        return false;
+    policy->cause = STOP_POLICY_TASK_FAILED;
+    policy->cause_rank = rank;
+    return true;
+}
+
 void stop_policy_asked (struct stop_policy *policy)
 {
     policy->asked = true;

@@ -30,6 +30,8 @@
  * Without a ps no task can go on without another one: the others wait for it, some of them forever, or
  * fail as soon as they notice. They have fail_grace to end by themselves, and to say why.
  *
+ * Under auto a task that hangs (watchdog.h) ends the job in the same way, also with a ps.
+ *
  * With a ps, tasks of a site's own roles have the evaluators' grace too. A ps that exits with 0
  * does not end a job, and one that fails does so only under auto. If a cluster has no task for
  * whose end the policy waits, the job is never over.
@@ -75,6 +77,9 @@ bool stop_policy_ended (struct stop_policy *policy, const struct rank *rank);
  */
 void stop_policy_asked (struct stop_policy *policy);
 
+/* A rank of the cluster hangs, and runs until it is stopped. True if the job is over because of this. */
+bool stop_policy_hangs (struct stop_policy *policy, const struct rank *rank);
+
 /* A rank that had ended, or was lost, runs. If the job is over because of it, it stays over. */
 void stop_policy_returned (struct stop_policy *policy, const struct rank *rank);
 
@@ -85,7 +90,7 @@ enum stop_policy_cause {
     STOP_POLICY_WORKERS_ENDED,   /* all of them, and the chief or master */
     STOP_POLICY_OTHERS_ENDED,    /* all tasks except the evaluators */
     STOP_POLICY_PS_FAILED,
-    STOP_POLICY_TASK_FAILED,     /* without a ps */
+    STOP_POLICY_TASK_FAILED,     /* without a ps; or it hangs */
 };
 
 enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy);

@@ -11,6 +11,7 @@
 #include "job.h"
 #include "notify.h"
 #include "protocol/reconnect.h"
+#include "protocol/signs.h"
 
 /*
  * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
@@ -63,8 +64,10 @@ static void _take_report (struct server *server, struct rank *rank, const struct
         s->failure_over = deadline_never ();
     }
     /* Its supervisor may report an end again while it waits. */
-    if (rank->state == RANK_RUNS)
+    if (rank->state == RANK_RUNS) {
         ends_note (&rank->end, s->launched, life->ago_ms, failure, life->asked_signal);
+        watchdog_note_end (server, rank, report);
+    }
     answer = restarts_report (s->restarts, rank, report, life, &decision);
     if (decision != RESTART_POLICY_NONE)
         restart_lines_add (s->lines, rank, report, decision, life->cannot);
@@ -94,6 +97,7 @@ void supervisors_receive (struct server *server, struct peer *peer)
     struct exit_report report;
     struct life_report life;
     struct failure_text failure;
+    struct signs signs;
     struct frame *frame = NULL;
     int absence = absence_ms (peer);
     int n = frame_read (&peer->reader, peer->fd, &frame, NULL);
@@ -102,7 +106,9 @@ void supervisors_receive (struct server *server, struct peer *peer)
         life_report_decode (&life, frame);
         failure_text_decode (&failure, frame);
         _take_report (server, peer->rank, &report, &life, &failure);
-    } else if (n != 0) {
+    } else if (n > 0 && signs_are_in (frame) && signs_decode (&signs, frame, NULL) == 0)
+        watchdog_take (server, peer->rank, &signs);
+    else if (n != 0) {
         absence_begin (server, peer->rank, absence);
         peer_close (&server->peers, peer);
     }

@@ -18,6 +18,9 @@
 /* About a second in all: a process that hangs in the kernel does not stop. */
 #define STOP_ROUNDS 50
 #define STOP_PAUSE_MAX_MS 20
+/* A process that waits may compute at one moment, but not at each. */
+#define BUSY_LOOKS 4
+#define BUSY_PAUSE_MS 7
 
 /* The processes of this machine at one moment, as far as /proc shows them. */
 struct snapshot {
@@ -59,6 +62,8 @@ static bool _read_stat (struct process *process, int proc)
     if (!name_end || strlen (name_end) < 5)
         return false;
     process->running = !strchr ("TtZX", name_end[2]);
+    process->stopped = name_end[2] == 'T';
+    process->busy = name_end[2] == 'R';
     process->parent = (pid_t)strtol (name_end + 4, NULL, 10);
     return true;
 }
@@ -175,6 +180,25 @@ bool descendants_exist (pid_t except)
     return count > 0;
 }
 
+void descendants_look (bool *stopped, bool *busy, pid_t except)
+{
+    *busy = true;
+    for (int look = 0; *busy && look < BUSY_LOOKS; look++) {
+        size_t count;
+        struct process *process;
+
+        if (look > 0)
+            poll (NULL, 0, BUSY_PAUSE_MS);
+        process = descendants_list (&count, except);
+        *stopped = *busy = false;
+        for (size_t i = 0; i < count; i++) {
+            *stopped = *stopped || process[i].stopped;
+            *busy = *busy || process[i].busy;
+        }
+        free (process);
+    }
+}
+
 /*
  * May this process have forked since the round before? Not if it was stopped then and is stopped
  * now. In between counts, because the list of pids is read before the states: a child that was
@@ -217,14 +241,14 @@ static struct process *_stop_all (size_t *count, pid_t except)
     return known;
 }
 
-/* Every process has its SIGTERM before one of them continues and sees another one end. */
-void descendants_terminate (pid_t except)
+/* Every process has its signal before one of them continues and sees another one end. */
+void descendants_signal (int number, pid_t except)
 {
     size_t count;
     struct process *process = _stop_all (&count, except);
 
     for (size_t i = 0; i < count; i++)
-        kill (process[i].pid, SIGTERM);
+        kill (process[i].pid, number);
     for (size_t i = 0; i < count; i++)
         kill (process[i].pid, SIGCONT);
     free (process);

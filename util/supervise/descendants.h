@@ -15,6 +15,8 @@
 struct process {
     pid_t pid, parent;
     bool running;           /* neither stopped nor dead, so it may fork */
+    bool stopped;           /* by a signal, and not by a debugger */
+    bool busy;              /* its first thread computes */
     bool descends;          /* from this process */
 };
 
@@ -28,8 +30,14 @@ struct process *descendants_list (size_t *count, pid_t except);
 /* True if there are any, also dead ones that have not been waited for. */
 bool descendants_exist (pid_t except);
 
-/* Send SIGTERM to all descendants, also to stopped ones. */
-void descendants_terminate (pid_t except);
+/*
+ * Whether one of them is stopped by a signal, and whether one is busy in several looks, within some
+ * milliseconds.
+ */
+void descendants_look (bool *stopped, bool *busy, pid_t except);
+
+/* Send this signal to all descendants, also to stopped ones, which continue. */
+void descendants_signal (int number, pid_t except);
 
 /*
  * Send SIGKILL to all descendants, which end a moment later. A process that forks too fast may

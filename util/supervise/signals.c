@@ -127,6 +127,8 @@ bool signals_read (struct signals *s, pid_t task, bool needed)
 
         if (slurms_sigterm && s->slurms.number == 0)
             s->slurms = wish;
+        if ((info.ssi_signo == SIGTSTP || info.ssi_signo == SIGCONT) && _is_from_slurm (&info))
+            s->suspended = info.ssi_signo == SIGTSTP;
         if (_asks_to_end (&info)) {
             s->users = wish;
             s->user_ends = deadline_in_ms (_slurms_grace_ms (s));

@@ -29,6 +29,7 @@ struct signals {
     struct signals_wish users;      /* Ctrl-C and the like, the last one */
     struct deadline user_ends;      /* until then, the program ends because its user wants that */
     struct signals_wish warning;    /* the last signal of Slurm's that may mean: save your work */
+    bool suspended;                 /* Slurm has stopped the programs (SIGTSTP), and is about to stop all */
     struct deadline slurm_kills;    /* the program has Slurm's SIGTERM; SIGKILL is due by then */
     bool withheld;                  /* Slurm's SIGTERM, from the program */
     struct deadline kill_due;       /* ... by when SIGKILL would follow it */

@@ -39,10 +39,12 @@
 #include "proc.h"
 #include "protocol/exit_report.h"
 #include "protocol/fork_request.h"
+#include "protocol/signs.h"
 #include "protocol/supervisor_config.h"
 #include "signals.h"
 #include "tee.h"
 #include "uplink.h"
+#include "watch.h"
 
 /* Slurm signals the processes of a step one after the other; the last of a task is not later than this. */
 #define SIGNALS_MS 300
@@ -63,6 +65,8 @@ struct supervisor {
     struct uplink *uplink;
     struct signals signals;
     struct tee *tee;            /* or NULL */
+    struct watch watch;
+    int told_on;                /* the connection on which the rendezvous was last told of the watch, or 0 */
     struct deadline grow_up;    /* when its program is not young any more, if it was executed */
     bool stop_ordered;          /* while it is young */
     struct deadline stop_due;   /* ... to look again, and at the latest */
@@ -74,6 +78,7 @@ struct supervisor {
     bool unstarted;             /* it had not executed its program when it ended */
     int status;                 /* wait status to end with */
     bool stopped;               /* on an order of the rendezvous */
+    bool hung;                  /* ... because it hangs */
     int stop_status;            /* wait status to end with then */
     bool gone;                  /* the rendezvous has ended */
     bool orphaned;              /* slurmstepd has died */
@@ -186,11 +191,13 @@ static void _end_as (struct supervisor *s, struct exit_report report, int status
     if (s->state == STOPPING)
         s->ended = deadline_in_ms (0);
     s->state = ENDED;
+    watch_end (&s->watch);
     s->status = status;
     s->report = report;
     s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
     tee_flush (s->tee, OUTPUT_MS);
-    if (exit_report_failed (&report))
+    /* What a task that hangs has written last are its stacks. */
+    if (exit_report_failed (&report) && report.kind != EXIT_REPORT_HUNG)
         s->failure = last_line_read (s->config.log, s->config.error_file);
     lives_pause (&s->lives);
     _send_report (s);
@@ -234,11 +241,22 @@ static void _stop (struct supervisor *s)
 {
     s->grace = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
     if (deadline_passed (s->signals.slurm_kills))
-        descendants_terminate (s->lives.fork_server);
+        descendants_signal (SIGTERM, s->lives.fork_server);
     else
         s->grace = deadline_max (s->grace, s->signals.slurm_kills);
     s->state = STOPPING;
     s->stopped = true;
+}
+
+/* Python prints the stacks of all its threads at SIGABRT, also where it is blocked (PYTHONFAULTHANDLER). */
+static void _abort (struct supervisor *s)
+{
+    if (s->state != RUNNING)
+        return;
+    s->grace = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
+    s->state = STOPPING;
+    s->stopped = s->hung = true;
+    descendants_signal (SIGABRT, s->lives.fork_server);
 }
 
 /*
@@ -265,7 +283,7 @@ static void _await_own_signal (struct supervisor *s)
 static void _check_children (struct supervisor *s)
 {
     static const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED },
-        terminated = { EXIT_REPORT_SIGNAL, SIGTERM, false };
+        hung = { .kind = EXIT_REPORT_HUNG }, terminated = { EXIT_REPORT_SIGNAL, SIGTERM, false };
     bool left;
 
     _reap (s);
@@ -283,8 +301,14 @@ static void _check_children (struct supervisor *s)
         _kill (s);
         left = false;
     }
-    if (!left)
-        _end_as (s, s->orphaned ? terminated : stopped, s->orphaned ? SIGTERM : s->stop_status);
+    if (left)
+        return;
+    if (s->orphaned)
+        _end_as (s, terminated, SIGTERM);
+    else if (s->hung)
+        _end_as (s, hung, W_EXITCODE (EXIT_REPORT_HUNG_CODE, 0));
+    else
+        _end_as (s, stopped, s->stop_status);
 }
 
 /* slurmd takes the node for idle: start nothing more, and end what runs. */
@@ -311,7 +335,8 @@ static int _begin_life (struct supervisor *s, struct errtext *err)
         return -1;
     s->task = pid;
     s->state = RUNNING;
-    s->stopped = s->stop_ordered = s->signals.withheld = false;
+    s->stopped = s->hung = s->stop_ordered = s->signals.withheld = false;
+    watch_begin (&s->watch);
     s->grow_up = deadline_in_ms (YOUNG_MS);
     s->oom_kills = oom_kills;
     return 0;
@@ -366,6 +391,35 @@ static void _obey_stop (struct supervisor *s)
         _stop (s);
     else if (waits)
         _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, s->stop_status);
+}
+
+/* The watch. */
+
+static void _tell (struct supervisor *s)
+{
+    struct signs signs = watch_signs (&s->watch);
+
+    if (s->state != RUNNING)
+        return;
+    signs.life = s->lives.number;
+    descendants_look (&signs.stopped, &signs.busy, s->lives.fork_server);
+    s->told_on = uplink_tell (s->uplink, signs_encode (&signs));
+    watch_told (&s->watch, s->told_on > 0);
+}
+
+/* A task that Slurm has asked to end may be saving its work, and says nothing. */
+static void _watch (struct supervisor *s)
+{
+    if (s->state != RUNNING || s->watch.rule.seconds == 0)
+        return;
+    if (s->signals.slurms.number || !deadline_passed (s->signals.user_ends))
+        watch_asked_to_end (&s->watch);
+    watch_pause (&s->watch, s->signals.suspended);
+    watch_look (&s->watch, watch_awaits_program (&s->watch) && !_is_unstarted (s));
+    if (s->told_on != uplink_connection (s->uplink))
+        watch_told (&s->watch, false);
+    if (watch_has_news (&s->watch))
+        _tell (s);
 }
 
 /* If it cannot obey, a report that says so is on its way. */
@@ -475,6 +529,12 @@ static bool _serve_uplink (struct supervisor *s, short revents)
         case UPLINK_GONE:
             _rendezvous_is_gone (s, "has ended");
             return s->state != ENDED;
+        case UPLINK_TELL:
+            _tell (s);
+            break;
+        case UPLINK_ABORT:
+            _abort (s);
+            break;
     }
     return true;
 }
@@ -486,8 +546,10 @@ static void _run (struct supervisor *s)
     _check_slurmstepd (s);
     _check_children (s);
     while (going_on) {
-        struct pollfd pfd[2] = { { .fd = s->signals.fd, .events = POLLIN } };
+        struct pollfd pfd[3] = { { .fd = s->signals.fd, .events = POLLIN } };
         struct deadline next = uplink_poll (s->uplink, &pfd[1]);
+
+        next = deadline_min (next, watch_poll (&s->watch, &pfd[2]));
 
         if (s->state == STOPPING)
             next = deadline_min (next, s->grace);
@@ -495,13 +557,14 @@ static void _run (struct supervisor *s)
             next = deadline_min (next, s->signals.last_chance);
         if (s->state == RUNNING && s->stop_ordered)
             next = deadline_min (next, s->stop_due);
-        poll (pfd, 2, deadline_left_ms (next));
+        poll (pfd, 3, deadline_left_ms (next));
         _read_signals (s);
         _check_slurmstepd (s);
         _check_children (s);
         _check_stop (s);
         if (s->state == RUNNING)
             signals_last_chance (&s->signals, s->task);
+        _watch (s);
         going_on = _serve_uplink (s, pfd[1].revents);
     }
     uplink_destroy (s->uplink);
@@ -531,17 +594,31 @@ static void _dump_no_core (void)
     }
 }
 
+/* What is not in the configuration is not for this process. */
+static void _close_others (const struct supervisor_config *c)
+{
+    if (!c->tee && (c->watch.seconds == 0 || !c->log))
+        close (SUPERVISOR_LOG_FD);
+    if (!c->tee) {
+        close (SUPERVISOR_STDOUT_FD);
+        close (SUPERVISOR_STDERR_FD);
+    }
+    if (c->watch.seconds == 0)
+        close (SUPERVISOR_NOTIFY_FD);
+    descriptors_close_above (SUPERVISOR_LAST_FD);
+}
+
 static int _prepare (struct supervisor *s, struct errtext *err)
 {
     if (supervisor_config_decode (&s->config, environ, err) < 0)
         return -1;
-    descriptors_close_above (s->config.tee ? SUPERVISOR_LAST_FD : SUPERVISOR_LIVES_FD);
+    _close_others (&s->config);
     if (signals_open (&s->signals, &s->config) < 0)
         return errtext_set (err, "%s", strerror (errno));
     /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
     prctl (PR_SET_PDEATHSIG, SIGCHLD);
     lives_init (&s->lives, &s->config, SUPERVISOR_LIVES_FD);
-    if (tee_start (&s->tee, &s->config, err) < 0)
+    if (tee_start (&s->tee, &s->config, err) < 0 || watch_init (&s->watch, &s->config, err) < 0)
         return -1;
     return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }

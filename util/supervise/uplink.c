@@ -54,6 +54,7 @@ struct uplink {
     struct deadline stable;         /* a connection that lasts until then was not a failure */
     int pause_ms;
     bool refused;                   /* the last attempt */
+    int connection;                 /* its number, from 1 */
     bool reported_gone;
     struct frame_reader reader;
     bool ended;                     /* the task has; then */
@@ -167,6 +168,7 @@ static enum uplink_event _finish_connect (struct uplink *u)
     if (u->waiting)
         u->give_up = deadline_in_ms (REPORT_MS);
     u->waiting = u->refused = false;
+    u->connection++;
     u->stable = deadline_in_ms (PAUSE_MAX_MS);
     _set_connected (u);
     return UPLINK_NOTHING;
@@ -182,6 +184,8 @@ static enum uplink_event _obey (struct uplink *u, const struct frame *frame)
     }
     if (order == ORDER_STOP)
         return UPLINK_STOP;
+    if (order == ORDER_TELL || order == ORDER_ABORT)
+        return order == ORDER_TELL ? UPLINK_TELL : UPLINK_ABORT;
     if (!u->ended)
         return UPLINK_NOTHING;
     if (order == ORDER_WAIT) {
@@ -223,6 +227,7 @@ struct uplink *uplink_create (int fd, const struct supervisor_config *config,
     u->config = config;
     u->reader.ceiling = FRAME_MAX_ORDER;
     u->pause_ms = PAUSE_MIN_MS;
+    u->connection = 1;
     u->stable = deadline_in_ms (0);
     tcp_keep_alive (fd);
     if (fcntl (fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
@@ -306,6 +311,23 @@ void uplink_report (struct uplink *u, const struct exit_report *report,
         u->pause_ms = PAUSE_MIN_MS;
         u->next = deadline_in_ms (0);
     }
+}
+
+int uplink_tell (struct uplink *u, struct frame *frame)
+{
+    if (u->state != CONNECTED || u->ended) {
+        frame_destroy (frame);
+        return 0;
+    }
+    if (_send (u, frame) == 0)
+        return u->connection;
+    _pause (u);
+    return 0;
+}
+
+int uplink_connection (const struct uplink *u)
+{
+    return u->connection;
 }
 
 int uplink_life (const struct uplink *u)

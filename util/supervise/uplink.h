@@ -42,6 +42,8 @@ enum uplink_event {
     UPLINK_RESTART,         /* ... and orders to start the life uplink_life () */
     UPLINK_NO_ANSWER,       /* the rendezvous does not take the exit report */
     UPLINK_GONE,            /* the rendezvous has ended */
+    UPLINK_TELL,            /* it asks for signs of life */
+    UPLINK_ABORT,           /* it orders to end the task, which hangs */
 };
 
 /*
@@ -56,6 +58,16 @@ enum uplink_event uplink_serve (struct uplink *uplink, short revents);
  */
 void uplink_report (struct uplink *uplink, const struct exit_report *report,
                     const struct life_report *life, const struct failure_text *failure);
+
+/*
+ * Send a frame, which is destroyed, about a task that runs. Returns the number of the connection, from 1:
+ * what was sent on an earlier one may not have arrived. 0 if there is no connection now, or the task has
+ * ended.
+ */
+int uplink_tell (struct uplink *uplink, struct frame *frame);
+
+/* The number of the connection that there is now, or was last. */
+int uplink_connection (const struct uplink *uplink);
 
 /* The life that UPLINK_RESTART is about. */
 int uplink_life (const struct uplink *uplink);

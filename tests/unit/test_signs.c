@@ -1,0 +1,159 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "messages.h"
+
+#include "protocol/signs.h"
+#include "protocol/watch_rule.h"
+
+static const struct signs full = {
+    .life = 3, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .busy = true, .messages = 20,
+    .silent_ms = 300000, .ago_ms = 360000, .status = "step 1200",
+};
+
+static void check_equal (const struct signs *a, const struct signs *b)
+{
+    assert_int_equal (a->life, b->life);
+    assert_int_equal (a->source, b->source);
+    assert_int_equal (a->overdue, b->overdue);
+    assert_int_equal (a->stopped, b->stopped);
+    assert_int_equal (a->busy, b->busy);
+    assert_int_equal (a->messages, b->messages);
+    assert_int_equal (a->silent_ms, b->silent_ms);
+    assert_int_equal (a->ago_ms, b->ago_ms);
+    assert_string_equal (a->status, b->status);
+}
+
+static void check_round_trip (const struct signs *signs)
+{
+    struct frame *frame = signs_encode (signs);
+    struct signs decoded;
+
+    assert_true (signs_are_in (frame));
+    memset (&decoded, 0xff, sizeof (decoded));
+    assert_int_equal (signs_decode (&decoded, frame, NULL), 0);
+    check_equal (&decoded, signs);
+    frame_destroy (frame);
+}
+
+TEST (signs_of_life_have_these_strings_and_are_decoded)
+{
+    const struct signs none = { .source = SIGNS_NONE };
+    struct signs one = none;
+
+    assert_string_equal (message_text (signs_encode (&full)),
+                         "SIGNS=messages\nLIFE=3\nOVERDUE=1\nSTOPPED=1\nBUSY=1\nMESSAGES=20\n"
+                         "SILENT_MS=300000\nSIGN_AGO_MS=360000\nSTATUS=step 1200\n");
+    assert_string_equal (message_text (signs_encode (&none)),
+                         "SIGNS=none\nLIFE=0\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\n");
+    check_round_trip (&full);
+    check_round_trip (&none);
+    for (int source = SIGNS_UNKNOWN; source <= SIGNS_DONE; source++) {
+        one.source = (enum signs_source)source;
+        check_round_trip (&one);
+    }
+    one.overdue = true;
+    check_round_trip (&one);
+    one = (struct signs){ .stopped = true, .life = 1000, .messages = SIGNS_MAX_MS,
+                          .silent_ms = SIGNS_MAX_MS };
+    check_round_trip (&one);
+}
+
+TEST (a_missing_or_malformed_value_is_refused_or_counts_as_0)
+{
+    static const struct message_string good[] = {
+        { "SIGNS", "log" }, { "LIFE", "1" }, { "MESSAGES", "2" }, { "SILENT_MS", "3" },
+        { "SIGN_AGO_MS", "4" }, { "STATUS", "x" },
+    };
+    static const struct {
+        const char *key, *value;
+        int rc;
+    } row[] = {
+        { "COLOUR", "red", 0 },
+        { "SIGNS", NULL, -1 }, { "SIGNS", "", -1 }, { "SIGNS", "Log", -1 }, { "SIGNS", "logs", -1 },
+        { "LIFE", NULL, -1 }, { "LIFE", "-1", -1 }, { "LIFE", "1001", -1 }, { "LIFE", "", -1 },
+        { "MESSAGES", NULL, 0 }, { "MESSAGES", "-1", 0 }, { "MESSAGES", "2147483648", 0 },
+        { "SILENT_MS", NULL, 0 }, { "SILENT_MS", "x", 0 }, { "SIGN_AGO_MS", NULL, 0 },
+        { "SIGN_AGO_MS", "1s", 0 },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
+        struct errtext err = { "" };
+        struct signs signs;
+
+        assert_int_equal (signs_decode (&signs, frame, &err), row[i].rc);
+        assert_string_equal (err.text, row[i].rc < 0 ? "signs of life without a source or a life" : "");
+        if (row[i].rc == 0) {
+            assert_int_equal (signs.messages, strcmp (row[i].key, "MESSAGES") == 0 ? 0 : 2);
+            assert_int_equal (signs.silent_ms, strcmp (row[i].key, "SILENT_MS") == 0 ? 0 : 3);
+            assert_int_equal (signs.ago_ms, strcmp (row[i].key, "SIGN_AGO_MS") == 0 ? 0 : 4);
+        }
+        frame_destroy (frame);
+    }
+}
+
+/* It is printed by srun, and a program has written it. */
+TEST (a_status_is_made_printable_and_short)
+{
+    static const struct message_string good[] = { { "SIGNS", "log" }, { "LIFE", "1" } };
+    struct frame *frame = message_with (good, COUNT (good), "STATUS", " \033[31mstep\t1\xc3\xa4 ");
+    char longest[300], wanted[SIGNS_MAX_STATUS + 1];
+    struct signs signs;
+
+    assert_int_equal (signs_decode (&signs, frame, NULL), 0);
+    assert_string_equal (signs.status, "[31mstep 1?");
+    frame_destroy (frame);
+    memset (longest, 'x', sizeof (longest) - 1);
+    longest[sizeof (longest) - 1] = '\0';
+    frame = message_with (good, COUNT (good), "STATUS", longest);
+    assert_int_equal (signs_decode (&signs, frame, NULL), 0);
+    snprintf (wanted, sizeof (wanted), "%.*s...", SIGNS_MAX_STATUS - 3, longest);
+    assert_string_equal (signs.status, wanted);
+    frame_destroy (frame);
+}
+
+/* The rule, a part of other messages. */
+
+static void check_rule (struct watch_rule rule, const char *text)
+{
+    struct frame *frame = frame_create ();
+    struct watch_rule decoded = { 7, 7 };
+
+    watch_rule_add (frame, &rule);
+    assert_int_equal (watch_rule_decode (&decoded, frame), 0);
+    assert_int_equal (decoded.seconds, rule.seconds);
+    assert_int_equal (decoded.first, rule.first);
+    assert_string_equal (message_text (frame), text);
+}
+
+TEST (a_rule_has_these_strings_and_is_decoded)
+{
+    check_rule ((struct watch_rule){ 0, 0 }, "");
+    check_rule ((struct watch_rule){ 300, 1800 }, "WATCHDOG=300\nWATCHDOG_FIRST=1800\n");
+    check_rule ((struct watch_rule){ 604800, 1 }, "WATCHDOG=604800\nWATCHDOG_FIRST=1\n");
+}
+
+TEST (a_malformed_rule_is_refused)
+{
+    static const struct message_string good[] = { { "WATCHDOG", "300" }, { "WATCHDOG_FIRST", "1800" } };
+    static const struct {
+        const char *key, *value;
+        int rc;
+    } row[] = {
+        { "WATCHDOG", NULL, 0 }, { "WATCHDOG", "0", -1 }, { "WATCHDOG", "604801", -1 },
+        { "WATCHDOG", "", -1 }, { "WATCHDOG_FIRST", NULL, -1 },
+        { "WATCHDOG_FIRST", "0", -1 }, { "WATCHDOG_FIRST", "604801", -1 },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
+        struct watch_rule rule = { 7, 7 };
+
+        assert_int_equal (watch_rule_decode (&rule, frame), row[i].rc);
+        assert_int_equal (rule.seconds, 0);
+        frame_destroy (frame);
+    }
+}

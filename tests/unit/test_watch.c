@@ -1,0 +1,462 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The signs of life of a task, as its supervisor sees them. The test sends the messages, writes the log, and
+ * decides when time passes.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "supervise/notify_message.h"
+#include "supervise/watch.h"
+
+static _Atomic int64_t now_ms = 1000;
+
+int __real_clock_gettime (clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
+{
+    if (clock != CLOCK_MONOTONIC)
+        return __real_clock_gettime (clock, now);
+    *now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
+    return 0;
+}
+
+/* The thread that looks at the log does not wait long, unless the file system hangs. */
+static _Atomic bool hanging;
+
+int __wrap_poll (struct pollfd *pfd, nfds_t count, int ms);
+int __real_poll (struct pollfd *pfd, nfds_t count, int ms);
+
+int __wrap_poll (struct pollfd *pfd, nfds_t count, int ms)
+{
+    while (count == 0 && hanging)
+        usleep (1000);
+    return __real_poll (pfd, count, count == 0 && ms > 1 ? 1 : ms);
+}
+
+static struct watch watch;
+static int sender = -1;
+
+static void begin (int seconds, int first, bool serves, const char *log)
+{
+    const struct supervisor_config config = { .watch = { seconds, first }, .serves = serves, .log = log };
+    struct errtext err = { "" };
+    int pair[2], yes = 1;
+
+    assert_int_equal (socketpair (AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
+    sender = fcntl (pair[0], F_DUPFD, 50);
+    setsockopt (pair[1], SOL_SOCKET, SO_PASSCRED, &yes, sizeof (yes));
+    assert_int_equal (fcntl (pair[1], F_DUPFD, 60), 60);
+    close (pair[0]);
+    close (pair[1]);
+    assert_int_equal (dup2 (60, SUPERVISOR_NOTIFY_FD), SUPERVISOR_NOTIFY_FD);
+    close (60);
+    if (watch_init (&watch, &config, &err) < 0)
+        fail_msg ("%s", err.text);
+    watch_begin (&watch);
+    watch_look (&watch, true);
+}
+
+static int end (void **unused __attribute__ ((unused)))
+{
+    close (sender);
+    close (SUPERVISOR_NOTIFY_FD);
+    close (SUPERVISOR_LOG_FD);
+    return 0;
+}
+
+ALL_TESTS (NULL, NULL)
+
+/* In steps in which the supervisor would look. */
+static void pass (int ms)
+{
+    for (int step = watch.step_ms; ms > 0; ms -= step) {
+        now_ms += ms < step ? ms : step;
+        while (!hanging && log_growth_hangs (watch.log))
+            usleep (200);
+        watch_look (&watch, true);
+    }
+}
+
+static void message (const char *text)
+{
+    assert_int_equal (send (sender, text, strlen (text), 0), strlen (text));
+    now_ms += 110;
+    watch_look (&watch, true);
+}
+
+/* It has done its first step. */
+static void send_two (void)
+{
+    message ("WATCHDOG=1");
+    message ("WATCHDOG=1");
+}
+
+static void check (enum signs_source source, bool overdue)
+{
+    struct signs signs = watch_signs (&watch);
+
+    assert_int_equal (signs.source, source);
+    assert_int_equal (signs.overdue, overdue);
+}
+
+TEST (a_task_that_sends_messages_is_overdue_when_it_has_sent_none_for_so_long)
+{
+    begin (10, 60, false, NULL);
+    check (SIGNS_UNKNOWN, false);
+    assert_false (watch_has_news (&watch));
+    message ("WATCHDOG=1");
+    check (SIGNS_MESSAGES, false);
+    assert_true (watch_has_news (&watch));
+    watch_told (&watch, true);
+    assert_false (watch_has_news (&watch));
+    for (int i = 0; i < 20; i++) {
+        pass (9000);
+        message ("WATCHDOG=1\nSTATUS=step 7");
+        check (SIGNS_MESSAGES, false);
+    }
+    assert_false (watch_has_news (&watch));
+    pass (9999);
+    check (SIGNS_MESSAGES, false);
+    pass (1);
+    check (SIGNS_MESSAGES, true);
+    assert_true (watch_has_news (&watch));
+    watch_told (&watch, true);
+    assert_int_equal (watch_signs (&watch).messages, 21);
+    assert_int_equal (watch_signs (&watch).silent_ms, 10000);
+    assert_int_equal (watch_signs (&watch).ago_ms, 10000);
+    assert_string_equal (watch_signs (&watch).status, "step 7");
+    message ("WATCHDOG=1");
+    check (SIGNS_MESSAGES, false);
+    assert_true (watch_has_news (&watch));
+    end (NULL);
+}
+
+/* Before the second message, the first step is compiled. */
+TEST (with_one_message_it_still_has_the_longer_time)
+{
+    begin (10, 60, false, NULL);
+    pass (5000);
+    message ("WATCHDOG=1");
+    pass (54700);
+    check (SIGNS_MESSAGES, false);
+    pass (200);
+    check (SIGNS_MESSAGES, true);
+    message ("WATCHDOG=1");
+    check (SIGNS_MESSAGES, false);
+    pass (10000);
+    check (SIGNS_MESSAGES, true);
+    end (NULL);
+}
+
+TEST (only_watchdog_1_is_a_sign)
+{
+    begin (10, 60, false, NULL);
+    send_two ();
+    pass (9000);
+    message ("STATUS=step 1");
+    message ("READY=1\nWATCHDOG=10\nWATCHDOG=trigger\n WATCHDOG=1\nwatchdog=1");
+    message ("");
+    pass (1000);
+    check (SIGNS_MESSAGES, true);
+    end (NULL);
+}
+
+TEST (before_its_first_message_a_program_has_longer_and_then_it_is_not_watched)
+{
+    begin (10, 60, false, NULL);
+    pass (59000);
+    check (SIGNS_UNKNOWN, false);
+    pass (1000);
+    check (SIGNS_NONE, false);
+    assert_true (watch_has_news (&watch));
+    pass (1000000);
+    check (SIGNS_NONE, false);
+    message ("WATCHDOG=1");
+    check (SIGNS_MESSAGES, false);
+    pass (10000);
+    check (SIGNS_MESSAGES, true);
+    end (NULL);
+}
+
+/* It has sent messages in its former life. */
+TEST (in_its_next_life_it_is_overdue_when_the_longer_time_is_over)
+{
+    begin (10, 60, false, NULL);
+    message ("WATCHDOG=1\nSTATUS=old");
+    watch_told (&watch, true);
+    watch_end (&watch);
+    pass (100000);
+    assert_true (watch_poll (&watch, &(struct pollfd){ .fd = 0 }).at_ms == deadline_never ().at_ms);
+    watch_begin (&watch);
+    /* Its TaskProlog takes a while. */
+    assert_true (watch_awaits_program (&watch));
+    now_ms += 5000;
+    watch_look (&watch, false);
+    assert_false (watch_has_news (&watch));
+    watch_look (&watch, true);
+    assert_false (watch_awaits_program (&watch));
+    check (SIGNS_MESSAGES, false);
+    assert_true (watch_has_news (&watch));
+    assert_string_equal (watch_signs (&watch).status, "");
+    assert_int_equal (watch_signs (&watch).messages, 0);
+    pass (59999);
+    check (SIGNS_MESSAGES, false);
+    pass (1);
+    check (SIGNS_MESSAGES, true);
+    end (NULL);
+}
+
+TEST (messages_of_the_former_life_do_not_count)
+{
+    begin (10, 60, false, NULL);
+    send_two ();
+    for (int i = 0; i < 5; i++)
+        assert_int_equal (send (sender, "WATCHDOG=1", 10, 0), 10);
+    watch_end (&watch);
+    watch_begin (&watch);
+    watch_look (&watch, true);
+    pass (1000);
+    assert_int_equal (watch_signs (&watch).messages, 0);
+    end (NULL);
+}
+
+/* This process is stopped with its task. */
+TEST (while_the_job_is_suspended_no_time_passes)
+{
+    begin (10, 60, false, NULL);
+    send_two ();
+    pass (5000);
+    now_ms += 3600000;
+    watch_look (&watch, true);
+    check (SIGNS_MESSAGES, false);
+    assert_int_equal (watch_signs (&watch).silent_ms, 5000 + 2 * watch.step_ms);
+    assert_int_equal (watch_signs (&watch).ago_ms, 3605000);
+    pass (5000 - 2 * watch.step_ms);
+    check (SIGNS_MESSAGES, true);
+    end (NULL);
+}
+
+/* The program is stopped some seconds before this process. */
+TEST (while_slurm_suspends_the_job_no_time_passes_either)
+{
+    begin (10, 60, false, NULL);
+    send_two ();
+    pass (5000);
+    watch_pause (&watch, true);
+    pass (100000);
+    check (SIGNS_MESSAGES, false);
+    watch_pause (&watch, false);
+    pass (4999);
+    check (SIGNS_MESSAGES, false);
+    pass (1);
+    check (SIGNS_MESSAGES, true);
+    end (NULL);
+}
+
+TEST (one_that_has_said_that_it_ends_or_was_asked_to_is_not_overdue)
+{
+    begin (10, 60, false, NULL);
+    send_two ();
+    message ("STOPPING=1");
+    pass (100000);
+    check (SIGNS_DONE, false);
+    message ("WATCHDOG=1");
+    check (SIGNS_MESSAGES, false);
+    watch_asked_to_end (&watch);
+    pass (100000);
+    check (SIGNS_DONE, false);
+    end (NULL);
+}
+
+/* The log. */
+
+static void open_log (void)
+{
+    int fd = memfd_create ("log", 0);
+
+    assert_int_equal (dup2 (fd, SUPERVISOR_LOG_FD), SUPERVISOR_LOG_FD);
+    if (fd != SUPERVISOR_LOG_FD)
+        close (fd);
+}
+
+/* Something is printed, and the thread has seen it. */
+static void print (void)
+{
+    int before = watch.signs;
+
+    assert_int_equal (write (SUPERVISOR_LOG_FD, "x", 1), 1);
+    for (int i = 0; watch.signs == before; i++) {
+        assert_true (i < 5000);
+        usleep (1000);
+        watch_look (&watch, true);
+    }
+}
+
+/* The thread has looked at the file for the first time: it notices the next byte. */
+static void await_thread (void)
+{
+    now_ms += 1000000;
+    while (log_growth_hangs (watch.log))
+        usleep (200);
+    watch_begin (&watch);
+    watch_look (&watch, true);
+}
+
+TEST (a_log_that_grows_counts_if_it_still_does_when_the_longer_time_is_over)
+{
+    open_log ();
+    begin (10, 60, false, "/log");
+    await_thread ();
+    print ();
+    check (SIGNS_UNKNOWN, false);
+    pass (55000);
+    print ();
+    pass (5000);
+    check (SIGNS_LOG, false);
+    pass (4999);
+    check (SIGNS_LOG, false);
+    pass (1);
+    check (SIGNS_LOG, true);
+    print ();
+    check (SIGNS_LOG, false);
+    watch_end (&watch);
+    end (NULL);
+}
+
+TEST (a_log_that_grew_only_at_the_start_does_not_count)
+{
+    open_log ();
+    begin (10, 60, false, "/log");
+    await_thread ();
+    print ();
+    pass (60000);
+    check (SIGNS_NONE, false);
+    print ();
+    check (SIGNS_NONE, false);
+    end (NULL);
+}
+
+TEST (while_the_file_system_hangs_a_log_is_not_silent)
+{
+    open_log ();
+    begin (10, 60, false, "/log");
+    await_thread ();
+    pass (55000);
+    print ();
+    pass (9000);
+    check (SIGNS_LOG, false);
+    hanging = true;
+    pass (100000);
+    check (SIGNS_LOG, false);
+    hanging = false;
+    pass (10000);
+    check (SIGNS_LOG, true);
+    end (NULL);
+}
+
+TEST (the_log_of_a_task_that_only_serves_does_not_count)
+{
+    open_log ();
+    begin (10, 60, true, "/log");
+    assert_null (watch.log);
+    end (NULL);
+}
+
+/* It may print that it waits. */
+TEST (a_log_that_grows_is_not_a_sign_of_a_task_that_sends_messages)
+{
+    open_log ();
+    begin (10, 60, false, "/log");
+    await_thread ();
+    print ();
+    send_two ();
+    pass (9000);
+    check (SIGNS_MESSAGES, false);
+    assert_int_equal (write (SUPERVISOR_LOG_FD, "x", 1), 1);
+    pass (1000);
+    check (SIGNS_MESSAGES, true);
+    end (NULL);
+}
+
+TEST (without_the_option_nothing_is_watched)
+{
+    struct pollfd pfd;
+
+    begin (0, 0, false, NULL);
+    assert_false (watch_awaits_program (&watch));
+    assert_false (deadline_is_set (watch_poll (&watch, &pfd)));
+    assert_int_equal (pfd.fd, -1);
+    pass (1000000);
+    check (SIGNS_NONE, false);
+    end (NULL);
+}
+
+/* A flood. */
+
+TEST (messages_are_read_at_most_so_often_and_so_many)
+{
+    struct pollfd pfd;
+    int sent = 0;
+
+    begin (10, 60, false, NULL);
+    watch_poll (&watch, &pfd);
+    message ("WATCHDOG=1");
+    watch_poll (&watch, &pfd);
+    assert_int_equal (pfd.fd, -1);
+    assert_true (watch_poll (&watch, &pfd).at_ms <= now_ms + 100);
+    now_ms += 100;
+    watch_poll (&watch, &pfd);
+    assert_int_equal (pfd.fd, SUPERVISOR_NOTIFY_FD);
+    while (send (sender, "STATUS=x", 8, 0) == 8)
+        sent++;
+    watch_look (&watch, true);
+    while (send (sender, "STATUS=x", 8, 0) == 8)
+        sent--;
+    assert_true (sent >= 0);
+    end (NULL);
+}
+
+/* Messages. */
+
+TEST (lines_of_a_message)
+{
+    static const struct {
+        const char *text;
+        bool alive, stopping;
+        const char *status;         /* NULL: none */
+    } row[] = {
+        { "", false, false, NULL }, { "WATCHDOG=1", true, false, NULL },
+        { "WATCHDOG=1\n", true, false, NULL },
+        { "\n\nWATCHDOG=1", true, false, NULL }, { "WATCHDOG=1\nSTOPPING=1", true, true, NULL },
+        { "WATCHDOG=11", false, false, NULL }, { "WATCHDOG=", false, false, NULL },
+        { "XWATCHDOG=1", false, false, NULL },
+        { "STATUS=step 7\nWATCHDOG=1\n", true, false, "step 7" }, { "STATUS=", false, false, "" },
+        { "STATUS=a\nSTATUS=b", false, false, "b" },
+        { "STATUS=\033[2J\x07 x \xff", false, false, "[2J  x ?" },
+        { "STATUS", false, false, NULL }, { "BARRIER=1\nFDSTORE=1\nMAINPID=1", false, false, NULL },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct notify_message m;
+
+        memset (&m, 0xff, sizeof (m));
+        notify_message_parse (&m, row[i].text, strlen (row[i].text));
+        assert_int_equal (m.alive, row[i].alive);
+        assert_int_equal (m.stopping, row[i].stopping);
+        assert_int_equal (m.has_status, row[i].status != NULL);
+        if (row[i].status)
+            assert_string_equal (m.status, row[i].status);
+    }
+}

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a supervisor tells of its task's signs of life: when their source, or whether they are overdue,
+ * has changed, and when the rendezvous asks.
+ */
+#ifndef TF_SIGNS_H
+#define TF_SIGNS_H
+
+#include <stdbool.h>
+
+#include "common/errtext.h"
+#include "frame.h"
+
+#define SIGNS_MAX_STATUS 128    /* bytes */
+#define SIGNS_MAX_MS 2147483647
+
+enum signs_source {
+    SIGNS_UNKNOWN,              /* the program still has time for its first one */
+    SIGNS_NONE,                 /* it has given none in time, or is not watched */
+    SIGNS_LOG,                  /* its log file grows */
+    SIGNS_MESSAGES,             /* it sends messages */
+    SIGNS_DONE,                 /* it has said that it will give no more, or was asked to end */
+};
+
+struct signs {
+    int life;                   /* of the task, from 0 */
+    enum signs_source source;
+    bool overdue;               /* the next one is */
+    bool stopped;               /* a process of the program is, by a signal */
+    bool busy;                  /* a process of the program computes; what waits for others seldom does */
+    int messages;               /* of this life; at most SIGNS_MAX_MS */
+    int silent_ms;              /* since the last sign, or the start, while the job was not suspended */
+    int ago_ms;                 /* since then, in all */
+    char status[SIGNS_MAX_STATUS + 1];  /* what the program has said of its work: printable ASCII, or "" */
+};
+
+/* NULL if there is no memory. */
+struct frame *signs_encode (const struct signs *signs);
+
+bool signs_are_in (const struct frame *frame);
+
+/* -1 and err if the source or the life is missing or malformed; other values then count as 0. */
+int signs_decode (struct signs *signs, const struct frame *frame, struct errtext *err);
+
+#endif

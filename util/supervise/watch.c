@@ -1,0 +1,297 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "notify_message.h"
+
+/* Of the longest silence, so much is between two looks. */
+#define LOOKS 20
+#define STEP_MIN_MS 100
+#define STEP_MAX_MS 5000
+/* The log file's thread looks as often, but so that the first one to be silent can be told. */
+#define LOG_STEP_MAX_MS 1000
+/*
+ * A process may send as many messages as it likes, and so may any other user of the node. So they are not
+ * read more often than this, and not more of them at a time. A sender whose message does not fit into the
+ * socket waits as long as this, or drops it.
+ */
+#define READ_PAUSE_MS 100
+#define READ_MOST 1024
+
+/*
+ * The first message comes before the first step, which a framework compiles: that takes longer than any
+ * other.
+ */
+#define MESSAGES_LEAST 2
+
+static int64_t _now_ms (void)
+{
+    return deadline_in_ms (0).at_ms;
+}
+
+static int _bounded (int value, int low, int high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+int watch_init (struct watch *w, const struct supervisor_config *c, struct errtext *err)
+{
+    int step_ms = c->watch.seconds < STEP_MAX_MS ? c->watch.seconds * (1000 / LOOKS) : STEP_MAX_MS;
+
+    *w = (struct watch){ .rule = c->watch, .fd = -1,
+                         .step_ms = _bounded (step_ms, STEP_MIN_MS, STEP_MAX_MS) };
+    if (w->rule.seconds == 0)
+        return 0;
+    if (fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) >= 0)
+        w->fd = SUPERVISOR_NOTIFY_FD;
+    /* What only serves prints when it starts, and then never again. */
+    if (!c->log || c->serves || fcntl (SUPERVISOR_LOG_FD, F_GETFD) < 0)
+        return 0;
+    return log_growth_start (&w->log, SUPERVISOR_LOG_FD, _bounded (w->step_ms, 0, LOG_STEP_MAX_MS), err);
+}
+
+/* What processes of the former life have sent, which are dead, is not about this one. */
+static void _discard (const struct watch *w)
+{
+    char byte;
+
+    for (int i = 0; w->fd >= 0 && i < READ_MOST && recv (w->fd, &byte, 1, MSG_DONTWAIT) >= 0; i++)
+        ;
+}
+
+void watch_begin (struct watch *w)
+{
+    _discard (w);
+    w->lives = true;
+    w->runs = w->judged = w->has_log = w->done = w->flooded = w->paused = false;
+    w->signs = w->messages = 0;
+    w->age_ms = w->sign_ms = 0;
+    w->looked_ms = w->read_ms = w->sign_at_ms = _now_ms ();
+    w->status[0] = '\0';
+    watch_told (w, false);
+}
+
+void watch_end (struct watch *w)
+{
+    w->lives = false;
+}
+
+void watch_pause (struct watch *w, bool paused)
+{
+    w->paused = paused;
+}
+
+void watch_asked_to_end (struct watch *w)
+{
+    w->done = true;
+}
+
+bool watch_awaits_program (const struct watch *w)
+{
+    return w->rule.seconds > 0 && w->lives && !w->runs;
+}
+
+static void _sign (struct watch *w)
+{
+    w->sign_ms = w->age_ms;
+    w->sign_at_ms = _now_ms ();
+    w->signs++;
+}
+
+/* Messages. */
+
+static void _take (struct watch *w, const char *bytes, size_t length)
+{
+    struct notify_message message;
+
+    notify_message_parse (&message, bytes, length);
+    if (message.has_status)
+        memcpy (w->status, message.status, sizeof (w->status));
+    if (message.alive) {
+        w->sends = true;
+        w->done = false;
+        w->messages += w->messages < SIGNS_MAX_MS;
+        _sign (w);
+    }
+    if (message.stopping)
+        w->done = true;
+}
+
+/* By the kernel's word. Another user's credentials are not those of this process. */
+static bool _is_own (struct msghdr *header)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR (header);
+    struct ucred sender;
+
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
+        return false;
+    memcpy (&sender, CMSG_DATA (c), sizeof (sender));
+    return sender.uid == geteuid ();
+}
+
+/*
+ * False if there is none. There is no room for descriptors that come with a message: the kernel closes those,
+ * which is what sd_notify_barrier (3) waits for.
+ */
+static bool _read_one (struct watch *w, bool *own)
+{
+    char bytes[NOTIFY_MESSAGE_MAX];
+    union {
+        struct cmsghdr align;
+        char room[CMSG_SPACE (sizeof (struct ucred))];
+    } control;
+    struct iovec iov = { bytes, sizeof (bytes) };
+    struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof (control) };
+    ssize_t n = recvmsg (w->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+    if (n < 0)
+        return false;
+    if ((*own = _is_own (&header)))
+        _take (w, bytes, (size_t)n);
+    return true;
+}
+
+static void _read (struct watch *w)
+{
+    int all = 0, strange = 0;
+    bool own;
+
+    if (w->fd < 0 || _now_ms () < w->read_ms + READ_PAUSE_MS)
+        return;
+    while (all < READ_MOST && _read_one (w, &own)) {
+        all++;
+        strange += !own;
+    }
+    if (all > 0)
+        w->read_ms = _now_ms ();
+    w->flooded = all == READ_MOST && strange > 0;
+}
+
+/* Time. */
+
+/*
+ * The time since the last look. Not what this process has missed, because it was suspended, with the task;
+ * nor what a file system has, while the log is all that is known of a task.
+ */
+static void _count (struct watch *w)
+{
+    int64_t now = _now_ms (), passed = now - w->looked_ms, most = INT64_C (2) * w->step_ms;
+
+    w->looked_ms = now;
+    if (!w->flooded && !w->paused && (w->sends || !log_growth_hangs (w->log)))
+        w->age_ms += passed < most ? passed : most;
+}
+
+static bool _is_silent (const struct watch *w)
+{
+    return w->age_ms - w->sign_ms >= w->rule.seconds * INT64_C (1000);
+}
+
+/* The program has had its time for the first sign. */
+static bool _is_old (const struct watch *w)
+{
+    return w->age_ms >= w->rule.first * INT64_C (1000);
+}
+
+static enum signs_source _source (const struct watch *w)
+{
+    if (w->rule.seconds == 0)
+        return SIGNS_NONE;
+    if (w->done)
+        return SIGNS_DONE;
+    if (w->sends)
+        return SIGNS_MESSAGES;
+    if (!w->judged)
+        return SIGNS_UNKNOWN;
+    return w->has_log ? SIGNS_LOG : SIGNS_NONE;
+}
+
+static bool _is_overdue (const struct watch *w)
+{
+    enum signs_source source = _source (w);
+
+    if (source == SIGNS_LOG)
+        return _is_silent (w);
+    return source == SIGNS_MESSAGES && _is_silent (w) && (w->messages >= MESSAGES_LEAST || _is_old (w));
+}
+
+struct deadline watch_poll (const struct watch *w, struct pollfd *pfd)
+{
+    int64_t next = w->looked_ms + w->step_ms;
+
+    *pfd = (struct pollfd){ .fd = -1, .events = POLLIN };
+    if (w->rule.seconds == 0 || !w->lives)
+        return deadline_never ();
+    if (w->fd >= 0 && _now_ms () < w->read_ms + READ_PAUSE_MS) {
+        if (w->read_ms + READ_PAUSE_MS < next)
+            next = w->read_ms + READ_PAUSE_MS;
+    } else
+        pfd->fd = w->fd;
+    return (struct deadline){ .at_ms = next };
+}
+
+void watch_look (struct watch *w, bool executed)
+{
+    if (w->rule.seconds == 0 || !w->lives)
+        return;
+    if (!w->runs) {
+        w->runs = executed;
+        w->looked_ms = w->sign_at_ms = _now_ms ();
+        log_growth_seen (w->log);
+        if (!w->runs)
+            return;
+    }
+    _count (w);
+    _read (w);
+    /* What waits for a collective may print, again and again, that it waits. */
+    if (log_growth_seen (w->log) && !w->sends)
+        _sign (w);
+    if (!w->judged && _is_old (w)) {
+        w->judged = true;
+        w->has_log = w->log && w->signs > 0 && !_is_silent (w);
+    }
+}
+
+/* What to tell. */
+
+bool watch_has_news (const struct watch *w)
+{
+    return w->runs && (_source (w) != w->told_source || _is_overdue (w) != w->told_overdue);
+}
+
+void watch_told (struct watch *w, bool told)
+{
+    w->told_source = told ? _source (w) : SIGNS_UNKNOWN;
+    w->told_overdue = told && _is_overdue (w);
+}
+
+static int _ms (int64_t ms)
+{
+    return ms < 0 ? 0 : ms > SIGNS_MAX_MS ? SIGNS_MAX_MS : (int)ms;
+}
+
+struct signs watch_signs (const struct watch *w)
+{
+    struct signs signs = {
+        .source = _source (w),
+        .overdue = _is_overdue (w),
+        .messages = w->messages,
+        .silent_ms = _ms (w->age_ms - w->sign_ms),
+        .ago_ms = _ms (_now_ms () - w->sign_at_ms),
+    };
+
+    memcpy (signs.status, w->status, sizeof (signs.status));
+    return signs;
+}

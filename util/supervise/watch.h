@@ -1,0 +1,81 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * --tf-watchdog in a supervisor: the signs of life of its task. These are messages WATCHDOG=1 of systemd's
+ * protocol, on a socket of the task's own, or, of a task that sends none, the growth of its log file.
+ *
+ * A task that sends messages is silent when it has sent none for so many seconds; from the start of a
+ * program to its second message it has longer. A task that sends none is judged when that longer time is
+ * over: if its log has grown in the last seconds, its log counts from then on; otherwise it is not watched,
+ * until it sends a message.
+ *
+ * Time counts only while this process runs, in steps that are bounded: a job that is suspended is not silent.
+ */
+#ifndef TF_WATCH_H
+#define TF_WATCH_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/deadline.h"
+#include "common/errtext.h"
+#include "log_growth.h"
+#include "protocol/signs.h"
+#include "protocol/supervisor_config.h"
+
+struct watch {
+    struct watch_rule rule;         /* seconds is 0: the task is not watched */
+    int fd;                         /* the socket, or -1 */
+    struct log_growth *log;         /* or NULL */
+    int step_ms;                    /* between two looks */
+    bool lives, runs;               /* the task has a life, and its program is executed */
+    bool sends;                     /* it has sent a message, in whatever life */
+    int64_t looked_ms;              /* CLOCK_MONOTONIC */
+    int64_t read_ms;                /* the same: when messages were read last */
+    bool flooded;                   /* by strangers, so that the task's own may not have got through */
+    /* Of the present life: */
+    int64_t age_ms;                 /* of the program, as far as time counts */
+    int64_t sign_ms;                /* its age at the last sign */
+    int64_t sign_at_ms;             /* when that was, CLOCK_MONOTONIC */
+    int signs, messages;
+    bool judged, has_log;           /* without messages: its log counts */
+    bool paused;                    /* the job is suspended: time does not count */
+    bool done;                      /* it has said that it will send no more, or was asked to end */
+    char status[SIGNS_MAX_STATUS + 1];
+    /* What the rendezvous knows: */
+    enum signs_source told_source;
+    bool told_overdue;
+};
+
+/* -1 and err. The socket and the log file are supervisor_config.h's. */
+int watch_init (struct watch *watch, const struct supervisor_config *config, struct errtext *err);
+
+/* A life of the task begins; or has ended. */
+void watch_begin (struct watch *watch);
+void watch_end (struct watch *watch);
+
+/* Slurm suspends the job, or resumes it. This process is stopped later than its program. */
+void watch_pause (struct watch *watch, bool paused);
+
+/* It was asked to end: it may be saving its work. */
+void watch_asked_to_end (struct watch *watch);
+
+/* True if watch_look () needs to know whether the program is executed. */
+bool watch_awaits_program (const struct watch *watch);
+
+/* What to poll for (fd -1: nothing), and until when. Then call watch_look (). */
+struct deadline watch_poll (const struct watch *watch, struct pollfd *pfd);
+void watch_look (struct watch *watch, bool executed);
+
+/*
+ * True if the rendezvous does not know yet what watch_signs () says. watch_told (): now it does; or, never
+ * mind.
+ */
+bool watch_has_news (const struct watch *watch);
+void watch_told (struct watch *watch, bool told);
+
+/* What is known of the life. The caller fills in life, stopped and busy. */
+struct signs watch_signs (const struct watch *watch);
+
+#endif
