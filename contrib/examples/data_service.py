@@ -15,6 +15,7 @@ import time
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
+import spank_tf_watchdog
 import tensorflow as tf
 from tensorflow.data.experimental import service
 
@@ -76,7 +77,10 @@ def train(batch):
 
 
 iterator = iter(batches)
-losses = [float(train(next(iterator))) for _ in range(STEPS)]
+losses = []
+for step in range(STEPS):
+    spank_tf_watchdog.alive(f"step {step}")  # for --tf-watchdog
+    losses.append(float(train(next(iterator))))
 if losses[-1] > losses[0] / 10:
     sys.exit(f"data_service: the loss went from {losses[0]:.3g} to {losses[-1]:.3g} only")
 print(f"data_service: worker {task.task_id}: {STEPS} batches of {len(data)} data tasks, "

@@ -16,6 +16,7 @@ import time
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import numpy as np
+import spank_tf_watchdog
 import tensorflow as tf
 
 tf1 = tf.compat.v1
@@ -48,6 +49,7 @@ class Last(tf1.train.SessionRunHook):
 
 
 last = Last()
+alive = spank_tf_watchdog.session_hook(tf1)  # for --tf-watchdog
 
 
 def model(features, labels, mode):
@@ -55,7 +57,7 @@ def model(features, labels, mode):
     last.tensor = loss = tf.reduce_mean((features @ weights - labels) ** 2)
     train = tf1.train.GradientDescentOptimizer(RATE).minimize(loss, tf1.train.get_global_step())
     return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train,
-                                      training_hooks=[Together(), last], evaluation_hooks=[last])
+                                      training_hooks=[Together(), last, alive], evaluation_hooks=[last])
 
 
 def data():

@@ -14,6 +14,7 @@ os.environ["KERAS_BACKEND"] = "jax"
 import jax
 import keras
 import numpy as np
+import spank_tf_watchdog
 from jax.experimental import multihost_utils
 
 keras.distribution.initialize()
@@ -32,7 +33,8 @@ def batches():
 
 model = keras.Sequential([keras.Input((16,)), keras.layers.Dense(1)])
 model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
-losses = model.fit(batches(), epochs=2, steps_per_epoch=25, shuffle=False, verbose=0).history["loss"]
+losses = model.fit(batches(), epochs=2, steps_per_epoch=25, shuffle=False, verbose=0,
+                   callbacks=[spank_tf_watchdog.keras_callback(keras)]).history["loss"]  # for --tf-watchdog
 
 # Each process adds a different power of two: the sum is right only if each took part once.
 found = int(multihost_utils.process_allgather(np.array([2**process])).sum())

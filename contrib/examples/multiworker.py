@@ -16,6 +16,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
 import numpy as np
+import spank_tf_watchdog
 import tensorflow as tf
 
 FEATURES = 64
@@ -90,6 +91,7 @@ data = iter(strategy.distribute_datasets_from_function(dataset))
 summaries = tf.summary.create_file_writer(args.summaries) if args.summaries and replica == 0 else None
 losses = []
 for step in range(args.steps):
+    spank_tf_watchdog.alive(f"step {step}")  # for --tf-watchdog
     losses.append(float(train(next(data))))
     if summaries:
         with summaries.as_default(step):

@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
 import numpy as np
+import spank_tf_watchdog
 import tensorflow as tf
 
 try:
@@ -44,7 +45,8 @@ with strategy.scope():
 
 # Each worker takes its share of every batch.
 everyones = BATCH * strategy.num_replicas_in_sync
-history = model.fit(dataset(everyones), epochs=8, steps_per_epoch=STEPS, verbose=0).history
+history = model.fit(dataset(everyones), epochs=8, steps_per_epoch=STEPS, verbose=0,
+                    callbacks=[spank_tf_watchdog.keras_callback(keras)]).history  # for --tf-watchdog
 
 cluster = strategy.cluster_resolver
 name = f"{cluster.task_type} {cluster.task_id}"

@@ -15,6 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
 import numpy as np
+import spank_tf_watchdog
 import tensorflow as tf
 
 BATCH = 32
@@ -73,6 +74,7 @@ for _ in range(args.steps):
     points = rng.normal(size=[BATCH, FEATURES])
     batch = tf.constant(points, tf.float32), tf.constant(points @ truth, tf.float32)
     losses.append(coordinator.schedule(train, batch))
+    spank_tf_watchdog.alive(f"step {len(losses)} is scheduled")  # for --tf-watchdog
 coordinator.join()
 
 first, last = losses[0].fetch(), losses[-1].fetch()

@@ -21,6 +21,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
 import numpy as np
+import spank_tf_watchdog
 import tensorflow as tf
 
 tf.get_logger().setLevel("ERROR")
@@ -77,5 +78,6 @@ with strategy.scope():
     model = keras.Sequential([keras.layers.Dense(1, input_shape=[FEATURES])])
     model.compile(keras.optimizers.SGD(RATE), "mse")
 model.fit(dataset(), epochs=args.steps // EPOCH, steps_per_epoch=EPOCH, verbose=0,
-          callbacks=[keras.callbacks.BackupAndRestore(args.directory, save_freq=10), Progress()])
+          callbacks=[keras.callbacks.BackupAndRestore(args.directory, save_freq=10), Progress(),
+                     spank_tf_watchdog.keras_callback(keras)])  # for --tf-watchdog
 print(f"{name}: done, {args.steps} steps", flush=True)

@@ -18,6 +18,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
 import numpy as np
+import spank_tf_watchdog
 import tensorflow as tf
 
 tf1 = tf.compat.v1
@@ -87,6 +88,7 @@ with tf1.train.MonitoredTrainingSession(
         hooks=[tf1.train.StopAtStepHook(last_step=args.steps)], save_checkpoint_secs=None,
         save_checkpoint_steps=None, save_summaries_steps=None, log_step_count_steps=None) as session:
     while not session.should_stop() and not asked:
+        spank_tf_watchdog.alive(f"step {now}")  # for --tf-watchdog
         loss_now, now, _ = session.run([loss, step, train], {points: rng.normal(size=(BATCH, FEATURES))})
         if now // 10 != shown:
             shown = now // 10

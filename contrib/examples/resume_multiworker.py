@@ -17,6 +17,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
 import numpy as np
+import spank_tf_watchdog
 import tensorflow as tf
 
 tf.get_logger().setLevel("ERROR")
@@ -83,6 +84,7 @@ print(f"{name}: starts at step {int(step)}", flush=True)
 first = int(step) + 1
 data = iter(strategy.distribute_datasets_from_function(dataset))
 while int(step) < args.steps:
+    spank_tf_watchdog.alive(f"step {int(step)}")  # for --tf-watchdog
     loss = handler.run(train, next(data))
     step.assign_add(1)
     now = int(step)

@@ -17,6 +17,7 @@ import time
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
+import spank_tf_watchdog
 import tensorflow as tf
 
 tf.get_logger().setLevel("ERROR")
@@ -64,6 +65,7 @@ print(f"chief 0: starts at step {now}", flush=True)
 
 first = now + 1
 while now < args.steps and not asked:
+    spank_tf_watchdog.alive(f"step {now}")  # for --tf-watchdog
     parts = [coordinator.schedule(train) for _ in range(cluster.cluster_spec().num_tasks("worker"))]
     coordinator.join()
     step.assign_add(1)

@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
 import numpy as np
+import spank_tf_watchdog
 import tensorflow.compat.v1 as tf
 
 tf.disable_v2_behavior()
@@ -70,6 +71,7 @@ def main(argv):
     with tf.train.MonitoredTrainingSession(server.target, is_chief, hooks=hooks, config=config,
                                            stop_grace_period_secs=1) as session:
         while not session.should_stop():
+            spank_tf_watchdog.alive(f"gradient {mine}")  # for --tf-watchdog
             batch = rng.normal(size=[32, 3])
             loss_now, step_now, _ = session.run([loss, step, train], {points: batch, values: batch @ TRUTH})
             mine += 1

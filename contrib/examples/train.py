@@ -16,6 +16,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # or it is announced at every start
 
 import numpy as np
+import spank_tf_watchdog
 import tensorflow as tf
 
 tf1 = tf.compat.v1
@@ -78,6 +79,7 @@ shown = time.monotonic()
 hooks = [tf1.train.StopAtStepHook(last_step=STEPS)]
 with tf1.train.MonitoredTrainingSession(server.target, is_chief, hooks=hooks, config=config) as session:
     while not session.should_stop():
+        spank_tf_watchdog.alive(f"step {len(losses)} of mine")  # for --tf-watchdog
         batch = dict(zip([points, arms], spiral(rng)))
         _, step_now, loss_now = session.run([train, step, loss], batch)
         losses.append(loss_now)

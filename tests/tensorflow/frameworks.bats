@@ -14,7 +14,7 @@ setup_file ()
     # The reason is kept for each test.
     why=$("$tests/../contrib/tensorflow-env" jax 2>&1 > /dev/null) || export why_no_jax="JAX cannot be installed: ${why##*$'\n'}"
     start_cluster --nodes 3 --prefix keras
-    cp "$tests/tensorflow/jax_sum.py" "$tests/tensorflow/dtensor_sum.py" "$tests"/../contrib/examples/keras_jax.* "$SPANK_TF_CLUSTER/work"
+    cp "$tests/tensorflow/jax_sum.py" "$tests/tensorflow/dtensor_sum.py" "$tests"/../contrib/examples/{keras_jax.*,spank_tf_watchdog.py} "$SPANK_TF_CLUSTER/work"
 }
 
 before_test ()

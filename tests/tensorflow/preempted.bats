@@ -20,7 +20,7 @@ setup_file ()
         --conf "PartitionName=low Nodes=ALL GraceTime=120" --conf "PartitionName=urgent Nodes=ALL PriorityTier=9"
     for version in "${versions[@]}"; do
         mkdir "$SPANK_TF_CLUSTER/work/$version"
-        cp "$tests"/../contrib/examples/resume_* "$SPANK_TF_CLUSTER/work/$version"
+        cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog.py} "$SPANK_TF_CLUSTER/work/$version"
         chown -R "$user" "$SPANK_TF_CLUSTER/work/$version"
     done
 }

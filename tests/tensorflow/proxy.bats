@@ -9,7 +9,7 @@ load versions
 setup_file ()
 {
     start_cluster --nodes 3
-    cp "$tests"/../contrib/examples/{multiworker,train}.py "$SPANK_TF_CLUSTER/work"
+    cp "$tests"/../contrib/examples/{multiworker,train,spank_tf_watchdog}.py "$SPANK_TF_CLUSTER/work"
     cat > "$SPANK_TF_CLUSTER/work/proxy.py" <<'END'
 import socket
 listener = socket.create_server(("", 0), backlog=64)

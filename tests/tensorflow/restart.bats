@@ -11,7 +11,7 @@ setup_file ()
 {
     start_cluster --nodes 3
     site_arguments restart_backoff=1 stop_grace=3
-    cp "$tests"/../contrib/examples/resume_*.py "$SPANK_TF_CLUSTER/work"
+    cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog}.py "$SPANK_TF_CLUSTER/work"
 }
 
 before_test ()

@@ -9,7 +9,7 @@ load versions
 setup_file ()
 {
     start_cluster --nodes 3
-    cp "$tests/../contrib/examples/train.py" "$tests/../contrib/examples/parameter_server.py" "$SPANK_TF_CLUSTER/work"
+    cp "$tests"/../contrib/examples/{train,parameter_server,spank_tf_watchdog}.py "$SPANK_TF_CLUSTER/work"
 }
 
 before_test ()

@@ -7,6 +7,7 @@
 
 import sys
 
+import spank_tf_watchdog
 import tensorflow as tf
 
 import mnist
@@ -36,6 +37,7 @@ def train(args, cluster, server, index, queue_hook):
     mine = 0
     with tf.train.MonitoredTrainingSession(server.target, is_chief, hooks=hooks) as session:
         while not session.should_stop():
+            spank_tf_watchdog.alive("step %d of mine" % mine)  # for --tf-watchdog
             batch = mnist.read([index, mine], args.batch_size // args.workers)
             session.run(train_step, {pictures: batch[0], labels: batch[1], keep: 0.7})
             mine += 1

@@ -1,0 +1,1 @@
+../python/spank_tf_watchdog.py

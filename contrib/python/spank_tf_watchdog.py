@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Signs of life for --tf-watchdog, without dependencies.
+
+    import spank_tf_watchdog
+
+    for step in range(steps):
+        spank_tf_watchdog.alive("step %d" % step)       # before what may hang
+        train_step()
+    spank_tf_watchdog.done()                            # what follows may take any time
+
+    model.fit(..., callbacks=[spank_tf_watchdog.keras_callback(keras)])
+
+These are messages of systemd's protocol to the socket that NOTIFY_SOCKET names. Where that is not set,
+nothing happens. A message that cannot be sent at once is dropped: training never waits for it, and the
+next step sends another one. A call takes some microseconds.
+
+It can be copied beside a script; otherwise PYTHONPATH has to name its directory.
+"""
+
+import os
+import socket
+
+_socket = None
+
+
+def _send(text):
+    global _socket
+    name = os.environ.get("NOTIFY_SOCKET", "")
+    if not name:
+        return False
+    if name[0] == "@":
+        name = "\0" + name[1:]
+    try:
+        if _socket is None:
+            _socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
+        _socket.sendto(text.encode("utf-8", "replace")[:2048], name)
+    except OSError:
+        return False
+    return True
+
+
+def alive(status=""):
+    """Tell that the program goes on, and what it does. True if the message was sent."""
+    return _send("WATCHDOG=1\n" + ("STATUS=" + status.replace("\n", " ") if status else ""))
+
+
+def done():
+    """Tell that there will be no signs of life until the next alive ()."""
+    return _send("STOPPING=1")
+
+
+def keras_callback(keras):
+    """A callback for fit (), evaluate () and predict () of this Keras: keras, tf_keras or tf.keras.
+
+    It sends a message before and after each batch: the one before shows which task still came to a collective
+    in which all of them hang.
+    """
+
+    class Alive(keras.callbacks.Callback):
+        epoch = 0
+
+        def on_epoch_begin(self, epoch, logs=None):
+            self.epoch = epoch
+
+        def on_train_batch_begin(self, batch, logs=None):
+            alive("epoch %d, batch %d" % (self.epoch, batch))
+
+        def on_train_batch_end(self, batch, logs=None):
+            alive("epoch %d, batch %d done" % (self.epoch, batch))
+
+        def on_test_batch_begin(self, batch, logs=None):
+            alive("evaluation, batch %d" % batch)
+
+        def on_test_batch_end(self, batch, logs=None):
+            alive("evaluation, batch %d done" % batch)
+
+        def on_predict_batch_begin(self, batch, logs=None):
+            alive("prediction, batch %d" % batch)
+
+        def on_predict_batch_end(self, batch, logs=None):
+            alive("prediction, batch %d done" % batch)
+
+        def on_train_end(self, logs=None):
+            done()
+
+    return Alive()
+
+
+def session_hook(tf):
+    """A SessionRunHook of TensorFlow 1, for MonitoredTrainingSession and Estimator. `tf` is tensorflow.compat.v1."""
+
+    class Alive(tf.train.SessionRunHook):
+        runs = 0
+
+        def before_run(self, context):
+            alive("run %d" % self.runs)
+
+        def after_run(self, context, values):
+            self.runs += 1
+            alive("run %d done" % self.runs)
+
+        def end(self, session):
+            done()
+
+    return Alive()
