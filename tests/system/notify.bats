@@ -154,6 +154,23 @@ EVENTS
 EVENTS
 }
 
+@test "a hang is an event, as the schema says, and how its tasks end" {
+    command -v systemd-notify > /dev/null || skip "systemd-notify is not installed"
+    notify 'cat >> $E/all'
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=1,60 --tf-show=json sh -c '
+        for i in 1 2; do systemd-notify WATCHDOG=1 STATUS="step $i"; done; kill -STOP $$; sleep 60'
+    [ "$status" -eq 124 ] || fail "it does not end with 124"
+    notifiers_end 10
+    diff <(events '{**e, "time": 0}' "$work/events/all") \
+        <(grep '^{' <<< "$stderr" > "$work/out.shown"; events '{**e, "time": 0}' "$work/out.shown") || fail "other objects are shown"
+    diff <(events '[e["event"], e.get("seconds"), sorted([t["rank"], t.get("status"), t.get("stopped"), t.get("end"), "since" in t] for t in e["tasks"])]' \
+        "$work/events/all") - <<'EVENTS'
+['start', None, [[0, None, None, None, False], [1, None, None, None, False]]]
+['hang', 1, [[0, 'step 2', True, None, True], [1, 'step 2', True, None, True]]]
+['end', None, [[0, None, None, 'hung', False], [1, None, None, 'hung', False]]]
+EVENTS
+}
+
 # bats test_tags=core
 @test "a program that hangs is killed after ten seconds, and srun waits two seconds for it" {
     notify 'cat >> $E/all; trap "" TERM HUP; sleep 1000 & echo $! >> $E/pids; sleep 1000'

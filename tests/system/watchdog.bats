@@ -1,0 +1,407 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# --tf-watchdog: a step whose tasks give no sign of life is ended, or restarted.
+#
+# bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
+load ../common
+load launch
+load lives
+
+setup_file ()
+{
+    start_cluster --nodes 2
+}
+
+before_test ()
+{
+    work=$SPANK_TF_CLUSTER/work
+    find "$work" -mindepth 1 -delete
+    make_lives
+    write_steps
+}
+
+after_test ()
+{
+    site_arguments
+    end_lives
+}
+
+# Write the program ./steps, which trains: in each of its STEPS steps all workers wait for each other, as in a
+# collective, and rank $FIRST, by default 0, saves. Before a step it tells that it is alive, unless $QUIET is set, and prints the
+# step. A worker whose file hang.RANK is there stays in an endless loop in its first life. A ps waits for ever.
+write_steps ()
+{
+    cat > "$work/steps" <<END
+#!/usr/bin/python3
+import os, sys, threading, time
+sys.path.insert(0, "$SPANK_TF_STAGE/share/spank-tf/python")
+import spank_tf_watchdog
+END
+    cat >> "$work/steps" <<'END'
+
+here = os.path.dirname(os.path.abspath(__file__))
+rank, life, role = int(os.environ["SLURM_PROCID"]), os.environ.get("SLURM_TF_RESTART", "0"), os.environ["SLURM_TF_ROLE"]
+first = int(os.environ.get("FIRST", 0))
+workers = range(first, first + int(os.environ["WORKERS"]))
+
+def path(name):
+    return os.path.join(here, name)
+
+def write(name, text):
+    with open(path(name + ".new"), "w") as f:
+        f.write(text)
+    os.rename(path(name + ".new"), path(name))
+
+def another_thread():
+    time.sleep(1000)
+
+def endless_loop():
+    while True:
+        pass
+
+open(os.path.join(os.environ["LIVES"], str(rank)), "a").write("%d\n" % os.getpid())
+if role == "ps":
+    time.sleep(1000)
+threading.Thread(target=another_thread, daemon=True).start()
+begin = int(open(path("saved")).read()) if os.path.exists(path("saved")) else 0
+print("begins at %d" % begin, flush=True)
+for step in range(begin, int(sys.argv[1])):
+    if not os.environ.get("QUIET"):
+        spank_tf_watchdog.alive("step %d" % step)
+    print("step %d" % step, flush=True)
+    if life == "0" and os.path.exists(path("hang.%d" % rank)):
+        endless_loop()
+    write("done.%s.%d" % (life, rank), str(step))
+    for other in workers:
+        while not os.path.exists(path("done.%s.%d" % (life, other))) or \
+                int(open(path("done.%s.%d" % (life, other))).read()) < step:
+            time.sleep(0.01)
+    if rank == first and step % 5 == 0:
+        write("saved", str(step))
+    time.sleep(0.05)
+print("done", flush=True)
+END
+    chmod 755 "$work/steps"
+}
+
+# Start a step in the background: begin OPTION… COMMAND…
+begin ()
+{
+    slurm timeout 100 srun -Q -J watched --export=ALL "$@" > "$work/out" 2> "$work/err" 3>&- &
+    srun=$!
+}
+
+# Wait for its end: ends CODE
+ends ()
+{
+    wait "$srun" && status=0 || status=$?
+    output=$(< "$work/out")
+    stderr=$(< "$work/err")
+    [ "$status" -eq "$1" ] || fail "it ends with $status, not $1"
+}
+
+# Has a worker done this step? has_done RANK STEP [LIFE]
+has_done ()
+{
+    [ "$(cat "$work/done.${3-0}.$1" 2> /dev/null || echo -1)" -ge "$2" ]
+}
+
+# Require that it does.
+does ()
+{
+    eventually 60 has_done "$@" || fail "rank $1 does not do step $2: $(tail "$work/out" "$work/err")"
+}
+
+# The process ID of a rank's last life.
+pid_of ()
+{
+    tail -n 1 "$LIVES/$1"
+}
+
+# Require that the verdict is one line, which ends so: verdict PATTERN
+verdict ()
+{
+    [ "$(grep -c 'no sign of life' <<< "$stderr")" -eq 1 ] || fail "not one verdict"
+    grep -qE "no sign of life for [0-9]+ s: $1\$" <<< "$stderr" || fail "another verdict"
+}
+
+hung ()                     # RANK…
+{
+    local rank
+
+    for rank; do
+        task_ends <<< "$stderr" | grep -q "^$rank .* hung$" || fail "rank $rank is not hung"
+    done
+}
+
+at='since [0-9:]{8}'
+
+# bats test_tags=release
+@test "a worker in an endless loop is named first, all print their stacks, and the step ends with 124" {
+    export WORKERS=2
+    begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=3,60 --tf-show --tf-log-dir=logs ./steps 100000
+    does 0 5
+    slurm touch "$work/hang.1"
+    ends 124
+    verdict "rank 1 \\(worker 1\\) on [^ ]+ \\($at, \"step [0-9]+\"\\); 1 other $at"
+    hung 0 1
+    [[ $stderr == *'first to fail: worker 1 on '*', hung; its log is '*/logs/worker1.log* ]] || fail "the first failure"
+    for rank in 0 1; do
+        grep -q '^Fatal Python error: Aborted' "$work/logs/worker$rank.log" || fail "no stacks of $rank"
+        [ "$(grep -cE '^(Current t|T)hread 0x' "$work/logs/worker$rank.log")" -eq 2 ] || fail "not both threads of $rank"
+        grep -q 'in another_thread$' "$work/logs/worker$rank.log" || fail "not the other thread of $rank"
+    done
+    grep -q 'in endless_loop$' "$work/logs/worker1.log" || fail "not the endless loop"
+}
+
+# bats test_tags=release
+@test "a worker that is stopped is named first, and all go on from what they have saved, which is one restart" {
+    export WORKERS=3
+    begin -N2 -n3 --tf-tasks=worker:3 --tf-watchdog=3,60 --tf-restart=2 --tf-show ./steps 60
+    does 2 12
+    kill -STOP "$(pid_of 2)"
+    ends 0
+    verdict "rank 2 \\(worker 2\\) on [^ ]+ \\(stopped by a signal, $at, \"step [0-9]+\"\\); 2 others $at"
+    had_lives 2 2 2
+    [ "$(grep -c 'rank 2 (worker 2) on .* has ended, hung; all tasks are stopped, and restarted after 1 s (restarts left: 1)' <<< "$stderr")" -eq 1 ] ||
+        fail "another line about the restart"
+    # A task may have been ended in the middle of a line.
+    [ "$(grep -c 'begins at 0$' <<< "$output")" -eq 3 ] || fail "the first lives"
+    [ "$(grep -cE 'begins at [1-9][0-9]*$' <<< "$output")" -eq 3 ] || fail "they do not go on from what was saved"
+    [ "$(count_ends 'worker . exit 0 \(restarted 1 time\)' <<< "$stderr")" -eq 3 ] || fail "other ends"
+}
+
+@test "a ps that is stopped is named first, although it is not watched" {
+    export WORKERS=2 FIRST=1
+    begin -N2 -n3 --tf-tasks=ps,worker:2 --tf-watchdog=3,60 --tf-show ./steps 100000
+    does 2 5
+    kill -STOP "$(pid_of 0)"
+    # As they would, if the variables were there.
+    slurm touch "$work/hang.1" "$work/hang.2"
+    ends 124
+    verdict "rank 0 \\(ps 0\\) on [^ ]+ \\(stopped by a signal\\); 2 others $at"
+    hung 0 1 2
+    [[ $stderr == *'first to fail: ps 0 on '*', hung'* ]] || fail "the first failure"
+}
+
+@test "a program that gives no signs runs to its end, and srun says that it is not watched" {
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=1,2 sleep 5
+    [ "$status" -eq 0 ] || fail "it fails"
+    [ "$(grep -c 'spank_tf: .*: --tf-watchdog: no task has sent a sign of life within 2 s, or has a log that grows; none is watched until it sends one$' <<< "$stderr")" -eq 1 ] ||
+        fail "no such line"
+    # Also if it has printed something when it began.
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=1,3 --tf-log-dir=logs sh -c 'echo begins; sleep 6'
+    [ "$status" -eq 0 ] && [[ $stderr == *'no task has sent a sign of life within 3 s'* ]] || fail "it is watched"
+}
+
+# bats test_tags=release
+@test "without messages the logs count, together" {
+    export WORKERS=2 QUIET=yes
+    begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,3 --tf-log-dir=logs --tf-show ./steps 100000
+    does 0 100
+    slurm touch "$work/hang.1"
+    ends 124
+    verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at\\); 1 other $at"
+    hung 0 1
+    [[ $stderr != *'none is watched'* ]] || fail "it is not watched"
+    # One whose log goes on growing is enough.
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,3 --tf-log-dir=logs --tf-tee sh -c '
+        for i in $(seq 80); do [ $SLURM_PROCID = 1 -a $i -gt 40 ] || echo $i; sleep 0.1; done'
+    [ "$status" -eq 0 ] && [[ $stderr != *'sign of life'* ]] || fail "it does not run to its end"
+}
+
+@test "what the user has set stays, and other tasks and steps have nothing of it" {
+    local print='echo $SLURM_TF_ROLE ${NOTIFY_SOCKET%/*} $WATCHDOG_USEC $PYTHONFAULTHANDLER'
+
+    run -0 --separate-stderr slurm srun -Q -N2 -n5 --overcommit --tf-tasks=chief,worker,ps,evaluator,+data --tf-watchdog=7 sh -c "$print"
+    job=$(sed -n 's/^chief @spank_tf\/\([0-9.]*\).*/\1/p' <<< "$output")
+    [ "$(sort <<< "$output")" = "$(printf '%s\n' "chief @spank_tf/$job/0 7000000 1" data evaluator ps "worker @spank_tf/$job/1 7000000 1")" ] ||
+        fail "other variables"
+    run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 sh -c "$print"
+    [ "$(sort -u <<< "$output")" = worker ] || fail "variables without the option"
+    run -0 --separate-stderr slurm env NOTIFY_SOCKET=/run/mine PYTHONFAULTHANDLER= srun -Q -N2 -n1 --tf-tasks=worker --tf-watchdog=7 \
+        sh -c 'echo $NOTIFY_SOCKET ${WATCHDOG_USEC-none} ${PYTHONFAULTHANDLER-none}.'
+    [ "$output" = '/run/mine none .' ] || fail "the user's variables"
+    # A step in a task has a socket of its own; one that is not watched has none.
+    run -0 --separate-stderr slurm salloc -Q -N1 -n1 srun -Q --overlap --tf-tasks=worker --tf-watchdog=7 sh -c '
+        echo $NOTIFY_SOCKET; srun -Q --overlap --tf-tasks=worker --tf-watchdog=7 sh -c "echo \$NOTIFY_SOCKET"; srun -Q --overlap --tf-tasks=worker printenv NOTIFY_SOCKET || echo none'
+    [ "$(grep -c '^@spank_tf/' <<< "$output")" -eq 2 ] && [ "$(sort -u <<< "$output" | wc -l)" -eq 3 ] || fail "an inner step"
+}
+
+@test "a site's default can be switched off" {
+    site_arguments watchdog=1,2
+    run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 sleep 4
+    [[ $stderr == *'--tf-watchdog: no task has sent a sign'* ]] || fail "the default"
+    run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=0 sleep 4
+    [ -z "$stderr" ] || fail "it is not switched off"
+}
+
+# --- strangers
+
+# Write the program ./send NAME [PAUSE], which sends messages without end.
+write_send ()
+{
+    cat > "$work/send" <<'END'
+#!/usr/bin/python3
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    try:
+        s.sendto(b"WATCHDOG=1\nSTATUS=forged", "\0" + sys.argv[1][1:])
+    except BlockingIOError:
+        pass
+    except ConnectionRefusedError:
+        break
+    time.sleep(float(sys.argv[2]))
+END
+    chmod 755 "$work/send"
+}
+
+# Set $socket to that of a rank: find_socket RANK
+find_socket ()
+{
+    socket=$(tr '\0' '\n' < "/proc/$(pid_of "$1")/environ" | sed -n 's/^NOTIFY_SOCKET=//p')
+}
+
+@test "forged messages of another user do not count" {
+    local socket sender
+
+    write_send
+    export WORKERS=2
+    begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=3,60 --tf-show ./steps 100000
+    does 0 5
+    find_socket 1
+    "$tests/cluster" run --on "$(node 2)" --user "$other_user" -- ./send "$socket" 0.1 3>&- &
+    sender=$!
+    slurm touch "$work/hang.1"
+    ends 124
+    verdict "rank 1 \\(worker 1\\) on [^ ]+ \\($at, \"step [0-9]+\"\\); 1 other $at"
+    wait "$sender" || fail "it could not send"
+}
+
+@test "a flood of another user changes nothing for a task that goes on" {
+    local socket
+
+    write_send
+    export WORKERS=2
+    begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,60 ./steps 150
+    does 0 5
+    find_socket 1
+    "$tests/cluster" run --on "$(node 2)" --user "$other_user" -- ./send "$socket" 0 3>&- &
+    ends 0
+    [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+    "$tests/cluster" run -- pkill -u "$other_user" -f ./send || true
+}
+
+# --- time that does not count
+
+# The processes of the job are stopped, but for srun's.
+@test "a job that is suspended is not silent" {
+    local job
+
+    export WORKERS=2
+    begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,60 ./steps 100
+    does 0 5
+    job=$(slurm squeue -h -n watched -o %i)
+    "$tests/cluster" run -- scontrol suspend "$job"
+    sleep 5
+    "$tests/cluster" run -- scontrol resume "$job"
+    ends 0
+    [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+}
+
+@test "a step whose processes are all stopped is not silent" {
+    [[ $proctrack != cgroup* ]] || skip "Slurm sends this signal to the supervisors only"
+    export WORKERS=2
+    begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,60 ./steps 100
+    does 0 5
+    slurm scancel -s STOP "$(slurm squeue -h -n watched -o %i).0"
+    sleep 5
+    slurm scancel -s CONT "$(slurm squeue -h -n watched -o %i).0"
+    ends 0
+    [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+}
+
+@test "a task that waits for its restart, or whose TaskProlog runs, is not silent" {
+    export WORKERS=1
+    site_arguments restart_backoff=4
+    printf '#!/bin/sh\nsleep 4\n' > "$work/prolog"
+    chmod 755 "$work/prolog"
+    run -0 --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=2,2 --tf-restart=3 --task-prolog="$work/prolog" sh -c '
+        ./steps 1; life=${SLURM_TF_RESTART-0}; [ $life = 3 ] || kill -9 $$'
+    [ "$(grep -c 'it is restarted' <<< "$stderr")" -eq 3 ] && [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+}
+
+@test "a task that Slurm has asked to end may take longer to save" {
+    export WORKERS=1
+    begin -N1 -n1 --tf-tasks=worker --tf-watchdog=2,60 sh -c 'trap "sleep 6; exit 42" TERM; ./steps 10; touch asks; while :; do sleep 0.1; done'
+    eventually 30 test -e "$work/asks" || fail "it does not begin"
+    slurm scancel -s TERM "$(slurm squeue -h -n watched -o %i).0"
+    ends 42
+    [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
+}
+
+# --- the end
+
+@test "a program that does not end by SIGABRT is killed" {
+    site_arguments stop_grace=1
+    run --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=1,60 --tf-show /usr/bin/python3 -c '
+import os, signal, sys, time
+signal.signal(signal.SIGABRT, signal.SIG_IGN)
+sys.path.insert(0, "'"$SPANK_TF_STAGE"'/share/spank-tf/python")
+import spank_tf_watchdog
+spank_tf_watchdog.alive("x")
+spank_tf_watchdog.alive("x")
+while True: time.sleep(1)'
+    [ "$status" -eq 124 ] || fail "it does not end with 124"
+    hung 0
+}
+
+@test "tasks that still move have time to end, and are then stopped" {
+    export WORKERS=1
+    site_arguments fail_grace=1
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,60 --tf-show /usr/bin/python3 -c '
+import os, sys, time
+sys.path.insert(0, "'"$SPANK_TF_STAGE"'/share/spank-tf/python")
+import spank_tf_watchdog
+while True:
+    spank_tf_watchdog.alive()
+    spank_tf_watchdog.alive()
+    while os.environ["SLURM_PROCID"] == "1": pass
+    time.sleep(0.1)'
+    [ "$status" -eq 124 ] || fail "it does not end with 124"
+    verdict "rank 1 \\(worker 1\\) on [^ ]+ \\($at\\); 1 other moves"
+    [[ $stderr == *'rank 1 (worker 1) on '*' failed, hung; the others have 1 s to end, and are then stopped'* ]] || fail "no such line"
+    [ "$(count_ends 'worker 0 stopped' <<< "$stderr")" -eq 1 ] || fail "worker 0 is not stopped"
+}
+
+@test "a script that says it is done with training may take any time" {
+    run -0 --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=1,60 /usr/bin/python3 -c '
+import sys, time
+sys.path.insert(0, "'"$SPANK_TF_STAGE"'/share/spank-tf/python")
+import spank_tf_watchdog
+spank_tf_watchdog.alive("x")
+spank_tf_watchdog.alive("x")
+spank_tf_watchdog.done()
+time.sleep(4)'
+    [ -z "$stderr" ] || fail "srun says something"
+}
+
+@test "messages come out of a container that has the node's network" {
+    unshare --user true 2> /dev/null || skip "this machine does not let users create namespaces"
+    export WORKERS=1
+    begin -N1 -n1 --tf-tasks=worker --tf-watchdog=3,60 --tf-show bwrap --dev-bind / / --unshare-user --unshare-pid --proc /proc ./steps 100000
+    does 0 5
+    slurm touch "$work/hang.0"
+    ends 124
+    verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"step [0-9]+\"\\)"
+}
+
+@test "systemd-notify sends messages, too" {
+    command -v systemd-notify > /dev/null || skip "systemd-notify is not installed"
+    run --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=1,60 sh -c 'systemd-notify WATCHDOG=1; systemd-notify WATCHDOG=1 STATUS="by a shell"; sleep 1000'
+    [ "$status" -eq 124 ] || fail "it does not end with 124"
+    verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"by a shell\"\\)"
+}
