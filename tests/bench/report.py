@@ -134,3 +134,10 @@ def print_restarts(tasks, plain, failed, ended, target):
         print(f"  {name:44}{statistics.median(values):8.1f} ms  [{low:.1f} {high:.1f}]  "
               f"{_medians_ratio(values, plain):.3f} [{ratios[0]:.3f} {ratios[1]:.3f}]  "
               f"{_against_target(low, high, limit, len(values))}".rstrip(), flush=True)
+
+
+def print_watch(rate, used, targets):
+    """The part of a core that the busiest process of each program has used, while tasks sent so many messages."""
+    parts = [f"{name} {100 * used[name]:.4f} %" + (" ABOVE" if used[name] > target else "") + f" (at most {100 * target:g} %)"
+             for name, target in targets.items()]
+    print(f"  {f'{rate} messages in a second':44}{', '.join(parts)}", flush=True)
