@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "common/number.h"
 #include "notify_message.h"
 
 /* Of the longest silence, so much is between two looks. */
@@ -28,6 +30,10 @@
  */
 #define READ_PAUSE_MS 100
 #define READ_MOST 1024
+
+/* How many messages wait on a socket at most, and what Linux takes for that if nothing else is set. */
+#define QUEUE_FILE "/proc/sys/net/unix/max_dgram_qlen"
+#define QUEUE_DEFAULT 10
 
 /*
  * The first message comes before the first step, which a framework compiles: that takes longer than any
@@ -45,6 +51,19 @@ static int _bounded (int value, int low, int high)
     return value < low ? low : value > high ? high : value;
 }
 
+static int _queue_length (void)
+{
+    FILE *f = fopen (QUEUE_FILE, "re");
+    char text[16] = "";
+    int length;
+
+    if (f && fgets (text, sizeof (text), f))
+        text[strcspn (text, "\n")] = '\0';
+    if (f)
+        fclose (f);
+    return number_parse (&length, text, 1, INT_MAX) == 0 ? length : QUEUE_DEFAULT;
+}
+
 int watch_init (struct watch *w, const struct supervisor_config *c, struct errtext *err)
 {
     int step_ms = c->watch.seconds < STEP_MAX_MS ? c->watch.seconds * (1000 / LOOKS) : STEP_MAX_MS;
@@ -55,6 +74,7 @@ int watch_init (struct watch *w, const struct supervisor_config *c, struct errte
         return 0;
     if (fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) >= 0)
         w->fd = SUPERVISOR_NOTIFY_FD;
+    w->queue = _queue_length ();
     /* What only serves prints when it starts, and then never again. */
     if (!c->log || c->serves || fcntl (SUPERVISOR_LOG_FD, F_GETFD) < 0)
         return 0;
@@ -176,7 +196,8 @@ static void _read (struct watch *w)
     }
     if (all > 0)
         w->read_ms = _now_ms ();
-    w->flooded = all == READ_MOST && strange > 0;
+    /* They had more than half of the queue: it may have been full at any time before. */
+    w->flooded = strange > w->queue / 2 || (all == READ_MOST && strange > 0);
 }
 
 /* Time. */

@@ -33,6 +33,7 @@ struct watch {
     bool sends;                     /* it has sent a message, in whatever life */
     int64_t looked_ms;              /* CLOCK_MONOTONIC */
     int64_t read_ms;                /* the same: when messages were read last */
+    int queue;                      /* so many messages wait on the socket at most */
     bool flooded;                   /* by strangers, so that the task's own may not have got through */
     /* Of the present life: */
     int64_t age_ms;                 /* of the program, as far as time counts */
