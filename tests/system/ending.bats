@@ -383,7 +383,7 @@ parents ()
 # bats test_tags=core
 @test "the first failure is named in a step of workers without a ps" {
     message='srun: error: spank_tf: step J.S: rank 2 (worker 2) on NODE failed, exit 3; the others have 30 s to end, and are then stopped'
-    run_step -N2 -n3 --tf-tasks=worker:3 ./by-role worker0="await failed" worker1="await failed" worker2="mark failed; exit 3"
+    run_step -N2 -n3 --tf-tasks=worker:3 ./by-role worker2="mark failed; exit 3" worker="await failed; sleep 0.5"
     step_ends 3
     [ "$(grep -c ' first to fail: worker 2 on .*, exit 3$' <<< "$stderr")" -eq 1 ] || fail "it is not named"
 }
