@@ -206,6 +206,28 @@ static bool _begin_life (struct fork_server *server, int number)
     return false;
 }
 
+/* A descriptor that comes with it is the answer from now on. False at the end. */
+static bool _receive (struct fork_server *server, struct fork_request *request)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE (sizeof (int))];
+    } control;
+    struct iovec part = { request, sizeof (*request) };
+    struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                          .msg_controllen = sizeof (control) };
+    const struct cmsghdr *c;
+
+    if (recvmsg (server->requests, &msg, MSG_CMSG_CLOEXEC) != sizeof (*request))
+        return false;
+    if ((c = CMSG_FIRSTHDR (&msg)) && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+        if (server->answer >= 0)
+            close (server->answer);
+        memcpy (&server->answer, CMSG_DATA (c), sizeof (server->answer));
+    }
+    return true;
+}
+
 static int _serve (struct fork_server *server)
 {
     struct fork_request request;
@@ -214,7 +236,7 @@ static int _serve (struct fork_server *server)
     prctl (PR_SET_NAME, SERVER_NAME);
     _close_slurms (server);
     _save (&shared);
-    while (recv (server->requests, &request, sizeof (request), 0) == sizeof (request)) {
+    while (_receive (server, &request)) {
         struct fork_reply reply = { .pid = 0 };
 
         if (request.what == FORK_BEGIN && _begin_life (server, request.life)) {

@@ -29,6 +29,7 @@ struct fork_server {
     bool may_restart;           /* the task may have more than one life */
     int port;                   /* a bound socket for the next life, whose exec closes it; -1: none */
     int port_number;            /* to bind it again between two lives; 0: no */
+    int answer;                 /* a file with the answer of the present life; -1: the first one */
 };
 
 /*

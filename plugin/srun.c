@@ -49,6 +49,40 @@ static int _check_options (struct errtext *err)
     return 0;
 }
 
+static bool _is_with_spares (const char *text)
+{
+    struct tasklist *list;
+    bool found = false;
+
+    if (tasklist_parse (&list, text, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < tasklist_length (list); i++)
+        found = found || rules_find (tasklist_item (list, i)->role) == RULES_SPARE;
+    tasklist_destroy (list);
+    return found;
+}
+
+static bool _has_spares (void)
+{
+    enum option_id option;
+    const char *list;
+
+    for (size_t i = 0; (list = options_list (i, &option)); i++)
+        if (_is_with_spares (list))
+            return true;
+    return false;
+}
+
+/* Slurm would end the job with the node for which the spare is there. */
+static int _check_no_kill (const struct submission *submission, struct errtext *err)
+{
+    if (!submission->dies_with_node || getenv ("SBATCH_NO_KILL") || getenv ("SALLOC_NO_KILL")
+        || !_has_spares ())
+        return 0;
+    return errtext_set (err, "--tf-tasks: with spare tasks, the job has to survive the loss of a node: "
+                        "give it --no-kill, and its srun, too");
+}
+
 /*
  * A list that needs more tasks than an srun of the job will have is refused before the job waits in the
  * queue. One that needs less may be for an srun -n.
@@ -62,6 +96,8 @@ static int _check_tasks (struct errtext *err)
     int tasks, rc = 0;
 
     submission_read (&submission);
+    if (_check_no_kill (&submission, err) < 0)
+        return -1;
     tasks = submission.tasks;
     if (option == OPTION_TASKS_PER_NODE && submission.tasks_per_node) {
         tasks = submission.tasks_per_node;
@@ -194,6 +230,50 @@ static int _check_restart (struct errtext *err)
     return errtext_set (err, "--tf-restart: the programs of a step with --container cannot be restarted");
 }
 
+/* Spare tasks. */
+
+static bool _is_off (const char *value)
+{
+    return strcasecmp (value, "off") == 0 || strcasecmp (value, "no") == 0;
+}
+
+/* --no-kill of srun, from the sources that it uses, in its order. */
+static bool _is_no_kill (void)
+{
+    static const char name[] = "--no-kill";
+    const char *variable = getenv ("SLURM_NO_KILL");
+    bool no_kill = variable && !_is_off (variable);
+    struct cmdline line;
+
+    cmdline_read (&line);
+    for (size_t i = 1; i < line.count && (optind <= 0 || i < (size_t)optind); i++) {
+        size_t length = strcspn (line.text[i], "=");
+
+        /* Behind one dash may be several options. */
+        if (line.text[i][0] == '-' && line.text[i][1] != '-' && strchr (line.text[i], 'k'))
+            no_kill = strncmp (line.text[i], "-k", 2) != 0 || !_is_off (line.text[i] + 2);
+        else if (length >= sizeof ("--no-k") - 1 && length <= sizeof (name) - 1
+                 && strncmp (line.text[i], name, length) == 0)
+            no_kill = line.text[i][length] == '\0' || !_is_off (line.text[i] + length + 1);
+    }
+    cmdline_clear (&line);
+    return no_kill;
+}
+
+/* Otherwise Slurm ends the step with the node for which the spare is there. */
+static int _check_spares (struct errtext *err)
+{
+    if (!_has_spares ())
+        return 0;
+    if (_restart ().times == 0)
+        return errtext_set (err, "--tf-tasks: a spare takes the place of a lost task when all are restarted: "
+                            "give srun --tf-restart=N, too");
+    if (!_is_no_kill ())
+        return errtext_set (err, "--tf-tasks: with spare tasks, the step has to survive the loss of a node: "
+                            "give srun --no-kill, and sbatch or salloc, too");
+    return 0;
+}
+
 /* A job's --tf-tee, or a site's, is for those of its steps that have log files. */
 static int _check_tee (struct errtext *err)
 {
@@ -215,7 +295,7 @@ static int _prepare (struct errtext *err)
         case OPTIONS_ON:
             break;
     }
-    if (_check_restart (err) < 0 || _check_tee (err) < 0 || _find_program (err) < 0
+    if (_check_restart (err) < 0 || _check_spares (err) < 0 || _check_tee (err) < 0 || _find_program (err) < 0
         || _reserve_port (err) < 0)
         return -1;
     return _export (err);
@@ -384,6 +464,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .debugged = slurm_private_is_debugged (),
         .restart = _restart (),
         .watch = _watchdog (),
+        .lost_after = _has_spares () ? options_seconds (OPTION_LOST_AFTER) : 0,
         .wait_limited = _is_wait_limited (of_step),
     };
     static const struct cmdline_option het_group_option = { "--het-group", sizeof ("--het-group") - 1, 0 };

@@ -28,6 +28,7 @@
 struct facts {
     int tasks, nodes, tasks_per_node;
     bool unclear;       /* something was found that this file does not understand */
+    bool no_kill;       /* --no-kill, whatever its value */
     bool srun, own;     /* in what the job runs: an srun; what may give it a number or list of its own */
 };
 
@@ -51,6 +52,7 @@ static size_t _take_long (struct facts *facts, const char *option, const char *n
     size_t length = equals ? (size_t)(equals - option) : strlen (option);
     int *number = NULL;
 
+    facts->no_kill = facts->no_kill || _is (option, length, "--no-kill", sizeof ("--no-k") - 1);
     if (_is (option, length, "--ntasks", sizeof ("--ntasks") - 1))
         number = &facts->tasks;
     else if (_is (option, length, "--nodes", sizeof ("--nodes") - 1))
@@ -74,8 +76,9 @@ static size_t _take_option (struct facts *facts, const char *option, const char 
     if (option[1] == '-')
         return _take_long (facts, option, next);
     if (!strchr (WITH_VALUE, option[1])) {
+        facts->no_kill = facts->no_kill || option[1] == 'k';
         /* Several options behind one dash. */
-        facts->unclear = facts->unclear || option[2];
+        facts->unclear = facts->unclear || (option[2] && option[1] != 'k');
         return 1;
     }
     if (option[1] == 'n')
@@ -318,6 +321,7 @@ void submission_parse (struct submission *submission, const struct cmdline *line
     if (facts.tasks == 0 && facts.nodes > 0 && facts.tasks_per_node > 0
         && facts.nodes <= MAX_NUMBER / facts.tasks_per_node)
         facts.tasks = facts.nodes * facts.tasks_per_node;
+    submission->dies_with_node = !facts.unclear && !facts.no_kill;
     if (facts.unclear || !facts.srun || facts.own || facts.tasks <= 0 || facts.tasks_per_node < 0)
         return;
     submission->tasks = facts.tasks;

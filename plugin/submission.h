@@ -1,19 +1,23 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How many tasks every srun of a new job will run. SPANK does not tell, so the command line of sbatch or
- * salloc and the script are read once more. An srun takes the job's number, unless it has one of its own: the
+ * How many tasks every srun of a new job will run, and whether the job has --no-kill. SPANK does not tell, so
+ * the command line of sbatch or salloc and the script are read once more. An srun takes the job's number,
+ * unless it has one of its own: the
  * number counts only if a script, --wrap or the command of salloc has an srun, and nothing in it looks like
  * another number of tasks, or like another list.
  */
 #ifndef TF_SUBMISSION_H
 #define TF_SUBMISSION_H
 
+#include <stdbool.h>
+
 #include "cmdline.h"
 
 struct submission {
     int tasks;              /* -n, or -N with --ntasks-per-node; 0: not known */
     int tasks_per_node;     /* --ntasks-per-node, if `tasks` is known; 0: not given */
+    bool dies_with_node;    /* there is no --no-kill; false if that is not known */
 };
 
 /* For this process. */

@@ -97,6 +97,8 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         .serves = answer->answer.serves,
         .restart = answer->answer.restart,
         .watch = answer->answer.watch,
+        .lost_after = answer->answer.lost_after,
+        .spare = answer->answer.spare,
         .claimed_port = server->port_number,
         .prints = info->registration.rank == 0,
         .log = info->logs ? paths->log : NULL,
@@ -111,12 +113,52 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         task_abort_report (answer->fd, config.node, err.text);
 }
 
+/* What a program gets of an answer. */
+struct program {
+    const char *node;
+    const char *error_file;     /* or NULL */
+    const char *notify;         /* the name of the socket for signs of life, or NULL */
+    int socket;                 /* of the held port; -1: it is not held */
+};
+
+/*
+ * The last step before the program: each life begins with the environment that Slurm has made, so that it
+ * can have another answer than the one before. -1 if Slurm or the kernel refuses something.
+ */
+static int _set_program (spank_t spank, const struct client_answer *answer, const struct program *program)
+{
+    char **env = NULL;
+
+    spank_get_item (spank, S_JOB_ENV, &env);
+    if (environment_set (spank, env, answer, program->error_file, program->notify) < 0)
+        return -1;
+    return answer->answer.open_port && program->socket >= 0 ? port_open (program->socket) : 0;
+}
+
+/* The answer of this life, if it is not that of the first one. The task's life does not free it. */
+static int _load_answer (struct client_answer *answer, int file, const char *server_token,
+                         struct errtext *err)
+{
+    if (file < 0)
+        return 0;
+    if (!(answer->frame = frame_load (file)))
+        return errtext_set (err, "its new answer is malformed");
+    close (file);
+    return answer_decode (&answer->answer, answer->frame, server_token, err);
+}
+
 /* Go on as a life of the task, and as each one that follows. */
-static void _live (spank_t spank, struct fork_server *server)
+static void _live (spank_t spank, struct fork_server *server, const struct client_answer *first,
+                   const char *server_token, const struct program *program)
 {
     int life = fork_server_run (server);
+    struct client_answer answer = *first;
+    struct errtext err = { "the environment could not be set" };
     char text[16];
 
+    if (_load_answer (&answer, server->answer, server_token, &err) < 0
+        || _set_program (spank, &answer, program) < 0)
+        task_abort (true, "%s: %s", program->node, err.text);
     snprintf (text, sizeof (text), "%d", (int)getpid ());
     spank_setenv (spank, "SLURM_TASK_PID", text, 1);
     if (life > 0) {
@@ -126,10 +168,7 @@ static void _live (spank_t spank, struct fork_server *server)
     }
 }
 
-/*
- * slurmstepd serves PMI to the first process that asks for a rank, and to no other. The environment that
- * S_JOB_ENV has given before environment_set () may have moved.
- */
+/* slurmstepd serves PMI to the first process that asks for a rank, and to no other. */
 static void _print_pmi_limit (spank_t spank, const struct registration *registration)
 {
     char value[PATH_MAX];
@@ -168,7 +207,7 @@ static struct output _open_output (struct task_info *info, const struct client_a
  */
 static int _leave_master_port (struct task_info *info)
 {
-    if (!info->master_port || port_open (info->master_port) < 0)
+    if (!info->master_port || port_open (port_descriptor (info->master_port)) < 0)
         return -1;
     port_leave (info->master_port);
     info->master_port = NULL;
@@ -188,29 +227,31 @@ static int _open_watch (spank_t spank, const struct task_info *info, const struc
 }
 
 /* What is left to do between the answer and the program. */
-static void _use_answer (spank_t spank, char *const env[], struct task_info *info,
+static void _use_answer (spank_t spank, struct task_info *info,
                          const struct contact *contact, const struct address *srun,
                          const struct client_answer *answer)
 {
-    struct fork_server server = { .may_restart = answer->answer.restart.times > 0, .port = -1 };
+    struct fork_server server = { .may_restart = answer->answer.restart.times > 0, .port = -1, .answer = -1 };
+    struct program program = { .node = info->registration.node, .socket = -1 };
     struct output_paths paths;
     struct output output;
     struct watch_socket_name name;
     int watch = _open_watch (spank, info, &answer->answer, &name);
 
-    if (info->logs)
+    if (watch >= 0)
+        program.notify = name.text;
+    if (info->logs) {
         output_paths (&paths, &info->log_dir, &answer->answer);
-    if (!info->port || environment_set (spank, env, answer, info->logs ? paths.error_file : NULL,
-                                        watch >= 0 ? name.text : NULL) < 0
-        || (answer->answer.open_port && port_open (info->port) < 0)
-        || (answer->answer.keep_master_port && _leave_master_port (info) < 0))
-        task_abort_report (answer->fd, info->registration.node, "the environment could not be set");
+        program.error_file = paths.error_file;
+    }
+    if (!info->port || (answer->answer.keep_master_port && _leave_master_port (info) < 0))
+        task_abort_report (answer->fd, info->registration.node, "its ports could not be kept");
     if (!port_is_held (info->port)) {
         server.port = port_descriptor (info->port);
         server.port_number = info->registration.port;
     }
     /* What it leaves open must not be a close-on-exec socket any more when the fork server closes those. */
-    port_leave (info->port);
+    program.socket = port_leave (info->port);
     port_release (info->master_port);
     if (server.may_restart)
         _print_pmi_limit (spank, &info->registration);
@@ -225,7 +266,11 @@ static void _use_answer (spank_t spank, char *const env[], struct task_info *inf
         close (watch);
     output_redirect (&output);
     if (answer->answer.supervised)
-        _live (spank, &server);
+        _live (spank, &server, answer, contact->server_token, &program);
+    else if (answer->answer.spare)
+        _exit (0);      /* without supervisors no task is restarted */
+    else if (_set_program (spank, answer, &program) < 0)
+        task_abort (true, "%s: the environment could not be set", program.node);
     /* What a former life has written there is not about this one. */
     if (info->logs)
         unlink (paths.error_file);
@@ -257,7 +302,7 @@ static void _register (spank_t spank, char *const env[], const char *text)
         case CLIENT_TIMED_OUT:
             task_abort (first_of_node, "%s: %s", info.registration.node, err.text);
     }
-    _use_answer (spank, env, &info, &contact, &srun, &answer);
+    _use_answer (spank, &info, &contact, &srun, &answer);
     frame_destroy (answer.frame);
     free (info.locality);
 }

@@ -146,6 +146,8 @@ static void _configure (const struct task *task)
         .forward_signals = task->forward_signals,
         .serves = task->serves,
         .restart = { .times = task->restarts, .any = true, .longest_pause = 60 },
+        .lost_after = task->lost_after,
+        .spare = task->spare,
         .claimed_port = task->claimed_port,
         .prints = task->prints,
         .log = task->log,
@@ -194,7 +196,8 @@ static noreturn void _become_fork_server (const struct task *task, pid_t supervi
                                           int output)
 {
     struct fork_server server = { .supervisor = supervisor, .may_restart = task->restarts > 0, .port = -1,
-                                  .port_number = task->claimed_port };
+                                  .answer = -1, .port_number = task->claimed_port };
+    struct frame *answer = NULL;
     char number[16];
     sigset_t all;
     int life;
@@ -213,6 +216,10 @@ static noreturn void _become_fork_server (const struct task *task, pid_t supervi
     snprintf (number, sizeof (number), "%d", life);
     if (life > 0)
         setenv ("SLURM_TF_RESTART", number, 1);
+    if (server.answer >= 0 && !(answer = frame_load (server.answer)))
+        _exit (98);
+    if (answer)
+        setenv ("SLURM_TF_ROLE", frame_get (answer, "SLURM_TF_ROLE"), 1);
     /* As when a program is executed. */
     prctl (PR_SET_NAME, "program");
     task->program ();
@@ -404,7 +411,7 @@ void task_start (struct task *task)
         task->slurmstepd = task->pid;
     task->pid = _shared ()->supervisor;
     task->fork_server = _await_pid (&_shared ()->fork_server, "the fork server");
-    if (!task->misconfigured)
+    if (!task->misconfigured && !task->spare)
         task->program_pid = _await_pid (&_shared ()->program, "the program");
 }
 

@@ -52,6 +52,8 @@ struct task {
     int kill_wait;              /* Slurm's KillWait in seconds, 0: tf-supervise does not know it */
     bool forward_signals, serves, prints;
     int restarts;               /* after any failure; 0: the task may not be restarted */
+    int lost_after;             /* ... with spare tasks; 0: there are none */
+    bool spare;                 /* ... and it is one */
     int claimed_port;           /* ... and binds this port itself; 0: none */
     bool slurmstepd_dies;       /* the test can kill it: slurmstepd is not this process */
     const char *log, *error_file;       /* its files, or NULL */

@@ -19,8 +19,10 @@
 #include <unistd.h>
 
 #include "common/port.h"
+#include "protocol/answer.h"
 #include "protocol/exit_report.h"
 #include "protocol/life_report.h"
+#include "protocol/order.h"
 #include "simulation.h"
 #include "supervise/descendants.h"
 #include "supervision.h"
@@ -806,6 +808,121 @@ static void _slurmstepd_dies (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
+/* Spares. */
+
+static void _tells_its_role (void)
+{
+    _run ("echo life ${SLURM_TF_RESTART-0} $SLURM_TF_ROLE; exec sleep 60");
+}
+
+/* An order to begin a life, with an answer. */
+static void _order_place (const struct task *task, int life, const char *role)
+{
+    const struct answer answer = {
+        .role = role, .address = "10.0.0.1", .port = 40000, .cluster = "{}", .cluster_length = 2, .tail = "}",
+        .supervised = true, .restart = { 9, true, 60 }, .lost_after = task->lost_after, .life = life,
+    };
+    struct answer_message message;
+
+    if (answer_encode (&message, &answer, TASK_SERVER_TOKEN) < 0)
+        die ("no memory");
+    for (int i = 0; i < ANSWER_PARTS; i++)
+        if (send (task->connection, message.part[i].iov_base, message.part[i].iov_len, MSG_NOSIGNAL)
+            != (ssize_t)message.part[i].iov_len)
+            die ("tf-supervise does not take an answer");
+    answer_message_clear (&message);
+}
+
+static void _stop_at_once (const struct task *task)
+{
+    if (!send_frame (task->connection, order_encode_stop_at_once (TASK_SERVER_TOKEN)))
+        die ("tf-supervise does not take an order");
+}
+
+static void _start_spare (struct task *task)
+{
+    task_start (task);
+    _expect (task, (struct wanted){ "stopped", 0, NULL, false });
+    task_send_order (task, ORDER_WAIT);
+    task_expect_no_output (task);
+}
+
+static void _gets_a_place (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60,
+                         .stop_grace = 9 };
+
+    _start_spare (&task);
+    _order_place (&task, 3, "chief");
+    task_expect_output (&task, "life 3 chief\n");
+    /* Its next life has the same role. */
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 3, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
+    _order_restart (&task, 4);
+    task_expect_output (&task, "life 4 chief\n");
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 4, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
+    _order_place (&task, 5, "worker");
+    task_expect_output (&task, "life 5 worker\n");
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 5, NULL, false });
+    task_order_exit (&task, 0);
+}
+
+static void _is_not_needed (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60 };
+
+    _start_spare (&task);
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 0, NULL, false });
+    task_order_exit (&task, 0);
+}
+
+static void _reconnects_as_a_spare (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60,
+                         .stop_grace = 9 };
+
+    _start_spare (&task);
+    task_close_connection (&task);
+    _expect_reconnect (&task, "stopped", 0);
+    task_send_order (&task, ORDER_WAIT);
+    _order_place (&task, 1, "ps");
+    task_expect_output (&task, "life 1 ps\n");
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 1, NULL, false });
+    task_order_exit (&task, 0);
+}
+
+/* It may be one that SIGTERM does not end. */
+static void _has_lost_its_place (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_ignores_sigterm, .restarts = 9, .lost_after = 60,
+                         .stop_grace = 600 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    _stop_at_once (&task);
+    _expect (&task, (struct wanted){ "stopped", -1, "a spare has its place", false });
+    task_order_exit (&task, 0);
+}
+
+/* Its failure is not the step's. */
+static void _has_failed_and_lost_its_place (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_exits_3, .restarts = 9, .lost_after = 60 };
+
+    task_start (&task);
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
+    _stop_at_once (&task);
+    _expect (&task, (struct wanted){ "exit 3", -1, "a spare has its place", false });
+    task_order_exit (&task, 0);
+}
+
 int main (void)
 {
     void (*const closed) (struct task *) = task_close_connection;
@@ -867,5 +984,12 @@ int main (void)
     passed &= check ("a fork server survives all signals that Slurm may send", _fork_server_gets_signals,
                      NULL);
     passed &= check ("when slurmstepd has died, no life begins", _slurmstepd_dies, NULL);
+    passed &= check ("a spare begins with the life and the answer that it is ordered to, and keeps it",
+                     _gets_a_place, NULL);
+    passed &= check ("a spare that is not needed starts nothing, and ends with 0", _is_not_needed, NULL);
+    passed &= check ("a spare that reconnects says that it waits", _reconnects_as_a_spare, NULL);
+    passed &= check ("a task whose place a spare has got is killed at once, and ends with 0",
+                     _has_lost_its_place, NULL);
+    passed &= check ("... also one that has failed", _has_failed_and_lost_its_place, NULL);
     return passed ? 0 : 1;
 }

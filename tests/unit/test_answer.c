@@ -32,6 +32,9 @@ static struct answer full_answer (void)
     answer.tee = TEE_ON + TEE_COLOUR_STDERR;
     answer.restart = (struct restart_rule){ 3, true, 60 };
     answer.watch = (struct watch_rule){ 300, 1800 };
+    answer.lost_after = 20;
+    answer.spare = true;
+    answer.life = 7;
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
     answer.dtensor = answer.torch = answer.keep_master_port = true;
     answer.master_address = "10.0.0.1";
@@ -122,7 +125,8 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
                          "TEE=5\nSERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
-                         "OPEN_PORT=1\nTF_GRPC_REUSE_PORT=1\n"
+                         "LOST_AFTER=20\nSPARE=1\n"
+                         "ORDER=restart\nLIFE=7\nOPEN_PORT=1\nTF_GRPC_REUSE_PORT=1\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
                          "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n");
 }
@@ -162,6 +166,8 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->restart.longest_pause, answer->restart.longest_pause);
     assert_int_equal (decoded->watch.seconds, answer->watch.seconds);
     assert_int_equal (decoded->watch.first, answer->watch.first);
+    assert_int_equal (decoded->lost_after, answer->lost_after);
+    assert_int_equal (decoded->spare, answer->spare);
     if (answer->supervised)
         assert_int_equal (decoded->stop_grace, answer->stop_grace);
     assert_int_equal (decoded->proxy_exempt != NULL, answer->proxy_exempt != NULL);
@@ -173,7 +179,7 @@ TEST (decoding_returns_the_encoded_answer)
 {
     struct answer row[] = {
         plain, full_answer (), plain, plain, plain, plain, plain, plain, plain, plain, plain,
-        plain, plain, plain,
+        plain, plain, plain, plain, plain,
     };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
@@ -188,6 +194,8 @@ TEST (decoding_returns_the_encoded_answer)
     row[11].open_port = true;
     row[12].tee = TEE_ON;
     row[13].keep_master_port = true;
+    row[14].lost_after = 5;
+    row[15].spare = true;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -420,5 +421,38 @@ TEST (a_closed_connection_is_an_error_without_sigpipe)
     shutdown (out, SHUT_RDWR);
     assert_int_equal (frame_send (frame, in, &err), -1);
     assert_string_equal (err.text, strerror (EPIPE));
+    frame_destroy (frame);
+}
+
+static struct frame *load (const void *bytes, size_t length)
+{
+    int fd = memfd_create ("frame", MFD_CLOEXEC);
+    struct frame *frame;
+
+    assert_int_equal (write (fd, bytes, length), (ssize_t)length);
+    frame = frame_load (fd);
+    close (fd);
+    return frame;
+}
+
+TEST (a_file_has_one_frame_and_nothing_else)
+{
+    struct frame *frame = frame_create (), *loaded;
+    const char *bytes;
+    char wrong[64];
+    size_t length;
+
+    frame_add (frame, "KEY", "%s", "value");
+    frame_add (frame, "OTHER", "%d", 7);
+    assert_non_null (bytes = frame_bytes (frame, 0, &length));
+    assert_non_null (loaded = load (bytes, length));
+    assert_string_equal (frame_get (loaded, "KEY"), "value");
+    assert_int_equal (frame_get_number (loaded, "OTHER", 0, 9), 7);
+    frame_destroy (loaded);
+    for (size_t i = 0; i < length; i++)
+        assert_null (load (bytes, i));
+    memcpy (wrong, bytes, length);
+    wrong[0] = 'x';
+    assert_null (load (wrong, length));
     frame_destroy (frame);
 }

@@ -42,7 +42,8 @@ static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true, .hold = true,
     .open_port = true, .nccl = true, .log_append = true, .supervised = true, .serves = true,
     .tee = TEE_ON,
-    .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .proxy_exempt = "10.0.0.1",
+    .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .lost_after = 60, .spare = true, .life = 1,
+    .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
     .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,
     .coordinator = "10.0.0.1:40000", .processes = 1, .cluster = "{}", .cluster_length = 2,
@@ -163,7 +164,9 @@ static char *recorded_now (void)
     size_t size;
     char *text;
     FILE *file = open_memstream (&text, &size);
+    struct frame *order = order_encode_stop_at_once (SERVER_TOKEN);
 
+    order_add_restart (order, 1);
     without_port.error = "no port";
     other_reconnect.failure = error_message;
     print_contact (file);
@@ -176,8 +179,7 @@ static char *recorded_now (void)
     print_keys (file, "signs of life", signs_encode (&full_signs), NULL);
     print_keys (file, "reconnect", reconnect_encode (&full_reconnect),
                 reconnect_encode (&other_reconnect));
-    print_keys (file, "order", order_encode_restart (1, SERVER_TOKEN),
-                order_encode_exit (1, SERVER_TOKEN));
+    print_keys (file, "order", order, order_encode_exit (1, SERVER_TOKEN));
     fclose (file);
     return text;
 }

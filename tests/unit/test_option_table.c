@@ -176,8 +176,10 @@ TEST (the_other_values)
         { OPTION_STOP_GRACE, "0", "x", "a number of seconds from 0 to 604800 is needed" },
         { OPTION_EVAL_GRACE, "604800", "-1", "a number of seconds from 0 to 604800 is needed" },
         { OPTION_FAIL_GRACE, "0", "604801", "a number of seconds from 0 to 604800 is needed" },
+        { OPTION_LOST_AFTER, "5", "4", "a number of seconds from 5 to 604800 is needed" },
         { OPTION_ROLES, "a,b", "a:2", "names separated by commas are needed, as in "
           "roles=tester,logger" },
+        { OPTION_ROLES, "spares", "a,spare", "\"spare\" is a task without a role; choose another name" },
         { OPTION_RENDEZVOUS_PORTS, "40000-40999", "x", "\"x\" is not a range of ports; a range is "
           "LOW-HIGH, as in 30000-30999" },
         { OPTION_NOTIFY, "/opt/notify", "logger", "the absolute path of a program is needed" },

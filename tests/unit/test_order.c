@@ -115,3 +115,17 @@ TEST (a_wrong_server_token_and_an_unknown_order_are_refused)
         frame_destroy (frame);
     }
 }
+
+TEST (an_order_to_stop_at_once)
+{
+    struct frame *at_once = order_encode_stop_at_once (SERVER_TOKEN);
+    struct frame *stop = order_encode (ORDER_STOP, SERVER_TOKEN);
+    enum order order = ORDER_WAIT;
+
+    assert_int_equal (order_decode (&order, at_once, SERVER_TOKEN, NULL), 0);
+    assert_int_equal (order, ORDER_STOP);
+    assert_true (order_is_at_once (at_once));
+    assert_false (order_is_at_once (stop));
+    frame_destroy (stop);
+    assert_string_equal (message_text (at_once), "SERVER_TOKEN=" SERVER_TOKEN "\nORDER=stop\nAT_ONCE=1\n");
+}

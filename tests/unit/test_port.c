@@ -293,7 +293,7 @@ TEST (an_open_port_can_be_shared_by_a_server_with_so_reuseaddr)
     int number = port_number (port), server, second;
 
     assert_false (can_bind (everywhere, number, SO_REUSEADDR));
-    assert_int_equal (port_open (port), 0);
+    assert_int_equal (port_open (port_descriptor (port)), 0);
     assert_false (can_bind (everywhere, number, 0));
     assert_true (can_bind (everywhere, number, SO_REUSEPORT));
     server = try_bind ("127.0.0.1", number, SO_REUSEADDR);
@@ -314,7 +314,7 @@ TEST (an_open_port_is_not_reserved_again)
     struct port_ranges range = only (port_number (port));
     struct errtext err;
 
-    assert_int_equal (port_open (port), 0);
+    assert_int_equal (port_open (port_descriptor (port)), 0);
     for (int hold = PORT_HELD; hold <= PORT_CLAIMED; hold++) {
         assert_int_equal (port_reserve (&second, &range, 0, (enum port_hold)hold, &err), -1);
         assert_null (second);

@@ -38,6 +38,7 @@ static struct rendezvous_config full_config (void)
         = config.wait_limited = true;
     config.restart = (struct restart_rule){ 3, true, 60 };
     config.watch = (struct watch_rule){ 300, 1800 };
+    config.lost_after = 20;
     config.tee = TEE_ON + TEE_COLOUR_STDOUT;
     return config;
 }
@@ -62,7 +63,7 @@ TEST (a_configuration_has_these_strings)
                    "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSHOW=1\nJSON=1\n"
                    "NOTIFY=/opt/notify\nLOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
                    "FAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
-                   "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
+                   "WATCHDOG=300\nWATCHDOG_FIRST=1800\nLOST_AFTER=20\n"
                    "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\n"
                    "DTENSOR=1\nTORCH=1\nNCCL=1\nDEBUGGED=1\n", "IB=require\nSTOP=never\n");
 }
@@ -116,6 +117,7 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.restart.times, config->restart.times);
     assert_int_equal (decoded.restart.any, config->restart.any);
     assert_int_equal (decoded.restart.longest_pause, config->restart.longest_pause);
+    assert_int_equal (decoded.lost_after, config->lost_after);
     frame_destroy (frame);
 }
 
@@ -217,6 +219,7 @@ TEST (a_configuration_that_lacks_a_key_or_is_out_of_bounds_is_refused)
         { "STOP_GRACE", "1000001", INCOMPLETE }, { "STOP_GRACE", "4294967296", INCOMPLETE },
         { "EVAL_GRACE", NULL, INCOMPLETE }, { "EVAL_GRACE", "0", NULL },
         { "FAIL_GRACE", NULL, INCOMPLETE }, { "FAIL_GRACE", "0", NULL },
+        { "LOST_AFTER", NULL, NULL }, { "LOST_AFTER", "4", INCOMPLETE }, { "LOST_AFTER", "5", NULL },
         { "EVAL_GRACE", "x", INCOMPLETE }, { "EVAL_GRACE", "1000001", INCOMPLETE },
         { "RESTART", NULL, NULL }, { "RESTART", "0", INCOMPLETE }, { "RESTART", "1", NULL },
         { "RESTART", "1000", NULL }, { "RESTART", "1001", INCOMPLETE },

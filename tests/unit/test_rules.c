@@ -34,6 +34,8 @@ TEST (an_unknown_role_is_named_with_the_most_similar_role)
         { "PS,worker", "\"PS\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
         { "pss,worker", "\"pss\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
         { "sp", "\"sp\" (item 1) is not a TensorFlow role; did you mean \"ps\"?" },
+        { "spares", "\"spares\" (item 1) is not a TensorFlow role; did you mean \"spare\"?" },
+        { "worker,+spare", "\"+spare\" (item 2): a role of the cluster has this name; choose another name" },
         { "cheif", "\"cheif\" (item 1) is not a TensorFlow role; did you mean \"chief\"?" },
         { "mastre", "\"mastre\" (item 1) is not a TensorFlow role; did you mean \"master\"?" },
         { "eval", "\"eval\" (item 1) is not a TensorFlow role" ROLES },
@@ -58,7 +60,7 @@ TEST (an_unknown_role_is_named_with_the_most_similar_role)
 
 TEST (tensorflows_roles_are_known)
 {
-    struct tasklist *list = parse ("chief,master,worker,ps,evaluator:rest");
+    struct tasklist *list = parse ("chief,master,worker,ps,spare,evaluator:rest");
 
     assert_int_equal (rules_check_names (list, NULL, NULL), 0);
     assert_int_equal (rules_check_names (list, "", NULL), 0);
@@ -180,6 +182,14 @@ TEST (a_cluster_that_tensorflow_refuses_is_refused)
         { "+data,+log", "only auxiliary tasks; at least one task needs a role "
           "without +" },
         { "ps:rest", "1 ps (item 1) and no worker; a ps needs at least one worker" },
+        { "worker:8,spare", NULL },
+        { "worker:2,spare:2", NULL },
+        { "worker:rest,spare:2", NULL },
+        { "worker,+data,spare:2", NULL },
+        { "worker:2,spare:3", "3 spares for 2 tasks; write spare:2, one for each of them at most" },
+        { "spare,worker,spare", "2 spares for 1 task; write spare, one for each of them at most" },
+        { "spare:2", "only spare tasks; at least one task needs another role" },
+        { "+data,spare", "only auxiliary tasks; at least one task needs a role without +" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

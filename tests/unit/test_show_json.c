@@ -175,7 +175,8 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
     free (roster.rank[0].log_dir);
     assert_non_null (roster.rank[0].log_dir = strdup ("/logs"));
     check (show_json_end (&roster, 3, 1),
-           EVENT ("end", "3", "2", THREE_ROLES, "3", "1") "\"cancelled\":false,\"first_to_fail\":2,"
+           EVENT ("end", "3", "2", THREE_ROLES, "3", "1") "\"cancelled\":false,"
+           "\"succeeded\":false,\"first_to_fail\":2,"
            "\"log_dir\":\"/logs\",\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
            "\"number\":3,\"restarts\":2,\"time\":1000,\"elapsed\":61},"
@@ -194,14 +195,37 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
     ended (0, RANK_LOST, (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, NULL });
     roster.rank[0].life.number = 0;
     check (show_json_end (&one, 0, 0),
-           EVENT ("end", "1", "1", ONE_CHIEF, "0", "0") "\"cancelled\":false,\"first_to_fail\":0,"
+           EVENT ("end", "1", "1", ONE_CHIEF, "0", "0") "\"cancelled\":false,"
+           "\"succeeded\":false,\"first_to_fail\":0,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
            "\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
     ended (0, RANK_ENDED, (struct end){ { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, NULL });
     check (show_json_end (&one, 0, 0),
-           EVENT ("end", "1", "1", ONE_CHIEF, "0", "0") "\"cancelled\":false,\"first_to_fail\":null,"
+           EVENT ("end", "1", "1", ONE_CHIEF, "0", "0") "\"cancelled\":false,"
+           "\"succeeded\":true,\"first_to_fail\":null,"
            "\"tasks\":["
            "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
            "\"number\":0,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
+}
+
+TEST (a_task_that_was_replaced_is_lost_and_has_no_place)
+{
+    struct rank *lost = &roster.rank[1], *spare = &roster.rank[2];
+
+    ended (0, RANK_ENDED, (struct end){ { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, NULL });
+    ended (1, RANK_ENDED, (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, NULL });
+    ended (2, RANK_ENDED, (struct end){ { EXIT_REPORT_STOPPED, 0, false }, { 1000, 0 }, 0, 0, NULL });
+    lost->replaced_by = spare;
+    spare->replaces = lost;
+    check (show_json_end (&roster, 3, 1),
+           EVENT ("end", "3", "2", "\"chief\":1,\"worker\":1", "3", "1") "\"cancelled\":false,"
+           "\"succeeded\":true,\"first_to_fail\":null,\"tasks\":["
+           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
+           "\"number\":0,\"restarts\":0,\"time\":1000,\"elapsed\":0},"
+           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"replaced_by\":2,\"end\":\"lost\","
+           "\"restarts\":0,\"time\":1000,\"elapsed\":0},"
+           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"replaces\":1,"
+           "\"end\":\"stopped\",\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
+    lost->replaced_by = spare->replaces = NULL;
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/frameworks.h"
 #include "common/tasklist.h"
 #include "protocol/life_report.h"
 #include "protocol/order.h"
@@ -29,6 +30,7 @@
 #define MAX_TASKS 16
 
 static struct server server;
+static char cluster[1024];              /* of the answer that was printed last */
 static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection */
 
 /* Time passes when a test says so. Every step begins at 14:00:00. */
@@ -87,26 +89,35 @@ static struct peer *connect_one (int *supervisors_end)
     return peer;
 }
 
-/* A step on two nodes: the first half of the ranks on n1, the other ranks on n2. */
-static void add_ranks (int tasks, bool cannot_supervise)
+/*
+ * A step on two nodes: the first half of the ranks on n1, the other ranks on n2. Or each on a node of its
+ * own.
+ */
+static void add_ranks (int tasks, bool apart, bool cannot_supervise)
 {
+    struct host host = { "host99" };
     struct address srun;
     struct errtext err = { "" };
 
-    assert_int_equal (address_parse (&srun, "10.0.0.9"), 0);
+    assert_int_equal (address_parse (&srun, "10.0.0.99"), 0);
     for (int rank = 0; rank < tasks; rank++) {
-        bool second = 2 * rank >= tasks;
+        int number = apart ? rank : 2 * rank >= tasks;
+        char node[16], address[32];
         struct registration r = {
-            .rank = rank, .tasks = tasks, .component_tasks = tasks, .node_index = second,
-            .port = 40000 + rank, .node = second ? "n2" : "n1", .step = "12.0",
+            .rank = rank, .tasks = tasks, .component_tasks = tasks, .node_index = number,
+            .port = 40000 + rank, .master_port = 50000 + rank, .node = node, .step = "12.0",
             .supervisor_error = cannot_supervise ? "no tf-supervise" : NULL,
         };
 
-        snprintf (r.host.id, sizeof (r.host.id), "%s", second ? "host2" : "host1");
-        assert_int_equal (address_parse (&r.address, second ? "10.0.0.2" : "10.0.0.1"), 0);
+        snprintf (node, sizeof (node), "n%d", number + 1);
+        snprintf (address, sizeof (address), "10.0.0.%d", number + 1);
+        snprintf (r.host.id, sizeof (r.host.id), "host%d", number + 1);
+        assert_int_equal (address_parse (&r.address, address), 0);
         if (step_add (server.step, &r, &srun, &err) != STEP_ADDED)
             fail_msg ("%s", err.text);
     }
+    if (step_resolve (server.step, &host, &err) < 0)
+        fail_msg ("%s", err.text);
 }
 
 /* Printing. */
@@ -180,7 +191,7 @@ static char *release (void)
 /* A step. */
 
 /* "restart 3, wait" behind the list of a step. */
-static void set_options (struct rendezvous_config *config, char *options, bool *cannot_supervise)
+static void set_options (struct rendezvous_config *config, char *options, bool *apart, bool *cannot_supervise)
 {
     config->stop_grace = 10;
     config->eval_grace = 900;
@@ -189,6 +200,12 @@ static void set_options (struct rendezvous_config *config, char *options, bool *
     while (*options)
         if (story_begins (&options, "restart"))
             config->restart.times = story_number (&options);
+        else if (story_begins (&options, "lost after"))
+            config->lost_after = story_number (&options);
+        else if (story_begins (&options, "apart"))
+            *apart = true;
+        else if (story_begins (&options, "torch"))
+            config->frameworks = FRAMEWORK_TORCH | FRAMEWORK_DTENSOR;
         else if (story_begins (&options, "grace"))
             config->eval_grace = story_number (&options);
         else if (story_begins (&options, "fail"))
@@ -242,21 +259,24 @@ static void end (void)
     finish ();
 }
 
-/* Start a step. If its tasks are supervised, every supervisor is connected. */
+static void report_end (int rank, char *event);
+
+/* Start a step. If its tasks are supervised, every supervisor is connected, and those of spares wait. */
 static void begin (char *event)
 {
-    char *list = story_word (&event);
+    char *list = story_word (&event), waits[] = "stopped";
     struct errtext err = { "" };
-    bool cannot_supervise = false;
+    bool cannot_supervise = false, apart = false;
     int tasks = tasks_of (list);
 
     finish ();
     begin_ms = now_ms;
+    cluster[0] = '\0';
     server.config = (struct rendezvous_config){ .server_token = SERVER_TOKEN, .step = "12.0",
                                                 .lists = 1, .list = { { list, false } } };
-    set_options (&server.config, event, &cannot_supervise);
+    set_options (&server.config, event, &apart, &cannot_supervise);
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
-    add_ranks (tasks, cannot_supervise);
+    add_ranks (tasks, apart, cannot_supervise);
     if (shutdown_begin (&server, &err) < 0)
         story_print ("refused: %s\n", err.text);
     else if (!server.shutdown)
@@ -268,6 +288,9 @@ static void begin (char *event)
         peer->state = PEER_SUPERVISED;
         rank_of (rank)->peer = peer;
     }
+    for (int rank = 0; rank < tasks; rank++)
+        if (server.shutdown && rank_of (rank)->state == RANK_SPARE)
+            report_end (rank, waits);
 }
 
 /* Events of a rank. */
@@ -430,21 +453,63 @@ static void pass (int ms)
 
 /* Orders. */
 
+/* The cluster of an answer, if it is another one than the last, and what else it has. */
+static void print_answer (int rank, const struct frame *frame)
+{
+    const char *config = frame_get (frame, "TF_CONFIG"), *jobs = frame_get (frame, "DTENSOR_JOBS");
+    int length = (int)(strstr (config, ",\"task\"") - config);
+    struct answer answer;
+
+    assert_int_equal (answer_decode (&answer, frame, SERVER_TOKEN, NULL), 0);
+    if (strncmp (cluster, config, (size_t)length) != 0)
+        story_print ("%.*s\n", length - 11, config + 11);
+    snprintf (cluster, sizeof (cluster), "%.*s", length, config);
+    story_print ("life %d of %s %d: rank %d", order_life (frame), answer.role, answer.index, rank);
+    if (frame_has (frame, "RANK"))
+        story_print (", process %s of %s, master %s", frame_get (frame, "RANK"),
+                     frame_get (frame, "WORLD_SIZE"), frame_get (frame, "MASTER_PORT"));
+    if (jobs && rank == 1)
+        story_print (", jobs %s", jobs);
+    story_print ("\n");
+}
+
+static char letter_of (int rank, const struct frame *frame)
+{
+    enum order order;
+
+    assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
+    switch (order) {
+        case ORDER_STOP:
+            return order_is_at_once (frame) ? 'k' : 's';
+        case ORDER_EXIT:
+            return 'x';
+        case ORDER_WAIT:
+            return 'w';
+        case ORDER_TELL:
+            return 't';
+        case ORDER_ABORT:
+            return 'a';
+        case ORDER_RESTART:
+            break;
+    }
+    if (!answer_is_in (frame))
+        return 'r';
+    print_answer (rank, frame);
+    return 'n';
+}
+
 /*
- * The next order to a supervisor: "s" stop, "x" exit, "w" wait, "r" restart, "t" tell, "a" abort, "-" none.
+ * The next order to a supervisor: "s" stop, "k" stop at once, "x" exit, "w" wait, "t" tell, "a" abort, "r"
+ * restart, "n" the same with a new answer, "-" none.
  */
 static char next_order (int rank)
 {
-    struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
-    static const char letters[] = { [ORDER_STOP] = 's', [ORDER_EXIT] = 'x', [ORDER_WAIT] = 'w',
-                                    [ORDER_RESTART] = 'r', [ORDER_TELL] = 't', [ORDER_ABORT] = 'a' };
+    struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
     struct frame *frame;
-    enum order order;
     char letter = '-';
 
     if (supervisor[rank] >= 0 && frame_read (&reader, supervisor[rank], &frame, NULL) == 1) {
-        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
-        letter = letters[order];
+        letter = letter_of (rank, frame);
         frame_destroy (frame);
     }
     frame_reader_clear (&reader);

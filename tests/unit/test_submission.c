@@ -9,6 +9,8 @@
 
 #define SRUN "srun program\n"
 
+static bool dies_with_node;
+
 /* The numbers for a command line without its first words: "3", or "4, 2 a node"; "-" for none. */
 static const char *read_line (char *words, size_t options)
 {
@@ -26,6 +28,7 @@ static const char *read_line (char *words, size_t options)
         snprintf (text, sizeof (text), "%d", submission.tasks);
     else
         snprintf (text, sizeof (text), "-");
+    dies_with_node = submission.dies_with_node;
     return text;
 }
 
@@ -123,6 +126,30 @@ TEST (the_number_counts_only_for_an_srun_without_a_number_or_list)
         snprintf (words, sizeof (words), "sbatch|-n3|--wrap=%s", row[i].text);
         if (strcmp (read_line (words, 0), row[i].expected) != 0)
             fail_msg ("--wrap=%s", row[i].text);
+    }
+}
+
+TEST (no_kill_is_found_wherever_it_stands)
+{
+    static const struct {
+        const char *options, *script;
+        bool dies;
+    } row[] = {
+        { "", SRUN, true }, { "-n3", "echo\n", true }, { "--no-kill", SRUN, false },
+        { "--no-k", SRUN, false },
+        { "--no-kill=off", SRUN, false }, { "-k", SRUN, false }, { "-n3|-k", SRUN, false },
+        { "-koff", SRUN, false },
+        { "", "#!/bin/sh\n#SBATCH --no-kill\n" SRUN, false }, { "", "#SBATCH -n3 -k\n" SRUN, false },
+        { "", SRUN "#SBATCH --no-kill\n", true }, { "", "srun --no-kill program\n", true },
+        { "--no-requeue", SRUN, true },
+        /* Not known. */
+        { "-Qk", SRUN, false }, { "", "#SBATCH hetjob\n" SRUN, false },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        sbatch (row[i].options, row[i].script);
+        if (dies_with_node != row[i].dies)
+            fail_msg ("%s, %s", row[i].options, row[i].script);
     }
 }
 

@@ -242,7 +242,7 @@ static bool is_equal (const sigset_t *a, const sigset_t *b)
 
 static void __attribute__ ((noreturn)) play_task (const struct launch *launch, int fd)
 {
-    struct fork_server server = { .may_restart = launch->again, .port = -1 };
+    struct fork_server server = { .may_restart = launch->again, .port = -1, .answer = -1 };
     const struct output output = { .log = -1 };
     struct supervisor_config config = {
         .slurmstepd = getppid (), .rank = 17, .node = "n5", .step = launch->step ? launch->step : "wait",

@@ -7,7 +7,7 @@
 
 #include "protocol/supervisor_config.h"
 
-#define MAX_STRINGS 24
+#define MAX_STRINGS 32
 
 static struct supervisor_config plain_config (void)
 {
@@ -31,11 +31,14 @@ TEST (a_configuration_has_these_variables)
     config.kill_wait = 0;
     config.forward_signals = config.serves = config.prints = true;
     config.restart = (struct restart_rule){ 3, true, 60 };
+    config.lost_after = 20;
+    config.spare = true;
     config.claimed_port = 40000;
     config.watch = (struct watch_rule){ 300, 1800 };
     assert_string_equal (message_text (supervisor_config_encode (&config)),
                          HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\n"
-                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nCLAIMED_PORT=40000\nPRINTS=1\n"
+                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nLOST_AFTER=20\nSPARE=1\n"
+                         "CLAIMED_PORT=40000\nPRINTS=1\n"
                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\n");
     config = plain_config ();
     config.log = "/a b/worker0.log";
@@ -87,6 +90,8 @@ static void check_round_trip (const struct supervisor_config *config)
     assert_int_equal (decoded.restart.longest_pause, config->restart.longest_pause);
     assert_int_equal (decoded.watch.seconds, config->watch.seconds);
     assert_int_equal (decoded.watch.first, config->watch.first);
+    assert_int_equal (decoded.lost_after, config->lost_after);
+    assert_int_equal (decoded.spare, config->spare);
     assert_int_equal (decoded.claimed_port, config->claimed_port);
     assert_int_equal (decoded.prints, config->prints);
     assert_string_equal (decoded.log ? decoded.log : "none", config->log ? config->log : "none");
@@ -118,6 +123,9 @@ TEST (decoding_returns_the_encoded_configuration)
     config.restart.any = true;
     check_round_trip (&config);
     config.watch = (struct watch_rule){ 604800, 1 };
+    config.lost_after = 5;
+    check_round_trip (&config);
+    config.spare = true;
     check_round_trip (&config);
     config.claimed_port = 65535;
     check_round_trip (&config);

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/silence.h"
 #include "common/tcp.h"
 
 static int listener_at (struct sockaddr_in *in)
@@ -83,6 +84,50 @@ TEST (an_idle_connection_is_probed)
     assert_int_equal (getsockopt (end[0], SOL_SOCKET, SO_KEEPALIVE, &on, &len), 0);
     assert_int_equal (getsockopt (end[0], IPPROTO_TCP, TCP_KEEPIDLE, &idle, &len), 0);
     assert_true (on && idle <= 60);
+    close (end[0]);
+    close (end[1]);
+}
+
+TEST (a_peer_is_asked_in_time_and_answers)
+{
+    static const int lost_after[] = { 5, 10, 30, 60, 300, 604800 };
+    int end[2], interval, count;
+    socklen_t len = sizeof (int);
+
+    make_pair (end);
+    for (size_t i = 0; i < COUNT (lost_after); i++) {
+        int broken = 0;
+
+        silence_watch (end[0], lost_after[i], 1234);
+        assert_int_equal (getsockopt (end[0], IPPROTO_TCP, TCP_KEEPINTVL, &interval, &len), 0);
+        assert_int_equal (getsockopt (end[0], IPPROTO_TCP, TCP_USER_TIMEOUT, &broken, &len), 0);
+        assert_int_equal (interval, silence_interval (lost_after[i]));
+        assert_int_equal (broken, 1234);
+        assert_int_equal (getsockopt (end[0], IPPROTO_TCP, TCP_KEEPCNT, &count, &len), 0);
+        /*
+         * A supervisor may have heard of the rendezvous an interval later than the reverse, and has to
+         * kill.
+         */
+        assert_true (silence_verdict_ms (lost_after[i]) >= 1000 * (lost_after[i] + interval) + 1000);
+        assert_true (interval * 5 <= lost_after[i]);
+    }
+    /* Within a second: the other end's kernel answers, and its program need not. */
+    silence_watch (end[0], 5, 60000);
+    while (silence_ms (end[0]) < 300)
+        usleep (10000);
+    for (int i = 0; i < 1000 && silence_ms (end[0]) >= 300; i++)
+        usleep (10000);
+    assert_true (silence_ms (end[0]) < 300);
+    close (end[0]);
+    close (end[1]);
+}
+
+TEST (a_socket_that_is_not_tcp_is_never_silent)
+{
+    int end[2];
+
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, end), 0);
+    assert_int_equal (silence_ms (end[0]), 0);
     close (end[0]);
     close (end[1]);
 }

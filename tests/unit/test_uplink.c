@@ -215,3 +215,64 @@ TEST (a_refused_connection_is_the_end_of_the_rendezvous)
         event = serve (1);
     assert_int_equal (event, UPLINK_GONE);
 }
+
+/* Silence. */
+
+/* So many seconds pass, one by one; how many it takes until this event, or 0. */
+static int seconds_to (enum uplink_event event, int most)
+{
+    for (int i = 1; i <= most; i++)
+        if (serve (1) == event)
+            return i;
+    return 0;
+}
+
+/* No TCP connection leads to a multicast address. */
+static void cut_off (void)
+{
+    assert_int_equal (address_parse (&config.address, "224.0.0.1"), 0);
+    close (connection);
+}
+
+TEST (with_spares_a_task_that_is_cut_off_for_so_long_is_told_once)
+{
+    config.lost_after = 60;
+    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
+    cut_off ();
+    assert_between (seconds_to (UPLINK_CUT_OFF, 300), 60, 61);
+    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
+    assert_int_equal (address_parse (&config.address, "127.0.0.1"), 0);
+    for (int i = 0; i < 20; i++)
+        serve (1);
+    connection = accept (listener, NULL, NULL);
+    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
+    cut_off ();
+    assert_between (seconds_to (UPLINK_CUT_OFF, 300), 60, 61);
+}
+
+TEST (not_if_it_is_back_before)
+{
+    config.lost_after = 60;
+    cut_off ();
+    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 50), 0);
+    assert_int_equal (address_parse (&config.address, "127.0.0.1"), 0);
+    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
+    connection = accept (listener, NULL, NULL);
+}
+
+/* The rendezvous' host is there, and the rendezvous has ended. */
+TEST (nor_if_connections_are_refused)
+{
+    config.lost_after = 60;
+    close (listener);
+    close (connection);
+    assert_true (seconds_to (UPLINK_GONE, 300) > 0);
+    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
+    listener = connection = -1;
+}
+
+TEST (without_spares_a_task_is_never_cut_off)
+{
+    cut_off ();
+    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 1000), 0);
+}

@@ -113,6 +113,9 @@ const struct option_definition option_table[OPTION_COUNT] = {
     [OPTION_FAIL_GRACE] = {
         .site = "fail_grace", .arginfo = "SECONDS", .normal = "30", .check = value_grace,
         .usage = "what the others have after a failure in a cluster without a ps" },
+    [OPTION_LOST_AFTER] = {
+        .site = "lost_after", .arginfo = "SECONDS", .normal = "60", .check = value_lost_after,
+        .usage = "with spare tasks, how long a node may be silent before its tasks are replaced" },
     [OPTION_HIDE_GPUS] = {
         .site = "hide_gpus", .normal = "yes", .words = yes_no_words,
         .usage = "whether a ps sees no GPU" },

@@ -382,9 +382,9 @@ int port_number (const struct port *port)
     return port->number;
 }
 
-int port_open (const struct port *port)
+int port_open (int socket)
 {
-    return _reuse_address (port->socket, 1);
+    return _reuse_address (socket, 1);
 }
 
 int port_descriptor (const struct port *port)
@@ -397,10 +397,13 @@ bool port_is_held (const struct port *port)
     return port->hold == PORT_HELD;
 }
 
-void port_leave (struct port *port)
+int port_leave (struct port *port)
 {
-    descriptors_leave_open (port_is_held (port) ? port->socket : port->claim);
+    bool held = port_is_held (port);
+    int fd = descriptors_leave_open (held ? port->socket : port->claim);
+
     free (port);
+    return held ? fd : -1;
 }
 
 int port_bind (int number, struct errtext *err)

@@ -61,16 +61,17 @@ int port_number (const struct port *port);
 
 /*
  * Leave the port, or the claim, to the program that this process will exec (descriptors_leave_open ()).
- * Frees `port`.
+ * Frees `port`. Returns the bound socket if the port is held, otherwise -1.
  */
-void port_leave (struct port *port);
+int port_leave (struct port *port);
 
 /*
- * Let every server that sets SO_REUSEADDR, as nearly all do, bind the held port, and not only one that
- * sets SO_REUSEPORT. The kernel still gives the number to no other program by itself. A process of any
- * user that asks for it in this way could bind it too, until the server listens.
+ * Let every server that sets SO_REUSEADDR, as nearly all do, bind the held port, and not only one that sets
+ * SO_REUSEPORT. The kernel still gives the number to no other program by itself. A process of any user that
+ * asks for it in this way could bind it too, until the server listens. The socket is port_descriptor ()
+ * or, after that, what port_leave () has returned.
  */
-int port_open (const struct port *port);
+int port_open (int socket);
 
 /* The bound socket, which is close-on-exec; the port keeps it. */
 int port_descriptor (const struct port *port);

@@ -21,6 +21,8 @@ enum rules_name rules_find (const char *role)
 {
     const struct choice *found = choice_find (rules_roles, role, strlen (role));
 
+    if (strcmp (role, RULES_SPARE_ROLE) == 0)
+        return RULES_SPARE;
     return found ? (enum rules_name)found->meaning : RULES_ROLES;
 }
 
@@ -51,6 +53,8 @@ static bool _is_known (const char *role, const char *extra, compare_f *compare)
     for (const struct choice *known = rules_roles; known->word; known++)
         if (compare (role, known->word, strlen (role) + 1) == 0)
             return true;
+    if (compare (role, RULES_SPARE_ROLE, sizeof (RULES_SPARE_ROLE)) == 0)
+        return true;
     return _in_extra (role, extra, compare);
 }
 
@@ -110,6 +114,8 @@ static const struct {
     { "parameterserver", "ps" },
     { "coordinator", "chief" },
     { "tensorboard", "+tensorboard" },
+    { "spare", RULES_SPARE_ROLE },
+    { "standby", RULES_SPARE_ROLE },
 };
 
 static const char *_synonym (const char *role)
@@ -196,8 +202,9 @@ void rules_count (struct rules_count *count, const char *role, int tasks, size_t
     enum rules_name name = rules_find (role);
     struct rules_role *counter;
 
-    count->cluster = count->cluster || !beside_is (role);
-    if (name == RULES_ROLES)
+    *(name == RULES_SPARE ? &count->spares : &count->others) += tasks;
+    count->cluster = count->cluster || (!beside_is (role) && name != RULES_SPARE);
+    if (name >= RULES_ROLES)
         return;
     counter = &count->role[name];
     counter->tasks += tasks;
@@ -213,6 +220,7 @@ void rules_count_list (struct rules_count *count, const struct tasklist *list)
         const struct tasklist_item *item = tasklist_item (list, i);
 
         rules_count (count, item->role, item->count ? item->count : 1, i + 1);
+        count->open = count->open || !item->count;
     }
 }
 
@@ -251,9 +259,15 @@ int rules_check (const struct rules_count *count, bool whole, struct errtext *er
         return errtext_set (err, "a chief and a master%s; TensorFlow allows only one of them "
                             "(master is TensorFlow 1's name for chief)",
                             _where (chief->item[0], master->item[0], where));
+    if (whole && !count->cluster && count->spares && !count->others)
+        return errtext_set (err, "only spare tasks; at least one task needs another role");
     if (whole && !count->cluster)
         return errtext_set (err, "only auxiliary tasks; at least one task "
                             "needs a role without +");
+    if (whole && !count->open && count->spares > count->others)
+        return errtext_set (err, "%d spares for %d task%s; write spare%s%.0d, one for each of them at most",
+                            count->spares, count->others, count->others == 1 ? "" : "s",
+                            count->others == 1 ? "" : ":", count->others == 1 ? 0 : count->others);
     if (whole && ps->tasks && !count->role[RULES_WORKER].tasks)
         return errtext_set (err, "%d ps%s and no worker; a ps needs at least one worker",
                             ps->tasks, _where (ps->item[0], ps->item[1], where));

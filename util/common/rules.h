@@ -21,20 +21,23 @@ enum rules_name {
     RULES_PS,
     RULES_WORKER,
     RULES_EVALUATOR,
-    RULES_ROLES
+    RULES_ROLES,
+    RULES_SPARE,        /* none of them: a task that waits until it takes the place of a lost one */
 };
+
+#define RULES_SPARE_ROLE "spare"
 
 /* Their names. */
 extern const struct choice rules_roles[];
 
-/* Which of them this is; RULES_ROLES for a site's own role and for an auxiliary one. */
+/* Which of them this is; RULES_SPARE; or RULES_ROLES for a site's own role and for an auxiliary one. */
 enum rules_name rules_find (const char *role);
 
 /* The chief, or the master, of which a cluster has one or none. Without it worker 0 does its work. */
 bool rules_is_chief (enum rules_name name);
 
 /*
- * Check that every role of the list is TensorFlow's or one of the site's own, `extra` ("a,b", or
+ * Check that every role of the list is TensorFlow's, "spare", or one of the site's own, `extra` ("a,b", or
  * NULL), and that no name of an auxiliary task (beside.h) is a role or has another meaning. If not, -1
  * and err, which names the item and a similar role.
  */
@@ -48,6 +51,8 @@ struct rules_role {
 
 struct rules_count {
     struct rules_role role[RULES_ROLES];
+    int spares, others; /* tasks that are spares, and that are not */
+    bool open;          /* a list has "rest", so that there may be more tasks of it */
     bool cluster;       /* a task is in the cluster, of whatever role */
 };
 
@@ -59,8 +64,8 @@ void rules_count_list (struct rules_count *count, const struct tasklist *list);
 
 /*
  * A cluster has at most one chief, one master and one evaluator, and not both a chief and a
- * master. If what was counted is the `whole` step, it has a cluster, and a ps needs a worker. -1 and
- * err.
+ * master. If what was counted is the `whole` step, it has a cluster, a ps needs a worker, and there are not
+ * more spares than tasks that they can replace. -1 and err.
  */
 int rules_check (const struct rules_count *count, bool whole, struct errtext *err);
 

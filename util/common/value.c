@@ -15,6 +15,7 @@
 #include "option_table.h"
 #include "pattern.h"
 #include "port.h"
+#include "rules.h"
 #include "tasklist.h"
 
 int value_list (const char *value, struct errtext *err)
@@ -135,11 +136,16 @@ int value_timeout (const char *value, struct errtext *err)
 int value_roles (const char *value, struct errtext *err)
 {
     struct tasklist *list;
+    bool spare = false;
 
     if (strpbrk (value, ":+") || tasklist_parse (&list, value, err) < 0)
         return errtext_set (err, "names separated by commas are needed, as in roles=tester,logger");
+    for (size_t i = 0; i < tasklist_length (list); i++)
+        spare = spare || rules_find (tasklist_item (list, i)->role) == RULES_SPARE;
     tasklist_destroy (list);
-    return 0;
+    if (!spare)
+        return 0;
+    return errtext_set (err, "\"" RULES_SPARE_ROLE "\" is a task without a role; choose another name");
 }
 
 int value_notify (const char *value, struct errtext *err)
@@ -168,4 +174,14 @@ int value_grace (const char *value, struct errtext *err)
     if (number_parse (&seconds, value, 0, VALUE_MAX_SECONDS) == 0)
         return 0;
     return errtext_set (err, "a number of seconds from 0 to %d is needed", VALUE_MAX_SECONDS);
+}
+
+int value_lost_after (const char *value, struct errtext *err)
+{
+    int seconds;
+
+    if (number_parse (&seconds, value, VALUE_MIN_LOST_AFTER, VALUE_MAX_SECONDS) == 0)
+        return 0;
+    return errtext_set (err, "a number of seconds from %d to %d is needed", VALUE_MIN_LOST_AFTER,
+                        VALUE_MAX_SECONDS);
 }

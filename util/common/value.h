@@ -13,6 +13,8 @@
 
 /* The longest time that an option or an argument can have: a week, in seconds. */
 #define VALUE_MAX_SECONDS 604800
+/* The least lost_after=: a network that is busy loses packets for some seconds. */
+#define VALUE_MIN_LOST_AFTER 5
 
 /* The most restarts of a step. */
 #define VALUE_MAX_RESTARTS 1000
@@ -42,6 +44,7 @@ int value_notify (const char *value, struct errtext *err);
 int value_libexecdir (const char *value, struct errtext *err);
 int value_rendezvous_ports (const char *value, struct errtext *err);
 int value_grace (const char *value, struct errtext *err);
+int value_lost_after (const char *value, struct errtext *err);
 
 /* "3" or "3,any": *any is false or true. -1 if it is not valid. */
 int value_restart_parse (int *times, bool *any, const char *value);

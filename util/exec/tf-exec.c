@@ -174,7 +174,7 @@ static int _read_options (struct options *options, char *argv[], struct errtext 
 
 static bool _is_role (const struct task_env *task, const char *role)
 {
-    return rules_find (role) != RULES_ROLES || task_env_knows_role (task, role);
+    return rules_find (role) < RULES_ROLES || task_env_knows_role (task, role);
 }
 
 /* Check a role's command. If it is this task's role, *words becomes the command's words. */

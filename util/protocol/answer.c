@@ -13,6 +13,7 @@
 #include "common/tf_config.h"
 #include "common/variables.h"
 #include "hello.h"
+#include "order.h"
 
 /*
  * TensorFlow maps nearly all memory of every GPU that it sees, also in a ps that computes
@@ -79,6 +80,10 @@ static void _add_keys (struct frame *frame, const struct answer *answer)
     frame_add_flag (frame, "SERVES", answer->serves);
     restart_rule_add (frame, &answer->restart);
     watch_rule_add (frame, &answer->watch);
+    lost_after_add (frame, answer->lost_after);
+    frame_add_flag (frame, "SPARE", answer->spare);
+    if (answer->life > 0)
+        order_add_restart (frame, answer->life);
     frame_add_flag (frame, "OPEN_PORT", answer->open_port);
     frame_add_flag (frame, "TF_GRPC_REUSE_PORT", answer->hold);
 }
@@ -137,6 +142,11 @@ void answer_message_clear (struct answer_message *message)
     memset (message, 0, sizeof (*message));
 }
 
+bool answer_is_in (const struct frame *frame)
+{
+    return frame_has (frame, "SLURM_TF_ROLE");
+}
+
 int answer_decode (struct answer *answer, const struct frame *frame, const char *server_token,
                    struct errtext *err)
 {
@@ -160,13 +170,15 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->supervised = frame_has (frame, "STOP_GRACE");
     answer->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
     answer->serves = frame_has (frame, "SERVES");
+    answer->spare = frame_has (frame, "SPARE");
     answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
     if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
         || !frame_get (frame, "TF_CONFIG") || (answer->jax_devices && answer->local_process < 0)
         || (answer->supervised && answer->stop_grace < 0)
         || tee_mode_decode (&answer->tee, frame) < 0
         || restart_rule_decode (&answer->restart, frame) < 0
-        || watch_rule_decode (&answer->watch, frame) < 0)
+        || watch_rule_decode (&answer->watch, frame) < 0
+        || lost_after_decode (&answer->lost_after, frame) < 0)
         return errtext_set (err, "the rendezvous' answer is incomplete");
     return 0;
 }

@@ -35,6 +35,9 @@ struct answer {
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
     struct restart_rule restart;    /* and: the task may be restarted */
     struct watch_rule watch;    /* and: its signs of life are watched */
+    int lost_after;             /* and: a spare can take its place, as in supervisor_config.h; or 0 */
+    bool spare;                 /* and: it is a spare, whose program does not start */
+    int life;                   /* to be encoded: this is an order to start that life; 0: it is not */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
     bool no_tf_config;          /* the program gets no TF_CONFIG */
     bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task; */
@@ -90,6 +93,9 @@ int answer_encode (struct answer_message *message, const struct answer *answer,
                    const char *server_token);
 
 void answer_message_clear (struct answer_message *message);
+
+/* True if this frame, an order, has an answer in it (order.h). */
+bool answer_is_in (const struct frame *frame);
 
 /* -1 and err if the server token is wrong, or if the answer is incomplete. */
 int answer_decode (struct answer *answer, const struct frame *frame, const char *server_token,

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What a supervisor asks the fork server of its task (plugin/fork_server.h) to do, on a SOCK_SEQPACKET
- * pair: one request, one reply. Both programs are of one installation and on one host, so the messages
- * are these structs.
+ * pair: one request, one reply. Both programs are of one installation and on one host, so the messages are
+ * these structs. With FORK_BEGIN may come a descriptor, of a file with an answer (frame_load ()), which
+ * this life and those after it use in the place of the one before.
  */
 #ifndef TF_FORK_REQUEST_H
 #define TF_FORK_REQUEST_H

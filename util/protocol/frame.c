@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/deadline.h"
 #include "common/number.h"
@@ -212,11 +214,17 @@ int frame_send (struct frame *frame, int fd, struct errtext *err)
     return bytes ? _send_bytes (fd, bytes, length, err) : errtext_set (err, "%s", strerror (ENOMEM));
 }
 
+/* Of all strings, as this header says. */
+static uint32_t _length (const uint8_t *h)
+{
+    return (uint32_t)h[8] << 24 | (uint32_t)h[9] << 16 | (uint32_t)h[10] << 8 | h[11];
+}
+
 /* The header is complete. */
 static int _begin_frame (struct frame_reader *reader, struct errtext *err)
 {
     const uint8_t *h = reader->header;
-    uint32_t length = (uint32_t)h[8] << 24 | (uint32_t)h[9] << 16 | (uint32_t)h[10] << 8 | h[11];
+    uint32_t length = _length (h);
 
     if (memcmp (h, magic, sizeof (magic)) != 0)
         return errtext_set (err, "not a frame of spank-tf");
@@ -293,4 +301,23 @@ void frame_reader_clear (struct frame_reader *reader)
     frame_destroy (reader->frame);
     reader->frame = NULL;
     reader->got = 0;
+}
+
+struct frame *frame_load (int fd)
+{
+    struct frame *frame = frame_create ();
+    struct stat st;
+    ssize_t n = -1;
+
+    if (frame && fstat (fd, &st) == 0 && st.st_size > FRAME_HEADER
+        && st.st_size <= FRAME_HEADER + FRAME_MAX_ANSWER
+        && (frame->block = malloc (frame->size = (size_t)st.st_size)))
+        n = pread (fd, frame->block, frame->size, 0);
+    if (n < 0 || (size_t)n != frame->size || memcmp (frame->block, magic, sizeof (magic)) != 0
+        || _length (frame->block) != frame->size - FRAME_HEADER || frame->block[frame->size - 1] != '\0') {
+        frame_destroy (frame);
+        return NULL;
+    }
+    frame->used = frame->size;
+    return frame;
 }

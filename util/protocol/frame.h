@@ -105,4 +105,7 @@ int frame_read (struct frame_reader *reader, int fd, struct frame **fp, struct e
 
 void frame_reader_clear (struct frame_reader *reader);
 
+/* A file with one frame, as frame_bytes () has given it, from its beginning. NULL if it is anything else. */
+struct frame *frame_load (int fd);
+
 #endif

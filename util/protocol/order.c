@@ -32,11 +32,33 @@ struct frame *order_encode (enum order order, const char *server_token)
 
 struct frame *order_encode_restart (int life, const char *server_token)
 {
-    struct frame *frame = order_encode (ORDER_RESTART, server_token);
+    struct frame *frame = frame_create ();
+
+    if (frame) {
+        server_token_add (frame, server_token);
+        order_add_restart (frame, life);
+    }
+    return frame;
+}
+
+void order_add_restart (struct frame *frame, int life)
+{
+    frame_add (frame, "ORDER", "%s", name[ORDER_RESTART]);
+    frame_add (frame, "LIFE", "%d", life);
+}
+
+struct frame *order_encode_stop_at_once (const char *server_token)
+{
+    struct frame *frame = order_encode (ORDER_STOP, server_token);
 
     if (frame)
-        frame_add (frame, "LIFE", "%d", life);
+        frame_add_flag (frame, "AT_ONCE", true);
     return frame;
+}
+
+bool order_is_at_once (const struct frame *frame)
+{
+    return frame_has (frame, "AT_ONCE");
 }
 
 struct frame *order_encode_exit (int most, const char *server_token)

@@ -43,6 +43,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add (frame, "FAIL_GRACE", "%d", c->fail_grace);
     restart_rule_add (frame, &c->restart);
     watch_rule_add (frame, &c->watch);
+    lost_after_add (frame, c->lost_after);
     frame_add_flag (frame, "WAIT_LIMITED", c->wait_limited);
     frame_add_flag (frame, "HIDE_GPUS", c->hide_gpus);
     frame_add_flag (frame, "TF", c->frameworks & FRAMEWORK_TF);
@@ -132,7 +133,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
         return errtext_set (err, "srun's configuration lacks a token");
     if (!c->step || c->timeout < 0 || c->stop_grace < 0 || c->eval_grace < 0 || c->fail_grace < 0
         || tee_mode_decode (&c->tee, frame) < 0
-        || restart_rule_decode (&c->restart, frame) < 0
+        || restart_rule_decode (&c->restart, frame) < 0 || lost_after_decode (&c->lost_after, frame) < 0
         || watch_rule_decode (&c->watch, frame) < 0 || _decode_words (c, frame) < 0)
         return errtext_set (err, "srun's configuration is incomplete");
     if (_decode_lists (c, frame) < 0)

@@ -57,6 +57,7 @@ struct rendezvous_config {
     int fail_grace;                         /* seconds for the others after a failure without a ps */
     struct restart_rule restart;            /* --tf-restart */
     struct watch_rule watch;                /* --tf-watchdog */
+    int lost_after;                         /* with spare tasks: seconds (silence.h); 0: there are none */
     bool wait_limited;                      /* srun ends the step some time after its first task */
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */

@@ -96,3 +96,27 @@ int restart_rule_decode_environment (struct restart_rule *rule, char *const env[
     return _parse (rule, variable_get (env, times), variable_get (env, any),
                    variable_get (env, longest_pause));
 }
+
+static const char lost_after[] = "LOST_AFTER";
+
+void lost_after_add (struct frame *frame, int seconds)
+{
+    if (seconds > 0)
+        frame_add (frame, lost_after, "%d", seconds);
+}
+
+static int _parse_lost_after (int *seconds, const char *text)
+{
+    *seconds = 0;
+    return text ? number_parse (seconds, text, VALUE_MIN_LOST_AFTER, FRAME_MAX_SECONDS) : 0;
+}
+
+int lost_after_decode (int *seconds, const struct frame *frame)
+{
+    return _parse_lost_after (seconds, frame_get (frame, lost_after));
+}
+
+int lost_after_decode_environment (int *seconds, char *const env[])
+{
+    return _parse_lost_after (seconds, variable_get (env, lost_after));
+}

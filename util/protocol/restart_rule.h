@@ -39,4 +39,12 @@ int restart_rule_decode (struct restart_rule *rule, const struct frame *frame);
 /* The same from an environment. */
 int restart_rule_decode_environment (struct restart_rule *rule, char *const env[]);
 
+/*
+ * With spare tasks: lost_after= in seconds (common/silence.h). 0 if there are none, and in a frame without
+ * it. -1 if it is malformed.
+ */
+void lost_after_add (struct frame *frame, int seconds);
+int lost_after_decode (int *seconds, const struct frame *frame);
+int lost_after_decode_environment (int *seconds, char *const env[]);
+
 #endif

@@ -36,6 +36,8 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
     frame_add_flag (frame, "FORWARD_SIGNALS", c->forward_signals);
     frame_add_flag (frame, "SERVES", c->serves);
     restart_rule_add (frame, &c->restart);
+    lost_after_add (frame, c->lost_after);
+    frame_add_flag (frame, "SPARE", c->spare);
     if (c->claimed_port)
         frame_add (frame, "CLAIMED_PORT", "%d", c->claimed_port);
     frame_add_flag (frame, "PRINTS", c->prints);
@@ -66,6 +68,7 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
     c->kill_wait = -1;
     c->forward_signals = variable_get (env, "FORWARD_SIGNALS") != NULL;
     c->serves = variable_get (env, "SERVES") != NULL;
+    c->spare = variable_get (env, "SPARE") != NULL;
     c->prints = variable_get (env, "PRINTS") != NULL;
     c->log = variable_get (env, "LOG");
     c->error_file = variable_get (env, "ERROR_FILE");
@@ -81,7 +84,8 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
         || (c->tee && (!c->role || !c->log
                        || number_parse (&c->index, variable_get (env, "INDEX"), 0, INT_MAX) < 0))
         || restart_rule_decode_environment (&c->restart, env) < 0
-        || watch_rule_decode_environment (&c->watch, env) < 0 || !address
+        || watch_rule_decode_environment (&c->watch, env) < 0
+        || lost_after_decode_environment (&c->lost_after, env) < 0 || !address
         || address_parse (&c->address, address) < 0
         || !c->node || !c->step || !c->token || !c->server_token)
         return errtext_set (err, "its environment lacks a variable");

@@ -45,8 +45,10 @@ struct supervisor_config {
     int kill_wait;                  /* Slurm's KillWait in seconds; -1 when it is not known */
     bool forward_signals;           /* Slurm's signals reach the supervisor and not its task */
     bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
-    struct restart_rule restart;    /* the task may be restarted */
-    int claimed_port;               /* if so: a port that is bound only by the program; 0: none */
+    struct restart_rule restart;    /* the task may be restarted; if so: */
+    int lost_after;                 /* a spare can take its place: seconds (silence.h); 0: there is none */
+    bool spare;                     /* it is one: no life begins before it is ordered */
+    int claimed_port;               /* a port that is bound only by the program; 0: none */
     bool prints;                    /* the one supervisor of the step that prints messages */
     const char *log, *error_file;   /* the paths of the task's files, or NULL */
     struct watch_rule watch;        /* --tf-watchdog: the task is watched */

@@ -11,10 +11,12 @@
 #include <sys/socket.h>
 
 #include "common/list_text.h"
+#include "common/silence.h"
 #include "console.h"
 #include "events.h"
 #include "job.h"
 #include "rank_names.h"
+#include "spares.h"
 
 static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
 
@@ -37,19 +39,28 @@ void absence_begin (struct server *server, struct rank *rank, int ms)
         return;
     if (!rank_has_ended (rank))
         ends_note (&rank->end, s->launched, 0, &nothing, 0);
+    rank->last_sign = deadline_in_ms (rank->peer ? -silence_ms (rank->peer->fd) : 0);
     rank->away = deadline_in_ms (ms);
-    s->next_lost = deadline_min (s->next_lost, rank->away);
+    if (server->config.lost_after > 0) {
+        rank->given_up = rank->last_sign;
+        rank->given_up.at_ms += silence_verdict_ms (server->config.lost_after);
+        rank->given_up = deadline_min (rank->given_up, rank->away);
+    }
+    s->next_lost = deadline_min (s->next_lost, deadline_min (rank->away, rank->given_up));
 }
 
 void absence_end (struct server *server, struct rank *rank)
 {
     if (!server->shutdown)
         return;
-    rank->away = deadline_never ();
+    rank->away = rank->given_up = rank->last_sign = deadline_never ();
     rank->ordered = false;
     restarts_returned (server->shutdown->restarts, rank);
-    if (rank->state == RANK_LOST)
-        job_runs (server->shutdown, rank);
+    if (rank->state != RANK_LOST)
+        return;
+    job_runs (server->shutdown, rank);
+    if (rank->kind == RULES_SPARE)
+        rank->state = RANK_SPARE;
 }
 
 static bool _is_overdue (const struct rank *rank)
@@ -57,11 +68,17 @@ static bool _is_overdue (const struct rank *rank)
     return rank_is_supervised (rank) && deadline_passed (rank->away);
 }
 
+/* A rank that a spare would replace, if there were one, is lost later. */
+static struct deadline _next (const struct rank *rank)
+{
+    return deadline_passed (rank->given_up) ? rank->away : deadline_min (rank->given_up, rank->away);
+}
+
 /* The loss of one that has ended with 0 shows when it is needed. */
 static void _print_overdue (const struct server *server)
 {
     const struct shutdown *s = server->shutdown;
-    bool gathers = false;
+    bool gathers = false, places = false;
     char names[1024], name[RANK_NAME_SIZE];
     struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
 
@@ -72,12 +89,13 @@ static void _print_overdue (const struct server *server)
         if (!_is_overdue (rank) || (rank_has_ended (rank) && !member))
             continue;
         gathers = gathers || member;
+        places = places || rank->kind != RULES_SPARE;
         list_text_add (&list, rank_name (s->roster, rank, name, sizeof (name)));
     }
     if (list.named)
         console_say ("error: spank_tf: %s: these tasks count as ended, because the connections to "
-                     "their supervisors are lost: %s%s", step_name (server->step),
-                     list_text_end (&list),
+                     "their supervisors are lost: %s%s%s", step_name (server->step),
+                     list_text_end (&list), places ? spares_why_not (server) : "",
                      gathers ? "; the restart of all tasks is given up" : "");
 }
 
@@ -90,6 +108,7 @@ void absence_check (struct server *server)
 
     if (!deadline_passed (s->next_lost))
         return;
+    spares_replace (server);
     lost = calloc ((size_t)s->roster->tasks, sizeof (*lost));
     _print_overdue (server);
     s->next_lost = deadline_never ();
@@ -102,7 +121,7 @@ void absence_check (struct server *server)
             if (lost && rank->state == RANK_LOST)
                 lost[count++] = rank;
         } else if (rank_is_supervised (rank))
-            s->next_lost = deadline_min (s->next_lost, rank->away);
+            s->next_lost = deadline_min (s->next_lost, _next (rank));
     }
     events_lost (server->step, lost, count, restart_policy_left (restarts_policy (s->restarts)));
     free (lost);

@@ -27,7 +27,10 @@
 /* How long to wait for another connection if this one, which has something to read, ends. */
 int absence_ms (const struct peer *peer);
 
-/* The connection of a rank has ended without a report. */
+/*
+ * The connection of a rank has ended without a report, and it is lost after this time. With spare tasks one
+ * may get its place before that, when its node has been silent for long enough (common/silence.h).
+ */
 void absence_begin (struct server *server, struct rank *rank, int ms);
 
 /* A rank has a connection again: whatever was decided because it had none is undone. */

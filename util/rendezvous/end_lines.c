@@ -159,6 +159,9 @@ void end_lines_show (const struct server *server)
         console_say ("spank_tf: %s was cancelled", step);
     else if ((failure = ends_first_failure (roster, text, sizeof (text))))
         console_say ("error: spank_tf: %s: first to fail: %s", step, failure);
+    else if (s->replaced > 0)
+        console_say ("spank_tf: %s: the work is done; %d task%s replaced, and for a lost node srun may "
+                     "return another code than 0", step, s->replaced, s->replaced == 1 ? " was" : "s were");
     if (!server->config.json && ends_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
         console_say ("spank_tf: %s: logs are in %s", step, text);
 }

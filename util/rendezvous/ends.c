@@ -20,7 +20,13 @@
 
 static const char *_how (const struct rank *rank, struct exit_report_text *room)
 {
-    return rank->state == RANK_LOST ? "lost" : exit_report_describe (&rank->end.report, room);
+    if (rank->replaced_by)
+        snprintf (room->text, sizeof (room->text), "lost, now rank %d", rank->replaced_by->number);
+    else if (rank->state == RANK_LOST)
+        return "lost";
+    else
+        exit_report_describe (&rank->end.report, room);
+    return room->text;
 }
 
 static const char *_with_restarts (const struct rank *rank, const char *how, char *buf, size_t size)
@@ -102,7 +108,7 @@ const struct rank *ends_first_to_fail (const struct roster *roster)
     const struct rank *first = NULL;
 
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
-        if (rank_has_ended (rank) && exit_report_failed (&rank->end.report)
+        if (rank_has_ended (rank) && !rank->replaced_by && exit_report_failed (&rank->end.report)
             && (!first || _is_before (&rank->end.at, &first->end.at)))
             first = rank;
     return first;
@@ -130,8 +136,10 @@ static void _add_log (char *buf, size_t size, const struct rank *rank)
     const struct failure_text *failure = rank->end.failure;
     enum failure_text_source source = failure ? failure->source : FAILURE_TEXT_NONE;
     char name[NAME_MAX];
+    int index;
+    const char *role = rank_log_role (rank, &index);
 
-    logdir_task_file (name, sizeof (name), rank->role, rank->index);
+    logdir_task_file (name, sizeof (name), role, index);
     switch (source) {
         case FAILURE_TEXT_NONE:
             snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name);

@@ -5,6 +5,8 @@
 
 #include "job.h"
 
+#include <signal.h>
+
 #include "end_lines.h"
 
 static void _set_over (struct server *server)
@@ -64,6 +66,30 @@ void job_hangs (struct server *server, const struct rank *rank)
     _set_over (server);
     if (server->config.restart.times > 0)
         _end_restarts (s);
+}
+
+void job_replaced (struct shutdown *s, struct rank *lost, struct rank *spare)
+{
+    static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL, false };
+
+    if (!rank_has_ended (lost))
+        lost->end.report = killed;
+    lost->state = RANK_ENDED;
+    lost->away = lost->given_up = deadline_never ();
+    lost->replaced_by = spare;
+    spare->replaces = lost;
+    spare->first_role = spare->role;
+    spare->first_index = spare->index;
+    spare->role = lost->role;
+    spare->index = lost->index;
+    spare->kind = lost->kind;
+    spare->beside = lost->beside;
+    spare->serves = lost->serves;
+    lost->kind = RULES_SPARE;
+    lost->beside = lost->serves = false;
+    /* One of the two has ended now: the rank or, if it had ended with 0, the spare until it runs. */
+    s->left--;
+    stop_policy_replaced (s->policy, lost, spare);
 }
 
 void job_runs (struct shutdown *s, struct rank *rank)

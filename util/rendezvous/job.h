@@ -18,6 +18,8 @@ void job_ended (struct server *server, struct rank *rank, enum rank_state state,
 
 /* A rank hangs, and is not restarted: it runs until it is stopped. */
 void job_hangs (struct server *server, const struct rank *rank);
+/* A spare gets the place of a rank, which ends with that. Its own state was decided (restarts_replace ()). */
+void job_replaced (struct shutdown *shutdown, struct rank *lost, struct rank *spare);
 
 /* A rank runs from now on, which waited, or had ended. */
 void job_runs (struct shutdown *shutdown, struct rank *rank);

@@ -80,7 +80,7 @@ static void _answer (struct server *server, struct peer *peer)
 
     if (peer->state == PEER_REGISTERED)
         sent = server->refused ? _encode_refusal (server, peer)
-                               : step_answer (server->step, peer->rank,
+                               : step_answer (server->step, peer->rank, 0,
                                               server->config.server_token, &peer->answer);
     peer->state = PEER_ANSWERING;
     if (sent < 0 || (sent = peer_send_answer (&server->peers, peer)) < 0)

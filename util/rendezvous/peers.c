@@ -154,6 +154,11 @@ int peer_send_answer (const struct peers *peers, struct peer *peer)
     return peer->part == ANSWER_PARTS;
 }
 
+bool peer_is_sending (const struct peer *peer)
+{
+    return peer->answer.head && peer->part < ANSWER_PARTS;
+}
+
 int peer_send (struct peer *peer, struct frame *frame)
 {
     size_t length = 0;

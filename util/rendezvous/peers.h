@@ -22,7 +22,7 @@ enum peer_state {
     PEER_ANSWERED,          /* its whole answer is sent, and the rank acknowledges it */
     PEER_REFUSED,           /* its refusal is sent, and the rank closes the connection: first, so
                                that its end and not this port has to wait (TIME_WAIT) */
-    PEER_SUPERVISED,        /* a rank's supervisor, until its task has ended */
+    PEER_SUPERVISED,        /* a rank's supervisor, until its task has ended; it may get another answer */
     PEER_CLOSED,            /* closed, but an event of this round may still point here */
 };
 
@@ -77,6 +77,9 @@ void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, e
  * epoll says so, -1 if the connection is broken.
  */
 int peer_send_answer (const struct peers *peers, struct peer *peer);
+
+/* Part of an answer is still to be sent: nothing else may be. */
+bool peer_is_sending (const struct peer *peer);
 
 /* Send a short frame at once and free it. -1 if that is impossible: then close the peer. */
 int peer_send (struct peer *peer, struct frame *frame);

@@ -94,14 +94,17 @@ static int _set_places (struct processes *processes, const struct roster *roster
     int count = 0;
 
     processes->place = calloc ((size_t)roster->tasks, sizeof (*processes->place));
-    for (int i = 0; found && processes->place && i < roster->tasks; i++) {
+    processes->rank = calloc ((size_t)processes->count, sizeof (*processes->rank));
+    for (int i = 0; found && processes->place && processes->rank && i < roster->tasks; i++) {
         const struct rank *rank = &roster->rank[i];
         int number = processes_number (processes, roster, rank);
 
-        if (number >= 0)
+        if (number >= 0) {
             found[count++] = (struct found){ rank->node, number, i };
+            processes->rank[number] = i;
+        }
     }
-    if (found && processes->place)
+    if (found && processes->place && processes->rank)
         _find_places (processes->place, found, count);
     free (found);
     return count > 0 ? 0 : -1;
@@ -134,7 +137,9 @@ int processes_find (struct processes *processes, const struct roster *roster)
 void processes_clear (struct processes *processes)
 {
     free (processes->place);
+    free (processes->rank);
     processes->place = NULL;
+    processes->rank = NULL;
 }
 
 static void _print_job (FILE *f, char before, const struct rank *rank)
@@ -153,10 +158,8 @@ char *processes_jobs (const struct processes *processes, const struct roster *ro
     if (!f)
         return NULL;
     fputs ("DTENSOR_JOBS", f);
-    _print_job (f, '=', &roster->rank[processes->coordinator]);
-    for (int i = 0; i < roster->tasks; i++)
-        if (processes_number (processes, roster, &roster->rank[i]) > 0)
-            _print_job (f, ',', &roster->rank[i]);
+    for (int i = 0; i < processes->count; i++)
+        _print_job (f, i ? ',' : '=', &roster->rank[processes->rank[i]]);
     fputc ('\0', f);
     if (fclose (f) == 0)
         return text;

@@ -27,6 +27,7 @@ struct processes {
      */
     bool are_ranks;
     struct process_place *place;    /* by rank; NULL if the step has no processes */
+    int *rank;                      /* by number; likewise */
 };
 
 /*

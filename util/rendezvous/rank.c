@@ -60,11 +60,19 @@ void rank_set_role (struct rank *rank, const char *role)
     rank->role = role;
     rank->kind = rules_find (role);
     rank->beside = beside_is (role);
+    if (rank->kind == RULES_SPARE)
+        rank->state = RANK_SPARE;
+}
+
+const char *rank_log_role (const struct rank *rank, int *index)
+{
+    *index = rank->first_role ? rank->first_index : rank->index;
+    return rank->first_role ? rank->first_role : rank->role;
 }
 
 bool rank_has_ended (const struct rank *rank)
 {
-    return rank->state != RANK_RUNS && rank->state != RANK_WAITS;
+    return rank->state != RANK_RUNS && rank->state != RANK_WAITS && rank->state != RANK_SPARE;
 }
 
 bool rank_is_supervised (const struct rank *rank)

@@ -40,12 +40,15 @@ enum rank_launch {
  *     WAITS, CALLED -> RUNS         its next life
  *     RUNS, WAITS -> LOST -> RUNS   the supervisor did not come back in time; it does
  *     any but LOST -> ENDED         for good
+ *     SPARE -> WAITS, CALLED        a spare gets the place of another rank, which has ENDED (spares.h)
+ *     SPARE -> LOST -> SPARE        as above
  *
  * A rank that is KEPT, CALLED, LOST or ENDED has ended: others see that, and the stop policy counts it. In a
  * step without supervisors all ranks run.
  */
 enum rank_state {
     RANK_RUNS,
+    RANK_SPARE,                         /* its program has not started; it waits for a place */
     RANK_WAITS,
     RANK_KEPT,
     RANK_CALLED,
@@ -77,7 +80,12 @@ struct rank {
 
     /* Decided for it. */
     const char *role;                   /* NULL before; lives as long as the step */
-    enum rules_name kind;               /* of the role; RULES_ROLES: a site's own, or an auxiliary task */
+    /*
+     * Of the role. RULES_ROLES: a site's own, or an auxiliary task. RULES_SPARE: it is not in the cluster,
+     * because it waits for a place, or because a spare has got its place; then its role and index are those
+     * that it had.
+     */
+    enum rules_name kind;
     bool beside;                        /* the cluster: it is an auxiliary task (common/beside.h) */
     int index;                          /* within its role */
     struct address address;             /* for its peers */
@@ -87,11 +95,18 @@ struct rank {
     /* Since its answer, if it has a supervisor. */
     enum rank_state state;
     struct deadline away;               /* when it is LOST, or was; never: its supervisor is not missed */
+    struct deadline given_up;           /* when a spare may get its place; or never */
+    struct deadline last_sign;          /* of its supervisor, if that is away; or never */
     bool ordered;                       /* to stop, on the connection that it has now */
     struct end end;                     /* of the present life */
     struct life life;
     struct restart_standing restart;
     struct watch_standing watch;
+
+    /* A place is a role and an index. A spare that gets one may lose it to another spare. */
+    struct rank *replaced_by, *replaces;    /* or NULL */
+    const char *first_role;             /* of a spare that has a place: "spare"; names its log */
+    int first_index;
 };
 
 /* What a registration says. -1 if there is no memory. */
@@ -99,6 +114,9 @@ int rank_register (struct rank *rank, const struct registration *registration);
 
 /* The role is not copied. */
 void rank_set_role (struct rank *rank, const char *role);
+
+/* The role and index for which its log file is named. */
+const char *rank_log_role (const struct rank *rank, int *index);
 
 bool rank_has_ended (const struct rank *rank);
 

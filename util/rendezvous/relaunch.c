@@ -8,6 +8,7 @@
 #include "absence.h"
 #include "end_lines.h"
 #include "job.h"
+#include "spares.h"
 #include "supervisors.h"
 
 static void _start_again (struct server *server, struct rank *rank)
@@ -15,6 +16,7 @@ static void _start_again (struct server *server, struct rank *rank)
     struct shutdown *s = server->shutdown;
 
     restart_lines_starts (s->lines, rank);
+    spares_begin (server);
     job_runs (s, rank);
     rank->ordered = false;
     if (!rank->peer && !deadline_is_set (rank->away))

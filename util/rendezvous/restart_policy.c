@@ -19,10 +19,10 @@ struct restart_policy {
     int tasks;
 };
 
-/* Evaluators have a cluster of their own, and auxiliary tasks none. */
+/* Evaluators have a cluster of their own, and auxiliary tasks and spares none. */
 static bool _is_apart (const struct rank *rank)
 {
-    return rank->beside || rank->kind == RULES_EVALUATOR;
+    return rank->beside || rank->kind == RULES_EVALUATOR || rank->kind == RULES_SPARE;
 }
 
 static void _set_standings (struct restart_policy *policy)
@@ -154,6 +154,24 @@ void restart_policy_over (struct restart_policy *policy, struct rank *rank, enum
         standing->why = why;
     standing->over = true;
     _set_unable (policy, rank);
+}
+
+bool restart_policy_can_replace (const struct restart_policy *policy, const struct rank *rank, bool counted)
+{
+    return !rank->restart.over && (!policy->unable || policy->unable == rank)
+           && (counted || restart_policy_left (policy) > 0 || _joins (policy, rank));
+}
+
+void restart_policy_replace (struct restart_policy *policy, struct rank *lost, struct rank *spare,
+                             bool counted)
+{
+    if (!counted)
+        _use (policy, lost);
+    spare->restart = lost->restart;
+    spare->restart.cannot = false;
+    lost->restart = (struct restart_standing){ .alone = true, .cannot = true };
+    if (policy->unable == lost)
+        policy->unable = NULL;
 }
 
 bool restart_policy_is_possible (const struct restart_policy *policy, const struct rank *rank)

@@ -14,6 +14,9 @@
  *                            auxiliary task
  *     any                    a task that hangs        all
  *
+ * If a spare gets the place of a rank (spares.h), all tasks of the step are restarted, also those that are
+ * otherwise restarted alone, because each has the addresses of others.
+ *
  * "All" is every task of the cluster but the evaluators, which have one of their own; also those
  * that ended with 0. It is one restart. If one of them cannot be restarted, because its failure
  * was final, its supervisor is lost or its program does not allow it, none is. restart_rule.h says
@@ -86,6 +89,17 @@ void restart_policy_event_over (struct restart_policy *policy);
 
 /* This rank can never be restarted. */
 void restart_policy_cannot (struct restart_policy *policy, struct rank *rank);
+
+/*
+ * True if a spare may get the place of this rank, which is lost or cannot be restarted where it is: all
+ * other tasks of the cluster can be restarted, and there is a restart for it, unless that was `counted`
+ * before.
+ */
+bool restart_policy_can_replace (const struct restart_policy *policy, const struct rank *rank, bool counted);
+
+/* It gets that. Unless it was counted before, that is a failure of the lost rank, and uses up a restart. */
+void restart_policy_replace (struct restart_policy *policy, struct rank *lost, struct rank *spare,
+                             bool counted);
 
 /* The first one of "all" that can never be restarted, or need not be; NULL: none. */
 const struct rank *restart_policy_unable (const struct restart_policy *policy);

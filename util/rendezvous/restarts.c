@@ -6,6 +6,7 @@
 #include "restarts.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -23,7 +24,8 @@ struct restarts {
     bool event_started;         /* a member has been restarted for it */
     int asked_signal;           /* to end; 0: the step was not */
     int64_t asked_at;
-    bool gathers;               /* members at the barrier */
+    bool gathers;               /* members at the barrier; */
+    bool everyone;              /* all tasks of the step are members, because a spare has got a place */
     int pause;                  /* seconds, before they start */
     struct rank *first;         /* whose failure made them gather last; before, any */
     struct deadline patience;   /* until then they may end by themselves */
@@ -84,9 +86,19 @@ static bool _is_too_late (const struct restarts *r, struct deadline due)
     return due.at_ms > r->last.at_ms;
 }
 
+bool restarts_are_gathering (const struct restarts *r)
+{
+    return r->gathers;
+}
+
+static bool _is_member (const struct restarts *r, const struct rank *rank)
+{
+    return rank->restart.together || (r->everyone && rank->kind != RULES_SPARE);
+}
+
 bool restarts_gathers (const struct restarts *r, const struct rank *rank)
 {
-    return r->gathers && rank->restart.together;
+    return r->gathers && _is_member (r, rank);
 }
 
 /* For its next life. */
@@ -239,8 +251,12 @@ enum restarts_answer restarts_report (struct restarts *r, struct rank *rank,
         _end_event (r);
     if (life->asked_signal)
         _end_all (r, life);
-    else if (can_restart && life->life < rank->life.number && restart_policy_is_possible (r->policy, rank))
+    else if (rank->state == RANK_RUNS && can_restart && life->life < rank->life.number
+             && restart_policy_is_possible (r->policy, rank))
         return RESTARTS_AGAIN;
+    /* It has not begun, and reports that it waits, or that it is stopped. */
+    if (rank->state == RANK_SPARE)
+        return can_restart && !rank->ordered ? RESTARTS_WAITS : RESTARTS_ENDED;
     /* While it waits, its fork server may have been killed, or its slurmstepd. */
     if (rank->state == RANK_RUNS || (_waits (rank) && !can_restart && !life->asked_signal))
         return _end (r, rank, report, can_restart, decision);
@@ -275,6 +291,30 @@ void restarts_returned (struct restarts *r, const struct rank *rank)
 {
     if (restarts_gathers (r, rank))
         r->over = deadline_max (r->over, _in_seconds (r->pause));
+}
+
+void restarts_replace (struct restarts *r, struct rank *lost, struct rank *spare, bool counted)
+{
+    static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL, false };
+    bool called = rank_has_ended (lost), gathers = r->gathers;
+    int left = restart_policy_left (r->policy);
+
+    if (deadline_passed (r->event_over))
+        _end_event (r);
+    restart_policy_replace (r->policy, lost, spare, gathers || counted);
+    spare->life = lost->life;
+    spare->life.leaves = false;
+    spare->life.ago_ms = 0;
+    spare->life.due = deadline_never ();
+    spare->end.report = called ? lost->end.report : killed;
+    spare->state = called ? RANK_CALLED : RANK_WAITS;
+    if (r->first == lost)
+        r->first = spare;
+    r->everyone = true;
+    if (gathers)
+        return;
+    _set_event (r, spare, restart_policy_left (r->policy) < left);
+    _begin_gathering (r, spare, &killed);
 }
 
 void restarts_over (struct restarts *r, struct rank *rank)
@@ -325,22 +365,23 @@ enum restart_policy_decision restarts_why (const struct restarts *r, const struc
 static void _leave_barrier (struct restarts *r, bool start)
 {
     _end_event (r);
-    r->gathers = false;
-    r->patience = r->opens = deadline_never ();
     for (int i = 0; i < r->tasks; i++) {
         struct rank *rank = &r->rank[i];
 
-        if (!_waits (rank) || !rank->restart.together)
+        if (!_waits (rank) || !_is_member (r, rank))
             continue;
         rank->life.due = deadline_in_ms (0);
         if (!start)
             restart_policy_cannot (r->policy, rank);
     }
+    r->gathers = r->everyone = false;
+    r->patience = r->opens = deadline_never ();
 }
 
 static void _check_barrier (struct restarts *r, bool complete)
 {
-    if (!restart_policy_is_possible (r->policy, r->first))
+    if (!restart_policy_is_possible (r->policy, r->first)
+        || (r->everyone && restart_policy_unable (r->policy)))
         _leave_barrier (r, false);
     else if (!complete)
         r->opens = deadline_never ();
@@ -360,10 +401,10 @@ void restarts_check (struct restarts *r)
     for (int i = 0; i < r->tasks; i++) {
         const struct rank *rank = &r->rank[i];
 
-        if (!rank->restart.together)
-            continue;
-        missing += _is_alive (rank) || (_waits (rank) && deadline_is_set (rank->away));
-        r->busy += rank->state == RANK_RUNS || _waits (rank);
+        if (_is_member (r, rank))
+            missing += _is_alive (rank) || (_waits (rank) && deadline_is_set (rank->away));
+        if (rank->restart.together)
+            r->busy += rank->state == RANK_RUNS || _waits (rank);
     }
     if (r->gathers)
         _check_barrier (r, missing == 0);
@@ -385,6 +426,7 @@ enum restarts_action restarts_due (struct restarts *r, struct rank *rank)
     if (!_waits (rank) || restarts_gathers (r, rank) || !deadline_passed (life->due))
         return RESTARTS_NOTHING;
     life->number++;
+    life->began = deadline_in_ms (0);
     r->event_started = r->event_started || (life->event == r->event && rank->restart.together);
     life->event = 0;
     return RESTARTS_START;

@@ -33,6 +33,7 @@ struct life {
     int event;                  /* that has ended it, from 1; 0: none */
     bool leaves;                /* what it left in the background may still run */
     int ago_ms;                 /* when it ended, before its first report */
+    struct deadline began;      /* the life; 0: the first one, at the launch */
     struct deadline due;        /* if it waits: when to start the next; never before the barrier opens */
 };
 
@@ -79,6 +80,14 @@ enum restart_policy_decision restarts_hang (struct restarts *restarts, struct ra
  */
 void restarts_returned (struct restarts *restarts, const struct rank *rank);
 
+/*
+ * A spare gets the place of a rank, with its lives and its end: it waits for the next life, and all tasks
+ * of the step, which are the members now, are stopped, and begin theirs with it. restart_policy_can_replace
+ * () was true. The states of both are still those before; that of the spare changes here. `counted`: the
+ * failure of the rank has used a restart before; so has that which all gather for.
+ */
+void restarts_replace (struct restarts *restarts, struct rank *lost, struct rank *spare, bool counted);
+
 /* The work of a rank is done: it is not restarted. */
 void restarts_over (struct restarts *restarts, struct rank *rank);
 
@@ -94,6 +103,9 @@ void restarts_limit (struct restarts *restarts, struct deadline last);
  * reports that it is stopped.
  */
 bool restarts_stops (const struct restarts *restarts, const struct rank *rank);
+
+/* True if members gather at the barrier. */
+bool restarts_are_gathering (const struct restarts *restarts);
 
 /* True if the rank is a member of a barrier that is not open: without it, no member starts. */
 bool restarts_gathers (const struct restarts *restarts, const struct rank *rank);

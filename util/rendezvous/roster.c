@@ -38,6 +38,7 @@ int roster_set_size (struct roster *roster, int tasks)
     for (int i = 0; i < tasks; i++) {
         roster->rank[i].number = i;
         roster->rank[i].away = deadline_never ();
+        roster->rank[i].given_up = roster->rank[i].last_sign = deadline_never ();
     }
     return 0;
 }

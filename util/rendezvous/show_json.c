@@ -35,7 +35,8 @@ static json_t *_roles (const struct roster *roster)
         const char *role = roster->rank[i].role;
         json_int_t before = json_integer_value (json_object_get (roles, role));
 
-        json_object_set_new (roles, role, json_integer (before + 1));
+        if (!roster->rank[i].replaced_by)
+            json_object_set_new (roles, role, json_integer (before + 1));
     }
     return roles;
 }
@@ -50,10 +51,22 @@ static json_t *_object (const char *event, const struct roster *roster, int rest
                       "restarts_left", left);
 }
 
+/* Who has its place, and whose place it has. */
+static void _add_places (json_t *task, const struct rank *rank)
+{
+    if (rank->replaced_by)
+        json_object_set_new (task, "replaced_by", json_integer (rank->replaced_by->number));
+    if (rank->replaces)
+        json_object_set_new (task, "replaces", json_integer (rank->replaces->number));
+}
+
 static json_t *_task (const struct rank *rank)
 {
-    return json_pack ("{s:i, s:s, s:i, s:s}", "rank", rank->number, "role", rank->role, "index", rank->index,
-                      "node", rank->node);
+    json_t *task = json_pack ("{s:i, s:s, s:i, s:s}", "rank", rank->number, "role", rank->role, "index",
+                              rank->index, "node", rank->node);
+
+    _add_places (task, rank);
+    return task;
 }
 
 static json_t *_started (const struct rank *rank)
@@ -61,13 +74,15 @@ static json_t *_started (const struct rank *rank)
     json_t *task = _task (rank);
     char file[NAME_MAX], path[PATH_MAX + NAME_MAX];
     struct address_text room;
+    int index;
+    const char *role = rank_log_role (rank, &index);
 
     _add_text (task, "address", address_print (&rank->address, &room));
     json_object_set_new (task, "port", json_integer (rank->port));
     _add_text (task, "interface", rank->chosen_interface);
     if (rank->log_dir) {
         snprintf (path, sizeof (path), "%s/%s", rank->log_dir,
-                  logdir_task_file (file, sizeof (file), rank->role, rank->index));
+                  logdir_task_file (file, sizeof (file), role, index));
         _add_text (task, "log", path);
     }
     return task;
@@ -95,7 +110,7 @@ static json_t *_ended (const struct rank *rank)
 {
     json_t *task = _task (rank);
 
-    _add_report (task, rank->state == RANK_LOST ? NULL : &rank->end.report);
+    _add_report (task, rank->state == RANK_LOST || rank->replaced_by ? NULL : &rank->end.report);
     json_object_set_new (task, "restarts", json_integer (rank->life.number));
     json_object_set_new (task, "time", json_integer (rank->end.at.tv_sec));
     json_object_set_new (task, "elapsed", json_integer (rank->end.elapsed_ms / 1000));
@@ -176,6 +191,7 @@ char *show_json_end (const struct roster *roster, int restarts, int left)
     const struct rank *first = ends_first_to_fail (roster);
 
     json_object_set_new (object, "cancelled", json_boolean (ends_are_cancelled (roster)));
+    json_object_set_new (object, "succeeded", json_boolean (!first));
     json_object_set_new (object, "first_to_fail", first ? json_integer (first->number) : json_null ());
     _add_text (object, "log_dir", roster->rank[0].log_dir);
     for (int i = 0; i < roster->tasks; i++)

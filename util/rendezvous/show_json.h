@@ -17,9 +17,9 @@ struct show_json_restart {
     int pause;                  /* seconds */
     int left;                   /* restarts */
     int count;                  /* tasks that failed: */
-    struct {
+    struct show_json_failed {
         const struct rank *rank;
-        const struct exit_report *report;
+        const struct exit_report *report;   /* NULL: it is lost */
     } failed[];
 };
 

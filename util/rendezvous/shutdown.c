@@ -27,7 +27,7 @@ static struct shutdown *_create (struct step *step, const struct rendezvous_conf
     s->roster = roster;
     s->left = roster->tasks;
     s->launched = deadline_in_ms (0);
-    s->next_lost = s->grace_over = s->failure_over = deadline_never ();
+    s->next_lost = s->grace_over = s->failure_over = s->replaced_sign = deadline_never ();
     s->policy = stop_policy_create (c->stop, roster->rank, roster->tasks);
     s->restarts = restarts_create (&c->restart, c->stop_grace, !c->wait_limited, roster->rank, roster->tasks);
     if (s->restarts && restarts)
@@ -121,7 +121,8 @@ void shutdown_check_time (struct server *server)
         struct rank *rank = &s->roster->rank[i];
         bool hung = watchdog_is_hung (rank);
 
-        if (!rank->peer || rank->peer->state != PEER_SUPERVISED || rank->ordered
+        if (!rank->peer || rank->peer->state != PEER_SUPERVISED || peer_is_sending (rank->peer)
+            || rank->ordered
             || (!hung && !job_is_done_with (s, rank) && !restarts_stops (s->restarts, rank)))
             continue;
         rank->ordered = true;

@@ -6,6 +6,7 @@
  *
  *     supervisors.c   what supervisors report, and their orders
  *     absence.c       supervisors without a connection
+ *     spares.c        spares that get the places of lost ranks
  *     job.c           a rank has ended, or runs again; is the job over?
  *     relaunch.c      ranks that waited start again, or are let go
  *     end_lines.c     what is printed about ends
@@ -36,6 +37,10 @@ struct shutdown {
     struct deadline failure_over;       /* fail_grace; never if no task has failed without a ps */
     bool end_shown, miss_shown;         /* what is printed once */
     struct watchdog watchdog;
+    const struct rank *failing;         /* that has begun the last events, so many times in a row: */
+    int failures;                       /* see spares_note_failure () */
+    int replaced;                       /* ranks whose place a spare has got */
+    struct deadline replaced_sign;      /* the first last sign of those that are to begin; or never */
 };
 
 /*

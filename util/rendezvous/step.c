@@ -191,22 +191,36 @@ static int _choose_addresses (struct step *step, const struct host *own, struct 
     return rc;
 }
 
+static int _by_index (const void *a, const void *b)
+{
+    return ((const struct dictionary_task *)a)->index - ((const struct dictionary_task *)b)->index;
+}
+
 static int _build_dictionary (struct step *step, struct errtext *err)
 {
-    size_t count = (size_t)step->roster.tasks;
-    struct dictionary_task *tasks = calloc (count, sizeof (*tasks));
+    struct dictionary_task *tasks = calloc ((size_t)step->roster.tasks, sizeof (*tasks));
+    struct dictionary *dictionary;
+    size_t count = 0;
     int rc;
 
     if (!tasks)
         return errtext_set (err, "%s", strerror (ENOMEM));
-    for (size_t i = 0; i < count; i++)
-        tasks[i] = (struct dictionary_task){
-            .role = step->roster.rank[i].role,
-            .index = step->roster.rank[i].index,
-            .address = step->roster.rank[i].address,
-            .port = step->roster.rank[i].port,
-        };
-    rc = dictionary_create (&step->dictionary, tasks, count, err);
+    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
+        if (rank->kind != RULES_SPARE)
+            tasks[count++] = (struct dictionary_task){
+                .role = rank->role,
+                .index = rank->index,
+                .address = rank->address,
+                .port = rank->port,
+            };
+    /* The ranks of a role have its indices in this order, until a spare gets a place. */
+    if (step->dictionary)
+        qsort (tasks, count, sizeof (*tasks), _by_index);
+    rc = dictionary_create (&dictionary, tasks, count, err);
+    if (rc == 0) {
+        dictionary_destroy (step->dictionary);
+        step->dictionary = dictionary;
+    }
     free (tasks);
     return rc;
 }
@@ -306,6 +320,20 @@ int step_resolve (struct step *step, const struct host *own, struct errtext *err
     return _build_dictionary (step, err) < 0 ? -1 : _find_processes (step, err);
 }
 
+int step_change (struct step *step, struct errtext *err)
+{
+    processes_clear (&step->processes);
+    free (step->jobs);
+    step->jobs = NULL;
+    return _build_dictionary (step, err) < 0 ? -1 : _find_processes (step, err);
+}
+
+bool step_has_room (const struct step *step, const struct rank *place, const struct rank *rank)
+{
+    return rank->master_port > 0 || !(step->config->frameworks & FRAMEWORK_TORCH)
+           || processes_number (&step->processes, &step->roster, place) != 0;
+}
+
 int step_supervise (struct step *step, struct errtext *err)
 {
     char name[RANK_NAME_SIZE];
@@ -347,7 +375,7 @@ char *step_table (const struct step *step, bool json)
     return cluster_table (&step->roster, &step->choice);
 }
 
-int step_answer (const struct step *step, const struct rank *rank, const char *server_token,
+int step_answer (const struct step *step, const struct rank *rank, int life, const char *server_token,
                  struct answer_message *message)
 {
     int process = processes_number (&step->processes, &step->roster, rank);
@@ -372,7 +400,8 @@ int step_answer (const struct step *step, const struct rank *rank, const char *s
         .jax = jax && step->processes.are_ranks,
         .dtensor = process >= 0 && step->jobs,
         .torch = torch,
-        .keep_master_port = torch && process == 0,
+        /* A spare may become process 0. */
+        .keep_master_port = torch ? process == 0 : rank->kind == RULES_SPARE && rank->master_port,
         .master_address = step->master.text,
         .master_port = step->roster.rank[step->processes.coordinator].master_port,
         .local_process = place->local,
@@ -389,6 +418,9 @@ int step_answer (const struct step *step, const struct rank *rank, const char *s
         .serves = rank->serves,
         .restart = step->supervised ? step->config->restart : (struct restart_rule){ 0 },
         .watch = watched ? step->config->watch : (struct watch_rule){ 0, 0 },
+        .lost_after = step->supervised ? step->config->lost_after : 0,
+        .spare = rank->kind == RULES_SPARE,
+        .life = life,
         .proxy_exempt = rank->proxied ? step->addresses : NULL,
         .tail = dictionary_tail (rank->role, rank->index, &tail),
         .jobs = step->jobs,

@@ -49,6 +49,15 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
  */
 int step_resolve (struct step *step, const struct host *own, struct errtext *err);
 
+/*
+ * Places have changed: make the dictionary, and what else follows from who has which place, anew. No answer
+ * may be on its way. -1 and err; then no task may be restarted any more.
+ */
+int step_change (struct step *step, struct errtext *err);
+
+/* True if a rank can have the place of this one: process 0 of PyTorch needs a second port. */
+bool step_has_room (const struct step *step, const struct rank *place, const struct rank *rank);
+
 /* Where master.log goes: rank 0's log directory, or NULL. Lives as long as the step. */
 const char *step_log_dir (const struct step *step);
 
@@ -67,8 +76,11 @@ const char *step_notice (const struct step *step, int i);
  */
 char *step_table (const struct step *step, bool json);
 
-/* Encode the answer to a rank of a resolved step. -1 if there is no memory. */
-int step_answer (const struct step *step, const struct rank *rank, const char *server_token,
+/*
+ * Encode the answer to a rank of a resolved step, which is also the order to start `life`, unless that is
+ * 0. -1 if there is no memory.
+ */
+int step_answer (const struct step *step, const struct rank *rank, int life, const char *server_token,
                  struct answer_message *message);
 
 #endif

@@ -15,6 +15,7 @@ struct stop_policy {
     int followed;               /* ranks that must end for the aim */
     int left;                   /* those of them that have not ended */
     int graces;                 /* ranks with grace that have not ended */
+    int busy;                   /* ranks that have not ended, without spares */
     bool only_evaluators;       /* in the cluster */
     bool asked;                 /* to end */
     enum stop_policy_cause cause;
@@ -67,7 +68,8 @@ static enum stop_policy_cause _aim (const struct stop_policy *policy)
 static bool _has_only_evaluators (const struct stop_policy *policy)
 {
     for (int i = 0; i < policy->tasks; i++)
-        if (policy->rank[i].kind != RULES_EVALUATOR && !policy->rank[i].beside)
+        if (policy->rank[i].kind != RULES_EVALUATOR && policy->rank[i].kind != RULES_SPARE
+            && !policy->rank[i].beside)
             return false;
     return true;
 }
@@ -75,7 +77,7 @@ static bool _has_only_evaluators (const struct stop_policy *policy)
 /* True if the aim includes the end of this rank. */
 static bool _is_followed (const struct stop_policy *policy, const struct rank *rank)
 {
-    if (rank->beside)
+    if (rank->beside || rank->kind == RULES_SPARE)
         return false;
     switch (policy->aim) {
         case STOP_POLICY_CHIEF_ENDED:
@@ -116,6 +118,7 @@ struct stop_policy *stop_policy_create (enum stop_when when, const struct rank *
     for (int i = 0; i < tasks; i++) {
         policy->followed += _is_followed (policy, &rank[i]);
         policy->graces += _is_graced (policy, &rank[i]);
+        policy->busy += rank[i].kind != RULES_SPARE;
     }
     policy->left = policy->followed;
     return policy;
@@ -161,6 +164,7 @@ bool stop_policy_ended (struct stop_policy *policy, const struct rank *rank)
 
     policy->left -= followed;
     policy->graces -= _is_graced (policy, rank);
+    policy->busy -= rank->kind != RULES_SPARE;
     if (policy->cause != STOP_POLICY_NOT_OVER)
         return false;
     if (rank->state == RANK_LOST)
@@ -192,6 +196,13 @@ void stop_policy_returned (struct stop_policy *policy, const struct rank *rank)
 {
     policy->left += _is_followed (policy, rank);
     policy->graces += _is_graced (policy, rank);
+    policy->busy += rank->kind != RULES_SPARE;
+}
+
+void stop_policy_replaced (struct stop_policy *policy, const struct rank *lost, const struct rank *spare)
+{
+    if (policy->chief == lost)
+        policy->chief = spare;
 }
 
 enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy)
@@ -208,6 +219,8 @@ enum stop_policy_order stop_policy_order (const struct stop_policy *policy, cons
 {
     bool failed = policy->cause == STOP_POLICY_TASK_FAILED;
 
+    if (rank->kind == RULES_SPARE && policy->busy == 0 && !rank_has_ended (rank))
+        return STOP_POLICY_STOP;
     if (policy->cause == STOP_POLICY_NOT_OVER || rank_has_ended (rank))
         return STOP_POLICY_LEAVE;
     if (rank->beside)

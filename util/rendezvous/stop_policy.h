@@ -27,6 +27,9 @@
  * An auxiliary task (common/beside.h) is waited for by no policy. It serves until the job is
  * over, and no task has grace any more. Its failure changes nothing.
  *
+ * A spare (spares.h) is waited for by no policy, and is stopped when the job is over, or when all others have
+ * ended: also under never.
+ *
  * Without a ps no task can go on without another one: the others wait for it, some of them forever, or
  * fail as soon as they notice. They have fail_grace to end by themselves, and to say why.
  *
@@ -82,6 +85,9 @@ bool stop_policy_hangs (struct stop_policy *policy, const struct rank *rank);
 
 /* A rank that had ended, or was lost, runs. If the job is over because of it, it stays over. */
 void stop_policy_returned (struct stop_policy *policy, const struct rank *rank);
+
+/* A spare has got the place of a rank, which has ended in its place, or not. The job is not over. */
+void stop_policy_replaced (struct stop_policy *policy, const struct rank *lost, const struct rank *spare);
 
 /* Why the job is over. */
 enum stop_policy_cause {

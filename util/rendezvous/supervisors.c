@@ -12,6 +12,7 @@
 #include "notify.h"
 #include "protocol/reconnect.h"
 #include "protocol/signs.h"
+#include "spares.h"
 
 /*
  * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
@@ -27,9 +28,52 @@ static int _greatest_exit_code (const struct shutdown *s, const struct rank *ran
     return exit_report_code (&first->end.report);
 }
 
-void supervisors_order (struct server *server, struct rank *rank, enum order order)
+/* It is sent again on the supervisor's next connection. */
+static void _lose (struct server *server, struct peer *peer)
+{
+    absence_begin (server, peer->rank, ABSENCE_BROKEN_MS);
+    peer_close (&server->peers, peer);
+}
+
+static void _send_answer (struct server *server, struct peer *peer)
+{
+    if (peer_send_answer (&server->peers, peer) < 0)
+        _lose (server, peer);
+}
+
+/*
+ * With a new answer, when a spare has got a place. It is sent with each order, so nothing notes who has it.
+ */
+static void _order_restart (struct server *server, struct peer *peer)
 {
     const char *token = server->config.server_token;
+
+    if (!spares_are_used (server)) {
+        if (peer_send (peer, order_encode_restart (peer->rank->life.number, token)) < 0)
+            _lose (server, peer);
+        return;
+    }
+    answer_message_clear (&peer->answer);
+    peer->part = 0;
+    if (step_answer (server->step, peer->rank, peer->rank->life.number, token, &peer->answer) < 0)
+        _lose (server, peer);
+    else
+        _send_answer (server, peer);
+}
+
+static struct frame *_encode (const struct server *server, const struct rank *rank, enum order order)
+{
+    const char *token = server->config.server_token;
+
+    if (order == ORDER_EXIT)
+        return order_encode_exit (_greatest_exit_code (server->shutdown, rank), token);
+    if (order == ORDER_STOP && rank->replaced_by)
+        return order_encode_stop_at_once (token);
+    return order_encode (order, token);
+}
+
+void supervisors_order (struct server *server, struct rank *rank, enum order order)
+{
     struct peer *peer = rank->peer;
 
     if (!peer || peer->state != PEER_SUPERVISED)
@@ -38,14 +82,27 @@ void supervisors_order (struct server *server, struct rank *rank, enum order ord
         console_flush ();
         notify_flush ();
     }
-    if (peer_send (peer, order == ORDER_RESTART ? order_encode_restart (rank->life.number, token)
-                         : order == ORDER_EXIT
-                             ? order_encode_exit (_greatest_exit_code (server->shutdown, rank), token)
-                             : order_encode (order, token)) == 0)
-        return;
-    /* It is sent again on the supervisor's next connection. */
-    absence_begin (server, rank, ABSENCE_BROKEN_MS);
-    peer_close (&server->peers, peer);
+    if (order == ORDER_RESTART)
+        _order_restart (server, peer);
+    else if (peer_send (peer, _encode (server, rank, order)) < 0)
+        _lose (server, peer);
+}
+
+/* Its place has been given away. */
+static void _let_go (struct server *server, struct rank *rank)
+{
+    supervisors_order (server, rank, ORDER_STOP);
+    supervisors_order (server, rank, ORDER_EXIT);
+}
+
+/* Another life would be possible if its supervisor, or its node, could begin it. */
+static bool _cannot_go_on (const struct server *server, const struct rank *rank,
+                           const struct exit_report *report, const struct life_report *life)
+{
+    if (life->life >= 0 || life->asked_signal || server->config.lost_after == 0)
+        return false;
+    return restarts_gathers (server->shutdown->restarts, rank)
+           || (rank->state == RANK_RUNS && restart_rule_covers (&server->config.restart, report));
 }
 
 /*
@@ -59,18 +116,36 @@ static void _take_report (struct server *server, struct rank *rank, const struct
     enum restart_policy_decision decision;
     enum restarts_answer answer;
 
+    /* What becomes of it concerns no other task. */
+    if (rank->replaced_by) {
+        supervisors_order (server, rank, ORDER_EXIT);
+        return;
+    }
     if (life->asked_signal) {
         stop_policy_asked (s->policy);
         s->failure_over = deadline_never ();
     }
     /* Its supervisor may report an end again while it waits. */
-    if (rank->state == RANK_RUNS) {
+    if (rank->state == RANK_RUNS || rank->state == RANK_SPARE)
         ends_note (&rank->end, s->launched, life->ago_ms, failure, life->asked_signal);
+    if (rank->state == RANK_RUNS)
         watchdog_note_end (server, rank, report);
+    if (_cannot_go_on (server, rank, report, life)
+        && spares_move (server, rank, report, "cannot be restarted where it is", false)) {
+        _let_go (server, rank);
+        return;
     }
     answer = restarts_report (s->restarts, rank, report, life, &decision);
     if (decision != RESTART_POLICY_NONE)
         restart_lines_add (s->lines, rank, report, decision, life->cannot);
+    if ((decision == RESTART_POLICY_ONE || decision == RESTART_POLICY_ALL)
+        && spares_note_failure (server, rank)
+        && spares_move (server, rank, report, "failed three times in a row, each within a minute", true)) {
+        /* What is still to be said is not true any more. */
+        restart_lines_add (s->lines, rank, report, RESTART_POLICY_NONE, NULL);
+        _let_go (server, rank);
+        return;
+    }
     switch (answer) {
         case RESTARTS_AGAIN:
             supervisors_order (server, rank, ORDER_RESTART);
@@ -99,9 +174,14 @@ void supervisors_receive (struct server *server, struct peer *peer)
     struct failure_text failure;
     struct signs signs;
     struct frame *frame = NULL;
-    int absence = absence_ms (peer);
-    int n = frame_read (&peer->reader, peer->fd, &frame, NULL);
+    int absence, n;
 
+    if (peer_is_sending (peer)) {
+        _send_answer (server, peer);
+        return;
+    }
+    absence = absence_ms (peer);
+    n = frame_read (&peer->reader, peer->fd, &frame, NULL);
     if (n > 0 && exit_report_decode (&report, frame, NULL) == 0) {
         life_report_decode (&life, frame);
         failure_text_decode (&failure, frame);
@@ -127,6 +207,12 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, const stru
     rank = &roster->rank[reconnect.rank];
     peer_set_rank (&server->peers, peer, rank, PEER_SUPERVISED);
     absence_end (server, rank);
+    /* It may be a spare for one that is given up. */
+    if (rank->state == RANK_SPARE)
+        server->shutdown->next_lost = deadline_in_ms (0);
+    /* If it has ended, it learns so that its own exit code does not count. */
+    if (rank->replaced_by)
+        supervisors_order (server, rank, ORDER_STOP);
     if (reconnect.ended)
         _take_report (server, rank, &reconnect.report, &reconnect.life, &reconnect.failure);
     return true;

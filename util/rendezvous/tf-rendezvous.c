@@ -28,6 +28,7 @@
 #include "absence.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
+#include "common/silence.h"
 #include "common/tcp.h"
 #include "common/version.h"
 #include "console.h"
@@ -128,6 +129,8 @@ static int _configure (struct server *server, struct errtext *err)
     if (frame_read (&reader, SRUN_FD, &server->config_frame, err) == 1
         && rendezvous_config_decode (&server->config, server->config_frame, err) == 0)
         rc = step_create (&server->step, &server->config, err);
+    if (rc == 0 && server->config.lost_after > 0)
+        silence_watch (LISTEN_FD, server->config.lost_after, server->config.lost_after * 1000);
     frame_reader_clear (&reader);
     return rc;
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,8 +26,8 @@
 
 void lives_init (struct lives *lives, const struct supervisor_config *config, int requests)
 {
-    *lives = (struct lives){ .config = config, .requests = requests, .number = -1,
-                             .fork_server = config->fork_server };
+    *lives = (struct lives){ .config = config, .requests = requests, .number = config->spare ? 0 : -1,
+                             .answer = -1, .fork_server = config->fork_server };
 }
 
 static void _close_requests (struct lives *lives)
@@ -41,6 +42,31 @@ bool lives_can_restart (const struct lives *lives)
     return lives->requests >= 0;
 }
 
+/* With the answer, if there is one to be sent. */
+static ssize_t _send_request (struct lives *lives, struct fork_request request)
+{
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE (sizeof (int))];
+    } control = { .room = { 0 } };
+    struct iovec part = { &request, sizeof (request) };
+    struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+    ssize_t n;
+
+    if (lives->answer >= 0) {
+        control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN (sizeof (int)), .cmsg_level = SOL_SOCKET,
+                                           .cmsg_type = SCM_RIGHTS };
+        memcpy (CMSG_DATA (&control.header), &lives->answer, sizeof (lives->answer));
+        msg.msg_control = &control;
+        msg.msg_controllen = sizeof (control);
+    }
+    n = sendmsg (lives->requests, &msg, MSG_NOSIGNAL);
+    if (lives->answer >= 0)
+        close (lives->answer);
+    lives->answer = -1;
+    return n;
+}
+
 /* The reply's pid; -1 and err if it failed. */
 static pid_t _ask (struct lives *lives, struct fork_request request, struct errtext *err)
 {
@@ -49,20 +75,41 @@ static pid_t _ask (struct lives *lives, struct fork_request request, struct errt
 
     if (!lives_can_restart (lives))
         return errtext_set (err, "%s", lives->cannot);
-    if (send (lives->requests, &request, sizeof (request), MSG_NOSIGNAL) < 0
+    if (_send_request (lives, request) < 0
         || (poll (&pfd, 1, ANSWER_MS) != 1 && poll (&pfd, 1, RESUMED_MS) != 1)
         || recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT) != sizeof (reply))
         return errtext_set (err, "tf-fork-server, which starts it, does not answer");
     return reply.pid < 0 ? errtext_set (err, "%s", reply.error.text) : reply.pid;
 }
 
-pid_t lives_next (struct lives *lives, struct errtext *err)
+static int _fill (int fd, struct frame *answer)
 {
-    const struct fork_request request = { .what = FORK_BEGIN, .life = lives->number + 1 };
-    pid_t pid = _ask (lives, request, err);
+    size_t length = 0;
+    const char *bytes = frame_bytes (answer, 0, &length);
+
+    return bytes && write (fd, bytes, length) == (ssize_t)length ? 0 : -1;
+}
+
+int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext *err)
+{
+    int fd = memfd_create ("answer", MFD_CLOEXEC);
+
+    if (lives->answer >= 0)
+        close (lives->answer);
+    lives->answer = fd;
+    if (fd >= 0 && _fill (fd, answer) == 0)
+        return 0;
+    errtext_set (err, "its new answer: %s", strerror (errno));
+    lives_end (lives, err->text);
+    return -1;
+}
+
+pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
+{
+    pid_t pid = _ask (lives, (struct fork_request){ .what = FORK_BEGIN, .life = number }, err);
 
     if (pid > 0)
-        lives->number++;
+        lives->number = number;
     /* The fork server of a task that has one life has become that life. */
     if (pid == lives->fork_server) {
         lives->fork_server = 0;

@@ -20,7 +20,8 @@ struct lives {
     const struct supervisor_config *config;
     int requests;               /* to the fork server; -1: there is none */
     pid_t fork_server;          /* a child that belongs to no life; 0: there is none */
-    int number;                 /* of the present life; -1: none has begun */
+    int number;                 /* of the present life; -1: none has begun; of a spare, 0 until then */
+    int answer;                 /* a file that is to be sent to the fork server; -1: none */
     char cannot[sizeof (struct errtext)];       /* why the task cannot be restarted, or "" */
 };
 
@@ -28,10 +29,16 @@ struct lives {
 void lives_init (struct lives *lives, const struct supervisor_config *config, int requests);
 
 /*
- * Begin the next life; every process of the former one must be dead. Its process ID, a child of this
- * process; or -1 and err: then the task cannot be restarted.
+ * The lives from the next one on have this answer (protocol/answer.h). -1 and err if there is no memory:
+ * then the task cannot be restarted.
  */
-pid_t lives_next (struct lives *lives, struct errtext *err);
+int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext *err);
+
+/*
+ * Begin a life, with a number greater than that of the one before; every process of that one must be dead.
+ * Its process ID, a child of this process; or -1 and err: then the task cannot be restarted.
+ */
+pid_t lives_begin (struct lives *lives, int number, struct errtext *err);
 
 /* A life has ended, and another one may follow: keep its port from other programs. */
 void lives_pause (struct lives *lives);

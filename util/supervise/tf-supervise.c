@@ -8,7 +8,9 @@
  *
  * It begins the first life, waits until the program ends, reports that to the rendezvous, and ends in the
  * same way; or until the rendezvous orders to stop the task: then it ends all its descendants and exits
- * with 0. It begins another life on an order only. If slurmstepd dies, it ends the task and itself.
+ * with 0. It begins another life, and a spare's first one, on an order only. If slurmstepd dies, it ends the
+ * task and itself. In a step with spares it also ends a task that is cut off from the rendezvous for so long
+ * that a spare may have its place.
  */
 #include "config.h"
 
@@ -37,6 +39,7 @@
 #include "lives.h"
 #include "oom_kills.h"
 #include "proc.h"
+#include "protocol/answer.h"
 #include "protocol/exit_report.h"
 #include "protocol/fork_request.h"
 #include "protocol/signs.h"
@@ -80,6 +83,7 @@ struct supervisor {
     bool stopped;               /* on an order of the rendezvous */
     bool hung;                  /* ... because it hangs */
     int stop_status;            /* wait status to end with then */
+    bool idle;                  /* a spare that has not got a place: its state is ENDED */
     bool gone;                  /* the rendezvous has ended */
     bool orphaned;              /* slurmstepd has died */
     struct lives lives;
@@ -326,13 +330,14 @@ static void _check_slurmstepd (struct supervisor *s)
 
 /* Restarts. */
 
-static int _begin_life (struct supervisor *s, struct errtext *err)
+static int _begin_life (struct supervisor *s, int number, struct errtext *err)
 {
     int oom_kills = _count_oom_kills ();
-    pid_t pid = lives_next (&s->lives, err);
+    pid_t pid = lives_begin (&s->lives, number, err);
 
     if (pid < 0)
         return -1;
+    s->idle = false;
     s->task = pid;
     s->state = RUNNING;
     s->stopped = s->hung = s->stop_ordered = s->signals.withheld = false;
@@ -342,13 +347,29 @@ static int _begin_life (struct supervisor *s, struct errtext *err)
     return 0;
 }
 
-static void _restart (struct supervisor *s)
+/* A new answer may also have another role. */
+static int _take_answer (struct supervisor *s, struct frame *frame, struct errtext *err)
+{
+    struct answer answer;
+
+    if (!frame)
+        return 0;
+    if (answer_decode (&answer, frame, s->config.server_token, err) < 0) {
+        lives_end (&s->lives, err->text);
+        return -1;
+    }
+    s->config.serves = answer.serves;
+    return lives_set_answer (&s->lives, frame, err);
+}
+
+static void _restart (struct supervisor *s, int number, struct frame *answer)
 {
     struct errtext err;
 
     /* Slurm may have asked the task to end at this moment. */
     _read_signals (s);
-    if (signals_asked (&s->signals, &s->report, NULL) || !_end_descendants (s) || _begin_life (s, &err) < 0) {
+    if (signals_asked (&s->signals, &s->report, NULL) || !_end_descendants (s)
+        || _take_answer (s, answer, &err) < 0 || _begin_life (s, number, &err) < 0) {
         _send_report (s);
         return;
     }
@@ -422,12 +443,37 @@ static void _watch (struct supervisor *s)
         _tell (s);
 }
 
-/* If it cannot obey, a report that says so is on its way. */
-static void _obey_restart (struct supervisor *s, int number)
+/* A spare has got its place: nothing of this task may go on. What waits for its next life waits in vain. */
+static void _obey_stop_at_once (struct supervisor *s)
 {
-    if (s->state == ENDED && number == s->lives.number + 1 && lives_can_restart (&s->lives)
-        && !signals_asked (&s->signals, &s->report, NULL))
-        _restart (s);
+    lives_end (&s->lives, "a spare has its place");
+    _kill (s);
+    if (s->state == ENDED) {
+        s->status = 0;
+        _send_report (s);
+    } else
+        _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
+}
+
+/*
+ * The rendezvous may give the place of this task to a spare, and no order tells. The task fails, and if the
+ * rendezvous comes back before, it is restarted like another one that has failed.
+ */
+static void _end_cut_off (struct supervisor *s)
+{
+    _kill (s);
+    _check_children (s);
+}
+
+/*
+ * A spare's first life has the number that its place has come to. If it cannot obey, a report that says so is
+ * on its way.
+ */
+static void _obey_restart (struct supervisor *s, int number, struct frame *answer)
+{
+    if (s->state == ENDED && (number == s->lives.number + 1 || (s->idle && number > 0))
+        && lives_can_restart (&s->lives) && !signals_asked (&s->signals, &s->report, NULL))
+        _restart (s, number, answer);
 }
 
 /*
@@ -517,11 +563,17 @@ static bool _serve_uplink (struct supervisor *s, short revents)
         case UPLINK_STOP:
             _obey_stop (s);
             break;
+        case UPLINK_STOP_AT_ONCE:
+            _obey_stop_at_once (s);
+            break;
+        case UPLINK_CUT_OFF:
+            _end_cut_off (s);
+            break;
         case UPLINK_EXIT:
             _limit_exit_code (s, uplink_exit_code (s->uplink));
             return false;
         case UPLINK_RESTART:
-            _obey_restart (s, uplink_life (s->uplink));
+            _obey_restart (s, uplink_life (s->uplink), uplink_answer (s->uplink));
             break;
         case UPLINK_NO_ANSWER:
             _rendezvous_is_gone (s, "does not answer");
@@ -623,12 +675,19 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }
 
+/* A spare is a task that has been stopped before its program started, and waits to be restarted. */
+static void _begin_idle (struct supervisor *s)
+{
+    s->idle = true;
+    _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
+}
+
 /* If the first life cannot begin, the task has failed. */
 static void _begin_first (struct supervisor *s)
 {
     struct errtext err;
 
-    if (_begin_life (s, &err) == 0)
+    if (_begin_life (s, 0, &err) == 0)
         return;
     s->status = W_EXITCODE (1, 0);
     s->ended = deadline_in_ms (0);
@@ -654,7 +713,10 @@ int main (int argc, char *argv[])
         /* The fork server ends, too: it sees end-of-file. */
         _exit (1);
     }
-    _begin_first (&s);
+    if (s.config.spare)
+        _begin_idle (&s);
+    else
+        _begin_first (&s);
     _release_stdio (&s);
     _run (&s);
     _leave (&s);

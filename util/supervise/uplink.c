@@ -15,7 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/silence.h"
 #include "common/tcp.h"
+#include "protocol/answer.h"
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 
@@ -24,6 +26,8 @@
 #define PAUSE_MAX_MS 30000
 #define PAUSE_REPORT_MS 5000        /* ... at most, while there is an exit report to deliver */
 #define CONNECT_MS 10000
+/* With spares: a node that is back before it is lost is to be known to be. */
+#define PAUSE_CUT_OFF_MS 1000
 /*
  * A refused connection means that the rendezvous has ended, or that a firewall is in the way. If
  * srun has ended too, Slurm ends this task within seconds, and a message would be useless: try once
@@ -65,14 +69,44 @@ struct uplink {
     bool waiting;                   /* on the rendezvous' word: there is no hurry */
     int next_life;
     int exit_code;
+    struct frame *answer;           /* of an order to restart, or NULL */
     bool acknowledged;              /* the rendezvous has the report */
+    struct deadline heard;          /* when the rendezvous' host was last there; with lost_after */
+    bool cut_off;                   /* UPLINK_CUT_OFF has been returned since then */
     struct deadline give_up;        /* after the task's end, unless the connection stands */
 };
 
+/* Silence. */
+
+static void _set_heard (struct uplink *u, int ago_ms)
+{
+    struct deadline heard = deadline_in_ms (-ago_ms);
+
+    if (heard.at_ms <= u->heard.at_ms)
+        return;
+    u->heard = heard;
+    u->cut_off = false;
+}
+
+/*
+ * When the rendezvous' host is too long silent. If it refuses connections, it is there, and the rendezvous
+ * is not.
+ */
+static struct deadline _silent_at (struct uplink *u)
+{
+    if (u->config->lost_after > 0 && u->state == CONNECTED)
+        _set_heard (u, silence_ms (u->fd));
+    if (u->config->lost_after == 0 || u->cut_off || u->refused || u->state == GONE)
+        return deadline_never ();
+    return (struct deadline){ u->heard.at_ms + u->config->lost_after * INT64_C (1000) };
+}
+
 static void _pause (struct uplink *u)
 {
-    int longest_ms = u->ended ? PAUSE_REPORT_MS : PAUSE_MAX_MS;
+    int longest_ms = u->config->lost_after ? PAUSE_CUT_OFF_MS : u->ended ? PAUSE_REPORT_MS : PAUSE_MAX_MS;
 
+    if (u->fd >= 0 && u->state == CONNECTED)
+        _set_heard (u, silence_ms (u->fd));
     if (u->fd >= 0)
         close (u->fd);
     u->fd = -1;
@@ -101,8 +135,12 @@ static bool _gives_up (const struct uplink *u)
 static void _set_connected (struct uplink *u)
 {
     unsigned int lost_ms = _delivers (u) ? REPORT_LOST_MS : IDLE_LOST_MS;
+    int half_ms = u->config->lost_after * 500;
 
-    setsockopt (u->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof (lost_ms));
+    if (half_ms > 0)
+        silence_watch (u->fd, u->config->lost_after, half_ms < (int)lost_ms ? half_ms : (int)lost_ms);
+    else
+        setsockopt (u->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof (lost_ms));
     u->next = _delivers (u) ? deadline_in_ms (ANSWER_MS) : deadline_never ();
     u->state = CONNECTED;
 }
@@ -138,6 +176,7 @@ static enum uplink_event _fail (struct uplink *u)
     u->refused = refused;
     if (!refused)
         return UPLINK_NOTHING;
+    _set_heard (u, 0);
     if (u->ended) {
         u->state = GONE;
         u->next = deadline_never ();
@@ -152,10 +191,12 @@ static enum uplink_event _fail (struct uplink *u)
 
 static enum uplink_event _connect (struct uplink *u)
 {
+    int lost_after = u->config->lost_after;
+
     u->stable = deadline_never ();
     if ((u->fd = tcp_connect_begin (&u->config->address, u->config->port)) < 0)
         return _fail (u);
-    u->next = deadline_in_ms (CONNECT_MS);
+    u->next = deadline_in_ms (lost_after ? silence_interval (lost_after) * 1000 : CONNECT_MS);
     u->state = CONNECTING;
     return UPLINK_NOTHING;
 }
@@ -170,12 +211,15 @@ static enum uplink_event _finish_connect (struct uplink *u)
     u->waiting = u->refused = false;
     u->connection++;
     u->stable = deadline_in_ms (PAUSE_MAX_MS);
+    _set_heard (u, 0);
     _set_connected (u);
     return UPLINK_NOTHING;
 }
 
-static enum uplink_event _obey (struct uplink *u, const struct frame *frame)
+/* It keeps a frame with an answer. */
+static enum uplink_event _obey (struct uplink *u, struct frame **fp)
 {
+    const struct frame *frame = *fp;
     enum order order;
 
     if (order_decode (&order, frame, u->config->server_token, NULL) < 0) {
@@ -183,7 +227,7 @@ static enum uplink_event _obey (struct uplink *u, const struct frame *frame)
         return UPLINK_NOTHING;
     }
     if (order == ORDER_STOP)
-        return UPLINK_STOP;
+        return order_is_at_once (frame) ? UPLINK_STOP_AT_ONCE : UPLINK_STOP;
     if (order == ORDER_TELL || order == ORDER_ABORT)
         return order == ORDER_TELL ? UPLINK_TELL : UPLINK_ABORT;
     if (!u->ended)
@@ -197,6 +241,10 @@ static enum uplink_event _obey (struct uplink *u, const struct frame *frame)
     u->next_life = order_life (frame);
     u->exit_code = order_exit_code (frame);
     u->acknowledged = order == ORDER_EXIT;
+    if (answer_is_in (frame)) {
+        u->answer = *fp;
+        *fp = NULL;
+    }
     return order == ORDER_EXIT ? UPLINK_EXIT : UPLINK_RESTART;
 }
 
@@ -207,7 +255,7 @@ static enum uplink_event _receive (struct uplink *u)
     int n = frame_read (&u->reader, u->fd, &frame, NULL);
 
     if (n > 0)
-        event = _obey (u, frame);
+        event = _obey (u, &frame);
     else if (n < 0)
         _pause (u);
     frame_destroy (frame);
@@ -225,7 +273,8 @@ struct uplink *uplink_create (int fd, const struct supervisor_config *config,
     }
     u->fd = fd;
     u->config = config;
-    u->reader.ceiling = FRAME_MAX_ORDER;
+    u->reader.ceiling = config->lost_after ? FRAME_MAX_ANSWER : FRAME_MAX_ORDER;
+    u->heard = deadline_in_ms (0);
     u->pause_ms = PAUSE_MIN_MS;
     u->connection = 1;
     u->stable = deadline_in_ms (0);
@@ -246,19 +295,28 @@ void uplink_destroy (struct uplink *u)
     else if (u->fd >= 0)
         close (u->fd);      /* a reset would discard a report that has not arrived yet */
     frame_reader_clear (&u->reader);
+    frame_destroy (u->answer);
     free (u);
 }
 
-struct deadline uplink_poll (const struct uplink *u, struct pollfd *pfd)
+struct deadline uplink_poll (struct uplink *u, struct pollfd *pfd)
 {
+    struct deadline next = deadline_min (u->next, _silent_at (u));
+
     *pfd = (struct pollfd){ .fd = u->fd, .events = u->state == CONNECTING ? POLLOUT : POLLIN };
-    return _gives_up (u) ? deadline_min (u->next, u->give_up) : u->next;
+    return _gives_up (u) ? deadline_min (next, u->give_up) : next;
 }
 
 enum uplink_event uplink_serve (struct uplink *u, short revents)
 {
     bool late = deadline_passed (u->next);
 
+    frame_destroy (u->answer);
+    u->answer = NULL;
+    if (deadline_passed (_silent_at (u))) {
+        u->cut_off = true;
+        return UPLINK_CUT_OFF;
+    }
     if (_gives_up (u) && deadline_passed (u->give_up))
         return UPLINK_NO_ANSWER;
     switch (u->state) {
@@ -333,6 +391,11 @@ int uplink_connection (const struct uplink *u)
 int uplink_life (const struct uplink *u)
 {
     return u->next_life;
+}
+
+struct frame *uplink_answer (const struct uplink *u)
+{
+    return u->answer;
 }
 
 int uplink_exit_code (const struct uplink *u)

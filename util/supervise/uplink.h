@@ -33,17 +33,19 @@ void uplink_destroy (struct uplink *uplink);
  * What to poll for (fd -1: nothing), and until when. Then call uplink_serve (), also when only
  * the deadline has passed.
  */
-struct deadline uplink_poll (const struct uplink *uplink, struct pollfd *pfd);
+struct deadline uplink_poll (struct uplink *uplink, struct pollfd *pfd);
 
 enum uplink_event {
     UPLINK_NOTHING,         /* the caller has nothing to do */
     UPLINK_STOP,            /* the rendezvous orders to stop the task; may come again */
+    UPLINK_STOP_AT_ONCE,    /* the same; a spare has got its place */
     UPLINK_EXIT,            /* the rendezvous has the exit report */
     UPLINK_RESTART,         /* ... and orders to start the life uplink_life () */
     UPLINK_NO_ANSWER,       /* the rendezvous does not take the exit report */
     UPLINK_GONE,            /* the rendezvous has ended */
     UPLINK_TELL,            /* it asks for signs of life */
     UPLINK_ABORT,           /* it orders to end the task, which hangs */
+    UPLINK_CUT_OFF,         /* it was silent for lost_after, and may give the place away; once each time */
 };
 
 /*
@@ -71,6 +73,12 @@ int uplink_connection (const struct uplink *uplink);
 
 /* The life that UPLINK_RESTART is about. */
 int uplink_life (const struct uplink *uplink);
+
+/*
+ * Its new answer, which lives until the next call of uplink_serve (); NULL if it has that of the life
+ * before.
+ */
+struct frame *uplink_answer (const struct uplink *uplink);
 
 /* The exit code with which UPLINK_EXIT lets the task end at most; 0: any. */
 int uplink_exit_code (const struct uplink *uplink);

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Nodes that die, are cut off, and come back.
+
+# Seen from outside, the N-th node has no power: its link is down, and all its processes are dead. slurmd is stopped, so
+# that the cluster does not report its death.
+kill_node ()
+{
+    local name namespace keeper slurmd pid
+
+    name=$(node "$1")
+    disconnect_node "$1"
+    keeper=$(< "$SPANK_TF_CLUSTER/ns/$name")
+    slurmd=$(< "$SPANK_TF_CLUSTER/$name.pid")
+    kill -STOP "$slurmd"
+    namespace=$(readlink "/proc/$keeper/ns/net")
+    for pid in $(cd /proc && echo [0-9]*); do
+        [ "$pid" != "$keeper" ] && [ "$pid" != "$slurmd" ] || continue
+        [ "$(readlink "/proc/$pid/ns/net")" != "$namespace" ] || kill -9 "$pid" || true
+    done 2> /dev/null
+}
+
+disconnect_node ()
+{
+    "$tests/cluster" run --on "$(node "$1")" -- ip link set eth0 down
+}
+
+# Also from the dead.
+reconnect_node ()
+{
+    "$tests/cluster" run --on "$(node "$1")" -- ip link set eth0 up
+    kill -CONT "$(< "$SPANK_TF_CLUSTER/$(node "$1").pid")"
+}
+
+# For after_test: all nodes, and what Slurm thinks of them.
+reconnect_nodes ()
+{
+    local i
+
+    for i in $(seq "$(wc -l < "$SPANK_TF_CLUSTER/nodes")"); do
+        reconnect_node "$i"
+    done
+    slurm scancel --user "$user" --quiet
+    eventually 60 all_nodes_idle ||
+        "$tests/cluster" run -- scontrol update nodename="$(paste -sd, "$SPANK_TF_CLUSTER/nodes")" state=resume
+}

@@ -1,0 +1,245 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Spare tasks: nodes that die, are cut off, or lose their slurmd, and who has which place then.
+
+load ../common
+load ../fault/faults
+load launch
+load lives
+load nodes
+
+# slurmctld gives a node up ten seconds after it has become silent, or a little later; spank-tf after eight.
+setup_file ()
+{
+    start_cluster --nodes 5 --conf SlurmdTimeout=10
+}
+
+before_test ()
+{
+    work=$SPANK_TF_CLUSTER/work
+    srun_output=$BATS_TEST_TMPDIR/srun.out
+    : > "$srun_output"
+    find "$work" -mindepth 1 -delete
+    make_lives
+    site_arguments lost_after=5
+}
+
+after_test ()
+{
+    reconnect_nodes
+    site_arguments
+    nothing_left
+}
+
+# --- steps
+
+# In the background; its program runs this script in each life: start_lives SCRIPT OPTION…
+start_lives ()
+{
+    slurm srun --no-kill --export=ALL --tf-restart=3 "${@:2}" sh -c "$begin $1" > "$srun_output" 2>&1 3>&- &
+    srun=$!
+}
+
+# Wait until these ranks have begun so many lives: await_lives N RANK…
+await_lives ()
+{
+    local rank
+
+    for rank in "${@:2}"; do
+        eventually 60 has_lives "$rank" "$1" || fail "rank $rank has no life $1: $(< "$srun_output")"
+    done
+}
+
+# Require that these ranks began their last life with one dictionary, in which this many addresses are, none of these
+# nodes': one_dictionary TASKS "NODE…" RANK…
+one_dictionary ()
+{
+    local rank lost seen
+
+    seen=$(for rank in "${@:3}"; do tail -n 1 "$LIVES/$rank"; done | sed 's/,"task":.*//' | sort -u)
+    [ "$(wc -l <<< "$seen")" -eq 1 ] || fail "several dictionaries: $seen"
+    [ "$(grep -o ':[0-9]*"' <<< "$seen" | wc -l)" -eq "$1" ] || fail "not $1 addresses: $seen"
+    for lost in $2; do
+        [[ $seen != *"\"$(address "$(node "$lost")"):"* ]] || fail "the address of a dead node: $seen"
+    done
+}
+
+# The role and index of a rank's last life.
+place_of ()
+{
+    tail -n 1 "$LIVES/$1" | sed -E 's/.*"type":"([^"]*)","index":([0-9]*).*/\1 \2/'
+}
+
+# --- tests
+
+# bats test_tags=release
+@test "a node dies: a spare takes the place of its task, and all begin again with a new dictionary" {
+    start_lives 'case $life in 0) exec sleep 1000;; *) exit 0;; esac' -N4 -n4 --tf-tasks=worker:3,spare --tf-show --tf-log-dir="$work/log"
+    await_lives 1 0 1 2
+    [ ! -e "$LIVES/3" ] || fail "the spare has started its program"
+    kill_node 3
+    await_lives 2 0 1
+    await_lives 1 3
+    one_dictionary 3 3 0 1 3
+    [ "$(place_of 3)" = "worker 2" ] || fail "the spare is $(place_of 3)"
+    srun_ends 90
+    printed "lost for [89] s, and replaced: worker 2 \(rank 2 on $(node 3)\) is now rank 3 on $(node 4); all tasks are stopped, and restarted after 1 s \(restarts left: 2\)" ||
+        fail "no line says who was replaced: $(< "$srun_output")"
+    printed "all tasks begin again, [0-9]+ s after the last sign of what was lost" || fail "no line says that all begin: $(< "$srun_output")"
+    printed "the work is done; 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
+    [ "$(task_ends "$srun_output" | cut -d' ' -f2-)" = "worker 0 exit 0 (restarted 1 time)
+worker 1 exit 0 (restarted 1 time)
+worker 2 lost, now rank 3
+worker 2 exit 0 (restarted 1 time)" ] || fail "another table: $(< "$srun_output")"
+    grep -q 'is now rank 3 on' "$work/log/master.log" || fail "master.log lacks it"
+    [ -e "$work/log/spare0.log" ] || fail "the spare has no log file"
+    # Slurm's own verdict about a step that has lost a node.
+    if slurm_is_from 23.11; then
+        [ "$status" -le 1 ]
+    else
+        [ "$status" -eq 0 ] || fail "srun's exit code is $status: $(< "$srun_output")"
+    fi
+}
+
+# bats test_tags=release
+@test "a node that is cut off for less than lost_after goes on as if nothing had been" {
+    site_arguments lost_after=20
+    start_lives 'until [ -e '"$work"'/end ]; do sleep 0.1; done' -N4 -n4 --tf-tasks=worker:3,spare
+    await_lives 1 0 1 2
+    disconnect_node 3
+    sleep 10
+    reconnect_node 3
+    # By then it would be lost.
+    sleep 20
+    touch "$work/end"
+    srun_ends 60
+    [ "$status" -eq 0 ] || fail "srun's exit code is $status: $(< "$srun_output")"
+    had_lives 1 1 1
+    ! printed spank_tf || fail "something is printed: $(< "$srun_output")"
+}
+
+# What the tasks note while they run: the nodes on which worker 2 runs. It must not be two at any moment.
+@test "a node that is cut off for longer ends its task before the place is given away, and stays out when it is back" {
+    local began
+
+    start_lives 'case $SLURM_PROCID.$life in
+            2.*) echo $$ > $LIVES/pid; exec sleep 1000;;
+            *.0) exec sleep 1000;;
+            3.1) ! kill -0 $(cat $LIVES/pid) 2> /dev/null || touch $LIVES/two;;
+        esac
+        until [ -e '"$work"'/end ]; do sleep 0.1; done' -N4 -n4 --tf-tasks=worker:3,spare
+    await_lives 1 0 1 2
+    disconnect_node 3
+    await_lives 1 3
+    [ ! -e "$LIVES/two" ] || fail "the former worker 2 runs"
+    began=$(lives 0)
+    reconnect_node 3
+    eventually 60 no_supervisor_of 2 || fail "the supervisor of rank 2 stays: $(pgrep -a -u "$user")"
+    [ "$(lives 0)" -eq "$began" ] || fail "its return has begun another life"
+    touch "$work/end"
+    srun_ends 60
+    [ "$status" -eq 0 ] || slurm_is_from 23.11 || fail "srun's exit code is $status: $(< "$srun_output")"
+    had_lives 2 2 1 1
+}
+
+# tf-supervise's stdin, stdout and stderr are no files, and its environment names its rank.
+no_supervisor_of ()         # RANK
+{
+    local pid
+
+    for pid in $(pgrep -u "$user" -x tf-supervise); do
+        ! tr '\0' '\n' < "/proc/$pid/environ" 2> /dev/null | grep -qx "RANK=$1" || return 1
+    done
+}
+
+@test "a step goes on while a slurmd is stopped, which Slurm takes for the loss of its node" {
+    start_lives 'until [ -e '"$work"'/end ]; do sleep 0.1; done' -N4 -n4 --tf-tasks=worker:3,spare
+    await_lives 1 0 1 2
+    stop_slurmd 3
+    eventually 60 printed "Node failure on $(node 3)" || fail "Slurm does not notice it: $(< "$srun_output")"
+    [ "$(slurm squeue -h -o %t)" = R ] || fail "the job does not run"
+    had_lives 1 1 1
+    touch "$work/end"
+    srun_ends 60
+    ! printed 'spank_tf: .*(lost|error)' || fail "a message: $(< "$srun_output")"
+}
+
+@test "a node with the chief and an auxiliary task dies: spares that are a whole node have their places" {
+    start_lives 'case $SLURM_TF_ROLE.$life in chief.1 | evaluator.1) exit 0;; *) exec sleep 1000;; esac' \
+        -N5 --ntasks-per-node=2 -m block --tf-tasks=worker:4,ps,evaluator,chief,+data,spare:2 --tf-show
+    await_lives 1 0 1 2 3 4 5 6 7
+    kill_node 4
+    await_lives 2 0 1 2 3 4 5
+    await_lives 1 8 9
+    # An evaluator's dictionary has itself, too.
+    one_dictionary 6 4 0 1 2 3 4 8 9
+    [ "$(place_of 8), $(place_of 9)" = "chief 0, data 0" ] || fail "the spares are $(place_of 8), $(place_of 9)"
+    srun_ends 90
+    printed 'restarts left: 2' || fail "it used more than one restart: $(< "$srun_output")"
+}
+
+# bats test_tags=release
+@test "a spare that is not needed is stopped when the work is done, under never too" {
+    local stop
+
+    for stop in auto never; do
+        make_lives
+        run_lives '' --no-kill -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=1 --tf-stop=$stop --tf-show
+        [ "$status" -eq 0 ] || fail "the exit code is not 0"
+        [ "$(task_ends <<< "$stderr" | cut -d' ' -f2-)" = "worker 0 exit 0
+worker 1 exit 0
+spare 0 stopped" ] || fail "the tasks do not end so with $stop"
+        had_lives 1 1 0
+    done
+}
+
+@test "a spare that is alone with a site's role, per node and in a heterogeneous step" {
+    run_lives '' --no-kill -N2 --ntasks-per-node=3 --tf-tasks-per-node=worker:2,spare --tf-restart=1 --tf-show
+    [ "$status" -eq 0 ] && [ "$(task_ends <<< "$stderr" | grep -c 'spare . stopped')" -eq 2 ] || fail "not two spares"
+    make_lives
+    run --separate-stderr slurm timeout 60 srun -Q --export=ALL --no-kill -N1 --tf-tasks=worker --tf-restart=1 --tf-show sh -c "$begin" \
+        : -N1 --tf-tasks=worker,spare -n2 sh -c "$begin"
+    [ "$status" -eq 0 ] && [ "$(task_ends <<< "$stderr" | cut -d' ' -f2-)" = "worker 0 exit 0
+worker 1 exit 0
+spare 0 stopped" ] || fail "not a spare"
+}
+
+@test "refused: spares without --tf-restart, without --no-kill, and more than tasks" {
+    run --separate-stderr slurm srun --no-kill -n3 --tf-tasks=worker:2,spare true
+    [ "$status" -ne 0 ] && [[ $stderr == *"a spare takes the place of a lost task when all are restarted: give srun --tf-restart=N, too" ]] ||
+        fail "not refused without --tf-restart"
+    run --separate-stderr slurm srun -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
+    [ "$status" -ne 0 ] && [[ $stderr == *"give srun --no-kill, and sbatch or salloc, too" ]] || fail "not refused without --no-kill"
+    run --separate-stderr slurm srun --no-kill=off -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
+    [ "$status" -ne 0 ] || fail "not refused with --no-kill=off"
+    run --separate-stderr slurm srun --no-kill -n3 --tf-tasks=worker,spare:2 --tf-restart=1 true
+    [ "$status" -ne 0 ] && [[ $stderr == *"2 spares for 1 task; write spare, one for each of them at most"* ]] || fail "not refused: too many"
+    run --separate-stderr slurm sbatch -n3 --tf-tasks=worker:2,spare --wrap 'srun true'
+    [ "$status" -ne 0 ] && [[ $stderr == *"give it --no-kill, and its srun, too" ]] || fail "not refused by sbatch"
+    run -0 slurm srun -Q -k -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
+    run -0 slurm env SLURM_NO_KILL=set srun -Q -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
+}
+
+# The batch script runs on the first node. Its next srun would wait for the lost node without --overlap if the first step
+# ended before Slurm has given the node up.
+@test "in a batch job with --no-kill a node dies: the script learns that the work is done, and goes on with its next step" {
+    local out=$work/batch.out
+
+    job=$(slurm sbatch --parsable --no-kill -N4 -n4 -o "$out" --tf-tasks=worker:3,spare --tf-restart=3 --export=ALL <<END
+#!/bin/sh
+srun --no-kill sh -c '$begin [ \$life != 0 ] || exec sleep 1000
+    until grep -q "Node failure" $work/srun.out; do sleep 0.1; done' > $work/srun.out 2>&1
+! grep -q 'the work is done' $work/srun.out || echo done
+srun --no-kill -N1 -n1 --tf-tasks=none echo next
+END
+    ) || fail "sbatch fails"
+    srun_output=$work/srun.out
+    await_lives 1 0 1 2
+    kill_node 3
+    await_lives 2 0 1
+    await_lives 1 3
+    one_dictionary 3 3 0 1 3
+    eventually 90 job_has_ended "$job" || fail "the job does not end: $(< "$srun_output")"
+    [ "$(grep -v error "$out")" = $'done\nnext' ] || fail "the batch script does not go on: $(< "$out") $(< "$srun_output")"
+}
