@@ -173,10 +173,10 @@ plugstack_everywhere ()
 }
 
 @test "a message about an unknown role that resembles none lists all roles" {
-    refused_everywhere '--tf-tasks: "banana" (item 1) is not a TensorFlow role; roles are chief, worker, ps, evaluator and master' --tf-tasks=banana:2,worker
-    refused_everywhere '--tf-tasks: "none" (item 2) is not a TensorFlow role; roles are chief, worker, ps, evaluator and master' --tf-tasks=ps,none
+    refused_everywhere '--tf-tasks: "banana" (item 1) is not a TensorFlow role; roles are chief, worker, ps, evaluator, master and spare' --tf-tasks=banana:2,worker
+    refused_everywhere '--tf-tasks: "none" (item 2) is not a TensorFlow role; roles are chief, worker, ps, evaluator, master and spare' --tf-tasks=ps,none
     plugstack "required $plugin roles=tester,logger"
-    refused_everywhere '--tf-tasks: "banana" (item 2) is not a TensorFlow role; roles are chief, worker, ps, evaluator and master, and on this site tester,logger' --tf-tasks=tester,banana
+    refused_everywhere '--tf-tasks: "banana" (item 2) is not a TensorFlow role; roles are chief, worker, ps, evaluator, master and spare, and on this site tester,logger' --tf-tasks=tester,banana
 }
 
 # bats test_tags=core

@@ -13,7 +13,7 @@ load resume
 setup_file ()
 {
     start_cluster --nodes 4 --conf SlurmdTimeout=20
-    cp "$tests"/../contrib/examples/resume_*.py "$SPANK_TF_CLUSTER/work"
+    cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog}.py "$SPANK_TF_CLUSTER/work"
 }
 
 before_test ()

@@ -15,7 +15,7 @@ static struct tasklist *parse (const char *text)
     return list;
 }
 
-#define ROLES "; roles are chief, worker, ps, evaluator and master"
+#define ROLES "; roles are chief, worker, ps, evaluator, master and spare"
 
 TEST (an_unknown_role_is_named_with_the_most_similar_role)
 {

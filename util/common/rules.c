@@ -14,15 +14,13 @@
 
 const struct choice rules_roles[] = {
     { "chief", RULES_CHIEF }, { "worker", RULES_WORKER }, { "ps", RULES_PS },
-    { "evaluator", RULES_EVALUATOR }, { "master", RULES_MASTER }, { NULL, 0 }
+    { "evaluator", RULES_EVALUATOR }, { "master", RULES_MASTER }, { "spare", RULES_SPARE }, { NULL, 0 }
 };
 
 enum rules_name rules_find (const char *role)
 {
     const struct choice *found = choice_find (rules_roles, role, strlen (role));
 
-    if (strcmp (role, RULES_SPARE_ROLE) == 0)
-        return RULES_SPARE;
     return found ? (enum rules_name)found->meaning : RULES_ROLES;
 }
 
@@ -53,8 +51,6 @@ static bool _is_known (const char *role, const char *extra, compare_f *compare)
     for (const struct choice *known = rules_roles; known->word; known++)
         if (compare (role, known->word, strlen (role) + 1) == 0)
             return true;
-    if (compare (role, RULES_SPARE_ROLE, sizeof (RULES_SPARE_ROLE)) == 0)
-        return true;
     return _in_extra (role, extra, compare);
 }
 
@@ -114,8 +110,7 @@ static const struct {
     { "parameterserver", "ps" },
     { "coordinator", "chief" },
     { "tensorboard", "+tensorboard" },
-    { "spare", RULES_SPARE_ROLE },
-    { "standby", RULES_SPARE_ROLE },
+    { "standby", "spare" },
 };
 
 static const char *_synonym (const char *role)

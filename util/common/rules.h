@@ -25,8 +25,6 @@ enum rules_name {
     RULES_SPARE,        /* none of them: a task that waits until it takes the place of a lost one */
 };
 
-#define RULES_SPARE_ROLE "spare"
-
 /* Their names. */
 extern const struct choice rules_roles[];
 

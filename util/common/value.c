@@ -145,7 +145,7 @@ int value_roles (const char *value, struct errtext *err)
     tasklist_destroy (list);
     if (!spare)
         return 0;
-    return errtext_set (err, "\"" RULES_SPARE_ROLE "\" is a task without a role; choose another name");
+    return errtext_set (err, "\"spare\" is a task without a role; choose another name");
 }
 
 int value_notify (const char *value, struct errtext *err)
