@@ -38,6 +38,7 @@ after_test ()
 start_lives ()
 {
     slurm srun --no-kill --export=ALL --tf-restart=3 "${@:2}" sh -c "$begin $1" > "$srun_output" 2>&1 3>&- &
+    # shellcheck disable=SC2034  # for srun_ends
     srun=$!
 }
 
