@@ -13,7 +13,7 @@ load resume
 setup_file ()
 {
     start_cluster --nodes 4 --conf SlurmdTimeout=20
-    cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog}.py "$SPANK_TF_CLUSTER/work"
+    cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog}.py "$tests"/tensorflow/{jax,torch}_steps.py "$SPANK_TF_CLUSTER/work"
 }
 
 before_test ()
@@ -30,10 +30,10 @@ after_test ()
     nothing_left
 }
 
-# Start a step with a version's python: begin VERSION ARGUMENT-OF-SRUN…
-begin ()
+# Start a step with the python in a directory: begin_in DIRECTORY ARGUMENT-OF-SRUN…
+begin_in ()
 {
-    slurm env HOME="$SPANK_TF_CLUSTER/work" PATH="$(venv "$1")/bin:$PATH" \
+    slurm env HOME="$SPANK_TF_CLUSTER/work" PATH="$1:$PATH" \
         srun --no-kill --tf-show "${@:2}" > "$out" 2>&1 3>&- &
     srun=$!
 }
@@ -47,6 +47,12 @@ awaits ()
 ms_since ()                 # MS
 {
     echo $((${EPOCHREALTIME//[.,]/} / 1000 - $1))
+}
+
+# With that of a version: begin VERSION ARGUMENT-OF-SRUN…
+begin ()
+{
+    begin_in "$(venv "$1")/bin" "${@:2}"
 }
 
 # Kill the N-th node, and require that TASK, as in "worker 0", resumes where the last checkpoint was, which is of a
@@ -120,17 +126,35 @@ parameter_server ()
     parameter_server newest 1
 }
 
-# A sum over all processes in each life; the first life waits with it until its node dies.
-@test "jax.distributed finds the processes of the new cluster when the node of process 0 dies" {
-    why=$("$tests/../contrib/tensorflow-env" jax 2>&1 > /dev/null) || skip "JAX cannot be installed: ${why##*$'\n'}"
-    cp "$tests/tensorflow/jax_sum.py" "$SPANK_TF_CLUSTER/work"
-    export JAX_PLATFORMS=cpu
-    begin jax --export=ALL -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2,any \
-        sh -c '[ "$SLURM_TF_RESTART" ] || { python jax_sum.py && exec sleep 1000; }; exec python jax_sum.py'
-    awaits 2 '^jax_sum: process [01] of 2, worker [01]: ok'
-    kill_node 1
-    awaits 4 '^jax_sum: process [01] of 2, worker [01]: ok'
+# The node of process 0 dies, at which the others meet: process_0_dies PYTHON'S-DIRECTORY SCRIPT ARGUMENT-OF-SRUN…
+process_0_dies ()
+{
+    slurm mkdir "${saved%/*}"
+    begin_in "$1" -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2,any "${@:3}" python "$2" "$saved" 200 0.05
+    eventually 150 has_done 'worker 0' 20 "$out" || fail "worker 0 does not begin: $(tail -n 40 "$out")"
+    lose_node 1 'worker 0'
     is_done
+    printed 2 '^worker [01]: done, 200 steps' "$out" || fail "a worker is not done: $(tail -n 40 "$out")"
+    loss_falls 100 'worker 0' "$out"
+}
+
+@test "JAX goes on when the node of process 0 dies" {
+    local why
+
+    why=$("$tests/../contrib/tensorflow-env" jax 2>&1 > /dev/null) || skip "JAX cannot be installed: ${why##*$'\n'}"
+    export JAX_PLATFORMS=cpu
+    process_0_dies "$(venv jax)/bin" jax_steps.py
+}
+
+@test "PyTorch goes on when the node of process 0 dies" {
+    local why
+
+    why=$("$tests/install-packages" python3-torch 2>&1 > /dev/null) || skip "PyTorch cannot be installed: ${why##*$'\n'}"
+    mkdir "$SPANK_TF_CLUSTER/work/bin"
+    ln -s /usr/bin/python3 "$SPANK_TF_CLUSTER/work/bin/python"
+    # PyTorch 2.4 and later asks for libuv, which Debian's lacks.
+    export OMP_NUM_THREADS=1 USE_LIBUV=0
+    process_0_dies "$SPANK_TF_CLUSTER/work/bin" torch_steps.py --tf-frameworks=torch
 }
 
 # contrib/examples/resume_lost_node.sbatch, unchanged.
