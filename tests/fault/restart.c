@@ -815,12 +815,13 @@ static void _tells_its_role (void)
     _run ("echo life ${SLURM_TF_RESTART-0} $SLURM_TF_ROLE; exec sleep 60");
 }
 
-/* An order to begin a life, with an answer. */
-static void _order_place (const struct task *task, int life, const char *role)
+/* An order to begin a life, with an answer. Not watched: 0. */
+static void _order_watched_place (const struct task *task, int life, const char *role, int watched)
 {
     const struct answer answer = {
         .role = role, .address = "10.0.0.1", .port = 40000, .cluster = "{}", .cluster_length = 2, .tail = "}",
         .supervised = true, .restart = { 9, true, 60 }, .lost_after = task->lost_after, .life = life,
+        .watch = { watched, watched },
     };
     struct answer_message message;
 
@@ -831,6 +832,11 @@ static void _order_place (const struct task *task, int life, const char *role)
             != (ssize_t)message.part[i].iov_len)
             die ("tf-supervise does not take an answer");
     answer_message_clear (&message);
+}
+
+static void _order_place (const struct task *task, int life, const char *role)
+{
+    _order_watched_place (task, life, role, 0);
 }
 
 static void _stop_at_once (const struct task *task)
@@ -892,6 +898,24 @@ static void _reconnects_as_a_spare (const void *arg __attribute__ ((unused)))
     task_send_order (&task, ORDER_WAIT);
     _order_place (&task, 1, "ps");
     task_expect_output (&task, "life 1 ps\n");
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 1, NULL, false });
+    task_order_exit (&task, 0);
+}
+
+/* Its supervisor tells that it gives no signs, when the time for the first one is over. */
+static void _is_watched (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60,
+                         .stop_grace = 9 };
+    struct signs signs;
+
+    _start_spare (&task);
+    _order_watched_place (&task, 1, "worker", 1);
+    task_expect_output (&task, "life 1 worker\n");
+    signs = task_expect_signs (&task);
+    if (signs.source != SIGNS_NONE || signs.life != 1)
+        die ("it is not watched");
     task_send_order (&task, ORDER_STOP);
     _expect (&task, (struct wanted){ "stopped", 1, NULL, false });
     task_order_exit (&task, 0);
@@ -988,6 +1012,7 @@ int main (void)
                      _gets_a_place, NULL);
     passed &= check ("a spare that is not needed starts nothing, and ends with 0", _is_not_needed, NULL);
     passed &= check ("a spare that reconnects says that it waits", _reconnects_as_a_spare, NULL);
+    passed &= check ("a spare is watched as its place is", _is_watched, NULL);
     passed &= check ("a task whose place a spare has got is killed at once, and ends with 0",
                      _has_lost_its_place, NULL);
     passed &= check ("... also one that has failed", _has_failed_and_lost_its_place, NULL);

@@ -180,6 +180,34 @@ no_supervisor_of ()         # RANK
     printed 'restarts left: 2' || fail "it used more than one restart: $(< "$srun_output")"
 }
 
+# In a script: this task cannot be restarted on its node. The fork server and the program are children of tf-supervise.
+cannot_go_on='pkill -9 -P $PPID -x tf-fork-server; kill -9 $$'
+
+@test "a spare is watched as its place is" {
+    cat > "$work/alive" <<END
+#!/usr/bin/python3
+import os, sys, time
+sys.path.insert(0, "$SPANK_TF_STAGE/share/spank-tf/python")
+import spank_tf_watchdog
+for i in range(2 if os.environ["SLURM_PROCID"] == "2" else 1000):
+    spank_tf_watchdog.alive("sign %d" % i)
+    time.sleep(0.1)
+time.sleep(1000)
+END
+    chmod 755 "$work/alive"
+    run_lives "case \$SLURM_PROCID.\$life in 1.0) $cannot_go_on;; ?.2) exit 0;; esac; exec $work/alive" \
+        --no-kill -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2 --tf-watchdog=2,60
+    [ "$status" -eq 0 ] || fail "the exit code is not 0"
+    [[ $stderr == *'cannot be restarted where it is, and replaced: worker 1 (rank 1 on '*') is now rank 2 on '* ]] || fail "no spare"
+    [ "$(grep -c 'no sign of life for [0-9]* s: rank 2 (worker 1) on .*"sign 1"' <<< "$stderr")" -eq 1 ] || fail "it is not watched"
+    had_lives 3 1 2
+    make_lives
+    run_lives "case \$SLURM_PROCID.\$life in 0.0) $cannot_go_on;; 2.1) echo \${NOTIFY_SOCKET-none} > \$LIVES/socket; exec sleep 1000;; 1.1)
+        until [ -s \$LIVES/socket ]; do sleep 0.1; done; exit 0;; esac; exec sleep 1000" \
+        --no-kill -N3 -n3 --tf-tasks=ps,worker,spare --tf-restart=2 --tf-watchdog=2,60
+    [ "$status" -eq 0 ] && [ "$(< "$LIVES/socket")" = none ] || fail "a spare in the place of a ps has a socket for signs of life"
+}
+
 # bats test_tags=release
 @test "a spare that is not needed is stopped when the work is done, under never too" {
     local stop

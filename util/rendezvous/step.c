@@ -383,7 +383,8 @@ int step_answer (const struct step *step, const struct rank *rank, int life, con
     const struct process_place none = { 0 }, *place = process < 0 ? &none
                                                                   : &step->processes.place[rank->number];
     bool torch = process >= 0 && step->config->frameworks & FRAMEWORK_TORCH;
-    bool watched = step->supervised && watchdog_watches (rank);
+    /* A spare may get the place of one that is watched. */
+    bool watched = step->supervised && (watchdog_watches (rank) || rank->kind == RULES_SPARE);
     struct dictionary_tail tail;
     struct address_text room;
     struct answer answer = {

@@ -347,18 +347,26 @@ static int _begin_life (struct supervisor *s, int number, struct errtext *err)
     return 0;
 }
 
-/* A new answer may also have another role. */
+/* Its place decides how a spare is supervised. */
+static int _take_place (struct supervisor *s, const struct answer *answer, struct errtext *err)
+{
+    s->config.serves = answer->serves;
+    s->config.watch = answer->watch;
+    s->config.spare = false;
+    return watch_init (&s->watch, &s->config, err);
+}
+
 static int _take_answer (struct supervisor *s, struct frame *frame, struct errtext *err)
 {
     struct answer answer;
 
     if (!frame)
         return 0;
-    if (answer_decode (&answer, frame, s->config.server_token, err) < 0) {
+    if (answer_decode (&answer, frame, s->config.server_token, err) < 0
+        || (s->config.spare && _take_place (s, &answer, err) < 0)) {
         lives_end (&s->lives, err->text);
         return -1;
     }
-    s->config.serves = answer.serves;
     return lives_set_answer (&s->lives, frame, err);
 }
 

@@ -70,7 +70,7 @@ int watch_init (struct watch *w, const struct supervisor_config *c, struct errte
 
     *w = (struct watch){ .rule = c->watch, .fd = -1,
                          .step_ms = _bounded (step_ms, STEP_MIN_MS, STEP_MAX_MS) };
-    if (w->rule.seconds == 0)
+    if (w->rule.seconds == 0 || c->spare)
         return 0;
     if (fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) >= 0)
         w->fd = SUPERVISOR_NOTIFY_FD;

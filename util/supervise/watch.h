@@ -49,7 +49,10 @@ struct watch {
     bool told_overdue;
 };
 
-/* -1 and err. The socket and the log file are supervisor_config.h's. */
+/*
+ * -1 and err. The socket and the log file are supervisor_config.h's. A spare is watched when this is called
+ * again, with the rule of its place.
+ */
 int watch_init (struct watch *watch, const struct supervisor_config *config, struct errtext *err);
 
 /* A life of the task begins; or has ended. */
