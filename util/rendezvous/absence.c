@@ -31,6 +31,23 @@ int absence_ms (const struct peer *peer)
     return n < 0 && errno == ECONNRESET ? ABSENCE_RESET_MS : ABSENCE_BROKEN_MS;
 }
 
+/* A supervisor may have another connection, which this process has not accepted yet. */
+#define ACCEPT_MS 1000
+
+/*
+ * Not before a supervisor that is cut off has ended its task, however soon it would be lost otherwise. One
+ * that has closed its connection, and does not come back, is dead.
+ */
+static void _set_given_up (struct rank *rank, int lost_after, int ms)
+{
+    rank->given_up = rank->last_sign;
+    rank->given_up.at_ms += silence_verdict_ms (lost_after);
+    if (ms == ABSENCE_CLOSED_MS)
+        rank->given_up = deadline_min (rank->given_up, rank->away);
+    rank->given_up = deadline_max (rank->given_up, deadline_in_ms (ACCEPT_MS));
+    rank->away = deadline_max (rank->away, rank->given_up);
+}
+
 void absence_begin (struct server *server, struct rank *rank, int ms)
 {
     struct shutdown *s = server->shutdown;
@@ -41,11 +58,8 @@ void absence_begin (struct server *server, struct rank *rank, int ms)
         ends_note (&rank->end, s->launched, 0, &nothing, 0);
     rank->last_sign = deadline_in_ms (rank->peer ? -silence_ms (rank->peer->fd) : 0);
     rank->away = deadline_in_ms (ms);
-    if (server->config.lost_after > 0) {
-        rank->given_up = rank->last_sign;
-        rank->given_up.at_ms += silence_verdict_ms (server->config.lost_after);
-        rank->given_up = deadline_min (rank->given_up, rank->away);
-    }
+    if (server->config.lost_after > 0)
+        _set_given_up (rank, server->config.lost_after, ms);
     s->next_lost = deadline_min (s->next_lost, deadline_min (rank->away, rank->given_up));
 }
 
