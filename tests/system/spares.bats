@@ -208,6 +208,21 @@ END
     [ "$status" -eq 0 ] && [ "$(< "$LIVES/socket")" = none ] || fail "a spare in the place of a ps has a socket for signs of life"
 }
 
+@test "when all spares have places a node may be cut off for longer" {
+    start_lives "case \$SLURM_PROCID.\$life in 1.0) $cannot_go_on;; esac; until [ -e $work/end ]; do sleep 0.1; done" \
+        -N3 -n3 --tf-tasks=worker:2,spare
+    await_lives 2 0
+    await_lives 1 2
+    disconnect_node 3
+    # Six seconds would end the task.
+    sleep 12
+    reconnect_node 3
+    touch "$work/end"
+    srun_ends 60
+    [ "$status" -eq 0 ] || slurm_is_from 23.11 || fail "srun's exit code is $status: $(< "$srun_output")"
+    had_lives 2 1 1
+}
+
 # bats test_tags=release
 @test "a spare that is not needed is stopped when the work is done, under never too" {
     local stop

@@ -470,6 +470,8 @@ static void print_answer (int rank, const struct frame *frame)
                      frame_get (frame, "WORLD_SIZE"), frame_get (frame, "MASTER_PORT"));
     if (jobs && rank == 1)
         story_print (", jobs %s", jobs);
+    if (answer.lost_after)
+        story_print (", another spare may follow");
     story_print ("\n");
 }
 

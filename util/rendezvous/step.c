@@ -375,6 +375,15 @@ char *step_table (const struct step *step, bool json)
     return cluster_table (&step->roster, &step->choice);
 }
 
+/* One that is lost may return. */
+static bool _has_spare (const struct roster *roster)
+{
+    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+        if (rank->kind == RULES_SPARE && rank->state != RANK_ENDED)
+            return true;
+    return false;
+}
+
 int step_answer (const struct step *step, const struct rank *rank, int life, const char *server_token,
                  struct answer_message *message)
 {
@@ -419,7 +428,8 @@ int step_answer (const struct step *step, const struct rank *rank, int life, con
         .serves = rank->serves,
         .restart = step->supervised ? step->config->restart : (struct restart_rule){ 0 },
         .watch = watched ? step->config->watch : (struct watch_rule){ 0, 0 },
-        .lost_after = step->supervised ? step->config->lost_after : 0,
+        /* When all places are given away, no task has to end because it is cut off. */
+        .lost_after = step->supervised && _has_spare (&step->roster) ? step->config->lost_after : 0,
         .spare = rank->kind == RULES_SPARE,
         .life = life,
         .proxy_exempt = rank->proxied ? step->addresses : NULL,

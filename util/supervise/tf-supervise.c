@@ -367,6 +367,7 @@ static int _take_answer (struct supervisor *s, struct frame *frame, struct errte
         lives_end (&s->lives, err->text);
         return -1;
     }
+    s->config.lost_after = answer.lost_after;
     return lives_set_answer (&s->lives, frame, err);
 }
 
