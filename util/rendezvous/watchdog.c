@@ -51,9 +51,11 @@ static bool _is_member (const struct rank *rank)
     return watchdog_watches (rank) || rank->kind == RULES_PS;
 }
 
+/* Nothing may be sent into the middle of a new answer. */
 static bool _is_reachable (const struct rank *rank)
 {
-    return rank->state == RANK_RUNS && rank->peer && rank->peer->state == PEER_SUPERVISED;
+    return rank->state == RANK_RUNS && rank->peer && rank->peer->state == PEER_SUPERVISED
+           && !peer_is_sending (rank->peer);
 }
 
 /* What is known is of the life that runs. */
