@@ -206,7 +206,10 @@ static bool _begin_life (struct fork_server *server, int number)
     return false;
 }
 
-/* A descriptor that comes with it is the answer from now on. False at the end. */
+/*
+ * A descriptor that comes with it is the answer from now on. False at the end, or if there is no room for the
+ * descriptor: no life may have the former answer.
+ */
 static bool _receive (struct fork_server *server, struct fork_request *request)
 {
     union {
@@ -218,7 +221,8 @@ static bool _receive (struct fork_server *server, struct fork_request *request)
                           .msg_controllen = sizeof (control) };
     const struct cmsghdr *c;
 
-    if (recvmsg (server->requests, &msg, MSG_CMSG_CLOEXEC) != sizeof (*request))
+    if (recvmsg (server->requests, &msg, MSG_CMSG_CLOEXEC) != sizeof (*request)
+        || msg.msg_flags & MSG_CTRUNC)
         return false;
     if ((c = CMSG_FIRSTHDR (&msg)) && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
         if (server->answer >= 0)
