@@ -250,6 +250,15 @@ TEST (with_spares_a_task_that_is_cut_off_for_so_long_is_told_once)
     assert_between (seconds_to (UPLINK_CUT_OFF, 300), 60, 61);
 }
 
+TEST (one_that_is_cut_off_has_an_hour_for_its_report)
+{
+    config.lost_after = 60;
+    cut_off ();
+    assert_between (seconds_to (UPLINK_CUT_OFF, 300), 60, 61);
+    report ();
+    assert_between (seconds_to (UPLINK_NO_ANSWER, 5000), 3598, 3602);
+}
+
 TEST (not_if_it_is_back_before)
 {
     config.lost_after = 60;

@@ -45,6 +45,12 @@
 /* Without a connection that stands, the report is given up. */
 #define REPORT_MS 60000
 /*
+ * ... by one that was cut off, which has ended its task. The message of slurmstepd that the supervisor has
+ * ended would not reach srun, which does not get it later (Slurm 22.05 and 24.11), and would wait until the
+ * time of the job is over.
+ */
+#define CUT_OFF_MS 3600000
+/*
  * ... and after `wait` the next life: the rendezvous gives it up after five minutes, and may notice a minute
  * later that there is no connection.
  */
@@ -101,6 +107,11 @@ static struct deadline _silent_at (struct uplink *u)
     return (struct deadline){ u->heard.at_ms + u->config->lost_after * INT64_C (1000) };
 }
 
+static void _set_give_up (struct uplink *u, int ms)
+{
+    u->give_up = deadline_in_ms (u->cut_off ? CUT_OFF_MS : ms);
+}
+
 static void _pause (struct uplink *u)
 {
     int longest_ms = u->config->lost_after ? PAUSE_CUT_OFF_MS : u->ended ? PAUSE_REPORT_MS : PAUSE_MAX_MS;
@@ -113,7 +124,7 @@ static void _pause (struct uplink *u)
     frame_reader_clear (&u->reader);
     if (deadline_passed (u->stable)) {
         u->pause_ms = PAUSE_MIN_MS;
-        u->give_up = deadline_in_ms (u->waiting ? WAIT_MS : REPORT_MS);
+        _set_give_up (u, u->waiting ? WAIT_MS : REPORT_MS);
     }
     u->next = deadline_in_ms (u->pause_ms);
     u->pause_ms = 2 * u->pause_ms < longest_ms ? 2 * u->pause_ms : longest_ms;
@@ -315,6 +326,7 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
     u->answer = NULL;
     if (deadline_passed (_silent_at (u))) {
         u->cut_off = true;
+        _set_give_up (u, CUT_OFF_MS);
         return UPLINK_CUT_OFF;
     }
     if (_gives_up (u) && deadline_passed (u->give_up))
@@ -358,7 +370,7 @@ void uplink_report (struct uplink *u, const struct exit_report *report,
     u->life = *life;
     u->failure = *failure;
     u->reported = deadline_in_ms (0);
-    u->give_up = deadline_in_ms (REPORT_MS);
+    _set_give_up (u, REPORT_MS);
     if (u->state == CONNECTED) {
         _set_connected (u);
         if (_send (u, _encode_report (u)) < 0)
