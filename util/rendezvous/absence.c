@@ -82,10 +82,15 @@ static bool _is_overdue (const struct rank *rank)
     return rank_is_supervised (rank) && deadline_passed (rank->away);
 }
 
+/* Between two looks whether a spare that is silent is back. */
+#define SPARE_MS 1000
+
 /* A rank that a spare would replace, if there were one, is lost later. */
-static struct deadline _next (const struct rank *rank)
+static struct deadline _next (const struct server *server, const struct rank *rank)
 {
-    return deadline_passed (rank->given_up) ? rank->away : deadline_min (rank->given_up, rank->away);
+    if (!deadline_passed (rank->given_up))
+        return deadline_min (rank->given_up, rank->away);
+    return spares_are_silent (server) ? deadline_min (deadline_in_ms (SPARE_MS), rank->away) : rank->away;
 }
 
 /* The loss of one that has ended with 0 shows when it is needed. */
@@ -135,7 +140,7 @@ void absence_check (struct server *server)
             if (lost && rank->state == RANK_LOST)
                 lost[count++] = rank;
         } else if (rank_is_supervised (rank))
-            s->next_lost = deadline_min (s->next_lost, _next (rank));
+            s->next_lost = deadline_min (s->next_lost, _next (server, rank));
     }
     events_lost (server->step, lost, count, restart_policy_left (restarts_policy (s->restarts)));
     free (lost);

@@ -52,10 +52,24 @@ static bool _has_silent_node (const struct server *server, const struct rank *sp
     return false;
 }
 
+static bool _is_connected (const struct rank *rank)
+{
+    return rank->state == RANK_SPARE && rank->peer && rank->peer->state == PEER_SUPERVISED;
+}
+
 static bool _is_free (const struct server *server, const struct rank *rank)
 {
-    return rank->state == RANK_SPARE && rank->peer && rank->peer->state == PEER_SUPERVISED
-           && !_has_silent_node (server, rank);
+    return _is_connected (rank) && !_has_silent_node (server, rank);
+}
+
+bool spares_are_silent (const struct server *server)
+{
+    const struct roster *roster = server->shutdown->roster;
+
+    for (int i = 0; i < roster->tasks; i++)
+        if (_is_connected (&roster->rank[i]) && _has_silent_node (server, &roster->rank[i]))
+            return true;
+    return false;
 }
 
 /* The tasks of a lost node stay together if they can, and a node that has nothing else to do comes first. */
@@ -273,6 +287,9 @@ bool spares_note_failure (struct server *server, const struct rank *rank)
     struct deadline began = deadline_max (rank->life.began, s->launched);
     bool soon = deadline_in_ms (-rank->life.ago_ms).at_ms - began.at_ms < SOON_MS;
 
+    /* Another node is not worth the restart of those that train. */
+    if (rank->beside || rank->kind == RULES_EVALUATOR)
+        return false;
     s->failures = !soon ? 0 : s->failing == rank ? s->failures + 1 : 1;
     s->failing = rank;
     return s->failures >= MOST_FAILURES;

@@ -37,6 +37,9 @@ void spares_begin (struct server *server);
 /* True if a rank has been replaced: from then on each order to begin a life has an answer. */
 bool spares_are_used (const struct server *server);
 
+/* True if a spare cannot be used now, because its node is silent, and may be usable soon. */
+bool spares_are_silent (const struct server *server);
+
 /* Why a rank that is lost is not replaced, as "; no spare is free"; "" in a step without spares. */
 const char *spares_why_not (const struct server *server);
 
