@@ -19,6 +19,8 @@ PHRASES = {
     "again": "after {} programs were restarted",
     "released": "after {} programs were told to end",
     "ended": "after {} programs have ended",
+    "together": "when all programs run and give signs for the {}. time",
+    "verdict": "after {} verdicts",
 }
 BEFORE_PROGRAMS = ("begin", "srun", "rendezvous", "rank")
 LAUNCH = ("srun", "rendezvous", "rank")

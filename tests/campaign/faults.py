@@ -27,21 +27,25 @@ its exit code and output without the fault. SIGSTOP is for a while. The details 
     memory is short                 any
     scancel, time limit             any but 0                       CANCELLED, TIME LIMIT, ...
     srun's stderr hangs             as without
+    a watched task hangs            124                             no sign of life ...
 
 Each may also be without effect, as when it comes too late.
 """
+from hangs import Hang
 from machine import Logs, Memory, Tmp
 from network import Cut, CutRendezvous, Lossy, Network, Reset, Slow, Strangers
 from orders import Cancel, Stderr, TimeLimit
 from signals import (CtrlC, ProgramSignal, ProgramsSignal, RendezvousSignal, SlurmdSignal, SrunSignal,
                      StepdSignal, SuperviseSignal, TaskSignal, WriterSignal)
 
-# How often each is chosen. The last one takes long.
+# How often each is chosen. TimeLimit takes long.
 KINDS = {
     SrunSignal: 3, CtrlC: 1, RendezvousSignal: 4, WriterSignal: 3, SuperviseSignal: 4,
     TaskSignal: 3, ProgramSignal: 3, SlurmdSignal: 2, Reset: 2, CutRendezvous: 1, Cut: 1,
     Lossy: 1, Slow: 1, Strangers: 2, Tmp: 1, Logs: 4, Memory: 2, Cancel: 3, StepdSignal: 2,
     ProgramsSignal: 2, Stderr: 2, TimeLimit: 0.3,
+    # hangs.py chooses it.
+    Hang: 0,
 }
 NAMES = [kind.__name__ for kind in KINDS]
 

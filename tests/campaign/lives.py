@@ -192,14 +192,13 @@ def reported(trial):
         if pause != restarts.LONGEST_PAUSE:
             yield f"ranks {ranks} are restarted after {pause} s"
         # Those before the last one have failed alone.
-        last_alone = not more and restarts.is_alone(plan, ranks[-1])
+        last_alone = not more and hows[-1] != "hung" and restarts.is_alone(plan, ranks[-1])
         if line == restarts.ALL and (last_alone or not set(ranks) <= restarts.members(plan)):
             yield f"ranks {ranks} have failed, and all start again"
         if line == restarts.ONE and not all(restarts.is_alone(plan, rank) for rank in ranks):
             yield f"ranks {ranks} have failed, and they alone start again"
         for how in hows:
-            if not restarts.is_worth_a_try(plan, how.startswith("signal"),
-                                           int(re.search(r"\d+", how)[0])):
+            if not restarts.is_worth_a_try(plan, how):
                 yield f"ranks {ranks} are restarted after {how}"
     # Tasks that fail in the second after the first line of their event have one of their own.
     lefts = [left for left, _ in itertools.groupby(left for *_, left, _ in lines)]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import beside
 import fault
 import faults
+import hangs
 import network
 import prologs
 import restarts
@@ -55,6 +56,7 @@ class Plan:
     any_failure: bool = False
     failures: list = field(default_factory=list)    # before the releases; restarts.Failure
     prologs: list = field(default_factory=list)     # seconds that TaskProlog takes, by rank
+    watch: str = ""             # --tf-watchdog, and the signs of life: messages, logs
     logs: bool = False          # --tf-log-dir
     inherits: bool = False      # the script's srun inherits the options of sbatch
     early: bool = False         # the programs find their last command when they start
@@ -66,7 +68,7 @@ class Plan:
         return len(self.roles)
 
     def supervised(self):
-        return bool(self.conditions() or self.logs or self.restarts) or "--tf-show" in self.options or (
+        return bool(self.conditions() or self.logs or self.restarts or self.watch) or "--tf-show" in self.options or (
             self.tasks > 1 and self.stop != "never")
 
     def ranks(self, *roles):
@@ -292,7 +294,7 @@ def choose_programs(rng, plan):
     plan.early = rng.random() < 0.15
 
 
-def make(seed, proctrack, only=None, with_restarts=None, with_beside=None, with_prolog=None):
+def make(seed, proctrack, only=None, with_restarts=None, with_beside=None, with_prolog=None, with_watch=None):
     rng = random.Random(seed)
     plan = Plan(seed, proctrack)
     choose_layout(rng, plan)
@@ -300,6 +302,7 @@ def make(seed, proctrack, only=None, with_restarts=None, with_beside=None, with_
     if beside_rng:
         write_lists(beside_rng, plan)
     choose_options(rng, plan)
+    hangs_rng = hangs.choose(plan, with_watch)
     restarts_rng = restarts.choose(plan, with_restarts)
     choose_programs(rng, plan)
     prologs.choose(plan, with_prolog)
@@ -310,6 +313,8 @@ def make(seed, proctrack, only=None, with_restarts=None, with_beside=None, with_
     plan.faults = faults.choose(rng, plan, only)
     if restarts_rng:
         restarts.move_faults(restarts_rng, plan)
+    if hangs_rng and not only:
+        hangs.choose_faults(hangs_rng, plan)
     choose_hold(rng, plan)
     return plan
 

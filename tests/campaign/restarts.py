@@ -6,6 +6,7 @@ restarted; see util/rendezvous/restart_policy.h. lives.py has the rules.
 Their choices have a generator of their own, so that the other trials do not depend on them.
 """
 import random
+import re
 from typing import NamedTuple
 
 import fault
@@ -69,7 +70,11 @@ def is_alone(plan, rank):
     return rank not in members(plan) or len(members(plan)) == 1 or not leads(plan, rank)
 
 
-def is_worth_a_try(plan, by_signal, number):
+def is_worth_a_try(plan, how):
+    """how: as the messages have it."""
+    if how == "hung":
+        return True
+    by_signal, number = how.startswith("signal"), int(re.search(r"\d+", how)[0])
     if plan.any_failure:
         return bool(by_signal) or number not in (0, 2, 126, 127)
     return number not in DEFECTS if by_signal else number in (42, 143)
@@ -79,7 +84,8 @@ def may_be_final(plan, end, ends):
     """May a planned failure be its task's end? ends: those of all commands of the plan."""
     failures = [e for e in ends if e != (0, 0)]
     return end in failures and (len(failures) > plan.restarts
-                                or any(not is_worth_a_try(plan, *e) for e in failures))
+                                or any(not is_worth_a_try(plan, f"{'signal' if by_signal else 'exit'} {number}")
+                                       for by_signal, number in failures))
 
 
 # Choosing

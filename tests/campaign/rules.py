@@ -13,6 +13,7 @@ import traceback
 import beside
 import cluster as clusters
 import faults
+import hangs
 import lives
 import plan as plans
 import prologs
@@ -25,6 +26,7 @@ USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks en
          r"the training is over; waiting up to \d+ s for .*|"
          r"rank \d+ \(ps \d+\) on \S+ failed, .*; its workers would wait for it forever and are "
          r"stopped|"
+         r"rank \d+ \(\w+ \d+\) on \S+ failed, .*; spank_tf does not end the others, .*|"
          r"rank \d+ \(\w+ \d+\) on \S+ failed, .*; the others have 600 s to end, and are then stopped|"
          r"the others cannot go on without rank .*; they have 600 s to end, and are then stopped|"
          r"waiting for \d+ of \d+ ranks.*|no rank has registered yet)$")
@@ -171,7 +173,7 @@ def table(trial):
     for path in paths:
         text = clusters.read(path).partition("how its tasks ended\n")[2]
         rows = re.findall(r"^ +(\d+)  (\+?\w+) (\d+) +(\S+) +(?:\d+-)?\d\d:\d\d:\d\d  "
-                          r"(exit \d+|signal \d+|stopped)(?: \((?:out of memory|its program was not .*)\))?"
+                          r"(exit \d+|signal \d+|stopped|hung)(?: \((?:out of memory|its program was not .*)\))?"
                           r"(?: \(restarted \d+ times?\))?$", text, re.M)
         if len(rows) < trial.plan.tasks and not may_be_missing:
             yield f"how the tasks ended is not in {path}"
@@ -236,8 +238,8 @@ def nothing_left(trial):
         yield f"a program has dumped core: {path}"
 
 
-RULES = [dictionary, programs, end, code, cause, lines, table, *lives.RULES, *beside.RULES, *prologs.RULES, next_step,
-         nothing_left]
+RULES = [dictionary, programs, end, code, cause, lines, table, *lives.RULES, *beside.RULES, *prologs.RULES,
+         *hangs.RULES, next_step, nothing_left]
 
 
 def broken(trial):

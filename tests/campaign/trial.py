@@ -15,6 +15,7 @@ import beside
 import cluster as clusters
 import fault as fault_base
 import faults
+import hangs
 import lives
 import orders
 import plan as plans
@@ -89,6 +90,8 @@ class Trial:
         self.early = plan.early     # a program was told to end before all of them ran
         self.injected = {}          # by fault: Injection
         self.repaired = set()
+        self.together, self.togethers = False, 0    # do all programs run, and give signs? how often they began
+        self.verdicts = 0           # so many were seen
         self.cancelled = False      # by the campaign, because the step did not end by itself
         self.wrong = []             # found during the trial
         self.log = []               # for the details
@@ -115,6 +118,7 @@ class Trial:
                 # Both ends: a write does not wait for the program.
                 self.pipes[rank, life] = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         prologs.prepare(self)
+        hangs.prepare(self)
         self.console = orders.console(self)
         if self.plan.restarts:
             shutil.copy(os.environ["SPANK_TF_PROGRAMS"] + "/" + lives.PROGRAM, self.dir)
@@ -233,6 +237,7 @@ class Trial:
         if self.console:
             self.console.read()
         self.watch.look(self)
+        hangs.look(self)
 
     def add(self, path):
         """A program has started."""
@@ -255,7 +260,7 @@ class Trial:
 
     def is_quiet(self):
         """Nothing happens any more."""
-        if self.console and self.console.hangs:
+        if (self.console and self.console.hangs) or hangs.is_pending(self):
             return False
         return self.quiet_seconds() > prologs.seconds(self.plan) + (
             QUIET_RESTART_SECONDS if self.plan.restarts else QUIET_SECONDS)
@@ -363,6 +368,8 @@ class Trial:
                 self.told[release.rank] = self.tell(release.rank, release.command)
 
     def serve_releases(self):
+        if hangs.is_pending(self):
+            return
         self.serve_failures()
         self.release_next_lives()
         self.releasing = self.releasing or self.may_release()

@@ -369,11 +369,14 @@ static void _say_that_none_is_watched (struct server *server)
     for (int i = 0; i < s->roster->tasks; i++) {
         const struct rank *rank = &s->roster->rank[i];
 
-        if (!watchdog_watches (rank) || rank_has_ended (rank))
+        enum signs_source source = _source (rank);
+
+        /* One that has ended may have given signs: others that only serve are not watched then. */
+        if (!watchdog_watches (rank) || (rank_has_ended (rank) && source == SIGNS_UNKNOWN))
             continue;
-        if (_source (rank) != SIGNS_NONE)
+        if (source != SIGNS_NONE)
             return;
-        watched++;
+        watched += !rank_has_ended (rank);
     }
     if (watched == 0)
         return;
