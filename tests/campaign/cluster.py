@@ -163,6 +163,10 @@ class Cluster:
                         found.append(process)
         return found
 
+    def pids_on(self, host):
+        return [int(entry.name) for entry in os.scandir("/proc")
+                if entry.name.isdigit() and self.namespaces.get(self.network(entry.name)) == host]
+
     def stepds(self):
         """(pid, node, job.step) of every slurmstepd in this cluster."""
         found = []

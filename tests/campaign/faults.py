@@ -28,12 +28,14 @@ its exit code and output without the fault. SIGSTOP is for a while. The details 
     scancel, time limit             any but 0                       CANCELLED, TIME LIMIT, ...
     srun's stderr hangs             as without
     a watched task hangs            124                             no sign of life ...
+    a node is lost, with --no-kill  any                             any
 
 Each may also be without effect, as when it comes too late.
 """
 from hangs import Hang
 from machine import Logs, Memory, Tmp
 from network import Cut, CutRendezvous, Lossy, Network, Reset, Slow, Strangers
+from nodes import Node
 from orders import Cancel, Stderr, TimeLimit
 from signals import (CtrlC, ProgramSignal, ProgramsSignal, RendezvousSignal, SlurmdSignal, SrunSignal,
                      StepdSignal, SuperviseSignal, TaskSignal, WriterSignal)
@@ -44,8 +46,8 @@ KINDS = {
     TaskSignal: 3, ProgramSignal: 3, SlurmdSignal: 2, Reset: 2, CutRendezvous: 1, Cut: 1,
     Lossy: 1, Slow: 1, Strangers: 2, Tmp: 1, Logs: 4, Memory: 2, Cancel: 3, StepdSignal: 2,
     ProgramsSignal: 2, Stderr: 2, TimeLimit: 0.3,
-    # hangs.py chooses it.
-    Hang: 0,
+    # hangs.py and nodes.py choose these.
+    Hang: 0, Node: 0,
 }
 NAMES = [kind.__name__ for kind in KINDS]
 

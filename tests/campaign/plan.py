@@ -13,6 +13,7 @@ import fault
 import faults
 import hangs
 import network
+import nodes
 import prologs
 import restarts
 
@@ -23,7 +24,8 @@ ROLES = ("chief", "ps", "worker", "evaluator")
 STOP_GRACE, EVAL_GRACE, FAIL_GRACE = 1, 1, 600
 TIMEOUT = 8
 SITE_ARGUMENTS = (f"rendezvous_ports={network.LOW}-{network.HIGH} stop_grace={STOP_GRACE} "
-                  f"eval_grace={EVAL_GRACE} fail_grace={FAIL_GRACE} restart_backoff={restarts.LONGEST_PAUSE}")
+                  f"eval_grace={EVAL_GRACE} fail_grace={FAIL_GRACE} restart_backoff={restarts.LONGEST_PAUSE} "
+                  f"lost_after={nodes.LOST_AFTER}")
 
 
 class Component(NamedTuple):
@@ -56,6 +58,7 @@ class Plan:
     any_failure: bool = False
     failures: list = field(default_factory=list)    # before the releases; restarts.Failure
     prologs: list = field(default_factory=list)     # seconds that TaskProlog takes, by rank
+    no_kill: bool = False       # nodes may be lost, and some of the roles are spare
     watch: str = ""             # --tf-watchdog, and the signs of life: messages, logs
     logs: bool = False          # --tf-log-dir
     inherits: bool = False      # the script's srun inherits the options of sbatch
@@ -91,7 +94,7 @@ class Plan:
             return [workers | chief]
         if self.ranks("ps"):
             return [chief or workers]
-        apart = self.ranks("evaluator") | beside.ranks(self)
+        apart = self.ranks("evaluator", "spare") | beside.ranks(self)
         return [set(range(self.tasks)) - apart] if apart else []
 
     def codes(self):
@@ -102,6 +105,9 @@ class Plan:
             over += [{rank} for rank in self.ranks("ps") if ends.get(rank, {(0, 0)}) != {(0, 0)}]
         certain = set.intersection(*over) if over else set(ends)
         lowest = max((min(ends[rank]) for rank in certain), default=(0, 0))
+        if self.stop == "auto" and not self.ranks("ps"):
+            # The others' codes are not greater than that of the task that fails first, whichever it is.
+            lowest = min([lowest, *(end for some in ends.values() for end in some if end != (0, 0))])
         return {code_of(max(lowest, end)) for some in ends.values() for end in some} | (
             {code_of(lowest)} if over else set())
 
@@ -294,16 +300,21 @@ def choose_programs(rng, plan):
     plan.early = rng.random() < 0.15
 
 
-def make(seed, proctrack, only=None, with_restarts=None, with_beside=None, with_prolog=None, with_watch=None):
+def make(seed, proctrack, only=None, with_restarts=None, with_beside=None, with_prolog=None, with_watch=None,
+         with_nodes=None):
     rng = random.Random(seed)
     plan = Plan(seed, proctrack)
     choose_layout(rng, plan)
-    beside_rng = beside.choose(plan, with_beside)
+    if with_nodes and with_watch:
+        # Never both in one trial.
+        with_nodes, with_watch = seed % 4 < 2, seed % 4 >= 2
+    nodes_rng = nodes.choose(plan, with_nodes)
+    beside_rng = beside.choose(plan, with_beside) if not nodes_rng else None
     if beside_rng:
         write_lists(beside_rng, plan)
     choose_options(rng, plan)
-    hangs_rng = hangs.choose(plan, with_watch)
-    restarts_rng = restarts.choose(plan, with_restarts)
+    hangs_rng = hangs.choose(plan, with_watch) if not nodes_rng else None
+    restarts_rng = restarts.choose(plan, True if plan.ranks("spare") else with_restarts)
     choose_programs(rng, plan)
     prologs.choose(plan, with_prolog)
     if restarts_rng:
@@ -315,7 +326,10 @@ def make(seed, proctrack, only=None, with_restarts=None, with_beside=None, with_
         restarts.move_faults(restarts_rng, plan)
     if hangs_rng and not only:
         hangs.choose_faults(hangs_rng, plan)
-    choose_hold(rng, plan)
+    if nodes_rng:
+        nodes.choose_faults(nodes_rng, plan)
+    else:
+        choose_hold(rng, plan)
     return plan
 
 
@@ -334,9 +348,13 @@ def choose_hold(rng, plan):
 
 # Command lines
 
+def no_kill(plan):
+    return ["--no-kill"] * plan.no_kill
+
+
 def allocation(plan):
     """Options for a job in which the step has this layout."""
-    options = list(plan.components[0].options)
+    options = [*no_kill(plan), *plan.components[0].options]
     return options[:options.index("-m")] if "-m" in options else options
 
 
@@ -350,7 +368,7 @@ def words(plan, program, logs, directory):
     for component, option in zip(plan.components, plan.lists):
         options = [] if plan.inherits else [option, *plugin_options(plan, logs)]
         result += [":"] if result else []
-        result += [*component.options, *options, *prologs.options(plan, directory), *program]
+        result += [*no_kill(plan), *component.options, *options, *prologs.options(plan, directory), *program]
     return result
 
 

@@ -15,6 +15,7 @@ import cluster as clusters
 import faults
 import hangs
 import lives
+import nodes
 import plan as plans
 import prologs
 import restarts
@@ -41,10 +42,12 @@ def check_config(trial, record):
     """TF_CONFIG is complete, and says of this rank what is true."""
     roles = trial.plan.roles
     role, index = roles[record.rank], roles[:record.rank].count(roles[record.rank])
+    if role == "spare":
+        role, index = record.role, int(record.index)
     config = json.loads(record.config)
     cluster, own = config["cluster"], f"{record.address}:{record.port}"
     counts = {r: roles.count(r) for r in roles
-              if r not in beside.NAMES and (r != "evaluator" or role == "evaluator")}
+              if r not in (*beside.NAMES, "spare") and (r != "evaluator" or role == "evaluator")}
     addresses = [address for some in cluster.values() for address in some]
     is_beside, role = role in beside.NAMES, beside.name(role)
     if config["task"] != {"type": role, "index": index}:
@@ -75,7 +78,7 @@ def dictionary(trial):
             seen.add(json.dumps(cluster))
         except (ValueError, LookupError, TypeError) as error:
             yield f"{record}: {error!r}: {record.config}"
-    if len(seen) > 1:
+    if len(seen) > 1 + len(nodes.replacements(trial)):
         yield f"programs have different dictionaries: {seen}"
 
 
@@ -86,7 +89,7 @@ def programs(trial):
         return
     roles, text = trial.plan.roles, clusters.read(trial.output)
     for rank, role in enumerate(roles):
-        if rank not in trial.records:
+        if rank not in trial.records and role != "spare":
             yield f"program {rank} has never started"
         if trial.plan.logs:
             text = clusters.read(f"{trial.logs}/{beside.name(role)}{roles[:rank].count(role)}.log")
@@ -179,7 +182,7 @@ def table(trial):
             yield f"how the tasks ended is not in {path}"
         for rank, role, index, node, how in rows:
             rank, index = int(rank), int(index)
-            if (role, index) != (roles[rank], roles[:rank].count(roles[rank])):
+            if (role, index) != (roles[rank], roles[:rank].count(roles[rank])) and "spare" not in roles:
                 yield f"the table has rank {rank} as {role} {index}"
             if rank in trial.records and node != trial.records[rank].node:
                 yield f"the table has rank {rank} on {node}"
@@ -225,7 +228,7 @@ def nothing_left(trial):
         c.kill(lives.PROGRAM)
     if trial.daemons_may_stay():
         c.kill(lives.PROGRAM)
-    deadline = time.monotonic() + LEFT_SECONDS
+    deadline = time.monotonic() + (nodes.LEFT_SECONDS if trial.plan.no_kill else LEFT_SECONDS)
     for what, find in (("a job", c.jobs), ("a process", c.processes),
                        ("a process", lambda: c.processes(c.other_user)),
                        ("a zombie", lambda: zombies(trial)), ("a slurmstepd", c.stepds),
@@ -239,7 +242,7 @@ def nothing_left(trial):
 
 
 RULES = [dictionary, programs, end, code, cause, lines, table, *lives.RULES, *beside.RULES, *prologs.RULES,
-         *hangs.RULES, next_step, nothing_left]
+         *hangs.RULES, *nodes.RULES, next_step, nothing_left]
 
 
 def broken(trial):

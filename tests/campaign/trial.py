@@ -17,6 +17,7 @@ import fault as fault_base
 import faults
 import hangs
 import lives
+import nodes
 import orders
 import plan as plans
 import prologs
@@ -258,9 +259,13 @@ class Trial:
         """How long nothing has happened."""
         return time.monotonic() - max([self.last_event, *(i.at for i in self.injected.values())])
 
+    def is_pending(self):
+        """What a fault has done shows later: until then no program is told anything."""
+        return hangs.is_pending(self) or nodes.is_pending(self)
+
     def is_quiet(self):
         """Nothing happens any more."""
-        if (self.console and self.console.hangs) or hangs.is_pending(self):
+        if (self.console and self.console.hangs) or self.is_pending():
             return False
         return self.quiet_seconds() > prologs.seconds(self.plan) + (
             QUIET_RESTART_SECONDS if self.plan.restarts else QUIET_SECONDS)
@@ -279,7 +284,7 @@ class Trial:
         """Its event."""
         if (fault.moment.event, fault.moment.count) in self.events:
             return False
-        launched = len(self.records) == self.plan.tasks
+        launched = len(self.records) >= nodes.programs(self.plan)
         return (launched and fault.moment.event in fault_base.BEFORE_PROGRAMS
                 or self.is_quiet())
 
@@ -323,7 +328,10 @@ class Trial:
 
     def tell(self, rank, command):
         """The present life of a rank, or its first one."""
-        life = self.records[rank].life if rank in self.records else 0
+        record = nodes.present(self, rank)
+        if record:
+            rank = record.rank
+        life = record.life if record else 0
         if command != "exit 0":
             self.failures.append((time.monotonic(), rank, life))
         if (rank, life) in self.pipes:
@@ -333,10 +341,10 @@ class Trial:
 
     def all_run(self):
         """All programs have started, and those that were told to fail are in their next lives."""
-        return len(self.records) == self.plan.tasks and all(
+        return len(self.records) >= nodes.programs(self.plan) and all(
             self.records[rank].life > life or not self.plan.restarts
             for rank, life in self.failing.items()) and (
-                not self.plan.restarts or len(self.programs()) == self.plan.tasks)
+                not self.plan.restarts or len(self.programs()) == nodes.programs(self.plan))
 
     def serve_failures(self):
         """One after the other: when all programs run, or nothing happens any more."""
@@ -363,12 +371,12 @@ class Trial:
     def release_next_lives(self):
         """Those that were told to end in a former life."""
         for release in self.plan.releases[:self.released]:
-            record = self.records.get(release.rank)
+            record = nodes.present(self, release.rank)
             if record and record.life > self.told[release.rank]:
                 self.told[release.rank] = self.tell(release.rank, release.command)
 
     def serve_releases(self):
-        if hangs.is_pending(self):
+        if self.is_pending():
             return
         self.serve_failures()
         self.release_next_lives()
@@ -377,7 +385,7 @@ class Trial:
             release = self.plan.releases[self.released]
             if time.monotonic() < self.last_release + release.pause_ms / 1000:
                 return
-            self.early = self.early or len(self.records) < self.plan.tasks
+            self.early = self.early or len(self.records) < nodes.programs(self.plan)
             self.told[release.rank] = self.tell(release.rank, release.command)
             self.released += 1
             self.count("released", self.released)
