@@ -1,4 +1,4 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Make ./configure from a git checkout.
+# Make ./configure.
 cd "$(dirname "$0")" && mkdir -p config && exec autoreconf --install

@@ -93,6 +93,7 @@ make_deb ()
     exec runuser -u nobody -- env HOME=/tmp/tree sh -exc '
         cd /tmp/tree
         tar --strip-components=1 -xzf /tmp/spank-tf.tar.gz
+        ./autogen.sh
         ./configure -q
         make -s deb
         ls packages/spank-tf_*.deb packages/spank-tf-tools_*.deb'

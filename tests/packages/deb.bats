@@ -96,6 +96,10 @@ installed_version ()
     [ -e "$(package spank-tf)" ] && [ -e "$(package spank-tf-tools)" ] || fail "$(ls "$packages")"
 }
 
+@test "make dist, with the tools of this release, makes the bytes of the tarball" {
+    cmp "$work/tree/${SPANK_TF_TARBALL##*/}" "$SPANK_TF_TARBALL"
+}
+
 @test "lintian finds no errors" {
     run lintian --allow-root --fail-on error "$packages"/*.changes
     [ "$status" -eq 0 ] && [[ $output != *E:* ]] || fail "lintian"

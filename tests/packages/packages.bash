@@ -32,6 +32,7 @@ make_packages ()
     runuser -u "$user" -- env HOME="$tree" "${@:2}" sh -ec '
         tar --strip-components=1 -C "$1" -xzf "$2"
         cd "$1"
+        ./autogen.sh
         ./configure -q
         make -s "$3"' - "$tree" "$SPANK_TF_TARBALL" "$1"
     mkdir -p "$packages"
