@@ -17,6 +17,7 @@ group_packages ()
         echo "ok the tarball has what git has # skip this is not a checkout"
         count 0 0 1
     fi
+    pack_released 2> /dev/null || rm -f "$run/released.tar.gz"
     packages_in / deb.bats rpm.bats
     while read -r name _; do
         if root=$("$top/tests/releases/root" "$name" 2> "$run/step.log") &&
@@ -58,7 +59,14 @@ tarball_is_complete ()
         <(tar -tzf "$run"/spank-tf-*.tar.gz | sed 's|^[^/]*/||; /^$/d; /\/$/d; /^contrib\/packages\/spank-tf.spec$/d' | sort)
 }
 
-# packages_in ROOT FILE...: the bats files, in a scratch copy of ROOT. The tarball comes by stdin.
+# What the packages are upgraded from. 0.2.0 itself had none; this is the first tree that has, and it still has that
+# version, and its files in other places. A shallow clone lacks it.
+pack_released ()
+{
+    git -C "$top" archive --format=tar.gz --prefix=spank-tf/ -o "$run/released.tar.gz" 6697d9ba23de846bc790a7289a68b7a008ad8ecc
+}
+
+# packages_in ROOT FILE...: the bats files, in a scratch copy of ROOT. The tarballs come by stdin.
 packages_in ()
 {
     local root=$1 file tarball tap name
@@ -70,8 +78,9 @@ packages_in ()
         say "packages/$file in ${name:-this system}"
         # shellcheck disable=SC2016  # the shell in the scratch root expands it
         "$top/tests/releases/enter" --scratch "$root" env SPANK_TF_USERS="${users[0]} ${users[1]}" BATS_TEST_TIMEOUT=900 \
-            SPANK_TF_TARBALL="/tmp/$tarball" sh -c 'cat > "$SPANK_TF_TARBALL" && exec "$@" < /dev/null' - \
-            bats "${bats_options[@]}" --tap --timing "$top/tests/packages/$file" < "$run/$tarball" 2>&1 | tee "$tap"
+            SPANK_TF_TARBALL="/tmp/$tarball" sh -c 'tar -C /tmp -x && exec "$@" < /dev/null' - \
+            bats "${bats_options[@]}" --tap --timing "$top/tests/packages/$file" 2>&1 \
+            < <(cd "$run" && tar -c ./*.tar.gz) | tee "$tap"
         ((PIPESTATUS[0] == 0)) || grep -q '^not ok' "$tap" || echo "not ok packages/$file cannot be run" >> "$tap"
         count_tap "$tap"
     done

@@ -11,7 +11,7 @@ enabled=/etc/slurm/plugstack.conf.d/10-spank-tf.conf
 # shellcheck disable=SC2034  # for the tests
 disabled=/etc/slurm/10-spank-tf.conf.disabled
 
-# The scratch root has the tarball in SPANK_TF_TARBALL.
+# The tarball is SPANK_TF_TARBALL; beside it is that of the version before, released.tar.gz, if git has it.
 start_slurm ()
 {
     umask 022
@@ -25,18 +25,31 @@ start_slurm ()
 # Build in a clean tree as an ordinary user: make_packages deb|rpm [VARIABLE=VALUE...]
 make_packages ()
 {
-    local tree=$work/tree
+    make_packages_of "$SPANK_TF_TARBALL" "$packages" "$@"
+}
+
+# make_packages_of TARBALL DIRECTORY deb|rpm [VARIABLE=VALUE...]
+make_packages_of ()
+{
+    local tarball=$1 directory=$2 kind=$3 tree=$work/tree
 
     rm -rf "$tree"
     install -d -o "$user" "$tree"
-    runuser -u "$user" -- env HOME="$tree" "${@:2}" sh -ec '
+    runuser -u "$user" -- env HOME="$tree" "${@:4}" sh -ec '
         tar --strip-components=1 -C "$1" -xzf "$2"
         cd "$1"
         ./autogen.sh
         ./configure -q
-        make -s "$3"' - "$tree" "$SPANK_TF_TARBALL" "$1"
-    mkdir -p "$packages"
-    cp "$tree"/packages/* "$packages"
+        make -s "$3"' - "$tree" "$tarball" "$kind"
+    mkdir -p "$directory"
+    cp "$tree"/packages/* "$directory"
+}
+
+# Build the packages of the version before, in $work/released: make_released deb|rpm [VARIABLE=VALUE...]
+make_released ()
+{
+    [ -e /tmp/released.tar.gz ] || skip "git does not have the version before, as in a shallow clone"
+    make_packages_of /tmp/released.tar.gz "$work/released" "$@" > "$work/released.log" 2>&1 || fail "$(tail -n 30 "$work/released.log")"
 }
 
 version ()

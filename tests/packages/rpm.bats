@@ -81,6 +81,21 @@ rpm_with ()
     rpm_with -e spank-tf
 }
 
+@test "packages of 0.2.0 are upgraded, the configuration stays as the administrator has edited it, and srun works meanwhile" {
+    make_released rpm RPMBUILD_OPTIONS="--nodeps --without check"
+    rpm_with -i "$work"/released/*.rpm
+    sed -i 's|spank_tf.so$|& timeout=77|' "$enabled"
+    cp "$enabled" "$work/edited"
+    srun_works
+    during rpm_with -U "$(package spank-tf)" "$(package spank-tf-tools)"
+    run -0 rpm_with -q spank-tf
+    [[ $output == "spank-tf-$(version)-"* ]] || fail "not upgraded"
+    cmp "$enabled" "$work/edited"
+    srun_works
+    rpm_with -e spank-tf spank-tf-tools
+    rm "$disabled"
+}
+
 @test "installed, srun --tf-tasks works" {
     during rpm_with -i "$(package spank-tf)" "$(package spank-tf-tools)"
     cmp "$enabled" "$template"
