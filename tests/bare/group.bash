@@ -69,6 +69,7 @@ pack_for_bare ()
 {
     local files=$run/bare-files
 
+    rm -f "$work"/build/spank-tf-*.tar.gz
     mkdir "$files" && make -s -C "$work/build" dist && cp "$work"/build/spank-tf-*.tar.gz "$files/spank-tf.tar.gz" &&
         touch "$files/pip.conf" "$files/ca-certificates.crt" || return
     cp /etc/pip.conf "$files"

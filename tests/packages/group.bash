@@ -17,6 +17,12 @@ group_packages ()
         echo "ok the tarball has what git has # skip this is not a checkout"
         count 0 0 1
     fi
+    if install_sbom_tools > "$run/step.log" 2>&1; then
+        step "make sbom: valid SPDX, of every file of the tarball and every library" sbom_is_valid
+    else
+        echo "ok make sbom # skip its validator cannot be installed: $(tail -n 1 "$run/step.log")"
+        count 0 0 1
+    fi
     pack_released 2> /dev/null || rm -f "$run/released.tar.gz"
     packages_in / deb.bats rpm.bats
     while read -r name _; do
@@ -40,6 +46,8 @@ same_tarballs ()
 {
     local tarball tree=$run/tree
 
+    # Those of another version.
+    rm -f "$work"/build/spank-tf-*.tar.gz "$work"/build/spank-tf-*.spdx.json
     make -s -C "$work/build" dist
     tarball=$(echo "$work"/build/spank-tf-*.tar.gz)
     cp "$tarball" "$run"
@@ -57,6 +65,24 @@ tarball_is_complete ()
 {
     diff <(git -C "$top" ls-files | grep -vE '^\.(ci|github)/|^\.gitignore$' | sort) \
         <(tar -tzf "$run"/spank-tf-*.tar.gz | sed 's|^[^/]*/||; /^$/d; /\/$/d; /^contrib\/packages\/spank-tf.spec$/d' | sort)
+}
+
+install_sbom_tools ()
+{
+    local env=$work/sbom-env
+
+    ! cmp -s "$top/tests/packages/requirements.txt" "$env/requirements.txt" || return 0
+    rm -rf "$env"
+    python3 -I -m venv "$env" && "$env/bin/python" -I -m pip install --quiet --disable-pip-version-check \
+        --only-binary=:all: --no-deps -r "$top/tests/packages/requirements.txt" &&
+        cp "$top/tests/packages/requirements.txt" "$env"
+}
+
+sbom_is_valid ()
+{
+    make -s -C "$work/build" sbom && cmp "$work"/build/spank-tf-*.tar.gz "$run"/spank-tf-*.tar.gz &&
+        "$work/sbom-env/bin/python" -I "$top/tests/packages/check-sbom" \
+            "$work"/build/spank-tf-*.spdx.json "$work"/build/spank-tf-*.tar.gz
 }
 
 # What the packages are upgraded from. 0.2.0 itself had none; this is the first tree that has, and it still has that
