@@ -88,7 +88,7 @@ rpm_with ()
     cp "$enabled" "$work/edited"
     srun_works
     during rpm_with -U "$(package spank-tf)" "$(package spank-tf-tools)"
-    run -0 rpm_with -q spank-tf
+    run -0 rpm --dbpath "$work/database" -q spank-tf
     [[ $output == "spank-tf-$(version)-"* ]] || fail "not upgraded"
     cmp "$enabled" "$work/edited"
     srun_works

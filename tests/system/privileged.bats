@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What slurmstepd does as root is the same in a step with a list as in a plain one: it opens, connects to and starts
-# nothing more.
+# What slurmstepd does as root is the same in a step with a list as in a plain one, and in that the same as without the
+# plugin: it opens, connects to and starts nothing more.
 
 load ../common
 load launch
@@ -37,4 +37,12 @@ as_root ()
     as_root -n2 --tf-tasks=ps,worker --tf-log-dir=logs --tf-restart=1 true > "$BATS_TEST_TMPDIR/list"
     grep -q 'openat(.*/spank_tf\.so' "$BATS_TEST_TMPDIR/plain" || fail "this is not what slurmstepd does"
     diff "$BATS_TEST_TMPDIR/plain" "$BATS_TEST_TMPDIR/list" || fail "it does something else"
+}
+
+@test "in a plain step slurmstepd loads the plugin, and does nothing more as root than without it" {
+    command -v strace > /dev/null || skip "strace is not installed"
+    as_root -n2 true | grep -v 'openat(.*/spank_tf\.so' > "$BATS_TEST_TMPDIR/with"
+    : > "$SPANK_TF_CLUSTER/plugstack.conf"
+    as_root -n2 true > "$BATS_TEST_TMPDIR/without"
+    diff "$BATS_TEST_TMPDIR/without" "$BATS_TEST_TMPDIR/with" || fail "it does something else"
 }
