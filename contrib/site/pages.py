@@ -19,7 +19,7 @@ DOCUMENTS = {
     "Guides": ["doc/guide.md", "doc/administration.md", "doc/migrating.md", "contrib/examples/README.md"],
     "Manual pages": [],
     "How it works": ["doc/design.md", "doc/protocol.md", "SECURITY.md"],
-    "Development": ["HACKING.md", "tests/README.md", "CONTRIBUTING.md", "NEWS.md"],
+    "Development": ["HACKING.md", "tests/README.md", "contrib/README.md", "CONTRIBUTING.md", "NEWS.md"],
 }
 
 # [text](target) or [text](target#anchor); not in code, which is matched first and stays.
@@ -48,7 +48,7 @@ class Pages:
 
     def check_complete(self, manuals):
         known = {str(path) for path in self.documents} | {f"{manual}.in" for manual in manuals}
-        for pattern in ("*.md", "doc/*.md", "tests/*.md", "contrib/*/*.md", "*/*.[18].in", "util/*/*.[18].in"):
+        for pattern in ("*.md", "doc/*.md", "tests/*.md", "contrib/*.md", "contrib/*/*.md", "*/*.[18].in", "util/*/*.[18].in"):
             for path in sorted(self.tree.glob(pattern)):
                 if (name := str(path.relative_to(self.tree))) not in known:
                     self.broken.append(f"{name}: is not in the navigation")
