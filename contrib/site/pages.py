@@ -19,7 +19,8 @@ DOCUMENTS = {
     "Guides": ["doc/guide.md", "doc/administration.md", "doc/migrating.md", "contrib/examples/README.md"],
     "Manual pages": [],
     "How it works": ["doc/design.md", "doc/protocol.md", "SECURITY.md"],
-    "Development": ["HACKING.md", "tests/README.md", "contrib/README.md", "CONTRIBUTING.md", "NEWS.md"],
+    "Development": ["HACKING.md", "tests/README.md", "contrib/README.md", "CONTRIBUTING.md", "doc/releasing.md",
+                    "NEWS.md"],
 }
 
 # [text](target) or [text](target#anchor); not in code, which is matched first and stays.
