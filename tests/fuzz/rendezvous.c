@@ -162,6 +162,7 @@ int __real_address_local (struct address *address, int fd);
 int __wrap_address_local (struct address *address, int fd);
 int __wrap_console_open_log (const char *dir, bool append, struct errtext *err);
 void __wrap_descriptors_close_above (int last);
+void __wrap_console_print (const char *text);
 void __wrap_console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 void __wrap_console_table (char *text, bool show);
 void __wrap_console_wait (const char *line);
@@ -241,6 +242,12 @@ int __wrap_console_open_log (const char *dir, bool append, struct errtext *err)
 void __wrap_descriptors_close_above (int last)
 {
     CHECK (last == LISTEN_FD);
+}
+
+/* Events, each an object in a line. */
+void __wrap_console_print (const char *text)
+{
+    CHECK (text[0] == '{');
 }
 
 /* One message says why a launch is refused. */
