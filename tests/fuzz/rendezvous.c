@@ -9,7 +9,8 @@
  * LIST may be several lists with "/" between them, one for each component. FLAGS: p they are per
  * node; s --tf-show, j --tf-show=json; i --tf-ib=auto, I require; n --tf-network, N from the user
  * and not the site; r there are two InfiniBand networks; u one is down on all nodes but the first;
- * d a debugger; R --tf-restart=3,any, and reports say which life has ended; - none of these.
+ * d a debugger; R --tf-restart=3,any, and reports say which life has ended; L the same with lost_after=5, so
+ * that LIST can have spares; - none of these.
  *
  * What follows are events, each a letter and, for most, the digit of a connection. Connection C is
  * that of rank C modulo TASKS; a message connects first if it has to.
@@ -461,6 +462,11 @@ static bool _flag (char flag)
     return strchr (world.flags, flag) != NULL;
 }
 
+static bool _restarts (void)
+{
+    return _flag ('R') || _flag ('L');
+}
+
 static void _add_interface (struct registration *r, const char *text, int node, const char *cpus)
 {
     struct interface *interface = &r->interface[r->interfaces++];
@@ -530,30 +536,13 @@ static void _report (struct client *client, enum exit_report_kind kind, int numb
                    && !world.half && !world.prefix;
 
     CHECK (frame);
-    if (_flag ('R'))
+    if (_restarts ())
         life_report_add (frame, &life);
     _send_message (client, frame, FRAME_VERSION);
     client->expects_exit = expects && client->fd >= 0;
 }
 
 /* What clients receive. */
-
-static void _take_order (struct client *client, const struct frame *frame)
-{
-    enum order order;
-
-    CHECK (order_decode (&order, frame, SERVER_TOKEN, NULL) == 0);
-    CHECK (client->first == FIRST_RECONNECT || (client->answered && client->supervised));
-    if (order == ORDER_STOP)
-        return;
-    CHECK (client->more || client->first == FIRST_RECONNECT);
-    CHECK (order == ORDER_EXIT || _flag ('R'));
-    client->expects_exit = false;
-    if (order != ORDER_RESTART)
-        return;
-    client->life = order_life (frame);
-    CHECK (client->life >= 1 && client->life <= MAX_RESTARTS);
-}
 
 static bool _is_evaluator (const char *role)
 {
@@ -580,7 +569,25 @@ static void _check_beside (const struct frame *frame)
     }
 }
 
-/* All tasks get the same cluster; but only an evaluator sees evaluators. */
+/* It is neither a spare nor one whose place a spare has. */
+static bool _has_place (const struct rank *rank)
+{
+    return rank->kind != RULES_SPARE;
+}
+
+/* Not if a registration has said something else. */
+static bool _has_own_port (const struct roster *roster, const struct rank *rank)
+{
+    for (int i = 0; i < roster->tasks; i++)
+        if (&roster->rank[i] != rank && roster->rank[i].port == rank->port)
+            return false;
+    return true;
+}
+
+/*
+ * All tasks get the same cluster, until a spare gets a place; but only an evaluator sees evaluators. The
+ * cluster begins the message.
+ */
 static void _check_cluster (const char *tf_config, bool evaluator)
 {
     const struct roster *roster = step_roster (world.server->step);
@@ -590,14 +597,50 @@ static void _check_cluster (const char *tf_config, bool evaluator)
     CHECK (strncmp (tf_config, TF_CONFIG_HEAD, strlen (TF_CONFIG_HEAD)) == 0 && tail);
     CHECK (cluster = strndup (tf_config, (size_t)(tail - tf_config)));
     for (int rank = 0; rank < roster->tasks; rank++) {
-        snprintf (port, sizeof (port), ":%d\"", roster->rank[rank].port);
-        CHECK (strstr (cluster, port) || beside_is (roster->rank[rank].role)
-               || (!evaluator && _is_evaluator (roster->rank[rank].role)));
+        const struct rank *r = &roster->rank[rank];
+        bool seen;
+
+        snprintf (port, sizeof (port), ":%d\"", r->port);
+        seen = strstr (cluster, port);
+        CHECK (seen || !_has_place (r) || beside_is (r->role) || (!evaluator && _is_evaluator (r->role)));
+        CHECK (!seen || _has_place (r) || !_has_own_port (roster, r));
     }
-    if (world.cluster[evaluator])
+    if (world.cluster[evaluator] && !_flag ('L'))
         CHECK (strcmp (world.cluster[evaluator], cluster) == 0);
     free (world.cluster[evaluator]);
     world.cluster[evaluator] = cluster;
+}
+
+/* When a spare has got a place, each life has an answer, with its own place and all others. */
+static void _check_next_answer (int rank, struct frame *frame)
+{
+    const struct rank *r = &step_roster (world.server->step)->rank[rank];
+    struct answer answer;
+
+    CHECK (answer_is_in (frame) == (world.server->shutdown->replaced > 0));
+    if (!answer_is_in (frame))
+        return;
+    CHECK (answer_decode (&answer, frame, SERVER_TOKEN, NULL) == 0);
+    CHECK (strcmp (answer.role, beside_name (r->role)) == 0 && answer.index == r->index && _has_place (r));
+    _check_cluster (frame_get (frame, "TF_CONFIG"), _is_evaluator (answer.role));
+}
+
+static void _take_order (struct client *client, struct frame *frame)
+{
+    enum order order;
+
+    CHECK (order_decode (&order, frame, SERVER_TOKEN, NULL) == 0);
+    CHECK (client->first == FIRST_RECONNECT || (client->answered && client->supervised));
+    if (order == ORDER_STOP)
+        return;
+    CHECK (client->more || client->first == FIRST_RECONNECT);
+    CHECK (order == ORDER_EXIT || _restarts ());
+    client->expects_exit = false;
+    if (order != ORDER_RESTART)
+        return;
+    client->life = order_life (frame);
+    CHECK (client->life >= 1 && client->life <= MAX_RESTARTS);
+    _check_next_answer (client->rank, frame);
 }
 
 /* A rank that registers again gets the same answer. */
@@ -812,6 +855,18 @@ static void _check_peers (const struct peers *peers, const struct roster *roster
     }
 }
 
+/* No two ranks have one place. */
+static void _check_places (const struct roster *roster)
+{
+    for (int i = 0; i < roster->tasks && roster->tasks <= MAX_TASKS; i++)
+        for (int j = 0; j < i; j++) {
+            const struct rank *one = &roster->rank[i], *other = &roster->rank[j];
+
+            CHECK (!_has_place (one) || !_has_place (other) || one->index != other->index
+                   || strcmp (one->role, other->role) != 0);
+        }
+}
+
 /* Counts, and connections, agree with the states of ranks. */
 static void _check_states (const struct server *server, const struct roster *roster)
 {
@@ -821,11 +876,13 @@ static void _check_states (const struct server *server, const struct roster *ros
         const struct rank *rank = &roster->rank[i];
 
         left += !rank_has_ended (rank);
-        CHECK (server->shutdown || rank->state == RANK_RUNS);
+        CHECK (server->shutdown || rank->state == RANK_RUNS || rank->state == RANK_SPARE);
         CHECK (!deadline_is_set (rank->away) || (server->shutdown && !rank->peer));
         CHECK (rank->state != RANK_LOST || deadline_is_set (rank->away));
     }
     CHECK (!server->shutdown || server->shutdown->left == left);
+    if (server->shutdown)
+        _check_places (roster);
 }
 
 static void _check_now (void)
@@ -964,8 +1021,9 @@ static struct frame *_configuration (const char *line)
     config.debugged = _flag ('d');
     config.ib = _flag ('I') ? IB_REQUIRE
                 : _flag ('i') ? IB_AUTO : IB_NO;
-    if (_flag ('R'))
+    if (_restarts ())
         config.restart = (struct restart_rule){ MAX_RESTARTS, true, 2 };
+    config.lost_after = _flag ('L') ? 5 : 0;
     config.networks = _flag ('n') ? "10.0.0.0/24,ib1" : NULL;
     config.networks_required = _flag ('N');
     CHECK (frame = rendezvous_config_encode (&config));
