@@ -74,7 +74,7 @@ place_of ()
 
 # --- tests
 
-# bats test_tags=release
+# bats test_tags=core,release
 @test "a node dies: a spare takes the place of its task, and all begin again with a new dictionary" {
     start_lives 'case $life in 0) exec sleep 1000;; *) exit 0;; esac' -N4 -n4 --tf-tasks=worker:3,spare --tf-show --tf-log-dir="$work/log"
     await_lives 1 0 1 2
@@ -223,7 +223,7 @@ END
     had_lives 2 1 1
 }
 
-# bats test_tags=release
+# bats test_tags=core,release
 @test "a spare that is not needed is stopped when the work is done, under never too" {
     local stop
 
@@ -249,6 +249,7 @@ worker 1 exit 0
 spare 0 stopped" ] || fail "not a spare"
 }
 
+# bats test_tags=core
 @test "refused: spares without --tf-restart, without --no-kill, and more than tasks" {
     run --separate-stderr slurm srun --no-kill -n3 --tf-tasks=worker:2,spare true
     [ "$status" -ne 0 ] && [[ $stderr == *"a spare takes the place of a lost task when all are restarted: give srun --tf-restart=N, too" ]] ||

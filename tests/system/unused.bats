@@ -99,7 +99,7 @@ END
     stop_cluster
 }
 
-# bats test_tags=release
+# bats test_tags=core,release
 @test "a job that does not use the plugin has the same processes, files, ports, variables and output as without it" {
     job /dev/null "$BATS_TEST_TMPDIR/without"
     grep -q "^ *$user *what " "$BATS_TEST_TMPDIR/without/processes" || fail "these are not the job's processes: $(cat "$BATS_TEST_TMPDIR/without/processes")"

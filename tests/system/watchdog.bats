@@ -137,7 +137,7 @@ hung ()                     # RANK…
 
 at='since [0-9:]{8}'
 
-# bats test_tags=release
+# bats test_tags=core,release
 @test "a worker in an endless loop is named first, all print their stacks, and the step ends with 124" {
     export WORKERS=2
     begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=3,60 --tf-show --tf-log-dir=logs ./steps 100000
