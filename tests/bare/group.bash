@@ -39,7 +39,7 @@ bare ()
         echo "ok bare $suite # skip it is not available: $(tail -n 1 "$run/$suite.root")"
         return
     fi
-    bare_test "$suite: apt has every package that the tests and the site need" tests/install-packages --simulate test site
+    bare_test "$suite: apt has every package that the tests, the site and the plots need" tests/install-packages --simulate test site bench
     bare_test "$suite: contrib/demo" contrib/demo
     bare_test "$suite: make deb, with exactly the packages that doc/administration.md names" \
         sh -c "$(declare -f make_deb); make_deb $(packages_of_pages | paste -sd' ')"

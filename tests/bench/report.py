@@ -7,6 +7,7 @@ the machine that lasts longer than a round affects all kinds alike.
 """
 import math
 import statistics
+from typing import NamedTuple
 
 # With fewer rounds the interval is only the range of all rounds.
 MIN_ROUNDS = 10
@@ -15,6 +16,38 @@ HEAD = f"""\
   {'':30}{'wall time':>11}  {'ratio to plain srun':44}{'CPU time per task, us':>24}
   {'':30}{'median':>11}  {'95 % interval':>19}  {'target':23}{'nodes':>8}{'srun':>8}{'sum':>8}"""
 
+PLAIN_BEGINS = "plain srun begins"
+FROM_FAILURE = "again, from the failure"
+FROM_LAST_END = "again, from the last end of a life"
+
+
+class Point(NamedTuple):
+    """A median of a table, and its interval. The fields of results.tsv, which tests/bench/plot.py reads."""
+    table: int
+    nodes: int
+    tasks: int
+    kind: str
+    measure: str                # "ms", or "ratio" to plain srun
+    median: float
+    low: float
+    high: float
+
+
+def append(file, table, nodes, tasks, points):
+    """Add points, each a tuple of the last five fields, to a file; the first line names the fields."""
+    with open(file, "a", encoding="utf-8") as f:
+        if not f.tell():
+            print(*Point._fields, sep="\t", file=f)
+        for kind, measure, *values in points:
+            print(table, nodes, tasks, kind, measure, *(f"{value:.3f}" for value in values), sep="\t", file=f)
+
+
+def read(file):
+    """The points of a file."""
+    convert = Point.__annotations__.values()
+    with open(file, encoding="utf-8") as f:
+        rows = [line.rstrip("\n").split("\t") for line in f]
+    return [Point(*(to(text) for to, text in zip(convert, row))) for row in rows[1:]]
 
 
 def interval(values):
@@ -57,9 +90,13 @@ def _against_rival(ours, rival):
     return f"{'slower' if low > 1 else 'FASTER'} than --tf-tasks"
 
 
-def _wall(ms, base, verdict):
-    low, high = interval([a / b for a, b in zip(ms, base)])
-    return f"{_medians_ratio(ms, base):5.3f} [{low:.3f} {high:.3f}]  {verdict(low, high):22}"
+def _ratio(values, base):
+    """The ratio of two medians, and its interval."""
+    return _medians_ratio(values, base), *interval([a / b for a, b in zip(values, base)])
+
+
+def _wall(ratio, low, high, verdict):
+    return f"{ratio:5.3f} [{low:.3f} {high:.3f}]  {verdict(low, high):22}"
 
 
 def _per_task(launches, part, tasks):
@@ -91,19 +128,25 @@ def print_step(tasks, kinds, launches):
     """
     One row for each kind. LAUNCHES has, for each kind's name, its launches in the order of the
     rounds; each has `ms`, and `cpu`: microseconds on the nodes and of srun, or None.
+    Returns the points.
     """
+    points = []
     for kind in kinds:
         mine = launches[kind.name]
         ms = [each.ms for each in mine]
+        points.append((kind.name, "ms", statistics.median(ms), *interval(ms)))
         row = f"  {kind.name:30}{statistics.median(ms):8.1f} ms"
         if kind.base:
             base = launches[kind.base]
-            row += "  " + _wall(ms, [each.ms for each in base], _verdict(kind, launches, ms))
+            ratio = _ratio(ms, [each.ms for each in base])
+            points.append((kind.name, "ratio", *ratio))
+            row += "  " + _wall(*ratio, _verdict(kind, launches, ms))
         else:
             row += " " * 46
         if mine[0].cpu:
             row += _cpu_added(mine, base, tasks) if kind.base else _cpu_of_slurm(mine, tasks)
         print(row.rstrip(), flush=True)
+    return points
 
 
 def print_end(stopped, plain, ours, target, memory):
@@ -123,17 +166,19 @@ def print_end(stopped, plain, ours, target, memory):
 def print_restarts(tasks, plain, failed, ended, target):
     """
     Until the last task has begun, in milliseconds: plain launches, and restarts beyond their pause,
-    from the failure and from the last end of a former life.
+    from the failure and from the last end of a former life. Returns the points.
     """
     what = "1 task" if tasks == 1 else f"{tasks} tasks"
-    print(f"  {f'plain srun begins {what}':44}{statistics.median(plain):8.1f} ms")
-    for name, values, limit in ((f"{what} again, from the failure", failed, None),
-                                (f"{what} again, from the last end of a life", ended, target)):
+    points = [(PLAIN_BEGINS, "ms", statistics.median(plain), *interval(plain))]
+    print(f"  {f'{PLAIN_BEGINS} {what}':44}{statistics.median(plain):8.1f} ms")
+    for name, values, limit in ((FROM_FAILURE, failed, None), (FROM_LAST_END, ended, target)):
         low, high = interval(values)
-        ratios = interval([a / b for a, b in zip(values, plain)])
-        print(f"  {name:44}{statistics.median(values):8.1f} ms  [{low:.1f} {high:.1f}]  "
-              f"{_medians_ratio(values, plain):.3f} [{ratios[0]:.3f} {ratios[1]:.3f}]  "
+        ratio = _ratio(values, plain)
+        points += [(name, "ms", statistics.median(values), low, high), (name, "ratio", *ratio)]
+        print(f"  {f'{what} {name}':44}{statistics.median(values):8.1f} ms  [{low:.1f} {high:.1f}]  "
+              f"{ratio[0]:.3f} [{ratio[1]:.3f} {ratio[2]:.3f}]  "
               f"{_against_target(low, high, limit, len(values))}".rstrip(), flush=True)
+    return points
 
 
 def print_watch(rate, used, targets):
