@@ -116,6 +116,9 @@ def codes(trial):
     """
     if trial.plan.restarts and lives.is_disturbed(trial):
         return trial.plan.codes() | trial.plan.planned_codes() | {0}
+    # Tasks that wait for the one that hangs end with it, and not as they would have.
+    if hangs.verdicts(trial):
+        return trial.plan.codes() | trial.plan.planned_codes()
     return trial.plan.codes()
 
 

@@ -19,9 +19,9 @@ static bool _copy_text (char **copy, const char *text)
 
 static bool _copy_interfaces (struct rank *rank, const struct registration *r)
 {
-    size_t size = (size_t)r->interfaces * sizeof (*rank->interface);
-
-    if (r->interfaces > 0 && !(rank->interface = malloc (size)))
+    if (r->interfaces <= 0)
+        return true;
+    if (!(rank->interface = malloc ((size_t)r->interfaces * sizeof (*rank->interface))))
         return false;
     for (int i = 0; i < r->interfaces; i++) {
         char *cpus = NULL;
