@@ -58,8 +58,8 @@ every ()
 }
 
 @test "roles, also behind a comma" {
-    every "srun --tf-tasks=" "srun --tf-tasks=chief evaluator master none ps worker"
-    every "srun --tf-tasks-per-node=" "srun --tf-tasks-per-node=chief evaluator master none ps worker"
+    every "srun --tf-tasks=" "srun --tf-tasks=chief evaluator master none ps spare worker"
+    every "srun --tf-tasks-per-node=" "srun --tf-tasks-per-node=chief evaluator master none ps spare worker"
     tab "srun --tf-tasks=wor" "srun --tf-tasks=worker"
     tab "srun --tf-tasks=chief,wor" "srun --tf-tasks=chief,worker"
     tab "srun --tf-tasks=chief,ps:2,wor" "srun --tf-tasks=chief,ps:2,worker"
