@@ -7,6 +7,7 @@
 
 #include "unit.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -20,9 +21,9 @@
 static char directory[64], program[128];
 
 /* Of the time that everything has. */
-#define SHORT 4
+#define SHORT 20
 #define LONG 1000
-static int percent = SHORT;
+static int percent = LONG;
 
 struct deadline __real_deadline_in_ms (int64_t ms);
 struct deadline __wrap_deadline_in_ms (int64_t ms);
@@ -139,12 +140,14 @@ TEST (it_has_no_variables_nor_descriptors_of_others_and_a_session_of_its_own)
 
 TEST (a_program_that_hangs_is_killed_and_the_next_one_runs)
 {
+    percent = SHORT;
     write_program ("read word; trap '' TERM\n"
                    "if [ $word = hang ]; then sleep 1000 & sleep 1000; fi; echo $word > $D/out");
     notify_event (program, "hang\n", false);
     notify_event (program, "next\n", false);
     await_end (20000);
     assert_string_equal (out (), "next\n");
+    percent = LONG;
 }
 
 TEST (what_it_leaves_is_killed)
@@ -169,22 +172,23 @@ TEST (a_program_that_cannot_be_executed_or_fails_harms_nothing)
 /* While the first one runs, seven wait, and the last one too. */
 TEST (more_events_than_may_wait_are_dropped_but_not_the_last)
 {
-    char text[16];
+    char text[16], go[96];
 
-    write_program ("cat >> $D/out; [ -e $D/go ] || exec sleep 1000");
+    write_program ("cat >> $D/out; until [ -e $D/go ]; do sleep 0.01; done");
     for (int i = 0; i < NOTIFY_MOST + 3; i++) {
         snprintf (text, sizeof (text), "%d\n", i);
         notify_event (program, text, false);
     }
     notify_event (program, "last\n", true);
     notify_event (program, "another\n", true);
+    snprintf (go, sizeof (go), "%s/go", directory);
+    close (open (go, O_CREAT | O_WRONLY, 0600));
     await_end (60000);
     assert_string_equal (out (), "0\n1\n2\n3\n4\n5\n6\n7\nlast\n");
 }
 
 TEST (the_last_event_is_waited_for_but_not_for_long)
 {
-    percent = LONG;
     write_program ("cat >> $D/out");
     notify_event (program, "first\n", false);
     notify_event (program, "last\n", true);
@@ -200,6 +204,7 @@ TEST (the_last_event_is_waited_for_but_not_for_long)
         poll (NULL, 0, 5);
     kill (atoi (out ()), SIGKILL);
     await_end (20000);
+    percent = LONG;
 }
 
 TEST (there_is_room_again_when_they_have_ended)
