@@ -121,7 +121,8 @@ mesh ()
 
     for version in "${versions[@]}"; do
         run grep -rlE 'KERAS_DISTRIBUTION_|JAX_COORDINATOR_ADDRESS|JAX_LOCAL_DEVICE_IDS|SLURM_TF_' "$(venv "$version")/lib"
-        ! grep -qvE '/keras/src/distribution/distribution_lib(_test)?\.py$|/__pycache__/|/jax/' <<< "$output" ||
+        ((status <= 1)) || fail "its files cannot be read"
+        ! grep -vE '/keras/src/distribution/distribution_lib(_test)?\.py$|/__pycache__/|/jax/' <<< "$output" | grep -q . ||
             fail "TensorFlow $version reads one"
     done
 }
