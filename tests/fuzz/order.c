@@ -18,7 +18,7 @@ FUZZ_TARGET (order)
     struct errtext err;
 
     if (fuzz_succeeded (order_decode (&order, frame, SERVER_TOKEN, &err), &err)) {
-        CHECK (order <= ORDER_RESTART);
+        CHECK (order <= ORDER_ABORT);
         again = fuzz_resend (order == ORDER_RESTART ? order_encode_restart (order_life (frame), SERVER_TOKEN)
                              : order == ORDER_EXIT ? order_encode_exit (order_exit_code (frame), SERVER_TOKEN)
                                                    : order_encode (order, SERVER_TOKEN), FRAME_MAX_ORDER);

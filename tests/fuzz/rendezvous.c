@@ -133,6 +133,7 @@ static struct {
     bool supervised;
     uint64_t registered[MAX_TASKS];         /* by rank: a bit for each TASKS that it has sent */
     bool may_have_ended[MAX_TASKS];
+    bool began[MAX_TASKS];                  /* it was ordered to start a life */
     bool may_have_acknowledged[MAX_TASKS];
     uint8_t *answer[MAX_TASKS];             /* the first one of each rank */
     size_t answer_length[MAX_TASKS];
@@ -266,12 +267,15 @@ void __wrap_console_say (const char *fmt, ...)
     world.error_ms = world.now_ms;
 }
 
+/* A spare that has got a place may be let go before its life begins. */
 static bool _all_may_have_ended (void)
 {
+    const struct roster *roster = step_roster (world.server->step);
     bool all = true;
 
-    for (int rank = 0; rank < step_roster (world.server->step)->tasks; rank++)
-        all = all && rank < MAX_TASKS && world.may_have_ended[rank];
+    for (int rank = 0; rank < roster->tasks; rank++)
+        all = all && rank < MAX_TASKS
+              && (world.may_have_ended[rank] || (roster->rank[rank].replaces && !world.began[rank]));
     return all;
 }
 
@@ -633,12 +637,14 @@ static void _take_order (struct client *client, struct frame *frame)
     CHECK (client->first == FIRST_RECONNECT || (client->answered && client->supervised));
     if (order == ORDER_STOP)
         return;
-    CHECK (client->more || client->first == FIRST_RECONNECT);
+    /* A spare that has got a place waits for its life as a task that has reported an end. */
+    CHECK (client->more || client->first == FIRST_RECONNECT || world.server->shutdown->replaced > 0);
     CHECK (order == ORDER_EXIT || _restarts ());
     client->expects_exit = false;
     if (order != ORDER_RESTART)
         return;
     client->life = order_life (frame);
+    world.began[client->rank] = true;
     CHECK (client->life >= 1 && client->life <= MAX_RESTARTS);
     _check_next_answer (client->rank, frame);
 }

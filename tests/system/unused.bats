@@ -34,7 +34,7 @@ processes ()
 {
     local pid=$1 child
 
-    echo "$2$(ps -o user=,comm=,args= -p "$pid")"
+    echo "$2$(ps -o user:32=,comm=,args= -p "$pid")"
     find "/proc/$pid/fd" -type l -printf "$2  %l\n" | grep -v ' \(socket\|pipe\|anon_inode\):' | sort
     for child in $(pgrep -P "$pid" | sort -n); do
         processes "$child" "$2    "
