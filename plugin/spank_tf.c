@@ -25,10 +25,12 @@ SPANK_PLUGIN (spank_tf, 1)
 
 /* What readelf finds in the file besides the version; common/version.h. */
 static const char libexecdir[] VERSION_NOTE = VERSION_LIBEXECDIR "=" PKGLIBEXECDIR;
+/* clang-format off */
 static const char slurm_release[] VERSION_NOTE = {
     's', 'l', 'u', 'r', 'm', '=', TWO_DIGITS (SLURM_VERSION_MAJOR (SLURM_VERSION_NUMBER)), '.',
     TWO_DIGITS (SLURM_VERSION_MINOR (SLURM_VERSION_NUMBER)), '\0',
 };
+/* clang-format on */
 
 int slurm_spank_init (spank_t spank, int argc, char *argv[]);
 int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[]);

@@ -818,11 +818,13 @@ static void _tells_its_role (void)
 /* An order to begin a life, with an answer. Not watched: 0. */
 static void _order_watched_place (const struct task *task, int life, const char *role, int watched)
 {
+    /* clang-format off */
     const struct answer answer = {
         .role = role, .address = "10.0.0.1", .port = 40000, .cluster = "{}", .cluster_length = 2, .tail = "}",
         .supervised = true, .restart = { 9, true, 60 }, .lost_after = task->lost_after, .life = life,
         .watch = { watched, watched },
     };
+    /* clang-format on */
     struct answer_message message;
 
     if (answer_encode (&message, &answer, TASK_SERVER_TOKEN) < 0)

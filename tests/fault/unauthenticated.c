@@ -69,11 +69,13 @@ static void _send_frame (const struct launch *launch, struct frame *frame)
 /* A frame's header, built without frame.c. */
 static void _make_header (unsigned char h[FRAME_HEADER], int version, uint32_t length)
 {
+    /* clang-format off */
     const unsigned char bytes[FRAME_HEADER] = {
         'S', 'p', 'T', 'F', (unsigned char)(version >> 8), (unsigned char)version, 0, 0,
         (unsigned char)(length >> 24), (unsigned char)(length >> 16),
         (unsigned char)(length >> 8), (unsigned char)length
     };
+    /* clang-format on */
 
     memcpy (h, bytes, sizeof (bytes));
 }
@@ -208,10 +210,12 @@ static void _numbers_out_of_range (const struct launch *launch)
 {
     static const char *const key[] = { "RANK", "TASKS", "COMPONENT_FIRST", "COMPONENT_TASKS",
                                        "NODE_INDEX", "PORT" };
+    /* clang-format off */
     static const char *const value[] = {
         NULL, "", "-1", "+7", " 7", "7 ", "7.0", "0x7", "seven", "65536", "1048577", "2147483647",
         "2147483648", "4294967303", "18446744073709551623", "99999999999999999999999"
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (key); i++)
         for (size_t j = 0; j < COUNT (value); j++)

@@ -18,6 +18,7 @@
 /* A task must not get LD_PRELOAD from its rendezvous. */
 static void _check_variables (const struct frame *frame)
 {
+    /* clang-format off */
     static const char *const allowed[] = {
         "SLURM_TF_", "TF_", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=",
         "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=", "KERAS_DISTRIBUTION_JOB_ADDRESSES=",
@@ -26,6 +27,7 @@ static void _check_variables (const struct frame *frame)
         "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=", "GROUP_RANK=",
         "TORCHELASTIC_RESTART_COUNT=",
     };
+    /* clang-format on */
 
     for (const char *v = NULL; (v = answer_next_variable (frame, v));) {
         bool found = false;

@@ -16,6 +16,7 @@
 #include "protocol/frame.h"
 
 /* All targets: NAME is in NAME.c, its corpus in corpus/NAME. */
+/* clang-format off */
 #define FUZZ_TARGETS(X) \
     X (acknowledgement) X (answer) X (cgroup_conf) X (contact) X (cpus) X (elf_file) \
     X (exit_report) X (frame) X (interface) X (last_line) X (layout) X (nccl_conf) X (netlist) \
@@ -23,6 +24,7 @@
     X (order) X (pattern) X (placeholders) X (plugstack) X (ports) X (proxy) X (reconnect) \
     X (registration) X (rendezvous) X (rendezvous_config) X (shell_words) X (signs) X (site) \
     X (slurm_conf) X (submission) X (supervisor_config) X (tasklist) X (tee_lines)
+/* clang-format on */
 
 /* FUZZ_TARGET (name) { ... } defines one; it reads `size` bytes at `data`. */
 #ifdef FUZZ_ENGINE

@@ -29,10 +29,12 @@ static void _check (const char *line, const struct pattern_values *values, const
 FUZZ_TARGET (pattern)
 {
     char *text = fuzz_text (data, size), *rest = text, *line = fuzz_line (&rest);
+    /* clang-format off */
     const struct pattern_values values = {
         .job = "17", .step = "0", .node = "n1", .user = "ann", .job_name = fuzz_line (&rest),
         .array_job = "17",
     };
+    /* clang-format on */
 
     size_t room = 32 * size + 64;
     struct errtext err;

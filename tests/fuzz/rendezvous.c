@@ -507,11 +507,13 @@ static void _register (struct client *client, int rank, const char *token, const
                        int version)
 {
     char node[16], address[16];
+    /* clang-format off */
     struct registration r = {
         .rank = rank, .tasks = world.tasks, .node_index = rank / 2, .node = node, .step = "12.0",
         .port = 40000 + rank, .error = error, .proxied = rank == 1,
         .cpus = _flag ('r') ? rank % 2 ? "0xf0" : "0xf" : NULL,
     };
+    /* clang-format on */
 
     snprintf (node, sizeof (node), "n%d", rank / 2);
     snprintf (address, sizeof (address), "10.0.0.%d", rank / 2 + 1);
@@ -1005,11 +1007,13 @@ static void _set_lists (struct rendezvous_config *config, char *text)
 /* What srun sends, from the first line of the input. */
 static struct frame *_configuration (const char *line)
 {
+    /* clang-format off */
     struct rendezvous_config config = {
         .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .timeout = 60, .hold = true,
         .hide_gpus = true, .stop_grace = 10, .eval_grace = 5, .fail_grace = 5, .nccl = true,
         .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR,
     };
+    /* clang-format on */
     char list[256] = "", stop[16] = "auto";
     struct frame *frame;
     int when;

@@ -17,6 +17,9 @@
 #define JOBS "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000"
 #define TAIL ",\"task\":{\"type\":\"worker\",\"index\":3}}"
 
+/* What follows is mostly tables. */
+/* clang-format off */
+
 static const struct answer plain = {
     .role = "worker", .index = 3, .address = "10.0.0.1", .port = 40000,
     .cluster = CLUSTER " and what follows it", .cluster_length = sizeof (CLUSTER) - 1,
@@ -355,7 +358,7 @@ TEST (what_a_user_may_have_set_is_a_default)
         "TORCHELASTIC_RESTART_COUNT=0",
     };
     static const char *const no[] = {
-        "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "SLURM_TF_ROLE=ps", "CUDA_VISIBLE_DEVICES=",
+        "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "SLURM_TF_ROLE=ps", "CUDA_VISIBLE_DEVICES="
     };
 
     for (size_t i = 0; i < COUNT (yes); i++)

@@ -24,6 +24,7 @@ static int result_for (const char *text)
 
 TEST (what_slurm_takes_for_yes_is_yes)
 {
+    /* clang-format off */
     static const char *const yes[] = {
         "SignalChildrenProcesses=yes", "SignalChildrenProcesses=up\n",
         "SignalChildrenProcesses=true\n", "SignalChildrenProcesses=1\n",
@@ -33,6 +34,7 @@ TEST (what_slurm_takes_for_yes_is_yes)
         "ConstrainCores=yes \\\nSignalChildrenProcesses=yes\n",
         "SignalChildrenProcesses=no\nSignalChildrenProcesses=yes\n",
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (yes); i++)
         if (result_for (yes[i]) != 1)
@@ -41,6 +43,7 @@ TEST (what_slurm_takes_for_yes_is_yes)
 
 TEST (everything_else_is_no)
 {
+    /* clang-format off */
     static const char *const no[] = {
         "", "CgroupPlugin=autodetect\n", "SignalChildrenProcesses=no\n",
         "SignalChildrenProcesses=down\n", "SignalChildrenProcesses=false\n",
@@ -51,6 +54,7 @@ TEST (everything_else_is_no)
         "SignalChildrenProcessesToo=yes\n",
         "SignalChildrenProcesses=yes\nSignalChildrenProcesses=no\n",
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (no); i++)
         if (result_for (no[i]) != 0)

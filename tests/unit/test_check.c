@@ -260,6 +260,7 @@ static void read_conf (struct slurm_conf *conf, const char *text)
 
 TEST (slurm_conf_is_read_as_slurm_reads_it)
 {
+    /* clang-format off */
     static const char *const same[] = {
         "SrunPortRange=60001-63000", "srunportrange=60001-63000\n", "SrunPortRange = 60001-63000",
         "SrunPortRange=1-2\nSrunPortRange=60001-63000\n", "SrunPortRange=\"60001-63000\" X=y",
@@ -268,6 +269,7 @@ TEST (slurm_conf_is_read_as_slurm_reads_it)
         "include \t more.conf  \r\n", "# SrunPortRange=2-3\nSrunPortRange=60001-63000",
         "SrunPortRange=60001-63000\nNotSrunPortRange=2-3\nSrunPortRangeNot=4-5\n",
     };
+    /* clang-format on */
     struct slurm_conf conf;
 
     write_file ("more.conf", "SrunPortRange=60001-63000\n");
@@ -951,6 +953,7 @@ TEST (the_version_of_tensorflow_is_judged)
     static const struct {
         const char *script, *line;
         enum level level;
+    /* clang-format off */
     } row[] = {
         { "echo 2.15.1", "ok: ROOT/python has TensorFlow 2.15.1", LEVEL_OK },
         { "echo 2.3.0rc1", "ok: ROOT/python has TensorFlow 2.3.0rc1", LEVEL_OK },
@@ -964,6 +967,7 @@ TEST (the_version_of_tensorflow_is_judged)
         { "echo 2.4; exit 1", "error: ROOT/python: it does not run; name another Python",
           LEVEL_ERROR },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         check_python (row[i].script);

@@ -24,10 +24,12 @@
 
 static struct registration some_rank (void)
 {
+    /* clang-format off */
     return (struct registration){
         .rank = 17, .tasks = 64, .component_first = 16, .component_tasks = 48, .node_index = 4,
         .node = "n5", .step = "12.0", .host = { "boot/4026531840" }, .port = 40001,
     };
+    /* clang-format on */
 }
 
 static void nap (int ms)
@@ -83,10 +85,12 @@ static void send_all (int fd, const char *bytes, size_t length)
 static void send_answer (int fd, char what)
 {
     static char cluster[CLUSTER_LENGTH], bytes[CLUSTER_LENGTH + 1024];
+    /* clang-format off */
     const struct answer answer = {
         .refused = what == 'r', .role = "worker", .index = 1, .address = "10.0.0.5", .port = 40001,
         .cluster = cluster, .cluster_length = sizeof (cluster), .tail = "}",
     };
+    /* clang-format on */
     struct answer_message message;
     size_t length = 0, sent = 0;
 

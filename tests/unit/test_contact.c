@@ -108,6 +108,7 @@ TEST (the_port_and_tokens_of_another_version_are_decoded)
 
 TEST (malformed_text_is_refused)
 {
+    /* clang-format off */
     static const char *const row[] = {
         "", "none", "failed", V, V " 60001", V " 60001 " TOKEN, V " 60001 " TOKEN " " SERVER_TOKEN,
         V " 60001 " TOKEN " " SERVER_TOKEN " 300", V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold",
@@ -132,6 +133,7 @@ TEST (malformed_text_is_refused)
         V " 60001 " TOKEN "0 " SERVER_TOKEN " 300 hold nothing one-port any",
         "99 60001 " TOKEN " short",
     };
+    /* clang-format on */
     struct contact r;
 
     for (size_t i = 0; i < COUNT (row); i++) {

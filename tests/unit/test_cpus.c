@@ -119,12 +119,14 @@ TEST (the_kernels_format_is_groups_of_32_bits_on_one_line)
 {
     static const struct {
         const char *text, *mask;        /* mask NULL: the text is refused */
+    /* clang-format off */
     } row[] = {
         { "f\n", "0xf" }, { "00ff\n", "0xff" }, { "ff00,00000001\n", "0xff0000000001" },
         { "00000000,00000000,80000000\n", "0x80000000" }, { "0\n", "0x0" },
         { "", NULL }, { "\n", NULL }, { "ff", NULL }, { "0xff\n", NULL }, { "f f\n", NULL },
         { "0-7\n", NULL },
     };
+    /* clang-format on */
     char room[CPUS_MAX_TEXT];
     struct cpus cpus;
 
@@ -157,12 +159,14 @@ TEST (two_sets_intersect_if_they_share_a_cpu)
     static const struct {
         const char *a, *b;
         bool meet;
+    /* clang-format off */
     } row[] = {
         { "0x0", "0x0", false }, { "0xff", "0xff00", false }, { "0xff", "0x80", true },
         { "0x1", "0x1", true }, { "0x5", "0xa", false }, { "0x0", "0xff", false },
         { "0x100000000000000000000000000000000", "0x1", false },
         { "0x100000000000000000000000000000000", "0x300000000000000000000000000000000", true },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct cpus a, b;

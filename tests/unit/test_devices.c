@@ -14,6 +14,7 @@ TEST (a_task_numbers_the_gpus_that_it_has)
         int on_node, tasks;
         const char *devices;    /* NULL: JAX's own rule holds */
         int local, own;
+    /* clang-format off */
     } row[] = {
         { "0", 1, 1, "0", 0, 1 },
         { "0,1,2,3", 4, 1, "0,1,2,3", 0, 4 },
@@ -30,6 +31,7 @@ TEST (a_task_numbers_the_gpus_that_it_has)
         { NULL, 2, 1, NULL, 0, 0 }, { "0", 0, 1, NULL, 0, 0 }, { "", 2, 4, NULL, 3, 0 },
         { "0,1", -1, 4, NULL, 3, 0 },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         char buf[64];

@@ -76,6 +76,7 @@ TEST (every_code_and_every_signal_is_parsed)
 
 TEST (a_malformed_text_is_refused_and_the_report_stays_unchanged)
 {
+    /* clang-format off */
     static const char *const row[] = {
         "", " ", "exit", "exit ", "signal", "signal ", "3", "exit3", "signal11",
         "exit -0", "exit -1", "exit +1", "exit  3", "exit 3 ", " exit 3",
@@ -88,6 +89,7 @@ TEST (a_malformed_text_is_refused_and_the_report_stays_unchanged)
         "stopped ", " stopped", "stopped 0", "stopped\n", "Stopped", "stop", "stoppe", "stoppedd",
         "exit \xd9\xa3", "exit 3\x80", "killed 9",
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct exit_report report = { EXIT_REPORT_SIGNAL, 77, false };
@@ -154,11 +156,13 @@ TEST (a_message_without_a_valid_report_is_refused)
     static const struct {
         const char *key, *value;
         int rc;
+    /* clang-format off */
     } row[] = {
         { "COLOUR", "red", 0 }, { "EXIT_REPORT", NULL, -1 }, { "EXIT_REPORT", "", -1 },
         { "EXIT_REPORT", "exit 256", -1 }, { "EXIT_REPORT", "signal 0", -1 },
         { "EXIT_REPORT", "exit +3", -1 }, { "EXIT_REPORT", "ended", -1 },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);

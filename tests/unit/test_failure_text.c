@@ -15,6 +15,7 @@ TEST (a_line_becomes_printable_and_is_cut)
 {
     static const struct {
         const char *line, *text;
+    /* clang-format off */
     } row[] = {
         { "ValueError: shapes (3,) and (4,)", "ValueError: shapes (3,) and (4,)" },
         { "", "" }, { " \t\n\r\v", "" }, { "\x7f", "" }, { "  two \t", "two" },
@@ -25,6 +26,7 @@ TEST (a_line_becomes_printable_and_is_cut)
         { LONGEST "x", FIFTY FIFTY FIFTY TEN TEN TEN TEN "0123456..." },
         { LONGEST "    ", LONGEST }, { "   " LONGEST, LONGEST },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct failure_text text;

@@ -205,6 +205,7 @@ TEST (a_number_is_decimal_digits_within_bounds)
     static const struct {
         const char *text;
         long number;
+    /* clang-format off */
     } row[] = {
         { "1", 1 }, { "007", 7 }, { "65535", 65535 },
         { "00000000000000000000000000000007", 7 },
@@ -214,6 +215,7 @@ TEST (a_number_is_decimal_digits_within_bounds)
         { "9223372036854775808", -1 }, { "99999999999999999999999", -1 },
         { "4294967297", -1 }, { "18446744073709551617", -1 },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_create ();

@@ -14,6 +14,7 @@ TEST (a_list_names_some_of_them)
     static const struct {
         const char *text;
         unsigned int frameworks;
+    /* clang-format off */
     } row[] = {
         { "none", 0 }, { "tf", FRAMEWORK_TF }, { "keras", FRAMEWORK_KERAS }, { "jax", FRAMEWORK_JAX },
         { "tf,keras,jax", FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX },
@@ -21,6 +22,7 @@ TEST (a_list_names_some_of_them)
         { "jax,tf", FRAMEWORK_TF | FRAMEWORK_JAX }, { "jax,jax", FRAMEWORK_JAX },
         { "torch", FRAMEWORK_TORCH }, { "tf,torch", FRAMEWORK_TF | FRAMEWORK_TORCH },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         unsigned int frameworks = 99;

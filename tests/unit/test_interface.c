@@ -90,6 +90,7 @@ TEST (local_cpus_follow_the_interface)
 
 TEST (text_that_is_not_an_interface_is_refused)
 {
+    /* clang-format off */
     static const char *const row[] = {
         "", " ", "ib0", "ib0 infiniband", "ib0 infiniband up", "ib0 infiniband up ",
         "infiniband up 10.1.0.5/16", "ib0 up 10.1.0.5/16", "ib0 infiniband 10.1.0.5/16",
@@ -120,6 +121,7 @@ TEST (text_that_is_not_an_interface_is_refused)
         "ib0 other up ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128",
         "ib0 other up 10.1.0.5/160000000000000000000000000000000000000000 0xff",
     };
+    /* clang-format on */
     struct interface interface;
 
     for (size_t i = 0; i < COUNT (row); i++)

@@ -120,6 +120,7 @@ TEST (the_last_line_that_is_not_blank_is_found)
 {
     static const struct {
         const char *bytes, *text;
+    /* clang-format off */
     } row[] = {
         { "", "" }, { "\n", "" }, { " \n\t\r\n\n", "" },
         { "one", "one" }, { "one\n", "one" }, { "one\ntwo", "two" }, { "one\ntwo\n", "two" },
@@ -131,6 +132,7 @@ TEST (the_last_line_that_is_not_blank_is_found)
         { "spank_tf: step \n", "spank_tf: step" }, { "10/100\r20/100\r", "20/100" }, { "\nx", "x" },
         { "x\n\x80\x80\n", "x" },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct failure_text text;
@@ -147,6 +149,7 @@ TEST (the_message_of_an_error_file_is_found)
 {
     static const struct {
         const char *json, *text;        /* NULL: none is found */
+    /* clang-format off */
     } row[] = {
         { "{\"message\": {\"message\": \"ValueError: no\", \"extraInfo\": {\"py_callstack\": \"T\"}}}",
           "ValueError: no" },
@@ -167,6 +170,7 @@ TEST (the_message_of_an_error_file_is_found)
         { "{\"message\": {\"message\": {\"message\": \"x\"}}}", NULL }, { "{\"messages\": \"x\"}", NULL },
         { "[\"message\", \"x\"]", NULL },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct failure_text text = { .source = FAILURE_TEXT_NONE };

@@ -96,12 +96,14 @@ TEST (a_malformed_signal_counts_as_sigterm_and_a_malformed_time_as_not_known)
         const char *value;
         int signal;
         int64_t at;
+    /* clang-format off */
     } row[] = {
         { NULL, 0, 0 }, { "", 15, 0 }, { "-1", 15, 0 }, { "0", 15, 0 }, { "1", 1, 1 }, { "64", 64, 64 },
         { "65", 15, 65 }, { "2 ", 15, 0 }, { "x", 15, 0 }, { "4294967297", 15, INT64_C (4294967297) },
         { "253402300799", 15, INT64_C (253402300799) }, { "253402300800", 15, 0 },
         { "0000000000001", 1, 0 }, { "18446744073709551617", 15, 0 },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct life_report decoded;

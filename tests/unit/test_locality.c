@@ -296,11 +296,13 @@ TEST (a_helper_that_cannot_be_executed_is_named)
 
 TEST (only_hwlocs_variables_are_passed_to_the_helper)
 {
+    /* clang-format off */
     char *env[] = {
         (char[]){ "PATH=/nowhere" }, (char[]){ "HWLOC_XMLFILE=a b.xml" },
         (char[]){ "SLURM_TF_RENDEZVOUS=secret" }, (char[]){ "LD_PRELOAD=x" },
         (char[]){ "XHWLOC_A=1" }, (char[]){ "HWLOC=1" }, (char[]){ "HWLOC_=" }, (char[]){ "" }, NULL
     };
+    /* clang-format on */
 
     write_helper ("[ \"$(tr '\\0' ';' < /proc/$$/environ)\" = 'HWLOC_XMLFILE=a b.xml;HWLOC_=;' ]"
                   " && echo ib0 0x1");
@@ -440,6 +442,7 @@ static void mount_sysfs (void)
 
 TEST (a_virtual_interface_has_the_local_cpus_of_its_ports)
 {
+    /* clang-format off */
     static const char *const steps[] = {
         "link add br0 type bridge", "link set ib0 master br0", "link set ib1 master br0",
         "link add link br0 mv0 type macvlan", "link add br1 type bridge",
@@ -447,6 +450,7 @@ TEST (a_virtual_interface_has_the_local_cpus_of_its_ports)
         "link add br2 type bridge", "link set mv1 master br2",
         "link add link eth0 mv2 type macvlan",
     };
+    /* clang-format on */
     int device[3];
 
     netns_enter ();

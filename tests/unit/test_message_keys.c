@@ -23,6 +23,9 @@
 
 /* The messages. */
 
+/* What follows is mostly tables. */
+/* clang-format off */
+
 static struct registration full_registration (void)
 {
     struct registration rank = {

@@ -21,10 +21,12 @@ static bool sets (const char *text)
 
 TEST (a_line_with_the_name_sets_it)
 {
+    /* clang-format off */
     static const char *const yes[] = {
         NAME "=eth0", NAME "=\n", NAME "==ib0\nNCCL_DEBUG=INFO\n",
         "NCCL_DEBUG=INFO\n\n# interfaces\n" NAME "=^lo\n", "no line of NCCL's\n" NAME "=a=b\r\n",
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (yes); i++)
         if (!sets (yes[i]))
@@ -33,11 +35,13 @@ TEST (a_line_with_the_name_sets_it)
 
 TEST (another_line_does_not)
 {
+    /* clang-format off */
     static const char *const no[] = {
         "", "\n", NAME, NAME "\n", NAME " =eth0\n", " " NAME "=eth0\n", "#" NAME "=eth0\n",
         NAME "S=eth0\n", "NCCL_SOCKET_IFNAM=eth0\n", "X=" NAME "=eth0\n", "export " NAME "=eth0\n",
         "nccl_socket_ifname=eth0\n",
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (no); i++)
         if (sets (no[i]))

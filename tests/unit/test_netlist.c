@@ -75,6 +75,7 @@ TEST (text_that_is_not_a_network_is_refused_and_named)
 {
     static const struct {
         const char *text, *message;
+    /* clang-format off */
     } row[] = {
         { "", MISSING }, { ",", MISSING }, { "ib0,", MISSING }, { ",ib0", MISSING },
         { "ib0,,ib1", MISSING },
@@ -96,6 +97,7 @@ TEST (text_that_is_not_a_network_is_refused_and_named)
         { "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "more than 16 networks" },
         { "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,", "more than 16 networks" },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct netlist list;

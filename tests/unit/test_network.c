@@ -169,6 +169,9 @@ static void check (const struct row *row, size_t count)
 #define ON_IB "10.1.0.1@ib0 10.1.0.2@ib0 10.1.0.3@ib0 "
 #define ON_ETH "10.0.0.1@eth0 10.0.0.2@eth0 10.0.0.3@eth0 "
 
+/* What follows is mostly tables. */
+/* clang-format off */
+
 TEST (by_default_a_host_uses_the_address_that_reaches_srun)
 {
     static const struct row row[] = {

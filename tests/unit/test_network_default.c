@@ -96,6 +96,7 @@ TEST (every_rank_uses_the_address_from_which_it_reaches_srun)
 
 TEST (sruns_host_uses_the_address_at_which_other_hosts_reach_srun)
 {
+    /* clang-format off */
     static const struct row row[] = {
         { { { 'S', "127.0.0.1", "127.0.0.1" }, { 'B', "10.0.0.2", "10.0.0.9" } },
           "10.0.0.9 10.0.0.2 " },
@@ -112,6 +113,7 @@ TEST (sruns_host_uses_the_address_at_which_other_hosts_reach_srun)
         { { { 'S', "10.2.0.9", "10.2.0.9" }, { 'S', "127.0.0.1", "127.0.0.1" },
             { 'B', "10.0.0.2", "10.0.0.9" } }, "10.2.0.9 10.0.0.9 10.0.0.2 " },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++)
         check (&row[i], 0);

@@ -82,6 +82,7 @@ static const struct place subnet[] = {
 };
 #define DOCKER 6
 
+/* clang-format off */
 static const struct item known_item[] = {
     { "10.1.0.0/16", V4 (10U, 1, 0, 0, 16) }, { "10.2.0.0/16", V4 (10U, 2, 0, 0, 16) },
     { "10.1.0.0/24", V4 (10U, 1, 0, 0, 24) }, { "10.0.0.0/8", V4 (10U, 0, 0, 0, 8) },
@@ -90,6 +91,7 @@ static const struct item known_item[] = {
     { "ib0", { 0 } }, { "ib1", { 0 } }, { "eth0", { 0 } }, { "eth1", { 0 } }, { "docker0", { 0 } },
     { "none0", { 0 } },
 };
+/* clang-format on */
 
 /* The n-th address of a subnet; if `far`, in its second /24. */
 static struct place place_in (size_t s, size_t n, bool far)

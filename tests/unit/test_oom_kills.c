@@ -90,11 +90,13 @@ TEST (the_count_is_that_of_the_memory_cgroup)
 
 TEST (a_count_that_cannot_be_read_is_not_known)
 {
+    /* clang-format off */
     static const char *const row[] = {
         "", "\n", "4", "4:memory", ":", "::", "0::", "0::/another\n", "4:memory:/another\n",
         "4:memoryless:/slurm/uid_1/job_2/step_0/task_0\n",
         "4:mem:/slurm/uid_1/job_2/step_0/task_0\n", "4:cpu,pids:/\n",
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++)
         assert_int_equal (count (row[i]), -1);

@@ -95,6 +95,7 @@ TEST (a_wrong_server_token_and_an_unknown_order_are_refused)
     };
     static const struct {
         const char *key, *value, *message;      /* message NULL: the order is valid */
+    /* clang-format off */
     } row[] = {
         { "COLOUR", "red", NULL },
         { "SERVER_TOKEN", NULL, WRONG_TOKEN }, { "SERVER_TOKEN", "", WRONG_TOKEN },
@@ -102,6 +103,7 @@ TEST (a_wrong_server_token_and_an_unknown_order_are_refused)
         { "ORDER", NULL, UNKNOWN }, { "ORDER", "", UNKNOWN }, { "ORDER", "Stop", UNKNOWN },
         { "ORDER", "stop ", UNKNOWN }, { "ORDER", "kill", UNKNOWN }, { "ORDER", "0", UNKNOWN },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);

@@ -11,10 +11,12 @@
 
 #include "common/pattern.h"
 
+/* clang-format off */
 static const struct pattern_values all = {
     .job = "12", .step = "3", .node = "n5", .user = "anna", .job_name = "train", .array_job = "10",
     .array_task = "7",
 };
+/* clang-format on */
 
 struct row {
     const char *text, *expanded;
@@ -95,10 +97,10 @@ TEST (a_pattern_without_a_value_is_kept)
 TEST (values_are_inserted_unchanged)
 {
     static const struct pattern_values odd = {
-        .job = "12", .job_name = "%j\\", .user = "", .node = "1a",
+        .job = "12", .job_name = "%j\\", .user = "", .node = "1a"
     };
     static const struct row row[] = {
-        { "%x-%j", "%j\\-12" }, { "<%u>", "<>" }, { "<%4u>", "<>" }, { "%4N", "1a" },
+        { "%x-%j", "%j\\-12" }, { "<%u>", "<>" }, { "<%4u>", "<>" }, { "%4N", "1a" }
     };
 
     check (row, COUNT (row), &odd);

@@ -68,10 +68,11 @@ TEST (decoding_returns_the_encoded_reconnect)
 TEST (a_reconnect_out_of_bounds_is_refused)
 {
     static const struct message_string good[] = {
-        { "TOKEN", TOKEN }, { "RECONNECTS", "1" }, { "RANK", "5" }, { "EXIT_REPORT", "exit 3" },
+        { "TOKEN", TOKEN }, { "RECONNECTS", "1" }, { "RANK", "5" }, { "EXIT_REPORT", "exit 3" }
     };
     static const struct {
         const char *key, *value, *message;      /* message NULL: the reconnect is valid */
+    /* clang-format off */
     } row[] = {
         { "COLOUR", "red", NULL }, { "TOKEN", NULL, NULL },
         { "RANK", NULL, NO_RANK }, { "RANK", "", NO_RANK }, { "RANK", "-1", NO_RANK },
@@ -82,6 +83,7 @@ TEST (a_reconnect_out_of_bounds_is_refused)
         { "EXIT_REPORT", "", BAD_REPORT }, { "EXIT_REPORT", "exit 256", BAD_REPORT },
         { "EXIT_REPORT", "exit -1", BAD_REPORT }, { "EXIT_REPORT", "signal 0", BAD_REPORT },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);

@@ -13,10 +13,12 @@
 
 static struct registration some_rank (void)
 {
+    /* clang-format off */
     struct registration rank = {
         .rank = 17, .tasks = 64, .component_first = 16, .component_tasks = 48, .node_index = 4,
         .node = "n5", .step = "12.0", .host = { "boot/4026531840" }, .port = 40001,
     };
+    /* clang-format on */
 
     assert_int_equal (address_parse (&rank.address, "10.0.0.5"), 0);
     return rank;
@@ -262,6 +264,7 @@ TEST (a_registration_out_of_bounds_is_refused)
         "n23456789_n23456";
     const struct {
         const char *key, *value, *message;      /* message NULL: the registration is valid */
+    /* clang-format off */
     } row[] = {
         { "COLOUR", "red", NULL }, { "", "", NULL },
         { "NODE", NULL, NO_NODE }, { "NODE", name_256, NO_NODE }, { "NODE", name_256 + 1, NULL },
@@ -292,6 +295,7 @@ TEST (a_registration_out_of_bounds_is_refused)
         { "INTERFACE", "\033[2J other up 10.1.0.5/16", BAD_INTERFACE },
         { "INTERFACE", "eth0 other up - and more", NULL },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct errtext err = { "" };

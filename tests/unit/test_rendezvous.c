@@ -46,11 +46,13 @@ static void write_script (const char *text)
 
 static struct frame *configuration (void)
 {
+    /* clang-format off */
     const struct rendezvous_config config = {
         .token = "0123456789abcdef0123456789abcdef",
         .server_token = "fedcba9876543210fedcba9876543210",
         .step = "12.0", .lists = 1, .list = { { "ps,worker", false } }, .timeout = 60,
     };
+    /* clang-format on */
 
     return rendezvous_config_encode (&config);
 }

@@ -12,11 +12,13 @@
 
 static struct rendezvous_config plain_config (void)
 {
+    /* clang-format off */
     return (struct rendezvous_config){
         .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1,
         .list = { { "ps,worker:3", false } }, .timeout = 300, .stop_grace = 30,
         .eval_grace = 600, .fail_grace = 20,
     };
+    /* clang-format on */
 }
 
 static struct rendezvous_config full_config (void)
@@ -156,6 +158,7 @@ TEST (decoding_returns_the_encoded_configuration)
 #define INCOMPLETE "srun's configuration is incomplete"
 #define BAD_LISTS "srun's configuration has no task list, or more than 128"
 
+/* clang-format off */
 static struct message_string good[] = {
     { "TOKEN", TOKEN }, { "SERVER_TOKEN", SERVER_TOKEN }, { "STEP", "12.0" },
     { "LIST", "worker" }, { "TIMEOUT", "300" }, { "STOP_GRACE", "30" }, { "EVAL_GRACE", "600" },
@@ -163,6 +166,7 @@ static struct message_string good[] = {
 #define GOOD_WORD(field, type, name) { #name, NULL },
     RENDEZVOUS_CONFIG_WORDS (GOOD_WORD)
 };
+/* clang-format on */
 
 #define SET_GOOD_WORD(field, type, name) \
     if (strcmp (good[i].key, #name) == 0) \
@@ -203,6 +207,7 @@ TEST (a_configuration_that_lacks_a_key_or_is_out_of_bounds_is_refused)
 {
     static const struct {
         const char *key, *value, *message;      /* message NULL: the configuration is valid */
+    /* clang-format off */
     } row[] = {
         { "COLOUR", "red", NULL }, { "LISTS", "worker", NULL },
         { "TOKEN", NULL, NO_TOKEN }, { "TOKEN", "", NO_TOKEN }, { "TOKEN", TOKEN "0", NO_TOKEN },
@@ -228,6 +233,7 @@ TEST (a_configuration_that_lacks_a_key_or_is_out_of_bounds_is_refused)
         { "RESTART_BACKOFF", NULL, INCOMPLETE }, { "RESTART_BACKOFF", "0", INCOMPLETE },
         { "RESTART_BACKOFF", "1", NULL }, { "RESTART_BACKOFF", "1000001", INCOMPLETE },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++)
         check_refused (row[i].key, row[i].value, row[i].message);

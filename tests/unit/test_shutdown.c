@@ -103,11 +103,13 @@ static void add_ranks (int tasks, bool apart, bool cannot_supervise)
     for (int rank = 0; rank < tasks; rank++) {
         int number = apart ? rank : 2 * rank >= tasks;
         char node[16], address[32];
+        /* clang-format off */
         struct registration r = {
             .rank = rank, .tasks = tasks, .component_tasks = tasks, .node_index = number,
             .port = 40000 + rank, .master_port = 50000 + rank, .node = node, .step = "12.0",
             .supervisor_error = cannot_supervise ? "no tf-supervise" : NULL,
         };
+        /* clang-format on */
 
         snprintf (node, sizeof (node), "n%d", number + 1);
         snprintf (address, sizeof (address), "10.0.0.%d", number + 1);

@@ -8,10 +8,12 @@
 #include "protocol/signs.h"
 #include "protocol/watch_rule.h"
 
+/* clang-format off */
 static const struct signs full = {
     .life = 3, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .busy = true, .messages = 20,
     .silent_ms = 300000, .ago_ms = 360000, .status = "step 1200",
 };
+/* clang-format on */
 
 static void check_equal (const struct signs *a, const struct signs *b)
 {
@@ -142,11 +144,13 @@ TEST (a_malformed_rule_is_refused)
     static const struct {
         const char *key, *value;
         int rc;
+    /* clang-format off */
     } row[] = {
         { "WATCHDOG", NULL, 0 }, { "WATCHDOG", "0", -1 }, { "WATCHDOG", "604801", -1 },
         { "WATCHDOG", "", -1 }, { "WATCHDOG_FIRST", NULL, -1 },
         { "WATCHDOG_FIRST", "0", -1 }, { "WATCHDOG_FIRST", "604801", -1 },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);

@@ -91,10 +91,12 @@ static void begin (char *words)
 static struct registration on_node (int rank, int tasks, int node)
 {
     static char name[16];
+    /* clang-format off */
     struct registration r = {
         .rank = rank, .tasks = tasks, .component_tasks = tasks, .node_index = node - 1,
         .port = 40000 + rank, .master_port = 50000 + rank, .node = name, .step = "12.0",
     };
+    /* clang-format on */
     char text[32];
 
     snprintf (name, sizeof (name), "n%d", node);

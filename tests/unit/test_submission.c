@@ -51,6 +51,7 @@ struct row {
 
 TEST (the_command_line_tells_the_number_of_tasks)
 {
+    /* clang-format off */
     static const struct row row[] = {
         { "-n3", "3" }, { "-n|3", "3" }, { "--ntasks=3", "3" }, { "--ntasks|3", "3" },
         { "-n3|-n|5", "5" }, { "-N2|--ntasks-per-node=4", "8, 4 a node" },
@@ -62,6 +63,7 @@ TEST (the_command_line_tells_the_number_of_tasks)
         { "-n3|--ntasks-per-node=x", "-" }, { "-N60000|--ntasks-per-node=60000", "-" },
         { "-Hn10|-n3", "-" }, { "-n3|:|-n2", "-" }, { "-n|3|-n|x", "-" },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++)
         if (strcmp (sbatch (row[i].text, SRUN), row[i].expected) != 0)
@@ -93,6 +95,7 @@ TEST (a_script_tells_it_too_and_the_command_line_wins)
 
 TEST (the_number_counts_only_for_an_srun_without_a_number_or_list)
 {
+    /* clang-format off */
     static const struct row row[] = {
         { "srun program", "3" }, { "exec /usr/bin/srun -c2 program", "3" },
         { "cd /x; time srun -l --label program | tee log", "3" }, { "srun -Q program & wait", "3" },
@@ -114,6 +117,7 @@ TEST (the_number_counts_only_for_an_srun_without_a_number_or_list)
         { "echo starting srun; ./go", "-" }, { "./go # calls srun", "-" },
         { "python -c 'run ([\"srun\"])'", "-" }, { "redo srun program", "-" },
     };
+    /* clang-format on */
     char script[256], words[256];
 
     for (size_t i = 0; i < COUNT (row); i++) {

@@ -74,6 +74,7 @@ TEST (an_address_with_a_prefix_has_a_network)
 
 TEST (text_that_is_not_a_subnet_is_refused)
 {
+    /* clang-format off */
     static const char *const row[] = {
         "", "/", "/16", "10.1.0.0", "10.1.0.0/", "10.1.0.0/33", "10.1.0.0/-1", "10.1.0.0/+8",
         "10.1.0.0/ 8", "10.1.0.0/8 ", "10.1.0.0/1+", "fd00::/8 ", " 10.1.0.0/8", "10.1.0.0 /8",
@@ -84,6 +85,7 @@ TEST (text_that_is_not_a_subnet_is_refused)
         "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/64",
         "0000:0000:0000:0000:0000:ffff:255.255.255.2550/16",        /* truncated, a subnet */
     };
+    /* clang-format on */
     struct subnet parsed;
 
     for (size_t i = 0; i < COUNT (row); i++)

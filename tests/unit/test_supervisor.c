@@ -244,11 +244,13 @@ static void __attribute__ ((noreturn)) play_task (const struct launch *launch, i
 {
     struct fork_server server = { .may_restart = launch->again, .port = -1, .answer = -1 };
     const struct output output = { .log = -1 };
+    /* clang-format off */
     struct supervisor_config config = {
         .slurmstepd = getppid (), .rank = 17, .node = "n5", .step = launch->step ? launch->step : "wait",
         .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 40,
         .forward_signals = true, .serves = true, .prints = true,
     };
+    /* clang-format on */
     struct errtext err;
     sigset_t mask, after;
 

@@ -11,10 +11,12 @@
 
 static struct supervisor_config plain_config (void)
 {
+    /* clang-format off */
     struct supervisor_config config = {
         .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .port = 60001,
         .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = -1,
     };
+    /* clang-format on */
 
     assert_int_equal (address_parse (&config.address, "10.0.0.1"), 0);
     return config;
@@ -158,6 +160,7 @@ TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
     static const struct {
         const char *key, *value;
         int rc;
+    /* clang-format off */
     } row[] = {
         { "COLOUR", "red", 0 }, { "RANKS", "x", 0 },
         { "FORK_SERVER", NULL, -1 }, { "FORK_SERVER", "0", -1 }, { "FORK_SERVER", "1", 0 },
@@ -183,6 +186,7 @@ TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
         { "TEE", "0", -1 }, { "TEE", "8", -1 }, { "TEE", "", -1 },
         { "TEE", "1", -1 },         /* without LOG, ROLE and INDEX */
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);

@@ -21,10 +21,12 @@
  * TEST (name) { ... } is a test. It runs because it is there: a constructor registers it before main ().
  * The constructors' priorities are the numbers of their lines, so tests run in the order of the file.
  */
+/* clang-format off */
 #define TEST(name) \
     static void name (void **unused); \
     UNIT_REGISTER (name) { unit_add (#name, name, NULL); } \
     static void name (void **unused __attribute__ ((unused)))
+/* clang-format on */
 
 /* What runs before and after each test below this line, and before and after all; NULL for nothing. */
 #define EACH_TEST(setup, teardown) UNIT_REGISTER (each) { unit_each (setup, teardown); }

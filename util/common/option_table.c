@@ -40,6 +40,7 @@ static const struct choice ports_words[] = {
 static const struct choice restart_words[] = { { VALUE_RESTART_ANY, 0 }, { NULL, 0 } };
 
 const struct option_definition option_table[OPTION_COUNT] = {
+    /* clang-format off */
     [OPTION_TASKS] = {
         .name = "tf-tasks", .arginfo = "LIST",
         .words = rules_roles, .alone = LIST_NONE, .check = value_list, .completion = "roles",
@@ -136,6 +137,7 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .site = "libexecdir", .arginfo = "DIRECTORY", .normal = PKGLIBEXECDIR, .check = value_libexecdir,
         .usage = "where tf-rendezvous, tf-supervise and tf-addresses are" },
 };
+    /* clang-format on */
 
 int option_check (enum option_id option, const char *value, struct errtext *err)
 {

@@ -12,10 +12,12 @@
 
 #include "beside.h"
 
+/* clang-format off */
 const struct choice rules_roles[] = {
     { "chief", RULES_CHIEF }, { "worker", RULES_WORKER }, { "ps", RULES_PS },
     { "evaluator", RULES_EVALUATOR }, { "master", RULES_MASTER }, { "spare", RULES_SPARE }, { NULL, 0 }
 };
+/* clang-format on */
 
 enum rules_name rules_find (const char *role)
 {

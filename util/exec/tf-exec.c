@@ -30,10 +30,12 @@
 /* Set in the program's environment if TF_CONFIG is in a file too. */
 #define FILE_VARIABLE "SLURM_TF_CONFIG_FILE"
 
+/* clang-format off */
 static const char *const tf1_flags[] = {
     "--ps_hosts={ps_hosts}", "--worker_hosts={worker_hosts}", "--job_name={role}",
     "--task_index={index}", NULL,
 };
+/* clang-format on */
 
 static const char help[] =
     "Usage: srun --tf-tasks=LIST tf-exec [OPTIONS] PROGRAM [ARGUMENTS]\n"

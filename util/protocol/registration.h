@@ -32,7 +32,7 @@ struct registration {
     struct host host;
     struct address address;         /* this end of the connection to the rendezvous */
     int port;                       /* reserved for the task's server; 0 if there is an error */
-    int master_port;                /* a second one, if the contact asks for it and the node has one; or 0 */
+    int master_port;                /* a second one, if it is asked for and the node has one, or 0 */
     int gpus;                       /* if it asks for that: how many this task alone has, or 0 */
     const char *error;              /* why this task cannot run, or NULL */
     const char *supervisor_error;   /* why this node cannot supervise a task, or NULL */

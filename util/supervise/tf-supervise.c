@@ -69,7 +69,7 @@ struct supervisor {
     struct signals signals;
     struct tee *tee;            /* or NULL */
     struct watch watch;
-    int told_on;                /* the connection on which the rendezvous was last told of the watch, or 0 */
+    int told_on;                /* the connection on which the rendezvous knows of it, or 0 */
     struct deadline grow_up;    /* when its program is not young any more, if it was executed */
     bool stop_ordered;          /* while it is young */
     struct deadline stop_due;   /* ... to look again, and at the latest */

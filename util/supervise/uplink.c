@@ -167,11 +167,13 @@ static int _send (struct uplink *u, struct frame *frame)
 
 static int _send_reconnect (struct uplink *u)
 {
+    /* clang-format off */
     struct reconnect reconnect = {
         .token = u->config->token, .node = u->config->node, .rank = u->config->rank,
         .ended = u->ended, .report = u->report, .life = u->life,
         .failure = u->failure,
     };
+    /* clang-format on */
 
     if (u->ended)
         reconnect.life.ago_ms += deadline_ago_ms (u->reported);
