@@ -21,8 +21,7 @@ void cmdline_read (struct cmdline *arguments)
     arguments->count = 0;
     arguments->text = NULL;
     while (f && getdelim (&argument, &size, '\0', f) > 0) {
-        char **grown = realloc (arguments->text,
-                                (arguments->count + 1) * sizeof (*arguments->text));
+        char **grown = realloc (arguments->text, (arguments->count + 1) * sizeof (*arguments->text));
 
         if (!grown)
             break;
@@ -63,8 +62,7 @@ static const char *_base (const char *path)
 }
 
 /* True if the i-th argument begins the program and its arguments; the end or ":" must follow. */
-static bool _begins (const struct cmdline *arguments, size_t i,
-                     const struct cmdline_program *program)
+static bool _begins (const struct cmdline *arguments, size_t i, const struct cmdline_program *program)
 {
     size_t argc = program->argc > 0 ? (size_t)program->argc : 0;
 
@@ -108,8 +106,7 @@ char *cmdline_value (const struct cmdline_option *option, const struct cmdline_p
     for (size_t i = 1; i < arguments.count; i++)
         if (_begins (&arguments, i, program))
             i += (size_t)program->argc;
-        else if (_is_option (arguments.text[i], option, &value)
-                 && (value || i + 1 < arguments.count))
+        else if (_is_option (arguments.text[i], option, &value) && (value || i + 1 < arguments.count))
             found = value ? value : arguments.text[++i];
     copy = found ? strdup (found) : NULL;
     cmdline_clear (&arguments);

@@ -44,8 +44,7 @@ int defaults_set (spank_t spank, const char *name, const char *value)
 
     if (defaults_is_set (spank, name))
         return 0;
-    if (used + strlen (name) + 2 > sizeof (added)
-        || spank_setenv (spank, name, value, 1) != ESPANK_SUCCESS)
+    if (used + strlen (name) + 2 > sizeof (added) || spank_setenv (spank, name, value, 1) != ESPANK_SUCCESS)
         return -1;
     snprintf (added + used, sizeof (added) - used, "%s%s", used ? "," : "", name);
     return 0;
@@ -79,11 +78,10 @@ int defaults_set_interface (spank_t spank, const char *interface)
 
     /* Without a second "=", NCCL would take all interfaces whose names begin so. */
     snprintf (exactly, sizeof (exactly), "=%s", interface);
-    if (!_is_in_file (spank, "NCCL_SOCKET_IFNAME")
-        && defaults_set (spank, "NCCL_SOCKET_IFNAME", exactly) < 0)
+    if (!_is_in_file (spank, "NCCL_SOCKET_IFNAME") && defaults_set (spank, "NCCL_SOCKET_IFNAME", exactly) < 0)
         return -1;
-    return _is_in_file (spank, "GLOO_SOCKET_IFNAME")
-           ? 0 : defaults_set (spank, "GLOO_SOCKET_IFNAME", interface);
+    return _is_in_file (spank, "GLOO_SOCKET_IFNAME") ? 0
+                                                     : defaults_set (spank, "GLOO_SOCKET_IFNAME", interface);
 }
 
 /* The value, or NULL if the variable is not set or longer than the buffer. */
@@ -106,8 +104,8 @@ static void _get_gpus (spank_t spank, struct gpus *gpus)
     gpus->visible = _get (spank, "CUDA_VISIBLE_DEVICES", gpus->room, sizeof (gpus->room));
     if (!gpus->visible)
         gpus->visible = _get (spank, "ROCR_VISIBLE_DEVICES", gpus->room, sizeof (gpus->room));
-    if (number_parse (&gpus->on_node, _get (spank, "SLURM_GPUS_ON_NODE", number, sizeof (number)), 0,
-                      INT_MAX) < 0)
+    if (number_parse (&gpus->on_node, _get (spank, "SLURM_GPUS_ON_NODE", number, sizeof (number)), 0, INT_MAX)
+        < 0)
         gpus->on_node = -1;
     gpus->tasks = 0;
     spank_get_item (spank, S_JOB_LOCAL_TASK_COUNT, &gpus->tasks);

@@ -76,8 +76,7 @@ static int _set_interface (spank_t spank, const struct answer *answer)
     struct address address;
     char name[IF_NAMESIZE];
 
-    if (address_parse (&address, answer->address) < 0
-        || interface_with_address (name, &address) < 0)
+    if (address_parse (&address, answer->address) < 0 || interface_with_address (name, &address) < 0)
         return 0;
     if (spank_setenv (spank, INTERFACE_VARIABLE, name, 1) != ESPANK_SUCCESS)
         return -1;
@@ -110,8 +109,9 @@ static int _set_watch (spank_t spank, const struct watch_rule *watch, const char
     if (watch->seconds == 0)
         return 0;
     snprintf (usec, sizeof (usec), "%" PRId64, watch->seconds * INT64_C (1000000));
-    if (notify && (defaults_set (spank, NOTIFY_VARIABLE, notify) < 0
-                   || defaults_set (spank, "WATCHDOG_USEC", usec) < 0))
+    if (notify
+        && (defaults_set (spank, NOTIFY_VARIABLE, notify) < 0
+            || defaults_set (spank, "WATCHDOG_USEC", usec) < 0))
         return -1;
     /* Python prints its stacks when the task is ended because it hangs. */
     return defaults_set (spank, "PYTHONFAULTHANDLER", "1");

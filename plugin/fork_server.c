@@ -67,8 +67,7 @@ static void _close_if_slurms (const struct fork_server *server, int fd)
     struct stat st;
 
     if (fd != server->requests && fd != server->port && flags >= 0 && flags & FD_CLOEXEC
-        && fstat (fd, &st) == 0
-        && (S_ISFIFO (st.st_mode) || S_ISSOCK (st.st_mode) || S_ISCHR (st.st_mode)))
+        && fstat (fd, &st) == 0 && (S_ISFIFO (st.st_mode) || S_ISSOCK (st.st_mode) || S_ISCHR (st.st_mode)))
         close (fd);
 }
 
@@ -217,12 +216,12 @@ static bool _receive (struct fork_server *server, struct fork_request *request)
         char room[CMSG_SPACE (sizeof (int))];
     } control;
     struct iovec part = { request, sizeof (*request) };
-    struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-                          .msg_controllen = sizeof (control) };
+    struct msghdr msg = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof (control)
+    };
     const struct cmsghdr *c;
 
-    if (recvmsg (server->requests, &msg, MSG_CMSG_CLOEXEC) != sizeof (*request)
-        || msg.msg_flags & MSG_CTRUNC)
+    if (recvmsg (server->requests, &msg, MSG_CMSG_CLOEXEC) != sizeof (*request) || msg.msg_flags & MSG_CTRUNC)
         return false;
     if ((c = CMSG_FIRSTHDR (&msg)) && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
         if (server->answer >= 0)

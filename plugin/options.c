@@ -111,11 +111,12 @@ static int _check_later_component (enum option_id option, const char *value)
     const char *first = state[option].settled;
     struct errtext err;
 
-    if (spank_context () != S_CTX_ALLOCATOR || components == 0
-        || (first && strcmp (first, value) == 0))
+    if (spank_context () != S_CTX_ALLOCATOR || components == 0 || (first && strcmp (first, value) == 0))
         return 0;
-    errtext_set (&err, "given on component %zu; give it on the first component of the job, and it "
-                 "is valid for all steps", components);
+    errtext_set (&err,
+                 "given on component %zu; give it on the first component of the job, and it "
+                 "is valid for all steps",
+                 components);
     return _bad (option_table[option].name, err.text);
 }
 
@@ -264,12 +265,15 @@ static int _check_components (struct errtext *err)
         bool none = options_is_none (component_list[i].value);
 
         if (component != i || (i + 1 == component_lists && component + 1 < components))
-            return errtext_set (err, "component %zu has no list; give one to each component, or "
-                                "one for the whole step", component != i ? i : i + 1);
+            return errtext_set (err,
+                                "component %zu has no list; give one to each component, or "
+                                "one for the whole step",
+                                component != i ? i : i + 1);
         if (none != options_is_none (component_list[0].value))
-            return errtext_set (err, "component %zu has \"none\" and component %zu has a list; "
-                                "give a list to both, or \"none\" to both", none ? i : 0,
-                                none ? 0 : i);
+            return errtext_set (err,
+                                "component %zu has \"none\" and component %zu has a list; "
+                                "give a list to both, or \"none\" to both",
+                                none ? i : 0, none ? 0 : i);
     }
     return 0;
 }
@@ -288,10 +292,11 @@ static int _settle (enum option_id option, struct errtext *err)
     struct quoted q1, q2;
 
     if (s->own && s->settled && !_is_list (option) && strcmp (s->own, s->settled) != 0)
-        return errtext_set (err, "--%s: \"%s\" on component %zu, but \"%s\" on component %zu; a "
-                            "step has only one value", option_table[option].name,
-                            text_quoted (&q1, s->settled, strlen (s->settled)), s->settled_by,
-                            text_quoted (&q2, s->own, strlen (s->own)), components);
+        return errtext_set (err,
+                            "--%s: \"%s\" on component %zu, but \"%s\" on component %zu; a "
+                            "step has only one value",
+                            option_table[option].name, text_quoted (&q1, s->settled, strlen (s->settled)),
+                            s->settled_by, text_quoted (&q2, s->own, strlen (s->own)), components);
     if (s->own) {
         s->settled = s->own;
         s->settled_by = components;
@@ -315,8 +320,7 @@ int options_end_component (struct errtext *err)
     components++;
     if (srun && _check_components (&why) < 0)
         return errtext_set (err, "--tf-tasks: %s", why.text);
-    return srun ? 0 : _exclude (state[OPTION_TASKS].settled,
-                                state[OPTION_TASKS_PER_NODE].settled, err);
+    return srun ? 0 : _exclude (state[OPTION_TASKS].settled, state[OPTION_TASKS_PER_NODE].settled, err);
 }
 
 /* Values. */
@@ -378,7 +382,8 @@ const char *options_list (size_t i, enum option_id *option)
     if (component_lists || i > 0)
         return NULL;
     *option = whole && !options_is_none (whole) ? OPTION_TASKS
-              : per_node ? OPTION_TASKS_PER_NODE : OPTION_TASKS;
+              : per_node                        ? OPTION_TASKS_PER_NODE
+                                                : OPTION_TASKS;
     return *option == OPTION_TASKS ? whole : per_node;
 }
 

@@ -25,8 +25,7 @@ static int _absolute (struct logdir *dir, const char *path, struct errtext *err)
     }
     if (!getcwd (here, sizeof (here)))
         return errtext_set (err, "%s: %s", path, strerror (errno));
-    if (snprintf (dir->path, sizeof (dir->path), "%s/%s", here, path)
-        >= (int)sizeof (dir->path))
+    if (snprintf (dir->path, sizeof (dir->path), "%s/%s", here, path) >= (int)sizeof (dir->path))
         return errtext_set (err, "%s: %s", path, strerror (ENAMETOOLONG));
     return 0;
 }
@@ -46,8 +45,8 @@ static int _prepare_dir (struct logdir *dir, const char *text, char *const env[]
     char path[PATH_MAX];
     struct errtext why;
 
-    if (pattern_expand (text, &values, path, sizeof (path), &why) < 0
-        || _absolute (dir, path, &why) < 0 || logdir_make (dir, &why) < 0)
+    if (pattern_expand (text, &values, path, sizeof (path), &why) < 0 || _absolute (dir, path, &why) < 0
+        || logdir_make (dir, &why) < 0)
         return errtext_set (err, "--tf-log-dir: %s", why.text);
     return 1;
 }

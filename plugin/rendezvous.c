@@ -42,8 +42,7 @@ static int _spawn_rendezvous (pid_t *pid, const char *program, const char *step,
     posix_spawnattr_init (&attr);
     posix_spawnattr_setsigmask (&attr, &none);
     posix_spawnattr_setsigdefault (&attr, &all);
-    posix_spawnattr_setflags (&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
-                              | POSIX_SPAWN_SETSID);
+    posix_spawnattr_setflags (&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     posix_spawn_file_actions_init (&actions);
     posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDWR, 0);
     posix_spawn_file_actions_adddup2 (&actions, 0, 1);
@@ -101,8 +100,7 @@ static int _await_ready (int control, const char *program, pid_t pid, struct err
     if (deadline_wait (control, POLLIN, deadline))
         return recv (control, &byte, 1, 0) == 1 ? 0 : _report_end (program, pid, err);
     kill (pid, SIGKILL);
-    return errtext_set (err, "%s has not read its configuration within %d s", program,
-                        READY_MS / 1000);
+    return errtext_set (err, "%s has not read its configuration within %d s", program, READY_MS / 1000);
 }
 
 /*

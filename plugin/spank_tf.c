@@ -38,16 +38,14 @@ int slurm_spank_local_user_init (spank_t spank, int argc, char *argv[]);
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
 
 /* If slurm_spank_init () fails in slurmstepd, the job fails, and its node is not drained. */
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM (25, 5, 0)
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
 int slurm_spank_init_failure_mode = ESPANK_JOB_FAILURE;
 #endif
 
 int slurm_spank_init (spank_t spank, int argc, char *argv[])
 {
     switch (spank_context ()) {
-        case S_CTX_LOCAL:
-            site_read (argc, argv);
-            return options_register (spank);
+        case S_CTX_LOCAL: site_read (argc, argv); return options_register (spank);
         case S_CTX_ALLOCATOR:
             site_read (argc, argv);
             options_disinherit ();
@@ -57,11 +55,8 @@ int slurm_spank_init (spank_t spank, int argc, char *argv[])
             if (site_error ())
                 slurm_error ("spank_tf: %s", site_error ());
             return 0;
-        case S_CTX_REMOTE:
-            task_note_slurmstepd ();
-            return options_register (spank);
-        default:
-            return 0;
+        case S_CTX_REMOTE: task_note_slurmstepd (); return options_register (spank);
+        default: return 0;
     }
 }
 
@@ -69,14 +64,9 @@ int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[])
 {
     (void)spank, (void)argc, (void)argv;
     switch (spank_context ()) {
-        case S_CTX_LOCAL:
-            srun_prepare ();
-            return 0;
-        case S_CTX_ALLOCATOR:
-            srun_check_submission ();
-            return 0;
-        default:
-            return 0;
+        case S_CTX_LOCAL: srun_prepare (); return 0;
+        case S_CTX_ALLOCATOR: srun_check_submission (); return 0;
+        default: return 0;
     }
 }
 

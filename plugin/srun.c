@@ -80,7 +80,7 @@ static int _check_no_kill (const struct submission *submission, struct errtext *
         || !_has_spares ())
         return 0;
     return errtext_set (err, "--tf-tasks: with spare tasks, the job has to survive the loss of a node: "
-                        "give it --no-kill, and its srun, too");
+                             "give it --no-kill, and its srun, too");
 }
 
 /*
@@ -106,20 +106,20 @@ static int _check_tasks (struct errtext *err)
     if (tasks == 0 || tasklist_parse (&list, text, err) < 0)
         return 0;
     if (tasklist_named (list) + tasklist_has_rest (list) > tasks)
-        rc = rules_assign (list, NULL, tasks, subject, option == OPTION_TASKS ? "--tf-tasks"
-                           : "--tf-tasks-per-node", err);
+        rc = rules_assign (list, NULL, tasks, subject,
+                           option == OPTION_TASKS ? "--tf-tasks" : "--tf-tasks-per-node", err);
     tasklist_destroy (list);
     return rc;
 }
 
 static int _find_program (struct errtext *err)
 {
-    if (snprintf (program, sizeof (program), "%s/tf-rendezvous",
-                  options_value (OPTION_LIBEXECDIR)) >= (int)sizeof (program))
+    if (snprintf (program, sizeof (program), "%s/tf-rendezvous", options_value (OPTION_LIBEXECDIR))
+        >= (int)sizeof (program))
         return errtext_set (err, "libexecdir= is too long");
     if (access (program, X_OK) < 0)
-        return errtext_set (err, "%s: %s; spank-tf is not installed completely on this host",
-                            program, strerror (errno));
+        return errtext_set (err, "%s: %s; spank-tf is not installed completely on this host", program,
+                            strerror (errno));
     return 0;
 }
 
@@ -267,10 +267,10 @@ static int _check_spares (struct errtext *err)
         return 0;
     if (_restart ().times == 0)
         return errtext_set (err, "--tf-tasks: a spare takes the place of a lost task when all are restarted: "
-                            "give srun --tf-restart=N, too");
+                                 "give srun --tf-restart=N, too");
     if (!_is_no_kill ())
         return errtext_set (err, "--tf-tasks: with spare tasks, the step has to survive the loss of a node: "
-                            "give srun --no-kill, and sbatch or salloc, too");
+                                 "give srun --no-kill, and sbatch or salloc, too");
     return 0;
 }
 
@@ -280,7 +280,7 @@ static int _check_tee (struct errtext *err)
     if (_logs () || !options_is_own (OPTION_TEE) || options_word (OPTION_TEE) == VALUE_NO)
         return 0;
     return errtext_set (err, "--tf-tee needs --tf-log-dir: it writes the output of tasks to their log files "
-                        "and to srun");
+                             "and to srun");
 }
 
 static int _prepare (struct errtext *err)
@@ -288,12 +288,9 @@ static int _prepare (struct errtext *err)
     if (_check_options (err) < 0)
         return -1;
     switch (options_use ()) {
-        case OPTIONS_UNUSED:
-            return 0;
-        case OPTIONS_OFF:
-            return setenv (CONTACT_VARIABLE, CONTACT_OFF, 1);
-        case OPTIONS_ON:
-            break;
+        case OPTIONS_UNUSED: return 0;
+        case OPTIONS_OFF: return setenv (CONTACT_VARIABLE, CONTACT_OFF, 1);
+        case OPTIONS_ON: break;
     }
     if (_check_restart (err) < 0 || _check_spares (err) < 0 || _check_tee (err) < 0 || _find_program (err) < 0
         || _reserve_port (err) < 0)
@@ -429,8 +426,7 @@ static int _add_lists (struct rendezvous_config *config, struct errtext *err)
 
     while ((list = options_list (config->lists, &option))) {
         if (config->lists == RENDEZVOUS_CONFIG_MAX_LISTS)
-            return errtext_set (err, "--tf-tasks: more than %d components",
-                                RENDEZVOUS_CONFIG_MAX_LISTS);
+            return errtext_set (err, "--tf-tasks: more than %d components", RENDEZVOUS_CONFIG_MAX_LISTS);
         config->list[config->lists].text = list;
         config->list[config->lists].per_node = option == OPTION_TASKS_PER_NODE;
         config->lists++;
@@ -544,8 +540,7 @@ int srun_start (spank_t spank)
 
     if (options_use () == OPTIONS_UNUSED)
         _say_what_has_no_effect ();
-    if (options_use () != OPTIONS_ON
-        || spank_get_item (spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS
+    if (options_use () != OPTIONS_ON || spank_get_item (spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS
         || step == SLURM_INTERACTIVE_STEP)
         return 0;
     spank_get_item (spank, S_JOB_ID, &job);

@@ -116,8 +116,8 @@ static bool _has_letter_n (const char *text)
 static bool _may_change_number (const char *text)
 {
     static const char *const words[] = {
-        "ntasks", "NTASKS", "NPROCS", "nodes", "tf-tasks", "het-group", "pack-group", "arbitrary", "HOSTFILE",
-        "sbatch", "salloc", "<<",
+        "ntasks",     "NTASKS",    "NPROCS",   "nodes",  "tf-tasks", "het-group",
+        "pack-group", "arbitrary", "HOSTFILE", "sbatch", "salloc",   "<<",
     };
 
     for (size_t i = 0; i < sizeof (words) / sizeof (words[0]); i++)
@@ -163,8 +163,8 @@ static void _take_line (struct facts *facts, const char *text)
     for (const char *p = text; (p = strstr (p, "srun")); p++) {
         const char *rest = p + sizeof ("srun") - 1;
 
-        if (!_begins_command (text, p) || (*rest && !isspace ((unsigned char)*rest))
-            || strpbrk (rest, "$`\\") || strstr (rest, " : "))
+        if (!_begins_command (text, p) || (*rest && !isspace ((unsigned char)*rest)) || strpbrk (rest, "$`\\")
+            || strstr (rest, " : "))
             facts->own = true;
         else
             facts->srun = true;

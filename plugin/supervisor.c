@@ -32,8 +32,11 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
 /* Leave only stdin, stdout, stderr and these, under the numbers of enum supervisor_fd. -1: it has none. */
 static int _arrange_descriptors (int rendezvous, int lives, const struct output *output, bool watched)
 {
-    int fd[] = { rendezvous, lives, output->tee || watched ? output->log : -1,
-                 output->tee ? output->reading[0] : -1, output->tee ? output->reading[1] : -1,
+    int fd[] = { rendezvous,
+                 lives,
+                 output->tee || watched ? output->log : -1,
+                 output->tee ? output->reading[0] : -1,
+                 output->tee ? output->reading[1] : -1,
                  watched ? output->watch : -1 };
     const int count = (int)(sizeof (fd) / sizeof (fd[0]));
 
@@ -51,12 +54,12 @@ static int _arrange_descriptors (int rendezvous, int lives, const struct output 
     return 0;
 }
 
-static void __attribute__ ((noreturn))
-_become_supervisor (const char *path, const struct supervisor_config *config, int rendezvous,
-                    int lives, const struct output *output)
+static void __attribute__ ((noreturn)) _become_supervisor (const char *path,
+                                                           const struct supervisor_config *config,
+                                                           int rendezvous, int lives,
+                                                           const struct output *output)
 {
-    char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step,
-                           NULL };
+    char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step, NULL };
     char *env[MAX_VARIABLES + 1] = { NULL };
     struct frame *variables = supervisor_config_encode (config);
     const char *variable = NULL;
@@ -76,8 +79,8 @@ _become_supervisor (const char *path, const struct supervisor_config *config, in
     task_abort_report (rendezvous, config->node, err.text);
 }
 
-int supervisor_start (const char *path, struct supervisor_config *config, int fd,
-                      const struct output *output, struct fork_server *server, struct errtext *err)
+int supervisor_start (const char *path, struct supervisor_config *config, int fd, const struct output *output,
+                      struct fork_server *server, struct errtext *err)
 {
     sigset_t all;
     int pair[2];

@@ -30,7 +30,7 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
  * filled in. With output->tee tf-supervise gets the log file and the pipes, too. Signals that arrive
  * meanwhile reach both processes as soon as they are ready.
  */
-int supervisor_start (const char *path, struct supervisor_config *config, int fd,
-                      const struct output *output, struct fork_server *server, struct errtext *err);
+int supervisor_start (const char *path, struct supervisor_config *config, int fd, const struct output *output,
+                      struct fork_server *server, struct errtext *err);
 
 #endif

@@ -67,7 +67,8 @@ static bool _forwards_signals (const struct registration *registration)
     int forwards = slurm_private_signals_only_children (&err);
 
     if (forwards < 0 && registration->rank == 0)
-        dprintf (STDERR_FILENO, "slurmstepd: error: spank_tf: step %s: %s: %s; if it sets "
+        dprintf (STDERR_FILENO,
+                 "slurmstepd: error: spank_tf: step %s: %s: %s; if it sets "
                  "SignalChildrenProcesses, programs get Slurm's signals twice; let users read it\n",
                  registration->step, registration->node, err.text);
     return forwards != 0;
@@ -176,8 +177,10 @@ static void _print_pmi_limit (spank_t spank, const struct registration *registra
     if (registration->rank == 0
         && (spank_getenv (spank, "PMI_FD", value, sizeof (value)) == ESPANK_SUCCESS
             || spank_getenv (spank, "PMIX_NAMESPACE", value, sizeof (value)) == ESPANK_SUCCESS))
-        dprintf (STDERR_FILENO, "slurmstepd: spank_tf: step %s: a restarted program cannot use PMI "
-                 "(--mpi) again\n", registration->step);
+        dprintf (STDERR_FILENO,
+                 "slurmstepd: spank_tf: step %s: a restarted program cannot use PMI "
+                 "(--mpi) again\n",
+                 registration->step);
 }
 
 /*
@@ -227,9 +230,8 @@ static int _open_watch (spank_t spank, const struct task_info *info, const struc
 }
 
 /* What is left to do between the answer and the program. */
-static void _use_answer (spank_t spank, struct task_info *info,
-                         const struct contact *contact, const struct address *srun,
-                         const struct client_answer *answer)
+static void _use_answer (spank_t spank, struct task_info *info, const struct contact *contact,
+                         const struct address *srun, const struct client_answer *answer)
 {
     struct fork_server server = { .may_restart = answer->answer.restart.times > 0, .port = -1, .answer = -1 };
     struct program program = { .node = info->registration.node, .socket = -1 };
@@ -261,14 +263,14 @@ static void _use_answer (spank_t spank, struct task_info *info,
         task_abort (true, "%s: slurmstepd has died", info->registration.node);
     if (answer->answer.supervised)
         _start_supervisor (info, contact, srun, answer, &output, &paths, &server);
-    close (answer->fd);         /* a supervisor keeps the connection, and the socket of the watch */
+    close (answer->fd); /* a supervisor keeps the connection, and the socket of the watch */
     if (watch >= 0)
         close (watch);
     output_redirect (&output);
     if (answer->answer.supervised)
         _live (spank, &server, answer, contact->server_token, &program);
     else if (answer->answer.spare)
-        _exit (0);      /* without supervisors no task is restarted */
+        _exit (0); /* without supervisors no task is restarted */
     else if (_set_program (spank, answer, &program) < 0)
         task_abort (true, "%s: the environment could not be set", program.node);
     /* What a former life has written there is not about this one. */
@@ -290,17 +292,14 @@ static void _register (spank_t spank, char *const env[], const char *text)
         task_abort (first, "%s", err.text);
     if (task_info_gather (&info, spank, env, &contact) < 0 || _srun_address (env, &srun) < 0)
         task_abort (first, "Slurm's environment of the task lacks its rank, its node or srun's "
-                    "address");
+                           "address");
     switch (client_register (&info.registration, &contact, &srun,
-                             deadline_in_ms ((contact.timeout + MORE_TIMEOUT_S) * INT64_C (1000)),
-                             &answer, &err)) {
-        case CLIENT_ANSWERED:
-            break;
-        case CLIENT_REFUSED:
-            _exit (1);      /* the rendezvous has printed why */
+                             deadline_in_ms ((contact.timeout + MORE_TIMEOUT_S) * INT64_C (1000)), &answer,
+                             &err)) {
+        case CLIENT_ANSWERED: break;
+        case CLIENT_REFUSED: _exit (1); /* the rendezvous has printed why */
         case CLIENT_NO_RENDEZVOUS:
-        case CLIENT_TIMED_OUT:
-            task_abort (first_of_node, "%s: %s", info.registration.node, err.text);
+        case CLIENT_TIMED_OUT: task_abort (first_of_node, "%s: %s", info.registration.node, err.text);
     }
     _use_answer (spank, &info, &contact, &srun, &answer);
     frame_destroy (answer.frame);
@@ -349,10 +348,11 @@ int task_init (spank_t spank, int argc, char *argv[])
     prctl (PR_SET_NAME, FORK_LIFE_NAME);
     text = variable_get (env, CONTACT_VARIABLE);
     if (!text)
-        task_abort (environment_number (env, "SLURM_PROCID") == 0, "--tf-tasks needs an srun that "
+        task_abort (environment_number (env, "SLURM_PROCID") == 0,
+                    "--tf-tasks needs an srun that "
                     "waits for its step and has spank_tf; no rendezvous was exported");
     if (strcmp (text, CONTACT_FAILED) == 0)
-        _exit (1);          /* srun has printed why */
+        _exit (1); /* srun has printed why */
     if (strcmp (text, CONTACT_OFF) != 0) {
         site_read (argc, argv);
         _register (spank, env, text);

@@ -12,8 +12,7 @@
  * Exit with 1. Of several tasks that fail for the same reason one prints it: `print` says
  * whether this is the one.
  */
-void __attribute__ ((noreturn, format (printf, 2, 3)))
-task_abort (bool print, const char *fmt, ...);
+void __attribute__ ((noreturn, format (printf, 2, 3))) task_abort (bool print, const char *fmt, ...);
 
 /*
  * The same for a task that has its answer: first send an exit report on this connection, because

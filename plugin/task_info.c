@@ -71,14 +71,13 @@ static int _port_ranges (char *const env[], const char *ports, struct port_range
     }
     if (!(reserved = variable_get (env, "SLURM_STEP_RESV_PORTS")))
         return errtext_set (err, "--tf-ports=reserved, but Slurm reserved no ports for this step "
-                            "(MpiParams=ports= in slurm.conf, srun --resv-ports)");
+                                 "(MpiParams=ports= in slurm.conf, srun --resv-ports)");
     /* Slurm has reserved one for each task of the node; begin with this task's. */
     *start = (unsigned int)environment_number (env, "SLURM_LOCALID");
     return port_ranges_parse (ranges, reserved, err);
 }
 
-static struct port *_reserve_task_port (char *const env[], const struct contact *contact,
-                                        struct errtext *err)
+static struct port *_reserve_task_port (char *const env[], const struct contact *contact, struct errtext *err)
 {
     struct port_ranges ranges;
     struct port *port;
@@ -145,8 +144,7 @@ static void _add_locality (struct task_info *info, char *const env[])
     if (!locality_matters (r->interface, r->interfaces))
         return;
     snprintf (program, sizeof (program), "%s/tf-addresses", options_value (OPTION_LIBEXECDIR));
-    if (locality_ask (r->interface, r->interfaces, program, env, &info->locality,
-                      &info->locality_error) < 0)
+    if (locality_ask (r->interface, r->interfaces, program, env, &info->locality, &info->locality_error) < 0)
         r->locality_error = info->locality_error.text;
 }
 
@@ -191,8 +189,7 @@ static int _prepare_output (struct task_info *info, char *const env[], struct er
     return rc;
 }
 
-int task_info_gather (struct task_info *info, spank_t spank, char *const env[],
-                      const struct contact *contact)
+int task_info_gather (struct task_info *info, spank_t spank, char *const env[], const struct contact *contact)
 {
     struct registration *r = &info->registration;
 
@@ -211,7 +208,8 @@ int task_info_gather (struct task_info *info, spank_t spank, char *const env[],
     if (!info->port || _prepare_output (info, env, &info->error) < 0)
         r->error = info->error.text;
     if (supervisor_find (info->supervisor, sizeof (info->supervisor), options_value (OPTION_LIBEXECDIR),
-                         &info->supervisor_error) < 0)
+                         &info->supervisor_error)
+        < 0)
         r->supervisor_error = info->supervisor_error.text;
     r->proxied = proxy_is_set (env);
     _add_layout (r, env);

@@ -24,8 +24,8 @@ static int _bind (int fd, struct watch_socket_name *name, const char *step, int 
 
     if (getrandom (&bits, sizeof (bits), 0) != (ssize_t)sizeof (bits))
         return -1;
-    length = (size_t)snprintf (name->text, sizeof (name->text), "@spank_tf/%s/%d/%016" PRIx64, step, rank,
-                               bits);
+    length =
+        (size_t)snprintf (name->text, sizeof (name->text), "@spank_tf/%s/%d/%016" PRIx64, step, rank, bits);
     if (length >= sizeof (name->text))
         return -1;
     memcpy (address.sun_path, name->text, length);

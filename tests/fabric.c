@@ -100,8 +100,7 @@ static void _read_addresses (struct node *node)
     if (setns (node->ns, CLONE_NEWNET) < 0 || getifaddrs (&all) < 0)
         err (1, "addresses of %s", device.ifr_name);
     for (const struct ifaddrs *ifa = all; ifa; ifa = ifa->ifa_next)
-        if (ifa->ifa_addr && (ifa->ifa_flags & ready) == ready
-            && _belongs_to (ifa, device.ifr_name))
+        if (ifa->ifa_addr && (ifa->ifa_flags & ready) == ready && _belongs_to (ifa, device.ifr_name))
             _add_address (node, ifa->ifa_addr);
     freeifaddrs (all);
 }
@@ -146,8 +145,7 @@ static void _make_device (struct node *node, const char *name)
 static void _open_rtnetlink (struct node *node)
 {
     struct sockaddr_nl groups = { .nl_family = AF_NETLINK,
-                                  .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR |
-                                               RTMGRP_IPV6_IFADDR };
+                                  .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR };
 
     node->changes = socket (AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
     if (node->changes < 0 || bind (node->changes, (struct sockaddr *)&groups, sizeof (groups)) < 0)

@@ -157,8 +157,7 @@ void launch_start_unconfigured (struct launch *launch)
     struct errtext err;
     int pair[2], listener;
 
-    if (contact_make_tokens (&launch->contact, &err) < 0
-        || port_reserve (&port, &any, 0, PORT_HELD, &err) < 0
+    if (contact_make_tokens (&launch->contact, &err) < 0 || port_reserve (&port, &any, 0, PORT_HELD, &err) < 0
         || (listener = port_listen (port, &err)) < 0)
         die ("%s", err.text);
     launch->contact.port = port_number (port);
@@ -248,8 +247,7 @@ void simulate_rank (const struct launch *launch, int number, struct simulated *r
         .node = rank->node,
         .step = "12.0",
         .address = { .family = AF_INET,
-                     .bytes = { 10, 200, (unsigned char)(100 + node / 256),
-                                (unsigned char)(node % 256) } },
+                     .bytes = { 10, 200, (unsigned char)(100 + node / 256), (unsigned char)(node % 256) } },
         .port = (number < launch->short_ports ? 4000 : 40000) + number % 2,
     };
     snprintf (rank->rank.host.id, sizeof (rank->rank.host.id), "host/%d", node);
@@ -260,8 +258,8 @@ void simulate_rank (const struct launch *launch, int number, struct simulated *r
     else
         snprintf (rank->node_ranks, sizeof (rank->node_ranks), "%d", number);
     snprintf (rank->step_nodes, sizeof (rank->step_nodes), "n[0-%d]", nodes - 1);
-    snprintf (rank->step_node_tasks, sizeof (rank->step_node_tasks), "2(x%d)%s",
-              launch->tasks / 2, launch->tasks % 2 ? ",1" : "");
+    snprintf (rank->step_node_tasks, sizeof (rank->step_node_tasks), "2(x%d)%s", launch->tasks / 2,
+              launch->tasks % 2 ? ",1" : "");
     rank->rank.node_ranks = rank->node_ranks;
     rank->rank.step_nodes = rank->step_nodes;
     rank->rank.step_node_tasks = rank->step_node_tasks;
@@ -294,8 +292,7 @@ int connect_to_rendezvous (const struct launch *launch)
 
     if (fd >= 0 && launch->socket_buffer)
         setsockopt (fd, SOL_SOCKET, SO_RCVBUF, &launch->socket_buffer, sizeof (int));
-    if (fd < 0 || connect (fd, (struct sockaddr *)&ss, len) < 0
-        || fcntl (fd, F_SETFL, O_NONBLOCK) < 0)
+    if (fd < 0 || connect (fd, (struct sockaddr *)&ss, len) < 0 || fcntl (fd, F_SETFL, O_NONBLOCK) < 0)
         die ("cannot connect to the rendezvous: %s", strerror (errno));
     return fd;
 }
@@ -377,10 +374,12 @@ static char *_cluster (const struct launch *launch)
     for (int i = 0; i < launch->tasks; i++) {
         int node = i / 2;
 
-        used += (size_t)snprintf (text + used, size - used, "%s\"10.200.%d.%d:%d\"",
-                                  i == 0 ? "{\"ps\":[" : i == 1 ? "],\"worker\":[" : ",",
-                                  100 + node / 256, node % 256,
-                                  (i < launch->short_ports ? 4000 : 40000) + i % 2);
+        used +=
+            (size_t)snprintf (text + used, size - used, "%s\"10.200.%d.%d:%d\"",
+                              i == 0   ? "{\"ps\":["
+                              : i == 1 ? "],\"worker\":["
+                                       : ",",
+                              100 + node / 256, node % 256, (i < launch->short_ports ? 4000 : 40000) + i % 2);
     }
     snprintf (text + used, size - used, "]}");
     return text;
@@ -389,8 +388,8 @@ static char *_cluster (const struct launch *launch)
 size_t longest_tf_config (const struct launch *launch)
 {
     char *cluster = _cluster (launch), *text;
-    int length = asprintf (&text, "{\"cluster\":%s,\"task\":{\"type\":\"worker\",\"index\":%d}}",
-                           cluster, launch->tasks - 2);
+    int length = asprintf (&text, "{\"cluster\":%s,\"task\":{\"type\":\"worker\",\"index\":%d}}", cluster,
+                           launch->tasks - 2);
 
     if (length < 0)
         die ("no memory");
@@ -399,8 +398,7 @@ size_t longest_tf_config (const struct launch *launch)
     return (size_t)length;
 }
 
-static void _expect_string (const struct frame *answer, int number, const char *key,
-                            const char *value)
+static void _expect_string (const struct frame *answer, int number, const char *key, const char *value)
 {
     const char *found = frame_get (answer, key);
 
@@ -429,8 +427,7 @@ void check_answer (const struct launch *launch, int number, const struct frame *
         die ("rank %d was refused", number);
     simulate_rank (launch, number, &rank);
     _expect_string (answer, number, "SLURM_TF_ROLE", role);
-    _expect_string (answer, number, "SLURM_TF_ADDRESS",
-                    address_print (&rank.rank.address, &room));
+    _expect_string (answer, number, "SLURM_TF_ADDRESS", address_print (&rank.rank.address, &room));
     snprintf (text, sizeof (text), "%d", index);
     _expect_string (answer, number, "SLURM_TF_INDEX", text);
     snprintf (text, sizeof (text), "%d", rank.rank.port);
@@ -438,11 +435,10 @@ void check_answer (const struct launch *launch, int number, const struct frame *
     snprintf (task, sizeof (task), ",\"task\":{\"type\":\"%s\",\"index\":%d}}", role, index);
     config = frame_get (answer, "TF_CONFIG");
     if (!config || strlen (config) != head + length + strlen (task)
-        || memcmp (config, "{\"cluster\":", head) != 0
-        || memcmp (config + head, cluster, length) != 0
+        || memcmp (config, "{\"cluster\":", head) != 0 || memcmp (config + head, cluster, length) != 0
         || strcmp (config + head + length, task) != 0)
-        die ("rank %d got TF_CONFIG=%.300s, not {\"cluster\":%.300s%s", number,
-             config ? config : "(nothing)", cluster, task);
+        die ("rank %d got TF_CONFIG=%.300s, not {\"cluster\":%.300s%s", number, config ? config : "(nothing)",
+             cluster, task);
 }
 
 /*
@@ -456,8 +452,7 @@ static void _reply (const struct launch *launch, int fd, const struct frame *fra
     struct errtext err;
 
     if (answer_decode (&answer, frame, launch->contact.server_token, &err) == 0
-        && !send_frame (fd, answer.supervised ? exit_report_encode (&success)
-                                              : acknowledgement_encode ()))
+        && !send_frame (fd, answer.supervised ? exit_report_encode (&success) : acknowledgement_encode ()))
         die ("a rank cannot reply to its answer");
 }
 
@@ -566,8 +561,7 @@ static void _send_rest (struct member *member)
 
 static void _watch (int epoll, struct member *member, int op)
 {
-    struct epoll_event event = { .events = member->left ? EPOLLOUT : EPOLLIN,
-                                 .data.ptr = member };
+    struct epoll_event event = { .events = member->left ? EPOLLOUT : EPOLLIN, .data.ptr = member };
 
     if (epoll_ctl (epoll, op, member->fd, &event) < 0)
         die ("epoll_ctl: %s", strerror (errno));
@@ -582,16 +576,15 @@ static void _connect_member (int epoll, struct member *member)
     member->reader.ceiling = FRAME_MAX_ANSWER;
     member->bytes = frame_bytes (member->registration, 0, &member->left);
     member->fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (member->fd < 0 || (connect (member->fd, (struct sockaddr *)&ss, len) < 0
-                           && errno != EINPROGRESS))
+    if (member->fd < 0 || (connect (member->fd, (struct sockaddr *)&ss, len) < 0 && errno != EINPROGRESS))
         die ("a rank cannot connect: %s", strerror (errno));
     _send_rest (member);
     _watch (epoll, member, EPOLL_CTL_ADD);
 }
 
 /* The member's socket is ready. True if it has its answer now. */
-static bool _serve_member (int epoll, struct member *member, int number,
-                           answer_callback *on_answer, void *arg)
+static bool _serve_member (int epoll, struct member *member, int number, answer_callback *on_answer,
+                           void *arg)
 {
     struct frame *answer;
     struct errtext err;
@@ -621,8 +614,8 @@ static bool _serve_member (int epoll, struct member *member, int number,
     return true;
 }
 
-void register_ranks (int port, struct frame *const *registration, int ranks,
-                     answer_callback *on_answer, void *arg)
+void register_ranks (int port, struct frame *const *registration, int ranks, answer_callback *on_answer,
+                     void *arg)
 {
     struct member *member = calloc ((size_t)ranks, sizeof (*member));
     int epoll = epoll_create1 (EPOLL_CLOEXEC), left = ranks;
@@ -678,14 +671,12 @@ bool check (const char *sentence, void (*function) (const void *arg), const void
     }
     if (WIFSIGNALED (status))
         printf ("# the test was ended by signal %d\n", WTERMSIG (status));
-    printf ("%s - %s (%.1f s)\n", status == 0 ? "ok" : "not ok", sentence,
-            (double)(now_us () - begin) / 1e6);
+    printf ("%s - %s (%.1f s)\n", status == 0 ? "ok" : "not ok", sentence, (double)(now_us () - begin) / 1e6);
     fflush (stdout);
     return status == 0;
 }
 
-pid_t repeat_in_background (void (*function) (const struct launch *launch),
-                            const struct launch *launch)
+pid_t repeat_in_background (void (*function) (const struct launch *launch), const struct launch *launch)
 {
     pid_t parent = getpid (), pid;
 

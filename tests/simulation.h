@@ -59,8 +59,7 @@ noreturn void skip (const char *reason);
 struct launch;
 
 /* Call the function again and again in a child process, until this process exits. */
-pid_t repeat_in_background (void (*function) (const struct launch *launch),
-                            const struct launch *launch);
+pid_t repeat_in_background (void (*function) (const struct launch *launch), const struct launch *launch);
 
 /* srun's side. */
 
@@ -149,7 +148,7 @@ void expect_incomplete_answer (int fd); /* it is closed before the answer is com
  * acknowledges it. The answer is passed to on_answer ().
  */
 typedef void answer_callback (void *arg, int number, struct frame *answer);
-void register_ranks (int port, struct frame *const *registration, int ranks,
-                     answer_callback *on_answer, void *arg);
+void register_ranks (int port, struct frame *const *registration, int ranks, answer_callback *on_answer,
+                     void *arg);
 
 #endif

@@ -169,8 +169,8 @@ static void _configure (const struct task *task)
 
 static void _become_user (uid_t user)
 {
-    if (user && (setgroups (0, NULL) < 0 || setresgid (user, user, user) < 0
-                 || setresuid (user, user, user) < 0))
+    if (user
+        && (setgroups (0, NULL) < 0 || setresgid (user, user, user) < 0 || setresuid (user, user, user) < 0))
         _exit (124);
     /* In case the test fails. */
     prctl (PR_SET_PDEATHSIG, SIGKILL);
@@ -185,18 +185,21 @@ static struct shared *_shared (void)
 {
     static struct shared *shared;
 
-    if (!shared && (shared = mmap (NULL, sizeof (*shared), PROT_READ | PROT_WRITE,
-                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0)) == MAP_FAILED)
+    if (!shared
+        && (shared = mmap (NULL, sizeof (*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+               == MAP_FAILED)
         die ("mmap: %s", strerror (errno));
     return shared;
 }
 
 /* As plugin/task.c, from the fork to the program. */
-static noreturn void _become_fork_server (const struct task *task, pid_t supervisor, int requests,
-                                          int output)
+static noreturn void _become_fork_server (const struct task *task, pid_t supervisor, int requests, int output)
 {
-    struct fork_server server = { .supervisor = supervisor, .may_restart = task->restarts > 0, .port = -1,
-                                  .answer = -1, .port_number = task->claimed_port };
+    struct fork_server server = { .supervisor = supervisor,
+                                  .may_restart = task->restarts > 0,
+                                  .port = -1,
+                                  .answer = -1,
+                                  .port_number = task->claimed_port };
     struct frame *answer = NULL;
     char number[16];
     sigset_t all;
@@ -310,7 +313,8 @@ void task_kill_descendants (void)
 /* Port 0: any port. */
 static int _listen (int port)
 {
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK),
+    struct sockaddr_in in = { .sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK),
                               .sin_port = htons ((uint16_t)port) };
     int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
 
@@ -482,8 +486,8 @@ static void _check_hello (const struct frame *frame)
     struct hello hello;
 
     hello_decode (&hello, frame);
-    if (!hello.reconnects || !hello.token || strcmp (hello.token, TASK_TOKEN) != 0
-        || !hello.node || strcmp (hello.node, TASK_NODE) != 0 || !hello.release
+    if (!hello.reconnects || !hello.token || strcmp (hello.token, TASK_TOKEN) != 0 || !hello.node
+        || strcmp (hello.node, TASK_NODE) != 0 || !hello.release
         || strcmp (hello.release, PACKAGE_VERSION) != 0 || hello.version != FRAME_VERSION)
         die ("tf-supervise reconnects with a wrong token, node, release or version");
     if (frame_get (frame, "SERVER_TOKEN"))
@@ -496,8 +500,7 @@ void task_expect_reconnect (struct task *task, const char *report)
     struct errtext err;
     struct frame *frame;
 
-    if (!_wait (task->listener, task_reaction_ms ())
-        || !_accept (task)
+    if (!_wait (task->listener, task_reaction_ms ()) || !_accept (task)
         || !(frame = receive_frame (task->connection, task_reaction_ms ())))
         die ("tf-supervise does not reconnect");
     _check_hello (frame);
@@ -736,8 +739,7 @@ static long _cpu_ticks (const struct task *task)
     const char *at = strrchr (_proc (task->pid, "stat"), ')');
     long user, system;
 
-    if (!at || sscanf (at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user,
-                       &system) != 2)
+    if (!at || sscanf (at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) != 2)
         die ("/proc/%d/stat cannot be read", (int)task->pid);
     return user + system;
 }
@@ -753,8 +755,7 @@ void task_expect_idle (const struct task *task)
     ticks = _cpu_ticks (task) - ticks;
     wakeups = task_read_status (task, WAKEUPS) - wakeups;
     if (ticks > 0 || wakeups > 0)
-        die ("tf-supervise woke up %ld times and used %ld ticks of CPU time while idle",
-             wakeups, ticks);
+        die ("tf-supervise woke up %ld times and used %ld ticks of CPU time while idle", wakeups, ticks);
 }
 
 /* How many connections the supervisor has, and whether all of them wait for keepalive (2). */
@@ -786,8 +787,7 @@ void task_expect_keepalive (const struct task *task)
 
     while ((found = _connections (task, &keepalive)) != 1 || !keepalive) {
         if (deadline_passed (deadline))
-            die ("tf-supervise has %d connections, keepalive is %s", found,
-                 keepalive ? "on" : "off");
+            die ("tf-supervise has %d connections, keepalive is %s", found, keepalive ? "on" : "off");
         poll (NULL, 0, 10);
     }
 }

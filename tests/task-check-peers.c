@@ -108,8 +108,8 @@ static void answer_check (const struct rank *rank, const char *answer)
 
     if (wrong || (right && !strncmp (answer + len, our_dictionary, strlen (our_dictionary))))
         return;
-    wrong = format ("%s answers \"%s\", expected \"%s%s\"", rank->address, answer,
-                    rank->identity, our_dictionary);
+    wrong = format ("%s answers \"%s\", expected \"%s%s\"", rank->address, answer, rank->identity,
+                    our_dictionary);
 }
 
 static void call_event (void)
@@ -213,8 +213,7 @@ static void client_event (struct peer *client)
 static bool all_finished (void)
 {
     for (int i = 0; i < rank_count; i++)
-        if ((lists (me, &ranks[i]) && !ranks[i].answered)
-            || (lists (&ranks[i], me) && !ranks[i].finished))
+        if ((lists (me, &ranks[i]) && !ranks[i].answered) || (lists (&ranks[i], me) && !ranks[i].finished))
             return false;
     return true;
 }
@@ -257,12 +256,11 @@ void peers_check (int listener, const char *dictionary, const char *node, int se
         struct rank *rank = &ranks[i];
 
         if (lists (me, rank) && !rank->answered)
-            missing = format ("%s, no answer from rank %d %s %d at %s (%s)", missing, i,
-                              rank->role, rank->index, rank->address,
-                              rank->connect_errno ? strerror (rank->connect_errno) : "not tried");
+            missing =
+                format ("%s, no answer from rank %d %s %d at %s (%s)", missing, i, rank->role, rank->index,
+                        rank->address, rank->connect_errno ? strerror (rank->connect_errno) : "not tried");
         if (lists (rank, me) && !rank->finished)
-            missing = format ("%s, no connection from rank %d %s %d", missing, i, rank->role,
-                              rank->index);
+            missing = format ("%s, no connection from rank %d %s %d", missing, i, rank->role, rank->index);
     }
     if (wrong || !all_finished ())
         die ("%s", wrong ? wrong : missing);

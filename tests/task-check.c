@@ -63,9 +63,9 @@ char *format (const char *fmt, ...)
 
 void report (int fd, const char *text)
 {
-    char *line = me ? format ("task-check: rank %d %s %d %s %.3800s\n", me->number, me->role,
-                              me->index, node, text)
-                    : format ("task-check: %.3800s\n", text);
+    char *line =
+        me ? format ("task-check: rank %d %s %d %s %.3800s\n", me->number, me->role, me->index, node, text)
+           : format ("task-check: %.3800s\n", text);
     size_t len = strlen (line);
 
     for (size_t i = 0; i + 1 < len; i++)
@@ -135,8 +135,7 @@ static void roles_parse (char *list)
     for (char *role; (role = strsep (&list, ",")); rank_count++) {
         if (!*role)
             die ("--roles has an empty item");
-        ranks[rank_count] = (struct rank){ .number = rank_count, .role = role,
-                                           .index = role_count (role) };
+        ranks[rank_count] = (struct rank){ .number = rank_count, .role = role, .index = role_count (role) };
     }
 }
 
@@ -206,8 +205,9 @@ static void frameworks_check (void)
 {
     int leaders = role_count ("chief") + role_count ("master");
     int processes = role_count ("ps") ? 0 : leaders + role_count ("worker");
-    int process = !strcmp (me->role, "worker") ? me->index + leaders
-                  : !strcmp (me->role, "chief") || !strcmp (me->role, "master") ? 0 : -1;
+    int process = !strcmp (me->role, "worker")                                  ? me->index + leaders
+                  : !strcmp (me->role, "chief") || !strcmp (me->role, "master") ? 0
+                                                                                : -1;
 
     if (processes == 0 || process < 0) {
         env_expect ("KERAS_DISTRIBUTION_PROCESS_ID", NULL);
@@ -242,8 +242,8 @@ static void coordinator_check (void)
 /* "10.0.0.1:40123" or "[fd00::1]:40123": numeric, and in canonical form. */
 static void address_parse (struct rank *rank)
 {
-    struct addrinfo hint = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-                             .ai_socktype = SOCK_STREAM }, *found = NULL;
+    struct addrinfo hint = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM },
+                    *found = NULL;
     bool bracketed = *rank->address == '[';
     char *text = format ("%s", rank->address + bracketed), *colon = strrchr (text, ':');
     char *canonical = NULL;
@@ -251,15 +251,15 @@ static void address_parse (struct rank *rank)
     if (colon && colon > text) {
         colon[-bracketed] = '\0';
         if (!getaddrinfo (text, colon + 1, &hint, &found)
-            && !getnameinfo (found->ai_addr, found->ai_addrlen, rank->host, sizeof (rank->host),
-                             rank->port, sizeof (rank->port), NI_NUMERICHOST | NI_NUMERICSERV))
-            canonical = format (found->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s", rank->host,
-                                rank->port);
+            && !getnameinfo (found->ai_addr, found->ai_addrlen, rank->host, sizeof (rank->host), rank->port,
+                             sizeof (rank->port), NI_NUMERICHOST | NI_NUMERICSERV))
+            canonical = format (found->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s", rank->host, rank->port);
     }
     if (!canonical || strcmp (canonical, rank->address) || strchr (rank->host, '%')
         || !strcmp (rank->port, "0"))
         die ("TF_CONFIG has the address \"%s\", expected ADDRESS:PORT, IPv6 in brackets, "
-             "port 1 to 65535", rank->address);
+             "port 1 to 65535",
+             rank->address);
     memcpy (&rank->sockaddr, found->ai_addr, found->ai_addrlen);
     freeaddrinfo (found);
     free (canonical);
@@ -286,8 +286,8 @@ static void role_check (const char *role, const json_t *list)
             die ("TF_CONFIG: the address of %s %d is not a string", role, i);
         for (int j = 0; j < rank_count; j++)
             if (ranks[j].address && !strcmp (ranks[j].address, address))
-                die ("TF_CONFIG has %s twice, as %s %d and %s %d", address, ranks[j].role,
-                     ranks[j].index, role, i);
+                die ("TF_CONFIG has %s twice, as %s %d and %s %d", address, ranks[j].role, ranks[j].index,
+                     role, i);
         rank->address = address;
         address_parse (rank);
     }
@@ -318,8 +318,8 @@ static void beside_check (void)
 
     for (int i = 0; i < rank_count; i++)
         if (is_beside (&ranks[i]) && ranks[i].index == 0) {
-            names = names ? format ("%s,%s", names, role_name (&ranks[i]))
-                          : format ("%s", role_name (&ranks[i]));
+            names =
+                names ? format ("%s,%s", names, role_name (&ranks[i])) : format ("%s", role_name (&ranks[i]));
             addresses_check (&ranks[i]);
         }
     env_expect ("SLURM_TF_BESIDE", names);
@@ -338,8 +338,8 @@ static void cluster_check (json_t *cluster)
         while (order[own] && strcmp (order[own], role))
             own++;
         if (own < place)
-            die ("TF_CONFIG has \"%s\" after \"%s\", expected chief, master, ps, worker, others",
-                 role, order[place] ? order[place] : "others");
+            die ("TF_CONFIG has \"%s\" after \"%s\", expected chief, master, ps, worker, others", role,
+                 order[place] ? order[place] : "others");
         place = own;
         role_check (role, list);
     }
@@ -390,8 +390,9 @@ static char *config_check (const char *text)
     size_t same = 0;
     int index = -1;
 
-    if (!config || json_unpack_ex (config, &err, 0, "{s:o, s:{s:s, s:i !} !}", "cluster",
-                                   &cluster, "task", "type", &role, "index", &index))
+    if (!config
+        || json_unpack_ex (config, &err, 0, "{s:o, s:{s:s, s:i !} !}", "cluster", &cluster, "task", "type",
+                           &role, "index", &index))
         die ("TF_CONFIG: %s, found %.200s", err.text, text);
     if (!json_is_object (cluster))
         die ("TF_CONFIG: \"cluster\" is not an object, found %.200s", text);
@@ -403,8 +404,8 @@ static char *config_check (const char *text)
     while (text[same] && text[same] == expected[same])
         same++;
     if (strcmp (text, expected))
-        die ("TF_CONFIG goes on from byte %zu with \"%.40s\", expected \"%.40s\"", same,
-             text + same, expected + same);
+        die ("TF_CONFIG goes on from byte %zu with \"%.40s\", expected \"%.40s\"", same, text + same,
+             expected + same);
     return format ("%016" PRIx64, digest (cluster_print (cluster, false)));
 }
 
@@ -423,7 +424,8 @@ static void address_check (void)
     for (struct ifaddrs *one = all; one; one = one->ifa_next)
         if (one->ifa_addr && one->ifa_addr->sa_family == me->sockaddr.ss_family
             && !getnameinfo (one->ifa_addr, sizeof (me->sockaddr), host, sizeof (host), NULL, 0,
-                             NI_NUMERICHOST) && !strcmp (host, me->host)) {
+                             NI_NUMERICHOST)
+            && !strcmp (host, me->host)) {
             flags |= one->ifa_flags;
             named = named || !strcmp (one->ifa_name, interface);
         }
@@ -450,8 +452,10 @@ static bool has_ipv6 (void)
 /* Bind our port on every address of a family; `v6only` as IPV6_V6ONLY. Returns -1 and errno. */
 static int port_bind (int family, int v6only, int option)
 {
-    struct addrinfo hint = { .ai_family = family, .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV }, *any = NULL;
+    struct addrinfo hint = { .ai_family = family,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV },
+                    *any = NULL;
     int fd = socket (family, SOCK_STREAM | SOCK_NONBLOCK, 0), yes = 1, err;
 
     if (fd < 0 || getaddrinfo (NULL, me->port, &hint, &any))
@@ -479,16 +483,15 @@ static void port_check_held (int family, int option)
 
     if (is_beside (me) && option) {
         if (fd < 0)
-            die ("port %s is not open: a bind with SO_REUSEADDR says \"%s\"", me->port,
-                 strerror (err));
+            die ("port %s is not open: a bind with SO_REUSEADDR says \"%s\"", me->port, strerror (err));
         close (fd);
         return;
     }
 
     if (err != EADDRINUSE)
         die ("port %s is not held: an exclusive %s bind%s says \"%s\", expected \"%s\"", me->port,
-             family == AF_INET ? "IPv4" : "IPv6", option ? " with SO_REUSEADDR" : "",
-             strerror (err), strerror (EADDRINUSE));
+             family == AF_INET ? "IPv4" : "IPv6", option ? " with SO_REUSEADDR" : "", strerror (err),
+             strerror (EADDRINUSE));
 }
 
 static void port_check_not_listening (void)
@@ -497,8 +500,8 @@ static void port_check_not_listening (void)
     int err = connect (fd, (struct sockaddr *)&me->sockaddr, sizeof (me->sockaddr)) ? errno : 0;
 
     if (err != ECONNREFUSED)
-        die ("connecting to %s before it listens says \"%s\", expected \"%s\"", me->address,
-             strerror (err), strerror (ECONNREFUSED));
+        die ("connecting to %s before it listens says \"%s\", expected \"%s\"", me->address, strerror (err),
+             strerror (ECONNREFUSED));
     close (fd);
 }
 
@@ -521,10 +524,8 @@ static bool socket_is_ours (int fd)
     if (hold_port)
         return !getnameinfo (&at.any, len, NULL, 0, port, sizeof (port), NI_NUMERICSERV)
                && !strcmp (port, me->port);
-    name = format ("%.*s/", (int)(len - offsetof (struct sockaddr_un, sun_path)) - 1,
-                   at.un.sun_path + 1);
-    return at.any.sa_family == AF_UNIX && !at.un.sun_path[0]
-           && strstr (name, format ("/%s/", me->port));
+    name = format ("%.*s/", (int)(len - offsetof (struct sockaddr_un, sun_path)) - 1, at.un.sun_path + 1);
+    return at.any.sa_family == AF_UNIX && !at.un.sun_path[0] && strstr (name, format ("/%s/", me->port));
 }
 
 /* Slurm leaves PMI's socket open, and stdio may be anything. Call this before opening a socket. */
@@ -543,8 +544,7 @@ static void descriptors_check (void)
         if (fd <= 2 || (pmi && fd == atoi (pmi)) || fstat (fd, &st) || !S_ISSOCK (st.st_mode))
             continue;
         if (!socket_is_ours (fd))
-            die ("descriptor %d is an open socket, expected none but the %s of port %s", fd, what,
-                 me->port);
+            die ("descriptor %d is an open socket, expected none but the %s of port %s", fd, what, me->port);
         if (fd < HELD_DESCRIPTOR)
             die ("the %s of port %s has descriptor %d, expected %d or more", what, me->port, fd,
                  HELD_DESCRIPTOR);
@@ -583,13 +583,13 @@ int main (int argc, char *argv[])
     signal (SIGTERM, SIG_IGN);
     for (int opt; (opt = getopt_long (argc, argv, "", options, NULL)) >= 0;)
         switch (opt) {
-        case 'r': roles_parse (optarg); break;
-        case 't': timeout = number_parse ("--timeout", optarg, 86400); break;
-        case 's': linger = number_parse ("--linger", optarg, 86400); break;
-        case 'n': hold_port = false; break;
-        case 'l': loopback_ok = true; break;
-        case 'T': times = true; break;
-        default: rank_count = 0; optind = argc + 1;
+            case 'r': roles_parse (optarg); break;
+            case 't': timeout = number_parse ("--timeout", optarg, 86400); break;
+            case 's': linger = number_parse ("--linger", optarg, 86400); break;
+            case 'n': hold_port = false; break;
+            case 'l': loopback_ok = true; break;
+            case 'T': times = true; break;
+            default: rank_count = 0; optind = argc + 1;
         }
     if (optind != argc || !rank_count)
         die ("usage: task-check --roles=ROLE,ROLE,... [--timeout=SECONDS] [--linger=SECONDS]"
@@ -600,8 +600,8 @@ int main (int argc, char *argv[])
     job = env_get ("SLURM_JOB_ID");
     step = env_get ("SLURM_STEP_ID");
     for (int i = 0; i < rank_count; i++)
-        ranks[i].identity = format ("rank %d %s %d of step %s.%s,", i, ranks[i].role,
-                                    ranks[i].index, job, step);
+        ranks[i].identity =
+            format ("rank %d %s %d of step %s.%s,", i, ranks[i].role, ranks[i].index, job, step);
     env_expect ("SLURM_STEP_NUM_TASKS", format ("%d", rank_count));
     env_check_leaks ();
     frameworks_check ();
@@ -620,7 +620,9 @@ int main (int argc, char *argv[])
             port_check_held (i < 2 ? AF_INET : AF_INET6, i % 2 ? SO_REUSEADDR : 0);
     port_check_not_listening ();
     listener = port_bind (has_ipv6 () ? AF_INET6 : AF_INET, 0,
-                          !hold_port ? 0 : is_beside (me) ? SO_REUSEADDR : SO_REUSEPORT);
+                          !hold_port       ? 0
+                          : is_beside (me) ? SO_REUSEADDR
+                                           : SO_REUSEPORT);
     if (listener < 0 || listen (listener, SOMAXCONN))
         die ("cannot listen on port %s%s: %s", me->port,
              hold_port ? " although it is held for that" : ", which should not be held", strerror (errno));
@@ -630,7 +632,7 @@ int main (int argc, char *argv[])
         report (1, format ("%s ok digest=%s", me->address, dictionary));
     peers_serve (linger);
     if (times)
-        report (1, format ("%s ok digest=%s step=%s.%s ran=%.6f-%.6f", me->address, dictionary,
-                           job, step, begin, now ()));
+        report (1, format ("%s ok digest=%s step=%s.%s ran=%.6f-%.6f", me->address, dictionary, job, step,
+                           begin, now ()));
     return 0;
 }

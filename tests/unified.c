@@ -46,16 +46,16 @@ static int _open (const char *path, int flags, va_list list)
     return fd >= 0 && _is_cgroup_of_process (path) ? _unified (fd) : fd;
 }
 
-#define OPEN(name)                                  \
-    int name (const char *path, int flags, ...)     \
-    {                                               \
-        va_list list;                               \
-        int fd;                                     \
-                                                    \
-        va_start (list, flags);                     \
-        fd = _open (path, flags, list);             \
-        va_end (list);                              \
-        return fd;                                  \
+#define OPEN(name) \
+    int name (const char *path, int flags, ...) \
+    { \
+        va_list list; \
+        int fd; \
+\
+        va_start (list, flags); \
+        fd = _open (path, flags, list); \
+        va_end (list); \
+        return fd; \
     }
 
 OPEN (open)

@@ -66,8 +66,7 @@ static void _bare_watch (int epoll, int op, int fd, struct bare_peer *peer, uint
 static bool _bare_send (struct bare_peer *peer, const char *answer, size_t length)
 {
     while (peer->sent < length) {
-        ssize_t n = send (peer->fd, answer + peer->sent, length - peer->sent,
-                          MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = send (peer->fd, answer + peer->sent, length - peer->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (n < 0 && errno == EAGAIN)
             return false;
@@ -79,8 +78,7 @@ static bool _bare_send (struct bare_peer *peer, const char *answer, size_t lengt
     return true;
 }
 
-static void _bare_serve (int listener, int ranks, size_t expected, const char *answer,
-                         size_t length)
+static void _bare_serve (int listener, int ranks, size_t expected, const char *answer, size_t length)
 {
     struct bare_peer *peer = calloc ((size_t)ranks, sizeof (*peer));
     int epoll = epoll_create1 (EPOLL_CLOEXEC), accepted = 0, left = ranks;
@@ -224,8 +222,7 @@ static void _exchange (int port, const struct launch *launch, struct run *run)
         exit (write (result[1], run, sizeof (*run)) != sizeof (*run));
     }
     close (result[1]);
-    if (waitpid (pid, &status, 0) < 0 || status != 0
-        || read (result[0], run, sizeof (*run)) != sizeof (*run))
+    if (waitpid (pid, &status, 0) < 0 || status != 0 || read (result[0], run, sizeof (*run)) != sizeof (*run))
         exit (1);
     close (result[0]);
 }
@@ -250,8 +247,7 @@ static void _run_ours (int ranks, struct run *run)
 
 static void _run_bare (int ranks, const struct run *like, struct run *run)
 {
-    struct launch launch = { .tasks = ranks,
-                             .contact.token = "0123456789abcdef0123456789abcdef" };
+    struct launch launch = { .tasks = ranks, .contact.token = "0123456789abcdef0123456789abcdef" };
     struct rusage usage;
     int port, status;
     pid_t pid = _bare_start (&port, ranks, like);
@@ -316,9 +312,9 @@ static struct figures _measure (int ranks)
     figures.ratio = (double)o.us / (double)b.us;
     figures.ns_per_byte = _ns_per_byte (&o);
     printf ("%6d %6d %9.1f %9.1f %9.1f %6.2f %8.1f %8.2f %8.2f %8.1f %8.1f %7.1f\n", ranks, rounds,
-            (double)(o.registered + o.answered) / 1e6, (double)o.us / 1e3, (double)b.us / 1e3,
-            figures.ratio, (double)o.us / ranks, figures.ns_per_byte, _ns_per_byte (&b),
-            (double)o.cpu_us / 1e3, (double)b.cpu_us / 1e3, (double)figures.memory_kib / 1024);
+            (double)(o.registered + o.answered) / 1e6, (double)o.us / 1e3, (double)b.us / 1e3, figures.ratio,
+            (double)o.us / ranks, figures.ns_per_byte, _ns_per_byte (&b), (double)o.cpu_us / 1e3,
+            (double)b.cpu_us / 1e3, (double)figures.memory_kib / 1024);
     fflush (stdout);
     return figures;
 }
@@ -337,10 +333,10 @@ int main (int argc, char *argv[])
     bool met;
 
     raise_file_limit (6000);
-    printf ("%6s %6s %9s %9s %9s %6s %8s %8s %8s %8s %8s %7s\n", "ranks", "rounds", "MB",
-            "ours ms", "bare ms", "ratio", "us/rank", "ours", "bare", "ours", "bare", "MiB");
-    printf ("%6s %6s %9s %9s %9s %6s %8s %8s %8s %8s %8s %7s\n", "", "", "", "median",
-            "median", "", "ours", "ns/B", "ns/B", "cpu ms", "cpu ms", "peak");
+    printf ("%6s %6s %9s %9s %9s %6s %8s %8s %8s %8s %8s %7s\n", "ranks", "rounds", "MB", "ours ms",
+            "bare ms", "ratio", "us/rank", "ours", "bare", "ours", "bare", "MiB");
+    printf ("%6s %6s %9s %9s %9s %6s %8s %8s %8s %8s %8s %7s\n", "", "", "", "median", "median", "", "ours",
+            "ns/B", "ns/B", "cpu ms", "cpu ms", "peak");
     for (int i = 0; i < count; i++) {
         int ranks = argc > 1 ? atoi (argv[i + 1]) : usual[i];
 
@@ -353,8 +349,8 @@ int main (int argc, char *argv[])
             first = f;
     }
     met = _met (worst.ratio <= MAX_RATIO, "ratio to the bare exchange, at most 1.5", worst.ratio);
-    met &= _met (f.ns_per_byte <= MAX_GROWTH * first.ns_per_byte,
-                 "time per byte, last to first, at most 1.1", f.ns_per_byte / first.ns_per_byte);
+    met &= _met (f.ns_per_byte <= MAX_GROWTH * first.ns_per_byte, "time per byte, last to first, at most 1.1",
+                 f.ns_per_byte / first.ns_per_byte);
     met &= _met (worst.memory_kib <= MAX_MEMORY_KIB, "MiB of tf-rendezvous, at most 64",
                  (double)worst.memory_kib / 1024);
     return met ? 0 : 1;

@@ -39,8 +39,7 @@ int main (void)
     char job[64];
 
     if (PMI2_Init (&spawned, &size, &rank, &number) != PMI2_SUCCESS
-        || PMI2_Job_GetId (job, sizeof (job)) != PMI2_SUCCESS
-        || _put (rank) != PMI2_SUCCESS
+        || PMI2_Job_GetId (job, sizeof (job)) != PMI2_SUCCESS || _put (rank) != PMI2_SUCCESS
         || PMI2_KVS_Fence () != PMI2_SUCCESS) {
         fprintf (stderr, "pmi2: run this with srun --mpi=pmi2\n");
         return 1;

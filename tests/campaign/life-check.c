@@ -47,8 +47,7 @@ static void _print_others (const char *path, const char *own)
 
     while (dir && (entry = readdir (dir)))
         if (strncmp (entry->d_name, PREFIX, strlen (PREFIX)) == 0
-            && strcmp (entry->d_name + strlen (PREFIX), own) != 0
-            && _is_locked (dirfd (dir), entry->d_name))
+            && strcmp (entry->d_name + strlen (PREFIX), own) != 0 && _is_locked (dirfd (dir), entry->d_name))
             printf ("%s ", entry->d_name + strlen (PREFIX));
     if (dir)
         closedir (dir);
@@ -56,7 +55,8 @@ static void _print_others (const char *path, const char *own)
 
 static struct sockaddr_in _address (uint32_t host, const char *port)
 {
-    return (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons ((uint16_t)atoi (port)),
+    return (struct sockaddr_in){ .sin_family = AF_INET,
+                                 .sin_port = htons ((uint16_t)atoi (port)),
                                  .sin_addr.s_addr = htonl (host) };
 }
 

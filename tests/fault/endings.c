@@ -148,8 +148,8 @@ static void _ranks_miss_deadline (const void *arg __attribute__ ((unused)))
     _await_message (&launch, 0, 3000000);
     _expect_refusals (&launch, rank, 3);
     expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 3 of 8 ranks did not register "
-                    "within 1 s: rank 0 (ps 0) on n0, rank 1 (worker 0) on n0, rank 2 (worker 1) "
-                    "on n1\n");
+                            "within 1 s: rank 0 (ps 0) on n0, rank 1 (worker 0) on n0, rank 2 (worker 1) "
+                            "on n1\n");
 }
 
 static void _no_rank_registers (const void *arg __attribute__ ((unused)))
@@ -177,7 +177,7 @@ static void _rank_is_lost (const void *arg __attribute__ ((unused)))
     rank[2] = register_rank (&launch, 2);
     _expect_refusals (&launch, rank, 1);
     expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 1 of 8 ranks ended before the "
-                    "launch was complete: rank 2 (worker 1) on n1\n");
+                            "launch was complete: rank 2 (worker 1) on n1\n");
 }
 
 static void _ranks_return (const void *arg __attribute__ ((unused)))
@@ -226,7 +226,7 @@ static void _rank_does_not_acknowledge (const void *arg __attribute__ ((unused))
     close (rank[2]);
     _await_message (&launch, 500000, 3000000);
     expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 1 of 8 ranks ended before they had "
-                   "their TF_CONFIG, and the others have started: rank 2 (worker 1) on n1\n");
+                            "their TF_CONFIG, and the others have started: rank 2 (worker 1) on n1\n");
     rank[2] = register_rank (&launch, 2);
     expect_answer (&launch, 2, rank[2]);
     launch_expect_exit (&launch);
@@ -249,7 +249,7 @@ static void _rank_has_no_port (const void *arg __attribute__ ((unused)))
     expect_refusal (&launch, rank[1]);
     /* All ranks are refused, so srun may end now: its user must have the reason already. */
     expect_stderr (&launch, "srun: error: spank_tf: step 12.0: rank 1 (worker 0) on n0: no "
-                    "port of 30000-30001 is free\n");
+                            "port of 30000-30001 is free\n");
     _expect_refusals (&launch, rank, 2);
 }
 
@@ -281,7 +281,8 @@ static void _rank_has_other_version (const void *arg __attribute__ ((unused)))
         expect_refusal (&launch, rank[i]);
     launch_end_srun (&launch);
     launch_expect_exit (&launch);
-    snprintf (line, sizeof (line), "srun: error: spank_tf: n0 has spank-tf 7.0.0 (protocol %d), "
+    snprintf (line, sizeof (line),
+              "srun: error: spank_tf: n0 has spank-tf 7.0.0 (protocol %d), "
               "srun's host " PACKAGE_VERSION " (protocol %d): they cannot talk\n",
               FRAME_VERSION + 6, FRAME_VERSION);
     expect_stderr (&launch, line);
@@ -304,12 +305,11 @@ int main (void)
                      _srun_ends_between_answers, NULL);
     passed &= check ("ranks that miss the deadline are named, and all ranks are refused",
                      _ranks_miss_deadline, NULL);
-    passed &= check ("no rank registers: a message says so, and later ranks are refused",
-                     _no_rank_registers, NULL);
+    passed &=
+        check ("no rank registers: a message says so, and later ranks are refused", _no_rank_registers, NULL);
     passed &= check ("a rank that is lost is named within two seconds, and all ranks are refused",
                      _rank_is_lost, NULL);
-    passed &= check ("ranks that are lost and register again at once get their answers",
-                     _ranks_return, NULL);
+    passed &= check ("ranks that are lost and register again at once get their answers", _ranks_return, NULL);
     passed &= check ("a rank that does not acknowledge its answer is named, and may register again",
                      _rank_does_not_acknowledge, NULL);
     passed &= check ("a rank without a port is named with the reason, and all ranks are refused",

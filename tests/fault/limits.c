@@ -56,7 +56,7 @@ static void _few_files (const void *arg __attribute__ ((unused)))
     launch_end_srun (&launch);
     launch_expect_exit (&launch);
     _expect_stderr (&launch, "srun: error: spank_tf: step 12.0 runs 8 tasks, but srun may have "
-                     "39 open files, which are enough for 7; see `ulimit -Hn`\n");
+                             "39 open files, which are enough for 7; see `ulimit -Hn`\n");
 }
 
 /* There are more unauthenticated connections than files that are not needed for ranks. */
@@ -112,7 +112,8 @@ static void _shorten_queues (void)
     if (unshare (CLONE_NEWNET) < 0)
         skip ("only root may create a network namespace");
     if (system ("ip link set lo up && echo 128 > /proc/sys/net/core/somaxconn"
-                " && echo 128 > /proc/sys/net/ipv4/tcp_max_syn_backlog") != 0)
+                " && echo 128 > /proc/sys/net/ipv4/tcp_max_syn_backlog")
+        != 0)
         skip ("ip (iproute2) or a writable /proc/sys is missing");
 }
 
@@ -166,9 +167,10 @@ static void _too_long_tf_config (const void *arg __attribute__ ((unused)))
     _register_all (&launch, _on_refusal);
     launch_end_srun (&launch);
     launch_expect_exit (&launch);
-    snprintf (line, sizeof (line), "srun: error: spank_tf: the TF_CONFIG of %d tasks would have "
-              "%d bytes; Linux allows at most %d\n", launch.tasks, MAX_TF_CONFIG + 1,
-              MAX_TF_CONFIG);
+    snprintf (line, sizeof (line),
+              "srun: error: spank_tf: the TF_CONFIG of %d tasks would have "
+              "%d bytes; Linux allows at most %d\n",
+              launch.tasks, MAX_TF_CONFIG + 1, MAX_TF_CONFIG);
     _expect_stderr (&launch, line);
 }
 
@@ -238,20 +240,17 @@ int main (void)
     bool passed = true;
 
     raise_file_limit (7000);
-    passed &= check ("a step with more tasks than srun may have open files is refused",
-                     _few_files, NULL);
+    passed &= check ("a step with more tasks than srun may have open files is refused", _few_files, NULL);
     passed &= check ("a step that just fits is launched, despite unauthenticated connections",
                      _just_enough_files, NULL);
-    passed &= check ("5,000 ranks register at once through queues of 128 connections",
-                     _short_queues, NULL);
+    passed &= check ("5,000 ranks register at once through queues of 128 connections", _short_queues, NULL);
     passed &= check ("the longest TF_CONFIG that Linux takes reaches every rank completely",
                      _longest_tf_config, NULL);
-    passed &= check ("a TF_CONFIG that is one byte too long is refused, with its length",
-                     _too_long_tf_config, NULL);
-    passed &= check ("a closed stderr does not keep ranks from their answers", _closed_stderr,
+    passed &= check ("a TF_CONFIG that is one byte too long is refused, with its length", _too_long_tf_config,
                      NULL);
+    passed &= check ("a closed stderr does not keep ranks from their answers", _closed_stderr, NULL);
     passed &= check ("a full stderr does not keep ranks from their answers", _full_stderr, NULL);
-    passed &= check ("srun ends while its stderr is full: tf-rendezvous exits",
-                     _full_stderr_and_srun_ends, NULL);
+    passed &=
+        check ("srun ends while its stderr is full: tf-rendezvous exits", _full_stderr_and_srun_ends, NULL);
     return passed ? 0 : 1;
 }

@@ -96,7 +96,7 @@ int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[])
 
 static int _prepend (spank_t spank)
 {
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM (23, 11, 0)
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
     const char *argv[] = { "env", "PREPENDED=yes" };
 
     return spank_prepend_task_argv (spank, 2, argv) == ESPANK_SUCCESS ? 0 : -1;

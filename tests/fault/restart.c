@@ -163,8 +163,8 @@ static void _check (const struct frame *frame, const struct wanted *wanted)
     life_report_decode (&life, frame);
     if (life.life != wanted->life || (life.asked_signal > 0) != wanted->asked
         || (life.asked_at > 0) != wanted->asked)
-        die ("life %d%s instead of %d%s", life.life, life.asked_signal ? ", asked" : "",
-             wanted->life, wanted->asked ? ", asked" : "");
+        die ("life %d%s instead of %d%s", life.life, life.asked_signal ? ", asked" : "", wanted->life,
+             wanted->asked ? ", asked" : "");
     if (strcmp (life.cannot ? life.cannot : "", wanted->cannot ? wanted->cannot : "") != 0)
         die ("it cannot be restarted because %s", life.cannot);
 }
@@ -251,8 +251,8 @@ static void _check_same_use (const char *name, struct use before, struct use aft
     if (before.descriptors != after.descriptors || before.processes != after.processes
         || (!task_is_instrumented () && before.data != after.data))
         die ("%s: after 2 lives %d descriptors, %d processes, %ld KiB; after 50 %d, %d, %ld", name,
-             before.descriptors, before.processes, before.data, after.descriptors,
-             after.processes, after.data);
+             before.descriptors, before.processes, before.data, after.descriptors, after.processes,
+             after.data);
 }
 
 static void _nothing_grows (const void *arg __attribute__ ((unused)))
@@ -329,8 +329,9 @@ static int _count_children (pid_t pid)
 static void _what_it_left_is_stopped (const void *arg)
 {
     const bool fails = *(const bool *)arg;
-    struct task task = { .restarts = 9, .program = fails ? _fails_for_good_and_leaves_a_daemon
-                                                         : _succeeds_and_leaves_a_daemon };
+    struct task task = { .restarts = 9,
+                         .program =
+                             fails ? _fails_for_good_and_leaves_a_daemon : _succeeds_and_leaves_a_daemon };
 
     task_start (&task);
     _expect (&task, (struct wanted){ fails ? "exit 2" : "exit 0", 0, NULL, false });
@@ -620,7 +621,8 @@ static void _end_rendezvous (struct task *task)
     task_close_connection (task);
 }
 
-#define GONE "slurmstepd: error: spank_tf: step 12.0: the rendezvous has ended; its tasks are not " \
+#define GONE \
+    "slurmstepd: error: spank_tf: step 12.0: the rendezvous has ended; its tasks are not " \
     "stopped when its work is done, and not restarted\n"
 
 static void _is_not_restarted (const void *arg __attribute__ ((unused)))
@@ -667,8 +669,9 @@ static bool _can_bind (int number)
 
 static void _claimed_port (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _fails_and_serves, .restarts = 9, .stop_grace = 20,
-                         .claimed_port = _free_port () };
+    struct task task = {
+        .program = _fails_and_serves, .restarts = 9, .stop_grace = 20, .claimed_port = _free_port ()
+    };
 
     task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
@@ -697,7 +700,8 @@ static void _tries_its_port (void)
 
 static void _claimed_port_before_exec (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _tries_its_port, .restarts = 9,
+    struct task task = { .program = _tries_its_port,
+                         .restarts = 9,
                          .claimed_port = claimed_port = _free_port () };
 
     task_start (&task);
@@ -857,8 +861,9 @@ static void _start_spare (struct task *task)
 
 static void _gets_a_place (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60,
-                         .stop_grace = 9 };
+    struct task task = {
+        .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
+    };
 
     _start_spare (&task);
     _order_place (&task, 3, "chief");
@@ -891,8 +896,9 @@ static void _is_not_needed (const void *arg __attribute__ ((unused)))
 
 static void _reconnects_as_a_spare (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60,
-                         .stop_grace = 9 };
+    struct task task = {
+        .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
+    };
 
     _start_spare (&task);
     task_close_connection (&task);
@@ -908,8 +914,9 @@ static void _reconnects_as_a_spare (const void *arg __attribute__ ((unused)))
 /* Its supervisor tells that it gives no signs, when the time for the first one is over. */
 static void _is_watched (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60,
-                         .stop_grace = 9 };
+    struct task task = {
+        .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
+    };
     struct signs signs;
 
     _start_spare (&task);
@@ -926,8 +933,9 @@ static void _is_watched (const void *arg __attribute__ ((unused)))
 /* It may be one that SIGTERM does not end. */
 static void _has_lost_its_place (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_ignores_sigterm, .restarts = 9, .lost_after = 60,
-                         .stop_grace = 600 };
+    struct task task = {
+        .program = program_ignores_sigterm, .restarts = 9, .lost_after = 60, .stop_grace = 600
+    };
 
     task_start (&task);
     task_expect_output (&task, "up ");
@@ -957,58 +965,54 @@ int main (void)
     bool passed = true;
 
     passed &= check ("a program is restarted, as often as that is ordered, and the supervisor "
-                     "ends like its last life", _is_started_again, NULL);
-    passed &= check ("50 lives leave no descriptor, process or memory in the supervisor", _nothing_grows,
-                     NULL);
+                     "ends like its last life",
+                     _is_started_again, NULL);
+    passed &=
+        check ("50 lives leave no descriptor, process or memory in the supervisor", _nothing_grows, NULL);
     passed &= check ("no other life than the next one is started", _waits_for_its_life, NULL);
-    passed &= check ("a life begins when every process of the former one is dead",
-                     _former_life_is_dead, &fails);
+    passed &=
+        check ("a life begins when every process of the former one is dead", _former_life_is_dead, &fails);
     passed &= check ("... also of one that succeeded", _former_life_is_dead, &succeeds);
-    passed &= check ("what a task that succeeded does in the background goes on",
-                     _what_succeeded_may_finish, NULL);
-    passed &= check ("... until the task is stopped for a restart of all",
-                     _what_it_left_is_stopped, &succeeds);
+    passed &=
+        check ("what a task that succeeded does in the background goes on", _what_succeeded_may_finish, NULL);
+    passed &=
+        check ("... until the task is stopped for a restart of all", _what_it_left_is_stopped, &succeeds);
     passed &= check ("... also after a failure that is final, which stays the task's end",
                      _what_it_left_is_stopped, &fails);
     passed &= check ("the end of a life is reported when every process of it is dead",
                      _has_ended_with_its_descendants, NULL);
     passed &= check ("a stopped program is restarted", _stopped_and_started, NULL);
-    passed &= check ("SIGTERM while a task waits for its next life: there is none",
-                     _asked_while_waiting, NULL);
+    passed &=
+        check ("SIGTERM while a task waits for its next life: there is none", _asked_while_waiting, NULL);
     passed &= check ("a task that waits for its next life when the work is done is stopped",
                      _stopped_while_waiting, NULL);
     passed &= check ("after Slurm's SIGTERM there is no other life", _asked_before_the_end, NULL);
     passed &= check ("Slurm's SIGTERM may come after the end of the program", _asked_after_the_end, NULL);
     passed &= check ("nor after another signal of Slurm's, if the program has saved", _warned, NULL);
-    passed &= check ("... also if the signal comes after the end of the program",
-                     _warned_after_the_end, NULL);
-    passed &= check ("signals that mean something else do not ask the task to end",
-                     _saved_without_a_warning, NULL);
+    passed &=
+        check ("... also if the signal comes after the end of the program", _warned_after_the_end, NULL);
+    passed &=
+        check ("signals that mean something else do not ask the task to end", _saved_without_a_warning, NULL);
     passed &= check ("a program's own signal to its process group does not ask the step to end",
                      _kills_its_group, NULL);
-    passed &= check ("in a step that is to end, a program's children outlive it", _asked_with_children,
-                     NULL);
+    passed &= check ("in a step that is to end, a program's children outlive it", _asked_with_children, NULL);
     passed &= check ("every life has the same files", _has_the_same_files, NULL);
     passed &= check ("a supervisor that reconnects while its task waits sends its report again",
                      _reconnects_while_waiting, &closed);
     passed &= check ("also after a reset", _reconnects_while_waiting, &was_reset);
-    passed &= check ("an order that comes twice, or is about a former life, is ignored", _old_orders,
-                     NULL);
+    passed &= check ("an order that comes twice, or is about a former life, is ignored", _old_orders, NULL);
     passed &= check ("a further life ends when its supervisor is killed", _supervisor_is_killed, NULL);
     passed &= check ("a task whose rendezvous has ended is not restarted, and a message says so",
                      _is_not_restarted, NULL);
-    passed &= check ("between two lives no program can bind a port that is not held", _claimed_port,
-                     NULL);
+    passed &= check ("between two lives no program can bind a port that is not held", _claimed_port, NULL);
     passed &= check ("... nor before the first program is executed", _claimed_port_before_exec, NULL);
     passed &= check ("a task whose port was taken is not restarted", _port_is_taken, NULL);
     passed &= check ("a life that cannot be forked does not begin", _cannot_fork, NULL);
-    passed &= check ("a task whose fork server was killed is not restarted", _fork_server_is_killed,
-                     NULL);
+    passed &= check ("a task whose fork server was killed is not restarted", _fork_server_is_killed, NULL);
     passed &= check ("... also if it is killed while the task waits", _fork_server_is_killed_later, NULL);
-    passed &= check ("a life begins when a stopped fork server is continued", _fork_server_is_stopped,
-                     NULL);
-    passed &= check ("a fork server survives all signals that Slurm may send", _fork_server_gets_signals,
-                     NULL);
+    passed &= check ("a life begins when a stopped fork server is continued", _fork_server_is_stopped, NULL);
+    passed &=
+        check ("a fork server survives all signals that Slurm may send", _fork_server_gets_signals, NULL);
     passed &= check ("when slurmstepd has died, no life begins", _slurmstepd_dies, NULL);
     passed &= check ("a spare begins with the life and the answer that it is ordered to, and keeps it",
                      _gets_a_place, NULL);

@@ -501,8 +501,7 @@ static void _await_end (const struct task *task, int ms)
 /* Slurm has sent SIGTERM, and sends SIGKILL after KillWait. The supervisor waits longer. */
 static void _stop_after_sigterm_from_slurm (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_prints_signals, .forward_signals = true,
-                         .kill_wait = 1 };
+    struct task task = { .program = program_prints_signals, .forward_signals = true, .kill_wait = 1 };
     int64_t begin;
 
     task_start (&task);
@@ -520,8 +519,9 @@ static void _stop_after_sigterm_from_slurm (const void *arg __attribute__ ((unus
 /* SIGTERM from Slurm was only a signal, as from scancel --signal: no SIGKILL has followed it. */
 static void _stop_after_survived_sigterm (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_prints_signals, .forward_signals = true,
-                         .kill_wait = 1, .stop_grace = 100 };
+    struct task task = {
+        .program = program_prints_signals, .forward_signals = true, .kill_wait = 1, .stop_grace = 100
+    };
 
     task_start (&task);
     task_expect_output (&task, "up ");
@@ -538,8 +538,11 @@ static void _stop_after_survived_sigterm (const void *arg __attribute__ ((unused
 /* The others are to save their work first: the rendezvous says when they have ended. */
 static void _sigterm_is_withheld (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_prints_signals, .forward_signals = true,
-                         .serves = true, .kill_wait = 100, .stop_grace = 100 };
+    struct task task = { .program = program_prints_signals,
+                         .forward_signals = true,
+                         .serves = true,
+                         .kill_wait = 100,
+                         .stop_grace = 100 };
 
     task_start (&task);
     task_expect_output (&task, "up ");
@@ -558,8 +561,11 @@ static void _sigterm_is_withheld (const void *arg __attribute__ ((unused)))
 /* Slurm's SIGKILL comes two seconds after its SIGTERM. */
 static void _withheld_until_killwait (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _says_that_it_was_asked, .forward_signals = true,
-                         .serves = true, .kill_wait = 2, .stop_grace = 100 };
+    struct task task = { .program = _says_that_it_was_asked,
+                         .forward_signals = true,
+                         .serves = true,
+                         .kill_wait = 2,
+                         .stop_grace = 100 };
     int64_t begin;
 
     task_start (&task);
@@ -574,8 +580,7 @@ static void _withheld_until_killwait (const void *arg __attribute__ ((unused)))
 /* SIGTERM was a warning: nothing follows. Its end, much later, is what it would be without one. */
 static void _goes_on_after_its_last_chance (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _reads_sigterm, .forward_signals = true,
-                         .serves = true, .kill_wait = 1 };
+    struct task task = { .program = _reads_sigterm, .forward_signals = true, .serves = true, .kill_wait = 1 };
 
     task_start (&task);
     task_expect_output (&task, "up ");
@@ -590,8 +595,7 @@ static void _goes_on_after_its_last_chance (const void *arg __attribute__ ((unus
 /* It has its SIGTERM, and the time until Slurm's SIGKILL. */
 static void _stop_after_its_last_chance (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _reads_sigterm, .forward_signals = true,
-                         .serves = true, .kill_wait = 1 };
+    struct task task = { .program = _reads_sigterm, .forward_signals = true, .serves = true, .kill_wait = 1 };
     int64_t begin;
 
     task_start (&task);
@@ -609,8 +613,9 @@ static void _stop_after_its_last_chance (const void *arg __attribute__ ((unused)
 /* A warning, and later the end that it has announced. */
 static void _each_sigterm_is_withheld (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = _reads_sigterm, .forward_signals = true,
-                         .serves = true, .kill_wait = 4, .stop_grace = 100 };
+    struct task task = {
+        .program = _reads_sigterm, .forward_signals = true, .serves = true, .kill_wait = 4, .stop_grace = 100
+    };
     int64_t begin;
 
     task_start (&task);
@@ -631,8 +636,7 @@ static void _each_sigterm_is_withheld (const void *arg __attribute__ ((unused)))
 /* KillWait may not have begun: there are SIGTERMs that are warnings. */
 static void _withheld_from_one_that_would_die (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_sleeps, .forward_signals = true, .serves = true,
-                         .kill_wait = 1 };
+    struct task task = { .program = program_sleeps, .forward_signals = true, .serves = true, .kill_wait = 1 };
 
     task_start (&task);
     task_expect_output (&task, "up ");
@@ -650,8 +654,10 @@ static void _withheld_from_one_that_blocks_for_moments (const void *arg __attrib
     struct task tasks[5];
 
     for (size_t i = 0; i < COUNT (tasks); i++) {
-        tasks[i] = (struct task){ .program = _blocks_sigterm_again_and_again, .forward_signals = true,
-                                  .serves = true, .kill_wait = 1 };
+        tasks[i] = (struct task){ .program = _blocks_sigterm_again_and_again,
+                                  .forward_signals = true,
+                                  .serves = true,
+                                  .kill_wait = 1 };
         task_start (&tasks[i]);
         task_expect_output (&tasks[i], "up ");
         kill (tasks[i].pid, SIGTERM);
@@ -670,8 +676,9 @@ static void _withheld_from_one_that_blocks_for_moments (const void *arg __attrib
 static void _withheld_until_the_rendezvous_ends (const void *arg)
 {
     const bool *before = arg;
-    struct task task = { .program = program_prints_signals, .forward_signals = true,
-                         .serves = true, .kill_wait = 100 };
+    struct task task = {
+        .program = program_prints_signals, .forward_signals = true, .serves = true, .kill_wait = 100
+    };
 
     task_start (&task);
     task_expect_output (&task, "up ");
@@ -730,7 +737,8 @@ static void _stop_many (const void *arg)
  */
 static void _stop_other_users_program (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_ignores_sigterm, .user = _unique_user (),
+    struct task task = { .program = program_ignores_sigterm,
+                         .user = _unique_user (),
                          .program_keeps_user = true };
 
     if (getuid () != 0 || task_is_instrumented ())
@@ -897,7 +905,7 @@ static void _missing_variable (const void *arg __attribute__ ((unused)))
     waitpid (task.fork_server, NULL, 0);
     task_expect_no_descendants ();
     task_expect_stderr (&task, "slurmstepd: error: spank_tf: tf-supervise: its environment lacks "
-                      "a variable\n");
+                               "a variable\n");
 }
 
 /* What a supervisor costs. */
@@ -1010,21 +1018,25 @@ static const struct {
 } ends[] = {
     { "exit 0 is reported", _test_end, { _exits_0, "exit 0", W_EXITCODE (0, 0) } },
     { "exit 3 is reported", _test_end, { program_exits_3, "exit 3", W_EXITCODE (3, 0) } },
-    { "... also by a task that has not executed its program", _test_end,
+    { "... also by a task that has not executed its program",
+      _test_end,
       { _is_not_executed, "unstarted 3", W_EXITCODE (3, 0) } },
     { "exit 255 is reported", _test_end, { _exits_255, "exit 255", W_EXITCODE (255, 0) } },
     { "SIGKILL is reported", _test_end, { _dies_by_sigkill, "signal 9", W_EXITCODE (0, 9) } },
     { "SIGTERM is reported", _test_end, { _dies_by_sigterm, "signal 15", W_EXITCODE (0, 15) } },
-    { "SIGSEGV is reported, and the supervisor dumps no core", _test_end,
+    { "SIGSEGV is reported, and the supervisor dumps no core",
+      _test_end,
       { _dies_by_sigsegv, "signal 11", W_EXITCODE (0, 11) } },
-    { "SIGABRT is reported, and the supervisor dumps no core", _test_end,
+    { "SIGABRT is reported, and the supervisor dumps no core",
+      _test_end,
       { _dies_by_sigabrt, "signal 6", W_EXITCODE (0, 6) } },
-    { "signal 64, the highest, is reported", _test_end_by_64,
+    { "signal 64, the highest, is reported",
+      _test_end_by_64,
       { _dies_by_64, "signal 64", W_EXITCODE (0, 64) } },
-    { "a program that asks its parent to trace it goes on after exec", _test_end,
+    { "a program that asks its parent to trace it goes on after exec",
+      _test_end,
       { _execs_traced, "exit 7", W_EXITCODE (7, 0) } },
-    { "... and its signals reach it", _test_end,
-      { _dies_traced, "signal 15", W_EXITCODE (0, 15) } },
+    { "... and its signals reach it", _test_end, { _dies_traced, "signal 15", W_EXITCODE (0, 15) } },
 };
 
 static const struct {
@@ -1033,10 +1045,9 @@ static const struct {
     void (*arg) (void);
 } stops[] = {
     { "ORDER=stop: SIGTERM ends a program", _stop_at_once, program_sleeps },
-    { "ORDER=stop: SIGTERM ends a script and the commands that it runs", _stop_at_once,
-      _is_script },
-    { "ORDER=stop: a program that ignores SIGTERM is killed after its grace period",
-      _stop_after_grace, program_ignores_sigterm },
+    { "ORDER=stop: SIGTERM ends a script and the commands that it runs", _stop_at_once, _is_script },
+    { "ORDER=stop: a program that ignores SIGTERM is killed after its grace period", _stop_after_grace,
+      program_ignores_sigterm },
     { "ORDER=stop: a daemon in its own session that ignores SIGTERM is killed", _stop_after_grace,
       _starts_daemon },
 };
@@ -1046,8 +1057,7 @@ static const struct {
     struct end arg;
 } many[] = {
     { "ORDER=stop: a fork bomb is killed", { _is_fork_bomb, "f", 0 } },
-    { "ORDER=stop: processes that fork and exit all the time are killed",
-      { _forks_all_the_time, "up ", 0 } },
+    { "ORDER=stop: processes that fork and exit all the time are killed", { _forks_all_the_time, "up ", 0 } },
 };
 
 int main (void)
@@ -1073,31 +1083,33 @@ int main (void)
     passed &= check ("a supervisor ends by its program's signal, although another one is pending",
                      _signal_at_the_end, NULL);
     passed &= check ("a daemon that the program leaves goes on running", _daemon_is_left, NULL);
-    passed &= check ("ORDER=stop: everything that the program prints at SIGTERM arrives",
-                     _stop_with_output, NULL);
+    passed &=
+        check ("ORDER=stop: everything that the program prints at SIGTERM arrives", _stop_with_output, NULL);
     passed &= check ("ORDER=stop after SIGTERM from Slurm: there is no second SIGTERM, and time "
-                     "until KillWait is over", _stop_after_sigterm_from_slurm, NULL);
+                     "until KillWait is over",
+                     _stop_after_sigterm_from_slurm, NULL);
     passed &= check ("ORDER=stop long after a SIGTERM from Slurm that the program survived: there is "
-                     "a second SIGTERM", _stop_after_survived_sigterm, NULL);
+                     "a second SIGTERM",
+                     _stop_after_survived_sigterm, NULL);
     passed &= check ("a program that only serves does not get SIGTERM from Slurm before "
-                     "ORDER=stop, and then once", _sigterm_is_withheld, NULL);
+                     "ORDER=stop, and then once",
+                     _sigterm_is_withheld, NULL);
     passed &= check ("... or before KillWait is nearly over", _withheld_until_killwait, NULL);
-    passed &= check ("... and then it has all the time that Slurm gives it",
-                     _goes_on_after_its_last_chance, NULL);
-    passed &= check ("... and does not get a second SIGTERM at ORDER=stop",
-                     _stop_after_its_last_chance, NULL);
-    passed &= check ("... but each later SIGTERM from Slurm, in the same way",
-                     _each_sigterm_is_withheld, NULL);
-    passed &= check ("... and not even then if it does not handle SIGTERM",
-                     _withheld_from_one_that_would_die, NULL);
-    passed &= check ("... although it is blocked for moments",
-                     _withheld_from_one_that_blocks_for_moments, NULL);
-    passed &= check ("... but as soon as the rendezvous has ended",
-                     _withheld_until_the_rendezvous_ends, &(const bool){ true });
+    passed &=
+        check ("... and then it has all the time that Slurm gives it", _goes_on_after_its_last_chance, NULL);
+    passed &=
+        check ("... and does not get a second SIGTERM at ORDER=stop", _stop_after_its_last_chance, NULL);
+    passed &=
+        check ("... but each later SIGTERM from Slurm, in the same way", _each_sigterm_is_withheld, NULL);
+    passed &= check ("... and not even then if it does not handle SIGTERM", _withheld_from_one_that_would_die,
+                     NULL);
+    passed &=
+        check ("... although it is blocked for moments", _withheld_from_one_that_blocks_for_moments, NULL);
+    passed &= check ("... but as soon as the rendezvous has ended", _withheld_until_the_rendezvous_ends,
+                     &(const bool){ true });
     passed &= check ("... and at once if that was before", _withheld_until_the_rendezvous_ends,
                      &(const bool){ false });
-    passed &= check ("ORDER=stop: a program that SIGSTOP has stopped ends", _stop_in_state_t,
-                     NULL);
+    passed &= check ("ORDER=stop: a program that SIGSTOP has stopped ends", _stop_in_state_t, NULL);
     passed &= check ("ORDER=stop: another user's program goes on, the supervisor exits",
                      _stop_other_users_program, NULL);
     passed &= check ("ORDER=abort: SIGABRT ends a program, which is reported as hung", _abort_hung, &aborts);
@@ -1108,17 +1120,14 @@ int main (void)
                      _end_before_stop_is_read, NULL);
     passed &= check ("ORDER=stop after the exit report has no effect", _stop_after_end, NULL);
     passed &= check ("a signal from Slurm is forwarded once", _signals_forwarded, NULL);
-    passed &= check ("many signals from Slurm at once are all forwarded", _many_signals_forwarded,
-                     NULL);
-    passed &= check ("no signal is forwarded without FORWARD_SIGNALS", _signals_not_forwarded,
-                     NULL);
+    passed &= check ("many signals from Slurm at once are all forwarded", _many_signals_forwarded, NULL);
+    passed &= check ("no signal is forwarded without FORWARD_SIGNALS", _signals_not_forwarded, NULL);
     passed &= check ("no signal is forwarded after the program's end", _signals_after_end, NULL);
     passed &= check ("a signal to the process group arrives once", _signal_from_group, NULL);
     passed &= check ("a signal from another process than slurmstepd is not forwarded",
                      _signal_from_other_process, NULL);
     passed &= check ("a signal from the terminal arrives once", _signal_from_terminal, NULL);
-    passed &= check ("a supervisor without its configuration kills its program", _missing_variable,
-                     NULL);
+    passed &= check ("a supervisor without its configuration kills its program", _missing_variable, NULL);
     passed &= check ("an idle supervisor uses no CPU time", _idle, NULL);
     passed &= check ("a supervisor uses less than 4 MiB", _small, NULL);
     passed &= check ("a supervisor keeps none of its task's descriptors open", _descriptors, NULL);

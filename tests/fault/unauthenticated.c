@@ -81,8 +81,7 @@ static void _make_header (unsigned char h[FRAME_HEADER], int version, uint32_t l
 }
 
 /* The last rank's registration with another value of that key, or without the key. */
-static struct frame *_altered_registration (const struct launch *launch, const char *key,
-                                            const char *value)
+static struct frame *_altered_registration (const struct launch *launch, const char *key, const char *value)
 {
     struct frame *right = encode_registration (launch, LAST), *frame = frame_create ();
     size_t len = strlen (key);
@@ -118,7 +117,8 @@ static void _random_bytes (const struct launch *launch)
 
 static void _absurd_lengths (const struct launch *launch)
 {
-    static const uint32_t length[] = { 0, FRAME_MAX_REGISTRATION + 1, 0x7fffffff, 0x80000000,
+    static const uint32_t length[] = { 0,          FRAME_MAX_REGISTRATION + 1,
+                                       0x7fffffff, 0x80000000,
                                        0xfffffff4, 0xffffffff };
     unsigned char bytes[FRAME_HEADER + 1000] = { 0 };
 
@@ -208,7 +208,7 @@ static void _registered_ranks (const struct launch *launch)
 
 static void _numbers_out_of_range (const struct launch *launch)
 {
-    static const char *const key[] = { "RANK", "TASKS", "COMPONENT_FIRST", "COMPONENT_TASKS",
+    static const char *const key[] = { "RANK",       "TASKS", "COMPONENT_FIRST", "COMPONENT_TASKS",
                                        "NODE_INDEX", "PORT" };
     /* clang-format off */
     static const char *const value[] = {
@@ -260,8 +260,9 @@ static void _reconnects (const struct launch *launch)
     static const int rank[] = { 0, LAST, TASKS };
 
     for (size_t i = 0; i < COUNT (rank); i++) {
-        const struct reconnect reconnect = { .token = launch->contact.token, .node = "n0",
-                                             .rank = rank[i], .ended = true };
+        const struct reconnect reconnect = {
+            .token = launch->contact.token, .node = "n0", .rank = rank[i], .ended = true
+        };
 
         _send_frame (launch, reconnect_encode (&reconnect));
     }
@@ -522,21 +523,19 @@ int main (void)
 
     raise_file_limit (2 * MANY_CONNECTIONS);
     for (size_t i = 0; i < COUNT (attacks); i++) {
-        snprintf (sentence, sizeof (sentence), "a launch is not disturbed by %s",
-                  attacks[i].sentence);
+        snprintf (sentence, sizeof (sentence), "a launch is not disturbed by %s", attacks[i].sentence);
         passed &= check (sentence, _test_attack, &attacks[i]);
     }
-    passed &= check ("a launch is not disturbed by all of these at the same time",
-                     _test_all_attacks, NULL);
+    passed &= check ("a launch is not disturbed by all of these at the same time", _test_all_attacks, NULL);
     passed &= check ("data that ranks send after their registrations does not disturb the launch",
                      _data_after_registration, NULL);
     passed &= check ("a registration after the answer does not disturb the launch",
                      _registration_after_answer, NULL);
-    passed &= check ("1000 ranks that have connected and sent nothing yet are not closed",
-                     _silent_ranks, NULL);
-    passed &= check ("a rank that does not read its answer does not delay the others",
-                     _slow_reader, NULL);
+    passed &=
+        check ("1000 ranks that have connected and sent nothing yet are not closed", _silent_ranks, NULL);
+    passed &= check ("a rank that does not read its answer does not delay the others", _slow_reader, NULL);
     passed &= check ("a connection without a token is closed after ten seconds, and a message "
-                     "names the missing ranks", _timeout, NULL);
+                     "names the missing ranks",
+                     _timeout, NULL);
     return passed ? 0 : 1;
 }

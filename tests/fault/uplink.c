@@ -391,9 +391,7 @@ static const struct {
       { FRAME ("SERVER_TOKEN=" TASK_SERVER_TOKEN "\0ORDER=sleep\0") } },
 };
 
-static const struct forgery forged_exit = {
-    FRAME ("SERVER_TOKEN=" TASK_TOKEN "\0ORDER=exit\0")
-};
+static const struct forgery forged_exit = { FRAME ("SERVER_TOKEN=" TASK_TOKEN "\0ORDER=exit\0") };
 
 /* Slow tests, which mostly wait. They run at the same time. */
 static const struct {
@@ -401,16 +399,14 @@ static const struct {
     void (*function) (const void *arg);
     bool arg;
 } slow[] = {
-    { "connections are refused: the program goes on, and one supervisor prints a message",
-      _rendezvous_ends, false },
-    { "connections are refused for a second: the supervisor reconnects", _refused_for_a_second,
+    { "connections are refused: the program goes on, and one supervisor prints a message", _rendezvous_ends,
       false },
+    { "connections are refused for a second: the supervisor reconnects", _refused_for_a_second, false },
     { "connections are refused for a second: a report does not wait for the next attempt",
       _refused_for_a_second, true },
     { "the rendezvous does not answer the report for 25 s: the supervisor waits", _late_order, false },
     { "the rendezvous closes every connection: the supervisor exits", _always_closed, false },
-    { "the network is down when the program ends: the report is sent again", _network_down,
-      false },
+    { "the network is down when the program ends: the report is sent again", _network_down, false },
     { "... and the program is restarted when the order to do so follows", _network_down, true },
 };
 
@@ -441,12 +437,12 @@ int main (void)
     _start_slow (pid);
     for (size_t i = 0; i < COUNT (forgeries); i++)
         passed &= check (forgeries[i].sentence, _forged_order, &forgeries[i].arg);
-    passed &= check ("closed: a connection with ORDER=exit and the task's token",
-                     _forged_exit_order, &forged_exit);
+    passed &=
+        check ("closed: a connection with ORDER=exit and the task's token", _forged_exit_order, &forged_exit);
     passed &= check ("the connection is closed while the program runs: it is made again",
                      _break_while_running, &no);
-    passed &= check ("the connection is reset while the program runs: it is made again",
-                     _break_while_running, &yes);
+    passed &= check ("the connection is reset while the program runs: it is made again", _break_while_running,
+                     &yes);
     passed &= check ("the connection is closed while the program is stopped: it is made again",
                      _break_while_stopping, NULL);
     passed &= check ("the connection is closed after the report: the report is sent again",
@@ -458,8 +454,7 @@ int main (void)
     passed &= check ("the rendezvous has ended and so has the program: the supervisor exits, with a message",
                      _rendezvous_ends_after_report, NULL);
     passed &= check ("ORDER=exit before the program's end has no effect", _early_exit_order, NULL);
-    passed &= check ("a supervisor waits for ORDER=exit after a success too",
-                     _success_waits_for_order, NULL);
+    passed &= check ("a supervisor waits for ORDER=exit after a success too", _success_waits_for_order, NULL);
     passed &= check ("ORDER=stop that arrives byte by byte is obeyed", _order_byte_by_byte, NULL);
     passed &= check ("keepalive is on, so that a lost rendezvous is noticed", _keepalive, NULL);
     passed &= _await_slow (pid);

@@ -34,13 +34,13 @@ static void _check (const struct exit_report *report)
 
     CHECK (report->number >= (report->kind == EXIT_REPORT_SIGNAL)
            && report->number <= (report->kind == EXIT_REPORT_EXIT || report->kind == EXIT_REPORT_UNSTARTED
-                                 ? EXIT_REPORT_MAX_CODE
+                                     ? EXIT_REPORT_MAX_CODE
                                  : report->kind == EXIT_REPORT_SIGNAL ? EXIT_REPORT_MAX_SIGNAL
-                                 : 0));
+                                                                      : 0));
     CHECK (exit_report_parse (&parsed, exit_report_print (report, &room)) == 0);
     CHECK (parsed.kind == report->kind && parsed.number == report->number);
-    CHECK (exit_report_failed (report) == (report->kind != EXIT_REPORT_STOPPED
-                                           && strcmp (room.text, "exit 0") != 0));
+    CHECK (exit_report_failed (report)
+           == (report->kind != EXIT_REPORT_STOPPED && strcmp (room.text, "exit 0") != 0));
 }
 
 /* The text of a report is what is printed, but for leading zeros. */

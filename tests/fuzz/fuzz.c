@@ -23,8 +23,7 @@ static size_t input_size;
 
 void fuzz_fail (const char *file, int line, const char *condition)
 {
-    fprintf (stderr, "%s:%d: %s: false for an input of %zu bytes\n", file, line, condition,
-             input_size);
+    fprintf (stderr, "%s:%d: %s: false for an input of %zu bytes\n", file, line, condition, input_size);
     abort ();
 }
 
@@ -201,8 +200,7 @@ bool fuzz_same (struct frame *one, struct frame *other)
     size_t length, other_length;
     const void *bytes = frame_bytes (one, 0, &length);
     const void *other_bytes = frame_bytes (other, 0, &other_length);
-    bool same = bytes && other_bytes && length == other_length
-                && memcmp (bytes, other_bytes, length) == 0;
+    bool same = bytes && other_bytes && length == other_length && memcmp (bytes, other_bytes, length) == 0;
 
     frame_destroy (one);
     frame_destroy (other);

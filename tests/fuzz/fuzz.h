@@ -57,7 +57,10 @@ void fuzz_allow (size_t bytes);
 
 /* Abort, and print the condition, if it is false. */
 #define CHECK(condition) \
-    do { if (!(condition)) fuzz_fail (__FILE__, __LINE__, #condition); } while (0)
+    do { \
+        if (!(condition)) \
+            fuzz_fail (__FILE__, __LINE__, #condition); \
+    } while (0)
 void fuzz_fail (const char *file, int line, const char *condition) __attribute__ ((noreturn));
 
 #define COUNT(array) (sizeof (array) / sizeof ((array)[0]))

@@ -20,8 +20,7 @@ static void _check_network (const struct subnet *network)
     struct subnet masked = subnet_network (network), again;
     struct subnet_text room;
 
-    CHECK (network->prefix >= 0
-           && network->prefix <= (network->address.family == AF_INET ? 32 : 128));
+    CHECK (network->prefix >= 0 && network->prefix <= (network->address.family == AF_INET ? 32 : 128));
     CHECK (subnet_compare (network, &masked) == 0);
     CHECK (subnet_has (network, &network->address));
     CHECK (subnet_parse (&again, subnet_print (network, &room)) == 0);

@@ -21,7 +21,8 @@ FUZZ_TARGET (order)
         CHECK (order <= ORDER_ABORT);
         again = fuzz_resend (order == ORDER_RESTART ? order_encode_restart (order_life (frame), SERVER_TOKEN)
                              : order == ORDER_EXIT ? order_encode_exit (order_exit_code (frame), SERVER_TOKEN)
-                                                   : order_encode (order, SERVER_TOKEN), FRAME_MAX_ORDER);
+                                                   : order_encode (order, SERVER_TOKEN),
+                             FRAME_MAX_ORDER);
         CHECK (again);
         CHECK (fuzz_succeeded (order_decode (&order2, again, SERVER_TOKEN, &err), &err));
         CHECK (order == order2);

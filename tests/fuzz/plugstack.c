@@ -25,8 +25,7 @@ static void _check_line (const struct plugstack_line *line)
     CHECK (line->plugin >= line->text && line->plugin < end && _is_word (line->plugin));
     CHECK (strstr (line->plugin, "spank_tf.so"));
     for (size_t i = 0; i < line->arguments; i++)
-        CHECK (line->argument[i] > line->plugin && line->argument[i] < end
-               && _is_word (line->argument[i]));
+        CHECK (line->argument[i] > line->plugin && line->argument[i] < end && _is_word (line->argument[i]));
 }
 
 FUZZ_TARGET (plugstack)

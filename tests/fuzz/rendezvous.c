@@ -230,8 +230,7 @@ void __wrap_launch_begin (struct server *server)
 
 int __wrap_address_local (struct address *address, int fd)
 {
-    return world.running ? address_parse (address, "10.0.0.9")
-                         : __real_address_local (address, fd);
+    return world.running ? address_parse (address, "10.0.0.9") : __real_address_local (address, fd);
 }
 
 /* There is no child process and no file. */
@@ -486,8 +485,7 @@ static void _add_interfaces (struct registration *r, int node)
 {
     bool down = node > 0 && _flag ('u');
 
-    _add_interface (r, down ? "ib0 infiniband down -" : "ib0 infiniband up 10.1.0.1/24", node,
-                    "0xf");
+    _add_interface (r, down ? "ib0 infiniband down -" : "ib0 infiniband up 10.1.0.1/24", node, "0xf");
     if (_flag ('r'))
         _add_interface (r, "ib1 infiniband up 10.2.0.1/24", node, "0xf0");
     _add_interface (r, "eth0 other up 10.0.0.1/24", node, NULL);
@@ -503,8 +501,7 @@ static void _set_component (struct registration *r)
 }
 
 /* The registration of a rank; two ranks share a node. */
-static void _register (struct client *client, int rank, const char *token, const char *error,
-                       int version)
+static void _register (struct client *client, int rank, const char *token, const char *error, int version)
 {
     char node[16], address[16];
     /* clang-format off */
@@ -538,8 +535,8 @@ static void _report (struct client *client, enum exit_report_kind kind, int numb
     const struct exit_report report = { kind, number, false };
     const struct life_report life = { .life = client->life };
     struct frame *frame = exit_report_encode (&report);
-    bool expects = client->answered && client->supervised && !client->refused && !client->more
-                   && !world.half && !world.prefix;
+    bool expects = client->answered && client->supervised && !client->refused && !client->more && !world.half
+                   && !world.prefix;
 
     CHECK (frame);
     if (_restarts ())
@@ -677,8 +674,7 @@ static bool _all_registered (int tasks)
     return all;
 }
 
-static void _take_acceptance (struct client *client, const struct answer *answer,
-                              struct frame *frame)
+static void _take_acceptance (struct client *client, const struct answer *answer, struct frame *frame)
 {
     int tasks = step_roster (world.server->step)->tasks;
 
@@ -820,7 +816,10 @@ static void _event (int ms)
         case 'm': _take_prefix (); break;
         case 't': world.now_ms += ms > 0 ? ms : 0; break;
         case 'T': world.now_ms += 1000; break;
-        case 'k': world.few_bytes = !world.few_bytes; world.pressed = true; break;
+        case 'k':
+            world.few_bytes = !world.few_bytes;
+            world.pressed = true;
+            break;
         case 'E': world.no_file = world.pressed = true; break;
         case 'F': _flood (); break;
         case 'x': _end_srun (); break;
@@ -857,9 +856,10 @@ static void _check_peers (const struct peers *peers, const struct roster *roster
     for (int i = 0; i < roster->tasks && i < MAX_TASKS; i++) {
         const struct rank *rank = &roster->rank[i];
 
-        CHECK (rank->number == i && (!rank->peer || (rank->peer->rank == rank
-                                                     && rank->peer->state > PEER_UNAUTHENTICATED
-                                                     && rank->peer->state < PEER_CLOSED)));
+        CHECK (rank->number == i
+               && (!rank->peer
+                   || (rank->peer->rank == rank && rank->peer->state > PEER_UNAUTHENTICATED
+                       && rank->peer->state < PEER_CLOSED)));
     }
 }
 
@@ -1029,8 +1029,7 @@ static struct frame *_configuration (const char *line)
     config.json = _flag ('j');
     config.show = config.json || _flag ('s');
     config.debugged = _flag ('d');
-    config.ib = _flag ('I') ? IB_REQUIRE
-                : _flag ('i') ? IB_AUTO : IB_NO;
+    config.ib = _flag ('I') ? IB_REQUIRE : _flag ('i') ? IB_AUTO : IB_NO;
     if (_restarts ())
         config.restart = (struct restart_rule){ MAX_RESTARTS, true, 2 };
     config.lost_after = _flag ('L') ? 5 : 0;

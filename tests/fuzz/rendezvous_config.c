@@ -37,8 +37,7 @@ FUZZ_TARGET (rendezvous_config)
         _check_limits (&config);
         CHECK (again = fuzz_resend (rendezvous_config_encode (&config), FRAME_MAX_CONFIGURATION));
         CHECK (fuzz_succeeded (rendezvous_config_decode (&config2, again, &err), &err));
-        CHECK (fuzz_same (rendezvous_config_encode (&config),
-                          rendezvous_config_encode (&config2)));
+        CHECK (fuzz_same (rendezvous_config_encode (&config), rendezvous_config_encode (&config2)));
         frame_destroy (again);
         if (fuzz_succeeded (step_create (&step, &config, &err), &err))
             step_destroy (step);

@@ -33,9 +33,8 @@ FUZZ_TARGET (signs)
         CHECK (fuzz_succeeded (signs_decode (&signs2, again, &err), &err));
         CHECK (signs2.source == signs.source && signs2.life == signs.life && signs2.overdue == signs.overdue
                && signs2.stopped == signs.stopped && signs2.busy == signs.busy
-               && signs2.messages == signs.messages
-               && signs2.silent_ms == signs.silent_ms && signs2.ago_ms == signs.ago_ms
-               && strcmp (signs2.status, signs.status) == 0);
+               && signs2.messages == signs.messages && signs2.silent_ms == signs.silent_ms
+               && signs2.ago_ms == signs.ago_ms && strcmp (signs2.status, signs.status) == 0);
         frame_destroy (again);
     }
     frame_destroy (frame);

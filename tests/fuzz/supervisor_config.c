@@ -19,8 +19,7 @@ static void _environment (char *env[MAX_VARIABLES + 1], const struct frame *fram
 {
     int count = 0;
 
-    for (const char *s = frame_next (frame, NULL); s && count < MAX_VARIABLES;
-         s = frame_next (frame, s))
+    for (const char *s = frame_next (frame, NULL); s && count < MAX_VARIABLES; s = frame_next (frame, s))
         env[count++] = (char *)(uintptr_t)s;
     env[count] = NULL;
 }
@@ -53,8 +52,7 @@ FUZZ_TARGET (supervisor_config)
         CHECK (again = supervisor_config_encode (&config));
         _environment (env, again);
         CHECK (fuzz_succeeded (supervisor_config_decode (&config2, env, &err), &err));
-        CHECK (fuzz_same (supervisor_config_encode (&config),
-                          supervisor_config_encode (&config2)));
+        CHECK (fuzz_same (supervisor_config_encode (&config), supervisor_config_encode (&config2)));
         frame_destroy (again);
     }
     frame_destroy (frame);

@@ -62,8 +62,8 @@ static void _check_round_trip (const struct tasklist *list)
         CHECK (fuzz_succeeded (tasklist_parse (&list2, text, &err), &err));
         CHECK (tasklist_length (list2) == tasklist_length (list));
         for (size_t i = 0; i < tasklist_length (list); i++)
-            CHECK (memcmp (tasklist_item (list, i), tasklist_item (list2, i),
-                           sizeof (struct tasklist_item)) == 0);
+            CHECK (memcmp (tasklist_item (list, i), tasklist_item (list2, i), sizeof (struct tasklist_item))
+                   == 0);
         tasklist_destroy (list2);
     }
     free (text);
@@ -77,13 +77,11 @@ static void _check_assignment (const struct tasklist *list)
     struct errtext err;
 
     memset (role, 0, sizeof (role[0]) * (size_t)(tasks + 1));
-    CHECK (fuzz_succeeded (tasklist_assign (list, role, tasks, "step 1.0", "--tf-tasks", &err),
-                           &err));
+    CHECK (fuzz_succeeded (tasklist_assign (list, role, tasks, "step 1.0", "--tf-tasks", &err), &err));
     for (int i = 0; i < tasks; i++)
         CHECK (role[i]);
     CHECK (!role[tasks]);
-    CHECK (!fuzz_succeeded (tasklist_assign (list, role, tasks - 1, "step 1.0", "--tf-tasks",
-                                             &err), &err));
+    CHECK (!fuzz_succeeded (tasklist_assign (list, role, tasks - 1, "step 1.0", "--tf-tasks", &err), &err));
 }
 
 static void _check_rules (const struct tasklist *list, const char *extra)

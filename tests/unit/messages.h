@@ -37,8 +37,8 @@ static inline const char *message_text (struct frame *frame)
  * A frame of these strings, with the value of `key` replaced, or the key left out if `value` is
  * NULL. A key that is not among the strings is added at the end.
  */
-static inline struct frame *message_with (const struct message_string *strings, size_t count,
-                                          const char *key, const char *value)
+static inline struct frame *message_with (const struct message_string *strings, size_t count, const char *key,
+                                          const char *value)
 {
     struct frame *frame = frame_create ();
     bool found = false;

@@ -26,7 +26,7 @@ static int line;
 static char result[1024], printed[8192], expected_lines[8192];
 
 static void __attribute__ ((format (printf, 3, 0))) append (char *text, size_t size, const char *fmt,
-                                                           va_list ap)
+                                                            va_list ap)
 {
     size_t used = strlen (text);
 

@@ -20,7 +20,11 @@
  * The stories of the file are tests. play () gets an event, which it may change; end () is called after the
  * last one, also if the story has failed.
  */
-#define STORIES(path, play, end) UNIT_REGISTER (stories) { story_add_all (path, play, end); }
+#define STORIES(path, play, end) \
+    UNIT_REGISTER (stories) \
+    { \
+        story_add_all (path, play, end); \
+    }
 typedef void story_play (char *event);
 void story_add_all (const char *path, story_play *play, void (*end) (void));
 

@@ -50,8 +50,8 @@ TEST (numeric_text_is_an_address)
 TEST (text_that_is_not_an_address_is_refused)
 {
     static const char *const row[] = {
-        "", "localhost", "n1", "10.0.0", "10.0.0.256", "10.0.0.1:80", " 10.0.0.1", "10.0.0.1 ",
-        "[::1]", "fe80::1%eth0", "::g", "1", "0x7f.0.0.1",
+        "",          "localhost", "n1",           "10.0.0", "10.0.0.256", "10.0.0.1:80", " 10.0.0.1",
+        "10.0.0.1 ", "[::1]",     "fe80::1%eth0", "::g",    "1",          "0x7f.0.0.1",
     };
     struct address address;
 

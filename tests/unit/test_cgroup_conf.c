@@ -65,8 +65,7 @@ TEST (a_line_may_be_long)
 {
     char text[20000];
 
-    snprintf (text, sizeof (text), "CgroupMountpoint=/%0*d SignalChildrenProcesses=yes\n", 16000,
-              0);
+    snprintf (text, sizeof (text), "CgroupMountpoint=/%0*d SignalChildrenProcesses=yes\n", 16000, 0);
     assert_int_equal (result_for (text), 1);
 }
 

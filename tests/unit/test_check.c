@@ -41,8 +41,7 @@ static const char *at (const char *name)
     return to;
 }
 
-static void __attribute__ ((format (printf, 2, 3)))
-write_file (const char *name, const char *fmt, ...)
+static void __attribute__ ((format (printf, 2, 3))) write_file (const char *name, const char *fmt, ...)
 {
     FILE *f = fopen (at (name), "w");
     va_list ap;
@@ -87,8 +86,7 @@ static void copy (const char *file, const char *name, const char *from, const ch
     size_t size, found = 0;
     char *bytes = read_all (file, &size);
 
-    for (char *p = bytes; from && (p = memmem (p, size - (size_t)(p - bytes), from, strlen (from)));
-         found++)
+    for (char *p = bytes; from && (p = memmem (p, size - (size_t)(p - bytes), from, strlen (from))); found++)
         memcpy (p, to, strlen (to));
     assert_true (!from || found);
     write_bytes (name, bytes, size);
@@ -98,15 +96,13 @@ static void copy (const char *file, const char *name, const char *from, const ch
 /* "required PLUGIN ARGUMENTS" */
 static void plugstack (const char *arguments)
 {
-    write_file ("plugstack.conf",
-                "# a comment\n\nrequired %s/spank_tf.so libexecdir=%s/libexec %s\n", root, root,
-                arguments);
+    write_file ("plugstack.conf", "# a comment\n\nrequired %s/spank_tf.so libexecdir=%s/libexec %s\n", root,
+                root, arguments);
 }
 
 static void slurm_conf (const char *more)
 {
-    write_file ("slurm.conf", "ClusterName=x # PluginDir=/nowhere\nPluginDir=%s/slurm\n%s\n", root,
-                more);
+    write_file ("slurm.conf", "ClusterName=x # PluginDir=/nowhere\nPluginDir=%s/slurm\n%s\n", root, more);
 }
 
 static int intact (void **unused __attribute__ ((unused)))
@@ -157,7 +153,7 @@ static const char *printed (void)
 
     findings_print (&findings, false, "", f);
     fclose (f);
-    for (p = all; *p; )
+    for (p = all; *p;)
         if (strncmp (p, root, strlen (root)) == 0) {
             to = stpcpy (to, "ROOT");
             p += strlen (root);
@@ -209,8 +205,7 @@ TEST (an_intact_installation_is_ok)
     has_line ("ok: ROOT/plugstack.conf:3 loads the plugin");
     has_line ("ok: its arguments are valid");
     has_line ("ok: ROOT/spank_tf.so is of version " PACKAGE_VERSION);
-    has_line ("ok: the helper programs in ROOT/libexec are of version " PACKAGE_VERSION
-              ", as the plugin");
+    has_line ("ok: the helper programs in ROOT/libexec are of version " PACKAGE_VERSION ", as the plugin");
     assert_non_null (strstr (printed (), "ok: the plugin was built for Slurm "));
 }
 
@@ -233,7 +228,7 @@ TEST (a_missing_slurm_conf_is_an_error)
 {
     unlink (at ("slurm.conf"));
     installation_has (LEVEL_ERROR, "error: ROOT/slurm.conf: No such file or directory; set "
-                      "SLURM_CONF, or start slurmd, which gets it from slurmctld");
+                                   "SLURM_CONF, or start slurmd, which gets it from slurmctld");
 }
 
 TEST (SLURM_CONF_names_it)
@@ -285,7 +280,7 @@ TEST (all_keys_are_read)
     struct slurm_conf conf;
 
     read_conf (&conf, "SlurmctldHost=a(10.0.0.1)\nSlurmctldHost=b\nMpiParams=ports=1-2\n"
-               "PluginDir=/p:/q\nPlugStackConfig=/etc/ps.conf\nSrunPortRange=\n");
+                      "PluginDir=/p:/q\nPlugStackConfig=/etc/ps.conf\nSrunPortRange=\n");
     assert_string_equal (conf.controller, "a(10.0.0.1)");
     assert_string_equal (conf.mpi_params, "ports=1-2");
     assert_string_equal (conf.plugin_dir, "/p:/q");
@@ -299,14 +294,14 @@ TEST (a_slurm_conf_that_includes_itself_is_an_error)
 {
     write_file ("slurm.conf", "include slurm.conf\n");
     installation_has (LEVEL_ERROR, "error: ROOT/slurm.conf: it includes itself; set SLURM_CONF, or "
-                      "start slurmd, which gets it from slurmctld");
+                                   "start slurmd, which gets it from slurmctld");
 }
 
 TEST (an_included_file_that_is_missing_is_an_error)
 {
     write_file ("slurm.conf", "include more.conf\n");
     installation_has (LEVEL_ERROR, "error: ROOT/more.conf: No such file or directory; set "
-                      "SLURM_CONF, or start slurmd, which gets it from slurmctld");
+                                   "SLURM_CONF, or start slurmd, which gets it from slurmctld");
 }
 
 /* plugstack.conf. */
@@ -314,23 +309,26 @@ TEST (an_included_file_that_is_missing_is_an_error)
 TEST (a_missing_plugstack_conf_is_an_error)
 {
     unlink (at ("plugstack.conf"));
-    installation_has (LEVEL_ERROR, "error: there is no ROOT/plugstack.conf, so Slurm does not load "
+    installation_has (LEVEL_ERROR,
+                      "error: there is no ROOT/plugstack.conf, so Slurm does not load "
                       "the plugin; write \"include /etc/slurm/plugstack.conf.d/*.conf\" into it");
 }
 
 TEST (a_plugstack_conf_without_the_plugin_is_an_error)
 {
-    write_file ("plugstack.conf", "#required %s/spank_tf.so\nrequired /x/other.so a=b\n"
-                "include nothing.d/*\n", root);
-    installation_has (LEVEL_ERROR, "error: neither ROOT/plugstack.conf nor a file that it includes "
+    write_file ("plugstack.conf",
+                "#required %s/spank_tf.so\nrequired /x/other.so a=b\n"
+                "include nothing.d/*\n",
+                root);
+    installation_has (LEVEL_ERROR,
+                      "error: neither ROOT/plugstack.conf nor a file that it includes "
                       "loads spank_tf.so; let it include 10-spank-tf.conf, which make install has "
                       "installed");
 }
 
 TEST (includes_are_followed)
 {
-    write_file ("more.conf", "\n\trequired \t%s/spank_tf.so libexecdir=%s/libexec # end\n", root,
-                root);
+    write_file ("more.conf", "\n\trequired \t%s/spank_tf.so libexecdir=%s/libexec # end\n", root, root);
     write_file ("plugstack.conf", "include m*.conf");
     check_installation ();
     assert_int_equal (findings.worst, LEVEL_OK);
@@ -340,10 +338,12 @@ TEST (includes_are_followed)
 TEST (two_lines_are_an_error)
 {
     write_file ("more.conf", "required %s/spank_tf.so\n", root);
-    write_file ("plugstack.conf", "required %s/spank_tf.so libexecdir=%s/libexec\n"
-                "include %s/more.conf\n", root, root, root);
+    write_file ("plugstack.conf",
+                "required %s/spank_tf.so libexecdir=%s/libexec\n"
+                "include %s/more.conf\n",
+                root, root, root);
     installation_has (LEVEL_ERROR, "error: the plugin is loaded 2 times, by ROOT/plugstack.conf:1 "
-                      "and by ROOT/more.conf:1; keep one of the lines");
+                                   "and by ROOT/more.conf:1; keep one of the lines");
 }
 
 TEST (many_lines_are_counted)
@@ -354,13 +354,14 @@ TEST (many_lines_are_counted)
         fprintf (f, "required %s/spank_tf.so libexecdir=%s/libexec\n", root, root);
     fclose (f);
     installation_has (LEVEL_ERROR, "error: the plugin is loaded 40 times, by ROOT/plugstack.conf:1 "
-                      "and by ROOT/plugstack.conf:2; keep one of the lines");
+                                   "and by ROOT/plugstack.conf:2; keep one of the lines");
 }
 
 TEST (an_optional_line_is_a_warning)
 {
     write_file ("plugstack.conf", "optional %s/spank_tf.so libexecdir=%s/libexec\n", root, root);
-    installation_has (LEVEL_WARNING, "warning: ROOT/plugstack.conf:1 loads the plugin as optional, "
+    installation_has (LEVEL_WARNING,
+                      "warning: ROOT/plugstack.conf:1 loads the plugin as optional, "
                       "so where it is broken tasks run without TF_CONFIG; write required instead");
 }
 
@@ -368,9 +369,10 @@ TEST (a_line_that_slurm_ignores_is_an_error)
 {
     write_file ("plugstack.conf", "requierd %s/spank_tf.so\n", root);
     installation_has (LEVEL_ERROR, "error: ROOT/plugstack.conf:1: \"requierd\" is not required, "
-                      "optional or include, so Slurm ignores the line; correct the line");
+                                   "optional or include, so Slurm ignores the line; correct the line");
     write_file ("plugstack.conf", "/x/spank_tf.so\n");
-    installation_has (LEVEL_ERROR, "error: ROOT/plugstack.conf:1: \"/x/spank_tf.so\" is not "
+    installation_has (LEVEL_ERROR,
+                      "error: ROOT/plugstack.conf:1: \"/x/spank_tf.so\" is not "
                       "required, optional or include, so Slurm ignores the line; correct the line");
 }
 
@@ -381,7 +383,7 @@ TEST (a_plugstack_conf_that_cannot_be_read_is_an_error)
     check_installation ();
     assert_int_equal (rmdir (at ("plugstack.conf")), 0);
     only (LEVEL_ERROR, "error: ROOT/plugstack.conf: Is a directory; let every user read it; srun "
-          "fails otherwise");
+                       "fails otherwise");
 }
 
 TEST (a_plugstack_conf_that_includes_itself_is_an_error)
@@ -414,9 +416,8 @@ TEST (a_plugstack_conf_from_slurmctld_has_no_included_files)
         { "required /x/other.so\n",
           "ROOT/conf-cache/plugstack.conf came from slurmctld (configless), and does not load "
           "spank_tf.so" },
-        { NULL,
-          "slurmctld has handed out its files (configless), but no plugstack.conf, so Slurm does not "
-          "load the plugin" },
+        { NULL, "slurmctld has handed out its files (configless), but no plugstack.conf, so Slurm does not "
+                "load the plugin" },
     };
 
     assert_int_equal (mkdir (at ("conf-cache"), 0755), 0);
@@ -439,8 +440,10 @@ TEST (a_plugstack_conf_from_slurmctld_has_no_included_files)
     memset (&findings, 0, sizeof (findings));
     installation_check (&installation, at ("conf/slurm.conf"), &findings);
     assert_non_null (strstr (printed (), "ROOT/conf/plugstack.conf came from slurmctld (configless)"));
-    write_file ("conf-cache/plugstack.conf", "include nothing/*\nrequired %s/spank_tf.so "
-                "libexecdir=%s/libexec\n", root, root);
+    write_file ("conf-cache/plugstack.conf",
+                "include nothing/*\nrequired %s/spank_tf.so "
+                "libexecdir=%s/libexec\n",
+                root, root);
     memset (&findings, 0, sizeof (findings));
     installation_check (&installation, at ("conf/slurm.conf"), &findings);
     assert_int_equal (findings.worst, LEVEL_OK);
@@ -455,8 +458,7 @@ TEST (arguments_are_checked)
         const char *good, *bad, *message;
     } row[] = {
         { "hold=no", "hold=x", "hold: \"x\" is neither yes nor no" },
-        { "stop_grace=1", "stop_grace=x",
-          "stop_grace: a number of seconds from 0 to 604800 is needed" },
+        { "stop_grace=1", "stop_grace=x", "stop_grace: a number of seconds from 0 to 604800 is needed" },
         { "show=no", "shwo=yes", "\"shwo=yes\" is not an argument of spank_tf" },
         { "show=no", "tf-show=yes", "\"tf-show=yes\" is not an argument of spank_tf" },
         { "show=no", "show", "\"show\" is not an argument of spank_tf" },
@@ -470,8 +472,10 @@ TEST (arguments_are_checked)
         check_installation ();
         assert_int_equal (findings.worst, LEVEL_OK);
         plugstack (row[i].bad);
-        snprintf (line, sizeof (line), "error: ROOT/plugstack.conf:3: %s; correct or remove it; "
-                  "see spank-tf(8)", row[i].message);
+        snprintf (line, sizeof (line),
+                  "error: ROOT/plugstack.conf:3: %s; correct or remove it; "
+                  "see spank-tf(8)",
+                  row[i].message);
         installation_has (LEVEL_ERROR, line);
     }
 }
@@ -490,18 +494,18 @@ TEST (a_missing_plugin_is_an_error)
 {
     unlink (at ("spank_tf.so"));
     installation_has (LEVEL_ERROR, "error: ROOT/spank_tf.so: No such file or directory; install "
-                      "spank-tf again, or correct the path in plugstack.conf");
+                                   "spank-tf again, or correct the path in plugstack.conf");
 }
 
 TEST (a_file_that_is_not_a_plugin_is_an_error)
 {
     write_file ("spank_tf.so", "#!/bin/sh\n# a text that is longer than the header of an ELF file, "
-                "which has 64 bytes on most machines\n");
+                               "which has 64 bytes on most machines\n");
     installation_has (LEVEL_ERROR, "error: ROOT/spank_tf.so: it is not a program or a library; "
-                      "install spank-tf again, or correct the path in plugstack.conf");
+                                   "install spank-tf again, or correct the path in plugstack.conf");
     write_file ("spank_tf.so", "%s", "");
     installation_has (LEVEL_ERROR, "error: ROOT/spank_tf.so: it is not a program or a library; "
-                      "install spank-tf again, or correct the path in plugstack.conf");
+                                   "install spank-tf again, or correct the path in plugstack.conf");
 }
 
 TEST (a_plugin_for_another_machine_is_an_error)
@@ -513,14 +517,14 @@ TEST (a_plugin_for_another_machine_is_an_error)
     write_bytes ("spank_tf.so", bytes, size);
     free (bytes);
     installation_has (LEVEL_ERROR, "error: ROOT/spank_tf.so: it is for another kind of machine; "
-                      "install spank-tf again, or correct the path in plugstack.conf");
+                                   "install spank-tf again, or correct the path in plugstack.conf");
 }
 
 TEST (a_plugin_without_a_version_is_an_error)
 {
     copy (SPANK_TF_SO, "spank_tf.so", "spank-tf=", "spank-xx=");
     installation_has (LEVEL_ERROR, "error: ROOT/spank_tf.so is older than this tf-check, and does "
-                      "not say for which Slurm it was built; install spank-tf again");
+                                   "not say for which Slurm it was built; install spank-tf again");
 }
 
 TEST (a_plugin_that_is_cut_is_an_error_and_no_crash)
@@ -547,8 +551,7 @@ TEST (a_damaged_plugin_is_no_crash)
         for (int i = 0; i < 64; i++)
             damaged[random_next (&seed) % 64] ^= (char)(1 << random_next (&seed) % 8);
         for (int i = 0; i < 64; i++)
-            damaged[size - 1 - random_next (&seed) % (size < 3000 ? size : 3000)]
-                = (char)random_next (&seed);
+            damaged[size - 1 - random_next (&seed) % (size < 3000 ? size : 3000)] = (char)random_next (&seed);
         memcpy (damaged, bytes, 20);
         write_bytes ("spank_tf.so", damaged, size);
         copy (at ("spank_tf.so"), "slurm/auth_x.so", NULL, NULL);
@@ -566,7 +569,8 @@ TEST (a_plugin_for_another_slurm_is_an_error)
     snprintf (built_for, sizeof (built_for), "%s", installation.built_for);
     snprintf (from, sizeof (from), "slurm=%s", built_for);
     copy (SPANK_TF_SO, "spank_tf.so", from, "slurm=99.11");
-    snprintf (line, sizeof (line), "error: the plugin was built for Slurm 99.11, and this host has "
+    snprintf (line, sizeof (line),
+              "error: the plugin was built for Slurm 99.11, and this host has "
               "Slurm %s; build spank-tf for this Slurm",
               installation.slurm);
     installation_has (LEVEL_ERROR, line);
@@ -578,7 +582,8 @@ TEST (an_unknown_slurm_is_a_warning)
 
     write_file ("slurm/auth_x.so", "not a plugin");
     check_installation ();
-    snprintf (line, sizeof (line), "warning: the plugin was built for Slurm %s, but which Slurm is "
+    snprintf (line, sizeof (line),
+              "warning: the plugin was built for Slurm %s, but which Slurm is "
               "installed is not known: its plugins were not found; set PluginDir in slurm.conf",
               installation.built_for);
     only (LEVEL_WARNING, line);
@@ -588,7 +593,7 @@ TEST (a_plugin_with_a_relative_path_is_in_PluginDir)
 {
     write_file ("plugstack.conf", "required spank_tf.so libexecdir=%s/libexec\n", root);
     installation_has (LEVEL_ERROR, "error: ROOT/slurm/spank_tf.so: No such file or directory; "
-                      "install spank-tf again, or correct the path in plugstack.conf");
+                                   "install spank-tf again, or correct the path in plugstack.conf");
     copy (SPANK_TF_SO, "slurm/spank_tf.so", NULL, NULL);
     check_installation ();
     unlink (at ("slurm/spank_tf.so"));
@@ -601,21 +606,21 @@ TEST (a_missing_helper_is_an_error)
 {
     unlink (at ("libexec/tf-rendezvous"));
     installation_has (LEVEL_ERROR, "error: ROOT/libexec/tf-rendezvous: No such file or directory; "
-                      "install spank-tf again");
+                                   "install spank-tf again");
 }
 
 TEST (a_helper_that_cannot_be_executed_is_an_error)
 {
     chmod (at ("libexec/tf-supervise"), 0644);
     installation_has (LEVEL_ERROR, "error: ROOT/libexec/tf-supervise: Permission denied; install "
-                      "spank-tf again");
+                                   "spank-tf again");
 }
 
 TEST (without_tf_addresses_there_is_a_warning)
 {
     unlink (at ("libexec/tf-addresses"));
     installation_has (LEVEL_WARNING, "warning: ROOT/libexec/tf-addresses: No such file or "
-                      "directory; install spank-tf again");
+                                     "directory; install spank-tf again");
 }
 
 /* A version as long as this one. */
@@ -633,14 +638,14 @@ TEST (a_helper_of_another_version_is_an_error)
     char line[256];
 
     copy (TF_SUPERVISE, "libexec/tf-supervise", "spank-tf=" PACKAGE_VERSION, other_version ());
-    snprintf (line, sizeof (line), "error: ROOT/libexec/tf-supervise: it is of version %s, the "
+    snprintf (line, sizeof (line),
+              "error: ROOT/libexec/tf-supervise: it is of version %s, the "
               "plugin of version " PACKAGE_VERSION "; install spank-tf again",
               strchr (other_version (), '=') + 1);
     installation_has (LEVEL_ERROR, line);
-    copy (TF_SUPERVISE, "libexec/tf-supervise", "spank-tf=" PACKAGE_VERSION,
-          "spank_tf=" PACKAGE_VERSION);
+    copy (TF_SUPERVISE, "libexec/tf-supervise", "spank-tf=" PACKAGE_VERSION, "spank_tf=" PACKAGE_VERSION);
     installation_has (LEVEL_ERROR, "error: ROOT/libexec/tf-supervise: it is of version unknown, "
-                      "the plugin of version " PACKAGE_VERSION "; install spank-tf again");
+                                   "the plugin of version " PACKAGE_VERSION "; install spank-tf again");
 }
 
 TEST (a_tf_check_of_another_version_is_a_warning)
@@ -652,7 +657,8 @@ TEST (a_tf_check_of_another_version_is_a_warning)
     copy (TF_RENDEZVOUS, "libexec/tf-rendezvous", from, to);
     copy (TF_SUPERVISE, "libexec/tf-supervise", from, to);
     copy (TF_ADDRESSES, "libexec/tf-addresses", from, to);
-    snprintf (line, sizeof (line), "warning: this tf-check is of version " PACKAGE_VERSION ", the "
+    snprintf (line, sizeof (line),
+              "warning: this tf-check is of version " PACKAGE_VERSION ", the "
               "plugin of version %s; use the tf-check that was installed with the plugin",
               strchr (to, '=') + 1);
     installation_has (LEVEL_WARNING, line);
@@ -684,13 +690,10 @@ static int occupy (int fd[], int count)
     return -1;
 }
 
-static void check_ports (const char *srun, const char *rendezvous, const char *ports,
-                         const char *mpi)
+static void check_ports (const char *srun, const char *rendezvous, const char *ports, const char *mpi)
 {
     struct slurm_conf conf = { .path = "" };
-    struct arguments arguments = {
-        { [OPTION_PORTS] = ports, [OPTION_RENDEZVOUS_PORTS] = rendezvous }
-    };
+    struct arguments arguments = { { [OPTION_PORTS] = ports, [OPTION_RENDEZVOUS_PORTS] = rendezvous } };
 
     snprintf (conf.srun_ports, sizeof (conf.srun_ports), "%s", srun);
     snprintf (conf.mpi_params, sizeof (conf.mpi_params), "%s", mpi);
@@ -706,8 +709,8 @@ TEST (ports_that_are_free_are_ok)
     assert_string_equal (printed (), HOLD_OK "\n");
     check_ports ("21000-28000", "28001-28100", "28101-28200", "");
     assert_string_equal (printed (), "ok: SrunPortRange=21000-28000: ports are free\n"
-                         "ok: rendezvous_ports=28001-28100: ports are free\n"
-                         "ok: ports=28101-28200: ports are free\n" HOLD_OK "\n");
+                                     "ok: rendezvous_ports=28001-28100: ports are free\n"
+                                     "ok: ports=28101-28200: ports are free\n" HOLD_OK "\n");
     check_ports ("", "any", "any", "");
     assert_int_equal (findings.worst, LEVEL_OK);
 }
@@ -719,17 +722,22 @@ TEST (ports_that_are_used_are_an_error)
 
     snprintf (range, sizeof (range), "%d-%d", low, low + 3);
     check_ports ("", range, NULL, "");
-    snprintf (line, sizeof (line), "error: rendezvous_ports=%s: 0 of its ports are free on this "
+    snprintf (line, sizeof (line),
+              "error: rendezvous_ports=%s: 0 of its ports are free on this "
               "host, and a step needs 1; make the range larger, or end the programs that use its "
-              "ports", range);
+              "ports",
+              range);
     only (LEVEL_ERROR, line);
     check_ports ("", NULL, range, "");
-    snprintf (line, sizeof (line), "error: ports=%s: 0 of its ports are free on this host, and a "
-              "step needs 1; make the range larger, or end the programs that use its ports", range);
+    snprintf (line, sizeof (line),
+              "error: ports=%s: 0 of its ports are free on this host, and a "
+              "step needs 1; make the range larger, or end the programs that use its ports",
+              range);
     has_line (line);
     close (fd[2]);
     check_ports (range, NULL, NULL, "");
-    snprintf (line, sizeof (line), "error: SrunPortRange=%s: 1 of its ports is free on this host, "
+    snprintf (line, sizeof (line),
+              "error: SrunPortRange=%s: 1 of its ports is free on this host, "
               "and a step needs 6; make the range larger, or end the programs that use its ports",
               range);
     only (LEVEL_ERROR, line);
@@ -749,7 +757,8 @@ TEST (a_small_SrunPortRange_is_an_error)
     check_ports (range, "any", NULL, "");
     assert_int_equal (findings.worst, LEVEL_OK);
     check_ports (range, NULL, NULL, "");
-    snprintf (line, sizeof (line), "error: SrunPortRange=%s: 5 of its ports are free on this host, "
+    snprintf (line, sizeof (line),
+              "error: SrunPortRange=%s: 5 of its ports are free on this host, "
               "and a step needs 6; make the range larger, or end the programs that use its ports",
               range);
     only (LEVEL_ERROR, line);
@@ -759,34 +768,34 @@ TEST (an_invalid_SrunPortRange_is_an_error)
 {
     check_ports ("60001", NULL, NULL, "");
     only (LEVEL_ERROR, "error: SrunPortRange=60001: 1 of its ports is free on this host, and a "
-          "step needs 6; make the range larger, or end the programs that use its ports");
+                       "step needs 6; make the range larger, or end the programs that use its ports");
     check_ports ("high", NULL, NULL, "");
     only (LEVEL_ERROR, "error: SrunPortRange: \"high\" is not a range of ports; a range is "
-          "LOW-HIGH, as in 30000-30999; correct it");
+                       "LOW-HIGH, as in 30000-30999; correct it");
     check_ports ("500-1600", NULL, NULL, "");
     only (LEVEL_ERROR, "error: SrunPortRange: \"500-1600\" has privileged ports; the lowest port "
-          "that a user's program can bind is 1024; correct it");
+                       "that a user's program can bind is 1024; correct it");
 }
 
 TEST (ranges_that_overlap_are_a_warning)
 {
     check_ports ("21000-28000", NULL, "28000-28100", "");
     only (LEVEL_WARNING, "warning: ports= and SrunPortRange overlap, so tasks can use up the ports "
-          "that srun needs; use different ranges");
+                         "that srun needs; use different ranges");
     check_ports ("", "22000-23000,24000-25000", "24500-24600", "");
     only (LEVEL_WARNING, "warning: ports= and rendezvous_ports overlap, so tasks can use up the "
-          "ports that srun needs; use different ranges");
+                         "ports that srun needs; use different ranges");
 }
 
 TEST (reserved_ports_need_MpiParams)
 {
     check_ports ("", NULL, "reserved", "ports=30000-31000");
-    assert_string_equal (printed (), "ok: ports=reserved, and MpiParams=ports=30000-31000\n"
-                         HOLD_OK "\n");
+    assert_string_equal (printed (), "ok: ports=reserved, and MpiParams=ports=30000-31000\n" HOLD_OK "\n");
     check_ports ("", NULL, "reserved", "x,ports=30000-31000");
     assert_int_equal (findings.worst, LEVEL_OK);
     check_ports ("", NULL, "reserved", "x");
-    only (LEVEL_ERROR, "error: ports=reserved, but MpiParams in slurm.conf has no ports=, so Slurm "
+    only (LEVEL_ERROR,
+          "error: ports=reserved, but MpiParams in slurm.conf has no ports=, so Slurm "
           "reserves none; set MpiParams=ports=LOW-HIGH in slurm.conf, or another value of ports=");
 }
 
@@ -809,10 +818,13 @@ TEST (a_port_that_cannot_be_shared_is_an_error)
     check_ports ("", NULL, NULL, "");
     listen_fails = false;
     assert_int_equal (findings.worst, LEVEL_ERROR);
-    assert_int_equal (strncmp (printed (), "error: a port cannot be held and shared with a server "
-                               "(SO_REUSEPORT): cannot listen on port ", 90), 0);
+    assert_int_equal (strncmp (printed (),
+                               "error: a port cannot be held and shared with a server "
+                               "(SO_REUSEPORT): cannot listen on port ",
+                               90),
+                      0);
     assert_non_null (strstr (printed (), ": Permission denied; set hold=no in plugstack.conf, or "
-                             "ask why the kernel refuses it\n"));
+                                         "ask why the kernel refuses it\n"));
 }
 
 /* Networks. */
@@ -836,9 +848,14 @@ static void check_network (const char *ib, const char *network, const char *own,
 
 #define ETH0 "eth0 other up 10.98.0.1/16"
 #define ETH1 "eth1 other up 192.168.0.1/24"
-#define ON_ETH0 "ok: tasks on this host would be reached at 10.98.0.1 (eth0), which faces " \
-                "slurmctld's host\n"
-#define IB(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define ON_ETH0 \
+    "ok: tasks on this host would be reached at 10.98.0.1 (eth0), which faces " \
+    "slurmctld's host\n"
+#define IB(...) \
+    (const char *const[]) \
+    { \
+        __VA_ARGS__, NULL \
+    }
 
 TEST (a_host_without_infiniband_is_ok_unless_the_site_wants_it)
 {
@@ -846,38 +863,36 @@ TEST (a_host_without_infiniband_is_ok_unless_the_site_wants_it)
     assert_string_equal (printed (), "ok: this host has no InfiniBand interface\n" ON_ETH0);
     check_network ("auto", NULL, "10.98.0.1", IB (ETH0));
     only (LEVEL_WARNING, "warning: this host has no InfiniBand interface, and plugstack.conf has "
-          "ib=auto; load the driver ib_ipoib, or set ib=no in plugstack.conf");
+                         "ib=auto; load the driver ib_ipoib, or set ib=no in plugstack.conf");
     check_network ("require", NULL, "10.98.0.1", IB (ETH0));
     only (LEVEL_ERROR, "error: this host has no InfiniBand interface, and plugstack.conf has "
-          "ib=require; load the driver ib_ipoib, or set ib=no in plugstack.conf");
+                       "ib=require; load the driver ib_ipoib, or set ib=no in plugstack.conf");
 }
 
 TEST (each_infiniband_interface_says_why_it_would_not_be_used)
 {
-    check_network (NULL, NULL, "10.98.0.1", IB ("ib0 infiniband up 10.101.0.1/16",
-                   "ib1 infiniband down 10.102.0.1/16", "ib2 infiniband no-carrier 10.103.0.1/16",
-                   "ib3 infiniband up -", ETH0));
-    assert_string_equal (printed (),
-                         "ok: ib0 (InfiniBand, 10.101.0.1/16) would be used with --tf-ib\n"
-                         "ok: ib1 (InfiniBand) would not be used: it is down\n"
-                         "ok: ib2 (InfiniBand) would not be used: it has no carrier\n"
-                         "ok: ib3 (InfiniBand) would not be used: it has no address\n" ON_ETH0);
+    check_network (NULL, NULL, "10.98.0.1",
+                   IB ("ib0 infiniband up 10.101.0.1/16", "ib1 infiniband down 10.102.0.1/16",
+                       "ib2 infiniband no-carrier 10.103.0.1/16", "ib3 infiniband up -", ETH0));
+    assert_string_equal (printed (), "ok: ib0 (InfiniBand, 10.101.0.1/16) would be used with --tf-ib\n"
+                                     "ok: ib1 (InfiniBand) would not be used: it is down\n"
+                                     "ok: ib2 (InfiniBand) would not be used: it has no carrier\n"
+                                     "ok: ib3 (InfiniBand) would not be used: it has no address\n" ON_ETH0);
 }
 
 TEST (a_site_that_wants_infiniband_gets_a_warning_or_an_error)
 {
     check_network ("auto", NULL, "10.98.0.1", IB ("ib0 infiniband down 10.101.0.1/16", ETH0));
     only (LEVEL_WARNING, "warning: ib0 (InfiniBand) would not be used: it is down; set it up (ip "
-          "link set up)");
-    check_network ("require", NULL, "10.98.0.1", IB ("ib0 infiniband no-carrier 10.101.0.1/16",
-                   ETH0));
+                         "link set up)");
+    check_network ("require", NULL, "10.98.0.1", IB ("ib0 infiniband no-carrier 10.101.0.1/16", ETH0));
     only (LEVEL_ERROR, "error: ib0 (InfiniBand) would not be used: it has no carrier; look at its "
-          "cable, switch and subnet manager");
+                       "cable, switch and subnet manager");
     check_network ("require", NULL, "10.98.0.1", IB ("ib0 infiniband up -", ETH0));
     only (LEVEL_ERROR, "error: ib0 (InfiniBand) would not be used: it has no address; give it an "
-          "IPv4 or IPv6 address");
-    check_network ("require", NULL, "10.98.0.1", IB ("ib0 infiniband down -",
-                   "ib1 infiniband up fd00::1/64", ETH0));
+                       "IPv4 or IPv6 address");
+    check_network ("require", NULL, "10.98.0.1",
+                   IB ("ib0 infiniband down -", "ib1 infiniband up fd00::1/64", ETH0));
     assert_int_equal (findings.worst, LEVEL_OK);
     has_line ("ok: tasks on this host would be reached at fd00::1 (ib1), if all nodes of the step "
               "are on its network");
@@ -892,7 +907,7 @@ TEST (a_host_on_none_of_the_sites_networks_is_a_warning)
     assert_int_equal (findings.worst, LEVEL_OK);
     check_network (NULL, "10.20.0.0/16", "10.98.0.1", IB (ETH0, ETH1));
     only (LEVEL_WARNING, "warning: this host is on none of network=10.20.0.0/16, so steps with it "
-          "use another network; correct network=, or the addresses of this host");
+                         "use another network; correct network=, or the addresses of this host");
     has_line ("ok: tasks on this host would be reached at 10.98.0.1 (eth0), which faces "
               "slurmctld's host");
 }
@@ -904,7 +919,8 @@ TEST (a_host_without_an_address_is_an_error)
     has_line ("ok: tasks on this host would be reached at 10.98.0.1 (eth0), or another address by "
               "which it reaches srun");
     check_network (NULL, NULL, NULL, IB ("eth0 other down 10.98.0.1/16", "eth1 other up -"));
-    only (LEVEL_ERROR, "error: other nodes cannot reach this host: no interface is up and has an "
+    only (LEVEL_ERROR,
+          "error: other nodes cannot reach this host: no interface is up and has an "
           "address that is neither loopback nor link-local; give an interface an address, and set "
           "it up");
 }
@@ -1001,10 +1017,8 @@ TEST (json_has_every_finding)
     array = findings_json (&findings);
     assert_int_equal (json_array_size (array), 2);
     assert_null (json_object_get (json_array_get (array, 0), "advice"));
-    assert_string_equal (json_string_value (json_object_get (json_array_get (array, 1), "advice")),
-                         "d");
-    assert_string_equal (json_string_value (json_object_get (json_array_get (array, 1), "level")),
-                         "warning");
+    assert_string_equal (json_string_value (json_object_get (json_array_get (array, 1), "advice")), "d");
+    assert_string_equal (json_string_value (json_object_get (json_array_get (array, 1), "level")), "warning");
     json_decref (array);
 }
 

@@ -65,7 +65,8 @@ static int listener (int *port, int backlog)
 static int full (int *port)
 {
     int fd = listener (port, 0);
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)*port),
+    struct sockaddr_in in = { .sin_family = AF_INET,
+                              .sin_port = htons ((uint16_t)*port),
                               .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
 
     for (int i = 0; i < 4; i++) {
@@ -131,15 +132,15 @@ TEST (the_first_the_middle_and_the_last_port_are_tried_but_not_sruns_own)
     unsetenv ("SLURM_SRUN_COMM_PORT");
     check_reach ("127.0.0.1", "21000-22000");
     assert_string_equal (printed (), "ok: srun's host 127.0.0.1 is reached, on port 21000, 21500, "
-                         "22000\n");
+                                     "22000\n");
     setenv ("SLURM_SRUN_COMM_PORT", "21500", 1);
     check_reach ("127.0.0.1", "21000-22000,23000-23000");
     assert_string_equal (printed (), "ok: srun's host 127.0.0.1 is reached, on port 21000, 22000, "
-                         "23000\n");
+                                     "23000\n");
     unsetenv ("SLURM_SRUN_COMM_PORT");
     check_reach ("127.0.0.1", "");
     assert_string_equal (printed (), "ok: srun's host 127.0.0.1 is reached, on port 32768, 46883, "
-                         "60999\n");
+                                     "60999\n");
 }
 
 TEST (a_blocked_range_is_an_error)
@@ -151,7 +152,8 @@ TEST (a_blocked_range_is_an_error)
     hurry = true;
     check_reach ("127.0.0.1", range);
     hurry = false;
-    snprintf (line, sizeof (line), "error: srun's host 127.0.0.1 cannot be reached on port %d: "
+    snprintf (line, sizeof (line),
+              "error: srun's host 127.0.0.1 cannot be reached on port %d: "
               "Connection timed out; open SrunPortRange there for connections from this node\n",
               port);
     assert_string_equal (printed (), line);
@@ -163,7 +165,7 @@ TEST (an_unknown_host_of_srun_is_a_warning)
     unsetenv ("SLURM_LAUNCH_NODE_IPADDR");
     check_reach (NULL, "");
     assert_string_equal (printed (), "warning: the address of srun's host is not in the "
-                         "environment; start it by srun\n");
+                                     "environment; start it by srun\n");
     setenv ("SLURM_LAUNCH_NODE_IPADDR", "127.0.0.1", 1);
     check_reach (NULL, "");
     assert_int_equal (findings.worst, LEVEL_OK);
@@ -182,7 +184,11 @@ static void start (void)
 }
 
 #define MAX_LISTED 8
-#define HAS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define HAS(...) \
+    (const char *const[]) \
+    { \
+        __VA_ARGS__, NULL \
+    }
 
 /* The end of a node's address by which it reaches srun, such as "10.98.0."; NULL: not known. */
 static const char *here;
@@ -191,8 +197,7 @@ static const char *here;
 static bool reports_ok;
 
 /* Add a node's report, with this version and these interfaces. `bad` is a finding, or NULL. */
-static void node (const char *name, const char *version, const char *const interface[],
-                  const char *bad)
+static void node (const char *name, const char *version, const char *const interface[], const char *bad)
 {
     struct interface list[MAX_LISTED];
     struct findings own = { .count = 0 };
@@ -340,7 +345,9 @@ TEST (what_all_nodes_share_is_said_once_and_errors_come_first)
 TEST (what_is_not_a_report_is_refused)
 {
     static const char *const bad[] = {
-        "[]", "{}", "{\"node\":\"n1\"}",
+        "[]",
+        "{}",
+        "{\"node\":\"n1\"}",
         "{\"node\":1,\"version\":\"\",\"interfaces\":[],\"findings\":[]}",
         "{\"node\":\"n1\",\"version\":\"\",\"interfaces\":{},\"findings\":[]}",
         "{\"node\":\"n1\",\"version\":\"\",\"interfaces\":[1],\"findings\":[]}",
@@ -363,9 +370,10 @@ TEST (what_is_not_a_report_is_refused)
 
 /* Tasks. */
 
-#define CONFIG(type, index) "{\"cluster\":{\"chief\":[\"127.0.0.1:%d\"]," \
-                            "\"worker\":[\"[fd00::2]:4001\"]}," \
-                            "\"task\":{\"type\":\"" type "\",\"index\":" index "}}"
+#define CONFIG(type, index) \
+    "{\"cluster\":{\"chief\":[\"127.0.0.1:%d\"]," \
+    "\"worker\":[\"[fd00::2]:4001\"]}," \
+    "\"task\":{\"type\":\"" type "\",\"index\":" index "}}"
 
 static void be_task (int port, const char *format, const char *local)
 {
@@ -453,7 +461,7 @@ TEST (outside_of_a_step_it_says_so)
     unsetenv ("SLURM_LOCALID");
     assert_int_equal (step_read (&step, &err), -1);
     assert_string_equal (err.text, "this is not a task of a step (SLURM_LOCALID is not set); use "
-                         "srun tf-check --step");
+                                   "srun tf-check --step");
     be_task (4000, "{\"cluster\":{}}%d", "0");
     assert_int_equal (step_read (&step, &err), -1);
     assert_string_equal (err.text, "TF_CONFIG does not name a task of a cluster");
@@ -622,8 +630,10 @@ TEST (a_collector_that_is_not_there_is_named)
     hurry = true;
     assert_int_equal (step_send (&step, object, &err), -1);
     hurry = false;
-    snprintf (expected, sizeof (expected), "the task at 127.0.0.1:%d, which collects the reports, "
-              "cannot be reached: Connection refused", port_number (port));
+    snprintf (expected, sizeof (expected),
+              "the task at 127.0.0.1:%d, which collects the reports, "
+              "cannot be reached: Connection refused",
+              port_number (port));
     assert_string_equal (err.text, expected);
     port_release (port);
     json_decref (object);

@@ -69,9 +69,8 @@ static void read_registration (int fd)
     if (frame_read (&reader, fd, &frame, NULL) != 1)
         fail_server ("no frame came");
     hello_decode (&hello, frame);
-    if (strcmp (hello.token, TOKEN) != 0 || hello.reconnects
-        || registration_decode (&rank, frame, NULL) < 0 || rank.rank != 17
-        || !strchr ("1:", address_print (&rank.address, &room)[0]))
+    if (strcmp (hello.token, TOKEN) != 0 || hello.reconnects || registration_decode (&rank, frame, NULL) < 0
+        || rank.rank != 17 || !strchr ("1:", address_print (&rank.address, &room)[0]))
         fail_server ("another registration came");
     frame_destroy (frame);
 }
@@ -217,9 +216,8 @@ static void end_server (pid_t server)
 }
 
 /* Register with the rendezvous at this address. */
-static enum client_outcome register_at (const char *at, int port, struct registration *rank,
-                                        int ms, struct client_answer *answer,
-                                        struct errtext *err)
+static enum client_outcome register_at (const char *at, int port, struct registration *rank, int ms,
+                                        struct client_answer *answer, struct errtext *err)
 {
     const struct contact contact = { .port = port, .token = TOKEN, .server_token = SERVER_TOKEN };
     struct address srun;
@@ -289,15 +287,15 @@ TEST (each_outcome_is_returned_and_no_descriptor_stays_open)
         struct address_text room;
         char message[160];
 
-        assert_int_equal (register_at ("127.0.0.1", port, &rank, row[i].ms, &answer, &err),
-                          row[i].outcome);
+        assert_int_equal (register_at ("127.0.0.1", port, &rank, row[i].ms, &answer, &err), row[i].outcome);
         if (row[i].outcome == CLIENT_ANSWERED)
             check_answer (&answer);
         assert_int_equal (next_descriptor (), descriptor);
-        snprintf (message, sizeof (message), "the rendezvous, 127.0.0.1:%d, could not be "
-                  "reached: %s", port, row[i].message);
-        assert_string_equal (err.text,
-                             row[i].outcome == CLIENT_TIMED_OUT ? message : row[i].message);
+        snprintf (message, sizeof (message),
+                  "the rendezvous, 127.0.0.1:%d, could not be "
+                  "reached: %s",
+                  port, row[i].message);
+        assert_string_equal (err.text, row[i].outcome == CLIENT_TIMED_OUT ? message : row[i].message);
         assert_string_equal (address_print (&rank.address, &room), "127.0.0.1");
         end_server (server);
     }
@@ -310,10 +308,11 @@ static void check_refused_connection (int port)
     struct errtext err;
     char message[160];
 
-    assert_int_equal (register_at ("127.0.0.1", port, &rank, 600000, &answer, &err),
-                      CLIENT_NO_RENDEZVOUS);
-    snprintf (message, sizeof (message), "no rendezvous listens on 127.0.0.1:%d: it or srun has "
-              "ended, or srun could not start it (srun --async does not)", port);
+    assert_int_equal (register_at ("127.0.0.1", port, &rank, 600000, &answer, &err), CLIENT_NO_RENDEZVOUS);
+    snprintf (message, sizeof (message),
+              "no rendezvous listens on 127.0.0.1:%d: it or srun has "
+              "ended, or srun could not start it (srun --async does not)",
+              port);
     assert_string_equal (err.text, message);
 }
 
@@ -340,8 +339,7 @@ TEST (a_refused_connection_is_made_again)
         serve_script (listener, "a");
     }
     close (listener);
-    assert_int_equal (register_at ("127.0.0.1", port, &rank, 600000, &answer, &err),
-                      CLIENT_ANSWERED);
+    assert_int_equal (register_at ("127.0.0.1", port, &rank, 600000, &answer, &err), CLIENT_ANSWERED);
     check_answer (&answer);
     end_server (server);
 }
@@ -374,11 +372,12 @@ TEST (a_connection_that_is_never_accepted_times_out)
     }
     nap (50);
     descriptor = next_descriptor ();
-    assert_int_equal (register_at ("127.0.0.1", port, &rank, 300, &answer, &err),
-                      CLIENT_TIMED_OUT);
+    assert_int_equal (register_at ("127.0.0.1", port, &rank, 300, &answer, &err), CLIENT_TIMED_OUT);
     assert_int_equal (next_descriptor (), descriptor);
-    snprintf (message, sizeof (message), "the rendezvous, 127.0.0.1:%d, could not be reached: "
-              "Connection timed out", port);
+    snprintf (message, sizeof (message),
+              "the rendezvous, 127.0.0.1:%d, could not be reached: "
+              "Connection timed out",
+              port);
     assert_string_equal (err.text, message);
     for (size_t i = 0; i < COUNT (filler); i++)
         close (filler[i]);
@@ -393,7 +392,7 @@ TEST (the_client_does_not_connect_after_the_deadline)
 
     assert_int_equal (register_at ("127.0.0.1", 1, &rank, 0, &answer, &err), CLIENT_TIMED_OUT);
     assert_string_equal (err.text, "the rendezvous, 127.0.0.1:1, could not be reached: it does "
-                         "not answer");
+                                   "not answer");
 }
 
 TEST (the_client_reaches_the_rendezvous_by_ipv6)

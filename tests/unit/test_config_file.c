@@ -17,16 +17,19 @@
 #include "exec/config_file.h"
 
 #define CLUSTER "{\"cluster\":{\"worker\":[\"a:1\",\"b:2\"]}"
-#define EARLIER "{\"cluster\":{\"worker\":[\"c:3\",\"d:4\"]}," \
-                "\"task\":{\"type\":\"worker\",\"index\":0}}"
+#define EARLIER \
+    "{\"cluster\":{\"worker\":[\"c:3\",\"d:4\"]}," \
+    "\"task\":{\"type\":\"worker\",\"index\":0}}"
 #define WORKER_0 CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":0}}"
 #define WORKER_1 CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":1}}"
 #define CLOUD_0 CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":0},\"environment\":\"cloud\"}"
-#define EVALUATOR "{\"cluster\":{\"worker\":[\"a:1\",\"b:2\"],\"evaluator\":[\"e:5\"]}," \
-                  "\"task\":{\"type\":\"evaluator\",\"index\":0}}"
+#define EVALUATOR \
+    "{\"cluster\":{\"worker\":[\"a:1\",\"b:2\"],\"evaluator\":[\"e:5\"]}," \
+    "\"task\":{\"type\":\"evaluator\",\"index\":0}}"
 #define NO_CONFIG "the file exists and is not a TF_CONFIG"
-#define ANOTHERS "another task of this step has this file; " \
-                 "with {rank} in the path each task has its own"
+#define ANOTHERS \
+    "another task of this step has this file; " \
+    "with {rank} in the path each task has its own"
 
 /*
  * Simulate a filesystem or a kernel that does not support the call: the call fails with this
@@ -34,12 +37,9 @@
  */
 static int no_renameat2, no_flock, no_noexec;
 
-int __real_renameat2 (int from_dir, const char *from, int to_dir, const char *to,
-                      unsigned int flags);
-int __wrap_renameat2 (int from_dir, const char *from, int to_dir, const char *to,
-                      unsigned int flags);
-int __wrap_renameat2 (int from_dir, const char *from, int to_dir, const char *to,
-                      unsigned int flags)
+int __real_renameat2 (int from_dir, const char *from, int to_dir, const char *to, unsigned int flags);
+int __wrap_renameat2 (int from_dir, const char *from, int to_dir, const char *to, unsigned int flags);
+int __wrap_renameat2 (int from_dir, const char *from, int to_dir, const char *to, unsigned int flags)
 {
     if (!no_renameat2)
         return __real_renameat2 (from_dir, from, to_dir, to, flags);

@@ -455,8 +455,10 @@ TEST (a_log_that_is_late_is_reported_once_and_gets_everything)
     keep_log (false);
     log_child = child ();
     kill (log_child, SIGSTOP);
-    snprintf (expected, sizeof (expected), "srun: spank_tf: %s/master.log is not written in time; "
-              "lines may be missing in it\nsrun: two\n", top);
+    snprintf (expected, sizeof (expected),
+              "srun: spank_tf: %s/master.log is not written in time; "
+              "lines may be missing in it\nsrun: two\n",
+              top);
     assert_int_equal (pipe (fds), 0);
     with_stderr (fds[1], flush_twice);
     close (fds[1]);

@@ -41,8 +41,7 @@ TEST (decoding_returns_the_encoded_contact)
     } row[] = {
         { { 60001, TOKEN, SERVER_TOKEN, 300, PORT_HELD, CONTACT_ASK_NOTHING, false, "any" },
           V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any" },
-        { { 1, TOKEN, SERVER_TOKEN, 1, PORT_CLAIMED, CONTACT_ASK_INTERFACES, true,
-            "reserved" },
+        { { 1, TOKEN, SERVER_TOKEN, 1, PORT_CLAIMED, CONTACT_ASK_INTERFACES, true, "reserved" },
           V " 1 " TOKEN " " SERVER_TOKEN " 1 claim interfaces two-ports reserved" },
         { { 65535, SERVER_TOKEN, TOKEN, 604800, PORT_HELD, CONTACT_ASK_RAILS, true,
             "30000-30999,31500-31999" },
@@ -96,8 +95,7 @@ TEST (the_port_and_tokens_of_another_version_are_decoded)
 {
     struct contact r;
 
-    assert_int_equal (contact_decode (&r, "99 60001 " TOKEN " " SERVER_TOKEN " anything else",
-                                      NULL), 0);
+    assert_int_equal (contact_decode (&r, "99 60001 " TOKEN " " SERVER_TOKEN " anything else", NULL), 0);
     assert_int_equal (r.port, 60001);
     assert_string_equal (r.token, TOKEN);
     assert_string_equal (r.server_token, SERVER_TOKEN);

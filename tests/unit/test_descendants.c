@@ -87,8 +87,7 @@ static void await_descendants (bool (*end) (void))
 
 static int begin (void **state __attribute__ ((unused)))
 {
-    shared = mmap (NULL, sizeof (*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                   -1, 0);
+    shared = mmap (NULL, sizeof (*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return shared == MAP_FAILED || prctl (PR_SET_CHILD_SUBREAPER, 1) < 0;
 }
 
@@ -384,9 +383,8 @@ static int hide (void)
     if ((pid = fork ()) > 0)
         return waitpid (pid, &status, 0) == pid && WIFEXITED (status) ? WEXITSTATUS (status) : 3;
     if (mount ("none", "/", "none", MS_REC | MS_PRIVATE, "") < 0
-        || mount ("proc", "/proc", "proc", 0, "hidepid=2") < 0
-        || setresgid (65534, 65534, 65534) < 0 || setgroups (0, NULL) < 0
-        || setresuid (65534, 65534, 65534) < 0)
+        || mount ("proc", "/proc", "proc", 0, "hidepid=2") < 0 || setresgid (65534, 65534, 65534) < 0
+        || setgroups (0, NULL) < 0 || setresuid (65534, 65534, 65534) < 0)
         _exit (2);
     prctl (PR_SET_DUMPABLE, 1);
     return 0;

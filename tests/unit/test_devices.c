@@ -35,8 +35,8 @@ TEST (a_task_numbers_the_gpus_that_it_has)
 
     for (size_t i = 0; i < COUNT (row); i++) {
         char buf[64];
-        const char *devices = devices_of_task (row[i].visible, row[i].on_node, row[i].tasks, row[i].local,
-                                               buf, sizeof (buf));
+        const char *devices =
+            devices_of_task (row[i].visible, row[i].on_node, row[i].tasks, row[i].local, buf, sizeof (buf));
 
         assert_int_equal (devices_own (row[i].visible, row[i].on_node, row[i].tasks), row[i].own);
         assert_int_equal (devices == NULL, row[i].devices == NULL);

@@ -31,8 +31,7 @@ static char *config (const struct dictionary *dictionary, const char *role, int 
     char *text;
 
     assert_int_equal (strlen (cluster), length);
-    assert_true (asprintf (&text, TF_CONFIG_HEAD "%s%s", cluster,
-                           dictionary_tail (role, index, &tail)) > 0);
+    assert_true (asprintf (&text, TF_CONFIG_HEAD "%s%s", cluster, dictionary_tail (role, index, &tail)) > 0);
     return text;
 }
 
@@ -58,13 +57,15 @@ static struct dictionary *create (const struct dictionary_task *tasks, size_t co
 TEST (tf_config_has_the_cluster_and_the_tasks_role_and_index)
 {
     const struct dictionary_task tasks[] = {
-        task ("ps", 0, "10.0.0.1", 40001), task ("worker", 0, "10.0.0.2", 40002),
+        task ("ps", 0, "10.0.0.1", 40001),
+        task ("worker", 0, "10.0.0.2", 40002),
         task ("worker", 1, "10.0.0.3", 40003),
     };
     struct dictionary *dictionary = create (tasks, COUNT (tasks));
 
-#define CLUSTER "{\"cluster\":{\"ps\":[\"10.0.0.1:40001\"]," \
-                "\"worker\":[\"10.0.0.2:40002\",\"10.0.0.3:40003\"]},"
+#define CLUSTER \
+    "{\"cluster\":{\"ps\":[\"10.0.0.1:40001\"]," \
+    "\"worker\":[\"10.0.0.2:40002\",\"10.0.0.3:40003\"]},"
     check_config (dictionary, "ps", 0, CLUSTER "\"task\":{\"type\":\"ps\",\"index\":0}}");
     check_config (dictionary, "worker", 0, CLUSTER "\"task\":{\"type\":\"worker\",\"index\":0}}");
     check_config (dictionary, "worker", 1, CLUSTER "\"task\":{\"type\":\"worker\",\"index\":1}}");
@@ -82,7 +83,8 @@ TEST (tensorflows_roles_come_first_and_a_sites_roles_last)
     };
     struct dictionary *dictionary = create (tasks, COUNT (tasks));
 
-    check_config (dictionary, "tester", 1, "{\"cluster\":{\"chief\":[\"10.0.0.1:65535\"],"
+    check_config (dictionary, "tester", 1,
+                  "{\"cluster\":{\"chief\":[\"10.0.0.1:65535\"],"
                   "\"master\":[\"10.0.0.1:7\"],\"ps\":[\"10.0.0.1:4\"],"
                   "\"worker\":[\"10.0.0.1:2\",\"10.0.0.1:6\"],"
                   "\"tester\":[\"10.0.0.1:1\",\"10.0.0.1:5\"],\"logger\":[\"10.0.0.1:3\"]},"
@@ -93,14 +95,17 @@ TEST (tensorflows_roles_come_first_and_a_sites_roles_last)
 TEST (only_the_evaluators_own_dictionary_lists_the_evaluator)
 {
     const struct dictionary_task tasks[] = {
-        task ("evaluator", 0, "10.0.0.1", 1), task ("tester", 0, "10.0.0.2", 2),
+        task ("evaluator", 0, "10.0.0.1", 1),
+        task ("tester", 0, "10.0.0.2", 2),
         task ("chief", 0, "10.0.0.3", 3),
     };
     struct dictionary *dictionary = create (tasks, COUNT (tasks));
 
-    check_config (dictionary, "chief", 0, "{\"cluster\":{\"chief\":[\"10.0.0.3:3\"],"
+    check_config (dictionary, "chief", 0,
+                  "{\"cluster\":{\"chief\":[\"10.0.0.3:3\"],"
                   "\"tester\":[\"10.0.0.2:2\"]},\"task\":{\"type\":\"chief\",\"index\":0}}");
-    check_config (dictionary, "evaluator", 0, "{\"cluster\":{\"chief\":[\"10.0.0.3:3\"],"
+    check_config (dictionary, "evaluator", 0,
+                  "{\"cluster\":{\"chief\":[\"10.0.0.3:3\"],"
                   "\"tester\":[\"10.0.0.2:2\"],\"evaluator\":[\"10.0.0.1:1\"]},"
                   "\"task\":{\"type\":\"evaluator\",\"index\":0}}");
     dictionary_destroy (dictionary);
@@ -111,7 +116,8 @@ TEST (a_cluster_can_be_an_evaluator_only)
     const struct dictionary_task only = task ("evaluator", 0, "10.0.0.1", 1);
     struct dictionary *dictionary = create (&only, 1);
 
-    check_config (dictionary, "evaluator", 0, "{\"cluster\":{\"evaluator\":[\"10.0.0.1:1\"]},"
+    check_config (dictionary, "evaluator", 0,
+                  "{\"cluster\":{\"evaluator\":[\"10.0.0.1:1\"]},"
                   "\"task\":{\"type\":\"evaluator\",\"index\":0}}");
     dictionary_destroy (dictionary);
 }
@@ -134,19 +140,23 @@ static const char *beside (const struct dictionary *dictionary)
 TEST (a_task_beside_the_cluster_is_in_no_dictionary_and_has_variables)
 {
     const struct dictionary_task tasks[] = {
-        task ("+data", 0, "10.0.0.1", 1), task ("worker", 0, "10.0.0.2", 2),
-        task ("+Log_9", 0, "fd00::3", 3), task ("+data", 1, "10.0.0.4", 4),
+        task ("+data", 0, "10.0.0.1", 1),     task ("worker", 0, "10.0.0.2", 2),
+        task ("+Log_9", 0, "fd00::3", 3),     task ("+data", 1, "10.0.0.4", 4),
         task ("evaluator", 0, "10.0.0.5", 5),
     };
     struct dictionary *dictionary = create (tasks, COUNT (tasks));
 
-    check_config (dictionary, "worker", 0, "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"]},"
+    check_config (dictionary, "worker", 0,
+                  "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"]},"
                   "\"task\":{\"type\":\"worker\",\"index\":0}}");
-    check_config (dictionary, "+data", 1, "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"]},"
+    check_config (dictionary, "+data", 1,
+                  "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"]},"
                   "\"task\":{\"type\":\"data\",\"index\":1}}");
-    check_config (dictionary, "evaluator", 0, "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"],"
+    check_config (dictionary, "evaluator", 0,
+                  "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"],"
                   "\"evaluator\":[\"10.0.0.5:5\"]},\"task\":{\"type\":\"evaluator\",\"index\":0}}");
-    assert_string_equal (beside (dictionary), "SLURM_TF_BESIDE=data,Log_9 "
+    assert_string_equal (beside (dictionary),
+                         "SLURM_TF_BESIDE=data,Log_9 "
                          "SLURM_TF_DATA=10.0.0.1:1,10.0.0.4:4 SLURM_TF_LOG_9=[fd00::3]:3 ");
     dictionary_destroy (dictionary);
 }
@@ -164,7 +174,8 @@ TEST (without_a_task_beside_the_cluster_there_are_no_variables)
 TEST (two_names_for_one_variable_are_refused)
 {
     const struct dictionary_task tasks[] = {
-        task ("+data", 0, "10.0.0.1", 1), task ("worker", 0, "10.0.0.2", 2),
+        task ("+data", 0, "10.0.0.1", 1),
+        task ("worker", 0, "10.0.0.2", 2),
         task ("+Data", 0, "10.0.0.3", 3),
     };
     struct dictionary *dictionary = NULL;
@@ -172,7 +183,7 @@ TEST (two_names_for_one_variable_are_refused)
 
     assert_int_equal (dictionary_create (&dictionary, tasks, COUNT (tasks), &err), -1);
     assert_string_equal (err.text, "\"+data\" and \"+Data\" would have the same variable, "
-                         "SLURM_TF_DATA");
+                                   "SLURM_TF_DATA");
     assert_null (dictionary);
 }
 
@@ -181,7 +192,8 @@ TEST (an_ipv6_address_has_brackets)
     const struct dictionary_task only = task ("worker", 0, "fd00::1", 40000);
     struct dictionary *dictionary = create (&only, 1);
 
-    check_config (dictionary, "worker", 0, "{\"cluster\":{\"worker\":[\"[fd00::1]:40000\"]},"
+    check_config (dictionary, "worker", 0,
+                  "{\"cluster\":{\"worker\":[\"[fd00::1]:40000\"]},"
                   "\"task\":{\"type\":\"worker\",\"index\":0}}");
     dictionary_destroy (dictionary);
 }
@@ -204,7 +216,8 @@ static struct dictionary_task *workers (size_t length, size_t *count)
     static const int port[] = { 40000, 4000, 400, 40, 4 };
     struct dictionary_task *tasks = calloc (10000, sizeof (*tasks));
     size_t total = strlen ("{\"cluster\":{\"worker\":[]},\"task\":{\"type\":\"worker\",\"index\":"
-                           "1000}}") - strlen (",");
+                           "1000}}")
+                   - strlen (",");
 
     assert_non_null (tasks);
     for (*count = 0; total < length; (*count)++) {
@@ -248,7 +261,7 @@ TEST (the_addresses_beside_the_cluster_count_too)
     tasks[count++] = task ("+x", 1, "10.0.0.1", 4);
     assert_int_equal (dictionary_create (&dictionary, tasks, count, &err), -1);
     assert_string_equal (err.text, "TF_CONFIG and the addresses of the auxiliary tasks would "
-                         "have 131071 bytes; at most 131060 are possible");
+                                   "have 131071 bytes; at most 131060 are possible");
     free (tasks);
 }
 
@@ -260,8 +273,10 @@ TEST (a_longer_tf_config_is_refused_with_its_length_and_the_limit)
     struct errtext err;
     char message[128];
 
-    snprintf (message, sizeof (message), "the TF_CONFIG of %zu tasks would have 131061 bytes; "
-              "Linux allows at most 131060", count);
+    snprintf (message, sizeof (message),
+              "the TF_CONFIG of %zu tasks would have 131061 bytes; "
+              "Linux allows at most 131060",
+              count);
     assert_int_equal (dictionary_create (&dictionary, tasks, count, &err), -1);
     assert_null (dictionary);
     assert_string_equal (err.text, message);

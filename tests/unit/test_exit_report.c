@@ -117,9 +117,8 @@ TEST (any_number_fits_the_buffer)
 TEST (decoding_the_message_returns_the_encoded_report)
 {
     static const struct exit_report row[] = {
-        { EXIT_REPORT_EXIT, 0, false }, { EXIT_REPORT_EXIT, 255, false },
-        { EXIT_REPORT_SIGNAL, 9, false }, { EXIT_REPORT_SIGNAL, 9, true },
-        { EXIT_REPORT_STOPPED, 0, false },
+        { EXIT_REPORT_EXIT, 0, false },  { EXIT_REPORT_EXIT, 255, false },  { EXIT_REPORT_SIGNAL, 9, false },
+        { EXIT_REPORT_SIGNAL, 9, true }, { EXIT_REPORT_STOPPED, 0, false },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -170,8 +169,7 @@ TEST (a_message_without_a_valid_report_is_refused)
         struct errtext err = { "" };
 
         assert_int_equal (exit_report_decode (&report, frame, &err), row[i].rc);
-        assert_string_equal (err.text, row[i].rc == 0 ? ""
-                             : "a report that does not say how the task ended");
+        assert_string_equal (err.text, row[i].rc == 0 ? "" : "a report that does not say how the task ended");
         assert_int_equal (report.number, row[i].rc == 0 ? 3 : 77);
         frame_destroy (frame);
     }

@@ -35,8 +35,8 @@ TEST (a_list_names_some_of_them)
 TEST (anything_else_is_refused)
 {
     static const char *const bad[] = {
-        "", ",", "tf,", ",tf", "tf,,jax", "pytorch", "tf,none", "none,tf", "TF", "t", "tfx", "tf jax",
-        "tf;jax", " tf", "tensor", "dtensors",
+        "",   ",", "tf,", ",tf",    "tf,,jax", "pytorch", "tf,none", "none,tf",
+        "TF", "t", "tfx", "tf jax", "tf;jax",  " tf",     "tensor",  "dtensors",
     };
 
     for (size_t i = 0; i < COUNT (bad); i++) {

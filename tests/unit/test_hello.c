@@ -13,13 +13,12 @@ TEST (a_task_and_a_supervisor_send_these_strings)
     struct frame *frame = frame_create ();
 
     hello_encode (frame, &hello);
-    assert_string_equal (message_text (frame), "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION
-                         "\nNODE=n5\n");
+    assert_string_equal (message_text (frame), "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\n");
     hello.reconnects = true;
     frame = frame_create ();
     hello_encode (frame, &hello);
-    assert_string_equal (message_text (frame), "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION
-                         "\nNODE=n5\nRECONNECTS=1\n");
+    assert_string_equal (message_text (frame),
+                         "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\nRECONNECTS=1\n");
 }
 
 TEST (decoding_returns_the_encoded_hello)
@@ -42,7 +41,9 @@ TEST (decoding_returns_the_encoded_hello)
 }
 
 static const struct message_string good[] = {
-    { "TOKEN", TOKEN }, { "RELEASE", "1.2.3" }, { "NODE", "n1" },
+    { "TOKEN", TOKEN },
+    { "RELEASE", "1.2.3" },
+    { "NODE", "n1" },
 };
 
 /* The reader decides what a missing key means, because task and srun may differ in version. */

@@ -44,13 +44,11 @@ TEST (a_printed_interface_is_parsed_as_the_same_interface)
         { "ib0 infiniband up -", "ib0", NULL, true, INTERFACE_UP, false },
         { "eth1 other down -", "eth1", NULL, false, INTERFACE_DOWN, false },
         { "eth1 other down 10.1.0.5/16", "eth1", "10.1.0.5/16", false, INTERFACE_DOWN, false },
-        { "ib1 infiniband no-carrier 10.2.0.5/32", "ib1", "10.2.0.5/32", true,
-          INTERFACE_NO_CARRIER, false },
-        { "enp1s0f0np0 other up fd00::5/64", "enp1s0f0np0", "fd00::5/64", false, INTERFACE_UP,
-          true },
+        { "ib1 infiniband no-carrier 10.2.0.5/32", "ib1", "10.2.0.5/32", true, INTERFACE_NO_CARRIER, false },
+        { "enp1s0f0np0 other up fd00::5/64", "enp1s0f0np0", "fd00::5/64", false, INTERFACE_UP, true },
         { "fifteen_letters infiniband no-carrier ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128",
-          "fifteen_letters", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128", true,
-          INTERFACE_NO_CARRIER, false },
+          "fifteen_letters", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128", true, INTERFACE_NO_CARRIER,
+          false },
         { "- other up 0.0.0.0/0", "-", "0.0.0.0/0", false, INTERFACE_UP, true },
     };
 
@@ -372,7 +370,7 @@ TEST (a_failure_to_list_the_interfaces_is_reported)
     assert_int_equal (interface_list (list, &err), -1);
     no_ipv4 = no_ipv6 = false;
     assert_string_equal (err.text, "cannot list network interfaces: Address family not "
-                         "supported by protocol");
+                                   "supported by protocol");
 }
 
 TEST (a_list_leaves_no_descriptor_open)

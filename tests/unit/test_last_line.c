@@ -90,8 +90,8 @@ static int prepare (void **unused __attribute__ ((unused)))
     /* A wait for the child that does not end would be a defect. */
     alarm (300);
     self = getpid ();
-    child_has_it = mmap (NULL, sizeof (*child_has_it), PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    child_has_it =
+        mmap (NULL, sizeof (*child_has_it), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     log_file[DIRECTORY] = '\0';
     if (child_has_it == MAP_FAILED || !mkdtemp (log_file))
         return -1;

@@ -38,8 +38,8 @@ TEST (a_list_names_its_first_items_and_counts_the_others)
     char buf[128];
 
     for (size_t i = 0; i < COUNT (row); i++)
-        assert_string_equal (print (buf, sizeof (buf), row[i].separator, row[i].most,
-                                    row[i].item), row[i].text);
+        assert_string_equal (print (buf, sizeof (buf), row[i].separator, row[i].most, row[i].item),
+                             row[i].text);
 }
 
 TEST (an_item_that_does_not_fit_and_all_later_items_are_left_out)

@@ -64,13 +64,14 @@ static int list_of (struct interface list[INTERFACE_MAX], const char *text)
     return count;
 }
 
-#define TWO_RAILS "ib0 infiniband up 10.1.0.5/16\n" \
-                  "ib0 infiniband up fd00::5/64\n"  \
-                  "ib1 infiniband up 10.2.0.5/16\n" \
-                  "ib2 infiniband down 10.3.0.5/16\n" \
-                  "ib3 infiniband no-carrier 10.3.0.5/16\n" \
-                  "ib4 infiniband up -\n" \
-                  "eth0 other up 10.4.0.5/16"
+#define TWO_RAILS \
+    "ib0 infiniband up 10.1.0.5/16\n" \
+    "ib0 infiniband up fd00::5/64\n" \
+    "ib1 infiniband up 10.2.0.5/16\n" \
+    "ib2 infiniband down 10.3.0.5/16\n" \
+    "ib3 infiniband no-carrier 10.3.0.5/16\n" \
+    "ib4 infiniband up -\n" \
+    "eth0 other up 10.4.0.5/16"
 
 TEST (locality_matters_if_two_infiniband_interfaces_can_be_used)
 {
@@ -89,7 +90,8 @@ TEST (locality_matters_if_two_infiniband_interfaces_can_be_used)
         { "ib0 infiniband up 10.1.0.5/16\nib1 infiniband up 10.2.0.5/16", true },
         { "ib0 infiniband up 10.1.0.5/16\nib1 infiniband up fd00::5/64", true },
         { "ib0 infiniband down 10.1.0.5/16\nib0 infiniband up 10.1.0.6/16\n"
-          "ib1 infiniband up 10.2.0.5/16", true },
+          "ib1 infiniband up 10.2.0.5/16",
+          true },
         { TWO_RAILS, true },
     };
 
@@ -205,10 +207,10 @@ TEST (malformed_lines_and_other_interfaces_are_ignored)
     static const struct {
         const char *script, *near;
     } row[] = {
-        { "echo; echo ib0; echo 'ib0 '; echo 0xff; echo ' 0xff'; echo ib1 0x2",
-          "- - 0x2 - - - - " },
+        { "echo; echo ib0; echo 'ib0 '; echo 0xff; echo ' 0xff'; echo ib1 0x2", "- - 0x2 - - - - " },
         { "echo ib0 ff; echo ib0 0x; echo ib0 0xfg; echo ib0 0xf...f; echo ib0 '0xff '; "
-          "echo ib0 ' 0xff'; echo 'ib0 0xff,0xff'; printf 'ib0 0xff\\r\\n'", "- - - - - - - " },
+          "echo ib0 ' 0xff'; echo 'ib0 0xff,0xff'; printf 'ib0 0xff\\r\\n'",
+          "- - - - - - - " },
         { "printf 'ib0\\t0xff\\n\\033[2J 0xff\\n\\377\\n'; echo ib1 0x2", "- - 0x2 - - - - " },
         { "echo ib 0x1; echo ib00 0x1; echo IB0 0x1; echo lo 0x1", "- - - - - - - " },
         { "echo eth0 0x1; echo ib2 0x2; echo ib3 0x4; echo ib4 0x8", "- - - - - - - " },
@@ -223,14 +225,10 @@ TEST (malformed_lines_and_other_interfaces_are_ignored)
 TEST (the_output_of_a_helper_that_fails_is_not_used)
 {
     static const char *const row[] = {
-        "echo ib0 0xff; exit 3",
-        "echo ib0 0xff; kill -KILL $$",
-        "printf 'ib0 0xff\\n\\0'",
-        "printf '\\0ib0 0xff\\n'",
-        "printf '%70000s\\n' x",
-        "trap '' PIPE; printf '%70000s\\n' x; exit 0",
-        "while echo ib0 0xff; do :; done",
-        "exec no-such-program-at-all",
+        "echo ib0 0xff; exit 3",           "echo ib0 0xff; kill -KILL $$",
+        "printf 'ib0 0xff\\n\\0'",         "printf '\\0ib0 0xff\\n'",
+        "printf '%70000s\\n' x",           "trap '' PIPE; printf '%70000s\\n' x; exit 0",
+        "while echo ib0 0xff; do :; done", "exec no-such-program-at-all",
     };
 
     for (size_t i = 0; i < COUNT (row); i++)
@@ -373,8 +371,7 @@ static const char *ask_on (const char *machine, const char *interfaces)
 
 TEST (the_local_cpus_of_an_interface_are_its_cards)
 {
-    assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", TWO_RAILS),
-                         "0xff 0xff 0xff00 - - - - ");
+    assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", TWO_RAILS), "0xff 0xff 0xff00 - - - - ");
     /* More than 64 CPUs, numbered alternately, of which the job may use half. */
     assert_string_equal (ask_on (TOPOLOGY "/interleaved.xml", TWO_RAILS),
                          "0xaaaaaaaaaaaaaaaaaa 0xaaaaaaaaaaaaaaaaaa 0x555555555555555555 - - - - ");
@@ -382,7 +379,8 @@ TEST (the_local_cpus_of_an_interface_are_its_cards)
 
 TEST (ports_of_a_card_are_equal_and_a_card_without_locality_has_all_cpus)
 {
-    assert_string_equal (ask_on (TOPOLOGY "/interleaved.xml", "ib1 infiniband up 10.1.0.5/16\n"
+    assert_string_equal (ask_on (TOPOLOGY "/interleaved.xml",
+                                 "ib1 infiniband up 10.1.0.5/16\n"
                                  "ib2 infiniband up 10.2.0.5/16\nib3 infiniband up 10.3.0.5/16\n"
                                  "ib4 infiniband up 10.4.0.5/16"),
                          "0x555555555555555555 0x555555555555555555 0xffffffffffffffffff - ");
@@ -410,7 +408,8 @@ TEST (hwloc_reads_the_locality_of_cards_from_sysfs)
     snprintf (variable, sizeof (variable), "HWLOC_FSROOT=%s/root", folder);
     assert_string_equal (ask ("ib0 infiniband up 10.1.0.5/16\nib0.8001 infiniband up 10.2.0.5/16\n"
                               "ib1 infiniband up 10.3.0.5/16\nib2 infiniband up 10.4.0.5/16\n"
-                              "ib3 infiniband up 10.5.0.5/16", TF_ADDRESSES, env),
+                              "ib3 infiniband up 10.5.0.5/16",
+                              TF_ADDRESSES, env),
                          "0xff 0xff 0xff00 0xf000 0xffff ");
 }
 
@@ -424,8 +423,10 @@ static const char *ask_kernel (const char *first, const char *second, char *cons
     const char *answer;
 
     write_helper ("for interface; do echo $interface 0x1; done");
-    snprintf (interfaces, sizeof (interfaces), "%s infiniband up 10.1.0.5/16\n"
-              "%s infiniband up 10.2.0.5/16\neth0 other up 10.4.0.5/16", first, second);
+    snprintf (interfaces, sizeof (interfaces),
+              "%s infiniband up 10.1.0.5/16\n"
+              "%s infiniband up 10.2.0.5/16\neth0 other up 10.4.0.5/16",
+              first, second);
     kernel_shows = true;
     answer = ask (interfaces, helper, env);
     kernel_shows = false;
@@ -462,7 +463,8 @@ TEST (a_virtual_interface_has_the_local_cpus_of_its_ports)
         if (!netns_ip ("%s", steps[i]))
             SKIP ("this kernel has no bridges or no macvlan");
     /* Interfaces up to four levels above the ports are resolved; the fifth level is not. */
-    assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml", "br0 infiniband up 10.1.0.5/16\n"
+    assert_string_equal (ask_on (TOPOLOGY "/dual-rail.xml",
+                                 "br0 infiniband up 10.1.0.5/16\n"
                                  "mv0 infiniband up 10.2.0.5/16\nbr1 infiniband up 10.3.0.5/16\n"
                                  "mv1 infiniband up 10.4.0.5/16\nbr2 infiniband up 10.5.0.5/16\n"
                                  "mv2 infiniband up 10.6.0.5/16\nib1 infiniband up 10.7.0.5/16\n"

@@ -369,10 +369,8 @@ static void write_file (const char *name, const char *text)
 
 static void refuse_other_users_directory (void)
 {
-    check_refused ("others", "others",
-                   "the directory belongs to user 4711; it must be yours or root's");
-    check_refused ("link", "link",
-                   "the directory belongs to user 4711; it must be yours or root's");
+    check_refused ("others", "others", "the directory belongs to user 4711; it must be yours or root's");
+    check_refused ("link", "link", "the directory belongs to user 4711; it must be yours or root's");
     make ("others/mine");
     make ("roots");
 }
@@ -444,8 +442,7 @@ static void open_other_users_file (void)
 {
     struct logdir dir = made ("logs");
 
-    check_not_opened (&dir, "worker0.log",
-                      "the file belongs to user 4711; it must be yours or root's");
+    check_not_opened (&dir, "worker0.log", "the file belongs to user 4711; it must be yours or root's");
     check_file ("logs/worker0.log", "text\n");
     assert_int_equal (close (logdir_open (&dir, false, "worker1.log", NULL)), 0);
     check_file ("logs/worker1.log", "");

@@ -20,8 +20,7 @@ static const char *understood (const struct netlist *list)
         const struct netlist_item *item = &list->item[i];
         struct subnet_text room;
 
-        strcat (strcat (text, item->is_network ? subnet_print (&item->network, &room)
-                                               : item->text), " ");
+        strcat (strcat (text, item->is_network ? subnet_print (&item->network, &room) : item->text), " ");
     }
     return text;
 }
@@ -42,8 +41,7 @@ TEST (networks_and_interfaces_are_parsed_in_order)
         { "ib0.8001,bond-0,enp1s0f0np0", "ib0.8001 bond-0 enp1s0f0np0 " },
         { "10,~x,a\"b", "10 ~x a\"b " },                   /* the kernel allows these names */
         { "fifteen_letters", "fifteen_letters " },
-        { "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
-          "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 " },
+        { "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 " },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -65,10 +63,12 @@ TEST (an_item_keeps_its_text)
     assert_string_equal (list.item[1].text, "ib0");
 }
 
-#define MISSING "a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an " \
-                "interface"
-#define NEITHER(text) "\"" text "\" is neither a network, as in 10.1.0.0/16, nor the name of an " \
-                      "interface"
+#define MISSING \
+    "a network is missing; a network is CIDR, as in 10.1.0.0/16, or the name of an " \
+    "interface"
+#define NEITHER(text) \
+    "\"" text "\" is neither a network, as in 10.1.0.0/16, nor the name of an " \
+    "interface"
 #define BARE(text) "\"" text "\" is an address; a network has a prefix length, as in 10.1.0.0/16"
 
 TEST (text_that_is_not_a_network_is_refused_and_named)

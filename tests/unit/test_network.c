@@ -67,10 +67,8 @@ static void set_rank (size_t i, const struct cluster *cluster, char name)
     snprintf (host[i].id, sizeof (host[i].id), "%c", name);
     snprintf (node[h], sizeof (node[h]), "n%c", name);
     snprintf (here, sizeof (here), "10.0.0.%zu", h + 1);
-    rank[i] = (struct network_rank){ .node = node[h], .host = &host[i],
-                                     .cpus = cluster->cpus[i] };
-    assert_int_equal (address_parse (&rank[i].here,
-                                     cluster->here[h] ? cluster->here[h] : here), 0);
+    rank[i] = (struct network_rank){ .node = node[h], .host = &host[i], .cpus = cluster->cpus[i] };
+    assert_int_equal (address_parse (&rank[i].here, cluster->here[h] ? cluster->here[h] : here), 0);
     if (address_is_loopback (&rank[i].here))
         rank[i].srun = rank[i].here;
     else

@@ -72,13 +72,12 @@ static bool one_in (size_t n)
 
 /* Clusters. */
 
-#define V4(a, b, c, d, bits)                                                            \
-    { 4, (uint64_t)((a) << 24 | (b) << 16 | (c) << 8 | (d)) << 32, 0, bits }
+#define V4(a, b, c, d, bits) { 4, (uint64_t)((a) << 24 | (b) << 16 | (c) << 8 | (d)) << 32, 0, bits }
 #define V6(a, b, bits) { 6, UINT64_C (a) << 48 | UINT64_C (b) << 32, 0, bits }
 
 static const struct place subnet[] = {
-    V4 (10U, 1, 0, 0, 16), V4 (10U, 2, 0, 0, 16), V4 (10U, 1, 0, 0, 24), V4 (10U, 3, 0, 0, 32),
-    V6 (0xfd00, 1, 64), V6 (0xfd00, 2, 64), V4 (172U, 17, 0, 0, 16),
+    V4 (10U, 1, 0, 0, 16), V4 (10U, 2, 0, 0, 16), V4 (10U, 1, 0, 0, 24),   V4 (10U, 3, 0, 0, 32),
+    V6 (0xfd00, 1, 64),    V6 (0xfd00, 2, 64),    V4 (172U, 17, 0, 0, 16),
 };
 #define DOCKER 6
 
@@ -162,8 +161,8 @@ static void unify (struct machine *machine)
             }
 }
 
-static void make_machine (size_t h, const struct link plan[MAX_LINKS], size_t links,
-                          size_t to_srun, size_t oddness)
+static void make_machine (size_t h, const struct link plan[MAX_LINKS], size_t links, size_t to_srun,
+                          size_t oddness)
 {
     struct machine *machine = &world.machine[h];
     static const struct place ethernet = V4 (192U, 168, 0, 0, 24), local = V4 (127U, 0, 0, 1, 8),
@@ -190,8 +189,7 @@ static void make_machine (size_t h, const struct link plan[MAX_LINKS], size_t li
 
 static void make_ranks (void)
 {
-    static const char *const mask[] = { NULL, "0x1", "0xc", "0x30", "0x80", "0xff", "0x18",
-                                        "0xf00" };
+    static const char *const mask[] = { NULL, "0x1", "0xc", "0x30", "0x80", "0xff", "0x18", "0xf00" };
     size_t binding = below (3);
 
     world.ranks = 0;
@@ -247,8 +245,7 @@ struct answer {
 
 static struct address address_of (const struct place *place)
 {
-    struct address address = { place->family == 4 ? AF_INET : place->family ? AF_INET6 : 0,
-                               { 0 } };
+    struct address address = { place->family == 4 ? AF_INET : place->family ? AF_INET6 : 0, { 0 } };
 
     for (size_t i = 0; i < (place->family == 4 ? 4 : place->family ? 8 : 0); i++)
         address.bytes[i] = (unsigned char)(place->high >> (56 - 8 * i));
@@ -264,7 +261,9 @@ static void report_interfaces (struct network_rank *rank, struct interface *inte
         const struct link *link = &machine->link[i];
 
         interface[i] = (struct interface){
-            .infiniband = link->infiniband, .state = link->state, .local_cpus = link->near,
+            .infiniband = link->infiniband,
+            .state = link->state,
+            .local_cpus = link->near,
             .address = { address_of (&link->at), link->at.prefix },
         };
         snprintf (interface[i].name, sizeof (interface[i].name), "%s", link->name);
@@ -291,11 +290,9 @@ static void report_all (struct answer *answer)
             if (world.host_of[i] == h)
                 ranks_of[count++] = i;
         reporter = below (count);
-        report_interfaces (&answer->rank[ranks_of[reporter]], answer->interface[slot[h]],
-                           &world.machine[h]);
+        report_interfaces (&answer->rank[ranks_of[reporter]], answer->interface[slot[h]], &world.machine[h]);
         if (world.machine[h].links && reporter + 1 < count)
-            report_interfaces (&answer->rank[ranks_of[count - 1]],
-                               answer->interface[slot[MAX_HOSTS + h]],
+            report_interfaces (&answer->rank[ranks_of[count - 1]], answer->interface[slot[MAX_HOSTS + h]],
                                &world.machine[below (world.hosts)]);
     }
 }
@@ -303,8 +300,9 @@ static void report_all (struct answer *answer)
 static void ask (struct answer *answer)
 {
     static const char *const node[] = { "node0", "node1", "node2", "node3", "node4", "node5" };
-    struct network_wish wish = { world.infiniband, world.infiniband_required, { .count = 0 },
-                                 world.networks_required };
+    struct network_wish wish = {
+        world.infiniband, world.infiniband_required, { .count = 0 }, world.networks_required
+    };
     uint32_t salt = random_next (&seed);
     char text[128] = "";
 
@@ -319,16 +317,18 @@ static void ask (struct answer *answer)
         snprintf (answer->host[i].id, sizeof (answer->host[i].id), "%08x",
                   (salt + (uint32_t)h) * 2654435761U);
         answer->rank[i] = (struct network_rank){
-            .node = node[h], .host = &answer->host[i],
+            .node = node[h],
+            .host = &answer->host[i],
             .here = address_of (&world.machine[h].here),
-            .srun = address_of (&world.machine[h].srun), .cpus = world.cpus[i],
+            .srun = address_of (&world.machine[h].srun),
+            .cpus = world.cpus[i],
         };
         if (h == world.own)
             answer->own = answer->host[i];
     }
     report_all (answer);
-    answer->rc = network_choose (answer->rank, world.ranks, &answer->own, &wish, &answer->choice,
-                                 &answer->err);
+    answer->rc =
+        network_choose (answer->rank, world.ranks, &answer->own, &wish, &answer->choice, &answer->err);
 }
 
 /* If a check fails, its cluster is printed. */
@@ -363,27 +363,24 @@ static void print_world (const struct answer *answer)
                        print_place (&m->srun), print_place (&m->here));
         for (size_t i = 0; i < m->links; i++)
             print_message ("    %s %s %s %s %s\n", m->link[i].name,
-                           m->link[i].infiniband ? "infiniband" : "other",
-                           state[m->link[i].state], print_place (&m->link[i].at),
-                           m->link[i].near ? m->link[i].near : "");
+                           m->link[i].infiniband ? "infiniband" : "other", state[m->link[i].state],
+                           print_place (&m->link[i].at), m->link[i].near ? m->link[i].near : "");
         for (size_t i = 0; i < world.ranks; i++)
             if (world.host_of[i] == h)
-                print_message ("    rank %zu on %s: %s %s\n", i,
-                               world.cpus[i] ? world.cpus[i] : "any CPU",
+                print_message ("    rank %zu on %s: %s %s\n", i, world.cpus[i] ? world.cpus[i] : "any CPU",
                                address_print (&answer->rank[i].chosen, &room),
-                               answer->rank[i].chosen_interface
-                               ? answer->rank[i].chosen_interface : "");
+                               answer->rank[i].chosen_interface ? answer->rank[i].chosen_interface : "");
     }
     print_message ("rc %d, network \"%s\", rails %d, notice \"%s\", err \"%s\"\n", answer->rc,
-                   answer->choice.network, answer->choice.rails, answer->choice.notice,
-                   answer->err.text);
+                   answer->choice.network, answer->choice.rails, answer->choice.notice, answer->err.text);
 }
 
-#define EXPECT(is_so) do {                                                              \
-        if (!(is_so)) {                                                                 \
-            print_world (answer);                                                       \
-            fail_msg ("cluster %d: %s", round_number, #is_so);                          \
-        }                                                                               \
+#define EXPECT(is_so) \
+    do { \
+        if (!(is_so)) { \
+            print_world (answer); \
+            fail_msg ("cluster %d: %s", round_number, #is_so); \
+        } \
     } while (0)
 
 /* The oracle. */
@@ -401,8 +398,7 @@ static uint64_t bits_of_network (const struct place *place, int prefix)
 static bool is_within (const struct place *place, const struct place *network)
 {
     return place->family == network->family
-           && bits_of_network (place, network->prefix)
-              == bits_of_network (network, network->prefix);
+           && bits_of_network (place, network->prefix) == bits_of_network (network, network->prefix);
 }
 
 static bool same_network (const struct place *a, const struct place *b)
@@ -442,8 +438,7 @@ static bool is_tainted (const struct place *network)
         for (size_t i = 0; i < world.machine[h].links; i++) {
             const struct link *link = &world.machine[h].link[i];
 
-            if (is_usable (link) && same_network (&link->at, network)
-                && is_claimed_by_another (&link->at, h))
+            if (is_usable (link) && same_network (&link->at, network) && is_claimed_by_another (&link->at, h))
                 return true;
         }
     return false;
@@ -523,8 +518,7 @@ static size_t all_networks (const struct place *network[MAX_HOSTS * MAX_LINKS])
     return count;
 }
 
-static void allow (struct verdict *verdict, const struct preference *p,
-                   const struct place *network)
+static void allow (struct verdict *verdict, const struct preference *p, const struct place *network)
 {
     for (size_t h = 0; h < world.hosts; h++)
         for (size_t i = 0; i < world.machine[h].links; i++) {
@@ -592,8 +586,7 @@ static bool is_fulfilled (struct verdict *verdict, bool infiniband, const struct
 {
     const struct preference p = { infiniband, item };
 
-    if (!allow_common (verdict, &p, 4) && !allow_common (verdict, &p, 6)
-        && !allow_routed (verdict, &p))
+    if (!allow_common (verdict, &p, 4) && !allow_common (verdict, &p, 6) && !allow_routed (verdict, &p))
         return false;
     verdict->fulfilled = infiniband == world.infiniband;
     allow_no_alias (verdict);
@@ -656,8 +649,8 @@ static bool addresses_to_srun (struct place to[MAX_HOSTS])
 
 /* How often each case occurred. Each must occur in at least 1 of 1000 clusters. */
 static struct {
-    size_t refused, unreachable, by_default, infiniband, rails, near, other, routed, ipv6, notice,
-           elsewhere, tainted;
+    size_t refused, unreachable, by_default, infiniband, rails, near, other, routed, ipv6, notice, elsewhere,
+        tainted;
 } seen;
 
 static bool is_chosen (const struct network_rank *rank, const struct place *place)
@@ -687,8 +680,7 @@ static size_t link_of (const struct answer *answer, const struct verdict *verdic
     size_t h = world.host_of[rank], i = 0;
 
     while (i < MAX_LINKS
-           && !(verdict->allowed[h][i] && is_chosen (r, &world.machine[h].link[i].at)
-                && r->chosen_interface
+           && !(verdict->allowed[h][i] && is_chosen (r, &world.machine[h].link[i].at) && r->chosen_interface
                 && strcmp (r->chosen_interface, world.machine[h].link[i].name) == 0))
         i++;
     EXPECT (i < MAX_LINKS);
@@ -699,8 +691,7 @@ static size_t link_of (const struct answer *answer, const struct verdict *verdic
 static void check_reachable (const struct answer *answer, const struct verdict *verdict)
 {
     for (size_t i = 0; i < world.ranks; i++) {
-        const struct place *at
-            = &world.machine[world.host_of[i]].link[link_of (answer, verdict, i)].at;
+        const struct place *at = &world.machine[world.host_of[i]].link[link_of (answer, verdict, i)].at;
 
         EXPECT (!is_tainted (at));
         for (size_t j = 0; j < world.ranks; j++) {
@@ -708,8 +699,7 @@ static void check_reachable (const struct answer *answer, const struct verdict *
             bool is_on = verdict->routed && is_within (at, &verdict->routed->network);
 
             for (size_t l = 0; l < peer->links; l++)
-                is_on = is_on || (is_usable (&peer->link[l])
-                                  && same_network (&peer->link[l].at, at));
+                is_on = is_on || (is_usable (&peer->link[l]) && same_network (&peer->link[l].at, at));
             EXPECT (is_on);
             EXPECT (world.host_of[i] == world.host_of[j]
                     || !address_equal (&answer->rank[i].chosen, &answer->rank[j].chosen));
@@ -758,8 +748,7 @@ static void check_rails_of (const struct answer *answer, const struct verdict *v
         seen.near += near[i] != all;
         for (size_t j = 0; j < i; j++)
             if (world.host_of[j] == h && near[i] & near[j])
-                nested = nested && ((near[i] & near[j]) == near[i]
-                                    || (near[i] & near[j]) == near[j]);
+                nested = nested && ((near[i] & near[j]) == near[i] || (near[i] & near[j]) == near[j]);
     }
     /* No rank could get a less loaded link: certain if choices are equal, disjoint or nested. */
     for (size_t i = 0; nested && i < world.ranks; i++)
@@ -792,11 +781,9 @@ static void check_network (const struct answer *answer, const struct verdict *ve
 
     for (size_t h = 0; h < world.hosts; h++)
         for (size_t i = 0; i < MAX_LINKS; i++)
-            infiniband = infiniband && (!verdict->allowed[h][i]
-                                        || world.machine[h].link[i].infiniband);
+            infiniband = infiniband && (!verdict->allowed[h][i] || world.machine[h].link[i].infiniband);
     for (size_t i = 0; i < world.ranks; i++) {
-        const struct link *link
-            = &world.machine[world.host_of[i]].link[link_of (answer, verdict, i)];
+        const struct link *link = &world.machine[world.host_of[i]].link[link_of (answer, verdict, i)];
         struct place network = link->at;
         struct subnet of_link = { address_of (&network), network.prefix };
         struct subnet_text room;
@@ -822,9 +809,10 @@ static bool is_true_of_link (const struct link *link, const char *fact)
     char text[128];
 
     if (!is_usable (link))
-        return strcmp (fact, link->state == INTERFACE_DOWN ? "is down"
-                       : link->state == INTERFACE_NO_CARRIER ? "has no carrier"
-                       : "has no address") == 0;
+        return strcmp (fact, link->state == INTERFACE_DOWN         ? "is down"
+                             : link->state == INTERFACE_NO_CARRIER ? "has no carrier"
+                                                                   : "has no address")
+               == 0;
     network = subnet_network (&network);
     for (size_t h = 0; h < world.hosts; h++)
         if (link >= world.machine[h].link && link < world.machine[h].link + MAX_LINKS) {
@@ -834,8 +822,9 @@ static bool is_true_of_link (const struct link *link, const char *fact)
             seen.tainted += tainted;
             seen.elsewhere += !tainted;
             snprintf (text, sizeof (text), "is on %s%s", subnet_print (&network, &room),
-                      claimed ? ", where another node has the same address"
-                      : tainted ? ", where two nodes have the same address" : "");
+                      claimed   ? ", where another node has the same address"
+                      : tainted ? ", where two nodes have the same address"
+                                : "");
         }
     return strcmp (fact, text) == 0;
 }
@@ -850,8 +839,8 @@ static bool is_true_of (size_t h, const char *reason, bool infiniband)
         size_t len = strlen (link->name);
 
         infinibands += link->infiniband;
-        if (strncmp (reason, link->name, len) == 0 && reason[len] == ' '
-            && (!infiniband || link->infiniband) && is_true_of_link (link, reason + len + 1))
+        if (strncmp (reason, link->name, len) == 0 && reason[len] == ' ' && (!infiniband || link->infiniband)
+            && is_true_of_link (link, reason + len + 1))
             return true;
     }
     if (strcmp (reason, "it reported no interfaces") == 0)
@@ -859,8 +848,7 @@ static bool is_true_of (size_t h, const char *reason, bool infiniband)
     if (strcmp (reason, "no InfiniBand interface") == 0)
         return infiniband && infinibands == 0 && machine->links > 0;
     return strcmp (reason, "no address there") == 0
-           || strcmp (reason, infiniband ? "no such InfiniBand interface"
-                      : "no such interface") == 0;
+           || strcmp (reason, infiniband ? "no such InfiniBand interface" : "no such interface") == 0;
 }
 
 /*
@@ -911,8 +899,7 @@ static bool is_best_blame (const struct preference *p, const struct place *netwo
  * The largest number of hosts on one of the preferences' networks. With `blamed`: 1 if a network
  * has `most` hosts and the blamed hosts are those that are not on it.
  */
-static size_t most_or_best (bool infiniband, bool named, size_t most, const bool *blamed,
-                            size_t more)
+static size_t most_or_best (bool infiniband, bool named, size_t most, const bool *blamed, size_t more)
 {
     const struct place *network[MAX_HOSTS * MAX_LINKS];
     size_t count = all_networks (network), found = 0;
@@ -939,8 +926,7 @@ static size_t most_or_best (bool infiniband, bool named, size_t most, const bool
 static void check_complaint (const struct answer *answer, const char *text, bool infiniband)
 {
     bool named = world.items && (world.networks_required || !infiniband), blamed[MAX_HOSTS];
-    const char *head = infiniband ? "not all nodes are on one InfiniBand network"
-                                  : "not all nodes are on ";
+    const char *head = infiniband ? "not all nodes are on one InfiniBand network" : "not all nodes are on ";
     size_t most = most_or_best (infiniband, named, 0, NULL, 0), more;
 
     EXPECT (strncmp (text, head, strlen (head)) == 0);
@@ -1032,9 +1018,9 @@ TEST (the_choice_agrees_with_the_oracle)
     }
     print_message ("refused %zu, unreachable %zu, by default %zu, InfiniBand %zu, rails %zu, near "
                    "%zu, other %zu, routed %zu, IPv6 %zu, notices %zu, elsewhere %zu, tainted "
-                   "%zu\n", seen.refused, seen.unreachable, seen.by_default,
-                   seen.infiniband, seen.rails, seen.near, seen.other, seen.routed, seen.ipv6,
-                   seen.notice, seen.elsewhere, seen.tainted);
+                   "%zu\n",
+                   seen.refused, seen.unreachable, seen.by_default, seen.infiniband, seen.rails, seen.near,
+                   seen.other, seen.routed, seen.ipv6, seen.notice, seen.elsewhere, seen.tainted);
     for (size_t i = 0; i < sizeof (seen) / sizeof (size_t); i++)
         assert_true (((const size_t *)&seen)[i] >= (size_t)count / 1000);
 }

@@ -54,8 +54,7 @@ static int create (void **state)
     make_directories (V1);
     make_directories (V2);
     write_file (V1 "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
-    write_file (V2 "/memory.events",
-                "low 0\nhigh 0\nmax 8\noom 6\noom_kill 5\noom_group_kill 1\n");
+    write_file (V2 "/memory.events", "low 0\nhigh 0\nmax 8\noom 6\noom_kill 5\noom_group_kill 1\n");
     return 0;
 }
 
@@ -84,7 +83,8 @@ TEST (the_count_is_that_of_the_memory_cgroup)
     assert_int_equal (count ("0::/job_2/step_0/user/task_0\n"), 5);
     /* A machine with both: the memory controller is in cgroup v1, or in v2. */
     assert_int_equal (count ("4:memory:/slurm/uid_1/job_2/step_0/task_0\n"
-                             "0::/job_2/step_0/user/task_0\n"), 3);
+                             "0::/job_2/step_0/user/task_0\n"),
+                      3);
     assert_int_equal (count ("6:freezer:/slurm\n0::/job_2/step_0/user/task_0\n"), 5);
 }
 

@@ -157,7 +157,8 @@ TEST (the_other_values)
         { OPTION_TASKS_PER_NODE, "none", "ps,", "item 2 is empty; a list is ROLE[:COUNT],..." },
         { OPTION_NETWORK, "10.1.0.0/16,ib0", "10.0.0.1",
           "\"10.0.0.1\" is an address; a network has a prefix length, as in 10.1.0.0/16" },
-        { OPTION_PORTS, "reserved", "2-1", "\"2-1\" has privileged ports; the lowest port that a "
+        { OPTION_PORTS, "reserved", "2-1",
+          "\"2-1\" has privileged ports; the lowest port that a "
           "user's program can bind is 1024" },
         { OPTION_LOG_DIR, "/x", "", "the name of a directory is needed" },
         { OPTION_LOG_DIR, "%j", "a\nb", "the name of the directory has a newline" },
@@ -168,19 +169,23 @@ TEST (the_other_values)
         { OPTION_LOG_DIR, "./~", "~anna/x", "the shell does not replace ~ here; an absolute path is needed" },
         { OPTION_FRAMEWORKS, "jax,dtensor", "tf,pytorch", NULL /* test_frameworks.c */ },
         { OPTION_TIMEOUT, "60", "0", "\"0\" is not a number of seconds from 1 to 604800" },
-        { OPTION_RESTART, "3,any", "3,all", "\"3,all\" is not a number of restarts from 0 to 1000, "
+        { OPTION_RESTART, "3,any", "3,all",
+          "\"3,all\" is not a number of restarts from 0 to 1000, "
           "or one followed by \",any\"" },
-        { OPTION_WATCHDOG, "300,1800", "0,60", "\"0,60\" is not a number of seconds from 0 to 604800, or "
+        { OPTION_WATCHDOG, "300,1800", "0,60",
+          "\"0,60\" is not a number of seconds from 0 to 604800, or "
           "two, as in 300,1800" },
         { OPTION_RESTART_BACKOFF, "1", "0", "\"0\" is not a number of seconds from 1 to 604800" },
         { OPTION_STOP_GRACE, "0", "x", "a number of seconds from 0 to 604800 is needed" },
         { OPTION_EVAL_GRACE, "604800", "-1", "a number of seconds from 0 to 604800 is needed" },
         { OPTION_FAIL_GRACE, "0", "604801", "a number of seconds from 0 to 604800 is needed" },
         { OPTION_LOST_AFTER, "5", "4", "a number of seconds from 5 to 604800 is needed" },
-        { OPTION_ROLES, "a,b", "a:2", "names separated by commas are needed, as in "
+        { OPTION_ROLES, "a,b", "a:2",
+          "names separated by commas are needed, as in "
           "roles=tester,logger" },
         { OPTION_ROLES, "spares", "a,spare", "\"spare\" is a task without a role; choose another name" },
-        { OPTION_RENDEZVOUS_PORTS, "40000-40999", "x", "\"x\" is not a range of ports; a range is "
+        { OPTION_RENDEZVOUS_PORTS, "40000-40999", "x",
+          "\"x\" is not a range of ports; a range is "
           "LOW-HIGH, as in 30000-30999" },
         { OPTION_NOTIFY, "/opt/notify", "logger", "the absolute path of a program is needed" },
         { OPTION_LIBEXECDIR, "/opt/tf", "lib", "an absolute path is needed" },

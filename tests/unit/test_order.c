@@ -33,14 +33,16 @@ TEST (orders_have_these_strings_and_are_decoded)
 TEST (an_order_to_restart_has_the_number_of_the_life)
 {
     static const struct message_string good[] = {
-        { "SERVER_TOKEN", SERVER_TOKEN }, { "ORDER", "restart" }, { "LIFE", "3" },
+        { "SERVER_TOKEN", SERVER_TOKEN },
+        { "ORDER", "restart" },
+        { "LIFE", "3" },
     };
     static const struct {
         const char *value;
         int life;                   /* -1: the order is refused */
     } row[] = {
-        { "1", 1 }, { "1000", 1000 }, { NULL, -1 }, { "", -1 }, { "0", -1 }, { "1001", -1 },
-        { "-1", -1 }, { "1 ", -1 }, { "x", -1 },
+        { "1", 1 },     { "1000", 1000 }, { NULL, -1 }, { "", -1 },  { "0", -1 },
+        { "1001", -1 }, { "-1", -1 },     { "1 ", -1 }, { "x", -1 },
     };
     enum order order;
 
@@ -49,8 +51,7 @@ TEST (an_order_to_restart_has_the_number_of_the_life)
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = message_with (good, COUNT (good), "LIFE", row[i].value);
 
-        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL),
-                          row[i].life < 0 ? -1 : 0);
+        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), row[i].life < 0 ? -1 : 0);
         if (row[i].life > 0) {
             assert_int_equal (order, ORDER_RESTART);
             assert_int_equal (order_life (frame), row[i].life);
@@ -68,7 +69,9 @@ TEST (the_greatest_exit_code)
         { "1", 1 }, { "255", 255 }, { NULL, 0 }, { "", 0 }, { "0", 0 }, { "256", 0 }, { "-1", 0 }, { "x", 0 },
     };
     static const struct message_string good[] = {
-        { "SERVER_TOKEN", SERVER_TOKEN }, { "ORDER", "exit" }, { "EXIT_CODE", "3" },
+        { "SERVER_TOKEN", SERVER_TOKEN },
+        { "ORDER", "exit" },
+        { "EXIT_CODE", "3" },
     };
 
     assert_string_equal (message_text (order_encode_exit (3, SERVER_TOKEN)),
@@ -91,7 +94,8 @@ TEST (the_greatest_exit_code)
 TEST (a_wrong_server_token_and_an_unknown_order_are_refused)
 {
     static const struct message_string good[] = {
-        { "SERVER_TOKEN", SERVER_TOKEN }, { "ORDER", "exit" },
+        { "SERVER_TOKEN", SERVER_TOKEN },
+        { "ORDER", "exit" },
     };
     static const struct {
         const char *key, *value, *message;      /* message NULL: the order is valid */
@@ -110,8 +114,7 @@ TEST (a_wrong_server_token_and_an_unknown_order_are_refused)
         struct errtext err = { "" };
         enum order order = ORDER_STOP;
 
-        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, &err),
-                          row[i].message ? -1 : 0);
+        assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, &err), row[i].message ? -1 : 0);
         assert_string_equal (err.text, row[i].message ? row[i].message : "");
         assert_int_equal (order, row[i].message ? ORDER_STOP : ORDER_EXIT);
         frame_destroy (frame);

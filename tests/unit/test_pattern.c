@@ -37,11 +37,12 @@ static void check (const struct row *row, size_t count, const struct pattern_val
 TEST (patterns_of_slurm_are_replaced)
 {
     static const struct row row[] = {
-        { "", "" }, { "logs", "logs" }, { "/a/b c/d", "/a/b c/d" },
-        { "%j", "12" }, { "%s", "3" }, { "%J", "12.3" }, { "%N", "n5" }, { "%u", "anna" },
-        { "%x", "train" }, { "%A", "10" }, { "%a", "7" },
-        { "/scratch/%u/%x-%j.%s", "/scratch/anna/train-12.3" },
-        { "%A_%a", "10_7" }, { "%j%j", "1212" }, { "a%jb%sc", "a12b3c" }, { "%jj", "12j" },
+        { "", "" },          { "logs", "logs" }, { "/a/b c/d", "/a/b c/d" },
+        { "%j", "12" },      { "%s", "3" },      { "%J", "12.3" },
+        { "%N", "n5" },      { "%u", "anna" },   { "%x", "train" },
+        { "%A", "10" },      { "%a", "7" },      { "/scratch/%u/%x-%j.%s", "/scratch/anna/train-12.3" },
+        { "%A_%a", "10_7" }, { "%j%j", "1212" }, { "a%jb%sc", "a12b3c" },
+        { "%jj", "12j" },
     };
 
     check (row, COUNT (row), &all);
@@ -50,12 +51,12 @@ TEST (patterns_of_slurm_are_replaced)
 TEST (numbers_are_padded_up_to_ten_digits)
 {
     static const struct row row[] = {
-        { "%4j", "0012" }, { "%1j", "12" }, { "%2j", "12" }, { "%3j", "012" }, { "%0j", "12" },
-        { "%04j", "0012" }, { "%10j", "0000000012" }, { "%11j", "0000000012" },
-        { "%99999999999999999999j", "0000000012" }, { "%4s", "0003" },
-        { "%4A", "0010" }, { "%4a", "0007" }, { "%4j%j", "001212" },
-        { "%4N", "n5" }, { "%4x", "train" }, { "%8u", "anna" },
-        { "%4J", "0012.3" },
+        { "%4j", "0012" },        { "%1j", "12" },          { "%2j", "12" },
+        { "%3j", "012" },         { "%0j", "12" },          { "%04j", "0012" },
+        { "%10j", "0000000012" }, { "%11j", "0000000012" }, { "%99999999999999999999j", "0000000012" },
+        { "%4s", "0003" },        { "%4A", "0010" },        { "%4a", "0007" },
+        { "%4j%j", "001212" },    { "%4N", "n5" },          { "%4x", "train" },
+        { "%8u", "anna" },        { "%4J", "0012.3" },
     };
 
     check (row, COUNT (row), &all);
@@ -64,8 +65,8 @@ TEST (numbers_are_padded_up_to_ten_digits)
 TEST (text_that_is_not_a_pattern_is_kept)
 {
     static const struct row row[] = {
-        { "%q", "%q" }, { "%", "%" }, { "100%", "100%" }, { "% j", "% j" }, { "%-4j", "%-4j" },
-        { "%b", "%b" }, { "%q%j", "%q12" },
+        { "%q", "%q" },     { "%", "%" },   { "100%", "100%" }, { "% j", "% j" },
+        { "%-4j", "%-4j" }, { "%b", "%b" }, { "%q%j", "%q12" },
     };
 
     check (row, COUNT (row), &all);
@@ -74,8 +75,8 @@ TEST (text_that_is_not_a_pattern_is_kept)
 TEST (percent_and_backslash_are_handled_as_in_slurm)
 {
     static const struct row row[] = {
-        { "%%", "%" }, { "%%j", "%j" }, { "%%%j", "%12" }, { "%%%%j", "%%j" },
-        { "\\%j", "%j" }, { "a\\b%j", "ab%j" }, { "%j\\", "%j" }, { "\\", "" },
+        { "%%", "%" },    { "%%j", "%j" },      { "%%%j", "%12" }, { "%%%%j", "%%j" },
+        { "\\%j", "%j" }, { "a\\b%j", "ab%j" }, { "%j\\", "%j" },  { "\\", "" },
     };
 
     check (row, COUNT (row), &all);
@@ -85,7 +86,9 @@ TEST (a_pattern_without_a_value_is_kept)
 {
     static const struct pattern_values none = { 0 }, job = { .job = "12" };
     static const struct row without[] = {
-        { "%j-%s-%J-%N-%u-%x-%n-%t", "%j-%s-%J-%N-%u-%x-%n-%t" }, { "%4j", "%4j" }, { "%%j", "%j" },
+        { "%j-%s-%J-%N-%u-%x-%n-%t", "%j-%s-%J-%N-%u-%x-%n-%t" },
+        { "%4j", "%4j" },
+        { "%%j", "%j" },
     };
     static const struct row with_job[] = { { "%j.%s %J", "12.%s %J" } };
 
@@ -96,9 +99,7 @@ TEST (a_pattern_without_a_value_is_kept)
 /* Patterns in a value are not replaced, and its numbers are not padded. */
 TEST (values_are_inserted_unchanged)
 {
-    static const struct pattern_values odd = {
-        .job = "12", .job_name = "%j\\", .user = "", .node = "1a"
-    };
+    static const struct pattern_values odd = { .job = "12", .job_name = "%j\\", .user = "", .node = "1a" };
     static const struct row row[] = {
         { "%x-%j", "%j\\-12" }, { "<%u>", "<>" }, { "<%4u>", "<>" }, { "%4N", "1a" }
     };

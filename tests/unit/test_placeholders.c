@@ -11,23 +11,23 @@
 #include "exec/placeholders.h"
 
 static const struct placeholder_values values = { .of = {
-    [PLACEHOLDER_ROLE] = "worker",
-    [PLACEHOLDER_INDEX] = "1",
-    [PLACEHOLDER_ADDRESS] = "10.0.0.3",
-    [PLACEHOLDER_PORT] = "4003",
-    [PLACEHOLDER_RANK] = "2",
-    [PLACEHOLDER_NODE] = NULL,
-    [PLACEHOLDER_TF_CONFIG] = "{\"cluster\":{}}",
-    [PLACEHOLDER_TF_CONFIG_FILE] = NULL,
-    [PLACEHOLDER_CLUSTER] = "{}",
-    [PLACEHOLDER_CHIEF_HOSTS] = "",
-    [PLACEHOLDER_MASTER_HOSTS] = "m:1",
-    [PLACEHOLDER_PS_HOSTS] = "{role}{{",
-    [PLACEHOLDER_WORKER_HOSTS] = "a:1,b:2",
-    [PLACEHOLDER_EVALUATOR_HOSTS] = "e:1",
-    [PLACEHOLDER_NUM_PS] = "0",
-    [PLACEHOLDER_NUM_WORKERS] = "12",
-} };
+                                                      [PLACEHOLDER_ROLE] = "worker",
+                                                      [PLACEHOLDER_INDEX] = "1",
+                                                      [PLACEHOLDER_ADDRESS] = "10.0.0.3",
+                                                      [PLACEHOLDER_PORT] = "4003",
+                                                      [PLACEHOLDER_RANK] = "2",
+                                                      [PLACEHOLDER_NODE] = NULL,
+                                                      [PLACEHOLDER_TF_CONFIG] = "{\"cluster\":{}}",
+                                                      [PLACEHOLDER_TF_CONFIG_FILE] = NULL,
+                                                      [PLACEHOLDER_CLUSTER] = "{}",
+                                                      [PLACEHOLDER_CHIEF_HOSTS] = "",
+                                                      [PLACEHOLDER_MASTER_HOSTS] = "m:1",
+                                                      [PLACEHOLDER_PS_HOSTS] = "{role}{{",
+                                                      [PLACEHOLDER_WORKER_HOSTS] = "a:1,b:2",
+                                                      [PLACEHOLDER_EVALUATOR_HOSTS] = "e:1",
+                                                      [PLACEHOLDER_NUM_PS] = "0",
+                                                      [PLACEHOLDER_NUM_WORKERS] = "12",
+                                                  } };
 
 static void check (const char *text, const char *expected)
 {

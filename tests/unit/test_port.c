@@ -86,7 +86,8 @@ static bool can_bind (const char *address, int number, int option)
 /* Connect to this port. Returns 0 or the errno of connect (). */
 static int try_connect (int number)
 {
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)number),
+    struct sockaddr_in in = { .sin_family = AF_INET,
+                              .sin_port = htons ((uint16_t)number),
                               .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
     int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int rc = connect (fd, (struct sockaddr *)&in, sizeof (in)) < 0 ? errno : 0;
@@ -95,8 +96,7 @@ static int try_connect (int number)
     return rc;
 }
 
-static struct port *reserve (const struct port_ranges *ranges, unsigned int start,
-                             enum port_hold hold)
+static struct port *reserve (const struct port_ranges *ranges, unsigned int start, enum port_hold hold)
 {
     struct port *port = NULL;
     struct errtext err = { "" };
@@ -133,8 +133,9 @@ static int claim_number (int number)
     int length = snprintf (un.sun_path + 1, sizeof (un.sun_path) - 1, "spank-tf/port/%d", number);
 
     assert_true (fd >= 0);
-    if (bind (fd, (struct sockaddr *)&un, (socklen_t)(offsetof (struct sockaddr_un, sun_path) + 1
-                                                      + (size_t)length)) == 0)
+    if (bind (fd, (struct sockaddr *)&un,
+              (socklen_t)(offsetof (struct sockaddr_un, sun_path) + 1 + (size_t)length))
+        == 0)
         return fd;
     close (fd);
     return -1;
@@ -350,8 +351,7 @@ TEST (two_reservations_of_one_user_never_share_a_port)
     char message[64];
 
     one = only (port_number (port));
-    snprintf (message, sizeof (message), "no port of %d-%d is free", port_number (port),
-              port_number (port));
+    snprintf (message, sizeof (message), "no port of %d-%d is free", port_number (port), port_number (port));
     assert_int_equal (port_reserve (&second, &one, 0, PORT_HELD, &err), -1);
     assert_string_equal (err.text, message);
     assert_int_equal (port_reserve (&second, &one, 0, PORT_CLAIMED, &err), -1);
@@ -377,8 +377,8 @@ TEST (a_reserved_port_can_listen)
 TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
 {
     struct port_range range = free_range (4);
-    struct port_ranges ranges = { .count = 2, .range = { { range.low, range.low + 1 },
-                                                         { range.high - 1, range.high } } };
+    struct port_ranges ranges = { .count = 2,
+                                  .range = { { range.low, range.low + 1 }, { range.high - 1, range.high } } };
     struct port *port[4], *fifth = NULL;
     struct errtext err;
     char message[64];
@@ -387,8 +387,8 @@ TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
         port[i] = reserve (&ranges, 6, i % 2 ? PORT_CLAIMED : PORT_HELD);
         assert_int_equal (port_number (port[i]), range.low + (6 + i) % 4);
     }
-    snprintf (message, sizeof (message), "no port of %d-%d,%d-%d is free", range.low,
-              range.low + 1, range.high - 1, range.high);
+    snprintf (message, sizeof (message), "no port of %d-%d,%d-%d is free", range.low, range.low + 1,
+              range.high - 1, range.high);
     assert_int_equal (port_reserve (&fifth, &ranges, 0, PORT_HELD, &err), -1);
     assert_string_equal (err.text, message);
     assert_null (fifth);
@@ -429,7 +429,8 @@ TEST (a_port_with_another_listener_is_skipped)
 static void leave_time_wait (int number)
 {
     int server = try_bind (everywhere, number, SO_REUSEADDR), client, accepted;
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)number),
+    struct sockaddr_in in = { .sin_family = AF_INET,
+                              .sin_port = htons ((uint16_t)number),
                               .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
     char byte;
 
@@ -593,8 +594,7 @@ static struct program run_program (enum port_hold hold, bool leave, rlim_t max_f
     }
     close (tell[1]);
     close (feed[0]);
-    assert_int_equal (read (tell[0], &program.number, sizeof (program.number)),
-                      sizeof (program.number));
+    assert_int_equal (read (tell[0], &program.number, sizeof (program.number)), sizeof (program.number));
     assert_int_equal (read (tell[0], &end, sizeof (end)), 0);      /* exec closed it */
     close (tell[0]);
     program.stdin_pipe = feed[1];
@@ -774,10 +774,10 @@ TEST (a_node_without_ipv6_and_ipv4_is_an_error)
     no_ipv6 = no_ipv4 = true;
     assert_int_equal (port_reserve (&port, &any, 0, PORT_HELD, &err), -1);
     assert_string_equal (err.text, "no port can be bound: Address family not supported by "
-                         "protocol");
+                                   "protocol");
     assert_int_equal (port_reserve (&port, &one, 0, PORT_HELD, &err), -1);
     assert_string_equal (err.text, "no port can be bound: Address family not supported by "
-                         "protocol");
+                                   "protocol");
     assert_null (port);
     no_ipv6 = no_ipv4 = false;
 }

@@ -15,8 +15,7 @@
 TEST (a_proxy_is_set_if_any_proxy_variable_has_a_value)
 {
     static const char *const name[] = {
-        "grpc_proxy", "https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY",
-        "ALL_PROXY",
+        "grpc_proxy", "https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY",
     };
 
     assert_false (proxy_is_set (ENV (NULL)));
@@ -34,10 +33,9 @@ TEST (a_proxy_is_set_if_any_proxy_variable_has_a_value)
 
 TEST (other_variables_do_not_set_a_proxy)
 {
-    assert_false (proxy_is_set (ENV ("no_proxy=localhost", "no_grpc_proxy=localhost",
-                                             "NO_PROXY=localhost", "ftp_proxy=http://proxy",
-                                             "MY_http_proxy=http://proxy",
-                                             "http_proxy_user=me", "PROXY=http://proxy")));
+    assert_false (proxy_is_set (ENV ("no_proxy=localhost", "no_grpc_proxy=localhost", "NO_PROXY=localhost",
+                                     "ftp_proxy=http://proxy", "MY_http_proxy=http://proxy",
+                                     "http_proxy_user=me", "PROXY=http://proxy")));
 }
 
 #define HOSTS "10.0.0.1,10.0.0.2"
@@ -68,8 +66,7 @@ TEST (hosts_are_appended_to_the_exempt_hosts)
         { { "no_proxy=localhost" }, HOSTS, "localhost," HOSTS, "localhost," HOSTS },
         { { "no_grpc_proxy=a", "no_proxy=b" }, HOSTS, "a," HOSTS, "b," HOSTS },
         { { "no_grpc_proxy=a", "no_proxy=b", "NO_PROXY=c" }, HOSTS, "a," HOSTS, "b," HOSTS },
-        { { "no_proxy=a, .site.edu ,b" }, HOSTS, "a, .site.edu ,b," HOSTS,
-          "a, .site.edu ,b," HOSTS },
+        { { "no_proxy=a, .site.edu ,b" }, HOSTS, "a, .site.edu ,b," HOSTS, "a, .site.edu ,b," HOSTS },
     };
 
     for (size_t i = 0; i < COUNT (row); i++)
@@ -98,8 +95,7 @@ TEST (a_host_is_not_listed_twice)
     static const struct row row[] = {
         { { "no_proxy=" HOSTS }, HOSTS, HOSTS, HOSTS },
         { { "no_proxy=10.0.0.2" }, HOSTS, "10.0.0.2,10.0.0.1", "10.0.0.2,10.0.0.1" },
-        { { "no_proxy=a, 10.0.0.1 ,b" }, HOSTS, "a, 10.0.0.1 ,b,10.0.0.2",
-          "a, 10.0.0.1 ,b,10.0.0.2" },
+        { { "no_proxy=a, 10.0.0.1 ,b" }, HOSTS, "a, 10.0.0.1 ,b,10.0.0.2", "a, 10.0.0.1 ,b,10.0.0.2" },
         { { "no_proxy=fd00::1" }, "fd00::1", "fd00::1", "fd00::1" },
     };
 

@@ -50,7 +50,8 @@ TEST (a_rank_uses_the_interface_local_to_its_cpus)
         { { "0xf0", "0xf0", "0xf0", "" }, { "0x0f", "0xf0", "" }, "1 1 1 " },
         /* one common CPU is enough; masks differ in length, case and leading zeros */
         { { "0x1f", "0xfff00000", "0x000100", "0xF0", "" },
-          { "0x100", "0x0010", "0x80000000000000000000000080000000", "" }, "1 2 0 1 " },
+          { "0x100", "0x0010", "0x80000000000000000000000080000000", "" },
+          "1 2 0 1 " },
         /* masks longer than a machine word */
         { { "0x10000000000000000000000000000000000000000000000000", "" },
           { "0xffffffffffffffff", "0xf0000000000000000000000000000000000000000000000000", "" },
@@ -156,8 +157,9 @@ TEST (random_ranks_and_interfaces_agree_with_the_second_implementation)
             near_text[j] = near[j] == ~0U ? NULL : room[j];
         }
         for (size_t i = 0; i < ranks; i++) {
-            unsigned int cpus = random_next (&seed) % 4 ? 1U << random_next (&seed) % 8
-                                : random_next (&seed) % 2 ? random_next (&seed) & 0xff : ~0U;
+            unsigned int cpus = random_next (&seed) % 4   ? 1U << random_next (&seed) % 8
+                                : random_next (&seed) % 2 ? random_next (&seed) & 0xff
+                                                          : ~0U;
 
             snprintf (room[MAX + i], sizeof (room[MAX + i]), "0x%x", cpus);
             cpus_text[i] = cpus == ~0U ? NULL : room[MAX + i];

@@ -12,27 +12,30 @@
 
 TEST (a_reconnect_has_these_strings)
 {
-    struct reconnect reconnect = { .token = TOKEN, .node = "n5", .rank = 17,
+    struct reconnect reconnect = { .token = TOKEN,
+                                   .node = "n5",
+                                   .rank = 17,
                                    .report = { EXIT_REPORT_SIGNAL, 11, false },
                                    .life = { .life = -1 } };
 
     assert_string_equal (message_text (reconnect_encode (&reconnect)), HEAD);
     reconnect.ended = true;
-    assert_string_equal (message_text (reconnect_encode (&reconnect)),
-                         HEAD "EXIT_REPORT=signal 11\n");
+    assert_string_equal (message_text (reconnect_encode (&reconnect)), HEAD "EXIT_REPORT=signal 11\n");
     reconnect.life = (struct life_report){ .life = 2, .asked_signal = 15, .asked_at = 1700000000 };
     assert_string_equal (message_text (reconnect_encode (&reconnect)),
                          HEAD "EXIT_REPORT=signal 11\nLIFE=2\nASKED_SIGNAL=15\n"
-                         "ASKED_AT=1700000000\n");
+                              "ASKED_AT=1700000000\n");
     reconnect.failure = (struct failure_text){ FAILURE_TEXT_LOG, "ValueError" };
     assert_string_equal (message_text (reconnect_encode (&reconnect)),
                          HEAD "EXIT_REPORT=signal 11\nLIFE=2\nASKED_SIGNAL=15\n"
-                         "ASKED_AT=1700000000\nLAST_LINE=ValueError\n");
+                              "ASKED_AT=1700000000\nLAST_LINE=ValueError\n");
 }
 
 TEST (decoding_returns_the_encoded_reconnect)
 {
-    struct reconnect reconnect = { .token = TOKEN, .node = "n5", .rank = 17,
+    struct reconnect reconnect = { .token = TOKEN,
+                                   .node = "n5",
+                                   .rank = 17,
                                    .report = { EXIT_REPORT_SIGNAL, 11, false },
                                    .life = { .life = 3 },
                                    .failure = { FAILURE_TEXT_ERROR_FILE, "ValueError" } };

@@ -24,7 +24,8 @@ static struct registration some_rank (void)
     return rank;
 }
 
-#define HEAD "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\nSTEP=12.0\nRANK=17\n" \
+#define HEAD \
+    "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\nSTEP=12.0\nRANK=17\n" \
     "TASKS=64\nCOMPONENT_FIRST=16\nCOMPONENT_TASKS=48\nNODE_INDEX=4\n" \
     "HOST=boot/4026531840\nADDRESS=10.0.0.5\n"
 
@@ -40,7 +41,7 @@ TEST (a_registration_has_these_strings)
     rank.step_node_tasks = "16,12(x4)";
     assert_string_equal (message_text (registration_encode (&rank, TOKEN)),
                          HEAD "ERROR=no port of 30000-30001 is free\nNODE_RANKS=16,17\n"
-                         "STEP_NODES=n[1-5]\nSTEP_NODE_TASKS=16,12(x4)\n");
+                              "STEP_NODES=n[1-5]\nSTEP_NODE_TASKS=16,12(x4)\n");
     rank = some_rank ();
     rank.supervisor_error = "tf-supervise: Permission denied";
     rank.log_dir = "/scratch/a b/%j";
@@ -48,7 +49,7 @@ TEST (a_registration_has_these_strings)
     rank.node_ranks = "17";
     assert_string_equal (message_text (registration_encode (&rank, TOKEN)),
                          HEAD "PORT=40001\nSUPERVISOR_ERROR=tf-supervise: Permission denied\n"
-                         "LOG_DIR=/scratch/a b/%j\nPROXIED=1\nNODE_RANKS=17\n");
+                              "LOG_DIR=/scratch/a b/%j\nPROXIED=1\nNODE_RANKS=17\n");
 }
 
 TEST (a_second_port_and_gpus_are_there_if_the_task_has_them)
@@ -131,15 +132,15 @@ TEST (each_interface_is_a_string)
 
     assert_string_equal (message_text (registration_encode (&rank, TOKEN)),
                          HEAD "PORT=40001\nCPUS=0xf0\n"
-                         "INTERFACE=ib0 infiniband up 10.1.0.5/16 0xff\n"
-                         "INTERFACE=ib1 infiniband no-carrier fd00::5/64\n"
-                         "INTERFACE=eth0 other down -\n");
+                              "INTERFACE=ib0 infiniband up 10.1.0.5/16 0xff\n"
+                              "INTERFACE=ib1 infiniband no-carrier fd00::5/64\n"
+                              "INTERFACE=eth0 other down -\n");
     rank.interface[0].local_cpus = rank.cpus = NULL;
     rank.interfaces = 1;
     rank.locality_error = "tf-addresses failed";
     assert_string_equal (message_text (registration_encode (&rank, TOKEN)),
                          HEAD "PORT=40001\nLOCALITY_ERROR=tf-addresses failed\n"
-                         "INTERFACE=ib0 infiniband up 10.1.0.5/16\n");
+                              "INTERFACE=ib0 infiniband up 10.1.0.5/16\n");
 }
 
 TEST (decoding_returns_the_encoded_registration)
@@ -238,10 +239,10 @@ TEST (at_most_interface_max_interfaces_are_decoded)
 static int decode_with (const char *key, const char *value, struct errtext *err)
 {
     static const struct message_string good[] = {
-        { "TOKEN", TOKEN },
-        { "NODE", "n1" }, { "STEP", "12.0" }, { "HOST", "h" }, { "ADDRESS", "10.0.0.1" },
-        { "TASKS", "8" }, { "RANK", "5" }, { "COMPONENT_FIRST", "4" }, { "COMPONENT_TASKS", "4" },
-        { "NODE_INDEX", "2" }, { "PORT", "40000" }, { "INTERFACE", "eth0 other up 10.1.0.5/16" },
+        { "TOKEN", TOKEN },    { "NODE", "n1" },           { "STEP", "12.0" },
+        { "HOST", "h" },       { "ADDRESS", "10.0.0.1" },  { "TASKS", "8" },
+        { "RANK", "5" },       { "COMPONENT_FIRST", "4" }, { "COMPONENT_TASKS", "4" },
+        { "NODE_INDEX", "2" }, { "PORT", "40000" },        { "INTERFACE", "eth0 other up 10.1.0.5/16" },
     };
     struct frame *frame = message_with (good, COUNT (good), key, value);
     struct registration rank;
@@ -343,8 +344,10 @@ TEST (the_longest_registration_fits)
     rank.cpus = fill (text[6], CPUS_MAX_TEXT - 1, 'f');
     fill (text[7], 3072 / INTERFACE_MAX - 1, 'f');
     while (rank.interfaces < INTERFACE_MAX)
-        add_interface (&rank, "fifteen_letters infiniband no-carrier "
-                       "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128", text[7]);
+        add_interface (&rank,
+                       "fifteen_letters infiniband no-carrier "
+                       "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128",
+                       text[7]);
     check_fits (&rank);
     /* A task with an error sends no directory. */
     rank.log_dir = NULL;

@@ -136,8 +136,8 @@ TEST (a_program_that_ends_first_is_reported_with_its_end)
 
         write_script (row[i].text);
         assert_int_equal (start (script, &port, &err), -1);
-        snprintf (expected, sizeof (expected), "%s ended before it had read its configuration, %s",
-                  script, row[i].end);
+        snprintf (expected, sizeof (expected), "%s ended before it had read its configuration, %s", script,
+                  row[i].end);
         assert_string_equal (err.text, expected);
         assert_false (accepts_connections (port));
         assert_true (waitpid (-1, NULL, WNOHANG) <= 0);
@@ -169,8 +169,7 @@ TEST (a_program_that_never_reads_its_configuration_is_killed)
     write_script ("#!/bin/sh\nexec sleep 1000\n");
     assert_int_equal (start (script, &port, &err), -1);
     divisor = 1;
-    snprintf (expected, sizeof (expected), "%s has not read its configuration within 10 s",
-              script);
+    snprintf (expected, sizeof (expected), "%s has not read its configuration within 10 s", script);
     assert_string_equal (err.text, expected);
     assert_true (wait (&status) > 0);
     assert_true (WIFSIGNALED (status) && WTERMSIG (status) == SIGKILL);

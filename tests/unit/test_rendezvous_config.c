@@ -33,11 +33,9 @@ static struct rendezvous_config full_config (void)
     config.networks = "10.1.0.0/16,ib0";
     config.notify = "/opt/notify";
     config.stop = STOP_WHEN_NEVER;
-    config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR
-                        | FRAMEWORK_TORCH;
-    config.inherited = config.networks_required = config.hold = config.show
-        = config.json = config.log_append = config.hide_gpus = config.nccl = config.debugged
-        = config.wait_limited = true;
+    config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR | FRAMEWORK_TORCH;
+    config.inherited = config.networks_required = config.hold = config.show = config.json =
+        config.log_append = config.hide_gpus = config.nccl = config.debugged = config.wait_limited = true;
     config.restart = (struct restart_rule){ 3, true, 60 };
     config.watch = (struct watch_rule){ 300, 1800 };
     config.lost_after = 20;
@@ -58,16 +56,20 @@ TEST (a_configuration_has_these_strings)
 {
     struct rendezvous_config plain = plain_config (), full = full_config ();
 
-    check_strings (&plain, TOKENS "STEP=12.0\nLIST=ps,worker:3\nTIMEOUT=300\nSTOP_GRACE=30\n"
-                   "EVAL_GRACE=600\nFAIL_GRACE=20\n", "IB=no\nSTOP=auto\n");
-    check_strings (&full, TOKENS "STEP=12.0\nHET_GROUP=0-1\nLIST=ps,worker:3\n"
-                   "LIST_PER_NODE=worker:2\nLIST=evaluator\nINHERITED=1\nTIMEOUT=300\n"
-                   "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSHOW=1\nJSON=1\n"
-                   "NOTIFY=/opt/notify\nLOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
-                   "FAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
-                   "WATCHDOG=300\nWATCHDOG_FIRST=1800\nLOST_AFTER=20\n"
-                   "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\n"
-                   "DTENSOR=1\nTORCH=1\nNCCL=1\nDEBUGGED=1\n", "IB=require\nSTOP=never\n");
+    check_strings (&plain,
+                   TOKENS "STEP=12.0\nLIST=ps,worker:3\nTIMEOUT=300\nSTOP_GRACE=30\n"
+                          "EVAL_GRACE=600\nFAIL_GRACE=20\n",
+                   "IB=no\nSTOP=auto\n");
+    check_strings (&full,
+                   TOKENS "STEP=12.0\nHET_GROUP=0-1\nLIST=ps,worker:3\n"
+                          "LIST_PER_NODE=worker:2\nLIST=evaluator\nINHERITED=1\nTIMEOUT=300\n"
+                          "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nHOLD=1\nSHOW=1\nJSON=1\n"
+                          "NOTIFY=/opt/notify\nLOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
+                          "FAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\nLOST_AFTER=20\n"
+                          "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\n"
+                          "DTENSOR=1\nTORCH=1\nNCCL=1\nDEBUGGED=1\n",
+                   "IB=require\nSTOP=never\n");
 }
 
 static void check_text (const char *decoded, const char *text)
@@ -134,9 +136,9 @@ static void check_round_trip (const struct rendezvous_config *config)
 TEST (decoding_returns_the_encoded_configuration)
 {
     struct rendezvous_config config = full_config ();
-    bool *const flag[] = { &config.inherited, &config.networks_required, &config.hold,
-                           &config.show, &config.json, &config.log_append, &config.hide_gpus,
-                           &config.nccl, &config.debugged, &config.wait_limited };
+    bool *const flag[] = { &config.inherited, &config.networks_required, &config.hold,      &config.show,
+                           &config.json,      &config.log_append,        &config.hide_gpus, &config.nccl,
+                           &config.debugged,  &config.wait_limited };
 
     check_round_trip (&config);
     config = plain_config ();
@@ -198,8 +200,7 @@ static void check_refused (const char *key, const char *value, const char *messa
     check_refused (#name, "other", INCOMPLETE); \
     check_refused (#name, option_table[OPTION_##name].words->word, NULL);
 
-TEST (a_configuration_with_another_word_of_an_option_is_refused)
-{
+TEST (a_configuration_with_another_word_of_an_option_is_refused){
     RENDEZVOUS_CONFIG_WORDS (CHECK_OTHER_WORDS)
 }
 

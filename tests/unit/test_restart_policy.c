@@ -110,15 +110,15 @@ static void add_events (struct line *line, struct restart_policy *policy, struct
                         char *events)
 {
     static const char *const name[] = {
-        [RESTART_POLICY_NONE] = "none", [RESTART_POLICY_ONE] = "one",
-        [RESTART_POLICY_ALL] = "all", [RESTART_POLICY_USED_UP] = "used up",
+        [RESTART_POLICY_NONE] = "none",     [RESTART_POLICY_ONE] = "one",
+        [RESTART_POLICY_ALL] = "all",       [RESTART_POLICY_USED_UP] = "used up",
         [RESTART_POLICY_CANNOT] = "cannot", [RESTART_POLICY_FINAL] = "final",
-        [RESTART_POLICY_ASKED] = "asked", [RESTART_POLICY_LATE] = "late",
+        [RESTART_POLICY_ASKED] = "asked",   [RESTART_POLICY_LATE] = "late",
     };
 
     for (char *event; (event = strsep (&events, ","));)
         line_add (line, "%s%s", line->text[0] ? ", " : "",
-             name[happen (policy, rank, tasks, event + strspn (event, " "))]);
+                  name[happen (policy, rank, tasks, event + strspn (event, " "))]);
 }
 
 static void check_line (char *rest, int number)

@@ -13,16 +13,17 @@ TEST (every_end_counts_as_the_manual_says)
 {
     for (int any = 0; any < 2; any++)
         for (int kind = EXIT_REPORT_EXIT; kind <= EXIT_REPORT_SIGNAL; kind++)
-            for (int number = kind; number <= (kind ? EXIT_REPORT_MAX_SIGNAL
-                                                    : EXIT_REPORT_MAX_CODE); number++) {
+            for (int number = kind; number <= (kind ? EXIT_REPORT_MAX_SIGNAL : EXIT_REPORT_MAX_CODE);
+                 number++) {
                 const struct restart_rule rule = { 1, any, 60 };
                 const struct exit_report report = { (enum exit_report_kind)kind, number, false };
                 bool defect = number == 11 || number == 4 || number == 8 || number == 6;
                 bool final = number == 0 || number == 2 || number == 126 || number == 127;
                 bool saved = !kind && (number == 42 || number == 143);
 
-                assert_int_equal (restart_rule_covers (&rule, &report),
-                                  any ? kind || !final : kind ? !defect : saved);
+                assert_int_equal (restart_rule_covers (&rule, &report), any    ? kind || !final
+                                                                        : kind ? !defect
+                                                                               : saved);
                 assert_int_equal (restart_rule_saved (&report), saved);
             }
 }

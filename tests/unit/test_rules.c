@@ -40,7 +40,7 @@ TEST (an_unknown_role_is_named_with_the_most_similar_role)
         { "mastre", "\"mastre\" (item 1) is not a TensorFlow role; did you mean \"master\"?" },
         { "eval", "\"eval\" (item 1) is not a TensorFlow role" ROLES },
         { "evaluater", "\"evaluater\" (item 1) is not a TensorFlow role; did you mean "
-          "\"evaluator\"?" },
+                       "\"evaluator\"?" },
         { "ps,worker,frobnicator", "\"frobnicator\" (item 3) is not a TensorFlow role" ROLES },
         { "x", "\"x\" (item 1) is not a TensorFlow role" ROLES },
         { "123456789012345678901234567890123456789012345678901234567890123",
@@ -92,7 +92,7 @@ TEST (a_site_can_add_roles)
         tasklist_destroy (list);
     }
     assert_string_equal (err.text, "\"frobnicator\" (item 1) is not a TensorFlow role" ROLES
-                         ", and on this site logger,tester");
+                                   ", and on this site logger,tester");
 }
 
 TEST (the_most_similar_role_can_be_a_sites_own)
@@ -102,14 +102,13 @@ TEST (the_most_similar_role_can_be_a_sites_own)
 
     assert_int_equal (rules_check_names (list, "logger,tester", &err), -1);
     assert_string_equal (err.text, "\"tetser\" (item 1) is not a TensorFlow role; did you mean "
-                         "\"tester\"?");
+                                   "\"tester\"?");
     tasklist_destroy (list);
 }
 
 #define VARIABLE ", which has another meaning; choose another name"
 
-#define THIRTY \
-    "+a,+b,+c,+d,+e,+f,+g,+h,+i,+j,+k,+l,+m,+n,+o,+p,+q,+r,+s,+t,+u,+v,+w,+x,+y,+z,+0,+1,+2,+3,"
+#define THIRTY "+a,+b,+c,+d,+e,+f,+g,+h,+i,+j,+k,+l,+m,+n,+o,+p,+q,+r,+s,+t,+u,+v,+w,+x,+y,+z,+0,+1,+2,+3,"
 
 TEST (a_name_beside_the_cluster_has_no_other_meaning)
 {
@@ -139,8 +138,7 @@ TEST (a_name_beside_the_cluster_has_no_other_meaning)
         { "+data,worker,+Data",
           "\"+Data\" (item 3): \"+data\" and \"+Data\" would have the same variable, SLURM_TF_DATA" },
         { THIRTY "+4,+5,+a", NULL },
-        { THIRTY "+4,+5,+6",
-          "\"+6\" (item 33): more than 32 different names with \"+\"" },
+        { THIRTY "+4,+5,+6", "\"+6\" (item 33): more than 32 different names with \"+\"" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -168,11 +166,11 @@ TEST (a_cluster_that_tensorflow_refuses_is_refused)
         { "chief,worker,chief", "2 chiefs (items 1 and 3); TensorFlow allows at most one chief" },
         { "master:3", "3 masters (item 1); TensorFlow allows at most one master" },
         { "chief,worker,master", "a chief and a master (items 1 and 3); TensorFlow allows only "
-          "one of them (master is TensorFlow 1's name for chief)" },
+                                 "one of them (master is TensorFlow 1's name for chief)" },
         { "chief,evaluator,worker,evaluator", "2 evaluators (items 2 and 4); TensorFlow allows at "
-          "most one evaluator" },
+                                              "most one evaluator" },
         { "evaluator:rest,chief,master", "a chief and a master (items 2 and 3); TensorFlow allows "
-          "only one of them (master is TensorFlow 1's name for chief)" },
+                                         "only one of them (master is TensorFlow 1's name for chief)" },
         { "ps", "1 ps (item 1) and no worker; a ps needs at least one worker" },
         { "ps:65535", "65535 ps (item 1) and no worker; a ps needs at least one worker" },
         { "chief,ps:2", "2 ps (item 2) and no worker; a ps needs at least one worker" },
@@ -180,7 +178,7 @@ TEST (a_cluster_that_tensorflow_refuses_is_refused)
         { "evaluator,+data", NULL },
         { "ps,+worker2", "1 ps (item 1) and no worker; a ps needs at least one worker" },
         { "+data,+log", "only auxiliary tasks; at least one task needs a role "
-          "without +" },
+                        "without +" },
         { "ps:rest", "1 ps (item 1) and no worker; a ps needs at least one worker" },
         { "worker:8,spare", NULL },
         { "worker:2,spare:2", NULL },
@@ -236,6 +234,7 @@ TEST (parts_of_a_cluster_are_counted_together)
     assert_int_equal (count.role[RULES_WORKER].tasks, 5);
     assert_int_equal (count.role[RULES_PS].tasks, 1);
     assert_int_equal (count.role[RULES_CHIEF].tasks + count.role[RULES_MASTER].tasks
-                      + count.role[RULES_EVALUATOR].tasks, 0);
+                          + count.role[RULES_EVALUATOR].tasks,
+                      0);
     assert_int_equal (rules_check (&count, true, NULL), 0);
 }

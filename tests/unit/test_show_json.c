@@ -69,13 +69,14 @@ TEST (the_start_has_every_task)
     struct network_choice choice = { .network = "" };
 
     check (show_json_start (&roster, &choice, 3),
-           EVENT ("start", "3", "2", THREE_ROLES, "3", "3") "\"tasks\":["
-           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
-           "\"port\":40000},"
-           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
-           "\"port\":40001},"
-           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
-           "\"port\":40002}]}\n");
+           EVENT ("start", "3", "2", THREE_ROLES, "3",
+                  "3") "\"tasks\":["
+                       "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
+                       "\"port\":40000},"
+                       "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
+                       "\"port\":40001},"
+                       "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
+                       "\"port\":40002}]}\n");
 }
 
 TEST (the_start_has_the_network_interfaces_and_log_files)
@@ -86,10 +87,10 @@ TEST (the_start_has_the_network_interfaces_and_log_files)
     strcpy (roster.rank[1].chosen_interface, "ib0");
     assert_non_null (roster.rank[1].log_dir = strdup ("/a \"b\"\n"));
     check (show_json_start (&one, &choice, 3),
-           EVENT ("start", "1", "2", "\"ps\":1", "3", "3")
-           "\"network\":\"10.0.0.0/16 (ib0)\",\"tasks\":["
-           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
-           "\"port\":40001,\"interface\":\"ib0\",\"log\":\"/a \\\"b\\\"\\n/ps0.log\"}]}\n");
+           EVENT ("start", "1", "2", "\"ps\":1", "3",
+                  "3") "\"network\":\"10.0.0.0/16 (ib0)\",\"tasks\":["
+                       "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"address\":\"10.0.0.2\","
+                       "\"port\":40001,\"interface\":\"ib0\",\"log\":\"/a \\\"b\\\"\\n/ps0.log\"}]}\n");
 }
 
 /* A file's name may have any bytes. */
@@ -100,9 +101,10 @@ TEST (a_text_that_is_not_utf8_is_left_out)
 
     assert_non_null (roster.rank[0].log_dir = strdup ("/\xff"));
     check (show_json_start (&one, &choice, 3),
-           EVENT ("start", "1", "1", ONE_CHIEF, "3", "3") "\"tasks\":["
-           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
-           "\"port\":40000}]}\n");
+           EVENT ("start", "1", "1", ONE_CHIEF, "3",
+                  "3") "\"tasks\":["
+                       "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"address\":\"fd00::1\","
+                       "\"port\":40000}]}\n");
 }
 
 TEST (a_hang_has_the_tasks_that_were_silent_since_when_and_what_they_did)
@@ -118,11 +120,12 @@ TEST (a_hang_has_the_tasks_that_were_silent_since_when_and_what_they_did)
     roster.rank[1].watch.since.tv_sec = 1700000001;
     roster.rank[1].watch.signs.stopped = true;
     check (show_json_hang (&roster, hang, 3),
-           EVENT ("hang", "3", "2", THREE_ROLES, "3", "2") "\"seconds\":300,\"tasks\":["
-           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"since\":1700000000,"
-           "\"status\":\"step \\\"1\\\"\"},"
-           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"since\":1700000001,"
-           "\"stopped\":true}]}\n");
+           EVENT ("hang", "3", "2", THREE_ROLES, "3",
+                  "2") "\"seconds\":300,\"tasks\":["
+                       "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"since\":1700000000,"
+                       "\"status\":\"step \\\"1\\\"\"},"
+                       "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"since\":1700000001,"
+                       "\"stopped\":true}]}\n");
     free (hang);
 }
 
@@ -140,11 +143,14 @@ TEST (a_restart_has_the_tasks_that_failed_and_how)
         restart->failed[i].rank = &roster.rank[2 - i];
         restart->failed[i].report = &report[i];
     }
-    check (show_json_restart (&roster, restart, 3),
-           EVENT ("restart", "3", "2", THREE_ROLES, "3", "1") "\"all\":true,\"pause\":4,\"tasks\":["
-           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
-           "\"number\":9,\"out_of_memory\":true},"
-           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"exit\",\"number\":42}]}\n");
+    check (
+        show_json_restart (&roster, restart, 3),
+        EVENT (
+            "restart", "3", "2", THREE_ROLES, "3",
+            "1") "\"all\":true,\"pause\":4,\"tasks\":["
+                 "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
+                 "\"number\":9,\"out_of_memory\":true},"
+                 "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"exit\",\"number\":42}]}\n");
     free (restart);
 }
 
@@ -155,9 +161,10 @@ TEST (a_loss_has_the_tasks_that_are_lost)
     roster.rank[1].state = RANK_LOST;
     roster.rank[1].end = (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 5999, 0, NULL };
     check (show_json_lost (&roster, lost, 1, 3, 2),
-           EVENT ("lost", "3", "2", THREE_ROLES, "3", "2") "\"tasks\":["
-           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"lost\","
-           "\"restarts\":0,\"time\":1000,\"elapsed\":5}]}\n");
+           EVENT ("lost", "3", "2", THREE_ROLES, "3",
+                  "2") "\"tasks\":["
+                       "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"lost\","
+                       "\"restarts\":0,\"time\":1000,\"elapsed\":5}]}\n");
 }
 
 static void ended (int rank, enum rank_state state, struct end end)
@@ -175,15 +182,16 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
     free (roster.rank[0].log_dir);
     assert_non_null (roster.rank[0].log_dir = strdup ("/logs"));
     check (show_json_end (&roster, 3, 1),
-           EVENT ("end", "3", "2", THREE_ROLES, "3", "1") "\"cancelled\":false,"
-           "\"succeeded\":false,\"first_to_fail\":2,"
-           "\"log_dir\":\"/logs\",\"tasks\":["
-           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
-           "\"number\":3,\"restarts\":2,\"time\":1000,\"elapsed\":61},"
-           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"stopped\","
-           "\"restarts\":0,\"time\":1001,\"elapsed\":62},"
-           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
-           "\"number\":9,\"out_of_memory\":true,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
+           EVENT ("end", "3", "2", THREE_ROLES, "3",
+                  "1") "\"cancelled\":false,"
+                       "\"succeeded\":false,\"first_to_fail\":2,"
+                       "\"log_dir\":\"/logs\",\"tasks\":["
+                       "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
+                       "\"number\":3,\"restarts\":2,\"time\":1000,\"elapsed\":61},"
+                       "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"stopped\","
+                       "\"restarts\":0,\"time\":1001,\"elapsed\":62},"
+                       "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
+                       "\"number\":9,\"out_of_memory\":true,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
     free (roster.rank[0].log_dir);
     roster.rank[0].log_dir = NULL;
 }
@@ -195,18 +203,20 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
     ended (0, RANK_LOST, (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, NULL });
     roster.rank[0].life.number = 0;
     check (show_json_end (&one, 0, 0),
-           EVENT ("end", "1", "1", ONE_CHIEF, "0", "0") "\"cancelled\":false,"
-           "\"succeeded\":false,\"first_to_fail\":0,"
-           "\"tasks\":["
-           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
-           "\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
+           EVENT ("end", "1", "1", ONE_CHIEF, "0",
+                  "0") "\"cancelled\":false,"
+                       "\"succeeded\":false,\"first_to_fail\":0,"
+                       "\"tasks\":["
+                       "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
+                       "\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
     ended (0, RANK_ENDED, (struct end){ { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, NULL });
     check (show_json_end (&one, 0, 0),
-           EVENT ("end", "1", "1", ONE_CHIEF, "0", "0") "\"cancelled\":false,"
-           "\"succeeded\":true,\"first_to_fail\":null,"
-           "\"tasks\":["
-           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
-           "\"number\":0,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
+           EVENT ("end", "1", "1", ONE_CHIEF, "0",
+                  "0") "\"cancelled\":false,"
+                       "\"succeeded\":true,\"first_to_fail\":null,"
+                       "\"tasks\":["
+                       "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
+                       "\"number\":0,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
 }
 
 TEST (a_task_that_was_replaced_is_lost_and_has_no_place)
@@ -218,14 +228,17 @@ TEST (a_task_that_was_replaced_is_lost_and_has_no_place)
     ended (2, RANK_ENDED, (struct end){ { EXIT_REPORT_STOPPED, 0, false }, { 1000, 0 }, 0, 0, NULL });
     lost->replaced_by = spare;
     spare->replaces = lost;
-    check (show_json_end (&roster, 3, 1),
-           EVENT ("end", "3", "2", "\"chief\":1,\"worker\":1", "3", "1") "\"cancelled\":false,"
-           "\"succeeded\":true,\"first_to_fail\":null,\"tasks\":["
-           "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
-           "\"number\":0,\"restarts\":0,\"time\":1000,\"elapsed\":0},"
-           "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"replaced_by\":2,\"end\":\"lost\","
-           "\"restarts\":0,\"time\":1000,\"elapsed\":0},"
-           "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"replaces\":1,"
-           "\"end\":\"stopped\",\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
+    check (
+        show_json_end (&roster, 3, 1),
+        EVENT (
+            "end", "3", "2", "\"chief\":1,\"worker\":1", "3",
+            "1") "\"cancelled\":false,"
+                 "\"succeeded\":true,\"first_to_fail\":null,\"tasks\":["
+                 "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
+                 "\"number\":0,\"restarts\":0,\"time\":1000,\"elapsed\":0},"
+                 "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"replaced_by\":2,\"end\":\"lost\","
+                 "\"restarts\":0,\"time\":1000,\"elapsed\":0},"
+                 "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"replaces\":1,"
+                 "\"end\":\"stopped\",\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
     lost->replaced_by = spare->replaces = NULL;
 }

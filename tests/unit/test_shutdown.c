@@ -154,7 +154,8 @@ static void print_lines (const char *text)
     static const struct {
         const char *prefix, *kind;
     } row[] = {
-        { "srun: error: spank_tf: step 12.0: ", "error: " }, { "srun: spank_tf: step 12.0: ", "note: " },
+        { "srun: error: spank_tf: step 12.0: ", "error: " },
+        { "srun: spank_tf: step 12.0: ", "note: " },
     };
 
     while (*text) {
@@ -274,8 +275,9 @@ static void begin (char *event)
     finish ();
     begin_ms = now_ms;
     cluster[0] = '\0';
-    server.config = (struct rendezvous_config){ .server_token = SERVER_TOKEN, .step = "12.0",
-                                                .lists = 1, .list = { { list, false } } };
+    server.config = (struct rendezvous_config){
+        .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
+    };
     set_options (&server.config, event, &apart, &cannot_supervise);
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
     add_ranks (tasks, apart, cannot_supervise);
@@ -483,18 +485,12 @@ static char letter_of (int rank, const struct frame *frame)
 
     assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
     switch (order) {
-        case ORDER_STOP:
-            return order_is_at_once (frame) ? 'k' : 's';
-        case ORDER_EXIT:
-            return 'x';
-        case ORDER_WAIT:
-            return 'w';
-        case ORDER_TELL:
-            return 't';
-        case ORDER_ABORT:
-            return 'a';
-        case ORDER_RESTART:
-            break;
+        case ORDER_STOP: return order_is_at_once (frame) ? 'k' : 's';
+        case ORDER_EXIT: return 'x';
+        case ORDER_WAIT: return 'w';
+        case ORDER_TELL: return 't';
+        case ORDER_ABORT: return 'a';
+        case ORDER_RESTART: break;
     }
     if (!answer_is_in (frame))
         return 'r';

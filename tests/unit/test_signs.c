@@ -58,26 +58,26 @@ TEST (signs_of_life_have_these_strings_and_are_decoded)
     }
     one.overdue = true;
     check_round_trip (&one);
-    one = (struct signs){ .stopped = true, .life = 1000, .messages = SIGNS_MAX_MS,
-                          .silent_ms = SIGNS_MAX_MS };
+    one =
+        (struct signs){ .stopped = true, .life = 1000, .messages = SIGNS_MAX_MS, .silent_ms = SIGNS_MAX_MS };
     check_round_trip (&one);
 }
 
 TEST (a_missing_or_malformed_value_is_refused_or_counts_as_0)
 {
     static const struct message_string good[] = {
-        { "SIGNS", "log" }, { "LIFE", "1" }, { "MESSAGES", "2" }, { "SILENT_MS", "3" },
-        { "SIGN_AGO_MS", "4" }, { "STATUS", "x" },
+        { "SIGNS", "log" },   { "LIFE", "1" },        { "MESSAGES", "2" },
+        { "SILENT_MS", "3" }, { "SIGN_AGO_MS", "4" }, { "STATUS", "x" },
     };
     static const struct {
         const char *key, *value;
         int rc;
     } row[] = {
-        { "COLOUR", "red", 0 },
-        { "SIGNS", NULL, -1 }, { "SIGNS", "", -1 }, { "SIGNS", "Log", -1 }, { "SIGNS", "logs", -1 },
-        { "LIFE", NULL, -1 }, { "LIFE", "-1", -1 }, { "LIFE", "1001", -1 }, { "LIFE", "", -1 },
-        { "MESSAGES", NULL, 0 }, { "MESSAGES", "-1", 0 }, { "MESSAGES", "2147483648", 0 },
-        { "SILENT_MS", NULL, 0 }, { "SILENT_MS", "x", 0 }, { "SIGN_AGO_MS", NULL, 0 },
+        { "COLOUR", "red", 0 },     { "SIGNS", NULL, -1 },   { "SIGNS", "", -1 },
+        { "SIGNS", "Log", -1 },     { "SIGNS", "logs", -1 }, { "LIFE", NULL, -1 },
+        { "LIFE", "-1", -1 },       { "LIFE", "1001", -1 },  { "LIFE", "", -1 },
+        { "MESSAGES", NULL, 0 },    { "MESSAGES", "-1", 0 }, { "MESSAGES", "2147483648", 0 },
+        { "SILENT_MS", NULL, 0 },   { "SILENT_MS", "x", 0 }, { "SIGN_AGO_MS", NULL, 0 },
         { "SIGN_AGO_MS", "1s", 0 },
     };
 

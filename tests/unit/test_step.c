@@ -429,7 +429,7 @@ TEST (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length)
         add (on_node (rank, TASKS, 1));
     assert_int_equal (step_resolve (step, &login, &err), -1);
     assert_string_equal (err.text, "the TF_CONFIG of 8000 tasks would have 136062 bytes; Linux "
-                         "allows at most 131060");
+                                   "allows at most 131060");
     end ();
 }
 

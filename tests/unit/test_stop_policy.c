@@ -89,7 +89,7 @@ static struct line history_line (const struct history *history)
     line_add (&line, " | ");
     for (int i = 0; i < history->ends; i++)
         line_add (&line, "%s%d %s", i ? ", " : "", history->rank[i],
-             exit_report_print (&history->ending[i], &room));
+                  exit_report_print (&history->ending[i], &room));
     return line;
 }
 
@@ -260,8 +260,7 @@ static bool fails (const struct history *history, const char *letters)
     struct exit_report ending = history->ending[history->ends - 1];
 
     return strchr (letters, history->role[history->rank[history->ends - 1]][0])
-           && ending.kind != EXIT_REPORT_STOPPED
-           && !(ending.kind == EXIT_REPORT_EXIT && ending.number == 0);
+           && ending.kind != EXIT_REPORT_STOPPED && !(ending.kind == EXIT_REPORT_EXIT && ending.number == 0);
 }
 
 static bool ps_fails (const struct history *history)
@@ -336,18 +335,17 @@ static const struct rule {
     enum stop_policy_cause other_cause;
     const char *at_once, *after_grace, *late;
 } rule[] = {
-    { STOP_WHEN_AUTO, chief_and_ps, chief_gone, STOP_POLICY_CHIEF_ENDED, ps_fails,
-      STOP_POLICY_PS_FAILED, "pwcm", "et", "" },
+    { STOP_WHEN_AUTO, chief_and_ps, chief_gone, STOP_POLICY_CHIEF_ENDED, ps_fails, STOP_POLICY_PS_FAILED,
+      "pwcm", "et", "" },
     { STOP_WHEN_AUTO, ps_without_chief, workers_gone, STOP_POLICY_WORKERS_ENDED, ps_fails,
       STOP_POLICY_PS_FAILED, "pw", "et", "" },
-    { STOP_WHEN_AUTO, no_ps, others_gone, STOP_POLICY_OTHERS_ENDED, task_fails,
-      STOP_POLICY_TASK_FAILED, "", "e", "cmwt" },
-    { STOP_WHEN_CHIEF, any_cluster, chief_gone, STOP_POLICY_CHIEF_ENDED, never,
-      STOP_POLICY_NOT_OVER, "cmpwet", "", "" },
+    { STOP_WHEN_AUTO, no_ps, others_gone, STOP_POLICY_OTHERS_ENDED, task_fails, STOP_POLICY_TASK_FAILED, "",
+      "e", "cmwt" },
+    { STOP_WHEN_CHIEF, any_cluster, chief_gone, STOP_POLICY_CHIEF_ENDED, never, STOP_POLICY_NOT_OVER,
+      "cmpwet", "", "" },
     { STOP_WHEN_WORKERS, any_cluster, all_workers_gone, STOP_POLICY_WORKERS_ENDED, never,
       STOP_POLICY_NOT_OVER, "pet", "", "" },
-    { STOP_WHEN_NEVER, any_cluster, never, STOP_POLICY_NOT_OVER, never, STOP_POLICY_NOT_OVER, "", "",
-      "" },
+    { STOP_WHEN_NEVER, any_cluster, never, STOP_POLICY_NOT_OVER, never, STOP_POLICY_NOT_OVER, "", "", "" },
 };
 
 static const struct rule *find_rule (const struct history *history)
@@ -414,8 +412,7 @@ static bool same (const struct outcome *a, const struct outcome *b, int tasks)
 }
 
 /* True if `now` is a valid result one exit report after `before`. */
-static bool follows (const struct history *history, const struct outcome *before,
-                     const struct outcome *now)
+static bool follows (const struct history *history, const struct outcome *before, const struct outcome *now)
 {
     for (int rank = 0; rank < history->tasks; rank++) {
         if (now->order[rank] != STOP_POLICY_LEAVE
@@ -423,8 +420,7 @@ static bool follows (const struct history *history, const struct outcome *before
             return false;
         if (before->order[rank] != STOP_POLICY_LEAVE && !has_ended (history, rank)
             && now->order[rank] != before->order[rank]
-            && !(before->order[rank] == STOP_POLICY_STOP_LAST
-                 && now->order[rank] == STOP_POLICY_STOP))
+            && !(before->order[rank] == STOP_POLICY_STOP_LAST && now->order[rank] == STOP_POLICY_STOP))
             return false;
     }
     return before->cause == STOP_POLICY_NOT_OVER
@@ -447,11 +443,9 @@ static void check_history (const struct history *history, const struct outcome *
 
     if (!same (now, &expected, history->tasks))
         fail_msg ("%s: %s; expected: %s", history_line (history).text,
-                  outcome_line (now, history->tasks).text,
-                  outcome_line (&expected, history->tasks).text);
+                  outcome_line (now, history->tasks).text, outcome_line (&expected, history->tasks).text);
     if (!follows (history, before, now))
-        fail_msg ("%s: %s; before: %s", history_line (history).text,
-                  outcome_line (now, history->tasks).text,
+        fail_msg ("%s: %s; before: %s", history_line (history).text, outcome_line (now, history->tasks).text,
                   outcome_line (before, history->tasks).text);
 }
 
@@ -462,7 +456,8 @@ static void check_history (const struct history *history, const struct outcome *
 static bool walk (struct history *history, const struct outcome *before)
 {
     static const struct exit_report ending[] = {
-        { EXIT_REPORT_EXIT, 0, false }, { EXIT_REPORT_EXIT, 3, false },
+        { EXIT_REPORT_EXIT, 0, false },
+        { EXIT_REPORT_EXIT, 3, false },
         { EXIT_REPORT_SIGNAL, 11, false },
         { EXIT_REPORT_STOPPED, 0, false },
     };
@@ -493,8 +488,7 @@ static void check_cluster (struct history *history)
         start = observe (history);
         check_history (history, &start, &start);
         if (walk (history, &start) != supervises (history))
-            fail_msg ("%s: %ssupervised", history_line (history).text,
-                      supervises (history) ? "" : "not ");
+            fail_msg ("%s: %ssupervised", history_line (history).text, supervises (history) ? "" : "not ");
     }
 }
 
@@ -504,8 +498,7 @@ static void check_cluster (struct history *history)
  */
 static int check_clusters (int tasks, bool all)
 {
-    static const char *const role[] = { "chief", "master", "ps", "worker", "evaluator", SITE_ROLE,
-                                        "+data" };
+    static const char *const role[] = { "chief", "master", "ps", "worker", "evaluator", SITE_ROLE, "+data" };
     size_t roles = COUNT (role) - !all;
     int clusters = 1, checked = 0;
 
@@ -538,10 +531,12 @@ TEST (the_policies_agree_with_the_table_for_all_small_clusters)
 TEST (the_policies_agree_with_the_table_for_two_larger_clusters)
 {
     struct history all = {
-        .tasks = 5, .role = { "worker", "ps", "evaluator", SITE_ROLE, "chief" },
+        .tasks = 5,
+        .role = { "worker", "ps", "evaluator", SITE_ROLE, "chief" },
     };
     struct history no_chief = {
-        .tasks = 5, .role = { "evaluator", "ps", "worker", "ps", "worker" },
+        .tasks = 5,
+        .role = { "evaluator", "ps", "worker", "ps", "worker" },
     };
 
     check_cluster (&all);
@@ -616,7 +611,9 @@ TEST (a_hang_ends_the_job_under_auto_also_with_a_ps)
         enum stop_when when;
         bool over;
     } row[] = {
-        { STOP_WHEN_AUTO, true }, { STOP_WHEN_CHIEF, false }, { STOP_WHEN_WORKERS, false },
+        { STOP_WHEN_AUTO, true },
+        { STOP_WHEN_CHIEF, false },
+        { STOP_WHEN_WORKERS, false },
         { STOP_WHEN_NEVER, false },
     };
     struct rank rank[4];

@@ -139,15 +139,22 @@ TEST (no_kill_is_found_wherever_it_stands)
         const char *options, *script;
         bool dies;
     } row[] = {
-        { "", SRUN, true }, { "-n3", "echo\n", true }, { "--no-kill", SRUN, false },
+        { "", SRUN, true },
+        { "-n3", "echo\n", true },
+        { "--no-kill", SRUN, false },
         { "--no-k", SRUN, false },
-        { "--no-kill=off", SRUN, false }, { "-k", SRUN, false }, { "-n3|-k", SRUN, false },
+        { "--no-kill=off", SRUN, false },
+        { "-k", SRUN, false },
+        { "-n3|-k", SRUN, false },
         { "-koff", SRUN, false },
-        { "", "#!/bin/sh\n#SBATCH --no-kill\n" SRUN, false }, { "", "#SBATCH -n3 -k\n" SRUN, false },
-        { "", SRUN "#SBATCH --no-kill\n", true }, { "", "srun --no-kill program\n", true },
+        { "", "#!/bin/sh\n#SBATCH --no-kill\n" SRUN, false },
+        { "", "#SBATCH -n3 -k\n" SRUN, false },
+        { "", SRUN "#SBATCH --no-kill\n", true },
+        { "", "srun --no-kill program\n", true },
         { "--no-requeue", SRUN, true },
         /* Not known. */
-        { "-Qk", SRUN, false }, { "", "#SBATCH hetjob\n" SRUN, false },
+        { "-Qk", SRUN, false },
+        { "", "#SBATCH hetjob\n" SRUN, false },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

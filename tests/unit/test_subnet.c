@@ -56,8 +56,7 @@ TEST (an_address_with_a_prefix_has_a_network)
         { "ffff::1/0", "ffff::1/0", "::/0", AF_INET6, 0 },
         { "ffff::ffff/127", "ffff::ffff/127", "ffff::fffe/127", AF_INET6, 127 },
         { "ffff::ffff/128", "ffff::ffff/128", "ffff::ffff/128", AF_INET6, 128 },
-        { "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/100",
-          "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/100",
+        { "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/100", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/100",
           "ffff:ffff:ffff:ffff:ffff:ffff:f000:0/100", AF_INET6, 100 },
     };
 
@@ -130,7 +129,7 @@ TEST (networks_are_ordered)
 {
     static const char *const ascending[] = {
         "0.0.0.0/0", "10.0.0.0/8", "10.0.0.0/16", "10.0.0.1/8", "10.1.0.0/8", "255.0.0.0/8",
-        "::/0", "::1/0", "fd00::/16", "fd00::/64", "fd00::1/64", "fe00::/8",
+        "::/0",      "::1/0",      "fd00::/16",   "fd00::/64",  "fd00::1/64", "fe00::/8",
     };
 
     for (size_t i = 0; i < COUNT (ascending); i++)

@@ -125,8 +125,7 @@ static void report_descriptors (void)
     bool is_open[1024] = { false };
 
     while ((entry = readdir (dir)))
-        if (entry->d_name[0] != '.' && atoi (entry->d_name) != dirfd (dir)
-            && atoi (entry->d_name) < 1024)
+        if (entry->d_name[0] != '.' && atoi (entry->d_name) != dirfd (dir) && atoi (entry->d_name) < 1024)
             is_open[atoi (entry->d_name)] = true;
     closedir (dir);
     dprintf (3, "descriptors");
@@ -148,13 +147,13 @@ static void report_configuration (const struct fork_reply *reply)
     if (supervisor_config_decode (&config, environ, &err) < 0)
         dprintf (3, "%s\n", err.text);
     else
-        dprintf (3, "%d variables: task %d slurmstepd %d rank %d node %s step %s address %s token %s "
+        dprintf (3,
+                 "%d variables: task %d slurmstepd %d rank %d node %s step %s address %s token %s "
                  "server_token %s stop_grace %d kill_wait %d forward_signals %d serves %d "
                  "prints %d\n",
                  variables, (int)reply->pid, (int)config.slurmstepd, config.rank, config.node, config.step,
-                 address_print_port (&config.address, config.port, &room), config.token,
-                 config.server_token, config.stop_grace, config.kill_wait,
-                 config.forward_signals, config.serves, config.prints);
+                 address_print_port (&config.address, config.port, &room), config.token, config.server_token,
+                 config.stop_grace, config.kill_wait, config.forward_signals, config.serves, config.prints);
 }
 
 static void report_signals (void)
@@ -396,7 +395,8 @@ TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on)
         pid_t pid = start (&(struct launch){ .fd = number[i] });
         const char *report = read_report ();
 
-        snprintf (expected, sizeof (expected), "2 arguments: tf-supervise wait\n"
+        snprintf (expected, sizeof (expected),
+                  "2 arguments: tf-supervise wait\n"
                   "descriptors 0 1 2 3 4\n"
                   "14 variables: task %d slurmstepd %d rank 17 node n5 step wait address 10.0.0.1:60001 "
                   "token " TOKEN " server_token " SERVER_TOKEN " stop_grace 30 kill_wait 40 "
@@ -506,8 +506,7 @@ TEST (no_signal_is_lost_while_the_task_forks)
 
     if (is_under_valgrind ())
         SKIP ("under valgrind a pending signal does not survive exec");
-    snprintf (pending, sizeof (pending), "not blocked\npending %d %d %d\n", SIGUSR1, SIGUSR2,
-              SIGTERM);
+    snprintf (pending, sizeof (pending), "not blocked\npending %d %d %d\n", SIGUSR1, SIGUSR2, SIGTERM);
     for (int i = 0; i < rounds (); i++) {
         pid_t pid;
 
@@ -515,8 +514,7 @@ TEST (no_signal_is_lost_while_the_task_forks)
         hook.in_parent = signal_both;
         hook.in_task = signal_in_task;
         hook.before_exec = terminate_both;
-        pid = start (&(struct launch){ .prepare = block_signals, .go_on = note_pending,
-                                       .again = i % 2 });
+        pid = start (&(struct launch){ .prepare = block_signals, .go_on = note_pending, .again = i % 2 });
         assert_non_null (strstr (read_report (), pending));
         wait_for_pending ();
         assert_int_equal (shared->pending, 1U << SIGUSR1 | 1U << SIGUSR2 | 1U << SIGTERM);
@@ -708,14 +706,18 @@ TEST (only_the_task_holds_its_port)
 /* What a fork server keeps: descriptors from OPENED_FD on, in this order. */
 #define OPENED_FD 60
 enum {
-    PIPE_CLOSED_BY_EXEC, SOCKET_CLOSED_BY_EXEC, DEVICE_CLOSED_BY_EXEC, FILE_CLOSED_BY_EXEC,
-    PIPE_FOR_THE_PROGRAM, OPENED
+    PIPE_CLOSED_BY_EXEC,
+    SOCKET_CLOSED_BY_EXEC,
+    DEVICE_CLOSED_BY_EXEC,
+    FILE_CLOSED_BY_EXEC,
+    PIPE_FOR_THE_PROGRAM,
+    OPENED
 };
 
 static void open_all (void)
 {
     int pipe_end[2], fd = socket (AF_UNIX, SOCK_STREAM, 0), device = open ("/dev/null", O_RDONLY),
-        file = memfd_create ("file", 0);
+                     file = memfd_create ("file", 0);
 
     if (pipe (pipe_end) == 0) {
         dup3 (pipe_end[1], OPENED_FD + PIPE_CLOSED_BY_EXEC, O_CLOEXEC);
@@ -784,8 +786,7 @@ static void check_failed_exec (const char *path, const char *reason)
     char expected[256];
     pid_t pid = start (&(struct launch){ .path = path });
 
-    snprintf (expected, sizeof (expected), "slurmstepd: error: spank_tf: n5: %s: %s\n", path,
-              reason);
+    snprintf (expected, sizeof (expected), "slurmstepd: error: spank_tf: n5: %s: %s\n", path, reason);
     assert_string_equal (read_text (errors, false), expected);
     assert_int_equal (frame_read (&reader, connection, &frame, NULL), 1);
     assert_int_equal (exit_report_decode (&report, frame, NULL), 0);
@@ -907,7 +908,9 @@ TEST (tf_supervise_is_found_if_it_can_be_executed)
         mode_t mode;
         const char *reason;
     } row[] = {
-        { 0, "No such file or directory" }, { 0600, "Permission denied" }, { 0700, NULL },
+        { 0, "No such file or directory" },
+        { 0600, "Permission denied" },
+        { 0700, NULL },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -915,10 +918,9 @@ TEST (tf_supervise_is_found_if_it_can_be_executed)
         struct errtext err;
 
         make_directory (directory, row[i].mode);
-        assert_int_equal (supervisor_find (path, sizeof (path), directory, &err),
-                          row[i].reason ? -1 : 0);
-        snprintf (expected, sizeof (expected), "%s/tf-supervise%s%s", directory,
-                  row[i].reason ? ": " : "", row[i].reason ? row[i].reason : "");
+        assert_int_equal (supervisor_find (path, sizeof (path), directory, &err), row[i].reason ? -1 : 0);
+        snprintf (expected, sizeof (expected), "%s/tf-supervise%s%s", directory, row[i].reason ? ": " : "",
+                  row[i].reason ? row[i].reason : "");
         assert_string_equal (row[i].reason ? err.text : path, expected);
         remove_directory (directory);
     }
@@ -937,8 +939,7 @@ int main (int argc, char *argv[])
 {
     if (strcmp (argv[0], "tf-supervise") == 0)
         return supervise (argc, argv);
-    shared = mmap (NULL, sizeof (*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                   0);
+    shared = mmap (NULL, sizeof (*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || readlink ("/proc/self/exe", self, sizeof (self) - 1) < 0)
         return 1;
     return unit_run ();

@@ -22,7 +22,8 @@ static struct supervisor_config plain_config (void)
     return config;
 }
 
-#define HEAD "FORK_SERVER=4711\nSLURMSTEPD=4700\nRANK=17\nNODE=n5\nSTEP=12.0\nADDRESS=10.0.0.1\n" \
+#define HEAD \
+    "FORK_SERVER=4711\nSLURMSTEPD=4700\nRANK=17\nNODE=n5\nSTEP=12.0\nADDRESS=10.0.0.1\n" \
     "PORT=60001\nTOKEN=" TOKEN "\nSERVER_TOKEN=" SERVER_TOKEN "\nSTOP_GRACE=30\n"
 
 TEST (a_configuration_has_these_variables)
@@ -39,9 +40,9 @@ TEST (a_configuration_has_these_variables)
     config.watch = (struct watch_rule){ 300, 1800 };
     assert_string_equal (message_text (supervisor_config_encode (&config)),
                          HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\n"
-                         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nLOST_AFTER=20\nSPARE=1\n"
-                         "CLAIMED_PORT=40000\nPRINTS=1\n"
-                         "WATCHDOG=300\nWATCHDOG_FIRST=1800\n");
+                              "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nLOST_AFTER=20\nSPARE=1\n"
+                              "CLAIMED_PORT=40000\nPRINTS=1\n"
+                              "WATCHDOG=300\nWATCHDOG_FIRST=1800\n");
     config = plain_config ();
     config.log = "/a b/worker0.log";
     config.error_file = "/a b/worker0.error.json";
@@ -51,7 +52,7 @@ TEST (a_configuration_has_these_variables)
     config.role = "worker";
     assert_string_equal (message_text (supervisor_config_encode (&config)),
                          HEAD "LOG=/a b/worker0.log\nERROR_FILE=/a b/worker0.error.json\n"
-                         "TEE=5\nROLE=worker\nINDEX=0\n");
+                              "TEE=5\nROLE=worker\nINDEX=0\n");
 }
 
 /* The frame's strings as an environment. */
@@ -153,9 +154,10 @@ TEST (decoding_returns_the_encoded_configuration)
 TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
 {
     static const struct message_string good[] = {
-        { "FORK_SERVER", "4711" }, { "SLURMSTEPD", "4700" }, { "RANK", "5" }, { "NODE", "n1" },
-        { "STEP", "12.0" }, { "ADDRESS", "10.0.0.1" }, { "PORT", "60001" }, { "TOKEN", TOKEN },
-        { "SERVER_TOKEN", SERVER_TOKEN }, { "STOP_GRACE", "30" }, { "KILL_WAIT", "40" },
+        { "FORK_SERVER", "4711" }, { "SLURMSTEPD", "4700" }, { "RANK", "5" },
+        { "NODE", "n1" },          { "STEP", "12.0" },       { "ADDRESS", "10.0.0.1" },
+        { "PORT", "60001" },       { "TOKEN", TOKEN },       { "SERVER_TOKEN", SERVER_TOKEN },
+        { "STOP_GRACE", "30" },    { "KILL_WAIT", "40" },
     };
     static const struct {
         const char *key, *value;

@@ -20,15 +20,14 @@ static void check (struct table *table, const char *expected)
 
 TEST (columns_are_as_wide_as_their_widest_cell)
 {
-    struct table *table = table_create ("title", (const char *const[]){ "rank", "role", "end" },
-                                        3);
+    struct table *table = table_create ("title", (const char *const[]){ "rank", "role", "end" }, 3);
 
     table_add_row (table, (const char *const[]){ "0", "ps 0", "stopped" });
     table_add_row (table, (const char *const[]){ "1234567", "worker 12", "exit 0" });
     check (table, "title\n"
-           "   rank  role       end\n"
-           "      0  ps 0       stopped\n"
-           "1234567  worker 12  exit 0\n");
+                  "   rank  role       end\n"
+                  "      0  ps 0       stopped\n"
+                  "1234567  worker 12  exit 0\n");
 }
 
 TEST (a_table_without_rows_has_only_headings)

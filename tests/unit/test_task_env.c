@@ -13,8 +13,9 @@
 #include "rendezvous/dictionary.h"
 #include "exec/task_env.h"
 
-#define CLUSTER "{\"ps\":[\"10.0.0.1:4001\"],\"worker\":[\"10.0.0.2:4002\",\"10.0.0.3:4003\"]," \
-                "\"logger\":[\"[fd00::1]:4004\"]}"
+#define CLUSTER \
+    "{\"ps\":[\"10.0.0.1:4001\"],\"worker\":[\"10.0.0.2:4002\",\"10.0.0.3:4003\"]," \
+    "\"logger\":[\"[fd00::1]:4004\"]}"
 #define TASK ",\"task\":{\"type\":\"worker\",\"index\":1}}"
 
 /* Set the environment of worker 1, with this TF_CONFIG unless it is NULL. */
@@ -85,13 +86,14 @@ TEST (task_env_has_the_names_beside_the_cluster)
     assert_true (task_env_knows_role (task, "data"));
     assert_true (task_env_knows_role (task, "Log_9"));
     assert_false (task_env_knows_role (task, "log_9"));
-    assert_string_equal (task_env_roles (task, roles, sizeof (roles)),
-                         "ps, worker, logger, data, Log_9");
-    assert_int_equal (placeholders_replace (&text, "{data_hosts} {Log_9_hosts} {{data_hosts} "
-                                            "{log_9_hosts} {x_hosts}", task_env_values (task),
-                                            NULL), 0);
+    assert_string_equal (task_env_roles (task, roles, sizeof (roles)), "ps, worker, logger, data, Log_9");
+    assert_int_equal (placeholders_replace (&text,
+                                            "{data_hosts} {Log_9_hosts} {{data_hosts} "
+                                            "{log_9_hosts} {x_hosts}",
+                                            task_env_values (task), NULL),
+                      0);
     assert_string_equal (text, "10.0.0.5:1,10.0.0.6:2 10.0.0.7:3 {data_hosts} {log_9_hosts} "
-                         "{x_hosts}");
+                               "{x_hosts}");
     free (text);
     task_env_destroy (task);
 }
@@ -99,8 +101,8 @@ TEST (task_env_has_the_names_beside_the_cluster)
 /* The user may have set them; what is not a list of names must not harm tf-exec. */
 TEST (names_beside_the_cluster_that_srun_has_not_set_are_refused)
 {
-    static const char *const names[] = { "", "data,", "data,x", "a-b", "../x",
-        "n23456789_n23456789_n23456789_n2" };
+    static const char *const names[] = { "",    "data,", "data,x",
+                                         "a-b", "../x",  "n23456789_n23456789_n23456789_n2" };
     struct task_env *task = NULL;
     struct errtext err;
 
@@ -143,11 +145,11 @@ TEST (an_environment_is_added_to_tf_config)
     assert_int_equal (task_env_set_environment (task, "cloud", NULL), 0);
     assert_string_equal (task_env_values (task)->of[PLACEHOLDER_TF_CONFIG],
                          TF_CONFIG_HEAD CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":1},"
-                         "\"environment\":\"cloud\"}");
+                                                "\"environment\":\"cloud\"}");
     assert_int_equal (task_env_set_environment (task, "google", NULL), 0);
     assert_string_equal (task_env_values (task)->of[PLACEHOLDER_TF_CONFIG],
                          TF_CONFIG_HEAD CLUSTER ",\"task\":{\"type\":\"worker\",\"index\":1},"
-                         "\"environment\":\"google\"}");
+                                                "\"environment\":\"google\"}");
     assert_string_equal (task_env_values (task)->of[PLACEHOLDER_CLUSTER], CLUSTER);
     assert_int_equal (task_env_set_environment (task, "\xff", &err), -1);
     assert_string_equal (err.text, "\"\\xff\" is not UTF-8");
@@ -167,7 +169,7 @@ TEST (an_environment_that_makes_tf_config_too_long_is_refused)
     name[rest] = 'x';
     assert_int_equal (task_env_set_environment (task, name, &err), -1);
     assert_string_equal (err.text, "TF_CONFIG would have 131061 bytes; Linux allows at most "
-                         "131060");
+                                   "131060");
     free (name);
     task_env_destroy (task);
 }
@@ -181,10 +183,8 @@ TEST (a_process_that_is_not_a_task_is_refused)
         { "[]", "TF_CONFIG has no object \"cluster\"" },
         { "{}", "TF_CONFIG has no object \"cluster\"" },
         { "{\"cluster\":[]}", "TF_CONFIG has no object \"cluster\"" },
-        { "{\"cluster\":{\"ps\":{\"0\":\"a:1\"}}}",
-          "TF_CONFIG: \"ps\" of the cluster is not an array" },
-        { "{\"cluster\":{\"ps\":[\"a:1\",null]}}",
-          "TF_CONFIG: the address of ps 1 is not a string" },
+        { "{\"cluster\":{\"ps\":{\"0\":\"a:1\"}}}", "TF_CONFIG: \"ps\" of the cluster is not an array" },
+        { "{\"cluster\":{\"ps\":[\"a:1\",null]}}", "TF_CONFIG: the address of ps 1 is not a string" },
     };
     struct task_env *task = NULL;
     struct errtext err;
@@ -197,6 +197,6 @@ TEST (a_process_that_is_not_a_task_is_refused)
     unsetenv ("SLURM_TF_ROLE");
     assert_int_equal (task_env_read (&task, &err), -1);
     assert_string_equal (err.text, "this is not a task of --tf-tasks (SLURM_TF_ROLE is not set); "
-                         "use srun --tf-tasks=LIST tf-exec ...");
+                                   "use srun --tf-tasks=LIST tf-exec ...");
     assert_null (task);
 }

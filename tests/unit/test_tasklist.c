@@ -173,7 +173,7 @@ TEST (a_list_of_at_most_32_KiB_is_accepted)
     assert_int_equal (tasklist_named (list), 16384);
     tasklist_destroy (list);
     check_bad (longer, "the list has 32769 bytes, and at most 32768 are allowed; "
-               "ROLE:COUNT is shorter");
+                       "ROLE:COUNT is shorter");
     free (fits);
     free (longer);
 }
@@ -211,8 +211,7 @@ TEST (every_task_gets_its_role_in_rank_order)
         const char *role[8];
         char roles[128] = "";
 
-        assert_int_equal (tasklist_assign (list, role, row[i].tasks, "step 1.0", "--tf-tasks",
-                                           NULL), 0);
+        assert_int_equal (tasklist_assign (list, role, row[i].tasks, "step 1.0", "--tf-tasks", NULL), 0);
         for (int rank = 0; rank < row[i].tasks; rank++)
             strcat (strcat (roles, role[rank]), " ");
         assert_string_equal (roles, row[i].roles);
@@ -230,11 +229,12 @@ TEST (a_list_that_does_not_fit_the_step_is_refused_with_both_counts)
         { "ps,worker:9", 3, "step 12.0 runs 3 tasks, --tf-tasks names 10 (ps, worker:9)" },
         { "ps,worker", 3, "step 12.0 runs 3 tasks, --tf-tasks names 2 (ps, worker)" },
         { "ps,worker", 1, "step 12.0 runs 1 task, --tf-tasks names 2 (ps, worker)" },
-        { "worker:65535", 65534,
-          "step 12.0 runs 65534 tasks, --tf-tasks names 65535 (worker:65535)" },
-        { "ps:2,worker:rest", 2, "step 12.0 runs 2 tasks, --tf-tasks names 2 and \"rest\" "
+        { "worker:65535", 65534, "step 12.0 runs 65534 tasks, --tf-tasks names 65535 (worker:65535)" },
+        { "ps:2,worker:rest", 2,
+          "step 12.0 runs 2 tasks, --tf-tasks names 2 and \"rest\" "
           "(ps:2, worker:rest), which needs at least one more" },
-        { "ps:2,worker:rest", 1, "step 12.0 runs 1 task, --tf-tasks names 2 and \"rest\" "
+        { "ps:2,worker:rest", 1,
+          "step 12.0 runs 1 task, --tf-tasks names 2 and \"rest\" "
           "(ps:2, worker:rest), which needs at least one more" },
     };
 
@@ -242,8 +242,7 @@ TEST (a_list_that_does_not_fit_the_step_is_refused_with_both_counts)
         struct tasklist *list = parse (row[i].list);
         struct errtext err;
 
-        assert_int_equal (tasklist_assign (list, NULL, row[i].tasks, "step 12.0", "--tf-tasks",
-                                           &err), -1);
+        assert_int_equal (tasklist_assign (list, NULL, row[i].tasks, "step 12.0", "--tf-tasks", &err), -1);
         assert_string_equal (err.text, row[i].message);
         tasklist_destroy (list);
     }

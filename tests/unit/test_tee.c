@@ -33,8 +33,9 @@ static pid_t supervisor;
 /* "f": flush, for a tenth of a second; anything else: finish. */
 static void supervise (int from, int tee_mode)
 {
-    struct supervisor_config config = { .rank = 1, .step = "12.0", .log = "/logs/worker1.log",
-                                        .tee = tee_mode, .role = "worker", .index = 1 };
+    struct supervisor_config config = {
+        .rank = 1, .step = "12.0", .log = "/logs/worker1.log", .tee = tee_mode, .role = "worker", .index = 1
+    };
     struct errtext err;
     struct tee *tee;
     char order;
@@ -65,7 +66,8 @@ static void start_with (int log, int tee_mode)
     /* The child in the background becomes a child of this process. */
     prctl (PR_SET_CHILD_SUBREAPER, 1);
     assert_int_equal (pipe2 (out, O_CLOEXEC) | pipe2 (err, O_CLOEXEC) | pipe2 (to_out, O_CLOEXEC)
-                      | pipe2 (to_err, O_CLOEXEC), 0);
+                          | pipe2 (to_err, O_CLOEXEC),
+                      0);
     assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     if ((supervisor = fork ()) == 0) {
         int own[] = { to_out[1], to_err[1], log, out[0], err[0], pair[1] };
@@ -331,7 +333,7 @@ TEST (a_log_that_cannot_be_written_is_said_once_and_srun_gets_everything)
     print (0, "one\n");
     expect (0, "worker 1: one\n");
     expect (1, "slurmstepd: error: spank_tf: step 12.0: worker 1: /logs/worker1.log: No space left on "
-            "device; it lacks output that srun gets\n");
+               "device; it lacks output that srun gets\n");
     print (0, "two\n");
     expect (0, "worker 1: two\n");
     expect_nothing (1);

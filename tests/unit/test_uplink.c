@@ -45,7 +45,9 @@ static int set_up (void **unused __attribute__ ((unused)))
     if (listen (listener, 10) < 0 || getsockname (listener, (struct sockaddr *)&at, &length) < 0)
         return -1;
     at.sin_addr.s_addr = htonl (INADDR_LOOPBACK);
-    config = (struct supervisor_config){ .node = "n1", .step = "12.0", .port = ntohs (at.sin_port),
+    config = (struct supervisor_config){ .node = "n1",
+                                         .step = "12.0",
+                                         .port = ntohs (at.sin_port),
                                          .token = "0123456789abcdef0123456789abcdef",
                                          .server_token = SERVER_TOKEN };
     if (address_parse (&config.address, "127.0.0.1") < 0

@@ -449,15 +449,20 @@ TEST (lines_of_a_message)
         bool alive, stopping;
         const char *status;         /* NULL: none */
     } row[] = {
-        { "", false, false, NULL }, { "WATCHDOG=1", true, false, NULL },
+        { "", false, false, NULL },
+        { "WATCHDOG=1", true, false, NULL },
         { "WATCHDOG=1\n", true, false, NULL },
-        { "\n\nWATCHDOG=1", true, false, NULL }, { "WATCHDOG=1\nSTOPPING=1", true, true, NULL },
-        { "WATCHDOG=11", false, false, NULL }, { "WATCHDOG=", false, false, NULL },
+        { "\n\nWATCHDOG=1", true, false, NULL },
+        { "WATCHDOG=1\nSTOPPING=1", true, true, NULL },
+        { "WATCHDOG=11", false, false, NULL },
+        { "WATCHDOG=", false, false, NULL },
         { "XWATCHDOG=1", false, false, NULL },
-        { "STATUS=step 7\nWATCHDOG=1\n", true, false, "step 7" }, { "STATUS=", false, false, "" },
+        { "STATUS=step 7\nWATCHDOG=1\n", true, false, "step 7" },
+        { "STATUS=", false, false, "" },
         { "STATUS=a\nSTATUS=b", false, false, "b" },
         { "STATUS=\033[2J\x07 x \xff", false, false, "[2J  x ?" },
-        { "STATUS", false, false, NULL }, { "BARRIER=1\nFDSTORE=1\nMAINPID=1", false, false, NULL },
+        { "STATUS", false, false, NULL },
+        { "BARRIER=1\nFDSTORE=1\nMAINPID=1", false, false, NULL },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

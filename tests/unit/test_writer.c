@@ -346,8 +346,9 @@ TEST (everything_below_the_bound_is_written_when_the_file_system_responds_again)
     writer_close (writer);
 }
 
-#define DROPPED "srun: error: spank_tf: here %zu lines (%zu bytes) are missing, which could not be " \
-                "written in time\n"
+#define DROPPED \
+    "srun: error: spank_tf: here %zu lines (%zu bytes) are missing, which could not be " \
+    "written in time\n"
 
 /*
  * Lines of 8 bytes were put, so many, and the text has all of them, or says how many are missing, in one

@@ -29,12 +29,19 @@
 /* clang-format on */
 
 /* What runs before and after each test below this line, and before and after all; NULL for nothing. */
-#define EACH_TEST(setup, teardown) UNIT_REGISTER (each) { unit_each (setup, teardown); }
-#define ALL_TESTS(setup, teardown) UNIT_REGISTER (all) { unit_all (setup, teardown); }
+#define EACH_TEST(setup, teardown) \
+    UNIT_REGISTER (each) \
+    { \
+        unit_each (setup, teardown); \
+    }
+#define ALL_TESTS(setup, teardown) \
+    UNIT_REGISTER (all) \
+    { \
+        unit_all (setup, teardown); \
+    }
 
 /* A function that runs before main (). Priorities up to 100 belong to the compiler. */
-#define UNIT_REGISTER(what) \
-    static void __attribute__ ((constructor (101 + __LINE__))) register_##what (void)
+#define UNIT_REGISTER(what) static void __attribute__ ((constructor (101 + __LINE__))) register_##what (void)
 
 void unit_add (const char *name, CMUnitTestFunction function, void *state);
 void unit_each (CMFixtureFunction setup, CMFixtureFunction teardown);
@@ -44,7 +51,11 @@ void unit_all (CMFixtureFunction setup, CMFixtureFunction teardown);
 int unit_run (void);
 
 /* Skip the test and print the reason; cmocka counts it as skipped. */
-#define SKIP(reason) do { print_message ("skipped: %s\n", reason); skip (); } while (0)
+#define SKIP(reason) \
+    do { \
+        print_message ("skipped: %s\n", reason); \
+        skip (); \
+    } while (0)
 
 /* cmocka 2 has other names for its own than cmocka 1. */
 #define assert_between(value, low, high) \

@@ -38,8 +38,7 @@ static bool _is_infiniband (int fd, const char *name)
 
     memset (&request, 0, sizeof (request));
     snprintf (request.ifr_name, sizeof (request.ifr_name), "%s", name);
-    return ioctl (fd, SIOCGIFHWADDR, &request) == 0
-           && request.ifr_hwaddr.sa_family == ARPHRD_INFINIBAND;
+    return ioctl (fd, SIOCGIFHWADDR, &request) == 0 && request.ifr_hwaddr.sa_family == ARPHRD_INFINIBAND;
 }
 
 static int _prefix (const struct address *mask)
@@ -89,8 +88,7 @@ static int _add_entries (struct interface *list, int count, const struct ifaddrs
 
         _name (one.name, e->ifa_name);
         if (e->ifa_flags & IFF_LOOPBACK || !netlist_is_interface (one.name)
-            || _is_infiniband (fd, one.name) != infiniband
-            || _take_address (&one.address, e) != addressed
+            || _is_infiniband (fd, one.name) != infiniband || _take_address (&one.address, e) != addressed
             || (!addressed && _is_listed (list, count, one.name)))
             continue;
         if (!addressed)
@@ -160,12 +158,9 @@ int interface_with_address (char name[IF_NAMESIZE], const struct address *addres
 const char *interface_fault (const struct interface *interface)
 {
     switch (interface->state) {
-        case INTERFACE_DOWN:
-            return "is down";
-        case INTERFACE_NO_CARRIER:
-            return "has no carrier";
-        case INTERFACE_UP:
-            break;
+        case INTERFACE_DOWN: return "is down";
+        case INTERFACE_NO_CARRIER: return "has no carrier";
+        case INTERFACE_UP: break;
     }
     return interface->address.address.family ? NULL : "has no address";
 }
@@ -179,8 +174,7 @@ bool interface_is_named (const struct interface *interface, const struct netlist
 {
     if (!item->is_network)
         return strcmp (item->text, interface->name) == 0;
-    return interface->address.address.family
-           && subnet_has (&item->network, &interface->address.address);
+    return interface->address.address.family && subnet_has (&item->network, &interface->address.address);
 }
 
 const char *interface_print (const struct interface *interface, struct interface_text *room)
@@ -190,8 +184,7 @@ const char *interface_print (const struct interface *interface, struct interface
     if (interface->address.address.family)
         subnet_print (&interface->address, &address);
     snprintf (room->text, sizeof (room->text), "%s %s %s %s", interface->name,
-              interface->infiniband ? "infiniband" : "other", state_name[interface->state],
-              address.text);
+              interface->infiniband ? "infiniband" : "other", state_name[interface->state], address.text);
     return room->text;
 }
 
@@ -209,8 +202,7 @@ int interface_parse (struct interface *interface, const char *text)
     interface->infiniband = strcmp (link, "infiniband") == 0;
     for (i = 0; i < STATES && strcmp (state, state_name[i]) != 0; i++)
         ;
-    if (i == STATES
-        || (strcmp (address, "-") != 0 && subnet_parse (&interface->address, address) < 0))
+    if (i == STATES || (strcmp (address, "-") != 0 && subnet_parse (&interface->address, address) < 0))
         return -1;
     interface->state = (enum interface_state)i;
     /* The text must be what interface_print () prints: sscanf () is more tolerant. */

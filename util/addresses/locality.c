@@ -52,8 +52,7 @@ bool locality_matters (const struct interface *list, int count)
     return rails > 1;
 }
 
-static int _spawn_program (pid_t *pid, const char *program, char *const argv[], char *const env[],
-                           int to)
+static int _spawn_program (pid_t *pid, const char *program, char *const argv[], char *const env[], int to)
 {
     char *passed[MAX_VARIABLES + 1] = { NULL };
     posix_spawn_file_actions_t actions;
@@ -99,8 +98,8 @@ static int _await_end (pid_t pid, int *status, struct deadline deadline)
 }
 
 /* Run the program and collect its output. -1 and err. */
-static int _run_program (const char *program, char *const argv[], char *const env[], char *text,
-                         size_t size, struct errtext *err)
+static int _run_program (const char *program, char *const argv[], char *const env[], char *text, size_t size,
+                         struct errtext *err)
 {
     struct deadline deadline = deadline_in_ms (LOCALITY_TIMEOUT_MS);
     int pipefd[2], status = -1, rc;
@@ -174,8 +173,8 @@ static int _read_sysfs (const struct interface *list, int count, char *text)
     return 0;
 }
 
-int locality_ask (struct interface *list, int count, const char *program, char *const env[],
-                  char **room, struct errtext *err)
+int locality_ask (struct interface *list, int count, const char *program, char *const env[], char **room,
+                  struct errtext *err)
 {
     char *argv[INTERFACE_MAX + 2] = { (char *)(uintptr_t)program };
     int argc = 1;

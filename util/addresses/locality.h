@@ -24,7 +24,7 @@ bool locality_matters (const struct interface *list, int count);
  * local_cpus points into *room, which the caller must free, also after -1. -1 and err if the
  * program is needed and cannot be run or fails.
  */
-int locality_ask (struct interface *list, int count, const char *program, char *const env[],
-                  char **room, struct errtext *err);
+int locality_ask (struct interface *list, int count, const char *program, char *const env[], char **room,
+                  struct errtext *err);
 
 #endif

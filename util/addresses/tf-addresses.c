@@ -64,8 +64,7 @@ static int _print (hwloc_topology_t topology, const char *name)
 
     if (!cpus)
         return -1;
-    if (!_add_cpus (cpus, topology, name, 0) || hwloc_bitmap_iszero (cpus)
-        || hwloc_bitmap_weight (cpus) < 0)
+    if (!_add_cpus (cpus, topology, name, 0) || hwloc_bitmap_iszero (cpus) || hwloc_bitmap_weight (cpus) < 0)
         rc = 0;
     else if (hwloc_bitmap_taskset_asprintf (&mask, cpus) > 0)
         rc = printf ("%s %s\n", name, mask) < 0 ? -1 : 0;
@@ -89,12 +88,10 @@ static int _load (hwloc_topology_t *topology)
         return -1;
     hwloc_topology_set_flags (*topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     for (size_t i = 0; i < sizeof (excluded) / sizeof (excluded[0]); i++)
-        hwloc_topology_set_components (*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
-                                       excluded[i]);
+        hwloc_topology_set_components (*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, excluded[i]);
     hwloc_topology_set_cache_types_filter (*topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_type_filter (*topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_type_filter (*topology, HWLOC_OBJ_OS_DEVICE,
-                                    HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    hwloc_topology_set_type_filter (*topology, HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     return hwloc_topology_load (*topology);
 }
 

@@ -45,8 +45,7 @@ static int _section (const struct elf_file *file, size_t i, section *s)
     header h;
 
     memcpy (&h, file->bytes, sizeof (h));
-    if (i >= _sections (file)
-        || !(from = _at (file, h.e_shoff + i * sizeof (section), sizeof (section))))
+    if (i >= _sections (file) || !(from = _at (file, h.e_shoff + i * sizeof (section), sizeof (section))))
         return -1;
     memcpy (s, from, sizeof (*s));
     return 0;
@@ -100,8 +99,8 @@ static int _number_at (const struct elf_file *file, const symbol *sym, uint32_t 
     const void *from;
     section s;
 
-    if (_section (file, sym->st_shndx, &s) < 0 || s.sh_type == SHT_NOBITS
-        || sym->st_value < s.sh_addr || sym->st_size < sizeof (*number)
+    if (_section (file, sym->st_shndx, &s) < 0 || s.sh_type == SHT_NOBITS || sym->st_value < s.sh_addr
+        || sym->st_size < sizeof (*number)
         || !(from = _at (file, s.sh_offset + (sym->st_value - s.sh_addr), sizeof (*number))))
         return -1;
     memcpy (number, from, sizeof (*number));
@@ -159,8 +158,8 @@ static int _check_header (const struct elf_file *file, struct errtext *err)
         return errtext_set (err, "it is not a program or a library");
     memcpy (&h, file->bytes, sizeof (h));
     if (_read_header (&own, "/proc/self/exe") == 0
-        && (h.e_ident[EI_CLASS] != own.e_ident[EI_CLASS]
-            || h.e_ident[EI_DATA] != own.e_ident[EI_DATA] || h.e_machine != own.e_machine))
+        && (h.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] || h.e_ident[EI_DATA] != own.e_ident[EI_DATA]
+            || h.e_machine != own.e_machine))
         return errtext_set (err, "it is for another kind of machine");
     return 0;
 }

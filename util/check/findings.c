@@ -49,8 +49,8 @@ void findings_ok (struct findings *findings, const char *check, const char *fmt,
     finding->advice[0] = '\0';
 }
 
-void findings_add (struct findings *findings, const char *check, enum level level,
-                   const char *advice, const char *fmt, ...)
+void findings_add (struct findings *findings, const char *check, enum level level, const char *advice,
+                   const char *fmt, ...)
 {
     struct finding *finding = _next (findings, check, level);
     va_list ap;

@@ -38,9 +38,8 @@ void findings_ok (struct findings *findings, const char *check, const char *fmt,
     __attribute__ ((format (printf, 3, 4)));
 
 /* `advice` says what to do: "install it again". */
-void findings_add (struct findings *findings, const char *check, enum level level,
-                   const char *advice, const char *fmt, ...)
-    __attribute__ ((format (printf, 5, 6)));
+void findings_add (struct findings *findings, const char *check, enum level level, const char *advice,
+                   const char *fmt, ...) __attribute__ ((format (printf, 5, 6)));
 
 /* Print a line for each: "warning: ib0 is down; set it up". `quiet`: not those that are ok. */
 void findings_print (const struct findings *findings, bool quiet, const char *prefix, FILE *to);

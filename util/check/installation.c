@@ -28,7 +28,8 @@ static void _check_line (const struct plugstack_line *line, struct findings *fin
     else
         findings_add (findings, "plugstack", LEVEL_WARNING, "write required instead",
                       "%s:%d loads the plugin as optional, so where it is broken tasks run without "
-                      "TF_CONFIG", line->file, line->number);
+                      "TF_CONFIG",
+                      line->file, line->number);
 }
 
 /* slurmctld hands out plugstack.conf alone, without the files that it includes. */
@@ -44,8 +45,8 @@ static void _no_line_from_slurmctld (const struct installation *i, struct findin
     else if (*i->stack.not_found)
         findings_add (findings, "plugstack", LEVEL_ERROR, advice,
                       "%s came from slurmctld (configless), which does not hand out the files that it "
-                      "includes: there is no %s, so Slurm does not load the plugin", i->conf.plugstack,
-                      i->stack.not_found);
+                      "includes: there is no %s, so Slurm does not load the plugin",
+                      i->conf.plugstack, i->stack.not_found);
     else
         findings_add (findings, "plugstack", LEVEL_ERROR, advice,
                       "%s came from slurmctld (configless), and does not load spank_tf.so",
@@ -57,8 +58,7 @@ static void _check_lines (const struct installation *i, struct findings *finding
     const struct plugstack *stack = &i->stack;
 
     if (*stack->ignored.text)
-        findings_add (findings, "plugstack", LEVEL_ERROR, "correct the line", "%s",
-                      stack->ignored.text);
+        findings_add (findings, "plugstack", LEVEL_ERROR, "correct the line", "%s", stack->ignored.text);
     else if (stack->lines == 0 && i->conf.configless)
         _no_line_from_slurmctld (i, findings);
     else if (stack->files == 0)
@@ -68,13 +68,11 @@ static void _check_lines (const struct installation *i, struct findings *finding
     else if (stack->lines == 0)
         findings_add (findings, "plugstack", LEVEL_ERROR,
                       "let it include 10-spank-tf.conf, which make install has installed",
-                      "neither %s nor a file that it includes loads spank_tf.so",
-                      i->conf.plugstack);
+                      "neither %s nor a file that it includes loads spank_tf.so", i->conf.plugstack);
     else if (stack->lines > 1)
         findings_add (findings, "plugstack", LEVEL_ERROR, "keep one of the lines",
                       "the plugin is loaded %zu times, by %s:%d and by %s:%d", stack->lines,
-                      stack->line[0].file, stack->line[0].number, stack->line[1].file,
-                      stack->line[1].number);
+                      stack->line[0].file, stack->line[0].number, stack->line[1].file, stack->line[1].number);
     else
         _check_line (&stack->line[0], findings);
 }
@@ -87,9 +85,8 @@ static void _check_arguments (struct installation *i, struct findings *findings)
 
     for (size_t n = 0; n < line->arguments; n++)
         if (arguments_take (&i->arguments, line->argument[n], &err) < 0) {
-            findings_add (findings, "arguments", LEVEL_ERROR,
-                          "correct or remove it; see spank-tf(8)", "%s:%d: %s", line->file,
-                          line->number, err.text);
+            findings_add (findings, "arguments", LEVEL_ERROR, "correct or remove it; see spank-tf(8)",
+                          "%s:%d: %s", line->file, line->number, err.text);
             bad++;
         }
     if (line->arguments && !bad)
@@ -130,8 +127,7 @@ static int _release_of (const char *pattern, char *release, size_t size)
         if (elf_file_open (&file, found.gl_pathv[n], NULL) < 0)
             continue;
         if ((rc = elf_file_number (&file, "plugin_version", &number)) == 0)
-            snprintf (release, size, "%u.%02u.%u", number >> 16 & 0xff, number >> 8 & 0xff,
-                      number & 0xff);
+            snprintf (release, size, "%u.%02u.%u", number >> 16 & 0xff, number >> 8 & 0xff, number & 0xff);
         elf_file_close (&file);
     }
     globfree (&found);
@@ -199,14 +195,17 @@ static void _check_release (struct installation *i, struct findings *findings)
     if (!*i->slurm)
         findings_add (findings, "release", LEVEL_WARNING, "set PluginDir in slurm.conf",
                       "the plugin was built for Slurm %s, but which Slurm is installed is not "
-                      "known: its plugins were not found", i->built_for);
+                      "known: its plugins were not found",
+                      i->built_for);
     else if (!_same_release (i->built_for, i->slurm))
         findings_add (findings, "release", LEVEL_ERROR, "build spank-tf for this Slurm",
                       "the plugin was built for Slurm %s, and this host has Slurm %s", i->built_for,
                       i->slurm);
     else
-        findings_ok (findings, "release", "the plugin was built for Slurm %s, and this host has "
-                     "Slurm %s", i->built_for, i->slurm);
+        findings_ok (findings, "release",
+                     "the plugin was built for Slurm %s, and this host has "
+                     "Slurm %s",
+                     i->built_for, i->slurm);
 }
 
 /* The helper programs. */
@@ -224,8 +223,8 @@ static int _check_program (const char *path, const char *wanted, struct errtext 
         return -1;
     version = elf_file_note (&file, VERSION_NAME);
     if (!version || strcmp (version, wanted) != 0)
-        rc = errtext_set (err, "it is of version %s, the plugin of version %s",
-                          version ? version : "unknown", wanted);
+        rc = errtext_set (err, "it is of version %s, the plugin of version %s", version ? version : "unknown",
+                          wanted);
     elf_file_close (&file);
     return rc;
 }
@@ -243,8 +242,7 @@ static int _check_helper (const struct installation *i, const char *directory, c
     return -1;
 }
 
-static void _check_helpers (const struct installation *i, const char *directory,
-                            struct findings *findings)
+static void _check_helpers (const struct installation *i, const char *directory, struct findings *findings)
 {
     static const struct {
         const char *name;
@@ -259,13 +257,14 @@ static void _check_helpers (const struct installation *i, const char *directory,
     for (size_t n = 0; n < sizeof (helper) / sizeof (helper[0]); n++)
         rc |= _check_helper (i, directory, helper[n].name, helper[n].level, findings);
     if (rc == 0)
-        findings_ok (findings, "helpers", "the helper programs in %s are of version %s, as the "
-                     "plugin", directory, i->version);
+        findings_ok (findings, "helpers",
+                     "the helper programs in %s are of version %s, as the "
+                     "plugin",
+                     directory, i->version);
     if (strcmp (i->version, PACKAGE_VERSION) != 0)
-        findings_add (findings, "helpers", LEVEL_WARNING,
-                      "use the tf-check that was installed with the plugin",
-                      "this tf-check is of version " PACKAGE_VERSION ", the plugin of version %s",
-                      i->version);
+        findings_add (
+            findings, "helpers", LEVEL_WARNING, "use the tf-check that was installed with the plugin",
+            "this tf-check is of version " PACKAGE_VERSION ", the plugin of version %s", i->version);
 }
 
 /* The plugin. */
@@ -275,16 +274,18 @@ static void _copy (char *to, size_t size, const char *text)
     snprintf (to, size, "%s", text ? text : "");
 }
 
-static void _look_into_plugin (struct installation *i, const char *path,
-                               const struct elf_file *file, struct findings *findings)
+static void _look_into_plugin (struct installation *i, const char *path, const struct elf_file *file,
+                               struct findings *findings)
 {
     const char *directory = i->arguments.value[OPTION_LIBEXECDIR];
 
     _copy (i->version, sizeof (i->version), elf_file_note (file, VERSION_NAME));
     _copy (i->built_for, sizeof (i->built_for), elf_file_note (file, VERSION_SLURM));
     if (!*i->version || !*i->built_for) {
-        findings_add (findings, "plugin", LEVEL_ERROR, INSTALL_AGAIN, "%s is older than this "
-                      "tf-check, and does not say for which Slurm it was built", path);
+        findings_add (findings, "plugin", LEVEL_ERROR, INSTALL_AGAIN,
+                      "%s is older than this "
+                      "tf-check, and does not say for which Slurm it was built",
+                      path);
         return;
     }
     findings_ok (findings, "plugin", "%s is of version %s", path, i->version);
@@ -306,8 +307,7 @@ static void _check_plugin (struct installation *i, struct findings *findings)
               *plugin == '/' || !*i->conf.plugin_dir ? "" : "/", plugin);
     if (elf_file_open (&file, path, &err) < 0) {
         findings_add (findings, "plugin", LEVEL_ERROR,
-                      INSTALL_AGAIN ", or correct the path in plugstack.conf", "%s: %s", path,
-                      err.text);
+                      INSTALL_AGAIN ", or correct the path in plugstack.conf", "%s: %s", path, err.text);
         return;
     }
     _look_into_plugin (i, path, &file, findings);
@@ -319,17 +319,15 @@ void installation_check (struct installation *i, const char *slurm_conf, struct 
     struct errtext err;
 
     memset (i, 0, sizeof (*i));
-    if (slurm_conf_find (&i->conf, slurm_conf, &err) < 0
-        || slurm_conf_read (&i->conf, &err) < 0) {
+    if (slurm_conf_find (&i->conf, slurm_conf, &err) < 0 || slurm_conf_read (&i->conf, &err) < 0) {
         findings_add (findings, "slurm.conf", LEVEL_ERROR,
-                      "set SLURM_CONF, or start slurmd, which gets it from slurmctld", "%s",
-                      err.text);
+                      "set SLURM_CONF, or start slurmd, which gets it from slurmctld", "%s", err.text);
         return;
     }
     findings_ok (findings, "slurm.conf", "slurm.conf is %s", i->conf.path);
     if (plugstack_read (&i->stack, i->conf.plugstack, &err) < 0) {
-        findings_add (findings, "plugstack", LEVEL_ERROR,
-                      "let every user read it; srun fails otherwise", "%s", err.text);
+        findings_add (findings, "plugstack", LEVEL_ERROR, "let every user read it; srun fails otherwise",
+                      "%s", err.text);
         return;
     }
     _check_lines (i, findings);

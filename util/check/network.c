@@ -22,12 +22,9 @@
 static const char *_advice (const struct interface *interface)
 {
     switch (interface->state) {
-        case INTERFACE_DOWN:
-            return "set it up (ip link set up)";
-        case INTERFACE_NO_CARRIER:
-            return "look at its cable, switch and subnet manager";
-        case INTERFACE_UP:
-            break;
+        case INTERFACE_DOWN: return "set it up (ip link set up)";
+        case INTERFACE_NO_CARRIER: return "look at its cable, switch and subnet manager";
+        case INTERFACE_UP: break;
     }
     return "give it an IPv4 or IPv6 address";
 }
@@ -59,8 +56,7 @@ static enum level _level_without (const struct arguments *arguments, int usable)
     return ib == IB_REQUIRE ? LEVEL_ERROR : LEVEL_WARNING;
 }
 
-static void _check_infiniband (const struct interface *interface, enum level level,
-                               struct findings *findings)
+static void _check_infiniband (const struct interface *interface, enum level level, struct findings *findings)
 {
     const char *why = interface_fault (interface);
     struct subnet_text room;
@@ -69,15 +65,15 @@ static void _check_infiniband (const struct interface *interface, enum level lev
         findings_ok (findings, "infiniband", "%s (InfiniBand, %s) would be used with --tf-ib",
                      interface->name, subnet_print (&interface->address, &room));
     else if (level == LEVEL_OK)
-        findings_ok (findings, "infiniband", "%s (InfiniBand) would not be used: it %s",
-                     interface->name, why);
+        findings_ok (findings, "infiniband", "%s (InfiniBand) would not be used: it %s", interface->name,
+                     why);
     else
         findings_add (findings, "infiniband", level, _advice (interface),
                       "%s (InfiniBand) would not be used: it %s", interface->name, why);
 }
 
-static void _check_all_infiniband (const struct interface *list, int count,
-                                   const struct arguments *arguments, struct findings *findings)
+static void _check_all_infiniband (const struct interface *list, int count, const struct arguments *arguments,
+                                   struct findings *findings)
 {
     enum level level = _level_without (arguments, _usable (list, count));
     int found = 0;
@@ -109,8 +105,8 @@ static bool _is_chosen (struct network_rank *own, const struct interface *list, 
     struct network_wish wish = { .infiniband = infiniband };
     struct network_choice choice;
 
-    *own = (struct network_rank){ .node = "this host", .host = &host, .interface = list,
-                                  .interfaces = count };
+    *own =
+        (struct network_rank){ .node = "this host", .host = &host, .interface = list, .interfaces = count };
     if (strcmp (network, NETLIST_ANY) != 0)
         netlist_parse (&wish.networks, network, NULL);
     return network_choose (own, 1, &host, &wish, &choice, NULL) == 0 && choice.wished;
@@ -156,9 +152,8 @@ static void _check_default (const struct interface *list, int count, const struc
                   "is neither loopback nor link-local");
 }
 
-void network_check_interfaces (const struct interface *list, int count,
-                               const struct address *own, const struct arguments *arguments,
-                               struct findings *findings)
+void network_check_interfaces (const struct interface *list, int count, const struct address *own,
+                               const struct arguments *arguments, struct findings *findings)
 {
     const char *network = arguments_value (arguments, OPTION_NETWORK);
     bool wants = _wish_for_ib (arguments) != IB_NO;
@@ -171,10 +166,8 @@ void network_check_interfaces (const struct interface *list, int count,
         return;
     }
     if (strcmp (network, NETLIST_ANY) != 0)
-        findings_add (findings, "address", LEVEL_WARNING,
-                      "correct network=, or the addresses of this host",
-                      "this host is on none of network=%s, so steps with it use another network",
-                      network);
+        findings_add (findings, "address", LEVEL_WARNING, "correct network=, or the addresses of this host",
+                      "this host is on none of network=%s, so steps with it use another network", network);
     _check_default (list, count, own, findings);
 }
 
@@ -226,7 +219,7 @@ void network_check (const struct slurm_conf *conf, const struct arguments *argum
         findings_add (findings, "address", LEVEL_ERROR, "look at /sys/class/net", "%s", err.text);
         return;
     }
-    known = _address_of (&controller, conf->controller) == 0
-            && network_local_address (&own, &controller) == 0;
+    known =
+        _address_of (&controller, conf->controller) == 0 && network_local_address (&own, &controller) == 0;
     network_check_interfaces (list, count, known ? &own : NULL, arguments, findings);
 }

@@ -22,9 +22,8 @@ void network_check (const struct slurm_conf *conf, const struct arguments *argum
  * The same for the given interfaces, and for `own`, which is the address that faces slurmctld's
  * host; NULL: not known.
  */
-void network_check_interfaces (const struct interface *list, int count,
-                               const struct address *own, const struct arguments *arguments,
-                               struct findings *findings);
+void network_check_interfaces (const struct interface *list, int count, const struct address *own,
+                               const struct arguments *arguments, struct findings *findings);
 
 /*
  * The local address from which this host would connect to `to`. Nothing is sent. -1 if there is no

@@ -47,8 +47,7 @@ static bool _is_ours (const char *plugin)
 }
 
 /* `rest` is behind the plugin in line->text. */
-static void _add (struct plugstack *stack, const struct plugstack_line *from, char *plugin,
-                  char **rest)
+static void _add (struct plugstack *stack, const struct plugstack_line *from, char *plugin, char **rest)
 {
     struct plugstack_line *line;
     char *argument;
@@ -66,8 +65,7 @@ static void _add (struct plugstack *stack, const struct plugstack_line *from, ch
     memcpy (line->text, from->text, sizeof (line->text));
 }
 
-static int _read_line (struct plugstack *stack, struct plugstack_line *line, int depth,
-                       struct errtext *err)
+static int _read_line (struct plugstack *stack, struct plugstack_line *line, int depth, struct errtext *err)
 {
     char *word, *path, *rest;
     struct quoted q;
@@ -83,9 +81,10 @@ static int _read_line (struct plugstack *stack, struct plugstack_line *line, int
     if (path && (line->required || strcmp (word, "optional") == 0))
         _add (stack, line, path, &rest);
     else
-        errtext_set (&stack->ignored, "%s:%d: \"%s\" is not required, optional or include, so "
-                     "Slurm ignores the line", line->file, line->number,
-                     text_quoted (&q, word, strlen (word)));
+        errtext_set (&stack->ignored,
+                     "%s:%d: \"%s\" is not required, optional or include, so "
+                     "Slurm ignores the line",
+                     line->file, line->number, text_quoted (&q, word, strlen (word)));
     return 0;
 }
 
@@ -98,8 +97,7 @@ static int _read_file (struct plugstack *stack, const char *path, int depth, str
     if (!f && depth < MAX_DEPTH && errno == ENOENT)
         return 0;
     if (!f)
-        return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno)
-                                                                   : "it includes itself");
+        return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno) : "it includes itself");
     stack->files++;
     snprintf (line.file, sizeof (line.file), "%s", path);
     /* Slurm too reads at most PATH_MAX bytes at a time. */

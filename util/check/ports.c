@@ -35,8 +35,8 @@ static int _free_ports (const struct port_ranges *ranges, int enough)
 }
 
 /* Check the value of a setting, and that `needed` ports of it are free. -1 if it is not valid. */
-static int _check_range (struct port_ranges *ranges, const char *name, const char *value,
-                         int needed, struct findings *findings)
+static int _check_range (struct port_ranges *ranges, const char *name, const char *value, int needed,
+                         struct findings *findings)
 {
     struct errtext err;
     int count;
@@ -49,8 +49,8 @@ static int _check_range (struct port_ranges *ranges, const char *name, const cha
     if (count < needed)
         findings_add (findings, "ports", LEVEL_ERROR,
                       "make the range larger, or end the programs that use its ports",
-                      "%s=%s: %d of its ports %s free on this host, and a step needs %d", name,
-                      value, count, count == 1 ? "is" : "are", needed);
+                      "%s=%s: %d of its ports %s free on this host, and a step needs %d", name, value, count,
+                      count == 1 ? "is" : "are", needed);
     else
         findings_ok (findings, "ports", "%s=%s: ports are free", name, value);
     return 0;
@@ -70,8 +70,7 @@ static void _check_overlap (const char *name, const struct port_ranges *ranges,
 {
     if (_overlap (ranges, of_tasks))
         findings_add (findings, "ports", LEVEL_WARNING, "use different ranges",
-                      "ports= and %s overlap, so tasks can use up the ports that srun needs",
-                      name);
+                      "ports= and %s overlap, so tasks can use up the ports that srun needs", name);
 }
 
 /* ports=reserved: the ports that Slurm reserves for a step if MpiParams has ports=. */
@@ -98,20 +97,18 @@ static void _check_hold (const struct port_ranges *ranges, struct findings *find
     }
     if (fd >= 0) {
         close (fd);
-        findings_ok (findings, "hold", "a port can be held and shared with a server "
+        findings_ok (findings, "hold",
+                     "a port can be held and shared with a server "
                      "(SO_REUSEPORT)");
     } else
         findings_add (findings, "hold", LEVEL_ERROR,
                       "set hold=no in plugstack.conf, or ask why the kernel refuses it",
-                      "a port cannot be held and shared with a server (SO_REUSEPORT): %s",
-                      err.text);
+                      "a port cannot be held and shared with a server (SO_REUSEPORT): %s", err.text);
 }
 
-void ports_check (const struct slurm_conf *conf, const struct arguments *arguments,
-                  struct findings *findings)
+void ports_check (const struct slurm_conf *conf, const struct arguments *arguments, struct findings *findings)
 {
-    struct port_ranges of_srun = { .count = 0 }, of_rendezvous = { .count = 0 },
-                       of_tasks = { .count = 0 };
+    struct port_ranges of_srun = { .count = 0 }, of_rendezvous = { .count = 0 }, of_tasks = { .count = 0 };
     const char *own = arguments->value[OPTION_RENDEZVOUS_PORTS];
     const char *ports = arguments->value[OPTION_PORTS];
 

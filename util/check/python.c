@@ -39,8 +39,8 @@ static const char program[] =
 
 static int _spawn_python (pid_t *pid, const char *python, int output)
 {
-    char *const argv[] = { (char *)(uintptr_t)python, (char *)(uintptr_t)"-c",
-                           (char *)(uintptr_t)program, NULL };
+    char *const argv[] = { (char *)(uintptr_t)python, (char *)(uintptr_t)"-c", (char *)(uintptr_t)program,
+                           NULL };
     posix_spawn_file_actions_t actions;
     int rc = posix_spawn_file_actions_init (&actions);
 
@@ -96,15 +96,13 @@ void python_check (const char *python, struct findings *findings)
     char version[64];
 
     if (_run_python (python, version, sizeof (version), &err) < 0)
-        findings_add (findings, "tensorflow", LEVEL_ERROR, "name another Python", "%s: %s", python,
-                      err.text);
+        findings_add (findings, "tensorflow", LEVEL_ERROR, "name another Python", "%s: %s", python, err.text);
     else if (strcmp (version, "none") == 0)
-        findings_add (findings, "tensorflow", LEVEL_ERROR,
-                      "install it, or activate its environment", "%s has no TensorFlow", python);
+        findings_add (findings, "tensorflow", LEVEL_ERROR, "install it, or activate its environment",
+                      "%s has no TensorFlow", python);
     else if (_is_old (version))
         findings_add (findings, "tensorflow", LEVEL_WARNING, "use --tf-hold=no",
-                      "%s has TensorFlow %s, whose servers cannot share a held port", python,
-                      version);
+                      "%s has TensorFlow %s, whose servers cannot share a held port", python, version);
     else
         findings_ok (findings, "tensorflow", "%s has TensorFlow %s", python, version);
 }

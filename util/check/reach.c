@@ -81,8 +81,7 @@ static size_t _choose (int port[REACH_MAX], const struct port_ranges *ranges)
 }
 
 /* "61001, 61500, 62000": all of them, or those that failed. Returns how many. */
-static size_t _list (char *text, size_t size, const int port[], const int error[], size_t count,
-                     bool failed)
+static size_t _list (char *text, size_t size, const int port[], const int error[], size_t count, bool failed)
 {
     struct list_text list = { text, size, ", ", 0, 0, 0 };
     char number[16];
@@ -107,8 +106,7 @@ static void _report_ports (const char *host, const int port[], const int error[]
     snprintf (advice, sizeof (advice), "open %s there for connections from this node", range);
     if (_list (text, sizeof (text), port, error, count, true))
         findings_add (findings, "reach", LEVEL_ERROR, advice,
-                      "srun's host %s cannot be reached on port %s: %s", host, text,
-                      strerror (why));
+                      "srun's host %s cannot be reached on port %s: %s", host, text, strerror (why));
     else {
         _list (text, sizeof (text), port, error, count, false);
         findings_ok (findings, "reach", "srun's host %s is reached, on port %s", host, text);
@@ -140,8 +138,7 @@ void reach_local_end (struct address *here)
     close (fd);
 }
 
-void reach_check (const struct slurm_conf *conf, const struct arguments *arguments,
-                  struct findings *findings)
+void reach_check (const struct slurm_conf *conf, const struct arguments *arguments, struct findings *findings)
 {
     int port[REACH_MAX], error[REACH_MAX];
     struct port_ranges ranges;
@@ -159,5 +156,7 @@ void reach_check (const struct slurm_conf *conf, const struct arguments *argumen
     reach_ports (&address, port, error, count, TIMEOUT_MS);
     _report_ports (address_print (&address, &host), port, error, count,
                    arguments->value[OPTION_RENDEZVOUS_PORTS] ? "rendezvous_ports="
-                   : *conf->srun_ports ? "SrunPortRange" : "all ports that users can use", findings);
+                   : *conf->srun_ports                       ? "SrunPortRange"
+                                                             : "all ports that users can use",
+                   findings);
 }

@@ -47,8 +47,7 @@ static int _decode_findings (struct report *report, json_t *findings)
     if (!json_is_array (findings))
         return -1;
     json_array_foreach (findings, i, one)
-        if (json_unpack (one, "{s:s, s:s, s?s}", "level", &level, "text", &text, "advice",
-                         &advice) < 0)
+        if (json_unpack (one, "{s:s, s:s, s?s}", "level", &level, "text", &text, "advice", &advice) < 0)
             return -1;
     report->findings = json_incref (findings);
     return 0;
@@ -63,8 +62,7 @@ int report_decode (struct report *report, const json_t *object)
     size_t i;
 
     memset (report, 0, sizeof (*report));
-    if (!node || !version || !json_is_array (interfaces)
-        || json_array_size (interfaces) > INTERFACE_MAX
+    if (!node || !version || !json_is_array (interfaces) || json_array_size (interfaces) > INTERFACE_MAX
         || (here && *here && address_parse (&report->here, here) < 0))
         return -1;
     snprintf (report->node, sizeof (report->node), "%s", node);
@@ -104,8 +102,8 @@ static bool _has (const struct report *report, const json_t *finding)
 }
 
 /* The same finding on several nodes is one line, made by the first of them. `ok`: only those that are ok. */
-static void _judge_finding (const struct report *report, size_t count, size_t from,
-                            const json_t *finding, bool ok, struct findings *findings)
+static void _judge_finding (const struct report *report, size_t count, size_t from, const json_t *finding,
+                            bool ok, struct findings *findings)
 {
     const char *advice = _get (finding, "advice");
     enum level level = LEVEL_OK;
@@ -147,8 +145,7 @@ static const char *_version (const struct report *report)
     return *report->version ? report->version : "none";
 }
 
-static void _name_version (char *text, size_t size, const struct report *report, size_t count,
-                           size_t from)
+static void _name_version (char *text, size_t size, const struct report *report, size_t count, size_t from)
 {
     char nodes[256];
     struct list_text list = { nodes, sizeof (nodes), ", ", MAX_NAMED, 0, 0 };
@@ -181,8 +178,8 @@ static void _judge_versions (const struct report *report, size_t count, struct f
         findings_add (findings, "version", LEVEL_ERROR, "install the same version everywhere",
                       "not all nodes have the same spank-tf: %s", list_text_end (&list));
     else
-        findings_ok (findings, "version", "%zu node%s spank-tf %s", count,
-                     count == 1 ? " has" : "s have", _version (&report[0]));
+        findings_ok (findings, "version", "%zu node%s spank-tf %s", count, count == 1 ? " has" : "s have",
+                     _version (&report[0]));
 }
 
 /* Networks, as tf-rendezvous judges them. */

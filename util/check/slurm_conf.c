@@ -26,7 +26,7 @@
  * slurmd makes when it got its configuration from slurmctld.
  */
 static const char *const place[] = {
-    SYSCONFDIR "/slurm.conf", "/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf",
+    SYSCONFDIR "/slurm.conf",    "/etc/slurm/slurm.conf",     "/etc/slurm-llnl/slurm.conf",
     "/usr/local/etc/slurm.conf", "/opt/slurm/etc/slurm.conf", RUN_CONF "slurm.conf",
 };
 
@@ -39,7 +39,7 @@ int slurm_conf_find (struct slurm_conf *conf, const char *given, struct errtext 
             given = place[i];
     if (!given)
         return errtext_set (err, "slurm.conf is not in /etc/slurm, and not in /run/slurm/conf, "
-                            "where slurmd puts it");
+                                 "where slurmd puts it");
     if (snprintf (conf->path, sizeof (conf->path), "%s", given) >= (int)sizeof (conf->path))
         return errtext_set (err, "the path of slurm.conf is too long");
     return 0;
@@ -156,8 +156,7 @@ static int _read_conf_file (struct slurm_conf *conf, const char *path, int depth
     int rc = 0;
 
     if (!f)
-        return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno)
-                                                                   : "it includes itself");
+        return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno) : "it includes itself");
     while (rc >= 0 && _next_line (f, &line, &size))
         if ((rc = _include_conf (conf, line, depth, err)) == 0)
             _read_conf_line (conf, line);

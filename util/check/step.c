@@ -36,8 +36,10 @@ static int _number (int *number, const char *name, int low, int high, struct err
 {
     if (number_parse (number, getenv (name), low, high) == 0)
         return 0;
-    return errtext_set (err, "this is not a task of a step (%s is not set); use srun tf-check "
-                        "--step", name);
+    return errtext_set (err,
+                        "this is not a task of a step (%s is not set); use srun tf-check "
+                        "--step",
+                        name);
 }
 
 /* "10.0.0.1:4001" or "[fd00::1]:4001" */
@@ -64,11 +66,9 @@ static int _read_config (struct step *step, const json_t *config)
     const json_t *address = json_array_get (json_object_iter_value (first), 0);
 
     if (!role || !own
-        || _parse_address (&step->collector, &step->collector_port,
-                           json_string_value (address)) < 0)
+        || _parse_address (&step->collector, &step->collector_port, json_string_value (address)) < 0)
         return -1;
-    step->collects = strcmp (role, own) == 0
-                     && json_integer_value (json_object_get (task, "index")) == 0;
+    step->collects = strcmp (role, own) == 0 && json_integer_value (json_object_get (task, "index")) == 0;
     return number_parse (&step->port, getenv ("SLURM_TF_PORT"), 1, 65535);
 }
 
@@ -161,8 +161,8 @@ static int _connect_patiently (const struct step *step, struct deadline deadline
 {
     int fd;
 
-    while ((fd = tcp_connect (&step->collector, step->collector_port, deadline)) < 0
-           && errno == ECONNREFUSED && !deadline_passed (deadline))
+    while ((fd = tcp_connect (&step->collector, step->collector_port, deadline)) < 0 && errno == ECONNREFUSED
+           && !deadline_passed (deadline))
         poll (NULL, 0, RETRY_MS);
     return fd;
 }

@@ -52,7 +52,6 @@ int step_send (const struct step *step, const json_t *report, struct errtext *er
  * sender waits as long as this process lives. Returns the number of reports; -1 and err if this
  * task cannot listen on its port.
  */
-int step_collect (const struct step *step, struct report report[], int count,
-                  struct errtext *err);
+int step_collect (const struct step *step, struct report report[], int count, struct errtext *err);
 
 #endif

@@ -96,10 +96,9 @@ static void _check_host (const struct options *options, bool holds_port)
 
 static void _print_json (const char *host, const struct findings *what)
 {
-    json_t *object = json_pack ("{s:s, s:s, s:s, s:s, s:s, s:o}", "host", host, "version",
-                                PACKAGE_VERSION, "plugin", installation.version, "slurm",
-                                installation.slurm, "level", level_name (what->worst), "findings",
-                                findings_json (what));
+    json_t *object = json_pack ("{s:s, s:s, s:s, s:s, s:s, s:o}", "host", host, "version", PACKAGE_VERSION,
+                                "plugin", installation.version, "slurm", installation.slurm, "level",
+                                level_name (what->worst), "findings", findings_json (what));
 
     if (!object || json_dumpf (object, stdout, JSON_INDENT (2)) < 0)
         fprintf (stderr, "tf-check: JSON cannot be printed\n");
@@ -158,11 +157,9 @@ static void _missing (const struct step *step, const struct report *report, int 
 
     for (int i = 0; i < count; i++)
         list_text_add (&list, report[i].node);
-    findings_add (verdict, "report", LEVEL_ERROR,
-                  "look at their output, and at firewalls between the nodes",
-                  "%d of the %d nodes %s did not report within %d s; these did: %s",
-                  step->nodes - count, step->nodes, step->node_list, STEP_TIMEOUT_MS / 1000,
-                  list_text_end (&list));
+    findings_add (verdict, "report", LEVEL_ERROR, "look at their output, and at firewalls between the nodes",
+                  "%d of the %d nodes %s did not report within %d s; these did: %s", step->nodes - count,
+                  step->nodes, step->node_list, STEP_TIMEOUT_MS / 1000, list_text_end (&list));
 }
 
 /* In the order in which a user counts: n2 before n10. */

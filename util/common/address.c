@@ -107,13 +107,12 @@ const char *address_print (const struct address *address, struct address_text *r
     return room->text;
 }
 
-const char *address_print_port (const struct address *address, int port,
-                                struct address_text *room)
+const char *address_print_port (const struct address *address, int port, struct address_text *room)
 {
     struct address_text bare;
 
     address_print (address, &bare);
-    snprintf (room->text, sizeof (room->text), address->family == AF_INET6 ? "[%s]:%d" : "%s:%d",
-              bare.text, port);
+    snprintf (room->text, sizeof (room->text), address->family == AF_INET6 ? "[%s]:%d" : "%s:%d", bare.text,
+              port);
     return room->text;
 }

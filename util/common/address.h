@@ -31,8 +31,7 @@ int address_of_sockaddr (struct address *address, const struct sockaddr *from);
 int address_local (struct address *address, int fd);
 
 /* Fill in a sockaddr for connect () or bind (). Returns its length. */
-socklen_t address_sockaddr (const struct address *address, int port,
-                            struct sockaddr_storage *to);
+socklen_t address_sockaddr (const struct address *address, int port, struct sockaddr_storage *to);
 
 bool address_equal (const struct address *a, const struct address *b);
 bool address_is_loopback (const struct address *address);
@@ -45,7 +44,6 @@ const char *address_print (const struct address *address, struct address_text *r
  * Returns room->text: "10.0.0.1:40000" or "[fd00::1]:40000". TensorFlow splits it at the last
  * colon.
  */
-const char *address_print_port (const struct address *address, int port,
-                                struct address_text *room);
+const char *address_print_port (const struct address *address, int port, struct address_text *room);
 
 #endif

@@ -42,8 +42,10 @@ int beside_check (const char *name, struct errtext *err)
     struct beside_variable room;
 
     if (variable_find (beside_variable (name, &room)))
-        return errtext_set (err, "its variable would be %s, which has another meaning; choose "
-                            "another name", room.name);
+        return errtext_set (err,
+                            "its variable would be %s, which has another meaning; choose "
+                            "another name",
+                            room.name);
     for (size_t i = 0; i < sizeof (options) / sizeof (options[0]); i++)
         if (strcmp (options[i], name) == 0)
             return errtext_set (err, "tf-exec has an option --%s; choose another name", name);
@@ -58,8 +60,8 @@ int beside_add (struct beside_names *names, const char *name, struct errtext *er
         if (strcmp (names->name[i], name) == 0)
             return (int)i;
         else if (strcasecmp (names->name[i], name) == 0)
-            return errtext_set (err, "\"+%s\" and \"+%s\" would have the same variable, %s",
-                                names->name[i], name, beside_variable (name, &room));
+            return errtext_set (err, "\"+%s\" and \"+%s\" would have the same variable, %s", names->name[i],
+                                name, beside_variable (name, &room));
     if (names->count == BESIDE_MAX_NAMES)
         return errtext_set (err, "more than %d different names with \"+\"", BESIDE_MAX_NAMES);
     names->name[names->count] = name;

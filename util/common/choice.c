@@ -45,7 +45,9 @@ const char *choice_join (const struct choice *list, const char *separator, const
     room->text[0] = '\0';
     for (const struct choice *choice = list; choice->word && used < sizeof (room->text); choice++)
         used += (size_t)snprintf (room->text + used, sizeof (room->text) - used, "%s%s",
-                                  choice == list ? "" : choice[1].word ? separator : last,
+                                  choice == list   ? ""
+                                  : choice[1].word ? separator
+                                                   : last,
                                   choice->word);
     return room->text;
 }

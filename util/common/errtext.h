@@ -14,8 +14,7 @@ struct errtext {
 };
 
 /* Set the text. Returns -1, so that a caller can `return errtext_set (…)`. NULL is fine. */
-int errtext_set (struct errtext *err, const char *fmt, ...)
-    __attribute__ ((format (printf, 2, 3)));
+int errtext_set (struct errtext *err, const char *fmt, ...) __attribute__ ((format (printf, 2, 3)));
 
 /* A buffer for text_quoted (). */
 struct quoted {

@@ -7,10 +7,9 @@
 
 #include <string.h>
 
-const struct choice frameworks_words[] = {
-    { "tf", FRAMEWORK_TF }, { "keras", FRAMEWORK_KERAS }, { "jax", FRAMEWORK_JAX },
-    { "dtensor", FRAMEWORK_DTENSOR }, { "torch", FRAMEWORK_TORCH }, { NULL, 0 }
-};
+const struct choice frameworks_words[] = { { "tf", FRAMEWORK_TF },       { "keras", FRAMEWORK_KERAS },
+                                           { "jax", FRAMEWORK_JAX },     { "dtensor", FRAMEWORK_DTENSOR },
+                                           { "torch", FRAMEWORK_TORCH }, { NULL, 0 } };
 
 int frameworks_parse (unsigned int *frameworks, const char *text, struct errtext *err)
 {

@@ -117,19 +117,16 @@ static int _begin (int fd, bool append, struct errtext *err)
 static const char *_open_error (void)
 {
     switch (errno) {
-        case ELOOP:
-            return "it is a symbolic link";
-        case ENXIO:     /* a FIFO without a reader */
-            return "it is not a regular file";
-        default:
-            return strerror (errno);
+        case ELOOP: return "it is a symbolic link";
+        case ENXIO: /* a FIFO without a reader */ return "it is not a regular file";
+        default: return strerror (errno);
     }
 }
 
 int logdir_open (const struct logdir *dir, bool append, const char *name, struct errtext *err)
 {
-    int fd = openat (dir->fd, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY
-                                    | O_NONBLOCK | O_CLOEXEC, 0666);
+    int fd = openat (dir->fd, name,
+                     O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666);
     struct errtext why;
 
     if (fd < 0)

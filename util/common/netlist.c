@@ -23,15 +23,14 @@ static bool _looks_like_address (const char *text)
     return strchr (text, '.') && strspn (text, "0123456789.") == strlen (text);
 }
 
-static int _parse_network (struct netlist_item *item, const char *text, size_t len,
-                           struct errtext *err)
+static int _parse_network (struct netlist_item *item, const char *text, size_t len, struct errtext *err)
 {
     struct address address;
     struct quoted q;
 
     if (len == 0)
         return errtext_set (err, "a network is missing; a network is CIDR, as in 10.1.0.0/16, or "
-                            "the name of an interface");
+                                 "the name of an interface");
     if (len < sizeof (item->text)) {
         snprintf (item->text, sizeof (item->text), "%.*s", (int)len, text);
         if (subnet_parse (&item->network, item->text) == 0) {
@@ -40,14 +39,18 @@ static int _parse_network (struct netlist_item *item, const char *text, size_t l
             return 0;
         }
         if (address_parse (&address, item->text) == 0)
-            return errtext_set (err, "\"%s\" is an address; a network has a prefix length, as in "
-                                "10.1.0.0/16", item->text);
+            return errtext_set (err,
+                                "\"%s\" is an address; a network has a prefix length, as in "
+                                "10.1.0.0/16",
+                                item->text);
         if (netlist_is_interface (item->text) && !_looks_like_address (item->text)
             && strcmp (item->text, NETLIST_ANY) != 0)
             return 0;
     }
-    return errtext_set (err, "\"%s\" is neither a network, as in 10.1.0.0/16, nor the name of an "
-                        "interface", text_quoted (&q, text, len));
+    return errtext_set (err,
+                        "\"%s\" is neither a network, as in 10.1.0.0/16, nor the name of an "
+                        "interface",
+                        text_quoted (&q, text, len));
 }
 
 int netlist_parse (struct netlist *list, const char *text, struct errtext *err)

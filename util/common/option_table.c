@@ -16,26 +16,25 @@
 
 /* The lists of words that have no module of their own. */
 
-static const struct choice yes_no_words[] = {
-    { "yes", VALUE_YES }, { "no", VALUE_NO }, { NULL, 0 }
-};
+static const struct choice yes_no_words[] = { { "yes", VALUE_YES }, { "no", VALUE_NO }, { NULL, 0 } };
 
 static const struct choice ib_words[] = {
     { "auto", IB_AUTO }, { "require", IB_REQUIRE }, { "no", IB_NO }, { NULL, 0 }
 };
 
-static const struct choice stop_words[] = {
-    { "auto", STOP_WHEN_AUTO }, { "chief", STOP_WHEN_CHIEF }, { "workers", STOP_WHEN_WORKERS },
-    { "never", STOP_WHEN_NEVER }, { NULL, 0 }
-};
+static const struct choice stop_words[] = { { "auto", STOP_WHEN_AUTO },
+                                            { "chief", STOP_WHEN_CHIEF },
+                                            { "workers", STOP_WHEN_WORKERS },
+                                            { "never", STOP_WHEN_NEVER },
+                                            { NULL, 0 } };
 
 static const struct choice show_words[] = {
     { "yes", SHOW_TABLES }, { "no", SHOW_NOTHING }, { "json", SHOW_JSON }, { NULL, 0 }
 };
 
-static const struct choice ports_words[] = {
-    { PORT_RANGES_ANY, 0 }, { VALUE_PORTS_RESERVED, 0 }, { NULL, 0 }
-};
+static const struct choice ports_words[] = { { PORT_RANGES_ANY, 0 },
+                                             { VALUE_PORTS_RESERVED, 0 },
+                                             { NULL, 0 } };
 
 static const struct choice restart_words[] = { { VALUE_RESTART_ANY, 0 }, { NULL, 0 } };
 

@@ -68,8 +68,10 @@ int pattern_check (const char *text, struct errtext *err)
         p = percent + 1;
         number_scan (&p, MAX_WIDTH);
         if (isalpha ((unsigned char)*p) && *p != 'J' && !_value (&any, *p))
-            return errtext_set (err, "%%%c is not a pattern of it; %%j, %%s, %%J, %%x, %%u, %%A, %%a and %%N "
-                                "are, and %%%%%c is \"%%%c\"", *p, *p, *p);
+            return errtext_set (err,
+                                "%%%c is not a pattern of it; %%j, %%s, %%J, %%x, %%u, %%A, %%a and %%N "
+                                "are, and %%%%%c is \"%%%c\"",
+                                *p, *p, *p);
         p += *p != '\0';
     }
     return 0;
@@ -96,8 +98,8 @@ static const char *_replace_pattern (struct out *out, const char *text, const st
     return p + 1;
 }
 
-int pattern_expand (const char *text, const struct pattern_values *values, char *buf,
-                    size_t size, struct errtext *err)
+int pattern_expand (const char *text, const struct pattern_values *values, char *buf, size_t size,
+                    struct errtext *err)
 {
     struct out out = { buf, size, 0 };
     bool plain = _is_plain (text);

@@ -32,7 +32,7 @@ int pattern_check (const char *text, struct errtext *err);
  * (%4J pads the job ID, not the step), "%%" is "%", and a text with a backslash anywhere is
  * copied without its backslashes and without any replacement. -1 and err if buf is too small.
  */
-int pattern_expand (const char *text, const struct pattern_values *values, char *buf,
-                    size_t size, struct errtext *err);
+int pattern_expand (const char *text, const struct pattern_values *values, char *buf, size_t size,
+                    struct errtext *err);
 
 #endif

@@ -51,14 +51,14 @@ static int _parse_range (struct port_range *range, const char **text)
 static int _check_bounds (const struct port_range *range, const char *text, struct errtext *err)
 {
     if (range->low > PORT_MAX || range->high > PORT_MAX)
-        return errtext_set (err, "\"%s\" goes beyond %d, the highest port number", text,
-                            PORT_MAX);
+        return errtext_set (err, "\"%s\" goes beyond %d, the highest port number", text, PORT_MAX);
     if (range->low < PORT_MIN || range->high < PORT_MIN)
-        return errtext_set (err, "\"%s\" has privileged ports; the lowest port that a user's "
-                            "program can bind is %d", text, PORT_MIN);
+        return errtext_set (err,
+                            "\"%s\" has privileged ports; the lowest port that a user's "
+                            "program can bind is %d",
+                            text, PORT_MIN);
     if (range->low > range->high)
-        return errtext_set (err, "\"%s\" is reversed; did you mean %d-%d?", text, range->high,
-                            range->low);
+        return errtext_set (err, "\"%s\" is reversed; did you mean %d-%d?", text, range->high, range->low);
     return 0;
 }
 
@@ -76,8 +76,10 @@ int port_ranges_parse (struct port_ranges *ranges, const char *text, struct errt
         if (ranges->count == PORT_MAX_RANGES)
             return errtext_set (err, "\"%s\" has more than %d ranges", q.text, PORT_MAX_RANGES);
         if (_parse_range (&range, &p) < 0)
-            return errtext_set (err, "\"%s\" is not a range of ports; a range is LOW-HIGH, as in "
-                                "30000-30999", q.text);
+            return errtext_set (err,
+                                "\"%s\" is not a range of ports; a range is LOW-HIGH, as in "
+                                "30000-30999",
+                                q.text);
         if (_check_bounds (&range, q.text, err) < 0)
             return -1;
         ranges->range[ranges->count++] = range;
@@ -139,11 +141,11 @@ static int _reuse_address (int fd, int on)
  */
 static bool _is_open_port (int number)
 {
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)number),
+    struct sockaddr_in in = { .sin_family = AF_INET,
+                              .sin_port = htons ((uint16_t)number),
                               .sin_addr.s_addr = htonl (UNUSED_LOOPBACK) };
     int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool in_use = fd >= 0 && bind (fd, (struct sockaddr *)&in, sizeof (in)) < 0
-                  && errno == EADDRINUSE;
+    bool in_use = fd >= 0 && bind (fd, (struct sockaddr *)&in, sizeof (in)) < 0 && errno == EADDRINUSE;
 
     if (fd >= 0)
         close (fd);
@@ -160,8 +162,8 @@ static int _bind_despite_time_wait (int fd, int number, const struct sockaddr_st
         errno = EADDRINUSE;
         return -1;
     }
-    if (_reuse_address (fd, 1) < 0 || bind (fd, (const struct sockaddr *)ss, len) < 0
-        || listen (fd, 0) < 0 || _reuse_address (fd, 0) < 0)
+    if (_reuse_address (fd, 1) < 0 || bind (fd, (const struct sockaddr *)ss, len) < 0 || listen (fd, 0) < 0
+        || _reuse_address (fd, 0) < 0)
         return -1;
     return shutdown (fd, SHUT_RD);
 }
@@ -210,9 +212,10 @@ static int _claim (int number)
     int len = snprintf (un.sun_path + 1, sizeof (un.sun_path) - 1, "spank-tf/port/%d", number);
     int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    if (fd >= 0 && bind (fd, (struct sockaddr *)&un,
-                         (socklen_t)(offsetof (struct sockaddr_un, sun_path) + 1
-                                     + (size_t)len)) < 0)
+    if (fd >= 0
+        && bind (fd, (struct sockaddr *)&un,
+                 (socklen_t)(offsetof (struct sockaddr_un, sun_path) + 1 + (size_t)len))
+               < 0)
         return _close_and_fail (fd);
     return fd;
 }
@@ -320,8 +323,7 @@ static int _take_from (struct port *port, const struct port_ranges *ranges, unsi
 static int _search_ports (struct port *port, const struct port_ranges *ranges, unsigned int start,
                           bool claims_count)
 {
-    return ranges->count ? _take_from (port, ranges, start, claims_count)
-                         : _take_any (port, claims_count);
+    return ranges->count ? _take_from (port, ranges, start, claims_count) : _take_any (port, claims_count);
 }
 
 /*
@@ -353,8 +355,8 @@ static int _none_free (const struct port_ranges *ranges, struct errtext *err)
     return errtext_set (err, "no port of %s is free", list_text_end (&list));
 }
 
-int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start,
-                  enum port_hold hold, struct errtext *err)
+int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start, enum port_hold hold,
+                  struct errtext *err)
 {
     struct port_ranges outside;
     struct port *port = calloc (1, sizeof (*port));
@@ -426,8 +428,7 @@ int port_listen_on (int number, struct errtext *err)
     socklen_t len;
     int fd = _wildcard (number, &ss, &len);
 
-    if (fd < 0 || _share (fd) < 0 || _reuse_address (fd, 1) < 0
-        || bind (fd, (struct sockaddr *)&ss, len) < 0
+    if (fd < 0 || _share (fd) < 0 || _reuse_address (fd, 1) < 0 || bind (fd, (struct sockaddr *)&ss, len) < 0
         || listen (fd, SOMAXCONN) < 0) {
         errtext_set (err, "cannot listen on port %d: %s", number, strerror (errno));
         if (fd >= 0)

@@ -53,8 +53,8 @@ struct port;
  * 0 and *pp, to be released with port_release () or port_leave (); -1 and err if no port is free
  * or the node has neither IPv6 nor IPv4.
  */
-int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start,
-                  enum port_hold hold, struct errtext *err);
+int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start, enum port_hold hold,
+                  struct errtext *err);
 
 /* The number, in host byte order. */
 int port_number (const struct port *port);

@@ -12,8 +12,7 @@
 #include "variables.h"
 
 static const char *const proxy_variable[] = {
-    "grpc_proxy", "https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY",
-    "ALL_PROXY",
+    "grpc_proxy", "https_proxy", "http_proxy", "all_proxy", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY",
 };
 
 #define PROXY_VARIABLES (sizeof (proxy_variable) / sizeof (proxy_variable[0]))

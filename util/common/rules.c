@@ -108,10 +108,8 @@ static void _try (struct nearest *nearest, const char *role, const char *known, 
 static const struct {
     const char *name, *role;
 } synonym[] = {
-    { "server", "ps" },
-    { "parameterserver", "ps" },
-    { "coordinator", "chief" },
-    { "tensorboard", "+tensorboard" },
+    { "server", "ps" },         { "parameterserver", "ps" },
+    { "coordinator", "chief" }, { "tensorboard", "+tensorboard" },
     { "standby", "spare" },
 };
 
@@ -154,8 +152,8 @@ static struct nearest _nearest (const char *role, const char *extra)
 }
 
 /* The name of an auxiliary task. Names differ from roles by more than their case. */
-static int _check_beside (struct beside_names *names, const char *role, size_t number,
-                          const char *extra, struct errtext *err)
+static int _check_beside (struct beside_names *names, const char *role, size_t number, const char *extra,
+                          struct errtext *err)
 {
     const char *name = beside_name (role);
     struct errtext why;
@@ -185,10 +183,12 @@ int rules_check_names (const struct tasklist *list, const char *extra, struct er
             continue;
         nearest = _nearest (role, extra);
         if (nearest.role[0])
-            return errtext_set (err, "\"%s\" (item %zu) is not a TensorFlow role; did you mean "
-                                "\"%s\"?", role, i + 1, nearest.role);
-        return errtext_set (err, "\"%s\" (item %zu) is not a TensorFlow role; roles are %s%s%s", role,
-                            i + 1, choice_join (rules_roles, ", ", " and ", &known),
+            return errtext_set (err,
+                                "\"%s\" (item %zu) is not a TensorFlow role; did you mean "
+                                "\"%s\"?",
+                                role, i + 1, nearest.role);
+        return errtext_set (err, "\"%s\" (item %zu) is not a TensorFlow role; roles are %s%s%s", role, i + 1,
+                            choice_join (rules_roles, ", ", " and ", &known),
                             extra ? ", and on this site " : "", extra ? extra : "");
     }
     return 0;
@@ -253,21 +253,22 @@ int rules_check (const struct rules_count *count, bool whole, struct errtext *er
         || _at_most_one (&count->role[RULES_EVALUATOR], "evaluator", err) < 0)
         return -1;
     if (chief->tasks && master->tasks)
-        return errtext_set (err, "a chief and a master%s; TensorFlow allows only one of them "
+        return errtext_set (err,
+                            "a chief and a master%s; TensorFlow allows only one of them "
                             "(master is TensorFlow 1's name for chief)",
                             _where (chief->item[0], master->item[0], where));
     if (whole && !count->cluster && count->spares && !count->others)
         return errtext_set (err, "only spare tasks; at least one task needs another role");
     if (whole && !count->cluster)
         return errtext_set (err, "only auxiliary tasks; at least one task "
-                            "needs a role without +");
+                                 "needs a role without +");
     if (whole && !count->open && count->spares > count->others)
         return errtext_set (err, "%d spares for %d task%s; write spare%s%.0d, one for each of them at most",
                             count->spares, count->others, count->others == 1 ? "" : "s",
                             count->others == 1 ? "" : ":", count->others == 1 ? 0 : count->others);
     if (whole && ps->tasks && !count->role[RULES_WORKER].tasks)
-        return errtext_set (err, "%d ps%s and no worker; a ps needs at least one worker",
-                            ps->tasks, _where (ps->item[0], ps->item[1], where));
+        return errtext_set (err, "%d ps%s and no worker; a ps needs at least one worker", ps->tasks,
+                            _where (ps->item[0], ps->item[1], where));
     return 0;
 }
 

@@ -63,7 +63,7 @@ const char *subnet_print (const struct subnet *subnet, struct subnet_text *room)
 {
     struct address_text address;
 
-    snprintf (room->text, sizeof (room->text), "%s/%d",
-              address_print (&subnet->address, &address), subnet->prefix);
+    snprintf (room->text, sizeof (room->text), "%s/%d", address_print (&subnet->address, &address),
+              subnet->prefix);
     return room->text;
 }

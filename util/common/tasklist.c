@@ -30,8 +30,7 @@ static const char *_place (struct place *place, size_t number, const char *text,
 {
     struct quoted q;
 
-    snprintf (place->text, sizeof (place->text), "item %zu, \"%s\"", number,
-              text_quoted (&q, text, len));
+    snprintf (place->text, sizeof (place->text), "item %zu, \"%s\"", number, text_quoted (&q, text, len));
     return place->text;
 }
 
@@ -41,21 +40,20 @@ static int _set_role (struct tasklist_item *item, const char *text, size_t len, 
     if (len == 0)
         return errtext_set (err, "%s: a role is missing before the colon", place);
     if (text[0] == BESIDE_SIGN && !beside_is_name (text + 1, len - 1))
-        return errtext_set (err, "%s: a name with + has letters, digits and _, at most %d of them",
-                            place, BESIDE_MAX_NAME);
+        return errtext_set (err, "%s: a name with + has letters, digits and _, at most %d of them", place,
+                            BESIDE_MAX_NAME);
     if (text[0] != BESIDE_SIGN && strspn (text, BESIDE_CHARACTERS "-") < len)
         return errtext_set (err, "%s: a role is a word; a list is ROLE[:COUNT],...", place);
     if (len > TASKLIST_MAX_ROLE)
-        return errtext_set (err, "%s: a role has at most %d characters", place,
-                            TASKLIST_MAX_ROLE);
+        return errtext_set (err, "%s: a role has at most %d characters", place, TASKLIST_MAX_ROLE);
     memcpy (item->role, text, len);
     item->role[len] = '\0';
     return 0;
 }
 
 /* `text` is what stands behind the colon, up to `end`. */
-static int _set_count (struct tasklist *list, struct tasklist_item *item, const char *text,
-                       const char *end, const char *place, struct errtext *err)
+static int _set_count (struct tasklist *list, struct tasklist_item *item, const char *text, const char *end,
+                       const char *place, struct errtext *err)
 {
     if (end - text == 4 && memcmp (text, "rest", 4) == 0) {
         if (list->rest)
@@ -79,8 +77,7 @@ static int _parse_item (struct tasklist *list, const char *text, size_t len, str
     const char *place = _place (&where, list->length + 1, text, len);
 
     if (len == 0)
-        return errtext_set (err, "item %zu is empty; a list is ROLE[:COUNT],...",
-                            list->length + 1);
+        return errtext_set (err, "item %zu is empty; a list is ROLE[:COUNT],...", list->length + 1);
     if (_set_role (item, text, colon ? (size_t)(colon - text) : len, place, err) < 0)
         return -1;
     item->count = 1;
@@ -114,10 +111,12 @@ int tasklist_parse (struct tasklist **lp, const char *text, struct errtext *err)
 
     if (len == 0)
         return errtext_set (err, "the list is empty; a list is ROLE[:COUNT],... as in "
-                            "ps,worker:2");
+                                 "ps,worker:2");
     if (len > TASKLIST_MAX_TEXT)
-        return errtext_set (err, "the list has %zu bytes, and at most %d are allowed; ROLE:COUNT "
-                            "is shorter", len, TASKLIST_MAX_TEXT);
+        return errtext_set (err,
+                            "the list has %zu bytes, and at most %d are allowed; ROLE:COUNT "
+                            "is shorter",
+                            len, TASKLIST_MAX_TEXT);
     for (const char *p = text; *p; p++)
         items += *p == ',';
     if (!(list = calloc (1, sizeof (*list) + items * sizeof (list->item[0]))))
@@ -158,8 +157,8 @@ bool tasklist_has_rest (const struct tasklist *list)
     return list->rest;
 }
 
-int tasklist_assign (const struct tasklist *list, const char **role, int ntasks,
-                     const char *subject, const char *option, struct errtext *err)
+int tasklist_assign (const struct tasklist *list, const char **role, int ntasks, const char *subject,
+                     const char *option, struct errtext *err)
 {
     int rest = list->rest ? ntasks - list->named : 0;
     const char *plural = ntasks == 1 ? "" : "s";
@@ -168,12 +167,13 @@ int tasklist_assign (const struct tasklist *list, const char **role, int ntasks,
 
     tasklist_describe (list, text, sizeof (text));
     if (list->rest && rest < 1)
-        return errtext_set (err, "%s runs %d task%s, %s names %d and \"rest\" (%s), which needs "
-                            "at least one more", subject, ntasks, plural, option, list->named,
-                            text);
+        return errtext_set (err,
+                            "%s runs %d task%s, %s names %d and \"rest\" (%s), which needs "
+                            "at least one more",
+                            subject, ntasks, plural, option, list->named, text);
     if (!list->rest && list->named != ntasks)
-        return errtext_set (err, "%s runs %d task%s, %s names %d (%s)", subject, ntasks, plural,
-                            option, list->named, text);
+        return errtext_set (err, "%s runs %d task%s, %s names %d (%s)", subject, ntasks, plural, option,
+                            list->named, text);
     for (size_t i = 0; i < list->length; i++) {
         int count = list->item[i].count ? list->item[i].count : rest;
 
@@ -251,8 +251,7 @@ bool tasklist_fit (const struct tasklist *list, const char *role, int ntasks, st
     for (size_t i = 0; i < list->length; i = _end_of_run (list, i))
         if (strcmp (list->item[i].role, role) == 0)
             run = i;
-    if (list->rest || run == list->length
-        || (wanted = _count_run (list, run) + ntasks - list->named) < 1)
+    if (list->rest || run == list->length || (wanted = _count_run (list, run) + ntasks - list->named) < 1)
         return false;
     if (wanted > 1)
         snprintf (count, sizeof (count), ":%d", wanted);

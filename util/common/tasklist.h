@@ -49,8 +49,8 @@ bool tasklist_has_rest (const struct tasklist *list);
  * number of tasks, -1 and err with both numbers. err calls what runs the tasks `subject`, as in
  * "step 12.0", and `option` is the option that gave the list.
  */
-int tasklist_assign (const struct tasklist *list, const char **role, int ntasks,
-                     const char *subject, const char *option, struct errtext *err);
+int tasklist_assign (const struct tasklist *list, const char **role, int ntasks, const char *subject,
+                     const char *option, struct errtext *err);
 
 /* Print the list with equal neighbours added up: "ps, worker:9" (list_text.h). Returns buf. */
 const char *tasklist_describe (const struct tasklist *list, char *buf, size_t size);

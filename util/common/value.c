@@ -86,9 +86,10 @@ int value_restart (const char *value, struct errtext *err)
 
     if (value_restart_parse (&times, &any, value) == 0)
         return 0;
-    return errtext_set (err, "\"%s\" is not a number of restarts from 0 to %d, or one followed by "
-                        "\"," VALUE_RESTART_ANY "\"", text_quoted (&q, value, strlen (value)),
-                        VALUE_MAX_RESTARTS);
+    return errtext_set (err,
+                        "\"%s\" is not a number of restarts from 0 to %d, or one followed by "
+                        "\"," VALUE_RESTART_ANY "\"",
+                        text_quoted (&q, value, strlen (value)), VALUE_MAX_RESTARTS);
 }
 
 int value_watchdog_parse (int *seconds, int *first, const char *value)

@@ -33,7 +33,8 @@
 #define MAX_TRIES 8
 
 #define NOT_A_CONFIG "the file exists and is not a TF_CONFIG"
-#define OF_ANOTHER_TASK "another task of this step has this file; with {rank} in the path each " \
+#define OF_ANOTHER_TASK \
+    "another task of this step has this file; with {rank} in the path each " \
     "task has its own"
 
 static int _put (int fd, const char *text)
@@ -59,8 +60,7 @@ static int _create_in_memory (void)
 {
     int fd = memfd_create ("tf-config", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
 
-    return fd < 0 && errno == EINVAL ? memfd_create ("tf-config", MFD_CLOEXEC | MFD_ALLOW_SEALING)
-                                     : fd;
+    return fd < 0 && errno == EINVAL ? memfd_create ("tf-config", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
 }
 
 /* With the PID instead of "self", because a child may have closed its copy. */
@@ -83,8 +83,10 @@ int config_file_keep (struct config_file_path *path, const char *text, struct er
         && fcntl (fd, F_ADD_SEALS, SEALS) == 0 && (kept = descriptors_leave_open (fd)) >= 0
         && _print_path (path, kept) == 0)
         return 0;
-    return errtext_set (err, "cannot create a file in memory for TF_CONFIG: %s; "
-                        "--config-file=PATH writes it to PATH", strerror (errno));
+    return errtext_set (err,
+                        "cannot create a file in memory for TF_CONFIG: %s; "
+                        "--config-file=PATH writes it to PATH",
+                        strerror (errno));
 }
 
 /* On disk. */
@@ -100,8 +102,7 @@ static char *_read (int fd, struct errtext *err)
         errtext_set (err, NOT_A_CONFIG);
         return NULL;
     }
-    if (!(text = malloc ((size_t)st.st_size + 1))
-        || (n = pread (fd, text, (size_t)st.st_size, 0)) < 0) {
+    if (!(text = malloc ((size_t)st.st_size + 1)) || (n = pread (fd, text, (size_t)st.st_size, 0)) < 0) {
         errtext_set (err, "%s", strerror (errno));
         free (text);
         return NULL;
@@ -132,11 +133,9 @@ static bool _same_step (const json_t *one, const json_t *other)
 /* -1 and err if `new` must not replace `old`. */
 static int _check_replaceable (const json_t *old, const json_t *new, struct errtext *err)
 {
-    if (!json_is_object (json_object_get (old, "cluster"))
-        || !json_is_object (json_object_get (old, "task")))
+    if (!json_is_object (json_object_get (old, "cluster")) || !json_is_object (json_object_get (old, "task")))
         return errtext_set (err, NOT_A_CONFIG);
-    if (_same_step (old, new)
-        && !json_equal (json_object_get (old, "task"), json_object_get (new, "task")))
+    if (_same_step (old, new) && !json_equal (json_object_get (old, "task"), json_object_get (new, "task")))
         return errtext_set (err, OF_ANOTHER_TASK);
     return 0;
 }
@@ -163,8 +162,7 @@ static bool _is_at (int fd, const char *path)
 {
     struct stat a, b;
 
-    return fstat (fd, &a) == 0 && lstat (path, &b) == 0 && a.st_dev == b.st_dev
-           && a.st_ino == b.st_ino;
+    return fstat (fd, &a) == 0 && lstat (path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /*
@@ -172,8 +170,7 @@ static bool _is_at (int fd, const char *path)
  * several tasks replaces the file of an earlier step; if the filesystem has no locks, go on
  * without. Returns 1; 0 if another file is at `path` by now; -1 and err.
  */
-static int _replace_old (int fd, const char *new, const char *path, const char *text,
-                         struct errtext *err)
+static int _replace_old (int fd, const char *new, const char *path, const char *text, struct errtext *err)
 {
     if (_check_old (fd, text, err) < 0)
         return -1;

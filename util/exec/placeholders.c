@@ -30,12 +30,9 @@ const char *const placeholders_name[PLACEHOLDERS + 1] = {
 };
 
 const char *const placeholders_variable[PLACEHOLDERS] = {
-    [PLACEHOLDER_ROLE] = "SLURM_TF_ROLE",
-    [PLACEHOLDER_INDEX] = "SLURM_TF_INDEX",
-    [PLACEHOLDER_ADDRESS] = "SLURM_TF_ADDRESS",
-    [PLACEHOLDER_PORT] = "SLURM_TF_PORT",
-    [PLACEHOLDER_RANK] = "SLURM_PROCID",
-    [PLACEHOLDER_NODE] = "SLURMD_NODENAME",
+    [PLACEHOLDER_ROLE] = "SLURM_TF_ROLE",       [PLACEHOLDER_INDEX] = "SLURM_TF_INDEX",
+    [PLACEHOLDER_ADDRESS] = "SLURM_TF_ADDRESS", [PLACEHOLDER_PORT] = "SLURM_TF_PORT",
+    [PLACEHOLDER_RANK] = "SLURM_PROCID",        [PLACEHOLDER_NODE] = "SLURMD_NODENAME",
     [PLACEHOLDER_TF_CONFIG] = "TF_CONFIG",
 };
 
@@ -76,8 +73,7 @@ static const struct placeholder_beside *_find_beside (const char *name,
 }
 
 /* Get the next piece and move *text behind it. False at the end of the text. */
-static bool _next (const char **text, const struct placeholder_values *values,
-                   struct piece *piece)
+static bool _next (const char **text, const struct placeholder_values *values, struct piece *piece)
 {
     const char *at = *text;
 

@@ -26,8 +26,8 @@ static int _explain_size (const char *file, char *const argv[], struct errtext *
         bytes += length + 1;
         longest = length > longest ? length : longest;
     }
-    errtext_set (err, "%.700s: %s: %zu arguments of %zu bytes, the longest %zu", file,
-                 strerror (E2BIG), count, bytes, longest);
+    errtext_set (err, "%.700s: %s: %zu arguments of %zu bytes, the longest %zu", file, strerror (E2BIG),
+                 count, bytes, longest);
     return PROGRAM_NOT_EXECUTABLE;
 }
 

@@ -69,8 +69,7 @@ static int _fail (const struct reader *reader, const char *what, const char *pla
 {
     struct quoted q;
 
-    return errtext_set (reader->err, "%s at character %zu: %s", what,
-                        (size_t)(place - reader->text) + 1,
+    return errtext_set (reader->err, "%s at character %zu: %s", what, (size_t)(place - reader->text) + 1,
                         text_quoted (&q, place, strlen (place)));
 }
 

@@ -38,8 +38,7 @@ struct task_env {
 };
 
 /* `value` belongs to the task from now on; NULL: there was no memory for it. */
-static int _set_computed (struct task_env *task, enum placeholder which, char *value,
-                          struct errtext *err)
+static int _set_computed (struct task_env *task, enum placeholder which, char *value, struct errtext *err)
 {
     if (!value)
         return errtext_set (err, "%s", strerror (ENOMEM));
@@ -122,8 +121,7 @@ static int _set_lists (struct task_env *task, struct errtext *err)
             && _set_computed (task, number, _number (json_array_size (addresses)), err) < 0)
             return -1;
     }
-    return _set_computed (task, PLACEHOLDER_CLUSTER, json_dumps (task->cluster, JSON_COMPACT),
-                          err);
+    return _set_computed (task, PLACEHOLDER_CLUSTER, json_dumps (task->cluster, JSON_COMPACT), err);
 }
 
 static int _add_beside (struct task_env *task, const char *name, struct errtext *err)
@@ -167,7 +165,7 @@ static int _fill (struct task_env *task, struct errtext *err)
             task->values.of[i] = getenv (placeholders_variable[i]);
     if (!task->values.of[PLACEHOLDER_ROLE])
         return errtext_set (err, "this is not a task of --tf-tasks (SLURM_TF_ROLE is not set); "
-                            "use srun --tf-tasks=LIST tf-exec ...");
+                                 "use srun --tf-tasks=LIST tf-exec ...");
     if (_read_config (task, err) < 0 || _read_beside (task, err) < 0)
         return -1;
     return _set_lists (task, err);
@@ -235,8 +233,7 @@ int task_env_set_environment (struct task_env *task, const char *name, struct er
 
     if (json_object_set_new (task->config, "environment", json_string (name)) < 0)
         return errtext_set (err, "\"%s\" is not UTF-8", text_quoted (&q, name, strlen (name)));
-    if (_set_computed (task, PLACEHOLDER_TF_CONFIG, json_dumps (task->config, JSON_COMPACT), err)
-        < 0)
+    if (_set_computed (task, PLACEHOLDER_TF_CONFIG, json_dumps (task->config, JSON_COMPACT), err) < 0)
         return -1;
     length = strlen (task->values.of[PLACEHOLDER_TF_CONFIG]);
     if (length > TF_CONFIG_MAX_TEXT)

@@ -114,8 +114,7 @@ static const struct known *_find_option (const char *name)
     return one->name || strncmp (name, "--", 2) == 0 ? one : NULL;
 }
 
-static void _set (struct options *options, enum option option, const char *name,
-                  const char *value)
+static void _set (struct options *options, enum option option, const char *name, const char *value)
 {
     switch (option) {
         case OPTION_HELP: options->help = true; break;
@@ -190,8 +189,10 @@ static int _take_command (struct shell_words *words, const struct command *comma
 
     text_quoted (&q, command->role, strlen (command->role));
     if (!_is_role (task, command->role))
-        return errtext_set (err, "--%s is neither an option nor a role of this step (%s); see "
-                            "tf-exec --help", q.text, task_env_roles (task, roles, sizeof (roles)));
+        return errtext_set (err,
+                            "--%s is neither an option nor a role of this step (%s); see "
+                            "tf-exec --help",
+                            q.text, task_env_roles (task, roles, sizeof (roles)));
     if (shell_words_split (&split, command->text, &why) < 0) {
         shell_words_clear (&split);
         return errtext_set (err, "--%s: %s", q.text, why.text);
@@ -221,8 +222,10 @@ static int _collect (struct shell_words *words, const struct options *options, c
                 return -1;
     if (words->count == 0) {
         text_quoted (&q, task_env_role (task), strlen (task_env_role (task)));
-        return errtext_set (err, "no program for a task of role \"%s\"; give PROGRAM or "
-                            "--%s=COMMAND", q.text, q.text);
+        return errtext_set (err,
+                            "no program for a task of role \"%s\"; give PROGRAM or "
+                            "--%s=COMMAND",
+                            q.text, q.text);
     }
     for (const char *const *flag = tf1_flags; options->tf1_flags && *flag; flag++)
         if (shell_words_add (words, *flag, err) < 0)
@@ -300,8 +303,8 @@ static int _set_environment (struct task_env *task, const char *name, struct err
 }
 
 /* Prepare the program's words and environment, and *path, a file with TF_CONFIG, if needed. */
-static int _prepare (struct shell_words *words, char **path, const struct options *options,
-                     char *argv[], struct task_env *task, struct errtext *err)
+static int _prepare (struct shell_words *words, char **path, const struct options *options, char *argv[],
+                     struct task_env *task, struct errtext *err)
 {
     struct placeholder_values values;
 
@@ -311,7 +314,8 @@ static int _prepare (struct shell_words *words, char **path, const struct option
     values = *task_env_values (task);
     if (_needs_file (options, words)
         && (options->config_path ? _write_file (path, options->config_path, &values, err)
-                                 : _keep_file (path, &values, err)) < 0)
+                                 : _keep_file (path, &values, err))
+               < 0)
         return -1;
     values.of[PLACEHOLDER_TF_CONFIG_FILE] = *path;
     if (_replace_placeholders (words, &values, err) < 0)

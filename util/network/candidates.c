@@ -109,8 +109,7 @@ size_t candidates_end_of_network (const struct candidates *c, size_t i)
 {
     size_t end = i + 1;
 
-    while (end < c->count
-           && subnet_compare (&c->candidate[end].network, &c->candidate[i].network) == 0)
+    while (end < c->count && subnet_compare (&c->candidate[end].network, &c->candidate[i].network) == 0)
         end++;
     return end;
 }
@@ -122,8 +121,8 @@ static void _mark_duplicates (struct candidates *c)
     for (size_t i = 0, end; i < c->count; i = end) {
         bool duplicate = false;
 
-        for (end = i; end < c->count
-                      && _by_claimed_address (&c->candidate[i], &c->candidate[end]) == 0; end++)
+        for (end = i; end < c->count && _by_claimed_address (&c->candidate[i], &c->candidate[end]) == 0;
+             end++)
             duplicate = duplicate || c->candidate[end].host != c->candidate[i].host;
         for (size_t j = i; j < end; j++)
             c->candidate[j].duplicate = duplicate;

@@ -75,8 +75,7 @@ static bool _has_earlier (const struct candidate *const *option, size_t options,
                           const struct candidate *candidate)
 {
     for (size_t i = 0; i < options; i++)
-        if (option[i] < candidate
-            && strcmp (option[i]->interface->name, candidate->interface->name) == 0)
+        if (option[i] < candidate && strcmp (option[i]->interface->name, candidate->interface->name) == 0)
             return true;
     return false;
 }
@@ -183,9 +182,10 @@ static int _check_unique (const struct network_rank *ranks, size_t count, struct
         const struct network_rank *a = sorted[i - 1], *b = sorted[i];
 
         if (address_equal (&a->chosen, &b->chosen) && !_same_host (a->host, b->host))
-            rc = errtext_set (err, "%s and %s both have the address %s; tasks on other nodes "
-                              "cannot tell them apart", a->node, b->node,
-                              address_print (&a->chosen, &room));
+            rc = errtext_set (err,
+                              "%s and %s both have the address %s; tasks on other nodes "
+                              "cannot tell them apart",
+                              a->node, b->node, address_print (&a->chosen, &room));
     }
     free (sorted);
     return rc;
@@ -199,15 +199,17 @@ static int _take_own_address (struct network_rank *rank, const struct address *s
     rank->chosen = rank->here;
     if (address_is_loopback (&rank->here)) {
         if (!_same_host (rank->host, own) || !srun_for_others)
-            return errtext_set (err, "%s reaches srun by loopback, %s, which tasks on other "
-                                "nodes cannot reach", rank->node,
-                                address_print (&rank->here, &room));
+            return errtext_set (err,
+                                "%s reaches srun by loopback, %s, which tasks on other "
+                                "nodes cannot reach",
+                                rank->node, address_print (&rank->here, &room));
         rank->chosen = *srun_for_others;
     }
     if (address_is_link_local (&rank->chosen))
-        return errtext_set (err, "%s reaches srun by a link-local address, %s, which tasks on "
-                            "other nodes cannot reach", rank->node,
-                            address_print (&rank->chosen, &room));
+        return errtext_set (err,
+                            "%s reaches srun by a link-local address, %s, which tasks on "
+                            "other nodes cannot reach",
+                            rank->node, address_print (&rank->chosen, &room));
     return 0;
 }
 
@@ -312,8 +314,7 @@ static int _choose_networks (struct selection *selection, size_t count, const st
 }
 
 int network_choose (struct network_rank *ranks, size_t count, const struct host *own,
-                    const struct network_wish *wish, struct network_choice *choice,
-                    struct errtext *err)
+                    const struct network_wish *wish, struct network_choice *choice, struct errtext *err)
 {
     struct candidates *candidates = candidates_create (ranks, count);
     struct selection selection = { .candidates = candidates };

@@ -53,7 +53,6 @@ struct network_choice {
  * -1 and err, which names nodes.
  */
 int network_choose (struct network_rank *ranks, size_t count, const struct host *own,
-                    const struct network_wish *wish, struct network_choice *choice,
-                    struct errtext *err);
+                    const struct network_wish *wish, struct network_choice *choice, struct errtext *err);
 
 #endif

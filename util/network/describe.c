@@ -65,7 +65,7 @@ void describe_networks (const struct selection *selection, char *buf, size_t siz
 }
 
 void describe_wish_shortfall (const struct candidates *candidates, const struct network_wish *wish,
-                         bool infiniband, char *buf, size_t size)
+                              bool infiniband, char *buf, size_t size)
 {
     bool named = wish->networks.count && (wish->networks_required || !infiniband);
     char networks[192] = "", nodes[512];
@@ -74,9 +74,7 @@ void describe_wish_shortfall (const struct candidates *candidates, const struct 
     for (size_t i = 0; named && i < wish->networks.count; i++)
         list_text_add (&list, wish->networks.item[i].text);
     list_text_end (&list);
-    shortfall_describe (candidates, infiniband, named ? &wish->networks : NULL, nodes,
-                        sizeof (nodes));
-    snprintf (buf, size, "not all nodes are on %s%s%s: %s",
-              infiniband ? "one InfiniBand network" : "", infiniband && named ? " of " : "",
-              networks, nodes);
+    shortfall_describe (candidates, infiniband, named ? &wish->networks : NULL, nodes, sizeof (nodes));
+    snprintf (buf, size, "not all nodes are on %s%s%s: %s", infiniband ? "one InfiniBand network" : "",
+              infiniband && named ? " of " : "", networks, nodes);
 }

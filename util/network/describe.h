@@ -19,6 +19,6 @@ void describe_networks (const struct selection *selection, char *buf, size_t siz
  * "not all nodes are on one InfiniBand network: n3 (ib0 has no carrier)".
  */
 void describe_wish_shortfall (const struct candidates *candidates, const struct network_wish *wish,
-                         bool infiniband, char *buf, size_t size);
+                              bool infiniband, char *buf, size_t size);
 
 #endif

@@ -11,16 +11,15 @@
 #include "addresses/cpus.h"
 
 /* Find the interfaces close to `cpus`, or all if none is close. Returns how many there are. */
-static size_t _find_close (bool *is_close, const char *cpus, const char *const *local,
-                           size_t interfaces)
+static size_t _find_close (bool *is_close, const char *cpus, const char *const *local, size_t interfaces)
 {
     struct cpus rank, interface;
     bool anywhere = !cpus || cpus_parse (&rank, cpus) < 0;
     size_t count = 0;
 
     for (size_t j = 0; j < interfaces; j++) {
-        is_close[j] = anywhere || !local[j] || cpus_parse (&interface, local[j]) < 0
-                      || cpus_meet (&rank, &interface);
+        is_close[j] =
+            anywhere || !local[j] || cpus_parse (&interface, local[j]) < 0 || cpus_meet (&rank, &interface);
         count += is_close[j];
     }
     for (size_t j = 0; count == 0 && j < interfaces; j++)
@@ -38,8 +37,8 @@ static size_t _least_used (const bool *is_close, const size_t *used, size_t inte
     return best;
 }
 
-int rails_spread (size_t *chosen, const char *const *cpus, size_t ranks,
-                  const char *const *local, size_t interfaces)
+int rails_spread (size_t *chosen, const char *const *cpus, size_t ranks, const char *const *local,
+                  size_t interfaces)
 {
     bool *is_close = malloc (ranks * interfaces * sizeof (*is_close));
     size_t *choices = malloc (ranks * sizeof (*choices));

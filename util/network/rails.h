@@ -18,7 +18,7 @@
  * with the fewest ranks so far, the lowest one if there are several.
  * -1 if there is no memory.
  */
-int rails_spread (size_t *chosen, const char *const *cpus, size_t ranks,
-                  const char *const *local, size_t interfaces);
+int rails_spread (size_t *chosen, const char *const *cpus, size_t ranks, const char *const *local,
+                  size_t interfaces);
 
 #endif

@@ -14,8 +14,8 @@ static bool _fits_preference (const struct preference *preference, const struct 
 }
 
 /* True if every host has one of the candidates i to end - 1, which are sorted by host. */
-static bool _has_every_host (const struct preference *preference, const struct candidates *c,
-                             size_t i, size_t end)
+static bool _has_every_host (const struct preference *preference, const struct candidates *c, size_t i,
+                             size_t end)
 {
     size_t hosts = 0;
 
@@ -40,23 +40,20 @@ static bool _reaches_srun (const struct candidates *c, size_t i, size_t end)
     return false;
 }
 
-static bool _is_common (const struct preference *preference, const struct candidates *c,
-                        size_t i, size_t end, int family)
+static bool _is_common (const struct preference *preference, const struct candidates *c, size_t i, size_t end,
+                        int family)
 {
-    return c->candidate[i].network.address.family == family
-           && _has_every_host (preference, c, i, end);
+    return c->candidate[i].network.address.family == family && _has_every_host (preference, c, i, end);
 }
 
-static void _select (struct selection *selection, const struct preference *preference, size_t i,
-                     size_t end)
+static void _select (struct selection *selection, const struct preference *preference, size_t i, size_t end)
 {
     for (; i < end; i++)
         selection->selected[i] = _fits_preference (preference, &selection->candidates->candidate[i]);
 }
 
 /* Select every InfiniBand network of that family that all hosts are on. */
-static bool _select_infiniband (struct selection *selection, const struct preference *preference,
-                                int family)
+static bool _select_infiniband (struct selection *selection, const struct preference *preference, int family)
 {
     const struct candidates *c = selection->candidates;
     bool found = false;
@@ -75,8 +72,7 @@ static bool _select_infiniband (struct selection *selection, const struct prefer
  * Select one network of that family that all hosts are on: the first by which a host reaches
  * srun, or if there is none, the first.
  */
-static bool _select_one (struct selection *selection, const struct preference *preference,
-                         int family)
+static bool _select_one (struct selection *selection, const struct preference *preference, int family)
 {
     const struct candidates *c = selection->candidates;
     size_t best = c->count, best_end = c->count;
@@ -96,16 +92,14 @@ static bool _select_one (struct selection *selection, const struct preference *p
     return best < c->count;
 }
 
-static bool _select_common (struct selection *selection, const struct preference *preference,
-                            int family)
+static bool _select_common (struct selection *selection, const struct preference *preference, int family)
 {
     return preference->infiniband ? _select_infiniband (selection, preference, family)
                                   : _select_one (selection, preference, family);
 }
 
 /* Find the first candidate of each host on any subnet of a network. False if one has none. */
-static bool _find_routed (const struct candidates *c, const struct preference *preference,
-                          size_t *first)
+static bool _find_routed (const struct candidates *c, const struct preference *preference, size_t *first)
 {
     for (size_t h = 0; h < c->hosts; h++)
         first[h] = c->count;
@@ -113,8 +107,7 @@ static bool _find_routed (const struct candidates *c, const struct preference *p
         size_t *host_first = &first[c->candidate[i].host];
 
         if (_fits_preference (preference, &c->candidate[i])
-            && (*host_first == c->count
-                || c->candidate[i].interface < c->candidate[*host_first].interface))
+            && (*host_first == c->count || c->candidate[i].interface < c->candidate[*host_first].interface))
             *host_first = i;
     }
     for (size_t h = 0; h < c->hosts; h++)
@@ -130,8 +123,7 @@ static bool _select_routed (struct selection *selection, const struct preference
     size_t *first;
     bool found;
 
-    if (!preference->item || !preference->item->is_network
-        || !(first = malloc (c->hosts * sizeof (*first))))
+    if (!preference->item || !preference->item->is_network || !(first = malloc (c->hosts * sizeof (*first))))
         return false;
     if ((found = _find_routed (c, preference, first))) {
         for (size_t h = 0; h < c->hosts; h++)
@@ -144,7 +136,6 @@ static bool _select_routed (struct selection *selection, const struct preference
 
 bool selection_fulfil (struct selection *selection, const struct preference *preference)
 {
-    return _select_common (selection, preference, AF_INET)
-           || _select_common (selection, preference, AF_INET6)
+    return _select_common (selection, preference, AF_INET) || _select_common (selection, preference, AF_INET6)
            || _select_routed (selection, preference);
 }

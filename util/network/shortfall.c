@@ -37,8 +37,7 @@ static bool _is_on_target (const struct target *target, size_t host)
     for (size_t i = target->from; i < target->to; i++) {
         const struct candidate *candidate = &target->candidates->candidate[i];
 
-        if (candidate->host == host && !candidate->tainted
-            && _fits_target (target, candidate->interface))
+        if (candidate->host == host && !candidate->tainted && _fits_target (target, candidate->interface))
             return true;
     }
     return false;
@@ -73,11 +72,14 @@ static struct target _most_common (const struct candidates *c, bool infiniband,
                                    const struct netlist *networks)
 {
     size_t items = networks ? networks->count : 1, most = 0;
-    struct target best = { .candidates = c, .infiniband = infiniband,
+    struct target best = { .candidates = c,
+                           .infiniband = infiniband,
                            .item = networks ? &networks->item[0] : NULL };
 
     for (size_t i = 0; i < items; i++) {
-        struct target target = { .candidates = c, .infiniband = infiniband, .to = c->count,
+        struct target target = { .candidates = c,
+                                 .infiniband = infiniband,
+                                 .to = c->count,
                                  .item = networks ? &networks->item[i] : NULL };
 
         if (target.item && target.item->is_network)
@@ -138,7 +140,8 @@ static bool _is_elsewhere (const struct target *target, size_t host, struct reas
         snprintf (reason->text, sizeof (reason->text), "%s is on %s%s", other->interface->name,
                   subnet_print (&other->network, &room),
                   other->duplicate ? ", where another node has the same address"
-                  : other->tainted ? ", where two nodes have the same address" : "");
+                  : other->tainted ? ", where two nodes have the same address"
+                                   : "");
         return true;
     }
     return false;
@@ -152,10 +155,11 @@ static void _has_none (const struct target *target, size_t host, struct reason *
     for (int i = 0; i < h->interfaces; i++)
         infiniband = infiniband || h->interface[i].infiniband;
     snprintf (reason->text, sizeof (reason->text), "%s",
-              h->interfaces == 0 ? "it reported no interfaces"
-              : target->infiniband && !infiniband ? "no InfiniBand interface"
+              h->interfaces == 0                         ? "it reported no interfaces"
+              : target->infiniband && !infiniband        ? "no InfiniBand interface"
               : target->item && target->item->is_network ? "no address there"
-              : target->infiniband ? "no such InfiniBand interface" : "no such interface");
+              : target->infiniband                       ? "no such InfiniBand interface"
+                                                         : "no such interface");
 }
 
 /* False if the host is on the network. */

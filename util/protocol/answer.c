@@ -111,8 +111,7 @@ static size_t _set_dictionary (struct answer_message *message, const struct answ
     return sizeof (head) - 1 + answer->cluster_length + tail + answer->beside_length + jobs;
 }
 
-int answer_encode (struct answer_message *message, const struct answer *answer,
-                   const char *server_token)
+int answer_encode (struct answer_message *message, const struct answer *answer, const char *server_token)
 {
     size_t length = 0, more = 0;
     const void *bytes = NULL;
@@ -174,10 +173,8 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
     if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
         || !frame_get (frame, "TF_CONFIG") || (answer->jax_devices && answer->local_process < 0)
-        || (answer->supervised && answer->stop_grace < 0)
-        || tee_mode_decode (&answer->tee, frame) < 0
-        || restart_rule_decode (&answer->restart, frame) < 0
-        || watch_rule_decode (&answer->watch, frame) < 0
+        || (answer->supervised && answer->stop_grace < 0) || tee_mode_decode (&answer->tee, frame) < 0
+        || restart_rule_decode (&answer->restart, frame) < 0 || watch_rule_decode (&answer->watch, frame) < 0
         || lost_after_decode (&answer->lost_after, frame) < 0)
         return errtext_set (err, "the rendezvous' answer is incomplete");
     return 0;

@@ -89,8 +89,7 @@ struct answer_message {
  * -1 if there is no memory, or if the tail is too long. The cluster, `beside`, and the jobs
  * must live as long as the message.
  */
-int answer_encode (struct answer_message *message, const struct answer *answer,
-                   const char *server_token);
+int answer_encode (struct answer_message *message, const struct answer *answer, const char *server_token);
 
 void answer_message_clear (struct answer_message *message);
 

@@ -33,8 +33,8 @@ static int _receive_answer (int fd, struct deadline deadline, struct frame **fra
     return n;
 }
 
-static int _exchange (int fd, struct registration *registration, const char *token,
-                      struct deadline deadline, struct frame **answer, struct errtext *err)
+static int _exchange (int fd, struct registration *registration, const char *token, struct deadline deadline,
+                      struct frame **answer, struct errtext *err)
 {
     struct frame *frame;
     int rc;
@@ -100,10 +100,9 @@ static enum attempt _try_once (struct registration *registration, const struct c
     return BROKEN;
 }
 
-enum client_outcome client_register (struct registration *registration,
-                                     const struct contact *contact, const struct address *srun,
-                                     struct deadline deadline, struct client_answer *answer,
-                                     struct errtext *err)
+enum client_outcome client_register (struct registration *registration, const struct contact *contact,
+                                     const struct address *srun, struct deadline deadline,
+                                     struct client_answer *answer, struct errtext *err)
 {
     const struct timespec pause = { .tv_nsec = RECONNECT_MS * 1000000L };
     struct deadline refused = deadline_in_ms (REFUSED_MS);
@@ -113,16 +112,15 @@ enum client_outcome client_register (struct registration *registration,
     address_print_port (srun, contact->port, &room);
     for (; !deadline_passed (deadline); nanosleep (&pause, NULL))
         switch (_try_once (registration, contact, srun, deadline, answer, &why)) {
-            case ANSWERED:
-                return _outcome (answer, contact, err);
-            case BROKEN:
-                refused = deadline_in_ms (REFUSED_MS);
-                break;
+            case ANSWERED: return _outcome (answer, contact, err);
+            case BROKEN: refused = deadline_in_ms (REFUSED_MS); break;
             case NOT_LISTENING:
                 if (!deadline_passed (refused))
                     break;
-                errtext_set (err, "no rendezvous listens on %s: it or srun has ended, or srun "
-                             "could not start it (srun --async does not)", room.text);
+                errtext_set (err,
+                             "no rendezvous listens on %s: it or srun has ended, or srun "
+                             "could not start it (srun --async does not)",
+                             room.text);
                 return CLIENT_NO_RENDEZVOUS;
         }
     errtext_set (err, "the rendezvous, %s, could not be reached: %s", room.text, why.text);

@@ -33,9 +33,8 @@ struct client_answer {
  * refused for two seconds is not. Fills in registration->address. err is set for CLIENT_NO_RENDEZVOUS and
  * CLIENT_TIMED_OUT; *answer only for CLIENT_ANSWERED.
  */
-enum client_outcome client_register (struct registration *registration,
-                                     const struct contact *contact, const struct address *srun,
-                                     struct deadline deadline, struct client_answer *answer,
-                                     struct errtext *err);
+enum client_outcome client_register (struct registration *registration, const struct contact *contact,
+                                     const struct address *srun, struct deadline deadline,
+                                     struct client_answer *answer, struct errtext *err);
 
 #endif

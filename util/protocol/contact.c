@@ -44,9 +44,10 @@ char *contact_encode (const struct contact *c)
 {
     char *text;
 
-    if (asprintf (&text, "%d %d %s %s %d %s %s %s %s", FRAME_VERSION, c->port, c->token,
-                  c->server_token, c->timeout, c->hold == PORT_HELD ? "hold" : "claim",
-                  ask_name[c->ask], port_count_name[c->second_port], c->ports) < 0)
+    if (asprintf (&text, "%d %d %s %s %d %s %s %s %s", FRAME_VERSION, c->port, c->token, c->server_token,
+                  c->timeout, c->hold == PORT_HELD ? "hold" : "claim", ask_name[c->ask],
+                  port_count_name[c->second_port], c->ports)
+        < 0)
         return NULL;
     return text;
 }
@@ -83,8 +84,9 @@ static int _decode_rest (struct contact *c, const char *text)
     char hold[8], ask[16], count[16];
 
     /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
-    if (sscanf (text, "%*d %*d %*s %*s %9d %7s %15s %15s %1023s", &c->timeout, hold, ask, count,
-                c->ports) != 5 || c->timeout < 1)
+    if (sscanf (text, "%*d %*d %*s %*s %9d %7s %15s %15s %1023s", &c->timeout, hold, ask, count, c->ports)
+            != 5
+        || c->timeout < 1)
         return -1;
     c->second_port = strcmp (count, port_count_name[true]) == 0;
     if (_decode_hold (&c->hold, hold) < 0 || _decode_ask (&c->ask, ask) < 0)
@@ -98,8 +100,8 @@ int contact_decode (struct contact *c, const char *text, struct errtext *err)
 
     *c = (struct contact){ .timeout = 60, .hold = PORT_HELD, .ports = "any" };
     /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
-    if (sscanf (text, "%9d %9d %32s %32s", &version, &c->port, c->token, c->server_token) != 4
-        || c->port < 1 || c->port > 65535 || strlen (c->token) != CONTACT_TOKEN - 1
+    if (sscanf (text, "%9d %9d %32s %32s", &version, &c->port, c->token, c->server_token) != 4 || c->port < 1
+        || c->port > 65535 || strlen (c->token) != CONTACT_TOKEN - 1
         || strlen (c->server_token) != CONTACT_TOKEN - 1
         || (version == FRAME_VERSION && _decode_rest (c, text) < 0))
         return errtext_set (err, CONTACT_VARIABLE " is not what srun's spank_tf sets");

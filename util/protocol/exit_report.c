@@ -86,8 +86,7 @@ struct frame *exit_report_encode (const struct exit_report *report)
     return frame;
 }
 
-int exit_report_decode (struct exit_report *report, const struct frame *frame,
-                        struct errtext *err)
+int exit_report_decode (struct exit_report *report, const struct frame *frame, struct errtext *err)
 {
     const char *text = frame_get (frame, "EXIT_REPORT");
 

@@ -63,8 +63,7 @@ int exit_report_code (const struct exit_report *report);
 struct frame *exit_report_encode (const struct exit_report *report);
 
 /* -1 and err if there is no report in the frame, or a malformed one. */
-int exit_report_decode (struct exit_report *report, const struct frame *frame,
-                        struct errtext *err);
+int exit_report_decode (struct exit_report *report, const struct frame *frame, struct errtext *err);
 
 /* The same as a part of another message. */
 void exit_report_add (struct frame *frame, const struct exit_report *report);

@@ -72,8 +72,8 @@ static bool _reserve (struct frame *frame, size_t more)
 }
 
 /* Print behind the key, as far as there is room; returns the full length without NUL. */
-static int __attribute__ ((format (printf, 2, 0)))
-_print_value (struct frame *frame, const char *fmt, va_list ap)
+static int __attribute__ ((format (printf, 2, 0))) _print_value (struct frame *frame, const char *fmt,
+                                                                 va_list ap)
 {
     return vsnprintf ((char *)frame->block + frame->used, frame->size - frame->used, fmt, ap);
 }
@@ -229,8 +229,7 @@ static int _begin_frame (struct frame_reader *reader, struct errtext *err)
     if (memcmp (h, magic, sizeof (magic)) != 0)
         return errtext_set (err, "not a frame of spank-tf");
     if (length == 0 || length > reader->ceiling)
-        return errtext_set (err, "a frame of %u bytes; 1 to %u are allowed", length,
-                            reader->ceiling);
+        return errtext_set (err, "a frame of %u bytes; 1 to %u are allowed", length, reader->ceiling);
     if (!(reader->frame = frame_create ()) || !_reserve (reader->frame, 0))
         return errtext_set (err, "%s", strerror (ENOMEM));
     memcpy (reader->frame->block, h, FRAME_HEADER);

@@ -44,8 +44,7 @@ void server_token_add (struct frame *frame, const char *server_token)
     frame_add (frame, "SERVER_TOKEN", "%s", server_token);
 }
 
-int server_token_check (const struct frame *frame, const char *server_token,
-                        struct errtext *err)
+int server_token_check (const struct frame *frame, const char *server_token, struct errtext *err)
 {
     const char *text = frame_get (frame, "SERVER_TOKEN");
 

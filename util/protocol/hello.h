@@ -32,7 +32,6 @@ bool hello_shows (const struct hello *hello, const char *token);
 void server_token_add (struct frame *frame, const char *server_token);
 
 /* -1 and err if the frame has another token, or none. */
-int server_token_check (const struct frame *frame, const char *server_token,
-                        struct errtext *err);
+int server_token_check (const struct frame *frame, const char *server_token, struct errtext *err);
 
 #endif

@@ -11,12 +11,8 @@
 #include "life_report.h"
 
 static const char *const name[] = {
-    [ORDER_STOP] = "stop",
-    [ORDER_EXIT] = "exit",
-    [ORDER_WAIT] = "wait",
-    [ORDER_RESTART] = "restart",
-    [ORDER_TELL] = "tell",
-    [ORDER_ABORT] = "abort",
+    [ORDER_STOP] = "stop",       [ORDER_EXIT] = "exit", [ORDER_WAIT] = "wait",
+    [ORDER_RESTART] = "restart", [ORDER_TELL] = "tell", [ORDER_ABORT] = "abort",
 };
 
 struct frame *order_encode (enum order order, const char *server_token)
@@ -82,8 +78,7 @@ int order_life (const struct frame *frame)
     return frame_get_number (frame, "LIFE", 1, LIFE_REPORT_MAX);
 }
 
-int order_decode (enum order *order, const struct frame *frame, const char *server_token,
-                  struct errtext *err)
+int order_decode (enum order *order, const struct frame *frame, const char *server_token, struct errtext *err)
 {
     const char *text = frame_get (frame, "ORDER");
 

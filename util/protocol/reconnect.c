@@ -9,8 +9,7 @@
 
 struct frame *reconnect_encode (const struct reconnect *reconnect)
 {
-    const struct hello hello = { .token = reconnect->token, .node = reconnect->node,
-                                 .reconnects = true };
+    const struct hello hello = { .token = reconnect->token, .node = reconnect->node, .reconnects = true };
     struct frame *frame = frame_create ();
 
     if (!frame)
@@ -25,8 +24,7 @@ struct frame *reconnect_encode (const struct reconnect *reconnect)
     return frame;
 }
 
-int reconnect_decode (struct reconnect *reconnect, const struct frame *frame, int tasks,
-                      struct errtext *err)
+int reconnect_decode (struct reconnect *reconnect, const struct frame *frame, int tasks, struct errtext *err)
 {
     *reconnect = (struct reconnect){ .rank = frame_get_number (frame, "RANK", 0, tasks - 1) };
     if (reconnect->rank < 0)

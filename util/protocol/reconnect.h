@@ -32,7 +32,6 @@ struct frame *reconnect_encode (const struct reconnect *reconnect);
  * -1 and err if RANK is not 0..tasks-1, or if there is a malformed report. token and node are
  * hello_decode ()'s business and stay NULL.
  */
-int reconnect_decode (struct reconnect *reconnect, const struct frame *frame, int tasks,
-                      struct errtext *err);
+int reconnect_decode (struct reconnect *reconnect, const struct frame *frame, int tasks, struct errtext *err);
 
 #endif

@@ -19,8 +19,8 @@ static void _encode_interfaces (struct frame *frame, const struct registration *
         const char *cpus = interface->local_cpus;
         struct interface_text room;
 
-        frame_add (frame, INTERFACE, "%s%s%s", interface_print (interface, &room),
-                   cpus ? " " : "", cpus ? cpus : "");
+        frame_add (frame, INTERFACE, "%s%s%s", interface_print (interface, &room), cpus ? " " : "",
+                   cpus ? cpus : "");
     }
 }
 
@@ -63,14 +63,12 @@ struct frame *registration_encode (const struct registration *r, const char *tok
 static int _decode_interfaces (struct registration *r, const struct frame *frame)
 {
     for (const char *text = NULL; (text = frame_get_next (frame, INTERFACE, text));)
-        if (r->interfaces == INTERFACE_MAX
-            || interface_parse (&r->interface[r->interfaces++], text) < 0)
+        if (r->interfaces == INTERFACE_MAX || interface_parse (&r->interface[r->interfaces++], text) < 0)
             return -1;
     return 0;
 }
 
-static bool _decode_number (int *number, const struct frame *frame, const char *key, int low,
-                            int high)
+static bool _decode_number (int *number, const struct frame *frame, const char *key, int low, int high)
 {
     *number = frame_get_number (frame, key, low, high);
     return *number >= low;
@@ -88,10 +86,8 @@ static bool _decode_numbers (struct registration *r, const struct frame *frame)
     return _decode_number (&r->tasks, frame, "TASKS", 1, REGISTRATION_MAX_TASKS)
            && _decode_number (&r->rank, frame, "RANK", 0, r->tasks - 1)
            && _decode_number (&r->component_tasks, frame, "COMPONENT_TASKS", 1, r->tasks)
-           && _decode_number (&r->component_first, frame, "COMPONENT_FIRST", 0,
-                              r->tasks - r->component_tasks)
-           && r->rank >= r->component_first
-           && r->rank < r->component_first + r->component_tasks
+           && _decode_number (&r->component_first, frame, "COMPONENT_FIRST", 0, r->tasks - r->component_tasks)
+           && r->rank >= r->component_first && r->rank < r->component_first + r->component_tasks
            && _decode_number (&r->node_index, frame, "NODE_INDEX", 0, r->tasks - 1)
            && _decode_if_there (&r->master_port, frame, "MASTER_PORT", 65535)
            && _decode_if_there (&r->gpus, frame, "GPUS", REGISTRATION_MAX_GPUS);
@@ -107,9 +103,8 @@ static bool _decode_names (struct registration *r, const struct frame *frame)
     r->node = hello.node;
     r->step = frame_get (frame, "STEP");
     if (!r->node || strlen (r->node) > REGISTRATION_MAX_NODE || !r->step
-        || strlen (r->step) > REGISTRATION_MAX_STEP || !host
-        || strlen (host) >= sizeof (r->host.id) || !address
-        || address_parse (&r->address, address) < 0)
+        || strlen (r->step) > REGISTRATION_MAX_STEP || !host || strlen (host) >= sizeof (r->host.id)
+        || !address || address_parse (&r->address, address) < 0)
         return false;
     snprintf (r->host.id, sizeof (r->host.id), "%s", host);
     return true;

@@ -54,7 +54,6 @@ struct registration {
 struct frame *registration_encode (const struct registration *registration, const char *token);
 
 /* -1 and err if a key is missing or its value out of bounds. */
-int registration_decode (struct registration *registration, const struct frame *frame,
-                         struct errtext *err);
+int registration_decode (struct registration *registration, const struct frame *frame, struct errtext *err);
 
 #endif

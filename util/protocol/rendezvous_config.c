@@ -100,8 +100,7 @@ static int _decode_lists (struct rendezvous_config *c, const struct frame *frame
     return c->lists > 0 ? 0 : -1;
 }
 
-int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *frame,
-                              struct errtext *err)
+int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *frame, struct errtext *err)
 {
     memset (c, 0, sizeof (*c));
     c->token = frame_get (frame, "TOKEN");
@@ -132,9 +131,9 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     if (!_is_token (c->token) || !_is_token (c->server_token))
         return errtext_set (err, "srun's configuration lacks a token");
     if (!c->step || c->timeout < 0 || c->stop_grace < 0 || c->eval_grace < 0 || c->fail_grace < 0
-        || tee_mode_decode (&c->tee, frame) < 0
-        || restart_rule_decode (&c->restart, frame) < 0 || lost_after_decode (&c->lost_after, frame) < 0
-        || watch_rule_decode (&c->watch, frame) < 0 || _decode_words (c, frame) < 0)
+        || tee_mode_decode (&c->tee, frame) < 0 || restart_rule_decode (&c->restart, frame) < 0
+        || lost_after_decode (&c->lost_after, frame) < 0 || watch_rule_decode (&c->watch, frame) < 0
+        || _decode_words (c, frame) < 0)
         return errtext_set (err, "srun's configuration is incomplete");
     if (_decode_lists (c, frame) < 0)
         return errtext_set (err, "srun's configuration has no task list, or more than %d",

@@ -87,8 +87,7 @@ static int _parse (struct restart_rule *rule, const char *number, bool has_any, 
 
 int restart_rule_decode (struct restart_rule *rule, const struct frame *frame)
 {
-    return _parse (rule, frame_get (frame, times), frame_has (frame, any),
-                   frame_get (frame, longest_pause));
+    return _parse (rule, frame_get (frame, times), frame_has (frame, any), frame_get (frame, longest_pause));
 }
 
 int restart_rule_decode_environment (struct restart_rule *rule, char *const env[])

@@ -11,11 +11,8 @@
 #include "life_report.h"
 
 static const char *const source_name[] = {
-    [SIGNS_UNKNOWN] = "unknown",
-    [SIGNS_NONE] = "none",
-    [SIGNS_LOG] = "log",
-    [SIGNS_MESSAGES] = "messages",
-    [SIGNS_DONE] = "done",
+    [SIGNS_UNKNOWN] = "unknown",   [SIGNS_NONE] = "none", [SIGNS_LOG] = "log",
+    [SIGNS_MESSAGES] = "messages", [SIGNS_DONE] = "done",
 };
 
 struct frame *signs_encode (const struct signs *signs)

@@ -52,8 +52,7 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
     return frame;
 }
 
-int supervisor_config_decode (struct supervisor_config *c, char *const env[],
-                              struct errtext *err)
+int supervisor_config_decode (struct supervisor_config *c, char *const env[], struct errtext *err)
 {
     const char *address = variable_get (env, "ADDRESS");
     const char *kill_wait = variable_get (env, "KILL_WAIT");
@@ -81,13 +80,12 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[],
         || (kill_wait && number_parse (&c->kill_wait, kill_wait, 0, MAX_KILL_WAIT) < 0)
         || (claimed_port && number_parse (&c->claimed_port, claimed_port, 1, 65535) < 0)
         || tee_mode_decode_environment (&c->tee, env) < 0
-        || (c->tee && (!c->role || !c->log
-                       || number_parse (&c->index, variable_get (env, "INDEX"), 0, INT_MAX) < 0))
+        || (c->tee
+            && (!c->role || !c->log || number_parse (&c->index, variable_get (env, "INDEX"), 0, INT_MAX) < 0))
         || restart_rule_decode_environment (&c->restart, env) < 0
         || watch_rule_decode_environment (&c->watch, env) < 0
         || lost_after_decode_environment (&c->lost_after, env) < 0 || !address
-        || address_parse (&c->address, address) < 0
-        || !c->node || !c->step || !c->token || !c->server_token)
+        || address_parse (&c->address, address) < 0 || !c->node || !c->step || !c->token || !c->server_token)
         return errtext_set (err, "its environment lacks a variable");
     c->fork_server = fork_server;
     c->slurmstepd = slurmstepd;

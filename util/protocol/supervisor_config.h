@@ -61,7 +61,6 @@ struct supervisor_config {
 struct frame *supervisor_config_encode (const struct supervisor_config *config);
 
 /* -1 and err if a variable is missing or its value out of bounds. */
-int supervisor_config_decode (struct supervisor_config *config, char *const env[],
-                              struct errtext *err);
+int supervisor_config_decode (struct supervisor_config *config, char *const env[], struct errtext *err);
 
 #endif

@@ -113,8 +113,8 @@ static void _print_overdue (const struct server *server)
     }
     if (list.named)
         console_say ("error: spank_tf: %s: these tasks count as ended, because the connections to "
-                     "their supervisors are lost: %s%s%s", step_name (server->step),
-                     list_text_end (&list), places ? spares_why_not (server) : "",
+                     "their supervisors are lost: %s%s%s",
+                     step_name (server->step), list_text_end (&list), places ? spares_why_not (server) : "",
                      gathers ? "; the restart of all tasks is given up" : "");
 }
 

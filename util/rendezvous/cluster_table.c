@@ -34,8 +34,8 @@ char *cluster_table (const struct roster *roster, const struct network_choice *c
     struct table *table;
     char title[512], *text;
 
-    snprintf (title, sizeof (title), "spank_tf: %s: %d task%s on %d node%s%s%s",
-              roster->step.name, roster->tasks, roster->tasks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
+    snprintf (title, sizeof (title), "spank_tf: %s: %d task%s on %d node%s%s%s", roster->step.name,
+              roster->tasks, roster->tasks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
               choice->network[0] ? ", network " : "", choice->network);
     table = table_create (title, headings, columns);
     for (int i = 0; i < roster->tasks; i++) {
@@ -44,9 +44,10 @@ char *cluster_table (const struct roster *roster, const struct network_choice *c
         struct address_text room;
 
         snprintf (number, sizeof (number), "%d", i);
-        table_add_row (table, (const char *const[]){
-            number, cluster_table_role (rank, role, sizeof (role)), rank->node,
-            address_print_port (&rank->address, rank->port, &room), rank->chosen_interface });
+        table_add_row (table, (const char *const[]){ number, cluster_table_role (rank, role, sizeof (role)),
+                                                     rank->node,
+                                                     address_print_port (&rank->address, rank->port, &room),
+                                                     rank->chosen_interface });
     }
     text = table_print (table);
     table_destroy (table);

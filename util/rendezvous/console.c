@@ -171,8 +171,8 @@ static void _report_late_log (void)
     if (reported)
         return;
     reported = true;
-    if (asprintf (&line, "srun: spank_tf: %s is not written in time; lines may be missing in it\n",
-                  log_path) >= 0) {
+    if (asprintf (&line, "srun: spank_tf: %s is not written in time; lines may be missing in it\n", log_path)
+        >= 0) {
         _print_stderr (line);
         free (line);
     }

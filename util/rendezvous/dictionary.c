@@ -35,15 +35,15 @@ static int _add_address (json_t *cluster, const struct dictionary_task *task)
     struct address_text room;
     json_t *array = json_object_get (cluster, task->role);
 
-    if (!array && (json_object_set_new (cluster, task->role, json_array ()) < 0
-                   || !(array = json_object_get (cluster, task->role))))
+    if (!array
+        && (json_object_set_new (cluster, task->role, json_array ()) < 0
+            || !(array = json_object_get (cluster, task->role))))
         return -1;
-    return json_array_append_new (array, json_string (address_print_port (&task->address,
-                                                                          task->port, &room)));
+    return json_array_append_new (array,
+                                  json_string (address_print_port (&task->address, task->port, &room)));
 }
 
-static int _add_role (json_t *cluster, const struct dictionary_task *tasks, size_t count,
-                      const char *role)
+static int _add_role (json_t *cluster, const struct dictionary_task *tasks, size_t count, const char *role)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp (tasks[i].role, role) == 0 && _add_address (cluster, &tasks[i]) < 0)
@@ -59,14 +59,13 @@ static int _print_cluster (struct text *text, json_t *cluster)
     return 0;
 }
 
-static int _fill (struct dictionary *dictionary, json_t *cluster,
-                  const struct dictionary_task *tasks, size_t count)
+static int _fill (struct dictionary *dictionary, json_t *cluster, const struct dictionary_task *tasks,
+                  size_t count)
 {
     bool evaluator = false;
 
     for (int name = 0; name < RULES_ROLES; name++)
-        if (name != RULES_EVALUATOR
-            && _add_role (cluster, tasks, count, choice_word (rules_roles, name)) < 0)
+        if (name != RULES_EVALUATOR && _add_role (cluster, tasks, count, choice_word (rules_roles, name)) < 0)
             return -1;
     for (size_t i = 0; i < count; i++)
         if (strcmp (tasks[i].role, EVALUATOR) == 0)
@@ -76,16 +75,17 @@ static int _fill (struct dictionary *dictionary, json_t *cluster,
             return -1;
     if (_print_cluster (&dictionary->cluster, cluster) < 0)
         return -1;
-    if (evaluator && (_add_role (cluster, tasks, count, EVALUATOR) < 0
-                      || _print_cluster (&dictionary->evaluators, cluster) < 0))
+    if (evaluator
+        && (_add_role (cluster, tasks, count, EVALUATOR) < 0
+            || _print_cluster (&dictionary->evaluators, cluster) < 0))
         return -1;
     return 0;
 }
 
 /* Auxiliary tasks. */
 
-static int _find_names (struct beside_names *names, const struct dictionary_task *tasks,
-                        size_t count, struct errtext *err)
+static int _find_names (struct beside_names *names, const struct dictionary_task *tasks, size_t count,
+                        struct errtext *err)
 {
     for (size_t i = 0; i < count; i++)
         if (beside_is (tasks[i].role) && beside_add (names, beside_name (tasks[i].role), err) < 0)
@@ -102,8 +102,7 @@ static void _print_names (FILE *f, const struct beside_names *names)
 }
 
 /* The addresses of all tasks with this name. */
-static void _print_addresses (FILE *f, const char *name, const struct dictionary_task *tasks,
-                              size_t count)
+static void _print_addresses (FILE *f, const char *name, const struct dictionary_task *tasks, size_t count)
 {
     struct beside_variable variable;
     struct address_text room;
@@ -136,8 +135,8 @@ static int _add_beside (struct text *text, const struct dictionary_task *tasks, 
 }
 
 /* An answer has room for both, and behind a proxy for all addresses once more. */
-static int _check_length (const struct dictionary *dictionary,
-                          const struct dictionary_task *tasks, size_t count, struct errtext *err)
+static int _check_length (const struct dictionary *dictionary, const struct dictionary_task *tasks,
+                          size_t count, struct errtext *err)
 {
     struct dictionary_tail room;
     size_t longest = 0, cluster;
@@ -151,17 +150,20 @@ static int _check_length (const struct dictionary *dictionary,
             longest = length;
     }
     if (longest > TF_CONFIG_MAX_TEXT)
-        return errtext_set (err, "the TF_CONFIG of %zu tasks would have %zu bytes; Linux allows "
-                            "at most %d", count, longest, TF_CONFIG_MAX_TEXT);
+        return errtext_set (err,
+                            "the TF_CONFIG of %zu tasks would have %zu bytes; Linux allows "
+                            "at most %d",
+                            count, longest, TF_CONFIG_MAX_TEXT);
     if (longest + dictionary->beside.length > TF_CONFIG_MAX_TEXT)
-        return errtext_set (err, "TF_CONFIG and the addresses of the auxiliary tasks would "
+        return errtext_set (err,
+                            "TF_CONFIG and the addresses of the auxiliary tasks would "
                             "have %zu bytes; at most %d are possible",
                             longest + dictionary->beside.length, TF_CONFIG_MAX_TEXT);
     return 0;
 }
 
-int dictionary_create (struct dictionary **dp, const struct dictionary_task *tasks,
-                       size_t count, struct errtext *err)
+int dictionary_create (struct dictionary **dp, const struct dictionary_task *tasks, size_t count,
+                       struct errtext *err)
 {
     struct dictionary *dictionary = calloc (1, sizeof (*dictionary));
     json_t *cluster = json_object ();
@@ -194,11 +196,9 @@ void dictionary_destroy (struct dictionary *dictionary)
     errno = saved;
 }
 
-const char *dictionary_cluster (const struct dictionary *dictionary, const char *role,
-                                size_t *length)
+const char *dictionary_cluster (const struct dictionary *dictionary, const char *role, size_t *length)
 {
-    const struct text *text = strcmp (role, EVALUATOR) == 0 ? &dictionary->evaluators
-                                                           : &dictionary->cluster;
+    const struct text *text = strcmp (role, EVALUATOR) == 0 ? &dictionary->evaluators : &dictionary->cluster;
 
     *length = text->length;
     return text->text;

@@ -33,15 +33,14 @@ struct dictionary;
  * 0 and *dp; -1 and err, also if a TF_CONFIG, together with the variables of the auxiliary
  * tasks, would be longer than TF_CONFIG_MAX_TEXT.
  */
-int dictionary_create (struct dictionary **dp, const struct dictionary_task *tasks,
-                       size_t count, struct errtext *err);
+int dictionary_create (struct dictionary **dp, const struct dictionary_task *tasks, size_t count,
+                       struct errtext *err);
 
 /* NULL is fine; errno is kept. */
 void dictionary_destroy (struct dictionary *dictionary);
 
 /* The "cluster" of a task with that role. It lives as long as the dictionary. */
-const char *dictionary_cluster (const struct dictionary *dictionary, const char *role,
-                                size_t *length);
+const char *dictionary_cluster (const struct dictionary *dictionary, const char *role, size_t *length);
 
 /*
  * What every task learns of the auxiliary tasks: strings as "SLURM_TF_DATA=10.0.0.1:40001",

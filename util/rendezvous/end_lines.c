@@ -29,12 +29,14 @@ static void _print_ps_failure (const struct server *server, const struct rank *r
 
     if (rank->state == RANK_LOST)
         console_say ("error: spank_tf: %s: without %s its workers would wait forever and are "
-                     "stopped", step, name);
+                     "stopped",
+                     step, name);
     else if (_is_sigterm (&rank->end.report))
         console_say ("spank_tf: %s: %s has ended, %s; the others are stopped", step, name, how);
     else
         console_say ("error: spank_tf: %s: %s failed, %s; its workers would wait for it forever "
-                     "and are stopped", step, name, how);
+                     "and are stopped",
+                     step, name, how);
 }
 
 /* A cluster without a ps has lost a task. */
@@ -110,8 +112,8 @@ void end_lines_missed (struct server *server, const struct rank *rank)
         return;
     s->miss_shown = true;
     console_say ("error: spank_tf: %s: %s failed, %s; spank_tf does not end the others, which may wait for "
-                 "it; srun -K does", step_name (server->step),
-                 rank_name (s->roster, rank, name, sizeof (name)),
+                 "it; srun -K does",
+                 step_name (server->step), rank_name (s->roster, rank, name, sizeof (name)),
                  exit_report_describe (&rank->end.report, &how));
 }
 
@@ -126,8 +128,7 @@ void end_lines_grace (const struct server *server)
 
         /* If it has failed, its pause may be too long for it to be restarted. */
         if (stop_policy_order (s->policy, rank) == STOP_POLICY_STOP_AFTER_GRACE
-            && (rank->state == RANK_RUNS
-                || restart_policy_is_possible (restarts_policy (s->restarts), rank)))
+            && (rank->state == RANK_RUNS || restart_policy_is_possible (restarts_policy (s->restarts), rank)))
             list_text_add (&list, rank_name (s->roster, rank, name, sizeof (name)));
     }
     if (list.named && server->config.eval_grace > 0)
@@ -161,7 +162,8 @@ void end_lines_show (const struct server *server)
         console_say ("error: spank_tf: %s: first to fail: %s", step, failure);
     else if (s->replaced > 0)
         console_say ("spank_tf: %s: the work is done; %d task%s replaced, and for a lost node srun may "
-                     "return another code than 0", step, s->replaced, s->replaced == 1 ? " was" : "s were");
+                     "return another code than 0",
+                     step, s->replaced, s->replaced == 1 ? " was" : "s were");
     if (!server->config.json && ends_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
         console_say ("spank_tf: %s: logs are in %s", step, text);
 }

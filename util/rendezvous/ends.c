@@ -65,10 +65,10 @@ char *ends_table (const struct roster *roster)
         char number[16], role[CLUSTER_TABLE_ROLE_SIZE], elapsed[40], how[128];
 
         snprintf (number, sizeof (number), "%d", i);
-        table_add_row (table, (const char *const[]){
-            number, cluster_table_role (rank, role, sizeof (role)), rank->node,
-            _elapsed (rank->end.elapsed_ms, elapsed, sizeof (elapsed)),
-            _with_restarts (rank, _how (rank, &room), how, sizeof (how)) });
+        table_add_row (
+            table, (const char *const[]){ number, cluster_table_role (rank, role, sizeof (role)), rank->node,
+                                          _elapsed (rank->end.elapsed_ms, elapsed, sizeof (elapsed)),
+                                          _with_restarts (rank, _how (rank, &room), how, sizeof (how)) });
     }
     text = table_print (table);
     table_destroy (table);
@@ -141,9 +141,7 @@ static void _add_log (char *buf, size_t size, const struct rank *rank)
 
     logdir_task_file (name, sizeof (name), role, index);
     switch (source) {
-        case FAILURE_TEXT_NONE:
-            snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name);
-            break;
+        case FAILURE_TEXT_NONE: snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name); break;
         case FAILURE_TEXT_LOG:
             snprintf (buf, size, "; its log, %s/%s, ends with \"%s\"", rank->log_dir, name, failure->text);
             break;
@@ -166,8 +164,8 @@ const char *ends_first_failure (const struct roster *roster, char *buf, size_t s
         return NULL;
     if (localtime_r (&rank->end.at.tv_sec, &tm))
         strftime (at, sizeof (at), " at %H:%M:%S", &tm);
-    used = snprintf (buf, size, "%s on %s%s, %s", cluster_table_role (rank, role, sizeof (role)),
-                     rank->node, at, _how (rank, &room));
+    used = snprintf (buf, size, "%s on %s%s, %s", cluster_table_role (rank, role, sizeof (role)), rank->node,
+                     at, _how (rank, &room));
     if (rank->log_dir)
         _add_log (buf + used, size - (size_t)used, rank);
     return buf;

@@ -104,14 +104,10 @@ void job_runs (struct shutdown *s, struct rank *rank)
 bool job_is_done_with (const struct shutdown *s, const struct rank *rank)
 {
     switch (stop_policy_order (s->policy, rank)) {
-        case STOP_POLICY_LEAVE:
-            return false;
-        case STOP_POLICY_STOP:
-            return true;
-        case STOP_POLICY_STOP_AFTER_GRACE:
-            return deadline_passed (s->grace_over);
-        case STOP_POLICY_STOP_AFTER_FAILURE:
-            return deadline_passed (s->failure_over);
+        case STOP_POLICY_LEAVE: return false;
+        case STOP_POLICY_STOP: return true;
+        case STOP_POLICY_STOP_AFTER_GRACE: return deadline_passed (s->grace_over);
+        case STOP_POLICY_STOP_AFTER_FAILURE: return deadline_passed (s->failure_over);
         case STOP_POLICY_STOP_LAST:
             return deadline_passed (s->grace_over)
                    && (stop_policy_cause (s->policy) != STOP_POLICY_TASK_FAILED

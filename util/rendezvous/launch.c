@@ -79,9 +79,9 @@ static void _answer (struct server *server, struct peer *peer)
     int sent = 0;
 
     if (peer->state == PEER_REGISTERED)
-        sent = server->refused ? _encode_refusal (server, peer)
-                               : step_answer (server->step, peer->rank, 0,
-                                              server->config.server_token, &peer->answer);
+        sent = server->refused
+                   ? _encode_refusal (server, peer)
+                   : step_answer (server->step, peer->rank, 0, server->config.server_token, &peer->answer);
     peer->state = PEER_ANSWERING;
     if (sent < 0 || (sent = peer_send_answer (&server->peers, peer)) < 0)
         _lose (server, peer);
@@ -120,8 +120,7 @@ static int _open_log (struct server *server, struct errtext *err)
 
     if (!dir || console_open_log (dir, server->config.log_append, &why) == 0)
         return 0;
-    return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step),
-                        why.text);
+    return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step), why.text);
 }
 
 /* All ranks are here. */
@@ -130,8 +129,8 @@ static void _complete (struct server *server)
     struct errtext err;
     const char *notice;
 
-    if (step_resolve (server->step, &server->host, &err) < 0
-        || _open_log (server, &err) < 0 || shutdown_begin (server, &err) < 0) {
+    if (step_resolve (server->step, &server->host, &err) < 0 || _open_log (server, &err) < 0
+        || shutdown_begin (server, &err) < 0) {
         _refuse (server, err.text);
         return;
     }
@@ -153,9 +152,10 @@ static void _check_limit (struct server *server, int tasks)
 
     if (tasks + SERVER_OWN_FILES <= server->limit)
         return;
-    snprintf (why, sizeof (why), "%s runs %d tasks, but srun may have %d open files, which are "
-              "enough for %d; see `ulimit -Hn`", step_name (server->step), tasks, server->limit,
-              server->limit - SERVER_OWN_FILES);
+    snprintf (why, sizeof (why),
+              "%s runs %d tasks, but srun may have %d open files, which are "
+              "enough for %d; see `ulimit -Hn`",
+              step_name (server->step), tasks, server->limit, server->limit - SERVER_OWN_FILES);
     _refuse (server, why);
 }
 
@@ -173,10 +173,11 @@ static void _refuse_version (struct server *server, struct peer *peer, const str
     struct quoted q1, q2;
     char why[MESSAGE_SIZE];
 
-    snprintf (why, sizeof (why), "%s has spank-tf %s (protocol %d), srun's host %s (protocol "
-              "%d): they cannot talk", text_quoted (&q1, node, strlen (node)),
-              text_quoted (&q2, release, strlen (release)), hello->version, PACKAGE_VERSION,
-              FRAME_VERSION);
+    snprintf (why, sizeof (why),
+              "%s has spank-tf %s (protocol %d), srun's host %s (protocol "
+              "%d): they cannot talk",
+              text_quoted (&q1, node, strlen (node)), text_quoted (&q2, release, strlen (release)),
+              hello->version, PACKAGE_VERSION, FRAME_VERSION);
     _refuse (server, why);
     _refuse_peer (server, peer);
 }
@@ -195,8 +196,7 @@ static bool _register_again (struct server *server, struct peer *peer,
     return true;
 }
 
-static bool _register (struct server *server, struct peer *peer,
-                       const struct registration *registration)
+static bool _register (struct server *server, struct peer *peer, const struct registration *registration)
 {
     struct roster *roster = step_roster (server->step);
     struct address srun;
@@ -225,8 +225,7 @@ static bool _register (struct server *server, struct peer *peer,
 }
 
 /* The first frame of a connection. False if the connection is to be closed. */
-static bool _take_first_frame (struct server *server, struct peer *peer,
-                               const struct frame *frame)
+static bool _take_first_frame (struct server *server, struct peer *peer, const struct frame *frame)
 {
     struct registration registration;
     struct hello hello;
@@ -261,9 +260,7 @@ void launch_receive (struct server *server, struct peer *peer)
             if (!peer_is_open (peer))
                 _lose (server, peer);
             break;
-        case PEER_ANSWERING:
-            _answer (server, peer);
-            break;
+        case PEER_ANSWERING: _answer (server, peer); break;
         case PEER_ANSWERED:     /* not supervised: the acknowledgement ends the exchange */
             n = frame_read (&peer->reader, peer->fd, &frame, NULL);
             if (n > 0 && acknowledgement_is_in (frame))
@@ -276,8 +273,7 @@ void launch_receive (struct server *server, struct peer *peer)
                 peer_close (&server->peers, peer);
             break;
         case PEER_SUPERVISED:
-        case PEER_CLOSED:
-            break;
+        case PEER_CLOSED: break;
     }
     frame_destroy (frame);
 }
@@ -306,8 +302,7 @@ static void _refuse_late (struct server *server)
     char ranks[768], why[MESSAGE_SIZE];
 
     if (roster->tasks == 0)
-        snprintf (why, sizeof (why), "%s: no rank registered within %d s", step,
-                  server->config.timeout);
+        snprintf (why, sizeof (why), "%s: no rank registered within %d s", step, server->config.timeout);
     else
         snprintf (why, sizeof (why), "%s: %d of %d ranks did not register within %d s: %s", step,
                   roster_missing (roster), roster->tasks, server->config.timeout,
@@ -334,8 +329,9 @@ static void _print_unanswered (struct server *server)
 
     server->lost_deadline = deadline_never ();
     console_say ("error: spank_tf: %s: %d of %d ranks ended before they had their TF_CONFIG, and "
-                 "the others have started: %s", step_name (server->step), roster->gone,
-                 roster->tasks, rank_names_gone (roster, ranks, sizeof (ranks)));
+                 "the others have started: %s",
+                 step_name (server->step), roster->gone, roster->tasks,
+                 rank_names_gone (roster, ranks, sizeof (ranks)));
 }
 
 /* SIGTERM makes srun kill what is left of the step, and end. */

@@ -171,19 +171,17 @@ static bool _parse_numbers (const char **item, int *low, int *high, int *width)
 }
 
 /* Expand one item between brackets, a number or a range, and the text behind the brackets. */
-static bool _expand_numbers (struct listed *listed, size_t used, const char **item,
-                             const char *rest, const char *end)
+static bool _expand_numbers (struct listed *listed, size_t used, const char **item, const char *rest,
+                             const char *end)
 {
     int low, high, width;
 
     if (!_parse_numbers (item, &low, &high, &width))
         return false;
     for (int n = low; n <= high; n++) {
-        int digits = snprintf (listed->name + used, sizeof (listed->name) - used, "%0*d", width,
-                               n);
+        int digits = snprintf (listed->name + used, sizeof (listed->name) - used, "%0*d", width, n);
 
-        if (used + (size_t)digits > MAX_NODE_NAME
-            || !_expand_word (listed, used + (size_t)digits, rest, end))
+        if (used + (size_t)digits > MAX_NODE_NAME || !_expand_word (listed, used + (size_t)digits, rest, end))
             return false;
     }
     return true;
@@ -286,8 +284,7 @@ void layout_add_step (struct layout *layout, const char *nodes, const char *node
 
     if (layout->step)
         return;
-    layout->step = _list_names (&listed, nodes)
-                   && _list_tasks (&listed, node_tasks, layout->tasks)
+    layout->step = _list_names (&listed, nodes) && _list_tasks (&listed, node_tasks, layout->tasks)
                    && _agrees (layout, &listed);
     if (!layout->step) {
         _free_nodes (listed.node, listed.nodes);

@@ -128,8 +128,7 @@ int peer_send_answer (const struct peers *peers, struct peer *peer)
 
     while (peer->part < ANSWER_PARTS) {
         struct iovec *part = &answer->part[peer->part];
-        struct msghdr msg = { .msg_iov = part,
-                              .msg_iovlen = (size_t)(ANSWER_PARTS - peer->part) };
+        struct msghdr msg = { .msg_iov = part, .msg_iovlen = (size_t)(ANSWER_PARTS - peer->part) };
         ssize_t n = sendmsg (peer->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (n < 0 && errno == EINTR)

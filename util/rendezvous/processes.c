@@ -22,8 +22,7 @@ static bool _works (const struct rank *rank)
 }
 
 /* If process 0 is not a worker, the workers begin with 1. */
-int processes_number (const struct processes *processes, const struct roster *roster,
-                      const struct rank *rank)
+int processes_number (const struct processes *processes, const struct roster *roster, const struct rank *rank)
 {
     if (processes->count > 0 && _leads (rank))
         return 0;
@@ -149,8 +148,7 @@ static void _print_job (FILE *f, char before, const struct rank *rank)
     fprintf (f, "%c%s", before, address_print_port (&rank->address, rank->port, &room));
 }
 
-char *processes_jobs (const struct processes *processes, const struct roster *roster,
-                      size_t *length)
+char *processes_jobs (const struct processes *processes, const struct roster *roster, size_t *length)
 {
     char *text = NULL;
     FILE *f = open_memstream (&text, length);

@@ -48,7 +48,6 @@ int processes_number (const struct processes *processes, const struct roster *ro
  * numbers; `length` includes the NUL. It is shorter than a TF_CONFIG of the step, and to be freed.
  * NULL if there is no memory.
  */
-char *processes_jobs (const struct processes *processes, const struct roster *roster,
-                      size_t *length);
+char *processes_jobs (const struct processes *processes, const struct roster *roster, size_t *length);
 
 #endif

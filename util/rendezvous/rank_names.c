@@ -60,8 +60,7 @@ static bool _is_repeated (const struct roster *roster, int i, const char *node)
 const char *rank_names_missing_nodes (struct roster *roster, char *buf, size_t size)
 {
     static const char on[] = ", on ";
-    struct list_text list = { buf + sizeof (on) - 1, size - sizeof (on) + 1, ", ", RANK_NAMES_MOST,
-                              0, 0 };
+    struct list_text list = { buf + sizeof (on) - 1, size - sizeof (on) + 1, ", ", RANK_NAMES_MOST, 0, 0 };
 
     layout_guess (roster->layout);
     for (int i = 0; i < roster->tasks; i++) {

@@ -50,14 +50,9 @@ static void _release (struct server *server, struct rank *rank)
 static bool _act (struct server *server, struct rank *rank)
 {
     switch (restarts_due (server->shutdown->restarts, rank)) {
-        case RESTARTS_NOTHING:
-            return false;
-        case RESTARTS_START:
-            _start_again (server, rank);
-            break;
-        case RESTARTS_RELEASE:
-            _release (server, rank);
-            break;
+        case RESTARTS_NOTHING: return false;
+        case RESTARTS_START: _start_again (server, rank); break;
+        case RESTARTS_RELEASE: _release (server, rank); break;
     }
     return true;
 }

@@ -39,8 +39,8 @@ struct restart_lines {
     struct entry entry[];       /* in the order of the ends, at most one for each rank */
 };
 
-struct restart_lines *restart_lines_create (struct step *step, const struct restarts *restarts,
-                                            int grace, int tasks)
+struct restart_lines *restart_lines_create (struct step *step, const struct restarts *restarts, int grace,
+                                            int tasks)
 {
     struct restart_lines *l = calloc (1, sizeof (*l) + (size_t)tasks * sizeof (l->entry[0]));
 
@@ -62,8 +62,7 @@ void restart_lines_destroy (struct restart_lines *l)
 
 /* What is decided, as a text. */
 
-static void _all (struct errtext *text, const struct restart_lines *l,
-                  const struct exit_report *report)
+static void _all (struct errtext *text, const struct restart_lines *l, const struct exit_report *report)
 {
     struct errtext others;
 
@@ -75,8 +74,7 @@ static void _all (struct errtext *text, const struct restart_lines *l,
                  restart_policy_pause (l->policy), restart_policy_left (l->policy));
 }
 
-static void _final (struct errtext *text, const struct restart_lines *l,
-                    const struct exit_report *report)
+static void _final (struct errtext *text, const struct restart_lines *l, const struct exit_report *report)
 {
     struct restart_rule any = *restart_policy_rule (l->policy);
     struct exit_report_text how;
@@ -117,8 +115,8 @@ static void _asked (struct errtext *text, const struct restart_lines *l)
         int number;
         const char *name;
     } known[] = {
-        { SIGTERM, "SIGTERM" }, { SIGINT, "SIGINT" }, { SIGHUP, "SIGHUP" }, { SIGQUIT, "SIGQUIT" },
-        { SIGUSR1, "SIGUSR1" }, { SIGUSR2, "SIGUSR2" },
+        { SIGTERM, "SIGTERM" }, { SIGINT, "SIGINT" },   { SIGHUP, "SIGHUP" },
+        { SIGQUIT, "SIGQUIT" }, { SIGUSR1, "SIGUSR1" }, { SIGUSR2, "SIGUSR2" },
     };
     char name[32], at[32] = "";
     int64_t seconds;
@@ -140,46 +138,35 @@ static void _set_text (struct errtext *text, const struct restart_lines *l, cons
                        const char *cannot)
 {
     switch (decision) {
-        case RESTART_POLICY_NONE:
-            break;
+        case RESTART_POLICY_NONE: break;
         case RESTART_POLICY_ONE:
-            errtext_set (text, "restarted after %d s (restarts left: %d)",
-                         restart_policy_pause (l->policy), restart_policy_left (l->policy));
+            errtext_set (text, "restarted after %d s (restarts left: %d)", restart_policy_pause (l->policy),
+                         restart_policy_left (l->policy));
             break;
-        case RESTART_POLICY_ALL:
-            _all (text, l, report);
-            break;
-        case RESTART_POLICY_FINAL:
-            _final (text, l, report);
-            break;
-        case RESTART_POLICY_USED_UP:
-            errtext_set (text, "; no restart is left");
-            break;
-        case RESTART_POLICY_CANNOT:
-            _cannot (text, l, rank, cannot);
-            break;
-        case RESTART_POLICY_ASKED:
-            _asked (text, l);
-            break;
+        case RESTART_POLICY_ALL: _all (text, l, report); break;
+        case RESTART_POLICY_FINAL: _final (text, l, report); break;
+        case RESTART_POLICY_USED_UP: errtext_set (text, "; no restart is left"); break;
+        case RESTART_POLICY_CANNOT: _cannot (text, l, rank, cannot); break;
+        case RESTART_POLICY_ASKED: _asked (text, l); break;
         case RESTART_POLICY_LATE:
             errtext_set (text, "; not restarted: its pause is longer than what is left of "
-                         "eval_grace=");
+                               "eval_grace=");
             break;
     }
 }
 
 /* Lines. */
 
-static void _print (const struct restart_lines *l, const struct entry *entry, int tasks,
-                    const char *names, const char *ends)
+static void _print (const struct restart_lines *l, const struct entry *entry, int tasks, const char *names,
+                    const char *ends)
 {
     const char *joint = "";
 
     if (entry->decision == RESTART_POLICY_ONE)
         joint = tasks > 1 ? "; they are " : "; it is ";
     console_say ("%sspank_tf: %s: %s %s ended, %s%s%s",
-                 entry->decision == RESTART_POLICY_CANNOT ? "error: " : "", step_name (l->step),
-                 names, tasks > 1 ? "have" : "has", ends, joint, entry->text);
+                 entry->decision == RESTART_POLICY_CANNOT ? "error: " : "", step_name (l->step), names,
+                 tasks > 1 ? "have" : "has", ends, joint, entry->text);
 }
 
 static bool _is_shared (const struct entry *a, const struct entry *b)
@@ -280,8 +267,8 @@ static void _join_all (struct restart_lines *l, const struct entry *all)
         struct entry *entry = &l->entry[i];
         char *copy;
 
-        if (entry->decision != RESTART_POLICY_ONE
-            || !entry->rank->restart.together || !(copy = strdup (all->text)))
+        if (entry->decision != RESTART_POLICY_ONE || !entry->rank->restart.together
+            || !(copy = strdup (all->text)))
             continue;
         free (entry->text);
         entry->text = copy;

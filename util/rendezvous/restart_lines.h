@@ -20,8 +20,8 @@ struct restart_lines;
  * For a step of `tasks` ranks. The step and its restarts must live as long. `grace` is that of
  * restarts_create (). NULL if there is no memory.
  */
-struct restart_lines *restart_lines_create (struct step *step, const struct restarts *restarts,
-                                            int grace, int tasks);
+struct restart_lines *restart_lines_create (struct step *step, const struct restarts *restarts, int grace,
+                                            int tasks);
 
 /* What was not printed is lost. NULL is fine. */
 void restart_lines_destroy (struct restart_lines *lines);

@@ -74,8 +74,7 @@ static bool _joins (const struct restart_policy *policy, const struct rank *rank
 }
 
 enum restart_policy_decision restart_policy_judge (const struct restart_policy *policy,
-                                                   const struct rank *rank,
-                                                   const struct exit_report *report)
+                                                   const struct rank *rank, const struct exit_report *report)
 {
     const struct restart_standing *standing = &rank->restart;
     bool hung = report->kind == EXIT_REPORT_HUNG;
@@ -183,8 +182,7 @@ bool restart_policy_is_possible (const struct restart_policy *policy, const stru
 
 bool restart_policy_keeps (const struct restart_policy *policy, const struct rank *rank)
 {
-    return rank->restart.together && !policy->unable
-           && (restart_policy_left (policy) > 0 || policy->event);
+    return rank->restart.together && !policy->unable && (restart_policy_left (policy) > 0 || policy->event);
 }
 
 int restart_policy_left (const struct restart_policy *policy)

@@ -73,8 +73,7 @@ void restart_policy_destroy (struct restart_policy *policy);
 
 /* What restart_policy_ended () would decide. */
 enum restart_policy_decision restart_policy_judge (const struct restart_policy *policy,
-                                                   const struct rank *rank,
-                                                   const struct exit_report *report);
+                                                   const struct rank *rank, const struct exit_report *report);
 
 /*
  * A rank has ended by itself. The first ONE or ALL of an event uses up a restart. Do not pass the ends

@@ -37,8 +37,8 @@ struct restarts {
     int tasks;
 };
 
-struct restarts *restarts_create (const struct restart_rule *rule, int grace, bool keeps,
-                                  struct rank *rank, int tasks)
+struct restarts *restarts_create (const struct restart_rule *rule, int grace, bool keeps, struct rank *rank,
+                                  int tasks)
 {
     struct restarts *r = calloc (1, sizeof (*r));
 
@@ -123,8 +123,8 @@ static bool _succeeded (const struct exit_report *report)
 static void _set_waiting (const struct restarts *r, struct rank *rank, const struct exit_report *report)
 {
     /* After a failure that the rule covers, its supervisor has killed that. */
-    rank->life.leaves = report->kind != EXIT_REPORT_STOPPED
-                        && !restart_rule_covers (restart_policy_rule (r->policy), report);
+    rank->life.leaves =
+        report->kind != EXIT_REPORT_STOPPED && !restart_rule_covers (restart_policy_rule (r->policy), report);
     rank->life.due = deadline_never ();
     if (rank_has_ended (rank)) {
         rank->state = RANK_CALLED;
@@ -235,10 +235,8 @@ static void _end_all (struct restarts *r, const struct life_report *asked)
         restart_policy_over (r->policy, &r->rank[i], RESTART_POLICY_ASKED);
 }
 
-enum restarts_answer restarts_report (struct restarts *r, struct rank *rank,
-                                      const struct exit_report *report,
-                                      const struct life_report *life,
-                                      enum restart_policy_decision *decision)
+enum restarts_answer restarts_report (struct restarts *r, struct rank *rank, const struct exit_report *report,
+                                      const struct life_report *life, enum restart_policy_decision *decision)
 {
     /* No supervisor begins a life without an order: then the report is malformed. */
     bool can_restart = life->life >= 0 && life->life <= rank->life.number;

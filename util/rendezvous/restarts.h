@@ -43,8 +43,8 @@ struct life {
  * work. `keeps`: a task that ends with 0 may be one of a later restart of all; until that is
  * impossible Slurm does not learn of its end. A rule without restarts is fine. NULL if there is no memory.
  */
-struct restarts *restarts_create (const struct restart_rule *rule, int grace, bool keeps,
-                                  struct rank *rank, int tasks);
+struct restarts *restarts_create (const struct restart_rule *rule, int grace, bool keeps, struct rank *rank,
+                                  int tasks);
 
 /* NULL is fine; errno is kept. */
 void restarts_destroy (struct restarts *restarts);
@@ -64,8 +64,7 @@ enum restarts_answer {
  * what the end leads to, if it is news; else RESTART_POLICY_NONE.
  */
 enum restarts_answer restarts_report (struct restarts *restarts, struct rank *rank,
-                                      const struct exit_report *report,
-                                      const struct life_report *life,
+                                      const struct exit_report *report, const struct life_report *life,
                                       enum restart_policy_decision *decision);
 
 /*

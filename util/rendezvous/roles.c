@@ -52,8 +52,8 @@ struct assignment {
 };
 
 /* What runs the tasks, for a message: "step 12.0", "component 1 of step 12.0 on n3". */
-static const char *_describe (const struct assignment *a, size_t list, const char *node,
-                              char *buf, size_t size)
+static const char *_describe (const struct assignment *a, size_t list, const char *node, char *buf,
+                              size_t size)
 {
     char component[48] = "", group[96] = "";
 
@@ -84,8 +84,8 @@ static int _expand_list (const struct assignment *a, size_t list, const char **r
 }
 
 /* A list per node, for one node's ranks among first..end-1; role[] has room for all of them. */
-static int _assign_node (const struct assignment *a, size_t list, int first, int end,
-                         int node_index, const char **role, struct errtext *err)
+static int _assign_node (const struct assignment *a, size_t list, int first, int end, int node_index,
+                         const char **role, struct errtext *err)
 {
     struct rank *rank = a->roster->rank;
     const char *node = NULL;
@@ -104,8 +104,8 @@ static int _assign_node (const struct assignment *a, size_t list, int first, int
     return 0;
 }
 
-static int _assign_each_node (const struct assignment *a, size_t list, int first, int end,
-                              const char **role, struct errtext *err)
+static int _assign_each_node (const struct assignment *a, size_t list, int first, int end, const char **role,
+                              struct errtext *err)
 {
     const struct rank *rank = a->roster->rank;
 
@@ -116,8 +116,7 @@ static int _assign_each_node (const struct assignment *a, size_t list, int first
 }
 
 /* One list, for the ranks first..first+tasks-1: the whole step's or one component's. */
-static int _assign_list (const struct assignment *a, size_t list, int first, int tasks,
-                         struct errtext *err)
+static int _assign_list (const struct assignment *a, size_t list, int first, int tasks, struct errtext *err)
 {
     const char **role = calloc ((size_t)tasks, sizeof (*role));
     int rc;
@@ -140,8 +139,7 @@ static int _assign_components (const struct assignment *a, struct errtext *err)
     size_t list = 0;
     int first = 0;
 
-    while (first < roster->tasks && list < a->roles->lists
-           && roster->rank[first].component_first == first) {
+    while (first < roster->tasks && list < a->roles->lists && roster->rank[first].component_first == first) {
         int tasks = roster->rank[first].component_tasks;
 
         if (_assign_list (a, list++, first, tasks, err) < 0)
@@ -172,8 +170,7 @@ int roles_assign (struct roles *roles, struct roster *roster, struct errtext *er
 
     if (roles->assigned || (needs_ranks && roster_missing (roster) > 0))
         return 0;
-    if ((roles->lists == 1 ? _assign_list (&a, 0, 0, roster->tasks, err)
-                           : _assign_components (&a, err)) < 0)
+    if ((roles->lists == 1 ? _assign_list (&a, 0, 0, roster->tasks, err) : _assign_components (&a, err)) < 0)
         return -1;
     for (int i = 0; i < roster->tasks; i++) {
         roster->rank[i].index = _index (roster->rank, i);

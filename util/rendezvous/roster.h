@@ -40,8 +40,7 @@ int roster_set_size (struct roster *roster, int tasks);
  * A rank that is not here has registered; its connection ends at `srun` on this side. -1 if there
  * is no memory.
  */
-int roster_add (struct roster *roster, const struct registration *registration,
-                const struct address *srun);
+int roster_add (struct roster *roster, const struct registration *registration, const struct address *srun);
 
 /* The connection of a rank that is here is gone; it may register again. */
 void roster_lose (struct roster *roster, struct rank *rank);

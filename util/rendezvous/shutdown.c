@@ -67,8 +67,8 @@ static bool _supervises (const struct server *server, bool needed)
 
     if (needed && server->config.debugged)
         console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "
-                     "done%s, and the ends of tasks are not shown%s", step_name (server->step),
-                     server->config.restart.times > 0 ? ", or restarted" : "",
+                     "done%s, and the ends of tasks are not shown%s",
+                     step_name (server->step), server->config.restart.times > 0 ? ", or restarted" : "",
                      server->config.tee ? "; srun does not get their output" : "");
     return wanted && !server->config.debugged;
 }
@@ -122,8 +122,7 @@ void shutdown_check_time (struct server *server)
         bool hung = watchdog_is_hung (rank);
 
         if (!rank->peer || rank->peer->state != PEER_SUPERVISED || peer_is_sending (rank->peer)
-            || rank->ordered
-            || (!hung && !job_is_done_with (s, rank) && !restarts_stops (s->restarts, rank)))
+            || rank->ordered || (!hung && !job_is_done_with (s, rank) && !restarts_stops (s->restarts, rank)))
             continue;
         rank->ordered = true;
         supervisors_order (server, rank, hung ? ORDER_ABORT : ORDER_STOP);

@@ -31,8 +31,8 @@ bool spares_are_used (const struct server *server)
 static bool _is_silent (const struct server *server, const struct rank *rank)
 {
     return deadline_is_set (rank->away)
-           || (rank->peer && silence_ms (rank->peer->fd)
-                             > 2000 * silence_interval (server->config.lost_after) + 1000);
+           || (rank->peer
+               && silence_ms (rank->peer->fd) > 2000 * silence_interval (server->config.lost_after) + 1000);
 }
 
 static bool _shares_node (const struct rank *one, const struct rank *other)
@@ -111,7 +111,8 @@ static bool _can_replace (const struct server *server, const struct rank *rank, 
     const struct shutdown *s = server->shutdown;
     const struct restart_policy *policy = restarts_policy (s->restarts);
 
-    return rank->kind != RULES_SPARE && stop_policy_cause (s->policy) == STOP_POLICY_NOT_OVER
+    return rank->kind != RULES_SPARE
+           && stop_policy_cause (s->policy) == STOP_POLICY_NOT_OVER
            /* One that has ended with 0 is needed only if all are restarted. */
            && rank->state != RANK_KEPT
            && restart_policy_can_replace (policy, rank, counted || restarts_are_gathering (s->restarts));

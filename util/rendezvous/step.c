@@ -40,8 +40,7 @@ struct step {
     bool supervised;
 };
 
-static int _set_wish (struct network_wish *wish, const struct rendezvous_config *config,
-                      struct errtext *err)
+static int _set_wish (struct network_wish *wish, const struct rendezvous_config *config, struct errtext *err)
 {
     wish->infiniband = config->ib != IB_NO;
     wish->infiniband_required = config->ib == IB_REQUIRE;
@@ -99,8 +98,7 @@ struct roster *step_roster (struct step *step)
  * The first registration has the number of ranks. Its step ID is also better than srun's, which in
  * a heterogeneous job has the job ID of the component that srun is about to launch.
  */
-static int _begin_step (struct step *step, const struct registration *registration,
-                        struct errtext *err)
+static int _begin_step (struct step *step, const struct registration *registration, struct errtext *err)
 {
     int tasks = registration->tasks;
 
@@ -153,7 +151,8 @@ static void _set_locality_notice (struct step *step)
             error = error ? error : step->roster.rank[i].locality_error;
         }
     if (error)
-        snprintf (step->locality_notice, sizeof (step->locality_notice), "%s: %s; InfiniBand "
+        snprintf (step->locality_notice, sizeof (step->locality_notice),
+                  "%s: %s; InfiniBand "
                   "interfaces are assigned in the kernel's order, not by locality",
                   list_text_end (&list), error);
 }
@@ -271,7 +270,8 @@ static void _set_local_rank_notice (struct step *step)
 
         if (gpus == 0 || local < gpus)
             continue;
-        snprintf (step->local_rank_notice, sizeof (step->local_rank_notice), "%s has LOCAL_RANK %d and sees "
+        snprintf (step->local_rank_notice, sizeof (step->local_rank_notice),
+                  "%s has LOCAL_RANK %d and sees "
                   "%d GPU%s, numbered from 0: torch.cuda.set_device (LOCAL_RANK) fails there. With "
                   "--gpus-per-node in the place of --gpus-per-task each task sees all GPUs of its node",
                   rank_name (&step->roster, rank, name, sizeof (name)), local, gpus, gpus == 1 ? "" : "s");
@@ -284,7 +284,8 @@ static int _prepare_torch (struct step *step, const struct rank *process_0, stru
     char name[RANK_NAME_SIZE];
 
     if (!process_0->master_port)
-        return errtext_set (err, "%s: %s has no second port, for MASTER_PORT: --tf-ports has too few for its "
+        return errtext_set (err,
+                            "%s: %s has no second port, for MASTER_PORT: --tf-ports has too few for its "
                             "node, where each task needs two (with reserved, srun --resv-ports=COUNT)",
                             step->roster.step.name,
                             rank_name (&step->roster, process_0, name, sizeof (name)));
@@ -344,8 +345,7 @@ int step_supervise (struct step *step, struct errtext *err)
         if (error)
             return errtext_set (err, "%s: %s: %s; spank-tf is not installed completely there",
                                 step->roster.step.name,
-                                rank_name (&step->roster, &step->roster.rank[i], name, sizeof (name)),
-                                error);
+                                rank_name (&step->roster, &step->roster.rank[i], name, sizeof (name)), error);
     }
     step->supervised = true;
     return 0;
@@ -389,8 +389,8 @@ int step_answer (const struct step *step, const struct rank *rank, int life, con
 {
     int process = processes_number (&step->processes, &step->roster, rank);
     bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
-    const struct process_place none = { 0 }, *place = process < 0 ? &none
-                                                                  : &step->processes.place[rank->number];
+    const struct process_place none = { 0 },
+                               *place = process < 0 ? &none : &step->processes.place[rank->number];
     bool torch = process >= 0 && step->config->frameworks & FRAMEWORK_TORCH;
     /* A spare may get the place of one that is watched. */
     bool watched = step->supervised && (watchdog_watches (rank) || rank->kind == RULES_SPARE);

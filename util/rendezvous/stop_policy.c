@@ -51,14 +51,10 @@ static bool _has_chief (const struct stop_policy *policy)
 static enum stop_policy_cause _aim (const struct stop_policy *policy)
 {
     switch (policy->when) {
-        case STOP_WHEN_CHIEF:
-            return STOP_POLICY_CHIEF_ENDED;
-        case STOP_WHEN_WORKERS:
-            return STOP_POLICY_WORKERS_ENDED;
-        case STOP_WHEN_NEVER:
-            return STOP_POLICY_NOT_OVER;
-        case STOP_WHEN_AUTO:
-            break;
+        case STOP_WHEN_CHIEF: return STOP_POLICY_CHIEF_ENDED;
+        case STOP_WHEN_WORKERS: return STOP_POLICY_WORKERS_ENDED;
+        case STOP_WHEN_NEVER: return STOP_POLICY_NOT_OVER;
+        case STOP_WHEN_AUTO: break;
     }
     if (!_first (policy, RULES_PS))
         return STOP_POLICY_OTHERS_ENDED;
@@ -80,16 +76,12 @@ static bool _is_followed (const struct stop_policy *policy, const struct rank *r
     if (rank->beside || rank->kind == RULES_SPARE)
         return false;
     switch (policy->aim) {
-        case STOP_POLICY_CHIEF_ENDED:
-            return rank == policy->chief;
-        case STOP_POLICY_WORKERS_ENDED:
-            return rules_is_chief (rank->kind) || rank->kind == RULES_WORKER;
-        case STOP_POLICY_OTHERS_ENDED:
-            return rank->kind != RULES_EVALUATOR || policy->only_evaluators;
+        case STOP_POLICY_CHIEF_ENDED: return rank == policy->chief;
+        case STOP_POLICY_WORKERS_ENDED: return rules_is_chief (rank->kind) || rank->kind == RULES_WORKER;
+        case STOP_POLICY_OTHERS_ENDED: return rank->kind != RULES_EVALUATOR || policy->only_evaluators;
         case STOP_POLICY_NOT_OVER:
         case STOP_POLICY_PS_FAILED:
-        case STOP_POLICY_TASK_FAILED:
-            break;
+        case STOP_POLICY_TASK_FAILED: break;
     }
     return false;
 }
@@ -155,7 +147,9 @@ static enum stop_policy_cause _failure (const struct stop_policy *policy, const 
     if (rank->kind == RULES_PS)
         return STOP_POLICY_PS_FAILED;
     return policy->aim == STOP_POLICY_OTHERS_ENDED && _is_followed (policy, rank) && policy->left > 0
-           && !policy->only_evaluators && !policy->asked ? STOP_POLICY_TASK_FAILED : STOP_POLICY_NOT_OVER;
+                   && !policy->only_evaluators && !policy->asked
+               ? STOP_POLICY_TASK_FAILED
+               : STOP_POLICY_NOT_OVER;
 }
 
 bool stop_policy_ended (struct stop_policy *policy, const struct rank *rank)

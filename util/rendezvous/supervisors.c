@@ -147,9 +147,7 @@ static void _take_report (struct server *server, struct rank *rank, const struct
         return;
     }
     switch (answer) {
-        case RESTARTS_AGAIN:
-            supervisors_order (server, rank, ORDER_RESTART);
-            break;
+        case RESTARTS_AGAIN: supervisors_order (server, rank, ORDER_RESTART); break;
         case RESTARTS_WAITS:
             supervisors_order (server, rank, ORDER_WAIT);
             /* An order to stop that met this report was not obeyed. */

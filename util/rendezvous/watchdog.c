@@ -267,8 +267,8 @@ static void _say (const struct server *server, const struct hang *hang, bool res
     if (hang->moving)
         snprintf (moving, sizeof (moving), "; %d other%s", hang->moving,
                   hang->moving == 1 ? " moves" : "s move");
-    console_say ("%sspank_tf: %s: no sign of life for %d s: %s%s%s%s", restarts ? "" : "error: ",
-                 step_name (server->step), _seconds (roster),
+    console_say ("%sspank_tf: %s: no sign of life for %d s: %s%s%s%s",
+                 restarts ? "" : "error: ", step_name (server->step), _seconds (roster),
                  rank_name (roster, hang->first, name, sizeof (name)), detail, others, moving);
 }
 
@@ -382,8 +382,8 @@ static void _say_that_none_is_watched (struct server *server)
         return;
     s->watchdog.said = true;
     console_say ("spank_tf: %s: --tf-watchdog: no task has sent a sign of life within %d s, or has a log "
-                 "that grows; none is watched until it sends one", step_name (server->step),
-                 server->config.watch.first);
+                 "that grows; none is watched until it sends one",
+                 step_name (server->step), server->config.watch.first);
 }
 
 void watchdog_take (struct server *server, struct rank *rank, const struct signs *signs)

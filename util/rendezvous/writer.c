@@ -229,8 +229,10 @@ static bool _keep_dropped_line (struct writer *w)
 
     if (w->begin < w->end || w->dropped_bytes == 0)
         return false;
-    n = snprintf (line, sizeof (line), "srun: error: spank_tf: here %zu lines (%zu bytes) are missing, "
-                  "which could not be written in time\n", w->dropped_lines, w->dropped_bytes);
+    n = snprintf (line, sizeof (line),
+                  "srun: error: spank_tf: here %zu lines (%zu bytes) are missing, "
+                  "which could not be written in time\n",
+                  w->dropped_lines, w->dropped_bytes);
     w->dropped_bytes = w->dropped_lines = 0;
     _keep (w, line, (size_t)n);
     return true;

@@ -204,8 +204,7 @@ void descendants_look (bool *stopped, bool *busy, pid_t except)
  * now. In between counts, because the list of pids is read before the states: a child that was
  * forked meanwhile is missing in it.
  */
-static bool _may_have_forked (const struct process *process, const struct process *before,
-                              size_t count)
+static bool _may_have_forked (const struct process *process, const struct process *before, size_t count)
 {
     const struct process *known = _find (before, count, process->pid);
 
@@ -228,8 +227,7 @@ static struct process *_stop_all (size_t *count, pid_t except)
 
         again = false;
         for (size_t i = 0; i < *count; i++)
-            if (kill (process[i].pid, SIGSTOP) == 0
-                && _may_have_forked (&process[i], known, known_count))
+            if (kill (process[i].pid, SIGSTOP) == 0 && _may_have_forked (&process[i], known, known_count))
                 again = true;
         /* gcc -fanalyzer is wrong: each list is a new one. */
         free (known);

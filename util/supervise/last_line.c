@@ -111,16 +111,13 @@ static int _take_char (struct json *json)
     if (++json->at == json->end)
         return -1;
     switch (*json->at++) {
-        case 'u':
-            return _take_code (json);
+        case 'u': return _take_code (json);
         case 'b':
         case 'f':
         case 'n':
         case 'r':
-        case 't':
-            return ' ';
-        default:
-            return (unsigned char)json->at[-1];
+        case 't': return ' ';
+        default: return (unsigned char)json->at[-1];
     }
 }
 

@@ -26,8 +26,11 @@
 
 void lives_init (struct lives *lives, const struct supervisor_config *config, int requests)
 {
-    *lives = (struct lives){ .config = config, .requests = requests, .number = config->spare ? 0 : -1,
-                             .answer = -1, .fork_server = config->fork_server };
+    *lives = (struct lives){ .config = config,
+                             .requests = requests,
+                             .number = config->spare ? 0 : -1,
+                             .answer = -1,
+                             .fork_server = config->fork_server };
 }
 
 static void _close_requests (struct lives *lives)
@@ -54,7 +57,8 @@ static ssize_t _send_request (struct lives *lives, struct fork_request request)
     ssize_t n;
 
     if (lives->answer >= 0) {
-        control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN (sizeof (int)), .cmsg_level = SOL_SOCKET,
+        control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN (sizeof (int)),
+                                           .cmsg_level = SOL_SOCKET,
                                            .cmsg_type = SCM_RIGHTS };
         memcpy (CMSG_DATA (&control.header), &lives->answer, sizeof (lives->answer));
         msg.msg_control = &control;
@@ -173,6 +177,5 @@ struct life_report lives_report (const struct lives *lives)
 
     if (lives->config->restart.times == 0)
         return (struct life_report){ .life = -1 };
-    return (struct life_report){ .life = can ? lives->number : -1,
-                                 .cannot = can ? NULL : lives->cannot };
+    return (struct life_report){ .life = can ? lives->number : -1, .cannot = can ? NULL : lives->cannot };
 }

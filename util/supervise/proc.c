@@ -58,8 +58,7 @@ static char *_read_all (int fd, size_t *length)
     ssize_t n = 1;
 
     for (*length = 0; n > 0; *length += n > 0 ? (size_t)n : 0)
-        n = *length == room && _grow (&bytes, &room) < 0
-                ? -1 : read (fd, bytes + *length, room - *length);
+        n = *length == room && _grow (&bytes, &room) < 0 ? -1 : read (fd, bytes + *length, room - *length);
     if (n == 0)
         return bytes;
     free (bytes);

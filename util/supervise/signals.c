@@ -36,16 +36,14 @@ int signals_open (struct signals *s, const struct supervisor_config *config)
     /* While it is ignored, wait () does not learn how a child ended. */
     signal (SIGCHLD, SIG_DFL);
     sigprocmask (SIG_SETMASK, &all, NULL);
-    *s = (struct signals){ .config = config,
-                           .fd = signalfd (-1, &all, SFD_CLOEXEC | SFD_NONBLOCK) };
+    *s = (struct signals){ .config = config, .fd = signalfd (-1, &all, SFD_CLOEXEC | SFD_NONBLOCK) };
     return s->fd < 0 ? -1 : 0;
 }
 
 /* How long Slurm waits from its SIGTERM to its SIGKILL, as far as that is known. */
 static int64_t _slurms_grace_ms (const struct signals *s)
 {
-    int seconds = s->config->kill_wait < 0 ? s->config->stop_grace
-                                           : s->config->kill_wait + KILL_WAIT_MORE_S;
+    int seconds = s->config->kill_wait < 0 ? s->config->stop_grace : s->config->kill_wait + KILL_WAIT_MORE_S;
 
     return seconds * INT64_C (1000);
 }
@@ -65,8 +63,7 @@ static void _forward (const struct signals *s, const struct signalfd_siginfo *in
 {
     const union sigval value = { .sival_ptr = (void *)(uintptr_t)info->ssi_ptr };
 
-    if (info->ssi_signo == SIGCHLD || !s->config->forward_signals || !task
-        || !_is_from_slurm (info))
+    if (info->ssi_signo == SIGCHLD || !s->config->forward_signals || !task || !_is_from_slurm (info))
         return;
     if (info->ssi_code == SI_QUEUE)
         sigqueue (task, (int)info->ssi_signo, value);
@@ -97,8 +94,8 @@ static void _withhold (struct signals *s)
  */
 static bool _asks_to_end (const struct signalfd_siginfo *info)
 {
-    bool ends = info->ssi_signo == SIGTERM || info->ssi_signo == SIGINT
-                || info->ssi_signo == SIGQUIT || info->ssi_signo == SIGHUP;
+    bool ends = info->ssi_signo == SIGTERM || info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT
+                || info->ssi_signo == SIGHUP;
 
     return ends && (info->ssi_code == SI_KERNEL || _is_from_slurm (info));
 }
@@ -157,9 +154,10 @@ bool signals_read (struct signals *s, pid_t task, bool needed)
 int signals_asked (const struct signals *s, const struct exit_report *report, int64_t *at)
 {
     static const struct signals_wish none = { 0 };
-    const struct signals_wish *wish = s->slurms.number ? &s->slurms
+    const struct signals_wish *wish = s->slurms.number                  ? &s->slurms
                                       : !deadline_passed (s->user_ends) ? &s->users
-                                      : restart_rule_saved (report) ? &s->warning : &none;
+                                      : restart_rule_saved (report)     ? &s->warning
+                                                                        : &none;
 
     if (at)
         *at = wish->at;

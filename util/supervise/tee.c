@@ -79,8 +79,10 @@ static void _write_log (struct tee *tee, size_t length)
         return;
     tee->log_failed = true;
     if (tee->stream[1].to >= 0)
-        dprintf (tee->stream[1].to, "slurmstepd: error: spank_tf: step %s: %s %d: %s: %s; it lacks output "
-                 "that srun gets\n", c->step, c->role, c->index, c->log, strerror (errno));
+        dprintf (tee->stream[1].to,
+                 "slurmstepd: error: spank_tf: step %s: %s %d: %s: %s; it lacks output "
+                 "that srun gets\n",
+                 c->step, c->role, c->index, c->log, strerror (errno));
 }
 
 /* All signals are blocked, so SIGPIPE is, too. */

@@ -103,8 +103,7 @@ static void _send_report (struct supervisor *s)
 /* The rendezvous has learnt how the task ended; now there is something more to know. */
 static void _report_again (struct supervisor *s)
 {
-    if (s->state == ENDED && s->config.restart.times > 0
-        && signals_asked (&s->signals, &s->report, NULL))
+    if (s->state == ENDED && s->config.restart.times > 0 && signals_asked (&s->signals, &s->report, NULL))
         _send_report (s);
 }
 
@@ -167,8 +166,8 @@ static void _kill (struct supervisor *s)
     struct deadline last = deadline_in_ms (KILL_MS);
     struct pollfd pfd = { .fd = s->signals.fd, .events = POLLIN };
 
-    for (int pause_ms = 1; _has_descendants (s) && !deadline_passed (last)
-                           && descendants_kill (s->lives.fork_server);) {
+    for (int pause_ms = 1;
+         _has_descendants (s) && !deadline_passed (last) && descendants_kill (s->lives.fork_server);) {
         poll (&pfd, 1, pause_ms);
         _read_signals (s);
         pause_ms = pause_ms < 500 ? 2 * pause_ms : pause_ms;
@@ -218,8 +217,7 @@ static int _count_oom_kills (void)
  */
 static bool _is_out_of_memory (const struct supervisor *s, int status)
 {
-    bool killed = WIFSIGNALED (status) ? WTERMSIG (status) == SIGKILL
-                                       : WEXITSTATUS (status) == 128 + SIGKILL;
+    bool killed = WIFSIGNALED (status) ? WTERMSIG (status) == SIGKILL : WEXITSTATUS (status) == 128 + SIGKILL;
 
     return killed && s->oom_kills >= 0 && _count_oom_kills () > s->oom_kills;
 }
@@ -229,8 +227,9 @@ static struct exit_report _report (const struct supervisor *s, int status)
     bool signalled = WIFSIGNALED (status);
 
     return (struct exit_report){
-        .kind = signalled ? EXIT_REPORT_SIGNAL
-                : s->unstarted && status != 0 ? EXIT_REPORT_UNSTARTED : EXIT_REPORT_EXIT,
+        .kind = signalled                     ? EXIT_REPORT_SIGNAL
+                : s->unstarted && status != 0 ? EXIT_REPORT_UNSTARTED
+                                              : EXIT_REPORT_EXIT,
         .number = signalled ? WTERMSIG (status) : WEXITSTATUS (status),
         .out_of_memory = _is_out_of_memory (s, status),
     };
@@ -287,7 +286,8 @@ static void _await_own_signal (struct supervisor *s)
 static void _check_children (struct supervisor *s)
 {
     static const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED },
-        hung = { .kind = EXIT_REPORT_HUNG }, terminated = { EXIT_REPORT_SIGNAL, SIGTERM, false };
+                                    hung = { .kind = EXIT_REPORT_HUNG },
+                                    terminated = { EXIT_REPORT_SIGNAL, SIGTERM, false };
     bool left;
 
     _reap (s);
@@ -550,8 +550,8 @@ static void _rendezvous_is_gone (struct supervisor *s, const char *how)
     signals_deliver (&s->signals, s->task);
     if (s->config.prints && !_slurm_ends_step (s))
         _print ("slurmstepd: error: spank_tf: step %s: the rendezvous %s; its tasks are not "
-                "stopped when its work is done%s\n", s->config.step, how,
-                restarts ? ", and not restarted" : "");
+                "stopped when its work is done%s\n",
+                s->config.step, how, restarts ? ", and not restarted" : "");
 }
 
 /* Another task has failed first, and srun returns the greatest code of all. */
@@ -567,35 +567,16 @@ static void _limit_exit_code (struct supervisor *s, int most)
 static bool _serve_uplink (struct supervisor *s, short revents)
 {
     switch (uplink_serve (s->uplink, revents)) {
-        case UPLINK_NOTHING:
-            break;
-        case UPLINK_STOP:
-            _obey_stop (s);
-            break;
-        case UPLINK_STOP_AT_ONCE:
-            _obey_stop_at_once (s);
-            break;
-        case UPLINK_CUT_OFF:
-            _end_cut_off (s);
-            break;
-        case UPLINK_EXIT:
-            _limit_exit_code (s, uplink_exit_code (s->uplink));
-            return false;
-        case UPLINK_RESTART:
-            _obey_restart (s, uplink_life (s->uplink), uplink_answer (s->uplink));
-            break;
-        case UPLINK_NO_ANSWER:
-            _rendezvous_is_gone (s, "does not answer");
-            return false;
-        case UPLINK_GONE:
-            _rendezvous_is_gone (s, "has ended");
-            return s->state != ENDED;
-        case UPLINK_TELL:
-            _tell (s);
-            break;
-        case UPLINK_ABORT:
-            _abort (s);
-            break;
+        case UPLINK_NOTHING: break;
+        case UPLINK_STOP: _obey_stop (s); break;
+        case UPLINK_STOP_AT_ONCE: _obey_stop_at_once (s); break;
+        case UPLINK_CUT_OFF: _end_cut_off (s); break;
+        case UPLINK_EXIT: _limit_exit_code (s, uplink_exit_code (s->uplink)); return false;
+        case UPLINK_RESTART: _obey_restart (s, uplink_life (s->uplink), uplink_answer (s->uplink)); break;
+        case UPLINK_NO_ANSWER: _rendezvous_is_gone (s, "does not answer"); return false;
+        case UPLINK_GONE: _rendezvous_is_gone (s, "has ended"); return s->state != ENDED;
+        case UPLINK_TELL: _tell (s); break;
+        case UPLINK_ABORT: _abort (s); break;
     }
     return true;
 }

@@ -275,8 +275,7 @@ static enum uplink_event _receive (struct uplink *u)
     return event;
 }
 
-struct uplink *uplink_create (int fd, const struct supervisor_config *config,
-                              struct errtext *err)
+struct uplink *uplink_create (int fd, const struct supervisor_config *config, struct errtext *err)
 {
     struct uplink *u = calloc (1, sizeof (*u));
 
@@ -343,10 +342,8 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
                 return _finish_connect (u);
             errno = ETIMEDOUT;
             return late ? _fail (u) : UPLINK_NOTHING;
-        case PAUSING:
-            return late ? _connect (u) : UPLINK_NOTHING;
-        case GONE:
-            return UPLINK_GONE;
+        case PAUSING: return late ? _connect (u) : UPLINK_NOTHING;
+        case GONE: return UPLINK_GONE;
     }
     return UPLINK_NOTHING;
 }
@@ -363,8 +360,8 @@ static struct frame *_encode_report (const struct uplink *u)
     return frame;
 }
 
-void uplink_report (struct uplink *u, const struct exit_report *report,
-                    const struct life_report *life, const struct failure_text *failure)
+void uplink_report (struct uplink *u, const struct exit_report *report, const struct life_report *life,
+                    const struct failure_text *failure)
 {
     u->ended = true;
     u->waiting = false;

@@ -23,8 +23,7 @@ struct uplink;
  * uplink. If it is closed or broken, a new connection is made. The configuration must live as
  * long. NULL and err if there is no memory.
  */
-struct uplink *uplink_create (int fd, const struct supervisor_config *config,
-                              struct errtext *err);
+struct uplink *uplink_create (int fd, const struct supervisor_config *config, struct errtext *err);
 
 /* Close the connection. NULL is fine. */
 void uplink_destroy (struct uplink *uplink);
@@ -58,8 +57,8 @@ enum uplink_event uplink_serve (struct uplink *uplink, short revents);
  * Send the exit report, now and at the beginning of every new connection. Call it once in each life,
  * and again if *life has changed, whose text must live as long.
  */
-void uplink_report (struct uplink *uplink, const struct exit_report *report,
-                    const struct life_report *life, const struct failure_text *failure);
+void uplink_report (struct uplink *uplink, const struct exit_report *report, const struct life_report *life,
+                    const struct failure_text *failure);
 
 /*
  * Send a frame, which is destroyed, about a task that runs. Returns the number of the connection, from 1:

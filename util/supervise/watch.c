@@ -68,8 +68,8 @@ int watch_init (struct watch *w, const struct supervisor_config *c, struct errte
 {
     int step_ms = c->watch.seconds < STEP_MAX_MS ? c->watch.seconds * (1000 / LOOKS) : STEP_MAX_MS;
 
-    *w = (struct watch){ .rule = c->watch, .fd = -1,
-                         .step_ms = _bounded (step_ms, STEP_MIN_MS, STEP_MAX_MS) };
+    *w =
+        (struct watch){ .rule = c->watch, .fd = -1, .step_ms = _bounded (step_ms, STEP_MIN_MS, STEP_MAX_MS) };
     if (w->rule.seconds == 0 || c->spare)
         return 0;
     if (fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) >= 0)
@@ -172,8 +172,9 @@ static bool _read_one (struct watch *w, bool *own)
         char room[CMSG_SPACE (sizeof (struct ucred))];
     } control;
     struct iovec iov = { bytes, sizeof (bytes) };
-    struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-                             .msg_controllen = sizeof (control) };
+    struct msghdr header = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof (control)
+    };
     ssize_t n = recvmsg (w->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
     if (n < 0)
