@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The group `analysis` of tests/run: what reads the sources without running them finds nothing, or what it finds
-# has its reason at the line. .clang-tidy, tests/.clang-tidy, .shellcheckrc and .codespellrc say what is asked.
+# has its reason at the line. .clang-format, .clang-tidy, tests/.clang-tidy, .shellcheckrc and .codespellrc say what
+# is asked.
 #
 # A finding of gcc that is wrong has the comment "gcc -fanalyzer is wrong: REASON" at its line or above it.
 #
@@ -12,6 +13,7 @@ group_analysis ()
     step "packages for the analysis" "$top/tests/install-packages" analysis
     step "gcc -fanalyzer" analyze_with_gcc
     step "clang-tidy" analyze_with_clang_tidy
+    step "clang-format" analyze_with_clang_format
     step "shellcheck" analyze_with_shellcheck
     step "codespell" analyze_with_codespell
 }
@@ -53,6 +55,11 @@ analyze_with_clang_tidy ()
         parallel_make check TESTS= || return
     { echo '['; cat "$commands"/*.json | sed '$s/,$//'; echo ']'; } > "$work/tidy/compile_commands.json"
     sources -name '*.c' | xargs -n 1 -P "$(nproc)" clang-tidy -p "$work/tidy" --quiet
+}
+
+analyze_with_clang_format ()
+{
+    sources -name '*.[ch]' | xargs clang-format-19 --dry-run --Werror
 }
 
 # By the first line, or the name.
