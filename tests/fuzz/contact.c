@@ -39,7 +39,7 @@ static void _check_text (const struct contact *contact, const char *text)
     char *printed = contact_encode (contact);
 
     CHECK (printed && strlen (contact->token) == 32 && strlen (contact->server_token) == 32);
-    sscanf (text, "%d", &version);
+    sscanf (text, "%9d", &version);
     CHECK (version != FRAME_VERSION || strcmp (printed, text) == 0);
     free (printed);
 }

@@ -39,12 +39,14 @@ int value_ports (const char *value, struct errtext *err)
 static int _check_tilde (const char *value, struct errtext *err)
 {
     const char *home = getenv ("HOME"), *rest = value + 1;
+    struct quoted q1, q2;
 
     if (*value != '~')
         return 0;
     if (!home || (*rest != '/' && *rest != '\0'))
         return errtext_set (err, "the shell does not replace ~ here; an absolute path is needed");
-    return errtext_set (err, "the shell does not replace ~ here; %s%s is needed", home, rest);
+    return errtext_set (err, "the shell does not replace ~ here; %s%s is needed",
+                        text_quoted (&q1, home, strlen (home)), text_quoted (&q2, rest, strlen (rest)));
 }
 
 int value_log_dir (const char *value, struct errtext *err)
