@@ -71,15 +71,14 @@ ssize_t __wrap_recv (int fd, void *bytes, size_t length, int flags)
     return -1;
 }
 
-/* For how long nothing has come from any supervisor; a Unix socket does not know it. */
-static int silent_ms;
+/* A connection on which nothing has come for so long; a Unix socket does not know that. */
+static int silent_fd = -1, silent_ms;
 
 int __wrap_silence_ms (int fd);
 
 int __wrap_silence_ms (int fd)
 {
-    (void)fd;
-    return silent_ms;
+    return fd == silent_fd ? silent_ms : 0;
 }
 
 static struct rank *rank_of (int number)
@@ -441,13 +440,15 @@ static void rank_event (int rank, char *event)
         disconnect (rank);
         receive (rank);
     } else if (story_begins (&event, "is reset")) {
-        if (story_begins (&event, "after silence of"))
+        if (story_begins (&event, "after silence of")) {
+            silent_fd = rank_of (rank)->peer->fd;
             silent_ms = story_number (&event);
+        }
         /* So it is if a Unix socket is closed with data that was not read. */
         assert_int_equal (send (rank_of (rank)->peer->fd, "", 1, 0), 1);
         disconnect (rank);
         receive (rank);
-        silent_ms = 0;
+        silent_fd = -1;
     } else if (story_begins (&event, "times out")) {
         connection_times_out = true;
         receive (rank);
