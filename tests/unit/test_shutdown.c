@@ -418,6 +418,30 @@ static void disconnect (int rank)
     supervisor[rank] = -1;
 }
 
+/* A supervisor that reads nothing for a while: before what is sent to it then, its socket is full of these bytes. */
+static int deaf = -1;
+static size_t filled;
+
+static void stop_reading (int rank)
+{
+    static const char bytes[1024];
+    ssize_t n;
+
+    deaf = rank;
+    while ((n = send (rank_of (rank)->peer->fd, bytes, sizeof (bytes), MSG_DONTWAIT)) > 0)
+        filled += (size_t)n;
+}
+
+static void read_again (int rank)
+{
+    char bytes[1024];
+
+    deaf = -1;
+    while (filled > 0)
+        filled -= (size_t)read (supervisor[rank], bytes, filled < sizeof (bytes) ? filled : sizeof (bytes));
+    receive (rank);
+}
+
 static void reconnect (int rank)
 {
     const struct reconnect reconnect = { .token = "t", .node = "n2", .rank = rank };
@@ -454,6 +478,10 @@ static void rank_event (int rank, char *event)
         receive (rank);
     } else if (story_begins (&event, "returns"))
         reconnect (rank);
+    else if (story_begins (&event, "reads nothing"))
+        stop_reading (rank);
+    else if (story_begins (&event, "reads again"))
+        read_again (rank);
     else if (story_begins (&event, "signs"))
         tell_signs (rank, event);
     else if (story_begins (&event, "logs to"))
@@ -523,7 +551,7 @@ static char next_order (int rank)
     struct frame *frame;
     char letter = '-';
 
-    if (supervisor[rank] >= 0 && frame_read (&reader, supervisor[rank], &frame, NULL) == 1) {
+    if (supervisor[rank] >= 0 && rank != deaf && frame_read (&reader, supervisor[rank], &frame, NULL) == 1) {
         letter = letter_of (rank, frame);
         frame_destroy (frame);
     }
