@@ -11,8 +11,12 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "tcp.h"
+
 /* The kernel asks ten times until a peer is lost, but not more often than necessary. */
 #define MOST_INTERVAL 5
+/* As many as the kernel allows: the connection breaks when `broken_ms` are over. */
+#define MOST_QUESTIONS 127
 /* What a supervisor needs to kill its task. */
 #define KILL_S 1
 
@@ -35,14 +39,9 @@ int silence_verdict_ms (int lost_after)
 
 void silence_watch (int fd, int lost_after, int broken_ms)
 {
-    int on = 1, interval = silence_interval (lost_after), count = 127;
-    unsigned int broken = (unsigned int)broken_ms;
+    int interval = silence_interval (lost_after);
 
-    setsockopt (fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof (on));
-    setsockopt (fd, IPPROTO_TCP, TCP_KEEPIDLE, &interval, sizeof (interval));
-    setsockopt (fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof (interval));
-    setsockopt (fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof (count));
-    setsockopt (fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &broken, sizeof (broken));
+    tcp_ask (fd, interval, interval, MOST_QUESTIONS, (unsigned int)broken_ms);
 }
 
 int silence_ms (int fd)

@@ -49,17 +49,21 @@ int tcp_connect (const struct address *to, int port, struct deadline deadline)
     return fd >= 0 && error ? _close_with (fd, error) : fd;
 }
 
-void tcp_keep_alive (int fd)
+void tcp_ask (int fd, int idle, int interval, int count, unsigned int broken_ms)
 {
-    int on = 1, idle = 30, interval = 10, count = 3;
-    unsigned int unacknowledged_ms = 60000;
+    int on = 1;
 
     setsockopt (fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof (on));
     setsockopt (fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof (idle));
     setsockopt (fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof (interval));
     setsockopt (fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof (count));
     /* While data is on its way, keepalive sends nothing, and the kernel would retry for 15 min. */
-    setsockopt (fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof (unacknowledged_ms));
+    setsockopt (fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &broken_ms, sizeof (broken_ms));
+}
+
+void tcp_keep_alive (int fd)
+{
+    tcp_ask (fd, 30, 10, 3, 60000);
 }
 
 void tcp_abort (int fd)
