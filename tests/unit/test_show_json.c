@@ -143,14 +143,13 @@ TEST (a_restart_has_the_tasks_that_failed_and_how)
         restart->failed[i].rank = &roster.rank[2 - i];
         restart->failed[i].report = &report[i];
     }
-    check (
-        show_json_restart (&roster, restart, 3),
-        EVENT (
-            "restart", "3", "2", THREE_ROLES, "3",
-            "1") "\"all\":true,\"pause\":4,\"tasks\":["
-                 "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
-                 "\"number\":9,\"out_of_memory\":true},"
-                 "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"exit\",\"number\":42}]}\n");
+    check (show_json_restart (&roster, restart, 3),
+           EVENT ("restart", "3", "2", THREE_ROLES, "3",
+                  "1") "\"all\":true,\"pause\":4,\"tasks\":["
+                       "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
+                       "\"number\":9,\"out_of_memory\":true},"
+                       "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"exit\","
+                       "\"number\":42}]}\n");
     free (restart);
 }
 

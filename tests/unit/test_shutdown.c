@@ -418,7 +418,10 @@ static void disconnect (int rank)
     supervisor[rank] = -1;
 }
 
-/* A supervisor that reads nothing for a while: before what is sent to it then, its socket is full of these bytes. */
+/*
+ * A supervisor that reads nothing for a while: before what is sent to it then, its socket is full of
+ * these bytes.
+ */
 static int deaf = -1;
 static size_t filled;
 

@@ -22,8 +22,9 @@ int tcp_connect_end (int fd);
 int tcp_connect (const struct address *to, int port, struct deadline deadline);
 
 /*
- * When nothing has come for `idle` seconds, let the kernel ask the peer, each `interval` seconds. It breaks the
- * connection when `count` questions have no answer, or what was sent is not acknowledged for `broken_ms`.
+ * When nothing has come for `idle` seconds, let the kernel ask the peer, each `interval` seconds. It
+ * breaks the connection when `count` questions have no answer, or what was sent is not acknowledged
+ * for `broken_ms`.
  */
 void tcp_ask (int fd, int idle, int interval, int count, unsigned int broken_ms);
 
