@@ -107,7 +107,7 @@ profile ()
 {
     start -N3 -n"$2" --tf-tasks="$3,+profiler" \
         tf-exec --profiler="$(python "$1") profile_cluster.py profile.$BATS_TEST_NUMBER" "$(python "$1")" "${@:4}"
-    eventually 90 eval "printed 1 '^profile_cluster: ' || ! kill -0 $srun 2> /dev/null" || fail "no profile: $(< "$out")"
+    eventually 200 eval "printed 1 '^profile_cluster: ' || ! kill -0 $srun 2> /dev/null" || fail "no profile: $(< "$out")"
     printed 1 '^profile_cluster: [0-9]* traces, ok$' || fail "no profile: $(< "$out")"
     [ "$(find "$work/profile.$BATS_TEST_NUMBER" -name '*.xplane.pb' -size +0 | wc -l)" -eq $(($2 - 1)) ] ||
         fail "not one trace for each task: $(find "$work/profile.$BATS_TEST_NUMBER")"

@@ -44,7 +44,7 @@ def trace():
 
 
 # Until all have started their servers, and have begun to train.
-deadline = time.monotonic() + 60
+deadline = time.monotonic() + 180
 while (wrong := trace()) is not None:
     if time.monotonic() > deadline:
         sys.exit(f"profile_cluster: {wrong}")
