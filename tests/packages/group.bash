@@ -63,7 +63,7 @@ same_tarballs ()
 # But for what only a checkout needs, and the spec file, which rpmbuild looks for.
 tarball_is_complete ()
 {
-    diff <(git -C "$top" ls-files | grep -vE '^\.(ci|github)/|^\.gitignore$' | sort) \
+    diff <(git -C "$top" ls-files | grep -vE '^\.(ci|github)/|^\.git(ignore|-blame-ignore-revs)$' | sort) \
         <(tar -tzf "$run"/spank-tf-*.tar.gz | sed 's|^[^/]*/||; /^$/d; /\/$/d; /^contrib\/packages\/spank-tf.spec$/d' | sort)
 }
 
