@@ -232,17 +232,12 @@ static int _check_restart (struct errtext *err)
 
 /* Spare tasks. */
 
-static bool _is_off (const char *value)
-{
-    return strcasecmp (value, "off") == 0 || strcasecmp (value, "no") == 0;
-}
-
 /* --no-kill of srun, from the sources that it uses, in its order. */
 static bool _is_no_kill (void)
 {
     static const char name[] = "--no-kill";
     const char *variable = getenv ("SLURM_NO_KILL");
-    bool no_kill = variable && !_is_off (variable);
+    bool no_kill = variable && !submission_is_off (variable);
     struct cmdline line;
 
     cmdline_read (&line);
@@ -251,10 +246,10 @@ static bool _is_no_kill (void)
 
         /* Behind one dash may be several options. */
         if (line.text[i][0] == '-' && line.text[i][1] != '-' && strchr (line.text[i], 'k'))
-            no_kill = strncmp (line.text[i], "-k", 2) != 0 || !_is_off (line.text[i] + 2);
+            no_kill = strncmp (line.text[i], "-k", 2) != 0 || !submission_is_off (line.text[i] + 2);
         else if (length >= sizeof ("--no-k") - 1 && length <= sizeof (name) - 1
                  && strncmp (line.text[i], name, length) == 0)
-            no_kill = line.text[i][length] == '\0' || !_is_off (line.text[i] + length + 1);
+            no_kill = line.text[i][length] == '\0' || !submission_is_off (line.text[i] + length + 1);
     }
     cmdline_clear (&line);
     return no_kill;

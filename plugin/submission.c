@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@
 struct facts {
     int tasks, nodes, tasks_per_node;
     bool unclear;       /* something was found that this file does not understand */
-    bool no_kill;       /* --no-kill, whatever its value */
+    bool no_kill;       /* --no-kill, and not the contrary behind it */
     bool srun, own;     /* in what the job runs: an srun; what may give it a number or list of its own */
 };
 
@@ -38,6 +39,11 @@ static void _set (int *number, const char *value)
 {
     if (number_parse (number, value, 1, MAX_NUMBER) < 0)
         *number = -1;
+}
+
+bool submission_is_off (const char *value)
+{
+    return strcasecmp (value, "off") == 0 || strcasecmp (value, "no") == 0;
 }
 
 /* True if the option is written like this, or cut off after `shortest` or more characters. */
@@ -52,7 +58,8 @@ static size_t _take_long (struct facts *facts, const char *option, const char *n
     size_t length = equals ? (size_t)(equals - option) : strlen (option);
     int *number = NULL;
 
-    facts->no_kill = facts->no_kill || _is (option, length, "--no-kill", sizeof ("--no-k") - 1);
+    if (_is (option, length, "--no-kill", sizeof ("--no-k") - 1))
+        facts->no_kill = !equals || !submission_is_off (equals + 1);
     if (_is (option, length, "--ntasks", sizeof ("--ntasks") - 1))
         number = &facts->tasks;
     else if (_is (option, length, "--nodes", sizeof ("--nodes") - 1))
@@ -76,7 +83,8 @@ static size_t _take_option (struct facts *facts, const char *option, const char 
     if (option[1] == '-')
         return _take_long (facts, option, next);
     if (!strchr (WITH_VALUE, option[1])) {
-        facts->no_kill = facts->no_kill || option[1] == 'k';
+        if (option[1] == 'k')
+            facts->no_kill = !submission_is_off (option + 2);
         /* Several options behind one dash. */
         facts->unclear = facts->unclear || (option[2] && option[1] != 'k');
         return 1;
