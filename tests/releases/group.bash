@@ -4,27 +4,28 @@
 #
 # shellcheck disable=SC2154  # tests/run has set the variables
 
-# Compile and run the unit tests, and of the system tests those with the tag "release", in the root
-# file system of a release: its own tests/run. So too of the tests of PyTorch, where that release's is installed.
-release ()
+# Start the tests of a release in its root file system, by its own tests/run: compile, the unit tests, of the system
+# tests those with the tag "release", and the tests of PyTorch, where that release's is installed. One bats file at a
+# time, because the releases run beside each other. What it prints waits in a file: start_release NAME ROOT
+start_release ()
 {
-    local name=$1 version=$2 root result=0
+    local name=$1 root=$2
     local -a more=()
 
-    say "$name, Slurm $version"
-    root=$("$top/tests/releases/root" "$name" 2> "$run/step.log") || result=$?
-    if ((result != 0)); then
-        tail -n 5 "$run/step.log"
-        ((result == 77)) || { echo "not ok $name"; count 0 1 0; return; }
-        echo "ok $name # skip it is not available: $(tail -n 1 "$run/step.log")"
-        count 0 0 1
-        return
-    fi
     [[ ! -e $root/usr/bin/torchrun ]] || more=(tensorflow/torch.bats)
     rm -rf "$root$run"
-    "$top/tests/releases/enter" "$root" env SPANK_TF_USERS="$(users_in_roots)" \
-        "$top/tests/run" --tags=release --proctrack=cgroup,cgroup-v2 compile unit system "${more[@]}" < /dev/null || result=1
-    count_release "$name" "$root$run/results" "$result"
+    "$top/tests/releases/enter" "$root" env SPANK_TF_USERS="$(users_in_roots)" "$top/tests/run" --jobs=1 --tags=release \
+        --proctrack=cgroup,cgroup-v2 compile unit system "${more[@]}" < /dev/null > "$run/$name.output" 2>&1 &
+}
+
+# Print the root file system of a release, or why there is none.
+release_root ()
+{
+    local result=0
+
+    "$top/tests/releases/root" "$1" 2> "$run/step.log" || result=$?
+    ((result == 0)) || tail -n 5 "$run/step.log"
+    return "$result"
 }
 
 # Runs in several trees share the root file systems.
@@ -52,11 +53,31 @@ count_release ()
 
 group_releases ()
 {
-    local name version
+    local name version root result
+    local -A roots=() started=()
 
     while read -r name version; do
-        release "$name" "$version"
+        say "$name, Slurm $version"
+        result=0
+        root=$(release_root "$name") || result=$?
+        if ((result == 0)); then
+            start_release "$name" "$root"
+            roots[$name]=$root started[$name]=$!
+        elif ((result == 77)); then
+            echo "ok $name # skip it is not available: ${root##*$'\n'}"
+            count 0 0 1
+        else
+            printf '%s\n' "$root" "not ok $name"
+            count 0 1 0
+        fi
     done < <("$top/tests/releases/root" --list)
+    for name in "${!started[@]}"; do
+        result=0
+        wait "${started[$name]}" || result=1
+        say "$name"
+        cat "$run/$name.output"
+        count_release "$name" "${roots[$name]}$run/results" "$result"
+    done
 }
 
 # A row for each group and file that ran in another release, a column for each release of Slurm.
