@@ -232,6 +232,23 @@ static void _rank_does_not_acknowledge (const void *arg __attribute__ ((unused))
     launch_expect_exit (&launch);
 }
 
+/* Until it has read its answer, a rank that is to be supervised has no supervisor that could reconnect. */
+static void _supervised_rank_returns (const void *arg __attribute__ ((unused)))
+{
+    struct launch launch = { .tasks = TASKS, .show = true };
+    int rank[TASKS];
+
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 0);
+    launch_wait_processed (&launch);
+    close (rank[2]);
+    launch_wait_processed (&launch);
+    rank[2] = register_rank (&launch, 2);
+    for (int i = 0; i < TASKS; i++)
+        expect_answer (&launch, i, rank[i]);
+    launch_expect_exit (&launch);
+}
+
 /* Ranks cannot take part. */
 
 static void _rank_has_no_port (const void *arg __attribute__ ((unused)))
@@ -312,6 +329,8 @@ int main (void)
     passed &= check ("ranks that are lost and register again at once get their answers", _ranks_return, NULL);
     passed &= check ("a rank that does not acknowledge its answer is named, and may register again",
                      _rank_does_not_acknowledge, NULL);
+    passed &= check ("a rank that is to be supervised, and has not read its answer, may register again",
+                     _supervised_rank_returns, NULL);
     passed &= check ("a rank without a port is named with the reason, and all ranks are refused",
                      _rank_has_no_port, NULL);
     passed &= check ("a rank with another protocol version is named, and all ranks are refused",

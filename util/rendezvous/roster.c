@@ -45,7 +45,7 @@ int roster_set_size (struct roster *roster, int tasks)
 
 static void _set_here (struct roster *roster, struct rank *rank)
 {
-    roster->here++;
+    roster->here += rank->launch != RANK_HERE;
     roster->gone -= rank->launch == RANK_GONE;
     rank->launch = RANK_HERE;
 }
@@ -80,8 +80,10 @@ struct rank *roster_return (struct roster *roster, const struct registration *r)
     if (r->tasks != roster->tasks)
         return NULL;
     rank = &roster->rank[r->rank];
-    if (rank->launch == RANK_HERE || !rank->node || strcmp (rank->node, r->node) != 0
-        || strcmp (rank->host.id, r->host.id) != 0 || rank->port != r->port)
+    /* A task whose supervisor is away may have none: it has not read the answer that was sent. */
+    if ((rank->launch == RANK_HERE && !deadline_is_set (rank->away)) || !rank->node
+        || strcmp (rank->node, r->node) != 0 || strcmp (rank->host.id, r->host.id) != 0
+        || rank->port != r->port)
         return NULL;
     _set_here (roster, rank);
     return rank;

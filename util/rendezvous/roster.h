@@ -48,7 +48,7 @@ void roster_lose (struct roster *roster, struct rank *rank);
 /*
  * A rank registers again after its answer was sent, because the answer did not arrive: what was
  * decided stays. NULL if this is not the task that registered before, or if that one is here: it
- * has acknowledged its answer, or its connection stands.
+ * has acknowledged its answer, or its connection, or its supervisor's, stands.
  */
 struct rank *roster_return (struct roster *roster, const struct registration *registration);
 
