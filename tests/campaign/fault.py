@@ -37,7 +37,7 @@ RANKS_LATE = r"spank_tf: step .*(did not register within|no rank registered with
 SUPERVISORS_LOST = (r"spank_tf: step .*(these tasks count as ended, because the connections to "
                     r"their supervisors are lost: rank|"
                     r"without rank .* its workers would wait forever)")
-NO_FORK_SERVER = r"spank_tf: .* cannot start its program: its fork server does not answer"
+NO_FORK_SERVER = r"spank_tf: .* cannot start its program: tf-fork-server, which starts it, does not answer"
 PS_ENDED = r"spank_tf: .*the others are stopped"
 ENDING_SRUN = r"spank_tf: .*not every node reports the end of its tasks; ending srun"
 KILLED = r"tasks? [-\d,]+: Killed"

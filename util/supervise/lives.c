@@ -81,8 +81,12 @@ static pid_t _ask (struct lives *lives, struct fork_request request, struct errt
         return errtext_set (err, "%s", lives->cannot);
     if (_send_request (lives, request) < 0
         || (poll (&pfd, 1, ANSWER_MS) != 1 && poll (&pfd, 1, RESUMED_MS) != 1)
-        || recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT) != sizeof (reply))
-        return errtext_set (err, "tf-fork-server, which starts it, does not answer");
+        || recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT) != sizeof (reply)) {
+        errtext_set (err, "tf-fork-server, which starts it, does not answer");
+        /* If it replied later, that would be taken for its reply to another request. */
+        lives_end (lives, err->text);
+        return -1;
+    }
     return reply.pid < 0 ? errtext_set (err, "%s", reply.error.text) : reply.pid;
 }
 

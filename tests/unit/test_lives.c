@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a supervisor makes of the replies of its task's fork server, which is the test.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "protocol/fork_request.h"
+#include "supervise/lives.h"
+
+static bool late;               /* a reply comes when nothing waits for it any more */
+
+int __wrap_poll (struct pollfd *pfd, nfds_t count, int ms);
+int __real_poll (struct pollfd *pfd, nfds_t count, int ms);
+
+int __wrap_poll (struct pollfd *pfd, nfds_t count, int ms)
+{
+    return late ? 0 : __real_poll (pfd, count, ms);
+}
+
+TEST (no_request_gets_the_late_reply_to_another)
+{
+    struct supervisor_config config = { .restart.times = 1, .claimed_port = 40000, .fork_server = fork () };
+    const struct fork_reply held = { .pid = 0 };
+    struct errtext err = { "" };
+    struct lives lives;
+    int pair[2];
+
+    if (config.fork_server == 0)
+        for (;;)
+            pause ();
+    assert_int_equal (socketpair (AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    lives_init (&lives, &config, pair[0]);
+    late = true;
+    lives_pause (&lives);
+    late = false;
+    send (pair[1], &held, sizeof (held), MSG_NOSIGNAL);
+    assert_int_equal (lives_begin (&lives, 1, &err), -1);
+    assert_string_equal (err.text, "tf-fork-server, which starts it, does not answer");
+    assert_false (lives_can_restart (&lives));
+    assert_false (lives_finish (&lives));
+    close (pair[1]);
+}
