@@ -94,8 +94,8 @@ void watch_begin (struct watch *w)
 {
     _discard (w);
     w->lives = true;
-    w->runs = w->judged = w->has_log = w->done = w->flooded = w->paused = false;
-    w->signs = w->messages = 0;
+    w->runs = w->has_sign = w->judged = w->has_log = w->done = w->flooded = w->paused = false;
+    w->messages = 0;
     w->age_ms = w->sign_ms = 0;
     w->looked_ms = w->read_ms = w->sign_at_ms = _now_ms ();
     w->status[0] = '\0';
@@ -126,7 +126,7 @@ static void _sign (struct watch *w)
 {
     w->sign_ms = w->age_ms;
     w->sign_at_ms = _now_ms ();
-    w->signs++;
+    w->has_sign = true;
 }
 
 /* Messages. */
@@ -282,7 +282,7 @@ void watch_look (struct watch *w, bool executed)
         _sign (w);
     if (!w->judged && _is_old (w)) {
         w->judged = true;
-        w->has_log = w->log && w->signs > 0 && !_is_silent (w);
+        w->has_log = w->log && w->has_sign && !_is_silent (w);
     }
 }
 

@@ -39,7 +39,8 @@ struct watch {
     int64_t age_ms;                 /* of the program, as far as time counts */
     int64_t sign_ms;                /* its age at the last sign */
     int64_t sign_at_ms;             /* when that was, CLOCK_MONOTONIC */
-    int signs, messages;
+    bool has_sign;                  /* it has given one */
+    int messages;
     bool judged, has_log;           /* without messages: its log counts */
     bool paused;                    /* the job is suspended: time does not count */
     bool done;                      /* it has said that it will send no more, or was asked to end */
