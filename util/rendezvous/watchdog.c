@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/list_text.h"
 #include "console.h"
 #include "events.h"
 #include "job.h"
@@ -27,13 +28,6 @@
  * that is the same, that one of them computes: the others wait for it.
  */
 #define SAME_MS 1000
-
-/* The verdict. */
-struct hang {
-    struct rank *first;         /* to be silent */
-    int others, moving;         /* so many more are silent, or move */
-    int64_t since_ms;           /* of the others, CLOCK_MONOTONIC */
-};
 
 bool watchdog_watches (const struct rank *rank)
 {
@@ -99,6 +93,12 @@ static bool _hangs (const struct shutdown *s)
 
 /* The verdict. */
 
+struct hang {
+    struct rank *first;         /* to be silent */
+    int others, moving;         /* so many more are silent, or move */
+    int64_t since_ms;           /* of the others, CLOCK_MONOTONIC */
+};
+
 /*
  * It does not move: it is silent for half of the time at least, or stopped; or nothing is known of it, and
  * it does not only serve.
@@ -142,23 +142,22 @@ static int64_t _first_sign_ms (const struct roster *roster)
     return first;
 }
 
-/* Was a silent before b? `first` is the first sign of all that are silent. */
-static bool _is_before (const struct rank *a, const struct rank *b, int64_t first)
+/* Was one silent before the other? `first` is the first sign of all that are silent. */
+static bool _is_before (const struct rank *one, const struct rank *other, int64_t first)
 {
-    bool a_stopped = a->watch.signs.stopped, b_stopped = b->watch.signs.stopped;
-    bool a_same = _has_signs (a) && _sign_ms (a) - first < SAME_MS;
-    bool b_same = _has_signs (b) && _sign_ms (b) - first < SAME_MS;
-    int a_messages = a->watch.signs.messages, b_messages = b->watch.signs.messages;
+    const struct signs *a = &one->watch.signs, *b = &other->watch.signs;
 
-    if (a_stopped != b_stopped)
-        return a_stopped;
-    if (_has_signs (a) != _has_signs (b))
-        return _has_signs (a);
-    if (a_same && b_same && a_messages != b_messages)
-        return a_messages < b_messages;
-    if (a_same && b_same && a->watch.signs.busy != b->watch.signs.busy)
-        return a->watch.signs.busy;
-    return _has_signs (a) && _sign_ms (a) < _sign_ms (b);
+    if (a->stopped != b->stopped)
+        return a->stopped;
+    if (!_has_signs (one) || !_has_signs (other))
+        return _has_signs (one) && !_has_signs (other);
+    if (_sign_ms (one) - first < SAME_MS && _sign_ms (other) - first < SAME_MS) {
+        if (a->messages != b->messages)
+            return a->messages < b->messages;
+        if (a->busy != b->busy)
+            return a->busy;
+    }
+    return _sign_ms (one) < _sign_ms (other);
 }
 
 static struct hang _find (const struct roster *roster)
@@ -222,21 +221,24 @@ static void _set_since (const struct roster *roster, const struct hang *hang)
     }
 }
 
-/* What is known of the first one: " (stopped by a signal, since 14:02:11, "step 1200")" */
+/* What is known of the first one: "stopped by a signal, since 14:02:11, "step 1200"" */
 static void _describe (char *buf, size_t size, const struct rank *rank)
 {
     const struct signs *signs = &rank->watch.signs;
-    char since[32] = "", status[SIGNS_MAX_STATUS + 8] = "", at[16];
-    const char *comma = "";
+    struct list_text list = { buf, size, ", ", 0, 0, 0 };
+    char part[SIGNS_MAX_STATUS + 8], at[16];
 
+    if (signs->stopped)
+        list_text_add (&list, "stopped by a signal");
     if (_has_signs (rank)) {
-        snprintf (since, sizeof (since), "since %s", _clock (&rank->watch.since, at, sizeof (at)));
-        comma = ", ";
+        snprintf (part, sizeof (part), "since %s", _clock (&rank->watch.since, at, sizeof (at)));
+        list_text_add (&list, part);
     }
-    if (signs->status[0])
-        snprintf (status, sizeof (status), "%s\"%s\"", comma, signs->status);
-    snprintf (buf, size, " (%s%s%s%s)", signs->stopped ? "stopped by a signal" : "",
-              signs->stopped && (*since || *status) ? ", " : "", since, status);
+    if (signs->status[0]) {
+        snprintf (part, sizeof (part), "\"%s\"", signs->status);
+        list_text_add (&list, part);
+    }
+    list_text_end (&list);
 }
 
 static int _seconds (const struct roster *roster)
@@ -267,7 +269,7 @@ static void _say (const struct server *server, const struct hang *hang, bool res
     if (hang->moving)
         snprintf (moving, sizeof (moving), "; %d other%s", hang->moving,
                   hang->moving == 1 ? " moves" : "s move");
-    console_say ("%sspank_tf: %s: no sign of life for %d s: %s%s%s%s",
+    console_say ("%sspank_tf: %s: no sign of life for %d s: %s (%s)%s%s",
                  restarts ? "" : "error: ", step_name (server->step), _seconds (roster),
                  rank_name (roster, hang->first, name, sizeof (name)), detail, others, moving);
 }
