@@ -239,13 +239,14 @@ static void _change (struct server *server, struct rank *const *lost)
 void spares_replace (struct server *server)
 {
     struct shutdown *s = server->shutdown;
-    size_t tasks = server->config.lost_after ? (size_t)s->roster->tasks : 0;
-    struct rank **lost = tasks ? calloc (tasks, sizeof (*lost)) : NULL;
     bool joined = restarts_are_gathering (s->restarts);
+    struct rank **lost;
     char because[32];
     int count = 0;
 
-    for (int i = 0; lost && i < s->roster->tasks; i++) {
+    if (server->config.lost_after == 0 || !(lost = calloc ((size_t)s->roster->tasks, sizeof (*lost))))
+        return;
+    for (int i = 0; i < s->roster->tasks; i++) {
         struct rank *rank = &s->roster->rank[i], *spare = NULL;
 
         if (rank_is_supervised (rank) && deadline_passed (rank->given_up)
