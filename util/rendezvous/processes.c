@@ -137,8 +137,7 @@ void processes_clear (struct processes *processes)
 {
     free (processes->place);
     free (processes->rank);
-    processes->place = NULL;
-    processes->rank = NULL;
+    *processes = (struct processes){ 0 };
 }
 
 static void _print_job (FILE *f, char before, const struct rank *rank)
