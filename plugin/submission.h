@@ -3,9 +3,8 @@
  *
  * How many tasks every srun of a new job will run, and whether the job has --no-kill. SPANK does not tell, so
  * the command line of sbatch or salloc and the script are read once more. An srun takes the job's number,
- * unless it has one of its own: the
- * number counts only if a script, --wrap or the command of salloc has an srun, and nothing in it looks like
- * another number of tasks, or like another list.
+ * unless it has one of its own: the number counts only if a script, --wrap or the command of salloc has an
+ * srun, and nothing in it looks like another number of tasks, or like another list.
  */
 #ifndef TF_SUBMISSION_H
 #define TF_SUBMISSION_H
