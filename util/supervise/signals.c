@@ -164,13 +164,9 @@ int signals_asked (const struct signals *s, const struct exit_report *report, in
     return wish->number;
 }
 
-/* Is SIGTERM in this set of /proc/PID/status? False also if that is not known. */
 static bool _has_sigterm (pid_t pid, const char *set)
 {
-    uint64_t signals = 0;
-
-    proc_status_number (&signals, pid, set, 16);
-    return signals & UINT64_C (1) << (SIGTERM - 1);
+    return proc_signals (pid, set) & UINT64_C (1) << (SIGTERM - 1);
 }
 
 /* By a handler, or by reading it while it is blocked. */
