@@ -171,7 +171,8 @@ void network_check_interfaces (const struct interface *list, int count, const st
     _check_default (list, count, own, findings);
 }
 
-int network_local_address (struct address *local, const struct address *to)
+/* The address from which this host would connect to `to`. Nothing is sent. -1 if there is no route. */
+static int _local_address (struct address *local, const struct address *to)
 {
     struct sockaddr_storage ss;
     socklen_t length = address_sockaddr (to, 9, &ss);
@@ -219,7 +220,6 @@ void network_check (const struct slurm_conf *conf, const struct arguments *argum
         findings_add (findings, "address", LEVEL_ERROR, "look at /sys/class/net", "%s", err.text);
         return;
     }
-    known =
-        _address_of (&controller, conf->controller) == 0 && network_local_address (&own, &controller) == 0;
+    known = _address_of (&controller, conf->controller) == 0 && _local_address (&own, &controller) == 0;
     network_check_interfaces (list, count, known ? &own : NULL, arguments, findings);
 }

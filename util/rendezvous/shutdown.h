@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The end of the job: supervisors report how their tasks ended, and are ordered to stop the tasks
- * whose work is done. stop_policy.h decides which and when; here are the clocks. The other rooms:
+ * whose work is done. stop_policy.h decides which and when; here are the clocks. The other files:
  *
  *     supervisors.c   what supervisors report, and their orders
  *     absence.c       supervisors without a connection

@@ -28,7 +28,7 @@ static int _greatest_exit_code (const struct shutdown *s, const struct rank *ran
     return exit_report_code (&first->end.report);
 }
 
-/* It is sent again on the supervisor's next connection. */
+/* What could not be sent is sent again on the supervisor's next connection. */
 static void _lose (struct server *server, struct peer *peer)
 {
     absence_begin (server, peer->rank, ABSENCE_BROKEN_MS);

@@ -72,7 +72,7 @@ struct uplink {
     struct life_report life;
     struct failure_text failure;
     struct deadline reported;       /* when the caller has said so */
-    bool waiting;                   /* on the rendezvous' word: there is no hurry */
+    bool waiting;                   /* the rendezvous has answered `wait` */
     int next_life;
     int exit_code;
     struct frame *answer;           /* of an order to restart, or NULL */

@@ -148,7 +148,7 @@ static void _take (struct watch *w, const char *bytes, size_t length)
         w->done = true;
 }
 
-/* By the kernel's word. Another user's credentials are not those of this process. */
+/* Has a process of this user sent it? The kernel says so (SO_PASSCRED). */
 static bool _is_own (struct msghdr *header)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR (header);
@@ -186,19 +186,19 @@ static bool _read_one (struct watch *w, bool *own)
 
 static void _read (struct watch *w)
 {
-    int all = 0, strange = 0;
+    int all = 0, others = 0;
     bool own;
 
     if (w->fd < 0 || _now_ms () < w->read_ms + READ_PAUSE_MS)
         return;
     while (all < READ_MOST && _read_one (w, &own)) {
         all++;
-        strange += !own;
+        others += !own;
     }
     if (all > 0)
         w->read_ms = _now_ms ();
-    /* They had more than half of the queue: it may have been full at any time before. */
-    w->flooded = strange > w->queue / 2 || (all == READ_MOST && strange > 0);
+    /* Other users had more than half of the queue: it may have been full at any time before. */
+    w->flooded = others > w->queue / 2 || (all == READ_MOST && others > 0);
 }
 
 /* Time. */

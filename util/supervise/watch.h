@@ -34,7 +34,7 @@ struct watch {
     int64_t looked_ms;              /* CLOCK_MONOTONIC */
     int64_t read_ms;                /* the same: when messages were read last */
     int queue;                      /* so many messages wait on the socket at most */
-    bool flooded;                   /* by strangers, so that the task's own may not have got through */
+    bool flooded;                   /* by other users, so that the task's own may have been lost */
     /* Of the present life: */
     int64_t age_ms;                 /* of the program, as far as time counts */
     int64_t sign_ms;                /* its age at the last sign */
@@ -74,8 +74,8 @@ struct deadline watch_poll (const struct watch *watch, struct pollfd *pfd);
 void watch_look (struct watch *watch, bool executed);
 
 /*
- * True if the rendezvous does not know yet what watch_signs () says. watch_told (): now it does; or, never
- * mind.
+ * True if the rendezvous does not know yet what watch_signs () says. watch_told (): now it does; or, if not
+ * `told`, what it knew does not count any more.
  */
 bool watch_has_news (const struct watch *watch);
 void watch_told (struct watch *watch, bool told);
