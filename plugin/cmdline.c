@@ -54,13 +54,6 @@ bool cmdline_has (const char *wanted)
     return found;
 }
 
-static const char *_base (const char *path)
-{
-    const char *slash = strrchr (path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* True if the i-th argument begins the program and its arguments; the end or ":" must follow. */
 static bool _begins (const struct cmdline *arguments, size_t i, const struct cmdline_program *program)
 {
@@ -70,7 +63,7 @@ static bool _begins (const struct cmdline *arguments, size_t i, const struct cmd
         || (i + argc < arguments->count && strcmp (arguments->text[i + argc], ":") != 0))
         return false;
     /* argv[0] may be a path, because srun searches the program in PATH. */
-    if (strcmp (_base (arguments->text[i]), _base (program->argv[0])) != 0)
+    if (strcmp (basename (arguments->text[i]), basename (program->argv[0])) != 0)
         return false;
     for (size_t j = 1; j < argc; j++)
         if (strcmp (arguments->text[i + j], program->argv[j]) != 0)

@@ -284,19 +284,10 @@ static const char *_wrapped (const struct cmdline *line, size_t options)
     return NULL;
 }
 
-static bool _is_salloc (const struct cmdline *line)
-{
-    const char *slash = strrchr (line->text[0], '/');
-
-    return strcmp (slash ? slash + 1 : line->text[0], "salloc") == 0;
-}
-
 /* salloc's command is no text for a shell. */
 static void _take_command (struct facts *facts, char *const word[], size_t count)
 {
-    const char *slash = count > 0 ? strrchr (word[0], '/') : NULL;
-
-    facts->srun = count > 0 && strcmp (slash ? slash + 1 : word[0], "srun") == 0;
+    facts->srun = count > 0 && strcmp (basename (word[0]), "srun") == 0;
     for (size_t i = 1; i < count; i++)
         facts->own = facts->own || _may_change_number (word[i]) || strcmp (word[i], ":") == 0;
 }
@@ -305,7 +296,7 @@ static void _read_program (struct facts *facts, const struct cmdline *line, size
 {
     const char *wrapped = _wrapped (line, options);
 
-    if (_is_salloc (line))
+    if (strcmp (basename (line->text[0]), "salloc") == 0)
         _take_command (facts, line->text + options, line->count - options);
     else if (wrapped)
         _take_line (facts, wrapped);
