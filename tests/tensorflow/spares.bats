@@ -83,15 +83,21 @@ is_done ()
     printed 1 'the work is done; 1 task was replaced' "$out" || fail "the work is not done: $(tail -n 40 "$out")"
 }
 
+# The two workers of a step that was begun go on when this node dies: workers_go_on NODE FACTOR-OF-LOSS_FALLS
+workers_go_on ()
+{
+    eventually 150 has_done 'worker 0' 20 "$out" || fail "worker 0 does not begin: $(tail -n 40 "$out")"
+    lose_node "$1" 'worker 0'
+    is_done
+    printed 2 '^worker [01]: done, 200 steps' "$out" || fail "a worker is not done: $(tail -n 40 "$out")"
+    loss_falls "$2" 'worker 0' "$out"
+}
+
 # A worker of MultiWorkerMirroredStrategy: mirrored VERSION SCRIPT
 mirrored ()
 {
     begin "$1" -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2,any python "$2" "$saved" --steps=200 --pause=0.05
-    eventually 150 has_done 'worker 0' 20 "$out" || fail "worker 0 does not begin: $(tail -n 40 "$out")"
-    lose_node 2 'worker 0'
-    is_done
-    printed 2 '^worker [01]: done, 200 steps' "$out" || fail "a worker is not done: $(tail -n 40 "$out")"
-    loss_falls 4 'worker 0' "$out"
+    workers_go_on 2 4
 }
 
 @test "MultiWorkerMirroredStrategy goes on when a node dies, newest TensorFlow" {
@@ -131,11 +137,7 @@ process_0_dies ()
 {
     slurm mkdir "${saved%/*}"
     begin_in "$1" -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2,any "${@:3}" python "$2" "$saved" 200 0.05
-    eventually 150 has_done 'worker 0' 20 "$out" || fail "worker 0 does not begin: $(tail -n 40 "$out")"
-    lose_node 1 'worker 0'
-    is_done
-    printed 2 '^worker [01]: done, 200 steps' "$out" || fail "a worker is not done: $(tail -n 40 "$out")"
-    loss_falls 100 'worker 0' "$out"
+    workers_go_on 1 100
 }
 
 @test "JAX goes on when the node of process 0 dies" {
