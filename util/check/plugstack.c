@@ -41,9 +41,7 @@ static int _include (struct plugstack *stack, const char *file, const char *patt
 
 static bool _is_ours (const char *plugin)
 {
-    const char *slash = strrchr (plugin, '/');
-
-    return strcmp (slash ? slash + 1 : plugin, "spank_tf.so") == 0;
+    return strcmp (basename (plugin), "spank_tf.so") == 0;
 }
 
 /* `rest` is behind the plugin in line->text. */
