@@ -54,7 +54,8 @@ void absence_begin (struct server *server, struct rank *rank, int ms)
 
     if (!s || !rank_is_supervised (rank))
         return;
-    if (!rank_has_ended (rank))
+    /* The end of one that waits is known. */
+    if (rank->state == RANK_RUNS || rank->state == RANK_SPARE)
         ends_note (&rank->end, s->launched, 0, &nothing, 0);
     rank->last_sign = deadline_in_ms (rank->peer ? -silence_ms (rank->peer->fd) : 0);
     rank->away = deadline_in_ms (ms);
