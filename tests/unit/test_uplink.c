@@ -282,6 +282,27 @@ TEST (nor_if_connections_are_refused)
     listener = connection = -1;
 }
 
+/* So it is if this task has registered again, and others had got the last spare before. */
+TEST (an_order_may_have_an_answer_also_where_no_spare_is_left)
+{
+    struct frame *frame = order_encode_restart (1, SERVER_TOKEN);
+    char role[5000] = "";
+    int pair[2];
+
+    config.restart.times = 1;
+    uplink_destroy (uplink);
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_non_null (uplink = uplink_create (pair[0], &config, NULL));
+    report ();
+    memset (role, 'w', sizeof (role) - 1);
+    frame_add_text (frame, "SLURM_TF_ROLE", role);
+    assert_int_equal (frame_send (frame, pair[1], NULL), 0);
+    frame_destroy (frame);
+    assert_int_equal (serve (0), UPLINK_RESTART);
+    assert_non_null (uplink_answer (uplink));
+    close (pair[1]);
+}
+
 TEST (without_spares_a_task_is_never_cut_off)
 {
     cut_off ();

@@ -285,7 +285,8 @@ struct uplink *uplink_create (int fd, const struct supervisor_config *config, st
     }
     u->fd = fd;
     u->config = config;
-    u->reader.ceiling = config->lost_after ? FRAME_MAX_ANSWER : FRAME_MAX_ORDER;
+    /* An order to restart may have an answer. */
+    u->reader.ceiling = config->restart.times ? FRAME_MAX_ANSWER : FRAME_MAX_ORDER;
     u->heard = deadline_in_ms (0);
     u->pause_ms = PAUSE_MIN_MS;
     u->connection = 1;
