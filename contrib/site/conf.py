@@ -41,21 +41,46 @@ def link_manuals(app, doctree, docname):
             text.parent.replace(text, pieces + [nodes.Text(text[end:])])
 
 
+# Names and dates that stay on one line in a heading.
+NAMES = re.compile(r"\b(?:spank|tf)-[a-z]+|\(?\d{4}-\d\d-\d\d\)?")
+
+
 def adapt_html(app, pagename, templatename, context, doctree):
     """What Sphinx has no words for, and site.css needs."""
     page = BeautifulSoup(context.get("body") or "", "html.parser")
     keep_words(page)
     for table in page.find_all("table", class_="docutils"):
+        join_groups(table)
         name_cells(table)
         break_names(table)
     context["body"] = str(page)
 
 
 def keep_words(page):
-    """Short words of code, as options, stay on one line: browsers break lines after hyphens."""
+    """Short words of code, as options, and names stay on one line: browsers break lines after hyphens."""
     for word in page.select("code .pre"):
-        if len(word.get_text()) <= 26 and not word.find_parent(re.compile("^h[1-6]$")):
+        if word.find_parent(re.compile("^h[1-6]$")):
+            continue
+        if len(word.get_text()) <= 26:
             word["class"].append("word")
+        elif word.string:       # a list may be broken between its items
+            word.string.replace_with(BeautifulSoup(escape(word.string).replace(",", ",<wbr>"), "html.parser"))
+    for text in [text for heading in page.find_all(re.compile("^h[1-6]$")) for text in heading.find_all(string=NAMES)]:
+        if not text.find_parent("code"):
+            html = NAMES.sub(r'<span class="word">\g<0></span>', escape(text))
+            text.replace_with(BeautifulSoup(html, "html.parser"))
+
+
+def join_groups(table):
+    """A row whose only text is bold is the heading of the rows below it."""
+    for row in table.tbody.find_all("tr"):
+        first, *others = row.find_all("td")
+        if others and first.strong and first.strong.get_text() == first.get_text(strip=True) \
+                and not any(cell.get_text() for cell in others):
+            row["class"] = "group"
+            first["colspan"] = len(others) + 1
+            for cell in others:
+                cell.decompose()
 
 
 def name_cells(table):
