@@ -33,6 +33,14 @@ int absence_ms (const struct peer *peer)
 
 /* A supervisor may have another connection, which this process has not accepted yet. */
 #define ACCEPT_MS 1000
+/*
+ * How long after another one a supervisor may connect when the network is back: an attempt (uplink.c), the
+ * pause before the next one, and a second.
+ */
+static int _return_ms (int lost_after)
+{
+    return silence_interval (lost_after) * 1000 + 2000;
+}
 
 /*
  * Not before a supervisor that is cut off has ended its task, however soon it would be lost otherwise. One
@@ -64,10 +72,30 @@ void absence_begin (struct server *server, struct rank *rank, int ms)
     s->next_lost = deadline_min (s->next_lost, deadline_min (rank->away, rank->given_up));
 }
 
+/*
+ * A rank comes back that was silent for longer than a supervisor waits before it ends its task: perhaps it
+ * was this host that was cut off. Then the others come back, too, and keep their places.
+ */
+static void _wait_for_others (struct server *server, const struct rank *rank)
+{
+    const struct roster *roster = server->shutdown->roster;
+    int lost_after = server->config.lost_after;
+
+    if (lost_after == 0 || deadline_ago_ms (rank->last_sign) < lost_after * INT64_C (1000))
+        return;
+    for (int i = 0; i < roster->tasks; i++) {
+        struct rank *other = &roster->rank[i];
+
+        if (deadline_is_set (other->given_up))
+            other->given_up = deadline_max (other->given_up, deadline_in_ms (_return_ms (lost_after)));
+    }
+}
+
 void absence_end (struct server *server, struct rank *rank)
 {
     if (!server->shutdown)
         return;
+    _wait_for_others (server, rank);
     rank->away = rank->given_up = rank->last_sign = deadline_never ();
     rank->ordered = false;
     restarts_returned (server->shutdown->restarts, rank);
