@@ -71,6 +71,11 @@ static bool _begins (const struct cmdline *arguments, size_t i, const struct cmd
     return true;
 }
 
+bool cmdline_is_flag (const char *argument, char letter)
+{
+    return argument[0] == '-' && memchr (argument + 1, letter, strspn (argument + 1, FLAGS));
+}
+
 /*
  * True if the argument is the option, or abbreviates it. *value is the text behind '=', or a letter, or NULL.
  */

@@ -29,6 +29,9 @@ void cmdline_clear (struct cmdline *line);
 /* True if one of the arguments is this text. */
 bool cmdline_has (const char *argument);
 
+/* True if this is an option of srun that needs no value, perhaps behind others of that kind, as k in -lk. */
+bool cmdline_is_flag (const char *argument, char letter);
+
 /* An option of srun with a value. */
 struct cmdline_option {
     const char *name;           /* "--wait" */

@@ -244,8 +244,7 @@ static bool _is_no_kill (void)
     for (size_t i = 1; i < line.count && (optind <= 0 || i < (size_t)optind); i++) {
         size_t length = strcspn (line.text[i], "=");
 
-        /* Behind one dash may be several options. */
-        if (line.text[i][0] == '-' && line.text[i][1] != '-' && strchr (line.text[i], 'k'))
+        if (cmdline_is_flag (line.text[i], 'k'))
             no_kill = strncmp (line.text[i], "-k", 2) != 0 || !submission_is_off (line.text[i] + 2);
         else if (length >= sizeof ("--no-k") - 1 && length <= sizeof (name) - 1
                  && strncmp (line.text[i], name, length) == 0)

@@ -258,11 +258,14 @@ spare 0 stopped" ] || fail "not a spare"
     [ "$status" -ne 0 ] && [[ $stderr == *"give srun --no-kill, and sbatch or salloc, too" ]] || fail "not refused without --no-kill"
     run --separate-stderr slurm srun --no-kill=off -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
     [ "$status" -ne 0 ] || fail "not refused with --no-kill=off"
+    run --separate-stderr slurm srun -Jkeras -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
+    [ "$status" -ne 0 ] || fail "the k of another option is taken for -k"
     run --separate-stderr slurm srun --no-kill -n3 --tf-tasks=worker,spare:2 --tf-restart=1 true
     [ "$status" -ne 0 ] && [[ $stderr == *"2 spares for 1 task; write spare, one for each of them at most"* ]] || fail "not refused: too many"
     run --separate-stderr slurm sbatch -n3 --tf-tasks=worker:2,spare --wrap 'srun true'
     [ "$status" -ne 0 ] && [[ $stderr == *"give it --no-kill, and its srun, too" ]] || fail "not refused by sbatch"
     run -0 slurm srun -Q -k -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
+    run -0 slurm srun -Qk -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
     run -0 slurm env SLURM_NO_KILL=set srun -Q -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
 }
 
