@@ -906,6 +906,14 @@ static void _is_not_needed (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, 0);
 }
 
+static void _fails_with_its_place (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60 };
+
+    _start_spare (&task);
+    task_order_exit_with (&task, 137, W_EXITCODE (137, 0));
+}
+
 static void _reconnects_as_a_spare (const void *arg __attribute__ ((unused)))
 {
     struct task task = {
@@ -1029,6 +1037,8 @@ int main (void)
     passed &= check ("a spare begins with the life and the answer that it is ordered to, and keeps it",
                      _gets_a_place, NULL);
     passed &= check ("a spare that is not needed starts nothing, and ends with 0", _is_not_needed, NULL);
+    passed &= check ("a spare that has a place and cannot begin fails as the task that was lost",
+                     _fails_with_its_place, NULL);
     passed &= check ("a spare that reconnects says that it waits", _reconnects_as_a_spare, NULL);
     passed &= check ("a spare is watched as its place is", _is_watched, NULL);
     passed &= check ("a task whose place a spare has got is killed at once, and ends with 0",

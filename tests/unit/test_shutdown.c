@@ -22,6 +22,7 @@
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 #include "protocol/signs.h"
+#include "rendezvous/absence.h"
 #include "rendezvous/console.h"
 #include "rendezvous/shutdown.h"
 #include "rendezvous/supervisors.h"
@@ -640,6 +641,46 @@ TEST (what_is_printed_is_there_before_a_supervisor_may_exit)
     assert_non_null (strstr (text, "first to fail: chief 0 on n1 at "));
     release ();
     assert_int_equal (next_order (0), 'x');
+    end ();
+}
+
+/* The code of the next order to a supervisor, which is to exit. */
+static int next_exit_code (int rank)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
+    struct frame *frame;
+    enum order order;
+    int code;
+
+    assert_int_equal (frame_read (&reader, supervisor[rank], &frame, NULL), 1);
+    assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
+    assert_int_equal (order, ORDER_EXIT);
+    code = order_exit_code (frame);
+    frame_destroy (frame);
+    frame_reader_clear (&reader);
+    return code;
+}
+
+/* srun would return 0 if the lost tasks were the only ones that have failed. */
+TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
+{
+    char step[] = "worker:3,spare:2 restart 3, lost after 60, apart", lost[] = "is lost",
+         stopped[] = "stopped", away[] = "times out";
+
+    begin (step);
+    capture ();
+    rank_event (0, lost);
+    rank_event (1, away);
+    rank_event (4, away);
+    pass (10000);
+    assert_ptr_equal (rank_of (0)->replaced_by, rank_of (3));
+    assert_int_equal (next_order (2), 's');
+    report_end (2, stopped);
+    assert_int_equal (next_order (2), 'w');
+    assert_int_equal (next_order (3), 'w');
+    pass (ABSENCE_BROKEN_MS);
+    assert_int_equal (next_exit_code (3), 128 + 9);
+    release ();
     end ();
 }
 

@@ -31,8 +31,8 @@ struct frame *order_encode_stop_at_once (const char *server_token);
 
 /*
  * ORDER_EXIT to a task that failed after another one: with the exit code 1..255 at most, so that srun, which
- * returns the greatest code of all tasks, returns that of the first failure; 0: with its own. NULL if there
- * is no memory.
+ * returns the greatest code of all tasks, returns that of the first failure; 0: with its own. A spare that
+ * has not begun exits with this code. NULL if there is no memory.
  */
 struct frame *order_encode_exit (int most, const char *server_token);
 

@@ -18,14 +18,19 @@
  * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
  * go on, theirs are not greater than its: what they die of is probably that. But if Slurm has asked them to
  * end, as with srun -K, they end as without the plugin.
+ *
+ * A spare that has got the place of a lost task and cannot begin its life fails as that: Slurm may hear of
+ * the failure from no other task, because the rest has been stopped.
  */
-static int _greatest_exit_code (const struct shutdown *s, const struct rank *rank)
+static int _exit_code (const struct shutdown *s, const struct rank *rank)
 {
     const struct rank *first = stop_policy_cause_rank (s->policy);
 
-    if (stop_policy_cause (s->policy) != STOP_POLICY_TASK_FAILED || rank == first || rank->end.asked_signal)
+    if (rank->kind == RULES_SPARE)
         return 0;
-    return exit_report_code (&first->end.report);
+    if (stop_policy_cause (s->policy) == STOP_POLICY_TASK_FAILED && rank != first && !rank->end.asked_signal)
+        return exit_report_code (&first->end.report);
+    return rank->replaces ? exit_report_code (&rank->end.report) : 0;
 }
 
 /* What could not be sent is sent again on the supervisor's next connection. */
@@ -66,7 +71,7 @@ static struct frame *_encode (const struct server *server, const struct rank *ra
     const char *token = server->config.server_token;
 
     if (order == ORDER_EXIT)
-        return order_encode_exit (_greatest_exit_code (server->shutdown, rank), token);
+        return order_encode_exit (_exit_code (server->shutdown, rank), token);
     if (order == ORDER_STOP && rank->replaced_by)
         return order_encode_stop_at_once (token);
     return order_encode (order, token);

@@ -554,12 +554,15 @@ static void _rendezvous_is_gone (struct supervisor *s, const char *how)
                 s->config.step, how, restarts ? ", and not restarted" : "");
 }
 
-/* Another task has failed first, and srun returns the greatest code of all. */
+/*
+ * Another task has failed first, and srun returns the greatest code of all. A spare that has a place, and has
+ * not begun, has the code of the failure that it has got with it.
+ */
 static void _limit_exit_code (struct supervisor *s, int most)
 {
     int code = WIFSIGNALED (s->status) ? 128 + WTERMSIG (s->status) : WEXITSTATUS (s->status);
 
-    if (most > 0 && code > most)
+    if (most > 0 && (code > most || s->idle))
         s->status = W_EXITCODE (most, 0);
 }
 
