@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -906,6 +907,21 @@ static void _is_not_needed (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, 0);
 }
 
+/* The answer does not arrive in the fork server, which can have no more descriptors. */
+static void _cannot_get_its_answer (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60 };
+    const struct rlimit none = { 0, 0 };
+
+    _start_spare (&task);
+    if (prlimit (task.fork_server, RLIMIT_NOFILE, &none, NULL) < 0)
+        die ("cannot limit the fork server");
+    _order_place (&task, 3, "chief");
+    _expect (&task,
+             (struct wanted){ "stopped", -1, "tf-fork-server, which starts it, does not answer", false });
+    task_order_exit (&task, 0);
+}
+
 static void _fails_with_its_place (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60 };
@@ -1037,6 +1053,7 @@ int main (void)
     passed &= check ("a spare begins with the life and the answer that it is ordered to, and keeps it",
                      _gets_a_place, NULL);
     passed &= check ("a spare that is not needed starts nothing, and ends with 0", _is_not_needed, NULL);
+    passed &= check ("a spare that cannot get its answer does not begin", _cannot_get_its_answer, NULL);
     passed &= check ("a spare that has a place and cannot begin fails as the task that was lost",
                      _fails_with_its_place, NULL);
     passed &= check ("a spare that reconnects says that it waits", _reconnects_as_a_spare, NULL);
