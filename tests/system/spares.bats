@@ -300,3 +300,10 @@ END
     eventually 90 job_has_ended "$job" || fail "the job does not end: $(< "$srun_output")"
     [ "$(grep -v error "$out")" = $'done\nnext' ] || fail "the batch script does not go on: $(< "$out") $(< "$srun_output")"
 }
+
+@test "the batch script that starts srun again without a lost node fails if squeue does" {
+    printf '#!/bin/sh\nexit 1\n' > "$work/squeue"
+    chmod 755 "$work/squeue"
+    run env SLURM_JOB_ID=1 PATH="$work:$PATH" bash "$tests/../contrib/examples/resume_lost_node.sbatch"
+    [ "$status" -eq 1 ] && [[ $output == *"how many nodes the job has" ]] || fail "the job would seem to have ended well"
+}
