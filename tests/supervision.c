@@ -148,6 +148,7 @@ static void _configure (const struct task *task)
         .restart = { .times = task->restarts, .any = true, .longest_pause = 60 },
         .lost_after = task->lost_after,
         .spare = task->spare,
+        .watch = { task->watchdog, task->watchdog },
         .claimed_port = task->claimed_port,
         .prints = task->prints,
         .log = task->log,

@@ -919,6 +919,20 @@ static void _idle (const void *arg __attribute__ ((unused)))
     task_expect_idle (&task);
 }
 
+/* The watch looks every three seconds, also at a task that is being stopped. */
+static void _idle_while_it_stops (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = program_ignores_sigterm, .stop_grace = 30, .watchdog = 60 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    /* It is not young any more, and obeys at once. */
+    poll (NULL, 0, 1200);
+    task_send_order (&task, ORDER_STOP);
+    poll (NULL, 0, 3300);
+    task_expect_idle (&task);
+}
+
 static void _small (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = program_sleeps };
@@ -1129,6 +1143,7 @@ int main (void)
     passed &= check ("a signal from the terminal arrives once", _signal_from_terminal, NULL);
     passed &= check ("a supervisor without its configuration kills its program", _missing_variable, NULL);
     passed &= check ("an idle supervisor uses no CPU time", _idle, NULL);
+    passed &= check ("... nor while it waits for a task that is watched to stop", _idle_while_it_stops, NULL);
     passed &= check ("a supervisor uses less than 4 MiB", _small, NULL);
     passed &= check ("a supervisor keeps none of its task's descriptors open", _descriptors, NULL);
     return passed ? 0 : 1;

@@ -437,15 +437,20 @@ static void _tell (struct supervisor *s)
     watch_told (&s->watch, s->told_on > 0);
 }
 
-/* A task that Slurm has asked to end may be saving its work, and says nothing. */
+/*
+ * A task that Slurm has asked to end may be saving its work, and says nothing. While one is stopped, its
+ * messages are read all the same, because it may wait for that.
+ */
 static void _watch (struct supervisor *s)
 {
-    if (s->state != RUNNING || s->watch.rule.seconds == 0)
+    if (s->watch.rule.seconds == 0)
         return;
     if (s->signals.slurms.number || !deadline_passed (s->signals.user_ends))
         watch_asked_to_end (&s->watch);
     watch_pause (&s->watch, s->signals.suspended);
     watch_look (&s->watch, watch_awaits_program (&s->watch) && !_is_unstarted (s));
+    if (s->state != RUNNING)
+        return;
     if (s->told_on != uplink_connection (s->uplink))
         watch_told (&s->watch, false);
     if (watch_has_news (&s->watch))
