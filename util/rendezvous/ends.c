@@ -98,7 +98,7 @@ void ends_note (struct end *end, struct deadline launched, int ago_ms, const str
         *end->failure = *failure;
 }
 
-static bool _is_before (const struct timespec *a, const struct timespec *b)
+bool ends_is_before (const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
@@ -109,7 +109,7 @@ const struct rank *ends_first_to_fail (const struct roster *roster)
 
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
         if (rank_has_ended (rank) && !rank->replaced_by && exit_report_failed (&rank->end.report)
-            && (!first || _is_before (&rank->end.at, &first->end.at)))
+            && (!first || ends_is_before (&rank->end.at, &first->end.at)))
             first = rank;
     return first;
 }

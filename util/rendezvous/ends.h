@@ -43,6 +43,8 @@ bool ends_was_asked (const struct end *end);
 /* True if the first failure is such an end. */
 bool ends_are_cancelled (const struct roster *roster);
 
+bool ends_is_before (const struct timespec *a, const struct timespec *b);
+
 /* The rank that failed first; NULL if none has failed but those whose place a spare has got. */
 const struct rank *ends_first_to_fail (const struct roster *roster);
 

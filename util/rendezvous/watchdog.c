@@ -11,6 +11,7 @@
 
 #include "common/list_text.h"
 #include "console.h"
+#include "ends.h"
 #include "events.h"
 #include "job.h"
 #include "rank_names.h"
@@ -221,6 +222,29 @@ static void _set_since (const struct roster *roster, const struct hang *hang)
     }
 }
 
+/*
+ * A task that had failed before is what they wait for: then they have failed after it. Not so if one is
+ * stopped by a signal: the others may have failed because of that.
+ */
+static void _set_after_failure (const struct roster *roster, const struct hang *hang)
+{
+    const struct timespec *failed = NULL;
+
+    for (int i = 0; i < roster->tasks; i++) {
+        const struct rank *rank = &roster->rank[i];
+
+        if (_is_member (rank) && rank_has_ended (rank) && !rank->replaced_by
+            && exit_report_failed (&rank->end.report) && (!failed || ends_is_before (&rank->end.at, failed)))
+            failed = &rank->end.at;
+    }
+    for (int i = 0; i < roster->tasks && failed && !hang->first->watch.signs.stopped; i++) {
+        struct rank *rank = &roster->rank[i];
+
+        if (watchdog_is_hung (rank) && !ends_is_before (failed, &rank->watch.since))
+            rank->watch.since = (struct timespec){ .tv_sec = failed->tv_sec + 1 };
+    }
+}
+
 /* What is known of the first one: "stopped by a signal, since 14:02:11, "step 1200"" */
 static void _describe (char *buf, size_t size, const struct rank *rank)
 {
@@ -315,6 +339,7 @@ static void _decide (struct server *server)
     decision = restarts_hang (s->restarts, hang.first);
     _say (server, &hang, decision == RESTART_POLICY_ALL || decision == RESTART_POLICY_ONE);
     _tell_programs (server, &hang);
+    _set_after_failure (s->roster, &hang);
     hang.first->end.report = report;
     if (decision != RESTART_POLICY_ONE && server->config.restart.times > 0)
         restart_lines_add (s->lines, hang.first, &report, decision, NULL);
