@@ -53,11 +53,15 @@ def keras_callback(keras):
     """A callback for fit (), evaluate () and predict () of this Keras: keras, tf_keras or tf.keras.
 
     It sends a message before and after each batch: the one before shows which task still came to a collective
-    in which all of them hang.
+    in which all of them hang. What follows these calls may take any time.
     """
 
     class Alive(keras.callbacks.Callback):
         epoch = 0
+        fits = False
+
+        def on_train_begin(self, logs=None):
+            self.fits = True
 
         def on_epoch_begin(self, epoch, logs=None):
             self.epoch = epoch
@@ -81,7 +85,16 @@ def keras_callback(keras):
             alive("prediction, batch %d done" % batch)
 
         def on_train_end(self, logs=None):
+            self.fits = False
             done()
+
+        def on_test_end(self, logs=None):
+            if not self.fits:
+                done()
+
+        def on_predict_end(self, logs=None):
+            if not self.fits:
+                done()
 
     return Alive()
 

@@ -389,6 +389,39 @@ time.sleep(4)'
     [ -z "$stderr" ] || fail "srun says something"
 }
 
+@test "Keras' callback is done after fit (), and after an evaluate () or predict () of its own" {
+    cat > "$work/keras" <<'END'
+import os, socket, sys
+import spank_tf_watchdog
+
+class keras:
+    class callbacks:
+        class Callback:
+            pass
+
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+s.bind("\0" + os.environ["NOTIFY_SOCKET"][1:])
+alive = spank_tf_watchdog.keras_callback(keras)
+
+def last_of(*calls):
+    for name in calls:
+        getattr(alive, "on_" + name, lambda *args: None)(*([0] if "_batch_" in name or "epoch" in name else []))
+    message = None
+    while True:
+        try:
+            message = s.recv(100).decode()
+        except BlockingIOError:
+            return message.split("\n")[0]
+
+test = ["test_begin", "test_batch_begin", "test_batch_end", "test_end"]
+predict = [name.replace("test", "predict") for name in test]
+fit = ["train_begin", "epoch_begin", "train_batch_begin", "train_batch_end"] + test
+print(last_of(*fit), last_of(*predict), last_of("epoch_end", "train_end"), last_of(*test), last_of(*test[:2]), last_of(*predict))
+END
+    run -0 env NOTIFY_SOCKET="@spank_tf_test/$BASHPID" PYTHONPATH="$SPANK_TF_STAGE/share/spank-tf/python" /usr/bin/python3 "$work/keras"
+    [ "$output" = 'WATCHDOG=1 WATCHDOG=1 STOPPING=1 STOPPING=1 WATCHDOG=1 STOPPING=1' ] || fail "other messages"
+}
+
 @test "messages come out of a container that has the node's network" {
     unshare --user true 2> /dev/null || skip "this machine does not let users create namespaces"
     export WORKERS=1
