@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -30,6 +32,9 @@
  */
 #define READ_PAUSE_MS 100
 #define READ_MOST 1024
+
+/* How long it may take to close the descriptors of a message. */
+#define INTERRUPT_US 20000
 
 /* How many messages wait on a socket at most, and what Linux takes for that if nothing else is set. */
 #define QUEUE_FILE "/proc/sys/net/unix/max_dgram_qlen"
@@ -81,12 +86,88 @@ int watch_init (struct watch *w, const struct supervisor_config *c, struct errte
     return log_growth_start (&w->log, SUPERVISOR_LOG_FD, _bounded (w->step_ms, 0, LOG_STEP_MAX_MS), err);
 }
 
-/* What processes of the former life have sent, which are dead, is not about this one. */
-static void _discard (const struct watch *w)
+/* Reading. */
+
+struct message {
+    char bytes[NOTIFY_MESSAGE_MAX];
+    size_t length;
+    bool own, descriptors;              /* it is of this user; it brings descriptors */
+};
+
+static void _wake (int number __attribute__ ((unused)))
+{
+}
+
+/* All signals are blocked. */
+static void _interrupt_often (bool often)
+{
+    const struct timeval pause = { .tv_usec = often ? INTERRUPT_US : 0 };
+    const struct itimerval timer = { pause, pause };
+    sigset_t alarm;
+
+    sigemptyset (&alarm);
+    sigaddset (&alarm, SIGALRM);
+    if (often)
+        sigaction (SIGALRM, &(struct sigaction){ .sa_handler = _wake }, NULL);
+    setitimer (ITIMER_REAL, &timer, NULL);
+    sigprocmask (often ? SIG_UNBLOCK : SIG_BLOCK, &alarm, NULL);
+}
+
+/*
+ * The kernel closes descriptors for which there is no room, which is what sd_notify_barrier (3) waits for.
+ * That of a connection may take as long as its owner likes (SO_LINGER), unless there is a signal.
+ */
+static void _drop (int fd, bool descriptors)
 {
     char byte;
 
-    for (int i = 0; w->fd >= 0 && i < READ_MOST && recv (w->fd, &byte, 1, MSG_DONTWAIT) >= 0; i++)
+    if (descriptors)
+        _interrupt_often (true);
+    recv (fd, &byte, 1, MSG_DONTWAIT);
+    if (descriptors)
+        _interrupt_often (false);
+}
+
+/* Has a process of this user sent it? The kernel says so (SO_PASSCRED). */
+static bool _is_own (struct msghdr *header)
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR (header);
+    struct ucred sender;
+
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
+        return false;
+    memcpy (&sender, CMSG_DATA (c), sizeof (sender));
+    return sender.uid == geteuid ();
+}
+
+/* False if there is none. */
+static bool _read_message (int fd, struct message *message)
+{
+    union {
+        struct cmsghdr align;
+        char room[CMSG_SPACE (sizeof (struct ucred))];
+    } control;
+    struct iovec iov = { message->bytes, sizeof (message->bytes) };
+    struct msghdr header = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof (control)
+    };
+    ssize_t n = recvmsg (fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_PEEK);
+
+    if (n < 0)
+        return false;
+    message->length = (size_t)n;
+    message->own = _is_own (&header);
+    message->descriptors = header.msg_flags & MSG_CTRUNC;
+    _drop (fd, message->descriptors);
+    return true;
+}
+
+/* What processes of the former life have sent, which are dead, is not about this one. */
+static void _discard (const struct watch *w)
+{
+    struct message message;
+
+    for (int i = 0; w->fd >= 0 && i <= w->queue && _read_message (w->fd, &message); i++)
         ;
 }
 
@@ -148,57 +229,27 @@ static void _take (struct watch *w, const char *bytes, size_t length)
         w->done = true;
 }
 
-/* Has a process of this user sent it? The kernel says so (SO_PASSCRED). */
-static bool _is_own (struct msghdr *header)
-{
-    struct cmsghdr *c = CMSG_FIRSTHDR (header);
-    struct ucred sender;
-
-    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
-        return false;
-    memcpy (&sender, CMSG_DATA (c), sizeof (sender));
-    return sender.uid == geteuid ();
-}
-
-/*
- * False if there is none. There is no room for descriptors that come with a message: the kernel closes those,
- * which is what sd_notify_barrier (3) waits for.
- */
-static bool _read_one (struct watch *w, bool *own)
-{
-    char bytes[NOTIFY_MESSAGE_MAX];
-    union {
-        struct cmsghdr align;
-        char room[CMSG_SPACE (sizeof (struct ucred))];
-    } control;
-    struct iovec iov = { bytes, sizeof (bytes) };
-    struct msghdr header = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof (control)
-    };
-    ssize_t n = recvmsg (w->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-
-    if (n < 0)
-        return false;
-    if ((*own = _is_own (&header)))
-        _take (w, bytes, (size_t)n);
-    return true;
-}
-
+/* Another user's message with descriptors may have taken its time: the next one waits. */
 static void _read (struct watch *w)
 {
     int all = 0, others = 0;
-    bool own;
+    bool slow = false;
+    struct message message;
 
     if (w->fd < 0 || _now_ms () < w->read_ms + READ_PAUSE_MS)
         return;
-    while (all < READ_MOST && _read_one (w, &own)) {
+    while (all < READ_MOST && !slow && _read_message (w->fd, &message)) {
         all++;
-        others += !own;
+        if (message.own)
+            _take (w, message.bytes, message.length);
+        else
+            others++;
+        slow = !message.own && message.descriptors;
     }
     if (all > 0)
         w->read_ms = _now_ms ();
     /* Other users had more than half of the queue: it may have been full at any time before. */
-    w->flooded = others > w->queue / 2 || (all == READ_MOST && others > 0);
+    w->flooded = slow || others > w->queue / 2 || (all == READ_MOST && others > 0);
 }
 
 /* Time. */
