@@ -100,9 +100,15 @@ struct hang {
     int64_t since_ms;           /* of the others, CLOCK_MONOTONIC */
 };
 
+/* It has given signs, or could have. */
+static bool _has_signs (const struct rank *rank)
+{
+    return _source (rank) == SIGNS_LOG || _source (rank) == SIGNS_MESSAGES;
+}
+
 /*
  * It does not move: it is silent for half of the time at least, or stopped; or nothing is known of it, and
- * it does not only serve.
+ * it does not only serve. One that gives signs moves, also if one of its processes is stopped.
  */
 static bool _is_silent (const struct rank *rank, int seconds)
 {
@@ -110,18 +116,11 @@ static bool _is_silent (const struct rank *rank, int seconds)
 
     if (!_is_reachable (rank) || !_is_known (rank))
         return false;
-    if (signs->stopped)
-        return true;
-    return watchdog_watches (rank)
-           && ((signs->source == SIGNS_NONE && !rank->serves) || signs->overdue
-               || (signs->source != SIGNS_UNKNOWN && signs->source != SIGNS_DONE
-                   && signs->silent_ms >= seconds * INT64_C (500)));
-}
-
-/* It has given signs, or could have. */
-static bool _has_signs (const struct rank *rank)
-{
-    return _source (rank) == SIGNS_LOG || _source (rank) == SIGNS_MESSAGES;
+    if (_has_signs (rank) && signs->silent_ms < seconds * INT64_C (500))
+        return false;
+    return signs->stopped
+           || (watchdog_watches (rank)
+               && (_has_signs (rank) || (signs->source == SIGNS_NONE && !rank->serves)));
 }
 
 /* When it gave its last sign. */
