@@ -33,6 +33,7 @@ int absence_ms (const struct peer *peer)
 
 /* A supervisor may have another connection, which this process has not accepted yet. */
 #define ACCEPT_MS 1000
+
 /*
  * How long after another one a supervisor may connect when the network is back: an attempt (uplink.c), the
  * pause before the next one, and a second.
