@@ -73,10 +73,18 @@ static bool _has_spares (void)
     return false;
 }
 
+/* A variable that stands for --no-kill, which may have the contrary as its value. */
+static bool _says_no_kill (const char *variable)
+{
+    const char *value = getenv (variable);
+
+    return value && !submission_is_off (value);
+}
+
 /* Slurm would end the job with the node for which the spare is there. */
 static int _check_no_kill (const struct submission *submission, struct errtext *err)
 {
-    if (!submission->dies_with_node || getenv ("SBATCH_NO_KILL") || getenv ("SALLOC_NO_KILL")
+    if (!submission->dies_with_node || _says_no_kill ("SBATCH_NO_KILL") || _says_no_kill ("SALLOC_NO_KILL")
         || !_has_spares ())
         return 0;
     return errtext_set (err, "--tf-tasks: with spare tasks, the job has to survive the loss of a node: "
@@ -236,8 +244,7 @@ static int _check_restart (struct errtext *err)
 static bool _is_no_kill (void)
 {
     static const char name[] = "--no-kill";
-    const char *variable = getenv ("SLURM_NO_KILL");
-    bool no_kill = variable && !submission_is_off (variable);
+    bool no_kill = _says_no_kill ("SLURM_NO_KILL");
     struct cmdline line;
 
     cmdline_read (&line);
