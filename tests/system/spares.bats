@@ -180,6 +180,32 @@ no_supervisor_of ()         # RANK
     printed 'restarts left: 2' || fail "it used more than one restart: $(< "$srun_output")"
 }
 
+# In an srun without an allocation, each component of the first step is a job of its own, with nodes of its own.
+@test "a node dies in a heterogeneous step, and one in a step with a list for each node" {
+    local script='case $life in 0) exec sleep 1000;; *) exit 0;; esac'
+
+    start_lives "$script" -N2 -n2 --tf-tasks=worker:2 sh -c "$begin $script" \
+        : --no-kill --export=ALL -N2 -n2 --tf-tasks=worker,spare
+    await_lives 1 0 1 2
+    kill_node 2
+    await_lives 2 0 2
+    await_lives 1 3
+    one_dictionary 3 2 0 2 3
+    [ "$(place_of 3)" = "worker 1" ] || fail "the spare is $(place_of 3)"
+    srun_ends 90
+    printed "the work is done; 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
+    reconnect_nodes
+    make_lives
+    start_lives "$script" -N3 --ntasks-per-node=2 -m block --tf-tasks-per-node=worker,spare
+    await_lives 1 0 2 4
+    kill_node 2
+    await_lives 2 0 4
+    eventually 60 eval 'has_lives 1 1 || has_lives 5 1' || fail "no spare of another node has begun: $(< "$srun_output")"
+    srun_ends 90
+    printed "the work is done; 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"
+    had_lives 2 1 1 0 2 0
+}
+
 # In a script: this task cannot be restarted on its node. The fork server and the program are children of tf-supervise.
 cannot_go_on='pkill -9 -P $PPID -x tf-fork-server; kill -9 $$'
 
