@@ -107,9 +107,13 @@ void absence_end (struct server *server, struct rank *rank)
         rank->state = RANK_SPARE;
 }
 
-static bool _is_overdue (const struct rank *rank)
+/* A lost spare is waited for as long as it may be needed. */
+static bool _is_overdue (const struct shutdown *s, const struct rank *rank)
 {
-    return rank_is_supervised (rank) && deadline_passed (rank->away);
+    return rank_is_supervised (rank)
+           && (deadline_passed (rank->away)
+               || (rank->state == RANK_SPARE && deadline_passed (rank->given_up)
+                   && job_is_done_with (s, rank)));
 }
 
 /* Between two looks whether a spare that is silent is back. */
@@ -135,7 +139,7 @@ static void _print_overdue (const struct server *server)
         const struct rank *rank = &s->roster->rank[i];
         bool member = restarts_gathers (s->restarts, rank);
 
-        if (!_is_overdue (rank) || (rank_has_ended (rank) && !member))
+        if (!_is_overdue (s, rank) || (rank_has_ended (rank) && !member))
             continue;
         gathers = gathers || member;
         places = places || rank->kind != RULES_SPARE;
@@ -164,7 +168,7 @@ void absence_check (struct server *server)
     for (int i = 0; i < s->roster->tasks; i++) {
         struct rank *rank = &s->roster->rank[i];
 
-        if (_is_overdue (rank)) {
+        if (_is_overdue (s, rank)) {
             restart_policy_cannot (restarts_policy (s->restarts), rank);
             job_ended (server, rank, rank_has_ended (rank) ? RANK_ENDED : RANK_LOST, &killed);
             if (lost && rank->state == RANK_LOST)

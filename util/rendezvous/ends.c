@@ -103,13 +103,19 @@ bool ends_is_before (const struct timespec *a, const struct timespec *b)
     return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
+/* A spare that is lost was not needed. */
+static bool _has_failed (const struct rank *rank)
+{
+    return rank_has_ended (rank) && !rank->replaced_by && exit_report_failed (&rank->end.report)
+           && !(rank->kind == RULES_SPARE && rank->state == RANK_LOST);
+}
+
 const struct rank *ends_first_to_fail (const struct roster *roster)
 {
     const struct rank *first = NULL;
 
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
-        if (rank_has_ended (rank) && !rank->replaced_by && exit_report_failed (&rank->end.report)
-            && (!first || ends_is_before (&rank->end.at, &first->end.at)))
+        if (_has_failed (rank) && (!first || ends_is_before (&rank->end.at, &first->end.at)))
             first = rank;
     return first;
 }

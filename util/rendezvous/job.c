@@ -49,6 +49,9 @@ void job_ended (struct server *server, struct rank *rank, enum rank_state state,
     if (had_ended)
         return;
     s->left--;
+    /* Spares that are lost may not be needed any more. */
+    if (server->config.lost_after > 0)
+        s->next_lost = deadline_in_ms (0);
     if (stop_policy_ended (s->policy, rank))
         _set_over (server);
     else if (state == RANK_ENDED && stop_policy_cause (s->policy) == STOP_POLICY_NOT_OVER && s->left > 0)
