@@ -87,8 +87,10 @@ static void _wait_for_others (struct server *server, const struct rank *rank)
     for (int i = 0; i < roster->tasks; i++) {
         struct rank *other = &roster->rank[i];
 
-        if (deadline_is_set (other->given_up))
-            other->given_up = deadline_max (other->given_up, deadline_in_ms (_return_ms (lost_after)));
+        if (!deadline_is_set (other->given_up))
+            continue;
+        other->given_up = deadline_max (other->given_up, deadline_in_ms (_return_ms (lost_after)));
+        other->away = deadline_max (other->away, other->given_up);
     }
 }
 
@@ -100,11 +102,14 @@ void absence_end (struct server *server, struct rank *rank)
     rank->away = rank->given_up = rank->last_sign = deadline_never ();
     rank->ordered = false;
     restarts_returned (server->shutdown->restarts, rank);
-    if (rank->state != RANK_LOST)
-        return;
-    job_runs (server->shutdown, rank);
-    if (rank->kind == RULES_SPARE)
-        rank->state = RANK_SPARE;
+    if (rank->state == RANK_LOST) {
+        job_runs (server->shutdown, rank);
+        if (rank->kind == RULES_SPARE)
+            rank->state = RANK_SPARE;
+    }
+    /* It may be a spare for one that is given up. */
+    if (rank->state == RANK_SPARE)
+        server->shutdown->next_lost = deadline_in_ms (0);
 }
 
 /* A lost spare is waited for as long as it may be needed. */

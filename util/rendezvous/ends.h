@@ -45,7 +45,7 @@ bool ends_are_cancelled (const struct roster *roster);
 
 bool ends_is_before (const struct timespec *a, const struct timespec *b);
 
-/* The rank that failed first; NULL if none has failed but spares, and those whose place a spare has got. */
+/* The rank that failed first; NULL if none has failed but lost spares, and ranks that are replaced. */
 const struct rank *ends_first_to_fail (const struct roster *roster);
 
 /*

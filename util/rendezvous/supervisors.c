@@ -19,8 +19,8 @@
  * go on, theirs are not greater than its: what they die of is probably that. But if Slurm has asked them to
  * end, as with srun -K, they end as without the plugin.
  *
- * A spare that has got the place of a lost task and cannot begin its life fails as that: Slurm may hear of
- * the failure from no other task, because the rest has been stopped.
+ * A spare that has got the place of a lost task, and has not begun, exits with the code of that task's
+ * failure: Slurm may hear of it from no other task, because the rest has been stopped.
  */
 static int _exit_code (const struct shutdown *s, const struct rank *rank)
 {
@@ -210,9 +210,6 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, const stru
     rank = &roster->rank[reconnect.rank];
     peer_set_rank (&server->peers, peer, rank, PEER_SUPERVISED);
     absence_end (server, rank);
-    /* It may be a spare for one that is given up. */
-    if (rank->state == RANK_SPARE)
-        server->shutdown->next_lost = deadline_in_ms (0);
     /* If it has ended, it learns so that its own exit code does not count. */
     if (rank->replaced_by)
         supervisors_order (server, rank, ORDER_STOP);

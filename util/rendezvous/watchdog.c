@@ -108,7 +108,7 @@ static bool _has_signs (const struct rank *rank)
 
 /*
  * It does not move: it is silent for half of the time at least, or stopped; or nothing is known of it, and
- * it does not only serve. One that gives signs moves, also if one of its processes is stopped.
+ * it does not only serve. One that gives signs moves, even if one of its processes is stopped.
  */
 static bool _is_silent (const struct rank *rank, int seconds)
 {

@@ -98,7 +98,7 @@ static void _wake (int number __attribute__ ((unused)))
 {
 }
 
-/* All signals are blocked. */
+/* Call it with all signals blocked. A SIGALRM of Slurm's that comes between two calls is lost. */
 static void _interrupt_often (bool often)
 {
     const struct timeval pause = { .tv_usec = often ? INTERRUPT_US : 0 };
@@ -229,7 +229,7 @@ static void _take (struct watch *w, const char *bytes, size_t length)
         w->done = true;
 }
 
-/* Another user's message with descriptors may have taken its time: the next one waits. */
+/* Another user's message with descriptors may have taken 20 ms to read: the next one waits. */
 static void _read (struct watch *w)
 {
     int all = 0, others = 0;
