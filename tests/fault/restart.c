@@ -918,8 +918,8 @@ static void _cannot_get_its_answer (const void *arg __attribute__ ((unused)))
         die ("cannot limit the fork server");
     _order_place (&task, 3, "chief");
     _expect (&task,
-             (struct wanted){ "stopped", -1, "tf-fork-server, which starts it, does not answer", false });
-    task_order_exit (&task, 0);
+             (struct wanted){ "unstarted 1", -1, "tf-fork-server, which starts it, does not answer", false });
+    task_order_exit (&task, W_EXITCODE (1, 0));
 }
 
 static void _fails_with_its_place (const void *arg __attribute__ ((unused)))

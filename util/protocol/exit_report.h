@@ -20,7 +20,7 @@
 enum exit_report_kind {
     EXIT_REPORT_EXIT,
     EXIT_REPORT_SIGNAL,
-    EXIT_REPORT_UNSTARTED,  /* it exited without having executed the program: TaskProlog failed, or that */
+    EXIT_REPORT_UNSTARTED,  /* the program was not executed: TaskProlog, execve or the fork failed */
     EXIT_REPORT_STOPPED,    /* by its supervisor, because the job's work was done */
     EXIT_REPORT_HUNG,       /* the same, because it gave no sign of life (--tf-watchdog) */
 };

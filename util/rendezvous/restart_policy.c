@@ -83,7 +83,9 @@ enum restart_policy_decision restart_policy_judge (const struct restart_policy *
         return RESTART_POLICY_NONE;
     if (standing->over && standing->why != RESTART_POLICY_LATE)
         return standing->why;
-    if (!restart_rule_covers (&policy->rule, report))
+    /* A program that was not started has no exit code of its own. */
+    if (!restart_rule_covers (&policy->rule, report)
+        && !(standing->cannot && report->kind == EXIT_REPORT_UNSTARTED))
         return RESTART_POLICY_FINAL;
     if (standing->over)
         return standing->why;

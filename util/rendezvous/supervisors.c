@@ -107,7 +107,9 @@ static bool _cannot_go_on (const struct server *server, const struct rank *rank,
     if (life->life >= 0 || life->asked_signal || server->config.lost_after == 0)
         return false;
     return restarts_gathers (server->shutdown->restarts, rank)
-           || (rank->state == RANK_RUNS && restart_rule_covers (&server->config.restart, report));
+           || (rank->state == RANK_RUNS
+               && (report->kind == EXIT_REPORT_UNSTARTED
+                   || restart_rule_covers (&server->config.restart, report)));
 }
 
 /*

@@ -371,14 +371,48 @@ static int _take_answer (struct supervisor *s, struct frame *frame, struct errte
     return lives_set_answer (&s->lives, frame, err);
 }
 
+/* The message is dropped if a full pipe would block. */
+static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...)
+{
+    struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };
+    char text[1280];
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (text, sizeof (text), fmt, ap);
+    va_end (ap);
+    if (poll (&pfd, 1, 0) == 1 && write (STDERR_FILENO, text, strlen (text)) < 0)
+        return;
+}
+
+static void _print_unstarted (const struct supervisor *s, const char *why)
+{
+    _print ("slurmstepd: error: spank_tf: step %s: rank %d on %s cannot start its program: %s\n",
+            s->config.step, s->config.rank, s->config.node, why);
+}
+
+/* A task that was stopped for this life, or was spare, has failed if the life cannot begin. */
+static void _set_unstarted (struct supervisor *s)
+{
+    if (s->report.kind != EXIT_REPORT_STOPPED)
+        return;
+    s->report = (struct exit_report){ .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
+    s->status = W_EXITCODE (1, 0);
+    _print_unstarted (s, lives_report (&s->lives).cannot);
+}
+
 static void _restart (struct supervisor *s, int number, struct frame *answer)
 {
     struct errtext err;
+    bool asked;
 
     /* Slurm may have asked the task to end at this moment. */
     _read_signals (s);
-    if (signals_asked (&s->signals, &s->report, NULL) || !_end_descendants (s)
-        || _take_answer (s, answer, &err) < 0 || _begin_life (s, number, &err) < 0) {
+    asked = signals_asked (&s->signals, &s->report, NULL);
+    if (asked || !_end_descendants (s) || _take_answer (s, answer, &err) < 0
+        || _begin_life (s, number, &err) < 0) {
+        if (!asked)
+            _set_unstarted (s);
         _send_report (s);
         return;
     }
@@ -515,20 +549,6 @@ static noreturn void _leave (struct supervisor *s)
     if (WIFSIGNALED (s->status))
         _die_by (WTERMSIG (s->status));
     _exit (WEXITSTATUS (s->status));
-}
-
-/* The message is dropped if a full pipe would block. */
-static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...)
-{
-    struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };
-    char text[1280];
-    va_list ap;
-
-    va_start (ap, fmt);
-    vsnprintf (text, sizeof (text), fmt, ap);
-    va_end (ap);
-    if (poll (&pfd, 1, 0) == 1 && write (STDERR_FILENO, text, strlen (text)) < 0)
-        return;
 }
 
 /* A batch job that is cancelled loses its srun, and at the same moment Slurm asks its tasks to end. */
@@ -690,8 +710,7 @@ static void _begin_first (struct supervisor *s)
     s->status = W_EXITCODE (1, 0);
     s->ended = deadline_in_ms (0);
     if (!lives_finish (&s->lives))
-        _print ("slurmstepd: error: spank_tf: step %s: rank %d on %s cannot start its program: %s\n",
-                s->config.step, s->config.rank, s->config.node, err.text);
+        _print_unstarted (s, err.text);
 }
 
 int main (int argc, char *argv[])
