@@ -176,9 +176,13 @@ bool peer_is_open (const struct peer *peer)
     return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-/* All of peer_close () but the socket. */
+/*
+ * All of peer_close () but the socket. Closing it is not enough: epoll goes on to watch it as long as another
+ * process has it, as one of tf-notify that has just been forked.
+ */
 static void _forget (struct peers *peers, struct peer *peer)
 {
+    epoll_ctl (peers->epoll, EPOLL_CTL_DEL, peer->fd, NULL);
     if (peer->state == PEER_UNAUTHENTICATED)
         _unlink_unauthenticated (peers, peer);
     else if (peer->rank->peer == peer)
@@ -192,14 +196,14 @@ static void _forget (struct peers *peers, struct peer *peer)
 
 void peer_close (struct peers *peers, struct peer *peer)
 {
-    close (peer->fd);
     _forget (peers, peer);
+    close (peer->fd);
 }
 
 void peer_abort (struct peers *peers, struct peer *peer)
 {
-    tcp_abort (peer->fd);
     _forget (peers, peer);
+    tcp_abort (peer->fd);
 }
 
 void peers_free_closed (struct peers *peers)
