@@ -7,9 +7,19 @@
 load ../common
 load launch
 
+# Debian 13 has an slurmdbd that ends at once with the library of its MariaDB 11.8.9: error 5027, no column is allowed.
+cannot_query='_check_mysql_concat_is_sane: null result from query'
+
 setup_file ()
 {
-    start_cluster --accounting --nodes 2
+    if ! start_cluster --accounting --nodes 2 2> "$BATS_FILE_TMPDIR/start"; then
+        cat "$BATS_FILE_TMPDIR/start" >&2
+        grep -q "$cannot_query" "$BATS_FILE_TMPDIR/start" || return
+        stop_cluster
+        unset SPANK_TF_CLUSTER
+        export why_no_database="this slurmdbd cannot query this MariaDB: $cannot_query"
+        return
+    fi
     # task LAST OTHERS: the last rank runs LAST when all other ranks are running; the other ranks
     # run OTHERS, in which `here` says that they are running.
     cat > "$SPANK_TF_CLUSTER/work/task" <<'END'
@@ -35,8 +45,14 @@ END
 leave='here; exit 0'
 stay='here; exec sleep 600'
 
+before_test ()
+{
+    [[ ! ${why_no_database-} ]] || skip "$why_no_database"
+}
+
 after_test ()
 {
+    [[ ! ${why_no_database-} ]] || return 0
     slurm scancel --user "$user" --quiet
     site_arguments
     nothing_left
