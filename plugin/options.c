@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "cmdline.h"
-#include "common/number.h"
 #include "common/rules.h"
 #include "common/tasklist.h"
+#include "common/value.h"
 
 /* Slurm's prefix of the variable that passes an option to slurmstepd. */
 #define TO_STEP "_SLURM_SPANK_OPTION_spank_tf_"
@@ -129,27 +129,36 @@ static int _check_scrontab (enum option_id option)
                  "scrontab does not pass it to the job; give it to srun, in the job's command");
 }
 
+static int _check_given (enum option_id option, const char *value)
+{
+    struct errtext err;
+
+    if (options_check (option, value, &err) < 0)
+        return _bad (option_table[option].name, err.text);
+    return _check_later_component (option, value) < 0 ? -1 : _check_scrontab (option);
+}
+
 static int _take (int val, const char *argument, int remote)
 {
     enum option_id option = (enum option_id)val;
     const struct option_definition *d = &option_table[option];
     struct state *s = &state[option];
-    const char *value = argument ? argument : "";
-    struct errtext err;
+    const char *text = argument ? argument : "";
+    char *value;
 
     if (remote) {
         noted = noted || _is_list (option);
         return 0;
     }
     /* Slurm passes an option without a value as an empty text, or as a printed NULL. */
-    if (d->implied && (*value == '\0' || strcmp (value, "(null)") == 0))
-        value = d->implied;
-    if (options_check (option, value, &err) < 0)
-        return _bad (d->name, err.text);
-    if (_check_later_component (option, value) < 0 || _check_scrontab (option) < 0)
-        return -1;
-    if (!(value = strdup (value)))
+    if (d->implied && (*text == '\0' || strcmp (text, "(null)") == 0))
+        text = d->implied;
+    if (!(value = option_copy (option, text)))
         return _bad (d->name, strerror (ENOMEM));
+    if (_check_given (option, value) < 0) {
+        free (value);
+        return -1;
+    }
     if (s->expects_inherited && s->calls++ == 0)
         s->inherited = value;
     else
@@ -348,14 +357,14 @@ bool options_is_own (enum option_id option)
 
 int options_word (enum option_id option)
 {
-    return choice_parse (option_table[option].words, options_value (option), NULL);
+    return option_word (option, options_value (option), NULL);
 }
 
 int options_seconds (enum option_id option)
 {
     int seconds = 0;
 
-    number_parse (&seconds, options_value (option), 0, INT_MAX);
+    value_seconds_parse (&seconds, options_value (option), 0, INT_MAX);
     return seconds;
 }
 

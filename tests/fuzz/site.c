@@ -56,10 +56,12 @@ static void _check_option (const char *text)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
         const char *name = option_table[i].name, *value = name ? frame_value (text, name) : NULL;
+        char *copy = value ? option_copy ((enum option_id)i, value) : NULL;
         struct errtext err;
 
-        if (value)
-            fuzz_succeeded (options_check ((enum option_id)i, value, &err), &err);
+        if (copy)
+            fuzz_succeeded (options_check ((enum option_id)i, copy, &err), &err);
+        free (copy);
     }
 }
 

@@ -304,7 +304,7 @@ srun -Q --tf-show ./by-role worker0='exit 3'"
     site_arguments stop_grace=-1
     run_step -n3 --tf-tasks=worker:3 ./by-role worker='touch started'
     [ "$status" -ne 0 ] && [ "$(plugin_messages)" = \
-        'srun: error: spank_tf: plugstack.conf: stop_grace: a number of seconds from 0 to 604800 is needed' ] ||
+        'srun: error: spank_tf: plugstack.conf: stop_grace: "-1" is not a time from 0 to 604800 seconds, as in 300, 5m or 5:00' ] ||
         fail "no such message about the site's argument"
     [ ! -e "$work/started" ] || fail "a program was started"
 }

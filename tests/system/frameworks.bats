@@ -115,8 +115,8 @@ END
 0 TF_CONFIG
 0 TF_GRPC_REUSE_PORT
 END
-    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,pytorch true
-    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,pytorch" is neither none nor a list of tf, keras, jax, dtensor and torch'* ]] ||
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,torchx true
+    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torchx" is neither none nor a list of tf, keras, jax, dtensor and torch'* ]] ||
         fail "it is not refused"
 }
 

@@ -98,6 +98,23 @@ END
     [ "$(grep -cE ':290[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not overridden"
 }
 
+@test "values as people write them: blanks beside commas, times, other words for yes and no, other names" {
+    batch -N2 -n3 <<END
+#!/bin/bash
+#SBATCH --tf-tasks="ps, worker:2"
+#SBATCH --tf-ports="28000-28049, 28050-28099"
+#SBATCH --tf-hold=off --tf-timeout=1:00 --tf-restart="3, any"
+srun -Q --tf-frameworks="tensorflow, jax" $task_check --not-held --roles=ps,worker,worker
+END
+    steps_ok 3 1
+    [ "$(grep -cE ':280[0-9]{2} ok' <<< "$output")" -eq 3 ] || fail "the range is not inherited"
+    run --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 --tf-frameworks=pytorch --tf-show=1 sh -c 'echo $RANK $TF_CONFIG'
+    [ "$status" -eq 0 ] && [ "$(sort <<< "$output")" = $'0\n1' ] && [[ $stderr == *"2 tasks on 1 node"* ]] ||
+        fail "not PyTorch's variables, or not the table"
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-watchdog=1:30:00,2h sh -c 'echo $WATCHDOG_USEC'
+    [ "$status" -eq 0 ] && [ "$output" = 5400000000 ] || fail "not an hour and a half"
+}
+
 # bats test_tags=release
 @test "without a list the other options have no effect, and only an srun that was given them itself says so" {
     run --separate-stderr slurm srun -n1 --tf-restart=1 --tf-show true

@@ -242,7 +242,7 @@ plugstack_everywhere ()
         srun --tf-tasks=$'ps,\nworker' touch started
     refused_everywhere '--tf-ports: "\x1b[2J" is not a range of ports; a range is LOW-HIGH, as in 30000-30999' --tf-ports=$'\e[2J'
     refused_everywhere '--tf-hold: "\x1b" is neither yes nor no' --tf-hold=$'\e'
-    refused_everywhere '--tf-timeout: "5\x1b" is not a number of seconds from 1 to 604800' --tf-timeout=$'5\e'
+    refused_everywhere '--tf-timeout: "5\x1b" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00' --tf-timeout=$'5\e'
 }
 
 # bats test_tags=core,release
@@ -495,15 +495,15 @@ accepted ()
 @test "an invalid timeout is refused" {
     local seconds
 
-    for seconds in soon 0 -5 '' 5s 1.5 604801 99999999999999999999; do
-        refused_everywhere "--tf-timeout: \"$seconds\" is not a number of seconds from 1 to 604800" --tf-timeout="$seconds"
+    for seconds in soon 0 -5 '' 5x 1.5 1:30m 604801 99999999999999999999; do
+        refused_everywhere "--tf-timeout: \"$seconds\" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00" --tf-timeout="$seconds"
     done
 }
 
 @test "an invalid --tf-hold is refused" {
     local hold
 
-    for hold in maybe YES 1 ''; do
+    for hold in maybe YES 2 ''; do
         refused_everywhere "--tf-hold: \"$hold\" is neither yes nor no" --tf-hold="$hold"
     done
 }
@@ -524,11 +524,11 @@ refused_site ()
 
 # bats test_tags=core,release
 @test "an invalid site argument is reported to steps that use the plugin, and to no others" {
-    refused_site 'timeout: "soon" is not a number of seconds from 1 to 604800' timeout=soon
-    refused_site 'watchdog: "5m" is not a number of seconds from 0 to 604800, or two, as in 300,1800' watchdog=5m
+    refused_site 'timeout: "soon" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00' timeout=soon
+    refused_site 'watchdog: "5min" is not a time from 0 to 604800 seconds, as in 300, 5m or 5:00, or two, as in 300,1800' watchdog=5min
     refused_site 'ports: "30999-30000" is reversed; did you mean 30000-30999?' show=yes ports=30999-30000
     refused_site 'hold: "maybe" is neither yes nor no' hold=maybe
-    refused_site 'show: "1" is not one of yes, no, json' show=1
+    refused_site 'show: "2" is not one of yes, no, json' show=2
     refused_site 'rendezvous_ports: "1-99" has privileged ports; the lowest port that a user'\''s program can bind is 1024' rendezvous_ports=1-99
     refused_site 'libexecdir: an absolute path is needed' libexecdir=lib
     refused_site 'notify: the absolute path of a program is needed' notify=logger
@@ -558,7 +558,7 @@ refused_site ()
     kill "$pid"
     eventually 10 gone "$pid"
     "$tests/cluster" run --on "$name" slurmd -N "$name"
-    eventually 10 grep -q 'error: spank_tf: plugstack.conf: timeout: "soon" is not a number of seconds from 1 to 604800' \
+    eventually 10 grep -q 'error: spank_tf: plugstack.conf: timeout: "soon" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00' \
         "$SPANK_TF_CLUSTER/log/$name.log" || fail "it is not: $(tail "$SPANK_TF_CLUSTER/log/$name.log")"
 }
 
@@ -611,7 +611,7 @@ gone ()
     plugstack "optional $plugin libexecdir=/nowhere"
     refused_step '/nowhere/tf-rendezvous: No such file or directory; spank-tf is not installed completely on this host' --tf-tasks=ps,worker:2
     plugstack "optional $plugin timeout=soon"
-    refused_step 'plugstack.conf: timeout: "soon" is not a number of seconds from 1 to 604800' --tf-tasks=ps,worker:2
+    refused_step 'plugstack.conf: timeout: "soon" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00' --tf-tasks=ps,worker:2
 }
 
 # --- half a plugin

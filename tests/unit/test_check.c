@@ -458,7 +458,8 @@ TEST (arguments_are_checked)
         const char *good, *bad, *message;
     } row[] = {
         { "hold=no", "hold=x", "hold: \"x\" is neither yes nor no" },
-        { "stop_grace=1", "stop_grace=x", "stop_grace: a number of seconds from 0 to 604800 is needed" },
+        { "stop_grace=1", "stop_grace=x",
+          "stop_grace: \"x\" is not a time from 0 to 604800 seconds, as in 300, 5m or 5:00" },
         { "show=no", "shwo=yes", "\"shwo=yes\" is not an argument of spank_tf" },
         { "show=no", "tf-show=yes", "\"tf-show=yes\" is not an argument of spank_tf" },
         { "show=no", "show", "\"show\" is not an argument of spank_tf" },

@@ -20,6 +20,7 @@ TEST (a_list_names_some_of_them)
         { "tf,keras,jax", FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX },
         { "dtensor", FRAMEWORK_DTENSOR }, { "tf,dtensor", FRAMEWORK_TF | FRAMEWORK_DTENSOR },
         { "jax,tf", FRAMEWORK_TF | FRAMEWORK_JAX }, { "jax,jax", FRAMEWORK_JAX },
+        { "pytorch", FRAMEWORK_TORCH }, { "tensorflow,torch", FRAMEWORK_TF | FRAMEWORK_TORCH },
         { "torch", FRAMEWORK_TORCH }, { "tf,torch", FRAMEWORK_TF | FRAMEWORK_TORCH },
     };
     /* clang-format on */
@@ -35,8 +36,8 @@ TEST (a_list_names_some_of_them)
 TEST (anything_else_is_refused)
 {
     static const char *const bad[] = {
-        "",   ",", "tf,", ",tf",    "tf,,jax", "pytorch", "tf,none", "none,tf",
-        "TF", "t", "tfx", "tf jax", "tf;jax",  " tf",     "tensor",  "dtensors",
+        "",   ",", "tf,", ",tf",    "tf,,jax", "pytorch2", "tf,none", "none,tf",
+        "TF", "t", "tfx", "tf jax", "tf;jax",  " tf",      "tensor",  "dtensors",
     };
 
     for (size_t i = 0; i < COUNT (bad); i++) {

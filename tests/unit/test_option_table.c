@@ -6,10 +6,14 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "common/option_table.h"
+#include "common/value.h"
 
 #define MAX_TEXT 512
+/* In messages about times. */
+#define TIME "seconds, as in 300, 5m or 5:00"
 
 /* Call the function for each option that has a list of words and no other values. */
 static void for_each_choice (void (*check) (const struct option_definition *d, enum option_id option))
@@ -110,7 +114,7 @@ static void refused_as_none (enum option_id option, const char *value, const cha
 static void check_others (const struct option_definition *d, enum option_id option)
 {
     refused_as_none (option, "", "");
-    refused_as_none (option, "0", "0");
+    refused_as_none (option, "2", "2");
     refused_as_none (option, "\033[2Jauto", "\\x1b[2Jauto");
     for (const struct choice *c = d->words; c->word; c++) {
         char value[64];
@@ -145,6 +149,107 @@ TEST (messages_have_the_words_in_their_order_and_not_in_that_of_what_they_mean)
     refused (OPTION_HIDE_GPUS, "x", "\"x\" is neither yes nor no");
 }
 
+/* Where "no" is a word, these are words, too; elsewhere they are refused with what the user has written. */
+TEST (other_words_for_yes_and_no)
+{
+    static const char *const yes[] = { "yes", "1", "true", "on" }, *const no[] = { "no", "0", "false",
+                                                                                   "off" };
+
+    for (size_t i = 0; i < COUNT (yes); i++) {
+        assert_int_equal (option_word (OPTION_HOLD, yes[i], NULL), VALUE_YES);
+        assert_int_equal (option_word (OPTION_TEE, yes[i], NULL), VALUE_YES);
+        assert_int_equal (option_word (OPTION_SHOW, yes[i], NULL), SHOW_TABLES);
+        assert_int_equal (option_word (OPTION_IB, yes[i], NULL), IB_AUTO);
+        refused_as_none (OPTION_STOP, yes[i], yes[i]);
+        assert_int_equal (option_word (OPTION_HOLD, no[i], NULL), VALUE_NO);
+        assert_int_equal (option_word (OPTION_SHOW, no[i], NULL), SHOW_NOTHING);
+        assert_int_equal (option_word (OPTION_IB, no[i], NULL), IB_NO);
+        refused_as_none (OPTION_STOP, no[i], no[i]);
+    }
+    assert_int_equal (option_word (OPTION_SHOW, "json", NULL), SHOW_JSON);
+}
+
+TEST (blanks_beside_commas_are_not_a_part_of_a_value)
+{
+    static const struct {
+        enum option_id option;
+        const char *text, *value;
+    } row[] = {
+        { OPTION_TASKS, "ps, worker:2", "ps,worker:2" },
+        { OPTION_TASKS_PER_NODE, " \tps\t ,  worker ", "ps,worker" },
+        { OPTION_NETWORK, "10.1.0.0/16, ib0", "10.1.0.0/16,ib0" },
+        { OPTION_PORTS, "30000-30999, 31000", "30000-30999,31000" },
+        { OPTION_FRAMEWORKS, "tf, torch", "tf,torch" },
+        { OPTION_RESTART, "3, any", "3,any" },
+        { OPTION_WATCHDOG, "5m, 30m", "5m,30m" },
+        { OPTION_TASKS, "ps worker, ,", "ps worker,," },
+        { OPTION_TASKS, "", "" },
+        { OPTION_TASKS, "  ", "" },
+        { OPTION_LOG_DIR, "runs, old/x ", "runs, old/x " },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        char *copy = option_copy (row[i].option, row[i].text);
+
+        assert_string_equal (copy, row[i].value);
+        free (copy);
+    }
+}
+
+TEST (a_time_is_read_as_sleep_and_slurm_read_it_and_a_number_alone_is_seconds)
+{
+    static const struct {
+        const char *text;
+        int seconds;
+    } row[] = {
+        { "0", 0 },       { "10", 10 },          { "007", 7 },          { "90s", 90 },
+        { "10m", 600 },   { "2h", 7200 },        { "1d", 86400 },       { "7d", 604800 },
+        { "1:00", 60 },   { "90:30", 5430 },     { "1:02:03", 3723 },   { "168:00:00", 604800 },
+        { "1-0", 86400 }, { "1-12", 129600 },    { "1-12:30", 131400 }, { "1-12:30:05", 131405 },
+        { "0:90", 90 },   { "7-0:0:0", 604800 },
+    };
+    static const char *const bad[] = {
+        "",     " ",       "m",         "5 m",     "5M",
+        "5ms",  "5m30s",   "1.5h",      "-5",      "+5",
+        ":",    "1:",      ":30",       "1:2:3:4", "1:30m",
+        "1-",   "1-1-1",   "1-2:3:4:5", "1m-2",    "-1-2",
+        "8d",   "7-0:0:1", "604801",    "1:2:3-4", "99999999999999999999d",
+        "1d-1", "5\n",
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        int seconds = -1;
+
+        assert_int_equal (value_seconds_parse (&seconds, row[i].text, 0, VALUE_MAX_SECONDS), 0);
+        assert_int_equal (seconds, row[i].seconds);
+    }
+    for (size_t i = 0; i < COUNT (bad); i++) {
+        int seconds = -1;
+
+        if (value_seconds_parse (&seconds, bad[i], 0, VALUE_MAX_SECONDS) == 0)
+            fail_msg ("\"%s\" is %d seconds", bad[i], seconds);
+        assert_int_equal (seconds, -1);
+    }
+}
+
+TEST (a_watchdog_has_one_time_or_two)
+{
+    int seconds, first;
+
+    assert_int_equal (value_watchdog_parse (&seconds, &first, "10m"), 0);
+    assert_int_equal (seconds, 600);
+    assert_int_equal (first, VALUE_WATCHDOG_FIRST);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, "1:30:00"), 0);
+    assert_int_equal (first, 5400);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, "5m,1-0"), 0);
+    assert_int_equal (seconds, 300);
+    assert_int_equal (first, 86400);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, "0m"), 0);
+    assert_int_equal (first, 0);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, "5m,"), -1);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, "5m,1h,1h"), -1);
+}
+
 /* Each row whose values are more than a list of words has a line here. */
 TEST (the_other_values)
 {
@@ -167,19 +272,18 @@ TEST (the_other_values)
         { OPTION_LOG_DIR, "/x/\\%q", "%3t",
           "%t is not a pattern of it; %j, %s, %J, %x, %u, %A, %a and %N are, and %%t is \"%t\"" },
         { OPTION_LOG_DIR, "./~", "~anna/x", "the shell does not replace ~ here; an absolute path is needed" },
-        { OPTION_FRAMEWORKS, "jax,dtensor", "tf,pytorch", NULL /* test_frameworks.c */ },
-        { OPTION_TIMEOUT, "60", "0", "\"0\" is not a number of seconds from 1 to 604800" },
+        { OPTION_FRAMEWORKS, "jax,dtensor", "tf,cntk", NULL /* test_frameworks.c */ },
+        { OPTION_TIMEOUT, "60", "0", "\"0\" is not a time from 1 to 604800 " TIME },
         { OPTION_RESTART, "3,any", "3,all",
           "\"3,all\" is not a number of restarts from 0 to 1000, "
           "or one followed by \",any\"" },
         { OPTION_WATCHDOG, "300,1800", "0,60",
-          "\"0,60\" is not a number of seconds from 0 to 604800, or "
-          "two, as in 300,1800" },
-        { OPTION_RESTART_BACKOFF, "1", "0", "\"0\" is not a number of seconds from 1 to 604800" },
-        { OPTION_STOP_GRACE, "0", "x", "a number of seconds from 0 to 604800 is needed" },
-        { OPTION_EVAL_GRACE, "604800", "-1", "a number of seconds from 0 to 604800 is needed" },
-        { OPTION_FAIL_GRACE, "0", "604801", "a number of seconds from 0 to 604800 is needed" },
-        { OPTION_LOST_AFTER, "5", "4", "a number of seconds from 5 to 604800 is needed" },
+          "\"0,60\" is not a time from 0 to 604800 " TIME ", or two, as in 300,1800" },
+        { OPTION_RESTART_BACKOFF, "1", "0", "\"0\" is not a time from 1 to 604800 " TIME },
+        { OPTION_STOP_GRACE, "0", "x", "\"x\" is not a time from 0 to 604800 " TIME },
+        { OPTION_EVAL_GRACE, "604800", "-1", "\"-1\" is not a time from 0 to 604800 " TIME },
+        { OPTION_FAIL_GRACE, "0", "604801", "\"604801\" is not a time from 0 to 604800 " TIME },
+        { OPTION_LOST_AFTER, "5", "4", "\"4\" is not a time from 5 to 604800 " TIME },
         { OPTION_ROLES, "a,b", "a:2",
           "names separated by commas are needed, as in "
           "roles=tester,logger" },

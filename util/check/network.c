@@ -40,7 +40,7 @@ static int _usable (const struct interface *list, int count)
 
 static int _wish_for_ib (const struct arguments *arguments)
 {
-    return choice_parse (option_table[OPTION_IB].words, arguments_value (arguments, OPTION_IB), NULL);
+    return option_word (OPTION_IB, arguments_value (arguments, OPTION_IB), NULL);
 }
 
 /*

@@ -11,6 +11,11 @@ const struct choice frameworks_words[] = { { "tf", FRAMEWORK_TF },       { "kera
                                            { "jax", FRAMEWORK_JAX },     { "dtensor", FRAMEWORK_DTENSOR },
                                            { "torch", FRAMEWORK_TORCH }, { NULL, 0 } };
 
+/* What users also write for them. */
+static const struct choice other_names[] = { { "tensorflow", FRAMEWORK_TF },
+                                             { "pytorch", FRAMEWORK_TORCH },
+                                             { NULL, 0 } };
+
 int frameworks_parse (unsigned int *frameworks, const char *text, struct errtext *err)
 {
     struct choice_words room;
@@ -23,7 +28,7 @@ int frameworks_parse (unsigned int *frameworks, const char *text, struct errtext
         size_t length = strcspn (name, ",");
         const struct choice *found = choice_find (frameworks_words, name, length);
 
-        if (!found)
+        if (!found && !(found = choice_find (other_names, name, length)))
             return errtext_set (err, "\"%s\" is neither " FRAMEWORKS_NONE " nor a list of %s",
                                 text_quoted (&q, text, strlen (text)),
                                 choice_join (frameworks_words, ", ", " and ", &room));

@@ -23,8 +23,8 @@ enum framework {
 extern const struct choice frameworks_words[];
 
 /*
- * Parse "none", or names separated by commas, as "tf,keras,jax". *frameworks gets the bits of those
- * that are named. -1 and err if the text is anything else.
+ * Parse "none", or names separated by commas, as "tf,keras,jax"; "tensorflow" and "pytorch" are names, too.
+ * *frameworks gets the bits of those that are named. -1 and err if the text is anything else.
  */
 int frameworks_parse (unsigned int *frameworks, const char *text, struct errtext *err);
 

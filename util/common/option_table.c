@@ -18,6 +18,13 @@
 
 static const struct choice yes_no_words[] = { { "yes", VALUE_YES }, { "no", VALUE_NO }, { NULL, 0 } };
 
+/* What users also write for them, in an option of which one word is "no"; see option_word (). */
+static const struct choice switch_words[] = {
+    { "yes", VALUE_YES },  { "1", VALUE_YES },  { "true", VALUE_YES },
+    { "on", VALUE_YES },   { "no", VALUE_NO },  { "0", VALUE_NO },
+    { "false", VALUE_NO }, { "off", VALUE_NO }, { NULL, 0 }
+};
+
 static const struct choice ib_words[] = {
     { "auto", IB_AUTO }, { "require", IB_REQUIRE }, { "no", IB_NO }, { NULL, 0 }
 };
@@ -71,7 +78,7 @@ const struct option_definition option_table[OPTION_COUNT] = {
                  "ended: WORDS" },
     [OPTION_LOG_DIR] = {
         .name = "tf-log-dir", .site = "log_dir", .arginfo = "DIR", .normal = LOG_DIR_NONE,
-        .alone = LOG_DIR_NONE, .check = value_log_dir, .completion = "directories",
+        .alone = LOG_DIR_NONE, .is_path = true, .check = value_log_dir, .completion = "directories",
         .usage = "write the output of each task to DIR/<role><index>.log and messages to DIR/master.log; "
                  "DIR can have Slurm's patterns, as %j" },
     [OPTION_TEE] = {
@@ -86,7 +93,7 @@ const struct option_definition option_table[OPTION_COUNT] = {
     [OPTION_TIMEOUT] = {
         .name = "tf-timeout", .site = "timeout", .arginfo = "SECONDS", .normal = "300",
         .check = value_timeout,
-        .usage = "how long the launch waits for its last task" },
+        .usage = "how long the launch waits for its last task, in seconds, or as in 5m or 5:00" },
     [OPTION_SHOW] = {
         .name = "tf-show", .site = "show", .implied = "yes", .normal = "no", .words = show_words,
         .usage = "print rank, role, node and address of every task, and at the end how it ended (json: "
@@ -99,8 +106,8 @@ const struct option_definition option_table[OPTION_COUNT] = {
     [OPTION_WATCHDOG] = {
         .name = "tf-watchdog", .site = "watchdog", .arginfo = "SECONDS[,FIRST]", .normal = "0",
         .check = value_watchdog,
-        .usage = "end a step whose tasks give no sign of life for so long, or restart it (--tf-restart); "
-                 "FIRST: at the start of a program" },
+        .usage = "end a step whose tasks give no sign of life for so long (seconds, or as in 10m), or "
+                 "restart it (--tf-restart); FIRST: at the start of a program" },
     [OPTION_RESTART_BACKOFF] = {
         .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,
         .usage = "the longest pause before a restart" },
@@ -138,13 +145,49 @@ const struct option_definition option_table[OPTION_COUNT] = {
 };
     /* clang-format on */
 
+int option_word (enum option_id option, const char *value, struct errtext *err)
+{
+    const struct option_definition *d = &option_table[option];
+    const struct choice *meant = choice_find (switch_words, value, strlen (value)), *found = NULL;
+
+    if (meant) {
+        const char *word = meant->meaning == VALUE_NO ? "no" : d->implied ? d->implied : "yes";
+
+        found = choice_find (d->words, word, strlen (word));
+    }
+    return found ? found->meaning : choice_parse (d->words, value, err);
+}
+
+char *option_copy (enum option_id option, const char *value)
+{
+    static const char blanks[] = " \t";
+    char *copy = strdup (value), *end = copy;
+
+    if (!copy || option_table[option].is_path)
+        return copy;
+    for (;; value++) {
+        size_t kept, length;
+
+        value += strspn (value, blanks);
+        kept = length = strcspn (value, ",");
+        while (kept > 0 && strchr (blanks, value[kept - 1]))
+            kept--;
+        memcpy (end, value, kept);
+        end += kept;
+        value += length;
+        *end++ = *value;
+        if (!*value)
+            return copy;
+    }
+}
+
 int option_check (enum option_id option, const char *value, struct errtext *err)
 {
     const struct option_definition *d = &option_table[option];
 
     if (d->check)
         return d->check (value, err);
-    return choice_parse (d->words, value, err) < 0 ? -1 : 0;
+    return option_word (option, value, err) < 0 ? -1 : 0;
 }
 
 enum option_id option_of_argument (const char *argument, const char **value)

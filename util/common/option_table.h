@@ -8,6 +8,8 @@
 #ifndef TF_OPTION_TABLE_H
 #define TF_OPTION_TABLE_H
 
+#include <stdbool.h>
+
 #include "choice.h"
 #include "errtext.h"
 
@@ -87,6 +89,7 @@ struct option_definition {
     const char *normal;
     const struct choice *words; /* the words that a value can be, or have in it; or NULL */
     const char *alone;          /* a word that cannot be in a list with these; or NULL */
+    bool is_path;               /* a blank beside a comma is a part of the value */
     /* -1 and err if the value is not valid. NULL: the value is one of the words. */
     int (*check) (const char *value, struct errtext *err);
     /* The function of contrib/completion/spank-tf for values, which gets all words; NULL: "words". */
@@ -95,6 +98,16 @@ struct option_definition {
 };
 
 extern const struct option_definition option_table[OPTION_COUNT];
+
+/*
+ * What the value means of an option whose values are words of a list: a constant of its enum. If "no" is
+ * one of them, so are 0, false and off; 1, true, on and yes are the value that the option has without one,
+ * or "yes". -1 and err if it is none of these.
+ */
+int option_word (enum option_id option, const char *value, struct errtext *err);
+
+/* The value without the blanks at its ends and beside its commas, to be released with free (); or NULL. */
+char *option_copy (enum option_id option, const char *value);
 
 /* 0 if the value is valid, as far as one value can tell without its step; -1 and err. */
 int option_check (enum option_id option, const char *value, struct errtext *err);

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,61 @@
 #include "port.h"
 #include "rules.h"
 #include "tasklist.h"
+
+/* What a message says behind the least and the longest time. */
+#define TIME_EXAMPLES "seconds, as in 300, 5m or 5:00"
+
+/* Parse one to three numbers with colons between them; *value is in units of the last. -1, or how many. */
+static int _scan_clock (const char **text, int64_t *value)
+{
+    int count = 0;
+
+    *value = 0;
+    do {
+        int number = number_scan (text, VALUE_MAX_SECONDS);
+
+        if (number < 0 || ++count > 3)
+            return -1;
+        *value = *value * 60 + number;
+    } while (**text == ':' && (*text)++);
+    return count;
+}
+
+int value_seconds_parse (int *seconds, const char *value, int low, int high)
+{
+    static const char units[] = "smhd";
+    static const int length[] = { 1, 60, 3600, 86400 };
+    const char *unit;
+    int64_t sum, days;
+    int count = _scan_clock (&value, &sum);
+
+    if (count == 1 && *value == '-') {
+        days = sum;
+        value++;
+        count = _scan_clock (&value, &sum);
+        for (int i = count; i < 3; i++)
+            sum *= 60;
+        sum += days * 86400;
+    } else if (count == 1 && *value && (unit = strchr (units, *value))) {
+        sum *= length[unit - units];
+        value++;
+    }
+    if (count < 0 || *value || sum < low || sum > high)
+        return -1;
+    *seconds = (int)sum;
+    return 0;
+}
+
+static int _check_seconds (const char *value, int low, struct errtext *err)
+{
+    struct quoted q;
+    int seconds;
+
+    if (value_seconds_parse (&seconds, value, low, VALUE_MAX_SECONDS) == 0)
+        return 0;
+    return errtext_set (err, "\"%s\" is not a time from %d to %d " TIME_EXAMPLES,
+                        text_quoted (&q, value, strlen (value)), low, VALUE_MAX_SECONDS);
+}
 
 int value_list (const char *value, struct errtext *err)
 {
@@ -96,18 +152,18 @@ int value_restart (const char *value, struct errtext *err)
 
 int value_watchdog_parse (int *seconds, int *first, const char *value)
 {
-    size_t digits = strcspn (value, ",");
-    char number[16];
+    size_t length = strcspn (value, ",");
+    char text[32];
 
-    if (digits >= sizeof (number))
+    if (length >= sizeof (text))
         return -1;
-    memcpy (number, value, digits);
-    number[digits] = '\0';
-    if (number_parse (seconds, number, 0, VALUE_MAX_SECONDS) < 0)
+    memcpy (text, value, length);
+    text[length] = '\0';
+    if (value_seconds_parse (seconds, text, 0, VALUE_MAX_SECONDS) < 0)
         return -1;
     *first = *seconds > VALUE_WATCHDOG_FIRST ? *seconds : VALUE_WATCHDOG_FIRST;
-    if (value[digits])
-        return *seconds > 0 ? number_parse (first, value + digits + 1, 1, VALUE_MAX_SECONDS) : -1;
+    if (value[length])
+        return *seconds > 0 ? value_seconds_parse (first, value + length + 1, 1, VALUE_MAX_SECONDS) : -1;
     if (*seconds == 0)
         *first = 0;
     return 0;
@@ -120,19 +176,13 @@ int value_watchdog (const char *value, struct errtext *err)
 
     if (value_watchdog_parse (&seconds, &first, value) == 0)
         return 0;
-    return errtext_set (err, "\"%s\" is not a number of seconds from 0 to %d, or two, as in 300,1800",
+    return errtext_set (err, "\"%s\" is not a time from 0 to %d " TIME_EXAMPLES ", or two, as in 300,1800",
                         text_quoted (&q, value, strlen (value)), VALUE_MAX_SECONDS);
 }
 
 int value_timeout (const char *value, struct errtext *err)
 {
-    struct quoted q;
-    int seconds;
-
-    if (number_parse (&seconds, value, 1, VALUE_MAX_SECONDS) == 0)
-        return 0;
-    return errtext_set (err, "\"%s\" is not a number of seconds from 1 to %d",
-                        text_quoted (&q, value, strlen (value)), VALUE_MAX_SECONDS);
+    return _check_seconds (value, 1, err);
 }
 
 /* Role names, separated by commas: a task list without counts. */
@@ -172,19 +222,10 @@ int value_rendezvous_ports (const char *value, struct errtext *err)
 
 int value_grace (const char *value, struct errtext *err)
 {
-    int seconds;
-
-    if (number_parse (&seconds, value, 0, VALUE_MAX_SECONDS) == 0)
-        return 0;
-    return errtext_set (err, "a number of seconds from 0 to %d is needed", VALUE_MAX_SECONDS);
+    return _check_seconds (value, 0, err);
 }
 
 int value_lost_after (const char *value, struct errtext *err)
 {
-    int seconds;
-
-    if (number_parse (&seconds, value, VALUE_MIN_LOST_AFTER, VALUE_MAX_SECONDS) == 0)
-        return 0;
-    return errtext_set (err, "a number of seconds from %d to %d is needed", VALUE_MIN_LOST_AFTER,
-                        VALUE_MAX_SECONDS);
+    return _check_seconds (value, VALUE_MIN_LOST_AFTER, err);
 }

@@ -46,11 +46,19 @@ int value_rendezvous_ports (const char *value, struct errtext *err);
 int value_grace (const char *value, struct errtext *err);
 int value_lost_after (const char *value, struct errtext *err);
 
+/*
+ * A time as users of Slurm and of sleep(1) write it, in seconds: "90", "90s", "10m", "2h", "1d"; "1:30" is
+ * minutes and seconds, "1:30:00" has hours before them, and "1-12", "1-12:30", "1-12:30:00" have days. A
+ * number alone is seconds, other than in Slurm's --time. -1 if it is not valid or not low..high, where
+ * low >= 0.
+ */
+int value_seconds_parse (int *seconds, const char *value, int low, int high);
+
 /* "3" or "3,any": *any is false or true. -1 if it is not valid. */
 int value_restart_parse (int *times, bool *any, const char *value);
 
 /*
- * "300" or "300,1800": *first is the second number; 0, and *first is 0: no watchdog. -1 if it is not valid.
+ * "300" or "5m,30m": *first is the second time; 0, and *first is 0: no watchdog. -1 if it is not valid.
  */
 int value_watchdog_parse (int *seconds, int *first, const char *value);
 
