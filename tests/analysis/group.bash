@@ -16,6 +16,7 @@ group_analysis ()
     step "clang-format" analyze_with_clang_format
     step "shellcheck" analyze_with_shellcheck
     step "codespell" analyze_with_codespell
+    step "check-docs with gawk, mawk and busybox" analyze_with_each_awk
 }
 
 # The files of this tree, not those of builds in it, none that autogen.sh has written, and no input of the fuzzer.
@@ -77,4 +78,15 @@ analyze_with_shellcheck ()
 analyze_with_codespell ()
 {
     cd "$top" && sources | xargs -d '\n' codespell --check-hidden
+}
+
+# RHEL's awk is gawk, Debian's mawk; each takes something for an error that the others accept.
+analyze_with_each_awk ()
+{
+    local name
+
+    for name in gawk mawk busybox; do
+        mkdir -p "$run/$name" && ln -sf "$(command -v "$name")" "$run/$name/awk" &&
+            PATH=$run/$name:$PATH make -s -C "$work/build/tests" docs || { echo "with $name"; return 1; }
+    done
 }
