@@ -27,7 +27,7 @@ void task_abort (bool print, const char *fmt, ...)
 
 void task_abort_report (int fd, const char *node, const char *why)
 {
-    const struct exit_report report = { EXIT_REPORT_EXIT, 1, false };
+    const struct exit_report report = { .kind = EXIT_REPORT_EXIT, .number = 1 };
     struct frame *frame = exit_report_encode (&report);
 
     if (frame)

@@ -447,7 +447,7 @@ void check_answer (const struct launch *launch, int number, const struct frame *
  */
 static void _reply (const struct launch *launch, int fd, const struct frame *frame)
 {
-    static const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
+    static const struct exit_report success = { .kind = EXIT_REPORT_EXIT };
     struct answer answer;
     struct errtext err;
 

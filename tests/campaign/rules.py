@@ -30,6 +30,7 @@ USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks en
          r"rank \d+ \(\w+ \d+\) on \S+ failed, .*; spank_tf does not end the others, .*|"
          r"rank \d+ \(\w+ \d+\) on \S+ failed, .*; the others have 600 s to end, and are then stopped|"
          r"the others cannot go on without rank .*; they have 600 s to end, and are then stopped|"
+         r"rank \d+ .*did not end within \d+ s of SIGTERM, and (?:was|were) killed; --tf-grace=.*|"
          r"waiting for \d+ of \d+ ranks.*|no rank has registered yet)$")
 CANCELLED = r"step \d+\.\d+ was cancelled$"
 # After the end of srun. Slurm itself may need some seconds.
@@ -179,7 +180,7 @@ def table(trial):
     for path in paths:
         text = clusters.read(path).partition("how its tasks ended\n")[2]
         rows = re.findall(r"^ +(\d+)  (\+?\w+) (\d+) +(\S+) +(?:\d+-)?\d\d:\d\d:\d\d  "
-                          r"(exit \d+|signal \d+|stopped|hung)(?: \((?:out of memory|its program was not .*)\))?"
+                          r"(exit \d+|signal \d+|stopped|killed after \d+ s|hung)(?: \((?:out of memory|its program was not .*)\))?"
                           r"(?: \(restarted \d+ times?\))?$", text, re.M)
         if len(rows) < trial.plan.tasks and not may_be_missing:
             yield f"how the tasks ended is not in {path}"
@@ -189,6 +190,8 @@ def table(trial):
                 yield f"the table has rank {rank} as {role} {index}"
             if rank in trial.records and node != trial.records[rank].node:
                 yield f"the table has rank {rank} on {node}"
+            # A busy machine: the grace of a second is over before a program has ended.
+            how = "stopped" if how.startswith("killed after") else how
             if not any_end and how not in trial.plan.ends(rank) | further:
                 yield f"the table says of rank {rank}: {how}"
 

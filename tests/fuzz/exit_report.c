@@ -71,7 +71,8 @@ FUZZ_TARGET (exit_report)
         CHECK (again = fuzz_resend (exit_report_encode (&report), FRAME_MAX_EXIT_REPORT));
         CHECK (fuzz_succeeded (exit_report_decode (&report2, again, &err), &err));
         CHECK (report2.kind == report.kind && report2.number == report.number
-               && report2.out_of_memory == report.out_of_memory);
+               && report2.out_of_memory == report.out_of_memory && report2.killed == report.killed
+               && report2.killed_after == report.killed_after);
         frame_destroy (again);
     }
     frame_destroy (frame);

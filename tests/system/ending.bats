@@ -468,18 +468,44 @@ END
 
 # bats test_tags=core,release
 @test "a task that ignores SIGTERM is killed after its grace time" {
+    local stubborn='trap "" TERM INT HUP; mark ready; while :; do sleep 1; done' message
+
+    # shellcheck disable=SC2034  # step_and_tasks_end reads it
+    message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
     site_arguments stop_grace=1
-    run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='trap "" TERM INT HUP; mark ready; while :; do sleep 1; done' \
-        chief='await ready; exit 3'
-    step_and_tasks_end 3 'exit 3' stopped stopped
-    site_arguments stop_grace=0
-    run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='trap "" TERM INT HUP; mark ready; while :; do sleep 1; done' \
-        chief='await ready; exit 3'
-    step_and_tasks_end 3 'exit 3' stopped stopped
+    run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps="$stubborn" chief='await ready; exit 3'
+    step_and_tasks_end 3 'exit 3' 'killed after 1 s' stopped
+    # A user's --tf-grace, which is no site's, and at once.
+    site_arguments stop_grace=60
+    run_and_show --tf-grace=0:02 -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps="$stubborn" chief='await ready; exit 0'
+    message=${message/1 s/2 s}
+    step_and_tasks_end 0 'exit 0' 'killed after 2 s' stopped
+    # shellcheck disable=SC2034  # step_ends reads it
+    message=''
+    run_and_show --tf-grace=0 --tf-show=json -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps="$stubborn" chief='await ready; exit 3'
+    step_ends 3
+    [[ $stderr == *'"rank":1,"role":"ps","index":0,'*'"end":"stopped","killed_after":0,'* ]] || fail "JSON does not say that it was killed"
+    [[ $stderr != *'"killed_after"'*'"killed_after"'* ]] || fail "another task was killed, too"
+}
+
+@test "sbatch and salloc take --tf-grace, for the steps of their job" {
+    local stubborn='trap "" TERM; mark ready; while :; do sleep 1; done'
+
+    batch -N2 -n3 --tf-tasks=chief,ps,worker --tf-grace=1 <<END
+#!/bin/sh
+srun -Q --tf-show ./by-role ps='$stubborn' chief='await ready'
+END
+    [[ $stderr == *'ps 0 '*'killed after 1 s'* ]] || fail "sbatch's --tf-grace is lost"
+    rm -f "$work/mark.ready"
+    run slurm timeout 60 salloc -Q -N2 -n3 --tf-tasks=chief,ps,worker --tf-grace=1 srun -Q --tf-show ./by-role ps="$stubborn" chief='await ready'
+    [[ $output == *'ps 0 '*'killed after 1 s'* ]] || fail "salloc's --tf-grace is lost"
 }
 
 # bats test_tags=core,release
 @test "daemons of a task, in sessions of their own, are stopped with it, and do not delay the end" {
+    # shellcheck disable=SC2034  # step_and_tasks_end reads it
+    local message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE, rank 2 (worker 0) on NODE did not end within 1 s of SIGTERM, and were killed; --tf-grace=SECONDS gives tasks that are stopped more time'
+
     site_arguments stop_grace=1
     cat > "$work/daemons" <<'END'
 setsid sleep 1000 &
@@ -490,7 +516,7 @@ nohup sleep 1000 &
 END
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='. ./daemons; mark ready; exec sleep 1000' \
         worker='. ./daemons; trap "exit 5" TERM; sleep 1000 & mark ready_too; wait' chief='await ready; await ready_too'
-    step_and_tasks_end 0 'exit 0' stopped stopped
+    step_and_tasks_end 0 'exit 0' 'killed after 1 s' 'killed after 1 s'
     no_process_left || fail "a daemon is left"
 }
 
@@ -508,15 +534,15 @@ open F, ">mark.ready_too";
 for (;;) { exit if fork }
 END
     # As another user: the limit applies to all processes of a user. It takes a while.
-    # shellcheck disable=SC2034  # for step_and_tasks_end
-    time_limit=30
+    # shellcheck disable=SC2034  # step_and_tasks_end reads them
+    time_limit=30 message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
     user=$other_user run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='exec prlimit --nproc=200 perl more' \
         chief='await ready; sleep 0.3'
-    step_and_tasks_end 0 'exit 0' stopped stopped
+    step_and_tasks_end 0 'exit 0' 'killed after 1 s' stopped
     no_process_left || fail "a process is left"
     user=$other_user run_and_show -N2 -n3 --tf-tasks=chief,ps,worker \
         ./by-role ps='prlimit --nproc=200 perl other & exec sleep 1000' chief='await ready_too; sleep 0.3'
-    step_and_tasks_end 0 'exit 0' stopped stopped
+    step_and_tasks_end 0 'exit 0' 'killed after 1 s' stopped
     no_process_left || fail "a process is left"
 }
 

@@ -18,7 +18,7 @@ TEST (an_acknowledgement_has_this_string_and_is_recognized)
 
 TEST (no_other_message_is_an_acknowledgement)
 {
-    const struct exit_report report = { EXIT_REPORT_EXIT, 0, false };
+    const struct exit_report report = { .kind = EXIT_REPORT_EXIT };
     struct frame *frame = exit_report_encode (&report);
 
     assert_false (acknowledgement_is_in (frame));

@@ -17,19 +17,19 @@ TEST (each_report_is_printed_as_its_text)
         bool failed;
         int code;               /* of srun */
     } row[] = {
-        { "exit 0", { EXIT_REPORT_EXIT, 0, false }, false, 0 },
-        { "exit 1", { EXIT_REPORT_EXIT, 1, false }, true, 1 },
-        { "exit 3", { EXIT_REPORT_EXIT, 3, false }, true, 3 },
-        { "exit 255", { EXIT_REPORT_EXIT, 255, false }, true, 255 },
-        { "signal 1", { EXIT_REPORT_SIGNAL, 1, false }, true, 129 },
-        { "signal 11", { EXIT_REPORT_SIGNAL, 11, false }, true, 139 },
-        { "signal 64", { EXIT_REPORT_SIGNAL, 64, false }, true, 192 },
-        { "stopped", { EXIT_REPORT_STOPPED, 0, false }, false, 0 },
-        { "hung", { EXIT_REPORT_HUNG, 0, false }, true, 124 },
+        { "exit 0", { .kind = EXIT_REPORT_EXIT }, false, 0 },
+        { "exit 1", { .kind = EXIT_REPORT_EXIT, .number = 1 }, true, 1 },
+        { "exit 3", { .kind = EXIT_REPORT_EXIT, .number = 3 }, true, 3 },
+        { "exit 255", { .kind = EXIT_REPORT_EXIT, .number = 255 }, true, 255 },
+        { "signal 1", { .kind = EXIT_REPORT_SIGNAL, .number = 1 }, true, 129 },
+        { "signal 11", { .kind = EXIT_REPORT_SIGNAL, .number = 11 }, true, 139 },
+        { "signal 64", { .kind = EXIT_REPORT_SIGNAL, .number = 64 }, true, 192 },
+        { "stopped", { .kind = EXIT_REPORT_STOPPED }, false, 0 },
+        { "hung", { .kind = EXIT_REPORT_HUNG }, true, 124 },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct exit_report report = { EXIT_REPORT_SIGNAL, 77, false };
+        struct exit_report report = { .kind = EXIT_REPORT_SIGNAL, .number = 77 };
         struct exit_report_text room;
 
         assert_ptr_equal (exit_report_print (&row[i].report, &room), room.text);
@@ -44,13 +44,24 @@ TEST (each_report_is_printed_as_its_text)
 
 TEST (users_read_that_memory_was_exhausted)
 {
-    const struct exit_report killed = { EXIT_REPORT_SIGNAL, 9, true };
-    const struct exit_report failed = { EXIT_REPORT_EXIT, 3, false };
+    const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true };
+    const struct exit_report failed = { .kind = EXIT_REPORT_EXIT, .number = 3 };
     struct exit_report_text room;
 
     assert_string_equal (exit_report_describe (&killed, &room), "signal 9 (out of memory)");
     assert_string_equal (exit_report_print (&killed, &room), "signal 9");
     assert_string_equal (exit_report_describe (&failed, &room), "exit 3");
+}
+
+TEST (users_read_that_a_task_which_was_stopped_had_to_be_killed)
+{
+    const struct exit_report killed = { .kind = EXIT_REPORT_STOPPED, .killed = true, .killed_after = 10 };
+    struct exit_report_text room;
+
+    assert_string_equal (exit_report_describe (&killed, &room), "killed after 10 s");
+    assert_string_equal (exit_report_print (&killed, &room), "stopped");
+    assert_false (exit_report_failed (&killed));
+    assert_int_equal (exit_report_code (&killed), 0);
 }
 
 TEST (a_number_may_have_leading_zeros)
@@ -92,7 +103,7 @@ TEST (a_malformed_text_is_refused_and_the_report_stays_unchanged)
     /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct exit_report report = { EXIT_REPORT_SIGNAL, 77, false };
+        struct exit_report report = { .kind = EXIT_REPORT_SIGNAL, .number = 77 };
 
         assert_int_equal (exit_report_parse (&report, row[i]), -1);
         assert_int_equal (report.kind, EXIT_REPORT_SIGNAL);
@@ -105,7 +116,7 @@ TEST (any_number_fits_the_buffer)
     static const int number[] = { INT32_MIN, INT32_MAX };
 
     for (size_t i = 0; i < COUNT (number); i++) {
-        struct exit_report report = { EXIT_REPORT_SIGNAL, number[i], false };
+        struct exit_report report = { .kind = EXIT_REPORT_SIGNAL, .number = number[i] };
         struct exit_report_text room;
         char text[64];
 
@@ -117,29 +128,69 @@ TEST (any_number_fits_the_buffer)
 TEST (decoding_the_message_returns_the_encoded_report)
 {
     static const struct exit_report row[] = {
-        { EXIT_REPORT_EXIT, 0, false },  { EXIT_REPORT_EXIT, 255, false },  { EXIT_REPORT_SIGNAL, 9, false },
-        { EXIT_REPORT_SIGNAL, 9, true }, { EXIT_REPORT_STOPPED, 0, false },
+        { .kind = EXIT_REPORT_EXIT },
+        { .kind = EXIT_REPORT_EXIT, .number = 255 },
+        { .kind = EXIT_REPORT_SIGNAL, .number = 9 },
+        { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
+        { .kind = EXIT_REPORT_STOPPED },
+        { .kind = EXIT_REPORT_STOPPED, .killed = true, .killed_after = 10 },
+        { .kind = EXIT_REPORT_STOPPED, .killed = true },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = exit_report_encode (&row[i]);
-        struct exit_report report = { EXIT_REPORT_SIGNAL, 77, !row[i].out_of_memory };
+        struct exit_report report = { .kind = EXIT_REPORT_SIGNAL,
+                                      .number = 77,
+                                      .out_of_memory = !row[i].out_of_memory };
 
         assert_true (exit_report_is_in (frame));
         assert_int_equal (exit_report_decode (&report, frame, NULL), 0);
         assert_int_equal (report.kind, row[i].kind);
         assert_int_equal (report.number, row[i].number);
         assert_int_equal (report.out_of_memory, row[i].out_of_memory);
+        assert_int_equal (report.killed, row[i].killed);
+        assert_int_equal (report.killed_after, row[i].killed_after);
         frame_destroy (frame);
     }
     assert_string_equal (message_text (exit_report_encode (&row[2])), "EXIT_REPORT=signal 9\n");
     assert_string_equal (message_text (exit_report_encode (&row[3])),
                          "EXIT_REPORT=signal 9\nOUT_OF_MEMORY=1\n");
+    assert_string_equal (message_text (exit_report_encode (&row[5])),
+                         "EXIT_REPORT=stopped\nKILLED_AFTER=10\n");
+}
+
+TEST (only_a_task_that_was_stopped_was_killed)
+{
+    static const struct message_string good[] = { { "EXIT_REPORT", "stopped" }, { "KILLED_AFTER", "10" } };
+    static const struct {
+        const char *key, *value;
+        bool killed;
+    } row[] = {
+        { "COLOUR", "red", true },
+        { "KILLED_AFTER", "0", true },
+        { "KILLED_AFTER", "1000000", true },
+        { "KILLED_AFTER", NULL, false },
+        { "KILLED_AFTER", "", false },
+        { "KILLED_AFTER", "-1", false },
+        { "KILLED_AFTER", "1000001", false },
+        { "EXIT_REPORT", "exit 3", false },
+        { "EXIT_REPORT", "hung", false },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
+        struct exit_report report;
+
+        assert_int_equal (exit_report_decode (&report, frame, NULL), 0);
+        assert_int_equal (report.killed, row[i].killed);
+        assert_true (report.killed || report.killed_after == 0);
+        frame_destroy (frame);
+    }
 }
 
 TEST (a_report_can_be_part_of_another_message)
 {
-    const struct exit_report report = { EXIT_REPORT_STOPPED, 0, false };
+    const struct exit_report report = { .kind = EXIT_REPORT_STOPPED };
     struct frame *frame = frame_create ();
 
     frame_add (frame, "RANK", "1");
@@ -165,7 +216,7 @@ TEST (a_message_without_a_valid_report_is_refused)
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
-        struct exit_report report = { EXIT_REPORT_SIGNAL, 77, false };
+        struct exit_report report = { .kind = EXIT_REPORT_SIGNAL, .number = 77 };
         struct errtext err = { "" };
 
         assert_int_equal (exit_report_decode (&report, frame, &err), row[i].rc);

@@ -15,7 +15,7 @@ TEST (a_reconnect_has_these_strings)
     struct reconnect reconnect = { .token = TOKEN,
                                    .node = "n5",
                                    .rank = 17,
-                                   .report = { EXIT_REPORT_SIGNAL, 11, false },
+                                   .report = { .kind = EXIT_REPORT_SIGNAL, .number = 11 },
                                    .life = { .life = -1 } };
 
     assert_string_equal (message_text (reconnect_encode (&reconnect)), HEAD);
@@ -36,7 +36,7 @@ TEST (decoding_returns_the_encoded_reconnect)
     struct reconnect reconnect = { .token = TOKEN,
                                    .node = "n5",
                                    .rank = 17,
-                                   .report = { EXIT_REPORT_SIGNAL, 11, false },
+                                   .report = { .kind = EXIT_REPORT_SIGNAL, .number = 11 },
                                    .life = { .life = 3 },
                                    .failure = { FAILURE_TEXT_ERROR_FILE, "ValueError" } };
 

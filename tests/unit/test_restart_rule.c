@@ -31,8 +31,8 @@ TEST (every_end_counts_as_the_manual_says)
 TEST (a_task_that_was_stopped_did_not_fail_and_without_restarts_none_counts)
 {
     const struct restart_rule none = { 0, true, 60 }, some = { 1, true, 60 };
-    const struct exit_report killed = { EXIT_REPORT_SIGNAL, 9, false };
-    const struct exit_report stopped = { EXIT_REPORT_STOPPED, 0, false };
+    const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = 9 };
+    const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED };
 
     assert_false (restart_rule_covers (&none, &killed));
     assert_true (restart_rule_covers (&some, &killed));
@@ -43,7 +43,7 @@ TEST (a_task_that_was_stopped_did_not_fail_and_without_restarts_none_counts)
 TEST (a_hang_is_worth_another_try)
 {
     const struct restart_rule none = { 0, true, 60 }, some = { 1, false, 60 };
-    const struct exit_report hung = { EXIT_REPORT_HUNG, 0, false };
+    const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
 
     assert_false (restart_rule_covers (&none, &hung));
     assert_true (restart_rule_covers (&some, &hung));

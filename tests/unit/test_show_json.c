@@ -131,7 +131,8 @@ TEST (a_hang_has_the_tasks_that_were_silent_since_when_and_what_they_did)
 
 TEST (a_restart_has_the_tasks_that_failed_and_how)
 {
-    const struct exit_report report[] = { { EXIT_REPORT_SIGNAL, 9, true }, { EXIT_REPORT_EXIT, 42, false } };
+    const struct exit_report report[] = { { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
+                                          { .kind = EXIT_REPORT_EXIT, .number = 42 } };
     struct show_json_restart *restart = calloc (1, sizeof (*restart) + 2 * sizeof (restart->failed[0]));
 
     assert_non_null (restart);
@@ -158,7 +159,9 @@ TEST (a_loss_has_the_tasks_that_are_lost)
     const struct rank *lost[] = { &roster.rank[1] };
 
     roster.rank[1].state = RANK_LOST;
-    roster.rank[1].end = (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 5999, 0, NULL };
+    roster.rank[1].end = (struct end){ .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9 },
+                                       .at = { 1000, 0 },
+                                       .elapsed_ms = 5999 };
     check (show_json_lost (&roster, lost, 1, 3, 2),
            EVENT ("lost", "3", "2", THREE_ROLES, "3",
                   "2") "\"tasks\":["
@@ -174,9 +177,15 @@ static void ended (int rank, enum rank_state state, struct end end)
 
 TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
 {
-    ended (0, RANK_ENDED, (struct end){ { EXIT_REPORT_EXIT, 3, false }, { 1000, 2 }, 61999, 0, NULL });
-    ended (1, RANK_ENDED, (struct end){ { EXIT_REPORT_STOPPED, 0, false }, { 1001, 0 }, 62000, 0, NULL });
-    ended (2, RANK_ENDED, (struct end){ { EXIT_REPORT_SIGNAL, 9, true }, { 1000, 1 }, 500, 0, NULL });
+    ended (0, RANK_ENDED,
+           (struct end){
+               .report = { .kind = EXIT_REPORT_EXIT, .number = 3 }, .at = { 1000, 2 }, .elapsed_ms = 61999 });
+    ended (1, RANK_ENDED,
+           (struct end){ .report = { .kind = EXIT_REPORT_STOPPED }, .at = { 1001, 0 }, .elapsed_ms = 62000 });
+    ended (2, RANK_ENDED,
+           (struct end){ .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
+                         .at = { 1000, 1 },
+                         .elapsed_ms = 500 });
     roster.rank[0].life.number = 2;
     free (roster.rank[0].log_dir);
     assert_non_null (roster.rank[0].log_dir = strdup ("/logs"));
@@ -199,7 +208,9 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
 {
     struct roster one = { .step = roster.step, .tasks = 1, .rank = &roster.rank[0] };
 
-    ended (0, RANK_LOST, (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, NULL });
+    ended (0, RANK_LOST,
+           (struct end){
+               .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9 }, .at = { 1000, 0 }, .elapsed_ms = 0 });
     roster.rank[0].life.number = 0;
     check (show_json_end (&one, 0, 0),
            EVENT ("end", "1", "1", ONE_CHIEF, "0",
@@ -208,7 +219,8 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
                        "\"tasks\":["
                        "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
                        "\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
-    ended (0, RANK_ENDED, (struct end){ { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, NULL });
+    ended (0, RANK_ENDED,
+           (struct end){ .report = { .kind = EXIT_REPORT_EXIT }, .at = { 1000, 0 }, .elapsed_ms = 0 });
     check (show_json_end (&one, 0, 0),
            EVENT ("end", "1", "1", ONE_CHIEF, "0",
                   "0") "\"cancelled\":false,"
@@ -222,9 +234,13 @@ TEST (a_task_that_was_replaced_is_lost_and_has_no_place)
 {
     struct rank *lost = &roster.rank[1], *spare = &roster.rank[2];
 
-    ended (0, RANK_ENDED, (struct end){ { EXIT_REPORT_EXIT, 0, false }, { 1000, 0 }, 0, 0, NULL });
-    ended (1, RANK_ENDED, (struct end){ { EXIT_REPORT_SIGNAL, 9, false }, { 1000, 0 }, 0, 0, NULL });
-    ended (2, RANK_ENDED, (struct end){ { EXIT_REPORT_STOPPED, 0, false }, { 1000, 0 }, 0, 0, NULL });
+    ended (0, RANK_ENDED,
+           (struct end){ .report = { .kind = EXIT_REPORT_EXIT }, .at = { 1000, 0 }, .elapsed_ms = 0 });
+    ended (1, RANK_ENDED,
+           (struct end){
+               .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9 }, .at = { 1000, 0 }, .elapsed_ms = 0 });
+    ended (2, RANK_ENDED,
+           (struct end){ .report = { .kind = EXIT_REPORT_STOPPED }, .at = { 1000, 0 }, .elapsed_ms = 0 });
     lost->replaced_by = spare;
     spare->replaces = lost;
     check (

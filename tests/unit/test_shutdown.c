@@ -341,12 +341,15 @@ static void report_end (int rank, char *event)
     struct exit_report report;
     struct frame *frame;
     char *how = strsep (&event, ","), *memory = strstr (how, " (out of memory)");
+    bool killed = strcmp (how, "killed after 10 s") == 0;
 
     if (memory)
         *memory = '\0';
-    if (exit_report_parse (&report, how) < 0)
+    if (exit_report_parse (&report, killed ? "stopped" : how) < 0)
         story_unknown (how);
     report.out_of_memory = memory;
+    report.killed = killed;
+    report.killed_after = killed ? 10 : 0;
     event = event ? event + strspn (event, " ") : how + strlen (how);
     while (*event)
         if (story_begins (&event, "life"))

@@ -456,10 +456,10 @@ static void check_history (const struct history *history, const struct outcome *
 static bool walk (struct history *history, const struct outcome *before)
 {
     static const struct exit_report ending[] = {
-        { EXIT_REPORT_EXIT, 0, false },
-        { EXIT_REPORT_EXIT, 3, false },
-        { EXIT_REPORT_SIGNAL, 11, false },
-        { EXIT_REPORT_STOPPED, 0, false },
+        { .kind = EXIT_REPORT_EXIT },
+        { .kind = EXIT_REPORT_EXIT, .number = 3 },
+        { .kind = EXIT_REPORT_SIGNAL, .number = 11 },
+        { .kind = EXIT_REPORT_STOPPED },
     };
     bool over = before->cause != STOP_POLICY_NOT_OVER;
     bool ordered = has_orders (before, history->tasks);
@@ -549,7 +549,7 @@ TEST (the_policy_handles_a_large_step)
 {
     enum { TASKS = 200000 };
     struct rank *rank = calloc (TASKS, sizeof (*rank));
-    const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
+    const struct exit_report success = { .kind = EXIT_REPORT_EXIT };
     struct stop_policy *policy;
 
     assert_non_null (rank);
@@ -575,7 +575,7 @@ TEST (the_policy_handles_a_large_step)
 TEST (a_task_beside_the_cluster_waits_for_an_evaluator_that_was_lost)
 {
     static const char *const role[] = { "worker", "evaluator", "+data" };
-    const struct exit_report success = { EXIT_REPORT_EXIT, 0, false };
+    const struct exit_report success = { .kind = EXIT_REPORT_EXIT };
     struct rank rank[3];
     struct stop_policy *policy = create (rank, STOP_WHEN_AUTO, role, 3);
 

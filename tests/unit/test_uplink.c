@@ -70,7 +70,7 @@ EACH_TEST (set_up, tear_down)
 
 static void report (void)
 {
-    const struct exit_report exit_3 = { EXIT_REPORT_EXIT, 3, false };
+    const struct exit_report exit_3 = { .kind = EXIT_REPORT_EXIT, .number = 3 };
     const struct life_report life = { .life = -1 };
     const struct failure_text none = { 0 };
 

@@ -108,12 +108,13 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .check = value_watchdog,
         .usage = "end a step whose tasks give no sign of life for so long (seconds, or as in 10m), or "
                  "restart it (--tf-restart); FIRST: at the start of a program" },
+    [OPTION_STOP_GRACE] = {
+        .name = "tf-grace", .site = "stop_grace", .arginfo = "SECONDS", .normal = "10", .check = value_grace,
+        .usage = "how long a task that is stopped has to end, from SIGTERM to SIGKILL, in seconds, or as in "
+                 "5m or 5:00" },
     [OPTION_RESTART_BACKOFF] = {
         .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,
         .usage = "the longest pause before a restart" },
-    [OPTION_STOP_GRACE] = {
-        .site = "stop_grace", .arginfo = "SECONDS", .normal = "10", .check = value_grace,
-        .usage = "from SIGTERM to SIGKILL" },
     [OPTION_EVAL_GRACE] = {
         .site = "eval_grace", .arginfo = "SECONDS", .normal = "900", .check = value_grace,
         .usage = "what an evaluator has after the others" },

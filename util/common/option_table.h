@@ -29,9 +29,9 @@ enum option_id {
     OPTION_SHOW,
     OPTION_RESTART,
     OPTION_WATCHDOG,
+    OPTION_STOP_GRACE,
     /* In plugstack.conf only. */
     OPTION_RESTART_BACKOFF,
-    OPTION_STOP_GRACE,
     OPTION_EVAL_GRACE,
     OPTION_FAIL_GRACE,
     OPTION_LOST_AFTER,

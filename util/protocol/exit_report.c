@@ -59,6 +59,8 @@ const char *exit_report_describe (const struct exit_report *report, struct exit_
     exit_report_print (report, room);
     if (report->kind == EXIT_REPORT_UNSTARTED)
         snprintf (room->text, sizeof (room->text), EXIT "%d" EXIT_REPORT_NOT_STARTED, report->number);
+    else if (report->killed)
+        snprintf (room->text, sizeof (room->text), "killed after %d s", report->killed_after);
     else if (report->out_of_memory)
         strcat (room->text, " (out of memory)");
     return room->text;
@@ -93,6 +95,10 @@ int exit_report_decode (struct exit_report *report, const struct frame *frame, s
     if (!text || exit_report_parse (report, text) < 0)
         return errtext_set (err, "a report that does not say how the task ended");
     report->out_of_memory = frame_has (frame, "OUT_OF_MEMORY");
+    report->killed_after = frame_get_number (frame, "KILLED_AFTER", 0, FRAME_MAX_SECONDS);
+    report->killed = report->kind == EXIT_REPORT_STOPPED && report->killed_after >= 0;
+    if (!report->killed)
+        report->killed_after = 0;
     return 0;
 }
 
@@ -102,6 +108,8 @@ void exit_report_add (struct frame *frame, const struct exit_report *report)
 
     frame_add (frame, "EXIT_REPORT", "%s", exit_report_print (report, &room));
     frame_add_flag (frame, "OUT_OF_MEMORY", report->out_of_memory);
+    if (report->killed)
+        frame_add (frame, "KILLED_AFTER", "%d", report->killed_after);
 }
 
 bool exit_report_is_in (const struct frame *frame)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * How a task ended, and the message by which its supervisor reports that. As text it is "exit 3", "signal
- * 11", "stopped" or "hung", on the wire and for users, who also read "(out of memory)". One whose program
- * did not start is "unstarted 2" on the wire.
+ * 11", "stopped" or "hung", on the wire and for users, who also read "(out of memory)", and "killed after
+ * 10 s" of a task that was stopped by SIGKILL. One whose program did not start is "unstarted 2" on the wire.
  */
 #ifndef TF_EXIT_REPORT_H
 #define TF_EXIT_REPORT_H
@@ -29,6 +29,8 @@ struct exit_report {
     enum exit_report_kind kind;
     int number;             /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; stopped, hung: 0 */
     bool out_of_memory;     /* the kernel has killed it because memory was exhausted */
+    bool killed; /* stopped: it did not end by itself, and got SIGKILL, */
+    int killed_after; /* ... so many seconds after SIGTERM, 0..FRAME_MAX_SECONDS */
 };
 
 #define EXIT_REPORT_NOT_STARTED " (its program was not started; slurmstepd says why)"
@@ -47,7 +49,7 @@ int exit_report_parse (struct exit_report *report, const char *text);
 /* The result lives in *room. */
 const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room);
 
-/* The same for users, with what else is known: "signal 9 (out of memory)". */
+/* The same for users, with what else is known: "signal 9 (out of memory)", "killed after 10 s". */
 const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room);
 
 /*

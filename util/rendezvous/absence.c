@@ -159,7 +159,7 @@ static void _print_overdue (const struct server *server)
 
 void absence_check (struct server *server)
 {
-    static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL, false };
+    static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
     struct shutdown *s = server->shutdown;
     const struct rank **lost;
     int count = 0;

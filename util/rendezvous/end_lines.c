@@ -136,6 +136,30 @@ void end_lines_grace (const struct server *server)
                      step_name (server->step), server->config.eval_grace, list_text_end (&list));
 }
 
+void end_lines_killed (const struct server *server)
+{
+    const struct roster *roster = server->shutdown->roster;
+    char names[1024], name[RANK_NAME_SIZE];
+    struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
+    int seconds = 0;
+
+    for (struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++) {
+        const struct exit_report *report = &rank->end.report;
+
+        if (!report->killed || rank->end.kill_told)
+            continue;
+        rank->end.kill_told = true;
+        list_text_add (&list, rank_name (roster, rank, name, sizeof (name)));
+        seconds = report->killed_after > seconds ? report->killed_after : seconds;
+    }
+    /* With a grace of 0 none is asked to. */
+    if (list.named && server->config.stop_grace > 0)
+        console_say ("spank_tf: %s: %s did not end within %d s of SIGTERM, and %s killed; --tf-grace=SECONDS "
+                     "gives tasks that are stopped more time",
+                     step_name (server->step), list_text_end (&list), seconds,
+                     list.named + list.more > 1 ? "were" : "was");
+}
+
 void end_lines_show (const struct server *server)
 {
     struct shutdown *s = server->shutdown;
@@ -150,6 +174,7 @@ void end_lines_show (const struct server *server)
     s->end_shown = true;
     cancelled = ends_are_cancelled (roster);
     restart_lines_flush (s->lines);
+    end_lines_killed (server);
     events_end (server->step, left);
     if (server->config.json)
         console_table (show_json_end (roster, server->config.restart.times, left), server->config.show);

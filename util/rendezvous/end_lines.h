@@ -22,6 +22,12 @@ void end_lines_missed (struct server *server, const struct rank *rank);
 void end_lines_grace (const struct server *server);
 
 /*
+ * The tasks that were stopped, did not end by themselves within their grace, and were killed: when all of
+ * them have ended, before the next lives or at the end.
+ */
+void end_lines_killed (const struct server *server);
+
+/*
  * Once, when all tasks have ended: how, the first failure, and where the logs are, which the failure's line
  * and the JSON say, too.
  */

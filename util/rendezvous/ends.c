@@ -92,6 +92,7 @@ void ends_note (struct end *end, struct deadline launched, int ago_ms, const str
     _go_back (&end->at, ago_ms);
     end->elapsed_ms = deadline_max (deadline_in_ms (-ago_ms), launched).at_ms - launched.at_ms;
     end->asked_signal = asked_signal;
+    end->kill_told = false;
     free (end->failure);
     end->failure = NULL;
     if (failure->source != FAILURE_TEXT_NONE && (end->failure = malloc (sizeof (*failure))))

@@ -24,6 +24,7 @@ struct end {
     struct timespec at;         /* when it was, or its connection was lost; wall clock of srun's host */
     int64_t elapsed_ms;         /* from the launch until then, all its lives and the pauses between them */
     int asked_signal;           /* Slurm or the user has asked it before to end in this way; 0: no */
+    bool kill_told; /* srun has printed that it was killed (end_lines_killed ()) */
     struct failure_text *failure;   /* what the task has written about its failure, or NULL */
 };
 

@@ -73,7 +73,7 @@ void job_hangs (struct server *server, const struct rank *rank)
 
 void job_replaced (struct shutdown *s, struct rank *lost, struct rank *spare)
 {
-    static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL, false };
+    static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
 
     if (!rank_has_ended (lost))
         lost->end.report = killed;

@@ -15,6 +15,7 @@ static void _start_again (struct server *server, struct rank *rank)
 {
     struct shutdown *s = server->shutdown;
 
+    end_lines_killed (server);
     restart_lines_starts (s->lines, rank);
     spares_begin (server);
     job_runs (s, rank);

@@ -293,7 +293,7 @@ void restarts_returned (struct restarts *r, const struct rank *rank)
 
 void restarts_replace (struct restarts *r, struct rank *lost, struct rank *spare, bool counted)
 {
-    static const struct exit_report killed = { EXIT_REPORT_SIGNAL, SIGKILL, false };
+    static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
     bool called = rank_has_ended (lost), gathers = r->gathers;
     int left = restart_policy_left (r->policy);
 

@@ -74,7 +74,8 @@ struct supervisor {
     bool stop_ordered;          /* while it is young */
     struct deadline stop_due;   /* ... to look again, and at the latest */
     struct deadline stop_last;
-    struct deadline grace;      /* while STOPPING */
+    struct deadline stopping; /* while STOPPING: since when, */
+    struct deadline grace; /* ... and until when without SIGKILL */
     pid_t task;                 /* the program; 0: it has ended, and its status is known */
     struct deadline ended;      /* when it did, and, if it was stopped, its children did */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
@@ -242,6 +243,7 @@ static struct exit_report _report (const struct supervisor *s, int status)
  */
 static void _stop (struct supervisor *s)
 {
+    s->stopping = deadline_in_ms (0);
     s->grace = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
     if (deadline_passed (s->signals.slurm_kills))
         descendants_signal (SIGTERM, s->lives.fork_server);
@@ -285,9 +287,9 @@ static void _await_own_signal (struct supervisor *s)
  */
 static void _check_children (struct supervisor *s)
 {
-    static const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED },
-                                    hung = { .kind = EXIT_REPORT_HUNG },
-                                    terminated = { EXIT_REPORT_SIGNAL, SIGTERM, false };
+    static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG },
+                                    terminated = { .kind = EXIT_REPORT_SIGNAL, .number = SIGTERM };
+    struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED };
     bool left;
 
     _reap (s);
@@ -302,6 +304,8 @@ static void _check_children (struct supervisor *s)
     if (s->state != STOPPING)
         return;
     if ((left = _has_descendants (s)) && deadline_passed (s->grace)) {
+        stopped.killed = true;
+        stopped.killed_after = deadline_ago_ms (s->stopping) / 1000;
         _kill (s);
         left = false;
     }
