@@ -24,7 +24,7 @@ import restarts
 USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
          r"first to fail: \+?\w+ \d+ on \S+ at [\d:]{8}, .*|logs are in .*|"
          + beside.FAILED + "|"
-         r"the training is over; waiting up to \d+ s for .*|"
+         r"the training (?:is over|has failed); waiting up to \d+ s for .*|"
          r"rank \d+ \(ps \d+\) on \S+ failed, .*; its workers would wait for it forever and are "
          r"stopped|"
          r"rank \d+ \(\w+ \d+\) on \S+ failed, .*; spank_tf does not end the others, .*|"

@@ -75,6 +75,20 @@ after_test ()
     [[ $stderr == *slurmstepd*'error: execve(): '*'./nothing: No such file or directory'* ]] || fail "slurmstepd does not say why"
 }
 
+# bats test_tags=core,release
+@test "a program that no task can start is one line, whatever the list" {
+    local list line
+
+    for list in ps,worker:2 worker:3 chief,worker,evaluator ps,worker,+log; do
+        run_step -N2 -n3 --tf-restart=2,any --tf-tasks="$list" ./nothing
+        [ "$status" -eq 2 ] || fail "srun does not end with 2"
+        [ "$(grep -c 'spank_tf: ' <<< "$stderr")" -eq 1 ] || fail "$list: more than one line"
+        line=$(grep 'spank_tf: ' <<< "$stderr")
+        [[ $line =~ ^'srun: error: spank_tf: step '[0-9.]+': no task could start its program; first to fail: '.*', exit 2 (its program was not started; slurmstepd says why)'$ ]] ||
+            fail "another line: $line"
+    done
+}
+
 # bats test_tags=core
 @test "with a ps, srun says once that a worker has failed, and that the others go on" {
     run_step -N3 -n4 --tf-tasks=chief,ps,worker:2 ./by-role worker0='exit 3' worker1='sleep 0.5; exit 4' chief='sleep 1'
@@ -190,9 +204,14 @@ sleep 100')
 @test "an evaluator is stopped after its grace time" {
     site_arguments eval_grace=2
     message='srun: spank_tf: step J.S: the training is over; waiting up to 2 s for rank 3 (evaluator 0) on NODE'
+    run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='exit 0'
+    step_and_tasks_end 0 'exit 0' stopped stopped stopped
+    ((took >= 2)) || fail "it had no grace time"
+    # A failed job is not waited for longer than the others.
+    site_arguments eval_grace=60 fail_grace=1
+    message='srun: spank_tf: step J.S: the training has failed; waiting up to 1 s for rank 3 (evaluator 0) on NODE'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='exit 3'
     step_and_tasks_end 3 'exit 3' stopped stopped stopped
-    ((took >= 2)) || fail "it had no grace time"
     site_arguments eval_grace=0
     message=
     run_and_show -N3 -n3 --tf-tasks=chief,worker,evaluator ./by-role chief='exit 0' worker='exit 0'

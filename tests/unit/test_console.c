@@ -225,6 +225,36 @@ TEST (a_child_that_was_killed_is_replaced)
     check_pipe (kill_child_between_two_lines, "one\ntwo\n");
 }
 
+static void drop_a_line_and_release_two (void)
+{
+    console_release ();
+    console_hold (60000);
+    console_print ("dropped\n");
+    assert_between (deadline_left_ms (console_next ()), 1000, 60000);
+    console_drop ();
+    console_print ("one\n");
+    console_hold (60000);
+    console_print ("two\n");
+    console_print ("three\n");
+    console_release ();
+}
+
+static void hold_a_line_for_no_time (void)
+{
+    console_hold (60000);
+    console_print ("one\n");
+    console_hold (0);
+    console_print ("two\n");
+    console_check_time ();
+    assert_false (deadline_is_set (console_next ()) && deadline_left_ms (console_next ()) > 1000);
+}
+
+TEST (lines_that_are_kept_are_dropped_or_released_in_their_order)
+{
+    check_pipe (drop_a_line_and_release_two, "one\ntwo\nthree\n");
+    check_pipe (hold_a_line_for_no_time, "one\ntwo\n");
+}
+
 static void busy_while_it_hangs (void)
 {
     assert_false (deadline_is_set (console_next ()));

@@ -190,6 +190,7 @@ static char *release (void)
     static char text[4096];
     ssize_t n;
 
+    console_check_time ();
     console_end ();
     dup2 (saved_stderr, STDERR_FILENO);
     close (saved_stderr);
@@ -261,6 +262,7 @@ static void finish (void)
     server.peers.epoll = -1;
     if (server.step)
         peers_clear (&server.peers, step_roster (server.step));
+    console_drop ();
     shutdown_destroy (server.shutdown);
     step_destroy (server.step);
     server = (struct server){ .config = { .server_token = NULL } };

@@ -27,6 +27,9 @@ static struct writer *out, *log_writer;
 static char log_path[PATH_MAX + sizeof ("/" LOG_NAME)];
 /* A line of console_wait () stands on the terminal, without its end. */
 static bool waits;
+/* What console_hold () keeps, or NULL, until then; never: nothing is to be kept. */
+static char *held;
+static struct deadline held_until = { INT64_MAX };
 
 #define ERASE_LINE "\r\33[K"
 
@@ -110,10 +113,44 @@ void console_note (const char *text)
         writer_put (log_writer, text);
 }
 
+/* False if there is no memory: then it is printed at once. */
+static bool _keep (const char *text)
+{
+    char *more;
+
+    if (asprintf (&more, "%s%s", held ? held : "", text) < 0)
+        return false;
+    free (held);
+    held = more;
+    return true;
+}
+
 void console_print (const char *text)
 {
+    if (deadline_is_set (held_until) && _keep (text))
+        return;
     console_note (text);
     _print_stderr (text);
+}
+
+void console_hold (int ms)
+{
+    held_until = deadline_in_ms (ms);
+}
+
+void console_drop (void)
+{
+    held_until = deadline_never ();
+    free (held);
+    held = NULL;
+}
+
+void console_release (void)
+{
+    held_until = deadline_never ();
+    if (held)
+        console_print (held);
+    console_drop ();
 }
 
 void console_table (char *text, bool show)
@@ -188,6 +225,8 @@ void console_flush (void)
 
 void console_check_time (void)
 {
+    if (deadline_passed (held_until))
+        console_release ();
     if (log_writer)
         writer_pump (log_writer);
     if (out)
@@ -198,7 +237,7 @@ struct deadline console_next (void)
 {
     bool busy = (log_writer && writer_is_busy (log_writer)) || (out && writer_is_busy (out));
 
-    return busy ? deadline_in_ms (LATE_MS) : deadline_never ();
+    return deadline_min (held_until, busy ? deadline_in_ms (LATE_MS) : deadline_never ());
 }
 
 void console_end (void)

@@ -36,6 +36,14 @@ void console_table (char *text, bool show);
 void console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 
 /*
+ * Keep what is printed from now on for so long, or until console_release (); console_drop () forgets it
+ * instead, because something else says it better. Neither does anything if nothing is kept.
+ */
+void console_hold (int ms);
+void console_release (void);
+void console_drop (void);
+
+/*
  * What srun waits for, one line as of console_say (): on a terminal it takes the place of the one before, and
  * what is printed next takes its place; it is left out if the terminal has not taken the text before.
  * Elsewhere it is a line like others. NULL: srun does not wait any more.
@@ -54,7 +62,7 @@ void console_flush (void);
 void console_check_time (void);
 struct deadline console_next (void);
 
-/* Flush, and end the children when they have written everything. */
+/* Flush, and end the children when they have written everything. What is kept is not printed. */
 void console_end (void);
 
 #endif

@@ -16,6 +16,36 @@
 #include "rank_names.h"
 #include "show_json.h"
 
+/* Tasks of which none can start its program end within this time. */
+#define UNSTARTED_MS 2000
+
+static bool _is_unstarted (const struct rank *rank)
+{
+    return rank->end.report.kind == EXIT_REPORT_UNSTARTED && rank->life.number == 0;
+}
+
+/* All tasks have ended; spares would not have started. */
+static bool _none_has_started (const struct roster *roster)
+{
+    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+        if (rank->kind != RULES_SPARE && (rank->state == RANK_LOST || !_is_unstarted (rank)))
+            return false;
+    return true;
+}
+
+void end_lines_reported (const struct server *server, const struct rank *rank,
+                         const struct exit_report *report)
+{
+    const struct shutdown *s = server->shutdown;
+
+    if (rank->kind == RULES_SPARE)
+        return;
+    if (report->kind != EXIT_REPORT_UNSTARTED || rank->life.number > 0)
+        console_release ();
+    else if (s->left == s->roster->tasks)
+        console_hold (UNSTARTED_MS);
+}
+
 /* SIGTERM probably came from the user, and is about to end the other tasks too. */
 static bool _is_sigterm (const struct exit_report *report)
 {
@@ -131,9 +161,9 @@ void end_lines_grace (const struct server *server)
             && (rank->state == RANK_RUNS || restart_policy_is_possible (restarts_policy (s->restarts), rank)))
             list_text_add (&list, rank_name (s->roster, rank, name, sizeof (name)));
     }
-    if (list.named && server->config.eval_grace > 0)
-        console_say ("spank_tf: %s: the training is over; waiting up to %d s for %s",
-                     step_name (server->step), server->config.eval_grace, list_text_end (&list));
+    if (list.named && job_grace (server) > 0)
+        console_say ("spank_tf: %s: the training %s; waiting up to %d s for %s", step_name (server->step),
+                     job_failed (s) ? "has failed" : "is over", job_grace (server), list_text_end (&list));
 }
 
 void end_lines_killed (const struct server *server)
@@ -167,13 +197,18 @@ void end_lines_show (const struct server *server)
     const char *step = step_name (server->step), *failure = NULL;
     char text[ENDS_FAILURE_SIZE];
     int left = restart_policy_left (restarts_policy (s->restarts));
-    bool cancelled;
+    bool cancelled, none;
 
     if (s->end_shown || s->left > 0)
         return;
     s->end_shown = true;
     cancelled = ends_are_cancelled (roster);
+    none = _none_has_started (roster);
     restart_lines_flush (s->lines);
+    if (none)
+        console_drop ();
+    else
+        console_release ();
     end_lines_killed (server);
     events_end (server->step, left);
     if (server->config.json)
@@ -184,7 +219,8 @@ void end_lines_show (const struct server *server)
     if (cancelled)
         console_say ("spank_tf: %s was cancelled", step);
     else if ((failure = ends_first_failure (roster, text, sizeof (text))))
-        console_say ("error: spank_tf: %s: first to fail: %s", step, failure);
+        console_say ("error: spank_tf: %s: %sfirst to fail: %s", step,
+                     none ? "no task could start its program; " : "", failure);
     else if (s->replaced > 0)
         console_say ("spank_tf: %s: the work is done; %d task%s replaced, and for a lost node srun may "
                      "return another code than 0",

@@ -9,6 +9,14 @@
 
 #include "shutdown.h"
 
+/*
+ * A task has ended, to be called first of all. If its program was not started, and it is the first to end,
+ * what is printed about that waits for the others: if none of them has started its program, one line says
+ * all.
+ */
+void end_lines_reported (const struct server *server, const struct rank *rank,
+                         const struct exit_report *report);
+
 /* A rank is about to end: if it is an auxiliary task that failed, the others may need it. */
 void end_lines_beside (const struct server *server, const struct rank *rank);
 

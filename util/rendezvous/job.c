@@ -9,6 +9,23 @@
 
 #include "end_lines.h"
 
+bool job_failed (const struct shutdown *s)
+{
+    enum stop_policy_cause cause = stop_policy_cause (s->policy);
+    const struct rank *rank = stop_policy_cause_rank (s->policy);
+
+    if (cause == STOP_POLICY_CHIEF_ENDED)
+        return exit_report_failed (&rank->end.report) && !rank->end.asked_signal;
+    return cause == STOP_POLICY_PS_FAILED || cause == STOP_POLICY_TASK_FAILED;
+}
+
+int job_grace (const struct server *server)
+{
+    const struct rendezvous_config *c = &server->config;
+
+    return job_failed (server->shutdown) && c->fail_grace < c->eval_grace ? c->fail_grace : c->eval_grace;
+}
+
 static void _set_over (struct server *server)
 {
     struct shutdown *s = server->shutdown;
@@ -16,7 +33,7 @@ static void _set_over (struct server *server)
     end_lines_over (server);
     if (stop_policy_cause (s->policy) == STOP_POLICY_TASK_FAILED)
         s->failure_over = deadline_in_ms (server->config.fail_grace * INT64_C (1000));
-    s->grace_over = deadline_in_ms (server->config.eval_grace * INT64_C (1000));
+    s->grace_over = deadline_in_ms (job_grace (server) * INT64_C (1000));
     restarts_limit (s->restarts, s->grace_over);
     end_lines_grace (server);
 }

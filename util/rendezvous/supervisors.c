@@ -128,6 +128,7 @@ static void _take_report (struct server *server, struct rank *rank, const struct
         supervisors_order (server, rank, ORDER_EXIT);
         return;
     }
+    end_lines_reported (server, rank, report);
     if (life->asked_signal) {
         stop_policy_asked (s->policy);
         s->failure_over = deadline_never ();

@@ -167,6 +167,7 @@ int main (int argc, char *argv[])
     launch_begin (&server);
     _run (&server);
 
+    console_release ();
     absence_of_srun (&server);
     console_end ();
     peers_clear (&server.peers, step_roster (server.step));
