@@ -22,6 +22,7 @@ setup_file ()
 
 # The programs of the examples. With ROLES they are task-check; otherwise a ps and TensorBoard serve until
 # they are stopped, and all others end. With COUNT_GPUS they print their role and how many GPUs they see.
+# PROCESS_ID, NUM_PROCESSES and COORDINATOR_ADDRESS have to be JAX's.
 stand_ins ()
 {
     local work=$SPANK_TF_CLUSTER/work name
@@ -32,6 +33,8 @@ stand_ins ()
 #!/bin/sh
 [ ! "\$ROLES" ] || exec $task_check --roles="\$ROLES"
 [ ! "\$COUNT_GPUS" ] || echo "\$SLURM_TF_ROLE \$(echo "\$CUDA_VISIBLE_DEVICES" | tr , '\\n' | grep -c '[0-9]')"
+[ ! "\$PROCESS_ID" ] ||
+    [ "\$PROCESS_ID \$NUM_PROCESSES \$COORDINATOR_ADDRESS" = "\$SLURM_PROCID \$SLURM_NTASKS \$JAX_COORDINATOR_ADDRESS" ] || exit 1
 case \$SLURM_TF_ROLE in ps | tensorboard) exec sleep 600 ;; esac
 END
     chmod 755 "$work/train"
@@ -165,7 +168,8 @@ roles_of ()
             command=${BASH_REMATCH[1]} now=${BASH_REMATCH[2]}
             [[ $command != *…* ]] || continue
             count=$((count + 1))
-            try "salloc -Q -N4 -n5 --exclusive --tf-tasks=ps,worker:4 sh -c '$command'"
+            echo "$command" > "$SPANK_TF_CLUSTER/work/command"
+            try "salloc -Q -N4 -n5 --exclusive --tf-tasks=ps,worker:4 sh command"
             [ "$status" -eq 0 ] || fail "$had: $command"
         done
     done < <(table "$migrating" "## Tool by tool")

@@ -125,6 +125,39 @@ fails ()
     fails chief,ps,worker:2
 }
 
+# Run tests/tensorflow/keras2.py on the newest TensorFlow with tf_keras: keras2 LEGACY LIST NODES
+keras2 ()
+{
+    cp "$tests/tensorflow/keras2.py" "$work"
+    try tf_keras "TF_USE_LEGACY_KERAS=$1 srun -Q --ntasks-per-node=1 -N$3 --tf-tasks=$2 python keras2.py"
+}
+
+@test "a script for Keras 2 runs as it is with TF_USE_LEGACY_KERAS=1 and tf_keras" {
+    keras2 1 worker:2 2
+    [ "$status" -eq 0 ] && [ "$(sort -u <<< "$output")" = "keras2: 2 replicas, 2 workers, loss falls: True" ] ||
+        fail "the workers do not train together"
+    keras2 1 chief,ps,worker:2 4
+    [ "$status" -eq 0 ] && [ "$(grep '^keras2' <<< "$output")" = "keras2: 1 replicas, 2 workers, loss falls: True" ] ||
+        fail "the chief does not train"
+}
+
+@test "without TF_USE_LEGACY_KERAS=1 that script fails as README.md says, and tf-check says what to write" {
+    local list error
+
+    while IFS=$'\t' read -r list error; do
+        grep -qF "$error" "$tests/../README.md" || fail "README.md lacks $error"
+        keras2 0 "$list" "$([[ $list == worker:2 ]] && echo 2 || echo 4)"
+        [[ $status -ne 0 && $stderr == *"$error"* ]] || fail "with $list there is no $error"
+    done <<< $'worker:2\tValueError: Attempt to convert a value (PerReplica:{
+chief,ps,worker:2\tValueError: To use this dataset, you need to pass this dataset to ClusterCoordinator.create_per_worker_dataset'
+    run "$SPANK_TF_STAGE/bin/tf-check" --python="$(python tf_keras)"
+    [[ $output == *"TensorFlow's strategies set TF_USE_LEGACY_KERAS=1"* ]] || fail "tf-check does not say so: tf_keras is there"
+    run "$SPANK_TF_STAGE/bin/tf-check" --python="$(python newest)"
+    [[ $output == *"install tf_keras and set TF_USE_LEGACY_KERAS=1"* ]] || fail "tf-check does not say so: no tf_keras"
+    TF_USE_LEGACY_KERAS=1 run "$SPANK_TF_STAGE/bin/tf-check" --python="$(python tf_keras)"
+    [[ $output == *", with Keras 2 of tf_keras 2.21"* ]] || fail "tf-check does not see TF_USE_LEGACY_KERAS"
+}
+
 @test "without srun the first script trains alone, and the job ends with 0" {
     local command
 

@@ -972,13 +972,13 @@ TEST (the_version_of_tensorflow_is_judged)
         enum level level;
     /* clang-format off */
     } row[] = {
-        { "echo 2.15.1", "ok: ROOT/python has TensorFlow 2.15.1", LEVEL_OK },
-        { "echo 2.3.0rc1", "ok: ROOT/python has TensorFlow 2.3.0rc1", LEVEL_OK },
-        { "echo 2.2.3", "warning: ROOT/python has TensorFlow 2.2.3, whose servers cannot share a "
+        { "echo 2.15.1 none", "ok: ROOT/python has TensorFlow 2.15.1", LEVEL_OK },
+        { "echo 2.3.0rc1 none", "ok: ROOT/python has TensorFlow 2.3.0rc1", LEVEL_OK },
+        { "echo 2.2.3 none", "warning: ROOT/python has TensorFlow 2.2.3, whose servers cannot share a "
           "held port; use --tf-hold=no", LEVEL_WARNING },
-        { "echo 1.15", "warning: ROOT/python has TensorFlow 1.15, whose servers cannot share a "
+        { "echo 1.15 none", "warning: ROOT/python has TensorFlow 1.15, whose servers cannot share a "
           "held port; use --tf-hold=no", LEVEL_WARNING },
-        { "echo none", "error: ROOT/python has no TensorFlow; install it, or activate its "
+        { "echo none none", "error: ROOT/python has no TensorFlow; install it, or activate its "
           "environment", LEVEL_ERROR },
         { "exit 3", "error: ROOT/python: it does not run; name another Python", LEVEL_ERROR },
         { "echo 2.4; exit 1", "error: ROOT/python: it does not run; name another Python",
@@ -990,6 +990,37 @@ TEST (the_version_of_tensorflow_is_judged)
         check_python (row[i].script);
         only (row[i].level, row[i].line);
     }
+}
+
+/* TensorFlow takes 1, true and True. */
+TEST (tf_keras_is_judged_where_keras_is_3)
+{
+    static const struct {
+        const char *legacy, *script, *line;
+        enum level level;
+    /* clang-format off */
+    } row[] = {
+        { NULL, "echo 2.16.1 none", "ok: ROOT/python has TensorFlow 2.16.1, with Keras 3; for a script of "
+          "Keras 2 with TensorFlow's strategies install tf_keras and set TF_USE_LEGACY_KERAS=1", LEVEL_OK },
+        { "0", "echo 2.21.0 2.20.1", "ok: ROOT/python has TensorFlow 2.21.0, with Keras 3; for a script of "
+          "Keras 2 with TensorFlow's strategies set TF_USE_LEGACY_KERAS=1", LEVEL_OK },
+        { "1", "echo 2.21.0 2.20.1", "ok: ROOT/python has TensorFlow 2.21.0, with Keras 2 of tf_keras 2.20.1",
+          LEVEL_OK },
+        { "True", "echo 2.21.0 none", "error: TF_USE_LEGACY_KERAS=True is set, and ROOT/python has "
+          "TensorFlow 2.21.0 without tf_keras; install it: pip install tf_keras", LEVEL_ERROR },
+        { "1", "echo 2.15.1 none", "ok: ROOT/python has TensorFlow 2.15.1", LEVEL_OK },
+    };
+    /* clang-format on */
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        if (row[i].legacy)
+            setenv ("TF_USE_LEGACY_KERAS", row[i].legacy, 1);
+        else
+            unsetenv ("TF_USE_LEGACY_KERAS");
+        check_python (row[i].script);
+        only (row[i].level, row[i].line);
+    }
+    unsetenv ("TF_USE_LEGACY_KERAS");
 }
 
 TEST (a_python_that_does_not_exist_is_an_error)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,21 +22,25 @@
 
 extern char **environ;
 
-/* The packages that contain TensorFlow. To import it would take seconds. */
+/*
+ * Prints the version of TensorFlow and that of tf_keras, or "none". They are those of packages: to import
+ * TensorFlow would take seconds.
+ */
 static const char program[] =
-    "import sys\n"
     "try:\n"
     "    from importlib.metadata import version\n"
     "except ImportError:\n"
     "    from pkg_resources import get_distribution\n"
     "    version = lambda name: get_distribution(name).version\n"
-    "for name in 'tensorflow', 'tensorflow-cpu', 'tensorflow-gpu', 'tensorflow-rocm', "
-    "'tensorflow-macos', 'intel-tensorflow', 'tf-nightly':\n"
-    "    try:\n"
-    "        sys.exit(print(version(name)))\n"
-    "    except Exception:\n"
-    "        pass\n"
-    "print('none')\n";
+    "def first(*names):\n"
+    "    for name in names:\n"
+    "        try:\n"
+    "            return version(name)\n"
+    "        except Exception:\n"
+    "            pass\n"
+    "    return 'none'\n"
+    "print(first('tensorflow', 'tensorflow-cpu', 'tensorflow-gpu', 'tensorflow-rocm', "
+    "'tensorflow-macos', 'intel-tensorflow', 'tf-nightly'), first('tf_keras', 'tf-keras-nightly'))\n";
 
 static int _spawn_python (pid_t *pid, const char *python, int output)
 {
@@ -78,31 +83,61 @@ static int _run_python (const char *python, char *line, size_t size, struct errt
     return 0;
 }
 
-/* Before 2.3, its servers do not know SO_REUSEPORT. */
-static bool _is_old (const char *version)
+static bool _is_before (const char *version, int major, int minor)
 {
-    int major = number_scan (&version, 1000), minor = 0;
+    int has_major = number_scan (&version, 1000), has_minor = 0;
 
     if (*version == '.') {
         version++;
-        minor = number_scan (&version, 1000);
+        has_minor = number_scan (&version, 1000);
     }
-    return major < 2 || (major == 2 && minor < 3);
+    return has_major < major || (has_major == major && has_minor < minor);
+}
+
+/*
+ * From 2.16 on, TensorFlow's Keras is Keras 3, whose model.fit () fails with TensorFlow's strategies on
+ * several tasks; with TF_USE_LEGACY_KERAS, it is tf_keras, which is Keras 2.
+ */
+static void _judge_keras (const char *python, const char *version, const char *tf_keras,
+                          struct findings *findings)
+{
+    const char *legacy = getenv ("TF_USE_LEGACY_KERAS");
+    bool is_asked = legacy && (strcmp (legacy, "1") == 0 || strcasecmp (legacy, "true") == 0);
+    bool has_it = strcmp (tf_keras, "none") != 0;
+
+    if (is_asked && !has_it)
+        findings_add (findings, "tensorflow", LEVEL_ERROR, "install it: pip install tf_keras",
+                      "TF_USE_LEGACY_KERAS=%s is set, and %s has TensorFlow %s without tf_keras", legacy,
+                      python, version);
+    else if (is_asked)
+        findings_ok (findings, "tensorflow", "%s has TensorFlow %s, with Keras 2 of tf_keras %s", python,
+                     version, tf_keras);
+    else
+        findings_ok (findings, "tensorflow",
+                     "%s has TensorFlow %s, with Keras 3; for a script of Keras 2 with TensorFlow's "
+                     "strategies %sset TF_USE_LEGACY_KERAS=1",
+                     python, version, has_it ? "" : "install tf_keras and ");
 }
 
 void python_check (const char *python, struct findings *findings)
 {
     struct errtext err;
-    char version[64];
+    char line[128], *tf_keras;
+    const char *version;
 
-    if (_run_python (python, version, sizeof (version), &err) < 0)
+    if (_run_python (python, line, sizeof (line), &err) < 0) {
         findings_add (findings, "tensorflow", LEVEL_ERROR, "name another Python", "%s: %s", python, err.text);
-    else if (strcmp (version, "none") == 0)
+        return;
+    }
+    version = strtok_r (line, " ", &tf_keras);
+    if (!version || strcmp (version, "none") == 0)
         findings_add (findings, "tensorflow", LEVEL_ERROR, "install it, or activate its environment",
                       "%s has no TensorFlow", python);
-    else if (_is_old (version))
+    else if (_is_before (version, 2, 3))
         findings_add (findings, "tensorflow", LEVEL_WARNING, "use --tf-hold=no",
                       "%s has TensorFlow %s, whose servers cannot share a held port", python, version);
-    else
+    else if (_is_before (version, 2, 16))
         findings_ok (findings, "tensorflow", "%s has TensorFlow %s", python, version);
+    else
+        _judge_keras (python, version, tf_keras, findings);
 }
