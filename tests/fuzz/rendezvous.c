@@ -532,7 +532,7 @@ static void _reconnect (struct client *client, int rank, bool ended)
 /* If the supervisor has done nothing wrong before, it must get its order to exit. */
 static void _report (struct client *client, enum exit_report_kind kind, int number)
 {
-    const struct exit_report report = { kind, number, false };
+    const struct exit_report report = { .kind = kind, .number = number };
     const struct life_report life = { .life = client->life };
     struct frame *frame = exit_report_encode (&report);
     bool expects = client->answered && client->supervised && !client->refused && !client->more && !world.half

@@ -16,7 +16,7 @@ TEST (every_end_counts_as_the_manual_says)
             for (int number = kind; number <= (kind ? EXIT_REPORT_MAX_SIGNAL : EXIT_REPORT_MAX_CODE);
                  number++) {
                 const struct restart_rule rule = { 1, any, 60 };
-                const struct exit_report report = { (enum exit_report_kind)kind, number, false };
+                const struct exit_report report = { .kind = (enum exit_report_kind)kind, .number = number };
                 bool defect = number == 11 || number == 4 || number == 8 || number == 6;
                 bool final = number == 0 || number == 2 || number == 126 || number == 127;
                 bool saved = !kind && (number == 42 || number == 143);
