@@ -98,7 +98,7 @@ static void write_header (uint32_t length)
 
 TEST (a_frame_is_a_header_and_terminated_strings)
 {
-    static const char bytes[] = "SpTF\0\3\0\0\0\0\0\16RANK=17\0B=x y";
+    static const char bytes[] = "SpTF\0\4\0\0\0\0\0\16RANK=17\0B=x y";
     struct frame *frame = frame_create ();
     size_t length;
     const void *whole;
@@ -266,7 +266,7 @@ TEST (one_frame_follows_another)
 
 TEST (the_peer_can_close_after_any_byte)
 {
-    static const char bytes[] = "SpTF\0\3\0\0\0\0\0\4A=1";
+    static const char bytes[] = "SpTF\0\4\0\0\0\0\0\4A=1";
 
     for (size_t i = 0; i < sizeof (bytes); i++) {
         open_again ();
