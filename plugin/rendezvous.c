@@ -28,7 +28,8 @@
  * LD_LIBRARY_PATH that is meant for the user's programs could keep it from starting. 0, or an
  * errno.
  */
-static int _spawn_rendezvous (pid_t *pid, const char *program, const char *step, int control, int listener)
+static int _spawn_rendezvous (pid_t *pid, const char *program, const char *step, const char *messages,
+                              int control, int listener)
 {
     char *const argv[] = { (char *)(uintptr_t)"tf-rendezvous", (char *)(uintptr_t)step, NULL };
     char *const no_variables[] = { NULL };
@@ -46,6 +47,8 @@ static int _spawn_rendezvous (pid_t *pid, const char *program, const char *step,
     posix_spawn_file_actions_init (&actions);
     posix_spawn_file_actions_addopen (&actions, 0, "/dev/null", O_RDWR, 0);
     posix_spawn_file_actions_adddup2 (&actions, 0, 1);
+    if (messages)
+        posix_spawn_file_actions_addopen (&actions, 2, messages, O_WRONLY | O_APPEND | O_NOCTTY, 0);
     posix_spawn_file_actions_adddup2 (&actions, control, 3);
     posix_spawn_file_actions_adddup2 (&actions, listener, 4);
     rc = posix_spawn (pid, program, &actions, &attr, argv, no_variables);
@@ -64,14 +67,15 @@ static int _move_up (int fd)
 }
 
 /* Start it with these two sockets, which are closed here. -1 and err. */
-static int _launch (pid_t *pid, const char *program, const char *step, int control, int listener,
-                    struct errtext *err)
+static int _launch (pid_t *pid, const char *program, const char *step, const char *messages, int control,
+                    int listener, struct errtext *err)
 {
     int error;
 
     control = _move_up (control);
     listener = _move_up (listener);
-    error = control < 0 || listener < 0 ? EMFILE : _spawn_rendezvous (pid, program, step, control, listener);
+    error = control < 0 || listener < 0 ? EMFILE
+                                        : _spawn_rendezvous (pid, program, step, messages, control, listener);
     if (control >= 0)
         close (control);
     if (listener >= 0)
@@ -108,7 +112,7 @@ static int _await_ready (int control, const char *program, pid_t pid, struct err
  * closed here at once: when the rendezvous ends, the kernel refuses connections. srun's end of the
  * socket pair stays open until srun ends, in whatever way; the rendezvous then sees end-of-file.
  */
-int rendezvous_start (const char *program, const char *step, const struct port *port,
+int rendezvous_start (const char *program, const char *step, const char *messages, const struct port *port,
                       struct frame *configuration, struct errtext *err)
 {
     int pair[2], listener;
@@ -121,7 +125,7 @@ int rendezvous_start (const char *program, const char *step, const struct port *
         close (pair[1]);
         return -1;
     }
-    if (_launch (&pid, program, step, pair[1], listener, err) == 0) {
+    if (_launch (&pid, program, step, messages, pair[1], listener, err) == 0) {
         /* If that fails because the program has ended, it is reported below. */
         frame_send (configuration, pair[0], NULL);
         if (_await_ready (pair[0], program, pid, err) == 0)

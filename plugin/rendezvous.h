@@ -12,10 +12,11 @@
 
 /*
  * Start the program for this step, "12.0", and wait until it has read its configuration. It
- * listens on the port, which stays reserved here. It ends when this process has ended. -1 and err
- * if it cannot be started, or if it ends before it has read its configuration.
+ * listens on the port, which stays reserved here. It prints to this process' stderr, or to the file
+ * `messages` if that is not NULL. It ends when this process has ended. -1 and err if it cannot be started, or
+ * if it ends before it has read its configuration.
  */
-int rendezvous_start (const char *program, const char *step, const struct port *port,
+int rendezvous_start (const char *program, const char *step, const char *messages, const struct port *port,
                       struct frame *configuration, struct errtext *err);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmdline.h"
@@ -310,12 +311,30 @@ void srun_prepare (void)
         refusal_exit (err.text);
 }
 
+/* salloc --no-shell starts nothing in the environment that has the list. */
+static void _say_what_no_step_inherits (void)
+{
+    static const char name[] = "--no-shell";
+    struct cmdline line;
+
+    cmdline_read (&line);
+    for (size_t i = 1; i < line.count && (int)i < optind; i++) {
+        size_t length = strlen (line.text[i]);
+
+        if (length >= sizeof ("--no-s") - 1 && strncmp (line.text[i], name, length) == 0)
+            slurm_info ("spank_tf: with --no-shell no srun inherits --tf-tasks; give it to each srun");
+    }
+    cmdline_clear (&line);
+}
+
 void srun_check_submission (void)
 {
     struct errtext err;
 
     if (_check_options (&err) < 0 || (options_use () == OPTIONS_ON && _check_tasks (&err) < 0))
         refusal_exit (err.text);
+    if (options_use () == OPTIONS_ON)
+        _say_what_no_step_inherits ();
 }
 
 /* The rendezvous' configuration. */
@@ -481,11 +500,29 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
     return frame;
 }
 
+/*
+ * mpirun starts its daemons by an srun whose stderr is /dev/null, and that inherits the job's list. A list
+ * that does not fit would show as a text of Open MPI's about networks; so messages go to mpirun's own stderr.
+ */
+static const char *_stderr_of_mpirun (const struct cmdline_program *of_step, char *path, size_t size)
+{
+    const char *name = of_step->argc > 0 ? basename (of_step->argv[0]) : "";
+    struct stat err, null;
+
+    if ((strcmp (name, "orted") != 0 && strcmp (name, "prted") != 0) || fstat (STDERR_FILENO, &err) < 0
+        || stat ("/dev/null", &null) < 0 || err.st_rdev != null.st_rdev)
+        return NULL;
+    snprintf (path, size, "/proc/%d/fd/%d", (int)getppid (), STDERR_FILENO);
+    return access (path, W_OK) == 0 ? path : NULL;
+}
+
 static int _start (const char *step, uint32_t number, const struct cmdline_program *of_step,
                    struct errtext *err)
 {
     struct frame *configuration = _configuration (step, number, of_step, err);
-    int rc = configuration ? rendezvous_start (program, step, reserved, configuration, err) : -1;
+    char path[64];
+    const char *messages = _stderr_of_mpirun (of_step, path, sizeof (path));
+    int rc = configuration ? rendezvous_start (program, step, messages, reserved, configuration, err) : -1;
 
     frame_destroy (configuration);
     return rc;

@@ -273,13 +273,33 @@ END
     grep -qx "on login" <<< "$output" && grep -qx "clean" <<< "$output" || fail "no clean shell on the login host"
 }
 
-@test "salloc --no-shell leaves no list to inherit" {
-    run slurm salloc --no-shell -J noshell -N1 -n2 --tf-tasks=ps,worker
-    [ "$status" -eq 0 ]
+@test "salloc --no-shell leaves no list to inherit, and says so" {
+    run --separate-stderr slurm salloc --no-shell -J noshell -N1 -n2 --tf-tasks=ps,worker
+    [ "$status" -eq 0 ] || fail "salloc fails"
+    [ "$(grep -c 'salloc: spank_tf: with --no-shell no srun inherits --tf-tasks; give it to each srun$' <<< "$stderr")" -eq 1 ] ||
+        fail "salloc does not say that no srun inherits the list"
     job=$(slurm squeue -h -n noshell -o %i)
     run --separate-stderr slurm srun -Q --jobid="$job" sh variables
     slurm scancel "$job"
     [ "$status" -eq 0 ] && [ "$(sort -u <<< "$output")" = "no variables" ] || fail "something is inherited"
+}
+
+# --- mpirun, which starts its daemons by srun
+
+@test "mpirun in a job with a list: it runs if the list fits its srun, or is none, and otherwise one line says why not" {
+    local list
+
+    command -v mpirun > /dev/null || skip "Open MPI is not installed"
+    for list in worker:rest worker:2; do
+        run slurm timeout 60 salloc -Q -N2 -n4 --tf-tasks=$list mpirun -n 4 hostname
+        [ "$status" -eq 0 ] && [ "$(grep -cxE "$(node 1)|$(node 2)" <<< "$output")" -eq 4 ] || fail "$list: mpirun does not run"
+    done
+    run slurm timeout 60 salloc -Q -N2 -n4 --tf-tasks=worker:4 mpirun --mca plm_slurm_args --tf-tasks=none -n 4 hostname
+    [ "$status" -eq 0 ] && [ "$(grep -cxE "$(node 1)|$(node 2)" <<< "$output")" -eq 4 ] || fail "--tf-tasks=none does not help"
+    # Open MPI gives its srun /dev/null as stderr.
+    run slurm timeout 60 salloc -Q -N2 -n4 --tf-tasks=worker:4 sh -c 'mpirun -n 4 hostname 2>&1 | cat'
+    [ "$(grep -c 'spank_tf: step .* runs 2 tasks, the inherited --tf-tasks names 4 (worker:4); write worker:2, or ' <<< "$output")" -eq 1 ] ||
+        fail "the line is not there"
 }
 
 # --- inside a job

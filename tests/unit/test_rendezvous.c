@@ -67,7 +67,7 @@ static int start (const char *program, int *port, struct errtext *err)
 
     assert_int_equal (port_reserve (&reserved, &any, 0, PORT_HELD, err), 0);
     *port = port_number (reserved);
-    rc = rendezvous_start (program, "12.0", reserved, frame, err);
+    rc = rendezvous_start (program, "12.0", NULL, reserved, frame, err);
     port_release (reserved);
     frame_destroy (frame);
     return rc;
