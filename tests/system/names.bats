@@ -25,7 +25,7 @@ after_test ()
 }
 
 @test "the table, master.log and the first to fail have these names, and a ps is stopped" {
-    local table=$'worker 0 exit 3\nps 0 stopped\nworker 1 exit 3\nworker 2 exit 3'
+    local node table=$'worker 0 exit 3\nps 0 stopped\nworker 1 exit 3\nworker 2 exit 3'
 
     write_by_role
     chown "$user" "$work"

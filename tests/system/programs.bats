@@ -58,7 +58,7 @@ END
 
 # bats test_tags=core
 @test "signals that srun or a program ignores or blocks are so in the tasks as in a plain step, and such a ps is killed" {
-    local plain mask='grep -E "^Sig(Blk|Ign)" /proc/self/status'
+    local block plain mask='grep -E "^Sig(Blk|Ign)" /proc/self/status'
 
     # In srun: the tasks begin with the same sets.
     for block in 'trap "" HUP INT QUIT TERM USR1 USR2 PIPE ALRM' :; do
