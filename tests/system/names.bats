@@ -20,7 +20,7 @@ after_test ()
 @test "every task has its place on nodes called zn001, zn010, gpu-a-02 and cn.b.3" {
     run --separate-stderr slurm srun -Q -N4 --tf-tasks=ps,worker:rest "$task_check" --roles=ps,worker,worker,worker
     all_tasks_ok ps,worker,worker,worker
-    [ "$(sed 's/^task-check: .* \([^ ]*\) [^ ]* ok .*/\1/' <<< "$output" | sort)" = $'cn.b.3\ngpu-a-02\nzn001\nzn010' ] ||
+    [ "$(sed -n 's/^task-check: .* \([^ ]*\) [^ ]* ok .*/\1/p' <<< "$output" | sort)" = $'cn.b.3\ngpu-a-02\nzn001\nzn010' ] ||
         fail "not these nodes"
 }
 
