@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "common/number.h"
-#include "common/port.h"
 #include "protocol/fork_request.h"
 
 /*
@@ -111,14 +110,6 @@ static void _die_with (pid_t supervisor)
 
 /* Lives. */
 
-/* False and an error if another program has the port. */
-static bool _hold_port (struct fork_server *server, struct errtext *err)
-{
-    if (server->port < 0 && server->port_number)
-        server->port = port_bind (server->port_number, err);
-    return server->port >= 0 || !server->port_number;
-}
-
 /*
  * A life waits until the fork server lets it begin, and so has told the supervisor of it. A process that is
  * forked has none of its parent's pending signals: the first life raises those that the fork server has got.
@@ -180,12 +171,10 @@ static bool _begin_life (struct fork_server *server, int number)
     struct fork_reply reply = { .pid = -1 };
     int pair[2] = { -1, -1 };
 
-    if (_hold_port (server, &reply.error)) {
-        if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-            errtext_set (&reply.error, "%s", strerror (errno));
-        else
-            reply.pid = _fork_life (pair, &reply.error);
-    }
+    if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        errtext_set (&reply.error, "%s", strerror (errno));
+    else
+        reply.pid = _fork_life (pair, &reply.error);
     if (reply.pid == 0) {
         close (pair[0]);
         _await_begin (server, pair[1], number);
@@ -239,19 +228,12 @@ static int _serve (struct fork_server *server)
     prctl (PR_SET_NAME, SERVER_NAME);
     _close_slurms (server);
     _save (&shared);
-    while (_receive (server, &request)) {
-        struct fork_reply reply = { .pid = 0 };
-
-        if (request.what == FORK_BEGIN && _begin_life (server, request.life)) {
+    while (_receive (server, &request))
+        if (_begin_life (server, request.life)) {
             if (request.life > 0)
                 _restore (&shared);
             return request.life;
         }
-        if (request.what == FORK_HOLD_PORT) {
-            reply.pid = _hold_port (server, &reply.error) ? 0 : -1;
-            send (server->requests, &reply, sizeof (reply), MSG_NOSIGNAL);
-        }
-    }
     _exit (1);
 }
 

@@ -27,8 +27,7 @@ struct fork_server {
     pid_t supervisor;           /* the parent of this process */
     sigset_t mask;              /* of the task; all signals are blocked in this process */
     bool may_restart;           /* the task may have more than one life */
-    int port;                   /* a bound socket for the next life, whose exec closes it; -1: none */
-    int port_number;            /* to bind it again between two lives; 0: no */
+    int port;                   /* a bound socket that the first life's exec closes; -1: none */
     int answer;                 /* a file with the answer of the present life; -1: the first one */
 };
 

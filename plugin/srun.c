@@ -144,7 +144,7 @@ static int _reserve_port (struct errtext *err)
         ranges.count = 1;
     if (contact_make_tokens (&contact, err) < 0)
         return -1;
-    if (port_reserve (&reserved, &ranges, (unsigned int)getpid (), PORT_HELD, &why) < 0)
+    if (port_reserve (&reserved, &ranges, (unsigned int)getpid (), &why) < 0)
         return errtext_set (err, "srun's rendezvous: %s", why.text);
     contact.port = port_number (reserved);
     return 0;
@@ -190,7 +190,7 @@ static int _export (struct errtext *err)
     unsigned int frameworks;
 
     contact.timeout = options_seconds (OPTION_TIMEOUT);
-    contact.hold = options_word (OPTION_HOLD) ? PORT_HELD : PORT_CLAIMED;
+    contact.hold = options_word (OPTION_HOLD);
     contact.ask = _ask ();
     frameworks_parse (&frameworks, options_value (OPTION_FRAMEWORKS), err);
     contact.second_port = frameworks & FRAMEWORK_TORCH;
@@ -466,7 +466,6 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .step = step,
         .inherited = options_list_inherited (),
         .timeout = contact.timeout,
-        .hold = contact.hold == PORT_HELD,
         .show = _shows (),
         .json = options_word (OPTION_SHOW) == SHOW_JSON,
         .notify = options_value (OPTION_NOTIFY),

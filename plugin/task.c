@@ -100,7 +100,6 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         .watch = answer->answer.watch,
         .lost_after = answer->answer.lost_after,
         .spare = answer->answer.spare,
-        .claimed_port = server->port_number,
         .prints = info->registration.rank == 0,
         .log = info->logs ? paths->log : NULL,
         .error_file = info->logs ? paths->error_file : NULL,
@@ -119,7 +118,6 @@ struct program {
     const char *node;
     const char *error_file;     /* or NULL */
     const char *notify;         /* the name of the socket for signs of life, or NULL */
-    int socket;                 /* of the held port; -1: it is not held */
 };
 
 /*
@@ -131,9 +129,7 @@ static int _set_program (spank_t spank, const struct client_answer *answer, cons
     char **env = NULL;
 
     spank_get_item (spank, S_JOB_ENV, &env);
-    if (environment_set (spank, env, answer, program->error_file, program->notify) < 0)
-        return -1;
-    return answer->answer.open_port && program->socket >= 0 ? port_open (program->socket) : 0;
+    return environment_set (spank, env, answer, program->error_file, program->notify);
 }
 
 /* The answer of this life, if it is not that of the first one. The task's life does not free it. */
@@ -205,19 +201,6 @@ static struct output _open_output (struct task_info *info, const struct client_a
 }
 
 /*
- * MASTER_PORT is for PyTorch's server, which sets SO_REUSEADDR and not SO_REUSEPORT. All lives of the task
- * have it.
- */
-static int _leave_master_port (struct task_info *info)
-{
-    if (!info->master_port || port_open (port_descriptor (info->master_port)) < 0)
-        return -1;
-    port_leave (info->master_port);
-    info->master_port = NULL;
-    return 0;
-}
-
-/*
  * Where the programs of a watched task send their signs of life, unless the user has another place for
  * them. -1: nowhere; then the task has its log.
  */
@@ -234,7 +217,7 @@ static void _use_answer (spank_t spank, struct task_info *info, const struct con
                          const struct address *srun, const struct client_answer *answer)
 {
     struct fork_server server = { .may_restart = answer->answer.restart.times > 0, .port = -1, .answer = -1 };
-    struct program program = { .node = info->registration.node, .socket = -1 };
+    struct program program = { .node = info->registration.node };
     struct output_paths paths;
     struct output output;
     struct watch_socket_name name;
@@ -246,15 +229,17 @@ static void _use_answer (spank_t spank, struct task_info *info, const struct con
         output_paths (&paths, &info->log_dir, &answer->answer);
         program.error_file = paths.error_file;
     }
-    if (!info->port || (answer->answer.keep_master_port && _leave_master_port (info) < 0))
+    if (!info->port || (answer->answer.keep_master_port && !info->master_port))
         task_abort_report (answer->fd, info->registration.node, "its ports could not be kept");
-    if (!port_is_held (info->port)) {
-        server.port = port_descriptor (info->port);
-        server.port_number = info->registration.port;
-    }
     /* What it leaves open must not be a close-on-exec socket any more when the fork server closes those. */
-    program.socket = port_leave (info->port);
-    port_release (info->master_port);
+    if (contact->hold)
+        port_leave (info->port);
+    else
+        server.port = port_descriptor (info->port);
+    if (answer->answer.keep_master_port)
+        port_leave (info->master_port);
+    else
+        port_release (info->master_port);
     if (server.may_restart)
         _print_pmi_limit (spank, &info->registration);
     output = _open_output (info, answer);

@@ -107,7 +107,6 @@ struct frame *launch_encode_config (const struct launch *launch)
         .lists = 1,
         .list = { { .text = "ps,worker:rest" } },
         .timeout = launch->timeout ? launch->timeout : 300,
-        .hold = true,
         .stop = STOP_WHEN_NEVER,
         .show = launch->show,
         .stop_grace = 30,
@@ -157,7 +156,7 @@ void launch_start_unconfigured (struct launch *launch)
     struct errtext err;
     int pair[2], listener;
 
-    if (contact_make_tokens (&launch->contact, &err) < 0 || port_reserve (&port, &any, 0, PORT_HELD, &err) < 0
+    if (contact_make_tokens (&launch->contact, &err) < 0 || port_reserve (&port, &any, 0, &err) < 0
         || (listener = port_listen (port, &err)) < 0)
         die ("%s", err.text);
     launch->contact.port = port_number (port);

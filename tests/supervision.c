@@ -24,7 +24,6 @@
 
 #include "common/deadline.h"
 #include "common/descriptors.h"
-#include "common/port.h"
 #include "common/tcp.h"
 #include "fork_server.h"
 #include "protocol/exit_report.h"
@@ -149,7 +148,6 @@ static void _configure (const struct task *task)
         .lost_after = task->lost_after,
         .spare = task->spare,
         .watch = { task->watchdog, task->watchdog },
-        .claimed_port = task->claimed_port,
         .prints = task->prints,
         .log = task->log,
         .error_file = task->error_file,
@@ -196,11 +194,9 @@ static struct shared *_shared (void)
 /* As plugin/task.c, from the fork to the program. */
 static noreturn void _become_fork_server (const struct task *task, pid_t supervisor, int requests, int output)
 {
-    struct fork_server server = { .supervisor = supervisor,
-                                  .may_restart = task->restarts > 0,
-                                  .port = -1,
-                                  .answer = -1,
-                                  .port_number = task->claimed_port };
+    struct fork_server server = {
+        .supervisor = supervisor, .may_restart = task->restarts > 0, .port = -1, .answer = -1
+    };
     struct frame *answer = NULL;
     char number[16];
     sigset_t all;
@@ -211,8 +207,6 @@ static noreturn void _become_fork_server (const struct task *task, pid_t supervi
     dup2 (output, STDOUT_FILENO);
     server.requests = dup2 (requests, STDERR_FILENO + 1);
     descriptors_close_above (server.requests);
-    if (task->claimed_port)
-        server.port = port_bind (task->claimed_port, NULL);
     sigfillset (&all);
     sigprocmask (SIG_SETMASK, &all, &server.mask);
     life = fork_server_run (&server);

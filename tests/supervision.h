@@ -54,8 +54,7 @@ struct task {
     int restarts;               /* after any failure; 0: the task may not be restarted */
     int lost_after;             /* ... with spare tasks; 0: there are none */
     bool spare;                 /* ... and it is one */
-    int watchdog;               /* seconds; 0: the task is not watched */
-    int claimed_port;           /* ... and binds this port itself; 0: none */
+    int watchdog; /* seconds; 0: the task is not watched */
     bool slurmstepd_dies;       /* the test can kill it: slurmstepd is not this process */
     const char *log, *error_file;       /* its files, or NULL */
     struct failure_text *failure;       /* NULL, or where a report's is copied to */

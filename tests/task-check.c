@@ -33,7 +33,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -473,24 +472,19 @@ static int port_bind (int family, int v6only, int option)
     return -1;
 }
 
-/*
- * A bind without SO_REUSEPORT must fail, also with SO_REUSEADDR, which gRPC sets. But the port of a
- * auxiliary task is for a server that sets SO_REUSEADDR only.
- */
+/* A bind must fail, unless it sets SO_REUSEADDR, as servers do. */
 static void port_check_held (int family, int option)
 {
     int fd = port_bind (family, 1, option), err = fd < 0 ? errno : 0;
 
-    if (is_beside (me) && option) {
-        if (fd < 0)
-            die ("port %s is not open: a bind with SO_REUSEADDR says \"%s\"", me->port, strerror (err));
+    if (fd >= 0)
         close (fd);
-        return;
-    }
-
-    if (err != EADDRINUSE)
-        die ("port %s is not held: an exclusive %s bind%s says \"%s\", expected \"%s\"", me->port,
-             family == AF_INET ? "IPv4" : "IPv6", option ? " with SO_REUSEADDR" : "", strerror (err),
+    if (option == SO_REUSEADDR && err)
+        die ("port %s is not held for a server: a bind with SO_REUSEADDR says \"%s\"", me->port,
+             strerror (err));
+    if (option != SO_REUSEADDR && err != EADDRINUSE)
+        die ("port %s is not held: a%s %s bind says \"%s\", expected \"%s\"", me->port,
+             option ? " shared" : "n exclusive", family == AF_INET ? "IPv4" : "IPv6", strerror (err),
              strerror (EADDRINUSE));
 }
 
@@ -505,33 +499,22 @@ static void port_check_not_listening (void)
     close (fd);
 }
 
-/*
- * Is this the socket that holds our port? With --not-held it is the socket that claims the port,
- * whose abstract name ends in "/PORT".
- */
+/* Is this the socket that holds our port? */
 static bool socket_is_ours (int fd)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_storage room;
-        struct sockaddr_un un;
-    } at = { .room = { 0 } };
+    struct sockaddr_storage at = { 0 };
     socklen_t len = sizeof (at);
-    char port[NI_MAXSERV], *name;
+    char port[NI_MAXSERV];
 
-    if (getsockname (fd, &at.any, &len))
-        return false;
-    if (hold_port)
-        return !getnameinfo (&at.any, len, NULL, 0, port, sizeof (port), NI_NUMERICSERV)
-               && !strcmp (port, me->port);
-    name = format ("%.*s/", (int)(len - offsetof (struct sockaddr_un, sun_path)) - 1, at.un.sun_path + 1);
-    return at.any.sa_family == AF_UNIX && !at.un.sun_path[0] && strstr (name, format ("/%s/", me->port));
+    return !getsockname (fd, (struct sockaddr *)&at, &len)
+           && !getnameinfo ((struct sockaddr *)&at, len, NULL, 0, port, sizeof (port), NI_NUMERICSERV)
+           && !strcmp (port, me->port);
 }
 
 /* Slurm leaves PMI's socket open, and stdio may be anything. Call this before opening a socket. */
 static void descriptors_check (void)
 {
-    const char *pmi = getenv ("PMI_FD"), *what = hold_port ? "holder" : "claim";
+    const char *pmi = getenv ("PMI_FD");
     DIR *dir = opendir ("/proc/self/fd");
     int found = 0;
 
@@ -544,15 +527,15 @@ static void descriptors_check (void)
         if (fd <= 2 || (pmi && fd == atoi (pmi)) || fstat (fd, &st) || !S_ISSOCK (st.st_mode))
             continue;
         if (!socket_is_ours (fd))
-            die ("descriptor %d is an open socket, expected none but the %s of port %s", fd, what, me->port);
+            die ("descriptor %d is an open socket, expected none but the holder of port %s", fd, me->port);
         if (fd < HELD_DESCRIPTOR)
-            die ("the %s of port %s has descriptor %d, expected %d or more", what, me->port, fd,
+            die ("the holder of port %s has descriptor %d, expected %d or more", me->port, fd,
                  HELD_DESCRIPTOR);
         found++;
     }
     closedir (dir);
-    if (found != 1)
-        die ("%d descriptors are a %s of port %s, expected 1", found, what, me->port);
+    if (found != hold_port)
+        die ("%d descriptors hold port %s, expected %d", found, me->port, hold_port);
 }
 
 static double now (void)
@@ -611,18 +594,14 @@ int main (int argc, char *argv[])
     env_expect ("SLURM_TF_INDEX", format ("%d", me->index));
     env_expect ("SLURM_TF_ADDRESS", me->host);
     env_expect ("SLURM_TF_PORT", me->port);
-    env_expect ("TF_GRPC_REUSE_PORT", hold_port ? "1" : NULL);
+    env_expect ("TF_GRPC_REUSE_PORT", NULL);
 
     descriptors_check ();
     address_check ();
-    for (int i = 0; hold_port && i < 4; i++)
-        if (i < 2 || has_ipv6 ())
-            port_check_held (i < 2 ? AF_INET : AF_INET6, i % 2 ? SO_REUSEADDR : 0);
+    for (int i = 0; hold_port && i < 3 * (1 + has_ipv6 ()); i++)
+        port_check_held (i < 3 ? AF_INET : AF_INET6, (int[]){ 0, SO_REUSEADDR, SO_REUSEPORT }[i % 3]);
     port_check_not_listening ();
-    listener = port_bind (has_ipv6 () ? AF_INET6 : AF_INET, 0,
-                          !hold_port       ? 0
-                          : is_beside (me) ? SO_REUSEADDR
-                                           : SO_REUSEPORT);
+    listener = port_bind (has_ipv6 () ? AF_INET6 : AF_INET, 0, hold_port ? SO_REUSEADDR : 0);
     if (listener < 0 || listen (listener, SOMAXCONN))
         die ("cannot listen on port %s%s: %s", me->port,
              hold_port ? " although it is held for that" : ", which should not be held", strerror (errno));

@@ -66,7 +66,7 @@ static int _listen (const char *port)
     struct sockaddr_in any = _address (INADDR_ANY, port);
     int fd = socket (AF_INET, SOCK_STREAM, 0), on = 1;
 
-    setsockopt (fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof (on));
+    setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on));
     return bind (fd, (struct sockaddr *)&any, sizeof (any)) == 0 && listen (fd, 1) == 0 ? fd : -1;
 }
 

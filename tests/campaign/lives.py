@@ -87,7 +87,7 @@ class Watch:
                 self.probe(record)
 
     def probe(self, record):
-        """Try to take the port. As root, and without SO_REUSEPORT, that fails while it is held."""
+        """Try to take the port. Without SO_REUSEADDR that fails while it is held."""
         if record.rank not in self.sockets:
             self.sockets[record.rank] = self.socket_on(record.node)
         try:
@@ -269,7 +269,7 @@ def barrier(trial):
 
 def port(trial):
     """A held port is never free between two lives, and every life can listen on it."""
-    for record in trial.lives.values() if trial.plan.restarts else ():
+    for record in trial.lives.values() if trial.watch.ports else ():
         if record.port_error:
             yield f"{record} cannot use port {record.port}: {record.port_error}"
         at, life, process = trial.watch.free.get(record.rank, (None, None, None))

@@ -69,34 +69,21 @@ srun_ended ()
     [[ $(ps -o stat= -p "$srun") != [^Z]* ]]
 }
 
-# No user can bind this port on the node of a rank, alone or with SO_REUSEPORT.
-port_is_taken ()            # NODE PORT
-{
-    local who how
-
-    for who in "$user" "$other_user"; do
-        for how in exclusive shared; do
-            # A held port is for the servers of its user.
-            [ "$who $how $3" != "$user shared held" ] || continue
-            ! "$tests/cluster" run --on "$1" --user "$who" -- "$SPANK_TF_PROGRAMS/bind-port" $how "$2" ||
-                fail "$who binds the port ($how)"
-        done
-    done
-}
-
 # The third restart comes after four seconds.
-probe_between_lives ()      # held|claimed
-{
-    local port
+@test "between two lives no program can bind the task's port, unless it asks for it with SO_REUSEADDR" {
+    local port who
 
     start_step chief,ps,worker 'case $SLURM_TF_ROLE$life in
         worker[0-2]) kill -9 $$;;
         chief*) until [ -e $LIVES/end ]; do sleep 0.1; done;;
         *) sleep 600;;
-        esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=3 "${@:2}"
+        esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=3
     eventually 60 printed 'it is restarted after 4 s' || fail "the worker is not restarted"
     port=$(tail -n 1 "$lives/2" | cut -d' ' -f2)
-    port_is_taken "$(node 1)" "$port" "$1"
+    for who in "$user" "$other_user"; do
+        ! "$tests/cluster" run --on "$(node 1)" --user "$who" -- "$SPANK_TF_PROGRAMS/bind-port" exclusive "$port" ||
+            fail "$who binds the port"
+    done
     ! lives 2 4 || fail "the worker was restarted before its port was tried"
     eventually 30 lives 2 4 || fail "the worker is not restarted"
     [ "$(cut -d' ' -f2 "$lives/2" | sort -u)" = "$port" ] || fail "the port has changed"
@@ -104,14 +91,6 @@ probe_between_lives ()      # held|claimed
     step_ends
     [ "$status" -eq 0 ]
     run -0 "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- "$SPANK_TF_PROGRAMS/bind-port" exclusive "$port"
-}
-
-@test "between two lives no other program can bind the task's port: it is held" {
-    probe_between_lives held
-}
-
-@test "... with --tf-hold=no, where the program binds it" {
-    probe_between_lives claimed --tf-hold=no
 }
 
 end_rendezvous ()

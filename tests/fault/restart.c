@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
-#include "common/port.h"
 #include "protocol/answer.h"
 #include "protocol/exit_report.h"
 #include "protocol/life_report.h"
@@ -107,11 +106,6 @@ static void _fails_and_serves (void)
 static void _leaves_a_sleeper (void)
 {
     _run ("setsid sleep 60 & exit 3");
-}
-
-static void _fails_on_sigusr1 (void)
-{
-    _run ("trap 'exit 3' USR1; echo up; while :; do sleep 0.1; done");
 }
 
 static void _serves (void)
@@ -648,104 +642,6 @@ static void _is_not_restarted (const void *arg __attribute__ ((unused)))
     task_expect_stderr (&task, GONE);
 }
 
-/* Its port. */
-
-static int _free_port (void)
-{
-    struct errtext err;
-    struct port *port;
-    int number;
-
-    if (port_reserve (&port, &(struct port_ranges){ 0 }, 0, PORT_HELD, &err) < 0)
-        die ("%s", err.text);
-    number = port_number (port);
-    port_release (port);
-    return number;
-}
-
-/* True if this process can bind the port, alone or with SO_REUSEPORT. */
-static bool _can_bind (int number)
-{
-    struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)number) };
-    bool bound = false;
-
-    for (int shared = 0; shared < 2; shared++) {
-        int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        setsockopt (fd, SOL_SOCKET, SO_REUSEPORT, &shared, sizeof (shared));
-        setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &shared, sizeof (shared));
-        bound |= bind (fd, (struct sockaddr *)&any, sizeof (any)) == 0;
-        close (fd);
-    }
-    return bound;
-}
-
-static void _claimed_port (const void *arg __attribute__ ((unused)))
-{
-    struct task task = {
-        .program = _fails_and_serves, .restarts = 9, .stop_grace = 20, .claimed_port = _free_port ()
-    };
-
-    task_start (&task);
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    if (_can_bind (task.claimed_port))
-        die ("the port can be taken while its task waits for its next life");
-    task_send_order (&task, ORDER_WAIT);
-    _order_restart (&task, 1);
-    task_expect_output (&task, "up\n");
-    if (!_can_bind (task.claimed_port))
-        die ("the program cannot bind its port");
-    task_send_order (&task, ORDER_STOP);
-    _expect (&task, (struct wanted){ "stopped", 1, NULL, false });
-    if (_can_bind (task.claimed_port))
-        die ("the port can be taken after a life that was stopped");
-    task_order_exit (&task, 0);
-}
-
-static int claimed_port;
-
-/* As TaskProlog would see it. */
-static void _tries_its_port (void)
-{
-    program_print (_can_bind (claimed_port) ? "free\n" : "held\n");
-    _serves ();
-}
-
-static void _claimed_port_before_exec (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _tries_its_port,
-                         .restarts = 9,
-                         .claimed_port = claimed_port = _free_port () };
-
-    task_start (&task);
-    task_expect_output (&task, "held\nup\n");
-    if (!_can_bind (claimed_port))
-        die ("the program cannot bind its port");
-    task_send_order (&task, ORDER_STOP);
-    _expect (&task, (struct wanted){ "stopped", 0, NULL, false });
-    task_order_exit (&task, 0);
-}
-
-/* Its end closes the program's own listening socket; another program is faster. */
-static void _port_is_taken (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_on_sigusr1, .restarts = 9, .claimed_port = _free_port () };
-    char cannot[64];
-    int taken;
-
-    snprintf (cannot, sizeof (cannot), "port %d: %s", task.claimed_port, strerror (EADDRINUSE));
-    task_start (&task);
-    task_expect_output (&task, "up\n");
-    taken = port_bind (task.claimed_port, NULL);
-    kill (task.program_pid, SIGUSR1);
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    task_send_order (&task, ORDER_WAIT);
-    _order_restart (&task, 1);
-    _expect (&task, (struct wanted){ "exit 3", -1, cannot, false });
-    task_order_exit (&task, W_EXITCODE (3, 0));
-    close (taken);
-}
-
 /* Its fork server. */
 
 static void _cannot_fork (const void *arg __attribute__ ((unused)))
@@ -1040,9 +936,6 @@ int main (void)
     passed &= check ("a further life ends when its supervisor is killed", _supervisor_is_killed, NULL);
     passed &= check ("a task whose rendezvous has ended is not restarted, and a message says so",
                      _is_not_restarted, NULL);
-    passed &= check ("between two lives no program can bind a port that is not held", _claimed_port, NULL);
-    passed &= check ("... nor before the first program is executed", _claimed_port_before_exec, NULL);
-    passed &= check ("a task whose port was taken is not restarted", _port_is_taken, NULL);
     passed &= check ("a life that cannot be forked does not begin", _cannot_fork, NULL);
     passed &= check ("a task whose fork server was killed is not restarted", _fork_server_is_killed, NULL);
     passed &= check ("... also if it is killed while the task waits", _fork_server_is_killed_later, NULL);

@@ -36,7 +36,6 @@ static void _check_limits (const struct supervisor_config *config)
     CHECK (config->restart.times >= 0 && config->restart.times <= 1000);
     CHECK (config->restart.times ? config->restart.longest_pause >= 1 : !config->restart.any);
     CHECK (config->tee >= 0 && config->tee <= 7 && (!config->tee || (config->role && config->index >= 0)));
-    CHECK (config->claimed_port >= 0 && config->claimed_port <= 65535);
 }
 
 FUZZ_TARGET (supervisor_config)

@@ -45,7 +45,7 @@ says ()
     says 0 "ok: the plugin was built for Slurm ${slurm%.*}, and this host has Slurm $slurm"
     says 0 "ok: the helper programs in $SPANK_TF_STAGE/libexec/spank-tf are of version $(version), as the plugin"
     says 0 "ok: SrunPortRange=61001-62000: ports are free"
-    says 0 "ok: a port can be held and shared with a server (SO_REUSEPORT)"
+    says 0 "ok: a port can be held for a server (SO_REUSEADDR)"
     says 0 "ok: this host has no InfiniBand interface"
     says 0 "ok: tasks on this host would be reached at $address (eth0), which faces slurmctld's host"
     ! grep -qv '^ok: ' <<< "$output" || fail "a line is not ok"
@@ -179,7 +179,7 @@ END
     # Several tasks of a node, and a first address that is not that of rank 0.
     run --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 --tf-tasks=worker,chief,worker:2 "$tf_check" --step --json
     [ "$status" -eq 0 ] && [ "$(grep -c '"level": "ok"' <<< "$output")" -eq 3 ] || fail "not ok with --json"
-    # Without SO_REUSEPORT, and with a range in which the tasks hold every port.
+    # With ports that are not held, of a range in which the tasks have every port.
     site_arguments ports=29000-29001
     run -0 --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 --tf-hold=no --tf-tasks=worker:4 "$tf_check" --step -q
     [ -z "$output" ] && [ -z "$stderr" ] || fail "--quiet prints something"

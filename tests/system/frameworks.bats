@@ -42,13 +42,11 @@ variables ()
 0 KERAS_DISTRIBUTION_NUM_PROCESSES=2
 0 KERAS_DISTRIBUTION_PROCESS_ID=0
 0 TF_CONFIG
-0 TF_GRPC_REUSE_PORT
 1 JAX_COORDINATOR_ADDRESS=ADDRESS
 1 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
 1 KERAS_DISTRIBUTION_NUM_PROCESSES=2
 1 KERAS_DISTRIBUTION_PROCESS_ID=1
 1 TF_CONFIG
-1 TF_GRPC_REUSE_PORT
 END
     launch chief,worker,worker,worker -N3 -n4 --tf-tasks=chief,worker:rest
     launch worker,worker,worker,worker,worker -N3 -n5 -m cyclic --tf-tasks=worker:rest
@@ -89,7 +87,6 @@ END
 @test "--tf-frameworks selects what is set, and so does a site's frameworks=" {
     variables -n1 --tf-tasks=worker --tf-frameworks=tf <<END
 0 TF_CONFIG
-0 TF_GRPC_REUSE_PORT
 END
     variables -n1 --tf-tasks=worker --tf-frameworks=jax <<END
 0 JAX_COORDINATOR_ADDRESS=ADDRESS
@@ -97,11 +94,8 @@ END
     variables -n3 --tf-tasks=worker,evaluator,chief --tf-frameworks=dtensor --tf-stop=never <<END
 0 DTENSOR_CLIENT_ID=1
 0 DTENSOR_JOBS=ADDRESS,ADDRESS
-0 TF_GRPC_REUSE_PORT
-1 TF_GRPC_REUSE_PORT
 2 DTENSOR_CLIENT_ID=0
 2 DTENSOR_JOBS=ADDRESS,ADDRESS
-2 TF_GRPC_REUSE_PORT
 END
     variables -n1 --tf-tasks=worker --tf-frameworks=none <<< ""
     site_arguments frameworks=keras
@@ -113,7 +107,6 @@ END
     variables -n1 --tf-tasks=worker --tf-frameworks=tf,jax <<END
 0 JAX_COORDINATOR_ADDRESS=ADDRESS
 0 TF_CONFIG
-0 TF_GRPC_REUSE_PORT
 END
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,torchx true
     [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torchx" is neither none nor a list of tf, keras, jax, dtensor and torch'* ]] ||
@@ -123,7 +116,8 @@ END
 # bats test_tags=core
 @test "what the user has set stays, also in a step that a task starts" {
     export KERAS_DISTRIBUTION_PROCESS_ID=7 JAX_COORDINATOR_ADDRESS=10.0.0.1:1 JAX_LOCAL_DEVICE_IDS=
-    DTENSOR_JOBS=own DTENSOR_CLIENT_ID=8 variables -n1 --tf-tasks=worker --tf-frameworks=dtensor <<END
+    DTENSOR_JOBS=own DTENSOR_CLIENT_ID=8 TF_GRPC_REUSE_PORT=1 \
+        variables -n1 --tf-tasks=worker --tf-frameworks=dtensor <<END
 0 DTENSOR_CLIENT_ID=8
 0 DTENSOR_JOBS=own
 0 JAX_COORDINATOR_ADDRESS=ADDRESS

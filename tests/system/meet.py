@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Processes that meet as those of PyTorch do: process 0 listens at MASTER_PORT, with SO_REUSEADDR and without
-# SO_REUSEPORT, and each other one sends it its number. With --fail, the last process fails in its first life,
-# when all have met.
+# Processes that meet as those of PyTorch do: process 0 listens at MASTER_PORT, with SO_REUSEADDR, and each other one
+# sends it its number. With --fail, the last process fails in its first life, when all have met.
 
 import errno
 import os
@@ -33,10 +32,10 @@ def is_taken(number, *options):
 
 
 def serve():
-    # Both ports are held, and the one of TF_CONFIG also against servers that set SO_REUSEADDR.
+    # Both ports are held.
     own = int(os.environ["SLURM_TF_PORT"])
     assert own != port
-    assert "--not-held" in sys.argv or is_taken(own) and is_taken(own, socket.SO_REUSEADDR), "its own port is free"
+    assert "--not-held" in sys.argv or is_taken(own), "its own port is free"
     assert is_taken(port), "MASTER_PORT is free"
     server = bind(port, socket.SO_REUSEADDR)
     server.listen(world)

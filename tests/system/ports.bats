@@ -69,67 +69,70 @@ occupy ()
     launch ps,worker,worker -N1 -n3 --tf-ports=any --tf-tasks=ps,worker:2
 }
 
-@test "--tf-hold=no: the port is free, and outside the kernel's ephemeral range" {
-    local port low high
-
+@test "--tf-hold=no: the port is free when the program has it, for the tasks of a node different ones" {
     launch ps,worker,worker,worker -N2 --ntasks-per-node=2 --tf-hold=no --tf-tasks=ps,worker:3 \
         sh -c 'exec "$@" --not-held' -
-    read -r low high < /proc/sys/net/ipv4/ip_local_port_range
-    for port in $(ports); do
-        ((port >= 1024 && (port < low || port > high))) || fail "port $port is an ephemeral port"
-    done
+    launch worker,worker,worker,worker -N1 -n4 --tf-hold=no --tf-ports=28000-28003 --tf-tasks=worker:4 \
+        --tf-restart=1,any sh -c 'exec "$@" --not-held' -
+    [ "$(ports)" = "28000 28001 28002 28003" ] || fail "the ports are $(ports)"
 }
 
-@test "another job of any user never gets the ports of a running job, held or claimed" {
-    local first second
+@test "another job of any user never gets the ports of a running job" {
+    local first
 
-    for first in yes no; do
-        occupy "$other_user" 2 --tf-ports=28000-28005 --tf-hold=$first
-        for second in yes no; do
-            launch worker,worker,worker,worker -w "$(node 1)" -n4 --tf-ports=28000-28005 --tf-tasks=worker:4 \
-                --tf-hold=$second sh -c 'test $0 = yes || set -- "$@" --not-held; exec "$@"' $second
-            [ "$(tr ' ' '\n' <<< "$occupied $(ports)" | sort -u | wc -l)" -eq 6 ] ||
-                fail "$first, then $second: $occupied and $(ports)"
-        done
-        # A held port may be a claimed one when there is no other.
-        run slurm srun -Q -w "$(node 1)" -n5 --tf-ports=28000-28005 --tf-hold=$first --tf-tasks=worker:5 touch started
+    for first in "$user" "$other_user"; do
+        occupy "$first" 2 --tf-ports=28000-28005
+        launch worker,worker,worker,worker -w "$(node 1)" -n4 --tf-ports=28000-28005 --tf-tasks=worker:4
+        [ "$(tr ' ' '\n' <<< "$occupied $(ports)" | sort -u | wc -l)" -eq 6 ] || fail "$occupied and $(ports)"
+        run slurm srun -Q -w "$(node 1)" -n5 --tf-ports=28000-28005 --tf-tasks=worker:5 touch started
         [[ $status -ne 0 && $output =~ srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ rank\ [0-4]\ \(worker\ [0-4]\)\ on\ "$(node 1)":\ no\ port\ of\ 28000-28005\ is\ free ]] ||
             fail "not refused, or without rank, node and range"
-        "$tests/cluster" run --user "$other_user" -- scancel --user "$other_user"
+        "$tests/cluster" run --user "$first" -- scancel --user "$first"
         nothing_left
     done
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
 }
 
-# Any user can make these sockets.
-@test "a user who claims every port does not stop a step whose ports are held" {
-    "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- /usr/bin/python3 -c 'import os, socket, time
-names = [socket.socket (socket.AF_UNIX) for port in range (28000, 28006)]
-for i, name in enumerate (names): name.bind ("\0spank-tf/port/%d" % (28000 + i))
-print (os.getpid (), file=open ("claimed", "w"), flush=True); time.sleep (600)' 3>&- &
-    eventually 20 test -s "$SPANK_TF_CLUSTER/work/claimed"
-    launch ps,worker,worker -w "$(node 1)" -n3 --tf-ports=28000-28005 --tf-tasks=ps,worker:2
-    run slurm srun -Q -w "$(node 1)" -n3 --tf-ports=28000-28005 --tf-hold=no --tf-tasks=worker:3 true
-    [[ $status -ne 0 && $output == *": no port of 28000-28005 is free"* ]] || fail "claims do not count"
-    kill "$(< "$SPANK_TF_CLUSTER/work/claimed")"
+# In all rounds but the first one, connections in TIME_WAIT are on all ports.
+@test "steps of two users that start at the same time never share a port, also where connections in TIME_WAIT are" {
+    local round who wait_for_all='echo $SLURM_TF_PORT; until [ -e $0 ]; do sleep 0.1; done; exec "$@"' work=$SPANK_TF_CLUSTER/work
+    local -a steps
+
+    for round in 1 2 3; do
+        steps=()
+        for who in "$user" "$other_user"; do
+            "$tests/cluster" run --user "$who" -- srun -Q --overcommit -w "$(node 1)" -n4 --tf-ports=28000-28007 \
+                --tf-tasks=worker:4 sh -c "$wait_for_all" "$work/go$round" "$task_check" \
+                --roles=worker,worker,worker,worker > "$work/$who.out" 2>&1 3>&- &
+            steps+=($!)
+        done
+        for who in "$user" "$other_user"; do
+            eventually 20 has_lines 4 "$work/$who.out" || fail "round $round: $(cat "$work"/*.out)"
+        done
+        [ "$(sort -n "$work/$user.out" "$work/$other_user.out" | paste -sd' ')" = \
+            "28000 28001 28002 28003 28004 28005 28006 28007" ] || fail "round $round: $(cat "$work"/*.out)"
+        touch "$work/go$round"
+        for who in 0 1; do
+            wait "${steps[$who]}" || fail "round $round: $(cat "$work"/*.out)"
+        done
+    done
 }
 
-# Run bind-port as USER on the first node: bind_port USER exclusive|shared
+# Run bind-port as USER on the first node: bind_port USER exclusive|reuse
 bind_port ()
 {
     run "$tests/cluster" run --on "$(node 1)" --user "$1" -- "$SPANK_TF_PROGRAMS/bind-port" "$2" "$occupied"
 }
 
-@test "a held port can be bound by a server of its user with SO_REUSEPORT, and not by any other" {
+@test "a held port can be bound by a server that sets SO_REUSEADDR, and is then that server's" {
     local attempt
 
     occupy "$user" 1
-    for attempt in "$other_user exclusive" "$other_user shared" "root exclusive" "root shared" "$user exclusive"; do
-        # shellcheck disable=SC2086
-        bind_port $attempt
+    for attempt in "$other_user" root "$user"; do
+        bind_port "$attempt" exclusive
         [ "$output" = "bind-port: Address already in use" ] || fail "$attempt"
     done
-    bind_port "$user" shared
+    bind_port "$user" reuse
     [ "$output" = bound ] || fail "its user cannot bind it"
     slurm scancel --user "$user"
     nothing_left

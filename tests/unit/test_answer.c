@@ -30,7 +30,7 @@ static struct answer full_answer (void)
 {
     struct answer answer = plain;
 
-    answer.hide_gpus = answer.hold = answer.nccl = answer.log_append = true;
+    answer.hide_gpus = answer.nccl = answer.log_append = true;
     answer.supervised = answer.serves = true;
     answer.tee = TEE_ON + TEE_COLOUR_STDERR;
     answer.restart = (struct restart_rule){ 3, true, 60 };
@@ -50,7 +50,6 @@ static struct answer full_answer (void)
     answer.processes = 4;
     answer.stop_grace = 30;
     answer.proxy_exempt = "10.0.0.1,10.0.0.2";
-    answer.open_port = true;
     answer.beside = BESIDE "\0and what follows it";
     answer.beside_length = sizeof (BESIDE);
     answer.jobs = JOBS "\0and what follows it";
@@ -129,7 +128,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "TEE=5\nSERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
                          "LOST_AFTER=20\nSPARE=1\n"
-                         "ORDER=restart\nLIFE=7\nOPEN_PORT=1\nTF_GRPC_REUSE_PORT=1\n"
+                         "ORDER=restart\nLIFE=7\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
                          "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n");
 }
@@ -153,7 +152,6 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->index, answer->index);
     assert_string_equal (decoded->address, answer->address);
     assert_int_equal (decoded->port, answer->port);
-    assert_int_equal (decoded->open_port, answer->open_port);
     assert_int_equal (decoded->no_tf_config, answer->no_tf_config);
     assert_int_equal (decoded->jax_devices, answer->jax_devices);
     if (answer->jax_devices)
@@ -182,23 +180,21 @@ TEST (decoding_returns_the_encoded_answer)
 {
     struct answer row[] = {
         plain, full_answer (), plain, plain, plain, plain, plain, plain, plain, plain, plain,
-        plain, plain, plain, plain, plain,
+        plain, plain, plain,
     };
 
     row[2].supervised = true;       /* STOP_GRACE is 0 seconds */
     row[3].hide_gpus = true;
-    row[4].hold = true;
-    row[5].log_append = true;
-    row[6].nccl = true;
-    row[7].no_tf_config = true;
-    row[8].jax_devices = true;
-    row[9].serves = true;
-    row[10].restart = (struct restart_rule){ 1, false, 1 };
-    row[11].open_port = true;
-    row[12].tee = TEE_ON;
-    row[13].keep_master_port = true;
-    row[14].lost_after = 5;
-    row[15].spare = true;
+    row[4].log_append = true;
+    row[5].nccl = true;
+    row[6].no_tf_config = true;
+    row[7].jax_devices = true;
+    row[8].serves = true;
+    row[9].restart = (struct restart_rule){ 1, false, 1 };
+    row[10].tee = TEE_ON;
+    row[11].keep_master_port = true;
+    row[12].lost_after = 5;
+    row[13].spare = true;
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = frame_sent (&row[i]);
         struct answer decoded;
@@ -329,7 +325,7 @@ TEST (only_allowed_variables_are_decoded)
         "SLURM_TF_A-B=", "",
     };
     static const char *const allowed[] = {
-        "SLURM_TF_ROLE=ps", "SLURM_TF_NEW=", "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1",
+        "SLURM_TF_ROLE=ps", "SLURM_TF_NEW=", "TF_CONFIG={}",
         "KERAS_DISTRIBUTION_PROCESS_ID=1", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
         "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1",
         "MASTER_ADDR=10.0.0.1", "RANK=0", "TORCHELASTIC_RESTART_COUNT=0",
@@ -358,7 +354,7 @@ TEST (what_a_user_may_have_set_is_a_default)
         "TORCHELASTIC_RESTART_COUNT=0",
     };
     static const char *const no[] = {
-        "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "SLURM_TF_ROLE=ps", "CUDA_VISIBLE_DEVICES="
+        "TF_CONFIG={}", "SLURM_TF_ROLE=ps", "CUDA_VISIBLE_DEVICES="
     };
 
     for (size_t i = 0; i < COUNT (yes); i++)

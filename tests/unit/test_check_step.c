@@ -524,7 +524,7 @@ static void collect (const char *text, int expected)
     struct step step;
     pid_t pid;
 
-    assert_int_equal (port_reserve (&port, &any, 0, PORT_HELD, &err), 0);
+    assert_int_equal (port_reserve (&port, &any, 0, &err), 0);
     be_task (port_number (port), CONFIG ("chief", "0"), "0");
     assert_int_equal (step_read (&step, &err), 0);
     assert_int_equal (pipe (pipefd), 0);
@@ -584,7 +584,7 @@ TEST (the_wait_for_reports_ends)
     struct port *port;
     struct step step;
 
-    assert_int_equal (port_reserve (&port, &any, 0, PORT_HELD, &err), 0);
+    assert_int_equal (port_reserve (&port, &any, 0, &err), 0);
     be_task (port_number (port), CONFIG ("chief", "0"), "0");
     assert_int_equal (step_read (&step, &err), 0);
     hurry = true;
@@ -603,7 +603,7 @@ TEST (without_a_list_the_port_is_not_shared_with_another_step)
     int other;
 
     read_without_list (&step, "127.0.0.[1-2]", "0", "0");
-    assert_int_equal (port_reserve (&port, &any, 0, PORT_HELD, &err), 0);
+    assert_int_equal (port_reserve (&port, &any, 0, &err), 0);
     step.port = port_number (port);
     port_release (port);
     assert_true ((other = port_listen_on (step.port, &err)) >= 0);
@@ -624,7 +624,7 @@ TEST (a_collector_that_is_not_there_is_named)
     struct step step;
     json_t *object = json_object ();
 
-    assert_int_equal (port_reserve (&port, &any, 0, PORT_HELD, &err), 0);
+    assert_int_equal (port_reserve (&port, &any, 0, &err), 0);
     be_task (port_number (port), CONFIG ("chief", "0"), "0");
     assert_int_equal (step_read (&step, &err), 0);
     hurry = true;

@@ -39,12 +39,11 @@ TEST (decoding_returns_the_encoded_contact)
         struct contact contact;
         const char *text;
     } row[] = {
-        { { 60001, TOKEN, SERVER_TOKEN, 300, PORT_HELD, CONTACT_ASK_NOTHING, false, "any" },
+        { { 60001, TOKEN, SERVER_TOKEN, 300, true, CONTACT_ASK_NOTHING, false, "any" },
           V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any" },
-        { { 1, TOKEN, SERVER_TOKEN, 1, PORT_CLAIMED, CONTACT_ASK_INTERFACES, true, "reserved" },
-          V " 1 " TOKEN " " SERVER_TOKEN " 1 claim interfaces two-ports reserved" },
-        { { 65535, SERVER_TOKEN, TOKEN, 604800, PORT_HELD, CONTACT_ASK_RAILS, true,
-            "30000-30999,31500-31999" },
+        { { 1, TOKEN, SERVER_TOKEN, 1, false, CONTACT_ASK_INTERFACES, true, "reserved" },
+          V " 1 " TOKEN " " SERVER_TOKEN " 1 free interfaces two-ports reserved" },
+        { { 65535, SERVER_TOKEN, TOKEN, 604800, true, CONTACT_ASK_RAILS, true, "30000-30999,31500-31999" },
           V " 65535 " SERVER_TOKEN " " TOKEN " 604800 hold rails two-ports 30000-30999,31500-31999" },
     };
 
@@ -68,7 +67,7 @@ TEST (decoding_returns_the_encoded_contact)
 
 TEST (the_longest_ports_fit)
 {
-    struct contact r = { 1, TOKEN, SERVER_TOKEN, 1, PORT_HELD, CONTACT_ASK_INTERFACES, true, "" };
+    struct contact r = { 1, TOKEN, SERVER_TOKEN, 1, true, CONTACT_ASK_INTERFACES, true, "" };
     struct contact parsed;
     char *text;
 

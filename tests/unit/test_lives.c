@@ -26,8 +26,8 @@ int __wrap_poll (struct pollfd *pfd, nfds_t count, int ms)
 
 TEST (no_request_gets_the_late_reply_to_another)
 {
-    struct supervisor_config config = { .restart.times = 1, .claimed_port = 40000, .fork_server = fork () };
-    const struct fork_reply held = { .pid = 0 };
+    struct supervisor_config config = { .restart.times = 1, .fork_server = fork () };
+    const struct fork_reply reply = { .pid = 40000 };
     struct errtext err = { "" };
     struct lives lives;
     int pair[2];
@@ -38,9 +38,9 @@ TEST (no_request_gets_the_late_reply_to_another)
     assert_int_equal (socketpair (AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     lives_init (&lives, &config, pair[0]);
     late = true;
-    lives_pause (&lives);
+    assert_int_equal (lives_begin (&lives, 1, &err), -1);
     late = false;
-    send (pair[1], &held, sizeof (held), MSG_NOSIGNAL);
+    send (pair[1], &reply, sizeof (reply), MSG_NOSIGNAL);
     assert_int_equal (lives_begin (&lives, 1, &err), -1);
     assert_string_equal (err.text, "tf-fork-server, which starts it, does not answer");
     assert_false (lives_can_restart (&lives));

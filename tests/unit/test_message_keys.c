@@ -42,8 +42,8 @@ static struct registration full_registration (void)
 }
 
 static const struct answer full_answer = {
-    .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true, .hold = true,
-    .open_port = true, .nccl = true, .log_append = true, .supervised = true, .serves = true,
+    .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true,
+    .nccl = true, .log_append = true, .supervised = true, .serves = true,
     .tee = TEE_ON,
     .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .lost_after = 60, .spare = true, .life = 1,
     .proxy_exempt = "10.0.0.1",
@@ -151,7 +151,7 @@ static void print_keys (FILE *file, const char *message, struct frame *frame, st
 /* A contact has no keys, only fields in their order. */
 static void print_contact (FILE *file)
 {
-    const struct contact contact = { 40960, TOKEN, SERVER_TOKEN, 300, PORT_CLAIMED,
+    const struct contact contact = { 40960, TOKEN, SERVER_TOKEN, 300, false,
                                      CONTACT_ASK_RAILS, true, "any" };
     char *text = contact_encode (&contact);
 

@@ -9,11 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,12 +96,12 @@ static int try_connect (int number)
     return rc;
 }
 
-static struct port *reserve (const struct port_ranges *ranges, unsigned int start, enum port_hold hold)
+static struct port *reserve (const struct port_ranges *ranges, unsigned int start)
 {
     struct port *port = NULL;
     struct errtext err = { "" };
 
-    if (port_reserve (&port, ranges, start, hold, &err) < 0)
+    if (port_reserve (&port, ranges, start, &err) < 0)
         fail_msg ("%s", err.text);
     return port;
 }
@@ -123,22 +123,6 @@ static struct port_range free_range (int size)
         if (good == size)
             return (struct port_range){ low, low + size - 1 };
     }
-}
-
-/* Claim a number as any local user can: by the name of a Unix socket. -1 if it is claimed. */
-static int claim_number (int number)
-{
-    struct sockaddr_un un = { .sun_family = AF_UNIX };
-    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int length = snprintf (un.sun_path + 1, sizeof (un.sun_path) - 1, "spank-tf/port/%d", number);
-
-    assert_true (fd >= 0);
-    if (bind (fd, (struct sockaddr *)&un,
-              (socklen_t)(offsetof (struct sockaddr_un, sun_path) + 1 + (size_t)length))
-        == 0)
-        return fd;
-    close (fd);
-    return -1;
 }
 
 /* Ranges. */
@@ -250,119 +234,119 @@ TEST (at_most_64_ranges_are_accepted)
 
 /* A held port. */
 
-TEST (a_held_port_cannot_be_bound_on_any_address)
+static const char *const address[] = { "0.0.0.0", "127.0.0.1", "127.0.1.1", "::" };
+
+static size_t addresses (void)
 {
-    const char *const address[] = { "0.0.0.0", "127.0.0.1", "127.0.1.1", everywhere };
-    struct port *port = reserve (&any, 0, PORT_HELD);
+    return COUNT (address) - (strcmp (everywhere, "::") != 0);
+}
+
+TEST (a_held_port_can_be_bound_on_no_address_without_so_reuseaddr)
+{
+    struct port *port = reserve (&any, 0);
     int number = port_number (port);
 
     assert_between (number, 1024, 65535);
-    for (size_t i = 0; i < COUNT (address); i++) {
+    for (size_t i = 0; i < addresses (); i++) {
         assert_false (can_bind (address[i], number, 0));
-        assert_false (can_bind (address[i], number, SO_REUSEADDR));
+        assert_false (can_bind (address[i], number, SO_REUSEPORT));
     }
     assert_int_equal (try_connect (number), ECONNREFUSED);
     port_release (port);
-    for (size_t i = 0; i < COUNT (address); i++)
+    for (size_t i = 0; i < addresses (); i++)
         assert_true (can_bind (address[i], number, 0));
 }
 
-TEST (a_server_of_the_same_user_shares_a_held_port)
+TEST (a_server_with_so_reuseaddr_has_a_held_port_alone)
 {
-    struct port *port = reserve (&any, 0, PORT_HELD);
-    int v6 = try_bind (everywhere, port_number (port), SO_REUSEPORT), v4;
+    struct port *port = reserve (&any, 0);
+    int number = port_number (port), server;
 
-    assert_true (v6 >= 0);
-    assert_int_equal (try_connect (port_number (port)), ECONNREFUSED);
-    assert_int_equal (listen (v6, 1), 0);
-    assert_int_equal (try_connect (port_number (port)), 0);
-    close (v6);
-    v4 = try_bind ("0.0.0.0", port_number (port), SO_REUSEPORT);
-    assert_true (v4 >= 0);
-    assert_int_equal (listen (v4, 1), 0);
-    assert_int_equal (try_connect (port_number (port)), 0);
-    close (v4);
-    assert_int_equal (try_connect (port_number (port)), ECONNREFUSED);
-    assert_false (can_bind (everywhere, port_number (port), 0));
+    for (size_t i = 0; i < addresses (); i++) {
+        assert_true ((server = try_bind (address[i], number, SO_REUSEADDR)) >= 0);
+        assert_int_equal (try_connect (number), ECONNREFUSED);
+        assert_int_equal (listen (server, 1), 0);
+        if (strcmp (address[i], "127.0.1.1") != 0)
+            assert_int_equal (try_connect (number), 0);
+        assert_false (can_bind (address[i], number, SO_REUSEADDR));
+        assert_false (can_bind (address[i], number, SO_REUSEPORT));
+        close (server);
+        assert_int_equal (try_connect (number), ECONNREFUSED);
+        assert_false (can_bind (everywhere, number, 0));
+    }
     port_release (port);
 }
 
-/* As of an auxiliary task, whose server may be any program. */
-TEST (an_open_port_can_be_shared_by_a_server_with_so_reuseaddr)
+/* As gRPC's are where a program does not forbid it: JAX's coordinator. */
+TEST (a_server_with_so_reuseport_too_can_bind_a_held_port)
 {
-    struct port *port = reserve (&any, 0, PORT_HELD);
-    int number = port_number (port), server, second;
+    struct port *port = reserve (&any, 0);
+    int server, on = 1;
 
-    assert_false (can_bind (everywhere, number, SO_REUSEADDR));
-    assert_int_equal (port_open (port_descriptor (port)), 0);
-    assert_false (can_bind (everywhere, number, 0));
-    assert_true (can_bind (everywhere, number, SO_REUSEPORT));
-    server = try_bind ("127.0.0.1", number, SO_REUSEADDR);
-    assert_true (server >= 0);
+    assert_true ((server = try_bind (everywhere, port_number (port), SO_REUSEADDR)) >= 0);
+    close (server);
+    server = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal (setsockopt (server, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on)), 0);
+    assert_int_equal (setsockopt (server, SOL_SOCKET, SO_REUSEPORT, &on, sizeof (on)), 0);
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)port_number (port)) };
+    assert_int_equal (bind (server, (struct sockaddr *)&in, sizeof (in)), 0);
     assert_int_equal (listen (server, 1), 0);
-    assert_int_equal (try_connect (number), 0);
-    /* Now the port is the server's. */
-    second = try_bind ("127.0.0.1", number, SO_REUSEADDR);
-    assert_int_equal (second, -1);
+    assert_int_equal (try_connect (port_number (port)), 0);
     close (server);
     port_release (port);
 }
 
-/* No task with a small range takes it for one on which only connections in TIME_WAIT are left. */
-TEST (an_open_port_is_not_reserved_again)
-{
-    struct port *port = reserve (&any, 0, PORT_HELD), *second = NULL;
-    struct port_ranges range = only (port_number (port));
-    struct errtext err;
-
-    assert_int_equal (port_open (port_descriptor (port)), 0);
-    for (int hold = PORT_HELD; hold <= PORT_CLAIMED; hold++) {
-        assert_int_equal (port_reserve (&second, &range, 0, (enum port_hold)hold, &err), -1);
-        assert_null (second);
-    }
-    port_release (port);
-}
-
-TEST (another_users_server_cannot_share_a_held_port)
+/* What is given up, as SECURITY.md says: it must name the number before the server listens. */
+TEST (another_user_can_only_take_a_held_port_with_so_reuseaddr_and_then_the_server_fails)
 {
     struct port *port;
+    int tell[2], status, server;
     pid_t pid;
-    int status;
+    char byte;
 
     if (geteuid () != 0)
         SKIP ("only root can be another user");
-    port = reserve (&any, 0, PORT_HELD);
+    port = reserve (&any, 0);
+    assert_int_equal (pipe2 (tell, O_CLOEXEC), 0);
     if ((pid = fork ()) == 0) {
-        if (setuid (65534) < 0)
+        int fd;
+
+        if (setuid (65534) < 0 || can_bind (everywhere, port_number (port), 0)
+            || can_bind (everywhere, port_number (port), SO_REUSEPORT)
+            || (fd = try_bind (everywhere, port_number (port), SO_REUSEADDR)) < 0 || listen (fd, 1) < 0
+            || write (tell[1], "", 1) != 1)
             _exit (2);
-        _exit (can_bind (everywhere, port_number (port), SO_REUSEPORT)
-               || can_bind ("127.0.0.1", port_number (port), SO_REUSEPORT));
+        pause ();
     }
+    close (tell[1]);
+    assert_int_equal (read (tell[0], &byte, 1), 1);
+    server = try_bind (everywhere, port_number (port), SO_REUSEADDR);
+    assert_int_equal (server, -1);
+    assert_int_equal (errno, EADDRINUSE);
+    kill (pid, SIGKILL);
     waitpid (pid, &status, 0);
-    assert_int_equal (status, 0);
+    close (tell[0]);
     port_release (port);
 }
 
 TEST (two_reservations_of_one_user_never_share_a_port)
 {
     struct port_ranges one;
-    struct port *port = reserve (&any, 0, PORT_HELD), *second;
+    struct port *port = reserve (&any, 0), *second;
     struct errtext err;
     char message[64];
 
     one = only (port_number (port));
     snprintf (message, sizeof (message), "no port of %d-%d is free", port_number (port), port_number (port));
-    assert_int_equal (port_reserve (&second, &one, 0, PORT_HELD, &err), -1);
-    assert_string_equal (err.text, message);
-    assert_int_equal (port_reserve (&second, &one, 0, PORT_CLAIMED, &err), -1);
+    assert_int_equal (port_reserve (&second, &one, 0, &err), -1);
     assert_string_equal (err.text, message);
     port_release (port);
-    port_release (reserve (&one, 0, PORT_HELD));
+    port_release (reserve (&one, 0));
 }
 
 TEST (a_reserved_port_can_listen)
 {
-    struct port *port = reserve (&any, 0, PORT_HELD);
+    struct port *port = reserve (&any, 0);
     int fd = port_listen (port, NULL);
 
     assert_true (fd >= 0);
@@ -384,16 +368,16 @@ TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
     char message[64];
 
     for (int i = 0; i < 4; i++) {
-        port[i] = reserve (&ranges, 6, i % 2 ? PORT_CLAIMED : PORT_HELD);
+        port[i] = reserve (&ranges, 6);
         assert_int_equal (port_number (port[i]), range.low + (6 + i) % 4);
     }
     snprintf (message, sizeof (message), "no port of %d-%d,%d-%d is free", range.low, range.low + 1,
               range.high - 1, range.high);
-    assert_int_equal (port_reserve (&fifth, &ranges, 0, PORT_HELD, &err), -1);
+    assert_int_equal (port_reserve (&fifth, &ranges, 0, &err), -1);
     assert_string_equal (err.text, message);
     assert_null (fifth);
     port_release (port[2]);
-    fifth = reserve (&ranges, 3, PORT_HELD);
+    fifth = reserve (&ranges, 3);
     assert_int_equal (port_number (fifth), range.low);
     port_release (fifth);
     port_release (port[0]);
@@ -405,7 +389,7 @@ TEST (the_start_can_be_any_number)
 {
     struct port_range range = free_range (3);
     struct port_ranges ranges = { .count = 1, .range = { range } };
-    struct port *port = reserve (&ranges, UINT32_MAX, PORT_HELD);
+    struct port *port = reserve (&ranges, UINT32_MAX);
 
     assert_int_equal (port_number (port), range.low + (int)(UINT32_MAX % 3));
     port_release (port);
@@ -419,7 +403,7 @@ TEST (a_port_with_another_listener_is_skipped)
     struct port *port;
 
     assert_int_equal (listen (other, 1), 0);
-    port = reserve (&ranges, 0, PORT_HELD);
+    port = reserve (&ranges, 0);
     assert_int_equal (port_number (port), range.high);
     port_release (port);
     close (other);
@@ -454,10 +438,10 @@ TEST (a_port_with_connections_in_time_wait_is_taken_last)
 
     leave_time_wait (range.low);
     for (int i = 0; i < 2; i++) {
-        port[i] = reserve (&ranges, 0, PORT_HELD);
+        port[i] = reserve (&ranges, 0);
         assert_int_equal (port_number (port[i]), i == 0 ? range.high : range.low);
     }
-    assert_int_equal (port_reserve (&third, &ranges, 0, PORT_HELD, &err), -1);
+    assert_int_equal (port_reserve (&third, &ranges, 0, &err), -1);
     port_release (port[0]);
     port_release (port[1]);
 }
@@ -470,47 +454,15 @@ TEST (a_port_with_connections_in_time_wait_is_held_like_any_other)
     int fd;
 
     leave_time_wait (range.low);
-    port = reserve (&ranges, 0, PORT_HELD);
+    port = reserve (&ranges, 0);
     assert_false (can_bind (everywhere, range.low, 0));
-    assert_false (can_bind (everywhere, range.low, SO_REUSEADDR));
-    assert_false (can_bind ("0.0.0.0", range.low, SO_REUSEADDR));
+    assert_false (can_bind (everywhere, range.low, SO_REUSEPORT));
+    assert_true (can_bind (everywhere, range.low, SO_REUSEADDR));
     assert_int_equal (try_connect (range.low), ECONNREFUSED);
     assert_true ((fd = port_listen (port, NULL)) >= 0);
     assert_int_equal (try_connect (range.low), 0);
     close (fd);
     assert_int_equal (try_connect (range.low), ECONNREFUSED);
-    port_release (port);
-}
-
-TEST (a_port_that_is_bound_is_shared_with_no_other_program)
-{
-    struct port_range range = free_range (1);
-    struct errtext err;
-    int fd;
-
-    for (int time_wait = 0; time_wait < 2; time_wait++) {
-        if (time_wait)
-            leave_time_wait (range.low);
-        assert_true ((fd = port_bind (range.low, &err)) >= 0);
-        assert_false (can_bind (everywhere, range.low, 0));
-        assert_false (can_bind (everywhere, range.low, SO_REUSEADDR));
-        assert_false (can_bind (everywhere, range.low, SO_REUSEPORT));
-        assert_false (can_bind ("127.0.0.1", range.low, SO_REUSEPORT));
-        assert_int_equal (try_connect (range.low), ECONNREFUSED);
-        close (fd);
-        assert_true (can_bind (everywhere, range.low, SO_REUSEADDR));
-    }
-}
-
-TEST (a_port_that_another_program_has_is_not_bound)
-{
-    struct port *port = reserve (&any, 0, PORT_HELD);
-    char text[64];
-    struct errtext err;
-
-    assert_int_equal (port_bind (port_number (port), &err), -1);
-    snprintf (text, sizeof (text), "port %d: %s", port_number (port), strerror (EADDRINUSE));
-    assert_string_equal (err.text, text);
     port_release (port);
 }
 
@@ -527,32 +479,13 @@ TEST (a_thousand_ports_are_all_different)
     if (limit.rlim_max < 2 * MANY + 64)
         SKIP ("too few open files are allowed");
     for (int i = 0; i < MANY; i++) {
-        port[i] = reserve (&any, (unsigned int)i, i % 2 ? PORT_CLAIMED : PORT_HELD);
+        port[i] = reserve (&any, (unsigned int)i);
         assert_false (seen[port_number (port[i])]);
         seen[port_number (port[i])] = true;
     }
     for (int i = 0; i < MANY; i++)
         port_release (port[i]);
     setrlimit (RLIMIT_NOFILE, &limit);
-}
-
-TEST (a_claimed_port_is_outside_the_kernels_ephemeral_range)
-{
-    FILE *f = fopen ("/proc/sys/net/ipv4/ip_local_port_range", "re");
-    int low, high;
-
-    assert_non_null (f);
-    assert_int_equal (fscanf (f, "%d %d", &low, &high), 2);
-    fclose (f);
-    if (low <= 10000 && high >= 65535)
-        SKIP ("all ports are in the kernel's ephemeral range here");
-    for (unsigned int start = 0; start < 60000; start += 997) {
-        struct port *port = reserve (&any, start, PORT_CLAIMED);
-
-        assert_between (port_number (port), 10000, 65535);
-        assert_false (port_number (port) >= low && port_number (port) <= high);
-        port_release (port);
-    }
 }
 
 /* Ports that stay reserved across exec. */
@@ -568,7 +501,7 @@ struct program {
  * started when this returns and ends at the end of its stdin. `max_files` is the child's
  * RLIMIT_NOFILE; 0 keeps the limit of this process.
  */
-static struct program run_program (enum port_hold hold, bool leave, rlim_t max_files)
+static struct program run_program (bool leave, rlim_t max_files)
 {
     struct program program;
     int tell[2], feed[2], end;
@@ -582,7 +515,7 @@ static struct program run_program (enum port_hold hold, bool leave, rlim_t max_f
         getrlimit (RLIMIT_NOFILE, &limit);
         limit.rlim_cur = max_files ? max_files : limit.rlim_cur;
         if (setrlimit (RLIMIT_NOFILE, &limit) < 0
-            || port_reserve (&port, &any, (unsigned int)getpid (), hold, NULL) < 0)
+            || port_reserve (&port, &any, (unsigned int)getpid (), NULL) < 0)
             _exit (1);
         program.number = port_number (port);
         if (leave)
@@ -637,110 +570,31 @@ static int its_socket (struct program program)
 
 TEST (a_held_port_stays_reserved_until_the_program_ends)
 {
-    struct program program = run_program (PORT_HELD, true, 0);
+    struct program program = run_program (true, 0);
     struct port_ranges one = only (program.number);
     struct port *port;
 
     assert_true (its_socket (program) >= 200);
     assert_false (can_bind (everywhere, program.number, 0));
-    assert_int_equal (port_reserve (&port, &one, 0, PORT_HELD, NULL), -1);
+    assert_int_equal (port_reserve (&port, &one, 0, NULL), -1);
     assert_int_equal (try_connect (program.number), ECONNREFUSED);
-    assert_true (can_bind (everywhere, program.number, SO_REUSEPORT));
+    assert_true (can_bind (everywhere, program.number, SO_REUSEADDR));
     end_program (program);
     assert_true (can_bind (everywhere, program.number, 0));
-}
-
-/* These ports, and another one that is free. */
-static struct port_ranges and_another (int number)
-{
-    struct port_range other = free_range (1);
-
-    return (struct port_ranges){ .count = 2, .range = { { number, number }, other } };
-}
-
-TEST (a_claimed_port_can_be_bound_but_not_reserved)
-{
-    struct program program = run_program (PORT_CLAIMED, true, 0);
-    struct port_ranges one = only (program.number), two = and_another (program.number);
-    struct port *port = NULL;
-
-    assert_true (its_socket (program) >= 200);
-    assert_true (can_bind (everywhere, program.number, 0));
-    assert_int_equal (port_reserve (&port, &one, 0, PORT_CLAIMED, NULL), -1);
-    for (int hold = PORT_HELD; hold <= PORT_CLAIMED; hold++) {
-        port = reserve (&two, 0, (enum port_hold)hold);
-        assert_int_equal (port_number (port), two.range[1].low);
-        port_release (port);
-    }
-    assert_true (can_bind (everywhere, program.number, 0));     /* it is still free */
-    end_program (program);
-    port_release (reserve (&one, 0, PORT_CLAIMED));
-}
-
-TEST (a_held_port_is_not_claimed)
-{
-    struct port *port = reserve (&any, 0, PORT_HELD);
-    int claim = claim_number (port_number (port));
-
-    assert_true (claim >= 0);
-    close (claim);
-    port_release (port);
-}
-
-/* Claims that do not belong to a port, as any user can make them. */
-
-#define FORGED 16
-
-static void claim_all (const struct port_range *range, int claim[FORGED])
-{
-    for (int i = 0; i < FORGED; i++)
-        assert_true ((claim[i] = claim_number (range->low + i)) >= 0);
-}
-
-static void close_all (const int claim[FORGED])
-{
-    for (int i = 0; i < FORGED; i++)
-        close (claim[i]);
-}
-
-TEST (claims_on_all_numbers_do_not_keep_a_port_from_being_held)
-{
-    struct port_ranges ranges = { .count = 1, .range = { free_range (FORGED) } };
-    struct port *port[FORGED], *claimed = NULL;
-    struct errtext err = { "" };
-    int claim[FORGED];
-    char message[64];
-
-    claim_all (&ranges.range[0], claim);
-    for (int i = 0; i < FORGED; i++) {
-        port[i] = reserve (&ranges, 0, PORT_HELD);
-        assert_int_equal (port_number (port[i]), ranges.range[0].low + i);
-    }
-    for (int i = 0; i < FORGED; i++)
-        port_release (port[i]);
-    snprintf (message, sizeof (message), "no port of %d-%d is free", ranges.range[0].low,
-              ranges.range[0].high);
-    assert_int_equal (port_reserve (&claimed, &ranges, 0, PORT_CLAIMED, &err), -1);
-    assert_string_equal (err.text, message);
-    close_all (claim);
 }
 
 TEST (the_port_stays_reserved_with_a_low_limit_of_open_files)
 {
-    struct program program = run_program (PORT_HELD, true, 64);
+    struct program program = run_program (true, 64);
 
     assert_between (its_socket (program), 3, 63);
     assert_false (can_bind (everywhere, program.number, 0));
-    end_program (program);
-    program = run_program (PORT_CLAIMED, true, 64);
-    assert_between (its_socket (program), 3, 63);
-    assert_true (can_bind (everywhere, program.number, 0));
     end_program (program);
 }
 
 TEST (without_port_leave_the_port_is_free_after_exec)
 {
-    struct program program = run_program (PORT_HELD, false, 0);
+    struct program program = run_program (false, 0);
 
     assert_int_equal (its_socket (program), -1);
     assert_true (can_bind (everywhere, program.number, 0));
@@ -755,7 +609,7 @@ TEST (a_node_without_ipv6_uses_ipv4)
     int number, fd;
 
     no_ipv6 = true;
-    port = reserve (&any, 0, PORT_HELD);
+    port = reserve (&any, 0);
     number = port_number (port);
     assert_false (can_bind ("0.0.0.0", number, 0));
     assert_true ((fd = port_listen (port, NULL)) >= 0);
@@ -772,10 +626,10 @@ TEST (a_node_without_ipv6_and_ipv4_is_an_error)
     struct errtext err;
 
     no_ipv6 = no_ipv4 = true;
-    assert_int_equal (port_reserve (&port, &any, 0, PORT_HELD, &err), -1);
+    assert_int_equal (port_reserve (&port, &any, 0, &err), -1);
     assert_string_equal (err.text, "no port can be bound: Address family not supported by "
                                    "protocol");
-    assert_int_equal (port_reserve (&port, &one, 0, PORT_HELD, &err), -1);
+    assert_int_equal (port_reserve (&port, &one, 0, &err), -1);
     assert_string_equal (err.text, "no port can be bound: Address family not supported by "
                                    "protocol");
     assert_null (port);
@@ -784,7 +638,7 @@ TEST (a_node_without_ipv6_and_ipv4_is_an_error)
 
 TEST (port_release_keeps_errno_and_accepts_null)
 {
-    struct port *port = reserve (&any, 0, PORT_CLAIMED);
+    struct port *port = reserve (&any, 0);
 
     errno = EBADMSG;
     port_release (port);
@@ -792,22 +646,117 @@ TEST (port_release_keeps_errno_and_accepts_null)
     assert_int_equal (errno, EBADMSG);
 }
 
-/* The last one: it leaves the process in a network namespace of its own. */
-/* The kernel has only ports whose numbers are claimed. */
-TEST (claims_on_the_ephemeral_ports_do_not_keep_a_port_from_being_held)
+/* Processes that want the same ports at a time. */
+
+#define RIVALS 24
+#define ROUNDS 40
+
+/* A process takes a port when `go` is closed, tells which, and has it until `end` is closed. */
+struct rivals {
+    int go[2], number[2], end[2];
+};
+
+static void be_rival (const struct rivals *rivals, const struct port_ranges *ranges)
 {
-    const struct port_range range = { 40000, 40000 + FORGED - 1 };
-    struct port *port;
-    int claim[FORGED];
+    struct port *port = NULL;
+    int number = 0;
+    char byte;
+
+    close (rivals->go[1]);
+    close (rivals->end[1]);
+    if (read (rivals->go[0], &byte, 1) == 0 && port_reserve (&port, ranges, 0, NULL) == 0)
+        number = port_number (port);
+    if (write (rivals->number[1], &number, sizeof (number)) != sizeof (number))
+        _exit (1);
+    _exit (read (rivals->end[0], &byte, 1) != 0);
+}
+
+/* How many of RIVALS processes have got a port of the range; each a port of its own. */
+static int compete (const struct port_range range)
+{
+    const struct port_ranges ranges = { .count = 1, .range = { range } };
+    struct rivals rivals;
+    bool taken[65536] = { false };
+    int got = 0, number, status;
+
+    assert_int_equal (pipe2 (rivals.go, O_CLOEXEC), 0);
+    assert_int_equal (pipe2 (rivals.number, O_CLOEXEC), 0);
+    assert_int_equal (pipe2 (rivals.end, O_CLOEXEC), 0);
+    for (int i = 0; i < RIVALS; i++)
+        if (fork () == 0)
+            be_rival (&rivals, &ranges);
+    close (rivals.go[1]);
+    for (int i = 0; i < RIVALS; i++) {
+        assert_int_equal (read (rivals.number[0], &number, sizeof (number)), sizeof (number));
+        assert_false (taken[number]);
+        taken[number] = number > 0;
+        got += number > 0;
+    }
+    close (rivals.end[1]);
+    for (int i = 0; i < RIVALS; i++) {
+        assert_true (wait (&status) > 0);
+        assert_int_equal (status, 0);
+    }
+    close (rivals.go[0]);
+    close (rivals.end[0]);
+    close (rivals.number[0]);
+    close (rivals.number[1]);
+    return got;
+}
+
+/* All have SO_REUSEADDR when they have the port. */
+TEST (of_many_processes_each_gets_a_port_of_its_own)
+{
+    struct port_range range = free_range (RIVALS - 4);
+
+    for (int round = 0; round < ROUNDS; round++)
+        assert_int_equal (compete (range), RIVALS - 4);
+}
+
+/* Connections in TIME_WAIT are on all ports: whoever binds one needs SO_REUSEADDR before. */
+TEST (so_does_each_where_connections_in_time_wait_are_on_every_port)
+{
+    struct port_range range = free_range (8);
+
+    for (int number = range.low; number <= range.high; number++)
+        leave_time_wait (number);
+    for (int round = 0; round < ROUNDS; round++)
+        assert_int_equal (compete (range), 8);
+}
+
+/*
+ * The last one: it leaves the process in a network namespace of its own, where the kernel has few ports to
+ * choose from.
+ */
+TEST (the_kernel_gives_a_held_port_to_no_program_by_itself)
+{
+    enum { LOW = 40000, FEW = 8 };
+    struct port *port[FEW];
+    int server, fd;
     FILE *f;
 
     netns_enter ();
+    assert_true (netns_ip ("link set lo up"));
     assert_non_null (f = fopen ("/proc/sys/net/ipv4/ip_local_port_range", "w"));
-    fprintf (f, "%d %d\n", range.low, range.high);
+    fprintf (f, "%d %d\n", LOW, LOW + FEW - 1);
     assert_int_equal (fclose (f), 0);
-    claim_all (&range, claim);
-    port = reserve (&any, 0, PORT_HELD);
-    assert_between (port_number (port), range.low, range.high);
-    port_release (port);
-    close_all (claim);
+    assert_true ((server = try_bind ("127.0.0.1", 30000, SO_REUSEADDR)) >= 0);
+    assert_int_equal (listen (server, 64), 0);
+    for (int i = 0; i < FEW; i++) {
+        struct port_ranges one = only (LOW + i);
+
+        port[i] = reserve (&one, 0);
+    }
+    assert_int_equal (try_bind (everywhere, 0, SO_REUSEADDR), -1);
+    assert_int_equal (try_bind (everywhere, 0, SO_REUSEPORT), -1);
+    assert_int_equal (try_bind ("127.0.0.1", 0, SO_REUSEADDR), -1);
+    assert_int_equal (try_connect (30000), EADDRNOTAVAIL);
+    port_release (port[3]);
+    assert_true ((fd = try_bind (everywhere, 0, SO_REUSEADDR)) >= 0);
+    close (fd);
+    assert_int_equal (try_connect (30000), 0);
+    for (int i = 0; i < FEW; i++)
+        if (i != 3)
+            port_release (port[i]);
+    close (server);
 }

@@ -65,7 +65,7 @@ static int start (const char *program, int *port, struct errtext *err)
     struct port *reserved;
     int rc;
 
-    assert_int_equal (port_reserve (&reserved, &any, 0, PORT_HELD, err), 0);
+    assert_int_equal (port_reserve (&reserved, &any, 0, err), 0);
     *port = port_number (reserved);
     rc = rendezvous_start (program, "12.0", NULL, reserved, frame, err);
     port_release (reserved);

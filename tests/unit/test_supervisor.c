@@ -179,7 +179,7 @@ static void report_signals (void)
  */
 static int supervise (int argc, char *argv[])
 {
-    const struct fork_request begin = { .what = FORK_BEGIN };
+    const struct fork_request begin = { .life = 0 };
     struct fork_reply reply;
     int is_subreaper = 0;
     char byte;

@@ -36,12 +36,11 @@ TEST (a_configuration_has_these_variables)
     config.restart = (struct restart_rule){ 3, true, 60 };
     config.lost_after = 20;
     config.spare = true;
-    config.claimed_port = 40000;
     config.watch = (struct watch_rule){ 300, 1800 };
     assert_string_equal (message_text (supervisor_config_encode (&config)),
                          HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\n"
                               "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nLOST_AFTER=20\nSPARE=1\n"
-                              "CLAIMED_PORT=40000\nPRINTS=1\n"
+                              "PRINTS=1\n"
                               "WATCHDOG=300\nWATCHDOG_FIRST=1800\n");
     config = plain_config ();
     config.log = "/a b/worker0.log";
@@ -95,7 +94,6 @@ static void check_round_trip (const struct supervisor_config *config)
     assert_int_equal (decoded.watch.first, config->watch.first);
     assert_int_equal (decoded.lost_after, config->lost_after);
     assert_int_equal (decoded.spare, config->spare);
-    assert_int_equal (decoded.claimed_port, config->claimed_port);
     assert_int_equal (decoded.prints, config->prints);
     assert_string_equal (decoded.log ? decoded.log : "none", config->log ? config->log : "none");
     assert_string_equal (decoded.error_file ? decoded.error_file : "none",
@@ -130,7 +128,6 @@ TEST (decoding_returns_the_encoded_configuration)
     check_round_trip (&config);
     config.spare = true;
     check_round_trip (&config);
-    config.claimed_port = 65535;
     check_round_trip (&config);
     config.log = "/a b/worker0.log";
     check_round_trip (&config);
@@ -183,8 +180,6 @@ TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
         { "KILL_WAIT", "65535", 0 }, { "KILL_WAIT", "65536", -1 }, { "KILL_WAIT", "-1", -1 },
         { "RESTART", "0", -1 }, { "RESTART", "3", -1 },         /* without RESTART_BACKOFF */
         { "WATCHDOG", "0", -1 }, { "WATCHDOG", "300", -1 },     /* without WATCHDOG_FIRST */
-        { "CLAIMED_PORT", "0", -1 }, { "CLAIMED_PORT", "1", 0 }, { "CLAIMED_PORT", "65536", -1 },
-        { "CLAIMED_PORT", "", -1 },
         { "TEE", "0", -1 }, { "TEE", "8", -1 }, { "TEE", "", -1 },
         { "TEE", "1", -1 },         /* without LOG, ROLE and INDEX */
     };

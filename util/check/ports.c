@@ -26,8 +26,7 @@ static int _free_ports (const struct port_ranges *ranges, int enough)
     struct port *port[PORTS_OF_SRUN + PORTS_OF_RENDEZVOUS];
     int count = 0;
 
-    while (count < enough
-           && port_reserve (&port[count], ranges, (unsigned int)getpid (), PORT_HELD, NULL) == 0)
+    while (count < enough && port_reserve (&port[count], ranges, (unsigned int)getpid (), NULL) == 0)
         count++;
     for (int i = 0; i < count; i++)
         port_release (port[i]);
@@ -91,19 +90,17 @@ static void _check_hold (const struct port_ranges *ranges, struct findings *find
     struct errtext err;
     int fd = -1;
 
-    if (port_reserve (&port, ranges, (unsigned int)getpid (), PORT_HELD, &err) == 0) {
+    if (port_reserve (&port, ranges, (unsigned int)getpid (), &err) == 0) {
         fd = port_listen (port, &err);
         port_release (port);
     }
     if (fd >= 0) {
         close (fd);
-        findings_ok (findings, "hold",
-                     "a port can be held and shared with a server "
-                     "(SO_REUSEPORT)");
+        findings_ok (findings, "hold", "a port can be held for a server (SO_REUSEADDR)");
     } else
         findings_add (findings, "hold", LEVEL_ERROR,
                       "set hold=no in plugstack.conf, or ask why the kernel refuses it",
-                      "a port cannot be held and shared with a server (SO_REUSEPORT): %s", err.text);
+                      "a port cannot be held for a server (SO_REUSEADDR): %s", err.text);
 }
 
 void ports_check (const struct slurm_conf *conf, const struct arguments *arguments, struct findings *findings)

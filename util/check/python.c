@@ -133,9 +133,6 @@ void python_check (const char *python, struct findings *findings)
     if (!version || strcmp (version, "none") == 0)
         findings_add (findings, "tensorflow", LEVEL_ERROR, "install it, or activate its environment",
                       "%s has no TensorFlow", python);
-    else if (_is_before (version, 2, 3))
-        findings_add (findings, "tensorflow", LEVEL_WARNING, "use --tf-hold=no",
-                      "%s has TensorFlow %s, whose servers cannot share a held port", python, version);
     else if (_is_before (version, 2, 16))
         findings_ok (findings, "tensorflow", "%s has TensorFlow %s", python, version);
     else

@@ -267,27 +267,10 @@ static int _take_report (const struct step *step, int fd, struct report report[]
     return 0;
 }
 
-/*
- * With a list this task holds its port already. Without one another step of this user may have the same
- * number: then neither is to get the other's connections.
- */
-static int _listen (const struct step *step, struct errtext *err)
-{
-    int fd;
-
-    if (step->has_cluster)
-        return port_listen_on (step->port, err);
-    if ((fd = port_bind (step->port, err)) < 0 || listen (fd, SOMAXCONN) == 0)
-        return fd;
-    errtext_set (err, "cannot listen on port %d: %s", step->port, strerror (errno));
-    close (fd);
-    return -1;
-}
-
 int step_collect (const struct step *step, struct report report[], int count, struct errtext *err)
 {
     struct deadline deadline = deadline_in_ms (STEP_TIMEOUT_MS);
-    int listener = _listen (step, err);
+    int listener = port_listen_on (step->port, err);
 
     if (listener < 0)
         return -1;

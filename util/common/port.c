@@ -7,11 +7,11 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "descriptors.h"
@@ -22,16 +22,9 @@
 #define UNUSED_LOOPBACK 0x7ffffffe /* 127.255.255.254 */
 #define PORT_MIN 1024
 #define PORT_MAX 65535
-/* Do not choose a port below this one: it may belong to a registered service that is down now. */
-#define PORT_MIN_CHOICE 10000
-/* The kernel may choose a port that a task has claimed; how often to try again. */
-#define KERNEL_TRIES 64
-
 struct port {
     int number;
-    enum port_hold hold;
     int socket;
-    int claim;          /* -1: none */
 };
 
 /* Parse LOW-HIGH or PORT at *text and move *text behind it. -1 if it is neither. */
@@ -113,13 +106,6 @@ static int _wildcard (int number, struct sockaddr_storage *ss, socklen_t *len)
     return fd;
 }
 
-static int _share (int fd)
-{
-    int on = 1;
-
-    return setsockopt (fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof (on));
-}
-
 /* Returns -1 and keeps errno. */
 static int _close_and_fail (int fd)
 {
@@ -131,45 +117,53 @@ static int _close_and_fail (int fd)
     return -1;
 }
 
-static int _reuse_address (int fd, int on)
+static int _reuse_address (int fd)
 {
+    int on = 1;
+
     return setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on));
 }
 
 /*
- * An open port (port_open ()) is bound on every address, also on one that no connection in TIME_WAIT has.
+ * Bind a number on this address alone, where no connection in TIME_WAIT is in the way. That fails if a task
+ * holds the number, or is just about to. -1 and EADDRINUSE; the socket excludes every other guard.
  */
-static bool _is_open_port (int number)
+static int _bind_guard (int number)
 {
     struct sockaddr_in in = { .sin_family = AF_INET,
                               .sin_port = htons ((uint16_t)number),
                               .sin_addr.s_addr = htonl (UNUSED_LOOPBACK) };
     int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool in_use = fd >= 0 && bind (fd, (struct sockaddr *)&in, sizeof (in)) < 0 && errno == EADDRINUSE;
 
-    if (fd >= 0)
-        close (fd);
-    return in_use;
+    if (fd >= 0 && bind (fd, (struct sockaddr *)&in, sizeof (in)) == 0 && _reuse_address (fd) == 0)
+        return fd;
+    _close_and_fail (fd);
+    errno = EADDRINUSE;
+    return -1;
 }
 
 /*
- * bind () with SO_REUSEADDR disregards connections in TIME_WAIT. It also lets other sockets with
- * SO_REUSEADDR bind the port, until one of them listens: listen for a moment to exclude them.
+ * bind () with SO_REUSEADDR disregards connections in TIME_WAIT, and other sockets that have it and do not
+ * listen. So that these are no other task's, it binds under a guard, which is exclusive until it is bound.
  */
 static int _bind_despite_time_wait (int fd, int number, const struct sockaddr_storage *ss, socklen_t len)
 {
-    if (_is_open_port (number)) {
-        errno = EADDRINUSE;
+    int guard = _bind_guard (number), rc;
+
+    if (guard < 0)
         return -1;
-    }
-    if (_reuse_address (fd, 1) < 0 || bind (fd, (const struct sockaddr *)ss, len) < 0 || listen (fd, 0) < 0
-        || _reuse_address (fd, 0) < 0)
-        return -1;
-    return shutdown (fd, SHUT_RD);
+    rc = _reuse_address (fd) < 0 || bind (fd, (const struct sockaddr *)ss, len) < 0 ? -1 : 0;
+    if (rc < 0)
+        return _close_and_fail (guard);
+    close (guard);
+    return 0;
 }
 
-/* Without SO_REUSEPORT bind () fails if another socket has the port. */
-static int _bind_alone (int number, bool despite_time_wait)
+/*
+ * Without SO_REUSEADDR bind () fails if another socket has the port, whatever that one has set. With it
+ * afterwards, a server that sets it, too, can bind the port.
+ */
+static int _bind (int number, bool despite_time_wait)
 {
     struct sockaddr_storage ss;
     socklen_t len;
@@ -177,17 +171,11 @@ static int _bind_alone (int number, bool despite_time_wait)
 
     if (fd < 0)
         return -1;
-    rc = despite_time_wait ? _bind_despite_time_wait (fd, number, &ss, len)
-                           : bind (fd, (struct sockaddr *)&ss, len);
+    if (despite_time_wait)
+        rc = _bind_despite_time_wait (fd, number, &ss, len);
+    else
+        rc = bind (fd, (struct sockaddr *)&ss, len) < 0 ? -1 : _reuse_address (fd);
     return rc < 0 ? _close_and_fail (fd) : fd;
-}
-
-/* The same; afterwards the user's server can share the port. */
-static int _bind (int number, bool despite_time_wait)
-{
-    int fd = _bind_alone (number, despite_time_wait);
-
-    return fd >= 0 && _share (fd) < 0 ? _close_and_fail (fd) : fd;
 }
 
 static int _bound_number (int fd)
@@ -200,56 +188,6 @@ static int _bound_number (int fd)
     /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): getsockname () has set it. */
     return ntohs (ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&ss)->sin6_port
                                            : ((struct sockaddr_in *)&ss)->sin_port);
-}
-
-/*
- * The claim on a number is an abstract Unix socket named after it. Like a port, it belongs to the
- * network namespace and disappears with its last descriptor.
- */
-static int _claim (int number)
-{
-    struct sockaddr_un un = { .sun_family = AF_UNIX };
-    int len = snprintf (un.sun_path + 1, sizeof (un.sun_path) - 1, "spank-tf/port/%d", number);
-    int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd >= 0
-        && bind (fd, (struct sockaddr *)&un,
-                 (socklen_t)(offsetof (struct sockaddr_un, sun_path) + 1 + (size_t)len))
-               < 0)
-        return _close_and_fail (fd);
-    return fd;
-}
-
-/* The claim on a number, or -1 without one if claims do not count. -1 and errno EADDRINUSE. */
-static int _claim_number (struct port *port, bool claims_count)
-{
-    port->claim = claims_count ? _claim (port->number) : -1;
-    return claims_count && port->claim < 0 ? -1 : 0;
-}
-
-/*
- * Take the claim and the port, or neither. Take the claim first: another task may have claimed
- * the number without having bound it yet, and its bind () must not fail.
- */
-static int _take_number (struct port *port, int number, bool claims_count, bool despite_time_wait)
-{
-    port->number = number;
-    if (_claim_number (port, claims_count) < 0)
-        return -1;
-    if ((port->socket = _bind (number, despite_time_wait)) < 0)
-        return _close_and_fail (port->claim);
-    return 0;
-}
-
-/* Take a port that the kernel chooses, and the claim on it. */
-static int _take_kernel_choice (struct port *port, bool claims_count)
-{
-    if ((port->socket = _bind (0, false)) < 0)
-        return -1;
-    port->number = _bound_number (port->socket);
-    if (_claim_number (port, claims_count) < 0)
-        return _close_and_fail (port->socket);
-    return 0;
 }
 
 static size_t _size (const struct port_ranges *ranges)
@@ -273,72 +211,20 @@ int port_ranges_nth (const struct port_ranges *ranges, size_t n)
     return -1;
 }
 
-/* The ports outside the kernel's ephemeral range. */
-static void _outside_ephemeral (struct port_ranges *ranges)
-{
-    int low = 32768, high = 60999;      /* the kernel's default, if the file cannot be read */
-    FILE *f = fopen ("/proc/sys/net/ipv4/ip_local_port_range", "re");
-
-    if (f) {
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel has checked its numbers. */
-        if (fscanf (f, "%d %d", &low, &high) != 2) {
-            low = 32768;
-            high = 60999;
-        }
-        fclose (f);
-    }
-    ranges->count = 0;
-    if (low > PORT_MIN_CHOICE)
-        ranges->range[ranges->count++] = (struct port_range){ PORT_MIN_CHOICE, low - 1 };
-    if (high < PORT_MAX)
-        ranges->range[ranges->count++] = (struct port_range){ high + 1, PORT_MAX };
-    if (ranges->count == 0)
-        ranges->range[ranges->count++] = (struct port_range){ PORT_MIN, PORT_MAX };
-}
-
-static int _take_any (struct port *port, bool claims_count)
-{
-    for (int i = 0; i < KERNEL_TRIES; i++)
-        if (_take_kernel_choice (port, claims_count) == 0)
-            return 0;
-    return -1;
-}
-
 /* If every port is in use, take one on which only connections in TIME_WAIT are left. */
-static int _take_from (struct port *port, const struct port_ranges *ranges, unsigned int start,
-                       bool claims_count)
+static int _bind_one_of (const struct port_ranges *ranges, unsigned int start)
 {
     size_t size = _size (ranges);
+    int fd;
 
     for (size_t i = 0; i < 2 * size; i++)
         /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): the loop has no turn if size is 0. */
-        if (_take_number (port, port_ranges_nth (ranges, (start + i) % size), claims_count, i >= size) == 0)
-            return 0;
+        if ((fd = _bind (port_ranges_nth (ranges, (start + i) % size), i >= size)) >= 0)
+            return fd;
         else if (errno != EADDRINUSE)
             return -1;
     errno = EADDRINUSE;
     return -1;
-}
-
-static int _search_ports (struct port *port, const struct port_ranges *ranges, unsigned int start,
-                          bool claims_count)
-{
-    return ranges->count ? _take_from (port, ranges, start, claims_count) : _take_any (port, claims_count);
-}
-
-/*
- * A held port needs no claim, because its socket stays bound. It leaves claimed numbers alone as
- * long as there are others. Then it takes one of them: every user can claim every number, and must
- * not be able to keep another one from reserving a port.
- */
-static int _hold (struct port *port, const struct port_ranges *ranges, unsigned int start)
-{
-    if (_search_ports (port, ranges, start, true) == 0) {
-        close (port->claim);
-        port->claim = -1;
-        return 0;
-    }
-    return errno == EADDRINUSE ? _search_ports (port, ranges, start, false) : -1;
 }
 
 static int _none_free (const struct port_ranges *ranges, struct errtext *err)
@@ -355,26 +241,18 @@ static int _none_free (const struct port_ranges *ranges, struct errtext *err)
     return errtext_set (err, "no port of %s is free", list_text_end (&list));
 }
 
-int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start, enum port_hold hold,
-                  struct errtext *err)
+int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start, struct errtext *err)
 {
-    struct port_ranges outside;
-    struct port *port = calloc (1, sizeof (*port));
-    int rc;
+    int fd = ranges->count ? _bind_one_of (ranges, start) : _bind (0, false);
+    struct port *port;
 
-    if (!port)
+    if (fd < 0)
+        return _none_free (ranges, err);
+    if (!(port = calloc (1, sizeof (*port)))) {
+        close (fd);
         return errtext_set (err, "%s", strerror (ENOMEM));
-    port->hold = hold;
-    if (ranges->count == 0 && hold == PORT_CLAIMED) {
-        _outside_ephemeral (&outside);
-        ranges = &outside;
     }
-    rc = hold == PORT_HELD ? _hold (port, ranges, start) : _search_ports (port, ranges, start, true);
-    if (rc < 0) {
-        _none_free (ranges, err);
-        free (port);
-        return rc;
-    }
+    *port = (struct port){ .number = _bound_number (fd), .socket = fd };
     *pp = port;
     return 0;
 }
@@ -384,37 +262,15 @@ int port_number (const struct port *port)
     return port->number;
 }
 
-int port_open (int socket)
-{
-    return _reuse_address (socket, 1);
-}
-
 int port_descriptor (const struct port *port)
 {
     return port->socket;
 }
 
-bool port_is_held (const struct port *port)
+void port_leave (struct port *port)
 {
-    return port->hold == PORT_HELD;
-}
-
-int port_leave (struct port *port)
-{
-    bool held = port_is_held (port);
-    int fd = descriptors_leave_open (held ? port->socket : port->claim);
-
+    descriptors_leave_open (port->socket);
     free (port);
-    return held ? fd : -1;
-}
-
-int port_bind (int number, struct errtext *err)
-{
-    int fd = _bind_alone (number, false);
-
-    if (fd < 0 && errno == EADDRINUSE)
-        fd = _bind_alone (number, true);
-    return fd < 0 ? errtext_set (err, "port %d: %s", number, strerror (errno)) : fd;
 }
 
 int port_listen (const struct port *port, struct errtext *err)
@@ -428,7 +284,7 @@ int port_listen_on (int number, struct errtext *err)
     socklen_t len;
     int fd = _wildcard (number, &ss, &len);
 
-    if (fd < 0 || _share (fd) < 0 || _reuse_address (fd, 1) < 0 || bind (fd, (struct sockaddr *)&ss, len) < 0
+    if (fd < 0 || _reuse_address (fd) < 0 || bind (fd, (struct sockaddr *)&ss, len) < 0
         || listen (fd, SOMAXCONN) < 0) {
         errtext_set (err, "cannot listen on port %d: %s", number, strerror (errno));
         if (fd >= 0)
@@ -444,8 +300,6 @@ void port_release (struct port *port)
 
     if (port) {
         close (port->socket);
-        if (port->claim >= 0)
-            close (port->claim);
         free (port);
     }
     errno = saved;

@@ -84,8 +84,6 @@ static void _add_keys (struct frame *frame, const struct answer *answer)
     frame_add_flag (frame, "SPARE", answer->spare);
     if (answer->life > 0)
         order_add_restart (frame, answer->life);
-    frame_add_flag (frame, "OPEN_PORT", answer->open_port);
-    frame_add_flag (frame, "TF_GRPC_REUSE_PORT", answer->hold);
 }
 
 static void _set_part (struct iovec *part, const void *bytes, size_t length)
@@ -159,7 +157,6 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->index = frame_get_number (frame, "SLURM_TF_INDEX", 0, INT_MAX);
     answer->address = frame_get (frame, "SLURM_TF_ADDRESS");
     answer->port = frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
-    answer->open_port = frame_has (frame, "OPEN_PORT");
     answer->no_tf_config = frame_has (frame, "NO_TF_CONFIG");
     answer->jax_devices = frame_has (frame, "JAX_DEVICES");
     answer->local_process = frame_get_number (frame, "JAX_DEVICES", 0, INT_MAX);

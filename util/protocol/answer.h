@@ -25,8 +25,6 @@ struct answer {
     const char *address;        /* SLURM_TF_ADDRESS */
     int port;                   /* SLURM_TF_PORT */
     bool hide_gpus;             /* to be encoded: the program sees no GPU */
-    bool hold;                  /* to be encoded: TF_GRPC_REUSE_PORT, the task holds its port to its end */
-    bool open_port;             /* and: a server need not set SO_REUSEPORT to share it */
     bool nccl;                  /* NCCL is to use the interface of the address */
     bool log_append;            /* --tf-log-dir: append to log files that exist */
     bool supervised;            /* the task gets a tf-supervise */

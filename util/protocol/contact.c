@@ -20,6 +20,8 @@ static const char *const ask_name[] = {
     [CONTACT_ASK_RAILS] = "rails",
 };
 
+static const char *const hold_name[] = { "free", "hold" };
+
 static const char *const port_count_name[] = { "one-port", "two-ports" };
 
 static int _make_token (char token[CONTACT_TOKEN])
@@ -45,17 +47,16 @@ char *contact_encode (const struct contact *c)
     char *text;
 
     if (asprintf (&text, "%d %d %s %s %d %s %s %s %s", FRAME_VERSION, c->port, c->token, c->server_token,
-                  c->timeout, c->hold == PORT_HELD ? "hold" : "claim", ask_name[c->ask],
-                  port_count_name[c->second_port], c->ports)
+                  c->timeout, hold_name[c->hold], ask_name[c->ask], port_count_name[c->second_port], c->ports)
         < 0)
         return NULL;
     return text;
 }
 
-static int _decode_hold (enum port_hold *hold, const char *text)
+static int _decode_hold (bool *hold, const char *text)
 {
-    *hold = strcmp (text, "claim") == 0 ? PORT_CLAIMED : PORT_HELD;
-    return *hold == PORT_CLAIMED || strcmp (text, "hold") == 0 ? 0 : -1;
+    *hold = strcmp (text, hold_name[true]) == 0;
+    return *hold || strcmp (text, hold_name[false]) == 0 ? 0 : -1;
 }
 
 static int _decode_ask (enum contact_ask *ask, const char *text)
@@ -98,7 +99,7 @@ int contact_decode (struct contact *c, const char *text, struct errtext *err)
 {
     int version;
 
-    *c = (struct contact){ .timeout = 60, .hold = PORT_HELD, .ports = "any" };
+    *c = (struct contact){ .timeout = 60, .hold = true, .ports = "any" };
     /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
     if (sscanf (text, "%9d %9d %32s %32s", &version, &c->port, c->token, c->server_token) != 4 || c->port < 1
         || c->port > 65535 || strlen (c->token) != CONTACT_TOKEN - 1

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "common/errtext.h"
-#include "common/port.h"
 
 #define CONTACT_VARIABLE "SLURM_TF_RENDEZVOUS"
 
@@ -37,7 +36,7 @@ struct contact {
     char token[CONTACT_TOKEN];
     char server_token[CONTACT_TOKEN];
     int timeout;                /* seconds from the launch to the last registration */
-    enum port_hold hold;
+    bool hold;                  /* a task keeps its port to its end; otherwise exec frees it */
     enum contact_ask ask;
     bool second_port;           /* a task reserves another one, in case that it is PyTorch's process 0 */
     char ports[1024];           /* "any", "reserved" or what port_ranges_parse () takes */

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What a supervisor asks the fork server of its task (plugin/fork_server.h) to do, on a SOCK_SEQPACKET
- * pair: one request, one reply. Both programs are of one installation and on one host, so the messages are
- * these structs. With FORK_BEGIN may come a descriptor, of a file with an answer (frame_load ()), which
- * this life and those after it use in the place of the one before.
+ * pair: one request, to begin a life, and one reply. Both programs are of one installation and on one host,
+ * so the messages are these structs. With a request may come a descriptor, of a file with an answer
+ * (frame_load ()), which this life and those after it use in the place of the one before.
  */
 #ifndef TF_FORK_REQUEST_H
 #define TF_FORK_REQUEST_H
@@ -17,15 +17,11 @@
 #define FORK_LIFE_NAME "tf-rank"
 
 struct fork_request {
-    enum {
-        FORK_BEGIN,             /* begin this life */
-        FORK_HOLD_PORT,         /* bind the task's port until the next life has it */
-    } what;
     int life;                   /* its number: 0 is the first one */
 };
 
 struct fork_reply {
-    pid_t pid;                  /* of the new life, a child of the supervisor; or 0; -1: it failed */
+    pid_t pid;                  /* of the new life, a child of the supervisor; -1: it failed */
     struct errtext error;       /* if so */
 };
 

@@ -32,7 +32,6 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add (frame, "TIMEOUT", "%d", c->timeout);
     frame_add_text (frame, "NETWORKS", c->networks);
     frame_add_flag (frame, "NETWORKS_REQUIRED", c->networks_required);
-    frame_add_flag (frame, "HOLD", c->hold);
     frame_add_flag (frame, "SHOW", c->show);
     frame_add_flag (frame, "JSON", c->json);
     frame_add_text (frame, "NOTIFY", c->notify);
@@ -111,7 +110,6 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->timeout = frame_get_number (frame, "TIMEOUT", 1, FRAME_MAX_SECONDS);
     c->networks = frame_get (frame, "NETWORKS");
     c->networks_required = frame_has (frame, "NETWORKS_REQUIRED");
-    c->hold = frame_has (frame, "HOLD");
     c->show = frame_has (frame, "SHOW");
     c->json = frame_has (frame, "JSON");
     c->notify = frame_get (frame, "NOTIFY");

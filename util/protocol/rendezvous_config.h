@@ -45,8 +45,7 @@ struct rendezvous_config {
     bool inherited;                         /* the list came with the job */
     int timeout;                            /* --tf-timeout, seconds */
     const char *networks;                   /* --tf-network (netlist.h), or NULL for any */
-    bool networks_required;                 /* the user named them, not only the site */
-    bool hold;                              /* --tf-hold */
+    bool networks_required; /* the user named them, not only the site */
     bool show;                              /* --tf-show */
     bool json;                              /* ... as JSON, in the place of tables */
     const char *notify;                     /* the program that gets events, or NULL */

@@ -38,8 +38,6 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
     restart_rule_add (frame, &c->restart);
     lost_after_add (frame, c->lost_after);
     frame_add_flag (frame, "SPARE", c->spare);
-    if (c->claimed_port)
-        frame_add (frame, "CLAIMED_PORT", "%d", c->claimed_port);
     frame_add_flag (frame, "PRINTS", c->prints);
     frame_add_text (frame, "LOG", c->log);
     frame_add_text (frame, "ERROR_FILE", c->error_file);
@@ -56,7 +54,6 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[], st
 {
     const char *address = variable_get (env, "ADDRESS");
     const char *kill_wait = variable_get (env, "KILL_WAIT");
-    const char *claimed_port = variable_get (env, "CLAIMED_PORT");
     int fork_server, slurmstepd;
 
     memset (c, 0, sizeof (*c));
@@ -78,7 +75,6 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[], st
         || number_parse (&c->port, variable_get (env, "PORT"), 1, 65535) < 0
         || number_parse (&c->stop_grace, variable_get (env, "STOP_GRACE"), 0, FRAME_MAX_SECONDS) < 0
         || (kill_wait && number_parse (&c->kill_wait, kill_wait, 0, MAX_KILL_WAIT) < 0)
-        || (claimed_port && number_parse (&c->claimed_port, claimed_port, 1, 65535) < 0)
         || tee_mode_decode_environment (&c->tee, env) < 0
         || (c->tee
             && (!c->role || !c->log || number_parse (&c->index, variable_get (env, "INDEX"), 0, INT_MAX) < 0))

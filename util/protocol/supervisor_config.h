@@ -47,8 +47,7 @@ struct supervisor_config {
     bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
     struct restart_rule restart;    /* the task may be restarted; if so: */
     int lost_after;                 /* a spare can take its place: seconds (silence.h); 0: there is none */
-    bool spare;                     /* it is one: no life begins before it is ordered */
-    int claimed_port;               /* a port that is bound only by the program; 0: none */
+    bool spare; /* it is one: no life begins before it is ordered */
     bool prints;                    /* the one supervisor of the step that prints messages */
     const char *log, *error_file;   /* the paths of the task's files, or NULL */
     struct watch_rule watch;        /* --tf-watchdog: the task is watched */

@@ -402,8 +402,6 @@ int step_answer (const struct step *step, const struct rank *rank, int life, con
         .address = address_print (&rank->address, &room),
         .port = rank->port,
         .hide_gpus = step->config->hide_gpus && rank->kind == RULES_PS,
-        .hold = step->config->hold && step->config->frameworks & (FRAMEWORK_TF | FRAMEWORK_DTENSOR),
-        .open_port = step->config->hold && rank->beside,
         .no_tf_config = !(step->config->frameworks & FRAMEWORK_TF),
         .jax_devices = jax,
         .keras = process >= 0 && step->config->frameworks & FRAMEWORK_KERAS,

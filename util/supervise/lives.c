@@ -114,7 +114,7 @@ int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext 
 
 pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
 {
-    pid_t pid = _ask (lives, (struct fork_request){ .what = FORK_BEGIN, .life = number }, err);
+    pid_t pid = _ask (lives, (struct fork_request){ .life = number }, err);
 
     if (pid > 0)
         lives->number = number;
@@ -125,15 +125,6 @@ pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
     } else if (pid < 0)
         lives_end (lives, err->text);
     return pid;
-}
-
-void lives_pause (struct lives *lives)
-{
-    struct errtext err;
-
-    /* A process that the life has left behind may still have the port: then the next life asks again. */
-    if (lives_can_restart (lives) && lives->config->claimed_port)
-        _ask (lives, (struct fork_request){ .what = FORK_HOLD_PORT }, &err);
 }
 
 void lives_end (struct lives *lives, const char *why)

@@ -40,12 +40,6 @@ int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext 
  */
 pid_t lives_begin (struct lives *lives, int number, struct errtext *err);
 
-/*
- * A life has ended, and another one may follow: keep its port from other programs. If the fork server does
- * not answer, the task cannot be restarted.
- */
-void lives_pause (struct lives *lives);
-
 /* The task cannot be restarted, for this reason. The fork server is killed. */
 void lives_end (struct lives *lives, const char *why);
 

@@ -203,7 +203,6 @@ static void _end_as (struct supervisor *s, struct exit_report report, int status
     /* What a task that hangs has written last are its stacks. */
     if (exit_report_failed (&report) && report.kind != EXIT_REPORT_HUNG)
         s->failure = last_line_read (s->config.log, s->config.error_file);
-    lives_pause (&s->lives);
     _send_report (s);
 }
 
