@@ -11,44 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "additions.h"
 #include "common/devices.h"
 #include "common/nccl_conf.h"
 #include "common/number.h"
-
-#define ADDED "SLURM_TF_ADDED"
-
-/* The names that defaults_set () has set, "A,B". */
-static char added[DEFAULTS_MAX];
-
-void defaults_begin (spank_t spank)
-{
-    char names[DEFAULTS_MAX], *rest = names, *name;
-
-    if (spank_getenv (spank, ADDED, names, sizeof (names)) == ESPANK_SUCCESS)
-        while ((name = strsep (&rest, ",")))
-            spank_unsetenv (spank, name);
-    spank_unsetenv (spank, ADDED);
-}
-
-/* A value that does not fit into the buffer is one, too. */
-bool defaults_is_set (spank_t spank, const char *name)
-{
-    char value[2];
-
-    return spank_getenv (spank, name, value, sizeof (value)) != ESPANK_ENV_NOEXIST;
-}
-
-int defaults_set (spank_t spank, const char *name, const char *value)
-{
-    size_t used = strlen (added);
-
-    if (defaults_is_set (spank, name))
-        return 0;
-    if (used + strlen (name) + 2 > sizeof (added) || spank_setenv (spank, name, value, 1) != ESPANK_SUCCESS)
-        return -1;
-    snprintf (added + used, sizeof (added) - used, "%s%s", used ? "," : "", name);
-    return 0;
-}
 
 /* The user's own file: NCCL_CONF_FILE, otherwise ~/.nccl.conf. False if there is none. */
 static bool _users_file (spank_t spank, char path[PATH_MAX])
@@ -72,16 +38,32 @@ static bool _is_in_file (spank_t spank, const char *name)
            || (_users_file (spank, path) && nccl_conf_sets (path, name));
 }
 
-int defaults_set_interface (spank_t spank, const char *interface)
+/*
+ * NCCL takes the name for the beginning of one, unless "=" is before it. Some libraries that read the
+ * variable in NCCL's place do not know the "=", so it is set only if it makes a difference. True if it does.
+ */
+static bool _begins_another (const char *interface)
+{
+    struct if_nameindex *all = if_nameindex ();
+    size_t length = strlen (interface);
+    bool found = !all;
+
+    for (struct if_nameindex *i = all; i && i->if_name; i++)
+        found = found || (strncmp (i->if_name, interface, length) == 0 && i->if_name[length]);
+    if_freenameindex (all);
+    return found;
+}
+
+int defaults_set_interface (spank_t spank, const char *interface, bool nccl)
 {
     char exactly[IF_NAMESIZE + 1];
 
-    /* Without a second "=", NCCL would take all interfaces whose names begin so. */
-    snprintf (exactly, sizeof (exactly), "=%s", interface);
-    if (!_is_in_file (spank, "NCCL_SOCKET_IFNAME") && defaults_set (spank, "NCCL_SOCKET_IFNAME", exactly) < 0)
+    snprintf (exactly, sizeof (exactly), "%s%s", _begins_another (interface) ? "=" : "", interface);
+    if (nccl && !_is_in_file (spank, "NCCL_SOCKET_IFNAME")
+        && additions_set (spank, "NCCL_SOCKET_IFNAME", exactly) < 0)
         return -1;
     return _is_in_file (spank, "GLOO_SOCKET_IFNAME") ? 0
-                                                     : defaults_set (spank, "GLOO_SOCKET_IFNAME", interface);
+                                                     : additions_set (spank, "GLOO_SOCKET_IFNAME", interface);
 }
 
 /* The value, or NULL if the variable is not set or longer than the buffer. */
@@ -127,21 +109,5 @@ int defaults_set_devices (spank_t spank, int local)
 
     _get_gpus (spank, &gpus);
     ids = devices_of_task (gpus.visible, gpus.on_node, (int)gpus.tasks, local, buf, sizeof (buf));
-    return ids ? defaults_set (spank, "JAX_LOCAL_DEVICE_IDS", ids) : 0;
-}
-
-void defaults_change (spank_t spank, const char *name, const char *value)
-{
-    size_t length = strlen (name);
-
-    for (const char *a = added; *a; a += strcspn (a, ","), a += *a == ',')
-        if (strcspn (a, ",") == length && strncmp (a, name, length) == 0)
-            spank_setenv (spank, name, value, 1);
-}
-
-int defaults_end (spank_t spank)
-{
-    if (!*added || spank_setenv (spank, ADDED, added, 1) == ESPANK_SUCCESS)
-        return 0;
-    return -1;
+    return ids ? additions_set (spank, "JAX_LOCAL_DEVICE_IDS", ids) : 0;
 }

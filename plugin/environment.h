@@ -9,27 +9,18 @@
 
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
-#include <stdbool.h>
 
 #include "protocol/client.h"
-
-/* The number of the task's life; not set in its first one. */
-#define RESTART_VARIABLE "SLURM_TF_RESTART"
-/* The same for PyTorch, also in the first one. */
-#define TORCH_RESTART_VARIABLE "TORCHELASTIC_RESTART_COUNT"
 
 /* The value as a decimal number, 0 or greater; -1 if it is missing or not one. */
 int environment_number (char *const env[], const char *name);
 
-/* False if the user has a NOTIFY_SOCKET, which stays as it is. */
-bool environment_may_notify (spank_t spank);
-
 /*
- * Set the answer's variables, and what follows from them. `error_file` is where PyTorch is to write the
- * exception that ended it, or NULL; `notify` is NOTIFY_SOCKET for a task that is watched, or NULL. -1 if
- * Slurm refuses one.
+ * Set the answer's variables, and what follows from them, for this life of the task. `error_file` is where
+ * PyTorch is to write the exception that ended it, or NULL; `notify` is NOTIFY_SOCKET for a task that is
+ * watched, or NULL. -1 if Slurm refuses one.
  */
-int environment_set (spank_t spank, char *const env[], const struct client_answer *answer,
+int environment_set (spank_t spank, char *const env[], const struct client_answer *answer, int life,
                      const char *error_file, const char *notify);
 
 /* Remove the plugin's own variables: an srun in the task must not use them, nor the task see the

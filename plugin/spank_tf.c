@@ -13,6 +13,7 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
+#include "additions.h"
 #include "common/version.h"
 #include "options.h"
 #include "site.h"
@@ -45,8 +46,12 @@ int slurm_spank_init_failure_mode = ESPANK_JOB_FAILURE;
 int slurm_spank_init (spank_t spank, int argc, char *argv[])
 {
     switch (spank_context ()) {
-        case S_CTX_LOCAL: site_read (argc, argv); return options_register (spank);
+        case S_CTX_LOCAL:
+            additions_undo ();
+            site_read (argc, argv);
+            return options_register (spank);
         case S_CTX_ALLOCATOR:
+            additions_undo ();
             site_read (argc, argv);
             options_disinherit ();
             return options_register (spank);

@@ -456,6 +456,31 @@ static int _add_lists (struct rendezvous_config *config, struct errtext *err)
 
 #define SET_WORD(field, type, name) config.field = (type)options_word (OPTION_##name);
 
+/* The last part of a path, or the text itself. */
+static const char *_base (const char *path)
+{
+    const char *slash = strrchr (path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/*
+ * Does the program look up its node's own name? JAX on CPUs does, and torchrun. What cannot be known of a
+ * script is known from its environment, or because the user has written "jax".
+ */
+static bool _needs_own_names (unsigned int frameworks, const struct cmdline_program *of_step)
+{
+    const char *backend = getenv ("KERAS_BACKEND"), *platforms = getenv ("JAX_PLATFORMS");
+
+    for (int i = 0; i < of_step->argc; i++)
+        if (strcmp (_base (of_step->argv[i]), "torchrun") == 0
+            || strcmp (of_step->argv[i], "torch.distributed.run") == 0)
+            return true;
+    if (!(frameworks & FRAMEWORK_JAX) || (platforms && !strstr (platforms, "cpu")))
+        return false;
+    return platforms || options_is_given (OPTION_FRAMEWORKS) || (backend && strcmp (backend, "jax") == 0);
+}
+
 static struct frame *_configuration (const char *step, uint32_t number, const struct cmdline_program *of_step,
                                      struct errtext *err)
 {
@@ -493,6 +518,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         config.networks_required = options_is_given (OPTION_NETWORK);
     }
     frameworks_parse (&config.frameworks, options_value (OPTION_FRAMEWORKS), err);
+    config.own_names = _needs_own_names (config.frameworks, of_step);
     if (_add_lists (&config, err) == 0 && !(frame = rendezvous_config_encode (&config)))
         errtext_set (err, "%s", strerror (ENOMEM));
     free (het_group);

@@ -18,7 +18,6 @@
 #include "common/deadline.h"
 #include "common/logdir.h"
 #include "common/variables.h"
-#include "defaults.h"
 #include "environment.h"
 #include "fork_server.h"
 #include "options.h"
@@ -124,12 +123,13 @@ struct program {
  * The last step before the program: each life begins with the environment that Slurm has made, so that it
  * can have another answer than the one before. -1 if Slurm or the kernel refuses something.
  */
-static int _set_program (spank_t spank, const struct client_answer *answer, const struct program *program)
+static int _set_program (spank_t spank, const struct client_answer *answer, int life,
+                         const struct program *program)
 {
     char **env = NULL;
 
     spank_get_item (spank, S_JOB_ENV, &env);
-    return environment_set (spank, env, answer, program->error_file, program->notify);
+    return environment_set (spank, env, answer, life, program->error_file, program->notify);
 }
 
 /* The answer of this life, if it is not that of the first one. The task's life does not free it. */
@@ -154,15 +154,10 @@ static void _live (spank_t spank, struct fork_server *server, const struct clien
     char text[16];
 
     if (_load_answer (&answer, server->answer, server_token, &err) < 0
-        || _set_program (spank, &answer, program) < 0)
+        || _set_program (spank, &answer, life, program) < 0)
         task_abort (true, "%s: %s", program->node, err.text);
     snprintf (text, sizeof (text), "%d", (int)getpid ());
     spank_setenv (spank, "SLURM_TASK_PID", text, 1);
-    if (life > 0) {
-        snprintf (text, sizeof (text), "%d", life);
-        spank_setenv (spank, RESTART_VARIABLE, text, 1);
-        defaults_change (spank, TORCH_RESTART_VARIABLE, text);
-    }
 }
 
 /* slurmstepd serves PMI to the first process that asks for a rank, and to no other. */
@@ -207,7 +202,10 @@ static struct output _open_output (struct task_info *info, const struct client_a
 static int _open_watch (spank_t spank, const struct task_info *info, const struct answer *answer,
                         struct watch_socket_name *name)
 {
-    if (answer->watch.seconds == 0 || !environment_may_notify (spank))
+    char room[2];
+
+    if (answer->watch.seconds == 0
+        || spank_getenv (spank, "NOTIFY_SOCKET", room, sizeof (room)) != ESPANK_ENV_NOEXIST)
         return -1;
     return watch_socket_open (name, info->registration.step, info->registration.rank);
 }
@@ -256,7 +254,7 @@ static void _use_answer (spank_t spank, struct task_info *info, const struct con
         _live (spank, &server, answer, contact->server_token, &program);
     else if (answer->answer.spare)
         _exit (0); /* without supervisors no task is restarted */
-    else if (_set_program (spank, answer, &program) < 0)
+    else if (_set_program (spank, answer, 0, &program) < 0)
         task_abort (true, "%s: the environment could not be set", program.node);
     /* What a former life has written there is not about this one. */
     if (info->logs)

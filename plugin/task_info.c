@@ -14,6 +14,8 @@
 #include "addresses/host.h"
 #include "addresses/interface.h"
 #include "addresses/locality.h"
+#include "addresses/own_name.h"
+#include "common/marks.h"
 #include "common/proxy.h"
 #include "common/value.h"
 #include "common/variables.h"
@@ -168,14 +170,17 @@ static void _add_interfaces (struct task_info *info, char *const env[], enum con
         _add_locality (info, env);
 }
 
-/* The step's layout, from the first task of the node. */
-static void _add_layout (struct registration *r, char *const env[])
+/* The step's layout and the node's own name, from the first task of the node. */
+static void _add_node (struct task_info *info, char *const env[])
 {
+    struct registration *r = &info->registration;
+
     if (environment_number (env, "SLURM_LOCALID") != 0)
         return;
     r->node_ranks = _layout (env, "SLURM_GTIDS");
     r->step_nodes = _layout (env, "SLURM_STEP_NODELIST");
     r->step_node_tasks = _layout (env, "SLURM_STEP_TASKS_PER_NODE");
+    r->own_name = own_name_loopback (&info->own_name);
 }
 
 /* Make the log directory now, so that a failure shows before any program starts. */
@@ -187,6 +192,19 @@ static int _prepare_output (struct task_info *info, char *const env[], struct er
     if (info->logs)
         info->registration.log_dir = info->log_dir.path;
     return rc;
+}
+
+/* The user's values that the rendezvous may have to replace. What there is no room for has no notice. */
+static void _add_users (struct task_info *info, char *const env[])
+{
+    for (const struct variable *v = variable_table; v->name; v++) {
+        const char *value = variable_get (env, v->name);
+
+        if (value && variable_is_noticed (v, info->registration.tasks))
+            marks_add (info->users, sizeof (info->users), v->name, value);
+    }
+    if (*info->users)
+        info->registration.users = info->users;
 }
 
 int task_info_gather (struct task_info *info, spank_t spank, char *const env[], const struct contact *contact)
@@ -212,7 +230,8 @@ int task_info_gather (struct task_info *info, spank_t spank, char *const env[], 
         < 0)
         r->supervisor_error = info->supervisor_error.text;
     r->proxied = proxy_is_set (env);
-    _add_layout (r, env);
+    _add_users (info, env);
+    _add_node (info, env);
     _add_interfaces (info, env, contact->ask);
     return 0;
 }

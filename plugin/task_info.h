@@ -14,8 +14,10 @@
 #include <slurm/spank.h>
 
 #include "addresses/cpus.h"
+#include "common/address.h"
 #include "common/errtext.h"
 #include "common/logdir.h"
+#include "common/marks.h"
 #include "common/port.h"
 #include "protocol/contact.h"
 #include "protocol/registration.h"
@@ -30,6 +32,8 @@ struct task_info {
     char *locality;                     /* room of the interfaces' CPU masks, to be freed */
     char step[REGISTRATION_MAX_STEP + 1];
     char cpus[CPUS_MAX_TEXT];
+    char users[MARKS_MAX];
+    struct address_text own_name;
     struct errtext error, locality_error, supervisor_error;
 };
 

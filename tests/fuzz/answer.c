@@ -72,9 +72,9 @@ static bool _same (const struct answer *a, const struct answer *b)
     if (a->refused || b->refused)
         return a->refused == b->refused;
     return _same_text (a->role, b->role) && a->index == b->index && _same_text (a->address, b->address)
-           && a->port == b->port && a->no_tf_config == b->no_tf_config && a->jax_devices == b->jax_devices
+           && a->port == b->port && a->jax_devices == b->jax_devices
            && (!a->jax_devices || a->local_process == b->local_process)
-           && a->keep_master_port == b->keep_master_port && a->nccl == b->nccl
+           && a->keep_master_port == b->keep_master_port && a->nccl == b->nccl && a->gloo == b->gloo
            && a->log_append == b->log_append && a->supervised == b->supervised
            && (!a->supervised || a->stop_grace == b->stop_grace) && a->tee == b->tee && a->serves == b->serves
            && a->restart.times == b->restart.times && a->restart.any == b->restart.any

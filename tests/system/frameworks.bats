@@ -34,6 +34,13 @@ variables ()
     diff - <(sort <<< "$output") <<< "$expected" || fail "other variables"
 }
 
+# Require that srun names these variables, once, and prints nothing else: replaced LIST
+replaced ()
+{
+    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": $1 of the environment: tasks get the step's own values; for yours leave their framework out of --tf-frameworks"$ ]] ||
+        fail "not this notice"
+}
+
 # bats test_tags=core,release
 @test "every task of a list of workers learns its number and process 0" {
     variables -N2 -n2 --tf-tasks=worker:2 <<END
@@ -114,34 +121,103 @@ END
 }
 
 # bats test_tags=core
-@test "what the user has set stays, also in a step that a task starts" {
+@test "of the user's variables those stay that are a preference, number the only process, or are of another framework" {
     export KERAS_DISTRIBUTION_PROCESS_ID=7 JAX_COORDINATOR_ADDRESS=10.0.0.1:1 JAX_LOCAL_DEVICE_IDS=
-    DTENSOR_JOBS=own DTENSOR_CLIENT_ID=8 TF_GRPC_REUSE_PORT=1 \
-        variables -n1 --tf-tasks=worker --tf-frameworks=dtensor <<END
+    TF_CONFIG=own DTENSOR_CLIENT_ID=8 variables -n1 --tf-tasks=worker --tf-frameworks=keras --tf-hold=no <<END
 0 DTENSOR_CLIENT_ID=8
-0 DTENSOR_JOBS=own
-0 JAX_COORDINATOR_ADDRESS=ADDRESS
-0 JAX_LOCAL_DEVICE_IDS=
-0 KERAS_DISTRIBUTION_PROCESS_ID=7
-0 TF_GRPC_REUSE_PORT
-END
-    variables -n1 --tf-tasks=worker --tf-frameworks=keras,jax <<END
 0 JAX_COORDINATOR_ADDRESS=ADDRESS
 0 JAX_LOCAL_DEVICE_IDS=
 0 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
 0 KERAS_DISTRIBUTION_NUM_PROCESSES=1
 0 KERAS_DISTRIBUTION_PROCESS_ID=7
+0 TF_CONFIG
 END
-    run slurm srun -Q -n1 --tf-tasks=worker sh -c 'echo $JAX_COORDINATOR_ADDRESS $SLURM_TF_ADDED'
-    [ "$output" = "10.0.0.1:1 KERAS_DISTRIBUTION_JOB_ADDRESSES,KERAS_DISTRIBUTION_NUM_PROCESSES" ] || fail "not the user's"
-    unset KERAS_DISTRIBUTION_PROCESS_ID JAX_LOCAL_DEVICE_IDS
-    run --separate-stderr slurm srun -Q -N3 --tf-tasks=worker:3 sh -c '[ $SLURM_PROCID -eq 0 ] || exit 0
-        exec srun -Q --overlap -w frame2,frame3 -N2 -n2 --tf-tasks=chief,worker sh -c "echo \$KERAS_DISTRIBUTION_PROCESS_ID \$KERAS_DISTRIBUTION_NUM_PROCESSES \$JAX_COORDINATOR_ADDRESS"'
+    run slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=keras sh -c 'echo $JAX_COORDINATOR_ADDRESS'
+    [ "$output" = "10.0.0.1:1" ] || fail "not the user's"
+}
+
+# bats test_tags=core,release
+@test "what numbers a process, and what contradicts the step, is the step's; one line names it" {
+    export KERAS_DISTRIBUTION_PROCESS_ID=0 KERAS_DISTRIBUTION_NUM_PROCESSES=2 DTENSOR_CLIENT_ID=1 JAX_LOCAL_DEVICE_IDS=
+    run --separate-stderr slurm srun -Q -N3 -n3 --export=ALL,JAX_COORDINATOR_ADDRESS=127.0.0.1:1 --tf-hold=no \
+        --tf-tasks=worker:2,evaluator --tf-stop=never --tf-frameworks=keras,dtensor sh variables < /dev/null
+    [ "$status" -eq 0 ] || fail "srun"
+    diff - <(sort <<< "$output") <<END || fail "other variables"
+0 DTENSOR_CLIENT_ID=0
+0 DTENSOR_JOBS=ADDRESS,ADDRESS
+0 JAX_COORDINATOR_ADDRESS=ADDRESS
+0 JAX_LOCAL_DEVICE_IDS=
+0 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
+0 KERAS_DISTRIBUTION_NUM_PROCESSES=2
+0 KERAS_DISTRIBUTION_PROCESS_ID=0
+1 DTENSOR_CLIENT_ID=1
+1 DTENSOR_JOBS=ADDRESS,ADDRESS
+1 JAX_COORDINATOR_ADDRESS=ADDRESS
+1 JAX_LOCAL_DEVICE_IDS=
+1 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
+1 KERAS_DISTRIBUTION_NUM_PROCESSES=2
+1 KERAS_DISTRIBUTION_PROCESS_ID=1
+2 DTENSOR_CLIENT_ID=1
+2 JAX_COORDINATOR_ADDRESS=ADDRESS
+2 JAX_LOCAL_DEVICE_IDS=
+2 KERAS_DISTRIBUTION_NUM_PROCESSES=2
+2 KERAS_DISTRIBUTION_PROCESS_ID=0
+END
+    replaced "KERAS_DISTRIBUTION_PROCESS_ID, DTENSOR_CLIENT_ID"
+    run --separate-stderr slurm srun -Q -N3 -n3 --export=ALL,JAX_COORDINATOR_ADDRESS=127.0.0.1:1 --tf-tasks=worker:3 \
+        sh -c 'echo $KERAS_DISTRIBUTION_PROCESS_ID $KERAS_DISTRIBUTION_NUM_PROCESSES ${JAX_COORDINATOR_ADDRESS%%.*}' < /dev/null
+    [ "$(sort <<< "$output")" = $'0 3 10\n1 3 10\n2 3 10' ] || fail "not the step's"
+    replaced "KERAS_DISTRIBUTION_NUM_PROCESSES, KERAS_DISTRIBUTION_PROCESS_ID, JAX_COORDINATOR_ADDRESS"
+    # Each life has the step's.
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-restart=1,any --tf-tasks=worker:2 \
+        sh -c '[ "$SLURM_TF_RESTART" ] || exit 3; echo $KERAS_DISTRIBUTION_PROCESS_ID $SLURM_TF_RESTART' < /dev/null
+    [ "$status" -eq 0 ] && [ "$(sort <<< "$output")" = $'0 1\n1 1' ] || fail "a life has other variables"
+    # A value that is the same as the step's is not replaced.
+    unset KERAS_DISTRIBUTION_PROCESS_ID
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 true
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a notice of a value that is right"
+}
+
+# bats test_tags=core
+@test "in a step that a task starts, the user's variables are as they were" {
+    export JAX_COORDINATOR_ADDRESS=10.0.0.1:1
+    run --separate-stderr slurm srun -Q -N3 --tf-tasks=worker:3 --tf-frameworks=tf,keras,jax sh -c '[ $SLURM_PROCID -eq 0 ] || exit 0
+        exec srun -Q --overlap -w frame2,frame3 -N2 -n2 --tf-frameworks=keras --tf-tasks=chief,worker sh -c "echo \$KERAS_DISTRIBUTION_PROCESS_ID \$KERAS_DISTRIBUTION_NUM_PROCESSES \$JAX_COORDINATOR_ADDRESS"'
     [ "$status" -eq 0 ] || fail "srun"
     diff - <(sort <<< "$output") <<END || fail "the inner step has other variables"
 0 2 10.0.0.1:1
 1 2 10.0.0.1:1
 END
+}
+
+# bats test_tags=core
+@test "nodes whose own names lead to a loopback address are named where JAX on CPUs or torchrun need them" {
+    local node notice='^srun: spank_tf: step [0-9.]+: the own name of frame1, frame2 leads to 127.0.1.1 in /etc/hosts: JAX on CPUs and torchrun then tell the other nodes that address, and cannot connect$'
+    local -a with
+
+    for node in frame1 frame2; do
+        printf '127.0.0.1 localhost\n127.0.1.1 %s\n' $node > "$BATS_TEST_TMPDIR/$node"
+        "$tests/cluster" run --on $node -- mount --bind "$BATS_TEST_TMPDIR/$node" /etc/hosts
+    done
+    for with in KERAS_BACKEND=jax JAX_PLATFORMS=cpu; do
+        run --separate-stderr slurm env $with srun -Q -N3 --tf-tasks=worker:3 true
+        [[ $stderr =~ $notice ]] || fail "no such notice with $with"
+    done
+    run --separate-stderr slurm srun -Q -N3 --tf-tasks=worker:3 --tf-frameworks=jax true
+    [[ $stderr =~ $notice ]] || fail "no such notice with --tf-frameworks=jax"
+    run --separate-stderr slurm srun -Q -N3 --tf-tasks=worker:3 --tf-frameworks=torch sh -c true /usr/bin/torchrun
+    [[ $stderr =~ $notice ]] || fail "no such notice with torchrun"
+    run --separate-stderr slurm srun -Q -N3 --tf-tasks=worker:3 true
+    [ -z "$stderr" ] || fail "a notice where nothing tells of JAX"
+    run --separate-stderr slurm env KERAS_BACKEND=jax srun -Q -N1 -n2 -w frame1 --tf-tasks=worker:2 true
+    [ -z "$stderr" ] || fail "a notice of a step on one node"
+    run --separate-stderr slurm env KERAS_BACKEND=jax srun -Q -N3 --tf-tasks=ps,worker:2 true
+    [ -z "$stderr" ] || fail "a notice of a step with a ps"
+    run "$tests/cluster" run --on frame1 -- "$SPANK_TF_STAGE/bin/tf-check"
+    [[ $output == *"warning: /etc/hosts leads this host's own name to 127.0.1.1;"* ]] || fail "tf-check does not warn"
+    for node in frame1 frame2; do
+        "$tests/cluster" run --on $node -- umount /etc/hosts
+    done
 }
 
 # The JAX_LOCAL_DEVICE_IDS of every rank of a step: devices "0,1 -" SRUN-ARGUMENT…

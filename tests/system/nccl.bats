@@ -16,7 +16,7 @@ before_test ()
     work=$SPANK_TF_CLUSTER/work
     # A step prints a line for each task: its node, its interface, and what NCCL and Gloo read.
     cat > "$work/variables" <<'END'
-added=$(echo "${SLURM_TF_ADDED-}" | tr , '\n' | grep -E '^(NCCL|GLOO)_' | paste -sd,)
+added=$(echo "${SLURM_TF_ADDED-}" | tr , '\n' | sed "s/:.*//" | grep -E '^(NCCL|GLOO)_' | paste -sd,)
 echo "${SLURMD_NODENAME#nccl} ${SLURM_TF_INTERFACE-none} ${NCCL_SOCKET_IFNAME-none} ${GLOO_SOCKET_IFNAME-none} ${added:-none}"
 END
 }
@@ -45,9 +45,9 @@ both=NCCL_SOCKET_IFNAME,GLOO_SOCKET_IFNAME
 
     for option in --tf-ib --tf-ib=require --tf-network=10.101.0.0/16; do
         variables $option <<END
-1 ib0 =ib0 ib0 $both
-2 ibp3s0 =ibp3s0 ibp3s0 $both
-3 ib0 =ib0 ib0 $both
+1 ib0 ib0 ib0 $both
+2 ibp3s0 ibp3s0 ibp3s0 $both
+3 ib0 ib0 ib0 $both
 END
     done
     for option in --tf-timeout=60 --tf-ib=no --tf-show; do
@@ -58,18 +58,39 @@ END
 END
     done
     variables --tf-network=eth0 <<END
-1 eth0 =eth0 eth0 $both
-2 eth0 =eth0 eth0 $both
-3 eth0 =eth0 eth0 $both
+1 eth0 eth0 eth0 $both
+2 eth0 eth0 eth0 $both
+3 eth0 eth0 eth0 $both
 END
+}
+
+# bats test_tags=core
+@test "where the name of another interface begins with the name, NCCL gets the name behind a =" {
+    ip_on 2 link add ibp3s01 type bridge
+    variables --tf-ib <<END
+1 ib0 ib0 ib0 $both
+2 ibp3s0 =ibp3s0 ibp3s0 $both
+3 ib0 ib0 ib0 $both
+END
+}
+
+# bats test_tags=core,release
+@test "with torch, Gloo uses the interface in every step of several nodes, and NCCL chooses by itself" {
+    variables --tf-frameworks=torch <<END
+1 eth0 none eth0 GLOO_SOCKET_IFNAME
+2 eth0 none eth0 GLOO_SOCKET_IFNAME
+3 eth0 none eth0 GLOO_SOCKET_IFNAME
+END
+    run --separate-stderr slurm srun -Q -N1 -w nccl1 -n2 --tf-tasks=worker:2 --tf-frameworks=torch sh variables
+    [ "$(sort -u <<< "$output")" = "1 eth0 none none none" ] || fail "also on one node"
 }
 
 # bats test_tags=core
 @test "each task on a node with two rails has its own" {
     run --separate-stderr slurm srun -Q -N1 -w nccl2 -n2 --tf-tasks=worker:2 --tf-ib sh variables
     diff - <(sort <<< "$output") <<END || fail "other variables"
-2 ib1 =ib1 ib1 $both
-2 ibp3s0 =ibp3s0 ibp3s0 $both
+2 ib1 ib1 ib1 $both
+2 ibp3s0 ibp3s0 ibp3s0 $both
 END
 }
 
@@ -104,8 +125,8 @@ END
     run --separate-stderr slurm env HOME="$work/home" NCCL_CONF_FILE="$work/mine.conf" \
         srun -Q -w nccl1,nccl2 -n2 --tf-tasks=worker:2 --tf-ib sh variables
     diff - <(sort <<< "$output") <<END || fail "other variables"
-1 ib0 =ib0 ib0 $both
-2 ibp3s0 =ibp3s0 ibp3s0 $both
+1 ib0 ib0 ib0 $both
+2 ibp3s0 ibp3s0 ibp3s0 $both
 END
 }
 
@@ -114,9 +135,9 @@ END
         mkdir "$1/upper" "$1/etc" && mount -t overlay none -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/etc" /etc &&
             echo NCCL_SOCKET_IFNAME=ib1 > /etc/nccl.conf' - "$BATS_TEST_TMPDIR" || skip "this kernel has no overlay file system"
     variables --tf-ib <<END
-1 ib0 =ib0 ib0 $both
+1 ib0 ib0 ib0 $both
 2 ibp3s0 none ibp3s0 GLOO_SOCKET_IFNAME
-3 ib0 =ib0 ib0 $both
+3 ib0 ib0 ib0 $both
 END
 }
 
@@ -130,9 +151,9 @@ END
 END
     site_arguments nccl=yes ib=auto
     variables <<END
-1 ib0 =ib0 ib0 $both
-2 ibp3s0 =ibp3s0 ibp3s0 $both
-3 ib0 =ib0 ib0 $both
+1 ib0 ib0 ib0 $both
+2 ibp3s0 ibp3s0 ibp3s0 $both
+3 ib0 ib0 ib0 $both
 END
 }
 
@@ -152,7 +173,7 @@ END
 3 eth0 users none none
 END
     diff - <(sed '1,/^$/d' <<< "$output") <<END || fail "with --tf-network"
-2 ibp3s0 users ibp3s0 GLOO_SOCKET_IFNAME
-3 ib0 users ib0 GLOO_SOCKET_IFNAME
+2 ibp3s0 users mine none
+3 ib0 users mine none
 END
 }

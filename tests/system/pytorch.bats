@@ -83,12 +83,22 @@ END
 }
 
 # bats test_tags=core
-@test "what the user has set stays, also in a step that a task starts" {
-    export MASTER_PORT=1 RANK=7 TORCHELASTIC_RESTART_COUNT='' GROUP_RANK=g
-    run -0 slurm srun -Q -n1 --tf-frameworks=torch --tf-tasks=worker sh -c '
-        echo $MASTER_PORT $RANK $WORLD_SIZE $GROUP_RANK "$TORCHELASTIC_RESTART_COUNT" $SLURM_TF_ADDED'
-    [ "$output" = "1 7 1 g  MASTER_ADDR,WORLD_SIZE,LOCAL_RANK,LOCAL_WORLD_SIZE" ] || fail "not the user's"
-    unset MASTER_PORT RANK TORCHELASTIC_RESTART_COUNT GROUP_RANK
+@test "with variables of another cluster in the environment processes meet all the same, and one line names them" {
+    run --separate-stderr slurm env RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 GROUP_RANK=0 srun -Q -N3 --export=ALL,MASTER_ADDR=127.0.0.1,MASTER_PORT=1 \
+        --tf-frameworks=torch --tf-tasks=worker:3 python3 meet.py
+    met 3 0
+    # LOCAL_RANK is 0 in every task of this step.
+    [[ $stderr =~ ^'srun: spank_tf: step '[0-9.]+": MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE, GROUP_RANK of the environment: tasks get the step's own values; for yours leave their framework out of --tf-frameworks"$ ]] ||
+        fail "not this notice"
+    run --separate-stderr slurm env RANK=0 WORLD_SIZE=1 srun -Q -N3 --tf-tasks=worker:3 sh -c 'echo $RANK $WORLD_SIZE'
+    [ -z "$stderr" ] && [ "$(sort -u <<< "$output")" = "0 1" ] || fail "without torch they are not the user's"
+}
+
+# bats test_tags=core
+@test "the number of the only process stays the user's; a step that a task starts has its own variables" {
+    run --separate-stderr slurm env RANK=7 TORCHELASTIC_RESTART_COUNT='' WORLD_SIZE=3 srun -Q -n1 --tf-frameworks=torch --tf-tasks=worker sh -c '
+        echo $RANK $WORLD_SIZE "$TORCHELASTIC_RESTART_COUNT".'
+    [ "$output" = "7 1 ." ] || fail "not the user's"
     run -0 slurm srun -Q -N3 --tf-frameworks=torch --tf-tasks=worker:3 sh -c '[ $RANK -eq 0 ] || exit 0
         srun -Q --overlap -w pyt2,pyt3 -N2 -n2 --tf-frameworks=torch --tf-tasks=worker,chief sh variables | sort
         srun -Q --overlap -w pyt2 -N1 -n1 --tf-tasks=worker sh variables'

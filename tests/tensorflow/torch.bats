@@ -173,3 +173,23 @@ venv_with ()
     diff <(printf 'lightning: process %s\n' "0 of 2, 0 of node 0" "1 of 2, 0 of node 1") \
         <(grep ^lightning: <<< "$output" | sort) || fail "not these processes of a chief and a worker"
 }
+
+# bats test_tags=core,release
+@test "processes meet with RANK=0 and WORLD_SIZE=1 in the environment, and on nodes whose own names lead to 127.0.1.1" {
+    local node
+
+    for node in torch1 torch2 torch3; do
+        printf '127.0.0.1 localhost\n127.0.1.1 %s\n' $node > "$BATS_TEST_TMPDIR/$node"
+        "$tests/cluster" run --on $node -- mount --bind "$BATS_TEST_TMPDIR/$node" /etc/hosts
+    done
+    with_torch env RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 srun -Q -N3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py
+    summed 3 0
+    [[ $stderr == *": MASTER_ADDR, RANK, WORLD_SIZE of the environment: "* ]] || fail "srun does not name them"
+    # So it is Gloo's variable that helps.
+    run --separate-stderr slurm env OMP_NUM_THREADS=1 USE_LIBUV=0 timeout 100 srun -Q -N3 --tf-frameworks=torch --tf-tasks=worker:3 \
+        sh -c 'unset GLOO_SOCKET_IFNAME; exec /usr/bin/python3 train.py' < /dev/null
+    [ "$status" -ne 0 ] && [[ $stderr == *127.0.1.1* ]] || fail "it works without"
+    for node in torch1 torch2 torch3; do
+        "$tests/cluster" run --on $node -- umount /etc/hosts
+    done
+}

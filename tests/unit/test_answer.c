@@ -30,7 +30,7 @@ static struct answer full_answer (void)
 {
     struct answer answer = plain;
 
-    answer.hide_gpus = answer.nccl = answer.log_append = true;
+    answer.hide_gpus = answer.nccl = answer.gloo = answer.log_append = true;
     answer.supervised = answer.serves = true;
     answer.tee = TEE_ON + TEE_COLOUR_STDERR;
     answer.restart = (struct restart_rule){ 3, true, 60 };
@@ -124,7 +124,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "KEEP_MASTER_PORT=1\nMASTER_ADDR=10.0.0.1\nMASTER_PORT=50000\nRANK=3\n"
                          "WORLD_SIZE=4\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nGROUP_RANK=7\n"
                          "TORCHELASTIC_RESTART_COUNT=0\n"
-                         "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
+                         "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nGLOO=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
                          "TEE=5\nSERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
                          "LOST_AFTER=20\nSPARE=1\n"
@@ -152,12 +152,12 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->index, answer->index);
     assert_string_equal (decoded->address, answer->address);
     assert_int_equal (decoded->port, answer->port);
-    assert_int_equal (decoded->no_tf_config, answer->no_tf_config);
     assert_int_equal (decoded->jax_devices, answer->jax_devices);
     if (answer->jax_devices)
         assert_int_equal (decoded->local_process, answer->local_process);
     assert_int_equal (decoded->keep_master_port, answer->keep_master_port);
     assert_int_equal (decoded->nccl, answer->nccl);
+    assert_int_equal (decoded->gloo, answer->gloo);
     assert_int_equal (decoded->log_append, answer->log_append);
     assert_int_equal (decoded->supervised, answer->supervised);
     assert_int_equal (decoded->tee, answer->tee);
@@ -314,7 +314,7 @@ TEST (only_allowed_variables_are_decoded)
         "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1", "DTENSOR_JOB_NAME=x", "DTENSOR=1",
         "MASTER_ADDR=10.0.0.1", "RANK=0", "XRANK=0", "RANKS=0", "KEEP_MASTER_PORT=1",
         "TORCHELASTIC_ERROR_FILE=/etc/x", "TORCHELASTIC_RESTART_COUNT=0", "TORCHELASTIC_USE_AGENT_STORE=True",
-        "NO_TF_CONFIG=1", "KERAS_DISTRIBUTION_NUM_PROCESSES", "XJAX_COORDINATOR_ADDRESS=1",
+        "KERAS_DISTRIBUTION_NUM_PROCESSES", "XJAX_COORDINATOR_ADDRESS=1",
         "PROXY_EXEMPT=10.0.0.1",
         "CUDA_VISIBLE_DEVICES=",
         "REFUSED=1", "CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES_=1", "XTF_CONFIG=1",
@@ -344,23 +344,57 @@ TEST (only_allowed_variables_are_decoded)
     frame_destroy (frame);
 }
 
-TEST (what_a_user_may_have_set_is_a_default)
+TEST (tf_config_is_not_set_in_a_step_without_tensorflow)
 {
-    static const char *const yes[] = {
-        "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000", "KERAS_DISTRIBUTION_NUM_PROCESSES=2",
-        "KERAS_DISTRIBUTION_PROCESS_ID=", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
-        "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000", "DTENSOR_CLIENT_ID=0", "MASTER_ADDR=", "MASTER_PORT=1",
-        "RANK=0", "WORLD_SIZE=1", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1", "GROUP_RANK=0",
-        "TORCHELASTIC_RESTART_COUNT=0",
-    };
-    static const char *const no[] = {
-        "TF_CONFIG={}", "SLURM_TF_ROLE=ps", "CUDA_VISIBLE_DEVICES="
-    };
+    static const char *const strings[] = { "TF_CONFIG={}", "NO_TF_CONFIG=1", "RANK=0" };
+    struct frame *frame = frame_of (strings, COUNT (strings));
 
-    for (size_t i = 0; i < COUNT (yes); i++)
-        assert_int_equal (variable_find (yes[i])->former, VARIABLE_KEPT);
-    for (size_t i = 0; i < COUNT (no); i++)
-        assert_int_not_equal (variable_find (no[i])->former, VARIABLE_KEPT);
+    assert_string_equal (answer_next_variable (frame, NULL), "RANK=0");
+    frame_destroy (frame);
+}
+
+TEST (a_value_of_the_users_stays_if_it_is_a_preference_or_numbers_the_only_task)
+{
+    /* clang-format off */
+    static const struct {
+        const char *variable;
+        bool one, several;      /* replaced in a step of one task, of several */
+        bool noticed;           /* and the user has to know it */
+    } row[] = {
+        { "RANK=0", false, true, true },
+        { "LOCAL_RANK=0", false, true, true },
+        { "GROUP_RANK=0", false, true, true },
+        { "KERAS_DISTRIBUTION_PROCESS_ID=", false, true, true },
+        { "DTENSOR_CLIENT_ID=0", false, true, true },
+        { "TF_CONFIG={}", true, true, true },
+        { "WORLD_SIZE=1", true, true, true },
+        { "LOCAL_WORLD_SIZE=1", true, true, true },
+        { "MASTER_ADDR=", true, true, true },
+        { "MASTER_PORT=1", true, true, true },
+        { "KERAS_DISTRIBUTION_JOB_ADDRESSES=10.0.0.1:40000", true, true, true },
+        { "KERAS_DISTRIBUTION_NUM_PROCESSES=2", true, true, true },
+        { "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000", true, true, true },
+        { "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000", true, true, true },
+        { "CUDA_VISIBLE_DEVICES=0", true, true, false },
+        { "SLURM_TF_ROLE=ps", true, true, false },
+        { "TORCHELASTIC_RESTART_COUNT=0", false, false, false },
+        { "JAX_LOCAL_DEVICE_IDS=0", false, false, false },
+        { "NCCL_SOCKET_IFNAME=eth", false, false, false },
+        { "GLOO_SOCKET_IFNAME=eth0", false, false, false },
+        { "PYTHONUNBUFFERED=", false, false, false },
+        { "NOTIFY_SOCKET=/run/x", false, false, false },
+    };
+    /* clang-format on */
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        const struct variable *variable = variable_find (row[i].variable);
+
+        assert_non_null (variable);
+        assert_int_equal (variable_replaces (variable, 1), row[i].one);
+        assert_int_equal (variable_replaces (variable, 3), row[i].several);
+        assert_int_equal (variable_is_noticed (variable, 3), row[i].noticed);
+        assert_int_equal (variable_is_noticed (variable, 1), row[i].one && row[i].noticed);
+    }
     assert_null (variable_find ("KERAS_DISTRIBUTION_PROCESS_IDS=1"));
     assert_null (variable_find ("KERAS_DISTRIBUTION_PROCESS=1"));
 }

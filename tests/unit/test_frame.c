@@ -281,7 +281,7 @@ TEST (bytes_with_a_wrong_magic_are_not_a_frame)
     static const char *const row[] = {
         "GET / HTTP/1.1\r\n\r\n",
         "SSH-2.0-OpenSSH_9.2\r\n",
-        "sptf\0\3\0\0\0\0\0\4",
+        "sptf\0\4\0\0\0\0\0\4",
         "\0\0\0\0\0\0\0\0\0\0\0\0",
     };
 

@@ -31,7 +31,8 @@ static struct registration full_registration (void)
     struct registration rank = {
         .rank = 1, .tasks = 2, .component_tasks = 2, .node = "n1", .step = "12.0",
         .host = { "boot/1" }, .port = 40001, .supervisor_error = "e", .log_dir = "/d",
-        .proxied = true, .node_ranks = "0,1", .step_nodes = "n1", .step_node_tasks = "2",
+        .proxied = true, .users = "RANK:1", .own_name = "127.0.1.1",
+        .node_ranks = "0,1", .step_nodes = "n1", .step_node_tasks = "2",
         .interfaces = 1, .locality_error = "e", .cpus = "0xff",
         .master_port = 50001, .gpus = 1,
     };
@@ -43,7 +44,7 @@ static struct registration full_registration (void)
 
 static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true,
-    .nccl = true, .log_append = true, .supervised = true, .serves = true,
+    .nccl = true, .gloo = true, .log_append = true, .supervised = true, .serves = true,
     .tee = TEE_ON,
     .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .lost_after = 60, .spare = true, .life = 1,
     .proxy_exempt = "10.0.0.1",

@@ -155,6 +155,10 @@ static void set_property (struct registration *r, const char **srun, char *text)
         r->cpus = text;
     else if (story_begins (&text, "proxied"))
         r->proxied = true;
+    else if (story_begins (&text, "has set"))
+        r->users = text;
+    else if (story_begins (&text, "own name"))
+        r->own_name = text;
     else if (story_begins (&text, "logs to"))
         r->log_dir = text;
     else if (story_begins (&text, "error"))

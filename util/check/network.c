@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "addresses/own_name.h"
 #include "common/netlist.h"
 #include "network/choose.h"
 
@@ -207,6 +208,19 @@ static int _address_of (struct address *address, const char *controller)
     return rc;
 }
 
+static void _check_own_name (struct findings *findings)
+{
+    struct address_text room;
+    const char *loopback = own_name_loopback (&room);
+
+    if (loopback)
+        findings_add (findings, "address", LEVEL_WARNING,
+                      "give the name an address that other nodes reach, or remove it there",
+                      "/etc/hosts leads this host's own name to %s; JAX on CPUs and torchrun then tell "
+                      "other nodes that address",
+                      loopback);
+}
+
 void network_check (const struct slurm_conf *conf, const struct arguments *arguments,
                     struct findings *findings)
 {
@@ -222,4 +236,5 @@ void network_check (const struct slurm_conf *conf, const struct arguments *argum
     }
     known = _address_of (&controller, conf->controller) == 0 && _local_address (&own, &controller) == 0;
     network_check_interfaces (list, count, known ? &own : NULL, arguments, findings);
+    _check_own_name (findings);
 }

@@ -1,12 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The variables of a task in which spank-tf has a part: who sets each of them, and what becomes of a
- * value that the user, or an outer step, has given it. Not here are those of options, those that exempt
- * hosts from a proxy (proxy.h), and those that are named after auxiliary tasks (beside.h).
+ * The variables of a task in which spank-tf has a part: who sets each of them, and what becomes of a value
+ * that the user has given it. Not here are those of options, those that exempt hosts from a proxy (proxy.h),
+ * and those that are named after auxiliary tasks (beside.h).
  */
 #ifndef TF_VARIABLES_H
 #define TF_VARIABLES_H
+
+#include <stdbool.h>
 
 struct variable {
     const char *name;
@@ -17,17 +19,25 @@ struct variable {
         VARIABLE_BY_EXEC,           /* by tf-exec */
     } set;
     enum {
-        VARIABLE_REPLACED,          /* if another one is set */
-        VARIABLE_REMOVED,           /* first of all: it is true of one task only */
-        VARIABLE_KEPT,              /* another one is set only if there is none */
-    } former;
+        VARIABLE_OWN,               /* spank-tf's, or Slurm's: it is always set */
+        VARIABLE_NUMBER,            /* numbers a process: one value for several tasks cannot be right */
+        VARIABLE_CLUSTER,           /* describes the cluster, which is the step's */
+        VARIABLE_PREFERENCE,        /* the user's value stays */
+    } kind;
 };
 
-/* One without a name ends it. */
+/* One without a name ends it; there are at most VARIABLES_MAX. */
+#define VARIABLES_MAX 64
 extern const struct variable variable_table[];
 
 /* The row of "NAME" or "NAME=VALUE"; NULL if there is none. */
 const struct variable *variable_find (const char *text);
+
+/* True if the step's value takes the place of the user's, in a step with so many tasks. */
+bool variable_replaces (const struct variable *variable, int tasks);
+
+/* The same, if the user has to know it. */
+bool variable_is_noticed (const struct variable *variable, int tasks);
 
 /* A variable's value in an environment, or NULL. `env` may be NULL. */
 const char *variable_get (char *const env[], const char *name);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/errtext.h"
+#include "common/marks.h"
 #include "common/rules.h"
 #include "common/version.h"
 #include "config_file.h"
@@ -282,12 +283,26 @@ static int _replace_placeholders (struct shell_words *words, const struct placeh
     return 0;
 }
 
+/* A TF_CONFIG that tf-exec has changed is the step's all the same, and ends with it. */
+static int _mark (const char *value)
+{
+    const char *marks = getenv (MARKS_VARIABLE), *former = getenv ("TF_CONFIG");
+    char changed[MARKS_MAX];
+
+    if (!marks || !former || marks_find (marks, "TF_CONFIG", strlen ("TF_CONFIG"), former) != MARKS_SAME
+        || snprintf (changed, sizeof (changed), "%s", marks) >= (int)sizeof (changed)
+        || marks_add (changed, sizeof (changed), "TF_CONFIG", value) < 0)
+        return 0;
+    return setenv (MARKS_VARIABLE, changed, 1);
+}
+
 /* Set the program's environment. */
 static int _export (const struct placeholder_values *values, struct errtext *err)
 {
     const char *file = values->of[PLACEHOLDER_TF_CONFIG_FILE];
 
-    if (setenv ("TF_CONFIG", values->of[PLACEHOLDER_TF_CONFIG], 1) < 0
+    if (_mark (values->of[PLACEHOLDER_TF_CONFIG]) < 0
+        || setenv ("TF_CONFIG", values->of[PLACEHOLDER_TF_CONFIG], 1) < 0
         || (file ? setenv (FILE_VARIABLE, file, 1) : unsetenv (FILE_VARIABLE)) < 0)
         return errtext_set (err, "%s", strerror (errno));
     return 0;

@@ -73,6 +73,7 @@ static void _add_keys (struct frame *frame, const struct answer *answer)
     _add_torch (frame, answer);
     frame_add_text (frame, "PROXY_EXEMPT", answer->proxy_exempt);
     frame_add_flag (frame, "NCCL", answer->nccl);
+    frame_add_flag (frame, "GLOO", answer->gloo);
     frame_add_flag (frame, "LOG_APPEND", answer->log_append);
     if (answer->supervised)
         frame_add (frame, "STOP_GRACE", "%d", answer->stop_grace);
@@ -157,11 +158,11 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->index = frame_get_number (frame, "SLURM_TF_INDEX", 0, INT_MAX);
     answer->address = frame_get (frame, "SLURM_TF_ADDRESS");
     answer->port = frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
-    answer->no_tf_config = frame_has (frame, "NO_TF_CONFIG");
     answer->jax_devices = frame_has (frame, "JAX_DEVICES");
     answer->local_process = frame_get_number (frame, "JAX_DEVICES", 0, INT_MAX);
     answer->keep_master_port = frame_has (frame, "KEEP_MASTER_PORT");
     answer->nccl = frame_has (frame, "NCCL");
+    answer->gloo = frame_has (frame, "GLOO");
     answer->log_append = frame_has (frame, "LOG_APPEND");
     answer->supervised = frame_has (frame, "STOP_GRACE");
     answer->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
@@ -192,10 +193,18 @@ static bool _may_be_set (const char *string)
 
 const char *answer_next_variable (const struct frame *frame, const char *variable)
 {
+    bool no_tf_config = frame_has (frame, "NO_TF_CONFIG");
+
     do
         variable = frame_next (frame, variable);
-    while (variable && !_may_be_set (variable));
+    while (variable
+           && (!_may_be_set (variable) || (no_tf_config && frame_value (variable, "TF_CONFIG") != NULL)));
     return variable;
+}
+
+struct frame *answer_received (const struct answer_message *message)
+{
+    return frame_join (message->part, ANSWER_PARTS);
 }
 
 struct frame *acknowledgement_encode (void)

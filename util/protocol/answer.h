@@ -25,7 +25,8 @@ struct answer {
     const char *address;        /* SLURM_TF_ADDRESS */
     int port;                   /* SLURM_TF_PORT */
     bool hide_gpus;             /* to be encoded: the program sees no GPU */
-    bool nccl;                  /* NCCL is to use the interface of the address */
+    bool nccl;                  /* NCCL and Gloo are to use the interface of the address */
+    bool gloo;                  /* Gloo is */
     bool log_append;            /* --tf-log-dir: append to log files that exist */
     bool supervised;            /* the task gets a tf-supervise */
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
@@ -37,7 +38,7 @@ struct answer {
     bool spare;                 /* and: it is a spare, whose program does not start */
     int life;                   /* to be encoded: this is an order to start that life; 0: it is not */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
-    bool no_tf_config;          /* the program gets no TF_CONFIG */
+    bool no_tf_config;          /* to be encoded: the program gets no TF_CONFIG */
     bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task; */
     int local_process;          /* its number among the processes of its node */
     bool keep_master_port;      /* the task is process 0 of PyTorch: its second port is MASTER_PORT */
@@ -103,6 +104,9 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
  * that a rendezvous may set are returned: by variables.h, or of an auxiliary task.
  */
 const char *answer_next_variable (const struct frame *frame, const char *variable);
+
+/* The frame that the task gets. NULL if there is no memory. */
+struct frame *answer_received (const struct answer_message *message);
 
 /*
  * A task that is not supervised has its answer. Without this message the rendezvous could not tell

@@ -302,6 +302,24 @@ void frame_reader_clear (struct frame_reader *reader)
     reader->got = 0;
 }
 
+struct frame *frame_join (const struct iovec *part, int parts)
+{
+    struct frame *frame = frame_create ();
+
+    if (frame)
+        frame->used = 0;
+    for (int i = 0; frame && i < parts; i++) {
+        if (!_reserve (frame, part[i].iov_len)) {
+            frame_destroy (frame);
+            return NULL;
+        }
+        if (part[i].iov_len > 0)
+            memcpy (frame->block + frame->used, part[i].iov_base, part[i].iov_len);
+        frame->used += part[i].iov_len;
+    }
+    return frame;
+}
+
 struct frame *frame_load (int fd)
 {
     struct frame *frame = frame_create ();

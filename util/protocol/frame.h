@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "common/errtext.h"
 
@@ -104,6 +105,9 @@ struct frame_reader {
 int frame_read (struct frame_reader *reader, int fd, struct frame **fp, struct errtext *err);
 
 void frame_reader_clear (struct frame_reader *reader);
+
+/* A frame that is sent in parts, as its receiver gets it. NULL if there is no memory. */
+struct frame *frame_join (const struct iovec *part, int parts);
 
 /* A file with one frame, as frame_bytes () has given it, from its beginning. NULL if it is anything else. */
 struct frame *frame_load (int fd);

@@ -51,9 +51,11 @@ struct frame *registration_encode (const struct registration *r, const char *tok
     frame_add_text (frame, "SUPERVISOR_ERROR", r->supervisor_error);
     frame_add_text (frame, "LOG_DIR", r->log_dir);
     frame_add_flag (frame, "PROXIED", r->proxied);
+    frame_add_text (frame, "USERS", r->users);
     frame_add_text (frame, "NODE_RANKS", r->node_ranks);
     frame_add_text (frame, "STEP_NODES", r->step_nodes);
     frame_add_text (frame, "STEP_NODE_TASKS", r->step_node_tasks);
+    frame_add_text (frame, "OWN_NAME", r->own_name);
     frame_add_text (frame, "CPUS", r->cpus);
     frame_add_text (frame, "LOCALITY_ERROR", r->locality_error);
     _encode_interfaces (frame, r);
@@ -117,9 +119,11 @@ int registration_decode (struct registration *r, const struct frame *frame, stru
     r->supervisor_error = frame_get (frame, "SUPERVISOR_ERROR");
     r->log_dir = frame_get (frame, "LOG_DIR");
     r->proxied = frame_has (frame, "PROXIED");
+    r->users = frame_get (frame, "USERS");
     r->node_ranks = frame_get (frame, "NODE_RANKS");
     r->step_nodes = frame_get (frame, "STEP_NODES");
     r->step_node_tasks = frame_get (frame, "STEP_NODE_TASKS");
+    r->own_name = frame_get (frame, "OWN_NAME");
     r->cpus = frame_get (frame, "CPUS");
     r->locality_error = frame_get (frame, "LOCALITY_ERROR");
     if (!_decode_names (r, frame))

@@ -38,10 +38,13 @@ struct registration {
     const char *supervisor_error;   /* why this node cannot supervise a task, or NULL */
     const char *log_dir;            /* where --tf-log-dir leads, or NULL */
     bool proxied;                   /* the task's environment has a proxy */
+    const char *users;              /* marks (common/marks.h) of variables that may be replaced, or NULL */
     /* From the first task of each node, so that messages can name tasks that do not come. */
     const char *node_ranks;         /* SLURM_GTIDS, or NULL */
     const char *step_nodes;         /* SLURM_STEP_NODELIST, or NULL */
     const char *step_node_tasks;    /* SLURM_STEP_TASKS_PER_NODE, or NULL */
+    /* From the first task of each node. */
+    const char *own_name;           /* the loopback address of the node's own name (own_name.h), or NULL */
     /* From the first task of each node if the contact asks for interfaces. */
     struct interface interface[INTERFACE_MAX];
     int interfaces;

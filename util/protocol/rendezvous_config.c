@@ -51,6 +51,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add_flag (frame, "DTENSOR", c->frameworks & FRAMEWORK_DTENSOR);
     frame_add_flag (frame, "TORCH", c->frameworks & FRAMEWORK_TORCH);
     frame_add_flag (frame, "NCCL", c->nccl);
+    frame_add_flag (frame, "OWN_NAMES", c->own_names);
     frame_add_flag (frame, "DEBUGGED", c->debugged);
     RENDEZVOUS_CONFIG_WORDS (ADD_WORD)
     return frame;
@@ -125,6 +126,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
                     | (frame_has (frame, "DTENSOR") ? FRAMEWORK_DTENSOR : 0u)
                     | (frame_has (frame, "TORCH") ? FRAMEWORK_TORCH : 0u);
     c->nccl = frame_has (frame, "NCCL");
+    c->own_names = frame_has (frame, "OWN_NAMES");
     c->debugged = frame_has (frame, "DEBUGGED");
     if (!_is_token (c->token) || !_is_token (c->server_token))
         return errtext_set (err, "srun's configuration lacks a token");

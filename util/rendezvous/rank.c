@@ -41,7 +41,8 @@ int rank_register (struct rank *rank, const struct registration *r)
     if (!_copy_text (&rank->node, r->node) || !_copy_text (&rank->cpus, r->cpus)
         || !_copy_text (&rank->locality_error, r->locality_error)
         || !_copy_text (&rank->supervisor_error, r->supervisor_error)
-        || !_copy_text (&rank->log_dir, r->log_dir) || !_copy_interfaces (rank, r))
+        || !_copy_text (&rank->log_dir, r->log_dir) || !_copy_text (&rank->users, r->users)
+        || !_copy_text (&rank->own_name, r->own_name) || !_copy_interfaces (rank, r))
         return -1;
     rank->node_index = r->node_index;
     rank->host = r->host;
@@ -90,9 +91,12 @@ void rank_clear (struct rank *rank)
     free (rank->locality_error);
     free (rank->supervisor_error);
     free (rank->log_dir);
+    free (rank->users);
+    free (rank->own_name);
     free (rank->end.failure);
     rank->end.failure = NULL;
     rank->interface = NULL;
     rank->interfaces = 0;
     rank->node = rank->cpus = rank->locality_error = rank->supervisor_error = rank->log_dir = NULL;
+    rank->users = rank->own_name = NULL;
 }

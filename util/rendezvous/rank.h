@@ -76,6 +76,8 @@ struct rank {
     char *locality_error;
     char *supervisor_error;
     char *log_dir;
+    char *users;
+    char *own_name;
     bool proxied;
 
     /* Decided for it. */

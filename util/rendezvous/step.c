@@ -14,7 +14,9 @@
 #include "common/beside.h"
 #include "common/frameworks.h"
 #include "common/list_text.h"
+#include "common/marks.h"
 #include "common/tasklist.h"
+#include "common/variables.h"
 #include "dictionary.h"
 #include "network/choose.h"
 #include "processes.h"
@@ -34,10 +36,17 @@ struct step {
     struct address_text coordinator;    /* of the processes, with its port */
     struct address_text master;         /* without it, and without brackets */
     char local_rank_notice[512];        /* or "" */
+    char replaced_notice[512];          /* or "" */
+    char own_name_notice[640];          /* or "" */
     char *jobs;                         /* processes_jobs (), or NULL */
     size_t jobs_length;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
     bool supervised;
+};
+
+/* Of each row of variable_table: it takes the place of a user's value. */
+struct replaced {
+    bool is[VARIABLES_MAX];
 };
 
 static int _set_wish (struct network_wish *wish, const struct rendezvous_config *config, struct errtext *err)
@@ -248,6 +257,36 @@ static int _list_addresses (struct step *step, struct errtext *err)
     return f && fclose (f) == 0 ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
 }
 
+static bool _is_one_node (const struct roster *roster)
+{
+    for (int i = 1; i < roster->tasks; i++)
+        if (strcmp (roster->rank[i].node, roster->rank[0].node) != 0)
+            return false;
+    return true;
+}
+
+/* A program on such a node tells others that it is at a loopback address. */
+static void _set_own_name_notice (struct step *step)
+{
+    const char *address = NULL;
+    char nodes[320];
+    struct list_text list = { nodes, sizeof (nodes), ", ", 4, 0, 0 };
+
+    if (!step->config->own_names || step->processes.count < 2 || _is_one_node (&step->roster))
+        return;
+    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
+        if (rank->own_name) {
+            list_text_add (&list, rank->node);
+            address = address ? address : rank->own_name;
+        }
+    if (address)
+        snprintf (
+            step->own_name_notice, sizeof (step->own_name_notice),
+            "the own name of %s leads to %s in /etc/hosts: JAX on CPUs and torchrun then tell the other "
+            "nodes that address, and cannot connect",
+            list_text_end (&list), address);
+}
+
 static bool _is_proxied (const struct step *step)
 {
     for (int i = 0; i < step->roster.tasks; i++)
@@ -312,13 +351,62 @@ static int _find_processes (struct step *step, struct errtext *err)
     return step->jobs ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
 }
 
+/* Add the user's variables to which this rank's answer gives other values. False if there is no memory. */
+static bool _add_replaced (const struct step *step, const struct rank *rank, struct replaced *replaced)
+{
+    struct answer_message message;
+    struct frame *frame;
+    const char *string = NULL;
+
+    if (step_answer (step, rank, 0, "", &message) < 0)
+        return false;
+    frame = answer_received (&message);
+    while (frame && (string = answer_next_variable (frame, string))) {
+        const struct variable *variable = variable_find (string);
+        size_t length = strcspn (string, "=");
+
+        if (variable && marks_find (rank->users, string, length, string + length + 1) == MARKS_OTHER)
+            replaced->is[variable - variable_table] = true;
+    }
+    answer_message_clear (&message);
+    frame_destroy (frame);
+    return frame;
+}
+
+/*
+ * A value of the environment that is the same for all tasks, where each needs its own, or that is about
+ * another cluster: one line names them.
+ */
+static int _set_replaced_notice (struct step *step, struct errtext *err)
+{
+    struct replaced replaced = { .is = { false } };
+    char names[320];
+    struct list_text list = { names, sizeof (names), ", ", 0, 0, 0 };
+
+    for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
+        if (rank->users && rank->kind != RULES_SPARE && !_add_replaced (step, rank, &replaced))
+            return errtext_set (err, "%s", strerror (ENOMEM));
+    for (const struct variable *v = variable_table; v->name; v++)
+        if (replaced.is[v - variable_table])
+            list_text_add (&list, v->name);
+    if (list.named)
+        snprintf (step->replaced_notice, sizeof (step->replaced_notice),
+                  "%s of the environment: tasks get the step's own values; for yours leave their framework "
+                  "out of --tf-frameworks",
+                  list_text_end (&list));
+    return 0;
+}
+
 int step_resolve (struct step *step, const struct host *own, struct errtext *err)
 {
     if (roles_assign (step->roles, &step->roster, err) < 0 || _choose_addresses (step, own, err) < 0
         || (_is_proxied (step) && _list_addresses (step, err) < 0))
         return -1;
     /* If TF_CONFIG is not too long, neither are the jobs of DTensor. */
-    return _build_dictionary (step, err) < 0 ? -1 : _find_processes (step, err);
+    if (_build_dictionary (step, err) < 0 || _find_processes (step, err) < 0)
+        return -1;
+    _set_own_name_notice (step);
+    return _set_replaced_notice (step, err);
 }
 
 int step_change (struct step *step, struct errtext *err)
@@ -360,7 +448,8 @@ const char *step_log_dir (const struct step *step)
 
 const char *step_notice (const struct step *step, int i)
 {
-    const char *notice[] = { step->choice.notice, step->locality_notice, step->local_rank_notice };
+    const char *notice[] = { step->choice.notice, step->locality_notice, step->local_rank_notice,
+                             step->replaced_notice, step->own_name_notice };
 
     for (size_t n = 0; n < sizeof (notice) / sizeof (notice[0]); n++)
         if (notice[n][0] && i-- == 0)
@@ -419,6 +508,7 @@ int step_answer (const struct step *step, const struct rank *rank, int life, con
         .process = process,
         .processes = step->processes.count,
         .nccl = step->config->nccl && step->choice.wished,
+        .gloo = step->config->nccl && torch && !_is_one_node (&step->roster),
         .log_append = step->config->log_append,
         .supervised = step->supervised,
         .stop_grace = step->config->stop_grace,

@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "additions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/marks.h"
+#include "common/variables.h"
+#include "environment.h"
+
+#define OWN "SLURM_TF_"
+
+/* The marks of what additions_set () has set. */
+static char added[MARKS_MAX];
+
+struct former {
+    char name[128];
+};
+
+/* Where the former value of a variable is kept. Returns room->name. */
+static const char *_former (const char *name, struct former *room)
+{
+    snprintf (room->name, sizeof (room->name), "SPANK_TF_FORMER_%s", name);
+    return room->name;
+}
+
+/* Note that the variable gets this value in the place of the former one, or of none. */
+static int _note (spank_t spank, const char *name, const char *value, const char *former)
+{
+    struct former room;
+
+    if (strncmp (name, OWN, sizeof (OWN) - 1) == 0)
+        return 0;
+    if (former && spank_setenv (spank, _former (name, &room), former, 1) != ESPANK_SUCCESS)
+        return -1;
+    return marks_add (added, sizeof (added), name, value);
+}
+
+int additions_set (spank_t spank, const char *name, const char *value)
+{
+    const struct variable *variable = variable_find (name);
+    const char *former;
+    char **env = NULL;
+
+    spank_get_item (spank, S_JOB_ENV, &env);
+    if ((former = variable_get (env, name))
+        && (strcmp (former, value) == 0
+            || (variable && !variable_replaces (variable, environment_number (env, "SLURM_STEP_NUM_TASKS")))))
+        return 0;
+    if (_note (spank, name, value, former) < 0)
+        return -1;
+    return spank_setenv (spank, name, value, 1) == ESPANK_SUCCESS ? 0 : -1;
+}
+
+int additions_end (spank_t spank)
+{
+    return spank_setenv (spank, MARKS_VARIABLE, added, 1) == ESPANK_SUCCESS ? 0 : -1;
+}
+
+/* Of a variable with a mark. A value that has changed since is not the plugin's. */
+static void _undo (const char *name, const char *marks)
+{
+    const char *value = getenv (name), *former;
+    struct former room;
+
+    if (value && marks_find (marks, name, strlen (name), value) == MARKS_SAME) {
+        former = getenv (_former (name, &room));
+        if (former)
+            setenv (name, former, 1);
+        else
+            unsetenv (name);
+    }
+    unsetenv (_former (name, &room));
+}
+
+/* unsetenv () moves the rest of the environment down. */
+static void _remove_own (void)
+{
+    char name[128];
+
+    for (char **env = environ; env && *env;)
+        if (strncmp (*env, OWN, sizeof (OWN) - 1) == 0) {
+            snprintf (name, sizeof (name), "%.*s", (int)strcspn (*env, "="), *env);
+            unsetenv (name);
+        } else
+            env++;
+}
+
+void additions_undo (void)
+{
+    const char *marks = getenv (MARKS_VARIABLE);
+    char *names = marks ? strdup (marks) : NULL, *rest = names, *name;
+
+    if (!names)
+        return;
+    while ((name = strsep (&rest, ","))) {
+        name[strcspn (name, ":")] = '\0';
+        _undo (name, marks);
+    }
+    free (names);
+    _remove_own ();
+}
