@@ -174,7 +174,7 @@ address ()
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "not all nodes are ok"
     diff <(echo "$output") - <<END
 ok: 2 nodes have spank-tf $(version)
-ok: all nodes are on the network 10.98.0.0/16 (eth0)
+ok: the step's network is 10.98.0.0/16 (eth0)
 END
     # Several tasks of a node, and a first address that is not that of rank 0.
     run --separate-stderr slurm srun -Q -N2 -n4 --ntasks-per-node=2 --tf-tasks=worker,chief,worker:2 "$tf_check" --step --json

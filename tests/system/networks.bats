@@ -46,7 +46,7 @@ after_test ()
     all_ok_on 10.98.0.
     # An interface with different names on the nodes is given by its prefix.
     rename_interface 2 ib0 ibp3s0
-    refused 1,2,3 '--tf-network: not all nodes are on ib0: nets2 (no such interface)' --tf-network=ib0
+    refused 1,2,3 '--tf-network: not all nodes are on ib0: nets2 (no such interface, but ibp3s0, ib1, eth0); all nodes are on 10.98.0.0/16 (eth0), 10.101.0.0/16, 10.102.0.0/16 (ib1)' --tf-network=ib0
     check_tasks 1,2,3 --tf-network=10.101.0.0/16
     all_ok_on 10.101.0.
 }
@@ -81,10 +81,43 @@ END
 }
 
 # bats test_tags=core
+# As hsn0 of a fabric with routers.
+# bats test_tags=core
+@test "an interface may have a network of its own on each node, with routes between them" {
+    local i j
+
+    for i in 1 2 3; do
+        ip_on $i link add hsn0 type veth peer name hsn0peer
+        ip_on $i link set hsn0peer up
+        ip_on $i link set hsn0 up
+        ip_on $i addr add 10.50.0.$i/32 dev hsn0
+        for j in 1 2 3; do
+            ((i == j)) || ip_on $i route add 10.50.0.$j/32 via 10.98.0.$j dev eth0 src 10.50.0.$i
+        done
+    done
+    check_tasks 1,2,3 --tf-network=hsn0 --tf-show
+    all_ok "$output" 3 || fail "a task is not ok"
+    diff - <(cluster_table) <<END
+spank_tf: step J.S: 3 tasks on 3 nodes, network hsn0
+  rank  role      node   address
+     0  worker 0  nets1  10.50.0.1:PORT
+     1  worker 1  nets2  10.50.0.2:PORT
+     2  worker 2  nets3  10.50.0.3:PORT
+END
+    run --separate-stderr slurm srun -Q -N3 --tf-network=hsn0 --tf-tasks=worker:3 "$SPANK_TF_STAGE/bin/tf-check" --step
+    grep -qx "ok: the step's network is hsn0" <<< "$output" || fail "tf-check does not name the step's network"
+    run --separate-stderr slurm srun -Q -N3 --tf-network=ib1 --tf-tasks=worker:3 "$SPANK_TF_STAGE/bin/tf-check" --step
+    grep -qx "ok: the step's network is 10.102.0.0/16 (InfiniBand)" <<< "$output" || fail "tf-check names another network"
+    # Where a node has it on a network with others, it is no such interface.
+    ip_on 3 addr del 10.50.0.3/32 dev hsn0
+    ip_on 3 addr add 10.51.0.3/24 dev hsn0
+    refused 1,2,3 '--tf-network: not all nodes are on hsn0: nets3 (hsn0 is on 10.51.0.0/24); if there are routes between these networks, write --tf-network=10.50.0.0/15' --tf-network=hsn0
+}
+
 @test "a node that is not on the network is named with the reason, and no program is started" {
-    refused 1,2,3 '--tf-network: not all nodes are on 10.77.0.0/16: nets1, nets2, nets3 (no address there)' --tf-network=10.77.0.0/16
-    refused 1,2,3 '--tf-network: not all nodes are on ib7: nets1, nets2, nets3 (no such interface)' --tf-network=ib7
-    refused 1,2,3 '--tf-network: not all nodes are on lo: nets1, nets2, nets3 (no such interface)' --tf-network=lo
+    refused 1,2,3 '--tf-network: not all nodes are on 10.77.0.0/16: nets1, nets2, nets3 (no address there); all nodes are on 10.98.0.0/16 (eth0), 10.101.0.0/16 (ib0), 10.102.0.0/16 (ib1)' --tf-network=10.77.0.0/16
+    refused 1,2,3 '--tf-network: not all nodes are on ib7: nets1, nets2, nets3 (no such interface, but ib0, ib1, eth0)' --tf-network=ib7
+    refused 1,2,3 '--tf-network: not all nodes are on lo: nets1, nets2, nets3 (no such interface, but ib0, ib1, eth0)' --tf-network=lo
     ip_on 2 link set ib1 down
     refused 1,2,3 '--tf-network: not all nodes are on ib1: nets2 (ib1 is down)' --tf-network=ib1
     refused 2,3 '--tf-network: not all nodes are on 10.102.0.0/16: nets2 (ib1 is down)' --tf-network=10.102.0.0/16
@@ -110,7 +143,7 @@ END
     check_tasks 1,2,3 --tf-ib=no --tf-network=ib1,eth0
     all_ok_on 10.102.0.
     ip_on 2 link set ib1 down
-    refused 1,2,3 '--tf-network: not all nodes are on ib1: nets2 (ib1 is down)' --tf-ib --tf-network=ib1
+    refused 1,2,3 '--tf-network: not all nodes are on ib1: nets2 (ib1 is down); all nodes are on 10.98.0.0/16 (eth0), 10.101.0.0/16 (ib0)' --tf-ib --tf-network=ib1
     refused 1,2,3 '--tf-ib=require: not all nodes are on one InfiniBand network of ib1 or eth0: nets2 (ib1 is down)' --tf-ib=require --tf-network=ib1,eth0
     check_tasks 1,2,3 --tf-ib --tf-network=ib1,eth0
     all_ok_on 10.98.0. 'not all nodes are on one InfiniBand network of ib1 or eth0: nets2 (ib1 is down); using 10.98.0.0/16 (eth0)'
@@ -125,7 +158,7 @@ END
 @test "where each node is on another one of the named networks, the reasons say what is missing" {
     pull_cable 2 ib0
     ip_on 3 link set ib1 down
-    refused 1,2,3 '--tf-network: not all nodes are on ib0 or ib1: nets2 (ib0 has no carrier)' --tf-network=ib0,ib1
+    refused 1,2,3 '--tf-network: not all nodes are on ib0 or ib1: nets2 (ib0 has no carrier); all nodes are on 10.98.0.0/16 (eth0)' --tf-network=ib0,ib1
     refused 1,2,3 '--tf-network: not all nodes are on 10.101.0.0/16 or 10.102.0.0/16: nets2 (ib0 has no carrier)' --tf-network=10.101.0.0/16,10.102.0.0/16
     refused 1,2,3 '--tf-ib=require: not all nodes are on one InfiniBand network: nets2 (ib0 has no carrier)' --tf-ib=require
     check_tasks 1,3 --tf-ib=require
@@ -158,7 +191,7 @@ END
         check_tasks 1,2,3 $option
         ! grep -qF ' 172.17.' <<< "$output" && all_ok "$output" 3 || fail "$option: an address is docker0's"
     done
-    refused 1,2,3 "--tf-network: not all nodes are on docker0: nets1, nets2, nets3 $why" --tf-network=docker0
+    refused 1,2,3 "--tf-network: not all nodes are on docker0: nets1, nets2, nets3 $why; all nodes are on 10.98.0.0/16 (eth0), 10.101.0.0/16 (ib0), 10.102.0.0/16 (ib1)" --tf-network=docker0
     refused 1,2,3 "--tf-network: not all nodes are on 172.17.0.0/16: nets1, nets2, nets3 $why" --tf-network=172.17.0.0/16
     refused 1,2,3 "--tf-network: not all nodes are on 172.16.0.0/12: nets1, nets2, nets3 $why" --tf-network=172.16.0.0/12
     # It is usable within one node.
@@ -176,7 +209,7 @@ srun -Q --tf-network=10.101.0.0/16 $task_check --roles=worker,worker
 srun -Q --tf-network=10.77.0.0/16 touch started
 END
     ranks=2
-    [ "$(srun_messages)" = 'srun: error: spank_tf: step J.S: --tf-network: not all nodes are on 10.77.0.0/16: nets1, nets2 (no address there)' ] || fail "another message"
+    [ "$(srun_messages)" = 'srun: error: spank_tf: step J.S: --tf-network: not all nodes are on 10.77.0.0/16: nets1, nets2 (no address there); all nodes are on 10.98.0.0/16 (eth0), 10.101.0.0/16 (ib0), 10.102.0.0/16 (ib1)' ] || fail "another message"
     [ ! -e "$SPANK_TF_CLUSTER/work/started" ] || fail "a program was started"
     diff <(printf '%s\n' 102 102 98 98 101 101) <(sed -nE 's/.* 10\.([0-9]+)\..* ok .*/\1/p' <<< "$output") || fail "the steps used other networks"
 }
@@ -218,7 +251,7 @@ bad ()
 @test "an invalid network or mode is refused at once, and the message says what is valid" {
     local why='is neither a network, as in 10.1.0.0/16, nor the name of an interface' value
 
-    for value in maybe AUTO yes require,auto; do
+    for value in maybe AUTO require,auto; do
         bad --tf-ib=$value "--tf-ib: \"$value\" is not one of auto, require, no"
     done
     for value in 10.1.0.0 fd00::1; do
@@ -278,10 +311,10 @@ bad ()
     ip_on 2 link del ib1
     check_tasks 1,2,3
     all_ok_on 10.101.0.
-    refused 1,2,3 '--tf-network: not all nodes are on ib1: nets2 (no such interface)' --tf-network=ib1
+    refused 1,2,3 '--tf-network: not all nodes are on ib1: nets2 (no such interface, but ib0, eth0); all nodes are on 10.98.0.0/16 (eth0), 10.101.0.0/16 (ib0)' --tf-network=ib1
     ip_on 2 link set ib0 down
     check_tasks 1,2,3
-    all_ok_on 10.98.0. 'not all nodes are on 10.77.0.0/16 or ib1 or 10.101.0.0/16: nets2 (no such interface); using 10.98.0.0/16 (eth0)'
+    all_ok_on 10.98.0. 'not all nodes are on 10.77.0.0/16 or ib1 or 10.101.0.0/16: nets2 (no such interface, but ib0, eth0); using 10.98.0.0/16 (eth0)'
     check_tasks 1,2,3 --tf-network=any
     all_ok_on 10.98.0.
 }

@@ -193,6 +193,9 @@ static void start (void)
 /* The end of a node's address by which it reaches srun, such as "10.98.0."; NULL: not known. */
 static const char *here;
 
+/* The same of its address in the step, such as "10.101.0."; NULL: there is no list. */
+static const char *used;
+
 /* Report what is ok, too. */
 static bool reports_ok;
 
@@ -201,19 +204,21 @@ static void node (const char *name, const char *version, const char *const inter
 {
     struct interface list[MAX_LISTED];
     struct findings own = { .count = 0 };
-    struct address by = { .family = 0 };
+    struct address by = { .family = 0 }, of_step = { .family = 0 };
     json_t *object;
     char text[32];
     int count = 0;
 
     snprintf (text, sizeof (text), "%s%s", here ? here : "", name + 1);
     assert_true (!here || address_parse (&by, text) == 0);
+    snprintf (text, sizeof (text), "%s%s", used ? used : "", name + 1);
+    assert_true (!used || address_parse (&of_step, text) == 0);
     for (; interface[count]; count++)
         assert_int_equal (interface_parse (&list[count], interface[count]), 0);
     findings_ok (&own, "x", "not reported");
     if (bad)
         findings_add (&own, "x", LEVEL_ERROR, "do it", "%s", bad);
-    object = report_encode (name, version, &by, list, count, &own, reports_ok);
+    object = report_encode (name, version, &by, &of_step, list, count, &own, reports_ok);
     assert_int_equal (report_decode (&report[reports++], object), 0);
     json_decref (object);
 }
@@ -259,6 +264,33 @@ TEST (the_network_by_which_nodes_reach_srun_is_named_and_no_network_twice)
     node ("n1", "1.2", HAS (IB0 ("1")), NULL);
     node ("n2", "1.2", HAS (IB0 ("2")), NULL);
     judged ("ok: 2 nodes have spank-tf 1.2\nok: all nodes are on the network 10.101.0.0/16 (InfiniBand)\n");
+}
+
+TEST (in_a_step_with_a_list_its_own_network_is_named)
+{
+    here = "10.98.0.";
+    used = "10.101.0.";
+    node ("n1", "1.2", HAS (ETH ("1"), IB0 ("1")), NULL);
+    node ("n2", "1.2", HAS (ETH ("2"), IB0 ("2")), NULL);
+    judged ("ok: 2 nodes have spank-tf 1.2\nok: the step's network is 10.101.0.0/16 (InfiniBand)\n");
+    used = "10.98.0.";
+    node ("n1", "1.2", HAS (ETH ("1"), IB0 ("1")), NULL);
+    node ("n2", "1.2", HAS (ETH ("2"), IB0 ("2")), NULL);
+    judged ("ok: 2 nodes have spank-tf 1.2\nok: the step's network is 10.98.0.0/16 (eth0)\n"
+            "ok: all nodes are on the network 10.101.0.0/16 (InfiniBand)\n");
+    /* a routed fabric, and a network of which each node has a part */
+    used = "10.3.0.";
+    node ("n1", "1.2", HAS (ETH ("1"), "hsn0 other up 10.3.0.1/32"), NULL);
+    node ("n2", "1.2", HAS (ETH ("2"), "hsn0 other up 10.3.0.2/32"), NULL);
+    judged ("ok: 2 nodes have spank-tf 1.2\nok: the step's network is hsn0\n");
+    node ("n1", "1.2", HAS (ETH ("1"), "hsn0 other up 10.3.0.1/32"), NULL);
+    node ("n2", "1.2", HAS (ETH ("2"), "hsn1 other up 10.3.0.2/32"), NULL);
+    judged ("ok: 2 nodes have spank-tf 1.2\nok: the step's network is 10.3.0.1/32 and 10.3.0.2/32\n");
+    /* an address that no interface has is as good as none */
+    node ("n1", "1.2", HAS (ETH ("1")), NULL);
+    node ("n2", "1.2", HAS (ETH ("2"), "hsn0 other up 10.3.0.2/32"), NULL);
+    judged ("ok: 2 nodes have spank-tf 1.2\nok: all nodes are on the network 10.98.0.0/16 (eth0)\n");
+    here = used = NULL;
 }
 
 TEST (different_versions_are_an_error)
@@ -504,7 +536,7 @@ static pid_t sender (const struct step *step, const char *text)
             step_send (step, object, &err);
             json_decref (object);
         }
-        object = report_encode ("n2", "1.2", &unknown, list, 1, &none, false);
+        object = report_encode ("n2", "1.2", &unknown, &unknown, list, 1, &none, false);
         _exit (step_send (step, object, &err) < 0);
     }
     return pid;

@@ -500,16 +500,19 @@ TEST (interface_names_may_differ_between_nodes)
           { .networks = "10.0.0.0/16" }, "10.0.0.1@eth0 10.0.0.2@enp4s0 ", "10.0.0.0/16", NULL },
         /* each name of the list must match on every node */
         { { .host = { "ib0 infiniband up 10.1.0.1/16", "ib1 infiniband up 10.1.0.2/16" } },
-          { .networks = "ib0,ib1" }, NULL, NULL, "--tf-network: not all nodes are on ib0 or ib1: "
-          "nB (no such interface)" },
+          { .networks = "ib0,ib1" }, NULL, NULL,
+          "--tf-network: not all nodes are on ib0 or ib1: nB (no such interface, but ib1); all "
+          "nodes are on 10.1.0.0/16" },
         { { .host = { "ib0 infiniband up 10.1.0.1/16", "ib1 infiniband up 10.1.0.2/16",
               "ib1 infiniband up 10.1.0.3/16" } }, { .ib = "require", .networks = "ib0,ib1" },
-          NULL, NULL, "--tf-ib=require: not all nodes are on one InfiniBand network of ib0 or ib1: "
-          "nA (no such InfiniBand interface)" },
+          NULL, NULL,
+          "--tf-ib=require: not all nodes are on one InfiniBand network of ib0 or ib1: nA (no such "
+          "InfiniBand interface, but ib0); all nodes are on 10.1.0.0/16" },
         /* the same name on two networks */
         { { .host = { "ib0 infiniband up 10.1.0.1/16", "ib0 infiniband up 10.2.0.2/16" } },
-          { .networks = "ib0" }, NULL, NULL, "--tf-network: not all nodes are on ib0: "
-          "nB (ib0 is on 10.2.0.0/16)" },
+          { .networks = "ib0" }, NULL, NULL,
+          "--tf-network: not all nodes are on ib0: nB (ib0 is on 10.2.0.0/16); if there are routes "
+          "between these networks, write --tf-network=10.0.0.0/14" },
     };
 
     check (row, COUNT (row));
@@ -559,7 +562,7 @@ TEST (docker0_is_not_used_between_hosts)
     static const struct row row[] = {
         { { .host = { DOCKER (1), DOCKER (2) } }, { .networks = "docker0" }, NULL, NULL,
           "--tf-network: not all nodes are on docker0: nA, nB (docker0 is on 172.17.0.0/16, where "
-          "another node has the same address)" },
+          "another node has the same address); all nodes are on 10.0.0.0/16 (eth0)" },
         { { .host = { DOCKER (1), DOCKER (2), "docker0 other up 172.17.0.3/16" } },
           { .networks = "172.17.0.0/16" }, NULL, NULL, "--tf-network: not all nodes are on "
           "172.17.0.0/16: nA, nB (docker0 is on 172.17.0.0/16, where another node has the same "
@@ -665,19 +668,23 @@ TEST (a_users_network_is_required_and_a_sites_network_is_preferred)
     static const struct row row[] = {
         { { .host = { TWO_A, "eth0 other up 10.0.0.2/16, eth1 other no-carrier 10.3.0.2/16" } },
           { .networks = "10.3.0.0/16" }, NULL, NULL,
-          "--tf-network: not all nodes are on 10.3.0.0/16: nB (eth1 has no carrier)" },
+          "--tf-network: not all nodes are on 10.3.0.0/16: nB (eth1 has no carrier); all nodes are "
+          "on 10.0.0.0/16 (eth0)" },
         { { .host = { TWO_A, "eth0 other up 10.0.0.2/16, eth1 other no-carrier 10.3.0.2/16" } },
           { .site = "10.3.0.0/16" }, "10.0.0.1@eth0 10.0.0.2@eth0 ", "10.0.0.0/16 (eth0)",
           "not all nodes are on 10.3.0.0/16: nB (eth1 has no carrier); using 10.0.0.0/16 (eth0)" },
         { { .host = { TWO_A, TWO_B, "eth0 other up 10.0.0.3/16" } },
           { .networks = "10.9.0.0/16,eth1" },
-          NULL, NULL, "--tf-network: not all nodes are on 10.9.0.0/16 or eth1: "
-          "nC (no such interface)" },
+          NULL, NULL,
+          "--tf-network: not all nodes are on 10.9.0.0/16 or eth1: nC (no such interface, but "
+          "eth0); all nodes are on 10.0.0.0/16 (eth0)" },
         { { .host = { TWO_A, TWO_B, "eth0 other up 10.0.0.3/16, eth1 other up -" } },
           { .networks = "eth1" }, NULL, NULL,
-          "--tf-network: not all nodes are on eth1: nC (eth1 has no address)" },
+          "--tf-network: not all nodes are on eth1: nC (eth1 has no address); all nodes are on "
+          "10.0.0.0/16 (eth0)" },
         { { .host = { TWO_A, TWO_B } }, { .networks = "10.9.0.0/16" }, NULL, NULL,
-          "--tf-network: not all nodes are on 10.9.0.0/16: nA, nB (no address there)" },
+          "--tf-network: not all nodes are on 10.9.0.0/16: nA, nB (no address there); all nodes are "
+          "on 10.0.0.0/16 (eth0), 10.3.0.0/16 (eth1)" },
         { { .host = { TWO_A, TWO_B, "" } }, { .networks = "eth0" }, NULL, NULL,
           "--tf-network: not all nodes are on eth0: nC (it reported no interfaces)" },
         /* the second network of a site's list is used without a notice */
@@ -686,7 +693,8 @@ TEST (a_users_network_is_required_and_a_sites_network_is_preferred)
         /* the hosts share 10.0.0.0/8, but only one is in 10.3.0.0/16 */
         { { .host = { "eth1 other up 10.3.0.1/8", "eth1 other up 10.4.0.2/8" } },
           { .networks = "10.3.0.0/16" }, NULL, NULL,
-          "--tf-network: not all nodes are on 10.3.0.0/16: nB (no address there)" },
+          "--tf-network: not all nodes are on 10.3.0.0/16: nB (no address there); all nodes are on "
+          "10.0.0.0/8 (eth1)" },
     };
 
     check (row, COUNT (row));
@@ -749,7 +757,74 @@ TEST (a_network_can_contain_hosts_on_different_subnets)
         /* an interface name requires one common subnet */
         { { .host = { "eth1 other up 10.3.1.1/24", "eth1 other up 10.3.2.2/24" } },
           { .networks = "eth1" },
-          NULL, NULL, "--tf-network: not all nodes are on eth1: nB (eth1 is on 10.3.2.0/24)" },
+          NULL, NULL,
+          "--tf-network: not all nodes are on eth1: nB (eth1 is on 10.3.2.0/24); if there are "
+          "routes between these networks, write --tf-network=10.3.0.0/22" },
+    };
+
+    check (row, COUNT (row));
+}
+
+/* As on a routed fabric. */
+TEST (an_interface_can_have_a_network_of_its_own_on_each_host)
+{
+#define ETH(n) "eth0 other up 10.0.0." n "/16, "
+    static const struct row row[] = {
+        { { .host = { ETH ("1") "hsn0 other up 10.3.0.1/32", ETH ("2") "hsn0 other up 10.3.9.2/32" } },
+          { .networks = "hsn0" }, "10.3.0.1@hsn0 10.3.9.2@hsn0 ", "hsn0", NULL },
+        { { .host = { ETH ("1") "hsn0 other up 10.3.0.0/31", ETH ("2") "hsn0 other up 10.3.0.3/31",
+              ETH ("3") "hsn0 other up 10.3.0.5/30" }, .ranks = "AABBC" },
+          { .site = "hsn7,hsn0" },
+          "10.3.0.0@hsn0 10.3.0.0@hsn0 10.3.0.3@hsn0 10.3.0.3@hsn0 10.3.0.5@hsn0 ", "hsn0", NULL },
+        { { .host = { ETH ("1") "hsn0 other up fd00:1::1/127", ETH ("2") "hsn0 other up fd00:2::2/128" } },
+          { .networks = "hsn0" }, "fd00:1::1@hsn0 fd00:2::2@hsn0 ", "hsn0", NULL },
+        { { .host = { "ib0 infiniband up 10.3.0.0/31", "ib0 infiniband up 10.3.0.3/31" } },
+          { .ib = "auto", .networks = "ib0" }, "10.3.0.0@ib0 10.3.0.3@ib0 ", "ib0 (InfiniBand)", NULL },
+        /* IPv4 is preferred, and the first address */
+        { { .host = { "hsn0 other up fd00:1::1/128, hsn0 other up 10.3.0.1/32, hsn0 other up 10.2.0.1/32",
+              "hsn0 other up 10.3.0.2/32, hsn0 other up fd00:2::2/128" } },
+          { .networks = "hsn0" }, "10.3.0.1@hsn0 10.3.0.2@hsn0 ", "hsn0", NULL },
+        /* a network that all hosts share is preferred */
+        { { .host = { "hsn0 other up 10.3.0.1/32, hsn0 other up 10.4.0.1/16",
+              "hsn0 other up 10.3.0.2/32, hsn0 other up 10.4.0.2/16" } },
+          { .networks = "hsn0" }, "10.4.0.1@hsn0 10.4.0.2@hsn0 ", "10.4.0.0/16 (hsn0)", NULL },
+        /* only the hosts without such an interface are blamed */
+        { { .host = { ETH ("1") "hsn0 other up 10.3.0.1/32", ETH ("2") "hsn0 other up 10.3.0.2/32",
+              ETH ("3") "hsn1 other up 10.3.0.3/32" } }, { .networks = "hsn0" }, NULL, NULL,
+          "--tf-network: not all nodes are on hsn0: nC (no such interface, but eth0, hsn1); all nodes are on "
+          "10.0.0.0/16 (eth0)" },
+        { { .host = { "hsn0 other up 10.3.0.1/32", "hsn0 other down 10.3.0.2/32" } },
+          { .networks = "hsn0" }, NULL, NULL, "--tf-network: not all nodes are on hsn0: nB (hsn0 is down)" },
+        { { .host = { "hsn0 other up 10.3.0.1/32", "hsn0 other up -" } }, { .networks = "hsn0" },
+          NULL, NULL, "--tf-network: not all nodes are on hsn0: nB (hsn0 has no address)" },
+        { { .host = { "hsn0 other up 10.3.0.1/32", "hsn0 other up fd00:2::2/128" } },
+          { .networks = "hsn0" }, NULL, NULL,
+          "--tf-network: not all nodes are on hsn0: nB (hsn0 is on fd00:2::2/128)" },
+        { { .host = { "hsn0 other up 10.3.0.1/32", "hsn0 other up 10.3.0.2/32",
+              "hsn0 other up 10.3.1.3/29" } }, { .networks = "hsn0" }, NULL, NULL,
+          "--tf-network: not all nodes are on hsn0: nC (hsn0 is on 10.3.1.0/29); if there are routes between "
+          "these networks, write --tf-network=10.3.0.0/23" },
+        /* two hosts have the same address */
+        { { .host = { "hsn0 other up 10.3.0.1/32", "hsn0 other up 10.3.0.1/32" } },
+          { .networks = "hsn0" }, NULL, NULL, "--tf-network: not all nodes are on hsn0: nA, nB (hsn0 is on "
+          "10.3.0.1/32, where another node has the same address)" },
+    };
+
+    check (row, COUNT (row));
+}
+
+TEST (the_names_of_many_interfaces_are_bounded)
+{
+    static const struct row row[] = {
+        { { .host = { "abcdefghijklmn1 other up 10.1.0.1/16, abcdefghijklmn2 other up -, "
+              "abcdefghijklmn3 other up -, "
+                      "abcdefghijklmn4 other up -, abcdefghijklmn5 other up -, abcdefghijklmn6 other up -",
+              "e1 other up -, e2 other up -, e2 other up -, e3 other up -, e4 other up -, e5 other up -, "
+              "e6 other up -, e7 other up -" } },
+          { .networks = "x" }, NULL, NULL,
+          "--tf-network: not all nodes are on x: nA (no such interface, but abcdefghijklmn1, "
+          "abcdefghijklmn2, abcdefghijklmn3 and 3 more), nB (no such interface, but e1, e2, e3, e4, e5, e6 "
+          "and 1 more)" },
     };
 
     check (row, COUNT (row));
@@ -784,11 +859,12 @@ TEST (tf_network_selects_the_infiniband_network)
           "using 10.0.0.0/16 (eth0)" },
         { { .host = { BOTH_A, BOTH_B } }, { .ib = "require", .networks = "10.0.0.0/16" }, NULL,
           NULL,
-          "--tf-ib=require: not all nodes are on one InfiniBand network of 10.0.0.0/16: "
-          "nA, nB (no address there)" },
+          "--tf-ib=require: not all nodes are on one InfiniBand network of 10.0.0.0/16: nA, nB (no "
+          "address there); all nodes are on 10.1.0.0/16 (ib0), 10.2.0.0/16 (ib1)" },
         { { .host = { BOTH_A, BOTH_B } }, { .ib = "require", .networks = "eth0" }, NULL, NULL,
-          "--tf-ib=require: not all nodes are on one InfiniBand network of eth0: "
-          "nA, nB (no such InfiniBand interface)" },
+          "--tf-ib=require: not all nodes are on one InfiniBand network of eth0: nA, nB (no such "
+          "InfiniBand interface, but ib0, ib1); all nodes are on 10.1.0.0/16 (ib0), 10.2.0.0/16 "
+          "(ib1)" },
         { { .host = { BOTH_A, "ib0 infiniband down 10.7.0.2/16", "ib0 infiniband down -" } },
           { .ib = "require", .networks = "10.1.0.0/16" }, NULL, NULL,
           "--tf-ib=require: not all nodes are on one InfiniBand network of 10.1.0.0/16: "
@@ -796,7 +872,9 @@ TEST (tf_network_selects_the_infiniband_network)
         /* the launch is refused for --tf-network, so the error explains --tf-network */
         { { .host = { BOTH_A, "eth0 other up 10.0.0.2/16" } },
           { .ib = "auto", .networks = "10.1.0.0/16" },
-          NULL, NULL, "--tf-network: not all nodes are on 10.1.0.0/16: nB (no address there)" },
+          NULL, NULL,
+          "--tf-network: not all nodes are on 10.1.0.0/16: nB (no address there); all nodes are on "
+          "10.0.0.0/16 (eth0)" },
         /* without InfiniBand on every host, the site's preferred network is used */
         { { .host = { BOTH_A ", eth1 other up 10.3.0.1/16",
               "eth0 other up 10.0.0.2/16, eth1 other up 10.3.0.2/16" } },
@@ -819,9 +897,11 @@ TEST (a_long_list_of_wanted_networks_is_truncated_between_items)
                            "10.100.104.0/24,10.100.105.0/24,10.100.106.0/24,10.100.107.0/24,"
                            "10.100.108.0/24,10.100.109.0/24,10.100.110.0/24,10.100.111.0/24,"
                            "10.100.112.0/24,10.100.113.0/24,10.100.114.0/24,10.100.115.0/24" },
-          NULL, NULL, "--tf-network: not all nodes are on 10.100.101.0/24 or 10.100.102.0/24 or "
-          "10.100.103.0/24 or 10.100.104.0/24 or 10.100.105.0/24 or 10.100.106.0/24 or "
-          "10.100.107.0/24 or 10.100.108.0/24 and 7 more: nA (no address there)" },
+          NULL, NULL,
+          "--tf-network: not all nodes are on 10.100.101.0/24 or 10.100.102.0/24 or 10.100.103.0/24 "
+          "or 10.100.104.0/24 or 10.100.105.0/24 or 10.100.106.0/24 or 10.100.107.0/24 or "
+          "10.100.108.0/24 and 7 more: nA (no address there); all nodes are on 10.0.0.0/16 (eth0), "
+          "10.3.0.0/16 (eth1)" },
     };
 
     check (row, COUNT (row));

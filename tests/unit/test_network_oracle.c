@@ -76,10 +76,10 @@ static bool one_in (size_t n)
 #define V6(a, b, bits) { 6, UINT64_C (a) << 48 | UINT64_C (b) << 32, 0, bits }
 
 static const struct place subnet[] = {
-    V4 (10U, 1, 0, 0, 16), V4 (10U, 2, 0, 0, 16), V4 (10U, 1, 0, 0, 24),   V4 (10U, 3, 0, 0, 32),
-    V6 (0xfd00, 1, 64),    V6 (0xfd00, 2, 64),    V4 (172U, 17, 0, 0, 16),
+    V4 (10U, 1, 0, 0, 16), V4 (10U, 2, 0, 0, 16), V4 (10U, 1, 0, 0, 24), V4 (10U, 3, 0, 0, 32),
+    V4 (10U, 4, 0, 0, 31), V6 (0xfd00, 1, 64),    V6 (0xfd00, 2, 64),    V4 (172U, 17, 0, 0, 16),
 };
-#define DOCKER 6
+#define DOCKER 7
 
 /* clang-format off */
 static const struct item known_item[] = {
@@ -447,6 +447,7 @@ static bool is_tainted (const struct place *network)
 struct preference {
     bool infiniband;
     const struct item *item;    /* NULL: any */
+    bool own;                   /* IPv4 networks with room for one host only; IPv6 has none here */
 };
 
 static bool is_named (const struct item *item, const struct link *link)
@@ -456,10 +457,15 @@ static bool is_named (const struct item *item, const struct link *link)
     return !item || strcmp (item->text, link->name) == 0;
 }
 
+static bool is_own (const struct place *at)
+{
+    return at->family == 4 && at->prefix >= 30;
+}
+
 static bool fits (const struct preference *p, const struct link *link)
 {
     return is_usable (link) && !is_tainted (&link->at) && (!p->infiniband || link->infiniband)
-           && is_named (p->item, link);
+           && is_named (p->item, link) && (!p->own || is_own (&link->at));
 }
 
 /* How many hosts have a link that fits, on `network` or, if it is NULL, on any network. */
@@ -550,20 +556,22 @@ static bool allow_common (struct verdict *verdict, const struct preference *p, i
     return best != NULL;
 }
 
-static bool allow_routed (struct verdict *verdict, const struct preference *p)
+static bool allow_routed (struct verdict *verdict, const struct preference *wish)
 {
+    struct preference p = *wish;
     bool on[MAX_HOSTS];
 
-    if (!p->item || !p->item->network.family || hosts_on (p, NULL, on) < world.hosts)
+    p.own = p.item && !p.item->network.family;
+    if (!p.item || hosts_on (&p, NULL, on) < world.hosts)
         return false;
     for (size_t h = 0; h < world.hosts; h++) {
         size_t i = 0;
 
-        while (!fits (p, &world.machine[h].link[i]))
+        while (!fits (&p, &world.machine[h].link[i]))
             i++;
         verdict->allowed[h][i] = true;
     }
-    verdict->routed = p->item;
+    verdict->routed = p.item;
     return true;
 }
 
@@ -584,7 +592,7 @@ static void allow_no_alias (struct verdict *verdict)
 
 static bool is_fulfilled (struct verdict *verdict, bool infiniband, const struct item *item)
 {
-    const struct preference p = { infiniband, item };
+    const struct preference p = { infiniband, item, false };
 
     if (!allow_common (verdict, &p, 4) && !allow_common (verdict, &p, 6) && !allow_routed (verdict, &p))
         return false;
@@ -649,8 +657,8 @@ static bool addresses_to_srun (struct place to[MAX_HOSTS])
 
 /* How often each case occurred. Each must occur in at least 1 of 1000 clusters. */
 static struct {
-    size_t refused, unreachable, by_default, infiniband, rails, near, other, routed, ipv6, notice, elsewhere,
-        tainted;
+    size_t refused, unreachable, by_default, infiniband, rails, near, other, routed, own, ipv6, notice,
+        elsewhere, tainted, common, cover;
 } seen;
 
 static bool is_chosen (const struct network_rank *rank, const struct place *place)
@@ -696,7 +704,8 @@ static void check_reachable (const struct answer *answer, const struct verdict *
         EXPECT (!is_tainted (at));
         for (size_t j = 0; j < world.ranks; j++) {
             const struct machine *peer = &world.machine[world.host_of[j]];
-            bool is_on = verdict->routed && is_within (at, &verdict->routed->network);
+            bool by_name = verdict->routed && !verdict->routed->network.family;
+            bool is_on = by_name ? is_own (at) : verdict->routed && is_within (at, &verdict->routed->network);
 
             for (size_t l = 0; l < peer->links; l++)
                 is_on = is_on || (is_usable (&peer->link[l]) && same_network (&peer->link[l].at, at));
@@ -797,7 +806,8 @@ static void check_network (const struct answer *answer, const struct verdict *ve
     EXPECT (infiniband || !world.infiniband || !verdict->fulfilled);
     seen.infiniband += infiniband;
     seen.other += !infiniband;
-    seen.routed += verdict->routed != NULL;
+    seen.routed += verdict->routed && verdict->routed->network.family;
+    seen.own += verdict->routed && !verdict->routed->network.family;
 }
 
 /* Checks that the reasons in a message are true of the hosts that it names. */
@@ -829,6 +839,27 @@ static bool is_true_of_link (const struct link *link, const char *fact)
     return strcmp (fact, text) == 0;
 }
 
+/* "no such interface, but eth0, eth1": the names of all its interfaces, or of InfiniBand, each once. */
+static bool is_true_of_names (const struct machine *machine, const char *reason, bool infiniband)
+{
+    char text[128];
+    int used = snprintf (text, sizeof (text), "no such %sinterface, but", infiniband ? "InfiniBand " : "");
+    const char *separator = " ";
+
+    for (size_t i = 0; i < machine->links; i++) {
+        bool again = infiniband && !machine->link[i].infiniband;
+
+        for (size_t j = 0; j < i; j++)
+            again = again || strcmp (machine->link[j].name, machine->link[i].name) == 0;
+        if (again)
+            continue;
+        used +=
+            snprintf (text + used, sizeof (text) - (size_t)used, "%s%s", separator, machine->link[i].name);
+        separator = ", ";
+    }
+    return *separator == ',' && strcmp (reason, text) == 0;
+}
+
 static bool is_true_of (size_t h, const char *reason, bool infiniband)
 {
     const struct machine *machine = &world.machine[h];
@@ -847,8 +878,7 @@ static bool is_true_of (size_t h, const char *reason, bool infiniband)
         return machine->links == 0;
     if (strcmp (reason, "no InfiniBand interface") == 0)
         return infiniband && infinibands == 0 && machine->links > 0;
-    return strcmp (reason, "no address there") == 0
-           || strcmp (reason, infiniband ? "no such InfiniBand interface" : "no such interface") == 0;
+    return strcmp (reason, "no address there") == 0 || is_true_of_names (machine, reason, infiniband);
 }
 
 /*
@@ -906,12 +936,16 @@ static size_t most_or_best (bool infiniband, bool named, size_t most, const bool
     bool on[MAX_HOSTS];
 
     for (size_t i = 0; i < (named ? world.items : 1); i++) {
-        const struct preference p = { infiniband, named ? &world.item[i] : NULL };
-        bool any = p.item && p.item->network.family;
+        struct preference p = { infiniband, named ? &world.item[i] : NULL, false };
+        bool any = p.item && p.item->network.family, name = p.item && !any;
 
-        for (size_t n = 0; n < (any ? 1 : count); n++) {
-            const struct place *one = any ? NULL : network[n];
-            size_t hosts = hosts_on (&p, one, on);
+        /* By a name there are two ways: one of the networks, and those of their own, which come last. */
+        for (size_t n = 0; n < (any ? 1 : count + name); n++) {
+            const struct place *one = any || n == count ? NULL : network[n];
+            size_t hosts;
+
+            p.own = n == count && name;
+            hosts = hosts_on (&p, one, on);
 
             if (blamed)
                 found = found || is_best_blame (&p, one, most, blamed, more);
@@ -935,6 +969,83 @@ static void check_complaint (const struct answer *answer, const char *text, bool
     EXPECT (most_or_best (infiniband, named, most, blamed, more));
 }
 
+/* Is the network in the text? It is followed by a comma, a name, or nothing. */
+static bool has_network (const char *text, const struct place *place)
+{
+    struct subnet network = { address_of (place), place->prefix };
+    struct subnet_text room;
+    size_t length;
+
+    network = subnet_network (&network);
+    length = strlen (subnet_print (&network, &room));
+    for (; (text = strstr (text, room.text)); text += length)
+        if (text[-1] == ' ' && strchr (", ", text[length]))
+            return true;
+    return false;
+}
+
+/* True if each host has an interface of that name on some network of the family; *cover has them all. */
+static bool find_cover (bool infiniband, const struct item *item, int family, struct place *cover)
+{
+    const struct preference p = { infiniband, item, false };
+    size_t hosts = 0;
+
+    *cover = (struct place){ 0 };
+    for (size_t h = 0; h < world.hosts; h++) {
+        bool on = false;
+
+        for (size_t i = 0; i < world.machine[h].links; i++) {
+            const struct link *link = &world.machine[h].link[i];
+
+            if (link->at.family != family || !fits (&p, link))
+                continue;
+            on = true;
+            if (!cover->family || link->at.prefix < cover->prefix)
+                *cover =
+                    (struct place){ family, cover->family ? cover->high : link->at.high, 0, link->at.prefix };
+            while (!is_within (&link->at, cover))
+                cover->prefix--;
+        }
+        hosts += on;
+    }
+    return hosts == world.hosts && cover->prefix > 0;
+}
+
+/* Behind the hosts stands a network for an interface's, or each network that all hosts share. */
+static void check_advice (const struct answer *answer, bool infiniband)
+{
+    const char *routes = strstr (answer->err.text, "; if there are routes between these networks, write "
+                                                   "--tf-network="),
+               *shared;
+    const struct preference any = { infiniband, NULL, false };
+    const struct place *network[MAX_HOSTS * MAX_LINKS];
+    size_t count = all_networks (network), common = 0;
+    struct place cover = { 0 };
+
+    for (size_t i = 0; world.networks_required && !cover.prefix && i < world.items; i++)
+        if (!world.item[i].network.family && !find_cover (infiniband, &world.item[i], 4, &cover)
+            && !find_cover (infiniband, &world.item[i], 6, &cover))
+            cover.prefix = 0;
+    EXPECT (!routes == !cover.prefix);
+    shared = strstr (answer->err.text, "; all nodes are on ");
+    seen.cover += routes != NULL;
+    if (routes) {
+        char text[64];
+
+        snprintf (text, sizeof (text), " %s", strchr (routes, '=') + 1);
+        EXPECT (has_network (text, &cover) && !shared);
+        return;
+    }
+    for (size_t n = 0; n < count; n++)
+        if (is_common (&any, network[n])) {
+            common++;
+            EXPECT (shared && (has_network (shared, network[n]) || strstr (shared, " and ")));
+        } else
+            EXPECT (!shared || !has_network (shared, network[n]));
+    EXPECT (!shared == !common);
+    seen.common += shared != NULL;
+}
+
 static void check_refusal (const struct answer *answer)
 {
     bool infiniband = world.infiniband_required;
@@ -943,6 +1054,7 @@ static void check_refusal (const struct answer *answer)
     EXPECT (answer->rc == -1);
     EXPECT (strncmp (answer->err.text, head, strlen (head)) == 0);
     check_complaint (answer, answer->err.text + strlen (head), infiniband);
+    check_advice (answer, infiniband);
     seen.refused++;
 }
 
@@ -1017,10 +1129,11 @@ TEST (the_choice_agrees_with_the_oracle)
         check_same (&answer, &other);
     }
     print_message ("refused %zu, unreachable %zu, by default %zu, InfiniBand %zu, rails %zu, near "
-                   "%zu, other %zu, routed %zu, IPv6 %zu, notices %zu, elsewhere %zu, tainted "
-                   "%zu\n",
+                   "%zu, other %zu, routed %zu, own %zu, IPv6 %zu, notices %zu, elsewhere %zu, tainted "
+                   "%zu, common %zu, cover %zu\n",
                    seen.refused, seen.unreachable, seen.by_default, seen.infiniband, seen.rails, seen.near,
-                   seen.other, seen.routed, seen.ipv6, seen.notice, seen.elsewhere, seen.tainted);
+                   seen.other, seen.routed, seen.own, seen.ipv6, seen.notice, seen.elsewhere, seen.tainted,
+                   seen.common, seen.cover);
     for (size_t i = 0; i < sizeof (seen) / sizeof (size_t); i++)
         assert_true (((const size_t *)&seen)[i] >= (size_t)count / 1000);
 }

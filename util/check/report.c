@@ -21,11 +21,12 @@
 /* The message. */
 
 json_t *report_encode (const char *node, const char *version, const struct address *here,
-                       const struct interface *list, int count, const struct findings *findings, bool all)
+                       const struct address *used, const struct interface *list, int count,
+                       const struct findings *findings, bool all)
 {
     json_t *interfaces = json_array (), *chosen = json_array (), *every = findings_json (findings), *one;
     struct interface_text room;
-    struct address_text text;
+    struct address_text text, used_text;
     size_t i;
 
     for (int n = 0; n < count; n++)
@@ -34,8 +35,9 @@ json_t *report_encode (const char *node, const char *version, const struct addre
         if (all || findings->finding[i].level != LEVEL_OK)
             json_array_append (chosen, one);
     json_decref (every);
-    return json_pack ("{s:s, s:s, s:s, s:o, s:o}", "node", node, "version", version, "here",
-                      address_print (here, &text), "interfaces", interfaces, "findings", chosen);
+    return json_pack ("{s:s, s:s, s:s, s:s, s:o, s:o}", "node", node, "version", version, "here",
+                      address_print (here, &text), "used", address_print (used, &used_text), "interfaces",
+                      interfaces, "findings", chosen);
 }
 
 static int _decode_findings (struct report *report, json_t *findings)
@@ -53,17 +55,25 @@ static int _decode_findings (struct report *report, json_t *findings)
     return 0;
 }
 
+/* An address that is missing or "" is not known. */
+static int _decode_address (struct address *address, const json_t *object, const char *key)
+{
+    const char *text = json_string_value (json_object_get (object, key));
+
+    return text && *text ? address_parse (address, text) : 0;
+}
+
 int report_decode (struct report *report, const json_t *object)
 {
     json_t *interfaces = json_object_get (object, "interfaces"), *one;
     const char *node = json_string_value (json_object_get (object, "node"));
     const char *version = json_string_value (json_object_get (object, "version"));
-    const char *here = json_string_value (json_object_get (object, "here"));
     size_t i;
 
     memset (report, 0, sizeof (*report));
     if (!node || !version || !json_is_array (interfaces) || json_array_size (interfaces) > INTERFACE_MAX
-        || (here && *here && address_parse (&report->here, here) < 0))
+        || _decode_address (&report->here, object, "here") < 0
+        || _decode_address (&report->used, object, "used") < 0)
         return -1;
     snprintf (report->node, sizeof (report->node), "%s", node);
     snprintf (report->version, sizeof (report->version), "%s", version);
@@ -210,6 +220,57 @@ static void _judge_network (const struct candidates *candidates, bool infiniband
     free (selection.selected);
 }
 
+/*
+ * In a step with a list: select the addresses that it uses. False if one is not known, or is not of an
+ * interface that other nodes can reach. `room` is for the name of their interface if they are on several
+ * networks.
+ */
+static bool _select_used (struct selection *selection, const struct report *report, struct netlist_item *room)
+{
+    const struct candidates *c = selection->candidates;
+    const struct candidate *first = NULL;
+    bool one_network = true, one_name = true;
+    size_t hosts = 0;
+
+    for (size_t h = 0; h < c->hosts; h++) {
+        const struct address *used = &report[c->order[c->host[h].first]].used;
+        bool found = false;
+
+        for (size_t i = 0; i < c->count; i++)
+            if (c->candidate[i].host == h && !found
+                && address_equal (&c->candidate[i].interface->address.address, used)) {
+                first = first ? first : &c->candidate[i];
+                one_network = one_network && subnet_compare (&c->candidate[i].network, &first->network) == 0;
+                one_name = one_name && strcmp (c->candidate[i].interface->name, first->interface->name) == 0;
+                found = selection->selected[i] = true;
+            }
+        hosts += found;
+    }
+    if (hosts == c->hosts && !one_network && one_name) {
+        snprintf (room->text, sizeof (room->text), "%s", first->interface->name);
+        selection->routed = room;
+    }
+    return hosts == c->hosts;
+}
+
+/* The same for the step's own network; if it is not known, for one that all nodes are on. */
+static void _judge_step_network (const struct candidates *candidates, const struct report *report, char *said,
+                                 struct findings *findings)
+{
+    struct netlist_item name = { .is_network = false };
+    struct selection selection = {
+        .candidates = candidates,
+        .selected = calloc (candidates->count + 1, sizeof (bool)),
+    };
+
+    if (selection.selected && _select_used (&selection, report, &name)) {
+        describe_networks (&selection, said, SAID_SIZE);
+        findings_ok (findings, "network", "the step's network is %s", said);
+    } else
+        _judge_network (candidates, false, said, findings);
+    free (selection.selected);
+}
+
 static bool _has_infiniband (const struct report *report, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -240,7 +301,7 @@ static void _judge_networks (const struct report *report, size_t count, struct f
     if (!rank || !host || !(candidates = candidates_create (rank, count)))
         findings_add (findings, "network", LEVEL_ERROR, "try it again", "there is no memory");
     else {
-        _judge_network (candidates, false, said, findings);
+        _judge_step_network (candidates, report, said, findings);
         if (_has_infiniband (report, count))
             _judge_network (candidates, true, said, findings);
     }

@@ -128,10 +128,12 @@ static json_t *_report (const struct step *step)
     struct interface list[INTERFACE_MAX];
     struct errtext err;
     int count = interface_list (list, &err);
-    struct address here;
+    struct address here, used = { .family = 0 };
 
     reach_local_end (&here);
-    return report_encode (step->node, installation.version, &here, list, count, &findings,
+    if (step->has_cluster && getenv ("SLURM_TF_ADDRESS"))
+        address_parse (&used, getenv ("SLURM_TF_ADDRESS"));
+    return report_encode (step->node, installation.version, &here, &used, list, count, &findings,
                           !step->has_cluster);
 }
 

@@ -13,6 +13,7 @@
 #include "describe.h"
 #include "rails.h"
 #include "selection.h"
+#include "shortfall.h"
 
 #define MAX_PREFERENCES (2 * NETLIST_MAX + 1)
 
@@ -272,10 +273,13 @@ static int _refuse_wish (const struct candidates *candidates, const struct netwo
                          struct errtext *err)
 {
     bool infiniband = wish->infiniband_required;
-    char shortfall[sizeof (err->text)];
+    const struct netlist *networks = wish->networks_required ? &wish->networks : NULL;
+    char shortfall[sizeof (err->text)], advice[256];
 
     describe_wish_shortfall (candidates, wish, infiniband, shortfall, sizeof (shortfall));
-    return errtext_set (err, "%s: %s", infiniband ? "--tf-ib=require" : "--tf-network", shortfall);
+    shortfall_advise (candidates, infiniband, networks, advice, sizeof (advice));
+    return errtext_set (err, "%s: %s%s%s", infiniband ? "--tf-ib=require" : "--tf-network", shortfall,
+                        *advice ? "; " : "", advice);
 }
 
 /* The wish was not fulfilled as a whole: say why, and what is used instead. */

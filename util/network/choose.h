@@ -44,7 +44,8 @@ struct network_choice {
  * network on which two hosts have the same address is not used, even if one of them has no
  * carrier. If all hosts are on several InfiniBand networks, all of them are used, and each rank
  * gets the interface that is close to its CPUs (rails.h). If a network is named by its prefix, the
- * hosts may be on different subnets of it.
+ * hosts may be on different subnets of it. If it is named by an interface, the hosts may be on different
+ * subnets if each of these has room for one host only, as on a routed fabric.
  *
  * In case 4, a host that reaches srun by loopback is srun's own host, `own`; it gets the address at
  * which the other hosts reach srun. If all ranks are on one host, they may use loopback. It is an

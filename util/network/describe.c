@@ -20,7 +20,9 @@ static void _print_networks (const struct selection *selection, char *buf, size_
     struct subnet_text room;
 
     if (selection->routed)
-        list_text_add (&list, subnet_print (selection->routed, &room));
+        list_text_add (&list, selection->routed->is_network
+                                  ? subnet_print (&selection->routed->network, &room)
+                                  : selection->routed->text);
     for (size_t i = 0; i < c->count && !selection->routed; i++) {
         const struct subnet *network = &c->candidate[i].network;
 
@@ -32,7 +34,7 @@ static void _print_networks (const struct selection *selection, char *buf, size_
     list_text_end (&list);
 }
 
-/* "InfiniBand", or the name that all selected interfaces have, or NULL. */
+/* "InfiniBand", or the name that all selected interfaces have unless it is the network's, or NULL. */
 static const char *_kind (const struct selection *selection)
 {
     const struct candidates *c = selection->candidates;
@@ -50,6 +52,8 @@ static const char *_kind (const struct selection *selection)
     }
     if (name && infiniband)
         return "InfiniBand";
+    if (selection->routed && !selection->routed->is_network)
+        return NULL;
     return one_name ? name : NULL;
 }
 

@@ -11,7 +11,7 @@
 #include "choose.h"
 #include "selection.h"
 
-/* "10.1.0.0/16 (eth1)", "10.1.0.0/16 and 10.2.0.0/16 (InfiniBand)"; "" if nothing is selected. */
+/* "10.1.0.0/16 (eth1)", "10.1.0.0/16 and 10.2.0.0/16 (InfiniBand)", "hsn0"; "" if nothing is selected. */
 void describe_networks (const struct selection *selection, char *buf, size_t size);
 
 /*

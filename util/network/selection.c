@@ -98,15 +98,18 @@ static bool _select_common (struct selection *selection, const struct preference
                                   : _select_one (selection, preference, family);
 }
 
-/* Find the first candidate of each host on any subnet of a network. False if one has none. */
-static bool _find_routed (const struct candidates *c, const struct preference *preference, size_t *first)
+/* Find each host's first candidate that select_routed () may use. False if a host has none. */
+static bool _find_routed (const struct candidates *c, const struct preference *preference, int family,
+                          size_t *first)
 {
     for (size_t h = 0; h < c->hosts; h++)
         first[h] = c->count;
     for (size_t i = 0; i < c->count; i++) {
         size_t *host_first = &first[c->candidate[i].host];
+        const struct subnet *network = &c->candidate[i].network;
 
-        if (_fits_preference (preference, &c->candidate[i])
+        if (_fits_preference (preference, &c->candidate[i]) && network->address.family == family
+            && (preference->item->is_network || subnet_is_own (network))
             && (*host_first == c->count || c->candidate[i].interface < c->candidate[*host_first].interface))
             *host_first = i;
     }
@@ -116,19 +119,22 @@ static bool _find_routed (const struct candidates *c, const struct preference *p
     return true;
 }
 
-/* Select one address of each host, each on any subnet of the network that the user named. */
-static bool _select_routed (struct selection *selection, const struct preference *preference)
+/*
+ * Select one address of each host: on any subnet of the network that the user named, or of the interface that
+ * the user named, where it has a network of its own on each host.
+ */
+static bool _select_routed (struct selection *selection, const struct preference *preference, int family)
 {
     const struct candidates *c = selection->candidates;
     size_t *first;
     bool found;
 
-    if (!preference->item || !preference->item->is_network || !(first = malloc (c->hosts * sizeof (*first))))
+    if (!preference->item || !(first = malloc (c->hosts * sizeof (*first))))
         return false;
-    if ((found = _find_routed (c, preference, first))) {
+    if ((found = _find_routed (c, preference, family, first))) {
         for (size_t h = 0; h < c->hosts; h++)
             selection->selected[first[h]] = true;
-        selection->routed = &preference->item->network;
+        selection->routed = preference->item;
     }
     free (first);
     return found;
@@ -137,5 +143,6 @@ static bool _select_routed (struct selection *selection, const struct preference
 bool selection_fulfil (struct selection *selection, const struct preference *preference)
 {
     return _select_common (selection, preference, AF_INET) || _select_common (selection, preference, AF_INET6)
-           || _select_routed (selection, preference);
+           || _select_routed (selection, preference, AF_INET)
+           || _select_routed (selection, preference, AF_INET6);
 }

@@ -21,13 +21,14 @@ struct preference {
 struct selection {
     const struct candidates *candidates;
     bool *selected;                     /* by candidate */
-    const struct subnet *routed;        /* the hosts are on different subnets of it; or NULL */
+    const struct netlist_item *routed;  /* the hosts are on different subnets of it; or NULL */
 };
 
 /*
  * Select the candidates that fulfil the preference: on all common InfiniBand networks, or on one
  * common network of another kind, or on different subnets of a network that is named by its
- * prefix. `selected` must be zero. False, and nothing is selected, if that is not possible.
+ * prefix or, if each has room for one host only (subnet_is_own ()), by its interface. `selected` must be
+ * zero. False, and nothing is selected, if that is not possible.
  */
 bool selection_fulfil (struct selection *selection, const struct preference *preference);
 
