@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "messages.h"
-#include "protocol/restart_rule.h"
+#include "protocol/restart_fields.h"
 
 /* All numbers that an exit report can have, by the two sentences of the manual. */
 TEST (every_end_counts_as_the_manual_says)

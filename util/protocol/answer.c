@@ -14,6 +14,7 @@
 #include "common/variables.h"
 #include "hello.h"
 #include "order.h"
+#include "restart_fields.h"
 
 /*
  * TensorFlow maps nearly all memory of every GPU that it sees, also in a ps that computes

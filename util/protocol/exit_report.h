@@ -29,8 +29,8 @@ struct exit_report {
     enum exit_report_kind kind;
     int number;             /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; stopped, hung: 0 */
     bool out_of_memory;     /* the kernel has killed it because memory was exhausted */
-    bool killed; /* stopped: it did not end by itself, and got SIGKILL, */
-    int killed_after; /* ... so many seconds after SIGTERM, 0..FRAME_MAX_SECONDS */
+    bool killed;            /* stopped: it did not end by itself, and got SIGKILL, */
+    int killed_after;       /* ... so many seconds after SIGTERM, 0..FRAME_MAX_SECONDS */
 };
 
 #define EXIT_REPORT_NOT_STARTED " (its program was not started; slurmstepd says why)"

@@ -9,6 +9,7 @@
 
 #include "common/frameworks.h"
 #include "contact.h"
+#include "restart_fields.h"
 
 #define LIST "LIST"
 #define LIST_PER_NODE "LIST_PER_NODE"

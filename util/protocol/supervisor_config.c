@@ -11,6 +11,7 @@
 #include "common/number.h"
 #include "common/variables.h"
 #include "registration.h"
+#include "restart_fields.h"
 
 #define MAX_KILL_WAIT 65535
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -26,11 +25,9 @@
 
 void lives_init (struct lives *lives, const struct supervisor_config *config, int requests)
 {
-    *lives = (struct lives){ .config = config,
-                             .requests = requests,
-                             .number = config->spare ? 0 : -1,
-                             .answer = -1,
-                             .fork_server = config->fork_server };
+    *lives = (struct lives){
+        .config = config, .requests = requests, .answer = -1, .fork_server = config->fork_server
+    };
 }
 
 static void _close_requests (struct lives *lives)
@@ -78,13 +75,13 @@ static pid_t _ask (struct lives *lives, struct fork_request request, struct errt
     struct fork_reply reply = { .pid = -1 };
 
     if (!lives_can_restart (lives))
-        return errtext_set (err, "%s", lives->cannot);
+        return errtext_set (err, "tf-fork-server, which starts it, has ended");
     if (_send_request (lives, request) < 0
         || (poll (&pfd, 1, ANSWER_MS) != 1 && poll (&pfd, 1, RESUMED_MS) != 1)
         || recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT) != sizeof (reply)) {
         errtext_set (err, "tf-fork-server, which starts it, does not answer");
         /* If it replied later, that would be taken for its reply to another request. */
-        lives_end (lives, err->text);
+        lives_end (lives);
         return -1;
     }
     return reply.pid < 0 ? errtext_set (err, "%s", reply.error.text) : reply.pid;
@@ -107,30 +104,24 @@ int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext 
     lives->answer = fd;
     if (fd >= 0 && _fill (fd, answer) == 0)
         return 0;
-    errtext_set (err, "its new answer: %s", strerror (errno));
-    lives_end (lives, err->text);
-    return -1;
+    return errtext_set (err, "its new answer: %s", strerror (errno));
 }
 
 pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
 {
     pid_t pid = _ask (lives, (struct fork_request){ .life = number }, err);
 
-    if (pid > 0)
-        lives->number = number;
     /* The fork server of a task that has one life has become that life. */
     if (pid == lives->fork_server) {
         lives->fork_server = 0;
         _close_requests (lives);
     } else if (pid < 0)
-        lives_end (lives, err->text);
+        lives_end (lives);
     return pid;
 }
 
-void lives_end (struct lives *lives, const char *why)
+void lives_end (struct lives *lives)
 {
-    if (!*lives->cannot)
-        snprintf (lives->cannot, sizeof (lives->cannot), "%s", why);
     _close_requests (lives);
     if (lives->fork_server)
         kill (lives->fork_server, SIGKILL);
@@ -138,13 +129,11 @@ void lives_end (struct lives *lives, const char *why)
 
 bool lives_reaped (struct lives *lives, pid_t pid)
 {
-    bool could = lives_can_restart (lives);
-
     if (pid != lives->fork_server)
         return false;
     lives->fork_server = 0;
-    lives_end (lives, "tf-fork-server, which starts it, was killed");
-    return could;
+    _close_requests (lives);
+    return true;
 }
 
 bool lives_finish (struct lives *lives)
@@ -159,18 +148,4 @@ bool lives_finish (struct lives *lives)
     }
     lives->fork_server = 0;
     return WIFEXITED (status);
-}
-
-bool lives_rule_allows (const struct lives *lives, const struct exit_report *report)
-{
-    return lives_can_restart (lives) && restart_rule_covers (&lives->config->restart, report);
-}
-
-struct life_report lives_report (const struct lives *lives)
-{
-    bool can = lives_can_restart (lives);
-
-    if (lives->config->restart.times == 0)
-        return (struct life_report){ .life = -1 };
-    return (struct life_report){ .life = can ? lives->number : -1, .cannot = can ? NULL : lives->cannot };
 }

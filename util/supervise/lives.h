@@ -12,25 +12,21 @@
 #include <sys/types.h>
 
 #include "common/errtext.h"
-#include "protocol/exit_report.h"
-#include "protocol/life_report.h"
+#include "protocol/frame.h"
 #include "protocol/supervisor_config.h"
 
 struct lives {
     const struct supervisor_config *config;
     int requests;               /* to the fork server; -1: there is none */
     pid_t fork_server;          /* a child that belongs to no life; 0: there is none */
-    int number;                 /* of the present life; -1: none has begun; of a spare, 0 until then */
     int answer;                 /* a file that is to be sent to the fork server; -1: none */
-    char cannot[sizeof (struct errtext)];       /* why the task cannot be restarted, or "" */
 };
 
 /* `requests` is the socket to the fork server. The configuration must live as long. */
 void lives_init (struct lives *lives, const struct supervisor_config *config, int requests);
 
 /*
- * The lives from the next one on have this answer (protocol/answer.h). -1 and err if there is no memory:
- * then the task cannot be restarted.
+ * The lives from the next one on have this answer (protocol/answer.h). -1 and err if there is no memory.
  */
 int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext *err);
 
@@ -40,8 +36,8 @@ int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext 
  */
 pid_t lives_begin (struct lives *lives, int number, struct errtext *err);
 
-/* The task cannot be restarted, for this reason. The fork server is killed. */
-void lives_end (struct lives *lives, const char *why);
+/* The task is not restarted any more. The fork server is killed. */
+void lives_end (struct lives *lives);
 
 /*
  * Kill the fork server, if there is one, and wait for it. True if it had exited by itself, and so has
@@ -54,14 +50,5 @@ bool lives_can_restart (const struct lives *lives);
 
 /* The child `pid` has ended. True if it was the fork server: the task cannot be restarted any more. */
 bool lives_reaped (struct lives *lives, pid_t pid);
-
-/* True if the task may be restarted after this end. */
-bool lives_rule_allows (const struct lives *lives, const struct exit_report *report);
-
-/*
- * What to report of the present life, which has ended, but for what has asked it to end. Its text lives as
- * long as *lives.
- */
-struct life_report lives_report (const struct lives *lives);
 
 #endif

@@ -10,7 +10,7 @@
  * same way; or until the rendezvous orders to stop the task: then it ends all its descendants and exits
  * with 0. It begins another life, and a spare's first one, on an order only. If slurmstepd dies, it ends the
  * task and itself. In a step with spares it also ends a task that is cut off from the rendezvous for so long
- * that a spare may have its place.
+ * that a spare may have its place. machine.h decides all that; this file looks, waits and does it.
  */
 #include "config.h"
 
@@ -37,6 +37,7 @@
 #include "descendants.h"
 #include "last_line.h"
 #include "lives.h"
+#include "machine.h"
 #include "oom_kills.h"
 #include "proc.h"
 #include "protocol/answer.h"
@@ -44,83 +45,56 @@
 #include "protocol/fork_request.h"
 #include "protocol/signs.h"
 #include "protocol/supervisor_config.h"
-#include "signals.h"
+#include "signal_fd.h"
 #include "tee.h"
 #include "uplink.h"
 #include "watch.h"
 
-/* Slurm signals the processes of a step one after the other; the last of a task is not later than this. */
-#define SIGNALS_MS 300
-/*
- * What a program does at once, such as to print a line, it does before it is stopped: not all tasks of a step
- * start at the same time, and one may be stopped because another one has ended.
- */
-#define YOUNG_MS 1000
-#define LOOK_MS 50
 /* An end is reported when the output before it has been passed on, but not much later. */
 #define OUTPUT_MS 2000
-/* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
-#define KILL_MS 30000
 
+/* Its machine decides; this performs. */
 struct supervisor {
-    enum { RUNNING, STOPPING, ENDED } state;
     struct supervisor_config config;
+    struct machine machine;
     struct uplink *uplink;
-    struct signals signals;
+    int signal_fd;
     struct tee *tee;            /* or NULL */
     struct watch watch;
-    int told_on;                /* the connection on which the rendezvous knows of it, or 0 */
-    struct deadline grow_up;    /* when its program is not young any more, if it was executed */
-    bool stop_ordered;          /* while it is young */
-    struct deadline stop_due;   /* ... to look again, and at the latest */
-    struct deadline stop_last;
-    struct deadline stopping; /* while STOPPING: since when, */
-    struct deadline grace; /* ... and until when without SIGKILL */
-    pid_t task;                 /* the program; 0: it has ended, and its status is known */
-    struct deadline ended;      /* when it did, and, if it was stopped, its children did */
+    int told_on;                /* the connection on which the signs of life were told, or 0 */
+    pid_t task;                 /* the program; 0: it has ended */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
-    bool unstarted;             /* it had not executed its program when it ended */
-    int status;                 /* wait status to end with */
-    bool stopped;               /* on an order of the rendezvous */
-    bool hung;                  /* ... because it hangs */
-    int stop_status;            /* wait status to end with then */
-    bool idle;                  /* a spare that has not got a place: its state is ENDED */
-    bool gone;                  /* the rendezvous has ended */
-    bool orphaned;              /* slurmstepd has died */
     struct lives lives;
-    struct exit_report report;  /* when ENDED */
-    struct failure_text failure;
+    struct failure_text failure;   /* when the task has ended */
+    bool left;
 };
 
-static void _send_report (struct supervisor *s)
+static int64_t _now (void)
 {
-    struct life_report life = lives_report (&s->lives);
-
-    life.asked_signal = signals_asked (&s->signals, &s->report, &life.asked_at);
-    life.ago_ms = deadline_ago_ms (s->ended);
-    uplink_report (s->uplink, &s->report, &life, &s->failure);
+    return deadline_in_ms (0).at_ms;
 }
 
-/* The rendezvous has learnt how the task ended; now there is something more to know. */
-static void _report_again (struct supervisor *s)
-{
-    if (s->state == ENDED && s->config.restart.times > 0 && signals_asked (&s->signals, &s->report, NULL))
-        _send_report (s);
-}
-
-static void _read_signals (struct supervisor *s)
-{
-    bool needed = s->state == RUNNING && !s->gone;
-
-    if (signals_read (&s->signals, s->task, needed))
-        _report_again (s);
-}
-
-/* The end. */
+/* The task's processes. */
 
 static bool _is_unstarted (const struct supervisor *s)
 {
     return proc_has_name (s->task, FORK_LIFE_NAME);
+}
+
+static int _count_oom_kills (void)
+{
+    return oom_kills ("/proc/self/cgroup", "/sys/fs/cgroup");
+}
+
+/*
+ * Was the program killed because memory was exhausted? The count alone does not tell: other tasks
+ * may be in the same cgroup. A shell whose last command was killed exits with 137.
+ */
+static bool _is_out_of_memory (const struct supervisor *s, int status)
+{
+    bool killed = WIFSIGNALED (status) ? WTERMSIG (status) == SIGKILL : WEXITSTATUS (status) == 128 + SIGKILL;
+
+    return killed && s->oom_kills >= 0 && _count_oom_kills () > s->oom_kills;
 }
 
 /*
@@ -141,12 +115,10 @@ static void _reap (struct supervisor *s)
             ptrace (PTRACE_DETACH, info.si_pid, NULL,
                     (void *)(intptr_t)(WSTOPSIG (status) == SIGTRAP ? 0 : WSTOPSIG (status)));
         else if (is_task) {
-            s->status = status;
-            s->unstarted = unstarted;
             s->task = 0;
-            s->ended = deadline_in_ms (0);
-        } else if (lives_reaped (&s->lives, info.si_pid) && s->state == ENDED)
-            _send_report (s);
+            machine_program_ended (&s->machine, _now (), status, unstarted, _is_out_of_memory (s, status));
+        } else if (lives_reaped (&s->lives, info.si_pid))
+            machine_no_life (&s->machine, _now (), "tf-fork-server, which starts it, was killed");
     }
 }
 
@@ -161,218 +133,19 @@ static bool _has_descendants (struct supervisor *s)
     return waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* SIGKILL to all descendants. Slurm ends those that belong to other users. */
-static void _kill (struct supervisor *s)
+static bool _has_sigterm (pid_t pid, const char *set)
 {
-    struct deadline last = deadline_in_ms (KILL_MS);
-    struct pollfd pfd = { .fd = s->signals.fd, .events = POLLIN };
-
-    for (int pause_ms = 1;
-         _has_descendants (s) && !deadline_passed (last) && descendants_kill (s->lives.fork_server);) {
-        poll (&pfd, 1, pause_ms);
-        _read_signals (s);
-        pause_ms = pause_ms < 500 ? 2 * pause_ms : pause_ms;
-    }
+    return proc_signals (pid, set) & UINT64_C (1) << (SIGTERM - 1);
 }
 
-/* False if another life must not begin. */
-static bool _end_descendants (struct supervisor *s)
+static enum signals_reaction _reaction (pid_t pid)
 {
-    _kill (s);
-    if (_has_descendants (s))
-        lives_end (&s->lives, "a process of its former run does not end");
-    return lives_can_restart (&s->lives);
+    if (_has_sigterm (pid, "SigCgt"))
+        return SIGNALS_HANDLE;
+    return _has_sigterm (pid, "SigBlk") ? SIGNALS_BLOCK : SIGNALS_DIE;
 }
 
-static void _end_as (struct supervisor *s, struct exit_report report, int status)
-{
-    /*
-     * When this end is known, other tasks may begin their next life. A task that has succeeded may have
-     * left something to finish in the background, and so in a step that is asked to end.
-     */
-    if (lives_rule_allows (&s->lives, &report) && !signals_asked (&s->signals, &report, NULL))
-        _end_descendants (s);
-    if (s->state == STOPPING)
-        s->ended = deadline_in_ms (0);
-    s->state = ENDED;
-    watch_end (&s->watch);
-    s->status = status;
-    s->report = report;
-    s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
-    tee_flush (s->tee, OUTPUT_MS);
-    /* What a task that hangs has written last are its stacks. */
-    if (exit_report_failed (&report) && report.kind != EXIT_REPORT_HUNG)
-        s->failure = last_line_read (s->config.log, s->config.error_file);
-    _send_report (s);
-}
-
-static int _count_oom_kills (void)
-{
-    return oom_kills ("/proc/self/cgroup", "/sys/fs/cgroup");
-}
-
-/*
- * Was the program killed because memory was exhausted? The count alone does not tell: other tasks
- * may be in the same cgroup. A shell whose last command was killed exits with 137.
- */
-static bool _is_out_of_memory (const struct supervisor *s, int status)
-{
-    bool killed = WIFSIGNALED (status) ? WTERMSIG (status) == SIGKILL : WEXITSTATUS (status) == 128 + SIGKILL;
-
-    return killed && s->oom_kills >= 0 && _count_oom_kills () > s->oom_kills;
-}
-
-static struct exit_report _report (const struct supervisor *s, int status)
-{
-    bool signalled = WIFSIGNALED (status);
-
-    return (struct exit_report){
-        .kind = signalled                     ? EXIT_REPORT_SIGNAL
-                : s->unstarted && status != 0 ? EXIT_REPORT_UNSTARTED
-                                              : EXIT_REPORT_EXIT,
-        .number = signalled ? WTERMSIG (status) : WEXITSTATUS (status),
-        .out_of_memory = _is_out_of_memory (s, status),
-    };
-}
-
-/*
- * If Slurm is about to kill the program, the program has had SIGTERM and does not get a second one,
- * and it keeps the time that Slurm gives it. A SIGTERM of Slurm's after which no SIGKILL came is
- * of the past: the program has survived it.
- */
-static void _stop (struct supervisor *s)
-{
-    s->stopping = deadline_in_ms (0);
-    s->grace = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
-    if (deadline_passed (s->signals.slurm_kills))
-        descendants_signal (SIGTERM, s->lives.fork_server);
-    else
-        s->grace = deadline_max (s->grace, s->signals.slurm_kills);
-    s->state = STOPPING;
-    s->stopped = true;
-}
-
-/* Python prints the stacks of all its threads at SIGABRT, also where it is blocked (PYTHONFAULTHANDLER). */
-static void _abort (struct supervisor *s)
-{
-    if (s->state != RUNNING)
-        return;
-    s->grace = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
-    s->state = STOPPING;
-    s->stopped = s->hung = true;
-    descendants_signal (SIGABRT, s->lives.fork_server);
-}
-
-/*
- * The signal of which the program has died may be Slurm's to the whole step, and not have reached this
- * process yet. Then it does not ask for another life, or is killed before it can; and is not what ended
- * the job.
- */
-static void _await_own_signal (struct supervisor *s)
-{
-    const struct exit_report report = _report (s, s->status);
-    struct deadline last = deadline_in_ms (SIGNALS_MS);
-    struct pollfd pfd = { .fd = s->signals.fd, .events = POLLIN };
-
-    while (!signals_asked (&s->signals, &report, NULL) && !deadline_passed (last)) {
-        poll (&pfd, 1, deadline_left_ms (last));
-        _read_signals (s);
-    }
-}
-
-/*
- * A program that ended before it was asked to keeps its own status. One that ended because of its last
- * chance has been stopped.
- */
-static void _check_children (struct supervisor *s)
-{
-    static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG },
-                                    terminated = { .kind = EXIT_REPORT_SIGNAL, .number = SIGTERM };
-    struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED };
-    bool left;
-
-    _reap (s);
-    if (s->state == RUNNING && !s->task) {
-        if (s->status != 0 && (lives_can_restart (&s->lives) || !s->config.forward_signals))
-            _await_own_signal (s);
-        if (signals_explain_end (&s->signals))
-            _end_as (s, stopped, 0);
-        else
-            _end_as (s, _report (s, s->status), s->status);
-    }
-    if (s->state != STOPPING)
-        return;
-    if ((left = _has_descendants (s)) && deadline_passed (s->grace)) {
-        stopped.killed = true;
-        stopped.killed_after = deadline_ago_ms (s->stopping) / 1000;
-        _kill (s);
-        left = false;
-    }
-    if (left)
-        return;
-    if (s->orphaned)
-        _end_as (s, terminated, SIGTERM);
-    else if (s->hung)
-        _end_as (s, hung, W_EXITCODE (EXIT_REPORT_HUNG_CODE, 0));
-    else
-        _end_as (s, stopped, s->stop_status);
-}
-
-/* slurmd takes the node for idle: start nothing more, and end what runs. */
-static void _check_slurmstepd (struct supervisor *s)
-{
-    if (s->orphaned || getppid () == s->config.slurmstepd)
-        return;
-    s->orphaned = true;
-    lives_end (&s->lives, "its slurmstepd has died");
-    if (s->state == RUNNING)
-        _stop (s);
-    else if (s->state == ENDED)
-        _send_report (s);
-}
-
-/* Restarts. */
-
-static int _begin_life (struct supervisor *s, int number, struct errtext *err)
-{
-    int oom_kills = _count_oom_kills ();
-    pid_t pid = lives_begin (&s->lives, number, err);
-
-    if (pid < 0)
-        return -1;
-    s->idle = false;
-    s->task = pid;
-    s->state = RUNNING;
-    s->stopped = s->hung = s->stop_ordered = s->signals.withheld = false;
-    watch_begin (&s->watch);
-    s->grow_up = deadline_in_ms (YOUNG_MS);
-    s->oom_kills = oom_kills;
-    return 0;
-}
-
-/* Its place decides how a spare is supervised. */
-static int _take_place (struct supervisor *s, const struct answer *answer, struct errtext *err)
-{
-    s->config.serves = answer->serves;
-    s->config.watch = answer->watch;
-    s->config.spare = false;
-    return watch_init (&s->watch, &s->config, err);
-}
-
-static int _take_answer (struct supervisor *s, struct frame *frame, struct errtext *err)
-{
-    struct answer answer;
-
-    if (!frame)
-        return 0;
-    if (answer_decode (&answer, frame, s->config.server_token, err) < 0
-        || (s->config.spare && _take_place (s, &answer, err) < 0)) {
-        lives_end (&s->lives, err->text);
-        return -1;
-    }
-    s->config.lost_after = answer.lost_after;
-    return lives_set_answer (&s->lives, frame, err);
-}
+/* Effects. */
 
 /* The message is dropped if a full pipe would block. */
 static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...)
@@ -388,87 +161,146 @@ static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...
         return;
 }
 
-static void _print_unstarted (const struct supervisor *s, const char *why)
+/* A fork server that has ended by itself before the first life has printed why. */
+static void _say_unstarted (struct supervisor *s)
 {
-    _print ("slurmstepd: error: spank_tf: step %s: rank %d on %s cannot start its program: %s\n",
-            s->config.step, s->config.rank, s->config.node, why);
+    if (s->machine.number >= 0 || !lives_finish (&s->lives))
+        _print ("slurmstepd: error: spank_tf: step %s: rank %d on %s cannot start its program: %s\n",
+                s->config.step, s->config.rank, s->config.node, s->machine.cannot);
 }
 
-/* A task that was stopped for this life, or was spare, has failed if the life cannot begin. */
-static void _set_unstarted (struct supervisor *s)
+static void _say_gone (const struct supervisor *s, const char *how)
 {
-    if (s->report.kind != EXIT_REPORT_STOPPED)
-        return;
-    s->report = (struct exit_report){ .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
-    s->status = W_EXITCODE (1, 0);
-    _print_unstarted (s, lives_report (&s->lives).cannot);
+    _print ("slurmstepd: error: spank_tf: step %s: the rendezvous %s; its tasks are not "
+            "stopped when its work is done%s\n",
+            s->config.step, how, s->config.restart.times > 0 ? ", and not restarted" : "");
 }
 
-static void _restart (struct supervisor *s, int number, struct frame *answer)
+static void _send_report (struct supervisor *s)
 {
+    struct life_report life = machine_life (&s->machine, _now ());
+
+    uplink_report (s->uplink, &s->machine.report, &life, &s->failure);
+}
+
+static void _finish_life (struct supervisor *s)
+{
+    const struct exit_report *report = &s->machine.report;
+
+    watch_end (&s->watch);
+    s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
+    tee_flush (s->tee, OUTPUT_MS);
+    /* What a task that hangs has written last are its stacks. */
+    if (exit_report_failed (report) && report->kind != EXIT_REPORT_HUNG)
+        s->failure = last_line_read (s->config.log, s->config.error_file);
+}
+
+/* Its place decides how a spare is supervised. */
+static int _take_place (struct supervisor *s, const struct answer *answer, struct errtext *err)
+{
+    s->config.serves = answer->serves;
+    s->config.watch = answer->watch;
+    s->config.spare = false;
+    return watch_init (&s->watch, &s->config, err);
+}
+
+/* The answer that came with the order to begin a life, if there is one. */
+static int _take_answer (struct supervisor *s, struct frame *frame, struct errtext *err)
+{
+    struct answer answer;
+
+    if (!frame)
+        return 0;
+    if (answer_decode (&answer, frame, s->config.server_token, err) < 0
+        || (s->config.spare && _take_place (s, &answer, err) < 0))
+        return -1;
+    s->config.lost_after = answer.lost_after;
+    return lives_set_answer (&s->lives, frame, err);
+}
+
+static void _begin_life (struct supervisor *s, int number)
+{
+    int oom_kills = _count_oom_kills ();
+    bool further = s->machine.number >= 0;
     struct errtext err;
-    bool asked;
+    pid_t pid = -1;
 
-    /* Slurm may have asked the task to end at this moment. */
-    _read_signals (s);
-    asked = signals_asked (&s->signals, &s->report, NULL);
-    if (asked || !_end_descendants (s) || _take_answer (s, answer, &err) < 0
-        || _begin_life (s, number, &err) < 0) {
-        if (!asked)
-            _set_unstarted (s);
-        _send_report (s);
+    if (!further || _take_answer (s, uplink_answer (s->uplink), &err) == 0)
+        pid = lives_begin (&s->lives, number, &err);
+    if (pid < 0) {
+        machine_cannot_begin (&s->machine, _now (), err.text);
         return;
     }
-    uplink_restarted (s->uplink);
-    /* Where Slurm signals every process, it may just have missed this one. */
-    _read_signals (s);
-    if (!s->config.forward_signals && signals_asked (&s->signals, &s->report, NULL))
-        kill (s->task, SIGTERM);
-    /* SIGCHLD may have been among them. */
-    _check_children (s);
+    s->task = pid;
+    s->oom_kills = oom_kills;
+    watch_begin (&s->watch);
+    machine_begun (&s->machine, _now ());
+    if (further)
+        uplink_restarted (s->uplink);
 }
 
-/* A task whose TaskProlog runs has not executed its program. */
-static void _check_stop (struct supervisor *s)
+static void _perform (struct supervisor *s, const struct effect *effect)
 {
-    if (!s->stop_ordered || s->state != RUNNING)
-        return;
-    if (_is_unstarted (s))
-        s->grow_up = deadline_in_ms (YOUNG_MS);
-    if (deadline_passed (s->stop_last) || deadline_passed (s->grow_up))
-        _stop (s);
-    else
-        s->stop_due = deadline_min (s->stop_last, deadline_in_ms (LOOK_MS));
+    switch (effect->kind) {
+        case EFFECT_BEGIN: _begin_life (s, effect->number); break;
+        case EFFECT_SIGNAL:
+            if (s->task)
+                signal_forward (&effect->signal, s->task);
+            break;
+        case EFFECT_SIGNAL_ALL: descendants_signal (effect->number, s->lives.fork_server); break;
+        case EFFECT_KILL:
+            if (!descendants_kill (s->lives.fork_server))
+                machine_cannot_kill (&s->machine, _now ());
+            break;
+        case EFFECT_NO_LIFE: lives_end (&s->lives); break;
+        case EFFECT_FINISH: _finish_life (s); break;
+        case EFFECT_REPORT: _send_report (s); break;
+        case EFFECT_SAY_UNSTARTED: _say_unstarted (s); break;
+        case EFFECT_SAY_GONE: _say_gone (s, effect->text); break;
+        case EFFECT_LEAVE: s->left = true; break;
+    }
 }
 
-/*
- * A program that has ended by itself keeps its status, unless its next life was certain. If it waits,
- * what it has left in the background ends, too, because other tasks may begin their next life.
- */
-static void _obey_stop (struct supervisor *s)
+static void _perform_all (struct supervisor *s)
 {
-    bool waits = s->state == ENDED && uplink_is_waiting (s->uplink);
+    struct effect effect;
 
-    s->stop_status = waits && !restart_rule_covers (&s->config.restart, &s->report) ? s->status : 0;
-    if (s->state == RUNNING) {
-        s->stop_ordered = true;
-        s->stop_last = deadline_in_ms (s->config.stop_grace * INT64_C (1000));
-        _check_stop (s);
-    } else if (waits && _has_descendants (s))
-        _stop (s);
-    else if (waits)
-        _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, s->stop_status);
+    while (machine_effect (&s->machine, &effect))
+        _perform (s, &effect);
 }
 
-/* The watch. */
+/* What happens. */
+
+static void _read_signals (struct supervisor *s)
+{
+    struct signal signal;
+
+    while (signal_fd_read (s->signal_fd, &signal)) {
+        machine_signal (&s->machine, _now (), &signal);
+        _perform_all (s);
+    }
+}
+
+static void _look (struct supervisor *s)
+{
+    int asks = machine_asks (&s->machine, _now ());
+    struct sight sight = {
+        .left = asks & MACHINE_ASKS_LEFT && _has_descendants (s),
+        .unstarted = asks & MACHINE_ASKS_UNSTARTED && _is_unstarted (s),
+        .reaction = asks & MACHINE_ASKS_REACTION ? _reaction (s->task) : SIGNALS_DIE,
+    };
+
+    machine_look (&s->machine, _now (), &sight);
+    _perform_all (s);
+}
 
 static void _tell (struct supervisor *s)
 {
     struct signs signs = watch_signs (&s->watch);
 
-    if (s->state != RUNNING)
+    if (s->machine.phase != MACHINE_RUNS)
         return;
-    signs.life = s->lives.number;
+    signs.life = s->machine.number;
     descendants_look (&signs.stopped, &signs.busy, s->lives.fork_server);
     s->told_on = uplink_tell (s->uplink, signs_encode (&signs));
     watch_told (&s->watch, s->told_on > 0);
@@ -480,13 +312,15 @@ static void _tell (struct supervisor *s)
  */
 static void _watch (struct supervisor *s)
 {
+    const struct signals *signals = &s->machine.signals;
+
     if (s->watch.rule.seconds == 0)
         return;
-    if (s->signals.slurms.number || !deadline_passed (s->signals.user_ends))
+    if (signals->slurms.number || _now () < signals->user_ends)
         watch_asked_to_end (&s->watch);
-    watch_pause (&s->watch, s->signals.suspended);
+    watch_pause (&s->watch, signals->suspended);
     watch_look (&s->watch, watch_awaits_program (&s->watch) && !_is_unstarted (s));
-    if (s->state != RUNNING)
+    if (s->machine.phase != MACHINE_RUNS)
         return;
     if (s->told_on != uplink_connection (s->uplink))
         watch_told (&s->watch, false);
@@ -494,37 +328,71 @@ static void _watch (struct supervisor *s)
         _tell (s);
 }
 
-/* A spare has got its place: nothing of this task may go on. What waits for its next life waits in vain. */
-static void _obey_stop_at_once (struct supervisor *s)
+/* An order is a goal of which the rest is left out. */
+static void _take_goal (struct supervisor *s, struct goal goal)
 {
-    lives_end (&s->lives, "a spare has its place");
-    _kill (s);
-    if (s->state == ENDED) {
-        s->status = 0;
-        _send_report (s);
-    } else
-        _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
+    goal.knows = uplink_is_waiting (s->uplink);
+    /* Slurm may have asked the task to end at this moment. */
+    _read_signals (s);
+    machine_goal (&s->machine, _now (), &goal);
 }
 
-/*
- * The rendezvous may give the place of this task to a spare, and no order tells. The task fails, and if the
- * rendezvous comes back before, it is restarted like another one that has failed.
- */
-static void _end_cut_off (struct supervisor *s)
+static void _serve_uplink (struct supervisor *s, short revents)
 {
-    _kill (s);
-    _check_children (s);
+    struct machine *m = &s->machine;
+    struct goal goal = { .life = -1 };
+
+    switch (uplink_serve (s->uplink, revents)) {
+        case UPLINK_NOTHING: break;
+        case UPLINK_STOP: goal.stop = GOAL_STOP; break;
+        case UPLINK_STOP_AT_ONCE: goal.stop = GOAL_STOP_AT_ONCE; break;
+        case UPLINK_ABORT: goal.stop = GOAL_ABORT; break;
+        case UPLINK_RESTART: goal.life = uplink_life (s->uplink); break;
+        case UPLINK_EXIT:
+            goal.leave = true;
+            goal.most = uplink_exit_code (s->uplink);
+            break;
+        case UPLINK_TELL: _tell (s); return;
+        case UPLINK_CUT_OFF: machine_cut_off (m, _now ()); return;
+        case UPLINK_NO_ANSWER: machine_gone (m, _now (), "does not answer", true); return;
+        case UPLINK_GONE: machine_gone (m, _now (), "has ended", m->phase == MACHINE_ENDED); return;
+    }
+    if (goal.life >= 0 || goal.stop != GOAL_RUN || goal.leave)
+        _take_goal (s, goal);
 }
 
-/*
- * A spare's first life has the number that its place has come to. If it cannot obey, a report that says so is
- * on its way.
- */
-static void _obey_restart (struct supervisor *s, int number, struct frame *answer)
+static void _wait (struct supervisor *s, struct pollfd pfd[3])
 {
-    if (s->state == ENDED && (number == s->lives.number + 1 || (s->idle && number > 0))
-        && lives_can_restart (&s->lives) && !signals_asked (&s->signals, &s->report, NULL))
-        _restart (s, number, answer);
+    struct deadline next = { .at_ms = machine_due (&s->machine) };
+    bool listens = machine_listens (&s->machine);
+
+    pfd[0] = (struct pollfd){ .fd = s->signal_fd, .events = POLLIN };
+    pfd[1] = (struct pollfd){ .fd = -1 };
+    if (listens)
+        next = deadline_min (next, uplink_poll (s->uplink, &pfd[1]));
+    next = deadline_min (next, watch_poll (&s->watch, &pfd[2]));
+    poll (pfd, 3, deadline_left_ms (next));
+}
+
+static void _run (struct supervisor *s)
+{
+    struct pollfd pfd[3] = { { .fd = -1 } };
+
+    while (!s->left) {
+        _read_signals (s);
+        if (getppid () != s->config.slurmstepd)
+            machine_slurmstepd_died (&s->machine, _now ());
+        _reap (s);
+        _perform_all (s);
+        _look (s);
+        _watch (s);
+        if (machine_listens (&s->machine) && !s->left)
+            _serve_uplink (s, pfd[1].revents);
+        _perform_all (s);
+        if (!s->left)
+            _wait (s, pfd);
+    }
+    uplink_destroy (s->uplink);
 }
 
 /*
@@ -549,98 +417,9 @@ static noreturn void _leave (struct supervisor *s)
 {
     lives_finish (&s->lives);
     tee_finish (s->tee);
-    if (WIFSIGNALED (s->status))
-        _die_by (WTERMSIG (s->status));
-    _exit (WEXITSTATUS (s->status));
-}
-
-/* A batch job that is cancelled loses its srun, and at the same moment Slurm asks its tasks to end. */
-static bool _slurm_ends_step (struct supervisor *s)
-{
-    struct deadline last = deadline_in_ms (SIGNALS_MS);
-    struct pollfd pfd = { .fd = s->signals.fd, .events = POLLIN };
-
-    while (s->signals.slurms.number == 0 && !deadline_passed (last)) {
-        poll (&pfd, 1, deadline_left_ms (last));
-        _read_signals (s);
-    }
-    return s->signals.slurms.number != 0;
-}
-
-/* A message, once, and not by a task that was stopped: then the others are, too. */
-static void _rendezvous_is_gone (struct supervisor *s, const char *how)
-{
-    bool restarts = s->config.restart.times > 0;
-
-    if (s->gone || s->stopped)
-        return;
-    s->gone = true;
-    signals_deliver (&s->signals, s->task);
-    if (s->config.prints && !_slurm_ends_step (s))
-        _print ("slurmstepd: error: spank_tf: step %s: the rendezvous %s; its tasks are not "
-                "stopped when its work is done%s\n",
-                s->config.step, how, restarts ? ", and not restarted" : "");
-}
-
-/*
- * Another task has failed first, and srun returns the greatest code of all. A spare that has a place, and has
- * not begun, has the code of the failure that it has got with it.
- */
-static void _limit_exit_code (struct supervisor *s, int most)
-{
-    int code = WIFSIGNALED (s->status) ? 128 + WTERMSIG (s->status) : WEXITSTATUS (s->status);
-
-    if (most > 0 && (code > most || s->idle))
-        s->status = W_EXITCODE (most, 0);
-}
-
-/* False when the supervisor has nothing more to do with the rendezvous. */
-static bool _serve_uplink (struct supervisor *s, short revents)
-{
-    switch (uplink_serve (s->uplink, revents)) {
-        case UPLINK_NOTHING: break;
-        case UPLINK_STOP: _obey_stop (s); break;
-        case UPLINK_STOP_AT_ONCE: _obey_stop_at_once (s); break;
-        case UPLINK_CUT_OFF: _end_cut_off (s); break;
-        case UPLINK_EXIT: _limit_exit_code (s, uplink_exit_code (s->uplink)); return false;
-        case UPLINK_RESTART: _obey_restart (s, uplink_life (s->uplink), uplink_answer (s->uplink)); break;
-        case UPLINK_NO_ANSWER: _rendezvous_is_gone (s, "does not answer"); return false;
-        case UPLINK_GONE: _rendezvous_is_gone (s, "has ended"); return s->state != ENDED;
-        case UPLINK_TELL: _tell (s); break;
-        case UPLINK_ABORT: _abort (s); break;
-    }
-    return true;
-}
-
-static void _run (struct supervisor *s)
-{
-    bool going_on = true;
-
-    _check_slurmstepd (s);
-    _check_children (s);
-    while (going_on) {
-        struct pollfd pfd[3] = { { .fd = s->signals.fd, .events = POLLIN } };
-        struct deadline next = uplink_poll (s->uplink, &pfd[1]);
-
-        next = deadline_min (next, watch_poll (&s->watch, &pfd[2]));
-
-        if (s->state == STOPPING)
-            next = deadline_min (next, s->grace);
-        else if (s->state == RUNNING && s->signals.withheld)
-            next = deadline_min (next, s->signals.last_chance);
-        if (s->state == RUNNING && s->stop_ordered)
-            next = deadline_min (next, s->stop_due);
-        poll (pfd, 3, deadline_left_ms (next));
-        _read_signals (s);
-        _check_slurmstepd (s);
-        _check_children (s);
-        _check_stop (s);
-        if (s->state == RUNNING)
-            signals_last_chance (&s->signals, s->task);
-        _watch (s);
-        going_on = _serve_uplink (s, pfd[1].revents);
-    }
-    uplink_destroy (s->uplink);
+    if (WIFSIGNALED (s->machine.status))
+        _die_by (WTERMSIG (s->machine.status));
+    _exit (WEXITSTATUS (s->machine.status));
 }
 
 /* The beginning. */
@@ -652,9 +431,9 @@ static void _run (struct supervisor *s)
 static void _release_stdio (const struct supervisor *s)
 {
     if (!s->config.prints)
-        dup2 (s->signals.fd, STDERR_FILENO);
-    dup2 (s->signals.fd, STDOUT_FILENO);
-    dup2 (s->signals.fd, STDIN_FILENO);
+        dup2 (s->signal_fd, STDERR_FILENO);
+    dup2 (s->signal_fd, STDOUT_FILENO);
+    dup2 (s->signal_fd, STDIN_FILENO);
 }
 
 static void _dump_no_core (void)
@@ -686,39 +465,20 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     if (supervisor_config_decode (&s->config, environ, err) < 0)
         return -1;
     _close_others (&s->config);
-    if (signals_open (&s->signals, &s->config) < 0)
+    if ((s->signal_fd = signal_fd_open ()) < 0)
         return errtext_set (err, "%s", strerror (errno));
     /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
     prctl (PR_SET_PDEATHSIG, SIGCHLD);
+    machine_init (&s->machine, &s->config);
     lives_init (&s->lives, &s->config, SUPERVISOR_LIVES_FD);
     if (tee_start (&s->tee, &s->config, err) < 0 || watch_init (&s->watch, &s->config, err) < 0)
         return -1;
     return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }
 
-/* A spare is a task that has been stopped before its program started, and waits to be restarted. */
-static void _begin_idle (struct supervisor *s)
-{
-    s->idle = true;
-    _end_as (s, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
-}
-
-/* If the first life cannot begin, the task has failed. */
-static void _begin_first (struct supervisor *s)
-{
-    struct errtext err;
-
-    if (_begin_life (s, 0, &err) == 0)
-        return;
-    s->status = W_EXITCODE (1, 0);
-    s->ended = deadline_in_ms (0);
-    if (!lives_finish (&s->lives))
-        _print_unstarted (s, err.text);
-}
-
 int main (int argc, char *argv[])
 {
-    struct supervisor s = { .signals.fd = -1 };
+    struct supervisor s = { .signal_fd = -1 };
     struct errtext err;
 
     if (version_is_wanted (argc, argv))
@@ -733,10 +493,8 @@ int main (int argc, char *argv[])
         /* The fork server ends, too: it sees end-of-file. */
         _exit (1);
     }
-    if (s.config.spare)
-        _begin_idle (&s);
-    else
-        _begin_first (&s);
+    machine_start (&s.machine, _now ());
+    _perform_all (&s);
     _release_stdio (&s);
     _run (&s);
     _leave (&s);

@@ -1,0 +1,314 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a supervisor decides: supervise.golden tells the stories. The test plays its caller, with a task that
+ * is made of a few flags.
+ */
+#include "config.h"
+
+#include "story.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "supervise/machine.h"
+
+static struct supervisor_config config;
+static struct machine machine;
+static int64_t now;
+
+/* The task, and what the rendezvous has answered. */
+static struct {
+    bool program, others;               /* the program runs; other processes of the task do */
+    bool unstarted;                     /* the program is not executed yet */
+    bool immortal, other_users;         /* SIGKILL does not end them; is refused */
+    enum signals_reaction reaction;
+    bool was_killed;                    /* in this event */
+    bool woken;                         /* the caller has a signal to read: a child has ended */
+    struct signal signal;               /* comes when the next life has begun */
+    char fork_error[64];                /* of the next life, or "" */
+    bool waits;                         /* the rendezvous has answered the report with `wait` */
+} world;
+
+/* Effects. */
+
+static void end_program (int status, bool out_of_memory)
+{
+    world.program = false;
+    machine_program_ended (&machine, now, status, world.unstarted, out_of_memory);
+}
+
+static void begin (int number)
+{
+    story_result ("begins life %d", number);
+    if (*world.fork_error) {
+        machine_cannot_begin (&machine, now, world.fork_error);
+        world.fork_error[0] = '\0';
+        return;
+    }
+    world.program = true;
+    machine_begun (&machine, now);
+    if (world.signal.number)
+        machine_signal (&machine, now, &world.signal);
+    world.signal.number = 0;
+}
+
+static void kill_all (void)
+{
+    if (!world.was_killed)
+        story_result ("kills");
+    world.was_killed = true;
+    if (world.other_users)
+        machine_cannot_kill (&machine, now);
+    if (world.other_users || world.immortal)
+        return;
+    if (world.program)
+        end_program (SIGKILL, false);
+    world.others = false;
+    world.woken = true;
+}
+
+static void report (void)
+{
+    struct life_report life = machine_life (&machine, now);
+    struct exit_report_text room;
+    char text[256] = "", asked[32] = "", ago[32] = "";
+
+    if (life.life >= 0)
+        snprintf (text, sizeof (text), " of life %d", life.life);
+    else if (life.cannot)
+        snprintf (text, sizeof (text), " (no other life: %s)", life.cannot);
+    if (life.asked_signal)
+        snprintf (asked, sizeof (asked), " asked by %d", life.asked_signal);
+    if (life.ago_ms > 0)
+        snprintf (ago, sizeof (ago), " %d ms ago", life.ago_ms);
+    story_result ("reports %s%s%s%s", exit_report_describe (&machine.report, &room), text, asked, ago);
+    world.waits = false;
+}
+
+static void leave (void)
+{
+    if (WIFSIGNALED (machine.status))
+        story_result ("leaves by signal %d", WTERMSIG (machine.status));
+    else
+        story_result ("leaves with %d", WEXITSTATUS (machine.status));
+}
+
+static void perform (const struct effect *effect)
+{
+    switch (effect->kind) {
+        case EFFECT_BEGIN: begin (effect->number); break;
+        case EFFECT_SIGNAL: story_result ("program gets %d", effect->signal.number); break;
+        case EFFECT_SIGNAL_ALL: story_result ("all get %d", effect->number); break;
+        case EFFECT_KILL: kill_all (); break;
+        case EFFECT_NO_LIFE: story_result ("ends the fork server"); break;
+        case EFFECT_FINISH: story_result ("finishes"); break;
+        case EFFECT_REPORT: report (); break;
+        case EFFECT_SAY_UNSTARTED: story_print ("cannot start its program: %s\n", machine.cannot); break;
+        case EFFECT_SAY_GONE: story_print ("the rendezvous %s\n", effect->text); break;
+        case EFFECT_LEAVE: leave (); break;
+    }
+}
+
+static void perform_all (void)
+{
+    struct effect effect;
+
+    while (machine_effect (&machine, &effect))
+        perform (&effect);
+}
+
+static void look (void)
+{
+    struct sight sight;
+    int asks;
+
+    perform_all ();
+    asks = machine_asks (&machine, now);
+    /* What it does not ask for does not count. */
+    sight.left = (world.program || world.others) == !!(asks & MACHINE_ASKS_LEFT);
+    sight.unstarted = world.unstarted == !!(asks & MACHINE_ASKS_UNSTARTED);
+    sight.reaction = asks & MACHINE_ASKS_REACTION ? world.reaction : SIGNALS_HANDLE;
+    machine_look (&machine, now, &sight);
+    perform_all ();
+}
+
+/* Until nothing more happens at this moment. */
+static void settle (void)
+{
+    int looks = 0;
+
+    do {
+        world.woken = false;
+        look ();
+        assert_true (looks++ < 20);
+    } while (machine_due (&machine) <= now || world.woken);
+}
+
+static void pass (int ms)
+{
+    const int64_t end = now + ms;
+
+    while (machine_due (&machine) <= end) {
+        now = machine_due (&machine);
+        settle ();
+    }
+    now = end;
+}
+
+/* Events. */
+
+static int seconds (char **event, const char *words, int otherwise)
+{
+    return story_begins (event, words) ? story_number (event) : otherwise;
+}
+
+static void play_task (char *event)
+{
+    memset (&world, 0, sizeof (world));
+    config = (struct supervisor_config){ .kill_wait = -1, .stop_grace = 10 };
+    while (*event) {
+        const char *before = event;
+
+        config.restart.times = seconds (&event, "restart", config.restart.times);
+        config.stop_grace = seconds (&event, "grace", config.stop_grace);
+        config.kill_wait = seconds (&event, "KillWait", config.kill_wait);
+        if (story_begins (&event, "any"))
+            config.restart.any = true;
+        else if (story_begins (&event, "forwards"))
+            config.forward_signals = true;
+        else if (story_begins (&event, "serves"))
+            config.serves = true;
+        else if (story_begins (&event, "spare"))
+            config.spare = true;
+        else if (story_begins (&event, "prints"))
+            config.prints = true;
+        else if (story_begins (&event, "cannot be forked"))
+            strcpy (world.fork_error, "no memory");
+        if (event == before)
+            story_unknown (event);
+    }
+    now = 100000;
+    machine_init (&machine, &config);
+    machine_start (&machine, now);
+}
+
+static void play_order (char *event)
+{
+    struct goal goal = { .life = -1, .knows = world.waits };
+
+    if (story_begins (&event, "wait")) {
+        world.waits = true;
+        return;
+    }
+    if (story_begins (&event, "stop at once"))
+        goal.stop = GOAL_STOP_AT_ONCE;
+    else if (story_begins (&event, "stop"))
+        goal.stop = GOAL_STOP;
+    else if (story_begins (&event, "abort"))
+        goal.stop = GOAL_ABORT;
+    else if (story_begins (&event, "restart"))
+        goal.life = story_number (&event);
+    else if (story_begins (&event, "exit")) {
+        goal.leave = true;
+        goal.most = *event ? story_number (&event) : 0;
+    } else
+        story_unknown (event);
+    if (!machine_listens (&machine))
+        fail_msg ("the machine takes no order now");
+    machine_goal (&machine, now, &goal);
+}
+
+static void play_signal (char *event, bool slurm, bool terminal)
+{
+    struct signal signal = { .from_slurm = slurm, .from_terminal = terminal, .at = 1700000000 };
+
+    signal.number = story_number (&event);
+    if (story_begins (&event, "as the next life begins"))
+        world.signal = signal;
+    else
+        machine_signal (&machine, now, &signal);
+}
+
+/* What is true of the task from now on. */
+static bool play_world (char *event)
+{
+    if (story_begins (&event, "it leaves processes"))
+        world.others = true;
+    else if (story_begins (&event, "all end"))
+        world.others = false;
+    else if (story_begins (&event, "it is not executed yet"))
+        world.unstarted = true;
+    else if (story_begins (&event, "it is executed"))
+        world.unstarted = false;
+    else if (story_begins (&event, "it hangs in the kernel"))
+        world.immortal = true;
+    else if (story_begins (&event, "it is another user's"))
+        world.other_users = true;
+    else if (story_begins (&event, "it handles SIGTERM"))
+        world.reaction = SIGNALS_HANDLE;
+    else if (story_begins (&event, "it blocks SIGTERM"))
+        world.reaction = SIGNALS_BLOCK;
+    else if (story_begins (&event, "the next life fails:"))
+        strcpy (world.fork_error, event);
+    else
+        return false;
+    return true;
+}
+
+static bool play_end (char *event)
+{
+    if (story_begins (&event, "exit"))
+        end_program (W_EXITCODE (story_number (&event), 0), false);
+    else if (story_begins (&event, "signal"))
+        end_program (story_number (&event), false);
+    else if (story_begins (&event, "out of memory"))
+        end_program (SIGKILL, true);
+    else
+        return false;
+    return true;
+}
+
+static bool play_other (char *event)
+{
+    if (story_begins (&event, "slurmstepd dies"))
+        machine_slurmstepd_died (&machine, now);
+    else if (story_begins (&event, "the fork server is killed"))
+        machine_no_life (&machine, now, "tf-fork-server was killed");
+    else if (story_begins (&event, "it is cut off"))
+        machine_cut_off (&machine, now);
+    else if (story_begins (&event, "the rendezvous is gone"))
+        machine_gone (&machine, now, "has ended", machine.phase == MACHINE_ENDED);
+    else if (story_begins (&event, "the rendezvous does not answer"))
+        machine_gone (&machine, now, "does not answer", true);
+    else
+        return false;
+    return true;
+}
+
+static void play_event (char *event)
+{
+    world.was_killed = false;
+    if (story_begins (&event, "task"))
+        play_task (event);
+    else if (story_begins (&event, "order"))
+        play_order (event);
+    else if (story_begins (&event, "slurm sends"))
+        play_signal (event, true, false);
+    else if (story_begins (&event, "terminal sends"))
+        play_signal (event, false, true);
+    else if (story_begins (&event, "a process sends"))
+        play_signal (event, false, false);
+    else if (*event >= '0' && *event <= '9') {
+        pass (story_number (&event));
+        return;
+    } else if (!play_world (event) && !play_end (event) && !play_other (event))
+        story_unknown (event);
+    settle ();
+}
+
+static void end_task (void)
+{
+}
+
+STORIES (GOLDEN, play_event, end_task)

@@ -1,0 +1,615 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "machine.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "protocol/restart_rule.h"
+
+#define NEVER INT64_MAX
+
+/* Slurm signals the processes of a step one after the other; the last of a task is not later than this. */
+#define SIGNALS_MS 300
+/*
+ * What a program does at once, such as to print a line, it does before it is stopped: not all tasks of a step
+ * start at the same time, and one may be stopped because another one has ended.
+ */
+#define YOUNG_MS 1000
+#define LOOK_MS 50
+/* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
+#define KILL_MS 30000
+#define KILL_PAUSE_MAX_MS 500
+
+static int64_t _min (int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t _grace_ms (const struct machine *m)
+{
+    return m->config->stop_grace * INT64_C (1000);
+}
+
+/* Effects. */
+
+static struct effect *_add (struct machine *m, enum effect_kind kind)
+{
+    /* Each input has a few effects, and they are performed before the next one. */
+    if (m->effects == MACHINE_MOST_EFFECTS)
+        m->effects--;
+    m->effect[m->effects] = (struct effect){ .kind = kind };
+    return &m->effect[m->effects++];
+}
+
+static void _signal_program (struct machine *m, const struct signal *signal)
+{
+    if (m->alive)
+        _add (m, EFFECT_SIGNAL)->signal = *signal;
+}
+
+static void _terminate_program (struct machine *m)
+{
+    _signal_program (m, &(struct signal){ .number = SIGTERM });
+}
+
+/* If one is on its way to the caller, it says what is known then. */
+static void _report (struct machine *m)
+{
+    for (int i = 0; i < m->effects; i++)
+        if (m->effect[i].kind == EFFECT_REPORT)
+            return;
+    _add (m, EFFECT_REPORT);
+}
+
+bool machine_effect (struct machine *m, struct effect *effect)
+{
+    if (m->effects == 0)
+        return false;
+    *effect = m->effect[0];
+    memmove (m->effect, m->effect + 1, (size_t)--m->effects * sizeof (m->effect[0]));
+    return true;
+}
+
+/* Lives. */
+
+bool machine_can_restart (const struct machine *m)
+{
+    return m->config->restart.times > 0 && !*m->cannot;
+}
+
+struct life_report machine_life (const struct machine *m, int64_t now)
+{
+    bool can = machine_can_restart (m);
+    int64_t ago = now - m->ended;
+    struct life_report life = { .life = can ? m->number : -1,
+                                .ago_ms = ago < 0 || m->idle ? 0
+                                          : ago < INT_MAX    ? (int)ago
+                                                             : INT_MAX };
+
+    if (m->config->restart.times > 0 && !can)
+        life.cannot = m->cannot;
+    life.asked_signal = signals_asked (&m->signals, &m->report, now, &life.asked_at);
+    return life;
+}
+
+static void _forbid_lives (struct machine *m, const char *why)
+{
+    if (!*m->cannot)
+        snprintf (m->cannot, sizeof (m->cannot), "%s", why);
+    _add (m, EFFECT_NO_LIFE);
+}
+
+static bool _is_asked (const struct machine *m)
+{
+    return signals_asked (&m->signals, &m->report, m->now, NULL) != 0;
+}
+
+/* A task that was stopped for this life, or was spare, has failed if the life cannot begin. */
+static void _set_unstarted (struct machine *m)
+{
+    m->phase = MACHINE_ENDED;
+    if (!_is_asked (m) && m->report.kind == EXIT_REPORT_STOPPED) {
+        m->report = (struct exit_report){ .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
+        m->status = W_EXITCODE (1, 0);
+        _add (m, EFFECT_SAY_UNSTARTED);
+    }
+    _report (m);
+}
+
+static void _begin (struct machine *m)
+{
+    if (_is_asked (m) || !machine_can_restart (m)) {
+        _set_unstarted (m);
+        return;
+    }
+    m->phase = MACHINE_BEGINS;
+    _add (m, EFFECT_BEGIN)->number = m->next;
+}
+
+void machine_begun (struct machine *m, int64_t now)
+{
+    m->now = now;
+    m->fresh = m->number >= 0;
+    m->number = m->next;
+    m->phase = MACHINE_RUNS;
+    m->alive = true;
+    m->idle = m->stopped = m->hung = m->stop_ordered = m->signals.withheld = false;
+    m->young_until = now + YOUNG_MS;
+}
+
+/* If it is the first one, the task has failed as if its program had. */
+void machine_cannot_begin (struct machine *m, int64_t now, const char *why)
+{
+    m->now = now;
+    _forbid_lives (m, why);
+    if (m->number >= 0 || m->idle) {
+        _set_unstarted (m);
+        return;
+    }
+    m->phase = MACHINE_RUNS;
+    m->status = W_EXITCODE (1, 0);
+    m->ended = now;
+    _add (m, EFFECT_SAY_UNSTARTED);
+}
+
+/* SIGKILL. */
+
+static void _kill (struct machine *m, int then)
+{
+    m->phase = MACHINE_KILLS;
+    m->then = then;
+    m->kill_due = m->now;
+    m->kill_last = m->now + KILL_MS;
+    m->kill_pause_ms = 1;
+}
+
+/* The end. */
+
+static void _finish (struct machine *m)
+{
+    m->phase = MACHINE_ENDED;
+    m->stop_ordered = false;
+    _add (m, EFFECT_FINISH);
+    _report (m);
+}
+
+/*
+ * When this end is known, other tasks may begin their next life. A task that has succeeded may have
+ * left something to finish in the background, and so in a step that is asked to end.
+ */
+static void _end_as (struct machine *m, struct exit_report report, int status)
+{
+    if (m->phase == MACHINE_STOPS || m->phase == MACHINE_KILLS)
+        m->ended = m->now;
+    m->status = status;
+    m->report = report;
+    if (machine_can_restart (m) && restart_rule_covers (&m->config->restart, &report) && !_is_asked (m))
+        _kill (m, THEN_FINISH);
+    else
+        _finish (m);
+}
+
+static struct exit_report _program_report (const struct machine *m)
+{
+    bool signalled = WIFSIGNALED (m->status);
+
+    return (struct exit_report){
+        .kind = signalled                        ? EXIT_REPORT_SIGNAL
+                : m->unstarted && m->status != 0 ? EXIT_REPORT_UNSTARTED
+                                                 : EXIT_REPORT_EXIT,
+        .number = signalled ? WTERMSIG (m->status) : WEXITSTATUS (m->status),
+        .out_of_memory = m->out_of_memory,
+    };
+}
+
+/*
+ * A program that ended before it was asked to keeps its own status. One that ended because of its last
+ * chance has been stopped.
+ */
+static void _end_by_itself (struct machine *m)
+{
+    static const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED };
+
+    if (signals_explain_end (&m->signals, m->now))
+        _end_as (m, stopped, 0);
+    else
+        _end_as (m, _program_report (m), m->status);
+}
+
+/*
+ * The signal of which the program has died may be Slurm's to the whole step, and not have reached this
+ * process yet. Then it does not ask for another life, or is killed before it can; and is not what ended
+ * the job.
+ */
+static void _look_at_end (struct machine *m)
+{
+    const struct exit_report report = _program_report (m);
+
+    if (m->phase == MACHINE_RUNS) {
+        bool matters = machine_can_restart (m) || !m->config->forward_signals;
+
+        m->phase = MACHINE_WAITS;
+        m->waits_until = m->status != 0 && matters ? m->now + SIGNALS_MS : m->now;
+    }
+    if (m->now >= m->waits_until || signals_asked (&m->signals, &report, m->now, NULL))
+        _end_by_itself (m);
+}
+
+void machine_program_ended (struct machine *m, int64_t now, int status, bool unstarted, bool out_of_memory)
+{
+    m->now = m->ended = now;
+    m->status = status;
+    m->unstarted = unstarted;
+    m->out_of_memory = out_of_memory;
+    m->alive = false;
+}
+
+void machine_no_life (struct machine *m, int64_t now, const char *why)
+{
+    bool could = machine_can_restart (m);
+
+    m->now = now;
+    _forbid_lives (m, why);
+    if (could && m->phase == MACHINE_ENDED)
+        _report (m);
+}
+
+/* Its stop. */
+
+/*
+ * If Slurm is about to kill the program, the program has had SIGTERM and does not get a second one,
+ * and it keeps the time that Slurm gives it. A SIGTERM of Slurm's after which no SIGKILL came is
+ * of the past: the program has survived it.
+ */
+static void _stop (struct machine *m)
+{
+    m->stopping = m->now;
+    m->grace = m->now + _grace_ms (m);
+    m->killed = false;
+    if (m->now >= m->signals.slurm_kills)
+        _add (m, EFFECT_SIGNAL_ALL)->number = SIGTERM;
+    else if (m->grace < m->signals.slurm_kills)
+        m->grace = m->signals.slurm_kills;
+    m->phase = MACHINE_STOPS;
+    m->stopped = true;
+}
+
+/* Python prints the stacks of all its threads at SIGABRT, also where it is blocked (PYTHONFAULTHANDLER). */
+static void _abort (struct machine *m)
+{
+    m->grace = m->now + _grace_ms (m);
+    m->phase = MACHINE_STOPS;
+    m->stopped = m->hung = true;
+    _add (m, EFFECT_SIGNAL_ALL)->number = SIGABRT;
+}
+
+static void _end_stopped (struct machine *m)
+{
+    static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG },
+                                    terminated = { .kind = EXIT_REPORT_SIGNAL, .number = SIGTERM };
+    const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED,
+                                         .killed = m->killed,
+                                         .killed_after = m->killed ? m->killed_after : 0 };
+
+    if (m->orphaned)
+        _end_as (m, terminated, SIGTERM);
+    else if (m->hung)
+        _end_as (m, hung, W_EXITCODE (EXIT_REPORT_HUNG_CODE, 0));
+    else
+        _end_as (m, stopped, m->stop_status);
+}
+
+/* A task whose TaskProlog runs has not executed its program. */
+static void _look_at_young (struct machine *m, bool unstarted)
+{
+    if (unstarted)
+        m->young_until = m->now + YOUNG_MS;
+    if (m->now >= m->stop_last || m->now >= m->young_until)
+        _stop (m);
+    else
+        m->stop_due = _min (m->stop_last, m->now + LOOK_MS);
+}
+
+/*
+ * A program that has ended by itself keeps its status, unless its next life was certain. If it waits,
+ * what it has left in the background ends, too, because other tasks may begin their next life.
+ */
+static void _obey_stop (struct machine *m, bool waits)
+{
+    if (m->stop_ordered || (m->phase != MACHINE_RUNS && !waits))
+        return;
+    m->stop_status = waits && !restart_rule_covers (&m->config->restart, &m->report) ? m->status : 0;
+    m->stop_ordered = true;
+    m->stop_last = m->now + _grace_ms (m);
+    m->stop_due = m->now;
+}
+
+/* The end of a task that has ended before, and waits. */
+static void _look_at_remains (struct machine *m, bool left)
+{
+    m->stop_ordered = false;
+    if (left)
+        _stop (m);
+    else
+        _end_as (m, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, m->stop_status);
+}
+
+/* The rendezvous. */
+
+/*
+ * Another task has failed first, and srun returns the greatest code of all. A spare that has a place, and has
+ * not begun, has the code of the failure that it has got with it.
+ */
+static void _limit_exit_code (struct machine *m, int most)
+{
+    int code = WIFSIGNALED (m->status) ? 128 + WTERMSIG (m->status) : WEXITSTATUS (m->status);
+
+    if (most > 0 && (code > most || m->idle))
+        m->status = W_EXITCODE (most, 0);
+}
+
+/*
+ * A spare's first life has the number that its place has come to. If it cannot obey, a report that says so is
+ * on its way.
+ */
+static bool _may_begin (const struct machine *m, int life)
+{
+    return m->phase == MACHINE_ENDED && (life == m->number + 1 || (m->idle && life > 0))
+           && machine_can_restart (m) && !_is_asked (m);
+}
+
+bool machine_listens (const struct machine *m)
+{
+    return (m->phase == MACHINE_RUNS && m->alive) || m->phase == MACHINE_STOPS || m->phase == MACHINE_ENDED;
+}
+
+void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
+{
+    m->now = now;
+    if (goal->leave) {
+        _limit_exit_code (m, goal->most);
+        m->leaves = true;
+    } else if (goal->stop == GOAL_STOP)
+        _obey_stop (m, m->phase == MACHINE_ENDED && goal->knows);
+    else if (goal->stop == GOAL_STOP_AT_ONCE) {
+        /* Nothing of this task may go on. What waits for its next life waits in vain. */
+        bool ended = m->phase == MACHINE_ENDED;
+
+        _forbid_lives (m, "a spare has its place");
+        _kill (m, ended ? THEN_SUCCEED : THEN_STOPPED);
+        m->stop_status = 0;
+        m->hung = m->killed = false;
+    } else if (goal->stop == GOAL_ABORT && m->phase == MACHINE_RUNS)
+        _abort (m);
+    else if (goal->life >= 0 && _may_begin (m, goal->life)) {
+        m->next = goal->life;
+        _kill (m, THEN_BEGIN);
+    }
+}
+
+/*
+ * The rendezvous may give the place of this task to a spare, and no order tells. The task fails, and if the
+ * rendezvous comes back before, it is restarted like another one that has failed.
+ */
+void machine_cut_off (struct machine *m, int64_t now)
+{
+    m->now = now;
+    if (m->phase == MACHINE_RUNS)
+        _kill (m, THEN_GO_ON);
+    else if (m->phase == MACHINE_STOPS)
+        _kill (m, THEN_STOPPED);
+    else if (m->phase == MACHINE_ENDED)
+        _kill (m, THEN_REST);
+}
+
+/* A message, once, and not by a task that was stopped: then the others are, too. */
+void machine_gone (struct machine *m, int64_t now, const char *how, bool leave)
+{
+    m->now = now;
+    m->leaves = m->leaves || leave;
+    if (m->gone || m->stopped)
+        return;
+    m->gone = how;
+    if (signals_deliver (&m->signals))
+        _terminate_program (m);
+    if (m->config->prints)
+        m->say_gone = now + SIGNALS_MS;
+}
+
+/* A batch job that is cancelled loses its srun, and at the same moment Slurm asks its tasks to end. */
+static void _look_at_gone (struct machine *m)
+{
+    if (m->say_gone == NEVER || (m->signals.slurms.number == 0 && m->now < m->say_gone))
+        return;
+    if (m->signals.slurms.number == 0)
+        _add (m, EFFECT_SAY_GONE)->text = m->gone;
+    m->say_gone = NEVER;
+}
+
+/* Time. */
+
+/* All processes are dead, or more cannot be done. */
+static void _killed (struct machine *m, bool left)
+{
+    if (left && (m->then == THEN_FINISH || m->then == THEN_BEGIN))
+        _forbid_lives (m, "a process of its former run does not end");
+    switch (m->then) {
+        case THEN_FINISH: _finish (m); break;
+        case THEN_STOPPED: _end_stopped (m); break;
+        case THEN_GO_ON: m->phase = MACHINE_RUNS; break;
+        case THEN_BEGIN: _begin (m); break;
+        case THEN_SUCCEED:
+            m->status = 0;
+            _report (m);
+            m->phase = MACHINE_ENDED;
+            break;
+        case THEN_REST: m->phase = MACHINE_ENDED; break;
+    }
+}
+
+static void _look_at_kill (struct machine *m, bool left)
+{
+    if (!left || m->now >= m->kill_last)
+        _killed (m, left);
+    else if (m->now >= m->kill_due) {
+        _add (m, EFFECT_KILL);
+        m->kill_due = m->now + m->kill_pause_ms;
+        m->kill_pause_ms = m->kill_pause_ms < KILL_PAUSE_MAX_MS ? 2 * m->kill_pause_ms : m->kill_pause_ms;
+    }
+}
+
+void machine_cannot_kill (struct machine *m, int64_t now)
+{
+    m->now = m->kill_last = m->kill_due = now;
+}
+
+static bool _is_last_chance (const struct machine *m)
+{
+    return m->alive && m->signals.withheld && m->now >= m->signals.last_chance;
+}
+
+static bool _is_stop_due (const struct machine *m)
+{
+    return m->stop_ordered && m->now >= m->stop_due;
+}
+
+static int _asks (const struct machine *m)
+{
+    switch (m->phase) {
+        case MACHINE_STOPS:
+        case MACHINE_KILLS: return MACHINE_ASKS_LEFT;
+        case MACHINE_ENDED: return _is_stop_due (m) ? MACHINE_ASKS_LEFT : 0;
+        case MACHINE_RUNS:
+            return (_is_stop_due (m) ? MACHINE_ASKS_UNSTARTED : 0)
+                   | (_is_last_chance (m) ? MACHINE_ASKS_REACTION : 0);
+        default: return 0;
+    }
+}
+
+/* Time goes on between a question and its sight: what was not asked then is not looked at. */
+int machine_asks (struct machine *m, int64_t now)
+{
+    m->now = now;
+    return m->asked = _asks (m);
+}
+
+static void _look_at_program (struct machine *m, const struct sight *sight)
+{
+    if (!m->alive) {
+        _look_at_end (m);
+        return;
+    }
+    /* Where Slurm signals every process, it may just have missed this one. */
+    if (m->fresh && !m->config->forward_signals && _is_asked (m))
+        _terminate_program (m);
+    m->fresh = false;
+    if (m->asked & MACHINE_ASKS_REACTION && signals_last_chance (&m->signals, sight->reaction, m->now))
+        _terminate_program (m);
+    if (m->asked & MACHINE_ASKS_UNSTARTED)
+        _look_at_young (m, sight->unstarted);
+}
+
+void machine_look (struct machine *m, int64_t now, const struct sight *sight)
+{
+    m->now = now;
+    _look_at_gone (m);
+    switch (m->phase) {
+        case MACHINE_RUNS: _look_at_program (m, sight); break;
+        case MACHINE_WAITS: _look_at_end (m); break;
+        case MACHINE_STOPS:
+            if (!sight->left)
+                _end_stopped (m);
+            else if (now >= m->grace) {
+                m->killed = true;
+                m->killed_after = (int)((now - m->stopping) / 1000);
+                _kill (m, THEN_STOPPED);
+            }
+            break;
+        case MACHINE_KILLS: _look_at_kill (m, sight->left); break;
+        case MACHINE_ENDED:
+            if (m->asked & MACHINE_ASKS_LEFT)
+                _look_at_remains (m, sight->left);
+            break;
+        default: break;
+    }
+    if (m->leaves && m->say_gone == NEVER && m->phase != MACHINE_LEFT) {
+        m->phase = MACHINE_LEFT;
+        _add (m, EFFECT_LEAVE);
+    }
+}
+
+static int64_t _due (const struct machine *m)
+{
+    int64_t stop = m->stop_ordered ? m->stop_due : NEVER;
+
+    switch (m->phase) {
+        case MACHINE_RUNS:
+            if (!m->alive || m->fresh)
+                return m->now;
+            return m->signals.withheld ? _min (stop, m->signals.last_chance) : stop;
+        case MACHINE_WAITS: return m->waits_until;
+        case MACHINE_STOPS: return m->grace;
+        case MACHINE_KILLS: return _min (m->kill_due, m->kill_last);
+        case MACHINE_ENDED: return m->leaves && m->say_gone == NEVER ? m->now : stop;
+        default: return NEVER;
+    }
+}
+
+int64_t machine_due (const struct machine *m)
+{
+    return m->say_gone == NEVER ? _due (m) : _min (m->say_gone, _due (m));
+}
+
+/* Inputs that lead to little. */
+
+void machine_signal (struct machine *m, int64_t now, const struct signal *signal)
+{
+    bool needed = m->phase == MACHINE_RUNS && !m->gone;
+
+    m->now = now;
+    if (signals_take (&m->signals, signal, needed, now))
+        _signal_program (m, signal);
+    /* The rendezvous has learnt how the task ended; now there is something more to know. */
+    if (signals_may_ask (signal) && m->phase == MACHINE_ENDED && m->config->restart.times > 0
+        && _is_asked (m))
+        _report (m);
+}
+
+/* slurmd takes the node for idle: start nothing more, and end what runs. */
+void machine_slurmstepd_died (struct machine *m, int64_t now)
+{
+    m->now = now;
+    if (m->orphaned)
+        return;
+    m->orphaned = true;
+    _forbid_lives (m, "its slurmstepd has died");
+    if (m->phase == MACHINE_RUNS && m->alive)
+        _stop (m);
+    else if (m->phase == MACHINE_ENDED)
+        _report (m);
+}
+
+void machine_init (struct machine *m, const struct supervisor_config *config)
+{
+    *m = (struct machine){ .config = config, .number = -1, .say_gone = NEVER, .phase = MACHINE_BEGINS };
+    signals_init (&m->signals, config);
+}
+
+/* A spare is a task that has been stopped before its program started, and waits to be restarted. */
+void machine_start (struct machine *m, int64_t now)
+{
+    m->now = now;
+    if (m->config->spare) {
+        m->idle = true;
+        m->number = 0;
+        _end_as (m, (struct exit_report){ .kind = EXIT_REPORT_STOPPED }, 0);
+    } else
+        _add (m, EFFECT_BEGIN)->number = m->next;
+}
