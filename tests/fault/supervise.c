@@ -490,6 +490,38 @@ static void _stop_after_grace (const void *arg)
     _expect_later (begin, 1000, "the program was killed");
 }
 
+/* It needs a second in which it can run. */
+static void _saves (int number __attribute__ ((unused)))
+{
+    program_print ("asked ");
+    for (int i = 0; i < 10; i++)
+        poll (NULL, 0, 100);
+    program_print ("saved ");
+    _exit (0);
+}
+
+static void _saves_on_sigterm (void)
+{
+    signal (SIGTERM, _saves);
+    program_sleeps ();
+}
+
+/* As when Slurm suspends the job. */
+static void _grace_while_stopped (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _saves_on_sigterm, .stop_grace = 2 };
+
+    task_start_and_stop (&task, "up ");
+    task_expect_output (&task, "asked ");
+    kill (task.program_pid, SIGSTOP);
+    kill (task.pid, SIGSTOP);
+    poll (NULL, 0, 3000);
+    kill (task.pid, SIGCONT);
+    kill (task.program_pid, SIGCONT);
+    task_expect_output (&task, "saved ");
+    task_expect_stopped (&task);
+}
+
 /* For a program that may take longer to end than task_expect_stopped () waits. */
 static void _await_end (const struct task *task, int ms)
 {
@@ -919,10 +951,10 @@ static void _idle (const void *arg __attribute__ ((unused)))
     task_expect_idle (&task);
 }
 
-/* The watch looks every three seconds, also at a task that is being stopped. */
+/* The watch looks every three seconds, also at a task that is being stopped; its grace every five. */
 static void _idle_while_it_stops (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_ignores_sigterm, .stop_grace = 30, .watchdog = 60 };
+    struct task task = { .program = program_ignores_sigterm, .stop_grace = 100, .watchdog = 60 };
 
     task_start (&task);
     task_expect_output (&task, "up ");
@@ -1124,6 +1156,8 @@ int main (void)
     passed &= check ("... and at once if that was before", _withheld_until_the_rendezvous_ends,
                      &(const bool){ false });
     passed &= check ("ORDER=stop: a program that SIGSTOP has stopped ends", _stop_in_state_t, NULL);
+    passed &= check ("ORDER=stop: the grace does not count while supervisor and program are stopped",
+                     _grace_while_stopped, NULL);
     passed &= check ("ORDER=stop: another user's program goes on, the supervisor exits",
                      _stop_other_users_program, NULL);
     passed &= check ("ORDER=abort: SIGABRT ends a program, which is reported as hung", _abort_hung, &aborts);

@@ -286,6 +286,15 @@ static bool play_other (char *event)
     return true;
 }
 
+/* This process cannot run, and then looks late. */
+static bool play_stopped (char *event)
+{
+    if (!story_begins (&event, "all processes are stopped for"))
+        return false;
+    now += story_number (&event);
+    return true;
+}
+
 static void play_event (char *event)
 {
     world.was_killed = false;
@@ -302,7 +311,7 @@ static void play_event (char *event)
     else if (*event >= '0' && *event <= '9') {
         pass (story_number (&event));
         return;
-    } else if (!play_world (event) && !play_end (event) && !play_other (event))
+    } else if (!play_stopped (event) && !play_world (event) && !play_end (event) && !play_other (event))
         story_unknown (event);
     settle ();
 }

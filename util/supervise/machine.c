@@ -27,14 +27,61 @@
 #define KILL_MS 30000
 #define KILL_PAUSE_MAX_MS 500
 
+#define GRACE_MIN_MS 100
+/* From Slurm's SIGTSTP to its SIGSTOP, at most; it waits two seconds. */
+#define SUSPEND_MS 3000
+/* So many looks at a task that has its grace. */
+#define STEPS 20
+#define STEP_MIN_MS 100
+#define STEP_MAX_MS 5000
+
 static int64_t _min (int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
+/* With a grace of 0, too, what dies of SIGTERM has the moment that this takes. */
 static int64_t _grace_ms (const struct machine *m)
 {
-    return m->config->stop_grace * INT64_C (1000);
+    int64_t grace = m->config->stop_grace * INT64_C (1000);
+
+    return grace < GRACE_MIN_MS ? GRACE_MIN_MS : grace;
+}
+
+/* Time. */
+
+/* Between two looks at a task that has its grace. */
+static int64_t _step_ms (const struct machine *m)
+{
+    int64_t step = _grace_ms (m) / STEPS;
+
+    return step < STEP_MIN_MS ? STEP_MIN_MS : _min (step, STEP_MAX_MS);
+}
+
+/*
+ * The clock that protects a program counts while that can run. Slurm suspends a job by SIGTSTP to its
+ * programs, and soon SIGSTOP to all; and whatever stops the program stops this process, too. So no look at
+ * a task that has its grace counts for more than two steps. A SIGTSTP that no SIGSTOP follows is one like any
+ * other.
+ */
+static void _advance (struct machine *m, int64_t now)
+{
+    int64_t passed = now - m->now;
+
+    if (m->frozen_until > m->now)
+        passed = now < m->frozen_until ? 0 : now - m->frozen_until;
+    if (m->phase == MACHINE_STOPS || m->stop_ordered)
+        passed = _min (passed, 2 * _step_ms (m));
+    m->now = now;
+    m->run += passed;
+}
+
+/* When that clock will be there. */
+static int64_t _when (const struct machine *m, int64_t run)
+{
+    int64_t from = m->frozen_until > m->now ? m->frozen_until : m->now;
+
+    return run == NEVER ? NEVER : from + (run - m->run);
 }
 
 /* Effects. */
@@ -95,7 +142,7 @@ struct life_report machine_life (const struct machine *m, int64_t now)
 
     if (m->config->restart.times > 0 && !can)
         life.cannot = m->cannot;
-    life.asked_signal = signals_asked (&m->signals, &m->report, now, &life.asked_at);
+    life.asked_signal = signals_asked (&m->signals, &m->report, m->run, &life.asked_at);
     return life;
 }
 
@@ -108,7 +155,7 @@ static void _forbid_lives (struct machine *m, const char *why)
 
 static bool _is_asked (const struct machine *m)
 {
-    return signals_asked (&m->signals, &m->report, m->now, NULL) != 0;
+    return signals_asked (&m->signals, &m->report, m->run, NULL) != 0;
 }
 
 /* A task that was stopped for this life, or was spare, has failed if the life cannot begin. */
@@ -135,19 +182,19 @@ static void _begin (struct machine *m)
 
 void machine_begun (struct machine *m, int64_t now)
 {
-    m->now = now;
+    _advance (m, now);
     m->fresh = m->number >= 0;
     m->number = m->next;
     m->phase = MACHINE_RUNS;
     m->alive = true;
     m->idle = m->stopped = m->hung = m->stop_ordered = m->signals.withheld = false;
-    m->young_until = now + YOUNG_MS;
+    m->young_until = m->run + YOUNG_MS;
 }
 
 /* If it is the first one, the task has failed as if its program had. */
 void machine_cannot_begin (struct machine *m, int64_t now, const char *why)
 {
-    m->now = now;
+    _advance (m, now);
     _forbid_lives (m, why);
     if (m->number >= 0 || m->idle) {
         _set_unstarted (m);
@@ -217,7 +264,7 @@ static void _end_by_itself (struct machine *m)
 {
     static const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED };
 
-    if (signals_explain_end (&m->signals, m->now))
+    if (signals_explain_end (&m->signals, m->run))
         _end_as (m, stopped, 0);
     else
         _end_as (m, _program_report (m), m->status);
@@ -238,13 +285,14 @@ static void _look_at_end (struct machine *m)
         m->phase = MACHINE_WAITS;
         m->waits_until = m->status != 0 && matters ? m->now + SIGNALS_MS : m->now;
     }
-    if (m->now >= m->waits_until || signals_asked (&m->signals, &report, m->now, NULL))
+    if (m->now >= m->waits_until || signals_asked (&m->signals, &report, m->run, NULL))
         _end_by_itself (m);
 }
 
 void machine_program_ended (struct machine *m, int64_t now, int status, bool unstarted, bool out_of_memory)
 {
-    m->now = m->ended = now;
+    _advance (m, now);
+    m->ended = now;
     m->status = status;
     m->unstarted = unstarted;
     m->out_of_memory = out_of_memory;
@@ -255,7 +303,7 @@ void machine_no_life (struct machine *m, int64_t now, const char *why)
 {
     bool could = machine_can_restart (m);
 
-    m->now = now;
+    _advance (m, now);
     _forbid_lives (m, why);
     if (could && m->phase == MACHINE_ENDED)
         _report (m);
@@ -270,10 +318,10 @@ void machine_no_life (struct machine *m, int64_t now, const char *why)
  */
 static void _stop (struct machine *m)
 {
-    m->stopping = m->now;
-    m->grace = m->now + _grace_ms (m);
+    m->stopping = m->run;
+    m->grace = m->run + _grace_ms (m);
     m->killed = false;
-    if (m->now >= m->signals.slurm_kills)
+    if (m->run >= m->signals.slurm_kills)
         _add (m, EFFECT_SIGNAL_ALL)->number = SIGTERM;
     else if (m->grace < m->signals.slurm_kills)
         m->grace = m->signals.slurm_kills;
@@ -284,7 +332,7 @@ static void _stop (struct machine *m)
 /* Python prints the stacks of all its threads at SIGABRT, also where it is blocked (PYTHONFAULTHANDLER). */
 static void _abort (struct machine *m)
 {
-    m->grace = m->now + _grace_ms (m);
+    m->grace = m->run + _grace_ms (m);
     m->phase = MACHINE_STOPS;
     m->stopped = m->hung = true;
     _add (m, EFFECT_SIGNAL_ALL)->number = SIGABRT;
@@ -310,11 +358,11 @@ static void _end_stopped (struct machine *m)
 static void _look_at_young (struct machine *m, bool unstarted)
 {
     if (unstarted)
-        m->young_until = m->now + YOUNG_MS;
-    if (m->now >= m->stop_last || m->now >= m->young_until)
+        m->young_until = m->run + YOUNG_MS;
+    if (m->run >= m->stop_last || m->run >= m->young_until)
         _stop (m);
     else
-        m->stop_due = _min (m->stop_last, m->now + LOOK_MS);
+        m->stop_due = _min (_when (m, m->stop_last), m->now + LOOK_MS);
 }
 
 /*
@@ -327,7 +375,7 @@ static void _obey_stop (struct machine *m, bool waits)
         return;
     m->stop_status = waits && !restart_rule_covers (&m->config->restart, &m->report) ? m->status : 0;
     m->stop_ordered = true;
-    m->stop_last = m->now + _grace_ms (m);
+    m->stop_last = m->run + _grace_ms (m);
     m->stop_due = m->now;
 }
 
@@ -372,7 +420,7 @@ bool machine_listens (const struct machine *m)
 
 void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
 {
-    m->now = now;
+    _advance (m, now);
     if (goal->leave) {
         _limit_exit_code (m, goal->most);
         m->leaves = true;
@@ -400,7 +448,7 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
  */
 void machine_cut_off (struct machine *m, int64_t now)
 {
-    m->now = now;
+    _advance (m, now);
     if (m->phase == MACHINE_RUNS)
         _kill (m, THEN_GO_ON);
     else if (m->phase == MACHINE_STOPS)
@@ -412,7 +460,7 @@ void machine_cut_off (struct machine *m, int64_t now)
 /* A message, once, and not by a task that was stopped: then the others are, too. */
 void machine_gone (struct machine *m, int64_t now, const char *how, bool leave)
 {
-    m->now = now;
+    _advance (m, now);
     m->leaves = m->leaves || leave;
     if (m->gone || m->stopped)
         return;
@@ -467,12 +515,13 @@ static void _look_at_kill (struct machine *m, bool left)
 
 void machine_cannot_kill (struct machine *m, int64_t now)
 {
-    m->now = m->kill_last = m->kill_due = now;
+    _advance (m, now);
+    m->kill_last = m->kill_due = now;
 }
 
 static bool _is_last_chance (const struct machine *m)
 {
-    return m->alive && m->signals.withheld && m->now >= m->signals.last_chance;
+    return m->alive && m->signals.withheld && m->run >= m->signals.last_chance;
 }
 
 static bool _is_stop_due (const struct machine *m)
@@ -496,7 +545,7 @@ static int _asks (const struct machine *m)
 /* Time goes on between a question and its sight: what was not asked then is not looked at. */
 int machine_asks (struct machine *m, int64_t now)
 {
-    m->now = now;
+    _advance (m, now);
     return m->asked = _asks (m);
 }
 
@@ -510,7 +559,7 @@ static void _look_at_program (struct machine *m, const struct sight *sight)
     if (m->fresh && !m->config->forward_signals && _is_asked (m))
         _terminate_program (m);
     m->fresh = false;
-    if (m->asked & MACHINE_ASKS_REACTION && signals_last_chance (&m->signals, sight->reaction, m->now))
+    if (m->asked & MACHINE_ASKS_REACTION && signals_last_chance (&m->signals, sight->reaction, m->run))
         _terminate_program (m);
     if (m->asked & MACHINE_ASKS_UNSTARTED)
         _look_at_young (m, sight->unstarted);
@@ -518,7 +567,7 @@ static void _look_at_program (struct machine *m, const struct sight *sight)
 
 void machine_look (struct machine *m, int64_t now, const struct sight *sight)
 {
-    m->now = now;
+    _advance (m, now);
     _look_at_gone (m);
     switch (m->phase) {
         case MACHINE_RUNS: _look_at_program (m, sight); break;
@@ -526,9 +575,9 @@ void machine_look (struct machine *m, int64_t now, const struct sight *sight)
         case MACHINE_STOPS:
             if (!sight->left)
                 _end_stopped (m);
-            else if (now >= m->grace) {
+            else if (m->run >= m->grace) {
                 m->killed = true;
-                m->killed_after = (int)((now - m->stopping) / 1000);
+                m->killed_after = (int)((m->run - m->stopping) / 1000);
                 _kill (m, THEN_STOPPED);
             }
             break;
@@ -553,9 +602,9 @@ static int64_t _due (const struct machine *m)
         case MACHINE_RUNS:
             if (!m->alive || m->fresh)
                 return m->now;
-            return m->signals.withheld ? _min (stop, m->signals.last_chance) : stop;
+            return m->signals.withheld ? _min (stop, _when (m, m->signals.last_chance)) : stop;
         case MACHINE_WAITS: return m->waits_until;
-        case MACHINE_STOPS: return m->grace;
+        case MACHINE_STOPS: return _min (_when (m, m->grace), m->now + _step_ms (m));
         case MACHINE_KILLS: return _min (m->kill_due, m->kill_last);
         case MACHINE_ENDED: return m->leaves && m->say_gone == NEVER ? m->now : stop;
         default: return NEVER;
@@ -573,8 +622,10 @@ void machine_signal (struct machine *m, int64_t now, const struct signal *signal
 {
     bool needed = m->phase == MACHINE_RUNS && !m->gone;
 
-    m->now = now;
-    if (signals_take (&m->signals, signal, needed, now))
+    _advance (m, now);
+    if (signal->from_slurm && (signal->number == SIGTSTP || signal->number == SIGCONT))
+        m->frozen_until = signal->number == SIGTSTP ? now + SUSPEND_MS : now;
+    if (signals_take (&m->signals, signal, needed, m->run))
         _signal_program (m, signal);
     /* The rendezvous has learnt how the task ended; now there is something more to know. */
     if (signals_may_ask (signal) && m->phase == MACHINE_ENDED && m->config->restart.times > 0
@@ -585,7 +636,7 @@ void machine_signal (struct machine *m, int64_t now, const struct signal *signal
 /* slurmd takes the node for idle: start nothing more, and end what runs. */
 void machine_slurmstepd_died (struct machine *m, int64_t now)
 {
-    m->now = now;
+    _advance (m, now);
     if (m->orphaned)
         return;
     m->orphaned = true;
@@ -605,7 +656,7 @@ void machine_init (struct machine *m, const struct supervisor_config *config)
 /* A spare is a task that has been stopped before its program started, and waits to be restarted. */
 void machine_start (struct machine *m, int64_t now)
 {
-    m->now = now;
+    m->now = m->run = now;
     if (m->config->spare) {
         m->idle = true;
         m->number = 0;
