@@ -281,6 +281,8 @@ static bool play_other (char *event)
         machine_gone (&machine, now, "has ended", machine.phase == MACHINE_ENDED);
     else if (story_begins (&event, "the rendezvous does not answer"))
         machine_gone (&machine, now, "does not answer", true);
+    else if (story_begins (&event, "the rendezvous returns"))
+        machine_returned (&machine, now);
     else
         return false;
     return true;

@@ -467,8 +467,16 @@ void machine_gone (struct machine *m, int64_t now, const char *how, bool leave)
     m->gone = how;
     if (signals_deliver (&m->signals))
         _terminate_program (m);
-    if (m->config->prints)
+    if (m->config->prints && !m->said_gone)
         m->say_gone = now + SIGNALS_MS;
+}
+
+/* What was on its way to be said is not true any more. */
+void machine_returned (struct machine *m, int64_t now)
+{
+    _advance (m, now);
+    m->gone = NULL;
+    m->say_gone = NEVER;
 }
 
 /* A batch job that is cancelled loses its srun, and at the same moment Slurm asks its tasks to end. */
@@ -476,6 +484,7 @@ static void _look_at_gone (struct machine *m)
 {
     if (m->say_gone == NEVER || (m->signals.slurms.number == 0 && m->now < m->say_gone))
         return;
+    m->said_gone = true;
     if (m->signals.slurms.number == 0)
         _add (m, EFFECT_SAY_GONE)->text = m->gone;
     m->say_gone = NEVER;

@@ -123,6 +123,7 @@ struct machine {
 
     /* The rendezvous. */
     const char *gone;               /* "has ended", "does not answer"; or NULL */
+    bool said_gone;                 /* that has been printed */
     int64_t say_gone;               /* when to print it, unless Slurm ends the step; or never */
     bool leaves;
 
@@ -163,6 +164,9 @@ void machine_cut_off (struct machine *machine, int64_t now);
 
 /* The rendezvous "has ended", or "does not answer". `leave`: so there is nothing to wait for. */
 void machine_gone (struct machine *machine, int64_t now, const char *how, bool leave);
+
+/* There is a connection again. */
+void machine_returned (struct machine *machine, int64_t now);
 
 /*
  * Time has passed: by machine_due () at the latest, and after every other input, machine_look () is called.

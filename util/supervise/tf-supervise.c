@@ -58,6 +58,7 @@ struct supervisor {
     struct supervisor_config config;
     struct machine machine;
     struct uplink *uplink;
+    int connection;             /* the number of the last one: uplink.h */
     int signal_fd;
     struct tee *tee;            /* or NULL */
     struct watch watch;
@@ -341,8 +342,12 @@ static void _serve_uplink (struct supervisor *s, short revents)
 {
     struct machine *m = &s->machine;
     struct goal goal = { .life = -1 };
+    enum uplink_event event = uplink_serve (s->uplink, revents);
 
-    switch (uplink_serve (s->uplink, revents)) {
+    if (s->connection != uplink_connection (s->uplink))
+        machine_returned (m, _now ());
+    s->connection = uplink_connection (s->uplink);
+    switch (event) {
         case UPLINK_NOTHING: break;
         case UPLINK_STOP: goal.stop = GOAL_STOP; break;
         case UPLINK_STOP_AT_ONCE: goal.stop = GOAL_STOP_AT_ONCE; break;

@@ -221,7 +221,7 @@ static enum uplink_event _finish_connect (struct uplink *u)
         return _fail (u);
     if (u->waiting)
         u->give_up = deadline_in_ms (REPORT_MS);
-    u->waiting = u->refused = false;
+    u->waiting = u->refused = u->reported_gone = false;
     u->connection++;
     u->stable = deadline_in_ms (PAUSE_MAX_MS);
     _set_heard (u, 0);

@@ -48,8 +48,9 @@ enum uplink_event {
 };
 
 /*
- * Go on; `revents` is poll ()'s. UPLINK_GONE comes once while the task runs; after uplink_report ()
- * it, or UPLINK_NO_ANSWER, comes each time if the report cannot be delivered.
+ * Go on; `revents` is poll ()'s. UPLINK_GONE comes once while the task runs, and again if there has been a
+ * connection since; after uplink_report () it, or UPLINK_NO_ANSWER, comes each time if the report cannot be
+ * delivered.
  */
 enum uplink_event uplink_serve (struct uplink *uplink, short revents);
 
