@@ -26,17 +26,17 @@ int __wrap_poll (struct pollfd *pfd, nfds_t count, int ms)
 
 TEST (no_request_gets_the_late_reply_to_another)
 {
-    struct supervisor_config config = { .restart.times = 1, .fork_server = fork () };
+    const pid_t fork_server = fork ();
     const struct fork_reply reply = { .pid = 40000 };
     struct errtext err = { "" };
     struct lives lives;
     int pair[2];
 
-    if (config.fork_server == 0)
+    if (fork_server == 0)
         for (;;)
             pause ();
     assert_int_equal (socketpair (AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-    lives_init (&lives, &config, pair[0]);
+    lives_init (&lives, fork_server, pair[0]);
     late = true;
     assert_int_equal (lives_begin (&lives, 1, &err), -1);
     assert_string_equal (err.text, "tf-fork-server, which starts it, does not answer");

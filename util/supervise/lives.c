@@ -23,11 +23,9 @@
 #define ANSWER_MS 30000
 #define RESUMED_MS 1000
 
-void lives_init (struct lives *lives, const struct supervisor_config *config, int requests)
+void lives_init (struct lives *lives, pid_t fork_server, int requests)
 {
-    *lives = (struct lives){
-        .config = config, .requests = requests, .answer = -1, .fork_server = config->fork_server
-    };
+    *lives = (struct lives){ .requests = requests, .answer = -1, .fork_server = fork_server };
 }
 
 static void _close_requests (struct lives *lives)

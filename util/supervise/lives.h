@@ -13,17 +13,15 @@
 
 #include "common/errtext.h"
 #include "protocol/frame.h"
-#include "protocol/supervisor_config.h"
 
 struct lives {
-    const struct supervisor_config *config;
     int requests;               /* to the fork server; -1: there is none */
     pid_t fork_server;          /* a child that belongs to no life; 0: there is none */
     int answer;                 /* a file that is to be sent to the fork server; -1: none */
 };
 
-/* `requests` is the socket to the fork server. The configuration must live as long. */
-void lives_init (struct lives *lives, const struct supervisor_config *config, int requests);
+/* `requests` is the socket to the fork server. */
+void lives_init (struct lives *lives, pid_t fork_server, int requests);
 
 /*
  * The lives from the next one on have this answer (protocol/answer.h). -1 and err if there is no memory.

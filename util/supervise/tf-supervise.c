@@ -475,7 +475,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
     prctl (PR_SET_PDEATHSIG, SIGCHLD);
     machine_init (&s->machine, &s->config);
-    lives_init (&s->lives, &s->config, SUPERVISOR_LIVES_FD);
+    lives_init (&s->lives, s->config.fork_server, SUPERVISOR_LIVES_FD);
     if (tee_start (&s->tee, &s->config, err) < 0 || watch_init (&s->watch, &s->config, err) < 0)
         return -1;
     return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
