@@ -642,6 +642,23 @@ END
     [ "$status" -eq 3 ] || fail "it ends with $status: $(< "$work/out")"
 }
 
+@test "the time that a task has to end stands still while its job is suspended" {
+    local step
+
+    slurm srun -Q -J suspended -N2 -n3 --tf-grace=5 --tf-tasks=chief,ps,worker ./by-role chief='await ready; exit 0' \
+        ps='trap "mark asked; sleep 1; sleep 1; sleep 1; sleep 0.5; mark saved; exit 0" TERM; mark ready
+            while :; do sleep 0.1; done' > "$work/out" 2>&1 3>&- &
+    step=$!
+    eventually 20 test -e "$work/mark.asked" || fail "it is not stopped: $(< "$work/out")"
+    "$tests/cluster" run -- scontrol suspend "$(slurm squeue -h -n suspended -o %i)"
+    sleep 7
+    [ ! -e "$work/mark.saved" ]
+    "$tests/cluster" run -- scontrol resume "$(slurm squeue -h -n suspended -o %i)"
+    wait "$step" && status=0 || status=$?
+    [ "$status" -eq 0 ] || fail "it ends with $status: $(< "$work/out")"
+    [ -e "$work/mark.saved" ] || fail "it was killed: $(< "$work/out")"
+}
+
 # --- a job that is asked to end can save
 
 # Start a step, $step, whose programs write mark.ready.RANK, wait for that of so many, and send it this
