@@ -226,10 +226,15 @@ static int _serve (struct fork_server *server)
     struct shared shared;
 
     prctl (PR_SET_NAME, SERVER_NAME);
+    /* A child that another plugin has left, as pyxis does, must not stay as a zombie. */
+    signal (SIGCHLD, SIG_IGN);
+    while (waitpid (-1, NULL, WNOHANG) > 0)
+        ;
     _close_slurms (server);
     _save (&shared);
     while (_receive (server, &request))
         if (_begin_life (server, request.life)) {
+            signal (SIGCHLD, SIG_DFL);
             if (request.life > 0)
                 _restore (&shared);
             return request.life;

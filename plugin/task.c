@@ -5,6 +5,7 @@
 
 #include "task.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 #include "common/variables.h"
 #include "environment.h"
 #include "fork_server.h"
+#include "late.h"
 #include "options.h"
 #include "output.h"
 #include "protocol/client.h"
@@ -210,22 +212,90 @@ static int _open_watch (spank_t spank, const struct task_info *info, const struc
     return watch_socket_open (name, info->registration.step, info->registration.rank);
 }
 
-/* What is left to do between the answer and the program. */
-static void _use_answer (spank_t spank, struct task_info *info, const struct contact *contact,
-                         const struct address *srun, const struct client_answer *answer)
-{
-    struct fork_server server = { .may_restart = answer->answer.restart.times > 0, .port = -1, .answer = -1 };
-    struct program program = { .node = info->registration.node };
+/* A task between its answer and its program. The second stage goes on with it, in the same process. */
+static struct prepared {
+    bool waits;                 /* for the second stage */
+    struct contact contact;
+    struct task_info info;
+    struct client_answer answer;
+    struct fork_server server;
     struct output_paths paths;
-    struct output output;
-    struct watch_socket_name name;
-    int watch = _open_watch (spank, info, &answer->answer, &name);
+    struct watch_socket_name watch;
+    struct program program;
+} prepared;
 
+/* Has Slurm loaded the second stage, whose task_init comes after this one? */
+static bool late_stage_called;
+
+static bool _has_late_stage (void)
+{
+    char path[PATH_MAX];
+    Dl_info self;
+    const char *slash;
+    void *late;
+
+    if (late_stage_called || dladdr ((const void *)_has_late_stage, &self) == 0
+        || !(slash = strrchr (self.dli_fname, '/'))
+        || snprintf (path, sizeof (path), "%.*s/spank_tf_late.so", (int)(slash - self.dli_fname),
+                     self.dli_fname)
+               >= (int)sizeof (path)
+        || !(late = dlopen (path, RTLD_NOW | RTLD_NOLOAD)))
+        return false;
+    dlclose (late);
+    return true;
+}
+
+/* Go on with the program, in the container if there is one. */
+static void _begin (spank_t spank)
+{
+    const struct client_answer *answer = &prepared.answer;
+
+    if (answer->answer.supervised)
+        _live (spank, &prepared.server, answer, prepared.contact.server_token, &prepared.program);
+    else if (answer->answer.spare)
+        _exit (0); /* without supervisors no task is restarted */
+    else if (_set_program (spank, answer, 0, &prepared.program) < 0)
+        task_abort (true, "%s: the environment could not be set", prepared.program.node);
+    /* What a former life has written there is not about this one. */
+    if (prepared.info.logs)
+        unlink (prepared.paths.error_file);
+    frame_destroy (answer->frame);
+    free (prepared.info.locality);
+    environment_clean (spank);
+}
+
+int spank_tf_late_stage (spank_t spank)
+{
+    sigset_t all;
+
+    late_stage_called = true;
+    if (!prepared.waits)
+        return 0;
+    prepared.waits = false;
+    sigfillset (&all);
+    if (prepared.answer.answer.supervised)
+        sigprocmask (SIG_SETMASK, &all, NULL);
+    _begin (spank);
+    return 0;
+}
+
+/* What is left to do between the answer and the program. */
+static void _use_answer (spank_t spank, const struct address *srun)
+{
+    const struct contact *contact = &prepared.contact;
+    const struct client_answer *answer = &prepared.answer;
+    struct task_info *info = &prepared.info;
+    struct output output;
+    int watch = _open_watch (spank, info, &answer->answer, &prepared.watch);
+
+    prepared.server =
+        (struct fork_server){ .may_restart = answer->answer.restart.times > 0, .port = -1, .answer = -1 };
+    prepared.program = (struct program){ .node = info->registration.node };
     if (watch >= 0)
-        program.notify = name.text;
+        prepared.program.notify = prepared.watch.text;
     if (info->logs) {
-        output_paths (&paths, &info->log_dir, &answer->answer);
-        program.error_file = paths.error_file;
+        output_paths (&prepared.paths, &info->log_dir, &answer->answer);
+        prepared.program.error_file = prepared.paths.error_file;
     }
     if (!info->port || (answer->answer.keep_master_port && !info->master_port))
         task_abort_report (answer->fd, info->registration.node, "its ports could not be kept");
@@ -233,60 +303,55 @@ static void _use_answer (spank_t spank, struct task_info *info, const struct con
     if (contact->hold)
         port_leave (info->port);
     else
-        server.port = port_descriptor (info->port);
+        prepared.server.port = port_descriptor (info->port);
     if (answer->answer.keep_master_port)
         port_leave (info->master_port);
     else
         port_release (info->master_port);
-    if (server.may_restart)
+    if (prepared.server.may_restart)
         _print_pmi_limit (spank, &info->registration);
     output = _open_output (info, answer);
     output.watch = watch;
     if (getppid () != slurmstepd)
         task_abort (true, "%s: slurmstepd has died", info->registration.node);
     if (answer->answer.supervised)
-        _start_supervisor (info, contact, srun, answer, &output, &paths, &server);
+        _start_supervisor (info, contact, srun, answer, &output, &prepared.paths, &prepared.server);
     close (answer->fd); /* a supervisor keeps the connection, and the socket of the watch */
     if (watch >= 0)
         close (watch);
     output_redirect (&output);
+    if (!_has_late_stage ()) {
+        _begin (spank);
+        return;
+    }
+    /* Signals are those of a task that starts, until the second stage waits for the supervisor's order. */
+    prepared.waits = true;
     if (answer->answer.supervised)
-        _live (spank, &server, answer, contact->server_token, &program);
-    else if (answer->answer.spare)
-        _exit (0); /* without supervisors no task is restarted */
-    else if (_set_program (spank, answer, 0, &program) < 0)
-        task_abort (true, "%s: the environment could not be set", program.node);
-    /* What a former life has written there is not about this one. */
-    if (info->logs)
-        unlink (paths.error_file);
+        sigprocmask (SIG_SETMASK, &prepared.server.mask, NULL);
 }
 
 static void _register (spank_t spank, char *const env[], const char *text)
 {
     bool first = environment_number (env, "SLURM_PROCID") == 0;
     bool first_of_node = environment_number (env, "SLURM_LOCALID") == 0;
-    struct task_info info;
-    struct contact contact;
+    struct task_info *info = &prepared.info;
     struct address srun;
-    struct client_answer answer;
     struct errtext err;
 
-    if (contact_decode (&contact, text, &err) < 0)
+    if (contact_decode (&prepared.contact, text, &err) < 0)
         task_abort (first, "%s", err.text);
-    if (task_info_gather (&info, spank, env, &contact) < 0 || _srun_address (env, &srun) < 0)
+    if (task_info_gather (info, spank, env, &prepared.contact) < 0 || _srun_address (env, &srun) < 0)
         task_abort (first, "Slurm's environment of the task lacks its rank, its node or srun's "
                            "address");
-    switch (client_register (&info.registration, &contact, &srun,
-                             deadline_in_ms ((contact.timeout + MORE_TIMEOUT_S) * INT64_C (1000)), &answer,
-                             &err)) {
+    switch (client_register (&info->registration, &prepared.contact, &srun,
+                             deadline_in_ms ((prepared.contact.timeout + MORE_TIMEOUT_S) * INT64_C (1000)),
+                             &prepared.answer, &err)) {
         case CLIENT_ANSWERED: break;
         case CLIENT_REFUSED: _exit (1); /* the rendezvous has printed why */
         case CLIENT_NO_RENDEZVOUS:
-        case CLIENT_TIMED_OUT: task_abort (first_of_node, "%s: %s", info.registration.node, err.text);
+        case CLIENT_TIMED_OUT: task_abort (first_of_node, "%s: %s", info->registration.node, err.text);
     }
-    _use_answer (spank, &info, &contact, &srun, &answer);
-    frame_destroy (answer.frame);
-    free (info.locality);
+    _use_answer (spank, &srun);
 }
 
 /* The job has a task list. srun did not see it if its host lacks the plugin. */
@@ -339,6 +404,7 @@ int task_init (spank_t spank, int argc, char *argv[])
     if (strcmp (text, CONTACT_OFF) != 0) {
         site_read (argc, argv);
         _register (spank, env, text);
+        return 0;
     }
     environment_clean (spank);
     return 0;

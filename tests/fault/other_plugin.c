@@ -10,6 +10,9 @@
  *                 as by an srun that starts no rendezvous
  *     prepend     puts "env PREPENDED=yes" before the task's program, which Slurm 23.11 and later
  *                 let a plugin do
+ *     once=DIR    lets each rank through once, as pyxis does, whose container is marked as stopped when the
+ *                 node's last task has started: DIR notes the ranks, and a second time is a failure
+ *     overwrite   sets a role, as pyxis does with what the node's first task has got
  */
 #include "config.h"
 
@@ -111,8 +114,23 @@ static int _set (spank_t spank, const char *name, const char *value)
     return spank_setenv (spank, name, value, 1) == ESPANK_SUCCESS ? 0 : -1;
 }
 
+static int _pass_once (spank_t spank, const char *dir)
+{
+    char rank[16], path[4096];
+    int fd;
+
+    if (spank_getenv (spank, "SLURM_PROCID", rank, sizeof (rank)) != ESPANK_SUCCESS)
+        return -1;
+    snprintf (path, sizeof (path), "%s/%s", dir, rank);
+    if ((fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
+        return -1;
+    close (fd);
+    return 0;
+}
+
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
 {
+    const char *once = _argument (argc, argv, "once=");
     char number[16];
     const char *hidden = _argument (argc, argv, "hide=");
 
@@ -120,6 +138,12 @@ int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
         slurm_error ("other_plugin: no mount namespace without %s: %s", hidden, strerror (errno));
         return -1;
     }
+    if (once && _pass_once (spank, once) < 0) {
+        slurm_error ("other_plugin: %s: %s", once, strerror (errno));
+        return -1;
+    }
+    if (_argument (argc, argv, "overwrite") && _set (spank, "SLURM_TF_ROLE", "overwritten") < 0)
+        return -1;
     if (_argument (argc, argv, "prepend") && _prepend (spank) < 0)
         return -1;
     snprintf (number, sizeof (number), "%d", callbacks);

@@ -91,3 +91,29 @@ srun -Q -n1 /bin/sh -c 'echo "step $((OTHER_CALLBACKS > 0))"'
 END
     [ "$output" = "script $known"$'\nstep 1' ] || fail "it is not so"
 }
+
+# Restart of both tasks behind a plugin that lets each through once: restart_behind_once LINE...
+restart_behind_once ()
+{
+    local once=$SPANK_TF_CLUSTER/work/once
+
+    rm -rf "$once"
+    install -d -m 777 "$once"
+    plugstack "$ours" "$other once=$once overwrite" "$@"
+    run slurm srun -N2 --tf-tasks=worker:2 --tf-restart=1,any \
+        sh -c 'echo "$SLURM_TF_ROLE $SLURM_TF_INDEX life ${SLURM_TF_RESTART:-0}"
+               [ "$SLURM_TF_INDEX${SLURM_TF_RESTART-}" != 1 ] || exit 3'
+}
+
+@test "two stages: each life begins behind the plugin between them, which a task passes once" {
+    restart_behind_once "${ours/spank_tf.so/spank_tf_late.so}"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"worker 0 life 0"* && "$output" == *"worker 1 life 1"* ]]
+    [[ "$output" == *"worker 0 life 1"* && "$output" != *overwritten* ]]
+}
+
+@test "one stage: a plugin that a task passes once ends a restarted task" {
+    restart_behind_once
+    [ "$status" -ne 0 ]
+    [[ "$output" == *"other_plugin: "*"File exists"* ]]
+}

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * spank_tf_late.so: the second stage of spank_tf. Its line in plugstack.conf stands behind those of plugins
+ * that change a task in task_init, such as pyxis, which enters a container there. spank_tf.so has registered
+ * the task before; here, as the last of all plugins, the task goes on as its first life, and as each one that
+ * follows. This plugin has a callback in tasks' processes, which run as the user, and in no other context.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <slurm/spank.h>
+
+#include "late.h"
+
+SPANK_PLUGIN (spank_tf_late, 1)
+
+int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
+
+/* The neighbour of this file, if Slurm has loaded it. */
+static void *_first_stage (void)
+{
+    char path[PATH_MAX];
+    Dl_info self;
+    const char *slash;
+
+    if (dladdr ((const void *)_first_stage, &self) == 0 || !(slash = strrchr (self.dli_fname, '/'))
+        || snprintf (path, sizeof (path), "%.*s/spank_tf.so", (int)(slash - self.dli_fname), self.dli_fname)
+               >= (int)sizeof (path))
+        return NULL;
+    return dlopen (path, RTLD_NOW | RTLD_NOLOAD);
+}
+
+int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
+{
+    void *first = _first_stage ();
+    late_stage *enter = NULL;
+
+    (void)argc, (void)argv;
+    if (first)
+        *(void **)&enter = dlsym (first, LATE_STAGE);
+    return enter ? enter (spank) : 0;
+}
