@@ -109,7 +109,8 @@ static int _await_ready (int control, const char *program, pid_t pid, struct err
 
 /*
  * The listening socket is made here, so that tasks can connect before the rendezvous is ready, and
- * closed here at once: when the rendezvous ends, the kernel refuses connections. srun's end of the
+ * closed here at once: when the rendezvous ends, the kernel refuses connections. Under srun --uid root has
+ * bound the port, and this is that user already: SO_REUSEADDR disregards who has bound it. srun's end of the
  * socket pair stays open until srun ends, in whatever way; the rendezvous then sees end-of-file.
  */
 int rendezvous_start (const char *program, const char *step, const char *messages, const struct port *port,

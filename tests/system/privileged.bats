@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # What slurmstepd does as root is the same in a step with a list as in a plain one, and in that the same as without the
-# plugin: it opens, connects to and starts nothing more.
+# plugin: it opens, connects to and starts nothing more. Where root starts a step of a user's, nothing of it is root's.
 
 load ../common
 load launch
@@ -45,4 +45,67 @@ as_root ()
     : > "$SPANK_TF_CLUSTER/plugstack.conf"
     as_root -n2 true > "$BATS_TEST_TMPDIR/without"
     diff "$BATS_TEST_TMPDIR/without" "$BATS_TEST_TMPDIR/with" || fail "it does something else"
+}
+
+# The names and ids of srun and of all processes of the plugin and of tasks, on this cluster's hosts.
+processes_of_step ()
+{
+    local hosts=() host pid
+
+    for host in login "$(node 1)"; do
+        hosts+=("$(readlink "/proc/$(< "$SPANK_TF_CLUSTER/ns/$host")/ns/net")")
+    done
+    for pid in /proc/[0-9]*; do
+        [[ " ${hosts[*]} " == *" $(readlink "$pid/ns/net") "* ]] || continue
+        ids "$pid/status" || true
+    done 2> /dev/null
+}
+
+# "tf-writer 1000 1000 1000 1000 1000 1000 1000 1000 1000 27": the user, the group and the other groups.
+ids ()
+{
+    awk '/^Name:/ && $2 !~ /^(srun|tf-.*|waits)$/ { exit }
+        /^(Name|Uid|Gid|Groups):/ { for (i = 2; i <= NF; i++) line = line (line ? " " : "") $i }
+        END { if (line) print line }' "$1"
+}
+
+# bats test_tags=release
+@test "root's srun --uid: every process of the step is the user's, with its groups, as the files are" {
+    local work=$SPANK_TF_CLUSTER/work uid gid ids name names=(srun tf-rendezvous tf-supervise tf-fork-server tf-writer waits) pid
+
+    "$tests/cluster" run -- srun --uid="$user" --version > /dev/null 2>&1 || skip "srun has no --uid in this release"
+    uid=$(id -u "$user") gid=$(id -g "$user")
+    ids="$uid $uid $uid $uid $gid $gid $gid $gid $(id -G "$user" | tr ' ' '\n' | sort -n | paste -sd' ')"
+    # Each task fails in its first life, and ends in its second one when the file is there.
+    cat > "$work/waits" <<'END'
+#!/bin/sh
+[ "$SLURM_TF_RESTART" = 1 ] || exit 1
+id -u
+until [ -e go ]; do sleep 0.1; done
+END
+    cat > "$work/notify" <<END
+#!/bin/sh
+cat > /dev/null
+sed -n 's/^Uid:[[:space:]]*//p' /proc/self/status | tr '\t' ' ' >> $work/notified
+END
+    chmod 755 "$work/waits" "$work/notify"
+    site_arguments notify="$work/notify"
+    "$tests/cluster" run -- srun -Q --uid="$user" --gid="$(id -gn "$user")" -n2 --tf-tasks=worker:2 --tf-restart=1,any \
+        --tf-log-dir="$work/logs.%u" --tf-tee --tf-show ./waits > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    pid=$!
+    eventually 5 test -e "$BATS_TEST_TMPDIR/err"
+    eventually 30 grep -q "worker 1: $uid" "$BATS_TEST_TMPDIR/out" || fail "task 1 has no second life: $(cat "$BATS_TEST_TMPDIR"/{out,err})"
+    processes_of_step > "$BATS_TEST_TMPDIR/processes"
+    touch "$work/go"
+    wait "$pid" || fail "the step fails: $(< "$BATS_TEST_TMPDIR/err")"
+    for name in "${names[@]}"; do
+        grep -q "^$name " "$BATS_TEST_TMPDIR/processes" || fail "there is no $name: $(cat "$BATS_TEST_TMPDIR/processes")"
+    done
+    ! grep -vE "^[^ ]+ $ids\$" "$BATS_TEST_TMPDIR/processes" || fail "another process has not the ids $ids"
+    [ "$(stat -c %u "$work/logs.$user"/{,master.log,worker0.log,worker1.log} "$work/notified" | sort -u)" = "$uid" ] ||
+        fail "a file is not the user's"
+    # The start, the restart and the end.
+    [ "$(wc -l < "$work/notified")" -eq 3 ] && [ "$(sort -u "$work/notified")" = "$uid $uid $uid $uid" ] ||
+        fail "the program of notify= is not the user's"
+    nothing_left
 }
