@@ -212,6 +212,12 @@ sleep 100')
     message='srun: spank_tf: step J.S: the training has failed; waiting up to 1 s for rank 3 (evaluator 0) on NODE'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='exit 3'
     step_and_tasks_end 3 'exit 3' stopped stopped stopped
+    message='srun: spank_tf: step J.S: the training has failed; waiting up to 1 s for rank 1 (evaluator 0) on NODE'
+    run_and_show -N2 -n2 --tf-tasks=chief,evaluator ./by-role chief='exit 3'
+    step_and_tasks_end 3 'exit 3' stopped
+    message=${message/rank 1/rank 3}
+    run_and_show -N3 -n4 --tf-tasks=ps,worker:2,evaluator ./by-role worker='exit 3'
+    step_and_tasks_end 3 stopped 'exit 3' 'exit 3' stopped
     site_arguments eval_grace=0
     message=
     run_and_show -N3 -n3 --tf-tasks=chief,worker,evaluator ./by-role chief='exit 0' worker='exit 0'

@@ -163,7 +163,8 @@ void end_lines_grace (const struct server *server)
     }
     if (list.named && job_grace (server) > 0)
         console_say ("spank_tf: %s: the training %s; waiting up to %d s for %s", step_name (server->step),
-                     job_failed (s) ? "has failed" : "is over", job_grace (server), list_text_end (&list));
+                     stop_policy_failed (s->policy) ? "has failed" : "is over", job_grace (server),
+                     list_text_end (&list));
 }
 
 void end_lines_killed (const struct server *server)

@@ -9,21 +9,12 @@
 
 #include "end_lines.h"
 
-bool job_failed (const struct shutdown *s)
-{
-    enum stop_policy_cause cause = stop_policy_cause (s->policy);
-    const struct rank *rank = stop_policy_cause_rank (s->policy);
-
-    if (cause == STOP_POLICY_CHIEF_ENDED)
-        return exit_report_failed (&rank->end.report) && !rank->end.asked_signal;
-    return cause == STOP_POLICY_PS_FAILED || cause == STOP_POLICY_TASK_FAILED;
-}
-
 int job_grace (const struct server *server)
 {
     const struct rendezvous_config *c = &server->config;
 
-    return job_failed (server->shutdown) && c->fail_grace < c->eval_grace ? c->fail_grace : c->eval_grace;
+    return stop_policy_failed (server->shutdown->policy) && c->fail_grace < c->eval_grace ? c->fail_grace
+                                                                                          : c->eval_grace;
 }
 
 static void _set_over (struct server *server)

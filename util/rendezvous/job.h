@@ -24,12 +24,9 @@ void job_replaced (struct shutdown *shutdown, struct rank *lost, struct rank *sp
 /* A rank runs from now on, which waited, or had ended. */
 void job_runs (struct shutdown *shutdown, struct rank *rank);
 
-/* The job is over, by a failure that Slurm or the user has not asked for. */
-bool job_failed (const struct shutdown *shutdown);
-
 /*
  * How many seconds an evaluator has when the job is over: eval_grace=, or fail_grace= if that is less and the
- * job has failed, because no checkpoint comes for which it could wait.
+ * job has failed (stop_policy_failed ()), because no checkpoint comes for which it could wait.
  */
 int job_grace (const struct server *server);
 

@@ -204,6 +204,22 @@ enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy)
     return policy->cause;
 }
 
+bool stop_policy_failed (const struct stop_policy *policy)
+{
+    int failed = 0;
+
+    if (policy->cause == STOP_POLICY_PS_FAILED || policy->cause == STOP_POLICY_TASK_FAILED)
+        return true;
+    if (policy->cause == STOP_POLICY_NOT_OVER || policy->asked)
+        return false;
+    if (policy->cause == STOP_POLICY_CHIEF_ENDED)
+        return exit_report_failed (&policy->cause_rank->end.report);
+    for (const struct rank *rank = policy->rank; rank < policy->rank + policy->tasks; rank++)
+        failed +=
+            _is_followed (policy, rank) && rank->state != RANK_LOST && exit_report_failed (&rank->end.report);
+    return policy->cause == STOP_POLICY_WORKERS_ENDED ? failed == policy->followed : failed > 0;
+}
+
 const struct rank *stop_policy_cause_rank (const struct stop_policy *policy)
 {
     return policy->cause_rank;

@@ -101,6 +101,14 @@ enum stop_policy_cause {
 
 enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy);
 
+/*
+ * True if the job is over and its work is not done: a task failed without which the cluster cannot go on
+ * (the chief, a ps or, without a ps, any), or, with a ps and no chief, all workers did. If Slurm or the user
+ * has asked the step to end, only a ps counts. A lost chief or ps has failed; another task that is lost may
+ * have done its work.
+ */
+bool stop_policy_failed (const struct stop_policy *policy);
+
 /* The chief that ended, or what failed; otherwise NULL. */
 const struct rank *stop_policy_cause_rank (const struct stop_policy *policy);
 
