@@ -181,7 +181,9 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
            (struct end){
                .report = { .kind = EXIT_REPORT_EXIT, .number = 3 }, .at = { 1000, 2 }, .elapsed_ms = 61999 });
     ended (1, RANK_ENDED,
-           (struct end){ .report = { .kind = EXIT_REPORT_STOPPED }, .at = { 1001, 0 }, .elapsed_ms = 62000 });
+           (struct end){ .report = { .kind = EXIT_REPORT_STOPPED, .killed = true, .killed_after = 10 },
+                         .at = { 1001, 0 },
+                         .elapsed_ms = 62000 });
     ended (2, RANK_ENDED,
            (struct end){ .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
                          .at = { 1000, 1 },
@@ -197,7 +199,7 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
                        "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
                        "\"number\":3,\"restarts\":2,\"time\":1000,\"elapsed\":61},"
                        "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"stopped\","
-                       "\"restarts\":0,\"time\":1001,\"elapsed\":62},"
+                       "\"killed_after\":10,\"restarts\":0,\"time\":1001,\"elapsed\":62},"
                        "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
                        "\"number\":9,\"out_of_memory\":true,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
     free (roster.rank[0].log_dir);
