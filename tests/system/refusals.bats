@@ -234,7 +234,7 @@ plugstack_everywhere ()
 # bats test_tags=core,release
 @test "control characters and bytes that are not ASCII are never printed" {
     refused_everywhere '--tf-tasks: item 2, "wor\x1b[31mker:2": a role is a word; a list is ROLE[:COUNT],...' --tf-tasks=$'ps,wor\e[31mker:2'
-    refused_everywhere '--tf-tasks: item 2, "\x09worker\x7f": a role is a word; a list is ROLE[:COUNT],...' --tf-tasks=$'ps,\tworker\x7f'
+    refused_everywhere '--tf-tasks: item 2, "worker\x7f": a role is a word; a list is ROLE[:COUNT],...' --tf-tasks=$'ps,\tworker\x7f'
     refused_everywhere '--tf-tasks: item 1, "w\xc3\xb6rker": a role is a word; a list is ROLE[:COUNT],...' --tf-tasks=wörker
     refused_everywhere '--tf-tasks: item 1, "ps:\x07": a count is a number from 1 to 65535, or "rest"' --tf-tasks=$'ps:\a'
     # Slurm prints the value on two lines.
