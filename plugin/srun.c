@@ -92,6 +92,15 @@ static int _check_no_kill (const struct submission *submission, struct errtext *
                              "give it --no-kill, and its srun, too");
 }
 
+/* A list of several tasks is for several processes. */
+static void _say_what_runs_once (const struct submission *submission, const struct tasklist *list)
+{
+    if (submission->lone && tasklist_named (list) + tasklist_has_rest (list) > 1)
+        slurm_info ("spank_tf: --tf-tasks: the job calls python without srun, mpirun or another launcher, so "
+                    "python runs once, on the first node, and without TF_CONFIG; for one process for each "
+                    "task write \"srun python ...\"");
+}
+
 /*
  * A list that needs more tasks than an srun of the job will have is refused before the job waits in the
  * queue. One that needs less may be for an srun -n.
@@ -107,14 +116,15 @@ static int _check_tasks (struct errtext *err)
     submission_read (&submission);
     if (_check_no_kill (&submission, err) < 0)
         return -1;
+    if (tasklist_parse (&list, text, err) < 0)
+        return 0;
+    _say_what_runs_once (&submission, list);
     tasks = submission.tasks;
     if (option == OPTION_TASKS_PER_NODE && submission.tasks_per_node) {
         tasks = submission.tasks_per_node;
         subject = "a node of this job";
     }
-    if (tasks == 0 || tasklist_parse (&list, text, err) < 0)
-        return 0;
-    if (tasklist_named (list) + tasklist_has_rest (list) > tasks)
+    if (tasks > 0 && tasklist_named (list) + tasklist_has_rest (list) > tasks)
         rc = rules_assign (list, NULL, tasks, subject,
                            option == OPTION_TASKS ? "--tf-tasks" : "--tf-tasks-per-node", err);
     tasklist_destroy (list);

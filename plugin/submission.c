@@ -18,9 +18,13 @@
 #include <unistd.h>
 
 #include "common/number.h"
+#include "lone_script.h"
 
 /* Above it nothing is said about a list, which names no more tasks. */
 #define MAX_NUMBER 65535
+
+/* Longer scripts are not looked at by lone_script (). */
+#define MAX_SCRIPT 65536
 
 /* The short options of sbatch and salloc that need a value. */
 #define WITH_VALUE "ABCDFGJLMNSTabcdeimnopqrtwx"
@@ -30,6 +34,7 @@ struct facts {
     int tasks, nodes, tasks_per_node;
     bool unclear;       /* something was found that this file does not understand */
     bool no_kill;       /* --no-kill, and not the contrary behind it */
+    bool lone;          /* lone_script () */
     bool srun, own;     /* in what the job runs: an srun; what may give it a number or list of its own */
 };
 
@@ -259,6 +264,21 @@ static FILE *_open_script (const char *path)
     return NULL;
 }
 
+static bool _is_lone (FILE *f)
+{
+    char *text = malloc (MAX_SCRIPT);
+    size_t length = text ? fread (text, 1, MAX_SCRIPT, f) : MAX_SCRIPT;
+    bool lone = false;
+
+    if (length < MAX_SCRIPT && !memchr (text, '\0', length)) {
+        text[length] = '\0';
+        lone = lone_script (text);
+    }
+    free (text);
+    rewind (f);
+    return lone;
+}
+
 static void _read_script (struct facts *facts, const char *path)
 {
     FILE *f = path ? _open_script (path) : NULL;
@@ -267,6 +287,7 @@ static void _read_script (struct facts *facts, const char *path)
         facts->unclear = true;
         return;
     }
+    facts->lone = _is_lone (f);
     _take_script (facts, f);
     fclose (f);
 }
@@ -298,9 +319,10 @@ static void _read_program (struct facts *facts, const struct cmdline *line, size
 
     if (strcmp (basename (line->text[0]), "salloc") == 0)
         _take_command (facts, line->text + options, line->count - options);
-    else if (wrapped)
+    else if (wrapped) {
+        facts->lone = lone_script (wrapped);
         _take_line (facts, wrapped);
-    else
+    } else
         _read_script (facts, options < line->count ? line->text[options] : NULL);
 }
 
@@ -320,6 +342,7 @@ void submission_parse (struct submission *submission, const struct cmdline *line
     if (facts.tasks == 0 && facts.nodes > 0 && facts.tasks_per_node > 0
         && facts.nodes <= MAX_NUMBER / facts.tasks_per_node)
         facts.tasks = facts.nodes * facts.tasks_per_node;
+    submission->lone = facts.lone;
     submission->dies_with_node = !facts.unclear && !facts.no_kill;
     if (facts.unclear || !facts.srun || facts.own || facts.tasks <= 0 || facts.tasks_per_node < 0)
         return;

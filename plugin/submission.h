@@ -16,6 +16,7 @@
 struct submission {
     int tasks;              /* -n, or -N with --ntasks-per-node; 0: not known */
     int tasks_per_node;     /* --ntasks-per-node, if `tasks` is known; 0: not given */
+    bool lone;              /* a script, or --wrap, that lone_script () says */
     bool dies_with_node;    /* without --no-kill; false if that is not known */
 };
 

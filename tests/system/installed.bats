@@ -34,13 +34,15 @@ after_test ()
     [[ $output != *RPATH* && $output != *RUNPATH* && $output != *TEXTREL* ]] || fail "it has a path, or text relocations"
 }
 
-@test "the plugin exports what Slurm looks up, and nothing else" {
+@test "the plugins export what Slurm and the second one look up, and nothing else" {
     local -a names=(plugin_name plugin_type plugin_version slurm_spank_init slurm_spank_init_post_opt
-        slurm_spank_local_user_init slurm_spank_task_init)
+        slurm_spank_local_user_init slurm_spank_task_init spank_tf_late_stage)
 
     run -0 nm -D --defined-only --format=just-symbols "$(find "$SPANK_TF_STAGE" -name spank_tf.so)"
     ! slurm_is_from 25.05 || names+=(slurm_spank_init_failure_mode)
     [ "$(sort <<< "$output")" = "$(printf '%s\n' "${names[@]}" | sort)" ] || fail "it exports other names"
+    run -0 nm -D --defined-only --format=just-symbols "$(find "$SPANK_TF_STAGE" -name spank_tf_late.so)"
+    [ "$(sort <<< "$output")" = $'plugin_name\nplugin_type\nplugin_version\nslurm_spank_task_init' ] || fail "the second one exports other names"
 }
 
 @test "every program has --version" {
