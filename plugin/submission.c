@@ -266,14 +266,11 @@ static FILE *_open_script (const char *path)
 
 static bool _is_lone (FILE *f)
 {
-    char *text = malloc (MAX_SCRIPT);
-    size_t length = text ? fread (text, 1, MAX_SCRIPT, f) : MAX_SCRIPT;
-    bool lone = false;
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t length = getdelim (&text, &size, '\0', f);
+    bool lone = length > 0 && length < MAX_SCRIPT && text[length - 1] && lone_script (text);
 
-    if (length < MAX_SCRIPT && !memchr (text, '\0', length)) {
-        text[length] = '\0';
-        lone = lone_script (text);
-    }
     free (text);
     rewind (f);
     return lone;
