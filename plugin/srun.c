@@ -162,7 +162,9 @@ static int _reserve_port (struct errtext *err)
 
 static bool _shows (void)
 {
-    return options_word (OPTION_SHOW) != SHOW_NOTHING;
+    int word = options_word (OPTION_SHOW);
+
+    return word == SHOW_TABLES || word == SHOW_JSON;
 }
 
 static bool _logs (void)
@@ -529,6 +531,8 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
     }
     frameworks_parse (&config.frameworks, options_value (OPTION_FRAMEWORKS), err);
     config.own_names = _needs_own_names (config.frameworks, of_step);
+    /* Without variables a task is not expected to use its address. */
+    config.ask_alone = config.frameworks && options_word (OPTION_SHOW) != SHOW_QUIET;
     if (_add_lists (&config, err) == 0 && !(frame = rendezvous_config_encode (&config)))
         errtext_set (err, "%s", strerror (ENOMEM));
     free (het_group);

@@ -101,6 +101,8 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         .watch = answer->answer.watch,
         .lost_after = answer->answer.lost_after,
         .spare = answer->answer.spare,
+        .task_port = info->registration.port,
+        .master_port = answer->answer.keep_master_port ? info->registration.master_port : 0,
         .prints = info->registration.rank == 0,
         .log = info->logs ? paths->log : NULL,
         .error_file = info->logs ? paths->error_file : NULL,

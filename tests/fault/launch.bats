@@ -92,6 +92,17 @@ setup_file ()
     [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] || fail "more than one message: $(< "$srun_output")"
 }
 
+@test "a longer wait: after half a minute it also says what to look at" {
+    cut_rendezvous 2
+    start_step "$task_check" --roles="$roles"
+    eventually 50 printed SrunPortRange
+    [ "$(grep spank_tf "$srun_output" | tail -n 1 | sed "s/step $job\.[0-9]*/STEP/")" = "srun: spank_tf: STEP: waiting for 2 of 6 ranks, on $(node 2); if they do not come, look at slurmd there, and at firewalls from nodes to srun's host (SrunPortRange)" ] ||
+        fail "another message: $(< "$srun_output")"
+    restore_rendezvous
+    srun_ends 40
+    all_ok "$(< "$srun_output")" 6 || fail "the launch fails: $(< "$srun_output")"
+}
+
 # --- the rendezvous
 
 # bats test_tags=core

@@ -421,3 +421,32 @@ TEST (a_process_that_proc_hides_is_listed)
         SKIP ("only root may create PID and mount namespaces");
     assert_int_equal (status, 0);
 }
+
+/* Of a program in a container with a network of its own nothing is known here. */
+TEST (a_network_namespace_of_a_descendant_is_noticed)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal (pipe (ready), 0);
+    assert_true (descendants_share_network (0));
+    if ((pid = fork ()) == 0) {
+        byte = unshare (CLONE_NEWNET) == 0;
+        if (write (ready[1], &byte, 1) == 1)
+            pause ();
+        _exit (0);
+    }
+    assert_int_equal (read (ready[0], &byte, 1), 1);
+    if (byte) {
+        assert_false (descendants_share_network (0));
+        assert_true (descendants_share_network (pid));
+    }
+    kill (pid, SIGKILL);
+    /* It is dead, and not waited for. */
+    waitid (P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
+    assert_true (descendants_share_network (0));
+    waitpid (pid, NULL, 0);
+    if (!byte)
+        SKIP ("only root may create a network namespace");
+}

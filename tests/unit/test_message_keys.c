@@ -57,7 +57,7 @@ static const struct answer full_answer = {
 static const struct reconnect full_reconnect = {
     .token = TOKEN, .node = "n1", .ended = true,
     .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true, .killed = true },
-    .life = { 1, "reason", 15, 1, 1 }, .failure = { FAILURE_TEXT_LOG, "line" },
+    .life = { 1, "reason", 15, 1, 1, ADDRESS_USED }, .failure = { FAILURE_TEXT_LOG, "line" },
 };
 
 static const struct signs full_signs = {

@@ -34,8 +34,8 @@ static struct rendezvous_config full_config (void)
     config.notify = "/opt/notify";
     config.stop = STOP_WHEN_NEVER;
     config.frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR | FRAMEWORK_TORCH;
-    config.inherited = config.networks_required = config.show = config.json = config.log_append =
-        config.hide_gpus = config.nccl = config.debugged = config.wait_limited = true;
+    config.inherited = config.networks_required = config.show = config.json = config.ask_alone =
+        config.log_append = config.hide_gpus = config.nccl = config.debugged = config.wait_limited = true;
     config.restart = (struct restart_rule){ 3, true, 60 };
     config.watch = (struct watch_rule){ 300, 1800 };
     config.lost_after = 20;
@@ -63,7 +63,7 @@ TEST (a_configuration_has_these_strings)
     check_strings (&full,
                    TOKENS "STEP=12.0\nHET_GROUP=0-1\nLIST=ps,worker:3\n"
                           "LIST_PER_NODE=worker:2\nLIST=evaluator\nINHERITED=1\nTIMEOUT=300\n"
-                          "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nJSON=1\n"
+                          "NETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nASK_ALONE=1\nJSON=1\n"
                           "NOTIFY=/opt/notify\nLOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\n"
                           "FAIL_GRACE=20\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                           "WATCHDOG=300\nWATCHDOG_FIRST=1800\nLOST_AFTER=20\n"
@@ -105,6 +105,7 @@ static void check_round_trip (const struct rendezvous_config *config)
     assert_int_equal (decoded.networks_required, config->networks_required);
     assert_int_equal (decoded.show, config->show);
     assert_int_equal (decoded.json, config->json);
+    assert_int_equal (decoded.ask_alone, config->ask_alone);
     assert_int_equal (decoded.log_append, config->log_append);
     assert_int_equal (decoded.tee, config->tee);
     assert_int_equal (decoded.stop_grace, config->stop_grace);
@@ -135,9 +136,9 @@ static void check_round_trip (const struct rendezvous_config *config)
 TEST (decoding_returns_the_encoded_configuration)
 {
     struct rendezvous_config config = full_config ();
-    bool *const flag[] = { &config.inherited, &config.networks_required, &config.show,
-                           &config.json,      &config.log_append,        &config.hide_gpus,
-                           &config.nccl,      &config.debugged,          &config.wait_limited };
+    bool *const flag[] = { &config.inherited,    &config.networks_required, &config.show, &config.json,
+                           &config.log_append,   &config.hide_gpus,         &config.nccl, &config.debugged,
+                           &config.wait_limited, &config.ask_alone };
 
     check_round_trip (&config);
     config = plain_config ();

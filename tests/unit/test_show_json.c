@@ -189,6 +189,8 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
                          .at = { 1000, 1 },
                          .elapsed_ms = 500 });
     roster.rank[0].life.number = 2;
+    roster.rank[0].address_use = ADDRESS_UNUSED;
+    roster.rank[2].address_use = ADDRESS_USED;
     free (roster.rank[0].log_dir);
     assert_non_null (roster.rank[0].log_dir = strdup ("/logs"));
     check (show_json_end (&roster, 3, 1),
@@ -197,13 +199,15 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
                        "\"succeeded\":false,\"first_to_fail\":2,"
                        "\"log_dir\":\"/logs\",\"tasks\":["
                        "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
-                       "\"number\":3,\"restarts\":2,\"time\":1000,\"elapsed\":61},"
+                       "\"number\":3,\"restarts\":2,\"address_used\":false,\"time\":1000,\"elapsed\":61},"
                        "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"stopped\","
                        "\"killed_after\":10,\"restarts\":0,\"time\":1001,\"elapsed\":62},"
                        "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
-                       "\"number\":9,\"out_of_memory\":true,\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
+                       "\"number\":9,\"out_of_memory\":true,\"restarts\":0,"
+                       "\"address_used\":true,\"time\":1000,\"elapsed\":0}]}\n");
     free (roster.rank[0].log_dir);
     roster.rank[0].log_dir = NULL;
+    roster.rank[0].address_use = roster.rank[2].address_use = ADDRESS_UNKNOWN;
 }
 
 TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)

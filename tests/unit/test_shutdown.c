@@ -236,6 +236,8 @@ static void set_options (struct rendezvous_config *config, char *options, bool *
             config->watch.first = 1800;
         } else if (story_begins (&options, "show"))
             config->show = true;
+        else if (story_begins (&options, "ask alone"))
+            config->ask_alone = true;
         else if (story_begins (&options, "no tf-supervise"))
             *cannot_supervise = true;
         else
@@ -362,6 +364,10 @@ static void report_end (int rank, char *event)
             life.asked_signal = story_number (&event);
         else if (story_begins (&event, "at 14:02:11"))
             life.asked_at = 50531;
+        else if (story_begins (&event, "unused"))
+            life.address = ADDRESS_UNUSED;
+        else if (story_begins (&event, "used"))
+            life.address = ADDRESS_USED;
         else if (story_begins (&event, "because")) {
             life = (struct life_report){ .life = -1, .cannot = unescape (event) };
             event += strlen (event);

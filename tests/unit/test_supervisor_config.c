@@ -36,11 +36,13 @@ TEST (a_configuration_has_these_variables)
     config.restart = (struct restart_rule){ 3, true, 60 };
     config.lost_after = 20;
     config.spare = true;
+    config.task_port = 40001;
+    config.master_port = 50001;
     config.watch = (struct watch_rule){ 300, 1800 };
     assert_string_equal (message_text (supervisor_config_encode (&config)),
                          HEAD "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\n"
                               "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nLOST_AFTER=20\nSPARE=1\n"
-                              "PRINTS=1\n"
+                              "TASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\n"
                               "WATCHDOG=300\nWATCHDOG_FIRST=1800\n");
     config = plain_config ();
     config.log = "/a b/worker0.log";
@@ -180,6 +182,8 @@ TEST (an_environment_that_lacks_a_variable_or_is_out_of_bounds_is_refused)
         { "KILL_WAIT", "65535", 0 }, { "KILL_WAIT", "65536", -1 }, { "KILL_WAIT", "-1", -1 },
         { "RESTART", "0", -1 }, { "RESTART", "3", -1 },         /* without RESTART_BACKOFF */
         { "WATCHDOG", "0", -1 }, { "WATCHDOG", "300", -1 },     /* without WATCHDOG_FIRST */
+        { "TASK_PORT", "0", -1 }, { "TASK_PORT", "65535", 0 }, { "TASK_PORT", "x", -1 },
+        { "MASTER_PORT", "0", -1 }, { "MASTER_PORT", "65535", 0 }, { "MASTER_PORT", "x", -1 },
         { "TEE", "0", -1 }, { "TEE", "8", -1 }, { "TEE", "", -1 },
         { "TEE", "1", -1 },         /* without LOG, ROLE and INDEX */
     };

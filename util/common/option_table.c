@@ -35,9 +35,11 @@ static const struct choice stop_words[] = { { "auto", STOP_WHEN_AUTO },
                                             { "never", STOP_WHEN_NEVER },
                                             { NULL, 0 } };
 
-static const struct choice show_words[] = {
-    { "yes", SHOW_TABLES }, { "no", SHOW_NOTHING }, { "json", SHOW_JSON }, { NULL, 0 }
-};
+static const struct choice show_words[] = { { "yes", SHOW_TABLES },
+                                            { "no", SHOW_NOTHING },
+                                            { "json", SHOW_JSON },
+                                            { "quiet", SHOW_QUIET },
+                                            { NULL, 0 } };
 
 static const struct choice ports_words[] = { { PORT_RANGES_ANY, 0 },
                                              { VALUE_PORTS_RESERVED, 0 },
@@ -97,7 +99,7 @@ const struct option_definition option_table[OPTION_COUNT] = {
     [OPTION_SHOW] = {
         .name = "tf-show", .site = "show", .implied = "yes", .normal = "no", .words = show_words,
         .usage = "print rank, role, node and address of every task, and at the end how it ended (json: "
-                 "one object each, for programs)" },
+                 "one object each, for programs; quiet: nor ask whether each task has trained alone)" },
     [OPTION_RESTART] = {
         .name = "tf-restart", .site = "restart", .arginfo = "N[,any]", .normal = "0",
         .words = restart_words, .check = value_restart, .completion = "restarts",

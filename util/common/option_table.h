@@ -69,6 +69,7 @@ enum stop_when {
 /* --tf-show */
 enum show {
     SHOW_NOTHING,
+    SHOW_QUIET,     /* and do not ask whether each task has trained alone (rendezvous/alone.h) */
     SHOW_TABLES,
     SHOW_JSON,
 };

@@ -26,6 +26,8 @@ void life_report_add (struct frame *frame, const struct life_report *report)
         frame_add (frame, "ASKED_SIGNAL", "%d", report->asked_signal);
     if (report->asked_signal > 0 && report->asked_at > 0)
         frame_add (frame, "ASKED_AT", "%" PRId64, report->asked_at);
+    if (report->address != ADDRESS_UNKNOWN)
+        frame_add (frame, "ADDRESS_USED", "%d", report->address == ADDRESS_USED);
 }
 
 /* 0 if it is missing or malformed. */
@@ -58,4 +60,9 @@ void life_report_decode (struct life_report *report, const struct frame *frame)
     report->cannot = frame_get (frame, "CANNOT_RESTART");
     report->asked_signal = _signal (frame);
     report->asked_at = _seconds (frame_get (frame, "ASKED_AT"));
+    switch (frame_get_number (frame, "ADDRESS_USED", 0, 1)) {
+        case 0: report->address = ADDRESS_UNUSED; break;
+        case 1: report->address = ADDRESS_USED; break;
+        default: report->address = ADDRESS_UNKNOWN;
+    }
 }

@@ -21,12 +21,20 @@
 /* The last second of the year 9999. */
 #define LIFE_REPORT_LAST_SECOND INT64_C (253402300799)
 
+/* Has a program of the task ever listened on a port that others were told, in TF_CONFIG or MASTER_PORT? */
+enum address_use {
+    ADDRESS_UNKNOWN,
+    ADDRESS_UNUSED,
+    ADDRESS_USED,
+};
+
 struct life_report {
     int life;                   /* 0: the first one; -1: the task cannot be restarted */
     const char *cannot;         /* why not, or NULL; belongs to the caller, or lives in the frame */
     int asked_signal;           /* by which Slurm or the user asked the task to end; 0: by none */
     int64_t asked_at;           /* when, in seconds since 1970; 0: not known */
     int ago_ms;                 /* the time since the life has ended; 0: none, or not known */
+    enum address_use address; /* in all lives of the task */
 };
 
 void life_report_add (struct frame *frame, const struct life_report *report);

@@ -34,6 +34,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
     frame_add_text (frame, "NETWORKS", c->networks);
     frame_add_flag (frame, "NETWORKS_REQUIRED", c->networks_required);
     frame_add_flag (frame, "SHOW", c->show);
+    frame_add_flag (frame, "ASK_ALONE", c->ask_alone);
     frame_add_flag (frame, "JSON", c->json);
     frame_add_text (frame, "NOTIFY", c->notify);
     frame_add_flag (frame, "LOG_APPEND", c->log_append);
@@ -113,6 +114,7 @@ int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *f
     c->networks = frame_get (frame, "NETWORKS");
     c->networks_required = frame_has (frame, "NETWORKS_REQUIRED");
     c->show = frame_has (frame, "SHOW");
+    c->ask_alone = frame_has (frame, "ASK_ALONE");
     c->json = frame_has (frame, "JSON");
     c->notify = frame_get (frame, "NOTIFY");
     c->log_append = frame_has (frame, "LOG_APPEND");

@@ -47,6 +47,7 @@ struct rendezvous_config {
     const char *networks;                   /* --tf-network (netlist.h), or NULL for any */
     bool networks_required; /* the user named them, not only the site */
     bool show;                              /* --tf-show */
+    bool ask_alone; /* at the end, whether each task has trained alone */
     bool json;                              /* ... as JSON, in the place of tables */
     const char *notify;                     /* the program that gets events, or NULL */
     bool log_append;                        /* --tf-log-dir: append to files that exist */

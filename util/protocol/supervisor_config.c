@@ -39,6 +39,10 @@ struct frame *supervisor_config_encode (const struct supervisor_config *c)
     restart_rule_add (frame, &c->restart);
     lost_after_add (frame, c->lost_after);
     frame_add_flag (frame, "SPARE", c->spare);
+    if (c->task_port)
+        frame_add (frame, "TASK_PORT", "%d", c->task_port);
+    if (c->master_port)
+        frame_add (frame, "MASTER_PORT", "%d", c->master_port);
     frame_add_flag (frame, "PRINTS", c->prints);
     frame_add_text (frame, "LOG", c->log);
     frame_add_text (frame, "ERROR_FILE", c->error_file);
@@ -55,6 +59,7 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[], st
 {
     const char *address = variable_get (env, "ADDRESS");
     const char *kill_wait = variable_get (env, "KILL_WAIT");
+    const char *task_port = variable_get (env, "TASK_PORT"), *master_port = variable_get (env, "MASTER_PORT");
     int fork_server, slurmstepd;
 
     memset (c, 0, sizeof (*c));
@@ -76,6 +81,8 @@ int supervisor_config_decode (struct supervisor_config *c, char *const env[], st
         || number_parse (&c->port, variable_get (env, "PORT"), 1, 65535) < 0
         || number_parse (&c->stop_grace, variable_get (env, "STOP_GRACE"), 0, FRAME_MAX_SECONDS) < 0
         || (kill_wait && number_parse (&c->kill_wait, kill_wait, 0, MAX_KILL_WAIT) < 0)
+        || (task_port && number_parse (&c->task_port, task_port, 1, 65535) < 0)
+        || (master_port && number_parse (&c->master_port, master_port, 1, 65535) < 0)
         || tee_mode_decode_environment (&c->tee, env) < 0
         || (c->tee
             && (!c->role || !c->log || number_parse (&c->index, variable_get (env, "INDEX"), 0, INT_MAX) < 0))

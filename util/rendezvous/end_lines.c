@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "alone.h"
 #include "common/list_text.h"
 #include "console.h"
 #include "ends.h"
@@ -198,13 +199,14 @@ void end_lines_show (const struct server *server)
     const char *step = step_name (server->step), *failure = NULL;
     char text[ENDS_FAILURE_SIZE];
     int left = restart_policy_left (restarts_policy (s->restarts));
-    bool cancelled, none;
+    bool cancelled, none, alone;
 
     if (s->end_shown || s->left > 0)
         return;
     s->end_shown = true;
     cancelled = ends_are_cancelled (roster);
     none = _none_has_started (roster);
+    alone = server->config.ask_alone && !cancelled && alone_is_likely (roster);
     restart_lines_flush (s->lines);
     if (none)
         console_drop ();
@@ -216,7 +218,7 @@ void end_lines_show (const struct server *server)
         console_table (show_json_end (roster, server->config.restart.times, left), server->config.show);
     else
         /* A table of what has been cancelled alarms; master.log has it. */
-        console_table (ends_table (roster), server->config.show && !cancelled);
+        console_table (ends_table (roster, alone), server->config.show && !cancelled);
     if (cancelled)
         console_say ("spank_tf: %s was cancelled", step);
     else if ((failure = ends_first_failure (roster, text, sizeof (text))))
@@ -226,6 +228,10 @@ void end_lines_show (const struct server *server)
         console_say ("spank_tf: %s: the work is done; %d task%s replaced, and for a lost node srun may "
                      "return another code than 0",
                      step, s->replaced, s->replaced == 1 ? " was" : "s were");
+    if (alone)
+        console_say ("spank_tf: %s: no task has used its address; did each of them train alone? "
+                     "See DIAGNOSTICS of spank-tf(8)",
+                     step);
     if (!server->config.json && ends_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
         console_say ("spank_tf: %s: logs are in %s", step, text);
 }

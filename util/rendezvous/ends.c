@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alone.h"
 #include "cluster_table.h"
 #include "common/list_text.h"
 #include "common/logdir.h"
@@ -29,13 +30,15 @@ static const char *_how (const struct rank *rank, struct exit_report_text *room)
     return room->text;
 }
 
-static const char *_with_restarts (const struct rank *rank, const char *how, char *buf, size_t size)
+static const char *_with_more (const struct rank *rank, const char *how, bool alone, char *buf, size_t size)
 {
-    int restarts = rank->life.number;
+    int restarts = rank->life.number, used = snprintf (buf, size, "%s", how);
 
-    if (restarts == 0)
-        return how;
-    snprintf (buf, size, "%s (restarted %d time%s)", how, restarts, restarts == 1 ? "" : "s");
+    if (restarts > 0)
+        used += snprintf (buf + used, size - (size_t)used, " (restarted %d time%s)", restarts,
+                          restarts == 1 ? "" : "s");
+    if (alone && alone_counts (rank))
+        snprintf (buf + used, size - (size_t)used, ", its address was not used");
     return buf;
 }
 
@@ -51,7 +54,7 @@ static const char *_elapsed (int64_t ms, char *buf, size_t size)
 }
 
 /* The text of the end is the last column, because it may be long. */
-char *ends_table (const struct roster *roster)
+char *ends_table (const struct roster *roster, bool alone)
 {
     static const char *const headings[] = { "rank", "role", "node", "elapsed", "end" };
     struct table *table;
@@ -62,13 +65,13 @@ char *ends_table (const struct roster *roster)
     for (int i = 0; i < roster->tasks; i++) {
         const struct rank *rank = &roster->rank[i];
         struct exit_report_text room;
-        char number[16], role[CLUSTER_TABLE_ROLE_SIZE], elapsed[40], how[128];
+        char number[16], role[CLUSTER_TABLE_ROLE_SIZE], elapsed[40], how[192];
 
         snprintf (number, sizeof (number), "%d", i);
         table_add_row (
             table, (const char *const[]){ number, cluster_table_role (rank, role, sizeof (role)), rank->node,
                                           _elapsed (rank->end.elapsed_ms, elapsed, sizeof (elapsed)),
-                                          _with_restarts (rank, _how (rank, &room), how, sizeof (how)) });
+                                          _with_more (rank, _how (rank, &room), alone, how, sizeof (how)) });
     }
     text = table_print (table);
     table_destroy (table);

@@ -35,8 +35,8 @@ struct end {
 void ends_note (struct end *end, struct deadline launched, int ago_ms, const struct failure_text *failure,
                 int asked_signal);
 
-/* The table, to be freed; NULL if there is no memory. All ranks have ended. */
-char *ends_table (const struct roster *roster);
+/* The table, to be freed; NULL if there is no memory. All ranks have ended; alone: see alone.h. */
+char *ends_table (const struct roster *roster, bool alone);
 
 /* True if the task has ended as Slurm or the user has asked it to: by that signal, or by SIGKILL after it. */
 bool ends_was_asked (const struct end *end);

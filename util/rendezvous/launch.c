@@ -28,6 +28,8 @@
 #define NOTICE_FIRST_MS 5000
 #define NOTICE_AGAIN_MS 30000
 #define NOTICE_CHANGES_MS 1000
+/* Ranks that are so late are not only slow. */
+#define NOTICE_WHY_MS 30000
 /* A step that is being cancelled loses its ranks one by one, and srun ends soon after. */
 #define LOST_GRACE_MS 1000
 /*
@@ -283,15 +285,21 @@ void launch_receive (struct server *server, struct peer *peer)
 static void _print_missing (struct server *server)
 {
     struct roster *roster = step_roster (server->step);
+    int waited_ms = server->config.timeout * 1000 - deadline_left_ms (server->deadline);
+    const char *why = waited_ms < NOTICE_WHY_MS
+                          ? ""
+                          : "; if they do not come, look at slurmd there, and at firewalls "
+                            "from nodes to srun's host (SrunPortRange)";
     char nodes[512], line[MESSAGE_SIZE];
 
     server->notice = deadline_in_ms (console_is_terminal () ? NOTICE_CHANGES_MS : NOTICE_AGAIN_MS);
     if (roster->tasks == 0)
-        snprintf (line, sizeof (line), "spank_tf: %s: no rank has registered yet", step_name (server->step));
+        snprintf (line, sizeof (line), "spank_tf: %s: no rank has registered yet%s", step_name (server->step),
+                  why);
     else
-        snprintf (line, sizeof (line), "spank_tf: %s: waiting for %d of %d ranks%s", step_name (server->step),
-                  roster_missing (roster), roster->tasks,
-                  rank_names_missing_nodes (roster, nodes, sizeof (nodes)));
+        snprintf (line, sizeof (line), "spank_tf: %s: waiting for %d of %d ranks%s%s",
+                  step_name (server->step), roster_missing (roster), roster->tasks,
+                  rank_names_missing_nodes (roster, nodes, sizeof (nodes)), why);
     console_wait (line);
 }
 

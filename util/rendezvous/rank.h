@@ -17,6 +17,7 @@
 #include "common/deadline.h"
 #include "common/rules.h"
 #include "ends.h"
+#include "protocol/life_report.h"
 #include "protocol/registration.h"
 #include "restart_policy.h"
 #include "restarts.h"
@@ -101,6 +102,7 @@ struct rank {
     struct deadline last_sign;          /* of its supervisor, if that is away; or never */
     bool ordered;                       /* to stop, on the connection that it has now */
     struct end end;                     /* of the present life */
+    enum address_use address_use; /* of all lives that have ended */
     struct life life;
     struct restart_standing restart;
     struct watch_standing watch;

@@ -114,6 +114,8 @@ static json_t *_ended (const struct rank *rank)
 
     _add_report (task, rank->state == RANK_LOST || rank->replaced_by ? NULL : &rank->end.report);
     json_object_set_new (task, "restarts", json_integer (rank->life.number));
+    if (rank->address_use != ADDRESS_UNKNOWN)
+        json_object_set_new (task, "address_used", json_boolean (rank->address_use == ADDRESS_USED));
     json_object_set_new (task, "time", json_integer (rank->end.at.tv_sec));
     json_object_set_new (task, "elapsed", json_integer (rank->end.elapsed_ms / 1000));
     return task;

@@ -129,6 +129,7 @@ static void _take_report (struct server *server, struct rank *rank, const struct
         return;
     }
     end_lines_reported (server, rank, report);
+    rank->address_use = life->address;
     if (life->asked_signal) {
         stop_policy_asked (s->policy);
         s->failure_over = deadline_never ();

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* About a second in all: a process that hangs in the kernel does not stop. */
@@ -197,6 +198,36 @@ void descendants_look (bool *stopped, bool *busy, pid_t except)
         }
         free (process);
     }
+}
+
+/* A dead process has no namespace. One that hidepid hides has no directory, and exists. */
+static bool _shares_network (pid_t pid, const struct stat *own)
+{
+    char path[64];
+    struct stat its;
+
+    snprintf (path, sizeof (path), "/proc/%d/ns/net", (int)pid);
+    if (stat (path, &its) == 0)
+        return its.st_dev == own->st_dev && its.st_ino == own->st_ino;
+    if (errno != ENOENT)
+        return false;
+    snprintf (path, sizeof (path), "/proc/%d", (int)pid);
+    return access (path, F_OK) == 0 || (kill (pid, 0) < 0 && errno == ESRCH);
+}
+
+bool descendants_share_network (pid_t except)
+{
+    struct stat own;
+    size_t count = 0;
+    struct process *process = NULL;
+    bool shared = stat ("/proc/self/ns/net", &own) == 0;
+
+    if (shared)
+        process = descendants_list (&count, except);
+    for (size_t i = 0; shared && i < count; i++)
+        shared = _shares_network (process[i].pid, &own);
+    free (process);
+    return shared;
 }
 
 /*

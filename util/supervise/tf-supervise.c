@@ -36,6 +36,7 @@
 #include "common/version.h"
 #include "descendants.h"
 #include "last_line.h"
+#include "listener.h"
 #include "lives.h"
 #include "machine.h"
 #include "oom_kills.h"
@@ -62,6 +63,7 @@ struct supervisor {
     int signal_fd;
     struct tee *tee;            /* or NULL */
     struct watch watch;
+    struct listener listener;
     int told_on;                /* the connection on which the signs of life were told, or 0 */
     pid_t task;                 /* the program; 0: it has ended */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
@@ -181,6 +183,7 @@ static void _send_report (struct supervisor *s)
 {
     struct life_report life = machine_life (&s->machine, _now ());
 
+    life.address = s->listener.use;
     uplink_report (s->uplink, &s->machine.report, &life, &s->failure);
 }
 
@@ -235,6 +238,7 @@ static void _begin_life (struct supervisor *s, int number)
     s->task = pid;
     s->oom_kills = oom_kills;
     watch_begin (&s->watch);
+    listener_begin (&s->listener);
     machine_begun (&s->machine, _now ());
     if (further)
         uplink_restarted (s->uplink);
@@ -329,6 +333,17 @@ static void _watch (struct supervisor *s)
         _tell (s);
 }
 
+/* In a container with a network of its own the kernel's answer here says nothing. */
+static void _look_for_listener (struct supervisor *s)
+{
+    if (s->machine.phase != MACHINE_RUNS || !deadline_passed (s->listener.due))
+        return;
+    listener_look (&s->listener);
+    if (s->listener.use == ADDRESS_UNUSED && listener_is_young (&s->listener)
+        && !descendants_share_network (s->lives.fork_server))
+        listener_hide (&s->listener);
+}
+
 /* An order is a goal of which the rest is left out. */
 static void _take_goal (struct supervisor *s, struct goal goal)
 {
@@ -376,6 +391,8 @@ static void _wait (struct supervisor *s, struct pollfd pfd[3])
     if (listens)
         next = deadline_min (next, uplink_poll (s->uplink, &pfd[1]));
     next = deadline_min (next, watch_poll (&s->watch, &pfd[2]));
+    if (s->machine.phase == MACHINE_RUNS)
+        next = deadline_min (next, s->listener.due);
     poll (pfd, 3, deadline_left_ms (next));
 }
 
@@ -391,6 +408,7 @@ static void _run (struct supervisor *s)
         _perform_all (s);
         _look (s);
         _watch (s);
+        _look_for_listener (s);
         if (machine_listens (&s->machine) && !s->left)
             _serve_uplink (s, pfd[1].revents);
         _perform_all (s);
@@ -475,6 +493,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
     prctl (PR_SET_PDEATHSIG, SIGCHLD);
     machine_init (&s->machine, &s->config);
+    listener_init (&s->listener, s->config.task_port, s->config.master_port);
     lives_init (&s->lives, s->config.fork_server, SUPERVISOR_LIVES_FD);
     if (tee_start (&s->tee, &s->config, err) < 0 || watch_init (&s->watch, &s->config, err) < 0)
         return -1;

@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Tasks that train alone, with exit 0: what srun asks at the end of a long step, and what sbatch says of a batch file
+# without srun. tests/tensorflow/alone.bats has real scripts.
+
+load ../common
+load launch
+
+setup_file ()
+{
+    start_cluster --nodes 4
+    work=$SPANK_TF_CLUSTER/work
+    # Listens on the task's own port, or on another one: listen VARIABLE SECONDS
+    cat > "$work/listen" <<'END'
+import os, socket, sys, time
+server = socket.socket ()
+server.setsockopt (socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+server.bind (("0.0.0.0", int (os.environ[sys.argv[1]])))
+server.listen ()
+time.sleep (float (sys.argv[2]))
+END
+    # Its second life ends.
+    cat > "$work/restarted" <<'END'
+[ ! "$SLURM_TF_RESTART" ] || exec sleep 62
+[ $SLURM_PROCID = 0 ] || exec sleep 5
+timeout 3 python3 listen SLURM_TF_PORT 99
+kill -KILL $$
+END
+}
+
+after_test ()
+{
+    site_arguments ''
+    nothing_left
+}
+
+# A step in the background, whose stderr is NAME.err: step NAME OPTION… PROGRAM…
+step ()
+{
+    slurm srun -Q --overlap -N2 "${@:2}" > "$BATS_TEST_TMPDIR/$1.out" 2> "$BATS_TEST_TMPDIR/$1.err" < /dev/null 3>&- &
+    steps+=($!)
+}
+
+# Require that this step has asked, or not, and that stderr has nothing else but a table: asks NAME | silent NAME
+asks ()
+{
+    [ "$(grep -c 'srun: spank_tf: step [0-9.]*: no task has used its address; did each of them train alone? See DIAGNOSTICS of spank-tf(8)$' "$BATS_TEST_TMPDIR/$1.err")" -eq 1 ] ||
+        fail "$1 does not ask: $(< "$BATS_TEST_TMPDIR/$1.err")"
+}
+
+silent ()
+{
+    ! grep -q alone "$BATS_TEST_TMPDIR/$1.err" || fail "$1 asks: $(< "$BATS_TEST_TMPDIR/$1.err")"
+}
+
+@test "a long step of which no task has used its address asks whether each has trained alone; no other one does" {
+    local name
+    local -a steps=()
+    local listen="python3 $SPANK_TF_CLUSTER/work/listen"
+
+    step sleeps --tf-tasks=worker:2 --tf-show sleep 62
+    step json --tf-tasks=worker:2 --tf-show=json sleep 62
+    step ps -n3 --tf-tasks=ps,worker:2 sh -c '[ $SLURM_TF_ROLE = ps ] && exec sleep 99; exec sleep 62'
+    step free --tf-tasks=worker:2 --tf-hold=no sleep 62
+    step torch --tf-tasks=worker:2 --tf-frameworks=torch sleep 62
+    # Its own port, and not that of others.
+    step elsewhere --tf-tasks=worker:2 env OTHER=47113 $listen OTHER 62
+    step quiet --tf-tasks=worker:2 --tf-show=quiet sleep 62
+    step none --tf-tasks=worker:2 --tf-frameworks=none sleep 62
+    step never --tf-tasks=worker:2 --tf-stop=never sleep 62
+    step short --tf-tasks=worker:2 sleep 58
+    step one -N1 --tf-tasks=worker sleep 62
+    step evaluator --tf-tasks=worker,evaluator sleep 62
+    step board -n3 --tf-tasks=worker:2,+board sh -c "[ \$SLURM_TF_ROLE = board ] && exec $listen SLURM_TF_PORT 99; exec sleep 62"
+    step fails --tf-tasks=worker:2 sh -c 'sleep 62; exit $SLURM_PROCID'
+    # As process 0 of JAX, for a while; as that of PyTorch.
+    step first --tf-tasks=worker:2 sh -c "[ \$SLURM_PROCID = 1 ] || timeout 40 $listen SLURM_TF_PORT 62; sleep 62"
+    step master --tf-tasks=worker:2 --tf-frameworks=torch sh -c "[ \$SLURM_PROCID = 0 ] && exec $listen MASTER_PORT 62; exec sleep 62"
+    step restarted --tf-tasks=worker:2 --tf-restart=2,any sh restarted
+    step netns --tf-tasks=worker:2 unshare -rn sleep 62
+    for name in "${steps[@]}"; do
+        wait "$name" || true
+    done
+    for name in sleeps json ps free torch elsewhere board; do asks "$name"; done
+    for name in quiet none never short one evaluator fails first master restarted netns; do silent "$name"; done
+    grep -q 'restarted' "$BATS_TEST_TMPDIR/restarted.err" || fail "it was not restarted"
+    [ "$(grep -c '  exit 0, its address was not used$' "$BATS_TEST_TMPDIR/sleeps.err")" -eq 2 ] || fail "the table"
+    [ "$(grep -o '"address_used":false' "$BATS_TEST_TMPDIR/json.err" | wc -l)" -eq 2 ] || fail "JSON"
+}
+
+# sbatch OPTION… says nothing of this job.
+not_said ()
+{
+    run --separate-stderr slurm sbatch --parsable -o /dev/null "$@"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "it says something"
+}
+
+@test "sbatch says nothing of a script that may start more, of one task, and without a list" {
+    cd "$SPANK_TF_CLUSTER/work"
+    printf '#!/bin/sh\n#SBATCH --tf-tasks=worker:2\npython3 -c pass\n' > alone.sh
+    printf '#!/bin/sh\n./run.sh\npython3 -c pass\n' > unclear.sh
+    run --separate-stderr slurm sbatch --parsable -o /dev/null -N2 alone.sh
+    [[ $stderr == *'write "srun python ..."' ]] || fail "#SBATCH --tf-tasks"
+    not_said -N2 --tf-tasks=worker:2 unclear.sh
+    not_said -N1 --tf-tasks=worker --wrap "python3 -c pass"
+    not_said -N2 --tf-tasks=none alone.sh
+    not_said -N2 --wrap "python3 -c pass"
+    not_said -N2 --quiet alone.sh
+    eventually 60 none_left
+}
+
+none_left ()
+{
+    [ -z "$(slurm squeue --noheader --user "$user")" ]
+}
+
+@test "show=quiet of a site is a default" {
+    site_arguments show=quiet
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 true
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a site's show=quiet"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-show true
+    [[ "$stderr" == *'how its tasks ended'* ]] || fail "--tf-show"
+}

@@ -1,0 +1,162 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Real sockets, in a network namespace of the test if it runs as root.
+ */
+#include "config.h"
+
+#include "netns.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/errtext.h"
+#include "common/port.h"
+#include "supervise/listener.h"
+
+/* Time passes when a test says so. */
+static int64_t now_ms = 1000;
+
+int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
+{
+    (void)clock;
+    *now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
+    return 0;
+}
+
+/* A socket on this address, "::" or "127.0.0.1"; *port is 0, or the one to bind. */
+static int bind_to (const char *address, int *port)
+{
+    bool six = strchr (address, ':');
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)*port) };
+    struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons ((uint16_t)*port) };
+    struct sockaddr *sa = six ? (struct sockaddr *)&in6 : (struct sockaddr *)&in;
+    socklen_t length = six ? sizeof (in6) : sizeof (in);
+    int fd = socket (sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+    assert_true (fd >= 0);
+    assert_int_equal (inet_pton (sa->sa_family, address, six ? (void *)&in6.sin6_addr : (void *)&in.sin_addr),
+                      1);
+    assert_int_equal (setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on)), 0);
+    assert_int_equal (bind (fd, sa, length), 0);
+    assert_int_equal (getsockname (fd, sa, &length), 0);
+    *port = ntohs (six ? in6.sin6_port : in.sin_port);
+    return fd;
+}
+
+TEST (a_socket_counts_when_it_listens)
+{
+    static const char *const address[] = { "0.0.0.0", "127.0.0.1", "::", "::1" };
+
+    for (size_t i = 0; i < COUNT (address); i++) {
+        int port = 0, other = 0, fd = bind_to (address[i], &port), neighbour = bind_to (address[i], &other);
+
+        assert_int_equal (listen (neighbour, 1), 0);
+        assert_int_equal (listener_find (port), 0);
+        assert_int_equal (listen (fd, 1), 0);
+        assert_int_equal (listener_find (port), 1);
+        assert_int_equal (listener_find (other), 1);
+        close (fd);
+        assert_int_equal (listener_find (port), 0);
+        close (neighbour);
+    }
+}
+
+/* As of a port that is held for the task, and of a client of another program's server. */
+TEST (a_connection_is_not_a_listener)
+{
+    int port = 0, own = 0, server = bind_to ("127.0.0.1", &port), client = bind_to ("127.0.0.1", &own);
+    struct sockaddr_in in = { .sin_family = AF_INET,
+                              .sin_port = htons ((uint16_t)port),
+                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+
+    assert_int_equal (listen (server, 1), 0);
+    assert_int_equal (connect (client, (struct sockaddr *)&in, sizeof (in)), 0);
+    assert_int_equal (listener_find (own), 0);
+    close (server);
+    assert_int_equal (listener_find (port), 0);
+    close (client);
+}
+
+/* The answer for many sockets comes in many parts. */
+TEST (many_listeners_are_no_problem)
+{
+    int port = 0, free_port = 0, fd[500];
+
+    fd[0] = bind_to ("0.0.0.0", &port);
+    for (size_t i = 0; i < COUNT (fd); i++) {
+        int other = 0;
+
+        if (i > 0)
+            fd[i] = bind_to ("127.0.0.1", &other);
+        assert_int_equal (listen (fd[i], 1), 0);
+    }
+    assert_int_equal (listener_find (port), 1);
+    close (bind_to ("0.0.0.0", &free_port));
+    assert_int_equal (listener_find (free_port), 0);
+    for (size_t i = 0; i < COUNT (fd); i++)
+        close (fd[i]);
+}
+
+/* So much time passes. True if the kernel is asked then. */
+static bool looks_after (struct listener *listener, int ms)
+{
+    struct deadline due = listener->due;
+
+    now_ms += ms;
+    listener_look (listener);
+    return listener->due.at_ms != due.at_ms;
+}
+
+TEST (pauses_grow_until_a_listener_was_seen)
+{
+    static const int pause_ms[] = { 1000, 2000, 4000, 8000, 16000, 30000, 30000 };
+    int port = 0, master_port = 0, fd = bind_to ("::", &port), second = bind_to ("::", &master_port);
+    struct listener listener;
+
+    listener_init (&listener, port, master_port);
+    assert_int_equal (listener.use, ADDRESS_UNKNOWN);
+    assert_false (looks_after (&listener, 100000));
+    listener_begin (&listener);
+    assert_int_equal (listener.use, ADDRESS_UNKNOWN);
+    for (size_t i = 0; i < COUNT (pause_ms); i++) {
+        assert_int_equal (listener_is_young (&listener), i < 5);
+        assert_false (looks_after (&listener, pause_ms[i] - 1));
+        assert_true (looks_after (&listener, 1));
+        assert_int_equal (listener.use, ADDRESS_UNUSED);
+    }
+    /* Its next life begins: often again. */
+    listener_begin (&listener);
+    assert_int_equal (listen (second, 1), 0);
+    assert_true (looks_after (&listener, 1000));
+    assert_int_equal (listener.use, ADDRESS_USED);
+    close (second);
+    assert_false (looks_after (&listener, 1000000));
+    listener_begin (&listener);
+    assert_false (looks_after (&listener, 1000000));
+    assert_int_equal (listener.use, ADDRESS_USED);
+    close (fd);
+}
+
+TEST (of_a_hidden_program_nothing_is_known)
+{
+    struct listener listener;
+
+    listener_init (&listener, 0, 0);
+    listener_begin (&listener);
+    assert_false (looks_after (&listener, 1000000));
+    assert_int_equal (listener.use, ADDRESS_UNKNOWN);
+    listener_init (&listener, 40000, 0);
+    listener_begin (&listener);
+    assert_true (looks_after (&listener, 1000));
+    listener_hide (&listener);
+    listener_begin (&listener);
+    assert_false (looks_after (&listener, 1000000));
+    assert_int_equal (listener.use, ADDRESS_UNKNOWN);
+}

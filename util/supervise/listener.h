@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Has a program ever listened on the ports of its task? The kernel tells who listens (sock_diag (7)), to any
+ * user and without a connection. It is asked now and then, with growing pauses, until it has said yes once.
+ */
+#ifndef TF_LISTENER_H
+#define TF_LISTENER_H
+
+#include <stdbool.h>
+
+#include "common/deadline.h"
+#include "protocol/life_report.h"
+
+struct listener {
+    int port[2];                /* 0: none */
+    enum address_use use;       /* in all lives of the task */
+    bool hidden;                /* the kernel's answer would not be about the program */
+    int pause_ms;
+    struct deadline due;        /* the next look; never: none is needed */
+};
+
+/* The port in TF_CONFIG and, of process 0 of PyTorch, MASTER_PORT; 0: it has none. */
+void listener_init (struct listener *listener, int port, int master_port);
+
+/* A life of the task begins: look often again, unless nothing is left to know. */
+void listener_begin (struct listener *listener);
+
+/* True while pauses grow: only then a look at all processes of the node costs little. */
+bool listener_is_young (const struct listener *listener);
+
+/* The program has a network namespace of its own, or may have one: nothing can be known of it. */
+void listener_hide (struct listener *listener);
+
+/* Ask the kernel, if that is due. */
+void listener_look (struct listener *listener);
+
+/* 1: a process of this network namespace listens on the port; 0: none does; -1: the kernel does not tell. */
+int listener_find (int port);
+
+#endif
