@@ -528,7 +528,7 @@ refused_site ()
     refused_site 'watchdog: "5min" is not a time from 0 to 604800 seconds, as in 300, 5m or 5:00, or two, as in 300,1800' watchdog=5min
     refused_site 'ports: "30999-30000" is reversed; did you mean 30000-30999?' show=yes ports=30999-30000
     refused_site 'hold: "maybe" is neither yes nor no' hold=maybe
-    refused_site 'show: "2" is not one of yes, no, json' show=2
+    refused_site 'show: "2" is not one of yes, no, json, quiet' show=2
     refused_site 'rendezvous_ports: "1-99" has privileged ports; the lowest port that a user'\''s program can bind is 1024' rendezvous_ports=1-99
     refused_site 'libexecdir: an absolute path is needed' libexecdir=lib
     refused_site 'notify: the absolute path of a program is needed' notify=logger
