@@ -69,8 +69,8 @@ END
     [ "$status" -eq 1 ] || fail "not a warning"
     [ "$(grep -v '^ok: ' <<< "$output")" = "warning: not all nodes are on one InfiniBand network: ibn2 (ib0 is down); fix these nodes, or exclude them (--exclude)" ] ||
         fail "not this warning"
-    run -0 slurm_on ibn1 "$tf_check"
-    [[ $output == *"ok: ib0 (InfiniBand, 10.101.0.1/16) would be used with --tf-ib"* ]] || fail "ibn1 does not use it"
+    run -0 slurm_on ibn3 "$tf_check"
+    [[ $output == *"ok: ib0 (InfiniBand, 10.101.0.3/16) would be used with --tf-ib"* ]] || fail "ibn3 does not use it"
     run -0 slurm_on ibn2 "$tf_check"
     [[ $output == *"ok: ib0 (InfiniBand) would not be used: it is down"* ]] || fail "ibn2 does not say why"
 }
