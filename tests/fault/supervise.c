@@ -493,6 +493,7 @@ static void _stop_after_grace (const void *arg)
 /* It needs a second in which it can run. */
 static void _saves (int number __attribute__ ((unused)))
 {
+    /* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c): it calls nothing but write (). */
     program_print ("asked ");
     for (int i = 0; i < 10; i++)
         poll (NULL, 0, 100);

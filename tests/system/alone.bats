@@ -65,7 +65,7 @@ silent ()
     step free --tf-tasks=worker:2 --tf-hold=no sleep 62
     step torch --tf-tasks=worker:2 --tf-frameworks=torch sleep 62
     # Its own port, and not that of others.
-    step elsewhere --tf-tasks=worker:2 env OTHER=47113 $listen OTHER 62
+    step elsewhere --tf-tasks=worker:2 sh -c "OTHER=47113 exec $listen OTHER 62"
     step quiet --tf-tasks=worker:2 --tf-show=quiet sleep 62
     step none --tf-tasks=worker:2 --tf-frameworks=none sleep 62
     step never --tf-tasks=worker:2 --tf-stop=never sleep 62

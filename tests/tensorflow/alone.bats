@@ -13,7 +13,7 @@ setup_file ()
     why=$("$tests/install-packages" python3-torch 2>&1 > /dev/null) ||
         export why_no_torch="PyTorch cannot be installed: ${why##*$'\n'}"
     start_cluster --nodes 2 --prefix alone
-    cd "$SPANK_TF_CLUSTER/work"
+    cd "$SPANK_TF_CLUSTER/work" || return
     cat > with_tf.py <<'END'
 import sys, time
 import numpy as np, tensorflow as tf
