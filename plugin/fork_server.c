@@ -220,6 +220,13 @@ static bool _receive (struct fork_server *server, struct fork_request *request)
     return true;
 }
 
+static void _say_ready (const struct fork_server *server)
+{
+    static const struct fork_reply ready;
+
+    send (server->requests, &ready, sizeof (ready), MSG_NOSIGNAL);
+}
+
 static int _serve (struct fork_server *server)
 {
     struct fork_request request;
@@ -232,6 +239,7 @@ static int _serve (struct fork_server *server)
         ;
     _close_slurms (server);
     _save (&shared);
+    _say_ready (server);
     while (_receive (server, &request))
         if (_begin_life (server, request.life)) {
             signal (SIGCHLD, SIG_DFL);
@@ -247,6 +255,7 @@ static int _become_only_life (const struct fork_server *server)
     const struct fork_reply reply = { .pid = getpid () };
     struct fork_request request;
 
+    _say_ready (server);
     if (recv (server->requests, &request, sizeof (request), 0) != sizeof (request))
         _exit (1);
     send (server->requests, &reply, sizeof (reply), MSG_NOSIGNAL);

@@ -12,6 +12,8 @@
  *                 let a plugin do
  *     once=DIR    lets each rank through once, as pyxis does, whose container is marked as stopped when the
  *                 node's last task has started: DIR notes the ranks, and a second time is a failure
+ *     helper=DIR  leaves a process that lives on, as pyxis does, whose container may need one for its root
+ *                 file system: DIR gets a file with its process ID, whose name is the task's rank
  *     overwrite   sets a role, as pyxis does with what the node's first task has got
  */
 #include "config.h"
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <slurm/slurm.h>
@@ -114,25 +117,51 @@ static int _set (spank_t spank, const char *name, const char *value)
     return spank_setenv (spank, name, value, 1) == ESPANK_SUCCESS ? 0 : -1;
 }
 
-static int _pass_once (spank_t spank, const char *dir)
+/* A new file in DIR, whose name is the task's rank. */
+static int _note (spank_t spank, const char *dir)
 {
     char rank[16], path[4096];
-    int fd;
 
     if (spank_getenv (spank, "SLURM_PROCID", rank, sizeof (rank)) != ESPANK_SUCCESS)
         return -1;
     snprintf (path, sizeof (path), "%s/%s", dir, rank);
-    if ((fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
-        return -1;
-    close (fd);
-    return 0;
+    return open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+static int _pass_once (spank_t spank, const char *dir)
+{
+    int fd = _note (spank, dir);
+
+    if (fd >= 0)
+        close (fd);
+    return fd < 0 ? -1 : 0;
+}
+
+/* In the background, as FUSE programs go. */
+static int _leave_helper (spank_t spank, const char *dir)
+{
+    int fd = _note (spank, dir);
+    pid_t child = fd < 0 ? -1 : fork ();
+
+    if (child > 0)
+        close (fd);
+    if (child != 0)
+        return child < 0 || waitpid (child, NULL, 0) < 0 ? -1 : 0;
+    if (fork () != 0)
+        _exit (0);
+    setsid ();
+    dprintf (fd, "%d\n", (int)getpid ());
+    for (int i = 0; i < 1024; i++)
+        close (i);
+    execl ("/bin/sleep", "sleep", "600", NULL);
+    _exit (1);
 }
 
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
 {
     const char *once = _argument (argc, argv, "once=");
     char number[16];
-    const char *hidden = _argument (argc, argv, "hide=");
+    const char *hidden = _argument (argc, argv, "hide="), *helper = _argument (argc, argv, "helper=");
 
     if (hidden && _enter (hidden) < 0) {
         slurm_error ("other_plugin: no mount namespace without %s: %s", hidden, strerror (errno));
@@ -140,6 +169,10 @@ int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
     }
     if (once && _pass_once (spank, once) < 0) {
         slurm_error ("other_plugin: %s: %s", once, strerror (errno));
+        return -1;
+    }
+    if (helper && _leave_helper (spank, helper) < 0) {
+        slurm_error ("other_plugin: %s: %s", helper, strerror (errno));
         return -1;
     }
     if (_argument (argc, argv, "overwrite") && _set (spank, "SLURM_TF_ROLE", "overwritten") < 0)

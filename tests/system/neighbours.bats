@@ -117,3 +117,39 @@ restart_behind_once ()
     [ "$status" -ne 0 ]
     [[ "$output" == *"other_plugin: "*"File exists"* ]]
 }
+
+# Run a step of three tasks on one node behind a plugin that leaves a process beside each; alive RANK tells
+# whether that lives: with_helpers SCRIPT SRUN-OPTION...
+with_helpers ()
+{
+    local helpers=$SPANK_TF_CLUSTER/work/helpers script=$1
+
+    shift
+    rm -rf "$helpers"
+    install -d -m 777 "$helpers"
+    plugstack "$ours" "$other helper=$helpers" "${ours/spank_tf.so/spank_tf_late.so}"
+    run slurm timeout 100 srun -N1 -n3 "$@" sh -c "alive () { kill -0 \$(cat $helpers/\$1) && echo \"\$1 lives\"; }
+        $script"
+    # Whether Slurm ends them with the step is its own affair (proctrack).
+    cat "$helpers"/? | xargs kill 2> "$BATS_TEST_TMPDIR/ignored" || true
+}
+
+@test "two stages: a process that a plugin between them has left is not stopped with its task" {
+    with_helpers 'case $SLURM_TF_ROLE in
+            ps) echo $$ > ps; exec sleep 60 ;;
+            worker) while [ ! -e ps ]; do sleep 0.1; done ;;
+            evaluator)
+                while [ ! -e ps ] || kill -0 "$(cat ps)"; do sleep 0.1; done 2> /dev/null
+                alive 0; alive 2 ;;
+        esac' --tf-tasks=ps,worker,evaluator --tf-show
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"0 lives"*"2 lives"* ]] || fail "the ps' helper was stopped"
+    [ "$(task_ends <<< "$output")" = $'0 ps 0 stopped\n1 worker 0 exit 0\n2 evaluator 0 exit 0' ]
+}
+
+@test "two stages: a process that a plugin between them has left is there for each life" {
+    with_helpers 'alive $SLURM_PROCID; [ "$SLURM_PROCID${SLURM_TF_RESTART-}" != 1 ] || exit 3' \
+        --tf-tasks=worker:3 --tf-restart=1,any
+    [ "$status" -eq 0 ]
+    [ "$(grep -c lives <<< "$output")" -eq 6 ] || fail "not in each of two lives of three tasks"
+}

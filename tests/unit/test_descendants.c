@@ -217,6 +217,54 @@ TEST (names_with_blanks_and_parentheses_are_parsed)
     }
 }
 
+/* In a process of its own, because what is left out stays so. 0 is an orphan, 1 its child; 2 is the task. */
+static int leave_out (void)
+{
+    size_t count;
+    int status;
+    struct process *list;
+    bool any = descendants_leave_out (0);
+
+    prctl (PR_SET_CHILD_SUBREAPER, 1);
+    if (any || fork () == 0) {
+        if (any || fork () != 0)
+            _exit (any);
+        if (fork () == 0)
+            live (1);
+        live (0);
+    }
+    wait (&status);
+    while (!shared->pid[0] || !shared->pid[1])
+        poll (NULL, 0, 1);
+    any = descendants_leave_out (0);
+    if (fork () == 0)
+        live (2);
+    while (!shared->pid[2])
+        poll (NULL, 0, 1);
+    /* Left out by itself, when its parent has ended. */
+    kill (shared->pid[0], SIGKILL);
+    waitpid (shared->pid[0], NULL, 0);
+    list = descendants_list (&count, 0);
+    if (!any || count != 1 || list[0].pid != shared->pid[2] || !descendants_kill (0))
+        return 2;
+    free (list);
+    waitpid (shared->pid[2], NULL, 0);
+    if (descendants_exist (0) || state_of (shared->pid[1]) != 'S')
+        return 3;
+    return 0;
+}
+
+TEST (what_was_there_before_the_task_is_left_out)
+{
+    pid_t pid = fork ();
+    int status;
+
+    if (pid == 0)
+        _exit (leave_out ());
+    assert_int_equal (waitpid (pid, &status, 0), pid);
+    assert_int_equal (status, 0);
+}
+
 static void hear (int number __attribute__ ((unused)))
 {
     shared->heard++;

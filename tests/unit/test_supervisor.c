@@ -187,7 +187,8 @@ static int supervise (int argc, char *argv[])
     alarm (TIMEOUT_S);
     if (strcmp (argv[1], "not ready") == 0)
         return 127;
-    if (send (SUPERVISOR_LIVES_FD, &begin, sizeof (begin), 0) != sizeof (begin)
+    if (recv (SUPERVISOR_LIVES_FD, &reply, sizeof (reply), 0) != sizeof (reply) || reply.pid != 0
+        || send (SUPERVISOR_LIVES_FD, &begin, sizeof (begin), 0) != sizeof (begin)
         || recv (SUPERVISOR_LIVES_FD, &reply, sizeof (reply), 0) != sizeof (reply))
         return 126;
     dprintf (3, "%d arguments: %s %s\n", argc, argv[0], argv[1]);

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What a supervisor asks the fork server of its task (plugin/fork_server.h) to do, on a SOCK_SEQPACKET
- * pair: one request, to begin a life, and one reply. Both programs are of one installation and on one host,
- * so the messages are these structs. With a request may come a descriptor, of a file with an answer
- * (frame_load ()), which this life and those after it use in the place of the one before.
+ * pair: one request, to begin a life, and one reply. A reply without a request comes first, when the fork
+ * server serves. Both programs are of one installation and on one host, so the messages are these structs.
+ * With a request may come a descriptor, of a file with an answer (frame_load ()), which this life and those
+ * after it use in the place of the one before.
  */
 #ifndef TF_FORK_REQUEST_H
 #define TF_FORK_REQUEST_H
@@ -21,7 +22,7 @@ struct fork_request {
 };
 
 struct fork_reply {
-    pid_t pid;                  /* of the new life, a child of the supervisor; -1: it failed */
+    pid_t pid; /* of the new life, a child of the supervisor; -1: it failed; 0: it serves */
     struct errtext error;       /* if so */
 };
 

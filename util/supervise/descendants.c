@@ -29,6 +29,10 @@ struct snapshot {
     size_t count, size;
 };
 
+/* Those that are left out, by ascending pid. */
+static struct process *left_out;
+static size_t left_out_count;
+
 static void _add (struct snapshot *snapshot, const struct process *process)
 {
     if (snapshot->count == snapshot->size) {
@@ -43,13 +47,22 @@ static void _add (struct snapshot *snapshot, const struct process *process)
     snapshot->process[snapshot->count++] = *process;
 }
 
+/* The 22nd word of /proc/PID/stat; `state` is the third one. */
+static unsigned long long _start (const char *state)
+{
+    for (int word = 3; state && word < 22; word++)
+        if ((state = strchr (state, ' ')))
+            state++;
+    return state ? strtoull (state, NULL, 10) : 0;
+}
+
 /*
  * /proc/PID/stat is "17 (any name) S 3 ...": the state and the parent follow the name, which may
  * contain blanks and parentheses. False if the process has ended.
  */
 static bool _read_stat (struct process *process, int proc)
 {
-    char path[32], text[256], *name_end;
+    char path[32], text[512], *name_end;
     ssize_t n;
     int fd;
 
@@ -66,6 +79,7 @@ static bool _read_stat (struct process *process, int proc)
     process->stopped = name_end[2] == 'T';
     process->busy = name_end[2] == 'R';
     process->parent = (pid_t)strtol (name_end + 4, NULL, 10);
+    process->start = _start (name_end + 2);
     return true;
 }
 
@@ -141,6 +155,14 @@ static const struct process *_find (const struct process *process, size_t count,
     return count ? bsearch (&key, process, count, sizeof (key), _by_pid) : NULL;
 }
 
+/* A process ID is used again. */
+static bool _is_left_out (const struct process *process)
+{
+    const struct process *known = _find (left_out, left_out_count, process->pid);
+
+    return known && known->start == process->start;
+}
+
 /* One round is usually enough, because most children have higher pids than their parents. */
 static void _mark_descendants (struct snapshot *snapshot)
 {
@@ -152,7 +174,7 @@ static void _mark_descendants (struct snapshot *snapshot)
             struct process *p = &snapshot->process[i];
             const struct process *parent = _find (snapshot->process, snapshot->count, p->parent);
 
-            if (!p->descends && (p->parent == getpid () || (parent && parent->descends)))
+            if (!p->descends && !_is_left_out (p) && (p->parent == getpid () || (parent && parent->descends)))
                 p->descends = more = true;
         }
     } while (more);
@@ -171,6 +193,12 @@ struct process *descendants_list (size_t *count, pid_t except)
         if (snapshot.process[i].descends && snapshot.process[i].pid != except)
             snapshot.process[(*count)++] = snapshot.process[i];
     return snapshot.process;
+}
+
+bool descendants_leave_out (pid_t except)
+{
+    left_out = descendants_list (&left_out_count, except);
+    return left_out_count > 0;
 }
 
 bool descendants_exist (pid_t except)

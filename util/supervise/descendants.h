@@ -14,6 +14,7 @@
 
 struct process {
     pid_t pid, parent;
+    unsigned long long start; /* when it started, in the kernel's clock ticks; 0 if that is not known */
     bool running;           /* neither stopped nor dead, so it may fork */
     bool stopped;           /* by a signal, and not by a debugger */
     bool busy;              /* its first thread computes */
@@ -26,6 +27,14 @@ struct process {
  * 0; so in the other functions.
  */
 struct process *descendants_list (size_t *count, pid_t except);
+
+/*
+ * The present descendants are not the task's: another plugin has started them, such as the file system of a
+ * container. They, and what they start, are left out from now on, in all these functions; but a process that
+ * they start later is the task's when its parent has ended. `except` is a child to which that does not apply.
+ * True if there are any. Without memory there are none.
+ */
+bool descendants_leave_out (pid_t except);
 
 /* True if there are any, also dead ones that have not been waited for. */
 bool descendants_exist (pid_t except);

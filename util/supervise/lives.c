@@ -23,6 +23,9 @@
 #define ANSWER_MS 30000
 #define RESUMED_MS 1000
 
+#define HAS_ENDED "tf-fork-server, which starts it, has ended"
+#define DOES_NOT_ANSWER "tf-fork-server, which starts it, does not answer"
+
 void lives_init (struct lives *lives, pid_t fork_server, int requests)
 {
     *lives = (struct lives){ .requests = requests, .answer = -1, .fork_server = fork_server };
@@ -67,22 +70,26 @@ static ssize_t _send_request (struct lives *lives, struct fork_request request)
 }
 
 /* The reply's pid; -1 and err if it failed. */
-static pid_t _ask (struct lives *lives, struct fork_request request, struct errtext *err)
+static pid_t _receive (struct lives *lives, struct errtext *err)
 {
     struct pollfd pfd = { .fd = lives->requests, .events = POLLIN };
     struct fork_reply reply = { .pid = -1 };
 
-    if (!lives_can_restart (lives))
-        return errtext_set (err, "tf-fork-server, which starts it, has ended");
-    if (_send_request (lives, request) < 0
-        || (poll (&pfd, 1, ANSWER_MS) != 1 && poll (&pfd, 1, RESUMED_MS) != 1)
+    if ((poll (&pfd, 1, ANSWER_MS) != 1 && poll (&pfd, 1, RESUMED_MS) != 1)
         || recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT) != sizeof (reply)) {
-        errtext_set (err, "tf-fork-server, which starts it, does not answer");
+        errtext_set (err, DOES_NOT_ANSWER);
         /* If it replied later, that would be taken for its reply to another request. */
         lives_end (lives);
         return -1;
     }
     return reply.pid < 0 ? errtext_set (err, "%s", reply.error.text) : reply.pid;
+}
+
+int lives_await (struct lives *lives, struct errtext *err)
+{
+    if (!lives_can_restart (lives))
+        return errtext_set (err, HAS_ENDED);
+    return _receive (lives, err);
 }
 
 static int _fill (int fd, struct frame *answer)
@@ -107,8 +114,14 @@ int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext 
 
 pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
 {
-    pid_t pid = _ask (lives, (struct fork_request){ .life = number }, err);
+    pid_t pid = -1;
 
+    if (!lives_can_restart (lives))
+        errtext_set (err, HAS_ENDED);
+    else if (_send_request (lives, (struct fork_request){ .life = number }) < 0)
+        errtext_set (err, DOES_NOT_ANSWER);
+    else
+        pid = _receive (lives, err);
     /* The fork server of a task that has one life has become that life. */
     if (pid == lives->fork_server) {
         lives->fork_server = 0;

@@ -29,6 +29,12 @@ void lives_init (struct lives *lives, pid_t fork_server, int requests);
 int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext *err);
 
 /*
+ * Wait until the fork server serves: other plugins have done with the task what they do to it before its
+ * program begins. To be called once. -1 and err as lives_begin ().
+ */
+int lives_await (struct lives *lives, struct errtext *err);
+
+/*
  * Begin a life, with a number greater than that of the one before; every process of that one must be dead.
  * Its process ID, a child of this process; or -1 and err: then the task cannot be restarted.
  */

@@ -68,6 +68,8 @@ struct supervisor {
     pid_t task;                 /* the program; 0: it has ended */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
     struct lives lives;
+    bool served; /* the fork server serves */
+    bool helpers; /* some descendants are not the task's */
     struct failure_text failure;   /* when the task has ended */
     bool left;
 };
@@ -125,13 +127,16 @@ static void _reap (struct supervisor *s)
     }
 }
 
-/* The fork server waits for another life, and belongs to none. */
+/*
+ * The fork server waits for another life, and belongs to none. Without it and others' helpers, wait () knows
+ * more than a list, in which a process that forks may be missing.
+ */
 static bool _has_descendants (struct supervisor *s)
 {
     siginfo_t info;
 
     _reap (s);
-    if (s->lives.fork_server)
+    if (s->lives.fork_server || s->helpers)
         return s->task || descendants_exist (s->lives.fork_server);
     return waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
@@ -222,6 +227,18 @@ static int _take_answer (struct supervisor *s, struct frame *frame, struct errte
     return lives_set_answer (&s->lives, frame, err);
 }
 
+/* What runs before the first life is of a plugin, which stands between our two, and not the task's. */
+static int _await_fork_server (struct supervisor *s, struct errtext *err)
+{
+    if (s->served)
+        return 0;
+    s->served = true;
+    if (lives_await (&s->lives, err) < 0)
+        return -1;
+    s->helpers = descendants_leave_out (s->lives.fork_server);
+    return 0;
+}
+
 static void _begin_life (struct supervisor *s, int number)
 {
     int oom_kills = _count_oom_kills ();
@@ -229,7 +246,8 @@ static void _begin_life (struct supervisor *s, int number)
     struct errtext err;
     pid_t pid = -1;
 
-    if (!further || _take_answer (s, uplink_answer (s->uplink), &err) == 0)
+    if (_await_fork_server (s, &err) == 0
+        && (!further || _take_answer (s, uplink_answer (s->uplink), &err) == 0))
         pid = lives_begin (&s->lives, number, &err);
     if (pid < 0) {
         machine_cannot_begin (&s->machine, _now (), err.text);
