@@ -15,6 +15,7 @@
 #include "common/rules.h"
 #include "common/tasklist.h"
 #include "common/value.h"
+#include "list_help.h"
 
 /* Slurm's prefix of the variable that passes an option to slurmstepd. */
 #define TO_STEP "_SLURM_SPANK_OPTION_spank_tf_"
@@ -138,6 +139,13 @@ static int _check_given (enum option_id option, const char *value)
     return _check_later_component (option, value) < 0 ? -1 : _check_scrontab (option);
 }
 
+/* As srun itself does for --mpi=list: the text, and no step or job. */
+static void _help (void)
+{
+    list_help_print (stdout, options_value (OPTION_ROLES));
+    exit (fflush (stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
 static int _take (int val, const char *argument, int remote)
 {
     enum option_id option = (enum option_id)val;
@@ -153,6 +161,8 @@ static int _take (int val, const char *argument, int remote)
     /* Slurm passes an option without a value as an empty text, or as a printed NULL. */
     if (d->implied && (*text == '\0' || strcmp (text, "(null)") == 0))
         text = d->implied;
+    if (_is_list (option) && strcmp (text, LIST_HELP) == 0)
+        _help ();
     if (!(value = option_copy (option, text)))
         return _bad (d->name, strerror (ENOMEM));
     if (_check_given (option, value) < 0) {

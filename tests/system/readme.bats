@@ -93,6 +93,27 @@ table ()
 }
 
 # bats test_tags=core
+@test "--tf-tasks=help prints the roles and examples that run, and starts nothing, in srun, sbatch and salloc" {
+    local command role count=0
+
+    try "srun --tf-tasks=help"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "srun"
+    for role in chief master ps worker evaluator spare +NAME; do
+        grep -q " $role  " <<< "$output" || fail "$role is missing"
+    done
+    awk 'length > 80' <<< "$output" | diff /dev/null - || fail "a line is too long for a terminal"
+    while read -r command; do
+        count=$((count + 1))
+        try "$command" < /dev/null
+        [ "$status" -eq 0 ] || fail "this fails: $command"
+    done < <(slurm srun --tf-tasks=help | grep '^  srun ')
+    [ "$count" -eq 3 ] || fail "$count examples are found"
+    try "sbatch --tf-tasks-per-node=help --wrap=true; salloc --tf-tasks=help true; squeue -h"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "$(grep -c '^--tf-tasks=LIST' <<< "$output")" -eq 2 ] || fail "sbatch, salloc"
+    [[ $output != *Submitted* ]] || fail "a job was submitted"
+}
+
+# bats test_tags=core
 @test "the batch job of the examples runs" {
     local script=$SPANK_TF_CLUSTER/work/job
 
