@@ -146,6 +146,12 @@ node ()
     sed -n "$1p" "$SPANK_TF_CLUSTER/nodes"
 }
 
+# A node's address on the cluster's network.
+address ()
+{
+    slurm_on "$1" ip -o -4 addr show eth0 | grep -oE '10\.98\.[0-9.]+' | head -n 1
+}
+
 # Fail with this text and what `run` captured.
 fail ()
 {

@@ -17,6 +17,9 @@ static void _check (const struct signs *signs)
     CHECK (signs->source >= SIGNS_UNKNOWN && signs->source <= SIGNS_DONE);
     CHECK (signs->life >= 0 && signs->life <= LIFE_REPORT_MAX);
     CHECK (signs->messages >= 0 && signs->silent_ms >= 0 && signs->ago_ms >= 0);
+    CHECK (signs->unanswered_count >= 0 && signs->unanswered_count <= SIGNS_MOST_UNANSWERED);
+    for (int i = 0; i < signs->unanswered_count; i++)
+        CHECK (signs->unanswered[i].port >= 1 && signs->unanswered[i].port <= 65535);
     CHECK (strlen (signs->status) <= SIGNS_MAX_STATUS && (!signs->status[0] || fuzz_is_line (signs->status)));
 }
 
@@ -34,7 +37,8 @@ FUZZ_TARGET (signs)
         CHECK (signs2.source == signs.source && signs2.life == signs.life && signs2.overdue == signs.overdue
                && signs2.stopped == signs.stopped && signs2.busy == signs.busy
                && signs2.messages == signs.messages && signs2.silent_ms == signs.silent_ms
-               && signs2.ago_ms == signs.ago_ms && strcmp (signs2.status, signs.status) == 0);
+               && signs2.ago_ms == signs.ago_ms && strcmp (signs2.status, signs.status) == 0
+               && signs2.unanswered_count == signs.unanswered_count);
         frame_destroy (again);
     }
     frame_destroy (frame);

@@ -161,12 +161,6 @@ infiniband load the driver ib_ipoib, or set ib=no in plugstack.conf" ] || fail "
 
 tf_check=$SPANK_TF_STAGE/bin/tf-check
 
-# A node's address on the cluster's network.
-address ()
-{
-    slurm_on "$1" ip -o -4 addr show eth0 | grep -oE '10\.98\.[0-9.]+' | head -n 1
-}
-
 # bats test_tags=release
 @test "--step with a list: one verdict about all nodes" {
     site_arguments

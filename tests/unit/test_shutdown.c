@@ -414,6 +414,13 @@ static void tell_signs (int rank, char *event)
             signs.ago_ms += story_number (&event);
         else if (story_begins (&event, "life"))
             signs.life = story_number (&event);
+        else if (story_begins (&event, "unanswered by")) {
+            int number = story_number (&event);
+
+            signs.unanswered[signs.unanswered_count++] =
+                (struct signs_address){ rank_of (number)->address, rank_of (number)->port };
+        } else if (story_begins (&event, "unanswered elsewhere"))
+            signs.unanswered[signs.unanswered_count++] = (struct signs_address){ rank_of (0)->address, 9 };
         else if (story_begins (&event, "status")) {
             snprintf (signs.status, sizeof (signs.status), "%s", event);
             event += strlen (event);

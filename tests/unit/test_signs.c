@@ -12,6 +12,10 @@
 static const struct signs full = {
     .life = 3, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .busy = true, .messages = 20,
     .silent_ms = 300000, .ago_ms = 360000, .status = "step 1200",
+    .unanswered = {
+        { { AF_INET, { 10, 0, 0, 1 } }, 40001 }, { { AF_INET6, { 0xfd, [15] = 1 } }, 40002 },
+    },
+    .unanswered_count = 2,
 };
 /* clang-format on */
 
@@ -26,6 +30,11 @@ static void check_equal (const struct signs *a, const struct signs *b)
     assert_int_equal (a->silent_ms, b->silent_ms);
     assert_int_equal (a->ago_ms, b->ago_ms);
     assert_string_equal (a->status, b->status);
+    assert_int_equal (a->unanswered_count, b->unanswered_count);
+    for (int i = 0; i < a->unanswered_count; i++) {
+        assert_true (address_equal (&a->unanswered[i].address, &b->unanswered[i].address));
+        assert_int_equal (a->unanswered[i].port, b->unanswered[i].port);
+    }
 }
 
 static void check_round_trip (const struct signs *signs)
@@ -47,7 +56,8 @@ TEST (signs_of_life_have_these_strings_and_are_decoded)
 
     assert_string_equal (message_text (signs_encode (&full)),
                          "SIGNS=messages\nLIFE=3\nOVERDUE=1\nSTOPPED=1\nBUSY=1\nMESSAGES=20\n"
-                         "SILENT_MS=300000\nSIGN_AGO_MS=360000\nSTATUS=step 1200\n");
+                         "SILENT_MS=300000\nSIGN_AGO_MS=360000\nSTATUS=step 1200\n"
+                         "UNANSWERED=10.0.0.1:40001 [fd00::1]:40002\n");
     assert_string_equal (message_text (signs_encode (&none)),
                          "SIGNS=none\nLIFE=0\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\n");
     check_round_trip (&full);
@@ -93,6 +103,38 @@ TEST (a_missing_or_malformed_value_is_refused_or_counts_as_0)
             assert_int_equal (signs.silent_ms, strcmp (row[i].key, "SILENT_MS") == 0 ? 0 : 3);
             assert_int_equal (signs.ago_ms, strcmp (row[i].key, "SIGN_AGO_MS") == 0 ? 0 : 4);
         }
+        frame_destroy (frame);
+    }
+}
+
+TEST (unanswered_addresses_are_at_most_eight_and_what_is_malformed_is_left_out)
+{
+    static const struct message_string good[] = { { "SIGNS", "none" }, { "LIFE", "1" } };
+    static const struct {
+        const char *text;
+        int count;
+    } row[] = {
+        { "10.0.0.1:1", 1 },
+        { "10.0.0.1:65535 fd00::1:7 [fd00::1]:7", 3 },
+        { "10.0.0.1:0", 0 },
+        { "10.0.0.1", 0 },
+        { "10.0.0.1:", 0 },
+        { ":1", 0 },
+        { "[]:1", 0 },
+        { "host:1 10.0.0.1:65536  10.0.0.2:2 ", 1 },
+        { "1.1.1.1:1 1.1.1.1:2 1.1.1.1:3 1.1.1.1:4 1.1.1.1:5 1.1.1.1:6 1.1.1.1:7 1.1.1.1:8 1.1.1.1:9", 8 },
+    };
+    char longest[600];
+
+    for (size_t i = 0; i <= COUNT (row); i++) {
+        struct frame *frame;
+        struct signs signs;
+
+        memset (longest, ' ', sizeof (longest));
+        snprintf (longest + 580, 20, "10.0.0.1:1");
+        frame = message_with (good, COUNT (good), "UNANSWERED", i < COUNT (row) ? row[i].text : longest);
+        assert_int_equal (signs_decode (&signs, frame, NULL), 0);
+        assert_int_equal (signs.unanswered_count, i < COUNT (row) ? row[i].count : 0);
         frame_destroy (frame);
     }
 }

@@ -5,8 +5,10 @@
 
 #include "signs.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "common/number.h"
 #include "common/printable.h"
 #include "life_report.h"
 
@@ -14,6 +16,17 @@ static const char *const source_name[] = {
     [SIGNS_UNKNOWN] = "unknown",   [SIGNS_NONE] = "none", [SIGNS_LOG] = "log",
     [SIGNS_MESSAGES] = "messages", [SIGNS_DONE] = "done",
 };
+
+static void _add_unanswered (struct frame *frame, const struct signs *signs)
+{
+    char text[SIGNS_MOST_UNANSWERED * sizeof (struct address_text)] = "";
+    struct address_text room;
+
+    for (int i = 0; i < signs->unanswered_count; i++)
+        snprintf (text + strlen (text), sizeof (text) - strlen (text), "%s%s", i > 0 ? " " : "",
+                  address_print_port (&signs->unanswered[i].address, signs->unanswered[i].port, &room));
+    frame_add_text (frame, "UNANSWERED", *text ? text : NULL);
+}
 
 struct frame *signs_encode (const struct signs *signs)
 {
@@ -30,6 +43,7 @@ struct frame *signs_encode (const struct signs *signs)
     frame_add (frame, "SILENT_MS", "%d", signs->silent_ms);
     frame_add (frame, "SIGN_AGO_MS", "%d", signs->ago_ms);
     frame_add_text (frame, "STATUS", signs->status[0] ? signs->status : NULL);
+    _add_unanswered (frame, signs);
     return frame;
 }
 
@@ -53,6 +67,36 @@ static int _number (const struct frame *frame, const char *key)
     return number < 0 ? 0 : number;
 }
 
+/* "10.0.0.1:40000" or "[fd00::1]:40000" */
+static int _parse_address (struct signs_address *to, char *text)
+{
+    char *colon = strrchr (text, ':');
+    size_t length;
+
+    if (!colon || number_parse (&to->port, colon + 1, 1, 65535) < 0)
+        return -1;
+    *colon = '\0';
+    length = strlen (text);
+    if (length > 2 && text[0] == '[' && text[length - 1] == ']') {
+        text[length - 1] = '\0';
+        text++;
+    }
+    return address_parse (&to->address, text);
+}
+
+/* What is malformed, or too much, is left out. */
+static void _get_unanswered (struct signs *signs, const char *text)
+{
+    char copy[SIGNS_MOST_UNANSWERED * sizeof (struct address_text)], *rest = copy, *word;
+
+    if (!text || strlen (text) >= sizeof (copy))
+        return;
+    strcpy (copy, text);
+    while (signs->unanswered_count < SIGNS_MOST_UNANSWERED && (word = strsep (&rest, " ")))
+        if (_parse_address (&signs->unanswered[signs->unanswered_count], word) == 0)
+            signs->unanswered_count++;
+}
+
 int signs_decode (struct signs *signs, const struct frame *frame, struct errtext *err)
 {
     int source = _source (frame_get (frame, "SIGNS"));
@@ -70,5 +114,6 @@ int signs_decode (struct signs *signs, const struct frame *frame, struct errtext
     signs->ago_ms = _number (frame, "SIGN_AGO_MS");
     if (status)
         printable_line (signs->status, sizeof (signs->status), status, strlen (status));
+    _get_unanswered (signs, frame_get (frame, "UNANSWERED"));
     return 0;
 }

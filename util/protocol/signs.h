@@ -2,18 +2,20 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What a supervisor tells of its task's signs of life: when their source, or whether they are overdue,
- * has changed, and when the rendezvous asks.
+ * has changed, and when the rendezvous asks; and when addresses have not answered its node for a minute.
  */
 #ifndef TF_SIGNS_H
 #define TF_SIGNS_H
 
 #include <stdbool.h>
 
+#include "common/address.h"
 #include "common/errtext.h"
 #include "frame.h"
 
 #define SIGNS_MAX_STATUS 128    /* bytes */
 #define SIGNS_MAX_MS 2147483647
+#define SIGNS_MOST_UNANSWERED 8
 
 enum signs_source {
     SIGNS_UNKNOWN,              /* the program still has time for its first one */
@@ -21,6 +23,11 @@ enum signs_source {
     SIGNS_LOG,                  /* its log file grows */
     SIGNS_MESSAGES,             /* it sends messages */
     SIGNS_DONE,                 /* it has said that it will give no more, or was asked to end */
+};
+
+struct signs_address {
+    struct address address;
+    int port;
 };
 
 struct signs {
@@ -33,6 +40,8 @@ struct signs {
     int silent_ms;              /* since the last sign, or the start, while the job was not suspended */
     int ago_ms;                 /* since then, in all */
     char status[SIGNS_MAX_STATUS + 1];  /* what the program has said of its work: printable ASCII, or "" */
+    struct signs_address unanswered[SIGNS_MOST_UNANSWERED]; /* supervise/attempts.h; some of them */
+    int unanswered_count;
 };
 
 /* NULL if there is no memory. */

@@ -103,6 +103,7 @@ struct rank {
     bool ordered;                       /* to stop, on the connection that it has now */
     struct end end;                     /* of the present life */
     enum address_use address_use; /* of all lives that have ended */
+    bool tells_unanswered; /* for its node: unanswered.h */
     struct life life;
     struct restart_standing restart;
     struct watch_standing watch;

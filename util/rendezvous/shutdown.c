@@ -28,6 +28,7 @@ static struct shutdown *_create (struct step *step, const struct rendezvous_conf
     s->left = roster->tasks;
     s->launched = deadline_in_ms (0);
     s->next_lost = s->grace_over = s->failure_over = s->replaced_sign = deadline_never ();
+    unanswered_init (&s->unanswered);
     s->policy = stop_policy_create (c->stop, roster->rank, roster->tasks);
     s->restarts = restarts_create (&c->restart, c->stop_grace, !c->wait_limited, roster->rank, roster->tasks);
     if (s->restarts && restarts)
@@ -114,6 +115,7 @@ void shutdown_check_time (struct server *server)
         return;
     absence_check (server);
     watchdog_check (server);
+    unanswered_check (server);
     relaunch_check (server);
     restart_lines_check (s->lines);
     end_lines_show (server);
@@ -139,6 +141,7 @@ struct deadline shutdown_next (const struct server *server)
     next = deadline_min (s->next_lost, restart_lines_next (s->lines));
     next = deadline_min (next, restarts_next (s->restarts));
     next = deadline_min (next, watchdog_next (server));
+    next = deadline_min (next, s->unanswered.due);
     if (!deadline_passed (s->failure_over))
         next = deadline_min (next, s->failure_over);
     return deadline_passed (s->grace_over) ? next : deadline_min (next, s->grace_over);

@@ -11,6 +11,7 @@
  *     relaunch.c      ranks that waited start again, or are let go
  *     end_lines.c     what is printed about ends
  *     watchdog.c      tasks that give no sign of life
+ *     unanswered.c    nodes that do not reach each other
  */
 #ifndef TF_SHUTDOWN_H
 #define TF_SHUTDOWN_H
@@ -23,6 +24,7 @@
 #include "restarts.h"
 #include "server.h"
 #include "stop_policy.h"
+#include "unanswered.h"
 #include "watchdog.h"
 
 struct shutdown {
@@ -37,6 +39,7 @@ struct shutdown {
     struct deadline failure_over;       /* fail_grace; never if no task has failed without a ps */
     bool end_shown, miss_shown;         /* what is printed once */
     struct watchdog watchdog;
+    struct unanswered unanswered;
     const struct rank *failing;         /* that has begun the last events, so many times in a row: */
     int failures;                       /* see spares_note_failure () */
     int replaced;                       /* ranks whose place a spare has got */

@@ -193,9 +193,10 @@ void supervisors_receive (struct server *server, struct peer *peer)
         life_report_decode (&life, frame);
         failure_text_decode (&failure, frame);
         _take_report (server, peer->rank, &report, &life, &failure);
-    } else if (n > 0 && signs_are_in (frame) && signs_decode (&signs, frame, NULL) == 0)
+    } else if (n > 0 && signs_are_in (frame) && signs_decode (&signs, frame, NULL) == 0) {
+        unanswered_take (server, peer->rank, &signs);
         watchdog_take (server, peer->rank, &signs);
-    else if (n != 0) {
+    } else if (n != 0) {
         absence_begin (server, peer->rank, absence);
         peer_close (&server->peers, peer);
     }

@@ -5,79 +5,19 @@
 
 #include "listener.h"
 
-#include <arpa/inet.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
 #include <netinet/tcp.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "diag.h"
 
 /* A server listens as long as its program works, so one that starts late is seen, too. */
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 30000
 
-/* The kernel reports each socket that fits, and ends with NLMSG_DONE, which has an error number or 0. */
-static int _read_answer (int fd)
-{
-    union {
-        struct nlmsghdr header;
-        char bytes[8192];
-    } room;
-    int found = 0;
-
-    for (;;) {
-        ssize_t n = recv (fd, &room, sizeof (room), MSG_DONTWAIT);
-        unsigned int left = n > 0 ? (unsigned int)n : 0;
-        struct nlmsghdr *message = &room.header;
-
-        if (n <= 0 || !NLMSG_OK (message, left))
-            return -1;
-        for (; NLMSG_OK (message, left); message = NLMSG_NEXT (message, left)) {
-            int error = 0;
-
-            if (message->nlmsg_type == NLMSG_ERROR)
-                return -1;
-            if (message->nlmsg_type == SOCK_DIAG_BY_FAMILY)
-                found = 1;
-            if (message->nlmsg_type != NLMSG_DONE)
-                continue;
-            if (message->nlmsg_len >= NLMSG_LENGTH (sizeof (error)))
-                memcpy (&error, NLMSG_DATA (message), sizeof (error));
-            return error < 0 ? -1 : found;
-        }
-    }
-}
-
-static int _find (int fd, int family, int port)
-{
-    struct {
-        struct nlmsghdr header;
-        struct inet_diag_req_v2 request;
-    } message = {
-        .header = { .nlmsg_len = sizeof (message),
-                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-        .request = { .sdiag_family = (unsigned char)family,
-                     .sdiag_protocol = IPPROTO_TCP,
-                     .idiag_states = 1U << TCP_LISTEN,
-                     .id.idiag_sport = htons ((uint16_t)port) },
-    };
-
-    return send (fd, &message, sizeof (message), 0) < 0 ? -1 : _read_answer (fd);
-}
-
 int listener_find (int port)
 {
-    int fd = socket (AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG), found = -1;
+    int found = diag_dump (1U << TCP_LISTEN, port, NULL, NULL);
 
-    if (fd < 0)
-        return -1;
-    if ((found = _find (fd, AF_INET, port)) == 0)
-        found = _find (fd, AF_INET6, port);
-    close (fd);
-    return found;
+    return found > 0 ? 1 : found;
 }
 
 void listener_init (struct listener *l, int port, int master_port)

@@ -30,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attempts.h"
 #include "common/deadline.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
@@ -64,6 +65,7 @@ struct supervisor {
     struct tee *tee;            /* or NULL */
     struct watch watch;
     struct listener listener;
+    struct attempts attempts;
     int told_on;                /* the connection on which the signs of life were told, or 0 */
     pid_t task;                 /* the program; 0: it has ended */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
@@ -257,6 +259,7 @@ static void _begin_life (struct supervisor *s, int number)
     s->oom_kills = oom_kills;
     watch_begin (&s->watch);
     listener_begin (&s->listener);
+    attempts_begin (&s->attempts);
     machine_begun (&s->machine, _now ());
     if (further)
         uplink_restarted (s->uplink);
@@ -324,6 +327,7 @@ static void _tell (struct supervisor *s)
     if (s->machine.phase != MACHINE_RUNS)
         return;
     signs.life = s->machine.number;
+    signs.unanswered_count = attempts_unanswered (&s->attempts, signs.unanswered);
     descendants_look (&signs.stopped, &signs.busy, s->lives.fork_server);
     s->told_on = uplink_tell (s->uplink, signs_encode (&signs));
     watch_told (&s->watch, s->told_on > 0);
@@ -360,6 +364,15 @@ static void _look_for_listener (struct supervisor *s)
     if (s->listener.use == ADDRESS_UNUSED && listener_is_young (&s->listener)
         && !descendants_share_network (s->lives.fork_server))
         listener_hide (&s->listener);
+}
+
+static void _look_at_attempts (struct supervisor *s)
+{
+    if (s->machine.phase != MACHINE_RUNS || !attempts_look (&s->attempts))
+        return;
+    _tell (s);
+    if (s->told_on > 0)
+        attempts_told (&s->attempts);
 }
 
 /* An order is a goal of which the rest is left out. */
@@ -410,7 +423,7 @@ static void _wait (struct supervisor *s, struct pollfd pfd[3])
         next = deadline_min (next, uplink_poll (s->uplink, &pfd[1]));
     next = deadline_min (next, watch_poll (&s->watch, &pfd[2]));
     if (s->machine.phase == MACHINE_RUNS)
-        next = deadline_min (next, s->listener.due);
+        next = deadline_min (next, deadline_min (s->listener.due, s->attempts.due));
     poll (pfd, 3, deadline_left_ms (next));
 }
 
@@ -427,6 +440,7 @@ static void _run (struct supervisor *s)
         _look (s);
         _watch (s);
         _look_for_listener (s);
+        _look_at_attempts (s);
         if (machine_listens (&s->machine) && !s->left)
             _serve_uplink (s, pfd[1].revents);
         _perform_all (s);
@@ -512,6 +526,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     prctl (PR_SET_PDEATHSIG, SIGCHLD);
     machine_init (&s->machine, &s->config);
     listener_init (&s->listener, s->config.task_port, s->config.master_port);
+    attempts_init (&s->attempts);
     lives_init (&s->lives, s->config.fork_server, SUPERVISOR_LIVES_FD);
     if (tee_start (&s->tee, &s->config, err) < 0 || watch_init (&s->watch, &s->config, err) < 0)
         return -1;

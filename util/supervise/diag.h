@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The TCP sockets of this network namespace, of any process and user (sock_diag (7)). No connection is made.
+ */
+#ifndef TF_DIAG_H
+#define TF_DIAG_H
+
+#include <linux/inet_diag.h>
+
+typedef void diag_see_fn (const struct inet_diag_msg *socket, void *arg);
+
+/*
+ * Show `see`, unless it is NULL, each socket of IPv4 and IPv6 that is in one of these states, such as
+ * 1 << TCP_LISTEN, and, unless the port is 0, has this local port. The number of sockets; -1: the kernel does
+ * not tell.
+ */
+int diag_dump (unsigned int states, int port, diag_see_fn *see, void *arg);
+
+#endif
