@@ -419,9 +419,13 @@ static void tell_signs (int rank, char *event)
 
             signs.unanswered[signs.unanswered_count++] =
                 (struct signs_address){ rank_of (number)->address, rank_of (number)->port };
-        } else if (story_begins (&event, "unanswered elsewhere"))
-            signs.unanswered[signs.unanswered_count++] = (struct signs_address){ rank_of (0)->address, 9 };
-        else if (story_begins (&event, "status")) {
+        } else if (story_begins (&event, "unanswered elsewhere")) {
+            struct signs_address *other = &signs.unanswered[signs.unanswered_count];
+
+            signs.unanswered_count += 2;
+            other[0] = (struct signs_address){ rank_of (0)->address, 9 };
+            other[1] = (struct signs_address){ { AF_INET, { 10, 0, 0, 9 } }, rank_of (0)->port };
+        } else if (story_begins (&event, "status")) {
             snprintf (signs.status, sizeof (signs.status), "%s", event);
             event += strlen (event);
         } else
