@@ -8,13 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/marks.h"
 #include "common/variables.h"
 #include "environment.h"
-
-#define OWN "SLURM_TF_"
 
 /* The marks of what additions_set () has set. */
 static char added[MARKS_MAX];
@@ -35,8 +32,6 @@ static int _note (spank_t spank, const char *name, const char *value, const char
 {
     struct former room;
 
-    if (strncmp (name, OWN, sizeof (OWN) - 1) == 0)
-        return 0;
     if (former && spank_setenv (spank, _former (name, &room), former, 1) != ESPANK_SUCCESS)
         return -1;
     return marks_add (added, sizeof (added), name, value);
@@ -79,19 +74,6 @@ static void _undo (const char *name, const char *marks)
     unsetenv (_former (name, &room));
 }
 
-/* unsetenv () moves the rest of the environment down. */
-static void _remove_own (void)
-{
-    char name[128];
-
-    for (char **env = environ; env && *env;)
-        if (strncmp (*env, OWN, sizeof (OWN) - 1) == 0) {
-            snprintf (name, sizeof (name), "%.*s", (int)strcspn (*env, "="), *env);
-            unsetenv (name);
-        } else
-            env++;
-}
-
 void additions_undo (void)
 {
     const char *marks = getenv (MARKS_VARIABLE);
@@ -104,5 +86,5 @@ void additions_undo (void)
         _undo (name, marks);
     }
     free (names);
-    _remove_own ();
+    unsetenv (MARKS_VARIABLE);
 }

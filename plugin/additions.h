@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What the plugin adds to the environment of a task, and how that ends with the step. SLURM_TF_ADDED has
- * marks (common/marks.h) of the variables that it has set, without its own, SLURM_TF_…; a value that one of
- * them had before is kept in SPANK_TF_FORMER_<NAME>. With these an srun, sbatch or salloc that a task runs
+ * marks (common/marks.h) of the variables that it has set; a value that one of them had before is kept in
+ * SPANK_TF_FORMER_<NAME>. With these an srun, sbatch or salloc that a task runs
  * has the environment that the task would have had without the plugin.
  */
 #ifndef TF_ADDITIONS_H

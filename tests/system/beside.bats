@@ -129,6 +129,7 @@ after_test ()
 @test "an srun in a task does not take over the addresses of the outer step" {
     run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker,+data ./by-role worker='
         srun -Q --overlap -N1 -n1 --tf-tasks=worker sh -c "env | grep -c -e SLURM_TF_DATA -e SLURM_TF_BESIDE"
-        srun -Q --overlap -N1 -n1 --tf-tasks=none sh -c "env | grep -c -e SLURM_TF_DATA -e SLURM_TF_BESIDE"'
-    [ "$output" = $'0\n0' ] || fail "the inner step has them"
+        srun -Q --overlap -N1 -n1 --tf-tasks=none sh -c "env | grep -c -e SLURM_TF_DATA -e SLURM_TF_BESIDE"
+        SLURM_TF_DATA=mine srun -Q --overlap -N1 -n1 --tf-tasks=none printenv SLURM_TF_DATA'
+    [ "$output" = $'0\n0\nmine' ] || fail "the inner step has them"
 }

@@ -100,6 +100,8 @@ END
 @test "what a task has changed, or tf-exec, is not taken for the plugin's, or the user's" {
     cat > "$work/start" <<'END'
 RANK=7 PYTHONUNBUFFERED=2 srun -Q --overlap -N1 -n1 -w nest1 --tf-tasks=none sh seen > changed.env
+[ "$SLURM_TF_CONFIG_FILE" ] || echo no file >> changed.env
+SLURM_TF_ROLE=mine SLURM_TF_MINE=1 srun -Q --overlap -N1 -n1 -w nest1 --tf-tasks=none sh seen > own.env
 unset WORLD_SIZE
 srun -Q --overlap -N1 -n1 -w nest1 --tf-tasks=none --export=ALL,MASTER_PORT=5 sh seen > removed.env
 END
@@ -109,6 +111,11 @@ END
     have changed <<'END'
 PYTHONUNBUFFERED=2
 RANK=7
+WORLD_SIZE=5
+END
+    have own <<'END'
+SLURM_TF_MINE=1
+SLURM_TF_ROLE=mine
 WORLD_SIZE=5
 END
     have removed <<'END'

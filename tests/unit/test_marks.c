@@ -7,9 +7,12 @@
 
 #include <string.h>
 
+#include "common/beside.h"
 #include "common/marks.h"
+#include "common/proxy.h"
+#include "common/variables.h"
 
-static char marks[64];
+static char marks[MARKS_MAX];
 
 /* Of "NAME" and a value. */
 static enum marks_found find (const char *name, const char *value)
@@ -53,6 +56,26 @@ TEST (a_mark_without_room_changes_nothing)
     while (marks_add (marks, sizeof (marks), "NAME", "value") == 0)
         strcpy (before, marks);
     assert_string_equal (marks, before);
+}
+
+/* As in a step with as many auxiliary tasks as there may be, of names as long as they may be. */
+TEST (all_variables_of_a_task_have_room)
+{
+    struct beside_variable room;
+    char name[BESIDE_MAX_NAME + 1];
+
+    *marks = '\0';
+    for (const struct variable *v = variable_table; v->name; v++)
+        assert_int_equal (marks_add (marks, sizeof (marks), v->name, "value"), 0);
+    for (int i = 0; i < PROXY_EXEMPTIONS; i++)
+        assert_int_equal (marks_add (marks, sizeof (marks), proxy_exemption[i], "value"), 0);
+    for (int i = 0; i < BESIDE_MAX_NAMES; i++) {
+        snprintf (name, sizeof (name), "%0*d", BESIDE_MAX_NAME, i);
+        assert_int_equal (marks_add (marks, sizeof (marks), beside_variable (name, &room), "value"), 0);
+    }
+    /* And those that tf-exec changes. */
+    assert_int_equal (marks_add (marks, sizeof (marks), "TF_CONFIG", "other"), 0);
+    assert_int_equal (marks_add (marks, sizeof (marks), "SLURM_TF_CONFIG_FILE", "other"), 0);
 }
 
 TEST (malformed_marks_match_nothing)

@@ -12,7 +12,7 @@
 /* In a task, those of the variables that spank-tf has set (plugin/additions.h). */
 #define MARKS_VARIABLE "SLURM_TF_ADDED"
 
-/* Room for a mark of every variable of variables.h, and of others. */
+/* Room for the marks of all variables of variables.h and beside.h in a task, and some more. */
 #define MARKS_MAX 4096
 
 /* Append a mark to the string in `marks`, which has `size` bytes. -1 if there is no room. */

@@ -283,17 +283,24 @@ static int _replace_placeholders (struct shell_words *words, const struct placeh
     return 0;
 }
 
-/* A TF_CONFIG that tf-exec has changed is the step's all the same, and ends with it. */
-static int _mark (const char *value)
+/* What tf-exec sets in a step ends with it, too. */
+static int _mark (const char *name, const char *value)
 {
-    const char *marks = getenv (MARKS_VARIABLE), *former = getenv ("TF_CONFIG");
-    char changed[MARKS_MAX];
+    const char *marks = getenv (MARKS_VARIABLE);
+    char more[MARKS_MAX];
 
-    if (!marks || !former || marks_find (marks, "TF_CONFIG", strlen ("TF_CONFIG"), former) != MARKS_SAME
-        || snprintf (changed, sizeof (changed), "%s", marks) >= (int)sizeof (changed)
-        || marks_add (changed, sizeof (changed), "TF_CONFIG", value) < 0)
+    if (!marks || snprintf (more, sizeof (more), "%s", marks) >= (int)sizeof (more)
+        || marks_add (more, sizeof (more), name, value) < 0)
         return 0;
-    return setenv (MARKS_VARIABLE, changed, 1);
+    return setenv (MARKS_VARIABLE, more, 1);
+}
+
+/* TF_CONFIG is the step's, and not one that the user has set meanwhile. */
+static bool _has_steps_config (void)
+{
+    const char *marks = getenv (MARKS_VARIABLE), *config = getenv ("TF_CONFIG");
+
+    return marks && config && marks_find (marks, "TF_CONFIG", strlen ("TF_CONFIG"), config) == MARKS_SAME;
 }
 
 /* Set the program's environment. */
@@ -301,7 +308,8 @@ static int _export (const struct placeholder_values *values, struct errtext *err
 {
     const char *file = values->of[PLACEHOLDER_TF_CONFIG_FILE];
 
-    if (_mark (values->of[PLACEHOLDER_TF_CONFIG]) < 0
+    if ((_has_steps_config () && _mark ("TF_CONFIG", values->of[PLACEHOLDER_TF_CONFIG]) < 0)
+        || (file && _mark (FILE_VARIABLE, file) < 0)
         || setenv ("TF_CONFIG", values->of[PLACEHOLDER_TF_CONFIG], 1) < 0
         || (file ? setenv (FILE_VARIABLE, file, 1) : unsetenv (FILE_VARIABLE)) < 0)
         return errtext_set (err, "%s", strerror (errno));
