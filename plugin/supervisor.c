@@ -18,8 +18,6 @@
 #include "common/descriptors.h"
 #include "task_abort.h"
 
-#define MAX_VARIABLES 32
-
 int supervisor_find (char *path, size_t size, const char *libexecdir, struct errtext *err)
 {
     if (snprintf (path, size, "%s/tf-supervise", libexecdir) >= (int)size)
@@ -30,14 +28,16 @@ int supervisor_find (char *path, size_t size, const char *libexecdir, struct err
 }
 
 /* Leave only stdin, stdout, stderr and these, under the numbers of enum supervisor_fd. -1: it has none. */
-static int _arrange_descriptors (int rendezvous, int lives, const struct output *output, bool watched)
+static int _arrange_descriptors (int rendezvous, int lives, const struct output *output, bool watched,
+                                 int config)
 {
     int fd[] = { rendezvous,
                  lives,
                  output->tee || watched ? output->log : -1,
                  output->tee ? output->reading[0] : -1,
                  output->tee ? output->reading[1] : -1,
-                 watched ? output->watch : -1 };
+                 watched ? output->watch : -1,
+                 config };
     const int count = (int)(sizeof (fd) / sizeof (fd[0]));
 
     /* Out of the way of the numbers that they are to get. */
@@ -60,22 +60,20 @@ static void __attribute__ ((noreturn)) _become_supervisor (const char *path,
                                                            const struct output *output)
 {
     char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step, NULL };
-    char *env[MAX_VARIABLES + 1] = { NULL };
-    struct frame *variables = supervisor_config_encode (config);
-    const char *variable = NULL;
+    char *const no_environment[] = { NULL };
+    struct frame *frame = supervisor_config_encode (config);
     struct errtext err;
-    size_t length;
+    int file;
 
-    if (!variables || !frame_bytes (variables, 0, &length))
+    if (!frame)
         errno = ENOMEM;
-    else if (_arrange_descriptors (rendezvous, lives, output, config->watch.seconds > 0) == 0) {
+    else if ((file = frame_store (frame, "supervisor")) >= 0
+             && _arrange_descriptors (rendezvous, lives, output, config->watch.seconds > 0, file) == 0) {
         rendezvous = SUPERVISOR_RENDEZVOUS_FD;
-        for (int i = 0; i < MAX_VARIABLES && (variable = frame_next (variables, variable)); i++)
-            env[i] = (char *)(uintptr_t)variable;
-        execve (path, argv, env);
+        execve (path, argv, no_environment);
     }
     errtext_set (&err, "%s: %s", path, strerror (errno));
-    frame_destroy (variables);
+    frame_destroy (frame);
     task_abort_report (rendezvous, config->node, err.text);
 }
 

@@ -128,7 +128,7 @@ void program_prints_signals (void)
 
 /* The task's side. */
 
-/* Add to the environment: a wrapper needs the rest of it. */
+/* A file with the configuration, as SUPERVISOR_CONFIG_FD. */
 static void _configure (const struct task *task)
 {
     struct supervisor_config config = {
@@ -140,7 +140,7 @@ static void _configure (const struct task *task)
         .port = task->port,
         .token = TASK_TOKEN,
         .server_token = TASK_SERVER_TOKEN,
-        .stop_grace = task->stop_grace,
+        .stop_grace = task->misconfigured ? -1 : task->stop_grace,
         .kill_wait = task->kill_wait ? task->kill_wait : -1,
         .forward_signals = task->forward_signals,
         .serves = task->serves,
@@ -152,18 +152,16 @@ static void _configure (const struct task *task)
         .log = task->log,
         .error_file = task->error_file,
     };
-    struct frame *variables;
-    size_t length;
+    struct frame *frame;
+    int file;
 
     address_parse (&config.address, "127.0.0.1");
-    variables = supervisor_config_encode (&config);
-    if (!variables || !frame_bytes (variables, 0, &length))
+    if (!(frame = supervisor_config_encode (&config)) || (file = frame_store (frame, "supervisor")) < 0
+        || dup2 (file, SUPERVISOR_CONFIG_FD) < 0)
         _exit (122);
-    /* The frame is not destroyed: the environment points into it. */
-    for (const char *s = frame_next (variables, NULL); s; s = frame_next (variables, s))
-        putenv ((char *)(uintptr_t)s);
-    if (task->misconfigured)
-        unsetenv ("SERVER_TOKEN");
+    if (file != SUPERVISOR_CONFIG_FD)
+        close (file);
+    frame_destroy (frame);
 }
 
 static void _become_user (uid_t user)
@@ -267,13 +265,13 @@ static noreturn void _become_supervisor (struct task *task, int connection, int 
         _become_fork_server (task, self, lives[1], output);
     _shared ()->fork_server = task->fork_server;
     close (lives[1]);
-    _configure (task);
     dup2 (input, STDIN_FILENO);
     dup2 (output, STRAY_FD);
     /* Out of the way of each other's number. */
     lives[0] = fcntl (lives[0], F_DUPFD_CLOEXEC, STRAY_FD + 1);
     dup2 (connection, SUPERVISOR_RENDEZVOUS_FD);
     dup2 (lives[0], SUPERVISOR_LIVES_FD);
+    _configure (task);
     /* As a careless parent might leave it. A shell needs SIGCHLD's default action. */
     if (!task_is_wrapped ())
         signal (SIGCHLD, SIG_IGN);

@@ -58,7 +58,7 @@ struct task {
     bool slurmstepd_dies;       /* the test can kill it: slurmstepd is not this process */
     const char *log, *error_file;       /* its files, or NULL */
     struct failure_text *failure;       /* NULL, or where a report's is copied to */
-    bool misconfigured;         /* a variable is missing in tf-supervise's environment */
+    bool misconfigured;         /* STOP_GRACE is malformed in tf-supervise's configuration */
     uid_t user;                 /* of tf-supervise and the program, 0: this process' */
     bool program_keeps_user;    /* the program runs as this process' user all the same */
     int stderr_fd;              /* of both, 0: a file for task_expect_stderr () */

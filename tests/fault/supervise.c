@@ -929,7 +929,7 @@ static void _signal_from_terminal (const void *arg __attribute__ ((unused)))
     task_expect_running (&task);
 }
 
-static void _missing_variable (const void *arg __attribute__ ((unused)))
+static void _malformed_configuration (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = program_ignores_sigterm, .misconfigured = true };
 
@@ -937,8 +937,8 @@ static void _missing_variable (const void *arg __attribute__ ((unused)))
     task_expect_exit (&task, W_EXITCODE (1, 0));
     waitpid (task.fork_server, NULL, 0);
     task_expect_no_descendants ();
-    task_expect_stderr (&task, "slurmstepd: error: spank_tf: tf-supervise: its environment lacks "
-                               "a variable\n");
+    task_expect_stderr (&task, "slurmstepd: error: spank_tf: tf-supervise: STOP_GRACE of the supervisor's "
+                               "configuration is not 0 to 1000000\n");
 }
 
 /* What a supervisor costs. */
@@ -1176,7 +1176,8 @@ int main (void)
     passed &= check ("a signal from another process than slurmstepd is not forwarded",
                      _signal_from_other_process, NULL);
     passed &= check ("a signal from the terminal arrives once", _signal_from_terminal, NULL);
-    passed &= check ("a supervisor without its configuration kills its program", _missing_variable, NULL);
+    passed &= check ("a supervisor without its configuration kills its program", _malformed_configuration,
+                     NULL);
     passed &= check ("an idle supervisor uses no CPU time", _idle, NULL);
     passed &= check ("... nor while it waits for a task that is watched to stop", _idle_while_it_stops, NULL);
     passed &= check ("a supervisor uses less than 4 MiB", _small, NULL);

@@ -1,28 +1,14 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The input is the environment of a tf-supervise, one variable a line.
+ * The input is the strings of a supervisor's configuration, one a line.
  */
 #include "config.h"
 
 #include "fuzz.h"
 
-#include <stdint.h>
-
 #include "protocol/registration.h"
 #include "protocol/supervisor_config.h"
-
-#define MAX_VARIABLES 64
-
-/* The strings of the frame as an environment. They live as long as the frame. */
-static void _environment (char *env[MAX_VARIABLES + 1], const struct frame *frame)
-{
-    int count = 0;
-
-    for (const char *s = frame_next (frame, NULL); s && count < MAX_VARIABLES; s = frame_next (frame, s))
-        env[count++] = (char *)(uintptr_t)s;
-    env[count] = NULL;
-}
 
 static void _check_limits (const struct supervisor_config *config)
 {
@@ -41,16 +27,13 @@ static void _check_limits (const struct supervisor_config *config)
 FUZZ_TARGET (supervisor_config)
 {
     struct frame *frame = fuzz_frame (data, size), *again;
-    char *env[MAX_VARIABLES + 1];
     struct supervisor_config config, config2;
     struct errtext err;
 
-    _environment (env, frame);
-    if (fuzz_succeeded (supervisor_config_decode (&config, env, &err), &err)) {
+    if (fuzz_succeeded (supervisor_config_decode (&config, frame, &err), &err)) {
         _check_limits (&config);
-        CHECK (again = supervisor_config_encode (&config));
-        _environment (env, again);
-        CHECK (fuzz_succeeded (supervisor_config_decode (&config2, env, &err), &err));
+        CHECK (again = fuzz_resend (supervisor_config_encode (&config), FRAME_MAX_ANSWER));
+        CHECK (fuzz_succeeded (supervisor_config_decode (&config2, again, &err), &err));
         CHECK (fuzz_same (supervisor_config_encode (&config), supervisor_config_encode (&config2)));
         frame_destroy (again);
     }

@@ -242,7 +242,8 @@ TEST (the_longest_tail_fits_and_a_longer_one_is_an_error)
 }
 
 #define WRONG_TOKEN "the program that answers there is not this step's rendezvous"
-#define INCOMPLETE "the rendezvous' answer is incomplete"
+#define LACKS "the rendezvous' answer lacks "
+#define NOT " of the rendezvous' answer is not "
 
 static const struct message_string good[] = {
     { "SERVER_TOKEN", SERVER_TOKEN }, { "SLURM_TF_ROLE", "ps" }, { "SLURM_TF_INDEX", "5" },
@@ -255,22 +256,24 @@ TEST (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused)
     static const struct {
         const char *key, *value, *message;      /* NULL: the answer is valid */
     } row[] = {
-        { "COLOUR", "red", NULL },
-        { "SERVER_TOKEN", NULL, WRONG_TOKEN }, { "SERVER_TOKEN", TOKEN, WRONG_TOKEN },
-        { "SERVER_TOKEN", "", WRONG_TOKEN }, { "SERVER_TOKEN", SERVER_TOKEN "0", WRONG_TOKEN },
-        { "SLURM_TF_ROLE", NULL, INCOMPLETE },
-        { "SLURM_TF_INDEX", NULL, INCOMPLETE }, { "SLURM_TF_INDEX", "-1", INCOMPLETE },
-        { "SLURM_TF_INDEX", "", INCOMPLETE }, { "SLURM_TF_INDEX", "5 ", INCOMPLETE },
-        { "SLURM_TF_INDEX", "0", NULL }, { "SLURM_TF_INDEX", "2147483647", NULL },
-        { "SLURM_TF_INDEX", "2147483648", INCOMPLETE },
-        { "SLURM_TF_ADDRESS", NULL, INCOMPLETE },
-        { "SLURM_TF_PORT", NULL, INCOMPLETE }, { "SLURM_TF_PORT", "0", INCOMPLETE },
-        { "SLURM_TF_PORT", "1", NULL }, { "SLURM_TF_PORT", "65535", NULL },
-        { "SLURM_TF_PORT", "65536", INCOMPLETE }, { "SLURM_TF_PORT", "+1", INCOMPLETE },
-        { "STOP_GRACE", NULL, NULL }, { "STOP_GRACE", "", INCOMPLETE },
-        { "STOP_GRACE", "0", NULL }, { "STOP_GRACE", "-1", INCOMPLETE },
-        { "STOP_GRACE", "1000000", NULL }, { "STOP_GRACE", "1000001", INCOMPLETE },
-        { "TF_CONFIG", NULL, INCOMPLETE },
+        { "COLOUR", "red", NULL }, { "SERVER_TOKEN", NULL, WRONG_TOKEN },
+        { "SERVER_TOKEN", TOKEN, WRONG_TOKEN }, { "SERVER_TOKEN", "", WRONG_TOKEN },
+        { "SERVER_TOKEN", SERVER_TOKEN "0", WRONG_TOKEN }, { "SLURM_TF_ROLE", NULL, LACKS "SLURM_TF_ROLE" },
+        { "SLURM_TF_INDEX", NULL, LACKS "SLURM_TF_INDEX" },
+        { "SLURM_TF_INDEX", "-1", "SLURM_TF_INDEX" NOT "0 or more" },
+        { "SLURM_TF_INDEX", "", "SLURM_TF_INDEX" NOT "0 or more" },
+        { "SLURM_TF_INDEX", "5 ", "SLURM_TF_INDEX" NOT "0 or more" }, { "SLURM_TF_INDEX", "0", NULL },
+        { "SLURM_TF_INDEX", "2147483647", NULL },
+        { "SLURM_TF_INDEX", "2147483648", "SLURM_TF_INDEX" NOT "0 or more" },
+        { "SLURM_TF_ADDRESS", NULL, LACKS "SLURM_TF_ADDRESS" },
+        { "SLURM_TF_PORT", NULL, LACKS "SLURM_TF_PORT" },
+        { "SLURM_TF_PORT", "0", "SLURM_TF_PORT" NOT "1 to 65535" }, { "SLURM_TF_PORT", "1", NULL },
+        { "SLURM_TF_PORT", "65535", NULL }, { "SLURM_TF_PORT", "65536", "SLURM_TF_PORT" NOT "1 to 65535" },
+        { "SLURM_TF_PORT", "+1", "SLURM_TF_PORT" NOT "1 to 65535" }, { "STOP_GRACE", NULL, NULL },
+        { "STOP_GRACE", "", "STOP_GRACE" NOT "0 to 1000000" }, { "STOP_GRACE", "0", NULL },
+        { "STOP_GRACE", "-1", "STOP_GRACE" NOT "0 to 1000000" }, { "STOP_GRACE", "1000000", NULL },
+        { "STOP_GRACE", "1000001", "STOP_GRACE" NOT "0 to 1000000" },
+        { "TF_CONFIG", NULL, LACKS "TF_CONFIG" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -397,4 +400,15 @@ TEST (a_value_of_the_users_stays_if_it_is_a_preference_or_numbers_the_only_task)
     }
     assert_null (variable_find ("KERAS_DISTRIBUTION_PROCESS_IDS=1"));
     assert_null (variable_find ("KERAS_DISTRIBUTION_PROCESS=1"));
+}
+
+TEST (an_acknowledgement_has_this_string_and_no_other_message_is_one)
+{
+    struct frame *frame = acknowledgement_encode ();
+
+    assert_true (acknowledgement_is_in (frame));
+    assert_string_equal (message_text (frame), "ACKNOWLEDGED=1\n");
+    frame = frame_sent (&plain);
+    assert_false (acknowledgement_is_in (frame));
+    frame_destroy (frame);
 }

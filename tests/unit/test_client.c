@@ -269,7 +269,7 @@ TEST (each_outcome_is_returned_and_no_descriptor_stays_open)
         { "r", 10000, CLIENT_REFUSED, "" },
         { "w", 10000, CLIENT_NO_RENDEZVOUS, OTHER_PROGRAM },
         { "n", 10000, CLIENT_NO_RENDEZVOUS, OTHER_PROGRAM },
-        { "i", 10000, CLIENT_NO_RENDEZVOUS, "the rendezvous' answer is incomplete" },
+        { "i", 10000, CLIENT_NO_RENDEZVOUS, "the rendezvous' answer lacks SLURM_TF_ROLE" },
         { "cCRhgba", 10000, CLIENT_ANSWERED, "" },
         { "Cr", 10000, CLIENT_REFUSED, "" },
         { "s", 150, CLIENT_TIMED_OUT, "it does not answer" },

@@ -5,8 +5,7 @@
 
 #include "unit.h"
 
-#include "messages.h"
-#include "protocol/restart_fields.h"
+#include "protocol/restart_rule.h"
 
 /* All numbers that an exit report can have, by the two sentences of the manual. */
 TEST (every_end_counts_as_the_manual_says)
@@ -61,44 +60,4 @@ TEST (the_pause_is_doubled_and_never_exceeds_the_longest_one)
             wanted = 2 * wanted < longest ? 2 * wanted : longest;
         }
     }
-}
-
-static void check_strings (const struct restart_rule *rule, const char *text)
-{
-    struct frame *frame = frame_create ();
-    struct restart_rule decoded = { 7, true, 7 };
-
-    assert_non_null (frame);
-    restart_rule_add (frame, rule);
-    assert_int_equal (restart_rule_decode (&decoded, frame), 0);
-    assert_int_equal (decoded.times, rule->times);
-    assert_int_equal (decoded.any, rule->any);
-    assert_int_equal (decoded.longest_pause, rule->longest_pause);
-    assert_string_equal (message_text (frame), text);
-}
-
-TEST (a_rule_has_these_strings_and_is_decoded)
-{
-    check_strings (&(struct restart_rule){ 0, false, 0 }, "");
-    check_strings (&(struct restart_rule){ 3, false, 60 }, "RESTART=3\nRESTART_BACKOFF=60\n");
-    check_strings (&(struct restart_rule){ 1000, true, 1 },
-                   "RESTART=1000\nRESTART_ANY=1\nRESTART_BACKOFF=1\n");
-}
-
-TEST (a_rule_is_decoded_from_an_environment)
-{
-    static char one[] = "RESTARTS=1", two[] = "RESTART=2", three[] = "RESTART_ANY=1",
-                four[] = "RESTART_BACKOFF=4", bad[] = "RESTART_BACKOFF=0";
-    char *const good[] = { one, two, three, four, NULL }, *const wrong[] = { two, bad, NULL };
-    char *const none[] = { one, NULL };
-    struct restart_rule rule;
-
-    assert_int_equal (restart_rule_decode_environment (&rule, good), 0);
-    assert_int_equal (rule.times, 2);
-    assert_true (rule.any);
-    assert_int_equal (rule.longest_pause, 4);
-    assert_int_equal (restart_rule_decode_environment (&rule, wrong), -1);
-    assert_int_equal (rule.times, 0);
-    assert_int_equal (restart_rule_decode_environment (&rule, none), 0);
-    assert_int_equal (rule.times, 0);
 }

@@ -6,7 +6,6 @@
 #include "messages.h"
 
 #include "protocol/signs.h"
-#include "protocol/watch_rule.h"
 
 /* clang-format off */
 static const struct signs full = {
@@ -97,7 +96,7 @@ TEST (a_missing_or_malformed_value_is_refused_or_counts_as_0)
         struct signs signs;
 
         assert_int_equal (signs_decode (&signs, frame, &err), row[i].rc);
-        assert_string_equal (err.text, row[i].rc < 0 ? "signs of life without a source or a life" : "");
+        assert_int_equal (strstr (err.text, " of life ") != NULL, row[i].rc < 0);
         if (row[i].rc == 0) {
             assert_int_equal (signs.messages, strcmp (row[i].key, "MESSAGES") == 0 ? 0 : 2);
             assert_int_equal (signs.silent_ms, strcmp (row[i].key, "SILENT_MS") == 0 ? 0 : 3);
@@ -157,49 +156,4 @@ TEST (a_status_is_made_printable_and_short)
     snprintf (wanted, sizeof (wanted), "%.*s...", SIGNS_MAX_STATUS - 3, longest);
     assert_string_equal (signs.status, wanted);
     frame_destroy (frame);
-}
-
-/* The rule, a part of other messages. */
-
-static void check_rule (struct watch_rule rule, const char *text)
-{
-    struct frame *frame = frame_create ();
-    struct watch_rule decoded = { 7, 7 };
-
-    watch_rule_add (frame, &rule);
-    assert_int_equal (watch_rule_decode (&decoded, frame), 0);
-    assert_int_equal (decoded.seconds, rule.seconds);
-    assert_int_equal (decoded.first, rule.first);
-    assert_string_equal (message_text (frame), text);
-}
-
-TEST (a_rule_has_these_strings_and_is_decoded)
-{
-    check_rule ((struct watch_rule){ 0, 0 }, "");
-    check_rule ((struct watch_rule){ 300, 1800 }, "WATCHDOG=300\nWATCHDOG_FIRST=1800\n");
-    check_rule ((struct watch_rule){ 604800, 1 }, "WATCHDOG=604800\nWATCHDOG_FIRST=1\n");
-}
-
-TEST (a_malformed_rule_is_refused)
-{
-    static const struct message_string good[] = { { "WATCHDOG", "300" }, { "WATCHDOG_FIRST", "1800" } };
-    static const struct {
-        const char *key, *value;
-        int rc;
-    /* clang-format off */
-    } row[] = {
-        { "WATCHDOG", NULL, 0 }, { "WATCHDOG", "0", -1 }, { "WATCHDOG", "604801", -1 },
-        { "WATCHDOG", "", -1 }, { "WATCHDOG_FIRST", NULL, -1 },
-        { "WATCHDOG_FIRST", "0", -1 }, { "WATCHDOG_FIRST", "604801", -1 },
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
-        struct watch_rule rule = { 7, 7 };
-
-        assert_int_equal (watch_rule_decode (&rule, frame), row[i].rc);
-        assert_int_equal (rule.seconds, 0);
-        frame_destroy (frame);
-    }
 }

@@ -140,12 +140,14 @@ static void report_configuration (const struct fork_reply *reply)
     struct supervisor_config config;
     struct address_text room;
     struct errtext err;
+    struct frame *frame;
     int variables = 0;
 
     while (environ[variables])
         variables++;
-    if (supervisor_config_decode (&config, environ, &err) < 0)
-        dprintf (3, "%s\n", err.text);
+    frame = frame_load (SUPERVISOR_CONFIG_FD);
+    if (!frame || supervisor_config_decode (&config, frame, &err) < 0)
+        dprintf (3, "%s\n", frame ? err.text : "no configuration");
     else
         dprintf (3,
                  "%d variables: task %d slurmstepd %d rank %d node %s step %s address %s token %s "
@@ -398,8 +400,8 @@ TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on)
 
         snprintf (expected, sizeof (expected),
                   "2 arguments: tf-supervise wait\n"
-                  "descriptors 0 1 2 3 4\n"
-                  "14 variables: task %d slurmstepd %d rank 17 node n5 step wait address 10.0.0.1:60001 "
+                  "descriptors 0 1 2 3 4 9\n"
+                  "0 variables: task %d slurmstepd %d rank 17 node n5 step wait address 10.0.0.1:60001 "
                   "token " TOKEN " server_token " SERVER_TOKEN " stop_grace 30 kill_wait 40 "
                   "forward_signals 1 serves 1 prints 1\nnot blocked\npending\nsubreaper 1\nend\n",
                   (int)shared->task, (int)getpid ());
@@ -699,7 +701,7 @@ TEST (only_the_task_holds_its_port)
             poll (NULL, 0, 1);
         assert_int_equal (shared->pending, 1);
         assert_int_equal (shared->bind_error, 0);
-        assert_non_null (strstr (read_report (), "\ndescriptors 0 1 2 3 4\n"));
+        assert_non_null (strstr (read_report (), "\ndescriptors 0 1 2 3 4 9\n"));
         finish (pid);
     }
 }
@@ -848,7 +850,7 @@ TEST (too_many_open_files_in_the_parent_is_reported_like_a_failed_exec)
     if (is_under_valgrind ())
         SKIP ("valgrind needs descriptors of its own");
     hook.in_parent = allow_no_more_descriptors;
-    check_failed_exec (self, strerror (EINVAL));
+    check_failed_exec (self, strerror (EMFILE));
 }
 
 static int count_descriptors (void)

@@ -6,15 +6,22 @@
 #include "descriptors.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "number.h"
 
 #define HIGH_DESCRIPTOR 200
+
+/* Since Linux 6.3, which has a sysctl that makes it mandatory. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
 
 /* close_range(2) needs Linux 5.9, and glibc 2.34 for a wrapper. False if the kernel lacks it. */
 static bool _close_range (int first)
@@ -56,4 +63,35 @@ int descriptors_leave_open (int fd)
         return fcntl (fd, F_SETFD, 0) < 0 ? -1 : fd;
     close (fd);
     return high;
+}
+
+int descriptors_write (int fd, const void *bytes, size_t length)
+{
+    const char *rest = bytes;
+
+    while (length > 0) {
+        ssize_t n = write (fd, rest, length);
+
+        if (n < 0 && errno != EINTR)
+            return -1;
+        if (n > 0) {
+            rest += n;
+            length -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+int descriptors_memory_file (const char *name, const void *bytes, size_t length)
+{
+    int fd = memfd_create (name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL), saved;
+
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create (name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0 || descriptors_write (fd, bytes, length) == 0)
+        return fd;
+    saved = errno;
+    close (fd);
+    errno = saved;
+    return -1;
 }

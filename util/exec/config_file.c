@@ -13,16 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/descriptors.h"
-
-/* Since Linux 6.3, which has a sysctl that makes it mandatory. */
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -37,31 +31,7 @@
     "another task of this step has this file; with {rank} in the path each " \
     "task has its own"
 
-static int _put (int fd, const char *text)
-{
-    size_t length = strlen (text);
-
-    while (length) {
-        ssize_t n = write (fd, text, length);
-
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n > 0) {
-            text += n;
-            length -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 /* In memory. */
-
-static int _create_in_memory (void)
-{
-    int fd = memfd_create ("tf-config", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-
-    return fd < 0 && errno == EINVAL ? memfd_create ("tf-config", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
-}
 
 /* With the PID instead of "self", because a child may have closed its copy. */
 static int _print_path (struct config_file_path *path, int fd)
@@ -77,11 +47,10 @@ static int _print_path (struct config_file_path *path, int fd)
 
 int config_file_keep (struct config_file_path *path, const char *text, struct errtext *err)
 {
-    int fd = _create_in_memory (), kept;
+    int fd = descriptors_memory_file ("tf-config", text, strlen (text)), kept;
 
-    if (fd >= 0 && fchmod (fd, S_IRUSR | S_IWUSR) == 0 && _put (fd, text) == 0
-        && fcntl (fd, F_ADD_SEALS, SEALS) == 0 && (kept = descriptors_leave_open (fd)) >= 0
-        && _print_path (path, kept) == 0)
+    if (fd >= 0 && fchmod (fd, S_IRUSR | S_IWUSR) == 0 && fcntl (fd, F_ADD_SEALS, SEALS) == 0
+        && (kept = descriptors_leave_open (fd)) >= 0 && _print_path (path, kept) == 0)
         return 0;
     return errtext_set (err,
                         "cannot create a file in memory for TF_CONFIG: %s; "
@@ -247,7 +216,7 @@ int config_file_write (const char *path, const char *text, struct errtext *err)
 
     if (fd < 0)
         return -1;
-    if (_put (fd, text) < 0)
+    if (descriptors_write (fd, text, strlen (text)) < 0)
         rc = errtext_set (err, "%s", strerror (errno));
     if (close (fd) < 0 && rc == 0)
         rc = errtext_set (err, "%s", strerror (errno));

@@ -12,43 +12,63 @@
 #include "common/beside.h"
 #include "common/tf_config.h"
 #include "common/variables.h"
+#include "fields.h"
 #include "hello.h"
 #include "order.h"
-#include "restart_fields.h"
+#include "rule_fields.h"
 
 /*
  * TensorFlow maps nearly all memory of every GPU that it sees, also in a ps that computes
  * nothing on it. For Level Zero an empty mask means all devices; a number that no device has
  * hides them.
  */
-static void _hide_gpus (struct frame *frame)
+static void _hide_gpus (struct frame *frame, const char *key, const void *message)
 {
-    frame_add (frame, "CUDA_VISIBLE_DEVICES", "%s", "");
+    const struct answer *answer = message;
+
+    if (!answer->hide_gpus)
+        return;
+    frame_add (frame, key, "%s", "");
     frame_add (frame, "ROCR_VISIBLE_DEVICES", "%s", "");
     frame_add (frame, "HIP_VISIBLE_DEVICES", "%s", "");
     frame_add (frame, "ZE_AFFINITY_MASK", "255");
 }
 
 /* One address is enough for Keras, and does not grow with the step. */
-static void _add_processes (struct frame *frame, const struct answer *answer)
+static void _add_keras (struct frame *frame, const char *key, const void *message)
 {
-    if (answer->keras) {
-        frame_add (frame, "KERAS_DISTRIBUTION_JOB_ADDRESSES", "%s", answer->coordinator);
-        frame_add (frame, "KERAS_DISTRIBUTION_NUM_PROCESSES", "%d", answer->processes);
-        frame_add (frame, "KERAS_DISTRIBUTION_PROCESS_ID", "%d", answer->process);
-    }
-    if (answer->jax)
-        frame_add (frame, "JAX_COORDINATOR_ADDRESS", "%s", answer->coordinator);
-    if (answer->dtensor)
-        frame_add (frame, "DTENSOR_CLIENT_ID", "%d", answer->process);
+    const struct answer *answer = message;
+
+    if (!answer->keras)
+        return;
+    frame_add (frame, key, "%s", answer->coordinator);
+    frame_add (frame, "KERAS_DISTRIBUTION_NUM_PROCESSES", "%d", answer->processes);
+    frame_add (frame, "KERAS_DISTRIBUTION_PROCESS_ID", "%d", answer->process);
 }
 
-static void _add_torch (struct frame *frame, const struct answer *answer)
+static void _add_jax (struct frame *frame, const char *key, const void *message)
 {
-    frame_add_flag (frame, "KEEP_MASTER_PORT", answer->keep_master_port);
+    const struct answer *answer = message;
+
+    if (answer->jax)
+        frame_add (frame, key, "%s", answer->coordinator);
+}
+
+static void _add_dtensor (struct frame *frame, const char *key, const void *message)
+{
+    const struct answer *answer = message;
+
+    if (answer->dtensor)
+        frame_add (frame, key, "%d", answer->process);
+}
+
+static void _add_torch (struct frame *frame, const char *key, const void *message)
+{
+    const struct answer *answer = message;
+
     if (!answer->torch)
         return;
-    frame_add (frame, "MASTER_ADDR", "%s", answer->master_address);
+    frame_add (frame, key, "%s", answer->master_address);
     frame_add (frame, "MASTER_PORT", "%d", answer->master_port);
     frame_add (frame, "RANK", "%d", answer->process);
     frame_add (frame, "WORLD_SIZE", "%d", answer->processes);
@@ -59,34 +79,43 @@ static void _add_torch (struct frame *frame, const struct answer *answer)
     frame_add (frame, "TORCHELASTIC_RESTART_COUNT", "0");
 }
 
-static void _add_keys (struct frame *frame, const struct answer *answer)
-{
-    frame_add (frame, "SLURM_TF_ROLE", "%s", answer->role);
-    frame_add (frame, "SLURM_TF_INDEX", "%d", answer->index);
-    frame_add (frame, "SLURM_TF_ADDRESS", "%s", answer->address);
-    frame_add (frame, "SLURM_TF_PORT", "%d", answer->port);
-    if (answer->hide_gpus)
-        _hide_gpus (frame);
-    frame_add_flag (frame, "NO_TF_CONFIG", answer->no_tf_config);
-    if (answer->jax_devices)
-        frame_add (frame, "JAX_DEVICES", "%d", answer->local_process);
-    _add_processes (frame, answer);
-    _add_torch (frame, answer);
-    frame_add_text (frame, "PROXY_EXEMPT", answer->proxy_exempt);
-    frame_add_flag (frame, "NCCL", answer->nccl);
-    frame_add_flag (frame, "GLOO", answer->gloo);
-    frame_add_flag (frame, "LOG_APPEND", answer->log_append);
-    if (answer->supervised)
-        frame_add (frame, "STOP_GRACE", "%d", answer->stop_grace);
-    tee_mode_add (frame, answer->tee);
-    frame_add_flag (frame, "SERVES", answer->serves);
-    restart_rule_add (frame, &answer->restart);
-    watch_rule_add (frame, &answer->watch);
-    lost_after_add (frame, answer->lost_after);
-    frame_add_flag (frame, "SPARE", answer->spare);
-    if (answer->life > 0)
-        order_add_restart (frame, answer->life);
-}
+/* Variables of the program: the task sets them as they are (answer_next_variable ()). */
+static const struct field_other no_gpus = { .add = _hide_gpus }, keras = { .add = _add_keras },
+                                jax = { .add = _add_jax }, dtensor = { .add = _add_dtensor },
+                                torch = { .add = _add_torch };
+
+#define MESSAGE struct answer
+#define GIVEN(member) .given = FIELD_AT (member, bool)
+
+/* clang-format off */
+static const struct field row[] = {
+    FIELD ("SLURM_TF_ROLE", role, TEXT, FIELD_NEEDED),
+    FIELD ("SLURM_TF_INDEX", index, NUMBER, FIELD_NEEDED, 0, INT_MAX),
+    FIELD ("SLURM_TF_ADDRESS", address, TEXT, FIELD_NEEDED),
+    FIELD ("SLURM_TF_PORT", port, NUMBER, FIELD_NEEDED, 1, 65535),
+    FIELD_BY ("CUDA_VISIBLE_DEVICES", no_gpus, FIELD_OPTIONAL),
+    FIELD ("NO_TF_CONFIG", no_tf_config, FLAG, FIELD_OPTIONAL),
+    FIELD ("JAX_DEVICES", local_process, NUMBER, FIELD_GIVEN, 0, INT_MAX, GIVEN (jax_devices)),
+    FIELD_BY ("KERAS_DISTRIBUTION_JOB_ADDRESSES", keras, FIELD_OPTIONAL),
+    FIELD_BY ("JAX_COORDINATOR_ADDRESS", jax, FIELD_OPTIONAL),
+    FIELD_BY ("DTENSOR_CLIENT_ID", dtensor, FIELD_OPTIONAL),
+    FIELD ("KEEP_MASTER_PORT", keep_master_port, FLAG, FIELD_OPTIONAL),
+    FIELD_BY ("MASTER_ADDR", torch, FIELD_OPTIONAL),
+    FIELD ("PROXY_EXEMPT", proxy_exempt, TEXT, FIELD_OPTIONAL),
+    FIELD ("NCCL", nccl, FLAG, FIELD_OPTIONAL),
+    FIELD ("GLOO", gloo, FLAG, FIELD_OPTIONAL),
+    FIELD ("LOG_APPEND", log_append, FLAG, FIELD_OPTIONAL),
+    FIELD ("STOP_GRACE", stop_grace, NUMBER, FIELD_GIVEN, 0, FRAME_MAX_SECONDS, GIVEN (supervised)),
+    FIELD_PART_AT (tee, tee_mode_fields),
+    FIELD ("SERVES", serves, FLAG, FIELD_OPTIONAL),
+    FIELD_PART_AT (restart, restart_rule_fields),
+    FIELD_PART_AT (watch, watch_rule_fields),
+    FIELD_PART_AT (lost_after, lost_after_fields),
+    FIELD ("SPARE", spare, FLAG, FIELD_OPTIONAL),
+};
+/* clang-format on */
+
+const struct fields answer_fields = FIELDS ("the rendezvous' answer", row);
 
 static void _set_part (struct iovec *part, const void *bytes, size_t length)
 {
@@ -122,7 +151,9 @@ int answer_encode (struct answer_message *message, const struct answer *answer, 
     server_token_add (message->head, server_token);
     frame_add_flag (message->head, "REFUSED", answer->refused);
     if (!answer->refused) {
-        _add_keys (message->head, answer);
+        fields_encode (&answer_fields, message->head, answer);
+        if (answer->life > 0)
+            order_add_restart (message->head, answer->life);
         more = _set_dictionary (message, answer);
     }
     if (answer->refused || more > 0)
@@ -155,28 +186,9 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
     answer->refused = frame_has (frame, "REFUSED");
     if (answer->refused)
         return 0;
-    answer->role = frame_get (frame, "SLURM_TF_ROLE");
-    answer->index = frame_get_number (frame, "SLURM_TF_INDEX", 0, INT_MAX);
-    answer->address = frame_get (frame, "SLURM_TF_ADDRESS");
-    answer->port = frame_get_number (frame, "SLURM_TF_PORT", 1, 65535);
-    answer->jax_devices = frame_has (frame, "JAX_DEVICES");
-    answer->local_process = frame_get_number (frame, "JAX_DEVICES", 0, INT_MAX);
-    answer->keep_master_port = frame_has (frame, "KEEP_MASTER_PORT");
-    answer->nccl = frame_has (frame, "NCCL");
-    answer->gloo = frame_has (frame, "GLOO");
-    answer->log_append = frame_has (frame, "LOG_APPEND");
-    answer->supervised = frame_has (frame, "STOP_GRACE");
-    answer->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
-    answer->serves = frame_has (frame, "SERVES");
-    answer->spare = frame_has (frame, "SPARE");
-    answer->proxy_exempt = frame_get (frame, "PROXY_EXEMPT");
-    if (!answer->role || answer->index < 0 || !answer->address || answer->port < 0
-        || !frame_get (frame, "TF_CONFIG") || (answer->jax_devices && answer->local_process < 0)
-        || (answer->supervised && answer->stop_grace < 0) || tee_mode_decode (&answer->tee, frame) < 0
-        || restart_rule_decode (&answer->restart, frame) < 0 || watch_rule_decode (&answer->watch, frame) < 0
-        || lost_after_decode (&answer->lost_after, frame) < 0)
-        return errtext_set (err, "the rendezvous' answer is incomplete");
-    return 0;
+    if (fields_decode (&answer_fields, answer, frame, err) < 0)
+        return -1;
+    return frame_has (frame, "TF_CONFIG") ? 0 : errtext_set (err, "%s lacks TF_CONFIG", answer_fields.name);
 }
 
 /* A compromised or mistaken rendezvous must not be able to set LD_PRELOAD. */

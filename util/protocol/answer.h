@@ -116,4 +116,7 @@ struct frame *answer_received (const struct answer_message *message);
 struct frame *acknowledgement_encode (void);
 bool acknowledgement_is_in (const struct frame *frame);
 
+/* Its keys (fields.h). */
+extern const struct fields answer_fields;
+
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
+#include "common/descriptors.h"
 #include "common/number.h"
 
 /* A healthy peer reads a frame within this time. */
@@ -318,6 +319,17 @@ struct frame *frame_join (const struct iovec *part, int parts)
         frame->used += part[i].iov_len;
     }
     return frame;
+}
+
+int frame_store (struct frame *frame, const char *name)
+{
+    size_t length;
+    const void *bytes = frame_bytes (frame, 0, &length);
+
+    if (bytes)
+        return descriptors_memory_file (name, bytes, length);
+    errno = ENOMEM;
+    return -1;
 }
 
 struct frame *frame_load (int fd)

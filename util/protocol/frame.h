@@ -109,7 +109,10 @@ void frame_reader_clear (struct frame_reader *reader);
 /* A frame that is sent in parts, as its receiver gets it. NULL if there is no memory. */
 struct frame *frame_join (const struct iovec *part, int parts);
 
-/* A file with one frame, as frame_bytes () has given it, from its beginning. NULL if it is anything else. */
+/* A file in memory with the frame, for another process. -1 and errno. */
+int frame_store (struct frame *frame, const char *name);
+
+/* The frame of such a file, from its beginning. NULL if it is anything else. */
 struct frame *frame_load (int fd);
 
 #endif

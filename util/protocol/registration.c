@@ -5,134 +5,105 @@
 
 #include "registration.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "fields.h"
 #include "hello.h"
 
-#define INTERFACE "INTERFACE"
-
-static void _encode_interfaces (struct frame *frame, const struct registration *r)
+static void _add_interfaces (struct frame *frame, const char *key, const void *message)
 {
+    const struct registration *r = message;
+
     for (int i = 0; i < r->interfaces; i++) {
         const struct interface *interface = &r->interface[i];
         const char *cpus = interface->local_cpus;
         struct interface_text room;
 
-        frame_add (frame, INTERFACE, "%s%s%s", interface_print (interface, &room), cpus ? " " : "",
+        frame_add (frame, key, "%s%s%s", interface_print (interface, &room), cpus ? " " : "",
                    cpus ? cpus : "");
     }
 }
 
-struct frame *registration_encode (const struct registration *r, const char *token)
+static int _take_interfaces (void *message, const struct frame *frame, const char *key)
 {
-    const struct hello hello = { .token = token, .node = r->node };
-    struct frame *frame = frame_create ();
-    struct address_text room;
+    struct registration *r = message;
 
-    if (!frame)
-        return NULL;
-    hello_encode (frame, &hello);
-    frame_add (frame, "STEP", "%s", r->step);
-    frame_add (frame, "RANK", "%d", r->rank);
-    frame_add (frame, "TASKS", "%d", r->tasks);
-    frame_add (frame, "COMPONENT_FIRST", "%d", r->component_first);
-    frame_add (frame, "COMPONENT_TASKS", "%d", r->component_tasks);
-    frame_add (frame, "NODE_INDEX", "%d", r->node_index);
-    frame_add (frame, "HOST", "%s", r->host.id);
-    frame_add (frame, "ADDRESS", "%s", address_print (&r->address, &room));
-    if (!r->error)
-        frame_add (frame, "PORT", "%d", r->port);
-    if (r->master_port)
-        frame_add (frame, "MASTER_PORT", "%d", r->master_port);
-    if (r->gpus)
-        frame_add (frame, "GPUS", "%d", r->gpus);
-    frame_add_text (frame, "ERROR", r->error);
-    frame_add_text (frame, "SUPERVISOR_ERROR", r->supervisor_error);
-    frame_add_text (frame, "LOG_DIR", r->log_dir);
-    frame_add_flag (frame, "PROXIED", r->proxied);
-    frame_add_text (frame, "USERS", r->users);
-    frame_add_text (frame, "NODE_RANKS", r->node_ranks);
-    frame_add_text (frame, "STEP_NODES", r->step_nodes);
-    frame_add_text (frame, "STEP_NODE_TASKS", r->step_node_tasks);
-    frame_add_text (frame, "OWN_NAME", r->own_name);
-    frame_add_text (frame, "CPUS", r->cpus);
-    frame_add_text (frame, "LOCALITY_ERROR", r->locality_error);
-    _encode_interfaces (frame, r);
-    return frame;
-}
-
-static int _decode_interfaces (struct registration *r, const struct frame *frame)
-{
-    for (const char *text = NULL; (text = frame_get_next (frame, INTERFACE, text));)
+    for (const char *text = NULL; (text = frame_get_next (frame, key, text));)
         if (r->interfaces == INTERFACE_MAX || interface_parse (&r->interface[r->interfaces++], text) < 0)
             return -1;
     return 0;
 }
 
-static bool _decode_number (int *number, const struct frame *frame, const char *key, int low, int high)
+static const struct field_other interfaces = { _add_interfaces, _take_interfaces, "an interface" };
+
+#define MESSAGE struct registration
+
+/* clang-format off */
+static const struct field row[] = {
+    FIELD ("STEP", step, TEXT, FIELD_NEEDED, 0, REGISTRATION_MAX_STEP),
+    FIELD ("RANK", rank, NUMBER, FIELD_NEEDED, 0, REGISTRATION_MAX_TASKS - 1),
+    FIELD ("TASKS", tasks, NUMBER, FIELD_NEEDED, 1, REGISTRATION_MAX_TASKS),
+    FIELD ("COMPONENT_FIRST", component_first, NUMBER, FIELD_NEEDED, 0, REGISTRATION_MAX_TASKS - 1),
+    FIELD ("COMPONENT_TASKS", component_tasks, NUMBER, FIELD_NEEDED, 1, REGISTRATION_MAX_TASKS),
+    FIELD ("NODE_INDEX", node_index, NUMBER, FIELD_NEEDED, 0, REGISTRATION_MAX_TASKS - 1),
+    FIELD ("HOST", host.id, CHARS, FIELD_NEEDED, 0, sizeof (((struct registration *)0)->host.id) - 1),
+    FIELD ("ADDRESS", address, ADDRESS, FIELD_NEEDED),
+    FIELD ("PORT", port, NUMBER, FIELD_OPTIONAL, 1, 65535),
+    FIELD ("MASTER_PORT", master_port, NUMBER, FIELD_OPTIONAL, 1, 65535),
+    FIELD ("GPUS", gpus, NUMBER, FIELD_OPTIONAL, 1, REGISTRATION_MAX_GPUS),
+    FIELD ("ERROR", error, TEXT, FIELD_OPTIONAL),
+    FIELD ("SUPERVISOR_ERROR", supervisor_error, TEXT, FIELD_OPTIONAL),
+    FIELD ("LOG_DIR", log_dir, TEXT, FIELD_OPTIONAL),
+    FIELD ("PROXIED", proxied, FLAG, FIELD_OPTIONAL),
+    FIELD ("USERS", users, TEXT, FIELD_OPTIONAL),
+    FIELD ("NODE_RANKS", node_ranks, TEXT, FIELD_OPTIONAL),
+    FIELD ("STEP_NODES", step_nodes, TEXT, FIELD_OPTIONAL),
+    FIELD ("STEP_NODE_TASKS", step_node_tasks, TEXT, FIELD_OPTIONAL),
+    FIELD ("OWN_NAME", own_name, TEXT, FIELD_OPTIONAL),
+    FIELD ("CPUS", cpus, TEXT, FIELD_OPTIONAL),
+    FIELD ("LOCALITY_ERROR", locality_error, TEXT, FIELD_OPTIONAL),
+    FIELD_BY ("INTERFACE", interfaces, FIELD_OPTIONAL),
+};
+/* clang-format on */
+
+const struct fields registration_fields = FIELDS ("a registration", row);
+
+struct frame *registration_encode (const struct registration *r, const char *token)
 {
-    *number = frame_get_number (frame, key, low, high);
-    return *number >= low;
+    const struct hello hello = { .token = token, .node = r->node };
+    struct registration sent = *r;
+    struct frame *frame = frame_create ();
+
+    if (!frame)
+        return NULL;
+    if (r->error)
+        sent.port = 0;
+    hello_encode (frame, &hello);
+    fields_encode (&registration_fields, frame, &sent);
+    return frame;
 }
 
-/* 0 if the key is missing. */
-static bool _decode_if_there (int *number, const struct frame *frame, const char *key, int high)
+static bool _agrees (const struct registration *r)
 {
-    *number = frame_has (frame, key) ? frame_get_number (frame, key, 1, high) : 0;
-    return *number >= 0;
-}
-
-static bool _decode_numbers (struct registration *r, const struct frame *frame)
-{
-    return _decode_number (&r->tasks, frame, "TASKS", 1, REGISTRATION_MAX_TASKS)
-           && _decode_number (&r->rank, frame, "RANK", 0, r->tasks - 1)
-           && _decode_number (&r->component_tasks, frame, "COMPONENT_TASKS", 1, r->tasks)
-           && _decode_number (&r->component_first, frame, "COMPONENT_FIRST", 0, r->tasks - r->component_tasks)
-           && r->rank >= r->component_first && r->rank < r->component_first + r->component_tasks
-           && _decode_number (&r->node_index, frame, "NODE_INDEX", 0, r->tasks - 1)
-           && _decode_if_there (&r->master_port, frame, "MASTER_PORT", 65535)
-           && _decode_if_there (&r->gpus, frame, "GPUS", REGISTRATION_MAX_GPUS);
-}
-
-static bool _decode_names (struct registration *r, const struct frame *frame)
-{
-    const char *host = frame_get (frame, "HOST");
-    const char *address = frame_get (frame, "ADDRESS");
-    struct hello hello;
-
-    hello_decode (&hello, frame);
-    r->node = hello.node;
-    r->step = frame_get (frame, "STEP");
-    if (!r->node || strlen (r->node) > REGISTRATION_MAX_NODE || !r->step
-        || strlen (r->step) > REGISTRATION_MAX_STEP || !host || strlen (host) >= sizeof (r->host.id)
-        || !address || address_parse (&r->address, address) < 0)
-        return false;
-    snprintf (r->host.id, sizeof (r->host.id), "%s", host);
-    return true;
+    return r->rank < r->tasks && r->node_index < r->tasks && r->component_tasks <= r->tasks
+           && r->component_first <= r->tasks - r->component_tasks && r->rank >= r->component_first
+           && r->rank < r->component_first + r->component_tasks;
 }
 
 int registration_decode (struct registration *r, const struct frame *frame, struct errtext *err)
 {
+    struct hello hello;
+
     memset (r, 0, sizeof (*r));
-    r->error = frame_get (frame, "ERROR");
-    r->supervisor_error = frame_get (frame, "SUPERVISOR_ERROR");
-    r->log_dir = frame_get (frame, "LOG_DIR");
-    r->proxied = frame_has (frame, "PROXIED");
-    r->users = frame_get (frame, "USERS");
-    r->node_ranks = frame_get (frame, "NODE_RANKS");
-    r->step_nodes = frame_get (frame, "STEP_NODES");
-    r->step_node_tasks = frame_get (frame, "STEP_NODE_TASKS");
-    r->own_name = frame_get (frame, "OWN_NAME");
-    r->cpus = frame_get (frame, "CPUS");
-    r->locality_error = frame_get (frame, "LOCALITY_ERROR");
-    if (!_decode_names (r, frame))
-        return errtext_set (err, "a registration without its node, step, host or address");
-    if (!_decode_numbers (r, frame))
-        return errtext_set (err, "a registration whose numbers are out of range");
-    if (_decode_interfaces (r, frame) < 0)
-        return errtext_set (err, "a registration with a malformed interface");
-    if (!r->error && !_decode_number (&r->port, frame, "PORT", 1, 65535))
-        return errtext_set (err, "a registration without a port");
-    return 0;
+    hello_decode (&hello, frame);
+    r->node = hello.node;
+    if (!r->node || strlen (r->node) > REGISTRATION_MAX_NODE)
+        return errtext_set (err, "a registration lacks NODE, or it is too long");
+    if (fields_decode (&registration_fields, r, frame, err) < 0)
+        return -1;
+    if (!_agrees (r))
+        return errtext_set (err, "numbers of a registration contradict each other");
+    if (r->error)
+        r->port = 0;
+    return r->error || r->port ? 0 : errtext_set (err, "a registration lacks PORT");
 }

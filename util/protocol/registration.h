@@ -59,4 +59,7 @@ struct frame *registration_encode (const struct registration *registration, cons
 /* -1 and err if a key is missing or its value out of bounds. */
 int registration_decode (struct registration *registration, const struct frame *frame, struct errtext *err);
 
+/* Its keys (fields.h). */
+extern const struct fields registration_fields;
+
 #endif

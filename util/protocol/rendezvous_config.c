@@ -9,85 +9,30 @@
 
 #include "common/frameworks.h"
 #include "contact.h"
-#include "restart_fields.h"
+#include "fields.h"
+#include "rule_fields.h"
 
 #define LIST "LIST"
 #define LIST_PER_NODE "LIST_PER_NODE"
-
-#define ADD_WORD(field, type, name) \
-    frame_add (frame, #name, "%s", choice_word (option_table[OPTION_##name].words, (int)c->field));
-
-struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
-{
-    struct frame *frame = frame_create ();
-
-    if (!frame)
-        return NULL;
-    frame_add (frame, "TOKEN", "%s", c->token);
-    frame_add (frame, "SERVER_TOKEN", "%s", c->server_token);
-    frame_add (frame, "STEP", "%s", c->step);
-    frame_add_text (frame, "HET_GROUP", c->het_group);
-    for (size_t i = 0; i < c->lists; i++)
-        frame_add (frame, c->list[i].per_node ? LIST_PER_NODE : LIST, "%s", c->list[i].text);
-    frame_add_flag (frame, "INHERITED", c->inherited);
-    frame_add (frame, "TIMEOUT", "%d", c->timeout);
-    frame_add_text (frame, "NETWORKS", c->networks);
-    frame_add_flag (frame, "NETWORKS_REQUIRED", c->networks_required);
-    frame_add_flag (frame, "SHOW", c->show);
-    frame_add_flag (frame, "ASK_ALONE", c->ask_alone);
-    frame_add_flag (frame, "JSON", c->json);
-    frame_add_text (frame, "NOTIFY", c->notify);
-    frame_add_flag (frame, "LOG_APPEND", c->log_append);
-    tee_mode_add (frame, c->tee);
-    frame_add (frame, "STOP_GRACE", "%d", c->stop_grace);
-    frame_add (frame, "EVAL_GRACE", "%d", c->eval_grace);
-    frame_add (frame, "FAIL_GRACE", "%d", c->fail_grace);
-    restart_rule_add (frame, &c->restart);
-    watch_rule_add (frame, &c->watch);
-    lost_after_add (frame, c->lost_after);
-    frame_add_flag (frame, "WAIT_LIMITED", c->wait_limited);
-    frame_add_flag (frame, "HIDE_GPUS", c->hide_gpus);
-    frame_add_flag (frame, "TF", c->frameworks & FRAMEWORK_TF);
-    frame_add_flag (frame, "KERAS", c->frameworks & FRAMEWORK_KERAS);
-    frame_add_flag (frame, "JAX", c->frameworks & FRAMEWORK_JAX);
-    frame_add_flag (frame, "DTENSOR", c->frameworks & FRAMEWORK_DTENSOR);
-    frame_add_flag (frame, "TORCH", c->frameworks & FRAMEWORK_TORCH);
-    frame_add_flag (frame, "NCCL", c->nccl);
-    frame_add_flag (frame, "OWN_NAMES", c->own_names);
-    frame_add_flag (frame, "DEBUGGED", c->debugged);
-    RENDEZVOUS_CONFIG_WORDS (ADD_WORD)
-    return frame;
-}
-
-/* What the word means, 0 if the key is missing; -1 if it is none of the option. */
-static int _get_word (const struct frame *frame, const char *key, enum option_id option)
-{
-    const char *text = frame_get (frame, key);
-
-    return text ? choice_parse (option_table[option].words, text, NULL) : 0;
-}
-
-#define GET_WORD(field, type, name) \
-    if ((meaning = _get_word (frame, #name, OPTION_##name)) < 0) \
-        return -1; \
-    c->field = (type)meaning;
-
-static int _decode_words (struct rendezvous_config *c, const struct frame *frame)
-{
-    int meaning;
-
-    RENDEZVOUS_CONFIG_WORDS (GET_WORD)
-    return 0;
-}
-
-static bool _is_token (const char *text)
-{
-    return text && strlen (text) == CONTACT_TOKEN - 1;
-}
+#define QUOTED(number) #number
+#define TEXT_OF(number) QUOTED (number)
 
 /* The lists of both kinds, in the order of their components. */
-static int _decode_lists (struct rendezvous_config *c, const struct frame *frame)
+static void _add_lists (struct frame *frame, const char *key, const void *message)
 {
+    const struct rendezvous_config *c = message;
+
+    (void)key;
+    for (size_t i = 0; i < c->lists; i++)
+        frame_add (frame, c->list[i].per_node ? LIST_PER_NODE : LIST, "%s", c->list[i].text);
+}
+
+static int _take_lists (void *message, const struct frame *frame, const char *key)
+{
+    struct rendezvous_config *c = message;
+
+    (void)key;
+    c->lists = 0;
     for (const char *s = frame_next (frame, NULL); s; s = frame_next (frame, s)) {
         const char *whole = frame_value (s, LIST), *per_node = frame_value (s, LIST_PER_NODE);
 
@@ -102,44 +47,63 @@ static int _decode_lists (struct rendezvous_config *c, const struct frame *frame
     return c->lists > 0 ? 0 : -1;
 }
 
+static const struct field_other lists = {
+    _add_lists, _take_lists, "1 to " TEXT_OF (RENDEZVOUS_CONFIG_MAX_LISTS) " of " LIST " and " LIST_PER_NODE
+};
+
+#define MESSAGE struct rendezvous_config
+#define WORD(field, type, name) FIELD (#name, field, WORD, FIELD_OPTIONAL, OPTION_##name),
+
+/* clang-format off */
+static const struct field row[] = {
+    FIELD ("TOKEN", token, TEXT, FIELD_NEEDED, CONTACT_TOKEN - 1, CONTACT_TOKEN - 1),
+    FIELD ("SERVER_TOKEN", server_token, TEXT, FIELD_NEEDED, CONTACT_TOKEN - 1, CONTACT_TOKEN - 1),
+    FIELD ("STEP", step, TEXT, FIELD_NEEDED),
+    FIELD ("HET_GROUP", het_group, TEXT, FIELD_OPTIONAL),
+    FIELD_BY (LIST, lists, FIELD_NEEDED),
+    FIELD ("INHERITED", inherited, FLAG, FIELD_OPTIONAL),
+    FIELD ("TIMEOUT", timeout, NUMBER, FIELD_NEEDED, 1, FRAME_MAX_SECONDS),
+    FIELD ("NETWORKS", networks, TEXT, FIELD_OPTIONAL),
+    FIELD ("NETWORKS_REQUIRED", networks_required, FLAG, FIELD_OPTIONAL),
+    FIELD ("SHOW", show, FLAG, FIELD_OPTIONAL),
+    FIELD ("ASK_ALONE", ask_alone, FLAG, FIELD_OPTIONAL),
+    FIELD ("JSON", json, FLAG, FIELD_OPTIONAL),
+    FIELD ("NOTIFY", notify, TEXT, FIELD_OPTIONAL),
+    FIELD ("LOG_APPEND", log_append, FLAG, FIELD_OPTIONAL),
+    FIELD_PART_AT (tee, tee_mode_fields),
+    FIELD ("STOP_GRACE", stop_grace, NUMBER, FIELD_NEEDED, 0, FRAME_MAX_SECONDS),
+    FIELD ("EVAL_GRACE", eval_grace, NUMBER, FIELD_NEEDED, 0, FRAME_MAX_SECONDS),
+    FIELD ("FAIL_GRACE", fail_grace, NUMBER, FIELD_NEEDED, 0, FRAME_MAX_SECONDS),
+    FIELD_PART_AT (restart, restart_rule_fields),
+    FIELD_PART_AT (watch, watch_rule_fields),
+    FIELD_PART_AT (lost_after, lost_after_fields),
+    FIELD ("WAIT_LIMITED", wait_limited, FLAG, FIELD_OPTIONAL),
+    FIELD ("HIDE_GPUS", hide_gpus, FLAG, FIELD_OPTIONAL),
+    FIELD ("TF", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_TF),
+    FIELD ("KERAS", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_KERAS),
+    FIELD ("JAX", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_JAX),
+    FIELD ("DTENSOR", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_DTENSOR),
+    FIELD ("TORCH", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_TORCH),
+    FIELD ("NCCL", nccl, FLAG, FIELD_OPTIONAL),
+    FIELD ("OWN_NAMES", own_names, FLAG, FIELD_OPTIONAL),
+    FIELD ("DEBUGGED", debugged, FLAG, FIELD_OPTIONAL),
+    RENDEZVOUS_CONFIG_WORDS (WORD)
+};
+/* clang-format on */
+
+const struct fields rendezvous_config_fields = FIELDS ("srun's configuration", row);
+
+struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
+{
+    struct frame *frame = frame_create ();
+
+    if (frame)
+        fields_encode (&rendezvous_config_fields, frame, c);
+    return frame;
+}
+
 int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *frame, struct errtext *err)
 {
     memset (c, 0, sizeof (*c));
-    c->token = frame_get (frame, "TOKEN");
-    c->server_token = frame_get (frame, "SERVER_TOKEN");
-    c->step = frame_get (frame, "STEP");
-    c->het_group = frame_get (frame, "HET_GROUP");
-    c->inherited = frame_has (frame, "INHERITED");
-    c->timeout = frame_get_number (frame, "TIMEOUT", 1, FRAME_MAX_SECONDS);
-    c->networks = frame_get (frame, "NETWORKS");
-    c->networks_required = frame_has (frame, "NETWORKS_REQUIRED");
-    c->show = frame_has (frame, "SHOW");
-    c->ask_alone = frame_has (frame, "ASK_ALONE");
-    c->json = frame_has (frame, "JSON");
-    c->notify = frame_get (frame, "NOTIFY");
-    c->log_append = frame_has (frame, "LOG_APPEND");
-    c->stop_grace = frame_get_number (frame, "STOP_GRACE", 0, FRAME_MAX_SECONDS);
-    c->eval_grace = frame_get_number (frame, "EVAL_GRACE", 0, FRAME_MAX_SECONDS);
-    c->fail_grace = frame_get_number (frame, "FAIL_GRACE", 0, FRAME_MAX_SECONDS);
-    c->wait_limited = frame_has (frame, "WAIT_LIMITED");
-    c->hide_gpus = frame_has (frame, "HIDE_GPUS");
-    c->frameworks = (frame_has (frame, "TF") ? FRAMEWORK_TF : 0u)
-                    | (frame_has (frame, "KERAS") ? FRAMEWORK_KERAS : 0u)
-                    | (frame_has (frame, "JAX") ? FRAMEWORK_JAX : 0u)
-                    | (frame_has (frame, "DTENSOR") ? FRAMEWORK_DTENSOR : 0u)
-                    | (frame_has (frame, "TORCH") ? FRAMEWORK_TORCH : 0u);
-    c->nccl = frame_has (frame, "NCCL");
-    c->own_names = frame_has (frame, "OWN_NAMES");
-    c->debugged = frame_has (frame, "DEBUGGED");
-    if (!_is_token (c->token) || !_is_token (c->server_token))
-        return errtext_set (err, "srun's configuration lacks a token");
-    if (!c->step || c->timeout < 0 || c->stop_grace < 0 || c->eval_grace < 0 || c->fail_grace < 0
-        || tee_mode_decode (&c->tee, frame) < 0 || restart_rule_decode (&c->restart, frame) < 0
-        || lost_after_decode (&c->lost_after, frame) < 0 || watch_rule_decode (&c->watch, frame) < 0
-        || _decode_words (c, frame) < 0)
-        return errtext_set (err, "srun's configuration is incomplete");
-    if (_decode_lists (c, frame) < 0)
-        return errtext_set (err, "srun's configuration has no task list, or more than %d",
-                            RENDEZVOUS_CONFIG_MAX_LISTS);
-    return 0;
+    return fields_decode (&rendezvous_config_fields, c, frame, err);
 }

@@ -73,4 +73,7 @@ struct frame *rendezvous_config_encode (const struct rendezvous_config *config);
 int rendezvous_config_decode (struct rendezvous_config *config, const struct frame *frame,
                               struct errtext *err);
 
+/* Its keys (fields.h). */
+extern const struct fields rendezvous_config_fields;
+
 #endif

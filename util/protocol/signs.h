@@ -52,4 +52,7 @@ bool signs_are_in (const struct frame *frame);
 /* -1 and err if the source or the life is missing or malformed; other values then count as 0. */
 int signs_decode (struct signs *signs, const struct frame *frame, struct errtext *err);
 
+/* Its keys (fields.h). */
+extern const struct fields signs_fields;
+
 #endif

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a task's process passes to its tf-supervise: descriptors, and its configuration in the
- * environment.
+ * What a task's process passes to its tf-supervise: descriptors, one of which has its configuration. The
+ * environment is empty.
  */
 #ifndef TF_SUPERVISOR_CONFIG_H
 #define TF_SUPERVISOR_CONFIG_H
@@ -28,10 +28,11 @@ enum supervisor_fd {
     SUPERVISOR_STDERR_FD,
     /* With --tf-watchdog, unless the user has a NOTIFY_SOCKET: */
     SUPERVISOR_NOTIFY_FD,           /* the socket to which the programs send their signs of life */
-    SUPERVISOR_LAST_FD = SUPERVISOR_NOTIFY_FD,
+    SUPERVISOR_CONFIG_FD,           /* a file with the configuration (frame_load ()) */
+    SUPERVISOR_LAST_FD = SUPERVISOR_CONFIG_FD,
 };
 
-/* Strings belong to the caller; those of a decoded configuration are in the environment. */
+/* Strings belong to the caller; those of a decoded configuration live as long as its frame. */
 struct supervisor_config {
     pid_t fork_server;              /* of its task, a child of its own */
     pid_t slurmstepd;               /* its parent */
@@ -57,10 +58,14 @@ struct supervisor_config {
     int index;
 };
 
-/* One string NAME=VALUE for each variable. NULL if there is no memory. */
+/* NULL if there is no memory. */
 struct frame *supervisor_config_encode (const struct supervisor_config *config);
 
-/* -1 and err if a variable is missing or its value out of bounds. */
-int supervisor_config_decode (struct supervisor_config *config, char *const env[], struct errtext *err);
+/* -1 and err if a key is missing or its value out of bounds. */
+int supervisor_config_decode (struct supervisor_config *config, const struct frame *frame,
+                              struct errtext *err);
+
+/* Its keys (fields.h). */
+extern const struct fields supervisor_config_fields;
 
 #endif

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdnoreturn.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -59,25 +58,6 @@ static void _await_end_of_file (int fd)
 
     while (read (fd, &byte, 1) < 0 && errno == EINTR)
         ;
-}
-
-/* A file: a program that does not read it cannot keep its writer waiting. -1 if there is no memory. */
-static int _file_of (const char *text)
-{
-    size_t left = strlen (text);
-    int fd = memfd_create ("event", MFD_CLOEXEC);
-
-    while (fd >= 0 && left > 0) {
-        ssize_t n = write (fd, text, left);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        text += n;
-        left -= (size_t)n;
-    }
-    return fd >= 0 && lseek (fd, 0, SEEK_SET) == 0 ? fd : -1;
 }
 
 /* As tf-rendezvous, it has no variable of the user's. */
@@ -128,7 +108,8 @@ static noreturn void _notify (int before, int end, const char *program, const ch
     sigaddset (&sigchld, SIGCHLD);
     sigprocmask (SIG_BLOCK, &sigchld, NULL);
     _await_end_of_file (BEFORE_FD);
-    if ((file = _file_of (text)) < 0)
+    /* A program that does not read a file cannot keep its writer waiting. */
+    if ((file = descriptors_memory_file ("event", text, strlen (text))) < 0 || lseek (file, 0, SEEK_SET) < 0)
         _exit (1);
     if ((pid = fork ()) == 0)
         _execute (program, file);

@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,22 +91,11 @@ int lives_await (struct lives *lives, struct errtext *err)
     return _receive (lives, err);
 }
 
-static int _fill (int fd, struct frame *answer)
-{
-    size_t length = 0;
-    const char *bytes = frame_bytes (answer, 0, &length);
-
-    return bytes && write (fd, bytes, length) == (ssize_t)length ? 0 : -1;
-}
-
 int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext *err)
 {
-    int fd = memfd_create ("answer", MFD_CLOEXEC);
-
     if (lives->answer >= 0)
         close (lives->answer);
-    lives->answer = fd;
-    if (fd >= 0 && _fill (fd, answer) == 0)
+    if ((lives->answer = frame_store (answer, "answer")) >= 0)
         return 0;
     return errtext_set (err, "its new answer: %s", strerror (errno));
 }

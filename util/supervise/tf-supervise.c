@@ -3,8 +3,7 @@
  *
  * tf-supervise: the parent of a task's program, in a step whose tasks may have to be stopped. A
  * task that has its answer forks: the child is the fork server, of which each life of the task is a
- * fork, and the parent execs this, with the descriptors and the environment that supervisor_config.h
- * describes.
+ * fork, and the parent execs this, with the descriptors that supervisor_config.h describes.
  *
  * It begins the first life, waits until the program ends, reports that to the rendezvous, and ends in the
  * same way; or until the rendezvous orders to stop the task: then it ends all its descendants and exits
@@ -58,6 +57,7 @@
 /* Its machine decides; this performs. */
 struct supervisor {
     struct supervisor_config config;
+    struct frame *config_frame;     /* its texts */
     struct machine machine;
     struct uplink *uplink;
     int connection;             /* the number of the last one: uplink.h */
@@ -517,7 +517,10 @@ static void _close_others (const struct supervisor_config *c)
 
 static int _prepare (struct supervisor *s, struct errtext *err)
 {
-    if (supervisor_config_decode (&s->config, environ, err) < 0)
+    if (!(s->config_frame = frame_load (SUPERVISOR_CONFIG_FD)))
+        return errtext_set (err, "it has not got its configuration");
+    close (SUPERVISOR_CONFIG_FD);
+    if (supervisor_config_decode (&s->config, s->config_frame, err) < 0)
         return -1;
     _close_others (&s->config);
     if ((s->signal_fd = signal_fd_open ()) < 0)

@@ -1,0 +1,777 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The messages that have a table (protocol/fields.h): what is sent, byte by byte; what is refused, and how
+ * that is said. And the keys of every message that hosts send each other, as message_keys.golden has them for
+ * this FRAME_VERSION; tests/check-docs makes sure that no key of the code is missing there.
+ *
+ *     test_messages --update     write them into message_keys.golden
+ */
+#include "config.h"
+
+#include "messages.h"
+
+#include <limits.h>
+
+#include "addresses/cpus.h"
+#include "common/frameworks.h"
+#include "protocol/answer.h"
+#include "protocol/contact.h"
+#include "protocol/fields.h"
+#include "protocol/hello.h"
+#include "protocol/order.h"
+#include "protocol/reconnect.h"
+#include "protocol/registration.h"
+#include "protocol/rendezvous_config.h"
+#include "protocol/signs.h"
+#include "protocol/supervisor_config.h"
+
+#define NOT_RELEASED "not released"
+
+/* What follows is mostly tables. */
+/* clang-format off */
+
+/* With what is needed, and with all. */
+
+static struct registration plain_registration (void)
+{
+    struct registration rank = {
+        .rank = 17, .tasks = 64, .component_first = 16, .component_tasks = 48, .node_index = 4,
+        .node = "n5", .step = "12.0", .host = { "boot/4026531840" }, .port = 40001,
+    };
+
+    assert_int_equal (address_parse (&rank.address, "10.0.0.5"), 0);
+    return rank;
+}
+
+static struct registration full_registration (void)
+{
+    struct registration rank = plain_registration ();
+    static const char *const interface[] = { "ib0 infiniband up 10.1.0.5/16", "eth0 other down -" };
+
+    rank.master_port = 50001;
+    rank.gpus = 2;
+    rank.supervisor_error = "tf-supervise: Permission denied";
+    rank.log_dir = "/scratch/a b/%j";
+    rank.proxied = true;
+    rank.users = "RANK:1";
+    rank.node_ranks = "16,17";
+    rank.step_nodes = "n[1-5]";
+    rank.step_node_tasks = "16,12(x4)";
+    rank.own_name = "127.0.1.1";
+    rank.cpus = "0xf0";
+    rank.locality_error = "tf-addresses failed";
+    for (size_t i = 0; i < COUNT (interface); i++)
+        assert_int_equal (interface_parse (&rank.interface[rank.interfaces++], interface[i]), 0);
+    rank.interface[0].local_cpus = "0xff";
+    return rank;
+}
+
+static const struct rendezvous_config plain_rendezvous_config = {
+    .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1,
+    .list = { { "ps,worker:3", false } }, .timeout = 300, .stop_grace = 30, .eval_grace = 600,
+    .fail_grace = 20,
+};
+
+static const struct rendezvous_config full_rendezvous_config = {
+    .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .lists = 3, .het_group = "0-1",
+    .list = { { "ps,worker:3", false }, { "worker:2", true }, { "evaluator", false } },
+    .timeout = 300, .stop_grace = 30, .eval_grace = 600, .fail_grace = 20, .ib = IB_REQUIRE,
+    .networks = "10.1.0.0/16,ib0", .notify = "/opt/notify", .stop = STOP_WHEN_NEVER,
+    .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR | FRAMEWORK_TORCH,
+    .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
+    .log_append = true, .hide_gpus = true, .nccl = true, .own_names = true, .debugged = true,
+    .wait_limited = true, .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .lost_after = 20,
+    .tee = TEE_ON + TEE_COLOUR_STDOUT,
+};
+
+#define TEN_DOT_1 { AF_INET, { 10, 0, 0, 1 } }
+
+static const struct supervisor_config plain_supervisor_config = {
+    .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .address = TEN_DOT_1,
+    .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = -1,
+};
+
+static const struct supervisor_config full_supervisor_config = {
+    .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .address = TEN_DOT_1,
+    .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 0,
+    .forward_signals = true, .serves = true, .prints = true, .restart = { 3, true, 60 }, .lost_after = 20,
+    .spare = true, .task_port = 40001, .master_port = 50001, .watch = { 300, 1800 }, .log = "/a b/w0.log",
+    .error_file = "/a b/w0.error.json", .tee = TEE_ON + TEE_COLOUR_STDERR, .role = "worker", .index = 0,
+};
+
+static struct frame *registration_plain (void)
+{
+    struct registration rank = plain_registration ();
+
+    return registration_encode (&rank, TOKEN);
+}
+
+static struct frame *registration_full (void)
+{
+    struct registration rank = full_registration ();
+
+    return registration_encode (&rank, TOKEN);
+}
+
+static struct frame *rendezvous_config_plain (void)
+{
+    return rendezvous_config_encode (&plain_rendezvous_config);
+}
+
+static struct frame *rendezvous_config_full (void)
+{
+    return rendezvous_config_encode (&full_rendezvous_config);
+}
+
+static struct frame *supervisor_config_plain (void)
+{
+    return supervisor_config_encode (&plain_supervisor_config);
+}
+
+static struct frame *supervisor_config_full (void)
+{
+    return supervisor_config_encode (&full_supervisor_config);
+}
+
+/* Decode a frame, and encode what it was; NULL and err if it is refused. */
+
+static struct frame *registration_again (const struct frame *frame, struct errtext *err)
+{
+    struct registration rank;
+
+    memset (&rank, 0xff, sizeof (rank));
+    return registration_decode (&rank, frame, err) == 0 ? registration_encode (&rank, TOKEN) : NULL;
+}
+
+static struct frame *rendezvous_config_again (const struct frame *frame, struct errtext *err)
+{
+    struct rendezvous_config config;
+
+    memset (&config, 0xff, sizeof (config));
+    return rendezvous_config_decode (&config, frame, err) == 0 ? rendezvous_config_encode (&config) : NULL;
+}
+
+static struct frame *supervisor_config_again (const struct frame *frame, struct errtext *err)
+{
+    struct supervisor_config config;
+
+    memset (&config, 0xff, sizeof (config));
+    return supervisor_config_decode (&config, frame, err) == 0 ? supervisor_config_encode (&config) : NULL;
+}
+
+#define TOKENS "TOKEN=" TOKEN "\nSERVER_TOKEN=" SERVER_TOKEN "\n"
+#define HELLO "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\n"
+#define RANK_17 \
+    HELLO "STEP=12.0\nRANK=17\nTASKS=64\nCOMPONENT_FIRST=16\nCOMPONENT_TASKS=48\nNODE_INDEX=4\n" \
+    "HOST=boot/4026531840\nADDRESS=10.0.0.5\nPORT=40001\n"
+#define SUPERVISOR_17 \
+    "FORK_SERVER=4711\nSLURMSTEPD=4700\nRANK=17\nNODE=n5\nSTEP=12.0\nADDRESS=10.0.0.1\nPORT=60001\n" \
+    TOKENS "STOP_GRACE=30\n"
+
+static const struct message {
+    const struct fields *fields;
+    struct frame *(*plain) (void), *(*full) (void);
+    struct frame *(*again) (const struct frame *frame, struct errtext *err);
+    const char *plain_text, *full_text;
+} registration = {
+    &registration_fields, registration_plain, registration_full, registration_again,
+    RANK_17,
+    RANK_17 "MASTER_PORT=50001\nGPUS=2\nSUPERVISOR_ERROR=tf-supervise: Permission denied\n"
+        "LOG_DIR=/scratch/a b/%j\nPROXIED=1\nUSERS=RANK:1\nNODE_RANKS=16,17\nSTEP_NODES=n[1-5]\n"
+        "STEP_NODE_TASKS=16,12(x4)\nOWN_NAME=127.0.1.1\nCPUS=0xf0\nLOCALITY_ERROR=tf-addresses failed\n"
+        "INTERFACE=ib0 infiniband up 10.1.0.5/16 0xff\nINTERFACE=eth0 other down -\n",
+}, rendezvous_config = {
+    &rendezvous_config_fields, rendezvous_config_plain, rendezvous_config_full, rendezvous_config_again,
+    TOKENS "STEP=12.0\nLIST=ps,worker:3\nTIMEOUT=300\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
+        "IB=no\nSTOP=auto\n",
+    TOKENS "STEP=12.0\nHET_GROUP=0-1\nLIST=ps,worker:3\nLIST_PER_NODE=worker:2\nLIST=evaluator\n"
+        "INHERITED=1\nTIMEOUT=300\nNETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nASK_ALONE=1\n"
+        "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
+        "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nWATCHDOG=300\nWATCHDOG_FIRST=1800\nLOST_AFTER=20\n"
+        "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\nOWN_NAMES=1\n"
+        "DEBUGGED=1\nIB=require\nSTOP=never\n",
+}, supervisor_config = {
+    &supervisor_config_fields, supervisor_config_plain, supervisor_config_full, supervisor_config_again,
+    SUPERVISOR_17,
+    SUPERVISOR_17 "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+        "LOST_AFTER=20\nSPARE=1\nTASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\nLOG=/a b/w0.log\n"
+        "ERROR_FILE=/a b/w0.error.json\nWATCHDOG=300\nWATCHDOG_FIRST=1800\nTEE=5\nROLE=worker\nINDEX=0\n",
+};
+
+static const struct message *const messages[] = { &registration, &rendezvous_config, &supervisor_config };
+
+TEST (a_message_has_these_strings_in_this_order)
+{
+    for (size_t i = 0; i < COUNT (messages); i++) {
+        assert_string_equal (message_text (messages[i]->plain ()), messages[i]->plain_text);
+        assert_string_equal (message_text (messages[i]->full ()), messages[i]->full_text);
+    }
+}
+
+/* The full message without one of its keys, or with another value of it. */
+static struct frame *changed (const struct message *message, const char *key, const char *value)
+{
+    struct frame *full = message->full (), *frame = frame_create ();
+    bool found = false;
+
+    for (const char *s = frame_next (full, NULL); s; s = frame_next (full, s)) {
+        const char *equals = strchr (s, '=');
+        bool is_it = frame_value (s, key) != NULL;
+        char name[64];
+
+        snprintf (name, sizeof (name), "%.*s", (int)(equals - s), s);
+        if (!is_it)
+            frame_add (frame, name, "%s", equals + 1);
+        else if (value && !found)
+            frame_add (frame, name, "%s", value);
+        found = found || is_it;
+    }
+    if (!found && value)
+        frame_add (frame, key, "%s", value);
+    frame_destroy (full);
+    return frame;
+}
+
+/* What the message's decoder says of it; "" if it takes it. Destroys the frame. */
+static const char *refusal (const struct message *message, struct frame *frame)
+{
+    static struct errtext err;
+    struct frame *again;
+
+    err.text[0] = '\0';
+    if ((again = message->again (frame, &err)))
+        assert_string_equal (err.text, "");
+    frame_destroy (again);
+    frame_destroy (frame);
+    return err.text;
+}
+
+static void check_sends_again (const struct message *message, struct frame *frame)
+{
+    struct errtext err = { "" };
+    struct frame *again = message->again (frame, &err);
+    char text[4096];
+
+    assert_string_equal (err.text, "");
+    snprintf (text, sizeof (text), "%s", message_text (frame));
+    assert_string_equal (message_text (again), text);
+}
+
+TEST (what_was_decoded_is_encoded_as_it_was)
+{
+    for (size_t i = 0; i < COUNT (messages); i++) {
+        check_sends_again (messages[i], messages[i]->plain ());
+        check_sends_again (messages[i], messages[i]->full ());
+    }
+}
+
+#define FLAG(member, key) { offsetof (MESSAGE, member), key }
+
+/* Each flag alone: in the full messages all have the same value. */
+TEST (each_flag_has_its_key)
+{
+    static const struct {
+        size_t offset;
+        const char *key;
+#define MESSAGE struct rendezvous_config
+    } row[] = {
+        FLAG (inherited, "INHERITED"), FLAG (networks_required, "NETWORKS_REQUIRED"), FLAG (show, "SHOW"),
+        FLAG (ask_alone, "ASK_ALONE"), FLAG (json, "JSON"), FLAG (log_append, "LOG_APPEND"),
+        FLAG (wait_limited, "WAIT_LIMITED"), FLAG (hide_gpus, "HIDE_GPUS"), FLAG (nccl, "NCCL"),
+        FLAG (own_names, "OWN_NAMES"), FLAG (debugged, "DEBUGGED"),
+#undef MESSAGE
+#define MESSAGE struct supervisor_config
+    }, other[] = {
+        FLAG (forward_signals, "FORWARD_SIGNALS"), FLAG (serves, "SERVES"), FLAG (spare, "SPARE"),
+        FLAG (prints, "PRINTS"),
+#undef MESSAGE
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct rendezvous_config config = plain_rendezvous_config;
+
+        *(bool *)((char *)&config + row[i].offset) = true;
+        check_sends_again (&rendezvous_config, rendezvous_config_encode (&config));
+        assert_non_null (strstr (message_text (rendezvous_config_encode (&config)), row[i].key));
+    }
+    for (size_t i = 0; i < COUNT (other); i++) {
+        struct supervisor_config config = plain_supervisor_config;
+
+        *(bool *)((char *)&config + other[i].offset) = true;
+        check_sends_again (&supervisor_config, supervisor_config_encode (&config));
+        assert_non_null (strstr (message_text (supervisor_config_encode (&config)), other[i].key));
+    }
+}
+
+/* Each framework, and each word of an option. */
+TEST (each_word_has_its_text)
+{
+    struct rendezvous_config config = plain_rendezvous_config;
+
+    for (const struct choice *c = frameworks_words; c->word; c++) {
+        config.frameworks = (unsigned int)c->meaning;
+        check_sends_again (&rendezvous_config, rendezvous_config_encode (&config));
+    }
+#define CHECK_WORDS(field, type, name) \
+    config = plain_rendezvous_config; \
+    for (const struct choice *c = option_table[OPTION_##name].words; c->word; c++) { \
+        config.field = (type)c->meaning; \
+        check_sends_again (&rendezvous_config, rendezvous_config_encode (&config)); \
+    } \
+    assert_string_equal (refusal (&rendezvous_config, changed (&rendezvous_config, #name, NULL)), ""); \
+    assert_string_equal (refusal (&rendezvous_config, changed (&rendezvous_config, #name, "other")), \
+                         #name " of srun's configuration is not one of its words");
+    RENDEZVOUS_CONFIG_WORDS (CHECK_WORDS)
+}
+
+/*
+ * What a row of a table says is so in the whole message: what is needed, and the limits, which
+ * doc/protocol.md has, too.
+ */
+
+/* Refused, with the name of the key and what is right, as a line of printable ASCII. */
+static void check_refused (const struct message *message, const struct fields *fields,
+                           const struct field *field, const char *value)
+{
+    struct field_text room;
+    char expected[256];
+
+    snprintf (expected, sizeof (expected), "%s of %s is not %s", field->key, fields->name,
+              field_limit (field, &room));
+    assert_string_equal (refusal (message, changed (message, field->key, value)), expected);
+}
+
+static void check_number (const struct message *message, const struct fields *fields,
+                          const struct field *field)
+{
+    static const char *const bad[] = { "", "x", "-1", "+1", " 1", "1 ", "1s", "4294967297", "0x1" };
+    char text[32];
+
+    for (size_t i = 0; i < COUNT (bad); i++)
+        check_refused (message, fields, field, bad[i]);
+    if (field->low > 0) {
+        snprintf (text, sizeof (text), "%d", field->low - 1);
+        check_refused (message, fields, field, text);
+    }
+    snprintf (text, sizeof (text), "%lld", field->high + 1LL);
+    check_refused (message, fields, field, text);
+    for (int i = 0; i < 2; i++) {
+        snprintf (text, sizeof (text), "%d", i ? field->high : field->low);
+        assert_null (strstr (refusal (message, changed (message, field->key, text)), field->key));
+    }
+}
+
+static void check_length (const struct message *message, const struct fields *fields,
+                          const struct field *field)
+{
+    static char text[5000];
+
+    memset (text, 'x', sizeof (text) - 1);
+    text[field->high ? (size_t)field->high : sizeof (text) - 1] = '\0';
+    assert_string_equal (refusal (message, changed (message, field->key, text)), "");
+    if (!field->high)
+        return;
+    text[field->high] = 'x';
+    text[field->high + 1] = '\0';
+    check_refused (message, fields, field, text);
+    if (field->low > 0) {
+        text[field->low - 1] = '\0';
+        check_refused (message, fields, field, text);
+    }
+}
+
+static void check_missing (const struct message *message, const struct fields *fields,
+                           const struct field *field)
+{
+    char expected[128];
+
+    snprintf (expected, sizeof (expected), "%s lacks %s", fields->name, field->key);
+    assert_string_equal (refusal (message, changed (message, field->key, NULL)), expected);
+}
+
+static void check_fields (const struct message *message, const struct fields *fields)
+{
+    for (size_t i = 0; i < fields->rows; i++) {
+        const struct field *field = &fields->row[i];
+
+        if (field->type == FIELD_PART) {
+            check_fields (message, field->part);
+            continue;
+        }
+        if (field->need == FIELD_NEEDED && field->type != FIELD_OTHER)
+            check_missing (message, fields, field);
+        if (field->type == FIELD_NUMBER)
+            check_number (message, fields, field);
+        if (field->type == FIELD_TEXT || field->type == FIELD_CHARS)
+            check_length (message, fields, field);
+    }
+}
+
+TEST (each_key_that_is_missing_or_out_of_its_limits_is_refused_by_name)
+{
+    for (size_t i = 0; i < COUNT (messages); i++)
+        check_fields (messages[i], messages[i]->fields);
+}
+
+/* What a table does not say. */
+TEST (a_message_that_contradicts_itself_is_refused)
+{
+    static const char contradicts[] = "numbers of a registration contradict each other";
+    static const char interface[] = "INTERFACE of a registration is not an interface";
+    static const char address[] = "ADDRESS of the supervisor's configuration is not an IPv4 or IPv6 address";
+    static char name[257];
+    const struct {
+        const struct message *message;
+        const char *key, *value, *refusal;
+    } row[] = {
+        { &registration, "COLOUR", "red", "" }, { &registration, "", "", "" },
+        { &registration, "NODE", NULL, "a registration lacks NODE, or it is too long" },
+        { &registration, "NODE", name, "a registration lacks NODE, or it is too long" },
+        { &registration, "NODE", name + 1, "" },
+        { &registration, "TASKS", "63", contradicts }, { &registration, "TASKS", "1048576", "" },
+        { &registration, "RANK", "15", contradicts }, { &registration, "RANK", "16", "" },
+        { &registration, "RANK", "63", "" }, { &registration, "RANK", "64", contradicts },
+        { &registration, "RANK", "05", contradicts }, { &registration, "RANK", "017", "" },
+        { &registration, "COMPONENT_FIRST", "17", contradicts },
+        { &registration, "COMPONENT_FIRST", "0", "" },
+        { &registration, "COMPONENT_TASKS", "49", contradicts },
+        { &registration, "COMPONENT_TASKS", "1", contradicts }, { &registration, "COMPONENT_TASKS", "2", "" },
+        { &registration, "NODE_INDEX", "63", "" }, { &registration, "NODE_INDEX", "64", contradicts },
+        { &registration, "PORT", NULL, "a registration lacks PORT" },
+        { &registration, "ERROR", "no port", "" },
+        { &registration, "ADDRESS", "n1", "ADDRESS of a registration is not an IPv4 or IPv6 address" },
+        { &registration, "ADDRESS", "fd00::1", "" },
+        { &registration, "INTERFACE", NULL, "" }, { &registration, "INTERFACE", "", interface },
+        { &registration, "INTERFACE", "eth0", interface },
+        { &registration, "INTERFACE", "eth0 other up 10.1.0.5/33", interface },
+        { &registration, "INTERFACE", "\033[2J other up 10.1.0.5/16", interface },
+        { &registration, "INTERFACE", "eth0 other up - and more", "" },
+        { &rendezvous_config, "COLOUR", "red", "" }, { &rendezvous_config, "LISTS", "worker", "" },
+        { &rendezvous_config, "LIST", NULL, "" },
+        /* Without its first key, nothing of a part counts. */
+        { &rendezvous_config, "RESTART", NULL, "" }, { &rendezvous_config, "WATCHDOG", NULL, "" },
+        { &supervisor_config, "COLOUR", "red", "" }, { &supervisor_config, "RANKS", "x", "" },
+        { &supervisor_config, "ADDRESS", "", address },
+        { &supervisor_config, "ADDRESS", "10.0.0.1:1", address },
+        { &supervisor_config, "ADDRESS", "fd00::1", "" },
+        { &supervisor_config, "LOG", NULL, "the supervisor's configuration lacks LOG" },
+        { &supervisor_config, "TEE", NULL, "" },
+    };
+
+    memset (name, 'n', sizeof (name) - 1);
+    for (size_t i = 0; i < COUNT (row); i++)
+        assert_string_equal (refusal (row[i].message, changed (row[i].message, row[i].key, row[i].value)),
+                             row[i].refusal);
+}
+
+/* A task with an error has no port, whatever it says. */
+TEST (the_port_of_a_task_with_an_error_is_not_sent)
+{
+    struct registration rank = plain_registration (), decoded;
+    struct frame *frame;
+
+    rank.error = "no port of 30000-30001 is free";
+    frame = registration_encode (&rank, TOKEN);
+    assert_false (frame_has (frame, "PORT"));
+    assert_int_equal (registration_decode (&decoded, frame, NULL), 0);
+    assert_int_equal (decoded.port, 0);
+    frame_destroy (frame);
+}
+
+TEST (a_configuration_has_1_to_128_lists)
+{
+    static const char refused[] = "LIST of srun's configuration is not 1 to 128 of LIST and LIST_PER_NODE";
+    struct rendezvous_config config = plain_rendezvous_config;
+    struct frame *frame;
+
+    config.lists = 0;
+    assert_string_equal (refusal (&rendezvous_config, rendezvous_config_encode (&config)), refused);
+    while (config.lists < RENDEZVOUS_CONFIG_MAX_LISTS)
+        config.list[config.lists++] = (struct rendezvous_config_list){ "worker", config.lists % 2 };
+    assert_string_equal (refusal (&rendezvous_config, rendezvous_config_encode (&config)), "");
+    frame = rendezvous_config_encode (&config);
+    frame_add (frame, "LIST_PER_NODE", "worker");
+    assert_string_equal (refusal (&rendezvous_config, frame), refused);
+}
+
+TEST (at_most_interface_max_interfaces_are_decoded)
+{
+    struct registration rank = full_registration ();
+    struct frame *frame;
+
+    while (rank.interfaces < INTERFACE_MAX)
+        rank.interface[rank.interfaces++] = rank.interface[0];
+    assert_string_equal (refusal (&registration, registration_encode (&rank, TOKEN)), "");
+    frame = registration_encode (&rank, TOKEN);
+    frame_add (frame, "INTERFACE", "ib1 infiniband up 10.2.0.5/16");
+    assert_string_equal (refusal (&registration, frame), "INTERFACE of a registration is not an interface");
+}
+
+/* Fill the text with `length` times `c`. */
+static const char *fill (char *text, size_t length, char c)
+{
+    memset (text, c, length);
+    text[length] = '\0';
+    return text;
+}
+
+static void check_fits (const struct registration *rank)
+{
+    struct frame *frame = registration_encode (rank, TOKEN);
+    size_t length;
+
+    assert_non_null (frame_bytes (frame, 0, &length));
+    assert_between (length - FRAME_HEADER, FRAME_MAX_REGISTRATION / 2, FRAME_MAX_REGISTRATION);
+    assert_string_equal (refusal (&registration, frame), "");
+}
+
+/* Each text has its greatest length; all local_cpus together have 3 KiB. */
+TEST (the_longest_registration_fits)
+{
+    static char text[10][4097];
+    struct registration rank = full_registration ();
+
+    rank.node = fill (text[0], REGISTRATION_MAX_NODE, 'n');
+    rank.step = fill (text[1], REGISTRATION_MAX_STEP, '1');
+    fill (rank.host.id, sizeof (rank.host.id) - 1, 'h');
+    rank.supervisor_error = fill (text[8], sizeof (struct errtext) - 1, 's');
+    rank.log_dir = fill (text[9], PATH_MAX - 1, 'd');
+    rank.step_nodes = fill (text[3], 4096, 'n');
+    rank.step_node_tasks = fill (text[4], 4096, 't');
+    rank.node_ranks = fill (text[5], 4096, 'r');
+    rank.cpus = fill (text[6], CPUS_MAX_TEXT - 1, 'f');
+    fill (text[7], 3072 / INTERFACE_MAX - 1, 'f');
+    assert_int_equal (interface_parse (&rank.interface[0], "fifteen_letters infiniband no-carrier "
+                                       "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128"), 0);
+    rank.interface[0].local_cpus = text[7];
+    for (rank.interfaces = 1; rank.interfaces < INTERFACE_MAX; rank.interfaces++)
+        rank.interface[rank.interfaces] = rank.interface[0];
+    check_fits (&rank);
+    /* A task with an error sends no directory. */
+    rank.log_dir = NULL;
+    rank.error = fill (text[2], sizeof (struct errtext) - 1, 'e');
+    check_fits (&rank);
+}
+
+/* The keys that hosts send each other. */
+
+static const struct answer full_answer = {
+    .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true,
+    .nccl = true, .gloo = true, .log_append = true, .supervised = true, .serves = true,
+    .tee = TEE_ON,
+    .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .lost_after = 60, .spare = true, .life = 1,
+    .proxy_exempt = "10.0.0.1",
+    .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
+    .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,
+    .coordinator = "10.0.0.1:40000", .processes = 1, .cluster = "{}", .cluster_length = 2,
+    .tail = "}", .jobs = "DTENSOR_JOBS=a", .jobs_length = sizeof ("DTENSOR_JOBS=a"),
+};
+
+static const struct reconnect full_reconnect = {
+    .token = TOKEN, .node = "n1", .ended = true,
+    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true, .killed = true },
+    .life = { 1, "reason", 15, 1, 1, ADDRESS_USED }, .failure = { FAILURE_TEXT_LOG, "line" },
+};
+
+static const struct signs full_signs = {
+    .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .busy = true, .messages = 1,
+    .silent_ms = 1, .ago_ms = 1, .status = "step 1", .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },
+    .unanswered_count = 1,
+};
+
+/* It has one or the other. */
+static const struct failure_text error_message = { FAILURE_TEXT_ERROR_FILE, "message" };
+
+/* As uplink.c sends it. */
+static struct frame *full_exit_report (const struct failure_text *failure)
+{
+    struct frame *frame = exit_report_encode (&full_reconnect.report);
+
+    life_report_add (frame, &full_reconnect.life);
+    failure_text_add (frame, failure);
+    return frame;
+}
+
+/* The strings of an answer's parts as a frame. */
+static struct frame *answer_frame (const struct answer *answer)
+{
+    struct answer_message message;
+    struct frame *frame = frame_create ();
+    char bytes[4096];
+    size_t used = 0;
+
+    assert_int_equal (answer_encode (&message, answer, SERVER_TOKEN), 0);
+    for (int i = 0; i < ANSWER_PARTS; i++) {
+        assert_true (used + message.part[i].iov_len <= sizeof (bytes));
+        if (message.part[i].iov_len > 0)
+            memcpy (bytes + used, message.part[i].iov_base, message.part[i].iov_len);
+        used += message.part[i].iov_len;
+    }
+    answer_message_clear (&message);
+    for (char *s = bytes + FRAME_HEADER, *end = bytes + used; s < end;) {
+        char *next = s + strlen (s) + 1, *value = strchr (s, '=');
+
+        assert_non_null (value);
+        *value = '\0';
+        frame_add (frame, s, "%s", value + 1);
+        s = next;
+    }
+    return frame;
+}
+
+/* Their keys. */
+
+struct keys {
+    char key[64][40];
+    size_t count;
+};
+
+/* Destroys the frame. */
+static void add_keys (struct keys *keys, struct frame *frame)
+{
+    assert_non_null (frame);
+    for (const char *s = frame_next (frame, NULL); s; s = frame_next (frame, s)) {
+        char *key = keys->key[keys->count];
+        size_t i = 0;
+
+        assert_true (keys->count < COUNT (keys->key));
+        snprintf (key, sizeof (keys->key[0]), "%.*s", (int)strcspn (s, "="), s);
+        while (strcmp (keys->key[i], key) != 0)
+            i++;
+        keys->count += i == keys->count;
+    }
+    frame_destroy (frame);
+}
+
+static int by_name (const void *a, const void *b)
+{
+    return strcmp (a, b);
+}
+
+/* Print the line of a message, whose fields some of two frames have. The second one may be NULL. */
+static void print_keys (FILE *file, const char *message, struct frame *frame, struct frame *other)
+{
+    struct keys keys = { .count = 0 };
+
+    add_keys (&keys, frame);
+    if (other)
+        add_keys (&keys, other);
+    qsort (keys.key, keys.count, sizeof (keys.key[0]), by_name);
+    fprintf (file, "%s:", message);
+    for (size_t i = 0; i < keys.count; i++)
+        fprintf (file, " %s", keys.key[i]);
+    fputc ('\n', file);
+}
+
+/* A contact has no keys, only fields in their order. */
+static void print_contact (FILE *file)
+{
+    const struct contact contact = { 40960, TOKEN, SERVER_TOKEN, 300, false,
+                                     CONTACT_ASK_RAILS, true, "any" };
+    char *text = contact_encode (&contact);
+
+    fprintf (file, "contact:%s\n", strchr (text, ' '));
+    free (text);
+}
+
+/* What is recorded for a version, without its heading; to be freed. */
+static char *recorded_now (void)
+{
+    static const struct answer refusal = { .refused = true };
+    struct registration rank = full_registration (), without_port = rank;
+    struct reconnect other_reconnect = full_reconnect;
+    size_t size;
+    char *text;
+    FILE *file = open_memstream (&text, &size);
+    struct frame *order = order_encode_stop_at_once (SERVER_TOKEN);
+
+    order_add_restart (order, 1);
+    without_port.error = "no port";
+    other_reconnect.failure = error_message;
+    print_contact (file);
+    print_keys (file, "registration", registration_encode (&rank, TOKEN),
+                registration_encode (&without_port, TOKEN));
+    print_keys (file, "answer", answer_frame (&full_answer), answer_frame (&refusal));
+    print_keys (file, "acknowledgement", acknowledgement_encode (), NULL);
+    print_keys (file, "exit report", full_exit_report (&full_reconnect.failure),
+                full_exit_report (&error_message));
+    print_keys (file, "signs of life", signs_encode (&full_signs), NULL);
+    print_keys (file, "reconnect", reconnect_encode (&full_reconnect),
+                reconnect_encode (&other_reconnect));
+    print_keys (file, "order", order, order_encode_exit (1, SERVER_TOKEN));
+    fclose (file);
+    return text;
+}
+
+/* The golden file. */
+
+/* All of it, to be freed. */
+static char *read_golden (void)
+{
+    FILE *file = fopen (GOLDEN, "re");
+    char *text = NULL;
+    size_t size = 0;
+
+    assert_non_null (file);
+    assert_true (getdelim (&text, &size, '\0', file) > 0);
+    fclose (file);
+    return text;
+}
+
+/* The heading of this version, "version 3, not released", in the text; NULL if it has none. */
+static char *find_heading (char *text)
+{
+    char heading[32];
+
+    snprintf (heading, sizeof (heading), "\nversion %d, ", FRAME_VERSION);
+    text = strstr (text, heading);
+    return text ? text + 1 : NULL;
+}
+
+TEST (the_keys_are_those_that_this_version_has_had_from_its_first_release)
+{
+    char *golden = read_golden (), *heading = find_heading (golden), *now = recorded_now ();
+    char *section = heading ? strchr (heading, '\n') + 1 : NULL;
+
+    if (!section || strncmp (section, now, strlen (now)) != 0
+        || (section[strlen (now)] != '\0' && section[strlen (now)] != '\n')) {
+        fprintf (stderr, "the keys are now:\n%s", now);
+        fail_msg ("message_keys.golden has other keys for version %d of the protocol. If that version is "
+                  "released, FRAME_VERSION in util/protocol/frame.h goes up; then `make -C tests/unit "
+                  "message-keys` records them.", FRAME_VERSION);
+    }
+    free (golden);
+    free (now);
+}
+
+/* Replace the section of this version, or add it. */
+static int update (void)
+{
+    char *golden = read_golden (), *heading = find_heading (golden), *now = recorded_now ();
+    char *rest = heading ? strstr (heading, "\n\n") : NULL;
+    FILE *file;
+
+    if (heading && strncmp (strchr (heading, ',') + 2, NOT_RELEASED "\n", sizeof (NOT_RELEASED)) != 0) {
+        fprintf (stderr, "version %d of the protocol is released, so its keys stay as they are; "
+                 "FRAME_VERSION in util/protocol/frame.h has to go up\n", FRAME_VERSION);
+        return 1;
+    }
+    if (!(file = fopen (GOLDEN, "we"))) {
+        perror (GOLDEN);
+        return 1;
+    }
+    fprintf (file, "%.*s%sversion %d, " NOT_RELEASED "\n%s%s",
+             heading ? (int)(heading - golden) : (int)strlen (golden), golden, heading ? "" : "\n",
+             FRAME_VERSION, now, rest ? rest + 1 : "");
+    free (golden);
+    free (now);
+    return fclose (file) == 0 ? 0 : 1;
+}
+
+int main (int argc, char *argv[])
+{
+    if (argc > 1 && strcmp (argv[1], "--update") == 0)
+        return update ();
+    return unit_run ();
+}

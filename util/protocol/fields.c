@@ -1,0 +1,225 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "fields.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/choice.h"
+#include "common/number.h"
+#include "common/option_table.h"
+
+/* Encoding. */
+
+static bool _is_sent (const struct field *field, const void *message)
+{
+    const void *member = (const char *)message + field->offset;
+
+    if (field->type == FIELD_PART)
+        return _is_sent (&field->part->row[0], member);
+    switch (field->need) {
+        case FIELD_NEEDED:
+        case FIELD_TOLERANT: return true;
+        case FIELD_GIVEN: return *(const bool *)((const char *)message + field->given);
+        case FIELD_OPTIONAL: break;
+    }
+    switch (field->type) {
+        case FIELD_TEXT: return *(const char *const *)member != NULL;
+        case FIELD_CHARS: return *(const char *)member != '\0';
+        case FIELD_FLAG: return *(const bool *)member;
+        case FIELD_BIT: return *(const unsigned int *)member & (unsigned int)field->low;
+        case FIELD_NUMBER: return *(const int *)member != field->absent;
+        case FIELD_PART:
+        case FIELD_WORD:
+        case FIELD_NAME:
+        case FIELD_ADDRESS:
+        case FIELD_OTHER: break;
+    }
+    return true;
+}
+
+static void _add (const struct field *field, struct frame *frame, const void *member)
+{
+    struct address_text room;
+
+    switch (field->type) {
+        case FIELD_TEXT: frame_add (frame, field->key, "%s", *(const char *const *)member); break;
+        case FIELD_CHARS: frame_add (frame, field->key, "%s", (const char *)member); break;
+        case FIELD_FLAG:
+        case FIELD_BIT: frame_add_flag (frame, field->key, true); break;
+        case FIELD_NUMBER: frame_add (frame, field->key, "%d", *(const int *)member); break;
+        case FIELD_WORD:
+            frame_add (frame, field->key, "%s",
+                       choice_word (option_table[field->low].words, *(const int *)member));
+            break;
+        case FIELD_NAME: frame_add (frame, field->key, "%s", field->names[*(const int *)member]); break;
+        case FIELD_ADDRESS:
+            frame_add (frame, field->key, "%s", address_print ((const struct address *)member, &room));
+            break;
+        case FIELD_PART: fields_encode (field->part, frame, member); break;
+        case FIELD_OTHER: field->other->add (frame, field->key, member); break;
+    }
+}
+
+void fields_encode (const struct fields *fields, struct frame *frame, const void *message)
+{
+    for (size_t i = 0; i < fields->rows; i++)
+        if (_is_sent (&fields->row[i], message))
+            _add (&fields->row[i], frame, (const char *)message + fields->row[i].offset);
+}
+
+/* Decoding. */
+
+static int _take_text (const struct field *field, void *member, const char *text)
+{
+    if (field->high && (strlen (text) < (size_t)field->low || strlen (text) > (size_t)field->high))
+        return -1;
+    if (field->type == FIELD_TEXT)
+        *(const char **)member = text;
+    else
+        strcpy (member, text);
+    return 0;
+}
+
+static int _take_name (const struct field *field, int *member, const char *text)
+{
+    for (int i = 0; i <= field->high; i++)
+        if (strcmp (text, field->names[i]) == 0) {
+            *member = i;
+            return 0;
+        }
+    return -1;
+}
+
+/* The key has this value. -1, and the member is unchanged, if it is malformed. */
+static int _take (const struct field *field, void *member, const char *text)
+{
+    int word;
+
+    switch (field->type) {
+        case FIELD_TEXT:
+        case FIELD_CHARS: return _take_text (field, member, text);
+        case FIELD_FLAG: *(bool *)member = true; return 0;
+        case FIELD_BIT: *(unsigned int *)member |= (unsigned int)field->low; return 0;
+        case FIELD_NUMBER: return number_parse (member, text, field->low, field->high);
+        case FIELD_WORD:
+            if ((word = choice_parse (option_table[field->low].words, text, NULL)) < 0)
+                return -1;
+            *(int *)member = word;
+            return 0;
+        case FIELD_NAME: return _take_name (field, member, text);
+        case FIELD_ADDRESS: return address_parse (member, text);
+        case FIELD_PART:
+        case FIELD_OTHER: break;
+    }
+    return -1;
+}
+
+/* What the member is if its key is missing. */
+static void _clear (const struct field *field, void *message)
+{
+    void *member = (char *)message + field->offset;
+
+    switch (field->type) {
+        case FIELD_TEXT: *(const char **)member = NULL; break;
+        case FIELD_CHARS: *(char *)member = '\0'; break;
+        case FIELD_FLAG: *(bool *)member = false; break;
+        case FIELD_BIT: *(unsigned int *)member &= ~(unsigned int)field->low; break;
+        case FIELD_NUMBER:
+        case FIELD_WORD:
+        case FIELD_NAME: *(int *)member = field->absent; break;
+        case FIELD_ADDRESS: *(struct address *)member = (struct address){ 0 }; break;
+        case FIELD_PART:
+            for (size_t i = 0; i < field->part->rows; i++)
+                _clear (&field->part->row[i], member);
+            break;
+        case FIELD_OTHER: break;
+    }
+    if (field->need == FIELD_GIVEN)
+        *(bool *)((char *)message + field->given) = false;
+}
+
+/* Of a part, or of the part that it begins with. */
+static const char *_first_key (const struct field *field)
+{
+    return field->key ? field->key : _first_key (&field->part->row[0]);
+}
+
+static int _decode_other (const struct fields *fields, const struct field *field, void *message,
+                          const struct frame *frame, struct errtext *err)
+{
+    if (!field->other->take || (field->need != FIELD_NEEDED && !frame_has (frame, field->key))
+        || field->other->take (message, frame, field->key) == 0)
+        return 0;
+    return errtext_set (err, "%s of %s is not %s", field->key, fields->name, field->other->limit);
+}
+
+static int _decode_one (const struct fields *fields, const struct field *field, void *message,
+                        const struct frame *frame, struct errtext *err)
+{
+    void *member = (char *)message + field->offset;
+    const char *text;
+    struct field_text room;
+
+    _clear (field, message);
+    if (field->type == FIELD_OTHER)
+        return _decode_other (fields, field, message, frame, err);
+    if (field->type == FIELD_PART)
+        return frame_has (frame, _first_key (field)) ? fields_decode (field->part, member, frame, err) : 0;
+    if (!(text = frame_get (frame, field->key)))
+        return field->need == FIELD_NEEDED ? errtext_set (err, "%s lacks %s", fields->name, field->key) : 0;
+    if (_take (field, member, text) < 0)
+        return field->need == FIELD_TOLERANT ? 0
+                                             : errtext_set (err, "%s of %s is not %s", field->key,
+                                                            fields->name, field_limit (field, &room));
+    if (field->need == FIELD_GIVEN)
+        *(bool *)((char *)message + field->given) = true;
+    return 0;
+}
+
+int fields_decode (const struct fields *fields, void *message, const struct frame *frame, struct errtext *err)
+{
+    for (size_t i = 0; i < fields->rows; i++)
+        if (_decode_one (fields, &fields->row[i], message, frame, err) < 0)
+            return -1;
+    return 0;
+}
+
+static const char *_text_limit (const struct field *field, struct field_text *room)
+{
+    if (field->high == 0)
+        return "text";
+    snprintf (room->text, sizeof (room->text), "%s %d characters", field->low ? "exactly" : "at most",
+              field->high);
+    return room->text;
+}
+
+static const char *_number_limit (const struct field *field, struct field_text *room)
+{
+    if (field->high == INT_MAX)
+        snprintf (room->text, sizeof (room->text), "%d or more", field->low);
+    else
+        snprintf (room->text, sizeof (room->text), "%d to %d", field->low, field->high);
+    return room->text;
+}
+
+const char *field_limit (const struct field *field, struct field_text *room)
+{
+    switch (field->type) {
+        case FIELD_FLAG:
+        case FIELD_BIT: return "flag";
+        case FIELD_TEXT:
+        case FIELD_CHARS: return _text_limit (field, room);
+        case FIELD_NUMBER: return _number_limit (field, room);
+        case FIELD_WORD: return "one of its words";
+        case FIELD_NAME: return "one of these words";
+        case FIELD_ADDRESS: return "an IPv4 or IPv6 address";
+        case FIELD_PART: return "as there";
+        case FIELD_OTHER: break;
+    }
+    return field->other->limit ? field->other->limit : "text";
+}

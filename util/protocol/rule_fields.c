@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "rule_fields.h"
+
+#include "common/value.h"
+#include "restart_rule.h"
+#include "tee_mode.h"
+#include "watch_rule.h"
+
+/* clang-format off */
+#define MESSAGE struct restart_rule
+static const struct field restart_rule[] = {
+    FIELD ("RESTART", times, NUMBER, FIELD_OPTIONAL, 1, VALUE_MAX_RESTARTS),
+    FIELD ("RESTART_ANY", any, FLAG, FIELD_OPTIONAL),
+    FIELD ("RESTART_BACKOFF", longest_pause, NUMBER, FIELD_NEEDED, 1, FRAME_MAX_SECONDS),
+};
+#undef MESSAGE
+
+#define MESSAGE struct watch_rule
+static const struct field watch_rule[] = {
+    FIELD ("WATCHDOG", seconds, NUMBER, FIELD_OPTIONAL, 1, VALUE_MAX_SECONDS),
+    FIELD ("WATCHDOG_FIRST", first, NUMBER, FIELD_NEEDED, 1, VALUE_MAX_SECONDS),
+};
+#undef MESSAGE
+
+/* A member that is a number. */
+#define NUMBER(key_, least, most) { .key = key_, .type = FIELD_NUMBER, .need = FIELD_OPTIONAL, least, most }
+static const struct field tee_mode[] = {
+    NUMBER ("TEE", TEE_ON, TEE_ON + TEE_COLOUR_STDOUT + TEE_COLOUR_STDERR),
+};
+static const struct field lost_after[] = {
+    NUMBER ("LOST_AFTER", VALUE_MIN_LOST_AFTER, FRAME_MAX_SECONDS),
+};
+/* clang-format on */
+
+const struct fields restart_rule_fields = FIELDS ("--tf-restart", restart_rule);
+const struct fields watch_rule_fields = FIELDS ("--tf-watchdog", watch_rule);
+const struct fields tee_mode_fields = FIELDS ("--tf-tee", tee_mode);
+const struct fields lost_after_fields = FIELDS ("--tf-tasks", lost_after);
