@@ -108,22 +108,19 @@ static int _await_ready (int control, const char *program, pid_t pid, struct err
 }
 
 /*
- * The listening socket is made here, so that tasks can connect before the rendezvous is ready, and
- * closed here at once: when the rendezvous ends, the kernel refuses connections. Under srun --uid root has
- * bound the port, and this is that user already: SO_REUSEADDR disregards who has bound it. srun's end of the
- * socket pair stays open until srun ends, in whatever way; the rendezvous then sees end-of-file.
+ * The listening socket is closed here at once: when the rendezvous ends, the kernel refuses connections.
+ * srun's end of the socket pair stays open until srun ends, in whatever way; the rendezvous then sees
+ * end-of-file.
  */
-int rendezvous_start (const char *program, const char *step, const char *messages, const struct port *port,
+int rendezvous_start (const char *program, const char *step, const char *messages, int listener,
                       struct frame *configuration, struct errtext *err)
 {
-    int pair[2], listener;
+    int pair[2];
     pid_t pid = -1;
 
-    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return errtext_set (err, "%s", strerror (errno));
-    if ((listener = port_listen (port, err)) < 0) {
-        close (pair[0]);
-        close (pair[1]);
+    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        errtext_set (err, "%s", strerror (errno));
+        close (listener);
         return -1;
     }
     if (_launch (&pid, program, step, messages, pair[1], listener, err) == 0) {

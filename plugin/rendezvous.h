@@ -7,16 +7,15 @@
 #define TF_RENDEZVOUS_H
 
 #include "common/errtext.h"
-#include "common/port.h"
 #include "protocol/frame.h"
 
 /*
- * Start the program for this step, "12.0", and wait until it has read its configuration. It
- * listens on the port, which stays reserved here. It prints to this process' stderr, or to the file
+ * Start the program for this step, "12.0", and wait until it has read its configuration. It gets
+ * the listening socket, which is closed here. It prints to this process' stderr, or to the file
  * `messages` if that is not NULL. It ends when this process has ended. -1 and err if it cannot be started, or
  * if it ends before it has read its configuration.
  */
-int rendezvous_start (const char *program, const char *step, const char *messages, const struct port *port,
+int rendezvous_start (const char *program, const char *step, const char *messages, int listener,
                       struct frame *configuration, struct errtext *err);
 
 #endif

@@ -35,9 +35,16 @@
 #include "slurm_private.h"
 #include "submission.h"
 
-/* One rendezvous for all components. Its port is held for as long as srun lives. */
+/*
+ * One rendezvous for all components. Its port is held for as long as srun lives, and is listened on until the
+ * rendezvous has that socket.
+ */
 static struct contact contact;
 static struct port *reserved;
+static int listener = -1;
+
+/* Another program may take a port between the two calls that reserve it and listen. */
+#define LISTEN_TRIES 8
 
 static char program[4096];
 
@@ -142,6 +149,23 @@ static int _find_program (struct errtext *err)
     return 0;
 }
 
+/*
+ * Listen at once: until then a program that sets SO_REUSEADDR can bind the port, and srun itself, which does,
+ * is about to choose its own ports from the same range.
+ */
+static int _reserve_and_listen (const struct port_ranges *ranges, struct errtext *err)
+{
+    for (unsigned int i = 0; i < LISTEN_TRIES; i++) {
+        if (port_reserve (&reserved, ranges, (unsigned int)getpid () + i, err) < 0)
+            return -1;
+        if ((listener = port_listen (reserved, err)) >= 0)
+            return 0;
+        port_release (reserved);
+        reserved = NULL;
+    }
+    return -1;
+}
+
 static int _reserve_port (struct errtext *err)
 {
     struct port_ranges ranges;
@@ -154,7 +178,7 @@ static int _reserve_port (struct errtext *err)
         ranges.count = 1;
     if (contact_make_tokens (&contact, err) < 0)
         return -1;
-    if (port_reserve (&reserved, &ranges, (unsigned int)getpid (), &why) < 0)
+    if (_reserve_and_listen (&ranges, &why) < 0)
         return errtext_set (err, "srun's rendezvous: %s", why.text);
     contact.port = port_number (reserved);
     return 0;
@@ -561,8 +585,12 @@ static int _start (const char *step, uint32_t number, const struct cmdline_progr
     struct frame *configuration = _configuration (step, number, of_step, err);
     char path[64];
     const char *messages = _stderr_of_mpirun (of_step, path, sizeof (path));
-    int rc = configuration ? rendezvous_start (program, step, messages, reserved, configuration, err) : -1;
+    int rc = -1;
 
+    if (configuration)
+        rc = rendezvous_start (program, step, messages, listener, configuration, err);
+    else
+        close (listener);
     frame_destroy (configuration);
     return rc;
 }

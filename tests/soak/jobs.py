@@ -84,12 +84,9 @@ def spell(rng, roles):
 # A step
 
 def port_options(rng):
-    """Options, and arguments of task-check that go with them."""
-    ports = rng.choice([[], [f"--tf-ports={PORTS}"], [f"--tf-ports={PORTS}"],
-                        [f"--tf-ports={SOME_PORTS}"]])
-    if rng.random() < 0.4:
-        return [*ports, "--tf-hold=no"], ["--not-held"]
-    return ports, []
+    """Ports are held: --tf-hold=no promises nothing to other steps."""
+    return rng.choice([[], [f"--tf-ports={PORTS}"], [f"--tf-ports={PORTS}"],
+                       [f"--tf-ports={SOME_PORTS}"]])
 
 
 def ending(roles):
@@ -117,15 +114,15 @@ class Random:
         nodes = self.rng.sample(self.nodes, self.rng.randint(1, min(tasks, len(self.nodes))))
         return ["-w", ",".join(nodes), f"-N{len(nodes)}", f"-n{tasks}"]
 
-    def task_check(self, roles, arguments):
+    def task_check(self, roles):
         return [self.program, f"--roles={','.join(roles)}", f"--timeout={PEER_SECONDS}", "--times",
-                f"--linger={self.rng.randint(0, MAX_LINGER)}", *arguments]
+                f"--linger={self.rng.randint(0, MAX_LINGER)}"]
 
     def cluster(self, roles):
         """The options and the program of a step with a list."""
-        options, arguments = port_options(self.rng)
+        options = port_options(self.rng)
         return ([f"--tf-tasks={spell(self.rng, roles)}", *options, *ending(roles)],
-                self.task_check(roles, arguments))
+                self.task_check(roles))
 
     def step(self, _):
         """srun alone."""
@@ -138,10 +135,10 @@ class Random:
         """The same list on every node."""
         nodes = self.rng.randint(1, 3)
         mine = ["ps"] * self.rng.randint(0, 1) + ["worker"] * self.rng.randint(1, 3)
-        options, arguments = port_options(self.rng)
+        options = port_options(self.rng)
         return (["srun", "-Q", f"-N{nodes}", f"--ntasks-per-node={len(mine)}", "-m", "block",
                  f"--tf-tasks-per-node={spell(self.rng, mine)}", *options,
-                 *self.task_check(mine * nodes, arguments)], [mine * nodes])
+                 *self.task_check(mine * nodes)], [mine * nodes])
 
     def two_steps(self, most):
         """The options of a job, and two steps of it that have as many tasks."""
@@ -176,8 +173,8 @@ class Random:
         """A heterogeneous job with a list for each component."""
         ps, workers = self.rng.randint(1, 3), self.rng.randint(1, 5)
         roles = ["ps"] * ps + ["worker"] * workers
-        options, arguments = port_options(self.rng)
-        program = self.task_check(roles, arguments)
+        options = port_options(self.rng)
+        program = self.task_check(roles)
         return (["srun", "-Q", f"-n{ps}", f"--tf-tasks=ps:{ps}", *options, *program, ":",
                  f"-n{workers}", "--tf-tasks=worker:rest", *program], [roles])
 

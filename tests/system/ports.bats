@@ -164,6 +164,17 @@ rendezvous_port ()
     ((port >= 21000 && port <= 21999)) || fail "it listens on port $port"
 }
 
+# srun binds its ports with SO_REUSEADDR, after the plugin has chosen one.
+@test "srun does not take the rendezvous' port, however few SrunPortRange has" {
+    local conf=$SPANK_TF_CLUSTER/work/few.conf
+
+    sed 's/^SrunPortRange=.*/SrunPortRange=23000-23005/' "$SPANK_TF_CLUSTER/slurm.conf" > "$conf"
+    for _ in 1 2 3 4 5 6 7 8; do
+        run --separate-stderr slurm env SLURM_CONF="$conf" srun -Q -N3 --tf-tasks=ps,worker:2 "$task_check" --roles=ps,worker,worker
+        all_tasks_ok ps,worker,worker
+    done
+}
+
 @test "the rendezvous' port can be used again when the step has ended" {
     site_arguments rendezvous_ports=22100-22101
     for _ in 1 2 3 4 5; do

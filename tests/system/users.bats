@@ -23,17 +23,15 @@ after_test ()
     nothing_left
 }
 
-# Run the I-th job, as one user or the other, with held or claimed ports, from a range or not. It
-# keeps running when its tasks are ok.
+# Run the I-th job, as one user or the other, with ports from a range or not. It keeps running when its tasks are ok.
 job ()
 {
-    local -a users=("$user" "$other_user") options=(--tf-hold=yes)
-    local -a program=("$task_check" --roles="$roles" --timeout=120 --linger=600)
+    local -a users=("$user" "$other_user") options=()
 
-    (($1 & 2)) && options=(--tf-hold=no) program+=(--not-held)
-    (($1 & 4)) && options+=(--tf-ports=28000-28299)
+    (($1 & 2)) && options=(--tf-ports=28000-28299)
     "$tests/cluster" run --user "${users[$1 & 1]}" -- \
-        srun -Q -N3 --ntasks-per-node=2 --tf-tasks=ps,worker:5 "${options[@]}" "${program[@]}"
+        srun -Q -N3 --ntasks-per-node=2 --tf-tasks=ps,worker:5 "${options[@]}" \
+        "$task_check" --roles="$roles" --timeout=120 --linger=600
 }
 
 ok_count ()

@@ -18,6 +18,7 @@
 
 #include "common/address.h"
 #include "common/deadline.h"
+#include "common/port.h"
 #include "protocol/rendezvous_config.h"
 #include "rendezvous.h"
 
@@ -63,11 +64,12 @@ static int start (const char *program, int *port, struct errtext *err)
     const struct port_ranges any = { 0 };
     struct frame *frame = configuration ();
     struct port *reserved;
-    int rc;
+    int rc, listener;
 
     assert_int_equal (port_reserve (&reserved, &any, 0, err), 0);
     *port = port_number (reserved);
-    rc = rendezvous_start (program, "12.0", NULL, reserved, frame, err);
+    assert_true ((listener = port_listen (reserved, err)) >= 0);
+    rc = rendezvous_start (program, "12.0", NULL, listener, frame, err);
     port_release (reserved);
     frame_destroy (frame);
     return rc;
