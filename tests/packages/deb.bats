@@ -123,7 +123,7 @@ installed_version ()
     run -0 dpkg-deb -c "$(package spank-tf-tools)"
     for file in bin/tf-exec bin/tf-server bin/psd_run bin/tf-check python/tf4slurm/__main__.py python/spank_tf_watchdog.py \
         bash_completion.d/spank-tf man1/tf-exec.1.gz man1/psd_run.1.gz examples/train.sbatch examples/notify/syslog \
-        event.schema.json; do
+        examples/enroot/60-spank-tf.sh event.schema.json; do
         [[ $output == *"/$file"* ]] || fail "$file is missing"
     done
     run -0 dpkg-deb -f "$(package spank-tf-tools)" Depends

@@ -52,7 +52,7 @@ rpm_with ()
     run -0 rpm -qpl "$(package spank-tf-tools)"
     for file in bin/tf-exec bin/tf-server bin/psd_run bin/tf-check python/tf4slurm/__main__.py python/spank_tf_watchdog.py \
         bash_completion.d/spank-tf man1/tf-exec.1 man1/psd_run.1 examples/train.sbatch notify/syslog \
-        event.schema.json; do
+        enroot/60-spank-tf.sh event.schema.json; do
         [[ $output == *"/$file"* ]] || fail "$file is missing"
     done
     run -0 rpm -qp --requires "$(package spank-tf-tools)"

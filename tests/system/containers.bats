@@ -70,3 +70,36 @@ END
     command -v apptainer > /dev/null || skip "apptainer is not installed"
     launch_in apptainer -q exec --bind "$SPANK_TF_PROGRAMS" /
 }
+
+# What enroot's hook 50-slurm-pmi.sh, and one for PyTorch, have written for the first task of a node.
+others_environment='PATH=/bin
+PYTORCH_VERSION=2.6
+SLURM_TF_ROLE=another
+SLURM_TF_PORT=1
+RANK=99'
+
+# Print what enroot's hook makes of that in rank 1 of a step of PyTorch, sorted: enroot_hook VARIABLE=VALUE
+enroot_hook ()
+{
+    find "$SPANK_TF_CLUSTER/work" -mindepth 1 -delete
+    printf '%s\n' "$others_environment" > "$SPANK_TF_CLUSTER/work/others"
+    cp "$tests/../contrib/enroot/60-spank-tf.sh" "$SPANK_TF_CLUSTER/work/hook"
+    slurm srun -Q -n2 --tf-tasks=worker:2 --tf-frameworks=tf,torch env ENROOT_ENVIRON=environ "$1" \
+        sh -c '[ $SLURM_PROCID = 1 ] || exit 0
+            cat others > environ && ./hook && env | grep -E "^(SLURM_TF_|TF_CONFIG|RANK|MASTER_)" > own' || fail "it fails"
+    sort "$SPANK_TF_CLUSTER/work/environ"
+}
+
+@test "enroot's hook gives a container what its task has" {
+    enroot_hook PYXIS_VERSION= > "$BATS_TEST_TMPDIR/environment"
+    grep -q ^TF_CONFIG= "$SPANK_TF_CLUSTER/work/own" || fail "the task has nothing"
+    sort "$SPANK_TF_CLUSTER/work/own" | comm -23 - "$BATS_TEST_TMPDIR/environment" > "$BATS_TEST_TMPDIR/missing"
+    [ ! -s "$BATS_TEST_TMPDIR/missing" ] || fail "missing: $(cat "$BATS_TEST_TMPDIR/missing")"
+    run ! grep -E 'another|=99' "$BATS_TEST_TMPDIR/environment"
+    grep -q ^SLURMD_NODENAME= "$BATS_TEST_TMPDIR/environment"
+}
+
+@test "enroot's hook takes out of a container of pyxis what each task has" {
+    run -0 enroot_hook PYXIS_VERSION=0.24.0
+    [ "$output" = PATH=/bin ] || fail "something else is left"
+}

@@ -158,6 +158,51 @@ static int _read_beside (struct task_env *task, struct errtext *err)
     return 0;
 }
 
+/* `place` is "worker 1", or "worker 1 at 10.0.0.3:4003". */
+static int _check_variable (const char *name, const char *value, const char *wanted, const char *place,
+                            struct errtext *err)
+{
+    const char *node = getenv ("SLURMD_NODENAME");
+    struct quoted q, q_node, q_place;
+
+    if (!value || strcmp (value, wanted) == 0)
+        return 0;
+    return errtext_set (
+        err,
+        "%s: %s \"%s\", but TF_CONFIG is that of %s; pass both on to the program as srun has set "
+        "them: a container may have another task's",
+        node ? text_quoted (&q_node, node, strlen (node)) : "this task", name,
+        text_quoted (&q, value, strlen (value)), text_quoted (&q_place, place, strlen (place)));
+}
+
+/*
+ * TF_CONFIG tells the program its place, and the variables tell it to tf-exec's placeholders: the program
+ * must not run with two places. A container may have the variables of its node's first task (enroot's hooks).
+ */
+static int _check_place (const struct task_env *task, struct errtext *err)
+{
+    const json_t *own = json_object_get (task->config, "task"), *index = json_object_get (own, "index");
+    const char *role = json_string_value (json_object_get (own, "type")), *address;
+    const char *const *value = task->values.of, *ip = value[PLACEHOLDER_ADDRESS];
+    char text[16], place[512], used[512];
+    int i;
+
+    if (!role || !json_is_integer (index))
+        return 0;
+    i = (int)json_integer_value (index);
+    snprintf (text, sizeof (text), "%d", i);
+    snprintf (place, sizeof (place), "%s %d", role, i);
+    if (_check_variable ("SLURM_TF_ROLE is", value[PLACEHOLDER_ROLE], role, place, err) < 0
+        || _check_variable ("SLURM_TF_INDEX is", value[PLACEHOLDER_INDEX], text, place, err) < 0)
+        return -1;
+    address = json_string_value (json_array_get (json_object_get (task->cluster, role), (size_t)i));
+    if (!address || !ip || !value[PLACEHOLDER_PORT])
+        return 0;
+    snprintf (used, sizeof (used), strchr (ip, ':') ? "[%s]:%s" : "%s:%s", ip, value[PLACEHOLDER_PORT]);
+    snprintf (place, sizeof (place), "%s %d at %s", role, i, address);
+    return _check_variable ("SLURM_TF_ADDRESS and SLURM_TF_PORT are", used, address, place, err);
+}
+
 static int _fill (struct task_env *task, struct errtext *err)
 {
     for (int i = 0; i < PLACEHOLDERS; i++)
@@ -166,7 +211,7 @@ static int _fill (struct task_env *task, struct errtext *err)
     if (!task->values.of[PLACEHOLDER_ROLE])
         return errtext_set (err, "this is not a task of --tf-tasks (SLURM_TF_ROLE is not set); "
                                  "use srun --tf-tasks=LIST tf-exec ...");
-    if (_read_config (task, err) < 0 || _read_beside (task, err) < 0)
+    if (_read_config (task, err) < 0 || _check_place (task, err) < 0 || _read_beside (task, err) < 0)
         return -1;
     return _set_lists (task, err);
 }

@@ -17,8 +17,8 @@ struct task_env;
 
 /*
  * Read the environment of this process. 0 and *tp, to be released with task_env_destroy (); -1 and
- * err if SLURM_TF_ROLE or a valid TF_CONFIG is missing. If another variable is missing, only its
- * value is not known.
+ * err if SLURM_TF_ROLE or a valid TF_CONFIG is missing, or if TF_CONFIG is that of another task than the
+ * variables are. If another variable is missing, only its value is not known.
  */
 int task_env_read (struct task_env **tp, struct errtext *err);
 
