@@ -30,7 +30,7 @@ PROGRAMS = ("started", "released", "ended")
 
 NO_RENDEZVOUS = (r"spank_tf: .*(no rendezvous listens on|could not be reached|"
                  r"ended before it had read its configuration)")
-RENDEZVOUS_ENDED = r"spank_tf: .*the rendezvous has ended; its tasks are not stopped"
+RENDEZVOUS_ENDED = r"spank_tf: .*the rendezvous does not answer; its tasks are not stopped"
 RANKS_LOST = (r"spank_tf: step .*ended before "
               r"(the launch was complete|they had their TF_CONFIG.*): rank")
 RANKS_LATE = r"spank_tf: step .*(did not register within|no rank registered within)"
@@ -69,8 +69,8 @@ class Effect(NamedTuple):
 
 HARMLESS = Effect()
 ANY_CODE = frozenset(range(1, 256))
-# A supervisor says that the rendezvous has ended after two attempts to connect.
-UNNOTICED = 12
+# A supervisor whose task has ended without a rendezvous waits a minute for its return.
+UNNOTICED = 75
 
 
 def codes(*numbers):

@@ -124,7 +124,7 @@ class RendezvousSignal(Signal):
         if self.number == SIGSTOP:
             return super().effect()
         later = Effect(cause=None if self.silent else RENDEZVOUS_ENDED, also=RENDEZVOUS_ENDED,
-                       loses_output=True, goes_on=UNNOTICED if self.plan.supervised() else 0)
+                       loses_output=True, seconds=UNNOTICED, goes_on=UNNOTICED if self.plan.supervised() else 0)
         if self.before == self.plan.tasks:
             return later
         return later._replace(codes=codes(1), cause=NO_RENDEZVOUS + "|" + RENDEZVOUS_ENDED,

@@ -153,10 +153,11 @@ END
     kill -KILL "$(rendezvous)"
     kill -CONT "$rank"
     all_programs_run
-    eventually 15 printed '^slurmstepd: error: spank_tf: step [0-9.]+: the rendezvous has ended; its tasks are not stopped when its work is done$' ||
+    eventually 15 printed '^slurmstepd: error: spank_tf: step [0-9.]+: the rendezvous does not answer; its tasks are not stopped when its work is done$' ||
         fail "no message about the rendezvous: $(< "$srun_output")"
     touch "$work/mark.end"
-    eventually 10 printed 'task 0: Exited with exit code 3' || fail "the chief does not end with its exit code: $(< "$srun_output")"
+    # Its supervisor waits a minute for the return of the rendezvous.
+    eventually 75 printed 'task 0: Exited with exit code 3' || fail "the chief does not end with its exit code: $(< "$srun_output")"
     processes 2 sleep && processes 3 sleep || fail "a task was stopped"
     [ "$(grep -c spank_tf "$srun_output")" -eq 1 ] || fail "more than one message: $(< "$srun_output")"
     slurm scancel "$(slurm squeue -h -s -o %i)"
@@ -223,7 +224,8 @@ worker_ended ()
     all_programs_run
     cut_connection 2
     touch "$work/mark.cut"
-    eventually 10 printed 'task 0: Exited with exit code 3' || fail "the chief does not end"
+    # Its supervisor waits a minute for the return of the rendezvous.
+    eventually 75 printed 'task 0: Exited with exit code 3' || fail "the chief does not end"
     eventually 10 worker_ended || fail "the worker does not end"
     processes 2 sleep || fail "the ps has ended"
     slurm scancel "$(slurm squeue -h -s -o %i)"

@@ -109,8 +109,8 @@ end_rendezvous ()
     done
     end_rendezvous
     touch "$lives/fail"
-    eventually 20 worker_has_no_supervisor || fail "the worker's supervisor waits"
-    eventually 20 printed 'the rendezvous has ended; its tasks are not stopped when its work is done, and not restarted' ||
+    eventually 75 worker_has_no_supervisor || fail "the worker's supervisor waits"
+    eventually 20 printed 'the rendezvous does not answer; its tasks are not stopped when its work is done, and not restarted' ||
         fail "no line says that"
     touch "$lives/end"
     step_ends

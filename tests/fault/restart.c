@@ -568,6 +568,15 @@ static void _expect_reconnect (struct task *task, const char *report, int life)
         die ("tf-supervise reconnects with the end of life %d, not %d", task->life, life);
 }
 
+static void _refuse_for_a_second (struct task *task)
+{
+    task_close_listener (task);
+    task_close_connection (task);
+    poll (NULL, 0, 1000);
+    task_expect_running (task);
+    task_open_listener (task);
+}
+
 static void _reconnects_while_waiting (const void *arg)
 {
     void (*const end_connection) (struct task *) = *(void (*const *) (struct task *))arg;
@@ -618,28 +627,6 @@ static void _supervisor_is_killed (const void *arg __attribute__ ((unused)))
         if ((pid = waitpid (-1, &status, 0)) < 0 || (pid != task.fork_server && status != SIGKILL))
             die ("the program has not been killed");
     task_expect_no_descendants ();
-}
-
-/* The rendezvous has ended. */
-
-static void _end_rendezvous (struct task *task)
-{
-    task_close_listener (task);
-    task_close_connection (task);
-}
-
-#define GONE \
-    "slurmstepd: error: spank_tf: step 12.0: the rendezvous has ended; its tasks are not " \
-    "stopped when its work is done, and not restarted\n"
-
-static void _is_not_restarted (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_once, .restarts = 9, .prints = true };
-
-    _start_and_wait (&task);
-    _end_rendezvous (&task);
-    task_expect_exit (&task, W_EXITCODE (3, 0));
-    task_expect_stderr (&task, GONE);
 }
 
 /* Its fork server. */
@@ -826,14 +813,15 @@ static void _fails_with_its_place (const void *arg __attribute__ ((unused)))
     task_order_exit_with (&task, 137, W_EXITCODE (137, 0));
 }
 
-static void _reconnects_as_a_spare (const void *arg __attribute__ ((unused)))
+static void _reconnects_as_a_spare (const void *arg)
 {
+    void (*const end_connection) (struct task *) = *(void (*const *) (struct task *))arg;
     struct task task = {
         .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
     };
 
     _start_spare (&task);
-    task_close_connection (&task);
+    end_connection (&task);
     _expect_reconnect (&task, "stopped", 0);
     task_send_order (&task, ORDER_WAIT);
     _order_place (&task, 1, "ps");
@@ -893,6 +881,7 @@ int main (void)
 {
     void (*const closed) (struct task *) = task_close_connection;
     void (*const was_reset) (struct task *) = task_reset_connection;
+    void (*const refuses) (struct task *) = _refuse_for_a_second;
     const bool fails = true, succeeds = false;
     bool passed = true;
 
@@ -932,10 +921,9 @@ int main (void)
     passed &= check ("a supervisor that reconnects while its task waits sends its report again",
                      _reconnects_while_waiting, &closed);
     passed &= check ("also after a reset", _reconnects_while_waiting, &was_reset);
+    passed &= check ("... also if connections are refused for a second", _reconnects_while_waiting, &refuses);
     passed &= check ("an order that comes twice, or is about a former life, is ignored", _old_orders, NULL);
     passed &= check ("a further life ends when its supervisor is killed", _supervisor_is_killed, NULL);
-    passed &= check ("a task whose rendezvous has ended is not restarted, and a message says so",
-                     _is_not_restarted, NULL);
     passed &= check ("a life that cannot be forked does not begin", _cannot_fork, NULL);
     passed &= check ("a task whose fork server was killed is not restarted", _fork_server_is_killed, NULL);
     passed &= check ("... also if it is killed while the task waits", _fork_server_is_killed_later, NULL);
@@ -949,7 +937,8 @@ int main (void)
     passed &= check ("a spare that cannot get its answer does not begin", _cannot_get_its_answer, NULL);
     passed &= check ("a spare that has a place and cannot begin fails as the task that was lost",
                      _fails_with_its_place, NULL);
-    passed &= check ("a spare that reconnects says that it waits", _reconnects_as_a_spare, NULL);
+    passed &= check ("a spare that reconnects says that it waits", _reconnects_as_a_spare, &closed);
+    passed &= check ("... also if connections are refused for a second", _reconnects_as_a_spare, &refuses);
     passed &= check ("a spare is watched as its place is", _is_watched, NULL);
     passed &= check ("a task whose place a spare has got is killed at once, and ends with 0",
                      _has_lost_its_place, NULL);

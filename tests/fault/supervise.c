@@ -33,7 +33,6 @@
 #define CHAINS 8
 /* After a KillWait of 1 s: KILL_WAIT_MORE_S of signals.c more. */
 #define SLURM_GRACE_MS 6000
-#define REFUSED_MS 5000             /* uplink.c's */
 #define MAX_MEMORY_KIB 4096         /* VmRSS; most of it is libc, which is shared */
 
 #define NO_WRAPPER "valgrind does not let every signal through"
@@ -705,29 +704,6 @@ static void _withheld_from_one_that_blocks_for_moments (const void *arg __attrib
     }
 }
 
-/* Without a rendezvous no order would come. */
-static void _withheld_until_the_rendezvous_ends (const void *arg)
-{
-    const bool *before = arg;
-    struct task task = {
-        .program = program_prints_signals, .forward_signals = true, .serves = true, .kill_wait = 100
-    };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    if (*before)
-        kill (task.pid, SIGTERM);
-    task_expect_no_output (&task);
-    task_close_listener (&task);
-    task_close_connection (&task);
-    /* After two attempts to connect. */
-    poll (NULL, 0, REFUSED_MS + 1000);
-    if (!*before)
-        kill (task.pid, SIGTERM);
-    task_expect_output (&task, "15:0 ");
-    task_expect_no_output (&task);
-}
-
 static void _stop_in_state_t (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _stops_itself, .stop_grace = 100 };
@@ -1152,10 +1128,6 @@ int main (void)
                      NULL);
     passed &=
         check ("... although it is blocked for moments", _withheld_from_one_that_blocks_for_moments, NULL);
-    passed &= check ("... but as soon as the rendezvous has ended", _withheld_until_the_rendezvous_ends,
-                     &(const bool){ true });
-    passed &= check ("... and at once if that was before", _withheld_until_the_rendezvous_ends,
-                     &(const bool){ false });
     passed &= check ("ORDER=stop: a program that SIGSTOP has stopped ends", _stop_in_state_t, NULL);
     passed &= check ("ORDER=stop: the grace does not count while supervisor and program are stopped",
                      _grace_while_stopped, NULL);

@@ -96,10 +96,9 @@ static void _end_while_broken (const void *arg __attribute__ ((unused)))
 
 /* The rendezvous ends. */
 
-#define RENDEZVOUS(does) \
-    "slurmstepd: error: spank_tf: step 12.0: the rendezvous " does "; its tasks are not " \
+#define DOES_NOT_ANSWER \
+    "slurmstepd: error: spank_tf: step 12.0: the rendezvous does not answer; its tasks are not " \
     "stopped when its work is done\n"
-#define RENDEZVOUS_ENDED RENDEZVOUS ("has ended")
 
 /* A pipe whose buffer is full. */
 static int _full_pipe (void)
@@ -137,10 +136,12 @@ static void _rendezvous_ends (const void *arg __attribute__ ((unused)))
     poll (NULL, 0, 4000);
     for (size_t i = 0; i < COUNT (all); i++) {
         task_expect_idle (all[i]);
+        task_open_listener (all[i]);
         kill (all[i]->program_pid, SIGUSR1);
-        task_expect_exit (all[i], W_EXITCODE (0, SIGUSR1));
+        task_expect_reconnect (all[i], "signal 10");
+        task_order_exit (all[i], W_EXITCODE (0, SIGUSR1));
     }
-    task_expect_stderr (&printer, RENDEZVOUS_ENDED);
+    task_expect_stderr (&printer, DOES_NOT_ANSWER);
     task_expect_stderr (&other, "");
 }
 
@@ -171,18 +172,6 @@ static void _refused_for_a_second (const void *arg)
     task_expect_stderr (&task, "");
 }
 
-static void _rendezvous_ends_after_report (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_exits_3, .prints = true };
-
-    task_start (&task);
-    task_expect_report (&task, "exit 3");
-    task_close_listener (&task);
-    task_close_connection (&task);
-    task_expect_exit (&task, W_EXITCODE (3, 0));
-    task_expect_stderr (&task, RENDEZVOUS_ENDED);
-}
-
 static void _exits_0 (void)
 {
 }
@@ -199,41 +188,6 @@ static void _success_waits_for_order (const void *arg __attribute__ ((unused)))
 }
 
 /* The rendezvous does not answer. */
-
-/*
- * It has the report, and stands still for a while: longer than a minute cannot be waited for here, see
- * tests/unit/test_uplink.c.
- */
-static void _late_order (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_exits_3, .prints = true };
-
-    task_start (&task);
-    task_expect_report (&task, "exit 3");
-    poll (NULL, 0, 25000);
-    task_expect_running (&task);
-    task_order_exit (&task, W_EXITCODE (3, 0));
-    task_expect_stderr (&task, "");
-}
-
-/* It accepts every connection and closes it. */
-static void _always_closed (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_exits_3, .prints = true };
-    pid_t pid;
-
-    task_start (&task);
-    task_expect_report (&task, "exit 3");
-    task_close_connection (&task);
-    if ((pid = fork ()) == 0)
-        for (;;)
-            close (accept (task.listener, NULL, NULL));
-    poll (NULL, 0, 30000);
-    task_expect_running (&task);
-    task_expect_exit_within (&task, W_EXITCODE (3, 0), 60000);
-    task_expect_stderr (&task, RENDEZVOUS ("does not answer"));
-    kill (pid, SIGKILL);
-}
 
 static void _set_loopback (bool up)
 {
@@ -404,8 +358,6 @@ static const struct {
     { "connections are refused for a second: the supervisor reconnects", _refused_for_a_second, false },
     { "connections are refused for a second: a report does not wait for the next attempt",
       _refused_for_a_second, true },
-    { "the rendezvous does not answer the report for 25 s: the supervisor waits", _late_order, false },
-    { "the rendezvous closes every connection: the supervisor exits", _always_closed, false },
     { "the network is down when the program ends: the report is sent again", _network_down, false },
     { "... and the program is restarted when the order to do so follows", _network_down, true },
 };
@@ -451,8 +403,6 @@ int main (void)
                      _break_after_report, &yes);
     passed &= check ("the program ends while there is no connection: the new one has the report",
                      _end_while_broken, NULL);
-    passed &= check ("the rendezvous has ended and so has the program: the supervisor exits, with a message",
-                     _rendezvous_ends_after_report, NULL);
     passed &= check ("ORDER=exit before the program's end has no effect", _early_exit_order, NULL);
     passed &= check ("a supervisor waits for ORDER=exit after a success too", _success_waits_for_order, NULL);
     passed &= check ("ORDER=stop that arrives byte by byte is obeyed", _order_byte_by_byte, NULL);

@@ -636,6 +636,10 @@ static void _take_order (struct client *client, struct frame *frame)
     CHECK (client->first == FIRST_RECONNECT || (client->answered && client->supervised));
     if (order == ORDER_STOP)
         return;
+    if (order == ORDER_RUN) {
+        CHECK (client->first == FIRST_RECONNECT);
+        return;
+    }
     /* A spare that has got a place waits for its life as a task that has reported an end. */
     CHECK (client->more || client->first == FIRST_RECONNECT || world.server->shutdown->replaced > 0);
     CHECK (order == ORDER_EXIT || _restarts ());

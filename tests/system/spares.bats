@@ -27,6 +27,7 @@ before_test ()
 
 after_test ()
 {
+    accept_nodes
     reconnect_nodes
     site_arguments
     nothing_left
@@ -120,8 +121,20 @@ worker 2 exit 0 (restarted 1 time)" ] || fail "another table: $(< "$srun_output"
     ! printed spank_tf || fail "something is printed: $(< "$srun_output")"
 }
 
+# The N-th node's connections to the rendezvous are refused, as by a firewall.
+reject_node ()
+{
+    "$tests/cluster" run -- iptables -I INPUT -s "$(address "$(node "$1")")" -p tcp --dport 25000:25999 -j REJECT
+}
+
+accept_nodes ()
+{
+    "$tests/cluster" run -- iptables -F INPUT
+}
+
 # What the tasks note while they run: the nodes on which worker 2 runs. It must not be two at any moment.
-@test "a node that is cut off for longer ends its task before the place is given away, and stays out when it is back" {
+comes_back_too_late ()              # CUT RESTORE
+{
     local began
 
     start_lives 'case $SLURM_PROCID.$life in
@@ -131,17 +144,26 @@ worker 2 exit 0 (restarted 1 time)" ] || fail "another table: $(< "$srun_output"
         esac
         until [ -e '"$work"'/end ]; do sleep 0.1; done' -N4 -n4 --tf-tasks=worker:3,spare
     await_lives 1 0 1 2
-    disconnect_node 3
+    "$1" 3
     await_lives 1 3
     [ ! -e "$LIVES/two" ] || fail "the former worker 2 runs"
     began=$(lives 0)
-    reconnect_node 3
+    "$2" 3
     eventually 60 no_supervisor_of 2 || fail "the supervisor of rank 2 stays: $(pgrep -a -u "$user")"
     [ "$(lives 0)" -eq "$began" ] || fail "its return has begun another life"
     touch "$work/end"
     srun_ends 60
     [ "$status" -eq 0 ] || slurm_is_from 23.11 || fail "srun's exit code is $status: $(< "$srun_output")"
     had_lives 2 2 1 1
+}
+
+@test "a node that is cut off for longer ends its task before the place is given away, and stays out when it is back" {
+    comes_back_too_late disconnect_node reconnect_node
+}
+
+@test "... also one whose connections to the rendezvous are refused" {
+    site_arguments lost_after=5 rendezvous_ports=25000-25999
+    comes_back_too_late reject_node accept_nodes
 }
 
 # tf-supervise's stdin, stdout and stderr are no files, and its environment names its rank.

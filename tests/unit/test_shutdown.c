@@ -559,6 +559,7 @@ static char letter_of (int rank, const struct frame *frame)
         case ORDER_WAIT: return 'w';
         case ORDER_TELL: return 't';
         case ORDER_ABORT: return 'a';
+        case ORDER_RUN: return 'g';
         case ORDER_RESTART: break;
     }
     if (!answer_is_in (frame))
@@ -568,8 +569,8 @@ static char letter_of (int rank, const struct frame *frame)
 }
 
 /*
- * The next order to a supervisor: "s" stop, "k" stop at once, "x" exit, "w" wait, "t" tell, "a" abort, "r"
- * restart, "n" the same with a new answer, "-" none.
+ * The next order to a supervisor: "s" stop, "k" stop at once, "x" exit, "w" wait, "t" tell, "a" abort, "g" go
+ * on, "r" restart, "n" the same with a new answer, "-" none.
  */
 static char next_order (int rank)
 {

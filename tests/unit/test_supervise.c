@@ -27,7 +27,8 @@ static struct {
     bool woken;                         /* the caller has a signal to read: a child has ended */
     struct signal signal;               /* comes when the next life has begun */
     char fork_error[64];                /* of the next life, or "" */
-    bool waits;                         /* the rendezvous has answered the report with `wait` */
+    struct link link; /* to the rendezvous */
+    bool unknown; /* what is there has not shown the server's token */
 } world;
 
 /* Effects. */
@@ -83,7 +84,6 @@ static void report (void)
     if (life.ago_ms > 0)
         snprintf (ago, sizeof (ago), " %d ms ago", life.ago_ms);
     story_result ("reports %s%s%s%s", exit_report_describe (&machine.report, &room), text, asked, ago);
-    world.waits = false;
 }
 
 static void leave (void)
@@ -105,7 +105,7 @@ static void perform (const struct effect *effect)
         case EFFECT_FINISH: story_result ("finishes"); break;
         case EFFECT_REPORT: report (); break;
         case EFFECT_SAY_UNSTARTED: story_print ("cannot start its program: %s\n", machine.cannot); break;
-        case EFFECT_SAY_GONE: story_print ("the rendezvous %s\n", effect->text); break;
+        case EFFECT_SAY_ALONE: story_print ("the rendezvous does not answer\n"); break;
         case EFFECT_LEAVE: leave (); break;
     }
 }
@@ -118,11 +118,20 @@ static void perform_all (void)
         perform (&effect);
 }
 
+static void hear (void)
+{
+    if (world.link.stands && !world.unknown)
+        world.link.heard = now;
+}
+
 static void look (void)
 {
     struct sight sight;
     int asks;
 
+    perform_all ();
+    hear ();
+    machine_link (&machine, now, &world.link);
     perform_all ();
     asks = machine_asks (&machine, now);
     /* What it does not ask for does not count. */
@@ -173,6 +182,7 @@ static void play_task (char *event)
         config.restart.times = seconds (&event, "restart", config.restart.times);
         config.stop_grace = seconds (&event, "grace", config.stop_grace);
         config.kill_wait = seconds (&event, "KillWait", config.kill_wait);
+        config.lost_after = seconds (&event, "lost after", config.lost_after);
         if (story_begins (&event, "any"))
             config.restart.any = true;
         else if (story_begins (&event, "forwards"))
@@ -189,19 +199,18 @@ static void play_task (char *event)
             story_unknown (event);
     }
     now = 100000;
+    world.link = (struct link){ .heard = now, .since = now, .stands = true };
     machine_init (&machine, &config);
     machine_start (&machine, now);
 }
 
 static void play_order (char *event)
 {
-    struct goal goal = { .life = -1, .knows = world.waits };
+    struct goal goal = { .life = -1 };
 
-    if (story_begins (&event, "wait")) {
-        world.waits = true;
-        return;
-    }
-    if (story_begins (&event, "stop at once"))
+    if (story_begins (&event, "wait"))
+        goal.knows = true;
+    else if (story_begins (&event, "stop at once"))
         goal.stop = GOAL_STOP_AT_ONCE;
     else if (story_begins (&event, "stop"))
         goal.stop = GOAL_STOP;
@@ -216,6 +225,8 @@ static void play_order (char *event)
         story_unknown (event);
     if (!machine_listens (&machine))
         fail_msg ("the machine takes no order now");
+    world.unknown = false;
+    hear ();
     machine_goal (&machine, now, &goal);
 }
 
@@ -275,15 +286,35 @@ static bool play_other (char *event)
         machine_slurmstepd_died (&machine, now);
     else if (story_begins (&event, "the fork server is killed"))
         machine_no_life (&machine, now, "tf-fork-server was killed");
-    else if (story_begins (&event, "it is cut off"))
-        machine_cut_off (&machine, now);
-    else if (story_begins (&event, "the rendezvous is gone"))
-        machine_gone (&machine, now, "has ended", machine.phase == MACHINE_ENDED);
-    else if (story_begins (&event, "the rendezvous does not answer"))
-        machine_gone (&machine, now, "does not answer", true);
-    else if (story_begins (&event, "the rendezvous returns"))
-        machine_returned (&machine, now);
     else
+        return false;
+    return true;
+}
+
+static void connect_to (bool stands)
+{
+    hear ();
+    world.link.stands = stands;
+    world.link.since = now;
+    world.link.refused = false;
+}
+
+static bool play_link (char *event)
+{
+    if (story_begins (&event, "the connection breaks"))
+        connect_to (false);
+    else if (story_begins (&event, "it is refused"))
+        world.link.refused = true;
+    else if (story_begins (&event, "the connection is silent")) {
+        hear ();
+        world.unknown = true;
+    } else if (story_begins (&event, "there is one to something unknown")) {
+        connect_to (true);
+        world.unknown = true;
+    } else if (story_begins (&event, "there is a connection")) {
+        connect_to (true);
+        world.unknown = false;
+    } else
         return false;
     return true;
 }
@@ -313,7 +344,8 @@ static void play_event (char *event)
     else if (*event >= '0' && *event <= '9') {
         pass (story_number (&event));
         return;
-    } else if (!play_stopped (event) && !play_world (event) && !play_end (event) && !play_other (event))
+    } else if (!play_stopped (event) && !play_world (event) && !play_end (event) && !play_other (event)
+               && !play_link (event))
         story_unknown (event);
     settle ();
 }

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How long a supervisor waits for the answer to its exit report. Everything else about the connection
- * is tested with tf-supervise itself (tests/fault/uplink.c).
+ * What a supervisor sees of its connection to the rendezvous; supervise.golden has what it concludes.
+ * Everything else about the connection is tested with tf-supervise itself (tests/fault/uplink.c).
  */
 #include "config.h"
 
@@ -31,7 +31,6 @@ int __wrap_clock_gettime (clockid_t clock __attribute__ ((unused)), struct times
 }
 
 static int listener, connection;        /* the rendezvous' ends */
-static int waiting[4];                  /* connections that fill the queue of the listener */
 static struct supervisor_config config;
 static struct uplink *uplink;
 
@@ -88,16 +87,6 @@ static enum uplink_event serve (int seconds)
     return uplink_serve (uplink, pfd.fd < 0 ? 0 : pfd.revents);
 }
 
-/* The connection breaks, and a new one is made. */
-static void break_connection (void)
-{
-    close (connection);
-    assert_int_equal (serve (0), UPLINK_NOTHING);
-    assert_int_equal (serve (1), UPLINK_NOTHING);   /* the pause is over */
-    assert_int_equal (serve (0), UPLINK_NOTHING);
-    connection = accept (listener, NULL, NULL);
-}
-
 static void order (enum order order)
 {
     struct frame *frame = order_encode (order, SERVER_TOKEN);
@@ -106,180 +95,86 @@ static void order (enum order order)
     frame_destroy (frame);
 }
 
-TEST (an_answer_may_take_minutes_as_long_as_the_connection_stands)
+static struct link see (void)
 {
-    report ();
-    for (int i = 0; i < 9; i++)
-        assert_int_equal (serve (60), UPLINK_NOTHING);
-    order (ORDER_EXIT);
-    assert_int_equal (serve (0), UPLINK_EXIT);
+    return uplink_link (uplink);
 }
 
-/* On a new connection too, which the kernel accepts even if the rendezvous stands still. */
-TEST (a_new_connection_may_take_minutes_too)
+/* How many milliseconds ago it was heard. */
+static int64_t heard_ago (void)
 {
+    return now_ms - see ().heard;
+}
+
+TEST (a_connection_on_which_the_task_registered_stands)
+{
+    assert_true (see ().stands);
+    assert_false (see ().refused);
     assert_int_equal (serve (1000), UPLINK_NOTHING);
-    report ();
-    break_connection ();
-    for (int i = 0; i < 9; i++)
-        assert_int_equal (serve (60), UPLINK_NOTHING);
-    break_connection ();
-    assert_int_equal (serve (60), UPLINK_NOTHING);
-    order (ORDER_EXIT);
-    assert_int_equal (serve (0), UPLINK_EXIT);
+    assert_int_equal (heard_ago (), 0);
+    assert_int_equal (see ().since, 1000);
 }
 
-/* Without a reset, which would discard a report that has not arrived yet. */
-TEST (without_an_answer_for_ten_minutes_the_report_is_given_up)
+TEST (after_a_broken_connection_the_rendezvous_is_heard_when_it_shows_its_token)
+{
+    serve (1000);
+    close (connection);
+    serve (0);
+    assert_false (see ().stands);
+    serve (1);
+    serve (0);
+    assert_true (see ().stands);
+    assert_int_equal (see ().since, now_ms);
+    assert_int_equal (heard_ago (), 1000);
+    connection = accept (listener, NULL, NULL);
+    assert_int_equal (serve (1000), UPLINK_NOTHING);
+    assert_int_equal (heard_ago (), 1001000);
+    order (ORDER_RUN);
+    assert_int_equal (serve (1), UPLINK_NOTHING);
+    assert_int_equal (heard_ago (), 0);
+    serve (1000);
+    assert_int_equal (heard_ago (), 0);
+}
+
+TEST (refused_is_the_last_attempt)
+{
+    close (listener);
+    close (connection);
+    for (int i = 0; i < 100; i++)
+        serve (1);
+    assert_true (see ().refused);
+    assert_false (see ().stands);
+    assert_between (heard_ago (), 99000, 100000);
+    assert_int_equal (address_parse (&config.address, "224.0.0.1"), 0);
+    for (int i = 0; i < 100; i++)
+        serve (1);
+    assert_false (see ().refused);
+    listener = connection = -1;
+}
+
+/* With spares the kernel asks, and its last answer counts; a connection of loopback is never silent. */
+TEST (an_answer_of_the_kernel_counts_until_the_connection_breaks)
+{
+    config.lost_after = 60;
+    assert_int_equal (serve (300), UPLINK_NOTHING);
+    assert_true (heard_ago () < 1000);
+    close (connection);
+    serve (0);
+    assert_int_equal (address_parse (&config.address, "224.0.0.1"), 0);
+    serve (300);
+    assert_true (heard_ago () >= 300000);
+}
+
+/* A reset would discard a report that has not arrived yet. */
+TEST (a_supervisor_that_gives_up_its_report_closes_without_a_reset)
 {
     char frame[4096];
 
     report ();
-    assert_int_equal (serve (599), UPLINK_NOTHING);
-    assert_int_equal (serve (1), UPLINK_NO_ANSWER);
     uplink_destroy (uplink);
     uplink = NULL;
     assert_true (recv (connection, frame, sizeof (frame), 0) > 0);
     assert_int_equal (recv (connection, frame, sizeof (frame), 0), 0);
-}
-
-/* The rendezvous has closed it. */
-TEST (connections_that_do_not_stand_are_tried_for_a_minute)
-{
-    int seconds = 0;
-
-    report ();
-    for (; seconds < 200; seconds++) {
-        enum uplink_event event = serve (1);
-        struct pollfd pfd = { .fd = listener, .events = POLLIN };
-
-        if (event == UPLINK_NO_ANSWER)
-            break;
-        close (connection);
-        if (poll (&pfd, 1, 0) == 1)
-            connection = accept (listener, NULL, NULL);
-    }
-    assert_between (seconds, 58, 75);
-}
-
-/* The kernel drops what arrives on the listener: its queue is full. */
-static void vanish (void)
-{
-    struct sockaddr_storage at;
-    socklen_t length = address_sockaddr (&config.address, config.port, &at);
-
-    assert_int_equal (listen (listener, 0), 0);
-    for (size_t i = 0; i < COUNT (waiting); i++) {
-        waiting[i] = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        connect (waiting[i], (struct sockaddr *)&at, length);
-    }
-    close (connection);
-}
-
-static int seconds_until_no_answer (void)
-{
-    int seconds = 0;
-
-    while (seconds < 2000 && serve (1) != UPLINK_NO_ANSWER)
-        seconds++;
-    for (size_t i = 0; i < COUNT (waiting); i++)
-        close (waiting[i]);
-    return seconds;
-}
-
-TEST (a_report_is_given_up_when_packets_vanish_for_a_minute)
-{
-    report ();
-    vanish ();
-    assert_between (seconds_until_no_answer (), 58, 62);
-}
-
-/* The rendezvous waits for five minutes, too. */
-TEST (the_next_life_is_given_up_when_packets_vanish_for_six_minutes)
-{
-    report ();
-    order (ORDER_WAIT);
-    assert_int_equal (serve (0), UPLINK_NOTHING);
-    assert_true (uplink_is_waiting (uplink));
-    assert_int_equal (serve (86400), UPLINK_NOTHING);
-    vanish ();
-    assert_between (seconds_until_no_answer (), 358, 362);
-}
-
-TEST (a_refused_connection_is_the_end_of_the_rendezvous)
-{
-    enum uplink_event event = UPLINK_NOTHING;
-
-    report ();
-    close (listener);
-    close (connection);
-    for (int i = 0; i < 5 && event == UPLINK_NOTHING; i++)
-        event = serve (1);
-    assert_int_equal (event, UPLINK_GONE);
-}
-
-/* Silence. */
-
-/* So many seconds pass, one by one; how many it takes until this event, or 0. */
-static int seconds_to (enum uplink_event event, int most)
-{
-    for (int i = 1; i <= most; i++)
-        if (serve (1) == event)
-            return i;
-    return 0;
-}
-
-/* No TCP connection leads to a multicast address. */
-static void cut_off (void)
-{
-    assert_int_equal (address_parse (&config.address, "224.0.0.1"), 0);
-    close (connection);
-}
-
-TEST (with_spares_a_task_that_is_cut_off_for_so_long_is_told_once)
-{
-    config.lost_after = 60;
-    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
-    cut_off ();
-    assert_between (seconds_to (UPLINK_CUT_OFF, 300), 60, 61);
-    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
-    assert_int_equal (address_parse (&config.address, "127.0.0.1"), 0);
-    for (int i = 0; i < 20; i++)
-        serve (1);
-    connection = accept (listener, NULL, NULL);
-    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
-    cut_off ();
-    assert_between (seconds_to (UPLINK_CUT_OFF, 300), 60, 61);
-}
-
-TEST (one_that_is_cut_off_has_an_hour_for_its_report)
-{
-    config.lost_after = 60;
-    cut_off ();
-    assert_between (seconds_to (UPLINK_CUT_OFF, 300), 60, 61);
-    report ();
-    assert_between (seconds_to (UPLINK_NO_ANSWER, 5000), 3598, 3602);
-}
-
-TEST (not_if_it_is_back_before)
-{
-    config.lost_after = 60;
-    cut_off ();
-    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 50), 0);
-    assert_int_equal (address_parse (&config.address, "127.0.0.1"), 0);
-    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
-    connection = accept (listener, NULL, NULL);
-}
-
-/* The rendezvous' host is there, and the rendezvous has ended. */
-TEST (nor_if_connections_are_refused)
-{
-    config.lost_after = 60;
-    close (listener);
-    close (connection);
-    assert_true (seconds_to (UPLINK_GONE, 300) > 0);
-    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 300), 0);
-    listener = connection = -1;
 }
 
 /* So it is if this task has registered again, and others had got the last spare before. */
@@ -301,10 +196,4 @@ TEST (an_order_may_have_an_answer_also_where_no_spare_is_left)
     assert_int_equal (serve (0), UPLINK_RESTART);
     assert_non_null (uplink_answer (uplink));
     close (pair[1]);
-}
-
-TEST (without_spares_a_task_is_never_cut_off)
-{
-    cut_off ();
-    assert_int_equal (seconds_to (UPLINK_CUT_OFF, 1000), 0);
 }

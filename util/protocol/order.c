@@ -11,8 +11,8 @@
 #include "life_report.h"
 
 static const char *const name[] = {
-    [ORDER_STOP] = "stop",       [ORDER_EXIT] = "exit", [ORDER_WAIT] = "wait",
-    [ORDER_RESTART] = "restart", [ORDER_TELL] = "tell", [ORDER_ABORT] = "abort",
+    [ORDER_STOP] = "stop", [ORDER_EXIT] = "exit",   [ORDER_WAIT] = "wait", [ORDER_RESTART] = "restart",
+    [ORDER_TELL] = "tell", [ORDER_ABORT] = "abort", [ORDER_RUN] = "run",
 };
 
 struct frame *order_encode (enum order order, const char *server_token)

@@ -18,6 +18,7 @@ enum order {
     ORDER_RESTART,      /* start the next life of the task */
     ORDER_TELL,         /* tell at once which signs of life it has given (signs.h) */
     ORDER_ABORT,        /* the task hangs: let it print its stacks, and end it */
+    ORDER_RUN,          /* go on: the rendezvous knows the supervisor, whose connection is new */
 };
 
 /* NULL if there is no memory. Not for ORDER_RESTART. */

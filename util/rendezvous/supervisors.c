@@ -218,6 +218,8 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, const stru
     /* If it has ended, it learns so that its own exit code does not count. */
     if (rank->replaced_by)
         supervisors_order (server, rank, ORDER_STOP);
+    else if (!reconnect.ended)
+        supervisors_order (server, rank, ORDER_RUN);
     if (reconnect.ended)
         _take_report (server, rank, &reconnect.report, &reconnect.life, &reconnect.failure);
     return true;

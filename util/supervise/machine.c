@@ -13,7 +13,7 @@
 
 #include "protocol/restart_rule.h"
 
-#define NEVER INT64_MAX
+#define NEVER LEASE_NEVER
 
 /* Slurm signals the processes of a step one after the other; the last of a task is not later than this. */
 #define SIGNALS_MS 300
@@ -109,6 +109,7 @@ static void _terminate_program (struct machine *m)
 /* If one is on its way to the caller, it says what is known then. */
 static void _report (struct machine *m)
 {
+    lease_report (&m->lease, m->now);
     for (int i = 0; i < m->effects; i++)
         if (m->effect[i].kind == EFFECT_REPORT)
             return;
@@ -421,11 +422,13 @@ bool machine_listens (const struct machine *m)
 void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
 {
     _advance (m, now);
+    if (goal->knows && m->phase == MACHINE_ENDED)
+        m->lease.answered = true;
     if (goal->leave) {
         _limit_exit_code (m, goal->most);
         m->leaves = true;
     } else if (goal->stop == GOAL_STOP)
-        _obey_stop (m, m->phase == MACHINE_ENDED && goal->knows);
+        _obey_stop (m, m->phase == MACHINE_ENDED && m->lease.answered);
     else if (goal->stop == GOAL_STOP_AT_ONCE) {
         /* Nothing of this task may go on. What waits for its next life waits in vain. */
         bool ended = m->phase == MACHINE_ENDED;
@@ -446,48 +449,59 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
  * The rendezvous may give the place of this task to a spare, and no order tells. The task fails, and if the
  * rendezvous comes back before, it is restarted like another one that has failed.
  */
-void machine_cut_off (struct machine *m, int64_t now)
+static void _end_lease (struct machine *m)
 {
-    _advance (m, now);
+    lease_over (&m->lease);
     if (m->phase == MACHINE_RUNS)
         _kill (m, THEN_GO_ON);
     else if (m->phase == MACHINE_STOPS)
         _kill (m, THEN_STOPPED);
-    else if (m->phase == MACHINE_ENDED)
+    else
         _kill (m, THEN_REST);
 }
 
-/* A message, once, and not by a task that was stopped: then the others are, too. */
-void machine_gone (struct machine *m, int64_t now, const char *how, bool leave)
+/*
+ * Once, and not by a task that was stopped: then the others are, too. A batch job that is cancelled loses its
+ * srun, and at the same moment Slurm asks its tasks to end.
+ */
+static bool _may_say_alone (const struct machine *m)
 {
-    _advance (m, now);
-    m->leaves = m->leaves || leave;
-    if (m->gone || m->stopped)
-        return;
-    m->gone = how;
-    if (signals_deliver (&m->signals))
-        _terminate_program (m);
-    if (m->config->prints && !m->said_gone)
-        m->say_gone = now + SIGNALS_MS;
+    return m->config->prints && !m->said_alone && !m->stopped && m->signals.slurms.number == 0;
 }
 
-/* What was on its way to be said is not true any more. */
-void machine_returned (struct machine *m, int64_t now)
+static void _say_alone (struct machine *m)
 {
-    _advance (m, now);
-    m->gone = NULL;
-    m->say_gone = NEVER;
+    if (_may_say_alone (m))
+        _add (m, EFFECT_SAY_ALONE);
+    m->said_alone = true;
 }
 
-/* A batch job that is cancelled loses its srun, and at the same moment Slurm asks its tasks to end. */
-static void _look_at_gone (struct machine *m)
+/* When to look at the rendezvous. */
+static int64_t _lease_due (const struct machine *m)
 {
-    if (m->say_gone == NEVER || (m->signals.slurms.number == 0 && m->now < m->say_gone))
+    int64_t due = lease_over_at (&m->lease);
+
+    if (m->phase == MACHINE_ENDED)
+        return _min (due, lease_leave_at (&m->lease));
+    if (m->phase == MACHINE_RUNS && (m->signals.withheld || _may_say_alone (m)))
+        due = _min (due, lease_alone_at (&m->lease));
+    return due;
+}
+
+void machine_link (struct machine *m, int64_t now, const struct link *link)
+{
+    _advance (m, now);
+    lease_see (&m->lease, link);
+    if (!machine_listens (m) || now < _lease_due (m))
         return;
-    m->said_gone = true;
-    if (m->signals.slurms.number == 0)
-        _add (m, EFFECT_SAY_GONE)->text = m->gone;
-    m->say_gone = NEVER;
+    if (now >= lease_over_at (&m->lease))
+        _end_lease (m);
+    else {
+        _say_alone (m);
+        m->leaves = m->phase == MACHINE_ENDED;
+        if (m->phase == MACHINE_RUNS && signals_deliver (&m->signals))
+            _terminate_program (m);
+    }
 }
 
 /* Time. */
@@ -577,7 +591,6 @@ static void _look_at_program (struct machine *m, const struct sight *sight)
 void machine_look (struct machine *m, int64_t now, const struct sight *sight)
 {
     _advance (m, now);
-    _look_at_gone (m);
     switch (m->phase) {
         case MACHINE_RUNS: _look_at_program (m, sight); break;
         case MACHINE_WAITS: _look_at_end (m); break;
@@ -597,7 +610,7 @@ void machine_look (struct machine *m, int64_t now, const struct sight *sight)
             break;
         default: break;
     }
-    if (m->leaves && m->say_gone == NEVER && m->phase != MACHINE_LEFT) {
+    if (m->leaves && m->phase != MACHINE_LEFT) {
         m->phase = MACHINE_LEFT;
         _add (m, EFFECT_LEAVE);
     }
@@ -615,21 +628,21 @@ static int64_t _due (const struct machine *m)
         case MACHINE_WAITS: return m->waits_until;
         case MACHINE_STOPS: return _min (_when (m, m->grace), m->now + _step_ms (m));
         case MACHINE_KILLS: return _min (m->kill_due, m->kill_last);
-        case MACHINE_ENDED: return m->leaves && m->say_gone == NEVER ? m->now : stop;
+        case MACHINE_ENDED: return m->leaves ? m->now : stop;
         default: return NEVER;
     }
 }
 
 int64_t machine_due (const struct machine *m)
 {
-    return m->say_gone == NEVER ? _due (m) : _min (m->say_gone, _due (m));
+    return machine_listens (m) ? _min (_due (m), _lease_due (m)) : _due (m);
 }
 
 /* Inputs that lead to little. */
 
 void machine_signal (struct machine *m, int64_t now, const struct signal *signal)
 {
-    bool needed = m->phase == MACHINE_RUNS && !m->gone;
+    bool needed = m->phase == MACHINE_RUNS && now < lease_alone_at (&m->lease);
 
     _advance (m, now);
     if (signal->from_slurm && (signal->number == SIGTSTP || signal->number == SIGCONT))
@@ -658,7 +671,7 @@ void machine_slurmstepd_died (struct machine *m, int64_t now)
 
 void machine_init (struct machine *m, const struct supervisor_config *config)
 {
-    *m = (struct machine){ .config = config, .number = -1, .say_gone = NEVER, .phase = MACHINE_BEGINS };
+    *m = (struct machine){ .config = config, .number = -1, .phase = MACHINE_BEGINS };
     signals_init (&m->signals, config);
 }
 
@@ -666,6 +679,7 @@ void machine_init (struct machine *m, const struct supervisor_config *config)
 void machine_start (struct machine *m, int64_t now)
 {
     m->now = m->run = now;
+    lease_begin (&m->lease, m->config, now);
     if (m->config->spare) {
         m->idle = true;
         m->number = 0;

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "common/errtext.h"
+#include "lease.h"
 #include "protocol/exit_report.h"
 #include "protocol/life_report.h"
 #include "protocol/supervisor_config.h"
@@ -37,29 +38,28 @@ struct goal {
         GOAL_STOP_AT_ONCE,          /* kill it: a spare has its place, there is no other life */
         GOAL_ABORT,                 /* it hangs: let it print its stacks */
     } stop;
-    bool knows;                     /* the rendezvous has the report of the end, and has not let it go */
+    bool knows; /* the rendezvous has the report of the end: there may be another life */
     bool leave;                     /* ... and lets it go */
     int most;                       /* ... with this exit code at most; 0: any */
 };
 
 enum effect_kind {
-    EFFECT_BEGIN,                   /* life `number`; then machine_begun () or machine_cannot_begin () */
-    EFFECT_SIGNAL,                  /* `signal` to the program, if it runs */
-    EFFECT_SIGNAL_ALL,              /* the signal `number` to all its processes */
-    EFFECT_KILL,                    /* SIGKILL to all; then machine_cannot_kill () if it reaches none */
-    EFFECT_NO_LIFE,                 /* no other life can begin: the fork server may end */
-    EFFECT_FINISH,                  /* the life has ended: pass on what it has written */
-    EFFECT_REPORT,                  /* send machine_report () */
-    EFFECT_SAY_UNSTARTED,           /* print that the life cannot begin: machine.cannot */
-    EFFECT_SAY_GONE,                /* print that the rendezvous is not there any more: `text` says how */
-    EFFECT_LEAVE,                   /* end as machine.status says */
+    EFFECT_BEGIN, /* life `number`; then machine_begun () or machine_cannot_begin () */
+    EFFECT_SIGNAL, /* `signal` to the program, if it runs */
+    EFFECT_SIGNAL_ALL, /* the signal `number` to all its processes */
+    EFFECT_KILL, /* SIGKILL to all; then machine_cannot_kill () if it reaches none */
+    EFFECT_NO_LIFE, /* no other life can begin: the fork server may end */
+    EFFECT_FINISH, /* the life has ended: pass on what it has written */
+    EFFECT_REPORT, /* send machine_report () */
+    EFFECT_SAY_UNSTARTED, /* print that the life cannot begin: machine.cannot */
+    EFFECT_SAY_ALONE, /* print that the rendezvous does not answer */
+    EFFECT_LEAVE, /* end as machine.status says */
 };
 
 struct effect {
     enum effect_kind kind;
     int number;
     struct signal signal;
-    const char *text;
 };
 
 enum machine_phase {
@@ -122,9 +122,8 @@ struct machine {
     int kill_pause_ms;
 
     /* The rendezvous. */
-    const char *gone;               /* "has ended", "does not answer"; or NULL */
-    bool said_gone;                 /* that has been printed */
-    int64_t say_gone;               /* when to print it, unless Slurm ends the step; or never */
+    struct lease lease;
+    bool said_alone; /* EFFECT_SAY_ALONE */
     bool leaves;
 
     int asked;                      /* by machine_asks (): what the next sight has */
@@ -155,18 +154,12 @@ void machine_slurmstepd_died (struct machine *machine, int64_t now);
 /* SIGKILL reaches no process of the task that is left, because all are other users'. */
 void machine_cannot_kill (struct machine *machine, int64_t now);
 
-/* True if a goal, or what the connection does, can be taken now. */
+/* True if a goal can be taken now. */
 bool machine_listens (const struct machine *machine);
 void machine_goal (struct machine *machine, int64_t now, const struct goal *goal);
 
-/* The rendezvous may give the place away: it was silent for lost_after. */
-void machine_cut_off (struct machine *machine, int64_t now);
-
-/* The rendezvous "has ended", or "does not answer". `leave`: so there is nothing to wait for. */
-void machine_gone (struct machine *machine, int64_t now, const char *how, bool leave);
-
-/* There is a connection again. */
-void machine_returned (struct machine *machine, int64_t now);
+/* What the connection is now; before each look. */
+void machine_link (struct machine *machine, int64_t now, const struct link *link);
 
 /*
  * Time has passed: by machine_due () at the latest, and after every other input, machine_look () is called.

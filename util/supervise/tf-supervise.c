@@ -60,7 +60,6 @@ struct supervisor {
     struct frame *config_frame;     /* its texts */
     struct machine machine;
     struct uplink *uplink;
-    int connection;             /* the number of the last one: uplink.h */
     int signal_fd;
     struct tee *tee;            /* or NULL */
     struct watch watch;
@@ -179,11 +178,11 @@ static void _say_unstarted (struct supervisor *s)
                 s->config.step, s->config.rank, s->config.node, s->machine.cannot);
 }
 
-static void _say_gone (const struct supervisor *s, const char *how)
+static void _say_alone (const struct supervisor *s)
 {
-    _print ("slurmstepd: error: spank_tf: step %s: the rendezvous %s; its tasks are not "
+    _print ("slurmstepd: error: spank_tf: step %s: the rendezvous does not answer; its tasks are not "
             "stopped when its work is done%s\n",
-            s->config.step, how, s->config.restart.times > 0 ? ", and not restarted" : "");
+            s->config.step, s->config.restart.times > 0 ? ", and not restarted" : "");
 }
 
 static void _send_report (struct supervisor *s)
@@ -282,7 +281,7 @@ static void _perform (struct supervisor *s, const struct effect *effect)
         case EFFECT_FINISH: _finish_life (s); break;
         case EFFECT_REPORT: _send_report (s); break;
         case EFFECT_SAY_UNSTARTED: _say_unstarted (s); break;
-        case EFFECT_SAY_GONE: _say_gone (s, effect->text); break;
+        case EFFECT_SAY_ALONE: _say_alone (s); break;
         case EFFECT_LEAVE: s->left = true; break;
     }
 }
@@ -376,40 +375,34 @@ static void _look_at_attempts (struct supervisor *s)
 }
 
 /* An order is a goal of which the rest is left out. */
-static void _take_goal (struct supervisor *s, struct goal goal)
-{
-    goal.knows = uplink_is_waiting (s->uplink);
-    /* Slurm may have asked the task to end at this moment. */
-    _read_signals (s);
-    machine_goal (&s->machine, _now (), &goal);
-}
-
 static void _serve_uplink (struct supervisor *s, short revents)
 {
-    struct machine *m = &s->machine;
     struct goal goal = { .life = -1 };
-    enum uplink_event event = uplink_serve (s->uplink, revents);
 
-    if (s->connection != uplink_connection (s->uplink))
-        machine_returned (m, _now ());
-    s->connection = uplink_connection (s->uplink);
-    switch (event) {
-        case UPLINK_NOTHING: break;
+    switch (uplink_serve (s->uplink, revents)) {
+        case UPLINK_NOTHING: return;
+        case UPLINK_TELL: _tell (s); return;
         case UPLINK_STOP: goal.stop = GOAL_STOP; break;
         case UPLINK_STOP_AT_ONCE: goal.stop = GOAL_STOP_AT_ONCE; break;
         case UPLINK_ABORT: goal.stop = GOAL_ABORT; break;
+        case UPLINK_WAIT: goal.knows = true; break;
         case UPLINK_RESTART: goal.life = uplink_life (s->uplink); break;
         case UPLINK_EXIT:
             goal.leave = true;
             goal.most = uplink_exit_code (s->uplink);
             break;
-        case UPLINK_TELL: _tell (s); return;
-        case UPLINK_CUT_OFF: machine_cut_off (m, _now ()); return;
-        case UPLINK_NO_ANSWER: machine_gone (m, _now (), "does not answer", true); return;
-        case UPLINK_GONE: machine_gone (m, _now (), "has ended", m->phase == MACHINE_ENDED); return;
     }
-    if (goal.life >= 0 || goal.stop != GOAL_RUN || goal.leave)
-        _take_goal (s, goal);
+    /* Slurm may have asked the task to end at this moment. */
+    _read_signals (s);
+    machine_goal (&s->machine, _now (), &goal);
+}
+
+static void _see_link (struct supervisor *s)
+{
+    struct link link = uplink_link (s->uplink);
+
+    machine_link (&s->machine, _now (), &link);
+    _perform_all (s);
 }
 
 static void _wait (struct supervisor *s, struct pollfd pfd[3])
@@ -437,6 +430,7 @@ static void _run (struct supervisor *s)
             machine_slurmstepd_died (&s->machine, _now ());
         _reap (s);
         _perform_all (s);
+        _see_link (s);
         _look (s);
         _watch (s);
         _look_for_listener (s);

@@ -28,44 +28,19 @@
 #define CONNECT_MS 10000
 /* With spares: a node that is back before it is lost is to be known to be. */
 #define PAUSE_CUT_OFF_MS 1000
-/*
- * A refused connection means that the rendezvous has ended, or that a firewall is in the way. If
- * srun has ended too, Slurm ends this task within seconds, and a message would be useless: try once
- * more before UPLINK_GONE. Afterwards try every PAUSE_MAX_MS.
- */
-#define REFUSED_MS 5000
 /* TCP_USER_TIMEOUT: the connection is broken if sent data is not acknowledged for so long. */
 #define IDLE_LOST_MS 60000
 #define REPORT_LOST_MS 5000
-/*
- * As long as the connection stands, the rendezvous is there, and answers as soon as it can. But one
- * that was stopped for good must not keep the task from its end.
- */
-#define ANSWER_MS 600000
-/* Without a connection that stands, the report is given up. */
-#define REPORT_MS 60000
-/*
- * ... by one that was cut off, which has ended its task. The message of slurmstepd that the supervisor has
- * ended would not reach srun, which does not get it later (Slurm 22.05 and 24.11), and would wait until the
- * time of the job is over.
- */
-#define CUT_OFF_MS 3600000
-/*
- * ... and after `wait` the next life: the rendezvous gives it up after five minutes, and may notice a minute
- * later that there is no connection.
- */
-#define WAIT_MS 360000
-
 struct uplink {
-    enum { CONNECTED, CONNECTING, PAUSING, GONE } state;
+    enum { CONNECTED, CONNECTING, PAUSING } state;
     int fd;
     const struct supervisor_config *config;
     struct deadline next;           /* of the state */
     struct deadline stable;         /* a connection that lasts until then was not a failure */
     int pause_ms;
-    bool refused;                   /* the last attempt */
+    struct link link;
+    bool known;                     /* what is connected has the server's token */
     int connection;                 /* its number, from 1 */
-    bool reported_gone;
     struct frame_reader reader;
     bool ended;                     /* the task has; then */
     struct exit_report report;
@@ -77,82 +52,61 @@ struct uplink {
     int exit_code;
     struct frame *answer;           /* of an order to restart, or NULL */
     bool acknowledged;              /* the rendezvous has the report */
-    struct deadline heard;          /* when the rendezvous' host was last there; with lost_after */
-    bool cut_off;                   /* UPLINK_CUT_OFF has been returned since then */
-    struct deadline give_up;        /* after the task's end, unless the connection stands */
 };
 
-/* Silence. */
-
-static void _set_heard (struct uplink *u, int ago_ms)
+/* As far as the kernel knows, which asks with spares only (common/silence.h). */
+static void _hear (struct uplink *u)
 {
-    struct deadline heard = deadline_in_ms (-ago_ms);
+    int64_t now = deadline_in_ms (0).at_ms;
+    int silent_ms = u->config->lost_after > 0 ? silence_ms (u->fd) : 0;
 
-    if (heard.at_ms <= u->heard.at_ms)
-        return;
-    u->heard = heard;
-    u->cut_off = false;
+    if (u->state == CONNECTED && u->known && now - silent_ms > u->link.heard)
+        u->link.heard = now - silent_ms;
 }
 
-/*
- * When the rendezvous' host is too long silent. If it refuses connections, it is there, and the rendezvous
- * is not.
- */
-static struct deadline _silent_at (struct uplink *u)
+struct link uplink_link (struct uplink *u)
 {
-    if (u->config->lost_after > 0 && u->state == CONNECTED)
-        _set_heard (u, silence_ms (u->fd));
-    if (u->config->lost_after == 0 || u->cut_off || u->refused || u->state == GONE)
-        return deadline_never ();
-    return (struct deadline){ u->heard.at_ms + u->config->lost_after * INT64_C (1000) };
+    _hear (u);
+    return u->link;
 }
 
-static void _set_give_up (struct uplink *u, int ms)
+static void _set_stands (struct uplink *u, bool stands)
 {
-    u->give_up = deadline_in_ms (u->cut_off ? CUT_OFF_MS : ms);
+    u->link.stands = stands;
+    u->link.since = deadline_in_ms (0).at_ms;
 }
 
 static void _pause (struct uplink *u)
 {
     int longest_ms = u->config->lost_after ? PAUSE_CUT_OFF_MS : u->ended ? PAUSE_REPORT_MS : PAUSE_MAX_MS;
 
-    if (u->fd >= 0 && u->state == CONNECTED)
-        _set_heard (u, silence_ms (u->fd));
-    if (u->fd >= 0)
+    _hear (u);
+    /* Its end without a reset says that this process is dead. */
+    if (u->state == CONNECTED)
+        tcp_abort (u->fd);
+    else if (u->fd >= 0)
         close (u->fd);
     u->fd = -1;
     frame_reader_clear (&u->reader);
-    if (deadline_passed (u->stable)) {
+    if (deadline_passed (u->stable))
         u->pause_ms = PAUSE_MIN_MS;
-        _set_give_up (u, u->waiting ? WAIT_MS : REPORT_MS);
-    }
     u->next = deadline_in_ms (u->pause_ms);
     u->pause_ms = 2 * u->pause_ms < longest_ms ? 2 * u->pause_ms : longest_ms;
+    if (u->link.stands)
+        _set_stands (u, false);
     u->state = PAUSING;
-}
-
-/* There is an exit report to deliver. */
-static bool _delivers (const struct uplink *u)
-{
-    return u->ended && !u->waiting && u->state != GONE;
-}
-
-/* give_up counts. */
-static bool _gives_up (const struct uplink *u)
-{
-    return u->ended && (u->state == CONNECTING || u->state == PAUSING);
 }
 
 static void _set_connected (struct uplink *u)
 {
-    unsigned int lost_ms = _delivers (u) ? REPORT_LOST_MS : IDLE_LOST_MS;
+    unsigned int lost_ms = u->ended && !u->waiting ? REPORT_LOST_MS : IDLE_LOST_MS;
     int half_ms = u->config->lost_after * 500;
 
     if (half_ms > 0)
         silence_watch (u->fd, u->config->lost_after, half_ms < (int)lost_ms ? half_ms : (int)lost_ms);
     else
         setsockopt (u->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof (lost_ms));
-    u->next = _delivers (u) ? deadline_in_ms (ANSWER_MS) : deadline_never ();
+    u->next = deadline_never ();
     u->state = CONNECTED;
 }
 
@@ -181,52 +135,37 @@ static int _send_reconnect (struct uplink *u)
 }
 
 /* An attempt to connect has failed with errno. */
-static enum uplink_event _fail (struct uplink *u)
+static void _fail (struct uplink *u)
 {
-    bool refused = errno == ECONNREFUSED, again = u->refused;
-
+    u->link.refused = errno == ECONNREFUSED;
     _pause (u);
-    u->refused = refused;
-    if (!refused)
-        return UPLINK_NOTHING;
-    _set_heard (u, 0);
-    if (u->ended) {
-        u->state = GONE;
-        u->next = deadline_never ();
-        return UPLINK_GONE;
-    }
-    u->next = deadline_in_ms (again ? PAUSE_MAX_MS : REFUSED_MS);
-    if (!again || u->reported_gone)
-        return UPLINK_NOTHING;
-    u->reported_gone = true;
-    return UPLINK_GONE;
 }
 
-static enum uplink_event _connect (struct uplink *u)
+static void _connect (struct uplink *u)
 {
     int lost_after = u->config->lost_after;
 
     u->stable = deadline_never ();
-    if ((u->fd = tcp_connect_begin (&u->config->address, u->config->port)) < 0)
-        return _fail (u);
+    if ((u->fd = tcp_connect_begin (&u->config->address, u->config->port)) < 0) {
+        _fail (u);
+        return;
+    }
     u->next = deadline_in_ms (lost_after ? silence_interval (lost_after) * 1000 : CONNECT_MS);
     u->state = CONNECTING;
-    return UPLINK_NOTHING;
 }
 
-/* connect () has succeeded or failed. */
-static enum uplink_event _finish_connect (struct uplink *u)
+/* connect () has succeeded or failed. What is there now is not known before it speaks. */
+static void _finish_connect (struct uplink *u)
 {
-    if ((errno = tcp_connect_end (u->fd)) != 0 || _send_reconnect (u) < 0)
-        return _fail (u);
-    if (u->waiting)
-        u->give_up = deadline_in_ms (REPORT_MS);
-    u->waiting = u->refused = u->reported_gone = false;
+    if ((errno = tcp_connect_end (u->fd)) != 0 || _send_reconnect (u) < 0) {
+        _fail (u);
+        return;
+    }
+    u->waiting = u->known = u->link.refused = false;
     u->connection++;
     u->stable = deadline_in_ms (PAUSE_MAX_MS);
-    _set_heard (u, 0);
+    _set_stands (u, true);
     _set_connected (u);
-    return UPLINK_NOTHING;
 }
 
 /* It keeps a frame with an answer. */
@@ -239,6 +178,10 @@ static enum uplink_event _obey (struct uplink *u, struct frame **fp)
         _pause (u);
         return UPLINK_NOTHING;
     }
+    u->known = true;
+    u->link.heard = deadline_in_ms (0).at_ms;
+    if (order == ORDER_RUN)
+        return UPLINK_NOTHING;
     if (order == ORDER_STOP)
         return order_is_at_once (frame) ? UPLINK_STOP_AT_ONCE : UPLINK_STOP;
     if (order == ORDER_TELL || order == ORDER_ABORT)
@@ -249,7 +192,7 @@ static enum uplink_event _obey (struct uplink *u, struct frame **fp)
         u->waiting = true;
         u->stable = deadline_in_ms (0);
         _set_connected (u);
-        return UPLINK_NOTHING;
+        return UPLINK_WAIT;
     }
     u->next_life = order_life (frame);
     u->exit_code = order_exit_code (frame);
@@ -287,7 +230,9 @@ struct uplink *uplink_create (int fd, const struct supervisor_config *config, st
     u->config = config;
     /* An order to restart may have an answer. */
     u->reader.ceiling = config->restart.times ? FRAME_MAX_ANSWER : FRAME_MAX_ORDER;
-    u->heard = deadline_in_ms (0);
+    u->link = (struct link){ .heard = deadline_in_ms (0).at_ms };
+    u->known = true;
+    _set_stands (u, true);
     u->pause_ms = PAUSE_MIN_MS;
     u->connection = 1;
     u->stable = deadline_in_ms (0);
@@ -312,12 +257,10 @@ void uplink_destroy (struct uplink *u)
     free (u);
 }
 
-struct deadline uplink_poll (struct uplink *u, struct pollfd *pfd)
+struct deadline uplink_poll (const struct uplink *u, struct pollfd *pfd)
 {
-    struct deadline next = deadline_min (u->next, _silent_at (u));
-
     *pfd = (struct pollfd){ .fd = u->fd, .events = u->state == CONNECTING ? POLLOUT : POLLIN };
-    return _gives_up (u) ? deadline_min (next, u->give_up) : next;
+    return u->next;
 }
 
 enum uplink_event uplink_serve (struct uplink *u, short revents)
@@ -326,26 +269,15 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
 
     frame_destroy (u->answer);
     u->answer = NULL;
-    if (deadline_passed (_silent_at (u))) {
-        u->cut_off = true;
-        _set_give_up (u, CUT_OFF_MS);
-        return UPLINK_CUT_OFF;
-    }
-    if (_gives_up (u) && deadline_passed (u->give_up))
-        return UPLINK_NO_ANSWER;
-    switch (u->state) {
-        case CONNECTED:
-            if (revents)
-                return _receive (u);
-            return late ? UPLINK_NO_ANSWER : UPLINK_NOTHING;
-        case CONNECTING:
-            if (revents)
-                return _finish_connect (u);
-            errno = ETIMEDOUT;
-            return late ? _fail (u) : UPLINK_NOTHING;
-        case PAUSING: return late ? _connect (u) : UPLINK_NOTHING;
-        case GONE: return UPLINK_GONE;
-    }
+    if (u->state == CONNECTED && revents)
+        return _receive (u);
+    if (u->state == CONNECTING && revents)
+        _finish_connect (u);
+    else if (u->state == CONNECTING && late) {
+        errno = ETIMEDOUT;
+        _fail (u);
+    } else if (u->state == PAUSING && late)
+        _connect (u);
     return UPLINK_NOTHING;
 }
 
@@ -370,7 +302,6 @@ void uplink_report (struct uplink *u, const struct exit_report *report, const st
     u->life = *life;
     u->failure = *failure;
     u->reported = deadline_in_ms (0);
-    _set_give_up (u, REPORT_MS);
     if (u->state == CONNECTED) {
         _set_connected (u);
         if (_send (u, _encode_report (u)) < 0)
@@ -413,11 +344,6 @@ struct frame *uplink_answer (const struct uplink *u)
 int uplink_exit_code (const struct uplink *u)
 {
     return u->exit_code;
-}
-
-bool uplink_is_waiting (const struct uplink *u)
-{
-    return u->waiting;
 }
 
 void uplink_restarted (struct uplink *u)

@@ -11,6 +11,7 @@
 
 #include "common/deadline.h"
 #include "common/errtext.h"
+#include "lease.h"
 #include "protocol/exit_report.h"
 #include "protocol/failure_text.h"
 #include "protocol/life_report.h"
@@ -32,7 +33,7 @@ void uplink_destroy (struct uplink *uplink);
  * What to poll for (fd -1: nothing), and until when. Then call uplink_serve (), also when only
  * the deadline has passed.
  */
-struct deadline uplink_poll (struct uplink *uplink, struct pollfd *pfd);
+struct deadline uplink_poll (const struct uplink *uplink, struct pollfd *pfd);
 
 enum uplink_event {
     UPLINK_NOTHING,         /* the caller has nothing to do */
@@ -40,19 +41,16 @@ enum uplink_event {
     UPLINK_STOP_AT_ONCE,    /* the same; a spare has got its place */
     UPLINK_EXIT,            /* the rendezvous has the exit report */
     UPLINK_RESTART,         /* ... and orders to start the life uplink_life () */
-    UPLINK_NO_ANSWER,       /* the rendezvous does not take the exit report */
-    UPLINK_GONE,            /* the rendezvous has ended */
+    UPLINK_WAIT,            /* ... and may order that later */
     UPLINK_TELL,            /* it asks for signs of life */
     UPLINK_ABORT,           /* it orders to end the task, which hangs */
-    UPLINK_CUT_OFF,         /* it was silent for lost_after, and may give the place away; once each time */
 };
 
-/*
- * Go on; `revents` is poll ()'s. UPLINK_GONE comes once while the task runs, and again if there has been a
- * connection since; after uplink_report () it, or UPLINK_NO_ANSWER, comes each time if the report cannot be
- * delivered.
- */
+/* Go on; `revents` is poll ()'s. */
 enum uplink_event uplink_serve (struct uplink *uplink, short revents);
+
+/* What is seen of the connection now. */
+struct link uplink_link (struct uplink *uplink);
 
 /*
  * Send the exit report, now and at the beginning of every new connection. Call it once in each life,
@@ -82,9 +80,6 @@ struct frame *uplink_answer (const struct uplink *uplink);
 
 /* The exit code with which UPLINK_EXIT lets the task end at most; 0: any. */
 int uplink_exit_code (const struct uplink *uplink);
-
-/* True if the rendezvous has answered the last report with `wait`. */
-bool uplink_is_waiting (const struct uplink *uplink);
 
 /* A next life has begun. */
 void uplink_restarted (struct uplink *uplink);

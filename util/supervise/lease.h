@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What a supervisor concludes from its connection to the rendezvous. doc/design.md (Leases) has the table.
+ *
+ * Only a message with the server's token shows that the rendezvous is there, and, as long as such a
+ * connection stands, its kernel's answers. A connection that is refused, reset, closed or silent is no news:
+ * a firewall may do that. What follows depends on the time since then, and is computed anew each time.
+ */
+#ifndef TF_LEASE_H
+#define TF_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "protocol/supervisor_config.h"
+
+#define LEASE_NEVER INT64_MAX
+
+/* What is seen of the connection now. Times are in milliseconds of the machine's clock. */
+struct link {
+    int64_t heard;                  /* when the rendezvous was last there */
+    int64_t since;                  /* ... the connection stands, or does not */
+    bool stands;
+    bool refused;                   /* the last attempt to connect */
+};
+
+struct lease {
+    const struct supervisor_config *config;
+    struct link link;
+    int64_t ended;                  /* `heard` of the lease that was over, and whose task was ended */
+    int64_t reported;               /* when the end of the task was */
+    bool answered;                  /* ... and the rendezvous has said that there may be another life */
+};
+
+void lease_begin (struct lease *lease, const struct supervisor_config *config, int64_t now);
+
+/* The connection is so now. A new one has no answer to the report yet. */
+void lease_see (struct lease *lease, const struct link *link);
+
+/*
+ * When the task has to end, because its place may be given away; never without spares. Then lease_over ()
+ * says that this has happened.
+ */
+int64_t lease_over_at (const struct lease *lease);
+void lease_over (struct lease *lease);
+
+/* The end of the task is reported, and an answer awaited; with another life, this. */
+void lease_report (struct lease *lease, int64_t now);
+
+/* When to leave without an answer, the task having ended. */
+int64_t lease_leave_at (const struct lease *lease);
+
+/*
+ * From when on the rendezvous seems to have ended, if nothing changes: so a message says, and nothing of
+ * Slurm's is withheld from the task any more, as its order would not come. Never while the connection stands.
+ */
+int64_t lease_alone_at (const struct lease *lease);
+
+#endif
