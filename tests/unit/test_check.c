@@ -376,6 +376,55 @@ TEST (a_line_that_slurm_ignores_is_an_error)
                       "required, optional or include, so Slurm ignores the line; correct the line");
 }
 
+#define PYXIS "required /usr/lib/slurm/spank_pyxis.so runtime_path=/run/pyxis\n"
+#define OURS "required %s/spank_tf.so libexecdir=%s/libexec\n"
+#define LATE "required /usr/lib/spank-tf/spank_tf_late.so\n"
+
+/* Slurm calls the plugins in the order of their lines, those of included files where they are included. */
+TEST (the_order_of_plugins_beside_pyxis_is_checked)
+{
+    write_file ("plugstack.conf", "# pyxis\n" OURS PYXIS LATE, root, root);
+    installation_has (LEVEL_OK,
+                      "ok: pyxis (ROOT/plugstack.conf:3) stands between spank_tf and spank_tf_late.so");
+    write_file ("plugstack.conf", OURS LATE, root, root);
+    installation_has (LEVEL_OK, "ok: ROOT/plugstack.conf:1 loads the plugin");
+    write_file ("plugstack.conf", PYXIS OURS, root, root);
+    installation_has (LEVEL_ERROR, "error: pyxis stands before spank_tf (ROOT/plugstack.conf:1, and then "
+                                   "ROOT/plugstack.conf:2): in a container, tasks do not find spank-tf's "
+                                   "programs; write the line of spank_tf before it");
+    write_file ("plugstack.conf", OURS PYXIS, root, root);
+    installation_has (LEVEL_WARNING,
+                      "warning: no spank_tf_late.so stands behind pyxis (ROOT/plugstack.conf:2): in "
+                      "a container no task can be restarted, and SLURM_TF_... may be those of "
+                      "another task; write the line of spank_tf_late.so behind pyxis");
+    write_file ("plugstack.conf", OURS LATE PYXIS, root, root);
+    installation_has (LEVEL_WARNING,
+                      "warning: spank_tf_late.so stands before pyxis (ROOT/plugstack.conf:3): in a "
+                      "container no task can be restarted, and SLURM_TF_... may be those of "
+                      "another task; write the line of spank_tf_late.so behind pyxis");
+    write_file ("plugstack.conf", LATE OURS, root, root);
+    installation_has (LEVEL_ERROR, "error: spank_tf_late.so (ROOT/plugstack.conf:1) stands before spank_tf "
+                                   "(ROOT/plugstack.conf:2); write it behind all others");
+}
+
+TEST (the_order_of_plugins_is_that_of_included_files)
+{
+    assert_int_equal (mkdir (at ("conf.d"), 0755), 0);
+    write_file ("plugstack.conf", "include conf.d/*.conf\n" LATE);
+    write_file ("conf.d/05-pyxis.conf", PYXIS);
+    write_file ("conf.d/10-spank-tf.conf", OURS, root, root);
+    installation_has (LEVEL_ERROR,
+                      "error: pyxis stands before spank_tf (ROOT/conf.d/05-pyxis.conf:1, and then "
+                      "ROOT/conf.d/10-spank-tf.conf:1): in a container, tasks do not find "
+                      "spank-tf's programs; write the line of spank_tf before it");
+    assert_int_equal (rename (at ("conf.d/05-pyxis.conf"), at ("conf.d/50-pyxis.conf")), 0);
+    installation_has (LEVEL_OK,
+                      "ok: pyxis (ROOT/conf.d/50-pyxis.conf:1) stands between spank_tf and spank_tf_late.so");
+    unlink (at ("conf.d/50-pyxis.conf"));
+    unlink (at ("conf.d/10-spank-tf.conf"));
+    rmdir (at ("conf.d"));
+}
+
 TEST (a_plugstack_conf_that_cannot_be_read_is_an_error)
 {
     unlink (at ("plugstack.conf"));

@@ -77,6 +77,38 @@ static void _check_lines (const struct installation *i, struct findings *finding
         _check_line (&stack->line[0], findings);
 }
 
+/*
+ * pyxis enters a container in its task_init. Before that a task registers, and its supervisor is started;
+ * behind it the second stage begins the lives of the task.
+ */
+static void _check_order (const struct installation *i, struct findings *findings)
+{
+    const struct plugstack_line *line = &i->stack.line[0];
+    const struct plugstack_place *pyxis = &i->stack.pyxis, *late = &i->stack.late;
+
+    if (late->order && late->order < line->order)
+        findings_add (findings, "order", LEVEL_ERROR, "write it behind all others",
+                      "spank_tf_late.so (%s:%d) stands before spank_tf (%s:%d)", late->file, late->number,
+                      line->file, line->number);
+    if (!pyxis->order)
+        return;
+    if (pyxis->order < line->order)
+        findings_add (
+            findings, "order", LEVEL_ERROR, "write the line of spank_tf before it",
+            "pyxis stands before spank_tf (%s:%d, and then %s:%d): in a container, tasks do not find "
+            "spank-tf's programs",
+            pyxis->file, pyxis->number, line->file, line->number);
+    else if (late->order > pyxis->order)
+        findings_ok (findings, "order", "pyxis (%s:%d) stands between spank_tf and spank_tf_late.so",
+                     pyxis->file, pyxis->number);
+    else
+        findings_add (findings, "order", LEVEL_WARNING, "write the line of spank_tf_late.so behind pyxis",
+                      "%s pyxis (%s:%d): in a container no task can be restarted, and SLURM_TF_... "
+                      "may be those of another task",
+                      late->order ? "spank_tf_late.so stands before" : "no spank_tf_late.so stands behind",
+                      pyxis->file, pyxis->number);
+}
+
 static void _check_arguments (struct installation *i, struct findings *findings)
 {
     const struct plugstack_line *line = &i->stack.line[0];
@@ -333,6 +365,7 @@ void installation_check (struct installation *i, const char *slurm_conf, struct 
     _check_lines (i, findings);
     if (i->stack.lines == 0)
         return;
+    _check_order (i, findings);
     _check_arguments (i, findings);
     _check_notify (i, findings);
     _check_plugin (i, findings);

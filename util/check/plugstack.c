@@ -55,6 +55,7 @@ static void _add (struct plugstack *stack, const struct plugstack_line *from, ch
     line = &stack->line[stack->lines - 1];
     snprintf (line->file, sizeof (line->file), "%s", from->file);
     line->number = from->number;
+    line->order = from->order;
     line->required = from->required;
     line->plugin = line->text + (plugin - from->text);
     while (line->arguments < PLUGSTACK_MAX_ARGUMENTS && (argument = strtok_r (NULL, BLANKS, rest)))
@@ -63,20 +64,42 @@ static void _add (struct plugstack *stack, const struct plugstack_line *from, ch
     memcpy (line->text, from->text, sizeof (line->text));
 }
 
+static void _place (struct plugstack_place *place, const struct plugstack_line *line)
+{
+    *place = (struct plugstack_place){ .number = line->number, .order = line->order };
+    snprintf (place->file, sizeof (place->file), "%s", line->file);
+}
+
+/* "required" or "optional", and the path of a plugin. */
+static void _note_plugin (struct plugstack *stack, struct plugstack_line *line, const char *path)
+{
+    const char *name = basename (path);
+
+    line->order = ++stack->plugins;
+    if (strstr (name, "pyxis") && stack->pyxis.order == 0)
+        _place (&stack->pyxis, line);
+    else if (strcmp (name, "spank_tf_late.so") == 0)
+        _place (&stack->late, line);
+}
+
 static int _read_line (struct plugstack *stack, struct plugstack_line *line, int depth, struct errtext *err)
 {
     char *word, *path, *rest;
     struct quoted q;
+    bool loads;
 
     line->text[strcspn (line->text, "#")] = '\0';
     word = strtok_r (line->text, BLANKS, &rest);
     path = word ? strtok_r (NULL, BLANKS, &rest) : NULL;
     if (path && strcmp (word, "include") == 0)
         return _include (stack, line->file, path, depth, err);
+    line->required = word && strcmp (word, "required") == 0;
+    loads = path && (line->required || strcmp (word, "optional") == 0);
+    if (loads)
+        _note_plugin (stack, line, path);
     if (!word || !(_is_ours (word) || (path && _is_ours (path))))
         return 0;
-    line->required = strcmp (word, "required") == 0;
-    if (path && (line->required || strcmp (word, "optional") == 0))
+    if (loads)
         _add (stack, line, path, &rest);
     else
         errtext_set (&stack->ignored,

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The lines of plugstack.conf, and of the files that it includes, that load spank_tf.so.
+ * The lines of plugstack.conf, and of the files that it includes, that load spank_tf.so, and those whose
+ * order beside it matters.
  */
 #ifndef TF_PLUGSTACK_H
 #define TF_PLUGSTACK_H
@@ -15,10 +16,18 @@
 #define PLUGSTACK_MAX_LINES 8
 #define PLUGSTACK_MAX_ARGUMENTS 32
 
+/* Where a line is, of those that load a plugin. Slurm calls the plugins in this order. */
+struct plugstack_place {
+    char file[PATH_MAX];
+    int number;                     /* of the line in it, from 1 */
+    size_t order;                   /* among all of them, from 1; 0: there is none */
+};
+
 /* "required /usr/lib/spank-tf/spank_tf.so show=yes" */
 struct plugstack_line {
     char file[PATH_MAX];            /* the file that has the line */
     int number;                     /* of the line, from 1 */
+    size_t order;                   /* as in struct plugstack_place */
     bool required;                  /* if not, it is optional */
     char text[PATH_MAX];            /* the line, cut into strings */
     const char *plugin;             /* the path of the plugin as it is written */
@@ -28,6 +37,9 @@ struct plugstack_line {
 
 struct plugstack {
     size_t files;                   /* how many files were read */
+    size_t plugins;                 /* how many lines load a plugin */
+    struct plugstack_place pyxis;   /* the first one that loads pyxis, */
+    struct plugstack_place late;    /* and the last one that loads spank_tf_late.so */
     size_t lines;                   /* may be more than PLUGSTACK_MAX_LINES */
     struct plugstack_line line[PLUGSTACK_MAX_LINES];
     char not_found[PATH_MAX];       /* the first include that matched no file, or "" */
