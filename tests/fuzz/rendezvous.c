@@ -620,7 +620,7 @@ static void _check_next_answer (int rank, struct frame *frame)
     const struct rank *r = &step_roster (world.server->step)->rank[rank];
     struct answer answer;
 
-    CHECK (answer_is_in (frame) == (world.server->shutdown->replaced > 0));
+    CHECK (answer_is_in (frame) == (job_has_replaced (world.server->job)));
     if (!answer_is_in (frame))
         return;
     CHECK (answer_decode (&answer, frame, SERVER_TOKEN, NULL) == 0);
@@ -641,7 +641,7 @@ static void _take_order (struct client *client, struct frame *frame)
         return;
     }
     /* A spare that has got a place waits for its life as a task that has reported an end. */
-    CHECK (client->more || client->first == FIRST_RECONNECT || world.server->shutdown->replaced > 0);
+    CHECK (client->more || client->first == FIRST_RECONNECT || job_has_replaced (world.server->job));
     CHECK (order == ORDER_EXIT || _restarts ());
     client->expects_exit = false;
     if (order != ORDER_RESTART)
@@ -835,18 +835,6 @@ static void _event (int ms)
 
 /* At every moment. */
 
-static void _check_roster (const struct roster *roster)
-{
-    int here = 0, gone = 0;
-
-    for (int rank = 0; rank < roster->tasks && rank < MAX_TASKS; rank++) {
-        here += roster->rank[rank].launch == RANK_HERE;
-        gone += roster->rank[rank].launch == RANK_GONE;
-    }
-    CHECK (roster->tasks > MAX_TASKS || (here == roster->here && gone == roster->gone));
-    CHECK (roster_missing (roster) >= 0);
-}
-
 static void _check_peers (const struct peers *peers, const struct roster *roster)
 {
     int count = 0;
@@ -879,21 +867,19 @@ static void _check_places (const struct roster *roster)
         }
 }
 
-/* Counts, and connections, agree with the states of ranks. */
+/* Connections agree with the states of ranks. */
 static void _check_states (const struct server *server, const struct roster *roster)
 {
-    int left = 0;
-
     for (int i = 0; i < roster->tasks; i++) {
         const struct rank *rank = &roster->rank[i];
 
-        left += !rank_has_ended (rank);
-        CHECK (server->shutdown || rank->state == RANK_RUNS || rank->state == RANK_SPARE);
-        CHECK (!deadline_is_set (rank->away) || (server->shutdown && !rank->peer));
-        CHECK (rank->state != RANK_LOST || deadline_is_set (rank->away));
+        CHECK (server->job || rank->state == RANK_RUNS || rank->state == RANK_SPARE);
+        CHECK ((rank->link == LINK_NONE) == !rank->peer);
+        CHECK (rank->away == NEVER || (server->job && rank->link == LINK_NONE));
+        CHECK (rank->state != RANK_LOST || rank->away != NEVER);
     }
-    CHECK (!server->shutdown || server->shutdown->left == left);
-    if (server->shutdown)
+    CHECK (!server->job || server->job->facts.first == server->job->facts.count);
+    if (server->job)
         _check_places (roster);
 }
 
@@ -902,11 +888,10 @@ static void _check_now (void)
     struct roster *roster = step_roster (world.server->step);
 
     CHECK (!world.server->resolved || !world.server->refused);
-    _check_roster (roster);
     _check_peers (&world.server->peers, roster);
     _check_states (world.server, roster);
     world.step_tasks = roster->tasks;
-    world.supervised = world.server->shutdown != NULL;
+    world.supervised = world.server->job != NULL;
     for (int i = 0; i < CLIENTS; i++)
         _read (&world.client[i]);
 }
@@ -929,7 +914,7 @@ static void _check_settled (void)
 {
     CHECK (world.server->resolved || world.server->refused);
     CHECK (world.server->peers.unauthenticated == 0);
-    CHECK (world.supervised || step_roster (world.server->step)->gone == 0 || world.errors > 0);
+    CHECK (world.supervised || roster_gone (step_roster (world.server->step)) == 0 || world.errors > 0);
 }
 
 /* The input is over. Let time pass, and end srun when nothing more is due. */

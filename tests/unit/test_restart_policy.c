@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 #include "common/tasklist.h"
-#include "rendezvous/rank.h"
+#include "job/rank.h"
+#include "rendezvous/roster.h"
 
 #define MAX_TASKS 8
 #define LONGEST_PAUSE 10
@@ -137,7 +138,7 @@ static void check_line (char *rest, int number)
     assert_between (tasks, 1, MAX_TASKS);
     assert_int_equal (tasklist_assign (list, role, tasks, "", "", NULL), 0);
     for (int i = 0; i < tasks; i++)
-        rank_set_role (&rank[i], role[i]);
+        roster_set_role (&rank[i], role[i]);
     assert_non_null (policy = restart_policy_create (&config, rank, tasks));
     events = golden_field (&rest);
     expected = golden_field (&rest);

@@ -18,6 +18,14 @@
 #define THREE_ROLES "\"chief\":1,\"ps\":1,\"worker\":1"
 #define ONE_CHIEF "\"chief\":1"
 
+/* Moments of these tests are times of day. */
+time_t __wrap_wall_clock (int64_t moment);
+
+time_t __wrap_wall_clock (int64_t moment)
+{
+    return (time_t)(moment / 1000);
+}
+
 /* A chief on n1, a ps and a worker on n2. */
 static struct roster roster;
 
@@ -32,7 +40,7 @@ static int create (void **state)
     for (int rank = 0; rank < 3; rank++) {
         struct rank *m = &roster.rank[rank];
 
-        rank_set_role (m, role[rank]);
+        roster_set_role (m, role[rank]);
         m->node = strdup (rank ? "n2" : "n1");
         m->node_index = rank > 0;
         m->number = rank;
@@ -109,60 +117,73 @@ TEST (a_text_that_is_not_utf8_is_left_out)
 
 TEST (a_hang_has_the_tasks_that_were_silent_since_when_and_what_they_did)
 {
-    struct show_json_hang *hang = calloc (1, sizeof (*hang) + 2 * sizeof (hang->rank[0]));
+    struct fact_rank hung[] = { { .rank = &roster.rank[2] }, { .rank = &roster.rank[1] } };
+    const struct fact fact = { .kind = FACT_HANG, .seconds = 300, .left = 2, .ranks = hung, .count = 2 };
 
-    assert_non_null (hang);
-    *hang = (struct show_json_hang){ .seconds = 300, .left = 2, .count = 2 };
-    hang->rank[0] = &roster.rank[2];
-    hang->rank[1] = &roster.rank[1];
-    roster.rank[2].watch.since.tv_sec = 1700000000;
+    roster.rank[2].watch.since = 1700000000000;
     strcpy (roster.rank[2].watch.signs.status, "step \"1\"");
-    roster.rank[1].watch.since.tv_sec = 1700000001;
+    roster.rank[1].watch.since = 1700000001000;
     roster.rank[1].watch.signs.stopped = true;
-    check (show_json_hang (&roster, hang, 3),
+    check (show_json_hang (&roster, &fact, 3),
            EVENT ("hang", "3", "2", THREE_ROLES, "3",
                   "2") "\"seconds\":300,\"tasks\":["
                        "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"since\":1700000000,"
                        "\"status\":\"step \\\"1\\\"\"},"
                        "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"since\":1700000001,"
                        "\"stopped\":true}]}\n");
-    free (hang);
 }
 
 TEST (a_restart_has_the_tasks_that_failed_and_how)
 {
-    const struct exit_report report[] = { { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
-                                          { .kind = EXIT_REPORT_EXIT, .number = 42 } };
-    struct show_json_restart *restart = calloc (1, sizeof (*restart) + 2 * sizeof (restart->failed[0]));
+    struct fact_rank failed[] = {
+        { &roster.rank[2], { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true } },
+        { &roster.rank[1], { .kind = EXIT_REPORT_EXIT, .number = 42 } },
+    };
+    const struct fact fact = { .kind = FACT_DECIDED,
+                               .decision = RESTART_POLICY_ALL,
+                               .pause = 4,
+                               .left = 1,
+                               .ranks = failed,
+                               .count = 2 };
 
-    assert_non_null (restart);
-    restart->all = true;
-    restart->pause = 4;
-    restart->left = 1;
-    restart->count = 2;
-    for (int i = 0; i < 2; i++) {
-        restart->failed[i].rank = &roster.rank[2 - i];
-        restart->failed[i].report = &report[i];
-    }
-    check (show_json_restart (&roster, restart, 3),
+    check (show_json_restart (&roster, &fact, 3),
            EVENT ("restart", "3", "2", THREE_ROLES, "3",
                   "1") "\"all\":true,\"pause\":4,\"tasks\":["
                        "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
                        "\"number\":9,\"out_of_memory\":true},"
                        "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"exit\","
                        "\"number\":42}]}\n");
-    free (restart);
 }
 
+TEST (a_replacement_has_the_tasks_that_are_lost_or_how_the_one_has_ended_that_cannot_go_on)
+{
+    struct fact_rank replaced[] = { { &roster.rank[1], { .kind = EXIT_REPORT_SIGNAL, .number = 9 } } };
+    struct fact fact = { .kind = FACT_REPLACED, .pause = 1, .left = 0, .ranks = replaced, .count = 1 };
+
+    check (show_json_restart (&roster, &fact, 1),
+           EVENT ("restart", "3", "2", THREE_ROLES, "1",
+                  "0") "\"all\":true,\"pause\":1,\"tasks\":["
+                       "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"lost\"}]}\n");
+    fact.because = FACT_IS_STUCK;
+    check (show_json_restart (&roster, &fact, 1),
+           EVENT ("restart", "3", "2", THREE_ROLES, "1",
+                  "0") "\"all\":true,\"pause\":1,\"tasks\":["
+                       "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
+                       "\"number\":9}]}\n");
+}
+
+/* One that had ended is only missed at the barrier. */
 TEST (a_loss_has_the_tasks_that_are_lost)
 {
-    const struct rank *lost[] = { &roster.rank[1] };
+    struct fact_rank lost[] = { { .rank = &roster.rank[1] }, { .rank = &roster.rank[2] } };
+    const struct fact fact = { .kind = FACT_LOST, .left = 2, .ranks = lost, .count = 2 };
 
     roster.rank[1].state = RANK_LOST;
+    roster.rank[2].state = RANK_ENDED;
     roster.rank[1].end = (struct end){ .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9 },
-                                       .at = { 1000, 0 },
+                                       .at = 1000000,
                                        .elapsed_ms = 5999 };
-    check (show_json_lost (&roster, lost, 1, 3, 2),
+    check (show_json_lost (&roster, &fact, 3),
            EVENT ("lost", "3", "2", THREE_ROLES, "3",
                   "2") "\"tasks\":["
                        "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"lost\","
@@ -179,14 +200,14 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
 {
     ended (0, RANK_ENDED,
            (struct end){
-               .report = { .kind = EXIT_REPORT_EXIT, .number = 3 }, .at = { 1000, 2 }, .elapsed_ms = 61999 });
+               .report = { .kind = EXIT_REPORT_EXIT, .number = 3 }, .at = 1000002, .elapsed_ms = 61999 });
     ended (1, RANK_ENDED,
            (struct end){ .report = { .kind = EXIT_REPORT_STOPPED, .killed = true, .killed_after = 10 },
-                         .at = { 1001, 0 },
+                         .at = 1001000,
                          .elapsed_ms = 62000 });
     ended (2, RANK_ENDED,
            (struct end){ .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
-                         .at = { 1000, 1 },
+                         .at = 1000001,
                          .elapsed_ms = 500 });
     roster.rank[0].life.number = 2;
     roster.rank[0].address_use = ADDRESS_UNUSED;
@@ -216,7 +237,7 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
 
     ended (0, RANK_LOST,
            (struct end){
-               .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9 }, .at = { 1000, 0 }, .elapsed_ms = 0 });
+               .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9 }, .at = 1000000, .elapsed_ms = 0 });
     roster.rank[0].life.number = 0;
     check (show_json_end (&one, 0, 0),
            EVENT ("end", "1", "1", ONE_CHIEF, "0",
@@ -226,7 +247,7 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
                        "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"lost\","
                        "\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
     ended (0, RANK_ENDED,
-           (struct end){ .report = { .kind = EXIT_REPORT_EXIT }, .at = { 1000, 0 }, .elapsed_ms = 0 });
+           (struct end){ .report = { .kind = EXIT_REPORT_EXIT }, .at = 1000000, .elapsed_ms = 0 });
     check (show_json_end (&one, 0, 0),
            EVENT ("end", "1", "1", ONE_CHIEF, "0",
                   "0") "\"cancelled\":false,"
@@ -241,12 +262,12 @@ TEST (a_task_that_was_replaced_is_lost_and_has_no_place)
     struct rank *lost = &roster.rank[1], *spare = &roster.rank[2];
 
     ended (0, RANK_ENDED,
-           (struct end){ .report = { .kind = EXIT_REPORT_EXIT }, .at = { 1000, 0 }, .elapsed_ms = 0 });
+           (struct end){ .report = { .kind = EXIT_REPORT_EXIT }, .at = 1000000, .elapsed_ms = 0 });
     ended (1, RANK_ENDED,
            (struct end){
-               .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9 }, .at = { 1000, 0 }, .elapsed_ms = 0 });
+               .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9 }, .at = 1000000, .elapsed_ms = 0 });
     ended (2, RANK_ENDED,
-           (struct end){ .report = { .kind = EXIT_REPORT_STOPPED }, .at = { 1000, 0 }, .elapsed_ms = 0 });
+           (struct end){ .report = { .kind = EXIT_REPORT_STOPPED }, .at = 1000000, .elapsed_ms = 0 });
     lost->replaced_by = spare;
     spare->replaces = lost;
     check (

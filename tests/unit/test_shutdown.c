@@ -18,13 +18,12 @@
 
 #include "common/frameworks.h"
 #include "common/tasklist.h"
+#include "job/job.h"
 #include "protocol/life_report.h"
 #include "protocol/order.h"
 #include "protocol/reconnect.h"
 #include "protocol/signs.h"
-#include "rendezvous/absence.h"
 #include "rendezvous/console.h"
-#include "rendezvous/shutdown.h"
 #include "rendezvous/supervisors.h"
 
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
@@ -80,6 +79,13 @@ int __wrap_silence_ms (int fd);
 int __wrap_silence_ms (int fd)
 {
     return fd == silent_fd ? silent_ms : 0;
+}
+
+/* As after each event of the main loop. */
+static void check_time (void)
+{
+    server.now = now_ms;
+    supervisors_check (&server);
 }
 
 static struct rank *rank_of (int number)
@@ -265,7 +271,7 @@ static void finish (void)
     if (server.step)
         peers_clear (&server.peers, step_roster (server.step));
     console_drop ();
-    shutdown_destroy (server.shutdown);
+    supervisors_end (&server);
     step_destroy (server.step);
     server = (struct server){ .config = { .server_token = NULL } };
 }
@@ -293,22 +299,23 @@ static void begin (char *event)
     server.config = (struct rendezvous_config){
         .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
     };
+    server.now = now_ms;
     set_options (&server.config, event, &apart, &cannot_supervise);
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
     add_ranks (tasks, apart, cannot_supervise);
-    if (shutdown_begin (&server, &err) < 0)
+    if (supervisors_begin (&server, &err) < 0)
         story_print ("refused: %s\n", err.text);
-    else if (!server.shutdown)
+    else if (!server.job)
         story_result ("not supervised");
     for (int rank = 0; rank < tasks; rank++) {
         struct peer *peer = connect_one (&supervisor[rank]);
 
         peer->rank = rank_of (rank);
-        peer->state = PEER_SUPERVISED;
         rank_of (rank)->peer = peer;
+        peer_set_state (peer, PEER_SUPERVISED);
     }
     for (int rank = 0; rank < tasks; rank++)
-        if (server.shutdown && rank_of (rank)->state == RANK_SPARE)
+        if (server.job && rank_of (rank)->state == RANK_SPARE)
             report_end (rank, waits);
 }
 
@@ -324,7 +331,7 @@ static void receive (int rank)
 {
     supervisors_receive (&server, rank_of (rank)->peer);
     peers_free_closed (&server.peers);
-    shutdown_check_time (&server);
+    check_time ();
 }
 
 /* In place: \e is an escape character, \n a newline. */
@@ -478,7 +485,7 @@ static void reconnect (int rank)
     server.peers.unauthenticated = 1;
     assert_true (supervisors_reconnect (&server, peer, frame));
     frame_destroy (frame);
-    shutdown_check_time (&server);
+    check_time ();
 }
 
 static void rank_event (int rank, char *event)
@@ -521,7 +528,7 @@ static void rank_event (int rank, char *event)
 static void pass (int ms)
 {
     now_ms += ms;
-    shutdown_check_time (&server);
+    check_time ();
 }
 
 /* Orders. */
@@ -617,7 +624,7 @@ static void play (char *event)
     } else if (story_begins (&event, "step"))
         begin (event);
     else {
-        int ms = deadline_left_ms (shutdown_next (&server));
+        int ms = deadline_left_ms (supervisors_next (&server));
 
         story_result (ms >= 0 ? "%d ms" : "never", ms);
         if (story_begins (&event, "wait"))
@@ -627,7 +634,7 @@ static void play (char *event)
     }
     print_lines (release ());
     print_orders ();
-    if (server.shutdown && shutdown_all_ended (server.shutdown))
+    if (server.job && job_is_done (server.job))
         story_result ("over");
 }
 
@@ -701,7 +708,7 @@ TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
     report_end (2, stopped);
     assert_int_equal (next_order (2), 'w');
     assert_int_equal (next_order (3), 'w');
-    pass (ABSENCE_BROKEN_MS);
+    pass (JOB_BROKEN_MS);
     assert_int_equal (next_exit_code (3), 128 + 9);
     release ();
     end ();
@@ -709,5 +716,5 @@ TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
 
 TEST (destroying_null_is_allowed)
 {
-    shutdown_destroy (NULL);
+    job_destroy (NULL);
 }

@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "rendezvous/cluster_table.h"
 #include "rendezvous/rank_names.h"
 #include "rendezvous/step.h"
 
@@ -229,8 +230,8 @@ static void print_names (void)
         story_print ("missing: %s\n", text);
     if (*rank_names_missing_nodes (roster, text, sizeof (text)))
         story_print ("missing%s\n", text);
-    if (roster->gone)
-        story_print ("%d lost: %s\n", roster->gone, rank_names_gone (roster, text, sizeof (text)));
+    if (roster_gone (roster))
+        story_print ("%d lost: %s\n", roster_gone (roster), rank_names_gone (roster, text, sizeof (text)));
 }
 
 /* The launch. */
@@ -250,7 +251,7 @@ static void resolve (void)
 
 static void print_table (void)
 {
-    char *text = step_table (step, false);
+    char *text = cluster_table (step_roster (step), step_choice (step));
 
     story_print ("%s", text);
     free (text);
@@ -330,7 +331,7 @@ static void play (char *event)
     else if (story_begins (&event, "ranks on"))
         add_ranks (event);
     else if (story_begins (&event, "lose rank"))
-        roster_lose (step_roster (step), &step_roster (step)->rank[story_number (&event)]);
+        step_roster (step)->rank[story_number (&event)].launch = RANK_GONE;
     else if (story_begins (&event, "who is missing"))
         print_names ();
     else if (story_begins (&event, "how many"))

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 #include "common/rules.h"
-#include "rendezvous/stop_policy.h"
+#include "job/stop_policy.h"
+#include "rendezvous/roster.h"
 
 #define SITE_ROLE "tester"
 #define MAX_TASKS 8
@@ -100,7 +101,7 @@ static struct stop_policy *create (struct rank *rank, enum stop_when when, const
 {
     memset (rank, 0, (size_t)tasks * sizeof (*rank));
     for (int i = 0; i < tasks; i++)
-        rank_set_role (&rank[i], role[i]);
+        roster_set_role (&rank[i], role[i]);
     return stop_policy_create (when, rank, tasks);
 }
 
@@ -554,7 +555,7 @@ TEST (the_policy_handles_a_large_step)
 
     assert_non_null (rank);
     for (int i = 0; i < TASKS; i++)
-        rank_set_role (&rank[i], i < 10 ? "ps" : "worker");
+        roster_set_role (&rank[i], i < 10 ? "ps" : "worker");
     policy = stop_policy_create (STOP_WHEN_AUTO, rank, TASKS);
     assert_non_null (policy);
     assert_true (stop_policy_supervises (policy));
@@ -585,7 +586,6 @@ TEST (a_task_beside_the_cluster_waits_for_an_evaluator_that_was_lost)
     assert_true (end (policy, &rank[0], &success));
     assert_int_equal (stop_policy_order (policy, &rank[2]), STOP_POLICY_STOP);
     rank[1].state = RANK_RUNS;
-    stop_policy_returned (policy, &rank[1]);
     assert_int_equal (stop_policy_order (policy, &rank[2]), STOP_POLICY_STOP_LAST);
     end (policy, &rank[1], &success);
     assert_int_equal (stop_policy_order (policy, &rank[2]), STOP_POLICY_STOP);

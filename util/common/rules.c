@@ -26,11 +26,6 @@ enum rules_name rules_find (const char *role)
     return found ? (enum rules_name)found->meaning : RULES_ROLES;
 }
 
-bool rules_is_chief (enum rules_name name)
-{
-    return name == RULES_CHIEF || name == RULES_MASTER;
-}
-
 /* strncmp () or strncasecmp () */
 typedef int compare_f (const char *one, const char *other, size_t length);
 

@@ -31,9 +31,6 @@ extern const struct choice rules_roles[];
 /* Which of them this is; RULES_SPARE; or RULES_ROLES for a site's own role and for an auxiliary one. */
 enum rules_name rules_find (const char *role);
 
-/* The chief, or the master, of which a cluster has one or none. Without it worker 0 does its work. */
-bool rules_is_chief (enum rules_name name);
-
 /*
  * Check that every role of the list is TensorFlow's, "spare", or one of the site's own, `extra` ("a,b", or
  * NULL), and that no name of an auxiliary task (beside.h) is a role or has another meaning. If not, -1

@@ -13,6 +13,8 @@
 #ifndef TF_SILENCE_H
 #define TF_SILENCE_H
 
+#include <stdint.h>
+
 /*
  * Let the kernel ask the peer, and break the connection when the peer does not answer for `broken_ms`. The
  * connections that a listening socket accepts inherit this.
@@ -25,10 +27,28 @@ void silence_watch (int fd, int lost_after, int broken_ms);
  */
 int silence_ms (int fd);
 
-/* After how many milliseconds a silent peer is lost to the rendezvous. */
-int silence_verdict_ms (int lost_after);
+/* The kernel asks ten times until a peer is lost, but not more often than necessary. */
+#define SILENCE_MOST_INTERVAL 5
+/* What a supervisor needs to kill its task. */
+#define SILENCE_KILL_S 1
 
 /* How often the kernel asks, in seconds. */
-int silence_interval (int lost_after);
+static inline int silence_interval (int lost_after)
+{
+    int interval = lost_after / 10;
+
+    if (interval < 1)
+        return 1;
+    return interval < SILENCE_MOST_INTERVAL ? interval : SILENCE_MOST_INTERVAL;
+}
+
+/*
+ * After how many milliseconds a silent peer is lost to the rendezvous: each end may have heard last from the
+ * other one an interval before the connection was cut.
+ */
+static inline int64_t silence_verdict_ms (int lost_after)
+{
+    return (lost_after + 2 * silence_interval (lost_after) + SILENCE_KILL_S) * INT64_C (1000);
+}
 
 #endif

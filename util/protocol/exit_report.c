@@ -66,19 +66,6 @@ const char *exit_report_describe (const struct exit_report *report, struct exit_
     return room->text;
 }
 
-bool exit_report_failed (const struct exit_report *report)
-{
-    return report->kind == EXIT_REPORT_SIGNAL || report->kind == EXIT_REPORT_UNSTARTED
-           || report->kind == EXIT_REPORT_HUNG || (report->kind == EXIT_REPORT_EXIT && report->number != 0);
-}
-
-int exit_report_code (const struct exit_report *report)
-{
-    if (report->kind == EXIT_REPORT_HUNG)
-        return EXIT_REPORT_HUNG_CODE;
-    return report->kind == EXIT_REPORT_SIGNAL ? 128 + report->number : report->number;
-}
-
 struct frame *exit_report_encode (const struct exit_report *report)
 {
     struct frame *frame = frame_create ();

@@ -8,22 +8,17 @@
 #ifndef TF_EVENTS_H
 #define TF_EVENTS_H
 
-#include "show_json.h"
+#include <stdbool.h>
+
 #include "step.h"
 
-/* The launch is complete. */
-void events_start (struct step *step);
+/* False: an object need not be made. */
+bool events_are_wanted (const struct step *step);
 
-/* Failures lead to a restart. */
-void events_restart (struct step *step, const struct show_json_restart *restart);
+/* Of an event in the middle of the step. The text is freed; NULL is fine. */
+void events_publish (const struct step *step, char *text);
 
-/* Tasks count as lost. `left`: restarts. */
-void events_lost (struct step *step, const struct rank *const rank[], int count, int left);
-
-/* Tasks hang. */
-void events_hang (struct step *step, const struct show_json_hang *hang);
-
-/* All tasks have ended. `left`: restarts. */
-void events_end (struct step *step, int left);
+/* Of the first and the last one. */
+void events_notify (const struct step *step, char *text, bool last);
 
 #endif

@@ -13,15 +13,14 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "absence.h"
 #include "common/address.h"
 #include "console.h"
-#include "events.h"
+#include "job/job.h"
+#include "narrator.h"
 #include "protocol/answer.h"
 #include "protocol/hello.h"
 #include "protocol/registration.h"
 #include "rank_names.h"
-#include "shutdown.h"
 #include "supervisors.h"
 
 /* The first message about missing ranks, and the next ones; on a terminal the same line changes. */
@@ -61,11 +60,10 @@ static bool _goes_on (const struct server *server)
  */
 static void _lose (struct server *server, struct peer *peer)
 {
-    if (step_roster (server->step)->gone == 0 || server->resolved)
+    if (roster_gone (step_roster (server->step)) == 0 || server->resolved)
         server->lost_deadline = deadline_in_ms (LOST_GRACE_MS);
-    roster_lose (step_roster (server->step), peer->rank);
-    absence_begin (server, peer->rank, ABSENCE_BROKEN_MS);
-    peer_close (&server->peers, peer);
+    peer->rank->launch = RANK_GONE;
+    supervisors_lose (server, peer, JOB_BROKEN_MS);
 }
 
 static int _encode_refusal (const struct server *server, struct peer *peer)
@@ -84,13 +82,13 @@ static void _answer (struct server *server, struct peer *peer)
         sent = server->refused
                    ? _encode_refusal (server, peer)
                    : step_answer (server->step, peer->rank, 0, server->config.server_token, &peer->answer);
-    peer->state = PEER_ANSWERING;
+    peer_set_state (peer, PEER_ANSWERING);
     if (sent < 0 || (sent = peer_send_answer (&server->peers, peer)) < 0)
         _lose (server, peer);
     else if (sent && server->refused)
-        peer->state = PEER_REFUSED;
+        peer_set_state (peer, PEER_REFUSED);
     else if (sent)
-        peer->state = server->shutdown ? PEER_SUPERVISED : PEER_ANSWERED;
+        peer_set_state (peer, server->job ? PEER_SUPERVISED : PEER_ANSWERED);
 }
 
 /* What has been printed may be the last before srun ends. */
@@ -129,20 +127,16 @@ static int _open_log (struct server *server, struct errtext *err)
 static void _complete (struct server *server)
 {
     struct errtext err;
-    const char *notice;
 
     if (step_resolve (server->step, &server->host, &err) < 0 || _open_log (server, &err) < 0
-        || shutdown_begin (server, &err) < 0) {
+        || supervisors_begin (server, &err) < 0) {
         _refuse (server, err.text);
         return;
     }
     server->resolved = true;
     console_wait (NULL);
-    for (int i = 0; (notice = step_notice (server->step, i)); i++)
-        console_say ("spank_tf: %s: %s", step_name (server->step), notice);
-    console_table (step_table (server->step, server->config.json), server->config.show);
+    narrator_start (server->step);
     _answer_all (server);
-    events_start (server->step);
 }
 
 /* Registrations. */
@@ -193,7 +187,7 @@ static bool _register_again (struct server *server, struct peer *peer,
     if (!rank)
         return false;
     peer_set_rank (&server->peers, peer, rank, PEER_REGISTERED);
-    absence_end (server, rank);
+    supervisors_return (server, rank, true);
     _answer (server, peer);
     return true;
 }
@@ -324,7 +318,7 @@ static void _refuse_lost (struct server *server)
     char ranks[768], why[MESSAGE_SIZE];
 
     snprintf (why, sizeof (why), "%s: %d of %d ranks ended before the launch was complete: %s",
-              step_name (server->step), roster->gone, roster->tasks,
+              step_name (server->step), roster_gone (roster), roster->tasks,
               rank_names_gone (roster, ranks, sizeof (ranks)));
     _refuse (server, why);
 }
@@ -338,7 +332,7 @@ static void _print_unanswered (struct server *server)
     server->lost_deadline = deadline_never ();
     console_say ("error: spank_tf: %s: %d of %d ranks ended before they had their TF_CONFIG, and "
                  "the others have started: %s",
-                 step_name (server->step), roster->gone, roster->tasks,
+                 step_name (server->step), roster_gone (roster), roster->tasks,
                  rank_names_gone (roster, ranks, sizeof (ranks)));
 }
 
@@ -357,7 +351,7 @@ static void _end_srun (struct server *server)
 void launch_check (struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
-    bool lost = roster->gone && deadline_passed (server->lost_deadline);
+    bool lost = roster_gone (roster) && deadline_passed (server->lost_deadline);
 
     if (server->refused && deadline_passed (server->srun_deadline))
         _end_srun (server);
@@ -383,5 +377,5 @@ struct deadline launch_next (const struct server *server)
         return server->srun_deadline;
     if (server->resolved)
         next = deadline_never ();
-    return step_roster (server->step)->gone ? deadline_min (next, server->lost_deadline) : next;
+    return roster_gone (step_roster (server->step)) ? deadline_min (next, server->lost_deadline) : next;
 }

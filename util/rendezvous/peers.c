@@ -109,16 +109,22 @@ static void _unlink_unauthenticated (struct peers *peers, struct peer *peer)
     peers->unauthenticated--;
 }
 
+void peer_set_state (struct peer *peer, enum peer_state state)
+{
+    peer->state = state;
+    peer->rank->link = state == PEER_SUPERVISED && !peer_is_sending (peer) ? LINK_UP : LINK_BUSY;
+}
+
 void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, enum peer_state state)
 {
     _unlink_unauthenticated (peers, peer);
     if (rank->peer)
         peer_close (peers, rank->peer);
-    peer->state = state;
     peer->rank = rank;
     /* After its first frame a rank sends nothing else. */
     peer->reader.ceiling = FRAME_MAX_EXIT_REPORT;
     rank->peer = peer;
+    peer_set_state (peer, state);
 }
 
 int peer_send_answer (const struct peers *peers, struct peer *peer)
@@ -150,6 +156,8 @@ int peer_send_answer (const struct peers *peers, struct peer *peer)
     if (peer->events != event.events)
         epoll_ctl (peers->epoll, EPOLL_CTL_MOD, peer->fd, &event);
     peer->events = event.events;
+    if (peer->rank)
+        peer_set_state (peer, peer->state);
     return peer->part == ANSWER_PARTS;
 }
 
@@ -185,8 +193,10 @@ static void _forget (struct peers *peers, struct peer *peer)
     epoll_ctl (peers->epoll, EPOLL_CTL_DEL, peer->fd, NULL);
     if (peer->state == PEER_UNAUTHENTICATED)
         _unlink_unauthenticated (peers, peer);
-    else if (peer->rank->peer == peer)
+    else if (peer->rank->peer == peer) {
         peer->rank->peer = NULL;
+        peer->rank->link = LINK_NONE;
+    }
     frame_reader_clear (&peer->reader);
     answer_message_clear (&peer->answer);
     peer->state = PEER_CLOSED;

@@ -72,6 +72,9 @@ struct deadline peers_next_timeout (const struct peers *peers);
 /* A connection has shown the token. An earlier connection of the same rank is closed. */
 void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, enum peer_state state);
 
+/* Of a connection that has a rank, which learns of it: rank->link. */
+void peer_set_state (struct peer *peer, enum peer_state state);
+
 /*
  * Send as much of peer->answer as the socket takes: 1 if all is sent, 0 if the rest has to wait until
  * epoll says so, -1 if the connection is broken.

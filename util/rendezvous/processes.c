@@ -13,7 +13,7 @@
 
 static bool _leads (const struct rank *rank)
 {
-    return rules_is_chief (rank->kind);
+    return rank_is_chief (rank);
 }
 
 static bool _works (const struct rank *rank)

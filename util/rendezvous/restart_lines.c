@@ -15,6 +15,7 @@
 #include "console.h"
 #include "events.h"
 #include "rank_names.h"
+#include "show_json.h"
 
 #define WAIT_MS 2000
 /* At most this many different ends, such as "signal 9, exit 42", are in a line. */
@@ -22,34 +23,26 @@
 
 /* Something that is still to be said about a rank. */
 struct entry {
-    const struct rank *rank;
-    enum restart_policy_decision decision;
-    struct exit_report end;
+    struct fact fact;
     char *text;                 /* what is decided; the same for all that share a line */
-    int pause, left;            /* of the restart, if there is one */
-    struct deadline due;
 };
 
 struct restart_lines {
     struct step *step;
-    const struct restarts *restarts;
-    const struct restart_policy *policy;
-    int grace;
+    const struct rendezvous_config *config;
     int count;
     struct entry entry[];       /* in the order of the ends, at most one for each rank */
 };
 
-struct restart_lines *restart_lines_create (struct step *step, const struct restarts *restarts, int grace,
-                                            int tasks)
+struct restart_lines *restart_lines_create (struct step *step)
 {
-    struct restart_lines *l = calloc (1, sizeof (*l) + (size_t)tasks * sizeof (l->entry[0]));
+    size_t tasks = (size_t)step_roster (step)->tasks;
+    struct restart_lines *l = calloc (1, sizeof (*l) + tasks * sizeof (l->entry[0]));
 
     if (!l)
         return NULL;
     l->step = step;
-    l->restarts = restarts;
-    l->policy = restarts_policy (restarts);
-    l->grace = grace;
+    l->config = step_config (step);
     return l;
 }
 
@@ -62,21 +55,20 @@ void restart_lines_destroy (struct restart_lines *l)
 
 /* What is decided, as a text. */
 
-static void _all (struct errtext *text, const struct restart_lines *l, const struct exit_report *report)
+static void _all (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
 {
     struct errtext others;
 
-    if (restart_rule_saved (report))
-        errtext_set (&others, "the others have %d s to end, too, and all are", l->grace);
+    if (restart_rule_saved (&fact->report))
+        errtext_set (&others, "the others have %d s to end, too, and all are", l->config->stop_grace);
     else
         errtext_set (&others, "all tasks are stopped, and");
-    errtext_set (text, "; %s restarted after %d s (restarts left: %d)", others.text,
-                 restart_policy_pause (l->policy), restart_policy_left (l->policy));
+    errtext_set (text, "; %s restarted after %d s (restarts left: %d)", others.text, fact->pause, fact->left);
 }
 
 static void _final (struct errtext *text, const struct restart_lines *l, const struct exit_report *report)
 {
-    struct restart_rule any = *restart_policy_rule (l->policy);
+    struct restart_rule any = l->config->restart;
     struct exit_report_text how;
 
     any.any = true;
@@ -88,28 +80,25 @@ static void _final (struct errtext *text, const struct restart_lines *l, const s
 }
 
 /* The reason comes from a node, and a file's name in it may have any bytes. */
-static void _cannot (struct errtext *text, const struct restart_lines *l, const struct rank *rank,
-                     const char *reason)
+static void _cannot (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
 {
-    bool given_up = restarts_gathers (l->restarts, rank);
-    const struct rank *unable = restart_policy_unable (l->policy);
+    const char *reason = "its supervisor was disconnected for some minutes, or cannot restart it";
     char name[RANK_NAME_SIZE];
     struct errtext another;
     struct quoted q;
 
-    if (reason)
-        reason = text_quoted (&q, reason, strlen (reason));
-    else if (unable && unable != rank && rank->restart.together) {
+    if (fact->cannot)
+        reason = text_quoted (&q, fact->cannot, strlen (fact->cannot));
+    else if (fact->unable && fact->unable != fact->rank) {
         errtext_set (&another, "%s cannot be restarted, and tasks of the cluster restart only together",
-                     rank_name (step_roster (l->step), unable, name, sizeof (name)));
+                     rank_name (step_roster (l->step), fact->unable, name, sizeof (name)));
         reason = another.text;
-    } else
-        reason = "its supervisor was disconnected for some minutes, or cannot restart it";
+    }
     errtext_set (text, "; not restarted: %s%s", reason,
-                 given_up ? "; the restart of all tasks is given up" : "");
+                 fact->given_up ? "; the restart of all tasks is given up" : "");
 }
 
-static void _asked (struct errtext *text, const struct restart_lines *l)
+static void _asked (struct errtext *text, const struct fact *fact)
 {
     static const struct {
         int number;
@@ -119,35 +108,30 @@ static void _asked (struct errtext *text, const struct restart_lines *l)
         { SIGQUIT, "SIGQUIT" }, { SIGUSR1, "SIGUSR1" }, { SIGUSR2, "SIGUSR2" },
     };
     char name[32], at[32] = "";
-    int64_t seconds;
-    int number = restarts_asked_signal (l->restarts, &seconds);
-    time_t when = (time_t)seconds;
+    time_t when = (time_t)fact->asked_at;
     struct tm tm;
 
-    snprintf (name, sizeof (name), "signal %d", number);
+    snprintf (name, sizeof (name), "signal %d", fact->asked_signal);
     for (size_t i = 0; i < sizeof (known) / sizeof (known[0]); i++)
-        if (known[i].number == number)
+        if (known[i].number == fact->asked_signal)
             snprintf (name, sizeof (name), "%s", known[i].name);
-    if (seconds > 0 && localtime_r (&when, &tm))
+    if (when > 0 && localtime_r (&when, &tm))
         strftime (at, sizeof (at), " at %H:%M:%S", &tm);
     errtext_set (text, "; not restarted: the step was asked to end (%s%s)", name, at);
 }
 
-static void _set_text (struct errtext *text, const struct restart_lines *l, const struct rank *rank,
-                       const struct exit_report *report, enum restart_policy_decision decision,
-                       const char *cannot)
+static void _set_text (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
 {
-    switch (decision) {
+    switch (fact->decision) {
         case RESTART_POLICY_NONE: break;
         case RESTART_POLICY_ONE:
-            errtext_set (text, "restarted after %d s (restarts left: %d)", restart_policy_pause (l->policy),
-                         restart_policy_left (l->policy));
+            errtext_set (text, "restarted after %d s (restarts left: %d)", fact->pause, fact->left);
             break;
-        case RESTART_POLICY_ALL: _all (text, l, report); break;
-        case RESTART_POLICY_FINAL: _final (text, l, report); break;
+        case RESTART_POLICY_ALL: _all (text, l, fact); break;
+        case RESTART_POLICY_FINAL: _final (text, l, &fact->report); break;
         case RESTART_POLICY_USED_UP: errtext_set (text, "; no restart is left"); break;
-        case RESTART_POLICY_CANNOT: _cannot (text, l, rank, cannot); break;
-        case RESTART_POLICY_ASKED: _asked (text, l); break;
+        case RESTART_POLICY_CANNOT: _cannot (text, l, fact); break;
+        case RESTART_POLICY_ASKED: _asked (text, fact); break;
         case RESTART_POLICY_LATE:
             errtext_set (text, "; not restarted: its pause is longer than what is left of "
                                "eval_grace=");
@@ -162,25 +146,25 @@ static void _print (const struct restart_lines *l, const struct entry *entry, in
 {
     const char *joint = "";
 
-    if (entry->decision == RESTART_POLICY_ONE)
+    if (entry->fact.decision == RESTART_POLICY_ONE)
         joint = tasks > 1 ? "; they are " : "; it is ";
     console_say ("%sspank_tf: %s: %s %s ended, %s%s%s",
-                 entry->decision == RESTART_POLICY_CANNOT ? "error: " : "", step_name (l->step), names,
+                 entry->fact.decision == RESTART_POLICY_CANNOT ? "error: " : "", step_name (l->step), names,
                  tasks > 1 ? "have" : "has", ends, joint, entry->text);
 }
 
 static bool _is_shared (const struct entry *a, const struct entry *b)
 {
-    return a->decision == b->decision && strcmp (a->text, b->text) == 0;
+    return a->fact.decision == b->fact.decision && strcmp (a->text, b->text) == 0;
 }
 
 /* Has an entry of the same line, before this one, the same end? */
 static bool _is_known_end (const struct restart_lines *l, int first, int i)
 {
-    const struct exit_report *end = &l->entry[i].end;
+    const struct exit_report *end = &l->entry[i].fact.report;
 
     for (int k = first; k < i; k++) {
-        const struct exit_report *other = &l->entry[k].end;
+        const struct exit_report *other = &l->entry[k].fact.report;
 
         if (_is_shared (&l->entry[first], &l->entry[k]) && other->kind == end->kind
             && other->number == end->number && other->out_of_memory == end->out_of_memory)
@@ -196,26 +180,19 @@ static void _remove (struct restart_lines *l, int i)
     memmove (&l->entry[i], &l->entry[i + 1], (size_t)(l->count - i) * sizeof (l->entry[0]));
 }
 
-/* The same for programs, if it is a restart. */
-static void _tell (const struct restart_lines *l, int first)
+/* The same for programs, if it is a restart: one fact, of all these ranks. */
+static void _publish (const struct restart_lines *l, int first)
 {
-    const struct entry *entry = &l->entry[first];
-    struct show_json_restart *restart;
+    struct fact fact = l->entry[first].fact;
 
-    if (entry->decision != RESTART_POLICY_ONE && entry->decision != RESTART_POLICY_ALL)
+    if ((fact.decision != RESTART_POLICY_ONE && fact.decision != RESTART_POLICY_ALL)
+        || !events_are_wanted (l->step))
         return;
-    if (!(restart = calloc (1, sizeof (*restart) + (size_t)l->count * sizeof (restart->failed[0]))))
-        return;
-    restart->all = entry->decision == RESTART_POLICY_ALL;
-    restart->pause = entry->pause;
-    restart->left = entry->left;
     for (int i = first; i < l->count; i++)
-        if (_is_shared (entry, &l->entry[i])) {
-            restart->failed[restart->count].rank = l->entry[i].rank;
-            restart->failed[restart->count++].report = &l->entry[i].end;
-        }
-    events_restart (l->step, restart);
-    free (restart);
+        if (_is_shared (&l->entry[first], &l->entry[i]) && fact_name (&fact, l->entry[i].fact.rank, l->count))
+            fact.ranks[fact.count - 1].report = l->entry[i].fact.report;
+    events_publish (l->step, show_json_restart (step_roster (l->step), &fact, l->config->restart.times));
+    fact_clear (&fact);
 }
 
 /* The line of this entry and of all that share it. None of them is before it. */
@@ -229,13 +206,13 @@ static void _print_line (struct restart_lines *l, int first)
     for (int i = first; i < l->count; i++) {
         if (!_is_shared (&l->entry[first], &l->entry[i]))
             continue;
-        list_text_add (&named, rank_name (step_roster (l->step), l->entry[i].rank, name, sizeof (name)));
+        list_text_add (&named, rank_name (step_roster (l->step), l->entry[i].fact.rank, name, sizeof (name)));
         if (!_is_known_end (l, first, i))
-            list_text_add (&how, exit_report_describe (&l->entry[i].end, &room));
+            list_text_add (&how, exit_report_describe (&l->entry[i].fact.report, &room));
     }
     _print (l, &l->entry[first], (int)(named.named + named.more), list_text_end (&named),
             list_text_end (&how));
-    _tell (l, first);
+    _publish (l, first);
     for (int i = l->count - 1; i > first; i--)
         if (_is_shared (&l->entry[first], &l->entry[i]))
             _remove (l, i);
@@ -245,16 +222,16 @@ static void _print_line (struct restart_lines *l, int first)
 static int _find (const struct restart_lines *l, const struct rank *rank)
 {
     for (int i = 0; i < l->count; i++)
-        if (l->entry[i].rank == rank)
+        if (l->entry[i].fact.rank == rank)
             return i;
     return -1;
 }
 
-/* Print all lines whose first entry is of this kind. */
-static void _print_lines (struct restart_lines *l, bool (*is_due) (const struct entry *entry))
+/* Print all lines whose first entry is of this kind, and has waited by now; NEVER: or not. */
+static void _print_lines (struct restart_lines *l, bool (*is_due) (const struct entry *entry), int64_t now)
 {
     for (int i = 0; i < l->count;)
-        if (is_due (&l->entry[i]))
+        if (is_due (&l->entry[i]) && now - WAIT_MS >= l->entry[i].fact.at)
             _print_line (l, i);
         else
             i++;
@@ -267,20 +244,20 @@ static void _join_all (struct restart_lines *l, const struct entry *all)
         struct entry *entry = &l->entry[i];
         char *copy;
 
-        if (entry->decision != RESTART_POLICY_ONE || !entry->rank->restart.together
+        if (entry->fact.decision != RESTART_POLICY_ONE || !entry->fact.rank->restart.together
             || !(copy = strdup (all->text)))
             continue;
         free (entry->text);
         entry->text = copy;
-        entry->decision = RESTART_POLICY_ALL;
-        entry->pause = all->pause;
-        entry->left = all->left;
+        entry->fact.decision = RESTART_POLICY_ALL;
+        entry->fact.pause = all->fact.pause;
+        entry->fact.left = all->fact.left;
     }
 }
 
 static bool _stops_all (const struct entry *entry)
 {
-    return entry->decision == RESTART_POLICY_ALL;
+    return entry->fact.decision == RESTART_POLICY_ALL;
 }
 
 static bool _stops_none (const struct entry *entry)
@@ -288,37 +265,29 @@ static bool _stops_none (const struct entry *entry)
     return !_stops_all (entry);
 }
 
-void restart_lines_add (struct restart_lines *l, const struct rank *rank, const struct exit_report *report,
-                        enum restart_policy_decision decision, const char *cannot)
+void restart_lines_add (struct restart_lines *l, const struct fact *fact)
 {
     struct errtext text;
     char *copy;
-    int old = _find (l, rank);
+    int old = _find (l, fact->rank);
 
     if (old >= 0)
         _remove (l, old);
-    if (decision == RESTART_POLICY_NONE)
+    if (fact->decision == RESTART_POLICY_NONE)
         return;
-    _set_text (&text, l, rank, report, decision, cannot);
+    _set_text (&text, l, fact);
     if (!(copy = strdup (text.text)))
         return;
-    l->entry[l->count] = (struct entry){
-        .rank = rank,
-        .decision = decision,
-        .end = *report,
-        .text = copy,
-        .pause = restart_policy_pause (l->policy),
-        .left = restart_policy_left (l->policy),
-        .due = deadline_in_ms (WAIT_MS),
-    };
-    if (decision == RESTART_POLICY_ALL)
+    l->entry[l->count] = (struct entry){ *fact, copy };
+    l->entry[l->count].fact.cannot = NULL;
+    if (fact->decision == RESTART_POLICY_ALL)
         _join_all (l, &l->entry[l->count]);
     l->count++;
-    if (decision != RESTART_POLICY_ALL)
+    if (fact->decision != RESTART_POLICY_ALL)
         return;
     /* Before it, what was decided earlier, and may have used another restart. */
-    _print_lines (l, _stops_none);
-    _print_lines (l, _stops_all);
+    _print_lines (l, _stops_none, NEVER);
+    _print_lines (l, _stops_all, NEVER);
 }
 
 void restart_lines_starts (struct restart_lines *l, const struct rank *rank)
@@ -332,29 +301,27 @@ void restart_lines_starts (struct restart_lines *l, const struct rank *rank)
         }
 }
 
-static bool _has_waited (const struct entry *entry)
+static bool _is_any (const struct entry *entry __attribute__ ((unused)))
 {
-    return deadline_passed (entry->due);
+    return true;
 }
 
-void restart_lines_check (struct restart_lines *l)
+void restart_lines_check (struct restart_lines *l, int64_t now)
 {
-    if (l)
-        _print_lines (l, _has_waited);
+    _print_lines (l, _is_any, now);
 }
 
 static bool _is_settled (const struct entry *entry)
 {
-    return entry->decision != RESTART_POLICY_ONE;
+    return entry->fact.decision != RESTART_POLICY_ONE;
 }
 
 void restart_lines_flush (struct restart_lines *l)
 {
-    if (l)
-        _print_lines (l, _is_settled);
+    _print_lines (l, _is_settled, NEVER);
 }
 
-struct deadline restart_lines_next (const struct restart_lines *l)
+int64_t restart_lines_due (const struct restart_lines *l)
 {
-    return l && l->count > 0 ? l->entry[0].due : deadline_never ();
+    return l->count > 0 ? l->entry[0].fact.at + WAIT_MS : NEVER;
 }

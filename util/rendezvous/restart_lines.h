@@ -9,41 +9,31 @@
 #ifndef TF_RESTART_LINES_H
 #define TF_RESTART_LINES_H
 
-#include "common/deadline.h"
-#include "protocol/exit_report.h"
-#include "restarts.h"
+#include "job/facts.h"
+#include "job/moment.h"
 #include "step.h"
 
 struct restart_lines;
 
-/*
- * For a step of `tasks` ranks. The step and its restarts must live as long. `grace` is that of
- * restarts_create (). NULL if there is no memory.
- */
-struct restart_lines *restart_lines_create (struct step *step, const struct restarts *restarts, int grace,
-                                            int tasks);
+/* The step must live as long. NULL if there is no memory. */
+struct restart_lines *restart_lines_create (struct step *step);
 
 /* What was not printed is lost. NULL is fine. */
 void restart_lines_destroy (struct restart_lines *lines);
 
-/*
- * What was decided about the end of a rank, in the place of what is still to be said about it;
- * nothing is said for RESTART_POLICY_NONE. `cannot` is why the task cannot be restarted, or NULL.
- */
-void restart_lines_add (struct restart_lines *lines, const struct rank *rank,
-                        const struct exit_report *report, enum restart_policy_decision decision,
-                        const char *cannot);
+/* FACT_DECIDED, in the place of what is still to be said about the rank. */
+void restart_lines_add (struct restart_lines *lines, const struct fact *fact);
 
 /* A rank is restarted: print the line that has it. */
 void restart_lines_starts (struct restart_lines *lines, const struct rank *rank);
 
-/* Print what has waited for two seconds. NULL is fine. */
-void restart_lines_check (struct restart_lines *lines);
+/* Print what has waited for two seconds. */
+void restart_lines_check (struct restart_lines *lines, int64_t now);
 
-/* Print what there is, except for restarts that are still to come. NULL is fine. */
+/* Print what there is, except for restarts that are still to come. */
 void restart_lines_flush (struct restart_lines *lines);
 
-/* When to check again. NULL is fine. */
-struct deadline restart_lines_next (const struct restart_lines *lines);
+/* When to check again, or NEVER. */
+int64_t restart_lines_due (const struct restart_lines *lines);
 
 #endif

@@ -100,7 +100,7 @@ static int _assign_node (const struct assignment *a, size_t list, int first, int
         return -1;
     for (int i = first; i < end; i++)
         if (rank[i].node_index == node_index)
-            rank_set_role (&rank[i], *role++);
+            roster_set_role (&rank[i], *role++);
     return 0;
 }
 
@@ -127,7 +127,7 @@ static int _assign_list (const struct assignment *a, size_t list, int first, int
         rc = _assign_each_node (a, list, first, first + tasks, role, err);
     else if ((rc = _expand_list (a, list, role, tasks, NULL, err)) == 0)
         for (int i = 0; i < tasks; i++)
-            rank_set_role (&a->roster->rank[first + i], role[i]);
+            roster_set_role (&a->roster->rank[first + i], role[i]);
     free (role);
     return rc;
 }

@@ -5,14 +5,37 @@
 
 #include "roster.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/beside.h"
+
+static void _clear (struct rank *rank)
+{
+    for (int i = 0; i < rank->interfaces; i++)
+        free ((char *)(uintptr_t)rank->interface[i].local_cpus);
+    free (rank->interface);
+    free (rank->node);
+    free (rank->cpus);
+    free (rank->locality_error);
+    free (rank->supervisor_error);
+    free (rank->log_dir);
+    free (rank->users);
+    free (rank->own_name);
+    free (rank->end.failure);
+    rank->end.failure = NULL;
+    rank->interface = NULL;
+    rank->interfaces = 0;
+    rank->node = rank->cpus = rank->locality_error = rank->supervisor_error = rank->log_dir = NULL;
+    rank->users = rank->own_name = NULL;
+}
+
 void roster_clear (struct roster *roster)
 {
     for (int i = 0; i < roster->tasks; i++)
-        rank_clear (&roster->rank[i]);
+        _clear (&roster->rank[i]);
     free (roster->rank);
     layout_destroy (roster->layout);
     *roster = (struct roster){ .step = roster->step };
@@ -37,40 +60,79 @@ int roster_set_size (struct roster *roster, int tasks)
     roster->tasks = tasks;
     for (int i = 0; i < tasks; i++) {
         roster->rank[i].number = i;
-        roster->rank[i].away = deadline_never ();
-        roster->rank[i].given_up = roster->rank[i].last_sign = deadline_never ();
+        roster->rank[i].away = roster->rank[i].given_up = NEVER;
     }
     return 0;
 }
 
-static void _set_here (struct roster *roster, struct rank *rank)
+void roster_set_role (struct rank *rank, const char *role)
 {
-    roster->here += rank->launch != RANK_HERE;
-    roster->gone -= rank->launch == RANK_GONE;
-    rank->launch = RANK_HERE;
+    rank->role = role;
+    rank->kind = rules_find (role);
+    rank->beside = beside_is (role);
+    if (rank->kind == RULES_SPARE)
+        rank->state = RANK_SPARE;
+}
+
+/* NULL stays NULL. False if there is no memory. */
+static bool _copy_text (char **copy, const char *text)
+{
+    return !text || (*copy = strdup (text)) != NULL;
+}
+
+static bool _copy_interfaces (struct rank *rank, const struct registration *r)
+{
+    if (r->interfaces <= 0)
+        return true;
+    if (!(rank->interface = malloc ((size_t)r->interfaces * sizeof (*rank->interface))))
+        return false;
+    for (int i = 0; i < r->interfaces; i++) {
+        char *cpus = NULL;
+
+        if (!_copy_text (&cpus, r->interface[i].local_cpus))
+            return false;
+        rank->interface[i] = r->interface[i];
+        rank->interface[i].local_cpus = cpus;
+        rank->interfaces++;
+    }
+    return true;
+}
+
+static int _register (struct rank *rank, const struct registration *r)
+{
+    _clear (rank);
+    if (!_copy_text (&rank->node, r->node) || !_copy_text (&rank->cpus, r->cpus)
+        || !_copy_text (&rank->locality_error, r->locality_error)
+        || !_copy_text (&rank->supervisor_error, r->supervisor_error)
+        || !_copy_text (&rank->log_dir, r->log_dir) || !_copy_text (&rank->users, r->users)
+        || !_copy_text (&rank->own_name, r->own_name) || !_copy_interfaces (rank, r))
+        return -1;
+    rank->node_index = r->node_index;
+    rank->host = r->host;
+    rank->connected = r->address;
+    rank->port = r->port;
+    rank->master_port = r->master_port;
+    rank->gpus = r->gpus;
+    rank->proxied = r->proxied;
+    rank->component_first = r->component_first;
+    rank->component_tasks = r->component_tasks;
+    return 0;
 }
 
 int roster_add (struct roster *roster, const struct registration *r, const struct address *srun)
 {
     struct rank *rank = &roster->rank[r->rank];
 
-    if (rank_register (rank, r) < 0)
+    if (_register (rank, r) < 0)
         return -1;
     rank->srun = *srun;
-    _set_here (roster, rank);
+    rank->launch = RANK_HERE;
     layout_add (roster->layout, r->rank, r->node_index, r->node);
     if (r->node_ranks)
         layout_add_node_ranks (roster->layout, r->node_index, r->node_ranks);
     if (r->step_nodes && r->step_node_tasks)
         layout_add_step (roster->layout, r->step_nodes, r->step_node_tasks);
     return 0;
-}
-
-void roster_lose (struct roster *roster, struct rank *rank)
-{
-    rank->launch = RANK_GONE;
-    roster->here--;
-    roster->gone++;
 }
 
 struct rank *roster_return (struct roster *roster, const struct registration *r)
@@ -81,15 +143,27 @@ struct rank *roster_return (struct roster *roster, const struct registration *r)
         return NULL;
     rank = &roster->rank[r->rank];
     /* A task whose supervisor is away may have none: it has not read the answer that was sent. */
-    if ((rank->launch == RANK_HERE && !deadline_is_set (rank->away)) || !rank->node
-        || strcmp (rank->node, r->node) != 0 || strcmp (rank->host.id, r->host.id) != 0
-        || rank->port != r->port)
+    if ((rank->launch == RANK_HERE && rank->away == NEVER) || !rank->node || strcmp (rank->node, r->node) != 0
+        || strcmp (rank->host.id, r->host.id) != 0 || rank->port != r->port)
         return NULL;
-    _set_here (roster, rank);
+    rank->launch = RANK_HERE;
     return rank;
 }
 
 int roster_missing (const struct roster *roster)
 {
-    return roster->tasks - roster->here;
+    int missing = 0;
+
+    for (int i = 0; i < roster->tasks; i++)
+        missing += roster->rank[i].launch != RANK_HERE;
+    return missing;
+}
+
+int roster_gone (const struct roster *roster)
+{
+    int gone = 0;
+
+    for (int i = 0; i < roster->tasks; i++)
+        gone += roster->rank[i].launch == RANK_GONE;
+    return gone;
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ranks of a step: which have registered, and what is known of each (rank.h).
+ * The ranks of a step: which have registered, and what is known of each (job/rank.h).
  */
 #ifndef TF_ROSTER_H
 #define TF_ROSTER_H
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 
 #include "common/address.h"
+#include "job/rank.h"
 #include "layout.h"
 #include "protocol/registration.h"
-#include "rank.h"
 
 /* What a step is called. */
 struct step_id {
@@ -22,7 +22,6 @@ struct step_id {
 struct roster {
     struct step_id step;
     int tasks;                          /* of the step; 0 before the first registration */
-    int here, gone;                     /* how many ranks are */
     struct rank *rank;                  /* by number */
     struct layout *layout;              /* nodes of the ranks that have not registered */
 };
@@ -42,8 +41,8 @@ int roster_set_size (struct roster *roster, int tasks);
  */
 int roster_add (struct roster *roster, const struct registration *registration, const struct address *srun);
 
-/* The connection of a rank that is here is gone; it may register again. */
-void roster_lose (struct roster *roster, struct rank *rank);
+/* The role is not copied. */
+void roster_set_role (struct rank *rank, const char *role);
 
 /*
  * A rank registers again after its answer was sent, because the answer did not arrive: what was
@@ -52,7 +51,8 @@ void roster_lose (struct roster *roster, struct rank *rank);
  */
 struct rank *roster_return (struct roster *roster, const struct registration *registration);
 
-/* How many ranks are not here. */
+/* How many ranks are not here; and those of them that were, whose connections are gone. */
 int roster_missing (const struct roster *roster);
+int roster_gone (const struct roster *roster);
 
 #endif

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The state that the parts of tf-rendezvous share: its configuration and the main loop
- * (tf-rendezvous.c), the launch (launch.c), the end of the job (shutdown.c).
+ * (tf-rendezvous.c), the launch (launch.c), the supervisors (supervisors.c).
  */
 #ifndef TF_SERVER_H
 #define TF_SERVER_H
@@ -20,7 +20,8 @@
 /* Descriptors besides the connections of ranks. */
 #define SERVER_OWN_FILES 32
 
-struct shutdown;
+struct job;
+struct narrator;
 
 struct server {
     struct rendezvous_config config;    /* its strings are in: */
@@ -37,7 +38,10 @@ struct server {
     struct deadline lost_deadline;      /* when ranks that were lost make the launch fail, or are
                                            reported if it is complete */
     struct deadline srun_deadline;      /* when to end an srun that outlives a refused launch */
-    struct shutdown *shutdown;          /* NULL if no task is supervised */
+    int64_t now; /* of this turn of the loop (job/moment.h) */
+    int64_t asked_heard; /* when the kernel was asked when hosts were heard */
+    struct job *job; /* NULL if no task is supervised */
+    struct narrator *narrator; /* likewise */
 };
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "cluster_table.h"
 #include "common/logdir.h"
-#include "ends.h"
+#include "wall_clock.h"
 
 /*
  * Add a text if there is one. JSON cannot have every file name and every name of an interface: a
@@ -116,7 +116,7 @@ static json_t *_ended (const struct rank *rank)
     json_object_set_new (task, "restarts", json_integer (rank->life.number));
     if (rank->address_use != ADDRESS_UNKNOWN)
         json_object_set_new (task, "address_used", json_boolean (rank->address_use == ADDRESS_USED));
-    json_object_set_new (task, "time", json_integer (rank->end.at.tv_sec));
+    json_object_set_new (task, "time", json_integer (wall_clock (rank->end.at)));
     json_object_set_new (task, "elapsed", json_integer (rank->end.elapsed_ms / 1000));
     return task;
 }
@@ -146,55 +146,62 @@ char *show_json_start (const struct roster *roster, const struct network_choice 
     return _line (object, tasks, roster->tasks);
 }
 
-char *show_json_restart (const struct roster *roster, const struct show_json_restart *restart, int restarts)
+char *show_json_restart (const struct roster *roster, const struct fact *fact, int restarts)
 {
-    json_t *object = _object ("restart", roster, restarts, restart->left), *tasks = json_array ();
+    json_t *object = _object ("restart", roster, restarts, fact->left), *tasks = json_array ();
+    bool replaced = fact->kind == FACT_REPLACED;
 
-    json_object_set_new (object, "all", json_boolean (restart->all));
-    json_object_set_new (object, "pause", json_integer (restart->pause));
-    for (int i = 0; i < restart->count; i++) {
-        json_t *task = _task (restart->failed[i].rank);
+    json_object_set_new (object, "all", json_boolean (replaced || fact->decision == RESTART_POLICY_ALL));
+    json_object_set_new (object, "pause", json_integer (fact->pause));
+    for (int i = 0; i < fact->count; i++) {
+        json_t *task = _task (fact->ranks[i].rank);
+        bool lost = replaced && fact->because == FACT_IS_LOST;
 
-        _add_report (task, restart->failed[i].report);
+        _add_report (task, lost ? NULL : &fact->ranks[i].report);
         json_array_append_new (tasks, task);
     }
-    return _line (object, tasks, restart->count);
+    return _line (object, tasks, fact->count);
 }
 
-char *show_json_lost (const struct roster *roster, const struct rank *const lost[], int count, int restarts,
-                      int left)
+/* A rank that had ended before is only missed at the barrier. */
+char *show_json_lost (const struct roster *roster, const struct fact *fact, int restarts)
 {
-    json_t *object = _object ("lost", roster, restarts, left), *tasks = json_array ();
+    json_t *object = _object ("lost", roster, restarts, fact->left), *tasks = json_array ();
+    int count = 0;
 
-    for (int i = 0; i < count; i++)
-        json_array_append_new (tasks, _ended (lost[i]));
+    for (int i = 0; i < fact->count; i++)
+        if (fact->ranks[i].rank->state == RANK_LOST) {
+            json_array_append_new (tasks, _ended (fact->ranks[i].rank));
+            count++;
+        }
     return _line (object, tasks, count);
 }
 
-char *show_json_hang (const struct roster *roster, const struct show_json_hang *hang, int restarts)
+char *show_json_hang (const struct roster *roster, const struct fact *fact, int restarts)
 {
-    json_t *object = _object ("hang", roster, restarts, hang->left), *tasks = json_array ();
+    json_t *object = _object ("hang", roster, restarts, fact->left), *tasks = json_array ();
 
-    json_object_set_new (object, "seconds", json_integer (hang->seconds));
-    for (int i = 0; i < hang->count; i++) {
-        const struct watch_standing *watch = &hang->rank[i]->watch;
-        json_t *task = _task (hang->rank[i]);
+    json_object_set_new (object, "seconds", json_integer (fact->seconds));
+    for (int i = 0; i < fact->count; i++) {
+        const struct watch_standing *watch = &fact->ranks[i].rank->watch;
+        json_t *task = _task (fact->ranks[i].rank);
 
-        json_object_set_new (task, "since", json_integer (watch->since.tv_sec));
+        json_object_set_new (task, "since", json_integer (wall_clock (watch->since)));
         _add_text (task, "status", watch->signs.status);
         if (watch->signs.stopped)
             json_object_set_new (task, "stopped", json_true ());
         json_array_append_new (tasks, task);
     }
-    return _line (object, tasks, hang->count);
+    return _line (object, tasks, fact->count);
 }
 
 char *show_json_end (const struct roster *roster, int restarts, int left)
 {
     json_t *object = _object ("end", roster, restarts, left), *tasks = json_array ();
-    const struct rank *first = ends_first_to_fail (roster);
+    const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
 
-    json_object_set_new (object, "cancelled", json_boolean (ends_are_cancelled (roster)));
+    json_object_set_new (object, "cancelled",
+                         json_boolean (ends_are_cancelled (roster->rank, roster->tasks)));
     json_object_set_new (object, "succeeded", json_boolean (!first));
     json_object_set_new (object, "first_to_fail", first ? json_integer (first->number) : json_null ());
     _add_text (object, "log_dir", roster->rank[0].log_dir);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster_table.h"
 #include "common/beside.h"
 #include "common/frameworks.h"
 #include "common/list_text.h"
@@ -18,11 +17,9 @@
 #include "common/tasklist.h"
 #include "common/variables.h"
 #include "dictionary.h"
-#include "network/choose.h"
 #include "processes.h"
 #include "rank_names.h"
 #include "roles.h"
-#include "show_json.h"
 
 struct step {
     const struct rendezvous_config *config;
@@ -318,7 +315,7 @@ static void _set_local_rank_notice (struct step *step)
     }
 }
 
-static int _prepare_torch (struct step *step, const struct rank *process_0, struct errtext *err)
+static int _prepare_torch (struct step *step, struct rank *process_0, struct errtext *err)
 {
     char name[RANK_NAME_SIZE];
 
@@ -328,6 +325,7 @@ static int _prepare_torch (struct step *step, const struct rank *process_0, stru
                             "node, where each task needs two (with reserved, srun --resv-ports=COUNT)",
                             step->roster.step.name,
                             rank_name (&step->roster, process_0, name, sizeof (name)));
+    process_0->needs_master_port = true;
     address_print (&process_0->address, &step->master);
     _set_local_rank_notice (step);
     return 0;
@@ -335,7 +333,7 @@ static int _prepare_torch (struct step *step, const struct rank *process_0, stru
 
 static int _find_processes (struct step *step, struct errtext *err)
 {
-    const struct rank *first;
+    struct rank *first;
 
     if (processes_find (&step->processes, &step->roster) < 0)
         return errtext_set (err, "%s", strerror (ENOMEM));
@@ -417,12 +415,6 @@ int step_change (struct step *step, struct errtext *err)
     return _build_dictionary (step, err) < 0 ? -1 : _find_processes (step, err);
 }
 
-bool step_has_room (const struct step *step, const struct rank *place, const struct rank *rank)
-{
-    return rank->master_port > 0 || !(step->config->frameworks & FRAMEWORK_TORCH)
-           || processes_number (&step->processes, &step->roster, place) != 0;
-}
-
 int step_supervise (struct step *step, struct errtext *err)
 {
     char name[RANK_NAME_SIZE];
@@ -457,11 +449,9 @@ const char *step_notice (const struct step *step, int i)
     return NULL;
 }
 
-char *step_table (const struct step *step, bool json)
+const struct network_choice *step_choice (const struct step *step)
 {
-    if (json)
-        return show_json_start (&step->roster, &step->choice, step->config->restart.times);
-    return cluster_table (&step->roster, &step->choice);
+    return &step->choice;
 }
 
 /* One that is lost may return. */
@@ -482,7 +472,7 @@ int step_answer (const struct step *step, const struct rank *rank, int life, con
                                *place = process < 0 ? &none : &step->processes.place[rank->number];
     bool torch = process >= 0 && step->config->frameworks & FRAMEWORK_TORCH;
     /* A spare may get the place of one that is watched. */
-    bool watched = step->supervised && (watchdog_watches (rank) || rank->kind == RULES_SPARE);
+    bool watched = step->supervised && (rank_is_watched (rank) || rank->kind == RULES_SPARE);
     struct dictionary_tail tail;
     struct address_text room;
     struct answer answer = {

@@ -13,6 +13,7 @@
 #include "addresses/host.h"
 #include "common/address.h"
 #include "common/errtext.h"
+#include "network/choose.h"
 #include "protocol/answer.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
@@ -55,9 +56,6 @@ int step_resolve (struct step *step, const struct host *own, struct errtext *err
  */
 int step_change (struct step *step, struct errtext *err);
 
-/* True if a rank can have the place of this one: process 0 of PyTorch needs a second port. */
-bool step_has_room (const struct step *step, const struct rank *place, const struct rank *rank);
-
 /* Where master.log goes: rank 0's log directory, or NULL. Lives as long as the step. */
 const char *step_log_dir (const struct step *step);
 
@@ -70,11 +68,8 @@ int step_supervise (struct step *step, struct errtext *err);
  */
 const char *step_notice (const struct step *step, int i);
 
-/*
- * The cluster as a table, or as a line of JSON, to be freed; NULL if there is no memory. Of a
- * resolved step.
- */
-char *step_table (const struct step *step, bool json);
+/* Of a resolved step. */
+const struct network_choice *step_choice (const struct step *step);
 
 /*
  * Encode the answer to a rank of a resolved step, which is also the order to start `life`, unless that is

@@ -5,173 +5,215 @@
 
 #include "supervisors.h"
 
-#include "absence.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/silence.h"
 #include "console.h"
-#include "end_lines.h"
-#include "job.h"
+#include "job/job.h"
+#include "narrator.h"
 #include "notify.h"
 #include "protocol/reconnect.h"
-#include "protocol/signs.h"
-#include "spares.h"
 
-/*
- * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
- * go on, theirs are not greater than its: what they die of is probably that. But if Slurm has asked them to
- * end, as with srun -K, they end as without the plugin.
- *
- * A spare that has got the place of a lost task, and has not begun, exits with the code of that task's
- * failure: Slurm may hear of it from no other task, because the rest has been stopped.
- */
-static int _exit_code (const struct shutdown *s, const struct rank *rank)
+/* Whether there are any. */
+
+/* Without supervisors the step would not be what the user has asked for. */
+static bool _needs_supervisors (const struct server *server, const struct job *job)
 {
-    const struct rank *first = stop_policy_cause_rank (s->policy);
-
-    if (rank->kind == RULES_SPARE)
-        return 0;
-    if (stop_policy_cause (s->policy) == STOP_POLICY_TASK_FAILED && rank != first && !rank->end.asked_signal)
-        return exit_report_code (&first->end.report);
-    return rank->replaces ? exit_report_code (&rank->end.report) : 0;
+    return stop_policy_supervises (job->policy) || server->config.show || step_log_dir (server->step)
+           || server->config.restart.times > 0 || server->config.watch.seconds > 0;
 }
 
-/* What could not be sent is sent again on the supervisor's next connection. */
-static void _lose (struct server *server, struct peer *peer)
+/*
+ * A step of several tasks has supervisors also to learn which one failed first, unless the user wants
+ * none to be stopped; and any step, if the site wants to know its end. A parallel debugger stops and shows
+ * slurmstepd's children, which have to be the programs.
+ */
+static bool _supervises (const struct server *server, bool needed)
 {
-    absence_begin (server, peer->rank, ABSENCE_BROKEN_MS);
-    peer_close (&server->peers, peer);
+    bool wanted = needed || server->config.notify
+                  || (step_roster (server->step)->tasks > 1 && server->config.stop != STOP_WHEN_NEVER);
+
+    if (needed && server->config.debugged)
+        console_say ("spank_tf: %s: under a parallel debugger no task is stopped when the work is "
+                     "done%s, and the ends of tasks are not shown%s",
+                     step_name (server->step), server->config.restart.times > 0 ? ", or restarted" : "",
+                     server->config.tee ? "; srun does not get their output" : "");
+    return wanted && !server->config.debugged;
+}
+
+int supervisors_begin (struct server *server, struct errtext *err)
+{
+    struct roster *roster = step_roster (server->step);
+    struct job *job = server->job = job_create (&server->config, roster->rank, roster->tasks);
+    bool needed, supervises;
+    int rc = 0;
+
+    if (!job || !(server->narrator = narrator_create (server->step))) {
+        supervisors_end (server);
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    }
+    needed = _needs_supervisors (server, job);
+    supervises = _supervises (server, needed);
+    /* A node without tf-supervise refuses no step that can do without it. */
+    if (supervises && step_supervise (server->step, needed ? err : NULL) < 0) {
+        supervises = false;
+        rc = needed ? -1 : 0;
+    }
+    if (supervises)
+        job_launched (job, server->now);
+    else
+        supervisors_end (server);
+    return rc;
+}
+
+void supervisors_end (struct server *server)
+{
+    job_destroy (server->job);
+    narrator_destroy (server->narrator);
+    server->job = NULL;
+    server->narrator = NULL;
+}
+
+/* Orders. */
+
+/* What could not be sent is sent again on the supervisor's next connection. */
+static void _break (struct server *server, struct peer *peer)
+{
+    supervisors_lose (server, peer, JOB_BROKEN_MS);
 }
 
 static void _send_answer (struct server *server, struct peer *peer)
 {
     if (peer_send_answer (&server->peers, peer) < 0)
-        _lose (server, peer);
+        _break (server, peer);
 }
 
 /*
  * With a new answer, when a spare has got a place. It is sent with each order, so nothing notes who has it.
  */
-static void _order_restart (struct server *server, struct peer *peer)
+static void _order_restart (struct server *server, struct peer *peer, int life)
 {
     const char *token = server->config.server_token;
 
-    if (!spares_are_used (server)) {
-        if (peer_send (peer, order_encode_restart (peer->rank->life.number, token)) < 0)
-            _lose (server, peer);
+    if (!job_has_replaced (server->job)) {
+        if (peer_send (peer, order_encode_restart (life, token)) < 0)
+            _break (server, peer);
         return;
     }
     answer_message_clear (&peer->answer);
     peer->part = 0;
-    if (step_answer (server->step, peer->rank, peer->rank->life.number, token, &peer->answer) < 0)
-        _lose (server, peer);
+    if (step_answer (server->step, peer->rank, life, token, &peer->answer) < 0)
+        _break (server, peer);
     else
         _send_answer (server, peer);
 }
 
-static struct frame *_encode (const struct server *server, const struct rank *rank, enum order order)
+static struct frame *_encode (const struct server *server, const struct fact *fact)
 {
     const char *token = server->config.server_token;
 
-    if (order == ORDER_EXIT)
-        return order_encode_exit (_exit_code (server->shutdown, rank), token);
-    if (order == ORDER_STOP && rank->replaced_by)
-        return order_encode_stop_at_once (token);
-    return order_encode (order, token);
+    if (fact->order == ORDER_EXIT)
+        return order_encode_exit (fact->number, token);
+    return fact->at_once ? order_encode_stop_at_once (token) : order_encode (fact->order, token);
 }
 
-void supervisors_order (struct server *server, struct rank *rank, enum order order)
+static void _order (struct server *server, const struct fact *fact)
 {
-    struct peer *peer = rank->peer;
+    struct peer *peer = fact->rank->peer;
 
     if (!peer || peer->state != PEER_SUPERVISED)
         return;
-    if (order == ORDER_EXIT) {
+    /* srun may end as soon as the last supervisor has exited. */
+    if (fact->order == ORDER_EXIT) {
         console_flush ();
         notify_flush ();
     }
-    if (order == ORDER_RESTART)
-        _order_restart (server, peer);
-    else if (peer_send (peer, _encode (server, rank, order)) < 0)
-        _lose (server, peer);
+    if (fact->order == ORDER_RESTART)
+        _order_restart (server, peer, fact->number);
+    else if (peer_send (peer, _encode (server, fact)) < 0)
+        _break (server, peer);
 }
 
-/* Its place has been given away. */
-static void _let_go (struct server *server, struct rank *rank)
+/* Ranks have new places. Answers that are on their way are in the dictionary that is going to be freed. */
+static void _change_places (struct server *server, const struct rank *spare)
 {
-    supervisors_order (server, rank, ORDER_STOP);
-    supervisors_order (server, rank, ORDER_EXIT);
+    const struct roster *roster = step_roster (server->step);
+    struct errtext err;
+
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].peer && peer_is_sending (roster->rank[i].peer))
+            _break (server, roster->rank[i].peer);
+    if (step_change (server->step, &err) == 0)
+        return;
+    /* The restart of all is given up. */
+    console_say ("error: spank_tf: %s", err.text);
+    job_cannot_change (server->job, spare);
 }
 
-/* Another life would be possible if its supervisor, or its node, could begin it. */
-static bool _cannot_go_on (const struct server *server, const struct rank *rank,
-                           const struct exit_report *report, const struct life_report *life)
+static void _perform (struct server *server)
 {
-    if (life->life >= 0 || life->asked_signal || server->config.lost_after == 0)
-        return false;
-    return restarts_gathers (server->shutdown->restarts, rank)
-           || (rank->state == RANK_RUNS
-               && (report->kind == EXIT_REPORT_UNSTARTED
-                   || restart_rule_covers (&server->config.restart, report)));
+    struct fact fact;
+
+    while (facts_take (&server->job->facts, &fact)) {
+        if (fact.kind == FACT_ORDER)
+            _order (server, &fact);
+        else if (fact.kind == FACT_PLACES)
+            _change_places (server, fact.rank);
+        else
+            narrator_tell (server->narrator, &fact);
+        fact_clear (&fact);
+    }
+}
+
+/* Inputs. */
+
+/* How often the kernel is asked when hosts were heard, with spare tasks. */
+#define HEARD_MS 1000
+
+static void _ask_heard (struct server *server)
+{
+    const struct roster *roster = step_roster (server->step);
+
+    if (server->config.lost_after == 0 || server->now - server->asked_heard < HEARD_MS)
+        return;
+    server->asked_heard = server->now;
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].peer)
+            roster->rank[i].heard = server->now - silence_ms (roster->rank[i].peer->fd);
+}
+
+void supervisors_lose (struct server *server, struct peer *peer, int ms)
+{
+    struct rank *rank = peer->rank;
+    int64_t heard = server->now - silence_ms (peer->fd);
+
+    peer_close (&server->peers, peer);
+    if (server->job)
+        job_absent (server->job, server->now, rank, ms, heard);
+}
+
+void supervisors_return (struct server *server, struct rank *rank, bool ended)
+{
+    if (!server->job)
+        return;
+    job_returned (server->job, server->now, rank, ended);
+    _perform (server);
 }
 
 /*
- * srun may end as soon as the last supervisor has exited, so what there is to print comes before
- * the supervisor may.
+ * How the connection ends, if it does. MSG_PEEK clears an error of the socket; the read that follows then
+ * shows end-of-file.
  */
-static void _take_report (struct server *server, struct rank *rank, const struct exit_report *report,
-                          const struct life_report *life, const struct failure_text *failure)
+static int _absence_ms (const struct peer *peer)
 {
-    struct shutdown *s = server->shutdown;
-    enum restart_policy_decision decision;
-    enum restarts_answer answer;
+    char byte;
+    ssize_t n = recv (peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 
-    /* What becomes of it concerns no other task. */
-    if (rank->replaced_by) {
-        supervisors_order (server, rank, ORDER_EXIT);
-        return;
-    }
-    end_lines_reported (server, rank, report);
-    rank->address_use = life->address;
-    if (life->asked_signal) {
-        stop_policy_asked (s->policy);
-        s->failure_over = deadline_never ();
-    }
-    /* Its supervisor may report an end again while it waits. */
-    if (rank->state == RANK_RUNS || rank->state == RANK_SPARE)
-        ends_note (&rank->end, s->launched, life->ago_ms, failure, life->asked_signal);
-    if (rank->state == RANK_RUNS)
-        watchdog_note_end (server, rank, report);
-    if (_cannot_go_on (server, rank, report, life)
-        && spares_move (server, rank, report, "cannot be restarted where it is", false)) {
-        _let_go (server, rank);
-        return;
-    }
-    answer = restarts_report (s->restarts, rank, report, life, &decision);
-    if (decision != RESTART_POLICY_NONE)
-        restart_lines_add (s->lines, rank, report, decision, life->cannot);
-    if ((decision == RESTART_POLICY_ONE || decision == RESTART_POLICY_ALL)
-        && spares_note_failure (server, rank)
-        && spares_move (server, rank, report, "failed three times in a row, each within a minute", true)) {
-        /* What is still to be said is not true any more. */
-        restart_lines_add (s->lines, rank, report, RESTART_POLICY_NONE, NULL);
-        _let_go (server, rank);
-        return;
-    }
-    switch (answer) {
-        case RESTARTS_AGAIN: supervisors_order (server, rank, ORDER_RESTART); break;
-        case RESTARTS_WAITS:
-            supervisors_order (server, rank, ORDER_WAIT);
-            /* An order to stop that met this report was not obeyed. */
-            rank->ordered = false;
-            break;
-        case RESTARTS_KEPT:
-            job_ended (server, rank, RANK_KEPT, report);
-            supervisors_order (server, rank, ORDER_WAIT);
-            break;
-        case RESTARTS_ENDED:
-            job_ended (server, rank, RANK_ENDED, report);
-            end_lines_show (server);
-            supervisors_order (server, rank, ORDER_EXIT);
-            break;
-    }
+    if (n == 0)
+        return JOB_CLOSED_MS;
+    return n < 0 && errno == ECONNRESET ? JOB_RESET_MS : JOB_BROKEN_MS;
 }
 
 void supervisors_receive (struct server *server, struct peer *peer)
@@ -183,24 +225,23 @@ void supervisors_receive (struct server *server, struct peer *peer)
     struct frame *frame = NULL;
     int absence, n;
 
+    _ask_heard (server);
     if (peer_is_sending (peer)) {
         _send_answer (server, peer);
         return;
     }
-    absence = absence_ms (peer);
+    absence = _absence_ms (peer);
     n = frame_read (&peer->reader, peer->fd, &frame, NULL);
     if (n > 0 && exit_report_decode (&report, frame, NULL) == 0) {
         life_report_decode (&life, frame);
         failure_text_decode (&failure, frame);
-        _take_report (server, peer->rank, &report, &life, &failure);
-    } else if (n > 0 && signs_are_in (frame) && signs_decode (&signs, frame, NULL) == 0) {
-        unanswered_take (server, peer->rank, &signs);
-        watchdog_take (server, peer->rank, &signs);
-    } else if (n != 0) {
-        absence_begin (server, peer->rank, absence);
-        peer_close (&server->peers, peer);
-    }
+        job_report (server->job, server->now, peer->rank, &report, &life, &failure);
+    } else if (n > 0 && signs_are_in (frame) && signs_decode (&signs, frame, NULL) == 0)
+        job_signs (server->job, server->now, peer->rank, &signs);
+    else if (n != 0)
+        supervisors_lose (server, peer, absence);
     frame_destroy (frame);
+    _perform (server);
 }
 
 bool supervisors_reconnect (struct server *server, struct peer *peer, const struct frame *frame)
@@ -210,17 +251,39 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, const stru
     struct errtext err;
     struct rank *rank;
 
-    if (!server->shutdown || reconnect_decode (&reconnect, frame, roster->tasks, &err) < 0)
+    if (!server->job || reconnect_decode (&reconnect, frame, roster->tasks, &err) < 0)
         return false;
     rank = &roster->rank[reconnect.rank];
+    _ask_heard (server);
     peer_set_rank (&server->peers, peer, rank, PEER_SUPERVISED);
-    absence_end (server, rank);
-    /* If it has ended, it learns so that its own exit code does not count. */
-    if (rank->replaced_by)
-        supervisors_order (server, rank, ORDER_STOP);
-    else if (!reconnect.ended)
-        supervisors_order (server, rank, ORDER_RUN);
+    supervisors_return (server, rank, reconnect.ended);
     if (reconnect.ended)
-        _take_report (server, rank, &reconnect.report, &reconnect.life, &reconnect.failure);
+        job_report (server->job, server->now, rank, &reconnect.report, &reconnect.life, &reconnect.failure);
+    _perform (server);
     return true;
+}
+
+void supervisors_cut (struct server *server)
+{
+    if (!server->job)
+        return;
+    job_cut (server->job, server->now);
+    _perform (server);
+}
+
+void supervisors_check (struct server *server)
+{
+    if (!server->job)
+        return;
+    _ask_heard (server);
+    job_time (server->job, server->now);
+    _perform (server);
+    narrator_time (server->narrator, server->now);
+}
+
+struct deadline supervisors_next (const struct server *server)
+{
+    if (!server->job)
+        return deadline_never ();
+    return (struct deadline){ moment_first (job_due (server->job), narrator_due (server->narrator)) };
 }

@@ -1,13 +1,23 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What supervisors and the rendezvous tell each other: how a task has ended, and what to do.
+ * The supervisors of a step: what they report goes to the job, which decides (job/job.h); what that leads
+ * to is sent to them, and told to the user.
  */
 #ifndef TF_SUPERVISORS_H
 #define TF_SUPERVISORS_H
 
-#include "protocol/order.h"
-#include "shutdown.h"
+#include "common/errtext.h"
+#include "server.h"
+
+/*
+ * The launch is complete: supervise the tasks if one may have to be stopped or restarted, or if their
+ * ends are to be shown; several tasks also to name the first failure, if every node can and not under
+ * STOP_WHEN_NEVER. Under a parallel debugger none is. Sets server->job and ->narrator, which
+ * supervisors_end () destroys. -1 and err.
+ */
+int supervisors_begin (struct server *server, struct errtext *err);
+void supervisors_end (struct server *server);
 
 /* A supervisor's connection has become ready. */
 void supervisors_receive (struct server *server, struct peer *peer);
@@ -18,7 +28,17 @@ void supervisors_receive (struct server *server, struct peer *peer);
  */
 bool supervisors_reconnect (struct server *server, struct peer *peer, const struct frame *frame);
 
-/* Send an order to a rank's supervisor, if it has a connection; ORDER_RESTART starts the life rank->life. */
-void supervisors_order (struct server *server, struct rank *rank, enum order order);
+/* The connection of a rank is closed: it may come back for so many milliseconds (job_absent ()). */
+void supervisors_lose (struct server *server, struct peer *peer, int ms);
+
+/* A rank has a connection again. If its life has `ended` a report follows. */
+void supervisors_return (struct server *server, struct rank *rank, bool ended);
+
+/* srun has ended. */
+void supervisors_cut (struct server *server);
+
+/* Do what is due by now; and when to call it again. */
+void supervisors_check (struct server *server);
+struct deadline supervisors_next (const struct server *server);
 
 #endif

@@ -25,16 +25,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "absence.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
 #include "common/silence.h"
 #include "common/tcp.h"
 #include "common/version.h"
 #include "console.h"
+#include "job/job.h"
 #include "launch.h"
 #include "server.h"
-#include "shutdown.h"
 #include "supervisors.h"
 
 #define SRUN_FD 3
@@ -44,14 +43,14 @@ static void _check_time (struct server *server)
 {
     peers_expire (&server->peers);
     launch_check (server);
-    shutdown_check_time (server);
+    supervisors_check (server);
     console_check_time ();
 }
 
 /* How long epoll_wait () may wait: until _check_time () has something to do; -1 is forever. */
 static int _timeout_ms (const struct server *server)
 {
-    struct deadline next = deadline_min (launch_next (server), shutdown_next (server));
+    struct deadline next = deadline_min (launch_next (server), supervisors_next (server));
 
     next = deadline_min (next, console_next ());
     return deadline_left_ms (deadline_min (next, peers_next_timeout (&server->peers)));
@@ -66,7 +65,7 @@ static bool _is_done (const struct server *server)
     const struct roster *roster = step_roster (server->step);
 
     if (!server->resolved || server->refused || roster_missing (roster)
-        || (server->shutdown && !shutdown_all_ended (server->shutdown)))
+        || (server->job && !job_is_done (server->job)))
         return false;
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].peer)
@@ -89,6 +88,7 @@ static void _run (struct server *server)
     while (!_is_done (server)) {
         int n = epoll_wait (server->peers.epoll, event, 64, _timeout_ms (server));
 
+        server->now = deadline_in_ms (0).at_ms;
         for (int i = 0; i < n; i++) {
             struct peer *peer = event[i].data.ptr;
 
@@ -168,10 +168,10 @@ int main (int argc, char *argv[])
     _run (&server);
 
     console_release ();
-    absence_of_srun (&server);
+    supervisors_cut (&server);
     console_end ();
     peers_clear (&server.peers, step_roster (server.step));
-    shutdown_destroy (server.shutdown);
+    supervisors_end (&server);
     step_destroy (server.step);
     frame_destroy (server.config_frame);
     return 0;

@@ -1,0 +1,141 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "absence.h"
+
+#include <signal.h>
+
+#include "common/silence.h"
+#include "course.h"
+#include "spares.h"
+
+/* A supervisor may have another connection, which this process has not accepted yet. */
+#define ACCEPT_MS 1000
+
+/*
+ * How long after another one a supervisor may connect when the network is back: an attempt (uplink.c), the
+ * pause before the next one, and a second.
+ */
+static int _return_ms (int lost_after)
+{
+    return silence_interval (lost_after) * 1000 + 2000;
+}
+
+/*
+ * Not before a supervisor that is cut off has ended its task, however soon it would be lost otherwise. One
+ * that has closed its connection, and does not come back, is dead.
+ */
+static void _set_given_up (const struct job *job, struct rank *rank, int ms)
+{
+    rank->given_up = rank->heard + silence_verdict_ms (job->config->lost_after);
+    if (ms == JOB_CLOSED_MS)
+        rank->given_up = moment_first (rank->given_up, rank->away);
+    rank->given_up = moment_last (rank->given_up, job->now + ACCEPT_MS);
+    rank->away = moment_last (rank->away, rank->given_up);
+}
+
+void absence_begin (struct job *job, struct rank *rank, int ms)
+{
+    static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
+
+    if (!rank_is_supervised (rank))
+        return;
+    /* The end of one that waits is known. */
+    if (rank->state == RANK_RUNS || rank->state == RANK_SPARE)
+        ends_note (&rank->end, job->launched, job->now, ++job->ends, &nothing, 0);
+    rank->away = job->now + ms;
+    if (job->config->lost_after > 0)
+        _set_given_up (job, rank, ms);
+}
+
+/*
+ * A rank comes back that was silent for longer than a supervisor waits before it ends its task: perhaps it
+ * was this host that was cut off. Then the others come back, too, and keep their places.
+ */
+static void _wait_for_others (struct job *job, const struct rank *rank)
+{
+    int lost_after = job->config->lost_after;
+
+    if (lost_after == 0 || rank->away == NEVER || job->now - rank->heard < lost_after * INT64_C (1000))
+        return;
+    for (struct rank *other = job->rank; other < job->rank + job->tasks; other++) {
+        if (other->given_up == NEVER)
+            continue;
+        other->given_up = moment_last (other->given_up, job->now + _return_ms (lost_after));
+        other->away = moment_last (other->away, other->given_up);
+    }
+}
+
+void absence_end (struct job *job, struct rank *rank)
+{
+    _wait_for_others (job, rank);
+    rank->away = rank->given_up = NEVER;
+    rank->ordered = false;
+    restarts_returned (job->restarts, rank);
+    rank_change (rank, RANK_RETURNS);
+}
+
+/* A lost spare is waited for as long as it may be needed. */
+static bool _is_overdue (const struct job *job, const struct rank *rank)
+{
+    return rank_is_supervised (rank)
+           && (job->now >= rank->away
+               || (rank->state == RANK_SPARE && job->now >= rank->given_up
+                   && course_is_done_with (job, rank)));
+}
+
+/* The loss of one that has ended with 0 is told when it is needed. */
+static void _tell_overdue (struct job *job)
+{
+    struct fact *fact = NULL;
+
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        bool member = restarts_gathers (job->restarts, rank);
+
+        if (!_is_overdue (job, rank) || (rank_has_ended (rank) && !member))
+            continue;
+        if (!fact)
+            fact = facts_add (&job->facts, FACT_LOST, NULL);
+        fact->given_up = fact->given_up || member;
+        fact->places = fact->places || rank->kind != RULES_SPARE;
+        fact_name (fact, rank, job->tasks);
+    }
+    if (!fact)
+        return;
+    fact->obstacle = spares_obstacle (job);
+    fact->left = restart_policy_left (restarts_policy (job->restarts));
+}
+
+void absence_check (struct job *job)
+{
+    static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
+
+    spares_replace (job);
+    _tell_overdue (job);
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (_is_overdue (job, rank)) {
+            restart_policy_cannot (restarts_policy (job->restarts), rank);
+            course_ended (job, rank, RANK_IS_LOST, &killed);
+        }
+}
+
+/* Between two looks whether a spare that is silent is back. */
+#define SPARE_MS 1000
+
+int64_t absence_due (const struct job *job)
+{
+    int64_t next = NEVER;
+    bool waits = false;         /* for a spare */
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        if (!rank_is_supervised (rank))
+            continue;
+        waits = waits || job->now >= rank->given_up;
+        next = moment_first (next, rank->away);
+        if (job->now < rank->given_up)
+            next = moment_first (next, rank->given_up);
+    }
+    return waits && spares_are_silent (job) ? moment_first (next, job->now + SPARE_MS) : next;
+}

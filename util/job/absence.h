@@ -1,0 +1,28 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Supervisors without a connection: they come back, or count as lost after a while, and their tasks as
+ * killed with them.
+ */
+#ifndef TF_ABSENCE_H
+#define TF_ABSENCE_H
+
+#include "job.h"
+
+/*
+ * The connection of a rank has ended without a report, and it is lost after so many milliseconds (job.h).
+ * With spare tasks one may get its place before that, when its node has been silent for long enough
+ * (common/silence.h).
+ */
+void absence_begin (struct job *job, struct rank *rank, int ms);
+
+/* A rank has a connection again: whatever was decided because it had none is undone. */
+void absence_end (struct job *job, struct rank *rank);
+
+/* Ranks that have not come back in time are replaced, or lost. */
+void absence_check (struct job *job);
+
+/* When to check again, or NEVER. */
+int64_t absence_due (const struct job *job);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * How the tasks of a step ended, and which failed first.
+ */
+#ifndef TF_ENDS_H
+#define TF_ENDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "protocol/exit_report.h"
+#include "protocol/failure_text.h"
+
+struct rank;
+
+/* What is known of the end of a rank's life, if it does not run. */
+struct end {
+    struct exit_report report;
+    int64_t at;                 /* the moment when it was, or its connection was lost */
+    int nth;                    /* of two ends in the same moment, the first one has the lower number */
+    int64_t elapsed_ms;         /* from the launch until then, all its lives and the pauses between them */
+    int asked_signal;           /* Slurm or the user has asked it before to end in this way; 0: no */
+    bool kill_told;             /* a fact has told that it was killed (FACT_KILLED) */
+    struct failure_text *failure;   /* what the task has written about its failure, or NULL */
+};
+
+/*
+ * A life has ended at that moment, the nth that has, or its connection without a report; the launch was
+ * complete at `launched`. What the task has written about that is copied. The signal has asked it to end,
+ * or is 0.
+ */
+void ends_note (struct end *end, int64_t launched, int64_t at, int nth, const struct failure_text *failure,
+                int asked_signal);
+
+/* True if the task has ended as Slurm or the user has asked it to: by that signal, or by SIGKILL after it. */
+bool ends_was_asked (const struct end *end);
+
+/* True if the first failure is such an end. */
+bool ends_are_cancelled (const struct rank *rank, int tasks);
+
+/* The rank that failed first; NULL if none has failed but lost spares, and ranks that are replaced. */
+const struct rank *ends_first_to_fail (const struct rank *rank, int tasks);
+
+#endif

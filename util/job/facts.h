@@ -1,0 +1,128 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What decisions lead to, in their order: orders that the wire sends, and facts of which a user or a
+ * program is told (rendezvous/narrator.h). Decisions themselves print and send nothing.
+ */
+#ifndef TF_FACTS_H
+#define TF_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "protocol/exit_report.h"
+#include "protocol/order.h"
+#include "restart_policy.h"
+#include "stop_policy.h"
+
+struct rank;
+struct unanswered;
+
+enum fact_kind {
+    /* For the wire and the step. */
+    FACT_ORDER,         /* `order` for `rank` */
+    FACT_PLACES,        /* places have changed: a new dictionary; if that fails, job_cannot_change () */
+
+    /* For the narrator. */
+    FACT_REPORTED,      /* the end of a life of `rank`, which is no spare; `first`: no task has ended */
+    FACT_DECIDED,       /* what that leads to, if tasks may be restarted: `decision`, in the place of what
+                           was decided about the rank before */
+    FACT_BEGINS,        /* `rank` begins its next life */
+    FACT_AGAIN, /* all begin again, `seconds` after the last sign of those that have been replaced */
+    FACT_FAILED_BESIDE, /* `rank`, an auxiliary task; the job goes on */
+    FACT_MISSED, /* `rank` has failed, and the others may wait for it; once */
+    FACT_OVER, /* the job, for this `cause`; `rank` is that of stop_policy_cause_rank ().
+                           `moves`: a task would end by itself */
+    FACT_GRACE, /* the `ranks` have `seconds` to finish, because the job is over, or has `failed` */
+    FACT_KILLED, /* the `ranks` did not end within `seconds` when they were stopped */
+    FACT_LOST, /* the supervisors of the `ranks` did not come back */
+    FACT_REPLACED, /* the `ranks` have been replaced by spares, `because` */
+    FACT_HANG, /* the `ranks` give no sign of life, the first to be silent first */
+    FACT_UNWATCHED, /* no task gives signs of life; once */
+    FACT_UNANSWERED, /* nodes do not reach each other: `unanswered`; once */
+    FACT_CUT, /* srun has ended: what ran is lost */
+    FACT_ENDED, /* all tasks have ended; once. The `ranks` were killed as above */
+};
+
+enum fact_cause {
+    FACT_IS_LOST, /* for `seconds` */
+    FACT_IS_STUCK, /* it cannot be restarted where it is */
+    FACT_FAILS_AGAIN, /* three times in a row, each within a minute */
+};
+
+/* Why a rank that is lost is not replaced. */
+enum fact_obstacle {
+    FACT_NO_OBSTACLE, /* or the step has no spares */
+    FACT_NO_SPARE,
+    FACT_NO_RESTART,
+};
+
+/* One of several ranks, and how it has ended, if that is told. */
+struct fact_rank {
+    const struct rank *rank;
+    struct exit_report report;
+};
+
+struct fact {
+    enum fact_kind kind;
+    int64_t at; /* the moment */
+    struct rank *rank;
+    struct exit_report report; /* of the rank */
+    struct fact_rank *ranks; /* released with the fact */
+    int count; /* of the ranks */
+    int seconds;
+    int left; /* restarts */
+
+    enum order order;
+    int number; /* the life to begin, or the greatest exit code */
+    bool at_once; /* to stop so */
+    bool first;
+
+    /* DECIDED, and of REPLACED the pause. */
+    enum restart_policy_decision decision;
+    int pause; /* seconds */
+    char *cannot; /* the rank's own reason, or NULL; released with the fact */
+    const struct rank *unable; /* another one, which cannot be restarted, or NULL */
+    bool given_up; /* the restart of all tasks is */
+    int asked_signal;
+    int64_t asked_at;
+
+    enum stop_policy_cause cause;
+    bool failed, moves;
+
+    /* LOST */
+    enum fact_obstacle obstacle;
+    bool places; /* one of them had a place */
+
+    /* REPLACED */
+    enum fact_cause because;
+    bool joined; /* all were to be restarted already */
+
+    /* HANG */
+    bool restarts; /* all, or the only one */
+    int others, moving; /* so many more are silent, or move */
+    int64_t since; /* of the others */
+
+    const struct unanswered *unanswered;
+};
+
+/* A zeroed one is empty. */
+struct facts {
+    struct fact *fact;
+    int first, count, room;
+    int64_t now; /* the caller's */
+    struct fact dropped; /* where one is written for which there is no memory */
+};
+
+/* The next one. Its pointer is valid until then. */
+struct fact *facts_add (struct facts *facts, enum fact_kind kind, struct rank *rank);
+
+/* One more of its ranks, of at most so many. False if there is no memory. */
+bool fact_name (struct fact *fact, const struct rank *rank, int most);
+
+/* Take the first one, to be released with fact_clear (). False if there is none. */
+bool facts_take (struct facts *facts, struct fact *fact);
+void fact_clear (struct fact *fact);
+void facts_clear (struct facts *facts);
+
+#endif

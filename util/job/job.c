@@ -1,0 +1,326 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "job.h"
+
+#include <stdlib.h>
+
+#include "absence.h"
+#include "course.h"
+#include "spares.h"
+
+struct job *job_create (const struct rendezvous_config *c, struct rank *rank, int tasks)
+{
+    struct job *job = calloc (1, sizeof (*job));
+
+    if (!job)
+        return NULL;
+    job->config = c;
+    job->rank = rank;
+    job->tasks = tasks;
+    job->grace_over = job->failure_over = job->replaced_sign = job->unanswered.due = NEVER;
+    job->policy = stop_policy_create (c->stop, rank, tasks);
+    job->restarts = restarts_create (&c->restart, c->stop_grace, !c->wait_limited, rank, tasks);
+    if (job->policy && job->restarts)
+        return job;
+    job_destroy (job);
+    return NULL;
+}
+
+void job_destroy (struct job *job)
+{
+    if (!job)
+        return;
+    stop_policy_destroy (job->policy);
+    restarts_destroy (job->restarts);
+    facts_clear (&job->facts);
+    free (job);
+}
+
+static void _set_time (struct job *job, int64_t now)
+{
+    job->now = job->facts.now = now;
+    restarts_time (job->restarts, now);
+}
+
+void job_launched (struct job *job, int64_t now)
+{
+    _set_time (job, now);
+    job->launched = now;
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        rank->heard = now;
+        rank->away = rank->given_up = NEVER;
+        rank->serves = stop_policy_serves (job->policy, rank);
+    }
+}
+
+bool job_is_done (const struct job *job)
+{
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank_is_supervised (rank))
+            return false;
+    return true;
+}
+
+bool job_has_replaced (const struct job *job)
+{
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank->replaced_by)
+            return true;
+    return false;
+}
+
+/* Reports. */
+
+static bool _none_has_ended (const struct job *job)
+{
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank_has_ended (rank))
+            return false;
+    return true;
+}
+
+/* What is known of an end, whatever it leads to. */
+static void _note_report (struct job *job, struct rank *rank, const struct exit_report *report,
+                          const struct life_report *life, const struct failure_text *failure)
+{
+    struct fact *fact;
+
+    if (rank->kind != RULES_SPARE) {
+        fact = facts_add (&job->facts, FACT_REPORTED, rank);
+        fact->report = *report;
+        fact->first = _none_has_ended (job);
+    }
+    rank->address_use = life->address;
+    if (life->asked_signal) {
+        stop_policy_asked (job->policy);
+        job->failure_over = NEVER;
+    }
+    /* Its supervisor may report an end again while it waits. */
+    if (rank->state == RANK_RUNS || rank->state == RANK_SPARE)
+        ends_note (&rank->end, job->launched, job->now - life->ago_ms, ++job->ends, failure,
+                   life->asked_signal);
+    if (rank->state == RANK_RUNS)
+        watchdog_note_end (job, rank, report);
+}
+
+/* Another life would be possible if its supervisor, or its node, could begin it. */
+static bool _is_stuck (const struct job *job, const struct rank *rank, const struct exit_report *report,
+                       const struct life_report *life)
+{
+    if (life->life >= 0 || life->asked_signal || job->config->lost_after == 0)
+        return false;
+    return restarts_gathers (job->restarts, rank)
+           || (rank->state == RANK_RUNS
+               && (report->kind == EXIT_REPORT_UNSTARTED
+                   || restart_rule_covers (&job->config->restart, report)));
+}
+
+/* Its place has been given away. */
+static void _let_go (struct job *job, struct rank *rank)
+{
+    course_order (job, rank, ORDER_STOP);
+    course_order (job, rank, ORDER_EXIT);
+}
+
+/* srun may end as soon as the last supervisor has left, so what there is to tell comes before that. */
+static void _answer_report (struct job *job, struct rank *rank, const struct exit_report *report,
+                            enum restarts_answer answer)
+{
+    switch (answer) {
+        case RESTARTS_AGAIN: course_order (job, rank, ORDER_RESTART); break;
+        case RESTARTS_WAITS:
+            course_order (job, rank, ORDER_WAIT);
+            /* An order to stop that met this report was not obeyed. */
+            rank->ordered = false;
+            break;
+        case RESTARTS_KEPT:
+            course_ended (job, rank, RANK_IS_KEPT, report);
+            course_order (job, rank, ORDER_WAIT);
+            break;
+        case RESTARTS_ENDED:
+            course_ended (job, rank, RANK_IS_DONE, report);
+            course_tell_end (job);
+            course_order (job, rank, ORDER_EXIT);
+            break;
+    }
+}
+
+void job_report (struct job *job, int64_t now, struct rank *rank, const struct exit_report *report,
+                 const struct life_report *life, const struct failure_text *failure)
+{
+    enum restart_policy_decision decision;
+    enum restarts_answer answer;
+
+    _set_time (job, now);
+    /* What becomes of it concerns no other task. */
+    if (rank->replaced_by) {
+        course_order (job, rank, ORDER_EXIT);
+        return;
+    }
+    _note_report (job, rank, report, life, failure);
+    if (_is_stuck (job, rank, report, life) && spares_move (job, rank, report, FACT_IS_STUCK, false)) {
+        _let_go (job, rank);
+        return;
+    }
+    answer = restarts_report (job->restarts, rank, report, life, &decision);
+    if (decision != RESTART_POLICY_NONE)
+        course_decided (job, rank, report, decision, life->cannot);
+    if ((decision == RESTART_POLICY_ONE || decision == RESTART_POLICY_ALL) && spares_note_failure (job, rank)
+        && spares_move (job, rank, report, FACT_FAILS_AGAIN, true)) {
+        /* What is still to be said is not true any more. */
+        course_decided (job, rank, report, RESTART_POLICY_NONE, NULL);
+        _let_go (job, rank);
+        return;
+    }
+    _answer_report (job, rank, report, answer);
+}
+
+/* Other inputs. */
+
+void job_signs (struct job *job, int64_t now, struct rank *rank, const struct signs *signs)
+{
+    _set_time (job, now);
+    unanswered_take (job, rank, signs);
+    watchdog_take (job, rank, signs);
+}
+
+void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard)
+{
+    _set_time (job, now);
+    rank->heard = heard;
+    absence_begin (job, rank, ms);
+}
+
+void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended)
+{
+    _set_time (job, now);
+    absence_end (job, rank);
+    rank->heard = now;
+    /* If it has ended, it learns so that its own exit code does not count. */
+    if (rank->replaced_by)
+        course_order (job, rank, ORDER_STOP);
+    else if (!ended)
+        course_order (job, rank, ORDER_RUN);
+}
+
+void job_cannot_change (struct job *job, const struct rank *spare)
+{
+    restart_policy_cannot (restarts_policy (job->restarts), &job->rank[spare->number]);
+}
+
+void job_cut (struct job *job, int64_t now)
+{
+    static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
+
+    _set_time (job, now);
+    if (job->end_told)
+        return;
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        if (rank->state != RANK_RUNS)
+            continue;
+        if (rank->away == NEVER)
+            ends_note (&rank->end, job->launched, now, ++job->ends, &nothing, 0);
+        rank_change (rank, RANK_IS_LOST);
+        /* It has not failed, as far as is known. */
+        rank->end.report = (struct exit_report){ .kind = EXIT_REPORT_STOPPED };
+    }
+    facts_add (&job->facts, FACT_CUT, NULL)->left = restart_policy_left (restarts_policy (job->restarts));
+}
+
+/* Time: ranks that wait begin their next life, or are let go; others are stopped. */
+
+static void _begin_again (struct job *job, struct rank *rank)
+{
+    course_tell_killed (job);
+    facts_add (&job->facts, FACT_BEGINS, rank);
+    spares_begin (job);
+    rank_change (rank, RANK_BEGINS);
+    rank->ordered = false;
+    if (rank->link == LINK_NONE && rank->away == NEVER)
+        absence_begin (job, rank, JOB_CLOSED_MS);
+    course_order (job, rank, ORDER_RESTART);
+    /* Until the wire has sent the answer that comes along, nothing else can be. */
+    if (rank->link == LINK_UP && job_has_replaced (job))
+        rank->link = LINK_BUSY;
+}
+
+/* The work is done while this task waits to be restarted: it is stopped, as if it ran. */
+static bool _counts_as_stopped (const struct job *job, const struct rank *rank)
+{
+    enum stop_policy_cause cause = stop_policy_cause (job->policy);
+
+    return course_is_done_with (job, rank) && cause != STOP_POLICY_PS_FAILED
+           && cause != STOP_POLICY_TASK_FAILED;
+}
+
+static void _release (struct job *job, struct rank *rank)
+{
+    bool stops = _counts_as_stopped (job, rank);
+    struct exit_report report = rank->end.report;
+
+    course_decided (job, rank, &report, restarts_why (job->restarts, rank), NULL);
+    if (stops)
+        report = (struct exit_report){ .kind = EXIT_REPORT_STOPPED };
+    course_ended (job, rank, RANK_IS_DONE, &report);
+    course_tell_end (job);
+    course_order (job, rank, stops ? ORDER_STOP : ORDER_EXIT);
+}
+
+/* False if there is nothing to do. */
+static bool _act (struct job *job, struct rank *rank)
+{
+    switch (restarts_due (job->restarts, rank)) {
+        case RESTARTS_NOTHING: return false;
+        case RESTARTS_START: _begin_again (job, rank); break;
+        case RESTARTS_RELEASE: _release (job, rank); break;
+    }
+    return true;
+}
+
+/* The end of one rank may release others. */
+static void _relaunch (struct job *job)
+{
+    bool more = job->config->restart.times > 0;
+
+    while (more) {
+        restarts_check (job->restarts);
+        more = _act (job, restarts_first (job->restarts));
+        for (int i = 0; i < job->tasks; i++)
+            more |= _act (job, &job->rank[i]);
+    }
+}
+
+static void _stop (struct job *job)
+{
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        bool hung = rank_is_hung (rank);
+
+        if (rank->link != LINK_UP || rank->ordered
+            || (!hung && !course_is_done_with (job, rank) && !restarts_stops (job->restarts, rank)))
+            continue;
+        rank->ordered = true;
+        course_order (job, rank, hung ? ORDER_ABORT : ORDER_STOP);
+    }
+}
+
+void job_time (struct job *job, int64_t now)
+{
+    _set_time (job, now);
+    absence_check (job);
+    watchdog_check (job);
+    unanswered_check (job);
+    _relaunch (job);
+    course_tell_end (job);
+    _stop (job);
+}
+
+int64_t job_due (const struct job *job)
+{
+    int64_t next = moment_first (absence_due (job), restarts_due_at (job->restarts));
+
+    next = moment_first (next, moment_first (watchdog_due (job), job->unanswered.due));
+    return moment_first (next, course_due (job));
+}

@@ -1,0 +1,109 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A job: all that is decided about the supervised tasks of a step. It takes what happens, and what time it
+ * is, and appends facts (facts.h): orders for supervisors, and what is to be told. It has no clock, socket,
+ * stream or process, so that stories can be told about it (tests/unit/shutdown.golden), and it can be
+ * simulated.
+ *
+ *     course.c          a rank ends, or runs again; is the job over?
+ *     stop_policy.c     when it is, and which tasks are stopped then
+ *     restarts.c        lives, their clocks, and the barrier before a restart of all
+ *     restart_policy.c  what a failure leads to
+ *     absence.c         supervisors without a connection
+ *     spares.c          spares that get the places of lost ranks
+ *     watchdog.c        tasks that give no sign of life
+ *     unanswered.c      nodes that do not reach each other
+ *     ends.c, alone.c   how tasks ended, and what failed first; has each trained alone?
+ */
+#ifndef TF_JOB_H
+#define TF_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "facts.h"
+#include "moment.h"
+#include "protocol/rendezvous_config.h"
+#include "rank.h"
+#include "restarts.h"
+#include "stop_policy.h"
+#include "unanswered.h"
+#include "watchdog.h"
+
+struct job {
+    const struct rendezvous_config *config;
+    struct rank *rank;                  /* by number */
+    int tasks;
+    int64_t now;                        /* of the last input */
+    struct facts facts;
+    struct stop_policy *policy;
+    struct restarts *restarts;
+    struct watchdog watchdog;
+    struct unanswered unanswered;
+    int64_t launched;                   /* when the tasks got their answers */
+    int64_t grace_over;                 /* of evaluators; never before the job is over */
+    int64_t failure_over;               /* fail_grace; never if no task has failed without a ps */
+    int ends;                           /* that have been noted */
+    bool end_told, miss_told;           /* what is told once */
+    const struct rank *failing;         /* that has begun the last events, so many times in a row: */
+    int failures;                       /* see spares_note_failure () */
+    int64_t replaced_sign;              /* the first last sign of those that are to begin; or NEVER */
+};
+
+/*
+ * Of `tasks` ranks, one or more, which have their roles. They, and the configuration, must live as long.
+ * NULL if there is no memory.
+ */
+struct job *job_create (const struct rendezvous_config *config, struct rank *rank, int tasks);
+
+/* NULL is fine. */
+void job_destroy (struct job *job);
+
+/* The launch is complete: all tasks have supervisors, and run. */
+void job_launched (struct job *job, int64_t now);
+
+/* The supervisor of a rank reports the end of a life, perhaps not for the first time. */
+void job_report (struct job *job, int64_t now, struct rank *rank, const struct exit_report *report,
+                 const struct life_report *life, const struct failure_text *failure);
+
+/* It tells of the signs of life of its task. */
+void job_signs (struct job *job, int64_t now, struct rank *rank, const struct signs *signs);
+
+/*
+ * Its connection has ended without a report; its host was heard last at that moment. How long it is waited
+ * for depends on how the connection has ended:
+ *
+ * CLOSED   A supervisor that closes its connection and goes on reconnects within a second (uplink.c).
+ * RESET    A process that is killed with data that it has not read sends a reset. So does a host on the way,
+ *          or one that has restarted: then the network works, and a supervisor notices within 30 s
+ *          (tcp_keep_alive ()) and connects again.
+ * BROKEN   One whose connection the network broke may take 100 s to notice that, to wait, and to connect
+ *          (uplink.c), and the network may be down for longer. Slurm gives up a node after SlurmdTimeout,
+ *          300 s by default: before that a training that the outage itself did not end goes on.
+ */
+#define JOB_CLOSED_MS 10000
+#define JOB_RESET_MS 60000
+#define JOB_BROKEN_MS 300000
+void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard);
+
+/* It has a connection again. If its life has `ended` a report follows. */
+void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended);
+
+/* There is no dictionary with a spare in its new place (FACT_PLACES). */
+void job_cannot_change (struct job *job, const struct rank *spare);
+
+/* srun has ended, as when it or the tasks are killed: what runs is lost. */
+void job_cut (struct job *job, int64_t now);
+
+/* To be called after each of these, and at job_due () at the latest; or NEVER. */
+void job_time (struct job *job, int64_t now);
+int64_t job_due (const struct job *job);
+
+/* No supervisor is needed any more. */
+bool job_is_done (const struct job *job);
+
+/* True if a rank has been replaced: from then on each order to begin a life has an answer. */
+bool job_has_replaced (const struct job *job);
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "spares.h"
+
+#include <string.h>
+
+#include "common/silence.h"
+#include "course.h"
+
+/* A task that fails so often in a row, so soon after its start, has perhaps a bad node. */
+#define MOST_FAILURES 3
+#define SOON_MS 60000
+
+/* Which spare. */
+
+static bool _is_silent (const struct job *job, const struct rank *rank)
+{
+    return rank->away != NEVER
+           || (rank->link != LINK_NONE
+               && job->now - rank->heard > 2000 * silence_interval (job->config->lost_after) + 1000);
+}
+
+static bool _shares_node (const struct rank *one, const struct rank *other)
+{
+    return strcmp (one->node, other->node) == 0;
+}
+
+/* A task of its node is silent, or the node has just been lost. */
+static bool _has_silent_node (const struct job *job, const struct rank *spare)
+{
+    for (int i = 0; i < job->tasks; i++)
+        if (_shares_node (&job->rank[i], spare) && rank_is_supervised (&job->rank[i])
+            && _is_silent (job, &job->rank[i]))
+            return true;
+    return false;
+}
+
+static bool _is_connected (const struct rank *rank)
+{
+    return rank->state == RANK_SPARE && rank->link == LINK_UP;
+}
+
+static bool _is_free (const struct job *job, const struct rank *rank)
+{
+    return _is_connected (rank) && !_has_silent_node (job, rank);
+}
+
+bool spares_are_silent (const struct job *job)
+{
+    for (int i = 0; i < job->tasks; i++)
+        if (_is_connected (&job->rank[i]) && _has_silent_node (job, &job->rank[i]))
+            return true;
+    return false;
+}
+
+/* The tasks of a lost node stay together if they can, and a node that has nothing else to do comes first. */
+static int _suitability (const struct job *job, const struct rank *lost, const struct rank *spare)
+{
+    bool together = false, idle = true;
+
+    for (int i = 0; i < job->tasks; i++) {
+        const struct rank *rank = &job->rank[i];
+
+        if (!_shares_node (rank, spare))
+            continue;
+        together = together || (rank->replaces && _shares_node (rank->replaces, lost));
+        idle = idle && rank->kind == RULES_SPARE;
+    }
+    return 4 * (spare->component_first == lost->component_first) + 2 * together + idle;
+}
+
+static struct rank *_choose (const struct job *job, const struct rank *lost)
+{
+    struct rank *best = NULL;
+
+    for (int i = 0; i < job->tasks; i++) {
+        struct rank *spare = &job->rank[i];
+
+        if (_is_free (job, spare) && !_shares_node (spare, lost)
+            && (spare->master_port > 0 || !lost->needs_master_port)
+            && (!best || _suitability (job, lost, spare) > _suitability (job, lost, best)))
+            best = spare;
+    }
+    return best;
+}
+
+/* Its place. */
+
+static bool _can_replace (const struct job *job, const struct rank *rank, bool counted)
+{
+    return rank->kind != RULES_SPARE
+           && stop_policy_cause (job->policy) == STOP_POLICY_NOT_OVER
+           /* One that has ended with 0 is needed only if all are restarted. */
+           && rank->state != RANK_KEPT
+           && restart_policy_can_replace (restarts_policy (job->restarts), rank,
+                                          counted || restarts_are_gathering (job->restarts));
+}
+
+enum fact_obstacle spares_obstacle (const struct job *job)
+{
+    if (job->config->lost_after == 0 || stop_policy_cause (job->policy) != STOP_POLICY_NOT_OVER)
+        return FACT_NO_OBSTACLE;
+    for (int i = 0; i < job->tasks; i++)
+        if (_is_free (job, &job->rank[i]))
+            return restart_policy_left (restarts_policy (job->restarts)) > 0 ? FACT_NO_OBSTACLE
+                                                                             : FACT_NO_RESTART;
+    return FACT_NO_SPARE;
+}
+
+static void _replace (struct job *job, struct rank *lost, struct rank *spare, bool counted)
+{
+    if (lost->away != NEVER)
+        job->replaced_sign = moment_first (job->replaced_sign, lost->heard);
+    restarts_replace (job->restarts, lost, spare, counted);
+    course_replaced (job, lost, spare);
+    spare->end.at = lost->end.at;
+    spare->end.nth = lost->end.nth;
+    spare->end.elapsed_ms = lost->end.elapsed_ms;
+}
+
+static int _seconds_since (const struct job *job, int64_t moment)
+{
+    return (int)((job->now - moment + 500) / 1000);
+}
+
+/* The ranks of this fact have been replaced. */
+static void _tell (struct job *job, struct fact *fact, enum fact_cause because, bool joined)
+{
+    const struct restart_policy *policy = restarts_policy (job->restarts);
+
+    fact->because = because;
+    fact->joined = joined;
+    fact->pause = restart_policy_pause (policy);
+    fact->left = restart_policy_left (policy);
+    facts_add (&job->facts, FACT_PLACES, fact->ranks[0].rank->replaced_by);
+}
+
+void spares_begin (struct job *job)
+{
+    if (job->replaced_sign == NEVER || restarts_are_gathering (job->restarts))
+        return;
+    facts_add (&job->facts, FACT_AGAIN, NULL)->seconds = _seconds_since (job, job->replaced_sign);
+    job->replaced_sign = NEVER;
+}
+
+void spares_replace (struct job *job)
+{
+    bool joined = restarts_are_gathering (job->restarts);
+    struct fact *fact = NULL;
+
+    if (job->config->lost_after == 0)
+        return;
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        struct rank *spare = NULL;
+
+        if (rank_is_supervised (rank) && job->now >= rank->given_up && _can_replace (job, rank, false))
+            spare = _choose (job, rank);
+        if (!spare)
+            continue;
+        if (!fact) {
+            fact = facts_add (&job->facts, FACT_REPLACED, NULL);
+            fact->seconds = _seconds_since (job, rank->heard);
+        }
+        _replace (job, rank, spare, false);
+        fact_name (fact, rank, job->tasks);
+    }
+    if (fact && fact->count > 0)
+        _tell (job, fact, FACT_IS_LOST, joined);
+}
+
+bool spares_move (struct job *job, struct rank *rank, const struct exit_report *report,
+                  enum fact_cause because, bool counted)
+{
+    bool joined = restarts_are_gathering (job->restarts);
+    struct rank *spare;
+    struct fact *fact;
+
+    if (job->config->lost_after == 0 || !_can_replace (job, rank, counted) || !(spare = _choose (job, rank)))
+        return false;
+    _replace (job, rank, spare, counted);
+    rank->end.report = *report;
+    fact = facts_add (&job->facts, FACT_REPLACED, NULL);
+    if (fact_name (fact, rank, 1)) {
+        fact->ranks[0].report = *report;
+        _tell (job, fact, because, joined);
+    }
+    return true;
+}
+
+bool spares_note_failure (struct job *job, const struct rank *rank)
+{
+    int64_t began = moment_last (rank->life.began, job->launched);
+    bool soon = job->now - rank->life.ago_ms - began < SOON_MS;
+
+    /* Another node is not worth the restart of those that train. */
+    if (rank->beside || rank->kind == RULES_EVALUATOR)
+        return false;
+    job->failures = !soon ? 0 : job->failing == rank ? job->failures + 1 : 1;
+    job->failing = rank;
+    return job->failures >= MOST_FAILURES;
+}

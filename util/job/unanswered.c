@@ -1,0 +1,73 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "unanswered.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "job.h"
+
+/* Supervisors whose tasks began to connect at the same time tell of it within this time. */
+#define TOGETHER_MS 10000
+/* Attempts are counted, but not further than this: each takes a look at all ranks. */
+#define COUNTED_MOST 1000
+
+static bool _is_address (const struct rank *rank, const struct signs_address *to)
+{
+    return (to->port == rank->port || to->port == rank->master_port)
+           && to->address.family == rank->address.family
+           && memcmp (to->address.bytes, rank->address.bytes, to->address.family == AF_INET ? 4 : 16) == 0;
+}
+
+/* The rank that others know by this address; or NULL. */
+static const struct rank *_find (const struct job *job, const struct signs_address *to)
+{
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank->kind != RULES_SPARE && _is_address (rank, to))
+            return rank;
+    return NULL;
+}
+
+/* Tasks of one node see the same. */
+static bool _has_told (const struct job *job, const struct rank *from)
+{
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank->tells_unanswered && rank->node_index == from->node_index)
+            return true;
+    return false;
+}
+
+void unanswered_take (struct job *job, struct rank *from, const struct signs *signs)
+{
+    struct unanswered *u = &job->unanswered;
+
+    if (u->told || u->count >= COUNTED_MOST || _has_told (job, from))
+        return;
+    for (int i = 0; i < signs->unanswered_count; i++) {
+        const struct rank *rank = _find (job, &signs->unanswered[i]);
+
+        if (!rank)
+            continue;
+        from->tells_unanswered = true;
+        if (u->count < UNANSWERED_NAMED)
+            u->attempt[u->count] = (struct unanswered_attempt){ from, rank, signs->unanswered[i] };
+        u->count++;
+        if (u->due == NEVER)
+            u->due = job->now + TOGETHER_MS;
+    }
+}
+
+void unanswered_check (struct job *job)
+{
+    struct unanswered *u = &job->unanswered;
+
+    if (job->now < u->due)
+        return;
+    u->due = NEVER;
+    u->told = true;
+    if (stop_policy_cause (job->policy) == STOP_POLICY_NOT_OVER)
+        facts_add (&job->facts, FACT_UNANSWERED, NULL)->unanswered = u;
+}

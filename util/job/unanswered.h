@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Nodes that do not reach each other: programs of a node try to connect to another task's address of the
+ * dictionary, and get no answer for a minute, not even that none listens there (supervise/attempts.h). It is
+ * told once in a step.
+ */
+#ifndef TF_UNANSWERED_H
+#define TF_UNANSWERED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "protocol/signs.h"
+
+struct job;
+struct rank;
+
+#define UNANSWERED_NAMED 4
+
+struct unanswered {
+    int64_t due;                        /* when it is told; NEVER: there is nothing to tell */
+    bool told;
+    int count;                          /* attempts, of which the first are named: */
+    struct unanswered_attempt {
+        const struct rank *from, *to;
+        struct signs_address address;
+    } attempt[UNANSWERED_NAMED];
+};
+
+/* A supervisor has told this. */
+void unanswered_take (struct job *job, struct rank *from, const struct signs *signs);
+
+/* Tell it, if that is due and the job still runs. */
+void unanswered_check (struct job *job);
+
+#endif

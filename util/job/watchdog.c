@@ -1,0 +1,332 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "watchdog.h"
+
+#include "course.h"
+
+/*
+ * Supervisors answer within milliseconds. One that was stopped, with its job, answers later: then ask all
+ * again.
+ */
+#define PATIENCE_MS 5000
+/*
+ * Signs at nearly the same time do not tell whose was the last one. The number of messages does, and, if
+ * that is the same, that one of them computes: the others wait for it.
+ */
+#define SAME_MS 1000
+/* So long after a failure has failed what hangs because of it. */
+#define AFTER_MS 1000
+
+/* What others wait for: an evaluator, or an auxiliary task, is not. */
+static bool _is_member (const struct rank *rank)
+{
+    return rank_is_watched (rank) || rank->kind == RULES_PS;
+}
+
+/* Nothing may be sent into the middle of a new answer. */
+static bool _is_reachable (const struct rank *rank)
+{
+    return rank->state == RANK_RUNS && rank->link == LINK_UP;
+}
+
+/* What is known is of the life that runs. */
+static bool _is_known (const struct rank *rank)
+{
+    const struct watch_standing *w = &rank->watch;
+
+    return w->told && !w->asked && w->signs.life == rank->life.number;
+}
+
+static enum signs_source _source (const struct rank *rank)
+{
+    return _is_known (rank) ? rank->watch.signs.source : SIGNS_UNKNOWN;
+}
+
+static bool _is_overdue (const struct rank *rank, enum signs_source source)
+{
+    return _is_reachable (rank) && _source (rank) == source && rank->watch.signs.overdue;
+}
+
+/* Does the step hang, by what is known? One verdict is enough until the lives that hang have ended. */
+static bool _hangs (const struct job *job)
+{
+    bool message = false, log = false, moves = job->now < job->watchdog.settled;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        enum signs_source source = _source (rank);
+
+        if (rank_is_hung (rank))
+            return false;
+        if (!rank_is_watched (rank) || rank->state != RANK_RUNS)
+            continue;
+        message = message || _is_overdue (rank, SIGNS_MESSAGES);
+        log = log || _is_overdue (rank, SIGNS_LOG);
+        moves = moves || (source != SIGNS_NONE && source != SIGNS_DONE && !_is_overdue (rank, source));
+    }
+    return message || (log && !moves);
+}
+
+/* The verdict. */
+
+/* It has given signs, or could have. */
+static bool _has_signs (const struct rank *rank)
+{
+    return _source (rank) == SIGNS_LOG || _source (rank) == SIGNS_MESSAGES;
+}
+
+/*
+ * It does not move: it is silent for half of the time at least, or stopped; or nothing is known of it, and
+ * it does not only serve. One that gives signs moves, even if one of its processes is stopped.
+ */
+static bool _is_silent (const struct rank *rank, int seconds)
+{
+    const struct signs *signs = &rank->watch.signs;
+
+    if (!_is_reachable (rank) || !_is_known (rank))
+        return false;
+    if (_has_signs (rank) && signs->silent_ms < seconds * INT64_C (500))
+        return false;
+    return signs->stopped
+           || (rank_is_watched (rank)
+               && (_has_signs (rank) || (signs->source == SIGNS_NONE && !rank->serves)));
+}
+
+/* When it gave its last sign. */
+static int64_t _sign_ms (const struct rank *rank)
+{
+    return rank->watch.told_at - rank->watch.signs.ago_ms;
+}
+
+static int64_t _first_sign_ms (const struct job *job)
+{
+    int64_t first = NEVER;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank_is_hung (rank) && _has_signs (rank))
+            first = moment_first (first, _sign_ms (rank));
+    return first;
+}
+
+/* Was one silent before the other? `first` is the first sign of all that are silent. */
+static bool _is_before (const struct rank *one, const struct rank *other, int64_t first)
+{
+    const struct signs *a = &one->watch.signs, *b = &other->watch.signs;
+
+    if (a->stopped != b->stopped)
+        return a->stopped;
+    if (!_has_signs (one) || !_has_signs (other))
+        return _has_signs (one) && !_has_signs (other);
+    if (_sign_ms (one) - first < SAME_MS && _sign_ms (other) - first < SAME_MS) {
+        if (a->messages != b->messages)
+            return a->messages < b->messages;
+        if (a->busy != b->busy)
+            return a->busy;
+    }
+    return _sign_ms (one) < _sign_ms (other);
+}
+
+/* The first one to be silent, or NULL. */
+static struct rank *_first_to_hang (const struct job *job)
+{
+    struct rank *first = NULL;
+    int64_t sign = _first_sign_ms (job);
+
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank_is_hung (rank) && (!first || _is_before (rank, first, sign)))
+            first = rank;
+    return first;
+}
+
+/* No other one has failed before the first. One without signs is silent as long as that. */
+static void _set_since (const struct job *job, const struct rank *first_one)
+{
+    int64_t first = _has_signs (first_one) ? _sign_ms (first_one) : _first_sign_ms (job);
+
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        int64_t at = _has_signs (rank) ? _sign_ms (rank) : first;
+
+        if (rank_is_hung (rank))
+            rank->watch.since = rank->watch.failed = rank == first_one ? first : moment_last (at, first + 1);
+    }
+}
+
+/*
+ * A task that had failed before is what they wait for: then they have failed after it. Not so if one is
+ * stopped by a signal: the others may have failed because of that.
+ */
+static void _set_after_failure (const struct job *job, const struct rank *first)
+{
+    int64_t failed = NEVER;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (_is_member (rank) && rank_has_ended (rank) && !rank->replaced_by
+            && exit_report_failed (&rank->end.report))
+            failed = moment_first (failed, rank->end.at);
+    if (failed == NEVER || first->watch.signs.stopped)
+        return;
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank_is_hung (rank))
+            rank->watch.failed = moment_last (rank->watch.failed, failed + AFTER_MS);
+}
+
+/* What is known of the others. */
+static void _describe (const struct job *job, struct fact *fact)
+{
+    fact->since = NEVER;
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        bool hung = rank_is_hung (rank);
+
+        if (hung && rank != fact->ranks[0].rank)
+            fact_name (fact, rank, job->tasks);
+        if (hung && _has_signs (rank) && rank->watch.signs.silent_ms / 1000 > fact->seconds)
+            fact->seconds = rank->watch.signs.silent_ms / 1000;
+        if (rank == fact->ranks[0].rank || rank->state != RANK_RUNS || !_has_signs (rank))
+            continue;
+        fact->moving += !hung;
+        fact->others += hung;
+        if (hung)
+            fact->since = moment_first (fact->since, _sign_ms (rank));
+    }
+}
+
+static void _tell (struct job *job, const struct rank *first, bool restarts)
+{
+    struct fact *fact = facts_add (&job->facts, FACT_HANG, NULL);
+
+    fact->restarts = restarts;
+    fact->left = restart_policy_left (restarts_policy (job->restarts));
+    if (fact_name (fact, first, job->tasks))
+        _describe (job, fact);
+}
+
+/* The first one has failed by that, although it has not ended yet. */
+static void _decide (struct job *job)
+{
+    static const struct exit_report report = { .kind = EXIT_REPORT_HUNG };
+    enum restart_policy_decision decision;
+    struct rank *first;
+
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (_is_member (rank) && _is_silent (rank, job->config->watch.seconds)) {
+            rank->watch.hung = rank->life.number + 1;
+            rank->ordered = false;
+        }
+    if (!(first = _first_to_hang (job)))
+        return;
+    _set_since (job, first);
+    _set_after_failure (job, first);
+    decision = restarts_hang (job->restarts, first);
+    _tell (job, first, decision == RESTART_POLICY_ALL || decision == RESTART_POLICY_ONE);
+    first->end.report = report;
+    if (decision != RESTART_POLICY_ONE)
+        course_decided (job, first, &report, decision, NULL);
+    if (decision != RESTART_POLICY_ONE && decision != RESTART_POLICY_ALL)
+        course_hangs (job, first);
+}
+
+/* Questions. */
+
+static void _ask (struct job *job)
+{
+    job->watchdog.asks = true;
+    job->watchdog.patience = job->now + PATIENCE_MS;
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        rank->watch.asked = _is_member (rank) && _is_reachable (rank);
+        if (rank->watch.asked)
+            course_order (job, rank, ORDER_TELL);
+    }
+}
+
+static bool _awaits_answers (const struct job *job)
+{
+    if (job->now >= job->watchdog.patience)
+        return false;
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank->watch.asked && _is_reachable (rank))
+            return true;
+    return false;
+}
+
+/* What a supervisor that does not answer has told before counts no more, until it tells again. */
+static void _forget_unanswered (const struct job *job)
+{
+    for (int i = 0; i < job->tasks; i++) {
+        struct watch_standing *w = &job->rank[i].watch;
+
+        w->told = w->told && !w->asked;
+        w->asked = false;
+    }
+}
+
+/* Once. The programs do not know of the watchdog. */
+static void _tell_that_none_is_watched (struct job *job)
+{
+    int watched = 0;
+
+    if (job->watchdog.said)
+        return;
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        enum signs_source source = _source (rank);
+
+        /* One that has ended may have given signs: others that only serve are not watched then. */
+        if (!rank_is_watched (rank) || (rank_has_ended (rank) && source == SIGNS_UNKNOWN))
+            continue;
+        if (source != SIGNS_NONE)
+            return;
+        watched += !rank_has_ended (rank);
+    }
+    if (watched == 0)
+        return;
+    job->watchdog.said = true;
+    facts_add (&job->facts, FACT_UNWATCHED, NULL);
+}
+
+void watchdog_take (struct job *job, struct rank *rank, const struct signs *signs)
+{
+    if (job->config->watch.seconds == 0)
+        return;
+    rank->watch.signs = *signs;
+    rank->watch.told = true;
+    rank->watch.told_at = job->now;
+    rank->watch.asked = false;
+}
+
+void watchdog_check (struct job *job)
+{
+    if (job->config->watch.seconds == 0)
+        return;
+    if (job->watchdog.asks) {
+        if (_awaits_answers (job))
+            return;
+        job->watchdog.asks = false;
+        _forget_unanswered (job);
+        if (_hangs (job))
+            _decide (job);
+        return;
+    }
+    if (_hangs (job))
+        _ask (job);
+    else
+        _tell_that_none_is_watched (job);
+}
+
+int64_t watchdog_due (const struct job *job)
+{
+    const struct watchdog *w = &job->watchdog;
+
+    if (w->asks)
+        return w->patience;
+    return job->now < w->settled ? w->settled : NEVER;
+}
+
+/* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */
+void watchdog_note_end (struct job *job, struct rank *rank, const struct exit_report *report)
+{
+    if (rank_is_watched (rank))
+        job->watchdog.settled = job->now + job->config->watch.seconds * INT64_C (1000);
+    if (report->kind == EXIT_REPORT_HUNG && rank->watch.hung == rank->life.number + 1)
+        rank->end.at = rank->watch.failed;
+}

@@ -1,0 +1,62 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * --tf-watchdog: does the step hang? Watched are the tasks that do the work: workers, chief and master.
+ * Their supervisors say which signs of life they give (supervise/watch.h), and when these are overdue:
+ *
+ *     a task that sends messages       hangs when its sign is overdue
+ *     tasks whose logs grow            hang when those of all are overdue, and no other task moves, or has
+ *                                      ended in the last SECONDS
+ *     a task that gives no signs       is not watched; if that is so of all, a line says it, once
+ *
+ * Then every supervisor of the cluster is asked to tell at once what it knows, so that the verdict is about
+ * one moment: which task was silent first, and which still move. A task that is stopped by a signal comes
+ * first, also a ps, because the others wait for it. The tasks that hang get ORDER_ABORT; what becomes of
+ * the others, and whether all begin again, is the stop policy's and the restart policy's business, as after
+ * a failure of the first one.
+ *
+ * A task whose supervisor has no connection, or does not answer, is not known to be silent.
+ */
+#ifndef TF_WATCHDOG_H
+#define TF_WATCHDOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "protocol/signs.h"
+
+struct exit_report;
+struct job;
+struct rank;
+
+/* What is known of a rank. A zeroed one is fine. */
+struct watch_standing {
+    struct signs signs;         /* the last that its supervisor has told; */
+    bool told;                  /* it has */
+    int64_t told_at;
+    bool asked;                 /* it is to tell, and has not */
+    int hung;                   /* the life, from 1, that was found to hang; 0: none */
+    int64_t since;              /* when that was silent */
+    int64_t failed;             /* when it counts as failed: not before what it waited for had */
+};
+
+struct watchdog {
+    bool asks;                  /* supervisors, */
+    int64_t patience;           /* until then */
+    bool said;                  /* that no task is watched */
+    int64_t settled;            /* so long after the end of a watched task, logs do not count */
+};
+
+/* A supervisor tells of its task. */
+void watchdog_take (struct job *job, struct rank *rank, const struct signs *signs);
+
+/* Ask, or decide, if that is due. */
+void watchdog_check (struct job *job);
+
+/* When to check again, if nothing is told before; or NEVER. */
+int64_t watchdog_due (const struct job *job);
+
+/* A life of the rank has ended so: if it hung, it has failed when it fell silent. */
+void watchdog_note_end (struct job *job, struct rank *rank, const struct exit_report *report);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "end_text.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_table.h"
+#include "common/list_text.h"
+#include "common/logdir.h"
+#include "job/alone.h"
+#include "roster.h"
+#include "table.h"
+#include "wall_clock.h"
+
+static const char *_how (const struct rank *rank, struct exit_report_text *room)
+{
+    if (rank->replaced_by)
+        snprintf (room->text, sizeof (room->text), "lost, now rank %d", rank->replaced_by->number);
+    else if (rank->state == RANK_LOST)
+        return "lost";
+    else
+        exit_report_describe (&rank->end.report, room);
+    return room->text;
+}
+
+static const char *_with_more (const struct rank *rank, const char *how, bool alone, char *buf, size_t size)
+{
+    int restarts = rank->life.number, used = snprintf (buf, size, "%s", how);
+
+    if (restarts > 0)
+        used += snprintf (buf + used, size - (size_t)used, " (restarted %d time%s)", restarts,
+                          restarts == 1 ? "" : "s");
+    if (alone && alone_counts (rank))
+        snprintf (buf + used, size - (size_t)used, ", its address was not used");
+    return buf;
+}
+
+/* "00:12:05" or "1-02:03:04", as in sacct's column Elapsed. */
+static const char *_elapsed (int64_t ms, char *buf, size_t size)
+{
+    int64_t s = ms / 1000, days = s / 86400;
+    int used = days ? snprintf (buf, size, "%" PRId64 "-", days) : 0;
+
+    snprintf (buf + used, size - (size_t)used, "%02d:%02d:%02d", (int)(s / 3600 % 24), (int)(s / 60 % 60),
+              (int)(s % 60));
+    return buf;
+}
+
+/* The text of the end is the last column, because it may be long. */
+char *end_text_table (const struct roster *roster, bool alone)
+{
+    static const char *const headings[] = { "rank", "role", "node", "elapsed", "end" };
+    struct table *table;
+    char title[128], *text;
+
+    snprintf (title, sizeof (title), "spank_tf: %s: how its tasks ended", roster->step.name);
+    table = table_create (title, headings, 5);
+    for (int i = 0; i < roster->tasks; i++) {
+        const struct rank *rank = &roster->rank[i];
+        struct exit_report_text room;
+        char number[16], role[CLUSTER_TABLE_ROLE_SIZE], elapsed[40], how[192];
+
+        snprintf (number, sizeof (number), "%d", i);
+        table_add_row (
+            table, (const char *const[]){ number, cluster_table_role (rank, role, sizeof (role)), rank->node,
+                                          _elapsed (rank->end.elapsed_ms, elapsed, sizeof (elapsed)),
+                                          _with_more (rank, _how (rank, &room), alone, how, sizeof (how)) });
+    }
+    text = table_print (table);
+    table_destroy (table);
+    return text;
+}
+
+/* "; its log is /scratch/worker12.log", and what is known of it. */
+static void _add_log (char *buf, size_t size, const struct rank *rank)
+{
+    const struct failure_text *failure = rank->end.failure;
+    enum failure_text_source source = failure ? failure->source : FAILURE_TEXT_NONE;
+    char name[NAME_MAX];
+    int index;
+    const char *role = rank_log_role (rank, &index);
+
+    logdir_task_file (name, sizeof (name), role, index);
+    switch (source) {
+        case FAILURE_TEXT_NONE: snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name); break;
+        case FAILURE_TEXT_LOG:
+            snprintf (buf, size, "; its log, %s/%s, ends with \"%s\"", rank->log_dir, name, failure->text);
+            break;
+        case FAILURE_TEXT_ERROR_FILE:
+            snprintf (buf, size, "; its log is %s/%s, its error file says \"%s\"", rank->log_dir, name,
+                      failure->text);
+            break;
+    }
+}
+
+const char *end_text_failure (const struct roster *roster, char *buf, size_t size)
+{
+    const struct rank *rank = ends_first_to_fail (roster->rank, roster->tasks);
+    char role[CLUSTER_TABLE_ROLE_SIZE], at[32];
+    struct exit_report_text room;
+    int used;
+
+    if (!rank)
+        return NULL;
+    used = snprintf (buf, size, "%s on %s at %s, %s", cluster_table_role (rank, role, sizeof (role)),
+                     rank->node, wall_clock_print (rank->end.at, at, sizeof (at)), _how (rank, &room));
+    if (rank->log_dir)
+        _add_log (buf + used, size - (size_t)used, rank);
+    return buf;
+}
+
+static int _compare_texts (const void *a, const void *b)
+{
+    return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, so that a name that is there several times is counted once. */
+int end_text_log_dirs (const struct roster *roster, char *buf, size_t size)
+{
+    struct list_text list = { buf, size, ", ", 3, 0, 0 };
+    const char *first = roster->rank[0].log_dir;
+    const char **dir = first ? calloc ((size_t)roster->tasks, sizeof (*dir)) : NULL;
+    int names = 0;
+
+    if (!dir)
+        return 0;
+    for (int i = 0; i < roster->tasks; i++)
+        if (roster->rank[i].log_dir)
+            dir[names++] = roster->rank[i].log_dir;
+    qsort (dir, (size_t)names, sizeof (*dir), _compare_texts);
+    list_text_add (&list, first);
+    for (int i = 0; i < names; i++)
+        if (strcmp (dir[i], first) != 0 && (i == 0 || strcmp (dir[i], dir[i - 1]) != 0))
+            list_text_add (&list, dir[i]);
+    free (dir);
+    list_text_end (&list);
+    return (int)(list.named + list.more);
+}

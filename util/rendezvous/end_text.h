@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the last lines of a step say: how its tasks ended, what failed first, where the logs are.
+ */
+#ifndef TF_END_TEXT_H
+#define TF_END_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct roster;
+
+/* The table, to be freed; NULL if there is no memory. All ranks have ended; alone: see alone.h. */
+char *end_text_table (const struct roster *roster, bool alone);
+
+/*
+ * Of the ranks that failed, the one that did so first, with its log file if there is one, and with what
+ * the task has written about that: "worker 12 on n9 at 14:03:11, exit 1; its log, /scratch/worker12.log,
+ * ends with "ValueError: ..."". The result lives in buf; NULL if no rank has failed.
+ */
+#define END_TEXT_FAILURE_SIZE 8192
+const char *end_text_failure (const struct roster *roster, char *buf, size_t size);
+
+/*
+ * How many directories of --tf-log-dir the step has, more than one with %N or a heterogeneous job. buf
+ * names at most three of them, that of master.log first: "/scratch/n1, /scratch/n2 and 6 more". 0 without
+ * the option.
+ */
+int end_text_log_dirs (const struct roster *roster, char *buf, size_t size);
+
+#endif

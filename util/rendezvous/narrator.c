@@ -1,0 +1,411 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "narrator.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cluster_table.h"
+#include "common/list_text.h"
+#include "console.h"
+#include "end_text.h"
+#include "events.h"
+#include "job/alone.h"
+#include "job/unanswered.h"
+#include "rank_names.h"
+#include "restart_lines.h"
+#include "show_json.h"
+#include "wall_clock.h"
+
+/* Tasks of which none can start its program end within this time. */
+#define UNSTARTED_MS 2000
+
+struct narrator {
+    struct step *step;
+    const struct roster *roster;
+    const struct rendezvous_config *config;
+    struct restart_lines *lines;
+};
+
+struct narrator *narrator_create (struct step *step)
+{
+    struct narrator *n = calloc (1, sizeof (*n));
+
+    if (!n)
+        return NULL;
+    n->step = step;
+    n->roster = step_roster (step);
+    n->config = step_config (step);
+    if ((n->lines = restart_lines_create (step)))
+        return n;
+    free (n);
+    return NULL;
+}
+
+void narrator_destroy (struct narrator *n)
+{
+    if (n)
+        restart_lines_destroy (n->lines);
+    free (n);
+}
+
+void narrator_start (struct step *step)
+{
+    const struct rendezvous_config *c = step_config (step);
+    const struct roster *roster = step_roster (step);
+    const struct network_choice *choice = step_choice (step);
+    const char *notice;
+
+    for (int i = 0; (notice = step_notice (step, i)); i++)
+        console_say ("spank_tf: %s: %s", step_name (step), notice);
+    console_table (c->json ? show_json_start (roster, choice, c->restart.times)
+                           : cluster_table (roster, choice),
+                   c->show);
+    if (c->notify)
+        events_notify (step, show_json_start (roster, choice, c->restart.times), false);
+}
+
+/* Names. */
+
+static const char *_name (const struct narrator *n, const struct rank *rank, char name[RANK_NAME_SIZE])
+{
+    return rank_name (n->roster, rank, name, RANK_NAME_SIZE);
+}
+
+/* The fact's ranks. Returns buf. */
+static const char *_names (const struct narrator *n, const struct fact *fact, size_t most, char *buf,
+                           size_t size)
+{
+    struct list_text list = { buf, size, ", ", most, 0, 0 };
+    char name[RANK_NAME_SIZE];
+
+    for (int i = 0; i < fact->count; i++)
+        list_text_add (&list, _name (n, fact->ranks[i].rank, name));
+    return list_text_end (&list);
+}
+
+/* Failures. */
+
+/* If no task can start its program one line says all, so what is told about the first ones waits. */
+static void _reported (const struct fact *fact)
+{
+    if (fact->report.kind != EXIT_REPORT_UNSTARTED || fact->rank->life.number > 0)
+        console_release ();
+    else if (fact->first)
+        console_hold (UNSTARTED_MS);
+}
+
+static void _failed_beside (const struct narrator *n, const struct fact *fact)
+{
+    struct exit_report_text how;
+    char name[RANK_NAME_SIZE];
+
+    restart_lines_flush (n->lines);
+    console_say ("error: spank_tf: %s: %s failed, %s; spank_tf stops no other task", step_name (n->step),
+                 _name (n, fact->rank, name), exit_report_describe (&fact->report, &how));
+}
+
+static void _missed (const struct narrator *n, const struct fact *fact)
+{
+    struct exit_report_text how;
+    char name[RANK_NAME_SIZE];
+
+    console_say ("error: spank_tf: %s: %s failed, %s; spank_tf does not end the others, which may wait for "
+                 "it; srun -K does",
+                 step_name (n->step), _name (n, fact->rank, name),
+                 exit_report_describe (&fact->report, &how));
+}
+
+static void _ps_failed (const struct narrator *n, const struct rank *rank, const char *name, const char *how)
+{
+    const struct exit_report *report = &rank->end.report;
+    const char *step = step_name (n->step);
+
+    if (rank->state == RANK_LOST)
+        console_say ("error: spank_tf: %s: without %s its workers would wait forever and are "
+                     "stopped",
+                     step, name);
+    else if (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM)
+        console_say ("spank_tf: %s: %s has ended, %s; the others are stopped", step, name, how);
+    else
+        console_say ("error: spank_tf: %s: %s failed, %s; its workers would wait for it forever "
+                     "and are stopped",
+                     step, name, how);
+}
+
+/* A cluster without a ps has lost a task. */
+static void _task_failed (const struct narrator *n, const char *name, const char *how)
+{
+    char others[64] = "are stopped";
+    int grace = n->config->fail_grace;
+
+    if (grace > 0)
+        snprintf (others, sizeof (others), "have %d s to end, and are then stopped", grace);
+    console_say ("error: spank_tf: %s: %s failed, %s; the others %s", step_name (n->step), name, how, others);
+}
+
+static void _over (const struct narrator *n, const struct fact *fact)
+{
+    const struct rank *rank = fact->rank;
+    struct exit_report_text how;
+    char name[RANK_NAME_SIZE];
+
+    restart_lines_flush (n->lines);
+    if (fact->cause != STOP_POLICY_PS_FAILED && fact->cause != STOP_POLICY_TASK_FAILED)
+        return;
+    _name (n, rank, name);
+    exit_report_describe (&rank->end.report, &how);
+    if (fact->cause == STOP_POLICY_PS_FAILED && !ends_was_asked (&rank->end))
+        _ps_failed (n, rank, name, how.text);
+    else if (fact->cause == STOP_POLICY_TASK_FAILED
+             && (rank->end.report.kind != EXIT_REPORT_HUNG || fact->moves))
+        _task_failed (n, name, how.text);
+}
+
+static void _grace (const struct narrator *n, const struct fact *fact)
+{
+    char names[RANK_NAME_SIZE + 64];
+
+    if (fact->count > 0)
+        console_say ("spank_tf: %s: the training %s; waiting up to %d s for %s", step_name (n->step),
+                     fact->failed ? "has failed" : "is over", fact->seconds,
+                     _names (n, fact, 1, names, sizeof (names)));
+}
+
+static void _killed (const struct narrator *n, const struct fact *fact)
+{
+    char names[1024];
+
+    if (fact->count > 0)
+        console_say ("spank_tf: %s: %s did not end within %d s of SIGTERM, and %s killed; --tf-grace=SECONDS "
+                     "gives tasks that are stopped more time",
+                     step_name (n->step), _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)),
+                     fact->seconds, fact->count > 1 ? "were" : "was");
+}
+
+/* Losses. */
+
+static void _lost (const struct narrator *n, const struct fact *fact)
+{
+    static const char *const obstacle[] = {
+        [FACT_NO_OBSTACLE] = "",
+        [FACT_NO_SPARE] = "; no spare is free",
+        [FACT_NO_RESTART] = "; no restart is left for a spare",
+    };
+    char names[1024];
+
+    if (fact->count == 0)
+        return;
+    console_say ("error: spank_tf: %s: these tasks count as ended, because the connections to "
+                 "their supervisors are lost: %s%s%s",
+                 step_name (n->step), _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)),
+                 fact->places ? obstacle[fact->obstacle] : "",
+                 fact->given_up ? "; the restart of all tasks is given up" : "");
+    for (int i = 0; i < fact->count && events_are_wanted (n->step); i++)
+        if (fact->ranks[i].rank->state == RANK_LOST) {
+            events_publish (n->step, show_json_lost (n->roster, fact, n->config->restart.times));
+            break;
+        }
+}
+
+static void _replaced (const struct narrator *n, const struct fact *fact)
+{
+    char names[1024], name[RANK_NAME_SIZE], then[96], because[64];
+    struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
+
+    switch (fact->because) {
+        case FACT_IS_LOST: snprintf (because, sizeof (because), "lost for %d s", fact->seconds); break;
+        case FACT_IS_STUCK: snprintf (because, sizeof (because), "cannot be restarted where it is"); break;
+        case FACT_FAILS_AGAIN:
+            snprintf (because, sizeof (because), "failed three times in a row, each within a minute");
+            break;
+    }
+    for (int i = 0; i < fact->count; i++) {
+        const struct rank *lost = fact->ranks[i].rank, *spare = lost->replaced_by;
+
+        snprintf (name, sizeof (name), "%s %d (rank %d on %s) is now rank %d on %s", lost->role, lost->index,
+                  lost->number, lost->node, spare->number, spare->node);
+        list_text_add (&list, name);
+    }
+    snprintf (then, sizeof (then), "all tasks are stopped, and restarted after %d s", fact->pause);
+    console_say ("spank_tf: %s: %s, and replaced: %s; %s (restarts left: %d)", step_name (n->step), because,
+                 list_text_end (&list), fact->joined ? "it is restarted with the others" : then, fact->left);
+    if (events_are_wanted (n->step))
+        events_publish (n->step, show_json_restart (n->roster, fact, n->config->restart.times));
+}
+
+/* Hangs. */
+
+/* What is known of the first one: "stopped by a signal, since 14:02:11, "step 1200"" */
+static void _describe_hang (char *buf, size_t size, const struct rank *rank)
+{
+    const struct signs *signs = &rank->watch.signs;
+    struct list_text list = { buf, size, ", ", 0, 0, 0 };
+    char part[SIGNS_MAX_STATUS + 8], at[16];
+
+    if (signs->stopped)
+        list_text_add (&list, "stopped by a signal");
+    if (signs->source == SIGNS_LOG || signs->source == SIGNS_MESSAGES) {
+        snprintf (part, sizeof (part), "since %s", wall_clock_print (rank->watch.since, at, sizeof (at)));
+        list_text_add (&list, part);
+    }
+    if (signs->status[0]) {
+        snprintf (part, sizeof (part), "\"%s\"", signs->status);
+        list_text_add (&list, part);
+    }
+    list_text_end (&list);
+}
+
+static void _hang (const struct narrator *n, const struct fact *fact)
+{
+    char name[RANK_NAME_SIZE], detail[256], others[96] = "", moving[64] = "", at[16];
+
+    if (fact->count == 0)
+        return;
+    _describe_hang (detail, sizeof (detail), fact->ranks[0].rank);
+    if (fact->others)
+        snprintf (others, sizeof (others), "; %d other%s since %s", fact->others,
+                  fact->others == 1 ? "" : "s", wall_clock_print (fact->since, at, sizeof (at)));
+    if (fact->moving)
+        snprintf (moving, sizeof (moving), "; %d other%s", fact->moving,
+                  fact->moving == 1 ? " moves" : "s move");
+    console_say ("%sspank_tf: %s: no sign of life for %d s: %s (%s)%s%s",
+                 fact->restarts ? "" : "error: ", step_name (n->step), fact->seconds,
+                 _name (n, fact->ranks[0].rank, name), detail, others, moving);
+    if (events_are_wanted (n->step))
+        events_publish (n->step, show_json_hang (n->roster, fact, n->config->restart.times));
+}
+
+static void _unanswered (const struct narrator *n, const struct unanswered *u)
+{
+    char text[4096], name[RANK_NAME_SIZE], item[2 * RANK_NAME_SIZE];
+    struct list_text list = { text, sizeof (text), "; ", UNANSWERED_NAMED, 0, 0 };
+
+    for (int i = 0; i < u->count; i++) {
+        const struct unanswered_attempt *a = &u->attempt[i < UNANSWERED_NAMED ? i : 0];
+        struct address_text room;
+
+        snprintf (item, sizeof (item), "from %s to %s, %s", a->from->node, _name (n, a->to, name),
+                  address_print_port (&a->address.address, a->address.port, &room));
+        list_text_add (&list, item);
+    }
+    console_say ("spank_tf: %s: no answer to connections for a minute: %s; can these nodes reach each other? "
+                 "tf-check --step tries it",
+                 step_name (n->step), list_text_end (&list));
+}
+
+/* The end. */
+
+static bool _is_unstarted (const struct rank *rank)
+{
+    return rank->end.report.kind == EXIT_REPORT_UNSTARTED && rank->life.number == 0;
+}
+
+/* All tasks have ended; spares would not have started. */
+static bool _none_has_started (const struct roster *roster)
+{
+    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+        if (rank->kind != RULES_SPARE && (rank->state == RANK_LOST || !_is_unstarted (rank)))
+            return false;
+    return true;
+}
+
+static int _replacements (const struct roster *roster)
+{
+    int count = 0;
+
+    for (int i = 0; i < roster->tasks; i++)
+        count += roster->rank[i].replaced_by != NULL;
+    return count;
+}
+
+static void _notify_end (const struct narrator *n, const struct fact *fact)
+{
+    if (n->config->notify)
+        events_notify (n->step, show_json_end (n->roster, n->config->restart.times, fact->left), true);
+}
+
+/* How, the first failure, and where the logs are, which the failure's line and the JSON say, too. */
+static void _ended (const struct narrator *n, const struct fact *fact)
+{
+    const struct roster *roster = n->roster;
+    const struct rendezvous_config *c = n->config;
+    const char *step = step_name (n->step), *failure = NULL;
+    char text[END_TEXT_FAILURE_SIZE];
+    bool cancelled = ends_are_cancelled (roster->rank, roster->tasks), none = _none_has_started (roster);
+    bool alone = c->ask_alone && !cancelled && alone_is_likely (roster->rank, roster->tasks);
+    int replaced = _replacements (roster);
+
+    restart_lines_flush (n->lines);
+    if (none)
+        console_drop ();
+    else
+        console_release ();
+    _killed (n, fact);
+    _notify_end (n, fact);
+    if (c->json)
+        console_table (show_json_end (roster, c->restart.times, fact->left), c->show);
+    else
+        /* A table of what has been cancelled alarms; master.log has it. */
+        console_table (end_text_table (roster, alone), c->show && !cancelled);
+    if (cancelled)
+        console_say ("spank_tf: %s was cancelled", step);
+    else if ((failure = end_text_failure (roster, text, sizeof (text))))
+        console_say ("error: spank_tf: %s: %sfirst to fail: %s", step,
+                     none ? "no task could start its program; " : "", failure);
+    else if (replaced > 0)
+        console_say ("spank_tf: %s: the work is done; %d task%s replaced, and for a lost node srun may "
+                     "return another code than 0",
+                     step, replaced, replaced == 1 ? " was" : "s were");
+    if (alone)
+        console_say ("spank_tf: %s: no task has used its address; did each of them train alone? "
+                     "See DIAGNOSTICS of spank-tf(8)",
+                     step);
+    if (!c->json && end_text_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
+        console_say ("spank_tf: %s: logs are in %s", step, text);
+}
+
+void narrator_tell (struct narrator *n, const struct fact *fact)
+{
+    switch (fact->kind) {
+        case FACT_ORDER:
+        case FACT_PLACES: break;
+        case FACT_REPORTED: _reported (fact); break;
+        case FACT_DECIDED: restart_lines_add (n->lines, fact); break;
+        case FACT_BEGINS: restart_lines_starts (n->lines, fact->rank); break;
+        case FACT_AGAIN:
+            console_say ("spank_tf: %s: all tasks begin again, %d s after the last sign of what was lost",
+                         step_name (n->step), fact->seconds);
+            break;
+        case FACT_FAILED_BESIDE: _failed_beside (n, fact); break;
+        case FACT_MISSED: _missed (n, fact); break;
+        case FACT_OVER: _over (n, fact); break;
+        case FACT_GRACE: _grace (n, fact); break;
+        case FACT_KILLED: _killed (n, fact); break;
+        case FACT_LOST: _lost (n, fact); break;
+        case FACT_REPLACED: _replaced (n, fact); break;
+        case FACT_HANG: _hang (n, fact); break;
+        case FACT_UNWATCHED:
+            console_say ("spank_tf: %s: --tf-watchdog: no task has sent a sign of life within %d s, or has a "
+                         "log that grows; none is watched until it sends one",
+                         step_name (n->step), n->config->watch.first);
+            break;
+        case FACT_UNANSWERED: _unanswered (n, fact->unanswered); break;
+        case FACT_CUT: _notify_end (n, fact); break;
+        case FACT_ENDED: _ended (n, fact); break;
+    }
+}
+
+void narrator_time (struct narrator *n, int64_t now)
+{
+    restart_lines_check (n->lines, now);
+}
+
+int64_t narrator_due (const struct narrator *n)
+{
+    return restart_lines_due (n->lines);
+}
