@@ -22,6 +22,7 @@
 #include "environment.h"
 #include "fork_server.h"
 #include "late.h"
+#include "namespaces.h"
 #include "options.h"
 #include "output.h"
 #include "protocol/client.h"
@@ -42,10 +43,12 @@
 
 /* The process that runs the step on this node, and forks its tasks. */
 static pid_t slurmstepd;
+static struct namespace slurmstepd_mounts;
 
 void task_note_slurmstepd (void)
 {
     slurmstepd = getpid ();
+    slurmstepd_mounts = namespace_own ("mnt");
 }
 
 /* srun's address as this node's slurmd saw it; the step's own traffic goes there. */
@@ -217,6 +220,8 @@ static int _open_watch (spank_t spank, const struct task_info *info, const struc
 /* A task between its answer and its program. The second stage goes on with it, in the same process. */
 static struct prepared {
     bool waits;                 /* for the second stage */
+    bool first_of_node;
+    struct namespace network;   /* where it has registered */
     struct contact contact;
     struct task_info info;
     struct client_answer answer;
@@ -266,6 +271,19 @@ static void _begin (spank_t spank)
     environment_clean (spank);
 }
 
+/* Its port and its address are those of the network namespace in which it has registered. */
+static void _check_network (void)
+{
+    const struct registration *r = &prepared.info.registration;
+
+    if (r->tasks > 1 && namespace_has_changed (&prepared.network, "net"))
+        task_abort (
+            true,
+            "step %s: rank %d on %s: its container has a network of its own, in which the other tasks do "
+            "not reach it; let it use the node's (with pyxis: no --container-unshare=net)",
+            r->step, r->rank, r->node);
+}
+
 int spank_tf_late_stage (spank_t spank)
 {
     sigset_t all;
@@ -274,6 +292,7 @@ int spank_tf_late_stage (spank_t spank)
     if (!prepared.waits)
         return 0;
     prepared.waits = false;
+    _check_network ();
     sigfillset (&all);
     if (prepared.answer.answer.supervised)
         sigprocmask (SIG_SETMASK, &all, NULL);
@@ -332,6 +351,19 @@ static void _use_answer (spank_t spank, const struct address *srun)
         sigprocmask (SIG_SETMASK, &prepared.server.mask, NULL);
 }
 
+/* A container of another plugin hides what is installed on the node. */
+static void _explain (struct errtext *err)
+{
+    struct errtext why = *err;
+
+    errtext_set (
+        err, "%.600s; %s", why.text,
+        namespace_has_changed (&slurmstepd_mounts, "mnt")
+            ? "the task is in a container already: spank_tf has to stand before what enters it, such as "
+              "pyxis, in plugstack.conf there"
+            : "spank-tf is not installed completely there");
+}
+
 static void _register (spank_t spank, char *const env[], const char *text)
 {
     bool first = environment_number (env, "SLURM_PROCID") == 0;
@@ -345,6 +377,10 @@ static void _register (spank_t spank, char *const env[], const char *text)
     if (task_info_gather (info, spank, env, &prepared.contact) < 0 || _srun_address (env, &srun) < 0)
         task_abort (first, "Slurm's environment of the task lacks its rank, its node or srun's "
                            "address");
+    if (info->registration.supervisor_error)
+        _explain (&info->supervisor_error);
+    prepared.first_of_node = first_of_node;
+    prepared.network = namespace_own ("net");
     switch (client_register (&info->registration, &prepared.contact, &srun,
                              deadline_in_ms ((prepared.contact.timeout + MORE_TIMEOUT_S) * INT64_C (1000)),
                              &prepared.answer, &err)) {

@@ -6,6 +6,7 @@
  * slurmstepd has called back for its option. By its argument it also
  *
  *     hide=DIR    enters a mount namespace, as a container's plugin does; DIR is empty there
+ *     network     enters a network namespace
  *     unset       keeps from the ranks what our srun exported for them, so that they are launched
  *                 as by an srun that starts no rendezvous
  *     prepend     puts "env PREPENDED=yes" before the task's program, which Slurm 23.11 and later
@@ -165,6 +166,10 @@ int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
 
     if (hidden && _enter (hidden) < 0) {
         slurm_error ("other_plugin: no mount namespace without %s: %s", hidden, strerror (errno));
+        return -1;
+    }
+    if (_argument (argc, argv, "network") && unshare (CLONE_NEWUSER | CLONE_NEWNET) < 0) {
+        slurm_error ("other_plugin: no network namespace: %s", strerror (errno));
         return -1;
     }
     if (once && _pass_once (spank, once) < 0) {

@@ -423,8 +423,7 @@ int step_supervise (struct step *step, struct errtext *err)
         const char *error = step->roster.rank[i].supervisor_error;
 
         if (error)
-            return errtext_set (err, "%s: %s: %s; spank-tf is not installed completely there",
-                                step->roster.step.name,
+            return errtext_set (err, "%s: %s: %s", step->roster.step.name,
                                 rank_name (&step->roster, &step->roster.rank[i], name, sizeof (name)), error);
     }
     step->supervised = true;

@@ -48,6 +48,7 @@ int supervisors_begin (struct server *server, struct errtext *err)
     struct roster *roster = step_roster (server->step);
     struct job *job = server->job = job_create (&server->config, roster->rank, roster->tasks);
     bool needed, supervises;
+    struct errtext why;
     int rc = 0;
 
     if (!job || !(server->narrator = narrator_create (server->step))) {
@@ -57,9 +58,13 @@ int supervisors_begin (struct server *server, struct errtext *err)
     needed = _needs_supervisors (server, job);
     supervises = _supervises (server, needed);
     /* A node without tf-supervise refuses no step that can do without it. */
-    if (supervises && step_supervise (server->step, needed ? err : NULL) < 0) {
+    if (supervises && step_supervise (server->step, needed ? err : &why) < 0) {
         supervises = false;
         rc = needed ? -1 : 0;
+        if (!needed)
+            console_say ("spank_tf: %s; the step runs without supervisors, so srun does not report which "
+                         "task fails first",
+                         why.text);
     }
     if (supervises)
         job_launched (job, server->now);
