@@ -36,8 +36,9 @@ FUZZ_TARGET (signs)
         CHECK (fuzz_succeeded (signs_decode (&signs2, again, &err), &err));
         CHECK (signs2.source == signs.source && signs2.life == signs.life && signs2.overdue == signs.overdue
                && signs2.stopped == signs.stopped && signs2.busy == signs.busy
-               && signs2.messages == signs.messages && signs2.silent_ms == signs.silent_ms
-               && signs2.ago_ms == signs.ago_ms && strcmp (signs2.status, signs.status) == 0
+               && signs2.messages == signs.messages && signs2.log_grew == signs.log_grew
+               && signs2.silent_ms == signs.silent_ms && signs2.ago_ms == signs.ago_ms
+               && strcmp (signs2.status, signs.status) == 0
                && signs2.unanswered_count == signs.unanswered_count);
         frame_destroy (again);
     }

@@ -188,11 +188,13 @@ at='since [0-9:]{8}'
 @test "a program that gives no signs runs to its end, and srun says that it is not watched" {
     run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=1,2 sleep 5
     [ "$status" -eq 0 ] || fail "it fails"
-    [ "$(grep -c 'spank_tf: .*: --tf-watchdog: no task has sent a sign of life within 2 s, or has a log that grows; none is watched until it sends one$' <<< "$stderr")" -eq 1 ] ||
+    [ "$(grep -c 'spank_tf: .*: --tf-watchdog: no task has sent a sign of life within 2 s, or has a log that grows; none is watched until it sends one, or its log grows again and again$' <<< "$stderr")" -eq 1 ] ||
         fail "no such line"
     # Also if it has printed something when it began.
-    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=1,3 --tf-log-dir=logs sh -c 'echo begins; sleep 6'
-    [ "$status" -eq 0 ] && [[ $stderr == *'no task has sent a sign of life within 3 s'* ]] || fail "it is watched"
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=1,3 --tf-log-dir=logs sh -c 'sleep 0.5; echo begins; sleep 6'
+    [ "$status" -eq 0 ] || fail "it is watched"
+    grep -qE "no task has sent a sign of life within 3 s, or has a log that grows \(the last log that grew: worker[01].log, [23] s ago\); none" <<< "$stderr" ||
+        fail "not when a log grew"
 }
 
 # bats test_tags=release
@@ -209,6 +211,23 @@ at='since [0-9:]{8}'
     run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,3 --tf-log-dir=logs --tf-tee sh -c '
         for i in $(seq 80); do [ $SLURM_PROCID = 1 -a $i -gt 40 ] || echo $i; sleep 0.1; done'
     [ "$status" -eq 0 ] && [[ $stderr != *'sign of life'* ]] || fail "it does not run to its end"
+}
+
+# As a fit () that hangs in its second epoch: watched with messages it would be found, and with a smaller FIRST.
+@test "a log that grew again and again, and not any more when FIRST is over, is that of a step that hangs" {
+    for watchdog in 6,12 3,12; do
+        run --separate-stderr slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog="$watchdog" --tf-log-dir=logs \
+            sh -c 'for i in $(seq 40); do echo $i; sleep 0.1; done; sleep 1000'
+        [ "$status" -eq 124 ] || fail "$watchdog: it does not end"
+        verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at\\); 1 other $at"
+    done
+}
+
+@test "a log that grows again and again only after FIRST counts too" {
+    run --separate-stderr slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=3,4 --tf-log-dir=logs \
+        sh -c 'sleep 7; for i in $(seq 30); do echo $i; sleep 0.1; done; sleep 1000'
+    [ "$status" -eq 124 ] && [[ $stderr == *'none is watched until'* ]] || fail "it does not end"
+    verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at\\); 1 other $at"
 }
 
 @test "what the user has set stays, and other tasks and steps have nothing of it" {

@@ -413,6 +413,8 @@ static void tell_signs (int rank, char *event)
             signs.stopped = true;
         else if (story_begins (&event, "busy"))
             signs.busy = true;
+        else if (story_begins (&event, "grew"))
+            signs.log_grew = true;
         else if (story_begins (&event, "sent"))
             signs.messages = story_number (&event);
         else if (story_begins (&event, "silent"))

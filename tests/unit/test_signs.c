@@ -10,7 +10,7 @@
 /* clang-format off */
 static const struct signs full = {
     .life = 3, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .busy = true, .messages = 20,
-    .silent_ms = 300000, .ago_ms = 360000, .status = "step 1200",
+    .log_grew = true, .silent_ms = 300000, .ago_ms = 360000, .status = "step 1200",
     .unanswered = {
         { { AF_INET, { 10, 0, 0, 1 } }, 40001 }, { { AF_INET6, { 0xfd, [15] = 1 } }, 40002 },
     },
@@ -26,6 +26,7 @@ static void check_equal (const struct signs *a, const struct signs *b)
     assert_int_equal (a->stopped, b->stopped);
     assert_int_equal (a->busy, b->busy);
     assert_int_equal (a->messages, b->messages);
+    assert_int_equal (a->log_grew, b->log_grew);
     assert_int_equal (a->silent_ms, b->silent_ms);
     assert_int_equal (a->ago_ms, b->ago_ms);
     assert_string_equal (a->status, b->status);
@@ -55,7 +56,7 @@ TEST (signs_of_life_have_these_strings_and_are_decoded)
 
     assert_string_equal (message_text (signs_encode (&full)),
                          "SIGNS=messages\nLIFE=3\nOVERDUE=1\nSTOPPED=1\nBUSY=1\nMESSAGES=20\n"
-                         "SILENT_MS=300000\nSIGN_AGO_MS=360000\nSTATUS=step 1200\n"
+                         "LOG_GREW=1\nSILENT_MS=300000\nSIGN_AGO_MS=360000\nSTATUS=step 1200\n"
                          "UNANSWERED=10.0.0.1:40001 [fd00::1]:40002\n");
     assert_string_equal (message_text (signs_encode (&none)),
                          "SIGNS=none\nLIFE=0\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\n");

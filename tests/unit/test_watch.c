@@ -304,9 +304,9 @@ static void open_log (void)
 /* Something is printed, and the thread has seen it. */
 static void print (void)
 {
-    watch.has_sign = false;
+    watch.log_grew = false;
     assert_int_equal (write (SUPERVISOR_LOG_FD, "x", 1), 1);
-    for (int i = 0; !watch.has_sign; i++) {
+    for (int i = 0; !watch.log_grew; i++) {
         assert_true (i < 5000);
         usleep (1000);
         watch_look (&watch, true);
@@ -349,11 +349,65 @@ TEST (a_log_that_grew_only_at_the_start_does_not_count)
     open_log ();
     begin (10, 60, false, "/log");
     await_thread ();
+    assert_false (watch_signs (&watch).log_grew);
+    for (int i = 0; i < 10; i++) {
+        print ();
+        pass (200);
+    }
+    pass (58000);
+    check (SIGNS_NONE, false);
+    assert_true (watch_signs (&watch).log_grew);
+    print ();
+    check (SIGNS_NONE, false);
+    end (NULL);
+}
+
+/* It hangs before the longer time is over. */
+TEST (a_log_that_grew_again_and_again_counts_when_the_longer_time_is_over)
+{
+    open_log ();
+    begin (40, 60, false, "/log");
+    await_thread ();
+    for (int i = 0; i < 5; i++) {
+        print ();
+        pass (2500);
+    }
+    check (SIGNS_UNKNOWN, false);
+    pass (47000);
+    check (SIGNS_UNKNOWN, false);
+    pass (500);
+    check (SIGNS_LOG, true);
+    end (NULL);
+}
+
+TEST (a_log_that_grows_again_and_again_counts_also_later)
+{
+    open_log ();
+    begin (10, 60, false, "/log");
+    await_thread ();
     print ();
     pass (60000);
     check (SIGNS_NONE, false);
-    print ();
+    /* An epoch that is longer than SECONDS, and what is printed at its end. */
+    for (int i = 0; i < 20; i++) {
+        print ();
+        pass (1);
+        print ();
+        pass (10000);
+    }
     check (SIGNS_NONE, false);
+    for (int i = 0; i < 4; i++) {
+        print ();
+        pass (625);
+        check (SIGNS_NONE, false);
+    }
+    print ();
+    check (SIGNS_LOG, false);
+    assert_true (watch_has_news (&watch));
+    pass (9999);
+    check (SIGNS_LOG, false);
+    pass (1);
+    check (SIGNS_LOG, true);
     end (NULL);
 }
 

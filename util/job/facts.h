@@ -38,7 +38,8 @@ enum fact_kind {
     FACT_LOST, /* the supervisors of the `ranks` did not come back */
     FACT_REPLACED, /* the `ranks` have been replaced by spares, `because` */
     FACT_HANG, /* the `ranks` give no sign of life, the first to be silent first */
-    FACT_UNWATCHED, /* no task gives signs of life; once */
+    FACT_UNWATCHED, /* no task gives signs of life; the log of `rank`, if that is not NULL, was the last
+                       one that grew, `seconds` ago; once */
     FACT_UNANSWERED, /* nodes do not reach each other: `unanswered`; once */
     FACT_CUT, /* srun has ended: what ran is lost */
     FACT_ENDED, /* all tasks have ended; once. The `ranks` were killed as above */

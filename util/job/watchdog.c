@@ -261,9 +261,21 @@ static void _forget_unanswered (const struct job *job)
     }
 }
 
+/* Whose log was the last one that grew; or NULL. */
+static struct rank *_last_log (const struct job *job)
+{
+    struct rank *last = NULL;
+
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (_is_known (rank) && rank->watch.signs.log_grew && (!last || _sign_ms (rank) > _sign_ms (last)))
+            last = rank;
+    return last;
+}
+
 /* Once. The programs do not know of the watchdog. */
 static void _tell_that_none_is_watched (struct job *job)
 {
+    struct rank *last = _last_log (job);
     int watched = 0;
 
     if (job->watchdog.said)
@@ -281,7 +293,8 @@ static void _tell_that_none_is_watched (struct job *job)
     if (watched == 0)
         return;
     job->watchdog.said = true;
-    facts_add (&job->facts, FACT_UNWATCHED, NULL);
+    facts_add (&job->facts, FACT_UNWATCHED, last)->seconds =
+        last ? (int)((job->now - _sign_ms (last)) / 1000) : 0;
 }
 
 void watchdog_take (struct job *job, struct rank *rank, const struct signs *signs)

@@ -7,7 +7,7 @@
  *     a task that sends messages       hangs when its sign is overdue
  *     tasks whose logs grow            hang when those of all are overdue, and no other task moves, or has
  *                                      ended in the last SECONDS
- *     a task that gives no signs       is not watched; if that is so of all, a line says it, once
+ *     a task that gives no signs       is not watched until it does; if all give none, a line says it
  *
  * Then every supervisor of the cluster is asked to tell at once what it knows, so that the verdict is about
  * one moment: which task was silent first, and which still move. A task that is stopped by a signal comes

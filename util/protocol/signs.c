@@ -93,6 +93,7 @@ static const struct field row[] = {
     FIELD ("STOPPED", stopped, FLAG, FIELD_OPTIONAL),
     FIELD ("BUSY", busy, FLAG, FIELD_OPTIONAL),
     FIELD ("MESSAGES", messages, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
+    FIELD ("LOG_GREW", log_grew, FLAG, FIELD_OPTIONAL),
     FIELD ("SILENT_MS", silent_ms, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
     FIELD ("SIGN_AGO_MS", ago_ms, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
     FIELD_BY ("STATUS", status, FIELD_OPTIONAL),

@@ -37,6 +37,7 @@ struct signs {
     bool stopped;               /* a process of the program is, by a signal */
     bool busy;                  /* a process of the program computes; what waits for others seldom does */
     int messages;               /* of this life; at most SIGNS_MAX_MS */
+    bool log_grew; /* in this life, before a message was sent */
     int silent_ms;              /* since the last sign, or the start, while the job was not suspended */
     int ago_ms;                 /* since then, in all */
     char status[SIGNS_MAX_STATUS + 1];  /* what the program has said of its work: printable ASCII, or "" */

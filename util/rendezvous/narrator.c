@@ -5,12 +5,14 @@
 
 #include "narrator.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cluster_table.h"
 #include "common/list_text.h"
+#include "common/logdir.h"
 #include "console.h"
 #include "end_text.h"
 #include "events.h"
@@ -280,6 +282,22 @@ static void _hang (const struct narrator *n, const struct fact *fact)
         events_publish (n->step, show_json_hang (n->roster, fact, n->config->restart.times));
 }
 
+static void _unwatched (const struct narrator *n, const struct fact *fact)
+{
+    char last[NAME_MAX + 64] = "", name[NAME_MAX];
+    const char *role;
+    int index;
+
+    if (fact->rank) {
+        role = rank_log_role (fact->rank, &index);
+        snprintf (last, sizeof (last), " (the last log that grew: %s, %d s ago)",
+                  logdir_task_file (name, sizeof (name), role, index), fact->seconds);
+    }
+    console_say ("spank_tf: %s: --tf-watchdog: no task has sent a sign of life within %d s, or has a log "
+                 "that grows%s; none is watched until it sends one, or its log grows again and again",
+                 step_name (n->step), n->config->watch.first, last);
+}
+
 static void _unanswered (const struct narrator *n, const struct unanswered *u)
 {
     char text[4096], name[RANK_NAME_SIZE], item[2 * RANK_NAME_SIZE];
@@ -389,11 +407,7 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
         case FACT_LOST: _lost (n, fact); break;
         case FACT_REPLACED: _replaced (n, fact); break;
         case FACT_HANG: _hang (n, fact); break;
-        case FACT_UNWATCHED:
-            console_say ("spank_tf: %s: --tf-watchdog: no task has sent a sign of life within %d s, or has a "
-                         "log that grows; none is watched until it sends one",
-                         step_name (n->step), n->config->watch.first);
-            break;
+        case FACT_UNWATCHED: _unwatched (n, fact); break;
         case FACT_UNANSWERED: _unanswered (n, fact->unanswered); break;
         case FACT_CUT: _notify_end (n, fact); break;
         case FACT_ENDED: _ended (n, fact); break;

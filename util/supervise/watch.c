@@ -46,6 +46,10 @@
  */
 #define MESSAGES_LEAST 2
 
+/* So often, and over this part of the longest silence, a log grows until it counts. */
+#define GROWTHS_LEAST 5
+#define GROWING_PART 4
+
 static int64_t _now_ms (void)
 {
     return deadline_in_ms (0).at_ms;
@@ -175,8 +179,8 @@ void watch_begin (struct watch *w)
 {
     _discard (w);
     w->lives = true;
-    w->runs = w->has_sign = w->judged = w->has_log = w->done = w->flooded = w->paused = false;
-    w->messages = 0;
+    w->runs = w->judged = w->has_log = w->log_grew = w->done = w->flooded = w->paused = false;
+    w->messages = w->growths = 0;
     w->age_ms = w->sign_ms = 0;
     w->looked_ms = w->read_ms = w->sign_at_ms = _now_ms ();
     w->status[0] = '\0';
@@ -207,7 +211,6 @@ static void _sign (struct watch *w)
 {
     w->sign_ms = w->age_ms;
     w->sign_at_ms = _now_ms ();
-    w->has_sign = true;
 }
 
 /* Messages. */
@@ -278,6 +281,20 @@ static bool _is_old (const struct watch *w)
     return w->age_ms >= w->rule.first * INT64_C (1000);
 }
 
+/* Call it before the sign is noted. */
+static void _note_growth (struct watch *w)
+{
+    if (w->growths == 0 || _is_silent (w)) {
+        w->growths = 0;
+        w->growing_ms = w->age_ms;
+    }
+    w->growths += w->growths < GROWTHS_LEAST;
+    w->log_grew = true;
+    w->has_log = w->has_log
+                 || (w->growths == GROWTHS_LEAST
+                     && w->age_ms - w->growing_ms >= w->rule.seconds * INT64_C (1000) / GROWING_PART);
+}
+
 static enum signs_source _source (const struct watch *w)
 {
     if (w->rule.seconds == 0)
@@ -329,11 +346,13 @@ void watch_look (struct watch *w, bool executed)
     _count (w);
     _read (w);
     /* What waits for a collective may print, again and again, that it waits. */
-    if (log_growth_seen (w->log) && !w->sends)
+    if (log_growth_seen (w->log) && !w->sends) {
+        _note_growth (w);
         _sign (w);
+    }
     if (!w->judged && _is_old (w)) {
         w->judged = true;
-        w->has_log = w->log && w->has_sign && !_is_silent (w);
+        w->has_log = w->has_log || (w->log_grew && !_is_silent (w));
     }
 }
 
@@ -361,6 +380,7 @@ struct signs watch_signs (const struct watch *w)
         .source = _source (w),
         .overdue = _is_overdue (w),
         .messages = w->messages,
+        .log_grew = w->log_grew,
         .silent_ms = _ms (w->age_ms - w->sign_ms),
         .ago_ms = _ms (_now_ms () - w->sign_at_ms),
     };

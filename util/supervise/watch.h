@@ -5,9 +5,10 @@
  * protocol, on a socket of the task's own, or, of a task that sends none, the growth of its log file.
  *
  * A task that sends messages is silent when it has sent none for so many seconds; from the start of a
- * program to its second message it has longer. A task that sends none is judged when that longer time is
- * over: if its log has grown in the last seconds, its log counts from then on; otherwise it is not watched,
- * until it sends a message.
+ * program to its second message it has longer. The log of a task that sends none counts when that longer
+ * time is over, if it has grown in the last seconds; and, then or at any later time, if it has grown again
+ * and again: at five looks, over a quarter of the seconds, without being silent between. What a program
+ * prints when it starts is less than that. Otherwise the task is not watched.
  *
  * Time counts only while this process runs, in steps that are bounded: a job that is suspended is not silent.
  */
@@ -38,10 +39,12 @@ struct watch {
     /* Of the present life: */
     int64_t age_ms;                 /* of the program, as far as time counts */
     int64_t sign_ms;                /* its age at the last sign */
-    int64_t sign_at_ms;             /* when that was, CLOCK_MONOTONIC */
-    bool has_sign;                  /* it has given one */
+    int64_t sign_at_ms; /* when that was, CLOCK_MONOTONIC */
     int messages;
+    int growths; /* of the log, since it was silent; */
+    int64_t growing_ms; /* the program's age at the first of these */
     bool judged, has_log;           /* without messages: its log counts */
+    bool log_grew; /* ever in this life */
     bool paused;                    /* the job is suspended: time does not count */
     bool done;                      /* it has said that it will send no more, or was asked to end */
     char status[SIGNS_MAX_STATUS + 1];
