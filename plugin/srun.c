@@ -110,7 +110,7 @@ static void _say_what_runs_once (const struct submission *submission, const stru
 
 /*
  * A list that needs more tasks than an srun of the job will have is refused before the job waits in the
- * queue. One that needs less may be for an srun -n.
+ * queue, if that is certain; otherwise a line says it. One that needs less may be for an srun -n.
  */
 static int _check_tasks (struct errtext *err)
 {
@@ -135,6 +135,10 @@ static int _check_tasks (struct errtext *err)
         rc = rules_assign (list, NULL, tasks, subject,
                            option == OPTION_TASKS ? "--tf-tasks" : "--tf-tasks-per-node", err);
     tasklist_destroy (list);
+    if (rc < 0 && !submission.certain) {
+        slurm_info ("spank_tf: %s; an srun with its own number of tasks may fit", err->text);
+        return 0;
+    }
     return rc;
 }
 

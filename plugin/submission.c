@@ -17,14 +17,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "batch_script.h"
 #include "common/number.h"
-#include "lone_script.h"
 
 /* Above it nothing is said about a list, which names no more tasks. */
 #define MAX_NUMBER 65535
 
-/* Longer scripts are not looked at by lone_script (). */
-#define MAX_SCRIPT 65536
+/* In bytes; as sbatch by default. */
+#define MAX_SCRIPT (4l * 1024 * 1024)
 
 /* The short options of sbatch and salloc that need a value. */
 #define WITH_VALUE "ABCDFGJLMNSTabcdeimnopqrtwx"
@@ -34,8 +34,7 @@ struct facts {
     int tasks, nodes, tasks_per_node;
     bool unclear;       /* something was found that this file does not understand */
     bool no_kill;       /* --no-kill, and not the contrary behind it */
-    bool lone;          /* lone_script () */
-    bool srun, own;     /* in what the job runs: an srun; what may give it a number or list of its own */
+    struct batch_script script;
 };
 
 /* Options. */
@@ -107,83 +106,6 @@ static void _take_options (struct facts *facts, char *const text[], size_t count
         i += _take_option (facts, text[i], i + 1 < count ? text[i + 1] : NULL);
 }
 
-/* What the job runs. */
-
-static bool _is_word (char c)
-{
-    return isalnum ((unsigned char)c) || c == '_' || c == '-';
-}
-
-/* An option with the letter n or N: -n3, -ln3, -N2. */
-static bool _has_letter_n (const char *text)
-{
-    for (const char *p = text; (p = strchr (p, '-')); p++)
-        if (p == text || !_is_word (p[-1]))
-            for (const char *letter = p + 1; isalpha ((unsigned char)*letter); letter++)
-                if (*letter == 'n' || *letter == 'N')
-                    return true;
-    return false;
-}
-
-/* Harmless text that looks so is taken for it, too: then a list that is too long fails when the job runs. */
-static bool _may_change_number (const char *text)
-{
-    static const char *const words[] = {
-        "ntasks",     "NTASKS",    "NPROCS",   "nodes",  "tf-tasks", "het-group",
-        "pack-group", "arbitrary", "HOSTFILE", "sbatch", "salloc",   "<<",
-    };
-
-    for (size_t i = 0; i < sizeof (words) / sizeof (words[0]); i++)
-        if (strstr (text, words[i]))
-            return true;
-    return _has_letter_n (text);
-}
-
-/* True if `word`, which may be behind a path, is the first word of a command of the shell. */
-static bool _begins_command (const char *text, const char *word)
-{
-    static const char *const before[] = { "then", "do", "else", "exec", "time", "!" };
-    const char *end = word;
-
-    while (end > text && (_is_word (end[-1]) || end[-1] == '/' || end[-1] == '.'))
-        end--;
-    if (end < word && *end != '/')
-        return false;
-    if (end > text && !isspace ((unsigned char)end[-1]) && !strchr (";&|(", end[-1]))
-        return false;
-    while (end > text && isspace ((unsigned char)end[-1]))
-        end--;
-    if (end == text || strchr (";&|(", end[-1]))
-        return true;
-    for (size_t i = 0; i < sizeof (before) / sizeof (before[0]); i++) {
-        size_t length = strlen (before[i]), used = (size_t)(end - text);
-
-        if (used >= length && strncmp (end - length, before[i], length) == 0
-            && (used == length || isspace ((unsigned char)end[-(ptrdiff_t)length - 1])
-                || strchr (";&|(", end[-(ptrdiff_t)length - 1])))
-            return true;
-    }
-    return false;
-}
-
-/*
- * A line of shell. It has an srun of the job's number of tasks if that is a command, and if all that it is
- * given stands there: no variable, no second line, no further component.
- */
-static void _take_line (struct facts *facts, const char *text)
-{
-    facts->own = facts->own || _may_change_number (text);
-    for (const char *p = text; (p = strstr (p, "srun")); p++) {
-        const char *rest = p + sizeof ("srun") - 1;
-
-        if (!_begins_command (text, p) || (*rest && !isspace ((unsigned char)*rest)) || strpbrk (rest, "$`\\")
-            || strstr (rest, " : "))
-            facts->own = true;
-        else
-            facts->srun = true;
-    }
-}
-
 /* Scripts. */
 
 /*
@@ -228,65 +150,51 @@ static bool _begins (const char *line, const char *word)
     return strncmp (line, word, strlen (word)) == 0;
 }
 
-/* Options are in the comments before the first command. */
-static void _take_script (struct facts *facts, FILE *f)
+/* Options are in the comments before the first command. Changes the text. */
+static void _take_directives (struct facts *facts, char *text)
 {
-    bool commands = false;
-    char *line = NULL;
-    size_t size = 0;
+    for (char *line; (line = strsep (&text, "\n"));) {
+        const char *word = line + strspn (line, " \t\r");
 
-    while (getline (&line, &size, f) > 0) {
-        const char *text = line + strspn (line, " \t\r\n");
-
-        if (!commands && _begins (line, "#SBATCH"))
+        if (_begins (line, "#SBATCH"))
             _take_directive (facts, line + sizeof ("#SBATCH") - 1);
-        else if (!commands && (_begins (line, "#PBS") || _begins (line, "#BSUB") || _begins (line, "#SLURM")))
+        else if (_begins (line, "#PBS") || _begins (line, "#BSUB") || _begins (line, "#SLURM"))
             facts->unclear = true;
-        else if (*text && *text != '#') {
-            commands = true;
-            _take_line (facts, line);
-        }
+        else if (*word && *word != '#')
+            return;
     }
-    free (line);
 }
 
-/* sbatch has read it already. NULL if it cannot be read again, as standard input. */
-static FILE *_open_script (const char *path)
+/* What sbatch has read already, to be freed. NULL if it cannot be read again, as standard input. */
+static char *_read_text (const char *path)
 {
     int fd = open (path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    char *text = NULL;
+    ssize_t length = -1;
     struct stat st;
-    FILE *f = NULL;
 
-    if (fd >= 0 && fstat (fd, &st) == 0 && S_ISREG (st.st_mode) && (f = fdopen (fd, "r")))
-        return f;
+    if (fd >= 0 && fstat (fd, &st) == 0 && S_ISREG (st.st_mode) && st.st_size <= MAX_SCRIPT
+        && (text = calloc (1, (size_t)st.st_size + 1)))
+        length = read (fd, text, (size_t)st.st_size);
     if (fd >= 0)
         close (fd);
-    return NULL;
-}
-
-static bool _is_lone (FILE *f)
-{
-    char *text = NULL;
-    size_t size = 0;
-    ssize_t length = getdelim (&text, &size, '\0', f);
-    bool lone = length > 0 && length < MAX_SCRIPT && text[length - 1] && lone_script (text);
-
+    if (length >= 0 && strlen (text) == (size_t)length)
+        return text;
     free (text);
-    rewind (f);
-    return lone;
+    return NULL;
 }
 
 static void _read_script (struct facts *facts, const char *path)
 {
-    FILE *f = path ? _open_script (path) : NULL;
+    char *text = path ? _read_text (path) : NULL;
 
-    if (!f) {
+    if (!text) {
         facts->unclear = true;
         return;
     }
-    facts->lone = _is_lone (f);
-    _take_script (facts, f);
-    fclose (f);
+    batch_script_scan (&facts->script, text);
+    _take_directives (facts, text);
+    free (text);
 }
 
 /* The command. */
@@ -302,12 +210,14 @@ static const char *_wrapped (const struct cmdline *line, size_t options)
     return NULL;
 }
 
-/* salloc's command is no text for a shell. */
-static void _take_command (struct facts *facts, char *const word[], size_t count)
+/* salloc's command is not a text for a shell. */
+static void _take_command (struct batch_script *script, char *const word[], size_t count)
 {
-    facts->srun = count > 0 && strcmp (basename (word[0]), "srun") == 0;
+    script->srun = count > 0 && strcmp (basename (word[0]), "srun") == 0;
     for (size_t i = 1; i < count; i++)
-        facts->own = facts->own || _may_change_number (word[i]) || strcmp (word[i], ":") == 0;
+        if (batch_script_changes_number (word[i]) || strcmp (word[i], ":") == 0)
+            script->srun = false;
+    script->certain = script->srun;
 }
 
 static void _read_program (struct facts *facts, const struct cmdline *line, size_t options)
@@ -315,11 +225,10 @@ static void _read_program (struct facts *facts, const struct cmdline *line, size
     const char *wrapped = _wrapped (line, options);
 
     if (strcmp (basename (line->text[0]), "salloc") == 0)
-        _take_command (facts, line->text + options, line->count - options);
-    else if (wrapped) {
-        facts->lone = lone_script (wrapped);
-        _take_line (facts, wrapped);
-    } else
+        _take_command (&facts->script, line->text + options, line->count - options);
+    else if (wrapped)
+        batch_script_scan (&facts->script, wrapped);
+    else
         _read_script (facts, options < line->count ? line->text[options] : NULL);
 }
 
@@ -339,10 +248,11 @@ void submission_parse (struct submission *submission, const struct cmdline *line
     if (facts.tasks == 0 && facts.nodes > 0 && facts.tasks_per_node > 0
         && facts.nodes <= MAX_NUMBER / facts.tasks_per_node)
         facts.tasks = facts.nodes * facts.tasks_per_node;
-    submission->lone = facts.lone;
+    submission->lone = facts.script.lone;
     submission->dies_with_node = !facts.unclear && !facts.no_kill;
-    if (facts.unclear || !facts.srun || facts.own || facts.tasks <= 0 || facts.tasks_per_node < 0)
+    if (facts.unclear || !facts.script.srun || facts.tasks <= 0 || facts.tasks_per_node < 0)
         return;
+    submission->certain = facts.script.certain;
     submission->tasks = facts.tasks;
     submission->tasks_per_node = facts.tasks_per_node;
 }

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How many tasks every srun of a new job will run, and whether the job has --no-kill. SPANK does not tell, so
+ * How many tasks an srun of a new job will run, and whether the job has --no-kill. SPANK does not tell, so
  * the command line of sbatch or salloc and the script are read once more. An srun takes the job's number,
  * unless it has one of its own: the number counts only if a script, --wrap or the command of salloc has an
  * srun, and nothing in it looks like another number of tasks, or like another list.
@@ -16,7 +16,8 @@
 struct submission {
     int tasks;              /* -n, or -N with --ntasks-per-node; 0: not known */
     int tasks_per_node;     /* --ntasks-per-node, if `tasks` is known; 0: not given */
-    bool lone;              /* a script, or --wrap, that lone_script () says */
+    bool certain;           /* an srun will run that number, if it is known */
+    bool lone;              /* batch_script.h */
     bool dies_with_node;    /* without --no-kill; false if that is not known */
 };
 

@@ -19,7 +19,7 @@
 /* clang-format off */
 #define FUZZ_TARGETS(X) \
     X (acknowledgement) X (answer) X (cgroup_conf) X (contact) X (cpus) X (elf_file) \
-    X (exit_report) X (frame) X (interface) X (last_line) X (layout) X (lone_script) X (nccl_conf) \
+    X (exit_report) X (frame) X (interface) X (last_line) X (layout) X (nccl_conf) \
     X (netlist) X (notify_message) \
     X (order) X (pattern) X (placeholders) X (plugstack) X (ports) X (proxy) X (reconnect) \
     X (registration) X (rendezvous) X (rendezvous_config) X (shell_words) X (signs) X (site) \

@@ -37,5 +37,8 @@ FUZZ_TARGET (submission)
     CHECK (submission.tasks || !submission.tasks_per_node);
     /* It says nothing without an srun, and nothing of a heterogeneous job. */
     CHECK (!submission.tasks || (strstr (rest, "srun") && strcmp (option, ":") != 0));
+    CHECK (!submission.certain || submission.tasks);
+    CHECK (!submission.lone
+           || (strstr (rest, "python") && !strstr (rest, "srun ") && !strstr (rest, "mpiexec")));
     free (text);
 }

@@ -383,7 +383,7 @@ srun_script ()
 }
 
 # bats test_tags=core,release
-@test "a list that needs more tasks than srun will have is refused before the job is queued" {
+@test "a list that is certain to need more tasks than srun will have is refused before the job is queued" {
     local line='srun in this job runs 3 tasks, --tf-tasks names 10 (ps, worker:9); write ps,worker:2, or ps,worker:rest for any number'
 
     srun_script
@@ -408,6 +408,16 @@ accepted ()
 {
     run slurm sbatch --test-only "$@"
     [ "$status" -eq 0 ] && [[ $output != *spank_tf* ]] || fail "it is refused: sbatch $*"
+}
+
+# bats test_tags=core,release
+@test "a list that probably needs more tasks than srun will have is named in a line, and the job is submitted" {
+    local line='srun in this job runs 3 tasks, --tf-tasks names 10 (ps, worker:9); write ps,worker:2, or ps,worker:rest for any number'
+
+    printf '%s\n' '#!/bin/sh' 'for i in 1; do srun true; done' > "$work/script"
+    run --separate-stderr slurm sbatch --test-only -n3 --tf-tasks=ps,worker:9 script
+    [ "$status" -eq 0 ] || fail "it is refused: $stderr"
+    grep -qxF "sbatch: spank_tf: $line; an srun with its own number of tasks may fit" <<< "$stderr" || fail "no line: $stderr"
 }
 
 # bats test_tags=core,release

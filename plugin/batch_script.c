@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "lone_script.h"
+#include "batch_script.h"
 
 #include <ctype.h>
 #include <stddef.h>
@@ -39,19 +39,37 @@ static bool _has_launcher (const char *text)
     return false;
 }
 
+/* The length of the name of a program, which then is at *word, behind its path. */
+static size_t _skip_path (const char **word, size_t length)
+{
+    const char *end = *word + length;
+
+    for (const char *p = *word; p < end; p++)
+        if (*p == '/')
+            *word = p + 1;
+    return (size_t)(end - *word);
+}
+
 /* python, python3, python3.11, also with a path before it. */
 static bool _is_python (const char *word, size_t length)
 {
     static const char name[] = "python";
-    const char *end = word + length;
 
-    for (const char *p = word; p < end; p++)
-        if (*p == '/')
-            word = p + 1;
-    if ((size_t)(end - word) < sizeof (name) - 1 || strncmp (word, name, sizeof (name) - 1) != 0)
-        return false;
-    word += sizeof (name) - 1;
-    return word + strspn (word, "0123456789.") >= end;
+    length = _skip_path (&word, length);
+    return length >= sizeof (name) - 1 && strncmp (word, name, sizeof (name) - 1) == 0
+           && strspn (word + sizeof (name) - 1, "0123456789.") >= length - (sizeof (name) - 1);
+}
+
+static bool _is_srun (const char *word, size_t length)
+{
+    length = _skip_path (&word, length);
+    return length == 4 && strncmp (word, "srun", length) == 0;
+}
+
+/* What srun is given stands elsewhere, or it has several components. */
+static bool _is_open (const char *word, size_t length)
+{
+    return memchr (word, '$', length) || memchr (word, '`', length) || (length == 1 && *word == ':');
 }
 
 static bool _is_assignment (const char *word, size_t length)
@@ -95,7 +113,7 @@ static bool _is_harmless_file (const char *word, size_t length)
     return _ends_with (word, length, "/bin/activate") || _ends_with (word, length, "/conda.sh");
 }
 
-enum command { HARMLESS, PYTHON, UNCLEAR };
+enum command { HARMLESS, PYTHON, SRUN, UNCLEAR };
 
 /* A command, and *text moves to what ends it. */
 static enum command _take_command (const char **text)
@@ -120,11 +138,15 @@ static enum command _take_command (const char **text)
         if (file && !_is_harmless_file (p, length))
             command = UNCLEAR;
         file = false;
+        if (command == SRUN && _is_open (p, length))
+            command = UNCLEAR;
         if (!first || _is_assignment (p, length) || _is_one_of (p, length, prefix))
             continue;
         first = false;
         if (_is_python (p, length))
             command = PYTHON;
+        else if (_is_srun (p, length))
+            command = SRUN;
         else if (_is_one_of (p, length, reads))
             file = true;
         else if (!_is_one_of (p, length, harmless))
@@ -134,22 +156,78 @@ static enum command _take_command (const char **text)
     return file ? UNCLEAR : command;
 }
 
-bool lone_script (const char *text)
+static bool _is_for_shell (const char *text)
 {
-    bool python = false;
+    return strncmp (text, "#!", 2) != 0 || _ends_with (text, strcspn (text, " \t\r\n"), "sh")
+           || _ends_with (text, strcspn (text, "\r\n"), "sh");
+}
 
-    if (_has_launcher (text))
-        return false;
-    if (strncmp (text, "#!", 2) == 0 && !_ends_with (text, strcspn (text, " \t\r\n"), "sh")
-        && !_ends_with (text, strcspn (text, "\r\n"), "sh"))
-        return false;
-    while (*text) {
-        enum command command = _take_command (&text);
+/* An option with the letter n or N: -n3, -ln3, -N2. */
+static bool _has_letter_n (const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '-'
+            && (i == 0 || !(isalnum ((unsigned char)text[i - 1]) || strchr ("_-", text[i - 1]))))
+            for (size_t k = i + 1; k < length && isalpha ((unsigned char)text[k]); k++)
+                if (text[k] == 'n' || text[k] == 'N')
+                    return true;
+    return false;
+}
 
-        if (command == UNCLEAR)
+static bool _changes_number (const char *text, size_t length)
+{
+    static const char *const words[] = {
+        "ntasks",     "NTASKS",    "NPROCS",   "nodes",  "tf-tasks", "het-group",
+        "pack-group", "arbitrary", "HOSTFILE", "sbatch", "salloc",   "<<",
+    };
+
+    for (size_t i = 0; i < sizeof (words) / sizeof (words[0]); i++)
+        if (memmem (text, length, words[i], strlen (words[i])))
+            return true;
+    return _has_letter_n (text, length);
+}
+
+bool batch_script_changes_number (const char *text)
+{
+    return _changes_number (text, strlen (text));
+}
+
+/* True if a line that is not a comment has an srun, and none changes its number. */
+static bool _has_srun (const char *text)
+{
+    bool srun = false;
+
+    for (size_t length; *text; text += length + (text[length] == '\n')) {
+        length = strcspn (text, "\n");
+        if (text[strspn (text, BLANKS)] == '#')
+            continue;
+        if (_changes_number (text, length))
             return false;
-        python = python || command == PYTHON;
-        text += strspn (text, "\n;&|");
+        srun = srun || memmem (text, length, "srun", sizeof ("srun") - 1);
     }
-    return python;
+    return srun;
+}
+
+void batch_script_scan (struct batch_script *script, const char *text)
+{
+    bool unclear = !_is_for_shell (text), python = false, srun = false;
+    bool launcher = _has_launcher (text);
+
+    script->srun = _has_srun (text);
+    while (*text) {
+        size_t length;
+
+        switch (_take_command (&text)) {
+            case HARMLESS: break;
+            case PYTHON: python = true; break;
+            case SRUN: srun = true; break;
+            case UNCLEAR: unclear = true; break;
+        }
+        length = strspn (text, "\n;&|");
+        /* What comes behind || may never run. */
+        unclear = unclear || memmem (text, length, "||", 2);
+        text += length;
+    }
+    script->lone = python && !unclear && !launcher;
+    script->certain = script->srun && srun && !unclear;
 }
