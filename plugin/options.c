@@ -90,9 +90,9 @@ static int _check_roles (const char *value, struct errtext *err)
 
 int options_check (enum option_id option, const char *value, struct errtext *err)
 {
-    if (option_check (option, value, err) < 0)
-        return -1;
-    return _is_list (option) && !options_is_none (value) ? _check_roles (value, err) : 0;
+    if (!_is_list (option))
+        return option_check (option, value, err);
+    return options_is_none (value) ? 0 : _check_roles (value, err);
 }
 
 /* Callbacks. */

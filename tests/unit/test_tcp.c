@@ -63,7 +63,7 @@ TEST (data_that_is_not_acknowledged_breaks_an_accepted_connection_within_a_minut
     int listener = listener_at (&in), end[2], ms = 0;
     socklen_t len = sizeof (ms);
 
-    tcp_keep_alive (listener);
+    tcp_keep_alive (listener, TCP_BROKEN_MS);
     end[0] = socket (AF_INET, SOCK_STREAM, 0);
     assert_int_equal (connect (end[0], (struct sockaddr *)&in, sizeof (in)), 0);
     assert_true ((end[1] = accept (listener, NULL, NULL)) >= 0);
@@ -80,7 +80,7 @@ TEST (an_idle_connection_is_probed)
     socklen_t len = sizeof (on);
 
     make_pair (end);
-    tcp_keep_alive (end[0]);
+    tcp_keep_alive (end[0], TCP_BROKEN_MS);
     assert_int_equal (getsockopt (end[0], SOL_SOCKET, SO_KEEPALIVE, &on, &len), 0);
     assert_int_equal (getsockopt (end[0], IPPROTO_TCP, TCP_KEEPIDLE, &idle, &len), 0);
     assert_true (on && idle <= 60);

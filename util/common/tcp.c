@@ -26,7 +26,7 @@ int tcp_connect_begin (const struct address *to, int port)
     int fd = socket (ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd >= 0)
-        tcp_keep_alive (fd);
+        tcp_keep_alive (fd, TCP_BROKEN_MS);
     if (fd >= 0 && connect (fd, (struct sockaddr *)&ss, len) < 0 && errno != EINPROGRESS)
         return _close_with (fd, errno);
     return fd;
@@ -61,9 +61,9 @@ void tcp_ask (int fd, int idle, int interval, int count, unsigned int broken_ms)
     setsockopt (fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &broken_ms, sizeof (broken_ms));
 }
 
-void tcp_keep_alive (int fd)
+void tcp_keep_alive (int fd, unsigned int broken_ms)
 {
-    tcp_ask (fd, 30, 10, 3, 60000);
+    tcp_ask (fd, 30, 10, 3, broken_ms);
 }
 
 void tcp_abort (int fd)

@@ -28,12 +28,14 @@ int tcp_connect (const struct address *to, int port, struct deadline deadline);
  */
 void tcp_ask (int fd, int idle, int interval, int count, unsigned int broken_ms);
 
+#define TCP_BROKEN_MS 60000
+
 /*
- * Detect within a minute that the peer is gone although it did not close the connection: its host
- * crashed, or a firewall dropped the connection. Connections that a listening socket accepts
- * inherit this.
+ * Detect within a minute that the peer is gone although it did not close the connection: its host crashed, or
+ * a firewall dropped the connection; within `broken_ms` if data is on its way. Connections that a listening
+ * socket accepts inherit this.
  */
-void tcp_keep_alive (int fd);
+void tcp_keep_alive (int fd, unsigned int broken_ms);
 
 /*
  * Close the socket and send RST, so that neither host keeps the connection in TIME_WAIT and a

@@ -17,5 +17,5 @@ int exit_report_code (const struct exit_report *report)
 {
     if (report->kind == EXIT_REPORT_HUNG)
         return EXIT_REPORT_HUNG_CODE;
-    return report->kind == EXIT_REPORT_SIGNAL ? 128 + report->number : report->number;
+    return report->kind == EXIT_REPORT_SIGNAL ? EXIT_REPORT_SIGNAL_CODE (report->number) : report->number;
 }

@@ -17,6 +17,9 @@
 #define EXIT_REPORT_MAX_SIGNAL 64   /* Linux's highest */
 #define EXIT_REPORT_HUNG_CODE 124   /* the exit code of a task that hung, as of timeout (1) */
 
+/* The exit code that stands for the end by a signal, as of a shell. */
+#define EXIT_REPORT_SIGNAL_CODE(signal) (128 + (signal))
+
 enum exit_report_kind {
     EXIT_REPORT_EXIT,
     EXIT_REPORT_SIGNAL,

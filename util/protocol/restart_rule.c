@@ -12,7 +12,7 @@
  * saved. 143 is also the exit code of a shell, or of a handler, that SIGTERM ended.
  */
 #define EXIT_SAVED 42
-#define EXIT_TERMINATED (128 + SIGTERM)
+#define EXIT_TERMINATED EXIT_REPORT_SIGNAL_CODE (SIGTERM)
 /* What another try cannot change: a wrong argument; a program that is not executable, or missing. */
 #define EXIT_USAGE 2
 #define EXIT_NOT_EXECUTABLE 126

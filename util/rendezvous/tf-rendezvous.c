@@ -149,7 +149,7 @@ int main (int argc, char *argv[])
     server.srun = getppid ();
     host_self (&server.host);
     /* Accepted connections inherit this, so one that broke unnoticed is closed within a minute. */
-    tcp_keep_alive (LISTEN_FD);
+    tcp_keep_alive (LISTEN_FD, TCP_BROKEN_MS);
     if (fcntl (SRUN_FD, F_GETFD) < 0 || fcntl (LISTEN_FD, F_SETFL, O_NONBLOCK) < 0
         || peers_init (&server.peers, LISTEN_FD) < 0) {
         fprintf (stderr, "tf-rendezvous is started by srun, for --tf-tasks\n");

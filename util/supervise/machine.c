@@ -398,7 +398,8 @@ static void _look_at_remains (struct machine *m, bool left)
  */
 static void _limit_exit_code (struct machine *m, int most)
 {
-    int code = WIFSIGNALED (m->status) ? 128 + WTERMSIG (m->status) : WEXITSTATUS (m->status);
+    int code =
+        WIFSIGNALED (m->status) ? EXIT_REPORT_SIGNAL_CODE (WTERMSIG (m->status)) : WEXITSTATUS (m->status);
 
     if (most > 0 && (code > most || m->idle))
         m->status = W_EXITCODE (most, 0);

@@ -98,7 +98,8 @@ static int _count_oom_kills (void)
  */
 static bool _is_out_of_memory (const struct supervisor *s, int status)
 {
-    bool killed = WIFSIGNALED (status) ? WTERMSIG (status) == SIGKILL : WEXITSTATUS (status) == 128 + SIGKILL;
+    bool killed = WIFSIGNALED (status) ? WTERMSIG (status) == SIGKILL
+                                       : WEXITSTATUS (status) == EXIT_REPORT_SIGNAL_CODE (SIGKILL);
 
     return killed && s->oom_kills >= 0 && _count_oom_kills () > s->oom_kills;
 }
@@ -459,7 +460,7 @@ static noreturn void _die_by (int number)
     sigdelset (&others, number);
     sigprocmask (SIG_SETMASK, &others, NULL);
     raise (number);
-    _exit (128 + number);
+    _exit (EXIT_REPORT_SIGNAL_CODE (number));
 }
 
 static noreturn void _leave (struct supervisor *s)

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +27,7 @@
 #define CONNECT_MS 10000
 /* With spares: a node that is back before it is lost is to be known to be. */
 #define PAUSE_CUT_OFF_MS 1000
-/* TCP_USER_TIMEOUT: the connection is broken if sent data is not acknowledged for so long. */
-#define IDLE_LOST_MS 60000
+/* The connection is broken if a report is not acknowledged for so long. */
 #define REPORT_LOST_MS 5000
 struct uplink {
     enum { CONNECTED, CONNECTING, PAUSING } state;
@@ -99,13 +97,13 @@ static void _pause (struct uplink *u)
 
 static void _set_connected (struct uplink *u)
 {
-    unsigned int lost_ms = u->ended && !u->waiting ? REPORT_LOST_MS : IDLE_LOST_MS;
+    unsigned int lost_ms = u->ended && !u->waiting ? REPORT_LOST_MS : TCP_BROKEN_MS;
     int half_ms = u->config->lost_after * 500;
 
     if (half_ms > 0)
         silence_watch (u->fd, u->config->lost_after, half_ms < (int)lost_ms ? half_ms : (int)lost_ms);
     else
-        setsockopt (u->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof (lost_ms));
+        tcp_keep_alive (u->fd, lost_ms);
     u->next = deadline_never ();
     u->state = CONNECTED;
 }
@@ -236,7 +234,7 @@ struct uplink *uplink_create (int fd, const struct supervisor_config *config, st
     u->pause_ms = PAUSE_MIN_MS;
     u->connection = 1;
     u->stable = deadline_in_ms (0);
-    tcp_keep_alive (fd);
+    tcp_keep_alive (fd, TCP_BROKEN_MS);
     if (fcntl (fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
         _pause (u);
     else
