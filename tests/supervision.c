@@ -408,7 +408,7 @@ void task_start (struct task *task)
         task->slurmstepd = task->pid;
     task->pid = _shared ()->supervisor;
     task->fork_server = _await_pid (&_shared ()->fork_server, "the fork server");
-    if (!task->misconfigured && !task->spare)
+    if (!task->misconfigured && !task->spare && !task->starts_nothing)
         task->program_pid = _await_pid (&_shared ()->program, "the program");
 }
 

@@ -59,6 +59,7 @@ struct task {
     const char *log, *error_file;       /* its files, or NULL */
     struct failure_text *failure;       /* NULL, or where a report's is copied to */
     bool misconfigured;         /* STOP_GRACE is malformed in tf-supervise's configuration */
+    bool starts_nothing;        /* the program does not start */
     uid_t user;                 /* of tf-supervise and the program, 0: this process' */
     bool program_keeps_user;    /* the program runs as this process' user all the same */
     int stderr_fd;              /* of both, 0: a file for task_expect_stderr () */

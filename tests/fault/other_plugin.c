@@ -15,6 +15,8 @@
  *                 node's last task has started: DIR notes the ranks, and a second time is a failure
  *     helper=DIR  leaves a process that lives on, as pyxis does, whose container may need one for its root
  *                 file system: DIR gets a file with its process ID, whose name is the task's rank
+ *     await=DIR   waits until DIR has a file whose name is the task's rank, as for the image of a container, and
+ *                 fails if something is in it
  *     overwrite   sets a role, as pyxis does with what the node's first task has got
  */
 #include "config.h"
@@ -27,6 +29,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +141,20 @@ static int _pass_once (spank_t spank, const char *dir)
     return fd < 0 ? -1 : 0;
 }
 
+static int _await (spank_t spank, const char *dir)
+{
+    char rank[16], path[4096];
+    struct stat st;
+
+    if (spank_getenv (spank, "SLURM_PROCID", rank, sizeof (rank)) != ESPANK_SUCCESS)
+        return -1;
+    snprintf (path, sizeof (path), "%s/%s", dir, rank);
+    while (stat (path, &st) < 0)
+        usleep (50000);
+    errno = EINVAL;
+    return st.st_size > 0 ? -1 : 0;
+}
+
 /* In the background, as FUSE programs go. */
 static int _leave_helper (spank_t spank, const char *dir)
 {
@@ -160,9 +177,9 @@ static int _leave_helper (spank_t spank, const char *dir)
 
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
 {
-    const char *once = _argument (argc, argv, "once=");
+    const char *once = _argument (argc, argv, "once="), *hidden = _argument (argc, argv, "hide=");
+    const char *helper = _argument (argc, argv, "helper="), *awaited = _argument (argc, argv, "await=");
     char number[16];
-    const char *hidden = _argument (argc, argv, "hide="), *helper = _argument (argc, argv, "helper=");
 
     if (hidden && _enter (hidden) < 0) {
         slurm_error ("other_plugin: no mount namespace without %s: %s", hidden, strerror (errno));
@@ -174,6 +191,10 @@ int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
     }
     if (once && _pass_once (spank, once) < 0) {
         slurm_error ("other_plugin: %s: %s", once, strerror (errno));
+        return -1;
+    }
+    if (awaited && _await (spank, awaited) < 0) {
+        slurm_error ("other_plugin: no container");
         return -1;
     }
     if (helper && _leave_helper (spank, helper) < 0) {

@@ -415,10 +415,10 @@ static void _slurmstepd_dies (const void *arg)
     task_expect_no_descendants ();
 }
 
-/* ... before tf-supervise was executed. */
+/* ... before tf-supervise was executed: the program dies of SIGTERM as it starts. */
 static void _slurmstepd_is_dead (const void *arg __attribute__ ((unused)))
 {
-    struct task task = { .program = program_sleeps, .slurmstepd = 1 };
+    struct task task = { .program = program_sleeps, .slurmstepd = 1, .starts_nothing = true };
 
     task_start (&task);
     task_expect_report_and_exit (&task, "signal 15", SIGTERM);

@@ -133,7 +133,8 @@ static void _rendezvous_ends (const void *arg __attribute__ ((unused)))
     /* Not at once: srun may have ended, and Slurm may be about to end the step. */
     poll (NULL, 0, 2000);
     task_expect_stderr (&printer, "");
-    poll (NULL, 0, 4000);
+    /* It tries to connect after 6.2 s, and then after 12.6 s. */
+    poll (NULL, 0, 5500);
     for (size_t i = 0; i < COUNT (all); i++) {
         task_expect_idle (all[i]);
         task_open_listener (all[i]);

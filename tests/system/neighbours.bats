@@ -158,6 +158,57 @@ with_helpers ()
     [ "$(grep -c lives <<< "$output")" -eq 6 ] || fail "not in each of two lives of three tasks"
 }
 
+# A plugin between the stages waits for a container: in_containers SRUN-ARGUMENT... The container of rank N is there
+# when $containers/N is.
+in_containers ()
+{
+    containers=$SPANK_TF_CLUSTER/work/containers
+    rm -rf "$containers"
+    install -d -m 777 "$containers"
+    plugstack "$ours" "$other await=$containers" "${ours/spank_tf.so/spank_tf_late.so}"
+    slurm timeout 100 srun -N1 "$@" > "$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    srun=$!
+    # They have registered.
+    eventually 20 has_processes "$(($# > 0))" tf-supervise || fail "no supervisor: $(< "$BATS_TEST_TMPDIR/out")"
+}
+
+has_processes ()            # LEAST NAME
+{
+    [ "$(pgrep -c -u "$user" -f "$2")" -ge "$1" ]
+}
+
+@test "two stages: a container that takes longer than half a minute is waited for" {
+    in_containers -n2 --tf-tasks=worker:2 sh -c 'echo runs'
+    sleep 33
+    touch "$containers"/{0,1}
+    wait $srun || fail "$(< "$BATS_TEST_TMPDIR/out")"
+    [ "$(< "$BATS_TEST_TMPDIR/out")" = $'runs\nruns' ] || fail "$(< "$BATS_TEST_TMPDIR/out")"
+}
+
+@test "two stages: ... meanwhile a ps whose container is not there is stopped, and scancel ends a step" {
+    in_containers -n2 --tf-tasks=ps,worker --tf-show sh -c 'echo runs'
+    touch "$containers/1"
+    wait $srun || fail "$(< "$BATS_TEST_TMPDIR/out")"
+    [ "$(task_ends < "$BATS_TEST_TMPDIR/out")" = $'0 ps 0 stopped\n1 worker 0 exit 0' ] || fail "$(< "$BATS_TEST_TMPDIR/out")"
+    [ "$(grep -cx runs "$BATS_TEST_TMPDIR/out")" -eq 1 ] || fail "the ps runs"
+
+    in_containers -n2 --tf-tasks=worker:2 --tf-restart=1,any sh -c 'echo runs'
+    slurm scancel --quiet -u "$user"
+    ! wait $srun || fail "it goes on"
+    [[ $(< "$BATS_TEST_TMPDIR/out") != *cannot* && $(< "$BATS_TEST_TMPDIR/out") != *runs* ]] || fail "$(< "$BATS_TEST_TMPDIR/out")"
+    eventually 10 no_process_left || fail "a process is left"
+}
+
+@test "two stages: a container that cannot be made is the plugin's to explain" {
+    in_containers -n2 --tf-tasks=worker:2 --tf-restart=1,any sh -c 'echo runs'
+    echo > "$containers/0"
+    touch "$containers/1"
+    ! wait $srun || fail "it succeeds"
+    grep -q 'other_plugin: no container' "$BATS_TEST_TMPDIR/out" || fail "$(< "$BATS_TEST_TMPDIR/out")"
+    grep -q 'its program was not started; slurmstepd says why' "$BATS_TEST_TMPDIR/out" || fail "$(< "$BATS_TEST_TMPDIR/out")"
+    ! grep -q 'cannot start its program' "$BATS_TEST_TMPDIR/out" || fail "$(< "$BATS_TEST_TMPDIR/out")"
+}
+
 @test "two stages: a plugin between them enters a network namespace, where no other task reaches this one" {
     plugstack "$ours" "$other network" "${ours/spank_tf.so/spank_tf_late.so}"
     run --separate-stderr slurm srun -Q -N2 --tf-tasks=ps,worker touch started

@@ -44,6 +44,6 @@ TEST (no_request_gets_the_late_reply_to_another)
     send (pair[1], &reply, sizeof (reply), MSG_NOSIGNAL);
     assert_int_equal (lives_begin (&lives, 1, &err), -1);
     assert_false (lives_can_restart (&lives));
-    assert_false (lives_finish (&lives));
+    lives_finish (&lives);
     close (pair[1]);
 }

@@ -84,11 +84,23 @@ static pid_t _receive (struct lives *lives, struct errtext *err)
     return reply.pid < 0 ? errtext_set (err, "%s", reply.error.text) : reply.pid;
 }
 
-int lives_await (struct lives *lives, struct errtext *err)
+bool lives_are_prepared (const struct lives *lives)
 {
-    if (!lives_can_restart (lives))
-        return errtext_set (err, HAS_ENDED);
-    return _receive (lives, err);
+    return !lives->serves && lives->fork_server;
+}
+
+bool lives_serve (struct lives *lives)
+{
+    struct fork_reply reply;
+    ssize_t n;
+
+    if (lives->serves || !lives_can_restart (lives))
+        return false;
+    n = recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT);
+    lives->serves = n == sizeof (reply);
+    if (n == 0)
+        _close_requests (lives);
+    return lives->serves;
 }
 
 int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext *err)
@@ -135,16 +147,13 @@ bool lives_reaped (struct lives *lives, pid_t pid)
     return true;
 }
 
-bool lives_finish (struct lives *lives)
+void lives_finish (struct lives *lives)
 {
-    int status = 0;
-
     _close_requests (lives);
     if (lives->fork_server) {
         kill (lives->fork_server, SIGKILL);
-        while (waitpid (lives->fork_server, &status, 0) < 0 && errno == EINTR)
+        while (waitpid (lives->fork_server, NULL, 0) < 0 && errno == EINTR)
             ;
     }
     lives->fork_server = 0;
-    return WIFEXITED (status);
 }

@@ -18,6 +18,7 @@ struct lives {
     int requests;               /* to the fork server; -1: there is none */
     pid_t fork_server;          /* a child that belongs to no life; 0: there is none */
     int answer;                 /* a file that is to be sent to the fork server; -1: none */
+    bool serves;                /* the fork server does; before that, its process is the task */
 };
 
 /* `requests` is the socket to the fork server. */
@@ -29,10 +30,13 @@ void lives_init (struct lives *lives, pid_t fork_server, int requests);
 int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext *err);
 
 /*
- * Wait until the fork server serves: other plugins have done with the task what they do to it before its
- * program begins. To be called once. -1 and err as lives_begin ().
+ * True until the fork server serves: other plugins do with its process what they do to a task before its program
+ * begins, and that may take minutes, as for the image of a container. False if it has ended, too.
  */
-int lives_await (struct lives *lives, struct errtext *err);
+bool lives_are_prepared (const struct lives *lives);
+
+/* `requests` is readable. True if the fork server serves from now on. */
+bool lives_serve (struct lives *lives);
 
 /*
  * Begin a life, with a number greater than that of the one before; every process of that one must be dead.
@@ -43,11 +47,8 @@ pid_t lives_begin (struct lives *lives, int number, struct errtext *err);
 /* The task is not restarted any more. The fork server is killed. */
 void lives_end (struct lives *lives);
 
-/*
- * Kill the fork server, if there is one, and wait for it. True if it had exited by itself, and so has
- * printed why.
- */
-bool lives_finish (struct lives *lives);
+/* Kill the fork server, if there is one, and wait for it. */
+void lives_finish (struct lives *lives);
 
 /* True if another life can begin. */
 bool lives_can_restart (const struct lives *lives);

@@ -192,16 +192,18 @@ void machine_begun (struct machine *m, int64_t now)
     m->young_until = m->run + YOUNG_MS;
 }
 
-/* If it is the first one, the task has failed as if its program had. */
+/* If it is the first one, or had begun already (machine_begun ()), the task has failed as if its program had. */
 void machine_cannot_begin (struct machine *m, int64_t now, const char *why)
 {
     _advance (m, now);
     _forbid_lives (m, why);
-    if (m->number >= 0 || m->idle) {
+    if (m->phase == MACHINE_BEGINS && (m->number >= 0 || m->idle)) {
         _set_unstarted (m);
         return;
     }
-    m->phase = MACHINE_RUNS;
+    if (m->phase == MACHINE_BEGINS)
+        m->phase = MACHINE_RUNS;
+    m->alive = false;
     m->status = W_EXITCODE (1, 0);
     m->ended = now;
     _add (m, EFFECT_SAY_UNSTARTED);

@@ -140,6 +140,7 @@ bool machine_effect (struct machine *machine, struct effect *effect);
 
 /* Inputs. `now` never decreases. */
 
+/* It has a process; its program may start later, or not: machine_cannot_begin (). */
 void machine_begun (struct machine *machine, int64_t now);
 void machine_cannot_begin (struct machine *machine, int64_t now, const char *why);
 

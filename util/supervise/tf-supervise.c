@@ -69,7 +69,6 @@ struct supervisor {
     pid_t task;                 /* the program; 0: it has ended */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
     struct lives lives;
-    bool served; /* the fork server serves */
     bool helpers; /* some descendants are not the task's */
     struct failure_text failure;   /* when the task has ended */
     bool left;
@@ -82,9 +81,21 @@ static int64_t _now (void)
 
 /* The task's processes. */
 
+/* Until the fork server serves, its process is the task: plugins are making its container, say. */
+static bool _is_prepared (const struct supervisor *s)
+{
+    return s->task && s->task == s->lives.fork_server;
+}
+
 static bool _is_unstarted (const struct supervisor *s)
 {
-    return proc_has_name (s->task, FORK_LIFE_NAME);
+    return _is_prepared (s) || proc_has_name (s->task, FORK_LIFE_NAME);
+}
+
+/* The child that belongs to no life; or 0. */
+static pid_t _apart (const struct supervisor *s)
+{
+    return _is_prepared (s) ? 0 : s->lives.fork_server;
 }
 
 static int _count_oom_kills (void)
@@ -121,11 +132,17 @@ static void _reap (struct supervisor *s)
         if (WIFSTOPPED (status))
             ptrace (PTRACE_DETACH, info.si_pid, NULL,
                     (void *)(intptr_t)(WSTOPSIG (status) == SIGTRAP ? 0 : WSTOPSIG (status)));
-        else if (is_task) {
-            s->task = 0;
-            machine_program_ended (&s->machine, _now (), status, unstarted, _is_out_of_memory (s, status));
-        } else if (lives_reaped (&s->lives, info.si_pid))
-            machine_no_life (&s->machine, _now (), "tf-fork-server, which starts it, was killed");
+        else {
+            if (lives_reaped (&s->lives, info.si_pid))
+                machine_no_life (&s->machine, _now (),
+                                 is_task ? "it ended before its program could start"
+                                         : "tf-fork-server, which starts it, was killed");
+            if (is_task) {
+                s->task = 0;
+                machine_program_ended (&s->machine, _now (), status, unstarted,
+                                       _is_out_of_memory (s, status));
+            }
+        }
     }
 }
 
@@ -139,7 +156,7 @@ static bool _has_descendants (struct supervisor *s)
 
     _reap (s);
     if (s->lives.fork_server || s->helpers)
-        return s->task || descendants_exist (s->lives.fork_server);
+        return s->task || descendants_exist (_apart (s));
     return waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
@@ -171,12 +188,10 @@ static void __attribute__ ((format (printf, 1, 2))) _print (const char *fmt, ...
         return;
 }
 
-/* A fork server that has ended by itself before the first life has printed why. */
 static void _say_unstarted (struct supervisor *s)
 {
-    if (s->machine.number >= 0 || !lives_finish (&s->lives))
-        _print ("slurmstepd: error: spank_tf: step %s: rank %d on %s cannot start its program: %s\n",
-                s->config.step, s->config.rank, s->config.node, s->machine.cannot);
+    _print ("slurmstepd: error: spank_tf: step %s: rank %d on %s cannot start its program: %s\n",
+            s->config.step, s->config.rank, s->config.node, s->machine.cannot);
 }
 
 static void _say_alone (const struct supervisor *s)
@@ -194,11 +209,24 @@ static void _send_report (struct supervisor *s)
     uplink_report (s->uplink, &s->machine.report, &life, &s->failure);
 }
 
+/*
+ * stdin, stdout and, but for a supervisor that prints, stderr belong to the program. The signalfd
+ * takes their numbers, so that a later open () cannot reuse them.
+ */
+static void _release_stdio (const struct supervisor *s)
+{
+    if (!s->config.prints)
+        dup2 (s->signal_fd, STDERR_FILENO);
+    dup2 (s->signal_fd, STDOUT_FILENO);
+    dup2 (s->signal_fd, STDIN_FILENO);
+}
+
 static void _finish_life (struct supervisor *s)
 {
     const struct exit_report *report = &s->machine.report;
 
     watch_end (&s->watch);
+    _release_stdio (s); /* if its program has not started */
     s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
     tee_flush (s->tee, OUTPUT_MS);
     /* What a task that hangs has written last are its stacks. */
@@ -229,40 +257,43 @@ static int _take_answer (struct supervisor *s, struct frame *frame, struct errte
     return lives_set_answer (&s->lives, frame, err);
 }
 
-/* What runs before the first life is of a plugin, which stands between our two, and not the task's. */
-static int _await_fork_server (struct supervisor *s, struct errtext *err)
-{
-    if (s->served)
-        return 0;
-    s->served = true;
-    if (lives_await (&s->lives, err) < 0)
-        return -1;
-    s->helpers = descendants_leave_out (s->lives.fork_server);
-    return 0;
-}
-
-static void _begin_life (struct supervisor *s, int number)
+static int _begin_program (struct supervisor *s, int number, struct errtext *err)
 {
     int oom_kills = _count_oom_kills ();
-    bool further = s->machine.number >= 0;
-    struct errtext err;
-    pid_t pid = -1;
+    pid_t pid = lives_begin (&s->lives, number, err);
 
-    if (_await_fork_server (s, &err) == 0
-        && (!further || _take_answer (s, uplink_answer (s->uplink), &err) == 0))
-        pid = lives_begin (&s->lives, number, &err);
-    if (pid < 0) {
-        machine_cannot_begin (&s->machine, _now (), err.text);
-        return;
-    }
+    if (pid < 0)
+        return -1;
     s->task = pid;
     s->oom_kills = oom_kills;
     watch_begin (&s->watch);
     listener_begin (&s->listener);
     attempts_begin (&s->attempts);
+    return 0;
+}
+
+static void _begin_life (struct supervisor *s, int number)
+{
+    bool further = s->machine.number >= 0, prepared = lives_are_prepared (&s->lives);
+    struct errtext err;
+
+    if ((further && _take_answer (s, uplink_answer (s->uplink), &err) < 0)
+        || (!prepared && _begin_program (s, number, &err) < 0)) {
+        machine_cannot_begin (&s->machine, _now (), err.text);
+        return;
+    }
+    if (prepared)
+        s->task = s->lives.fork_server;
     machine_begun (&s->machine, _now ());
     if (further)
         uplink_restarted (s->uplink);
+}
+
+/* The fork server is needed no more, unless the present life is still to come from it. */
+static void _forbid_lives (struct supervisor *s)
+{
+    if (!_is_prepared (s))
+        lives_end (&s->lives);
 }
 
 static void _perform (struct supervisor *s, const struct effect *effect)
@@ -273,12 +304,12 @@ static void _perform (struct supervisor *s, const struct effect *effect)
             if (s->task)
                 signal_forward (&effect->signal, s->task);
             break;
-        case EFFECT_SIGNAL_ALL: descendants_signal (effect->number, s->lives.fork_server); break;
+        case EFFECT_SIGNAL_ALL: descendants_signal (effect->number, _apart (s)); break;
         case EFFECT_KILL:
-            if (!descendants_kill (s->lives.fork_server))
+            if (!descendants_kill (_apart (s)))
                 machine_cannot_kill (&s->machine, _now ());
             break;
-        case EFFECT_NO_LIFE: lives_end (&s->lives); break;
+        case EFFECT_NO_LIFE: _forbid_lives (s); break;
         case EFFECT_FINISH: _finish_life (s); break;
         case EFFECT_REPORT: _send_report (s); break;
         case EFFECT_SAY_UNSTARTED: _say_unstarted (s); break;
@@ -297,6 +328,23 @@ static void _perform_all (struct supervisor *s)
 
 /* What happens. */
 
+/* What runs before the first life is of a plugin, which stands between our two, and not the task's. */
+static void _serve_lives (struct supervisor *s)
+{
+    struct errtext err;
+
+    if (!lives_serve (&s->lives))
+        return;
+    s->helpers = descendants_leave_out (s->lives.fork_server);
+    if (_is_prepared (s) && _begin_program (s, s->machine.number, &err) < 0) {
+        s->task = 0;
+        machine_cannot_begin (&s->machine, _now (), err.text);
+    } else if (*s->machine.cannot)
+        _forbid_lives (s);
+    _release_stdio (s);
+    _perform_all (s);
+}
+
 static void _read_signals (struct supervisor *s)
 {
     struct signal signal;
@@ -312,7 +360,8 @@ static void _look (struct supervisor *s)
     int asks = machine_asks (&s->machine, _now ());
     struct sight sight = {
         .left = asks & MACHINE_ASKS_LEFT && _has_descendants (s),
-        .unstarted = asks & MACHINE_ASKS_UNSTARTED && _is_unstarted (s),
+        /* What is not there yet, for want of a container, has nothing to print before it is stopped. */
+        .unstarted = asks & MACHINE_ASKS_UNSTARTED && !_is_prepared (s) && _is_unstarted (s),
         .reaction = asks & MACHINE_ASKS_REACTION ? _reaction (s->task) : SIGNALS_DIE,
     };
 
@@ -328,7 +377,7 @@ static void _tell (struct supervisor *s)
         return;
     signs.life = s->machine.number;
     signs.unanswered_count = attempts_unanswered (&s->attempts, signs.unanswered);
-    descendants_look (&signs.stopped, &signs.busy, s->lives.fork_server);
+    descendants_look (&signs.stopped, &signs.busy, _apart (s));
     s->told_on = uplink_tell (s->uplink, signs_encode (&signs));
     watch_told (&s->watch, s->told_on > 0);
 }
@@ -362,7 +411,7 @@ static void _look_for_listener (struct supervisor *s)
         return;
     listener_look (&s->listener);
     if (s->listener.use == ADDRESS_UNUSED && listener_is_young (&s->listener)
-        && !descendants_share_network (s->lives.fork_server))
+        && !descendants_share_network (_apart (s)))
         listener_hide (&s->listener);
 }
 
@@ -406,7 +455,7 @@ static void _see_link (struct supervisor *s)
     _perform_all (s);
 }
 
-static void _wait (struct supervisor *s, struct pollfd pfd[3])
+static void _wait (struct supervisor *s, struct pollfd pfd[4])
 {
     struct deadline next = { .at_ms = machine_due (&s->machine) };
     bool listens = machine_listens (&s->machine);
@@ -416,14 +465,15 @@ static void _wait (struct supervisor *s, struct pollfd pfd[3])
     if (listens)
         next = deadline_min (next, uplink_poll (s->uplink, &pfd[1]));
     next = deadline_min (next, watch_poll (&s->watch, &pfd[2]));
+    pfd[3] = (struct pollfd){ .fd = s->lives.serves ? -1 : s->lives.requests, .events = POLLIN };
     if (s->machine.phase == MACHINE_RUNS)
         next = deadline_min (next, deadline_min (s->listener.due, s->attempts.due));
-    poll (pfd, 3, deadline_left_ms (next));
+    poll (pfd, 4, deadline_left_ms (next));
 }
 
 static void _run (struct supervisor *s)
 {
-    struct pollfd pfd[3] = { { .fd = -1 } };
+    struct pollfd pfd[4] = { { .fd = -1 } };
 
     while (!s->left) {
         _read_signals (s);
@@ -431,6 +481,7 @@ static void _run (struct supervisor *s)
             machine_slurmstepd_died (&s->machine, _now ());
         _reap (s);
         _perform_all (s);
+        _serve_lives (s);
         _see_link (s);
         _look (s);
         _watch (s);
@@ -473,18 +524,6 @@ static noreturn void _leave (struct supervisor *s)
 }
 
 /* The beginning. */
-
-/*
- * stdin, stdout and, but for a supervisor that prints, stderr belong to the program. The signalfd
- * takes their numbers, so that a later open () cannot reuse them.
- */
-static void _release_stdio (const struct supervisor *s)
-{
-    if (!s->config.prints)
-        dup2 (s->signal_fd, STDERR_FILENO);
-    dup2 (s->signal_fd, STDOUT_FILENO);
-    dup2 (s->signal_fd, STDIN_FILENO);
-}
 
 static void _dump_no_core (void)
 {
@@ -550,7 +589,6 @@ int main (int argc, char *argv[])
     }
     machine_start (&s.machine, _now ());
     _perform_all (&s);
-    _release_stdio (&s);
     _run (&s);
     _leave (&s);
 }
