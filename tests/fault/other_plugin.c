@@ -15,8 +15,8 @@
  *                 node's last task has started: DIR notes the ranks, and a second time is a failure
  *     helper=DIR  leaves a process that lives on, as pyxis does, whose container may need one for its root
  *                 file system: DIR gets a file with its process ID, whose name is the task's rank
- *     await=DIR   waits until DIR has a file whose name is the task's rank, as for the image of a container, and
- *                 fails if something is in it
+ *     await=DIR   waits until DIR has a file whose name is the task's rank, as for the image of a
+ *                 container, and fails if something is in it
  *     overwrite   sets a role, as pyxis does with what the node's first task has got
  */
 #include "config.h"

@@ -192,7 +192,7 @@ void machine_begun (struct machine *m, int64_t now)
     m->young_until = m->run + YOUNG_MS;
 }
 
-/* If it is the first one, or had begun already (machine_begun ()), the task has failed as if its program had. */
+/* If it is the first one, or had begun already, the task has failed as if its program had. */
 void machine_cannot_begin (struct machine *m, int64_t now, const char *why)
 {
     _advance (m, now);
