@@ -198,6 +198,8 @@ void launch_expect_exit (struct launch *launch)
     pid_t pid;
     int status;
 
+    if (launch->show && launch->srun >= 0)
+        launch_end_srun (launch);
     while ((pid = wait4 (launch->pid, &status, WNOHANG, &launch->usage)) == 0) {
         if (deadline_passed (deadline))
             die ("tf-rendezvous does not exit");

@@ -92,7 +92,7 @@ void launch_end_srun (struct launch *launch);
 /* Wait until tf-rendezvous has processed everything that was sent to it before. */
 void launch_wait_processed (const struct launch *launch);
 
-/* tf-rendezvous exits with 0 now. */
+/* tf-rendezvous exits with 0 now; if the tasks are supervised, when srun ends. */
 void launch_expect_exit (struct launch *launch);
 
 /* What tf-rendezvous has printed to stderr. The text is static. */

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocol/order.h"
+#include "protocol/reconnect.h"
 #include "simulation.h"
 
 #define TASKS 8
@@ -249,6 +251,67 @@ static void _supervised_rank_returns (const void *arg __attribute__ ((unused)))
     launch_expect_exit (&launch);
 }
 
+/* Supervisors. */
+
+static void _expect_order (const struct launch *launch, int fd, enum order expected)
+{
+    struct frame *frame = receive_frame (fd, REACTION_MS);
+    enum order order;
+
+    if (!frame || order_decode (&order, frame, launch->contact.server_token, NULL) < 0 || order != expected)
+        die ("not order %d", expected);
+    frame_destroy (frame);
+}
+
+/* Its task has ended so, on a new connection. */
+static int _reconnect (const struct launch *launch, int rank, const char *how)
+{
+    struct reconnect reconnect = {
+        .token = launch->contact.token, .node = "n0", .rank = rank, .ended = true
+    };
+    int fd = connect_to_rendezvous (launch);
+
+    exit_report_parse (&reconnect.report, how);
+    reconnect.life.life = -1;
+    send_frame (fd, reconnect_encode (&reconnect));
+    return fd;
+}
+
+static void _report (int fd, const char *how)
+{
+    struct exit_report report;
+
+    exit_report_parse (&report, how);
+    send_frame (fd, exit_report_encode (&report));
+}
+
+/* The order to exit may be lost with its connection, whatever that looks like. */
+static void _supervisors_return_after_the_end (const void *arg __attribute__ ((unused)))
+{
+    static const char *const how[] = { "exit 3", "exit 0" };
+    struct launch launch = { .tasks = 2, .show = true };
+    int rank[2];
+
+    launch_start (&launch);
+    for (int i = 0; i < 2; i++)
+        rank[i] = register_rank (&launch, i);
+    for (int i = 0; i < 2; i++) {
+        struct frame *answer = receive_frame (rank[i], REACTION_MS);
+
+        check_answer (&launch, i, answer);
+        frame_destroy (answer);
+    }
+    for (int i = 0; i < 2; i++)
+        _report (rank[i], how[i]);
+    launch_wait_processed (&launch);
+    for (int i = 0; i < 2; i++)
+        close (rank[i]);
+    launch_wait_processed (&launch);
+    for (int i = 0; i < 2; i++)
+        _expect_order (&launch, _reconnect (&launch, i, how[i]), ORDER_EXIT);
+    launch_expect_exit (&launch);
+}
+
 /* Ranks cannot take part. */
 
 static void _rank_has_no_port (const void *arg __attribute__ ((unused)))
@@ -331,6 +394,10 @@ int main (void)
                      _rank_does_not_acknowledge, NULL);
     passed &= check ("a rank that is to be supervised, and has not read its answer, may register again",
                      _supervised_rank_returns, NULL);
+    passed &=
+        check ("all tasks have ended, and the orders to exit were lost: supervisors get them again until "
+               "srun ends",
+               _supervisors_return_after_the_end, NULL);
     passed &= check ("a rank without a port is named with the reason, and all ranks are refused",
                      _rank_has_no_port, NULL);
     passed &= check ("a rank with another protocol version is named, and all ranks are refused",

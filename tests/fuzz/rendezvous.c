@@ -51,6 +51,7 @@
 #include "common/frameworks.h"
 #include "common/tasklist.h"
 #include "common/tf_config.h"
+#include "job/job.h"
 #include "protocol/answer.h"
 #include "protocol/hello.h"
 #include "protocol/life_report.h"

@@ -613,6 +613,15 @@ static void print_orders (void)
     }
 }
 
+/* No supervisor is waited for. */
+static bool all_have_left (void)
+{
+    for (int rank = 0; rank < step_roster (server.step)->tasks; rank++)
+        if (rank_is_supervised (rank_of (rank)))
+            return false;
+    return true;
+}
+
 static void play (char *event)
 {
     capture ();
@@ -636,7 +645,7 @@ static void play (char *event)
     }
     print_lines (release ());
     print_orders ();
-    if (server.job && job_is_done (server.job))
+    if (server.job && all_have_left ())
         story_result ("over");
 }
 

@@ -56,14 +56,6 @@ void job_launched (struct job *job, int64_t now)
     }
 }
 
-bool job_is_done (const struct job *job)
-{
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank_is_supervised (rank))
-            return false;
-    return true;
-}
-
 bool job_has_replaced (const struct job *job)
 {
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
@@ -129,6 +121,8 @@ static void _let_go (struct job *job, struct rank *rank)
 static void _answer_report (struct job *job, struct rank *rank, const struct exit_report *report,
                             enum restarts_answer answer)
 {
+    bool stopped;
+
     switch (answer) {
         case RESTARTS_AGAIN: course_order (job, rank, ORDER_RESTART); break;
         case RESTARTS_WAITS:
@@ -141,9 +135,11 @@ static void _answer_report (struct job *job, struct rank *rank, const struct exi
             course_order (job, rank, ORDER_WAIT);
             break;
         case RESTARTS_ENDED:
+            stopped = rank_has_ended (rank) && rank->end.report.kind == EXIT_REPORT_STOPPED;
             course_ended (job, rank, RANK_IS_DONE, report);
             course_tell_end (job);
-            course_order (job, rank, ORDER_EXIT);
+            /* It was let go while it waited, as one that was stopped, and that order did not arrive. */
+            course_order (job, rank, stopped && exit_report_failed (report) ? ORDER_STOP : ORDER_EXIT);
             break;
     }
 }

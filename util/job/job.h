@@ -100,9 +100,6 @@ void job_cut (struct job *job, int64_t now);
 void job_time (struct job *job, int64_t now);
 int64_t job_due (const struct job *job);
 
-/* No supervisor is needed any more. */
-bool job_is_done (const struct job *job);
-
 /* True if a rank has been replaced: from then on each order to begin a life has an answer. */
 bool job_has_replaced (const struct job *job);
 

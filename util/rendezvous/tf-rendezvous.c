@@ -31,7 +31,6 @@
 #include "common/tcp.h"
 #include "common/version.h"
 #include "console.h"
-#include "job/job.h"
 #include "launch.h"
 #include "server.h"
 #include "supervisors.h"
@@ -57,15 +56,14 @@ static int _timeout_ms (const struct server *server)
 }
 
 /*
- * All ranks have their answers and, if they are supervised, have ended. After a refusal more ranks
- * may come to be refused, as long as srun is there.
+ * All ranks have their answers, and none is supervised. As long as srun is there a supervisor may return that
+ * counted as lost, or whose last order did not arrive; and after a refusal more ranks may come to be refused.
  */
 static bool _is_done (const struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
 
-    if (!server->resolved || server->refused || roster_missing (roster)
-        || (server->job && !job_is_done (server->job)))
+    if (!server->resolved || server->refused || server->job || roster_missing (roster))
         return false;
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].peer)
