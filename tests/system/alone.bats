@@ -35,10 +35,10 @@ after_test ()
     nothing_left
 }
 
-# A step in the background, whose stderr is NAME.err: step NAME OPTION… PROGRAM…
+# A step in the background, whose stderr is NAME.err: step NAME OPTION… PROGRAM…. With $conf srun has this slurm.conf.
 step ()
 {
-    slurm srun -Q --overlap -N2 "${@:2}" > "$BATS_TEST_TMPDIR/$1.out" 2> "$BATS_TEST_TMPDIR/$1.err" < /dev/null 3>&- &
+    slurm ${conf:+env SLURM_CONF="$conf"} srun -Q --overlap -N2 "${@:2}" > "$BATS_TEST_TMPDIR/$1.out" 2> "$BATS_TEST_TMPDIR/$1.err" < /dev/null 3>&- &
     steps+=($!)
 }
 
@@ -57,8 +57,14 @@ silent ()
 @test "a long step of which no task has used its address asks whether each has trained alone; no other one does" {
     local name
     local -a steps=()
+    local conf=
     local listen="python3 $SPANK_TF_CLUSTER/work/listen"
 
+    # Of a site with show=quiet.
+    site_arguments show=quiet
+    mv "$SPANK_TF_CLUSTER/plugstack.conf" "$SPANK_TF_CLUSTER/work/site.plugstack"
+    site_arguments
+    sed "s|^PlugStackConfig=.*|PlugStackConfig=$SPANK_TF_CLUSTER/work/site.plugstack|" "$SPANK_TF_CLUSTER/slurm.conf" > "$SPANK_TF_CLUSTER/work/site.conf"
     step sleeps --tf-tasks=worker:2 --tf-show sleep 62
     step json --tf-tasks=worker:2 --tf-show=json sleep 62
     step ps -n3 --tf-tasks=ps,worker:2 sh -c '[ $SLURM_TF_ROLE = ps ] && exec sleep 99; exec sleep 62'
@@ -67,6 +73,8 @@ silent ()
     # Its own port, and not that of others.
     step elsewhere --tf-tasks=worker:2 sh -c "OTHER=47113 exec $listen OTHER 62"
     step quiet --tf-tasks=worker:2 --tf-show=quiet sleep 62
+    conf=$SPANK_TF_CLUSTER/work/site.conf step site --tf-tasks=worker:2 sleep 62
+    conf=$SPANK_TF_CLUSTER/work/site.conf step other --tf-tasks=worker:2 --tf-show=no sleep 62
     step none --tf-tasks=worker:2 --tf-frameworks=none sleep 62
     step never --tf-tasks=worker:2 --tf-stop=never sleep 62
     step short --tf-tasks=worker:2 sleep 58
@@ -82,8 +90,8 @@ silent ()
     for name in "${steps[@]}"; do
         wait "$name" || true
     done
-    for name in sleeps json ps free torch elsewhere board; do asks "$name"; done
-    for name in quiet none never short one evaluator fails first master restarted netns; do silent "$name"; done
+    for name in sleeps json ps free torch elsewhere board other; do asks "$name"; done
+    for name in quiet site none never short one evaluator fails first master restarted netns; do silent "$name"; done
     grep -q 'restarted' "$BATS_TEST_TMPDIR/restarted.err" || fail "it was not restarted"
     [ "$(grep -c '  exit 0, its address was not used$' "$BATS_TEST_TMPDIR/sleeps.err")" -eq 2 ] || fail "the table"
     [ "$(grep -o '"address_used":false' "$BATS_TEST_TMPDIR/json.err" | wc -l)" -eq 2 ] || fail "JSON"
@@ -113,12 +121,4 @@ not_said ()
 none_left ()
 {
     [ -z "$(slurm squeue --noheader --user "$user")" ]
-}
-
-@test "show=quiet of a site is a default" {
-    site_arguments show=quiet
-    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 true
-    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a site's show=quiet"
-    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-show true
-    [[ "$stderr" == *'how its tasks ended'* ]] || fail "--tf-show"
 }
