@@ -265,6 +265,48 @@ TEST (what_was_there_before_the_task_is_left_out)
     assert_int_equal (status, 0);
 }
 
+static void fork_one (int i)
+{
+    if (fork () == 0) {
+        prctl (PR_SET_PDEATHSIG, SIGKILL);
+        live (i);
+    }
+    while (!shared->pid[i])
+        poll (NULL, 0, 1);
+}
+
+/* Exit with what descendants_leave_out () says, which leaves out all but a fork server. */
+static void leave_out_beside (bool its_child, bool other_child)
+{
+    pid_t server = fork ();
+
+    if (server == 0) {
+        prctl (PR_SET_PDEATHSIG, SIGKILL);
+        if (its_child)
+            fork_one (0);
+        live (2);
+    }
+    while (!shared->pid[2])
+        poll (NULL, 0, 1);
+    if (other_child)
+        fork_one (1);
+    _exit (descendants_leave_out (server));
+}
+
+TEST (what_a_child_has_started_is_left_out_and_not_the_child)
+{
+    for (int i = 0; i < 4; i++) {
+        pid_t pid;
+        int status;
+
+        memset (shared, 0, sizeof (*shared));
+        if ((pid = fork ()) == 0)
+            leave_out_beside (i & 1, i & 2);
+        assert_int_equal (waitpid (pid, &status, 0), pid);
+        assert_int_equal (status, W_EXITCODE (i > 0, 0));
+    }
+}
+
 static void hear (int number __attribute__ ((unused)))
 {
     shared->heard++;

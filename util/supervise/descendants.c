@@ -195,8 +195,28 @@ struct process *descendants_list (size_t *count, pid_t except)
     return snapshot.process;
 }
 
+/* False if the process has no child but `except`. True if the kernel does not say (CONFIG_PROC_CHILDREN). */
+static bool _may_have_child (pid_t pid, pid_t except)
+{
+    char path[64], text[64] = "", *rest;
+    ssize_t n;
+    int fd;
+
+    snprintf (path, sizeof (path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    if ((fd = open (path, O_RDONLY | O_CLOEXEC)) < 0)
+        return true;
+    n = read (fd, text, sizeof (text) - 1);
+    close (fd);
+    if (n <= 0)
+        return n < 0;
+    return strtol (text, &rest, 10) != except || rest[strspn (rest, " ")];
+}
+
+/* Nearly always there are none, and then a look at all processes of the node, of each task, is saved. */
 bool descendants_leave_out (pid_t except)
 {
+    if (!_may_have_child (getpid (), except) && !(except && _may_have_child (except, 0)))
+        return false;
     left_out = descendants_list (&left_out_count, except);
     return left_out_count > 0;
 }
