@@ -30,8 +30,8 @@ void lives_init (struct lives *lives, pid_t fork_server, int requests);
 int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext *err);
 
 /*
- * True until the fork server serves: other plugins do with its process what they do to a task before its program
- * begins, and that may take minutes, as for the image of a container. False if it has ended, too.
+ * True until the fork server serves: other plugins do with its process what they do to a task before its
+ * program begins, and that may take minutes, as for the image of a container. False if it has ended, too.
  */
 bool lives_are_prepared (const struct lives *lives);
 
