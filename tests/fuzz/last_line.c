@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The input is the end of a log file, and the beginning of an error file.
+ * The input is the end of a log file, with the cause of a failure, and the beginning of an error file.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ static void _check (const struct failure_text *text, enum failure_text_source so
 static void _check_line (const char *line, size_t length)
 {
     struct frame *frame = frame_create ();
-    struct failure_text text, decoded;
+    struct failure_text text = { .cause = { CAUSE_SPACE, "" } }, decoded;
 
     failure_text_set (&text, FAILURE_TEXT_LOG, line, length);
     failure_text_add (frame, &text);
@@ -29,6 +29,19 @@ static void _check_line (const char *line, size_t length)
     CHECK (decoded.source == text.source && strcmp (decoded.text, text.text) == 0);
     if (text.source != FAILURE_TEXT_NONE)
         _check (&text, FAILURE_TEXT_LOG);
+    frame_destroy (frame);
+}
+
+/* Whatever is found is sent and decoded. */
+static void _check_cause (enum exit_report_kind kind, int number, const char *bytes, size_t size)
+{
+    const struct exit_report report = { .kind = kind, .number = number };
+    struct cause cause = last_line_cause (&report, bytes, size), decoded;
+    struct frame *frame = frame_create ();
+
+    cause_add (frame, &cause);
+    cause_decode (&decoded, frame);
+    CHECK (decoded.kind == cause.kind && strcmp (decoded.detail, cause.detail) == 0);
     frame_destroy (frame);
 }
 
@@ -43,4 +56,7 @@ FUZZ_TARGET (last_line)
     if (last_line_find_message (&text, bytes, size))
         _check (&text, FAILURE_TEXT_ERROR_FILE);
     _check_line (bytes, size);
+    _check_cause (EXIT_REPORT_EXIT, 1, bytes, size);
+    _check_cause (EXIT_REPORT_EXIT, 127, bytes, size);
+    _check_cause (EXIT_REPORT_SIGNAL, 6, bytes, size);
 }

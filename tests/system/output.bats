@@ -616,6 +616,16 @@ fails_with ()
             printf "%s\n" "$0" > $TORCHELASTIC_ERROR_FILE; exit 3' "$error"
 }
 
+@test "the message about the first failure says why, where the end of the log is certain, and so does JSON" {
+    fails_with ": a Python module is missing: no_such_module; its log, $work/$logs/worker1.log, ends with \"ModuleNotFoundError: No module named 'no_such_module'\"" \
+        --tf-log-dir="$logs" sh -c '/usr/bin/python3 -c "import no_such_module" || exit 3'
+    # The program has caught that, and goes on.
+    fails_with "; its log, $work/$logs/worker1.log, ends with \"the loss is not a number\"" --tf-log-dir="$logs" \
+        sh -c '/usr/bin/python3 -c "import no_such_module"; echo the loss is not a number; exit 3'
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-show=json --tf-log-dir="$logs" /usr/bin/python3 -c 'open("/dev/full", "wb", 0).write(b"x")'
+    [[ $output$stderr == *'"end":"exit","number":1,"cause":"space"'* ]] || fail "JSON does not say why"
+}
+
 @test "TORCHELASTIC_ERROR_FILE is the user's if it is set, and not that of a step in the task" {
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" sh -c '
         echo "$TORCHELASTIC_ERROR_FILE"

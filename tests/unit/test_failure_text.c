@@ -44,9 +44,11 @@ TEST (decoding_returns_the_encoded_text)
         struct failure_text text;
         const char *message;
     } row[] = {
-        { { FAILURE_TEXT_NONE, "" }, "" },
-        { { FAILURE_TEXT_LOG, "out of \"memory\"" }, "LAST_LINE=out of \"memory\"\n" },
-        { { FAILURE_TEXT_ERROR_FILE, LONGEST }, "ERROR_MESSAGE=" LONGEST "\n" },
+        { { FAILURE_TEXT_NONE, "", { CAUSE_NONE, "" } }, "" },
+        { { FAILURE_TEXT_LOG, "out of \"memory\"", { CAUSE_SPACE, "" } },
+          "LAST_LINE=out of \"memory\"\nCAUSE=space\n" },
+        { { FAILURE_TEXT_ERROR_FILE, LONGEST, { CAUSE_LIBRARY, "libx.so" } },
+          "ERROR_MESSAGE=" LONGEST "\nCAUSE=library\nCAUSE_DETAIL=libx.so\n" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

@@ -108,9 +108,11 @@ static int remove_directory (void **unused __attribute__ ((unused)))
 
 ALL_TESTS (prepare, remove_directory)
 
+static const struct exit_report failed = { .kind = EXIT_REPORT_EXIT, .number = 1 };
+
 static void check (enum failure_text_source source, const char *expected)
 {
-    struct failure_text text = last_line_read (log_file, error_file);
+    struct failure_text text = last_line_read (&failed, log_file, error_file);
 
     assert_string_equal (text.text, expected);
     assert_int_equal (text.source, source);
@@ -193,9 +195,9 @@ TEST (the_error_file_comes_before_the_log_file)
     check (FAILURE_TEXT_ERROR_FILE, "RuntimeError: NCCL");
     write_file (error_file, "{\"message\": ");
     check (FAILURE_TEXT_LOG, "ValueError: no");
-    assert_int_equal (last_line_read (NULL, error_file).source, FAILURE_TEXT_NONE);
-    assert_int_equal (last_line_read (log_file, NULL).source, FAILURE_TEXT_LOG);
-    assert_int_equal (last_line_read (NULL, NULL).source, FAILURE_TEXT_NONE);
+    assert_int_equal (last_line_read (&failed, NULL, error_file).source, FAILURE_TEXT_NONE);
+    assert_int_equal (last_line_read (&failed, log_file, NULL).source, FAILURE_TEXT_LOG);
+    assert_int_equal (last_line_read (&failed, NULL, NULL).source, FAILURE_TEXT_NONE);
 }
 
 TEST (of_a_long_file_only_the_end_is_read)
@@ -221,7 +223,7 @@ TEST (what_is_not_a_file_of_the_user_is_not_read)
     unlink (log_file);
     assert_int_equal (rename (error_file, log_file), 0);
     check (FAILURE_TEXT_LOG, "a line");
-    assert_int_equal (last_line_read ("/dev/urandom", NULL).source, FAILURE_TEXT_NONE);
+    assert_int_equal (last_line_read (&failed, "/dev/urandom", NULL).source, FAILURE_TEXT_NONE);
     if (geteuid () != 0 || chown (log_file, 4711, 0) < 0)
         SKIP ("only root can give a file to another user");
     check (FAILURE_TEXT_NONE, "");

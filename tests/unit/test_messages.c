@@ -571,7 +571,8 @@ static const struct answer full_answer = {
 static const struct reconnect full_reconnect = {
     .token = TOKEN, .node = "n1", .ended = true,
     .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true, .killed = true },
-    .life = { 1, "reason", 15, 1, 1, ADDRESS_USED }, .failure = { FAILURE_TEXT_LOG, "line" },
+    .life = { 1, "reason", 15, 1, 1, ADDRESS_USED },
+    .failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } },
 };
 
 static const struct signs full_signs = {
@@ -582,7 +583,7 @@ static const struct signs full_signs = {
 };
 
 /* It has one or the other. */
-static const struct failure_text error_message = { FAILURE_TEXT_ERROR_FILE, "message" };
+static const struct failure_text error_message = { .source = FAILURE_TEXT_ERROR_FILE, .text = "message" };
 
 /* As uplink.c sends it. */
 static struct frame *full_exit_report (const struct failure_text *failure)

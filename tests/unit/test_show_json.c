@@ -198,6 +198,8 @@ static void ended (int rank, enum rank_state state, struct end end)
 
 TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
 {
+    static struct failure_text failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } };
+
     ended (0, RANK_ENDED,
            (struct end){
                .report = { .kind = EXIT_REPORT_EXIT, .number = 3 }, .at = 1000002, .elapsed_ms = 61999 });
@@ -209,6 +211,7 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
            (struct end){ .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
                          .at = 1000001,
                          .elapsed_ms = 500 });
+    roster.rank[0].end.failure = &failure;
     roster.rank[0].life.number = 2;
     roster.rank[0].address_use = ADDRESS_UNUSED;
     roster.rank[2].address_use = ADDRESS_USED;
@@ -220,7 +223,8 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
                        "\"succeeded\":false,\"first_to_fail\":2,"
                        "\"log_dir\":\"/logs\",\"tasks\":["
                        "{\"rank\":0,\"role\":\"chief\",\"index\":0,\"node\":\"n1\",\"end\":\"exit\","
-                       "\"number\":3,\"restarts\":2,\"address_used\":false,\"time\":1000,\"elapsed\":61},"
+                       "\"number\":3,\"cause\":\"library\",\"cause_detail\":\"libx.so\",\"restarts\":2,"
+                       "\"address_used\":false,\"time\":1000,\"elapsed\":61},"
                        "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"stopped\","
                        "\"killed_after\":10,\"restarts\":0,\"time\":1001,\"elapsed\":62},"
                        "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
@@ -229,6 +233,7 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
     free (roster.rank[0].log_dir);
     roster.rank[0].log_dir = NULL;
     roster.rank[0].address_use = roster.rank[2].address_use = ADDRESS_UNKNOWN;
+    roster.rank[0].end.failure = NULL;
 }
 
 TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)

@@ -348,7 +348,7 @@ static char *unescape (char *text)
 static void report_end (int rank, char *event)
 {
     struct life_report life = { .life = server.config.restart.times > 0 ? 0 : -1 };
-    struct failure_text written = { FAILURE_TEXT_NONE, "" };
+    struct failure_text written = { .source = FAILURE_TEXT_NONE };
     struct exit_report report;
     struct frame *frame;
     char *how = strsep (&event, ","), *memory = strstr (how, " (out of memory)");
@@ -375,6 +375,8 @@ static void report_end (int rank, char *event)
             life.address = ADDRESS_UNUSED;
         else if (story_begins (&event, "used"))
             life.address = ADDRESS_USED;
+        else if (story_begins (&event, "caused by space"))
+            written.cause.kind = CAUSE_SPACE;
         else if (story_begins (&event, "because")) {
             life = (struct life_report){ .life = -1, .cannot = unescape (event) };
             event += strlen (event);

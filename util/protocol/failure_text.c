@@ -24,8 +24,10 @@ void failure_text_set (struct failure_text *text, enum failure_text_source sourc
 
 void failure_text_add (struct frame *frame, const struct failure_text *text)
 {
-    if (text->source != FAILURE_TEXT_NONE)
-        frame_add (frame, key[text->source], "%s", text->text);
+    if (text->source == FAILURE_TEXT_NONE)
+        return;
+    frame_add (frame, key[text->source], "%s", text->text);
+    cause_add (frame, &text->cause);
 }
 
 void failure_text_decode (struct failure_text *text, const struct frame *frame)
@@ -40,4 +42,6 @@ void failure_text_decode (struct failure_text *text, const struct frame *frame)
         if (strcmp (text->text, line) != 0)
             *text = (struct failure_text){ .source = FAILURE_TEXT_NONE };
     }
+    if (text->source != FAILURE_TEXT_NONE)
+        cause_decode (&text->cause, frame);
 }

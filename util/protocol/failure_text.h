@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "cause.h"
 #include "frame.h"
 
 #define FAILURE_TEXT_MAX 200    /* bytes */
@@ -22,11 +23,12 @@ enum failure_text_source {
 struct failure_text {
     enum failure_text_source source;
     char text[FAILURE_TEXT_MAX + 1];    /* "" if there is no source */
+    struct cause cause;         /* why, if that is certain; not without a source */
 };
 
 /*
- * Take a line, without the blanks around it. What is not printable ASCII becomes '?', a control
- * character a blank; a longer line is cut and ends in "...". A line of blanks has no source.
+ * Take a line, without the blanks around it. What is not printable ASCII becomes '?', a control character a
+ * blank; a longer line is cut and ends in "...". A line of blanks has no source. The cause stays as it is.
  */
 void failure_text_set (struct failure_text *text, enum failure_text_source source, const char *line,
                        size_t length);

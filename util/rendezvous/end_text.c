@@ -103,14 +103,19 @@ static void _add_log (char *buf, size_t size, const struct rank *rank)
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size)
 {
     const struct rank *rank = ends_first_to_fail (roster->rank, roster->tasks);
-    char role[CLUSTER_TABLE_ROLE_SIZE], at[32];
+    char role[CLUSTER_TABLE_ROLE_SIZE], at[32], cause[CAUSE_MAX_DETAIL + 128];
+    const struct failure_text *failure;
     struct exit_report_text room;
     int used;
 
     if (!rank)
         return NULL;
+    failure = rank->end.failure;
     used = snprintf (buf, size, "%s on %s at %s, %s", cluster_table_role (rank, role, sizeof (role)),
                      rank->node, wall_clock_print (rank->end.at, at, sizeof (at)), _how (rank, &room));
+    if (failure && failure->cause.kind != CAUSE_NONE)
+        used += snprintf (buf + used, size - (size_t)used, ": %s",
+                          cause_text (&failure->cause, cause, sizeof (cause)));
     if (rank->log_dir)
         _add_log (buf + used, size - (size_t)used, rank);
     return buf;

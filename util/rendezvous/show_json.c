@@ -113,6 +113,10 @@ static json_t *_ended (const struct rank *rank)
     json_t *task = _task (rank);
 
     _add_report (task, rank->state == RANK_LOST || rank->replaced_by ? NULL : &rank->end.report);
+    if (rank->end.failure) {
+        _add_text (task, "cause", cause_word (rank->end.failure->cause.kind));
+        _add_text (task, "cause_detail", rank->end.failure->cause.detail);
+    }
     json_object_set_new (task, "restarts", json_integer (rank->life.number));
     if (rank->address_use != ADDRESS_UNKNOWN)
         json_object_set_new (task, "address_used", json_boolean (rank->address_use == ADDRESS_USED));

@@ -20,11 +20,12 @@
 #include "common/deadline.h"
 #include "common/descriptors.h"
 #include "common/logdir.h"
+#include "find_cause.h"
 
 #define ANSWER_MS 2000
 
 /* So much of a file is read: the last bytes of a log file, the first ones of an error file. */
-#define WINDOW 4096
+#define WINDOW FIND_CAUSE_WINDOW
 
 /* Texts. */
 
@@ -60,6 +61,24 @@ void last_line_find (struct failure_text *text, const char *bytes, size_t length
         failure_text_set (text, FAILURE_TEXT_LOG, bytes + begin, length - begin);
         length = begin > 0 ? begin - 1 : 0;
     }
+}
+
+struct cause last_line_cause (const struct exit_report *report, const char *bytes, size_t length)
+{
+    size_t begin = length;
+
+    while (begin > 0) {
+        size_t end = begin;
+
+        while (begin > 0 && bytes[begin - 1] != '\n')
+            begin--;
+        if (_begins_step (bytes + begin, end - begin)) {
+            begin = end;
+            break;
+        }
+        begin -= begin > 0;
+    }
+    return find_cause (report, bytes + begin, length - begin);
 }
 
 /* What is read of a JSON text. */
@@ -163,10 +182,13 @@ static size_t _read_file (const char *path, bool end, char *bytes)
 #define CHILD_FD 0
 
 /* The child keeps no other descriptor, so that it cannot keep anything else open if it hangs. */
-static noreturn void _become_child (const char *log, const char *error_file, int fd, pid_t parent)
+static noreturn void _become_child (const struct exit_report *report, const char *log, const char *error_file,
+                                    int fd, pid_t parent)
 {
     struct failure_text text = { .source = FAILURE_TEXT_NONE };
     char bytes[WINDOW];
+    size_t length;
+    bool found;
 
     /* In this order, or the parent's death between the two would go unnoticed. */
     prctl (PR_SET_PDEATHSIG, SIGKILL);
@@ -176,13 +198,17 @@ static noreturn void _become_child (const char *log, const char *error_file, int
     dup2 (CHILD_FD, STDOUT_FILENO);
     dup2 (CHILD_FD, STDERR_FILENO);
     descriptors_close_above (STDERR_FILENO);
-    if (!last_line_find_message (&text, bytes, _read_file (error_file, false, bytes)))
-        last_line_find (&text, bytes, _read_file (log, true, bytes));
+    found = last_line_find_message (&text, bytes, _read_file (error_file, false, bytes));
+    length = _read_file (log, true, bytes);
+    if (!found)
+        last_line_find (&text, bytes, length);
+    if (text.source != FAILURE_TEXT_NONE)
+        text.cause = last_line_cause (report, bytes, length);
     _exit (write (CHILD_FD, &text, sizeof (text)) == sizeof (text) ? 0 : 1);
 }
 
 /* A child that has not answered in time, and hangs in the kernel, ends later. */
-struct failure_text last_line_read (const char *log, const char *error_file)
+struct failure_text last_line_read (const struct exit_report *report, const char *log, const char *error_file)
 {
     struct failure_text nothing = { .source = FAILURE_TEXT_NONE }, text;
     struct pollfd pfd = { .events = POLLIN };
@@ -193,7 +219,7 @@ struct failure_text last_line_read (const char *log, const char *error_file)
     if ((!log && !error_file) || pipe2 (end, O_CLOEXEC) < 0)
         return nothing;
     if ((child = fork ()) == 0)
-        _become_child (log, error_file, end[1], parent);
+        _become_child (report, log, error_file, end[1], parent);
     close (end[1]);
     pfd.fd = end[0];
     done = child > 0 && poll (&pfd, 1, deadline_left_ms (deadline_in_ms (ANSWER_MS))) == 1;

@@ -13,19 +13,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "protocol/exit_report.h"
 #include "protocol/failure_text.h"
 
 /*
- * Each path may be NULL. A file that is not a regular file of this user or root, or that has nothing to
- * say, counts as missing.
+ * Of a program that has ended so, with the cause of that. Each path may be NULL. A file that is not a regular
+ * file of this user or root, or that has nothing to say, counts as missing.
  */
-struct failure_text last_line_read (const char *log, const char *error_file);
+struct failure_text last_line_read (const struct exit_report *report, const char *log,
+                                    const char *error_file);
 
 /*
  * The last line in the last bytes of a file that is not blank, and that is of the last step which wrote
  * there.
  */
 void last_line_find (struct failure_text *text, const char *bytes, size_t length);
+
+/* Why the program failed, by the last bytes of its log, if what the last step wrote says so for certain. */
+struct cause last_line_cause (const struct exit_report *report, const char *bytes, size_t length);
 
 /*
  * The message in the first bytes of an error file, as PyTorch writes it: {"message": "TEXT"...} or

@@ -231,7 +231,7 @@ static void _finish_life (struct supervisor *s)
     tee_flush (s->tee, OUTPUT_MS);
     /* What a task that hangs has written last are its stacks. */
     if (exit_report_failed (report) && report->kind != EXIT_REPORT_HUNG)
-        s->failure = last_line_read (s->config.log, s->config.error_file);
+        s->failure = last_line_read (report, s->config.log, s->config.error_file);
 }
 
 /* Its place decides how a spare is supervised. */

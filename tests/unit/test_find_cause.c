@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Causes in the last words of programs: GOLDEN has them.
+ */
+#include "config.h"
+
+#include "messages.h"
+
+#include "supervise/find_cause.h"
+#include "supervise/last_line.h"
+
+#define MOST 16384
+
+struct words {
+    char how[32], cause[160], name[160];    /* of the line in front */
+    char text[MOST];
+    size_t length;
+};
+
+static void check (const struct words *w)
+{
+    struct exit_report report;
+    struct cause cause;
+    char text[256];
+
+    assert_int_equal (exit_report_parse (&report, w->how), 0);
+    cause = find_cause (&report, w->text, w->length);
+    cause_text (&cause, text, sizeof (text));
+    if (strcmp (*text ? text : "-", w->cause) != 0)
+        fail_msg ("%s: \"%s\", not \"%s\"", w->name, text, w->cause);
+}
+
+/* Each also if the last line has no end, and if the log's beginning is missing: then less may be known. */
+TEST (each_output_has_its_cause)
+{
+    static struct words w;
+    char line[4096];
+    int count = 0;
+    FILE *file = fopen (GOLDEN, "re");
+
+    assert_non_null (file);
+    while (fgets (line, sizeof (line), file)) {
+        if (strncmp (line, "=== ", 4) != 0) {
+            assert_true (w.length + strlen (line) < sizeof (w.text));
+            if (count > 0)
+                w.length += (size_t)sprintf (w.text + w.length, "%s", line);
+            continue;
+        }
+        if (count++ > 0)
+            check (&w);
+        w.length = 0;
+        assert_int_equal (sscanf (line, "=== %31[^|] | %159[^|] | %159[^\n]", w.how, w.cause, w.name), 3);
+        w.how[strlen (w.how) - 1] = w.cause[strlen (w.cause) - 1] = '\0';
+    }
+    check (&w);
+    w.length--;
+    check (&w);
+    assert_true (count > 50);
+    fclose (file);
+}
+
+TEST (only_what_the_last_step_wrote_counts)
+{
+    static const struct exit_report report = { .kind = EXIT_REPORT_EXIT, .number = 1 };
+    static const char before[] =
+        "Traceback (most recent call last):\n  File\nMemoryError\nspank_tf: step 12.0\n";
+    static const char after[] =
+        "spank_tf: step 12.0\nTraceback (most recent call last):\n  File\nMemoryError\n";
+
+    assert_int_equal (last_line_cause (&report, before, sizeof (before) - 1).kind, CAUSE_NONE);
+    assert_int_equal (last_line_cause (&report, before, sizeof (before) - 2).kind, CAUSE_NONE);
+    assert_int_equal (last_line_cause (&report, after, sizeof (after) - 1).kind, CAUSE_MEMORY);
+    assert_int_equal (last_line_cause (&report, after + 20, sizeof (after) - 21).kind, CAUSE_MEMORY);
+    assert_int_equal (last_line_cause (&report, "", 0).kind, CAUSE_NONE);
+}
+
+TEST (a_cause_is_decoded_as_it_was_sent)
+{
+    for (int kind = CAUSE_NONE; kind < CAUSE_KINDS; kind++) {
+        struct cause cause = { .kind = (enum cause_kind)kind, .detail = "" }, decoded;
+        struct frame *frame = frame_create ();
+
+        if (kind == CAUSE_LIBRARY || kind == CAUSE_MODULE)
+            strcpy (cause.detail, "libx.so.1");
+        cause_add (frame, &cause);
+        memset (&decoded, 0xff, sizeof (decoded));
+        cause_decode (&decoded, frame);
+        assert_int_equal (decoded.kind, kind);
+        assert_string_equal (decoded.detail, cause.detail);
+        frame_destroy (frame);
+    }
+}
+
+TEST (a_malformed_cause_is_not_known)
+{
+    static const char *const row[][2] = {
+        { "", NULL }, { "Space", NULL }, { "library", NULL }, { "library", "" }, { "module", "a\tb" },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct frame *frame = frame_create ();
+        struct cause decoded;
+
+        frame_add (frame, "CAUSE", "%s", row[i][0]);
+        frame_add_text (frame, "CAUSE_DETAIL", row[i][1]);
+        cause_decode (&decoded, frame);
+        assert_int_equal (decoded.kind, CAUSE_NONE);
+        assert_string_equal (decoded.detail, "");
+        frame_destroy (frame);
+    }
+}

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Why a task failed, where its log says so for certain (supervise/find_cause.h): a part of its failure text.
+ */
+#ifndef TF_CAUSE_H
+#define TF_CAUSE_H
+
+#include "frame.h"
+
+#define CAUSE_MAX_DETAIL 80     /* bytes */
+
+enum cause_kind {
+    CAUSE_NONE,
+    CAUSE_MEMORY,               /* the node, or a limit of the process, gave no more */
+    CAUSE_DEVICE_MEMORY,        /* the device that computes has no more */
+    CAUSE_SPACE,
+    CAUSE_QUOTA,
+    CAUSE_PORT_IN_USE,
+    CAUSE_PORT,                 /* it cannot be listened on */
+    CAUSE_STALE,                /* a file on a server that has it no more */
+    CAUSE_IO,
+    CAUSE_LIBRARY,              /* which is missing */
+    CAUSE_MODULE,               /* of Python, likewise */
+    CAUSE_GPU,                  /* broken, or gone */
+    CAUSE_KINDS
+};
+
+/* A zeroed one is not known. */
+struct cause {
+    enum cause_kind kind;
+    char detail[CAUSE_MAX_DETAIL + 1];  /* the library, the module; printable ASCII, or "" */
+};
+
+/* For programs: "space"; NULL for CAUSE_NONE. */
+const char *cause_word (enum cause_kind kind);
+
+/* For users: "a library is missing: libcudnn.so.8"; "" for CAUSE_NONE. Returns buf. */
+const char *cause_text (const struct cause *cause, char *buf, size_t size);
+
+/* Nothing for CAUSE_NONE. */
+void cause_add (struct frame *frame, const struct cause *cause);
+
+/* An unknown word, or a detail that is not printable, counts as missing. */
+void cause_decode (struct cause *cause, const struct frame *frame);
+
+#endif
