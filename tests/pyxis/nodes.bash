@@ -78,6 +78,9 @@ start_pyxis_cluster ()
             mount -t tmpfs -o mode=1777 local $local
             mkdir -m 1777 $local/RUNTIME $local/DATA $local/CACHE $local/TEMP
             mkdir -m 755 $local/pyxis
+            # As udev makes it.
+            mknod -m 666 $local/fuse c 10 229
+            mount --bind $local/fuse /dev/fuse
             mount --bind $BATS_FILE_TMPDIR/conf $SPANK_TF_PYXIS/etc/enroot/enroot.conf.d
             mount --bind $BATS_FILE_TMPDIR/hooks $SPANK_TF_PYXIS/etc/enroot/hooks.d"
     done < "$SPANK_TF_CLUSTER/nodes"

@@ -68,3 +68,30 @@ after_test ()
 @test "in a container: RANK, WORLD_SIZE and MASTER_ADDR are those of the step, not of the image's plugin" {
     torch_variables
 }
+
+@test "in a container: an image that is missing is reported as in a plain step" {
+    missing_image
+}
+
+# Longer than tf-supervise waits for an answer.
+@test "in a container: its set-up may take more than half a minute" {
+    container=(--container-image=slow)
+    run_inside "$fail_once" -N1 -n2 --tf-tasks=worker:2 --tf-restart=1,any --tf-timeout=10
+    succeeds
+    had_lives 2 2
+}
+
+@test "in a container: a job whose container is being set up is cancelled at once" {
+    container=(--container-image=slow)
+    slurm srun -Q -J setup -N1 -n2 "${container[@]}" --tf-tasks=worker:2 --tf-restart=1,any touch "$work/started" \
+        > "$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    # shellcheck disable=SC2034  # for srun_ends
+    srun=$!
+    srun_output=$BATS_TEST_TMPDIR/out
+    eventually 30 pgrep -u "$user" -x tf-supervise > "$BATS_TEST_TMPDIR/pids" || fail "no supervisor"
+    slurm scancel --name setup
+    srun_ends 20
+    [ "$status" -ne 0 ]
+    [ ! -e "$work/started" ] || fail "a program was started"
+    ! printed 'cannot start its program' || fail "a line misleads: $(< "$srun_output")"
+}
