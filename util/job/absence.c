@@ -75,12 +75,16 @@ void absence_end (struct job *job, struct rank *rank)
     rank->ordered = false;
     restarts_returned (job->restarts, rank);
     rank_change (rank, RANK_RETURNS);
+    absence_note_missing (job);
 }
 
-/* A lost spare is waited for as long as it may be needed. */
+/*
+ * One that has ended with 0, and is kept for a restart of all, may come back, or get a spare, until there is one.
+ * A lost spare is waited for as long as it may be needed.
+ */
 static bool _is_overdue (const struct job *job, const struct rank *rank)
 {
-    return rank_is_supervised (rank)
+    return rank_is_supervised (rank) && rank->state != RANK_KEPT
            && (job->now >= rank->away
                || (rank->state == RANK_SPARE && job->now >= rank->given_up
                    && course_is_done_with (job, rank)));
@@ -116,9 +120,23 @@ void absence_check (struct job *job)
     _tell_overdue (job);
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
         if (_is_overdue (job, rank)) {
-            restart_policy_cannot (restarts_policy (job->restarts), rank);
+            if (rank->state == RANK_CALLED)
+                restart_policy_cannot (restarts_policy (job->restarts), rank);
             course_ended (job, rank, RANK_IS_LOST, &killed);
         }
+    absence_note_missing (job);
+}
+
+void absence_note_missing (struct job *job)
+{
+    const struct rank *missing = NULL;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks && !missing; rank++)
+        if (rank->restart.together
+            && (rank->state == RANK_LOST
+                || (rank->state == RANK_KEPT && job->now >= rank->away && !spares_have_one_for (job, rank))))
+            missing = rank;
+    restart_policy_missing (restarts_policy (job->restarts), missing);
 }
 
 /* Between two looks whether a spare that is silent is back. */
@@ -130,7 +148,7 @@ int64_t absence_due (const struct job *job)
     bool waits = false;         /* for a spare */
 
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        if (!rank_is_supervised (rank))
+        if (!rank_is_supervised (rank) || rank->state == RANK_KEPT)
             continue;
         waits = waits || job->now >= rank->given_up;
         next = moment_first (next, rank->away);

@@ -22,6 +22,9 @@ void absence_end (struct job *job, struct rank *rank);
 /* Ranks that have not come back in time are replaced, or lost. */
 void absence_check (struct job *job);
 
+/* Is one missing for a restart of all? That is computed from what is known now, and not remembered. */
+void absence_note_missing (struct job *job);
+
 /* When to check again, or NEVER. */
 int64_t absence_due (const struct job *job);
 

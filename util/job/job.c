@@ -156,6 +156,7 @@ void job_report (struct job *job, int64_t now, struct rank *rank, const struct e
         course_order (job, rank, ORDER_EXIT);
         return;
     }
+    absence_note_missing (job);
     _note_report (job, rank, report, life, failure);
     if (_is_stuck (job, rank, report, life) && spares_move (job, rank, report, FACT_IS_STUCK, false)) {
         _let_go (job, rank);

@@ -13,7 +13,8 @@ struct restart_policy {
     struct restart_rule rule;
     int used;
     bool event;                 /* one that has used up a restart goes on */
-    const struct rank *unable;  /* one of "all" that is not restarted, or NULL */
+    const struct rank *unable;  /* one of "all" that is never restarted, or NULL */
+    const struct rank *missing; /* one that is lost now, or NULL */
     struct rank *rank;
     int tasks;
 };
@@ -137,9 +138,14 @@ void restart_policy_cannot (struct restart_policy *policy, struct rank *rank)
     _set_unable (policy, rank);
 }
 
+void restart_policy_missing (struct restart_policy *policy, const struct rank *rank)
+{
+    policy->missing = rank;
+}
+
 const struct rank *restart_policy_unable (const struct restart_policy *policy)
 {
-    return policy->unable;
+    return policy->missing ? policy->missing : policy->unable;
 }
 
 void restart_policy_over (struct restart_policy *policy, struct rank *rank, enum restart_policy_decision why)
@@ -155,7 +161,9 @@ void restart_policy_over (struct restart_policy *policy, struct rank *rank, enum
 
 bool restart_policy_can_replace (const struct restart_policy *policy, const struct rank *rank, bool counted)
 {
-    return !rank->restart.over && (!policy->unable || policy->unable == rank)
+    const struct rank *unable = restart_policy_unable (policy);
+
+    return !rank->restart.over && (!unable || unable == rank)
            && (counted || restart_policy_left (policy) > 0 || _joins (policy, rank));
 }
 
@@ -175,7 +183,8 @@ bool restart_policy_is_possible (const struct restart_policy *policy, const stru
 {
     const struct restart_standing *standing = &rank->restart;
 
-    return !standing->over && !standing->cannot && (standing->alone || !policy->unable);
+    return !standing->over && !standing->cannot && rank->state != RANK_LOST
+           && (standing->alone || !restart_policy_unable (policy));
 }
 
 bool restart_policy_keeps (const struct restart_policy *policy, const struct rank *rank)

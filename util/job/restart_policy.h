@@ -100,7 +100,13 @@ bool restart_policy_can_replace (const struct restart_policy *policy, const stru
 void restart_policy_replace (struct restart_policy *policy, struct rank *lost, struct rank *spare,
                              bool counted);
 
-/* The first one of "all" that can never be restarted, or need not be; NULL: none. */
+/*
+ * This one of "all", or NULL, has no connection now, and counts as lost: there is no restart of all until it
+ * returns, or a spare has its place.
+ */
+void restart_policy_missing (struct restart_policy *policy, const struct rank *rank);
+
+/* The first one of "all" that cannot be restarted now, or need not be; NULL: none. */
 const struct rank *restart_policy_unable (const struct restart_policy *policy);
 
 /*

@@ -87,6 +87,11 @@ static struct rank *_choose (const struct job *job, const struct rank *lost)
     return best;
 }
 
+bool spares_have_one_for (const struct job *job, const struct rank *rank)
+{
+    return job->config->lost_after > 0 && _choose (job, rank);
+}
+
 /* Its place. */
 
 static bool _can_replace (const struct job *job, const struct rank *rank, bool counted)
@@ -146,6 +151,25 @@ void spares_begin (struct job *job)
     job->replaced_sign = NEVER;
 }
 
+/* If a spare is free for it; `fact` names the ranks that have been replaced, or is NULL. */
+static struct fact *_replace_lost (struct job *job, struct rank *lost, struct fact *fact)
+{
+    struct rank *spare = NULL;
+
+    if (rank_is_supervised (lost) && job->now >= lost->given_up && _can_replace (job, lost, false))
+        spare = _choose (job, lost);
+    if (!spare)
+        return fact;
+    if (!fact) {
+        fact = facts_add (&job->facts, FACT_REPLACED, NULL);
+        fact->seconds = _seconds_since (job, lost->heard);
+    }
+    _replace (job, lost, spare, false);
+    fact_name (fact, lost, job->tasks);
+    return fact;
+}
+
+/* The first replacement makes all gather, and one that had ended with 0 is needed then. */
 void spares_replace (struct job *job)
 {
     bool joined = restarts_are_gathering (job->restarts);
@@ -153,20 +177,9 @@ void spares_replace (struct job *job)
 
     if (job->config->lost_after == 0)
         return;
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        struct rank *spare = NULL;
-
-        if (rank_is_supervised (rank) && job->now >= rank->given_up && _can_replace (job, rank, false))
-            spare = _choose (job, rank);
-        if (!spare)
-            continue;
-        if (!fact) {
-            fact = facts_add (&job->facts, FACT_REPLACED, NULL);
-            fact->seconds = _seconds_since (job, rank->heard);
-        }
-        _replace (job, rank, spare, false);
-        fact_name (fact, rank, job->tasks);
-    }
+    for (int round = 0; round < 2; round++)
+        for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+            fact = _replace_lost (job, rank, fact);
     if (fact && fact->count > 0)
         _tell (job, fact, FACT_IS_LOST, joined);
 }

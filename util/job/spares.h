@@ -37,6 +37,9 @@ void spares_begin (struct job *job);
 /* True if a spare cannot be used now, because its node is silent, and may be usable soon. */
 bool spares_are_silent (const struct job *job);
 
+/* True if a spare is free that could have the place of this rank. */
+bool spares_have_one_for (const struct job *job, const struct rank *rank);
+
 /* Why a rank that is lost is not replaced. */
 enum fact_obstacle spares_obstacle (const struct job *job);
 

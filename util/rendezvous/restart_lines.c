@@ -82,7 +82,7 @@ static void _final (struct errtext *text, const struct restart_lines *l, const s
 /* The reason comes from a node, and a file's name in it may have any bytes. */
 static void _cannot (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
 {
-    const char *reason = "its supervisor was disconnected for some minutes, or cannot restart it";
+    const char *reason = "its supervisor cannot restart it";
     char name[RANK_NAME_SIZE];
     struct errtext another;
     struct quoted q;
