@@ -106,6 +106,7 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         .spare = answer->answer.spare,
         .task_port = info->registration.port,
         .master_port = answer->answer.keep_master_port ? info->registration.master_port : 0,
+        .has_peers = info->registration.tasks > 1,
         .prints = info->registration.rank == 0,
         .log = info->logs ? paths->log : NULL,
         .error_file = info->logs ? paths->error_file : NULL,

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Programs in containers have namespaces of their own, and still the environment and the port of
-# their task.
+# their task; what spank-tf promises about their ends and restarts holds in each runtime.
 
-# bats file_tags=core
 load ../common
 load launch
 
@@ -18,6 +17,12 @@ before_test ()
     unshare --user true 2> /dev/null || skip "this machine does not let users create namespaces"
 }
 
+after_test ()
+{
+    # Podman leaves a process for each XDG_RUNTIME_DIR.
+    end_all
+}
+
 # Require that three tasks are ok in this container: launch_in COMMAND…
 launch_in ()
 {
@@ -29,19 +34,23 @@ own_root=(--ro-bind /usr /usr --ro-bind-try /lib /lib --ro-bind-try /lib64 /lib6
     --dev /dev --proc /proc --tmpfs /tmp --dir "$SPANK_TF_PROGRAMS"
     --ro-bind "$SPANK_TF_PROGRAMS" "$SPANK_TF_PROGRAMS")
 
+# bats test_tags=core
 @test "in a user and mount namespace the port is held and TF_CONFIG is set" {
     launch_in unshare --user --map-current-user --mount
     launch_in unshare --user --map-root-user --mount
 }
 
+# bats test_tags=core
 @test "in bubblewrap with the machine's root directory" {
     launch_in bwrap --dev-bind / /
 }
 
+# bats test_tags=core
 @test "in bubblewrap with a root directory, PID and IPC namespaces of its own" {
     launch_in bwrap --unshare-user --unshare-pid --unshare-ipc "${own_root[@]}"
 }
 
+# bats test_tags=core
 @test "in bubblewrap with --clearenv, where the user has to pass the variables on" {
     run --separate-stderr slurm srun -Q -N3 --tf-tasks=ps,worker,worker --tf-stop=never \
         bwrap --clearenv --dev-bind / / /usr/bin/env
@@ -57,6 +66,7 @@ END
     launch_in ./contain
 }
 
+# bats test_tags=core
 @test "a ps that is process 1 of a container is stopped with its children" {
     run --separate-stderr slurm timeout 60 srun -Q -N3 --tf-tasks=ps,worker,worker --tf-show \
         sh -c '[ $SLURM_TF_ROLE = worker ] || exec "$@"' - \
@@ -66,9 +76,15 @@ END
     no_process_left || fail "a process is left: $(pgrep -a -u "$user")"
 }
 
-@test "in Apptainer" {
-    command -v apptainer > /dev/null || skip "apptainer is not installed"
-    launch_in apptainer -q exec --bind "$SPANK_TF_PROGRAMS" /
+@test "a container with a network of its own is named, because no other task reaches it" {
+    local named
+
+    named="a process of rank 0 on $(node 1) has a network of its own: if it is the program, other tasks do not reach it; let its container use the node's network"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 bwrap --unshare-user --unshare-net --dev-bind / / sleep 3
+    [ "$status" -eq 0 ] && [[ $stderr == "slurmstepd: spank_tf: step "*": $named" ]] || fail "not this line alone"
+    # One task has none that would reach it.
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-restart=1 bwrap --unshare-user --unshare-net --dev-bind / / sleep 3
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
 }
 
 # What enroot's hook 50-slurm-pmi.sh, and one for PyTorch, have written for the first task of a node.
@@ -90,6 +106,7 @@ enroot_hook ()
     sort "$SPANK_TF_CLUSTER/work/environ"
 }
 
+# bats test_tags=core
 @test "enroot's hook gives a container what its task has" {
     enroot_hook PYXIS_VERSION= > "$BATS_TEST_TMPDIR/environment"
     grep -q ^TF_CONFIG= "$SPANK_TF_CLUSTER/work/own" || fail "the task has nothing"
@@ -99,7 +116,157 @@ enroot_hook ()
     grep -q ^SLURMD_NODENAME= "$BATS_TEST_TMPDIR/environment"
 }
 
+# bats test_tags=core
 @test "enroot's hook takes out of a container of pyxis what each task has" {
     run -0 enroot_hook PYXIS_VERSION=0.24.0
     [ "$output" = PATH=/bin ] || fail "something else is left"
+}
+
+# A root directory of this machine's files, without a registry: a shell, some programs, and their libraries.
+make_image ()
+{
+    local program library
+
+    image=$SPANK_TF_CLUSTER/image
+    [ ! -e "$image" ] || return 0
+    mkdir -p "$image"/{bin,dev/pts,dev/shm,dev/mqueue,proc,sys,etc,run/secrets,tmp,usr,var/tmp,home,mnt}
+    ln -s ../bin "$image/usr/bin"
+    for program in dash env sleep cat "$task_check" "$SPANK_TF_PROGRAMS"/{signs,bind-port}; do
+        program=$(readlink -f "$(command -v "$program")")
+        cp "$program" "$image/bin"
+        for library in $(ldd "$program" | grep -oE '/[^ ]+'); do
+            mkdir -p "$image${library%/*}"
+            cp -L "$library" "$image$library"
+        done
+    done
+    ln -s dash "$image/bin/sh"
+    ln -s /proc/mounts "$image/etc/mtab"
+    # Of root's directory a user's Podman can make none of these.
+    touch "$image"/etc/{hosts,hostname,resolv.conf,passwd,group} "$image"/run/{.containerenv,podman-init}
+    chmod -R a+rX "$image"
+}
+
+# Write ./contain, which runs a command in a container: the script is on stdin.
+write_contain ()
+{
+    work=$SPANK_TF_CLUSTER/work
+    find "$work" -mindepth 1 -delete
+    make_image
+    { echo '#!/bin/bash'; cat; } > "$work/contain"
+    chmod 755 "$work/contain"
+}
+
+# Four tasks have their own places, and nothing else gets their ports: places_in_container [ARGUMENT-OF-TASK-CHECK]
+places_in_container ()
+{
+    run --separate-stderr slurm srun -Q --tf-timeout=60 -N2 --ntasks-per-node=2 --tf-tasks=ps,worker:3 --tf-stop=never \
+        ./contain task-check --roles=ps,worker,worker,worker
+    all_tasks_ok ps,worker,worker,worker
+}
+
+# A ps is stopped, and a worker that fails beside it is restarted alone.
+ends_in_container ()
+{
+    run --separate-stderr slurm timeout 100 srun -Q -N3 --tf-tasks=ps,worker:2 --tf-restart=1,any --tf-show ./contain \
+        sh -c 'case $SLURM_TF_ROLE$SLURM_TF_INDEX$SLURM_TF_RESTART in ps*) sleep 1000 & wait ;; worker1) exit 3 ;; esac'
+    [ "$status" -eq 0 ] || fail "the step failed"
+    [ "$(task_ends <<< "$stderr")" = $'0 ps 0 stopped\n1 worker 0 exit 0\n2 worker 1 exit 0 (restarted 1 time)' ] ||
+        fail "the tasks end otherwise"
+}
+
+# All are restarted after a hang, which messages tell, and after a failure.
+restarts_in_container ()
+{
+    run --separate-stderr slurm timeout 100 srun -Q -N3 --tf-tasks=worker:3 --tf-restart=2,any --tf-grace=1 \
+        --tf-watchdog=2,60 --tf-show ./contain sh -c "cd $work"'
+        case ${SLURM_TF_RESTART-0} in
+            0) signs 100 messages alive.$SLURM_PROCID &
+                while [ ! -e alive.$SLURM_PROCID ]; do sleep 0.1; done
+                [ $SLURM_PROCID != 1 ] || kill -USR2 $!
+                sleep 100 ;;
+            1) [ $SLURM_PROCID != 2 ] || exit 3
+                sleep 100 ;;
+        esac'
+    [ "$status" -eq 0 ] || fail "the step failed"
+    [[ $stderr == *"no sign of life for 2 s: rank 1 (worker 1) "*"rank 1 (worker 1) on "*" has ended, hung; all tasks are"*"rank 2 "*" has ended, exit 3; all"* ]] ||
+        fail "the messages are others"
+    [ "$(count_ends 'worker [0-2] exit 0 \(restarted 2 times\)' <<< "$stderr")" -eq 3 ] || fail "the tasks end otherwise"
+}
+
+install ()
+{
+    "$tests/install-packages" "$@" > "$BATS_TEST_TMPDIR/apt" 2>&1 || skip "these packages cannot be installed: $*"
+}
+
+@test "bubblewrap: places, ends, restarts" {
+    write_contain <<< "exec bwrap --unshare-user --unshare-pid --unshare-ipc --ro-bind $SPANK_TF_CLUSTER/image / \
+        --dev /dev --proc /proc --tmpfs /tmp --bind $SPANK_TF_CLUSTER/work $SPANK_TF_CLUSTER/work \"\$@\""
+    places_in_container
+    ends_in_container
+    restarts_in_container
+}
+
+@test "Charliecloud: places, ends, restarts" {
+    install charliecloud-runtime
+    write_contain <<< "USER=$user exec ch-run --no-passwd -b /tmp:/tmp $SPANK_TF_CLUSTER/image -- \"\$@\""
+    places_in_container
+    ends_in_container
+    restarts_in_container
+}
+
+# The program does not inherit the port: podman and its monitor keep it.
+@test "Podman with runc: places, ends, restarts" {
+    install podman runc catatonit conmon
+    write_contain << END
+export HOME=\$(mktemp -d /tmp/podman.XXXXXX) XDG_RUNTIME_DIR=\$(mktemp -d /tmp/podman.XXXXXX)
+exec podman --cgroup-manager=cgroupfs --runtime=runc run --rm --env-host --network=host --init --sdnotify=ignore \\
+    --log-driver=none --volume=/tmp:/tmp --rootfs $SPANK_TF_CLUSTER/image "\$@"
+END
+    run --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 ./contain \
+        sh -c 'bind-port exclusive $SLURM_TF_PORT; bind-port reuse $SLURM_TF_PORT; echo "$SLURM_TF_INDEX $TF_CONFIG"'
+    [ "$(grep -c "bind-port: Address already in use" <<< "$stderr")" -eq 2 ] || fail "a port is not held"
+    [ "$(grep -c ^bound <<< "$output")" -eq 2 ] || fail "a port is not held for a server"
+    [[ $(sort <<< "$output") == '0 {"cluster":'*'"index":0}}'*'1 {"cluster":'*'"index":1}}'* ]] || fail "a TF_CONFIG is wrong"
+    ends_in_container
+    restarts_in_container
+    find /tmp -maxdepth 1 -name 'podman.*' -user "$user" -exec rm -rf {} +
+}
+
+@test "Apptainer: places, ends, restarts" {
+    command -v apptainer > /dev/null || skip "apptainer is not installed"
+    write_contain <<< "exec apptainer -q exec --userns --bind /tmp:/tmp $SPANK_TF_CLUSTER/image \"\$@\""
+    places_in_container
+    ends_in_container
+    restarts_in_container
+    for option in --cleanenv --containall; do
+        run -0 slurm srun -Q -n1 --tf-tasks=worker apptainer -q exec --userns $option "$image" env
+        [[ $output != *TF_CONFIG* ]] || fail "$option keeps TF_CONFIG"
+    done
+}
+
+# It closes every descriptor from 3 on: only a fork server keeps the port.
+@test "enroot without pyxis: places, ends, restarts" {
+    command -v enroot > /dev/null || skip "enroot is not installed"
+    command -v mksquashfs > /dev/null || skip "mksquashfs is not installed"
+    write_contain << END
+for name in "\${!SLURM@}" TF_CONFIG NOTIFY_SOCKET WATCHDOG_USEC; do
+    [ ! -v "\$name" ] || handed+=(--env "\$name")
+done
+exec env $(enroot_paths) enroot start --mount $SPANK_TF_CLUSTER/work:$SPANK_TF_CLUSTER/work:x-create=dir,rbind "\${handed[@]}" image "\$@"
+END
+    mksquashfs "$image" "$SPANK_TF_CLUSTER/image.sqsh" -all-root -no-progress -quiet > "$BATS_TEST_TMPDIR/squash"
+    chmod 644 "$SPANK_TF_CLUSTER/image.sqsh"
+    # shellcheck disable=SC2046  # several words
+    slurm env $(enroot_paths) enroot create -n image "$SPANK_TF_CLUSTER/image.sqsh" > "$BATS_TEST_TMPDIR/created"
+    run --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 ./contain sh -c 'bind-port exclusive $SLURM_TF_PORT'
+    [ "$output" = $'bound\nbound' ] || fail "the port is held"
+    run --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 --tf-restart=1 ./contain sh -c '! bind-port exclusive $SLURM_TF_PORT'
+    [ "$status" -eq 0 ] || fail "the port is not held"
+    ends_in_container
+    restarts_in_container
+}
+
+enroot_paths ()
+{
+    echo ENROOT_{RUNTIME_PATH="$SPANK_TF_CLUSTER/work/run",DATA_PATH="$SPANK_TF_CLUSTER/work/data",CACHE_PATH=/tmp,TEMP_PATH=/tmp}
 }

@@ -520,7 +520,7 @@ TEST (a_network_namespace_of_a_descendant_is_noticed)
     pid_t pid;
 
     assert_int_equal (pipe (ready), 0);
-    assert_true (descendants_share_network (0));
+    assert_int_equal (descendants_network (0), NETWORK_SHARED);
     if ((pid = fork ()) == 0) {
         byte = unshare (CLONE_NEWNET) == 0;
         if (write (ready[1], &byte, 1) == 1)
@@ -529,13 +529,13 @@ TEST (a_network_namespace_of_a_descendant_is_noticed)
     }
     assert_int_equal (read (ready[0], &byte, 1), 1);
     if (byte) {
-        assert_false (descendants_share_network (0));
-        assert_true (descendants_share_network (pid));
+        assert_int_equal (descendants_network (0), NETWORK_OTHER);
+        assert_int_equal (descendants_network (pid), NETWORK_SHARED);
     }
     kill (pid, SIGKILL);
     /* It is dead, and not waited for. */
     waitid (P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
-    assert_true (descendants_share_network (0));
+    assert_int_equal (descendants_network (0), NETWORK_SHARED);
     waitpid (pid, NULL, 0);
     if (!byte)
         SKIP ("only root may create a network namespace");

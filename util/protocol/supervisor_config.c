@@ -43,6 +43,7 @@ static const struct field row[] = {
     FIELD ("SPARE", spare, FLAG, FIELD_OPTIONAL),
     FIELD ("TASK_PORT", task_port, NUMBER, FIELD_OPTIONAL, 1, 65535),
     FIELD ("MASTER_PORT", master_port, NUMBER, FIELD_OPTIONAL, 1, 65535),
+    FIELD ("HAS_PEERS", has_peers, FLAG, FIELD_OPTIONAL),
     FIELD ("PRINTS", prints, FLAG, FIELD_OPTIONAL),
     FIELD ("LOG", log, TEXT, FIELD_OPTIONAL),
     FIELD ("ERROR_FILE", error_file, TEXT, FIELD_OPTIONAL),

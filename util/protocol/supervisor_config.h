@@ -50,6 +50,7 @@ struct supervisor_config {
     int lost_after;                 /* a spare can take its place: seconds (silence.h); 0: there is none */
     bool spare; /* it is one: no life begins before it is ordered */
     int task_port, master_port; /* on which a program of the task may listen, as others know; 0: none */
+    bool has_peers; /* the step has other tasks */
     bool prints;                    /* the one supervisor of the step that prints messages */
     const char *log, *error_file;   /* the paths of the task's files, or NULL */
     struct watch_rule watch;        /* --tf-watchdog: the task is watched */

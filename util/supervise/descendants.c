@@ -249,33 +249,39 @@ void descendants_look (bool *stopped, bool *busy, pid_t except)
 }
 
 /* A dead process has no namespace. One that hidepid hides has no directory, and exists. */
-static bool _shares_network (pid_t pid, const struct stat *own)
+static enum network _network (pid_t pid, const struct stat *own)
 {
     char path[64];
     struct stat its;
 
     snprintf (path, sizeof (path), "/proc/%d/ns/net", (int)pid);
     if (stat (path, &its) == 0)
-        return its.st_dev == own->st_dev && its.st_ino == own->st_ino;
+        return its.st_dev == own->st_dev && its.st_ino == own->st_ino ? NETWORK_SHARED : NETWORK_OTHER;
     if (errno != ENOENT)
-        return false;
+        return NETWORK_UNKNOWN;
     snprintf (path, sizeof (path), "/proc/%d", (int)pid);
-    return access (path, F_OK) == 0 || (kill (pid, 0) < 0 && errno == ESRCH);
+    return access (path, F_OK) == 0 || (kill (pid, 0) < 0 && errno == ESRCH) ? NETWORK_SHARED
+                                                                             : NETWORK_UNKNOWN;
 }
 
-bool descendants_share_network (pid_t except)
+enum network descendants_network (pid_t except)
 {
     struct stat own;
     size_t count = 0;
-    struct process *process = NULL;
-    bool shared = stat ("/proc/self/ns/net", &own) == 0;
+    struct process *process;
+    enum network network = NETWORK_SHARED;
 
-    if (shared)
-        process = descendants_list (&count, except);
-    for (size_t i = 0; shared && i < count; i++)
-        shared = _shares_network (process[i].pid, &own);
+    if (stat ("/proc/self/ns/net", &own) < 0)
+        return NETWORK_UNKNOWN;
+    process = descendants_list (&count, except);
+    for (size_t i = 0; i < count; i++) {
+        enum network its = _network (process[i].pid, &own);
+
+        if (its > network)
+            network = its;
+    }
     free (process);
-    return shared;
+    return network;
 }
 
 /*

@@ -45,11 +45,12 @@ bool descendants_exist (pid_t except);
  */
 void descendants_look (bool *stopped, bool *busy, pid_t except);
 
-/*
- * True if each of them has the network namespace of this process. False if one has another one, or if that is
- * not known, as of a process of another user.
- */
-bool descendants_share_network (pid_t except);
+enum network {
+    NETWORK_SHARED,         /* each of them has the network namespace of this process */
+    NETWORK_UNKNOWN,        /* of one that is not known, as of a process of another user */
+    NETWORK_OTHER,          /* one of them has another one */
+};
+enum network descendants_network (pid_t except);
 
 /* Send this signal to all descendants, also to stopped ones, which continue. */
 void descendants_signal (int number, pid_t except);

@@ -407,12 +407,22 @@ static void _watch (struct supervisor *s)
 /* In a container with a network of its own the kernel's answer here says nothing. */
 static void _look_for_listener (struct supervisor *s)
 {
+    enum network network;
+
     if (s->machine.phase != MACHINE_RUNS || !deadline_passed (s->listener.due))
         return;
     listener_look (&s->listener);
-    if (s->listener.use == ADDRESS_UNUSED && listener_is_young (&s->listener)
-        && !descendants_share_network (_apart (s)))
+    if (s->listener.use != ADDRESS_UNUSED || !listener_is_young (&s->listener))
+        return;
+    network = descendants_network (_apart (s));
+    if (network != NETWORK_SHARED)
         listener_hide (&s->listener);
+    /* The same is true of the other tasks, most likely. */
+    if (network == NETWORK_OTHER && s->config.prints && s->config.has_peers)
+        _print (
+            "slurmstepd: spank_tf: step %s: a process of rank %d on %s has a network of its own: if it is "
+            "the program, other tasks do not reach it; let its container use the node's network\n",
+            s->config.step, s->config.rank, s->config.node);
 }
 
 static void _look_at_attempts (struct supervisor *s)
