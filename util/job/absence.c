@@ -79,8 +79,8 @@ void absence_end (struct job *job, struct rank *rank)
 }
 
 /*
- * One that has ended with 0, and is kept for a restart of all, may come back, or get a spare, until there is one.
- * A lost spare is waited for as long as it may be needed.
+ * One that has ended with 0, and is kept for a restart of all, may come back, or get a spare, until there is
+ * one. A lost spare is waited for as long as it may be needed.
  */
 static bool _is_overdue (const struct job *job, const struct rank *rank)
 {
