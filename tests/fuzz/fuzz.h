@@ -18,12 +18,10 @@
 /* All targets: NAME is in NAME.c, its corpus in corpus/NAME. */
 /* clang-format off */
 #define FUZZ_TARGETS(X) \
-    X (acknowledgement) X (answer) X (cgroup_conf) X (contact) X (cpus) X (elf_file) \
-    X (exit_report) X (frame) X (interface) X (last_line) X (layout) X (nccl_conf) \
-    X (netlist) X (notify_message) \
-    X (order) X (pattern) X (placeholders) X (plugstack) X (ports) X (proxy) X (reconnect) \
-    X (registration) X (rendezvous) X (rendezvous_config) X (shell_words) X (signs) X (site) \
-    X (slurm_conf) X (submission) X (supervisor_config) X (tasklist) X (tee_lines)
+    X (cgroup_conf) X (contact) X (cpus) X (elf_file) X (exit_report) X (frame) X (interface) \
+    X (last_line) X (layout) X (messages) X (nccl_conf) X (netlist) X (notify_message) X (order) \
+    X (pattern) X (placeholders) X (plugstack) X (ports) X (proxy) X (reconnect) X (rendezvous) \
+    X (shell_words) X (site) X (slurm_conf) X (submission) X (tasklist) X (tee_lines)
 /* clang-format on */
 
 /* FUZZ_TARGET (name) { ... } defines one; it reads `size` bytes at `data`. */

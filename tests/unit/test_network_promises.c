@@ -564,7 +564,7 @@ static const struct link *link_of (const struct answer *answer, size_t rank)
     return found;
 }
 
-/* Each rank has an address of its own host that can be used, is the host's alone, and is what was required. */
+/* Each rank has an address of its own host that can be used, is the host's alone, and was required. */
 static void check_addresses (const struct answer *answer)
 {
     const struct wish *wish = &answer->wish;
@@ -598,7 +598,7 @@ static bool is_common (const struct answer *answer)
     return true;
 }
 
-/* All are on one network of the wish, or have one of its interfaces, with a network of its own on each host. */
+/* All are on one network of the wish; or on one of its interfaces, with a network of its own on each host. */
 static bool is_routed (const struct answer *answer)
 {
     for (size_t k = 0; k < answer->wish.items; k++) {

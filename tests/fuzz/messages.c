@@ -1,0 +1,273 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The input is the strings of a message, one a line. Each decoder that has a table (protocol/fields.h) gets
+ * it: what is of another message is an unknown key for it.
+ */
+#include "config.h"
+
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "common/tf_config.h"
+#include "protocol/answer.h"
+#include "protocol/fields.h"
+#include "protocol/registration.h"
+#include "protocol/rendezvous_config.h"
+#include "protocol/signs.h"
+#include "protocol/supervisor_config.h"
+#include "rendezvous/step.h"
+
+#define TOKEN "0123456789abcdef0123456789abcdef"
+#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
+
+/* Messages that are encoded as they were decoded. */
+
+static int _decode_registration (void *message, const struct frame *frame, struct errtext *err)
+{
+    return registration_decode (message, frame, err);
+}
+
+static struct frame *_encode_registration (const void *message)
+{
+    return registration_encode (message, TOKEN);
+}
+
+static int _decode_rendezvous_config (void *message, const struct frame *frame, struct errtext *err)
+{
+    return rendezvous_config_decode (message, frame, err);
+}
+
+static struct frame *_encode_rendezvous_config (const void *message)
+{
+    return rendezvous_config_encode (message);
+}
+
+static int _decode_signs (void *message, const struct frame *frame, struct errtext *err)
+{
+    return signs_decode (message, frame, err);
+}
+
+static struct frame *_encode_signs (const void *message)
+{
+    return signs_encode (message);
+}
+
+static int _decode_supervisor_config (void *message, const struct frame *frame, struct errtext *err)
+{
+    return supervisor_config_decode (message, frame, err);
+}
+
+static struct frame *_encode_supervisor_config (const void *message)
+{
+    return supervisor_config_encode (message);
+}
+
+static const struct message {
+    const struct fields *fields;
+    int (*decode) (void *message, const struct frame *frame, struct errtext *err);
+    struct frame *(*encode) (const void *message);
+    uint32_t ceiling;
+} messages[] = {
+    { &registration_fields, _decode_registration, _encode_registration, FRAME_MAX_REGISTRATION },
+    { &rendezvous_config_fields, _decode_rendezvous_config, _encode_rendezvous_config,
+      FRAME_MAX_CONFIGURATION },
+    { &signs_fields, _decode_signs, _encode_signs, FRAME_MAX_EXIT_REPORT },
+    { &supervisor_config_fields, _decode_supervisor_config, _encode_supervisor_config, FRAME_MAX_ANSWER },
+};
+
+union decoded {
+    struct registration registration;
+    struct rendezvous_config rendezvous_config;
+    struct signs signs;
+    struct supervisor_config supervisor_config;
+};
+
+/* Each number, word and text is within the limits of its row, or what it is if its key is missing. */
+static void _check_limits (const struct fields *fields, const void *message)
+{
+    for (size_t i = 0; i < fields->rows; i++) {
+        const struct field *field = &fields->row[i];
+        const void *member = (const char *)message + field->offset;
+
+        if (field->type == FIELD_PART)
+            _check_limits (field->part, member);
+        if (field->type == FIELD_NUMBER)
+            CHECK (*(const int *)member == field->absent
+                   || (*(const int *)member >= field->low && *(const int *)member <= field->high));
+        if (field->type == FIELD_NAME)
+            CHECK (*(const int *)member >= 0 && *(const int *)member <= field->high);
+        if (field->type == FIELD_TEXT && field->need == FIELD_NEEDED && *(const char *const *)member)
+            CHECK (!field->high || strlen (*(const char *const *)member) <= (size_t)field->high);
+    }
+}
+
+static void _check_message (const struct message *m, const struct frame *frame)
+{
+    static union decoded one, other;
+    struct frame *again;
+    struct errtext err;
+
+    if (!fuzz_succeeded (m->decode (&one, frame, &err), &err))
+        return;
+    _check_limits (m->fields, &one);
+    if (!(again = fuzz_resend (m->encode (&one), m->ceiling)))
+        return;
+    CHECK (fuzz_succeeded (m->decode (&other, again, &err), &err));
+    CHECK (fuzz_same (m->encode (&one), m->encode (&other)));
+    frame_destroy (again);
+}
+
+/* What a row does not say. */
+
+static void _check_registration (const struct frame *frame)
+{
+    struct registration r;
+
+    if (registration_decode (&r, frame, NULL) < 0)
+        return;
+    CHECK (r.component_first + r.component_tasks <= r.tasks);
+    CHECK (r.rank >= r.component_first && r.rank < r.component_first + r.component_tasks);
+    CHECK (r.node_index < r.tasks);
+    CHECK (r.error || r.port);
+    CHECK (strlen (r.node) <= REGISTRATION_MAX_NODE);
+    CHECK (r.interfaces >= 0 && r.interfaces <= INTERFACE_MAX);
+    CHECK (r.address.family);
+}
+
+static void _check_configurations (const struct frame *frame)
+{
+    static struct rendezvous_config config;
+    struct supervisor_config supervisor;
+    struct errtext err;
+    struct step *step;
+
+    if (supervisor_config_decode (&supervisor, frame, NULL) == 0)
+        CHECK (!supervisor.tee || (supervisor.role && supervisor.log));
+    if (rendezvous_config_decode (&config, frame, NULL) < 0)
+        return;
+    CHECK (config.lists >= 1 && config.lists <= RENDEZVOUS_CONFIG_MAX_LISTS);
+    CHECK (config.restart.times || !config.restart.any);
+    if (fuzz_succeeded (step_create (&step, &config, &err), &err))
+        step_destroy (step);
+}
+
+static void _check_signs (const struct frame *frame)
+{
+    struct signs signs;
+
+    if (signs_decode (&signs, frame, NULL) < 0)
+        return;
+    CHECK (signs_are_in (frame));
+    CHECK (signs.unanswered_count >= 0 && signs.unanswered_count <= SIGNS_MOST_UNANSWERED);
+    for (int i = 0; i < signs.unanswered_count; i++)
+        CHECK (signs.unanswered[i].port >= 1 && signs.unanswered[i].port <= 65535);
+    CHECK (strlen (signs.status) <= SIGNS_MAX_STATUS && (!signs.status[0] || fuzz_is_line (signs.status)));
+}
+
+/* An answer, which is encoded from more than is decoded. */
+
+/* A task must not get LD_PRELOAD from its rendezvous. */
+static void _check_variables (const struct frame *frame)
+{
+    /* clang-format off */
+    static const char *const allowed[] = {
+        "SLURM_TF_", "TF_", "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=",
+        "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=", "KERAS_DISTRIBUTION_JOB_ADDRESSES=",
+        "KERAS_DISTRIBUTION_NUM_PROCESSES=", "KERAS_DISTRIBUTION_PROCESS_ID=",
+        "JAX_COORDINATOR_ADDRESS=", "DTENSOR_JOBS=", "DTENSOR_CLIENT_ID=", "MASTER_ADDR=", "MASTER_PORT=",
+        "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=", "GROUP_RANK=",
+        "TORCHELASTIC_RESTART_COUNT=",
+    };
+    /* clang-format on */
+
+    for (const char *v = NULL; (v = answer_next_variable (frame, v));) {
+        bool found = false;
+
+        for (size_t i = 0; i < COUNT (allowed); i++)
+            found = found || strncmp (v, allowed[i], strlen (allowed[i])) == 0;
+        CHECK (found && strchr (v, '='));
+    }
+}
+
+static bool _same_text (const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp (a, b) == 0);
+}
+
+static bool _same_answer (const struct answer *a, const struct answer *b)
+{
+    if (a->refused || b->refused)
+        return a->refused == b->refused;
+    return _same_text (a->role, b->role) && a->index == b->index && _same_text (a->address, b->address)
+           && a->port == b->port && a->jax_devices == b->jax_devices
+           && (!a->jax_devices || a->local_process == b->local_process)
+           && a->keep_master_port == b->keep_master_port && a->nccl == b->nccl && a->gloo == b->gloo
+           && a->log_append == b->log_append && a->supervised == b->supervised
+           && (!a->supervised || a->stop_grace == b->stop_grace) && a->tee == b->tee && a->serves == b->serves
+           && a->restart.times == b->restart.times && a->restart.any == b->restart.any
+           && a->restart.longest_pause == b->restart.longest_pause
+           && _same_text (a->proxy_exempt, b->proxy_exempt);
+}
+
+static void _check_sent (struct answer answer, const char *tf_config)
+{
+    const size_t head = sizeof (TF_CONFIG_HEAD) - 1;
+    struct answer_message message;
+    struct answer received;
+    struct errtext err;
+    struct frame *frame;
+
+    if (!answer.refused) {
+        if (strncmp (tf_config, TF_CONFIG_HEAD, head) != 0)
+            return;
+        answer.cluster = tf_config + head;
+        answer.cluster_length = strlen (answer.cluster);
+        answer.tail = "";
+    }
+    CHECK (answer_encode (&message, &answer, SERVER_TOKEN) == 0);
+    CHECK (frame = answer_received (&message));
+    answer_message_clear (&message);
+    CHECK (fuzz_succeeded (answer_decode (&received, frame, SERVER_TOKEN, &err), &err));
+    CHECK (_same_answer (&answer, &received));
+    CHECK (answer.refused || strcmp (frame_get (frame, "TF_CONFIG"), tf_config) == 0);
+    frame_destroy (frame);
+}
+
+static void _check_answer (const struct frame *frame)
+{
+    struct answer answer;
+    struct errtext err;
+
+    _check_variables (frame);
+    if (!fuzz_succeeded (answer_decode (&answer, frame, SERVER_TOKEN, &err), &err))
+        return;
+    CHECK (answer.refused || (answer.port >= 1 && answer.port <= 65535 && answer.index >= 0));
+    _check_sent (answer, frame_get (frame, "TF_CONFIG"));
+}
+
+static void _check_acknowledgement (const struct frame *frame)
+{
+    struct frame *again;
+
+    if (!acknowledgement_is_in (frame))
+        return;
+    CHECK (again = fuzz_resend (acknowledgement_encode (), FRAME_MAX_EXIT_REPORT));
+    CHECK (acknowledgement_is_in (again));
+    frame_destroy (again);
+}
+
+FUZZ_TARGET (messages)
+{
+    struct frame *frame = fuzz_frame (data, size);
+
+    for (size_t i = 0; i < COUNT (messages); i++)
+        _check_message (&messages[i], frame);
+    _check_registration (frame);
+    _check_configurations (frame);
+    _check_signs (frame);
+    _check_answer (frame);
+    _check_acknowledgement (frame);
+    frame_destroy (frame);
+}
