@@ -25,7 +25,7 @@ TEST (a_reconnect_has_these_strings)
     assert_string_equal (message_text (reconnect_encode (&reconnect)),
                          HEAD "EXIT_REPORT=signal 11\nLIFE=2\nASKED_SIGNAL=15\n"
                               "ASKED_AT=1700000000\n");
-    reconnect.failure = (struct failure_text){ FAILURE_TEXT_LOG, "ValueError" };
+    reconnect.failure = (struct failure_text){ .source = FAILURE_TEXT_LOG, .text = "ValueError" };
     assert_string_equal (message_text (reconnect_encode (&reconnect)),
                          HEAD "EXIT_REPORT=signal 11\nLIFE=2\nASKED_SIGNAL=15\n"
                               "ASKED_AT=1700000000\nLAST_LINE=ValueError\n");
@@ -38,7 +38,7 @@ TEST (decoding_returns_the_encoded_reconnect)
                                    .rank = 17,
                                    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 11 },
                                    .life = { .life = 3 },
-                                   .failure = { FAILURE_TEXT_ERROR_FILE, "ValueError" } };
+                                   .failure = { .source = FAILURE_TEXT_ERROR_FILE, .text = "ValueError" } };
 
     for (int ended = 0; ended < 2; ended++) {
         struct reconnect decoded;
