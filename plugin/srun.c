@@ -26,6 +26,7 @@
 #include "common/rules.h"
 #include "common/tasklist.h"
 #include "common/value.h"
+#include "containers.h"
 #include "options.h"
 #include "protocol/contact.h"
 #include "protocol/rendezvous_config.h"
@@ -242,19 +243,13 @@ static int _export (struct errtext *err)
     return 0;
 }
 
-/* srun exports these for --container, --container-id, and the variables that stand for them. */
-static bool _is_contained (void)
-{
-    return getenv ("SLURM_CONTAINER") || getenv ("SLURM_CONTAINER_ID");
-}
-
 /* --tf-restart; a site's default does not count where it cannot work. */
 static struct restart_rule _restart (void)
 {
     struct restart_rule rule = { .longest_pause = options_seconds (OPTION_RESTART_BACKOFF) };
 
     value_restart_parse (&rule.times, &rule.any, options_value (OPTION_RESTART));
-    if (_is_contained () && !options_is_given (OPTION_RESTART))
+    if (rule.times > 0 && !options_is_given (OPTION_RESTART) && containers_forbid_restart ())
         rule.times = 0;
     return rule;
 }
@@ -268,15 +263,11 @@ static struct watch_rule _watchdog (void)
     return rule;
 }
 
-/*
- * Slurm 24.11 and later write the container's configuration once for each task. On 22.05 a runtime that was
- * killed, as by the stop before a restart, leaves a container whose name is taken.
- */
 static int _check_restart (struct errtext *err)
 {
-    if (_restart ().times == 0 || !_is_contained ())
-        return 0;
-    return errtext_set (err, "--tf-restart: the programs of a step with --container cannot be restarted");
+    const char *why = _restart ().times > 0 ? containers_forbid_restart () : NULL;
+
+    return why ? errtext_set (err, "--tf-restart: %s", why) : 0;
 }
 
 /* Spare tasks. */

@@ -72,7 +72,8 @@ start_cluster ()
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
     [[ ! ${SPANK_TF_CLUSTERS-} ]] || echo "$SPANK_TF_CLUSTER" >> "$SPANK_TF_CLUSTERS"
     "$tests/cluster" start --proctrack "$proctrack" \
-        --plugstack "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf" "$@"
+        --plugstack "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf" \
+        --plugstack "$SPANK_TF_STAGE/etc/plugstack.conf.d/zz-spank-tf.conf" "$@"
 }
 
 # Before start_cluster with GresTypes=gpu: four GPUs, which its nodes may have. They are device files, which

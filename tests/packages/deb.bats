@@ -111,7 +111,7 @@ installed_version ()
     release=$(slurm_release)
     run -0 dpkg-deb -c "$(package spank-tf)"
     for file in spank-tf/spank_tf.so libexec/spank-tf/tf-rendezvous libexec/spank-tf/tf-supervise \
-        libexec/spank-tf/tf-addresses share/spank-tf/10-spank-tf.conf man8/spank-tf.8.gz; do
+        libexec/spank-tf/tf-addresses share/spank-tf/10-spank-tf.conf share/spank-tf/zz-spank-tf.conf spank-tf/spank_tf_late.so man8/spank-tf.8.gz; do
         [[ $output == *"/$file"* ]] || fail "$file is missing"
     done
     [[ $output != */bin/* ]] || fail "there is more"
@@ -193,6 +193,7 @@ installed_version ()
     [[ "$(installed_version spank-tf)" == "installed $(version)-"* ]] || fail "$(installed_version spank-tf)"
     cmp "$enabled" "$work/edited"
     [ ! -e "$disabled" ] || fail "there is a second configuration"
+    [ -e "$late" ] && [ ! -e "$late_disabled" ] || fail "there is no second stage"
     srun_works
     apt-get purge -q -y spank-tf spank-tf-tools < /dev/null
 }
@@ -279,6 +280,7 @@ installed_version ()
     sed -i 's|spank_tf.so$|& timeout=77|' "$enabled"
     during apt_get remove spank-tf
     only_plain_srun_works
+    [ ! -e "$late" ] || fail "a file for a plugin that is not there"
     dpkg -i "$(package spank-tf)"
     grep -q "timeout=77" "$enabled" || fail "the edit is lost"
     srun_works
@@ -312,4 +314,5 @@ installed_version ()
         grep -qx "$name: disabled" "$work/unpacked" || fail "unpacked: $(cat "$work/unpacked")"
     done
     [ -e "$enabled" ] && [ ! -e "$disabled" ] || fail "the plugin is not enabled"
+    [ -e "$late" ] && [ ! -e "$late_disabled" ] || fail "the second stage is not enabled"
 }

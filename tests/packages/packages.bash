@@ -10,6 +10,9 @@ packages=$work/packages
 enabled=/etc/slurm/plugstack.conf.d/10-spank-tf.conf
 # shellcheck disable=SC2034  # for the tests
 disabled=/etc/slurm/10-spank-tf.conf.disabled
+# That of the second stage.
+late=/etc/slurm/plugstack.conf.d/zz-spank-tf.conf
+late_disabled=/etc/slurm/zz-spank-tf.conf.disabled
 
 # The tarball is SPANK_TF_TARBALL; beside it is that of the version before, released.tar.gz, if git has it.
 start_slurm ()

@@ -40,12 +40,12 @@ rpm_with ()
 
     run -0 rpm -qpl "$(package spank-tf)"
     for file in spank-tf/spank_tf.so libexec/spank-tf/tf-rendezvous libexec/spank-tf/tf-supervise \
-        libexec/spank-tf/tf-addresses share/spank-tf/10-spank-tf.conf man8/spank-tf.8; do
+        libexec/spank-tf/tf-addresses share/spank-tf/10-spank-tf.conf share/spank-tf/zz-spank-tf.conf spank-tf/spank_tf_late.so man8/spank-tf.8; do
         [[ $output == *"/$file"* ]] || fail "$file is missing"
     done
     [[ $output != */bin/* ]] || fail "there is more"
     run -0 rpm -qpc "$(package spank-tf)"
-    [ "$output" = "$enabled" ] || fail "not a configuration file"
+    [ "$output" = "$enabled"$'\n'"$late" ] || fail "not the configuration files"
     run -0 rpm -qp --requires "$(package spank-tf)"
     grep -qxF "$(basename "$(ls /usr/lib/*/libslurm.so.[0-9][0-9])")()(64bit)" <<< "$output" || fail "it does not require libslurm"
 
@@ -91,8 +91,10 @@ rpm_with ()
     run -0 rpm --dbpath "$work/database" -q spank-tf
     [[ $output == "spank-tf-$(version)-"* ]] || fail "not upgraded"
     cmp "$enabled" "$work/edited"
+    [ -e "$late" ] && [ ! -e "$late_disabled" ] || fail "there is no second stage"
     srun_works
     rpm_with -e spank-tf spank-tf-tools
+    [ ! -e "$late" ] && [ ! -e "$late_disabled" ] || fail "a file for a plugin that is not there"
     rm "$disabled"
 }
 
@@ -122,9 +124,11 @@ rpm_with ()
     # What runs before the first package of a transaction is unpacked, without what runs after the last.
     rpm_with -U --force --noposttrans "$(package spank-tf)"
     [ ! -e "$enabled" ] && [ -e "$disabled" ] || fail "it is enabled"
+    [ ! -e "$late" ] && [ -e "$late_disabled" ] || fail "its second stage is enabled"
     only_plain_srun_works
     rpm_with -U --force "$(package spank-tf)"
     [ -e "$enabled" ] && [ ! -e "$disabled" ] || fail "it is not enabled again"
+    [ -e "$late" ] && [ ! -e "$late_disabled" ] || fail "its second stage is not enabled again"
     srun_works
 }
 

@@ -28,10 +28,27 @@ after_test ()
     [ "$(stat -c %a "$conf")" = 644 ] && [ "$(stat -c %a "$path")" = 755 ] || fail "not readable by every user"
 }
 
-@test "the plugin depends on libc only" {
-    run -0 readelf -d "$(find "$SPANK_TF_STAGE" -name spank_tf.so)"
-    [ "$(grep -c '(NEEDED)' <<< "$output")" -eq 1 ] && [[ $output == *"(NEEDED)"*"[libc.so.6]"* ]] || fail "it depends on more"
-    [[ $output != *RPATH* && $output != *RUNPATH* && $output != *TEXTREL* ]] || fail "it has a path, or text relocations"
+@test "the second stage is in a file that sorts last, and optional: a host without it works as before" {
+    local conf=$SPANK_TF_STAGE/etc/plugstack.conf.d/zz-spank-tf.conf word path more
+
+    run -0 grep -v '^#' "$conf"
+    read -r word path more <<< "$output"
+    [ "$word" = optional ] && [ -z "$more" ] && [ ${#lines[@]} -eq 1 ] || fail "not one line, or not \"optional\""
+    [ "$(stat -c %a "$conf")" = 644 ] && [ "$(stat -c %a "$path")" = 755 ] || fail "not readable by every user"
+    sed -i 's|spank_tf_late.so|nowhere.so|' "$SPANK_TF_CLUSTER/plugstack.conf"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 true
+    sed -i 's|nowhere.so|spank_tf_late.so|' "$SPANK_TF_CLUSTER/plugstack.conf"
+    [ "$status" -eq 0 ] && [ -z "$output$stderr" ] || fail "not as before"
+}
+
+@test "the plugins depend on libc only" {
+    local plugin
+
+    for plugin in spank_tf.so spank_tf_late.so; do
+        run -0 readelf -d "$(find "$SPANK_TF_STAGE" -name $plugin)"
+        [ "$(grep -c '(NEEDED)' <<< "$output")" -eq 1 ] && [[ $output == *"(NEEDED)"*"[libc.so.6]"* ]] || fail "$plugin depends on more"
+        [[ $output != *RPATH* && $output != *RUNPATH* && $output != *TEXTREL* ]] || fail "$plugin has a path, or text relocations"
+    done
 }
 
 @test "the plugins export what Slurm and the second one look up, and nothing else" {
@@ -58,7 +75,8 @@ after_test ()
 @test "the files say the version, and the plugin the Slurm for which it was built, without being run" {
     local program
 
-    for program in "$SPANK_TF_STAGE"/libexec/spank-tf/* "$SPANK_TF_STAGE/bin/tf-exec"; do
+    for program in "$SPANK_TF_STAGE"/libexec/spank-tf/* "$SPANK_TF_STAGE/bin/tf-exec" \
+        "$SPANK_TF_STAGE/lib/spank-tf/spank_tf_late.so"; do
         run -0 readelf -p .spank_tf "$program"
         [[ $output == *spank-tf=[0-9]* ]] || fail "$program"
     done

@@ -95,3 +95,35 @@ after_test ()
     [ ! -e "$work/started" ] || fail "a program was started"
     ! printed 'cannot start its program' || fail "a line misleads: $(< "$srun_output")"
 }
+
+# What looks for pyxis knows it by its name.
+# bats test_tags=core
+@test "a restart that cannot work in a container of pyxis is refused at the launch, with what to do" {
+    local ours why="srun: error: spank_tf: --tf-restart: in a container of pyxis tasks are restarted by spank_tf_late.so, which has to stand behind pyxis in plugstack.conf; see tf-check"
+    local pyxis=$SPANK_TF_CLUSTER/spank_pyxis.so
+
+    cp "$SPANK_TF_PROGRAMS/container_plugin.so" "$pyxis"
+    # shellcheck disable=SC2034  # for stages.bash
+    between="required $pyxis hide=$(dirname "$SPANK_TF_STAGE")"
+    two_stages
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-restart=1 "${container[@]}" true
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "behind pyxis it works"
+    # A task without a container can be restarted.
+    sed -i /late/d "$SPANK_TF_CLUSTER/plugstack.conf"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-restart=1 true
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "without a container it works"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 "${container[@]}" true
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "without a restart it works"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-restart=1 "${container[@]}" true
+    [ "$status" -eq 1 ] && [ "$stderr" = "$why" ] || fail "no second stage: not refused, or not so"
+    run --separate-stderr slurm env PYXIS_CONTAINER_IMAGE=plain srun -Q -N2 --tf-tasks=worker:2 --tf-restart=1 true
+    [ "$status" -eq 1 ] && [ "$stderr" = "$why" ] || fail "an image in the environment"
+    ours=$(sed -n 's/^required \(.*spank_tf.so\).*/\1/p' "$SPANK_TF_CLUSTER/plugstack.conf")
+    sed -i "1i optional ${ours/spank_tf.so/spank_tf_late.so}" "$SPANK_TF_CLUSTER/plugstack.conf"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-restart=1 "${container[@]}" true
+    [ "$status" -eq 1 ] && [ "$stderr" = "$why" ] || fail "it stands before pyxis"
+    # The site's default does not count.
+    sed -i "s|spank_tf.so.*|& restart=1|" "$SPANK_TF_CLUSTER/plugstack.conf"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 "${container[@]}" true
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "a site's default"
+}

@@ -1,0 +1,12 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Containers that a step's tasks enter after they have registered: whether tasks can be restarted there.
+ */
+#ifndef TF_CONTAINERS_H
+#define TF_CONTAINERS_H
+
+/* In srun, when all options are read: why no task of the step can be restarted; NULL if each can. */
+const char *containers_forbid_restart (void);
+
+#endif
