@@ -348,6 +348,7 @@ static void _use_answer (spank_t spank, const struct address *srun)
     }
     /* Signals are those of a task that starts, until the second stage waits for the supervisor's order. */
     prepared.waits = true;
+    environment_clean (spank); /* the container does not get what srun has exported, as the tokens */
     if (answer->answer.supervised)
         sigprocmask (SIG_SETMASK, &prepared.server.mask, NULL);
 }

@@ -14,6 +14,7 @@
  *
  * The image "torch" sets PYTORCH_VERSION and, as enroot's hook does, MASTER_ADDR, MASTER_PORT and
  * WORLD_SIZE; then the tasks get RANK and LOCAL_RANK. "missing" cannot be started; "slow" takes SLOW_S.
+ * A container that would get a step's tokens is not started.
  */
 #include "config.h"
 
@@ -163,6 +164,11 @@ static pid_t _start (spank_t spank, const char *hidden)
     pid_t pid;
 
     spank_get_item (spank, S_JOB_ENV, &env);
+    for (int i = 0; env && env[i]; i++)
+        if (strncmp (env[i], "SLURM_TF_RENDEZVOUS=", strlen ("SLURM_TF_RENDEZVOUS=")) == 0) {
+            slurm_error ("container_plugin: the container would get the step's tokens");
+            return -1;
+        }
     pid = fork ();
     if (pid == 0)
         _become_container (env, hidden);
