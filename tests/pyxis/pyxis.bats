@@ -121,6 +121,53 @@ after_test ()
     had_lives 2 2
 }
 
+@test "pyxis: a container with a network of its own is refused, because no other task would reach it" {
+    # With a sysfs of its own there is no place for the cgroups that this hook mounts.
+    chmod 644 "$BATS_FILE_TMPDIR/hooks/10-cgroups.sh"
+    run_inside "touch $work/started" --container-unshare=net -N2 -n2 --tf-tasks=worker:2
+    chmod 755 "$BATS_FILE_TMPDIR/hooks/10-cgroups.sh"
+    [ "$status" -eq 1 ] || fail "srun's exit code is not 1"
+    [ "$(grep -c "its container has a network of its own, in which the other tasks do not reach it" <<< "$stderr")" -eq 2 ] ||
+        fail "it is not named on both nodes"
+    [ ! -e "$work/started" ] || fail "a program was started"
+}
+
+# The line of ours, and those of the others, in this order: plugstack LINE…
+plugstack ()
+{
+    printf '%s\n' "$@" > "$SPANK_TF_CLUSTER/plugstack.conf"
+}
+
+@test "pyxis before spank_tf: the container is named as the reason, also where a step can do without a supervisor" {
+    local ours why="the task is in a container already: spank_tf has to stand before what enters it, such as pyxis"
+
+    ours=$(grep '^required' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")
+    plugstack "$between" "$ours"
+    run_inside "touch $work/started" -N1 -n2 --tf-tasks=ps,worker
+    [ "$status" -eq 1 ] && [[ $stderr == *"$why"* && $stderr != *installed* ]] || fail "the reason is another one"
+    [ ! -e "$work/started" ] || fail "a program was started"
+    run_inside true -N1 -n2 --tf-tasks=worker:2
+    [ "$status" -eq 0 ] && [[ $stderr == *"$why"*"; the step runs without supervisors"* ]] || fail "no word of it"
+    run -2 slurm_on "$(node 1)" "$SPANK_TF_STAGE/bin/tf-check" -q
+    grep -q "^error: pyxis stands before spank_tf ($SPANK_TF_CLUSTER/plugstack.conf:1, " <<< "$output"
+}
+
+# Nothing of a restart is asked for, so one stage is enough.
+@test "pyxis behind spank_tf without the second stage: each task has its own variables by enroot's hook" {
+    local hook=$BATS_FILE_TMPDIR/hooks/60-spank-tf.sh
+
+    plugstack "$(grep '^required' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")" "$between"
+    run_inside true -N1 -n2 --tf-tasks=worker:2
+    [ "$status" -eq 99 ] || fail "without the hook they are right, too"
+    container=("${torch[@]}")
+    install -m 755 "$tests/../contrib/enroot/60-spank-tf.sh" "$hook"
+    # pyxis sets SLURM_PROCID here, and the evaluator has none.
+    run_inside '[ "${RANK-none}" = "$(case $SLURM_TF_ROLE in worker) echo $SLURM_TF_INDEX ;; *) echo none ;; esac)" ] || exit 97' \
+        -N1 -n3 --tf-tasks=worker,evaluator,worker --tf-frameworks=tf,torch
+    rm "$hook"
+    succeeds
+}
+
 @test "pyxis: scancel while a container is being set up leaves nothing" {
     export SLOW_SETUP=60
     srun_output=$BATS_TEST_TMPDIR/out
