@@ -74,6 +74,12 @@ static bool _none_has_ended (const struct job *job)
     return true;
 }
 
+/* The order to begin its next life did not arrive. */
+static bool _is_former (const struct rank *rank, const struct life_report *life)
+{
+    return rank->state == RANK_RUNS && life->life >= 0 && life->life < rank->life.number;
+}
+
 /* What is known of an end, whatever it leads to. */
 static void _note_report (struct job *job, struct rank *rank, const struct exit_report *report,
                           const struct life_report *life, const struct failure_text *failure)
@@ -91,7 +97,7 @@ static void _note_report (struct job *job, struct rank *rank, const struct exit_
         job->failure_over = NEVER;
     }
     /* Its supervisor may report an end again while it waits. */
-    if (rank->state == RANK_RUNS || rank->state == RANK_SPARE)
+    if ((rank->state == RANK_RUNS && !_is_former (rank, life)) || rank->state == RANK_SPARE)
         ends_note (&rank->end, job->launched, job->now - life->ago_ms, ++job->ends, failure,
                    life->asked_signal);
     if (rank->state == RANK_RUNS)
@@ -108,6 +114,18 @@ static bool _is_stuck (const struct job *job, const struct rank *rank, const str
            || (rank->state == RANK_RUNS
                && (report->kind == EXIT_REPORT_UNSTARTED
                    || restart_rule_covers (&job->config->restart, report)));
+}
+
+/*
+ * What its life had left behind has been stopped; but how the life ended is known, and its supervisor ends
+ * so, unless the next life was certain.
+ */
+static bool _keeps_end (const struct job *job, const struct rank *rank, const struct exit_report *report,
+                        const struct life_report *life)
+{
+    return report->kind == EXIT_REPORT_STOPPED && !rank->replaces
+           && (rank_waits (rank) || _is_former (rank, life))
+           && !restart_rule_covers (&job->config->restart, &rank->end.report);
 }
 
 /* Its place has been given away. */
@@ -138,8 +156,15 @@ static void _answer_report (struct job *job, struct rank *rank, const struct exi
             stopped = rank_has_ended (rank) && rank->end.report.kind == EXIT_REPORT_STOPPED;
             course_ended (job, rank, RANK_IS_DONE, report);
             course_tell_end (job);
-            /* It was let go while it waited, as one that was stopped, and that order did not arrive. */
-            course_order (job, rank, stopped && exit_report_failed (report) ? ORDER_STOP : ORDER_EXIT);
+            /*
+             * It was let go while it waited, as one that was stopped, and that order did not arrive. It obeys
+             * one that comes after the answer to its report.
+             */
+            if (stopped && exit_report_failed (report)) {
+                course_order (job, rank, ORDER_WAIT);
+                course_order (job, rank, ORDER_STOP);
+            } else
+                course_order (job, rank, ORDER_EXIT);
             break;
     }
 }
@@ -149,6 +174,7 @@ void job_report (struct job *job, int64_t now, struct rank *rank, const struct e
 {
     enum restart_policy_decision decision;
     enum restarts_answer answer;
+    struct exit_report end;
 
     _set_time (job, now);
     /* What becomes of it concerns no other task. */
@@ -162,6 +188,7 @@ void job_report (struct job *job, int64_t now, struct rank *rank, const struct e
         _let_go (job, rank);
         return;
     }
+    end = _keeps_end (job, rank, report, life) ? rank->end.report : *report;
     answer = restarts_report (job->restarts, rank, report, life, &decision);
     if (decision != RESTART_POLICY_NONE)
         course_decided (job, rank, report, decision, life->cannot);
@@ -172,7 +199,7 @@ void job_report (struct job *job, int64_t now, struct rank *rank, const struct e
         _let_go (job, rank);
         return;
     }
-    _answer_report (job, rank, report, answer);
+    _answer_report (job, rank, &end, answer);
 }
 
 /* Other inputs. */
@@ -244,13 +271,18 @@ static void _begin_again (struct job *job, struct rank *rank)
         rank->link = LINK_BUSY;
 }
 
-/* The work is done while this task waits to be restarted: it is stopped, as if it ran. */
+/*
+ * The work is done while this task waits to be restarted: it is stopped, as if it ran. A failure that is
+ * final stays one.
+ */
 static bool _counts_as_stopped (const struct job *job, const struct rank *rank)
 {
     enum stop_policy_cause cause = stop_policy_cause (job->policy);
 
     return course_is_done_with (job, rank) && cause != STOP_POLICY_PS_FAILED
-           && cause != STOP_POLICY_TASK_FAILED;
+           && cause != STOP_POLICY_TASK_FAILED
+           && (restart_rule_covers (&job->config->restart, &rank->end.report)
+               || !exit_report_failed (&rank->end.report));
 }
 
 static void _release (struct job *job, struct rank *rank)

@@ -120,7 +120,7 @@ static void _set_waiting (const struct restarts *r, struct rank *rank, const str
     rank->life.leaves =
         report->kind != EXIT_REPORT_STOPPED && !restart_rule_covers (restart_policy_rule (r->policy), report);
     rank->life.due = NEVER;
-    if (!rank_has_ended (rank))
+    if (!rank_has_ended (rank) && !rank_waits (rank))
         rank->end.report = *report;
     rank_change (rank, RANK_IS_TO_WAIT);
 }
@@ -251,7 +251,7 @@ enum restarts_answer restarts_report (struct restarts *r, struct rank *rank, con
     if (life->asked_signal)
         _end_all (r, life);
     else if (rank->state == RANK_RUNS && can_restart && life->life < rank->life.number
-             && restart_policy_is_possible (r->policy, rank))
+             && restart_policy_is_possible (r->policy, rank) && !restarts_gathers (r, rank))
         return RESTARTS_AGAIN;
     /* It has not begun, and reports that it waits, or that it is stopped. */
     if (rank->state == RANK_SPARE)
@@ -292,14 +292,20 @@ void restarts_returned (struct restarts *r, const struct rank *rank)
         r->over = moment_last (r->over, _in_seconds (r, r->pause));
 }
 
+/* All begin again: what has been restarted for this event would begin a second time for it. */
+bool restarts_can_replace (struct restarts *r, const struct rank *rank, bool counted)
+{
+    if (r->now >= r->event_over || (r->event_started && !counted && !r->gathers))
+        _end_event (r);
+    return restart_policy_can_replace (r->policy, rank, counted || r->gathers);
+}
+
 void restarts_replace (struct restarts *r, struct rank *lost, struct rank *spare, bool counted)
 {
     static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
     bool called = rank_has_ended (lost), gathers = r->gathers;
     int left = restart_policy_left (r->policy);
 
-    if (r->now >= r->event_over)
-        _end_event (r);
     restart_policy_replace (r->policy, lost, spare, gathers || counted);
     spare->life = lost->life;
     spare->life.leaves = false;

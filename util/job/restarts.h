@@ -81,9 +81,14 @@ enum restart_policy_decision restarts_hang (struct restarts *restarts, struct ra
 void restarts_returned (struct restarts *restarts, const struct rank *rank);
 
 /*
+ * True if a spare may get the place of a rank. `counted`: the failure of the rank has used a restart before.
+ */
+bool restarts_can_replace (struct restarts *restarts, const struct rank *rank, bool counted);
+
+/*
  * A spare gets the place of a rank, with its lives and its end: it waits for the next life, and all tasks
- * of the step, which are the members now, are stopped, and begin theirs with it. restart_policy_can_replace
- * () was true. The states of both are still those before; that of the spare changes here. `counted`: the
+ * of the step, which are the members now, are stopped, and begin theirs with it. restarts_can_replace ()
+ * was true. The states of both are still those before; that of the spare changes here. `counted`: the
  * failure of the rank has used a restart before; so has that which all gather for.
  */
 void restarts_replace (struct restarts *restarts, struct rank *lost, struct rank *spare, bool counted);

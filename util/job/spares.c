@@ -99,9 +99,7 @@ static bool _can_replace (const struct job *job, const struct rank *rank, bool c
     return rank->kind != RULES_SPARE
            && stop_policy_cause (job->policy) == STOP_POLICY_NOT_OVER
            /* One that has ended with 0 is needed only if all are restarted. */
-           && rank->state != RANK_KEPT
-           && restart_policy_can_replace (restarts_policy (job->restarts), rank,
-                                          counted || restarts_are_gathering (job->restarts));
+           && rank->state != RANK_KEPT && restarts_can_replace (job->restarts, rank, counted);
 }
 
 enum fact_obstacle spares_obstacle (const struct job *job)

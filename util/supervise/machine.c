@@ -232,15 +232,24 @@ static void _finish (struct machine *m)
 
 /*
  * When this end is known, other tasks may begin their next life. A task that has succeeded may have
- * left something to finish in the background, and so in a step that is asked to end.
+ * left something to finish in the background, and so in a step that is asked to end; but if no other life can
+ * begin here, a spare may get the place at once.
  */
+static bool _ends_with_all (const struct machine *m)
+{
+    if (_is_asked (m))
+        return false;
+    return machine_can_restart (m) ? restart_rule_covers (&m->config->restart, &m->report)
+                                   : m->config->lost_after > 0;
+}
+
 static void _end_as (struct machine *m, struct exit_report report, int status)
 {
     if (m->phase == MACHINE_STOPS || m->phase == MACHINE_KILLS)
         m->ended = m->now;
     m->status = status;
     m->report = report;
-    if (machine_can_restart (m) && restart_rule_covers (&m->config->restart, &report) && !_is_asked (m))
+    if (_ends_with_all (m))
         _kill (m, THEN_FINISH);
     else
         _finish (m);
@@ -308,7 +317,11 @@ void machine_no_life (struct machine *m, int64_t now, const char *why)
 
     _advance (m, now);
     _forbid_lives (m, why);
-    if (could && m->phase == MACHINE_ENDED)
+    if (!could || m->phase != MACHINE_ENDED)
+        return;
+    if (_ends_with_all (m))
+        _kill (m, THEN_FINISH);
+    else
         _report (m);
 }
 
@@ -408,13 +421,13 @@ static void _limit_exit_code (struct machine *m, int most)
 }
 
 /*
- * A spare's first life has the number that its place has come to. If it cannot obey, a report that says so is
- * on its way.
+ * Not always the next one: a spare's first life has the number that its place has come to, and an order to
+ * begin that was lost before all were stopped again is not repeated. If it cannot obey, a report that says so
+ * is on its way.
  */
 static bool _may_begin (const struct machine *m, int life)
 {
-    return m->phase == MACHINE_ENDED && (life == m->number + 1 || (m->idle && life > 0))
-           && machine_can_restart (m) && !_is_asked (m);
+    return m->phase == MACHINE_ENDED && life > m->number && machine_can_restart (m) && !_is_asked (m);
 }
 
 bool machine_listens (const struct machine *m)
