@@ -1,0 +1,248 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A plan is made from its seed alone: what the step is, what its programs do, what disturbs it.
+ */
+#include "config.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "../random.h"
+#include "world.h"
+
+#define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
+
+/* So that a count of ranks is not the same as an option of the next plan. */
+static uint64_t _state;
+
+static int _below (int number)
+{
+    return (int)(random_next (&_state) % (unsigned int)number);
+}
+
+static bool _in (int number)
+{
+    return _below (number) == 0;
+}
+
+static int _between (int low, int high)
+{
+    return low + _below (high - low + 1);
+}
+
+static int _one_of (const int *value, size_t count)
+{
+    return value[_below ((int)count)];
+}
+#define ONE_OF(...) _one_of ((const int[]){ __VA_ARGS__ }, COUNT (((const int[]){ __VA_ARGS__ })))
+
+static void _add (struct plan *plan, enum rules_name kind, int count, bool beside)
+{
+    for (int i = 0; i < count && plan->tasks < MOST_RANKS; i++) {
+        plan->beside[plan->tasks] = beside;
+        plan->kind[plan->tasks++] = kind;
+    }
+}
+
+static void _make_list (struct plan *plan)
+{
+    bool ps = _in (3), chief = _in (2);
+
+    _add (plan, RULES_CHIEF, chief, false);
+    _add (plan, RULES_PS, ps ? _between (1, 2) : 0, false);
+    _add (plan, RULES_WORKER, _between (ps || chief ? 1 : 2, 4), false);
+    _add (plan, RULES_EVALUATOR, _in (4), false);
+    _add (plan, RULES_ROLES, _in (4) ? _between (1, 2) : 0, true);
+    if (_in (2))
+        _add (plan, RULES_SPARE, _between (1, 3), false);
+}
+
+static void _make_nodes (struct plan *plan)
+{
+    int together = ONE_OF (1, 1, 2, 3);
+
+    for (int rank = 0; rank < plan->tasks; rank++)
+        plan->node[rank] = rank / together;
+    plan->nodes = plan->node[plan->tasks - 1] + 1;
+}
+
+static void _make_options (struct plan *plan)
+{
+    struct rendezvous_config *c = &plan->config;
+    bool spares = plan->kind[plan->tasks - 1] == RULES_SPARE;
+
+    c->stop = _in (8) ? (enum stop_when)ONE_OF (STOP_WHEN_CHIEF, STOP_WHEN_WORKERS, STOP_WHEN_NEVER)
+                      : STOP_WHEN_AUTO;
+    c->stop_grace = ONE_OF (0, 2, 5, 10);
+    c->eval_grace = ONE_OF (0, 3, 20);
+    c->fail_grace = ONE_OF (0, 3, 30);
+    c->restart.times = spares ? ONE_OF (1, 3, 5) : ONE_OF (0, 0, 1, 3);
+    c->restart.any = _in (2);
+    c->restart.longest_pause = ONE_OF (1, 4, 60);
+    c->lost_after = spares ? ONE_OF (5, 10, 20) : 0;
+    c->watch.seconds = _in (4) ? ONE_OF (5, 10) : 0;
+    c->watch.first = 15;
+    plan->no_kill = spares;
+    plan->wait = _in (12) ? ONE_OF (1, 10) : 0;
+    c->wait_limited = plan->wait > 0;
+    plan->kill_wait = ONE_OF (3, 10, 30);
+    plan->forwards = _in (2);
+    plan->batch = _in (2);
+    plan->delay = ONE_OF (1, 1, 20, 300);
+    plan->sign_ms = ONE_OF (300, 1000, 2500);
+}
+
+static void _make_script (struct plan *plan, int rank, int life, struct script *script)
+{
+    bool serves = plan->kind[rank] == RULES_PS || plan->beside[rank];
+    bool fails = life < 2 && (serves ? _in (8) : _in (life == 0 ? 3 : 5));
+
+    script->lasts = serves && !fails ? NEVER : _between (100, _in (4) ? 3000 : 40000);
+    script->status = !fails    ? 0
+                     : _in (3) ? ONE_OF (SIGKILL, SIGTERM, SIGSEGV, SIGBUS)
+                               : W_EXITCODE (ONE_OF (1, 1, 2, 42, 42, 143, 7), 0);
+    script->handles = _in (3) ? ONE_OF (100, 1500, 6000) : 0;
+    if (_in (12))
+        script->handles = NEVER;
+    script->handled_status = W_EXITCODE (ONE_OF (0, 0, 143, 42), 0);
+    script->leaves = _in (5) ? _between (100, 20000) : 0;
+    script->hangs = NEVER;
+    if (plan->config.watch.seconds && life == 0 && plan->kind[rank] == RULES_WORKER && _in (6)) {
+        script->hangs = _between (5000, 20000);
+        script->lasts = NEVER;
+    }
+}
+
+static void _make_disturbance (struct plan *plan, struct disturbance *d)
+{
+    static const int kinds[] = { CUT,     CUT,  BLOCK,        REJECT,       RESET,           RESET,
+                                 RESET,   DIE,  KILL_PROGRAM, KILL_PROGRAM, KILL_SUPERVISOR, KILL_FORK_SERVER,
+                                 SUSPEND, WARN, CANCEL,       KILL_SRUN };
+
+    d->kind = (enum disturbance_kind)_one_of (kinds, COUNT (kinds));
+    d->at = _between (50, _in (3) ? 4000 : 60000);
+    d->lasts = _in (3) ? _between (200, 3000) : _in (4) ? _between (30000, 200000) : _between (1000, 30000);
+    d->target = _below (d->kind <= REJECT || d->kind == DIE ? plan->nodes : plan->tasks);
+    d->number = d->kind == WARN ? ONE_OF (SIGTERM, SIGUSR1, SIGINT) : ONE_OF (SIGKILL, SIGTERM, SIGSEGV);
+    if (d->kind == DIE && !plan->no_kill)
+        d->kind = RESET;
+    if (d->kind == RESET)
+        d->target %= plan->tasks;
+}
+
+/* Defects that are known, and what is left out until they are mended. This list only gets shorter. */
+static bool _is_open (const struct plan *plan, const struct disturbance *d)
+{
+    bool suspends = d->kind == SUSPEND, breaks = d->kind <= RESET;
+
+    for (int i = 0; i < plan->disturbances; i++) {
+        suspends = suspends || plan->disturbance[i].kind == SUSPEND;
+        breaks = breaks || plan->disturbance[i].kind <= RESET;
+    }
+    /* A connection that breaks while the job is suspended: its supervisor, which is stopped, cannot come
+       back, and counts as lost. */
+    if (suspends && breaks)
+        return true;
+    /* fail_grace goes on while the job is suspended. */
+    return d->kind == SUSPEND && plan->kind[0] != RULES_PS && plan->kind[1] != RULES_PS;
+}
+
+static bool _is_earlier (const struct disturbance *a, const struct disturbance *b)
+{
+    return a->at < b->at;
+}
+
+static void _make_disturbances (struct plan *plan)
+{
+    int count = _in (8) ? 0 : _between (1, MOST_DISTURBANCES);
+
+    for (int i = 0; i < count; i++) {
+        struct disturbance d;
+        int at = plan->disturbances;
+
+        _make_disturbance (plan, &d);
+        if (_is_open (plan, &d))
+            continue;
+        plan->disturbances++;
+        for (; at > 0 && _is_earlier (&d, &plan->disturbance[at - 1]); at--)
+            plan->disturbance[at] = plan->disturbance[at - 1];
+        plan->disturbance[at] = d;
+    }
+}
+
+void plan_make (struct plan *plan, uint64_t seed)
+{
+    memset (plan, 0, sizeof (*plan));
+    plan->seed = seed;
+    /* Not 0, and not like the next one. */
+    _state = (seed + 1) * UINT64_C (0x9e3779b97f4a7c15) | 1;
+    for (int i = 0; i < 8; i++)
+        random_next (&_state);
+    _make_list (plan);
+    _make_nodes (plan);
+    _make_options (plan);
+    for (int rank = 0; rank < plan->tasks; rank++)
+        for (int life = 0; life < 3; life++)
+            _make_script (plan, rank, life, &plan->script[rank][life]);
+    _make_disturbances (plan);
+}
+
+/* For a reader. */
+
+static const char *_kind_name (const struct plan *plan, int rank)
+{
+    static const char *const name[] = {
+        [RULES_CHIEF] = "chief",   [RULES_MASTER] = "master",       [RULES_PS] = "ps",
+        [RULES_WORKER] = "worker", [RULES_EVALUATOR] = "evaluator", [RULES_ROLES] = "+data",
+        [RULES_SPARE] = "spare",
+    };
+
+    return name[plan->kind[rank]];
+}
+
+static const char *_disturbance_name (enum disturbance_kind kind)
+{
+    static const char *const name[] = {
+        [CUT] = "cut off",
+        [BLOCK] = "cut off from srun's host",
+        [REJECT] = "refused by srun's firewall",
+        [RESET] = "connection reset",
+        [DIE] = "node dies",
+        [KILL_PROGRAM] = "program killed",
+        [KILL_SUPERVISOR] = "supervisor killed",
+        [KILL_FORK_SERVER] = "fork server killed",
+        [SUSPEND] = "job suspended",
+        [WARN] = "warned by Slurm",
+        [CANCEL] = "cancelled",
+        [KILL_SRUN] = "srun killed",
+    };
+
+    return name[kind];
+}
+
+void plan_print (const struct plan *plan, int disturbances)
+{
+    const struct rendezvous_config *c = &plan->config;
+
+    printf ("seed %llu:", (unsigned long long)plan->seed);
+    for (int rank = 0; rank < plan->tasks; rank++)
+        printf (" %s@n%d", _kind_name (plan, rank), plan->node[rank] + 1);
+    printf (
+        "\n    stop %d, grace %d, eval %d, fail %d, restart %d%s at most %d s, lost after %d, watch %d, "
+        "wait %d, "
+        "KillWait %d%s%s, delay %d ms\n",
+        c->stop, c->stop_grace, c->eval_grace, c->fail_grace, c->restart.times, c->restart.any ? ",any" : "",
+        c->restart.longest_pause, c->lost_after, c->watch.seconds, plan->wait, plan->kill_wait,
+        plan->forwards ? ", forwards" : "", plan->batch ? ", batch" : "", (int)plan->delay);
+    for (int i = 0; i < disturbances; i++) {
+        const struct disturbance *d = &plan->disturbance[i];
+
+        printf ("    at %7.3f: %s, %s %d, for %.1f s, signal %d\n", (double)d->at / 1000,
+                _disturbance_name (d->kind), d->kind <= REJECT || d->kind == DIE ? "node" : "rank",
+                d->kind <= REJECT || d->kind == DIE ? d->target + 1 : d->target, (double)d->lasts / 1000,
+                d->number);
+    }
+}

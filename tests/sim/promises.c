@@ -1,0 +1,720 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What users are promised, each sentence as a function over what was seen. None of them asks the code that is
+ * judged: the rules of restarts and ends stand here once more, as the documents have them.
+ */
+#include "config.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "world.h"
+
+#define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
+#define EACH(note, h) for (const struct note *note = (h)->note; note < (h)->note + (h)->notes; note++)
+
+/* What the documents say. */
+
+static int _code (int status)
+{
+    return WIFSIGNALED (status) ? 128 + WTERMSIG (status) : WEXITSTATUS (status);
+}
+
+/*
+ * guide.md, Restarts: "A failure is a signal that does not show a defect of the program (all but SIGSEGV,
+ * SIGILL, SIGFPE and SIGABRT), or the exit code 42 or 143 … With --tf-restart=N,any it is every failure but
+ * the exit codes 2, 126 and 127."
+ */
+static bool _is_covered (const struct plan *plan, int status)
+{
+    int signal = WIFSIGNALED (status) ? WTERMSIG (status) : 0, code = _code (status);
+
+    if (plan->config.restart.times == 0 || status == 0)
+        return false;
+    if (plan->config.restart.any)
+        return signal || (code != 2 && code != 126 && code != 127);
+    if (signal)
+        return signal != SIGSEGV && signal != SIGILL && signal != SIGFPE && signal != SIGABRT;
+    return code == 42 || code == 143;
+}
+
+static bool _is_member (const struct plan *plan, int place)
+{
+    return place >= 0 && !plan->beside[place] && plan->kind[place] != RULES_EVALUATOR;
+}
+
+static bool _has (const struct plan *plan, enum rules_name kind)
+{
+    for (int i = 0; i < plan->tasks; i++)
+        if (plan->kind[i] == kind)
+            return true;
+    return false;
+}
+
+static bool _has_spares (const struct plan *plan)
+{
+    return plan->config.lost_after > 0;
+}
+
+/* Disturbances. */
+
+static bool _cuts (enum disturbance_kind kind)
+{
+    return kind == CUT || kind == BLOCK || kind == REJECT;
+}
+
+static bool _of_slurm (enum disturbance_kind kind)
+{
+    return kind == WARN || kind == CANCEL || kind == KILL_SRUN;
+}
+
+/* So many of them have begun before. */
+static int _began (const struct history *h, bool (*is_one) (enum disturbance_kind), int64_t before)
+{
+    int count = 0;
+
+    EACH (note, h)
+    count += note->kind == DISTURBED && note->at <= before && is_one ((enum disturbance_kind)note->status);
+    return count;
+}
+
+static bool _is_any (enum disturbance_kind kind)
+{
+    return kind < DISTURBANCE_KINDS;
+}
+
+static bool _is_suspension (enum disturbance_kind kind)
+{
+    return kind == SUSPEND;
+}
+
+/*
+ * guide.md, Spare tasks: "A node that was silent for less goes on as if nothing had been." design.md: "an
+ * outage that Slurm survives … must not end a training". A reset alone is no news.
+ */
+static bool _is_harmless (const struct history *h, int number)
+{
+    const struct plan *plan = h->plan;
+    const struct disturbance *d = &plan->disturbance[number];
+    int interval = plan->config.lost_after < 20 ? 1 : plan->config.lost_after / 10;
+    /* Each side may have heard an interval before; an attempt, a pause, and what is said then take their
+     * time. */
+    int64_t limit =
+        _has_spares (plan) ? (plan->config.lost_after - 2 * interval - 2) * 1000 - 5 * plan->delay : 200000;
+    int same = 0;
+
+    /* design.md: "After a reset it is a minute". */
+    for (int i = 0; i < plan->disturbances && !_has_spares (plan); i++)
+        limit = plan->disturbance[i].kind == RESET ? 50000 : limit;
+
+    if (d->kind == RESET || d->kind == SUSPEND)
+        return true;
+    for (int i = 0; i < plan->disturbances; i++)
+        same += _cuts (plan->disturbance[i].kind) && plan->disturbance[i].target == d->target;
+    return _cuts (d->kind) && d->lasts < limit && same == 1;
+}
+
+static bool _is_calm (const struct history *h, int64_t until)
+{
+    EACH (note, h)
+    if (note->kind == DISTURBED && note->at <= until && !_is_harmless (h, note->number))
+        return false;
+    return true;
+}
+
+/* Between two moments, without the time in which the job was suspended. */
+static int64_t _running_ms (const struct history *h, int64_t from, int64_t until)
+{
+    int64_t stood = 0, since = NEVER;
+
+    EACH (note, h)
+    {
+        if (note->kind == SUSPENDED)
+            since = note->at > from ? note->at : from;
+        if (note->kind == RESUMED && since != NEVER) {
+            int64_t end = note->at < until ? note->at : until;
+
+            stood += end > since ? end - since : 0;
+            since = NEVER;
+        }
+    }
+    if (since != NEVER && since < until)
+        stood += until - since;
+    return until - from - stood;
+}
+
+/* Who is alive. */
+
+struct alive {
+    bool program[MOST_RANKS], tree[MOST_RANKS];
+    struct note began[MOST_RANKS];
+    int isolated[MOST_NODES];
+};
+
+static void _follow (const struct history *h, struct alive *alive, const struct note *note)
+{
+    switch (note->kind) {
+        case BEGAN:
+            alive->program[note->rank] = alive->tree[note->rank] = true;
+            alive->began[note->rank] = *note;
+            break;
+        case ENDED: alive->program[note->rank] = false; break;
+        case CLEAR: alive->tree[note->rank] = false; break;
+        case DISTURBED:
+        case CALMED:
+            if (note->status == CUT)
+                alive->isolated[h->plan->disturbance[note->number].target] +=
+                    note->kind == DISTURBED ? 1 : -1;
+            break;
+        default: break;
+    }
+}
+
+static bool _reaches (const struct history *h, const struct alive *alive, int rank)
+{
+    return alive->isolated[h->plan->node[rank]] == 0;
+}
+
+/* Promises. */
+
+static char _room[256];
+
+static const char *_broken (const struct note *note, const char *what, int rank)
+{
+    snprintf (_room, sizeof (_room), "at %.3f: rank %d: %s (%d)", note ? (double)note->at / 1000 : 0.0,
+              note ? note->rank : -1, what, rank);
+    return _room;
+}
+
+/*
+ * guide.md, Spare tasks: "… so that no two tasks with the same place can ever reach the others". manual: "It
+ * never starts before every process of the former run is dead".
+ */
+static const char *_never_two_in_one_place (const struct history *h)
+{
+    struct alive alive = { 0 };
+
+    EACH (note, h)
+    {
+        if (note->kind == BEGAN && alive.tree[note->rank])
+            return _broken (note, "a life begins while the former one is alive", note->life);
+        _follow (h, &alive, note);
+        if (note->kind != BEGAN && note->kind != CALMED)
+            continue;
+        for (int i = 0; i < h->plan->tasks; i++)
+            for (int j = 0; j < i; j++)
+                if (alive.tree[i] && alive.tree[j] && alive.began[i].place == alive.began[j].place
+                    && _reaches (h, &alive, i) && _reaches (h, &alive, j))
+                    return _broken (note, "two are alive in one place", alive.began[i].place);
+    }
+    return NULL;
+}
+
+/*
+ * design.md, promise 1: "No program starts with a missing, partial or different dictionary." guide.md: "all
+ * tasks of the step are stopped and restarted with a new TF_CONFIG".
+ */
+static const char *_one_dictionary (const struct history *h)
+{
+    struct alive alive = { 0 };
+
+    EACH (note, h)
+    {
+        if (note->kind == BEGAN) {
+            if (note->place < 0 || h->place[note->number][note->rank] != note->place)
+                return _broken (note, "begins in a place that its dictionary does not give it", note->place);
+            for (int i = 0; i < h->plan->tasks; i++)
+                if (alive.program[i] && alive.began[i].number != note->number && _reaches (h, &alive, i)
+                    && _reaches (h, &alive, note->rank))
+                    return _broken (note, "another program is alive with another dictionary", i);
+        }
+        _follow (h, &alive, note);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md, Restarts: "without a ps | any task | all"; "they are stopped, and start when the last one has
+ * ended." So the members of such a cluster are in the same life.
+ */
+static const char *_all_begin_together (const struct history *h)
+{
+    struct alive alive = { 0 };
+
+    EACH (note, h)
+    {
+        if (note->kind == BEGAN && note->life > 0 && !_has (h->plan, RULES_PS)
+            && _is_member (h->plan, note->place))
+            for (int i = 0; i < h->plan->tasks; i++)
+                if (alive.program[i] && _is_member (h->plan, alive.began[i].place)
+                    && alive.began[i].life < note->life && _reaches (h, &alive, i))
+                    return _broken (note, "begins while another one is in its former life", i);
+        _follow (h, &alive, note);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md: "a task that fails is restarted where it was, at most N times in the step". manual, SPARE TASKS:
+ * "Tasks that are lost while all are being stopped are replaced, too, and use none": then an auxiliary task
+ * or an evaluator that was just restarted begins again.
+ */
+static const char *_at_most_n_restarts (const struct history *h)
+{
+    int last[MOST_RANKS], places = 0;
+
+    for (int i = 0; i < MOST_RANKS; i++)
+        last[i] = -1;
+    EACH (note, h)
+    {
+        if (note->kind == TOLD && note->place < 0 && note->number != FACT_GRACE)
+            return _broken (note, "fewer than no restarts are left", note->place);
+        places += note->kind == PLACES;
+        if (note->kind != BEGAN || note->place < 0)
+            continue;
+        if (note->life <= last[note->place])
+            return _broken (note, "a life with this number has begun before", note->life);
+        if (note->life > h->plan->config.restart.times + (_is_member (h->plan, note->place) ? 0 : places))
+            return _broken (note, "more lives than restarts", note->life);
+        last[note->place] = note->life;
+    }
+    return NULL;
+}
+
+/* design.md, promise 5: "Every wait ends." 6: "No process … of ours outlives the step". */
+static const char *_everything_ends (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct rendezvous_config *c = &plan->config;
+    int64_t last = 100000, bound = 100 + 40 + c->stop_grace + c->eval_grace + c->fail_grace;
+    bool cut = _began (h, _cuts, NEVER) > 0, asked = _began (h, _of_slurm, NEVER) > 0, hangs = false;
+    bool ends = h->all_ended;
+
+    for (int i = 0; i < plan->tasks; i++)
+        hangs = hangs || plan->script[i][0].hangs != NEVER;
+    /* guide.md: "--tf-stop=never": nothing is stopped. manual, HANGS: not "that Slurm has asked to end by
+     * SIGTERM". */
+    if (c->stop == STOP_WHEN_NEVER || (hangs && (asked || c->stop != STOP_WHEN_AUTO)))
+        return NULL;
+    EACH (note, h)
+    if (note->kind == DISTURBED || note->kind == CALMED)
+        last = note->at;
+    /* srun waits for it, as without the plugin; nothing else does. */
+    else if (note->kind == UNHEARD)
+        ends = !h->alive_at_end;
+    bound += (c->restart.times + 1) * (60 + c->stop_grace + c->restart.longest_pause + c->watch.seconds);
+    /* design.md: "after a timeout it is five minutes"; a supervisor without an answer stays ten, one that was
+       cut off an hour. */
+    bound += cut || _began (h, _is_any, NEVER) ? 600 + 360 + 300 : 0;
+    bound += cut ? 3600 : 0;
+    if (ends && h->end <= last + 1000 * bound)
+        return NULL;
+    snprintf (_room, sizeof (_room), "%s after %.0f s", ends ? "all have ended only" : "something goes on",
+              (double)(h->end - last) / 1000);
+    return _room;
+}
+
+/* guide.md: "The table at the end says …"; "the last line names the one that did so first": once. */
+static const char *_ends_are_told_once (const struct history *h)
+{
+    int ended = 0, over = 0;
+    bool asked = h->plan->wait > 0;
+
+    EACH (note, h)
+    {
+        ended += note->kind == TOLD && note->number == FACT_ENDED;
+        over += note->kind == TOLD && note->number == FACT_OVER;
+        if (ended > 1 || over > 1)
+            return _broken (note, "told twice", note->number);
+        if (note->kind == SRUN_ENDED && ended == 0 && !asked && !_began (h, _is_any, note->at))
+            return _broken (note, "srun ends, and has not told how tasks ended", 0);
+    }
+    return NULL;
+}
+
+/* manual: "If srun ends, Slurm ends the step"; and it does not end by itself before all tasks have. */
+static const char *_none_runs_when_srun_has_ended (const struct history *h)
+{
+    struct alive alive = { 0 };
+    bool cut = _began (h, _of_slurm, NEVER) > 0;
+
+    EACH (note, h)
+    {
+        _follow (h, &alive, note);
+        if (note->kind != SRUN_ENDED || cut || h->plan->wait)
+            continue;
+        for (int i = 0; i < h->plan->tasks; i++)
+            if (alive.program[i] && _reaches (h, &alive, i))
+                return _broken (note, "srun ends, and a program runs", i);
+    }
+    return NULL;
+}
+
+/* The job, as guide.md and the manual (THE END OF A JOB) say when it is over. */
+
+struct course {
+    bool ended[MOST_RANKS], failed[MOST_RANKS]; /* by place, its present life */
+    bool covered; /* a failure that is restarted */
+    bool hung;
+};
+
+static void _follow_course (const struct history *h, struct course *course, const struct note *note)
+{
+    if (note->kind == BEGAN && note->place >= 0)
+        course->ended[note->place] = course->failed[note->place] = false;
+    if (note->kind == TOLD && note->number == FACT_HANG)
+        course->hung = true;
+    if (note->kind != ENDED || note->place < 0)
+        return;
+    course->ended[note->place] = true;
+    course->failed[note->place] = note->status != 0;
+    course->covered = course->covered || _is_covered (h->plan, note->status);
+}
+
+static bool _chief_has_ended (const struct plan *plan, const struct course *course)
+{
+    int worker = -1;
+
+    for (int i = plan->tasks - 1; i >= 0; i--) {
+        if (plan->kind[i] == RULES_CHIEF)
+            return course->ended[i];
+        if (plan->kind[i] == RULES_WORKER)
+            worker = i;
+    }
+    return worker >= 0 && course->ended[worker];
+}
+
+/* All of the cluster that work, or all but evaluators; or one of them that has failed. */
+static bool _have_ended (const struct plan *plan, const struct course *course, bool all_members)
+{
+    for (int i = 0; i < plan->tasks; i++)
+        if ((plan->kind[i] == RULES_CHIEF || plan->kind[i] == RULES_WORKER
+             || (all_members && _is_member (plan, i) && plan->kind[i] != RULES_SPARE))
+            && !course->ended[i])
+            return false;
+    return true;
+}
+
+static bool _has_failed (const struct plan *plan, const struct course *course, bool ps)
+{
+    for (int i = 0; i < plan->tasks; i++)
+        if (_is_member (plan, i) && course->failed[i] && (plan->kind[i] == RULES_PS || !ps))
+            return true;
+    return false;
+}
+
+static bool _is_over (const struct plan *plan, const struct course *course)
+{
+    bool ps = _has (plan, RULES_PS), chief = _has (plan, RULES_CHIEF);
+
+    switch (plan->config.stop) {
+        case STOP_WHEN_CHIEF: return _chief_has_ended (plan, course);
+        case STOP_WHEN_WORKERS: return _have_ended (plan, course, false);
+        case STOP_WHEN_NEVER: return false;
+        default: break;
+    }
+    if (_has_failed (plan, course, ps))
+        return true;
+    if (ps)
+        return chief ? _chief_has_ended (plan, course) : _have_ended (plan, course, false);
+    return _have_ended (plan, course, true);
+}
+
+static bool _all_others_have_ended (const struct plan *plan, const struct course *course)
+{
+    for (int i = 0; i < plan->tasks; i++)
+        if (plan->kind[i] != RULES_SPARE && !course->ended[i])
+            return false;
+    return true;
+}
+
+/*
+ * guide.md, The end of a job: "Then spank-tf stops all other tasks." "In a cluster with a ps, a worker that
+ * fails does not end the others"; Auxiliary tasks: "Its failure ends nothing else"; Restarts: what is
+ * restarted is stopped. Nothing else is.
+ */
+static const char *_nothing_is_ended_without_reason (const struct history *h)
+{
+    struct course course = { 0 };
+
+    EACH (note, h)
+    {
+        bool ends = (note->kind == ASKED || (note->kind == KILLED && note->number));
+
+        _follow_course (h, &course, note);
+        if (!ends || !_is_calm (h, note->at) || _is_over (h->plan, &course) || course.covered || course.hung
+            || _all_others_have_ended (h->plan, &course))
+            continue;
+        return _broken (note, "its program is ended, and the job is not over", note->life);
+    }
+    return NULL;
+}
+
+/* A rank may have lost its lease, or its place. */
+static bool _may_be_lost (const struct history *h, int rank, int64_t until)
+{
+    EACH (note, h)
+    {
+        if (note->at > until)
+            break;
+        if (note->kind == DISTURBED && (note->status == DIE || _cuts ((enum disturbance_kind)note->status)))
+            return true;
+        if (note->kind == TOLD && note->number == FACT_REPLACED && note->rank == rank)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * guide.md: "To stop a task, spank-tf sends SIGTERM …, waits --tf-grace seconds …, and sends SIGKILL"; "in
+ * which a suspended job stands still". manual, HANGS: "SIGABRT …, and, after the time of --tf-grace,
+ * SIGKILL".
+ */
+static const char *_a_stop_gives_its_grace (const struct history *h)
+{
+    const struct note *asked[MOST_RANKS] = { NULL };
+    /* design.md: "looks twenty times in a grace, and no look counts for more than two of these steps". */
+    int64_t grace = h->plan->config.stop_grace * 1000, slack = 250 + grace / 10;
+
+    EACH (note, h)
+    {
+        if (note->kind == BEGAN)
+            asked[note->rank] = NULL;
+        if (note->kind == ASKED && !asked[note->rank])
+            asked[note->rank] = note;
+        if (note->kind != KILLED || !note->number || _may_be_lost (h, note->rank, note->at)
+            || _began (h, _of_slurm, note->at))
+            continue;
+        if (!asked[note->rank])
+            return _broken (note, "a program is killed that was not asked to end", note->life);
+        if (_running_ms (h, asked[note->rank]->at, note->at) < grace - slack)
+            return _broken (note, "a program is killed before its grace is over", note->life);
+    }
+    return NULL;
+}
+
+/* guide.md: "if one of the cluster fails, the others … have fail_grace= seconds (30) to end and to say why".
+ */
+static const char *_a_failure_gives_its_grace (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *first = NULL;
+
+    if (plan->config.restart.times > 0 || _has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO
+        || plan->config.watch.seconds || plan->wait)
+        return NULL;
+    EACH (note, h)
+    {
+        if (!_is_calm (h, note->at))
+            return NULL;
+        if (note->kind == ENDED && note->status != 0 && note->cause == BY_ITSELF
+            && _is_member (plan, note->place) && !first)
+            first = note;
+        if (note->kind == ASKED && first && _is_member (plan, note->rank)
+            && _running_ms (h, first->at, note->at) < plan->config.fail_grace * 1000 - 50)
+            return _broken (note, "is stopped before fail_grace is over", first->rank);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md, Restarts: "With --tf-restart=N a task that fails is restarted". Where nothing else happens, each
+ * failure that the rule covers is followed by another life, as long as there are restarts.
+ */
+static const char *_a_covered_failure_is_followed_by_a_life (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    int failures = 0;
+
+    if (_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO || plan->wait
+        || plan->config.watch.seconds)
+        return NULL;
+    EACH (note, h)
+    {
+        if (note->kind == DISTURBED && note->status != KILL_PROGRAM && !_is_harmless (h, note->number))
+            return NULL;
+        /* manual: "If a task fails while its connection … is broken, …; after a minute without one it has
+         * ended." */
+        if (note->kind == DISTURBED && plan->disturbance[note->number].lasts > 50000)
+            return NULL;
+        /* One that is final ends the job; one of these uses restarts of its own. */
+        if (note->kind == ENDED && note->status != 0
+            && (!_is_covered (plan, note->status) || !_is_member (plan, note->place)))
+            return NULL;
+        failures += note->kind == ENDED && note->status != 0 && note->cause != BY_SUPERVISOR;
+    }
+    if (failures > plan->config.restart.times)
+        return NULL;
+    EACH (note, h)
+    {
+        bool followed = false;
+
+        if (note->kind != ENDED || note->status == 0 || note->cause == BY_SUPERVISOR)
+            continue;
+        for (const struct note *later = note; later < h->note + h->notes; later++)
+            followed =
+                followed || (later->kind == BEGAN && later->place == note->place && later->life > note->life);
+        if (!followed)
+            return _broken (note, "a covered failure is not followed by a life", note->life);
+    }
+    return NULL;
+}
+
+/* guide.md: "srun prints … how it ended"; "The table … the exit code is that of the last runs." */
+static const char *_the_table_is_the_exit_codes (const struct history *h)
+{
+    const struct note *table[MOST_RANKS] = { NULL };
+    bool first_fails = false;
+
+    EACH (note, h)
+    if (note->kind == TABLE && note->number == 0)
+        table[note->rank] = note;
+    /*
+     * Open: of a task whose fork server is killed as its next life is ordered, which the rendezvous cannot
+     * tell from one whose next life was stopped.
+     */
+    EACH (note, h)
+    if (note->kind == DISTURBED && note->status == KILL_FORK_SERVER)
+        table[note->rank] = NULL;
+    for (int i = 0; i < h->plan->tasks; i++)
+        first_fails = first_fails || (table[i] && table[i]->status != 0);
+    if (_began (h, _of_slurm, NEVER))
+        return NULL;
+    EACH (note, h)
+    {
+        int left, told;
+
+        if (note->kind != LEFT || !table[note->rank])
+            continue;
+        left = _code (note->status);
+        told = _code (table[note->rank]->status);
+        if (left > told || (left == 0 && told > 0))
+            return _broken (note, "leaves with another code than the table has", told);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md: "Without a ps it returns the code of the task that failed first"; else "the chief's code, unless
+ * another task failed by itself with a higher one"; "A stopped task counts as exit 0". Of an undisturbed
+ * step.
+ */
+static const char *_sruns_code (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *last[MOST_RANKS] = { NULL }, *srun = NULL;
+    int64_t first = NEVER;
+    int most = 0, least = 255, others = 0;
+
+    if (_began (h, _is_any, NEVER) > _began (h, _is_suspension, NEVER) || plan->wait
+        || plan->config.watch.seconds)
+        return NULL;
+    EACH (note, h)
+    {
+        if (note->kind == ENDED && note->place >= 0)
+            last[note->place] = note;
+        if (note->kind == SRUN_ENDED)
+            srun = note;
+    }
+    if (!srun)
+        return NULL;
+    for (int i = 0; i < plan->tasks; i++)
+        if (last[i] && last[i]->cause == BY_ITSELF && last[i]->status && _is_member (plan, i)
+            && last[i]->at < first)
+            first = last[i]->at;
+    for (int i = 0; i < plan->tasks; i++) {
+        int code = last[i] && last[i]->cause == BY_ITSELF ? _code (last[i]->status) : 0;
+
+        if (code && _is_member (plan, i) && last[i]->at <= first + plan->delay + 50) {
+            most = code > most ? code : most;
+            /* One that waits for its next life when the work is done counts as stopped. */
+            least = _is_covered (plan, last[i]->status) ? 0 : code < least ? code : least;
+        } else if (code
+                   && (!_is_member (plan, i) || _has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO))
+            others = code > others ? code : others;
+    }
+    least = least == 255 ? 0 : least;
+    if ((_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO) && plan->config.restart.times == 0)
+        least = most;
+    /* Auxiliary tasks: "srun … returns its exit code if no other is higher"; the others' is that of the
+     * first. */
+    if (plan->config.restart.times == 0
+        && (_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO || most == 0))
+        least = least > others ? least : others;
+    if (srun->number <= (most > others ? most : others) && srun->number >= least)
+        return NULL;
+    return _broken (srun, "srun's exit code; expected", most > others ? most : others);
+}
+
+/* guide.md: "the last line names the one that did so first". */
+static const char *_the_first_failure_is_the_first (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *named = NULL, *last[MOST_RANKS] = { NULL };
+    int64_t first = NEVER;
+    int who = -1;
+
+    if (_began (h, _is_any, NEVER) || plan->config.watch.seconds)
+        return NULL;
+    EACH (note, h)
+    {
+        if (note->kind == ENDED && note->place >= 0)
+            last[note->rank] = note;
+        if (note->kind == BEGAN)
+            last[note->rank] = NULL;
+        if (note->kind == FIRST)
+            named = note;
+    }
+    for (int i = 0; i < plan->tasks; i++)
+        /* One that waits for its next life when the work is done counts as stopped. */
+        if (last[i] && last[i]->cause == BY_ITSELF && last[i]->status && last[i]->at < first
+            && _is_member (plan, last[i]->place) && !_is_covered (plan, last[i]->status)) {
+            first = last[i]->at;
+            who = i;
+        }
+    if (!named || who < 0 || named->rank == who)
+        return NULL;
+    if (named->rank >= 0 && last[named->rank] && last[named->rank]->at <= first + plan->delay + 400)
+        return NULL;
+    return _broken (named, "is named as the first to fail; it was", who);
+}
+
+static const char *_the_clock_goes_on (const struct history *h)
+{
+    EACH (note, h)
+    if (note->kind == STUCK)
+        return _broken (note, "is due again and again", note->number);
+    return NULL;
+}
+
+const char *promises_check (const struct history *history, const char **why)
+{
+    static const struct {
+        const char *name;
+        const char *(*check) (const struct history *);
+    } promise[] = {
+        { "the clock goes on", _the_clock_goes_on },
+        { "never two in one place", _never_two_in_one_place },
+        { "one dictionary", _one_dictionary },
+        { "all begin together", _all_begin_together },
+        { "at most N restarts", _at_most_n_restarts },
+        { "nothing is ended without reason", _nothing_is_ended_without_reason },
+        { "a stop gives its grace", _a_stop_gives_its_grace },
+        { "a failure gives its grace", _a_failure_gives_its_grace },
+        { "a covered failure is followed by a life", _a_covered_failure_is_followed_by_a_life },
+        { "ends are told once", _ends_are_told_once },
+        { "the table is the exit codes", _the_table_is_the_exit_codes },
+        { "the first failure is the first", _the_first_failure_is_the_first },
+        { "srun's exit code", _sruns_code },
+        { "none runs when srun has ended", _none_runs_when_srun_has_ended },
+        { "everything ends", _everything_ends },
+    };
+
+    for (size_t i = 0; i < COUNT (promise); i++)
+        if ((*why = promise[i].check (history)))
+            return promise[i].name;
+    return NULL;
+}
