@@ -64,16 +64,18 @@ teardown_file ()
     [[ ! ${SPANK_TF_CLUSTER-} ]] || stop_cluster
 }
 
-# Start a cluster with the plugin and these options of tests/cluster. Call it in setup_file, or in
-# before_test where every test needs a cluster of its own.
+# Start a cluster with these options of tests/cluster, and with both plugins unless --plugstack is among them. Call
+# it in setup_file, or in before_test where every test needs a cluster of its own.
 start_cluster ()
 {
+    local conf=$SPANK_TF_STAGE/etc/plugstack.conf.d
+    local -a ours=(--plugstack "$conf/10-spank-tf.conf" --plugstack "$conf/zz-spank-tf.conf")
+
+    [[ " $* " != *" --plugstack "* ]] || ours=()
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
     [[ ! ${SPANK_TF_CLUSTERS-} ]] || echo "$SPANK_TF_CLUSTER" >> "$SPANK_TF_CLUSTERS"
-    "$tests/cluster" start --proctrack "$proctrack" \
-        --plugstack "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf" \
-        --plugstack "$SPANK_TF_STAGE/etc/plugstack.conf.d/zz-spank-tf.conf" "$@"
+    "$tests/cluster" start --proctrack "$proctrack" "${ours[@]}" "$@"
 }
 
 # Before start_cluster with GresTypes=gpu: four GPUs, which its nodes may have. They are device files, which

@@ -39,9 +39,9 @@ as_root ()
     diff "$BATS_TEST_TMPDIR/plain" "$BATS_TEST_TMPDIR/list" || fail "it does something else"
 }
 
-@test "in a plain step slurmstepd loads the plugin, and does nothing more as root than without it" {
+@test "in a plain step slurmstepd loads the two plugins, and does nothing more as root than without it" {
     command -v strace > /dev/null || skip "strace is not installed"
-    as_root -n2 true | grep -v 'openat(.*/spank_tf\.so' > "$BATS_TEST_TMPDIR/with"
+    as_root -n2 true | grep -vE 'openat\(.*/spank_tf(_late)?\.so' > "$BATS_TEST_TMPDIR/with"
     : > "$SPANK_TF_CLUSTER/plugstack.conf"
     as_root -n2 true > "$BATS_TEST_TMPDIR/without"
     diff "$BATS_TEST_TMPDIR/without" "$BATS_TEST_TMPDIR/with" || fail "it does something else"

@@ -104,6 +104,7 @@ END
     job /dev/null "$BATS_TEST_TMPDIR/without"
     grep -q "^ *$user *what " "$BATS_TEST_TMPDIR/without/processes" || fail "these are not the job's processes: $(cat "$BATS_TEST_TMPDIR/without/processes")"
     grep -q '^ExitCode=3' "$BATS_TEST_TMPDIR/without/code" || fail "this is not the job's code"
-    job "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf" "$BATS_TEST_TMPDIR/with"
+    cat "$SPANK_TF_STAGE"/etc/plugstack.conf.d/*.conf > "$BATS_TEST_TMPDIR/plugstack"
+    job "$BATS_TEST_TMPDIR/plugstack" "$BATS_TEST_TMPDIR/with"
     diff -r "$BATS_TEST_TMPDIR/without" "$BATS_TEST_TMPDIR/with" || fail "they differ"
 }
