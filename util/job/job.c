@@ -153,7 +153,8 @@ static void _answer_report (struct job *job, struct rank *rank, const struct exi
             course_order (job, rank, ORDER_WAIT);
             break;
         case RESTARTS_ENDED:
-            stopped = rank_has_ended (rank) && rank->end.report.kind == EXIT_REPORT_STOPPED;
+            stopped = job->config->restart.times > 0 && rank_has_ended (rank)
+                      && rank->end.report.kind == EXIT_REPORT_STOPPED;
             course_ended (job, rank, RANK_IS_DONE, report);
             course_tell_end (job);
             /*
