@@ -41,9 +41,10 @@ static void _expect_stderr (const struct launch *launch, const char *text)
 
 /* Open files. */
 
-static void _few_files (const void *arg __attribute__ ((unused)))
+static void _refuse_with_files (int limit, const char *how_many)
 {
-    struct launch launch = { .tasks = TASKS, .file_limit = SERVER_OWN_FILES + TASKS - 1 };
+    struct launch launch = { .tasks = TASKS, .file_limit = limit };
+    char line[160];
     int rank[TASKS];
 
     if (rendezvous_is_wrapped ())
@@ -55,8 +56,16 @@ static void _few_files (const void *arg __attribute__ ((unused)))
         expect_refusal (&launch, rank[i]);
     launch_end_srun (&launch);
     launch_expect_exit (&launch);
-    _expect_stderr (&launch, "srun: error: spank_tf: step 12.0 runs 8 tasks, but srun may have "
-                             "39 open files, which are enough for 7; see `ulimit -Hn`\n");
+    snprintf (line, sizeof (line),
+              "srun: error: spank_tf: step 12.0 runs 8 tasks, but srun may have %s; see `ulimit -Hn`\n",
+              how_many);
+    _expect_stderr (&launch, line);
+}
+
+static void _few_files (const void *arg __attribute__ ((unused)))
+{
+    _refuse_with_files (SERVER_OWN_FILES + TASKS - 1, "39 open files, which are enough for 7");
+    _refuse_with_files (SERVER_OWN_FILES - 2, "30 open files, which are enough for 0");
 }
 
 /* There are more unauthenticated connections than files that are not needed for ranks. */

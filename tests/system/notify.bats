@@ -187,6 +187,17 @@ EVENTS
     done
 }
 
+# What plain Slurm ends with 0.
+@test "a slow program does not keep a task from ending within srun --wait" {
+    notify 'cat >> $E/all; sleep 5'
+    for options in '' --tf-tasks=worker:2; do
+        run -0 --separate-stderr slurm srun -Q -N2 -n2 --wait=1 $options sh -c 'sleep 0.$SLURM_PROCID'
+        [ -z "$output$stderr" ] || fail "the step with '$options' says something"
+    done
+    notifiers_end 25
+    [ "$(events 'e["event"]' "$work/events/all" | xargs)" = "start end" ] || fail "an event is missing"
+}
+
 @test "a program that fails, or cannot be executed, harms nothing" {
     notify 'echo out; echo err >&2; exit 3'
     run -0 --separate-stderr slurm srun -Q -n2 --tf-tasks=worker:2 true

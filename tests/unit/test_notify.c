@@ -187,24 +187,29 @@ TEST (more_events_than_may_wait_are_dropped_but_not_the_last)
     assert_string_equal (out (), "0\n1\n2\n3\n4\n5\n6\n7\nlast\n");
 }
 
-TEST (the_last_event_is_waited_for_but_not_for_long)
+static void await_last (void)
+{
+    while (notify_has_last ())
+        poll (NULL, 0, 5);
+}
+
+TEST (while_the_program_has_the_last_event_that_is_known_once)
 {
     write_program ("cat >> $D/out");
     notify_event (program, "first\n", false);
     notify_event (program, "last\n", true);
-    notify_flush ();
+    await_last ();
     assert_string_equal (out (), "first\nlast\n");
     await_end (20000);
     write_program ("echo $$ > $D/out; exec sleep 1000");
     notify_event (program, "", true);
-    percent = SHORT;
-    notify_flush ();
-    assert_int_equal (waitpid (-1, NULL, WNOHANG), 0);
+    assert_true (notify_has_last ());
     while (atoi (out ()) == 0)
         poll (NULL, 0, 5);
     kill (atoi (out ()), SIGKILL);
+    await_last ();
     await_end (20000);
-    percent = LONG;
+    assert_false (notify_has_last ());
 }
 
 TEST (there_is_room_again_when_they_have_ended)

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -85,7 +86,9 @@ int __wrap_silence_ms (int fd)
 static void check_time (void)
 {
     server.now = now_ms;
-    supervisors_check (&server);
+    do
+        supervisors_check (&server);
+    while (server.exits && poll (NULL, 0, 1) == 0);
 }
 
 static struct rank *rank_of (int number)
@@ -634,7 +637,9 @@ static void play (char *event)
             pass (number);
         else
             rank_event (number, event);
-    } else if (story_begins (&event, "step"))
+    } else if (story_begins (&event, "srun ends"))
+        supervisors_cut (&server);
+    else if (story_begins (&event, "step"))
         begin (event);
     else {
         int ms = deadline_left_ms (supervisors_next (&server));

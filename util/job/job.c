@@ -5,6 +5,7 @@
 
 #include "job.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "absence.h"
@@ -236,23 +237,45 @@ void job_cannot_change (struct job *job, const struct rank *spare)
     restart_policy_cannot (restarts_policy (job->restarts), &job->rank[spare->number]);
 }
 
+/* srun has seen the end of every task, and this process of some. */
+static bool _is_settled (const struct job *job)
+{
+    bool any = false;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        bool ended = rank_has_ended (rank) && rank->state != RANK_LOST;
+
+        if (rank->end.asked_signal || (!rank_has_ended (rank) && rank->away == NEVER))
+            return false;
+        any = any || (ended && !rank->replaced_by);
+    }
+    return any;
+}
+
 void job_cut (struct job *job, int64_t now)
 {
     static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
+    struct exit_report report = { .kind = EXIT_REPORT_STOPPED };
+    bool settled = _is_settled (job);
 
     _set_time (job, now);
     if (job->end_told)
         return;
+    /* Otherwise it has not failed, as far as is known. */
+    if (settled)
+        report = (struct exit_report){ .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        if (rank->state != RANK_RUNS)
+        if (rank->state != RANK_RUNS && !(settled && !rank_has_ended (rank)))
             continue;
         if (rank->away == NEVER)
             ends_note (&rank->end, job->launched, now, ++job->ends, &nothing, 0);
         rank_change (rank, RANK_IS_LOST);
-        /* It has not failed, as far as is known. */
-        rank->end.report = (struct exit_report){ .kind = EXIT_REPORT_STOPPED };
+        rank->end.report = report;
     }
-    facts_add (&job->facts, FACT_CUT, NULL)->left = restart_policy_left (restarts_policy (job->restarts));
+    if (settled)
+        course_tell_end (job);
+    else
+        facts_add (&job->facts, FACT_CUT, NULL)->left = restart_policy_left (restarts_policy (job->restarts));
 }
 
 /* Time: ranks that wait begin their next life, or are let go; others are stopped. */

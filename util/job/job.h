@@ -93,7 +93,10 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended);
 /* There is no dictionary with a spare in its new place (FACT_PLACES). */
 void job_cannot_change (struct job *job, const struct rank *spare);
 
-/* srun has ended, as when it or the tasks are killed: what runs is lost. */
+/*
+ * srun has ended. If tasks run as far as is known, it or they have been killed: they are lost. If the others
+ * have ended by themselves, and the rest has no connection, that is the end.
+ */
 void job_cut (struct job *job, int64_t now);
 
 /* To be called after each of these, and at job_due () at the latest; or NEVER. */

@@ -19,7 +19,8 @@ struct restarts {
     bool keeps;
     int event;                  /* the last one, from 1 */
     int64_t event_over;
-    bool event_started;         /* a member has been restarted for it */
+    bool event_started;         /* a member has been restarted for it; */
+    bool event_begun;           /* or any other task */
     int asked_signal;           /* to end; 0: the step was not */
     int64_t asked_at;
     bool gathers;               /* members at the barrier; */
@@ -169,7 +170,7 @@ static void _set_event (struct restarts *r, struct rank *rank, bool begins)
     if (begins) {
         r->event++;
         r->event_over = r->now + EVENT_MS;
-        r->event_started = false;
+        r->event_started = r->event_begun = false;
     }
     rank->life.event = r->event;
     for (int i = 0; i < r->tasks; i++)
@@ -295,7 +296,7 @@ void restarts_returned (struct restarts *r, const struct rank *rank)
 /* All begin again: what has been restarted for this event would begin a second time for it. */
 bool restarts_can_replace (struct restarts *r, const struct rank *rank, bool counted)
 {
-    if (r->now >= r->event_over || (r->event_started && !counted && !r->gathers))
+    if (r->now >= r->event_over || (r->event_begun && !counted && !r->gathers))
         _end_event (r);
     return restart_policy_can_replace (r->policy, rank, counted || r->gathers);
 }
@@ -431,6 +432,7 @@ enum restarts_action restarts_due (struct restarts *r, struct rank *rank)
         return RESTARTS_NOTHING;
     life->number++;
     life->began = r->now;
+    r->event_begun = r->event_begun || life->event == r->event;
     r->event_started = r->event_started || (life->event == r->event && rank->restart.together);
     life->event = 0;
     return RESTARTS_START;

@@ -223,6 +223,33 @@ void console_flush (void)
         writer_flush (out);
 }
 
+static bool _is_written (struct writer *w)
+{
+    if (!w)
+        return true;
+    writer_pump (w);
+    if (!writer_is_busy (w))
+        writer_set_late (w);
+    return !writer_is_busy (w) || writer_is_late (w);
+}
+
+bool console_is_written (void)
+{
+    bool log = _is_written (log_writer), text = _is_written (out);
+
+    return log && text;
+}
+
+void console_give_up (void)
+{
+    if (log_writer && writer_is_busy (log_writer) && !writer_is_late (log_writer))
+        _report_late_log ();
+    if (log_writer)
+        writer_set_late (log_writer);
+    if (out)
+        writer_set_late (out);
+}
+
 void console_check_time (void)
 {
     if (deadline_passed (held_until))

@@ -58,6 +58,13 @@ bool console_is_terminal (void);
  */
 void console_flush (void);
 
+/*
+ * The same without waiting: true if everything is written, but for what was late before. After a while the
+ * caller gives up, and what is not written then is late.
+ */
+bool console_is_written (void);
+void console_give_up (void);
+
 /* Go on with what is not written yet. Call it when console_next () has passed. */
 void console_check_time (void);
 struct deadline console_next (void);

@@ -144,14 +144,15 @@ static void _complete (struct server *server)
 /* The first registration has the number of ranks. */
 static void _check_limit (struct server *server, int tasks)
 {
+    int room = server->limit - SERVER_OWN_FILES;
     char why[MESSAGE_SIZE];
 
-    if (tasks + SERVER_OWN_FILES <= server->limit)
+    if (tasks <= room)
         return;
     snprintf (why, sizeof (why),
               "%s runs %d tasks, but srun may have %d open files, which are "
               "enough for %d; see `ulimit -Hn`",
-              step_name (server->step), tasks, server->limit, server->limit - SERVER_OWN_FILES);
+              step_name (server->step), tasks, server->limit, room > 0 ? room : 0);
     _refuse (server, why);
 }
 

@@ -157,9 +157,10 @@ void notify_event (const char *program, const char *text, bool last)
     notifier[notifiers++] = pid;
 }
 
-void notify_flush (void)
+bool notify_has_last (void)
 {
-    if (last_runs)
-        deadline_wait (last_end, POLLIN, deadline_in_ms (NOTIFY_FLUSH_MS));
-    last_runs = false;
+    struct pollfd end = { .fd = last_end, .events = POLLIN };
+
+    last_runs = last_runs && poll (&end, 1, 0) == 0;
+    return last_runs;
 }

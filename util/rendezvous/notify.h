@@ -19,15 +19,11 @@
 
 #define NOTIFY_SECONDS 10
 #define NOTIFY_MOST 8
-#define NOTIFY_FLUSH_MS 2000
 
 /* Start `program`, an absolute path, with this text on its stdin, when its turn comes. Never blocks. */
 void notify_event (const char *program, const char *text, bool last);
 
-/*
- * If there was the last event, wait until its program has ended, once, but not longer than
- * NOTIFY_FLUSH_MS. Slurm may kill the program when srun has ended, as with a batch script.
- */
-void notify_flush (void);
+/* While the program has the last event. Slurm may kill it when srun has ended, as with a batch script. */
+bool notify_has_last (void);
 
 #endif

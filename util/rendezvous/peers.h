@@ -36,6 +36,8 @@ struct peer {
     struct answer_message answer;
     int part;                           /* of answer.part, the first that is not fully sent */
     uint32_t events;                    /* that epoll waits for */
+    bool may_exit; /* its supervisor may, when what was told before is written: */
+    int exit_code; /* ... with this code at most */
 };
 
 struct peers {

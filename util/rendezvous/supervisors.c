@@ -83,10 +83,20 @@ void supervisors_end (struct server *server)
 
 /* Orders. */
 
+/* How long supervisors that may exit wait for what is written before, and how often that is looked at. */
+#define EXITS_MS 2000
+#define EXITS_LOOK_MS 5
+
 /* What could not be sent is sent again on the supervisor's next connection. */
 static void _break (struct server *server, struct peer *peer)
 {
     supervisors_lose (server, peer, JOB_BROKEN_MS);
+}
+
+static void _send (struct server *server, struct peer *peer, struct frame *frame)
+{
+    if (peer_send (peer, frame) < 0)
+        _break (server, peer);
 }
 
 static void _send_answer (struct server *server, struct peer *peer)
@@ -103,8 +113,7 @@ static void _order_restart (struct server *server, struct peer *peer, int life)
     const char *token = server->config.server_token;
 
     if (!job_has_replaced (server->job)) {
-        if (peer_send (peer, order_encode_restart (life, token)) < 0)
-            _break (server, peer);
+        _send (server, peer, order_encode_restart (life, token));
         return;
     }
     answer_message_clear (&peer->answer);
@@ -115,30 +124,52 @@ static void _order_restart (struct server *server, struct peer *peer, int life)
         _send_answer (server, peer);
 }
 
-static struct frame *_encode (const struct server *server, const struct fact *fact)
-{
-    const char *token = server->config.server_token;
-
-    if (fact->order == ORDER_EXIT)
-        return order_encode_exit (fact->number, token);
-    return fact->at_once ? order_encode_stop_at_once (token) : order_encode (fact->order, token);
-}
-
 static void _order (struct server *server, const struct fact *fact)
 {
+    const char *token = server->config.server_token;
     struct peer *peer = fact->rank->peer;
 
     if (!peer || peer->state != PEER_SUPERVISED)
         return;
-    /* srun may end as soon as the last supervisor has exited. */
     if (fact->order == ORDER_EXIT) {
-        console_flush ();
-        notify_flush ();
-    }
-    if (fact->order == ORDER_RESTART)
+        server->exits_due = server->exits++ ? server->exits_due : server->now + EXITS_MS;
+        peer->may_exit = true;
+        peer->exit_code = fact->number;
+    } else if (fact->order == ORDER_RESTART)
         _order_restart (server, peer, fact->number);
-    else if (peer_send (peer, _encode (server, fact)) < 0)
-        _break (server, peer);
+    else
+        _send (server, peer,
+               fact->at_once ? order_encode_stop_at_once (token) : order_encode (fact->order, token));
+}
+
+/*
+ * srun may end as soon as the last supervisor has exited, and a batch script with it: then what is not
+ * written is lost, and Slurm kills the site's program. But if srun ends the step some time after its first
+ * task, that program must not make the others late.
+ */
+static bool _may_exit (const struct server *server)
+{
+    bool busy = !server->config.wait_limited && notify_has_last ();
+
+    return server->now >= server->exits_due || (console_is_written () && !busy);
+}
+
+static void _let_exit (struct server *server)
+{
+    const struct roster *roster = step_roster (server->step);
+
+    if (server->exits == 0 || !_may_exit (server))
+        return;
+    console_give_up ();
+    server->exits = 0;
+    for (int i = 0; i < roster->tasks; i++) {
+        struct peer *peer = roster->rank[i].peer;
+
+        if (!peer || !peer->may_exit)
+            continue;
+        peer->may_exit = false;
+        _send (server, peer, order_encode_exit (peer->exit_code, server->config.server_token));
+    }
 }
 
 /* Ranks have new places. Answers that are on their way are in the dictionary that is going to be freed. */
@@ -170,6 +201,7 @@ static void _perform (struct server *server)
             narrator_tell (server->narrator, &fact);
         fact_clear (&fact);
     }
+    _let_exit (server);
 }
 
 /* Inputs. */
@@ -288,7 +320,10 @@ void supervisors_check (struct server *server)
 
 struct deadline supervisors_next (const struct server *server)
 {
+    int64_t next;
+
     if (!server->job)
         return deadline_never ();
-    return (struct deadline){ moment_first (job_due (server->job), narrator_due (server->narrator)) };
+    next = moment_first (job_due (server->job), narrator_due (server->narrator));
+    return (struct deadline){ server->exits ? moment_first (next, server->now + EXITS_LOOK_MS) : next };
 }

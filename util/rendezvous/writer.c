@@ -284,6 +284,16 @@ bool writer_flush (struct writer *w)
     return !w->late && !w->dead;
 }
 
+bool writer_is_late (const struct writer *w)
+{
+    return w->late;
+}
+
+void writer_set_late (struct writer *w)
+{
+    w->late = writer_is_busy (w);
+}
+
 /*
  * This process may end, and the child has not taken everything: another process waits for that. It
  * reads no answers, and keeps nothing open but the socket.

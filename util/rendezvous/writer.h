@@ -58,6 +58,10 @@ bool writer_has_died (const struct writer *writer);
  */
 bool writer_flush (struct writer *writer);
 
+/* Something is not written, and has not been for long enough: do not wait for it. */
+bool writer_is_late (const struct writer *writer);
+void writer_set_late (struct writer *writer);
+
 /* Flush, and end the child when it has written everything. NULL is fine. */
 void writer_close (struct writer *writer);
 
