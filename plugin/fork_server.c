@@ -122,7 +122,6 @@ static void _await_begin (const struct fork_server *server, int from, int number
         _exit (1);
     close (from);
     _die_with (server->supervisor);
-    prctl (PR_SET_NAME, FORK_LIFE_NAME);
     for (int sig = 1; number == 0 && sig <= SIGRTMAX; sig++)
         if (sigismember (&pending, sig) == 1)
             raise (sig);
@@ -148,6 +147,8 @@ static pid_t _fork_life (const int pair[2], struct errtext *err)
     if (intermediate < 0)
         return errtext_set (err, "%s", strerror (errno));
     if (intermediate == 0) {
+        /* The supervisor looks at the name as soon as it learns of the life. */
+        prctl (PR_SET_NAME, FORK_LIFE_NAME);
         reply = (struct fork_reply){ .pid = fork () };
         if (reply.pid == 0)
             return 0;
