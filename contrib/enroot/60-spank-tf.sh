@@ -27,6 +27,10 @@ for name in "${names[@]}"; do
     [[ -n $name ]] || continue
     sed -i "/^$name=/d" "$ENROOT_ENVIRON"
     [[ -n ${PYXIS_VERSION-} || ! -v $name ]] || printf '%s=%s\n' "$name" "${!name}" >> "$ENROOT_ENVIRON"
-    # With this variable pyxis sets RANK and LOCAL_RANK by itself, in every task.
-    [[ -z ${PYXIS_VERSION-} || $name != RANK ]] || sed -i '/^PYTORCH_VERSION=/d' "$ENROOT_ENVIRON"
 done
+
+# An evaluator or an auxiliary task is no process of PyTorch, and may be the first of a node whose others are. With
+# PYTORCH_VERSION pyxis sets RANK and LOCAL_RANK by itself, in every task.
+if [[ -n ${PYXIS_VERSION-} && ",${SLURM_TF_ADDED-},evaluator,${SLURM_TF_BESIDE-}," == *,@(RANK:|"$SLURM_TF_ROLE",)* ]]; then
+    sed -i -E '/^(MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK|LOCAL_RANK|PYTORCH_VERSION)=/d' "$ENROOT_ENVIRON"
+fi

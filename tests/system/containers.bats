@@ -94,13 +94,13 @@ SLURM_TF_ROLE=another
 SLURM_TF_PORT=1
 RANK=99'
 
-# Print what enroot's hook makes of that in rank 1 of a step of PyTorch, sorted: enroot_hook VARIABLE=VALUE
+# Print what enroot's hook makes of that in rank 1 of a step of PyTorch, sorted: enroot_hook VARIABLE=VALUE…
 enroot_hook ()
 {
     find "$SPANK_TF_CLUSTER/work" -mindepth 1 -delete
     printf '%s\n' "$others_environment" > "$SPANK_TF_CLUSTER/work/others"
     cp "$tests/../contrib/enroot/60-spank-tf.sh" "$SPANK_TF_CLUSTER/work/hook"
-    slurm srun -Q -n2 --tf-tasks=worker:2 --tf-frameworks=tf,torch env ENROOT_ENVIRON=environ "$1" \
+    slurm srun -Q -n2 --tf-tasks=worker:2 --tf-frameworks=tf,torch env ENROOT_ENVIRON=environ "$@" \
         sh -c '[ $SLURM_PROCID = 1 ] || exit 0
             cat others > environ && ./hook && env | grep -E "^(SLURM_TF_|TF_CONFIG|RANK|MASTER_)" > own' || fail "it fails"
     sort "$SPANK_TF_CLUSTER/work/environ"
@@ -120,6 +120,14 @@ enroot_hook ()
 @test "enroot's hook takes out of a container of pyxis what each task has" {
     run -0 enroot_hook PYXIS_VERSION=0.24.0
     [ "$output" = PATH=/bin ] || fail "something else is left"
+    # The first task of a node may be one that PyTorch does not count.
+    run -0 enroot_hook PYXIS_VERSION=0.24.0 SLURM_TF_ADDED= SLURM_TF_ROLE=evaluator
+    [ "$output" = PATH=/bin ] || fail "something else is left by an evaluator"
+    run -0 enroot_hook PYXIS_VERSION=0.24.0 SLURM_TF_ADDED= SLURM_TF_ROLE=log SLURM_TF_BESIDE=data,log
+    [ "$output" = PATH=/bin ] || fail "something else is left by an auxiliary task"
+    # In a step without PyTorch they are pyxis' own.
+    run -0 enroot_hook PYXIS_VERSION=0.24.0 SLURM_TF_ADDED=TF_CONFIG:1
+    [ "$output" = $'PATH=/bin\nPYTORCH_VERSION=2.6\nRANK=99' ] || fail "something else is left without PyTorch"
 }
 
 # A root directory of this machine's files, without a registry: a shell, some programs, and their libraries.
