@@ -280,12 +280,13 @@ static void _waits_for_its_life (const void *arg __attribute__ ((unused)))
     task_expect_output (&task, "life 0\n");
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     task_send_order (&task, ORDER_WAIT);
-    _order_restart (&task, 0);
-    task_expect_no_output (&task);
     /* The order to begin the one between was lost, and is not given again. */
     _order_restart (&task, 2);
     task_expect_output (&task, "life 2\n");
     _expect (&task, (struct wanted){ "exit 5", 2, NULL, false });
+    task_send_order (&task, ORDER_WAIT);
+    _order_restart (&task, 2);
+    task_expect_no_output (&task);
     task_order_exit (&task, W_EXITCODE (5, 0));
 }
 
