@@ -188,7 +188,7 @@ plugstack ()
 
     venv=$("$tests/../contrib/tensorflow-env" newest)
     cp "$tests"/../contrib/examples/{resume_multiworker,spank_tf_watchdog}.py "$work"
-    container[1]+=,$(dirname "$venv"):$(dirname "$venv"):ro
+    container[1]+=,$venv:$venv:ro
     run --separate-stderr slurm timeout 250 srun -Q --export=ALL "${container[@]}" -N2 -n2 --tf-tasks=worker:2 \
         --tf-restart=1,any --tf-show sh -c "$own $begin"' cd '"$work"'
             [ "$SLURM_PROCID.$life" != 1.0 ] || (
