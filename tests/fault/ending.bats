@@ -6,7 +6,6 @@
 # by itself; and nothing is left behind.
 
 # bats file_tags=proctrack:cgroup,proctrack:linuxproc
-load ../common
 load ../system/launch
 load ../system/roles
 load faults

@@ -5,7 +5,6 @@
 # killed. Nothing is left behind, also when a node cannot be reached at that time.
 
 # bats file_tags=proctrack:cgroup,proctrack:linuxproc
-load ../common
 load ../system/launch
 load faults
 

@@ -5,7 +5,6 @@
 # clients, limits. The launch then succeeds, or every rank exits by its deadline, and one message
 # names the ranks that were missing.
 
-load ../common
 load ../system/launch
 load faults
 

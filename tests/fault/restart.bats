@@ -5,7 +5,6 @@
 # the task does when tf-rendezvous or srun ends.
 
 # bats file_tags=core
-load ../common
 load ../system/launch
 
 setup_file ()

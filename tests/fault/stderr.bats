@@ -4,7 +4,6 @@
 # srun's stderr hangs while tasks are restarted: a pipe that is not read (as a terminal after
 # Ctrl-S), a file on a frozen file system. Nothing waits for it, and nothing is lost.
 
-load ../common
 load ../system/launch
 load ../system/lives
 

@@ -4,7 +4,6 @@
 # Slurm's database records the same for a step with the plugin as for a plain step, whether its
 # tasks end by themselves or are supervised. A task that the plugin stops counts as exit 0.
 
-load ../common
 load launch
 
 # Debian 13 has an slurmdbd that ends at once with the library of its MariaDB 11.8.9: error 5027, no column is allowed.

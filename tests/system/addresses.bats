@@ -5,7 +5,6 @@
 # wherever srun runs.
 
 # bats file_tags=core
-load ../common
 load launch
 
 roles=ps,worker,worker,worker

@@ -4,7 +4,6 @@
 # Tasks that train alone, with exit 0: what srun asks at the end of a long step, and what sbatch says of a batch file
 # without srun. tests/tensorflow/alone.bats has real scripts.
 
-load ../common
 load launch
 
 setup_file ()

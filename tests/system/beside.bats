@@ -5,7 +5,6 @@
 # work is done.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc
-load ../common
 load launch
 load roles
 

@@ -4,7 +4,6 @@
 # tf-check on the hosts of a real cluster. tests/unit/test_check.c has every line that it can print.
 
 # bats file_tags=core
-load ../common
 load launch
 
 setup_file ()

@@ -6,7 +6,6 @@
 # as its user.
 
 # bats file_tags=release,proctrack:cgroup,proctrack:cgroup-v2
-load ../common
 load launch
 load variants
 load signals

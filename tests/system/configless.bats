@@ -5,7 +5,6 @@
 # the files that it includes are not.
 
 # bats file_tags=release
-load ../common
 load launch
 
 setup_file ()

@@ -4,7 +4,6 @@
 # Programs in containers have namespaces of their own, and still the environment and the port of
 # their task; what spank-tf promises about their ends and restarts holds in each runtime.
 
-load ../common
 load launch
 
 setup_file ()

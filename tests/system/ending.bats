@@ -5,7 +5,6 @@
 # and which exit code srun returns.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc
-load ../common
 load launch
 load roles
 

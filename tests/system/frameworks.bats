@@ -4,7 +4,6 @@
 # The variables of Keras 3, JAX and DTensor, and --tf-frameworks. task-check also checks the default of them in
 # every other test.
 
-load ../common
 load launch
 
 setup_file ()

@@ -6,7 +6,6 @@
 # checks.
 
 # bats file_tags=core
-load ../common
 load launch
 
 setup_file ()

@@ -3,7 +3,6 @@
 #
 # --tf-ib: all tasks of a step use InfiniBand, or none does. The tests change the second node.
 
-load ../common
 load launch
 load fabric
 

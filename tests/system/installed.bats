@@ -4,7 +4,6 @@
 # What `make install` installs, and what a user sees of it.
 
 # bats file_tags=core
-load ../common
 load launch
 
 setup_file ()

@@ -6,7 +6,6 @@
 # another.
 
 # bats file_tags=core,release
-load ../common
 load launch
 
 setup_file ()

@@ -2,6 +2,9 @@
 #
 # Steps whose tasks run task-check, batch jobs, and the site's arguments in plugstack.conf.
 
+# A file that has loaded it may have replaced its before_test.
+declare -F start_cluster > /dev/null || load ../common
+
 # Run a step with these roles and arguments of srun, and require that every task is ok:
 # launch ps,worker,worker -N3 --tf-tasks=… In a heterogeneous step, task-check is the program of
 # every component.

@@ -4,7 +4,6 @@
 # However Slurm distributes a step over nodes, every rank gets the correct dictionary.
 
 # bats file_tags=core,release,proctrack:cgroup,proctrack:linuxproc
-load ../common
 load launch
 
 setup_file ()

@@ -4,7 +4,6 @@
 # A task that needs more memory than its step has: the plugin says that this is why it was killed.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,release
-load ../common
 load launch
 load roles
 

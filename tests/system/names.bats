@@ -2,7 +2,6 @@
 #
 # Nodes whose names have zeros, dashes, dots and several prefixes.
 
-load ../common
 load launch
 load roles
 

@@ -4,7 +4,6 @@
 # NCCL and Gloo use the network that --tf-ib or --tf-network has chosen, unless the user or the site
 # has set something else. The second node has other names for its interfaces.
 
-load ../common
 load launch
 load fabric
 

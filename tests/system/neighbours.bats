@@ -5,7 +5,6 @@
 # plugstack.conf.
 
 # bats file_tags=core,release
-load ../common
 load launch
 
 setup_file ()

@@ -4,7 +4,6 @@
 # What the plugin sets in a step ends with it: a job or a step that a task starts has the environment that the
 # task would have had without the plugin.
 
-load ../common
 load launch
 
 setup_file ()

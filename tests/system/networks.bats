@@ -5,7 +5,6 @@
 # site's defaults, network= and ib=. Every node is on Ethernet and on two InfiniBand networks. The
 # tests change the second node.
 
-load ../common
 load launch
 load fabric
 

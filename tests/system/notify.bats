@@ -3,7 +3,6 @@
 #
 # notify=: the site's program gets the events of a step, which does not wait for it.
 
-load ../common
 load launch
 load lives
 

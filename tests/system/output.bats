@@ -4,7 +4,6 @@
 # --tf-log-dir: the directory and name of each task's log file, and the contents of master.log.
 # All sruns have -Q, so that their stderr holds only messages of the tasks and the plugin.
 
-load ../common
 load launch
 
 setup_file ()

@@ -4,7 +4,6 @@
 # Jobs that no sbatch, srun or salloc has submitted, so that no plugin has seen their options: as JSON to slurmrestd,
 # as web portals do, and by scrontab. The list is in the job's environment, or in the script.
 
-load ../common
 load launch
 
 setup_file ()

@@ -5,7 +5,6 @@
 # only.
 
 # bats file_tags=core
-load ../common
 load launch
 
 setup_file ()

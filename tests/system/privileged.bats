@@ -4,7 +4,6 @@
 # What slurmstepd does as root is the same in a step with a list as in a plain one, and in that the same as without the
 # plugin: it opens, connects to and starts nothing more. Where root starts a step of a user's, nothing of it is root's.
 
-load ../common
 load launch
 
 setup_file ()

@@ -3,7 +3,6 @@
 # What stands around people's programs: a script on stdin, a wrapper that passes nothing on, signals that are blocked or
 # ignored, descriptors that are closed, values that are no text, limits, a /proc that hides others' processes.
 
-load ../common
 load launch
 load roles
 

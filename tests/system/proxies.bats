@@ -5,7 +5,6 @@
 # hosts. tensorflow/proxy.bats shows that TensorFlow obeys them.
 
 # bats file_tags=core
-load ../common
 load launch
 
 setup_file ()

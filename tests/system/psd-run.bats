@@ -4,7 +4,6 @@
 # psd_run: how it runs Poseidon's cluster files and commands, with a dummy tf-server.
 
 # bats file_tags=core
-load ../common
 load launch
 
 setup_file ()

@@ -3,7 +3,6 @@
 #
 # The variables of PyTorch, and the second held port of process 0. PyTorch itself is in tests/tensorflow/torch.bats.
 
-load ../common
 load launch
 
 setup_file ()

@@ -6,7 +6,6 @@
 # CPU 1.
 
 # bats file_tags=core
-load ../common
 load launch
 load fabric
 

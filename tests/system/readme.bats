@@ -4,7 +4,6 @@
 # The commands of README.md and of the pages in doc/ are run as they stand there, with stand-ins for the programs that
 # they start: every line of srun in an example, the commands for GPUs, and the second columns of doc/migrating.md.
 
-load ../common
 load launch
 
 readme=$tests/../README.md

@@ -3,7 +3,6 @@
 #
 # doc/guide.md's recipe for jobs that exit with 42 to be requeued, where Slurm has --requeue=expedite.
 
-load ../common
 load launch
 
 setup_file ()

@@ -4,7 +4,6 @@
 # --tf-restart: a task that fails is restarted in place.
 #
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
-load ../common
 load launch
 load lives
 

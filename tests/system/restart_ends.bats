@@ -5,7 +5,6 @@
 # happens to a step while its task waits for the next life; and where the option comes from.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
-load ../common
 load launch
 load variants
 load lives

@@ -5,7 +5,6 @@
 # former one, and programs that cannot have one.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
-load ../common
 load launch
 load lives
 

@@ -5,7 +5,6 @@
 # standard input, job control. And programs in namespaces of their own.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc
-load ../common
 load launch
 load lives
 

@@ -6,7 +6,6 @@
 # too.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
-load ../common
 load launch
 load variants
 load signals

@@ -5,7 +5,6 @@
 # same as in a plain step, with and without a supervisor.
 
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc
-load ../common
 load launch
 load variants
 

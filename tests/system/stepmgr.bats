@@ -5,7 +5,6 @@
 # 24.05 and later), and steps that do not wait for their srun (srun --async, 26.05), which need one.
 
 # bats file_tags=release
-load ../common
 load launch
 
 setup_file ()

@@ -3,7 +3,6 @@
 #
 # --tf-tee: what srun and the log files get of the output of tasks.
 
-load ../common
 load launch
 
 setup_file ()

@@ -6,7 +6,6 @@
 # 2, 4, 1, 3.
 
 # bats file_tags=release
-load ../common
 load launch
 
 setup_file ()

@@ -3,7 +3,6 @@
 #
 # Nodes that do not reach each other: after a minute srun says which.
 
-load ../common
 load launch
 
 setup_file ()

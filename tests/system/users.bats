@@ -4,7 +4,6 @@
 # Fifty jobs of two users, on the same nodes at the same time, do not disturb each other.
 
 # bats file_tags=core
-load ../common
 load launch
 
 jobs=50

@@ -4,7 +4,6 @@
 # --tf-watchdog: a step whose tasks give no sign of life is ended, or restarted.
 #
 # bats file_tags=proctrack:cgroup,proctrack:cgroup-v2,proctrack:linuxproc,proctrack:pgid
-load ../common
 load launch
 load lives
 

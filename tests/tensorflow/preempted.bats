@@ -4,7 +4,6 @@
 # jobs that reach their time limit. Each saves its work, exits with 42, is requeued, and goes on
 # where it was. Slurm must not signal a ps itself, so the jobs need proctrack/cgroup.
 
-load ../common
 load ../system/launch
 load versions
 load resume

@@ -2,7 +2,6 @@
 #
 # TensorFlow goes on training when tasks are killed, with --tf-restart.
 
-load ../common
 load ../system/launch
 load versions
 load resume

@@ -4,7 +4,6 @@
 # A node dies, and the training goes on with a spare, from its last checkpoint. The time from the node's death to
 # the first new step is printed, by part.
 
-load ../common
 load ../system/launch
 load ../system/nodes
 load versions

@@ -3,7 +3,6 @@
 # A training that hangs, because one of its workers is stopped or stays in an endless loop, goes on with --tf-watchdog and
 # --tf-restart: TensorFlow, Keras and JAX themselves.
 
-load ../common
 load ../system/launch
 load versions
 load resume
