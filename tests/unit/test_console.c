@@ -324,7 +324,7 @@ TEST (a_message_takes_the_place_of_what_is_waited_for)
 
 /* The log. */
 
-static char top[] = "/tmp/test_console.XXXXXX";
+static const char *top;
 
 static void keep_log (bool append)
 {
@@ -508,15 +508,8 @@ TEST (a_log_that_is_late_is_reported_once_and_gets_everything)
 static int make_top (void **unused __attribute__ ((unused)))
 {
     signal (SIGPIPE, SIG_IGN);
-    return mkdtemp (top) ? 0 : -1;
+    top = new_directory ();
+    return 0;
 }
 
-static int remove_top (void **unused __attribute__ ((unused)))
-{
-    char command[64];
-
-    snprintf (command, sizeof (command), "rm -r %s", top);
-    return system (command);
-}
-
-ALL_TESTS (make_top, remove_top)
+ALL_TESTS (make_top, NULL)

@@ -133,11 +133,9 @@ static void fork_descendants (void)
         live (2);
     }
     for (int i = 0; i < 4; i++)
-        while (shared->pid[i] == 0)
-            poll (NULL, 0, 1);
+        AWAIT (shared->pid[i] != 0);
     /* Reap the orphan's parent. */
-    while (waitpid (-1, NULL, WNOHANG) == 0)
-        poll (NULL, 0, 1);
+    AWAIT (waitpid (-1, NULL, WNOHANG) != 0);
 }
 
 TEST (children_grandchildren_and_orphans_are_listed)
@@ -165,8 +163,7 @@ TEST (stopped_and_dead_processes_are_not_running)
     if ((dead = fork ()) == 0)
         _exit (0);
     kill (shared->pid[1], SIGSTOP);
-    while (state_of (shared->pid[1]) != 'T' || state_of (dead) != 'Z')
-        poll (NULL, 0, 1);
+    AWAIT (state_of (shared->pid[1]) == 'T' && state_of (dead) == 'Z');
     process = descendants_list (&count, 0);
     assert_int_equal (count, 5);
     for (int i = 0; i < 4; i++)
@@ -207,8 +204,7 @@ TEST (names_with_blanks_and_parentheses_are_parsed)
                 live (1);
             live (0);
         }
-        while (!shared->pid[0] || !shared->pid[1])
-            poll (NULL, 0, 1);
+        AWAIT (shared->pid[0] && shared->pid[1]);
         list = descendants_list (&count, 0);
         assert_int_equal (count, 2);
         assert_non_null (find (list, count, shared->pid[1]));
@@ -234,13 +230,11 @@ static int leave_out (void)
         live (0);
     }
     wait (&status);
-    while (!shared->pid[0] || !shared->pid[1])
-        poll (NULL, 0, 1);
+    AWAIT (shared->pid[0] && shared->pid[1]);
     any = descendants_leave_out (0);
     if (fork () == 0)
         live (2);
-    while (!shared->pid[2])
-        poll (NULL, 0, 1);
+    AWAIT (shared->pid[2]);
     /* Left out by itself, when its parent has ended. */
     kill (shared->pid[0], SIGKILL);
     waitpid (shared->pid[0], NULL, 0);
@@ -271,8 +265,7 @@ static void fork_one (int i)
         prctl (PR_SET_PDEATHSIG, SIGKILL);
         live (i);
     }
-    while (!shared->pid[i])
-        poll (NULL, 0, 1);
+    AWAIT (shared->pid[i]);
 }
 
 /* Exit with what descendants_leave_out () says, which leaves out all but a fork server. */
@@ -286,8 +279,7 @@ static void leave_out_beside (bool its_child, bool other_child)
             fork_one (0);
         live (2);
     }
-    while (!shared->pid[2])
-        poll (NULL, 0, 1);
+    AWAIT (shared->pid[2]);
     if (other_child)
         fork_one (1);
     _exit (descendants_leave_out (server));
@@ -318,8 +310,7 @@ TEST (each_process_receives_sigterm_once)
         signal (SIGTERM, hear);
         live (0);
     }
-    while (!shared->pid[0])
-        poll (NULL, 0, 1);
+    AWAIT (shared->pid[0]);
     descendants_signal (SIGTERM, 0);
     wait_until (&shared->heard, 1);
     poll (NULL, 0, 100);
@@ -337,8 +328,7 @@ TEST (a_process_that_is_stopped_and_one_that_computes_are_seen)
     assert_false (stopped);
     assert_false (busy);
     kill (shared->pid[3], SIGSTOP);
-    while (state_of (shared->pid[3]) != 'T')
-        poll (NULL, 0, 1);
+    AWAIT (state_of (shared->pid[3]) == 'T');
     descendants_look (&stopped, &busy, 0);
     assert_true (stopped);
     assert_false (busy);
@@ -359,8 +349,7 @@ TEST (sigterm_also_ends_stopped_processes)
 {
     fork_descendants ();
     kill (shared->pid[3], SIGSTOP);
-    while (state_of (shared->pid[3]) != 'T')
-        poll (NULL, 0, 1);
+    AWAIT (state_of (shared->pid[3]) == 'T');
     descendants_signal (SIGTERM, 0);
     await_descendants (NULL);
 }
@@ -411,8 +400,7 @@ TEST (sigterm_reaches_children_that_are_forked_meanwhile)
         memset ((void *)shared, 0, sizeof (*shared));
         if (fork () == 0)
             multiply ();
-        while (shared->born < 5)
-            poll (NULL, 0, 1);
+        AWAIT (shared->born >= 5);
         descendants_signal (SIGTERM, 0);
         await_descendants (NULL);
     }
@@ -498,8 +486,7 @@ TEST (a_process_that_proc_hides_is_listed)
             prctl (PR_SET_DUMPABLE, 0);
             live (0);
         }
-        while (!shared->pid[0])
-            poll (NULL, 0, 1);
+        AWAIT (shared->pid[0]);
         snprintf (path, sizeof (path), "/proc/%d", (int)hidden);
         if (access (path, F_OK) == 0)
             _exit (4);

@@ -106,8 +106,8 @@ TEST (locality_matters_if_two_infiniband_interfaces_can_be_used)
 
 /* Running a helper. */
 
-static char folder[] = "/tmp/test_locality.XXXXXX";
-static char helper[sizeof (folder) + 8];
+static const char *folder;
+static char helper[96];
 
 /* Replace the helper by this script. */
 static void write_helper (const char *script)
@@ -122,21 +122,12 @@ static void write_helper (const char *script)
 
 static int make_folder (void **unused __attribute__ ((unused)))
 {
-    if (!mkdtemp (folder))
-        return -1;
+    folder = new_directory ();
     snprintf (helper, sizeof (helper), "%s/helper", folder);
     return 0;
 }
 
-static int remove_folder (void **unused __attribute__ ((unused)))
-{
-    char command[64];
-
-    snprintf (command, sizeof (command), "rm -r %s", folder);
-    return system (command);
-}
-
-ALL_TESTS (make_folder, remove_folder)
+ALL_TESTS (make_folder, NULL)
 
 /* The number that the next descriptor will get. */
 static int next_descriptor (void)
@@ -277,7 +268,7 @@ static bool spawn_reports_failure (void)
 
 TEST (a_helper_that_cannot_be_executed_is_named)
 {
-    char missing[sizeof (folder) + 8], message[128];
+    char missing[96], message[128];
 
     if (!spawn_reports_failure ())
         SKIP ("posix_spawn () does not report a missing program here");

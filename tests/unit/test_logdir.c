@@ -16,24 +16,16 @@
 #include "common/logdir.h"
 
 /* The temporary directory of the test that is running. */
-static char top[32];
+static const char *top;
 
 static int make_top (void **unused __attribute__ ((unused)))
 {
-    snprintf (top, sizeof (top), "/tmp/test_logdir.XXXXXX");
     umask (022);
-    return mkdtemp (top) && chmod (top, 0755) == 0 ? 0 : -1;
+    top = new_directory ();
+    return 0;
 }
 
-static int remove_top (void **unused __attribute__ ((unused)))
-{
-    char command[128];
-
-    snprintf (command, sizeof (command), "chmod -R u+rwx %s && rm -r %s", top, top);
-    return system (command);
-}
-
-EACH_TEST (make_top, remove_top)
+EACH_TEST (make_top, NULL)
 
 /* The path top/name. The last four results remain valid. */
 static const char *below (const char *name)

@@ -18,7 +18,8 @@
 #include "common/deadline.h"
 #include "rendezvous/notify.h"
 
-static char directory[64], program[128];
+static const char *directory;
+static char program[128];
 
 /* Of the time that everything has. */
 #define SHORT 20
@@ -37,21 +38,12 @@ struct deadline __wrap_deadline_in_ms (int64_t ms)
 static int create (void **state)
 {
     (void)state;
-    snprintf (directory, sizeof (directory), "/tmp/test_notify.XXXXXX");
-    snprintf (program, sizeof (program), "%s/program", mkdtemp (directory));
+    directory = new_directory ();
+    snprintf (program, sizeof (program), "%s/program", directory);
     return prctl (PR_SET_CHILD_SUBREAPER, 1);
 }
 
-static int destroy (void **state)
-{
-    char command[128];
-
-    (void)state;
-    snprintf (command, sizeof (command), "rm -rf %s", directory);
-    return system (command);
-}
-
-ALL_TESTS (create, destroy)
+ALL_TESTS (create, NULL)
 
 /* A script, in which $D is the directory. */
 static void write_program (const char *script)
@@ -204,8 +196,7 @@ TEST (while_the_program_has_the_last_event_that_is_known_once)
     write_program ("echo $$ > $D/out; exec sleep 1000");
     notify_event (program, "", true);
     assert_true (notify_has_last ());
-    while (atoi (out ()) == 0)
-        poll (NULL, 0, 5);
+    AWAIT (atoi (out ()) != 0);
     kill (atoi (out ()), SIGKILL);
     await_last ();
     await_end (20000);

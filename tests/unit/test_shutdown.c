@@ -732,7 +732,9 @@ TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
     end ();
 }
 
-TEST (destroying_null_is_allowed)
+TEST (destroying_null_is_allowed_and_keeps_errno)
 {
+    errno = EINTR;
     job_destroy (NULL);
+    assert_int_equal (errno, EINTR);
 }

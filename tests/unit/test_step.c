@@ -9,6 +9,7 @@
 #include "story.h"
 #include "../random.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -453,7 +454,9 @@ TEST (the_names_of_missing_ranks_fit_the_buffer)
     end ();
 }
 
-TEST (destroying_null_is_allowed)
+TEST (destroying_null_is_allowed_and_keeps_errno)
 {
+    errno = EINTR;
     step_destroy (NULL);
+    assert_int_equal (errno, EINTR);
 }

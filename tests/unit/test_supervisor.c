@@ -638,9 +638,7 @@ TEST (the_tasks_program_ends_if_the_supervisor_dies)
     pid_t pid = start (&(struct launch){ .go_on = exec_sleep });
 
     read_report ();
-    for (int ms = 0; !is_called (shared->task, "sleep") && ms < 20000; ms++)
-        poll (NULL, 0, 1);
-    assert_true (is_called (shared->task, "sleep"));
+    AWAIT (is_called (shared->task, "sleep"));
     finish (pid);
 }
 

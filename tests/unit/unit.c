@@ -5,13 +5,29 @@
 
 #include "unit.h"
 
-#include <unistd.h>
+#include <sys/stat.h>
 
 static struct CMUnitTest *tests;
 static size_t count;
 static CMFixtureFunction each_setup, each_teardown, all_setup, all_teardown;
 static char scratch[] = "/tmp/test.XXXXXX";
 static bool has_scratch;
+
+static void make_scratch (void)
+{
+    if (!has_scratch && (!mkdtemp (scratch) || chmod (scratch, 0755) < 0))
+        abort ();
+    has_scratch = true;
+}
+
+static void remove_scratch (void)
+{
+    char command[128];
+
+    snprintf (command, sizeof (command), "chmod -R u+rwx %s && rm -r %s", scratch, scratch);
+    if (has_scratch && system (command) != 0)
+        fprintf (stderr, "%s is left\n", scratch);
+}
 
 void unit_add (const char *name, CMUnitTestFunction function, void *state)
 {
@@ -64,16 +80,27 @@ char *golden_field (char **rest)
 
 const char *file_with (const char *text)
 {
+    static char path[64];
     FILE *f;
 
-    if (!has_scratch) {
-        close (mkstemp (scratch));
-        has_scratch = true;
-    }
-    assert_non_null (f = fopen (scratch, "w"));
+    make_scratch ();
+    snprintf (path, sizeof (path), "%s/file", scratch);
+    assert_non_null (f = fopen (path, "w"));
     fputs (text, f);
     fclose (f);
-    return scratch;
+    return path;
+}
+
+const char *new_directory (void)
+{
+    static char path[64];
+    static int number;
+
+    make_scratch ();
+    snprintf (path, sizeof (path), "%s/%d", scratch, number++);
+    if (mkdir (path, 0755) < 0)
+        abort ();
+    return path;
 }
 
 void line_add (struct line *line, const char *fmt, ...)
@@ -91,8 +118,7 @@ int unit_run (void)
 {
     int failed = _cmocka_run_group_tests ("tests", tests, count, all_setup, all_teardown);
 
-    if (has_scratch)
-        unlink (scratch);
+    remove_scratch ();
     return failed;
 }
 

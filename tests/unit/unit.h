@@ -6,6 +6,7 @@
 #ifndef TF_UNIT_H
 #define TF_UNIT_H
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -61,6 +62,11 @@ int unit_run (void);
 #define assert_between(value, low, high) \
     assert_true ((long long)(value) >= (low) && (long long)(value) <= (high))
 
+/* Wait until the condition is true; it is an error if it is not within 20 s. */
+#define AWAIT(condition) \
+    for (int ms_ = 0; !(condition); poll (NULL, 0, 1)) \
+        assert_true (ms_++ < 20000)
+
 static inline bool is_under_valgrind (void)
 {
     const char *preload = getenv ("LD_PRELOAD");
@@ -79,6 +85,9 @@ char *golden_field (char **rest);
 
 /* The path of a file with this text, the same one in each call. It is removed after the tests. */
 const char *file_with (const char *text);
+
+/* A new, empty directory; the path is valid until the next call. All of them are removed after the tests. */
+const char *new_directory (void);
 
 /* A line that is made of parts. */
 struct line {
