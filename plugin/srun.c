@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -574,6 +575,18 @@ static const char *_stderr_of_mpirun (const struct cmdline_program *of_step, cha
     return access (path, W_OK) == 0 ? path : NULL;
 }
 
+/*
+ * A process that srun has forked meanwhile, its shepherd, has the listening socket, too: if tf-rendezvous were
+ * killed, tasks would connect to that, and get no answer. shutdown () ends it for all that have it.
+ */
+static int _listen_anew (struct errtext *err)
+{
+    shutdown (listener, SHUT_RD);
+    close (listener);
+    listener = port_listen (reserved, err);
+    return listener < 0 ? -1 : 0;
+}
+
 static int _start (const char *step, uint32_t number, const struct cmdline_program *of_step,
                    struct errtext *err)
 {
@@ -582,10 +595,8 @@ static int _start (const char *step, uint32_t number, const struct cmdline_progr
     const char *messages = _stderr_of_mpirun (of_step, path, sizeof (path));
     int rc = -1;
 
-    if (configuration)
+    if (configuration && _listen_anew (err) == 0)
         rc = rendezvous_start (program, step, messages, listener, configuration, err);
-    else
-        close (listener);
     frame_destroy (configuration);
     return rc;
 }
