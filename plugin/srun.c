@@ -576,8 +576,8 @@ static const char *_stderr_of_mpirun (const struct cmdline_program *of_step, cha
 }
 
 /*
- * A process that srun has forked meanwhile, its shepherd, has the listening socket, too: if tf-rendezvous were
- * killed, tasks would connect to that, and get no answer. shutdown () ends it for all that have it.
+ * A process that srun has forked meanwhile, its shepherd, has the listening socket, too: if tf-rendezvous
+ * were killed, tasks would connect to that, and get no answer. shutdown () ends it for all that have it.
  */
 static int _listen_anew (struct errtext *err)
 {
