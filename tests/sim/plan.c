@@ -118,9 +118,24 @@ static void _make_script (struct plan *plan, int rank, int life, struct script *
 
 static void _make_disturbance (struct plan *plan, struct disturbance *d)
 {
-    static const int kinds[] = { CUT,     CUT,  BLOCK,        REJECT,       RESET,           RESET,
-                                 RESET,   DIE,  KILL_PROGRAM, KILL_PROGRAM, KILL_SUPERVISOR, KILL_FORK_SERVER,
-                                 SUSPEND, WARN, CANCEL,       KILL_SRUN };
+    static const int kinds[] = { CUT,
+                                 CUT,
+                                 BLOCK,
+                                 REJECT,
+                                 RESET,
+                                 RESET,
+                                 RESET,
+                                 DIE,
+                                 KILL_PROGRAM,
+                                 KILL_PROGRAM,
+                                 KILL_SUPERVISOR,
+                                 KILL_FORK_SERVER,
+                                 KILL_SLURMSTEPD,
+                                 HALF_OPEN,
+                                 SUSPEND,
+                                 WARN,
+                                 CANCEL,
+                                 KILL_SRUN };
 
     d->kind = (enum disturbance_kind)_one_of (kinds, COUNT (kinds));
     d->at = _between (50, _in (3) ? 4000 : 60000);
@@ -136,11 +151,11 @@ static void _make_disturbance (struct plan *plan, struct disturbance *d)
 /* Defects that are known, and what is left out until they are mended. This list only gets shorter. */
 static bool _is_open (const struct plan *plan, const struct disturbance *d)
 {
-    bool suspends = d->kind == SUSPEND, breaks = d->kind <= RESET;
+    bool suspends = d->kind == SUSPEND, breaks = d->kind <= RESET || d->kind == HALF_OPEN;
 
     for (int i = 0; i < plan->disturbances; i++) {
         suspends = suspends || plan->disturbance[i].kind == SUSPEND;
-        breaks = breaks || plan->disturbance[i].kind <= RESET;
+        breaks = breaks || plan->disturbance[i].kind <= RESET || plan->disturbance[i].kind == HALF_OPEN;
     }
     /* A connection that breaks while the job is suspended: its supervisor, which is stopped, cannot come
        back, and counts as lost. */
@@ -214,6 +229,8 @@ static const char *_disturbance_name (enum disturbance_kind kind)
         [KILL_PROGRAM] = "program killed",
         [KILL_SUPERVISOR] = "supervisor killed",
         [KILL_FORK_SERVER] = "fork server killed",
+        [KILL_SLURMSTEPD] = "slurmstepd killed",
+        [HALF_OPEN] = "connection half open",
         [SUSPEND] = "job suspended",
         [WARN] = "warned by Slurm",
         [CANCEL] = "cancelled",
@@ -230,13 +247,13 @@ void plan_print (const struct plan *plan, int disturbances)
     printf ("seed %llu:", (unsigned long long)plan->seed);
     for (int rank = 0; rank < plan->tasks; rank++)
         printf (" %s@n%d", _kind_name (plan, rank), plan->node[rank] + 1);
-    printf (
-        "\n    stop %d, grace %d, eval %d, fail %d, restart %d%s at most %d s, lost after %d, watch %d, "
-        "wait %d, "
-        "KillWait %d%s%s, delay %d ms\n",
-        c->stop, c->stop_grace, c->eval_grace, c->fail_grace, c->restart.times, c->restart.any ? ",any" : "",
-        c->restart.longest_pause, c->lost_after, c->watch.seconds, plan->wait, plan->kill_wait,
-        plan->forwards ? ", forwards" : "", plan->batch ? ", batch" : "", (int)plan->delay);
+    printf ("\n    stop %d, grace %d, eval %d, fail %d, restart %d%s at most %d s, lost after %d, watch %d, "
+            "wait %d, "
+            "KillWait %d%s%s, delay %d ms\n",
+            c->stop, c->stop_grace, c->eval_grace, c->fail_grace, c->restart.times,
+            c->restart.any ? ",any" : "", c->restart.longest_pause, c->lost_after, c->watch.seconds,
+            plan->wait, plan->kill_wait, plan->forwards ? ", forwards" : "", plan->batch ? ", batch" : "",
+            (int)plan->delay);
     for (int i = 0; i < disturbances; i++) {
         const struct disturbance *d = &plan->disturbance[i];
 

@@ -66,6 +66,11 @@ static bool _cuts (enum disturbance_kind kind)
     return kind == CUT || kind == BLOCK || kind == REJECT;
 }
 
+static bool _resets (enum disturbance_kind kind)
+{
+    return kind == RESET || kind == HALF_OPEN;
+}
+
 static bool _of_slurm (enum disturbance_kind kind)
 {
     return kind == WARN || kind == CANCEL || kind == KILL_SRUN;
@@ -77,7 +82,8 @@ static int _began (const struct history *h, bool (*is_one) (enum disturbance_kin
     int count = 0;
 
     EACH (note, h)
-    count += note->kind == DISTURBED && note->at <= before && is_one ((enum disturbance_kind)note->status);
+        count +=
+            note->kind == DISTURBED && note->at <= before && is_one ((enum disturbance_kind)note->status);
     return count;
 }
 
@@ -108,9 +114,9 @@ static bool _is_harmless (const struct history *h, int number)
 
     /* design.md: "After a reset it is a minute". */
     for (int i = 0; i < plan->disturbances && !_has_spares (plan); i++)
-        limit = plan->disturbance[i].kind == RESET ? 50000 : limit;
+        limit = _resets (plan->disturbance[i].kind) ? 20000 : limit;
 
-    if (d->kind == RESET || d->kind == SUSPEND)
+    if (_resets (d->kind) || d->kind == SUSPEND)
         return true;
     for (int i = 0; i < plan->disturbances; i++)
         same += _cuts (plan->disturbance[i].kind) && plan->disturbance[i].target == d->target;
@@ -120,8 +126,8 @@ static bool _is_harmless (const struct history *h, int number)
 static bool _is_calm (const struct history *h, int64_t until)
 {
     EACH (note, h)
-    if (note->kind == DISTURBED && note->at <= until && !_is_harmless (h, note->number))
-        return false;
+        if (note->kind == DISTURBED && note->at <= until && !_is_harmless (h, note->number))
+            return false;
     return true;
 }
 
@@ -130,8 +136,7 @@ static int64_t _running_ms (const struct history *h, int64_t from, int64_t until
 {
     int64_t stood = 0, since = NEVER;
 
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->kind == SUSPENDED)
             since = note->at > from ? note->at : from;
         if (note->kind == RESUMED && since != NEVER) {
@@ -197,8 +202,7 @@ static const char *_never_two_in_one_place (const struct history *h)
 {
     struct alive alive = { 0 };
 
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->kind == BEGAN && alive.tree[note->rank])
             return _broken (note, "a life begins while the former one is alive", note->life);
         _follow (h, &alive, note);
@@ -221,8 +225,7 @@ static const char *_one_dictionary (const struct history *h)
 {
     struct alive alive = { 0 };
 
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->kind == BEGAN) {
             if (note->place < 0 || h->place[note->number][note->rank] != note->place)
                 return _broken (note, "begins in a place that its dictionary does not give it", note->place);
@@ -244,8 +247,7 @@ static const char *_all_begin_together (const struct history *h)
 {
     struct alive alive = { 0 };
 
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->kind == BEGAN && note->life > 0 && !_has (h->plan, RULES_PS)
             && _is_member (h->plan, note->place))
             for (int i = 0; i < h->plan->tasks; i++)
@@ -268,8 +270,7 @@ static const char *_at_most_n_restarts (const struct history *h)
 
     for (int i = 0; i < MOST_RANKS; i++)
         last[i] = -1;
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->kind == TOLD && note->place < 0 && note->number != FACT_GRACE)
             return _broken (note, "fewer than no restarts are left", note->place);
         places += note->kind == PLACES;
@@ -300,11 +301,11 @@ static const char *_everything_ends (const struct history *h)
     if (c->stop == STOP_WHEN_NEVER || (hangs && (asked || c->stop != STOP_WHEN_AUTO)))
         return NULL;
     EACH (note, h)
-    if (note->kind == DISTURBED || note->kind == CALMED)
-        last = note->at;
-    /* srun waits for it, as without the plugin; nothing else does. */
-    else if (note->kind == UNHEARD)
-        ends = !h->alive_at_end;
+        if (note->kind == DISTURBED || note->kind == CALMED)
+            last = note->at;
+        /* srun waits for it, as without the plugin; nothing else does. */
+        else if (note->kind == UNHEARD)
+            ends = !h->alive_at_end;
     bound += (c->restart.times + 1) * (60 + c->stop_grace + c->restart.longest_pause + c->watch.seconds);
     /* design.md: "after a timeout it is five minutes"; a supervisor without an answer stays ten, one that was
        cut off an hour. */
@@ -323,8 +324,7 @@ static const char *_ends_are_told_once (const struct history *h)
     int ended = 0, over = 0;
     bool asked = h->plan->wait > 0;
 
-    EACH (note, h)
-    {
+    EACH (note, h) {
         ended += note->kind == TOLD && note->number == FACT_ENDED;
         over += note->kind == TOLD && note->number == FACT_OVER;
         if (ended > 1 || over > 1)
@@ -341,8 +341,7 @@ static const char *_none_runs_when_srun_has_ended (const struct history *h)
     struct alive alive = { 0 };
     bool cut = _began (h, _of_slurm, NEVER) > 0;
 
-    EACH (note, h)
-    {
+    EACH (note, h) {
         _follow (h, &alive, note);
         if (note->kind != SRUN_ENDED || cut || h->plan->wait)
             continue;
@@ -440,8 +439,7 @@ static const char *_nothing_is_ended_without_reason (const struct history *h)
 {
     struct course course = { 0 };
 
-    EACH (note, h)
-    {
+    EACH (note, h) {
         bool ends = (note->kind == ASKED || (note->kind == KILLED && note->number));
 
         _follow_course (h, &course, note);
@@ -456,8 +454,7 @@ static const char *_nothing_is_ended_without_reason (const struct history *h)
 /* A rank may have lost its lease, or its place. */
 static bool _may_be_lost (const struct history *h, int rank, int64_t until)
 {
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->at > until)
             break;
         if (note->kind == DISTURBED && (note->status == DIE || _cuts ((enum disturbance_kind)note->status)))
@@ -477,10 +474,9 @@ static const char *_a_stop_gives_its_grace (const struct history *h)
 {
     const struct note *asked[MOST_RANKS] = { NULL };
     /* design.md: "looks twenty times in a grace, and no look counts for more than two of these steps". */
-    int64_t grace = h->plan->config.stop_grace * 1000, slack = 250 + grace / 10;
+    int64_t grace = h->plan->config.stop_grace * 1000, steps = grace < 2000 ? 200 : grace / 10;
 
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->kind == BEGAN)
             asked[note->rank] = NULL;
         if (note->kind == ASKED && !asked[note->rank])
@@ -490,7 +486,8 @@ static const char *_a_stop_gives_its_grace (const struct history *h)
             continue;
         if (!asked[note->rank])
             return _broken (note, "a program is killed that was not asked to end", note->life);
-        if (_running_ms (h, asked[note->rank]->at, note->at) < grace - slack)
+        if (_running_ms (h, asked[note->rank]->at, note->at)
+            < grace - 50 - (_began (h, _is_suspension, note->at) + 1) * steps)
             return _broken (note, "a program is killed before its grace is over", note->life);
     }
     return NULL;
@@ -506,8 +503,7 @@ static const char *_a_failure_gives_its_grace (const struct history *h)
     if (plan->config.restart.times > 0 || _has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO
         || plan->config.watch.seconds || plan->wait)
         return NULL;
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (!_is_calm (h, note->at))
             return NULL;
         if (note->kind == ENDED && note->status != 0 && note->cause == BY_ITSELF
@@ -532,8 +528,7 @@ static const char *_a_covered_failure_is_followed_by_a_life (const struct histor
     if (_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO || plan->wait
         || plan->config.watch.seconds)
         return NULL;
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->kind == DISTURBED && note->status != KILL_PROGRAM && !_is_harmless (h, note->number))
             return NULL;
         /* manual: "If a task fails while its connection … is broken, …; after a minute without one it has
@@ -548,8 +543,7 @@ static const char *_a_covered_failure_is_followed_by_a_life (const struct histor
     }
     if (failures > plan->config.restart.times)
         return NULL;
-    EACH (note, h)
-    {
+    EACH (note, h) {
         bool followed = false;
 
         if (note->kind != ENDED || note->status == 0 || note->cause == BY_SUPERVISOR)
@@ -567,27 +561,24 @@ static const char *_a_covered_failure_is_followed_by_a_life (const struct histor
 static const char *_the_table_is_the_exit_codes (const struct history *h)
 {
     const struct note *table[MOST_RANKS] = { NULL };
-    bool first_fails = false;
 
     EACH (note, h)
-    if (note->kind == TABLE && note->number == 0)
-        table[note->rank] = note;
+        if (note->kind == TABLE && note->number == 0)
+            table[note->rank] = note;
     /*
-     * Open: of a task whose fork server is killed as its next life is ordered, which the rendezvous cannot
-     * tell from one whose next life was stopped.
+     * Open: of a task whose fork server, or slurmstepd, is killed as its next life is ordered, which the
+     * rendezvous cannot tell from one whose next life was stopped.
      */
     EACH (note, h)
-    if (note->kind == DISTURBED && note->status == KILL_FORK_SERVER)
-        table[note->rank] = NULL;
-    for (int i = 0; i < h->plan->tasks; i++)
-        first_fails = first_fails || (table[i] && table[i]->status != 0);
+        if (note->kind == DISTURBED && (note->status == KILL_FORK_SERVER || note->status == KILL_SLURMSTEPD))
+            table[note->rank] = NULL;
     if (_began (h, _of_slurm, NEVER))
         return NULL;
-    EACH (note, h)
-    {
+    EACH (note, h) {
         int left, told;
 
-        if (note->kind != LEFT || !table[note->rank])
+        /* manual: "after a minute without one it has ended", of which the rendezvous does not learn. */
+        if (note->kind != LEFT || note->number == 0 || !table[note->rank])
             continue;
         left = _code (note->status);
         told = _code (table[note->rank]->status);
@@ -612,8 +603,7 @@ static const char *_sruns_code (const struct history *h)
     if (_began (h, _is_any, NEVER) > _began (h, _is_suspension, NEVER) || plan->wait
         || plan->config.watch.seconds)
         return NULL;
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->kind == ENDED && note->place >= 0)
             last[note->place] = note;
         if (note->kind == SRUN_ENDED)
@@ -659,8 +649,7 @@ static const char *_the_first_failure_is_the_first (const struct history *h)
 
     if (_began (h, _is_any, NEVER) || plan->config.watch.seconds)
         return NULL;
-    EACH (note, h)
-    {
+    EACH (note, h) {
         if (note->kind == ENDED && note->place >= 0)
             last[note->rank] = note;
         if (note->kind == BEGAN)
@@ -685,8 +674,8 @@ static const char *_the_first_failure_is_the_first (const struct history *h)
 static const char *_the_clock_goes_on (const struct history *h)
 {
     EACH (note, h)
-    if (note->kind == STUCK)
-        return _broken (note, "is due again and again", note->number);
+        if (note->kind == STUCK)
+            return _broken (note, "is due again and again", note->number);
     return NULL;
 }
 

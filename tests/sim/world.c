@@ -119,7 +119,7 @@ struct supervisor {
     bool alive, frozen, left;
     struct supervisor_config config;
     struct machine machine;
-    bool fork_server, child_ended, had_life;
+    bool fork_server, child_ended, had_life, orphaned;
     /* Its connection. */
     enum { CONNECTED_STATE, CONNECTING, PAUSING } state;
     int connection, attempt;
@@ -628,7 +628,7 @@ static void _tell_srun (int rank)
 {
     const struct node *node = _node_of (rank);
 
-    if (w.now >= node->isolated_until && w.now >= node->blocked_until)
+    if (w.now >= node->isolated_until && w.now >= node->blocked_until && !w.supervisor[rank].orphaned)
         _push (w.now + _delay (), EXIT_KNOWN, rank, 0);
     else
         _note (UNHEARD, rank, 0);
@@ -638,7 +638,7 @@ static void _leave (int rank, int status)
 {
     struct supervisor *s = &w.supervisor[rank];
 
-    _note (LEFT, rank, 0)->status = status;
+    _note (LEFT, rank, s->state == CONNECTED_STATE)->status = status;
     _hash (status);
     _say ("rank %d: supervisor leaves with status %d", rank, status);
     s->alive = false;
@@ -1204,6 +1204,22 @@ static void _die (int number)
     _push (w.now + SLURMD_TIMEOUT_MS, GIVE_UP_NODE, number, 0);
 }
 
+/* The rendezvous' side is gone; the kernel of the other one finds out when it asks. */
+static void _open_half (int rank)
+{
+    struct supervisor *s = &w.supervisor[rank];
+    int lost_after = s->config.lost_after, ask = lost_after ? silence_interval (lost_after) : 30;
+
+    if (!s->alive || s->state != CONNECTED_STATE || w.its[rank] != s->connection || !w.runs
+        || w.rendezvous_frozen)
+        return;
+    w.connection[s->connection].up[RENDEZVOUS] = false;
+    w.its[rank] = -1;
+    w.rank[rank].link = LINK_NONE;
+    job_absent (w.job, w.now, &w.rank[rank], JOB_RESET_MS, lost_after ? _heard (rank, RENDEZVOUS) : w.now);
+    _push (w.now + _below (1000 * ask), TELL_RESET, s->connection, SUPERVISOR);
+}
+
 static void _disturb (int number)
 {
     const struct disturbance *d = &w.plan->disturbance[number];
@@ -1239,6 +1255,14 @@ static void _disturb (int number)
                 _perform_all (d->target);
             }
             break;
+        case KILL_SLURMSTEPD:
+            if (s->alive && !s->frozen && !_node_of (d->target)->dead) {
+                s->orphaned = true;
+                machine_slurmstepd_died (&s->machine, w.now);
+                _perform_all (d->target);
+            }
+            break;
+        case HALF_OPEN: _open_half (d->target); break;
         case SUSPEND: _suspend (d->lasts); break;
         case WARN: _signal_step (d->number); break;
         case CANCEL:
@@ -1297,8 +1321,11 @@ static void _deliver (const struct event *event)
     const struct connection *c = &w.connection[message->connection];
     struct supervisor *s = &w.supervisor[c->rank];
 
-    if (!c->up[event->b])
+    if (!c->up[event->b]) {
+        _push (w.now + _delay (), TELL_RESET, message->connection,
+               event->b == SUPERVISOR ? RENDEZVOUS : SUPERVISOR);
         return;
+    }
     if (event->b == RENDEZVOUS)
         _receive (message);
     else if (s->alive && s->inbox_count < MOST_INBOX)

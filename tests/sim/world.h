@@ -34,6 +34,8 @@ enum disturbance_kind {
     KILL_PROGRAM,       /* by a signal from somewhere */
     KILL_SUPERVISOR,    /* -9, and its guard ends the tree */
     KILL_FORK_SERVER,   /* no other life can begin there */
+    KILL_SLURMSTEPD,    /* srun does not learn of the end of this task */
+    HALF_OPEN,          /* a connection is reset, and its supervisor notices later */
     SUSPEND,            /* the job, for a while; resumed */
     WARN,               /* Slurm sends a signal to all tasks, and nothing follows */
     CANCEL,             /* SIGTERM, and SIGKILL after KillWait */
@@ -85,7 +87,7 @@ enum note_kind {
     CLEAR,              /* no process of the task is left: rank, life */
     ASKED,              /* the supervisor sends SIGTERM or SIGABRT to all: rank, signal */
     KILLED,             /* ... SIGKILL, and it meets a process: rank */
-    LEFT,               /* a supervisor: rank, wait status */
+    LEFT,               /* a supervisor: rank, wait status; number: it has a connection */
     GONE,               /* it was killed: rank */
     UNHEARD,            /* srun does not learn of that: its message was lost, as plain Slurm's would be */
     PLACES,             /* a new dictionary: generation */
