@@ -375,11 +375,12 @@ static void _leave_barrier (struct restarts *r, bool start)
     _end_event (r);
     for (int i = 0; i < r->tasks; i++) {
         struct rank *rank = &r->rank[i];
+        bool leaves = rank_waits (rank) && _is_member (r, rank);
 
-        if (!rank_waits (rank) || !_is_member (r, rank))
-            continue;
-        rank->life.due = r->now;
-        if (!start)
+        if (leaves)
+            rank->life.due = r->now;
+        /* If places have changed, no life may begin beside those that run with the former dictionary. */
+        if (!start && (leaves || r->everyone))
             restart_policy_cannot (r->policy, rank);
     }
     r->gathers = r->everyone = false;
@@ -401,7 +402,7 @@ static void _check_barrier (struct restarts *r, bool complete)
 
 void restarts_check (struct restarts *r)
 {
-    int missing = 0;            /* at the barrier */
+    int missing = 0; /* at the barrier */
 
     if (r->now >= r->event_over)
         _end_event (r);
