@@ -27,7 +27,8 @@ after_test ()
 }
 
 # Write the program ./steps, which trains: in each of its STEPS steps all workers wait for each other, as in a
-# collective, and rank $FIRST, by default 0, saves. Before a step it tells that it is alive, unless $QUIET is set, and prints the
+# collective, and rank $FIRST, by default 0, saves. One that waits for long sleeps for long: on a busy machine what
+# often wakes up looks as if it computed. Before a step it tells that it is alive, unless $QUIET is set, and prints the
 # step. A worker whose file hang.RANK is there stays in an endless loop in its first life. A ps waits for ever.
 write_steps ()
 {
@@ -72,10 +73,12 @@ for step in range(begin, int(sys.argv[1])):
     if life == "0" and os.path.exists(path("hang.%d" % rank)):
         endless_loop()
     write("done.%s.%d" % (life, rank), str(step))
+    pause = 0.01
     for other in workers:
         while not os.path.exists(path("done.%s.%d" % (life, other))) or \
                 int(open(path("done.%s.%d" % (life, other))).read()) < step:
-            time.sleep(0.01)
+            time.sleep(pause)
+            pause = min(2 * pause, 2.56)
     if rank == first and step % 5 == 0:
         write("saved", str(step))
     time.sleep(0.05)
