@@ -311,18 +311,23 @@ void machine_program_ended (struct machine *m, int64_t now, int status, bool uns
     m->alive = false;
 }
 
+/* Its life has ended, and no other one can begin any more. */
+static void _tell_no_life (struct machine *m)
+{
+    if (_ends_with_all (m))
+        _kill (m, THEN_FINISH);
+    else
+        _report (m);
+}
+
 void machine_no_life (struct machine *m, int64_t now, const char *why)
 {
     bool could = machine_can_restart (m);
 
     _advance (m, now);
     _forbid_lives (m, why);
-    if (!could || m->phase != MACHINE_ENDED)
-        return;
-    if (_ends_with_all (m))
-        _kill (m, THEN_FINISH);
-    else
-        _report (m);
+    if (could && m->phase == MACHINE_ENDED)
+        _tell_no_life (m);
 }
 
 /* Its stop. */
@@ -682,7 +687,7 @@ void machine_slurmstepd_died (struct machine *m, int64_t now)
     if (m->phase == MACHINE_RUNS && m->alive)
         _stop (m);
     else if (m->phase == MACHINE_ENDED)
-        _report (m);
+        _tell_no_life (m);
 }
 
 void machine_init (struct machine *m, const struct supervisor_config *config)
