@@ -131,6 +131,17 @@ slurm_on ()
     "$tests/cluster" run --on "$1" --user "$user" -- "${@:2}"
 }
 
+# Print the process ID of the supervisor of this program.
+supervisor_of ()            # PID
+{
+    local pid=$1
+
+    until [ "$(ps -o comm= -p "$pid")" = tf-supervise ]; do
+        pid=$(ps -o ppid= -p "$pid" | tr -d ' ')
+    done
+    echo "$pid"
+}
+
 # Such as 22.05.8.
 slurm_version ()
 {

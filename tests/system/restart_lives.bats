@@ -35,7 +35,8 @@ after_test ()
 life=${SLURM_TF_RESTART-0}
 {
     tr '\0' '\n' < /proc/$$/cmdline
-    tr '\0' '\n' < /proc/$$/environ | grep -v '^SLURM_TF_RESTART=\|^SLURM_TASK_PID=\|^PROLOG='
+    tr '\0' '\n' < /proc/$$/environ | grep -v '^SLURM_TF_RESTART=\|^SLURM_TASK_PID=\|^PROLOG=' |
+        sed '/^SLURM_TF_ADDED=/s/SLURM_TF_RESTART:[0-9a-f]*,//'
     echo "SLURM_TASK_PID is its number: $((SLURM_TASK_PID == $$))"
     echo "and TaskProlog ran for this life: $((PROLOG == $$))"
     ulimit -S -a

@@ -135,7 +135,7 @@ accept_nodes ()
 # What the tasks note while they run: the nodes on which worker 2 runs. It must not be two at any moment.
 comes_back_too_late ()              # CUT RESTORE
 {
-    local began
+    local began supervisor
 
     start_lives 'case $SLURM_PROCID.$life in
             2.*) echo $$ > $LIVES/pid; exec sleep 1000;;
@@ -144,12 +144,13 @@ comes_back_too_late ()              # CUT RESTORE
         esac
         until [ -e '"$work"'/end ]; do sleep 0.1; done' -N4 -n4 --tf-tasks=worker:3,spare
     await_lives 1 0 1 2
+    supervisor=$(supervisor_of "$(< "$LIVES/pid")")
     "$1" 3
     await_lives 1 3
     [ ! -e "$LIVES/two" ] || fail "the former worker 2 runs"
     began=$(lives 0)
     "$2" 3
-    eventually 60 no_supervisor_of 2 || fail "the supervisor of rank 2 stays: $(pgrep -a -u "$user")"
+    eventually 60 eval "! kill -0 $supervisor" 2> "$BATS_TEST_TMPDIR/ignored" || fail "the supervisor of rank 2 stays: $(pgrep -a -u "$user")"
     [ "$(lives 0)" -eq "$began" ] || fail "its return has begun another life"
     touch "$work/end"
     srun_ends 60
@@ -164,16 +165,6 @@ comes_back_too_late ()              # CUT RESTORE
 @test "... also one whose connections to the rendezvous are refused" {
     site_arguments lost_after=5 rendezvous_ports=25000-25999
     comes_back_too_late reject_node accept_nodes
-}
-
-# tf-supervise's stdin, stdout and stderr are no files, and its environment names its rank.
-no_supervisor_of ()         # RANK
-{
-    local pid
-
-    for pid in $(pgrep -u "$user" -x tf-supervise); do
-        ! tr '\0' '\n' < "/proc/$pid/environ" 2> /dev/null | grep -qx "RANK=$1" || return 1
-    done
 }
 
 @test "a step goes on while a slurmd is stopped, which Slurm takes for the loss of its node" {
