@@ -114,7 +114,7 @@ fails ()
     [ "$status" -ne 0 ] || fail "it trains"
     while read -r error; do
         [[ $stderr != *"$error"* ]] || return 0
-    done < <(sed -n 's/^\.B "\(ValueError: .*\)"$/\1/p' "$tests/../plugin/spank-tf.8.in" | sed 's/, or /\n/; s/ *\.\.\. *//g')
+    done < <(sed -n 's/^\.B "\(ValueError: .*\)"$/\1/p' "$tests/../plugin/spank-tf.8.in" | sed 's/,\( or\)\? \.\.\. /\n/g; s/\.\.\.//g')
     fail "spank-tf(8) has another error"
 }
 
