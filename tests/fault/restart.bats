@@ -56,9 +56,10 @@ printed ()
     grep -qF "$1" "$out"
 }
 
+# A supervisor whose task has ended waits a minute for a rendezvous that does not answer.
 step_ends ()
 {
-    eventually 60 srun_ended || fail "srun does not end: $(< "$out")"
+    eventually 90 srun_ended || fail "srun does not end: $(< "$out")"
     wait "$srun" && status=0 || status=$?
     cat "$out"
 }
