@@ -156,6 +156,7 @@ static void report_configuration (const struct fork_reply *reply)
                  variables, (int)reply->pid, (int)config.slurmstepd, config.rank, config.node, config.step,
                  address_print_port (&config.address, config.port, &room), config.token, config.server_token,
                  config.stop_grace, config.kill_wait, config.forward_signals, config.serves, config.prints);
+    frame_destroy (frame);
 }
 
 static void report_signals (void)
