@@ -139,7 +139,6 @@ END
     no_program_started
 }
 
-# bats test_tags=core
 @test "tf-rendezvous is killed while the job runs: one message, and the job goes on as a plain job" {
     stop_slurmd 3
     start_by_role ./by-role chief='mark there; await end; exit 3'

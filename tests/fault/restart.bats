@@ -4,7 +4,6 @@
 # --tf-restart, while a task waits for its next life: its port is taken by no other program, and what
 # the task does when tf-rendezvous or srun ends.
 
-# bats file_tags=core
 load ../system/launch
 
 setup_file ()
@@ -70,6 +69,7 @@ srun_ended ()
 }
 
 # The third restart comes after four seconds.
+# bats test_tags=core
 @test "between two lives no program can bind the task's port, unless it asks for it with SO_REUSEADDR" {
     local port who
 
@@ -125,6 +125,7 @@ worker_has_no_supervisor ()
 }
 
 # The ps has failed, one worker has ended, and the other one goes on until the test says so.
+# bats test_tags=core
 @test "a supervisor is killed while its task waits for the others: none is restarted, and a line says so" {
     local barrier
 
@@ -152,6 +153,7 @@ worker_ended ()
     ! kill -0 "$(cut -d' ' -f1 "$lives/1")" 2> /dev/null
 }
 
+# bats test_tags=core
 @test "a task whose fork server is killed while it waits is not restarted, and the step goes on" {
     start_step chief,ps,worker 'case $SLURM_TF_ROLE$life in
         worker[0-2]) kill -9 $$;;
@@ -170,6 +172,7 @@ worker_ended ()
     ! lives 2 4 || fail "the worker was restarted"
 }
 
+# bats test_tags=core
 @test "srun is killed while a task waits for its next life: nothing is left behind, and there is none" {
     start_step chief,ps,worker 'case $SLURM_TF_ROLE$life in
         worker[0-2]) kill -9 $$;;
