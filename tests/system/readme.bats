@@ -20,7 +20,8 @@ setup_file ()
 }
 
 # The programs of the examples. With ROLES they are task-check; otherwise a ps and TensorBoard serve until
-# they are stopped, and all others end. With COUNT_GPUS they print their role and how many GPUs they see.
+# they are stopped, and all others end. With COUNT_GPUS they print their role and how many GPUs they see, with
+# SHOW_RANK PyTorch's place.
 # PROCESS_ID, NUM_PROCESSES and COORDINATOR_ADDRESS have to be JAX's.
 stand_ins ()
 {
@@ -32,6 +33,7 @@ stand_ins ()
 #!/bin/sh
 [ ! "\$ROLES" ] || exec $task_check --roles="\$ROLES"
 [ ! "\$COUNT_GPUS" ] || echo "\$SLURM_TF_ROLE \$(echo "\$CUDA_VISIBLE_DEVICES" | tr , '\\n' | grep -c '[0-9]')"
+[ ! "\$SHOW_RANK" ] || echo "\$RANK of \$WORLD_SIZE"
 [ ! "\$PROCESS_ID" ] ||
     [ "\$PROCESS_ID \$NUM_PROCESSES \$COORDINATOR_ADDRESS" = "\$SLURM_PROCID \$SLURM_NTASKS \$JAX_COORDINATOR_ADDRESS" ] || exit 1
 case \$SLURM_TF_ROLE in ps | tensorboard) exec sleep 600 ;; esac
@@ -170,12 +172,17 @@ roles_of ()
     while IFS=$'\t' read -r had now _; do
         [[ $had != torchrun* ]] || continue
         count=$((count + 1))
+        [[ $now =~ ^\`(srun\ -[nN].*)\`$ ]] || fail "the second column is not a command: $now"
+        if [[ $now == *--tf-frameworks=torch* ]]; then
+            try "SHOW_RANK=yes ${BASH_REMATCH[1]}"
+            diff <(printf '%s of 8\n' {0..7}) <(sort <<< "$output") || fail "$had: $now"
+            continue
+        fi
         roles=$(roles_of "$had")
-        [[ $now =~ ^\`(srun\ -n.*)\`$ ]] || fail "the second column is not a command: $now"
         try "${BASH_REMATCH[1]}" "$roles"
         all_tasks_ok "$roles" || fail "$had: $now"
     done < <(table "$migrating" "## One command for each tool")
-    [ "$count" -ge 10 ] || fail "only $count rows are found"
+    [ "$count" -ge 12 ] || fail "only $count rows are found"
 }
 
 # These stand in a batch file with a list, unless they have their own.
