@@ -16,8 +16,8 @@ from pathlib import Path
 
 # In the order of the navigation. README.md is the first page.
 DOCUMENTS = {
-    "Guides": ["doc/guide.md", "doc/administration.md", "doc/migrating.md", "doc/comparison.md",
-               "contrib/examples/README.md"],
+    "Guides": ["doc/guide.md", "doc/cheat-sheet.md", "doc/recipes.md", "contrib/examples/README.md",
+               "doc/administration.md", "doc/migrating.md", "doc/comparison.md"],
     "Manual pages": [],
     "How it works": ["doc/design.md", "doc/protocol.md", "SECURITY.md"],
     "Development": ["HACKING.md", "tests/README.md", "contrib/README.md", "CONTRIBUTING.md", "doc/releasing.md",

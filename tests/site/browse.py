@@ -7,6 +7,8 @@ a phone, in light and in dark colours. Prints a line for each thing that is wron
     from another host, an error of a script, a page that is wider than the screen, text that runs out of its box (a box
     may have a scrollbar, but on a desktop no table does), text that hardly differs from its background
 
+The cheat sheet has to be one page of A4 when it is printed.
+
 --pictures writes each page as DIR/PAGE-WIDTH-SCHEME.png.
 """
 
@@ -56,6 +58,8 @@ class Browser:
                     self.chromium.picture(self.pictures / f"{page.replace('/', '_')}-{width}-{scheme}.png")
         if page.endswith(".html"):
             self.contents(page, self.chromium.run(CONTENTS))
+        if page.endswith("cheat-sheet.html") and (sheets := self.chromium.sheets()) != 1:
+            self.problem(page, f"is {sheets} pages when it is printed")
 
     def contents(self, page, contents):
         ids = contents["ids"]

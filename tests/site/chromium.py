@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -96,6 +97,11 @@ class Chromium:
         self.order("Emulation.setEmulatedMedia",
                    features=[{"name": "prefers-color-scheme", "value": scheme},
                              {"name": "prefers-reduced-motion", "value": "reduce"}])
+
+    def sheets(self):
+        """On how many sheets of A4 the page is printed."""
+        pdf = self.order("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)["data"]
+        return len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(pdf)))
 
     def picture(self, file):
         """Write the whole page to a PNG file."""

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The commands of README.md and of the pages in doc/ are run as they stand there, with stand-ins for the programs that
-# they start: every line of srun in an example, the commands for GPUs, and the second columns of doc/migrating.md.
+# they start: every line of srun in an example, the commands for GPUs, the second columns of doc/migrating.md, and the
+# batch files of doc/recipes.md.
 
 load launch
 
 readme=$tests/../README.md
 guide=$tests/../doc/guide.md
 migrating=$tests/../doc/migrating.md
+recipes=$tests/../doc/recipes.md
 
 setup_file ()
 {
@@ -19,7 +21,7 @@ setup_file ()
     stand_ins
 }
 
-# The programs of the examples. With ROLES they are task-check; otherwise a ps and TensorBoard serve until
+# The programs of the examples. With ROLES they are task-check; otherwise a ps and what auxiliary tasks run serve until
 # they are stopped, and all others end. With COUNT_GPUS they print their role and how many GPUs they see, with
 # SHOW_RANK PyTorch's place.
 # PROCESS_ID, NUM_PROCESSES and COORDINATOR_ADDRESS have to be JAX's.
@@ -36,10 +38,10 @@ stand_ins ()
 [ ! "\$SHOW_RANK" ] || echo "\$RANK of \$WORLD_SIZE"
 [ ! "\$PROCESS_ID" ] ||
     [ "\$PROCESS_ID \$NUM_PROCESSES \$COORDINATOR_ADDRESS" = "\$SLURM_PROCID \$SLURM_NTASKS \$JAX_COORDINATOR_ADDRESS" ] || exit 1
-case \$SLURM_TF_ROLE in ps | tensorboard) exec sleep 600 ;; esac
+case \$SLURM_TF_ROLE in ps | tensorboard | dispatcher | data | head | node) exec sleep 600 ;; esac
 END
     chmod 755 "$work/train"
-    for name in python tensorboard tf-server torchrun; do
+    for name in python tensorboard tf-server torchrun apptainer ray jupyter; do
         ln -s ../train "$work/bin/$name"
     done
 }
@@ -78,7 +80,7 @@ table ()
     local command error count=0
 
     while IFS=$'\t' read -r -d '' command error; do
-        [[ $command != *' --tf-ib'* && $command != *' tf-check '* ]] || continue
+        [[ $command != *' --tf-ib'* && $command != *' tf-check '* && $command != *--container-image* ]] || continue
         [[ $command != *bwrap* ]] || bwrap --dev-bind / / true || continue
         count=$((count + 1))
         try "$command"
@@ -89,7 +91,7 @@ table ()
         else
             [ "$status" -eq 0 ] || fail "this fails: $command"
         fi
-    done < <(examples "$readme"; examples "$guide")
+    done < <(examples "$readme"; examples "$guide"; examples "$recipes")
     [ "$count" -ge 25 ] || fail "only $count commands are found"
 }
 
@@ -201,4 +203,38 @@ roles_of ()
         done
     done < <(table "$migrating" "## Tool by tool")
     [ "$count" -ge 8 ] || fail "only $count commands are found"
+}
+
+# jobs PAGE: print each batch file that an example shows, behind its heading and a tab, and a null character.
+jobs ()
+{
+    awk '
+        /^## /              { heading = substr ($0, 4) }
+        /^    #!\/bin\/bash$/ { printf "%s\t", heading; job = 1 }
+        job && !/^    /     { job = 0; printf "%c", 0 }
+        job                 { print substr ($0, 5) }' "$1"
+}
+
+@test "recipes: each batch file runs, but those in a container of pyxis" {
+    local heading job count=0
+
+    cd "$SPANK_TF_CLUSTER/work"
+    while IFS=$'\t' read -r -d '' heading job; do
+        [[ $job != *--container-image* ]] || continue
+        count=$((count + 1))
+        echo "$job" > job
+        batch --export="ALL,PATH=$SPANK_TF_CLUSTER/work/bin:$SPANK_TF_STAGE/bin:$PATH" job
+        [ "$status" -eq 0 ] || fail "this fails: $heading"
+        ! grep -q error: <<< "$output$stderr" || fail "an error: $heading"
+    done < <(jobs "$recipes")
+    [ "$count" -ge 16 ] || fail "only $count batch files are found"
+}
+
+# Each is run by a test that is there, or the page says that it is not run here.
+@test "recipes: there are twenty, and each names its test, or says that it is not run here" {
+    awk '
+        function flush () { if (heading != "" && !told) print heading }
+        /^## / { flush(); heading = $0; told = 0; count++ }
+        /(^Run|are run).* by `[a-z_/ .-]*[.]bats`|`tests\/run pyxis`|^Tried by hand with|not run here/ { told = 1 }
+        END { flush(); if (count != 20) print count " recipes" }' "$recipes" | diff /dev/null -
 }
