@@ -5,7 +5,12 @@
 
 #include "list_help.h"
 
+#include <unistd.h>
+
 #include "common/rules.h"
+
+/* Where packages have it, those of Debian and RPM alike; `make install` has none. */
+#define GUIDE DATADIR "/doc/spank-tf-tools/html/guide.html"
 
 static const char *const meaning[RULES_ROLES] = {
     [RULES_CHIEF] = "a worker that also saves checkpoints; the job ends with it",
@@ -40,4 +45,6 @@ void list_help_print (FILE *stream, const char *site_roles)
            "\n"
            "All options: srun --help | grep tf-; what they mean: man spank-tf\n",
            stream);
+    if (access (GUIDE, R_OK) == 0)
+        fputs ("A guide, with examples: " GUIDE "\n", stream);
 }

@@ -130,6 +130,13 @@ installed_version ()
     [[ $output != *slurm* ]] || fail "it depends on Slurm"
 }
 
+@test "spank-tf-tools has the documents as HTML and the manuals as text, and every link of them leads somewhere" {
+    dpkg-deb -x "$(package spank-tf-tools)" "$BATS_TEST_TMPDIR"
+    run "$tests/packages/check-links" "$BATS_TEST_TMPDIR/usr/share/doc/spank-tf-tools/html"
+    [ "$status" -eq 0 ] && [ -z "$output" ] || fail "links"
+    grep -q '^OPTIONS$' "$BATS_TEST_TMPDIR/usr/share/doc/spank-tf-tools/html/spank-tf.8.txt" || fail "spank-tf.8.txt"
+}
+
 @test "the release of Slurm can be read in the plugin without loading it" {
     dpkg-deb -x "$(package spank-tf)" "$BATS_TEST_TMPDIR"
     run -0 readelf -p .spank_tf "$(find "$BATS_TEST_TMPDIR" -name spank_tf.so)"
@@ -210,6 +217,8 @@ installed_version ()
     done
     run -0 --separate-stderr slurm srun -N2 --tf-tasks=worker:2 tf-check --step
     [[ $output != *error:* ]] || fail "tf-check finds an error"
+    run -0 slurm srun --tf-tasks=help
+    [ -e "$(sed -n 's/^A guide, with examples: //p' <<< "$output")" ] || fail "the guide is not where the help says"
 }
 
 @test "an upgrade keeps the configuration, and srun works meanwhile" {

@@ -55,6 +55,9 @@ rpm_with ()
         enroot/60-spank-tf.sh event.schema.json; do
         [[ $output == *"/$file"* ]] || fail "$file is missing"
     done
+    if command -v cmark-gfm mandoc > /dev/null; then
+        [[ $output == */html/guide.html* && $output == */html/spank-tf.8.txt* ]] || fail "no HTML"
+    fi
     run -0 rpm -qp --requires "$(package spank-tf-tools)"
     [[ $output != *slurm* ]] || fail "it depends on Slurm"
 }
