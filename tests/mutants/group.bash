@@ -7,10 +7,9 @@
 # mutants [N [SEED]]
 group_mutants ()
 {
-    parallel_make -C "$work/build" check TESTS= > "$run/step.log" 2>&1 ||
-        { tail -n 40 "$run/step.log"; count 0 1 0; return; }
+    make_decisions > "$run/step.log" 2>&1 || { tail -n 40 "$run/step.log"; count 0 1 0; return; }
     # shellcheck disable=SC2086
-    if "$top/tests/mutants/mutants" "$work/build" ${numbers[mutants]-}; then
+    if "$top/tests/mutants/mutants" "$work/decisions" ${numbers[mutants]-}; then
         count 1 0 0
     else
         count 0 1 0

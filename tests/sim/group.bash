@@ -7,10 +7,9 @@
 # sim [SECONDS [SEED]]
 group_sim ()
 {
-    parallel_make -C "$work/build/tests" simulate > "$run/step.log" 2>&1 ||
-        { tail -n 40 "$run/step.log"; count 0 1 0; return; }
+    make_decisions > "$run/step.log" 2>&1 || { tail -n 40 "$run/step.log"; count 0 1 0; return; }
     # shellcheck disable=SC2086
-    if "$work/build/tests/simulate" ${numbers[sim]-30}; then
+    if "$work/decisions/tests/simulate" ${numbers[sim]-30}; then
         count 1 0 0
     else
         count 0 1 0
