@@ -246,6 +246,7 @@ static int _serve (struct fork_server *server)
             signal (SIGCHLD, SIG_DFL);
             if (request.life > 0)
                 _restore (&shared);
+            memcpy (server->at, request.at, sizeof (server->at));
             return request.life;
         }
     _exit (1);

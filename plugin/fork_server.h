@@ -22,6 +22,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "common/iso_time.h"
+
 struct fork_server {
     int requests;               /* a socket to the supervisor, see protocol/fork_request.h */
     pid_t supervisor;           /* the parent of this process */
@@ -29,6 +31,7 @@ struct fork_server {
     bool may_restart;           /* the task may have more than one life */
     int port;                   /* a bound socket that the first life's exec closes; -1: none */
     int answer;                 /* a file with the answer of the present life; -1: the first one */
+    char at[ISO_TIME_SIZE]; /* when the present life was ordered */
 };
 
 /*

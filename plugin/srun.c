@@ -387,6 +387,14 @@ static bool _appends_output (uint32_t step, const struct cmdline_program *of_ste
     return appends;
 }
 
+static int _job_restarts (void)
+{
+    const char *count = getenv ("SLURM_RESTART_COUNT");
+    int restarts;
+
+    return count && number_parse (&restarts, count, 0, FRAME_MAX_SECONDS) == 0 ? restarts : 0;
+}
+
 /*
  * srun ends the step some time after its first task has ended: --wait, from the sources that srun uses,
  * in its order.
@@ -527,6 +535,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .json = options_word (OPTION_SHOW) == SHOW_JSON,
         .notify = options_value (OPTION_NOTIFY),
         .log_append = _appends_output (number, of_step),
+        .job_restarts = _job_restarts (),
         .tee = _tee (of_step),
         .stop_grace = options_seconds (OPTION_STOP_GRACE),
         .eval_grace = options_seconds (OPTION_EVAL_GRACE),

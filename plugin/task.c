@@ -124,6 +124,8 @@ static void _start_supervisor (const struct task_info *info, const struct contac
 struct program {
     const char *node;
     const char *error_file;     /* or NULL */
+    const char *step;           /* its number */
+    int log;                    /* its log file, or -1 */
     const char *notify;         /* the name of the socket for signs of life, or NULL */
 };
 
@@ -166,6 +168,8 @@ static void _live (spank_t spank, struct fork_server *server, const struct clien
         task_abort (true, "%s: %s", program->node, err.text);
     snprintf (text, sizeof (text), "%d", (int)getpid ());
     spank_setenv (spank, "SLURM_TASK_PID", text, 1);
+    if (life > 0 && program->log >= 0)
+        logdir_begin_life (program->log, program->step, life, server->at);
 }
 
 /* slurmstepd serves PMI to the first process that asks for a rank, and to no other. */
@@ -312,7 +316,8 @@ static void _use_answer (spank_t spank, const struct address *srun)
 
     prepared.server =
         (struct fork_server){ .may_restart = answer->answer.restart.times > 0, .port = -1, .answer = -1 };
-    prepared.program = (struct program){ .node = info->registration.node };
+    prepared.program =
+        (struct program){ .node = info->registration.node, .step = info->registration.step, .log = -1 };
     if (watch >= 0)
         prepared.program.notify = prepared.watch.text;
     if (info->logs) {
@@ -341,6 +346,9 @@ static void _use_answer (spank_t spank, const struct address *srun)
     close (answer->fd); /* a supervisor keeps the connection, and the socket of the watch */
     if (watch >= 0)
         close (watch);
+    /* A life writes a line to it, which srun must not get, and closes it when it executes its program. */
+    if (prepared.server.may_restart && output.log >= 0)
+        prepared.program.log = fcntl (output.log, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     output_redirect (&output);
     if (!_has_late_stage ()) {
         _begin (spank);

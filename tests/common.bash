@@ -179,7 +179,15 @@ fail ()
 # The rows of the table of how a step's tasks ended, "RANK ROLE INDEX END", from stdin or these files.
 task_ends ()
 {
-    sed -nE 's/^ *([0-9]+)  ([^ ]+ [0-9]+) +[^ ]+ +([0-9]+-)?[0-9]{2}:[0-9]{2}:[0-9]{2} +(.*)$/\1 \2 \4/p' "$@"
+    sed -nE 's/^([0-9T:+-]{25} )? *([0-9]+)  ([^ ]+ [0-9]+) +[^ ]+ +([0-9]+-)?[0-9]{2}:[0-9]{2}:[0-9]{2} +(.*)$/\2 \3 \5/p' "$@"
+}
+
+# Print a master.log without its first line and the times, of which each line must have one: undated FILE
+undated ()
+{
+    ! grep -vqE '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+-][0-9]{2}:[0-9]{2} ' "$1" ||
+        fail "$1 has lines without a time"
+    cut -c27- "$1" | grep -vE '^spank_tf: step [0-9.+]+ begins, in run [0-9]+ of its job$'
 }
 
 # How many of the rows, without the rank, match all of an extended regular expression: count_ends PATTERN [FILE…]

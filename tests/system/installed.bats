@@ -186,7 +186,7 @@ print(eval(sys.argv[1]))' "$1" "$stderr"
     # The ps may end by itself before it is stopped. Then it has a number.
     [ "$(of_json '[(t["rank"], t["role"], t["index"], t["node"], t.get("number", 0)) for t in e["tasks"]]')" = \
         "[(0, 'ps', 0, '$(node 1)', 0), (1, 'worker', 0, '$(node 1)', 0), (2, 'worker', 1, '$(node 2)', 0)]" ] || fail "other ends"
-    diff <(grep '^{' "$logs/master.log") - <<< "$stderr"
+    diff <(undated "$logs/master.log" | grep '^{') - <<< "$stderr"
 }
 
 @test "--tf-show=json says how tasks fail, and which failed first" {

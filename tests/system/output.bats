@@ -548,10 +548,10 @@ plain ()
 
     run --separate-stderr slurm srun -Q -w "$(node 1),$(node 2)" -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" sh -c "$task"
     [[ $stderr != *"rank  role"* ]] || fail "the terminal shows them"
-    diff <(grep -v '^srun: ' "$work/$logs/master.log" | plain) <(tables "exit 0" "exit 3" "signal 9")
+    diff <(undated "$work/$logs/master.log" | grep -v '^srun: ' | plain) <(tables "exit 0" "exit 3" "signal 9")
     run --separate-stderr slurm srun -Q -w "$(node 1),$(node 2)" -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" --tf-show sh -c "$task"
-    diff <(grep -v '^srun: ' "$work/$logs/master.log" | plain) <(tables "exit 0" "exit 3" "signal 9")
-    diff <(grep -v '^srun: ' <<< "$stderr") <(grep -v '^srun: ' "$work/$logs/master.log")
+    diff <(undated "$work/$logs/master.log" | grep -v '^srun: ' | plain) <(tables "exit 0" "exit 3" "signal 9")
+    diff <(grep -v '^srun: ' <<< "$stderr") <(undated "$work/$logs/master.log" | grep -v '^srun: ')
 }
 
 # A step whose worker 1 runs this command, and fails: the message ends so. fails_with TEXT [OPTION] COMMAND...
@@ -638,13 +638,37 @@ fails_with ()
     [ "$status" -eq 1 ] && [ -z "$output" ] || fail "it is set without log files"
 }
 
+@test "master.log says which run of the job it is, and how a step ended whose job was cancelled" {
+    slurm env SLURM_RESTART_COUNT=2 srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" true
+    head -1 "$work/$logs/master.log" | grep -qE '^[0-9T:+-]{25} spank_tf: step [0-9.]+ begins, in run 3 of its job$' || fail "the run"
+    slurm sbatch -Q -N2 -n3 -J cancelled -o /dev/null <<END2
+#!/bin/bash
+srun -Q --tf-tasks=ps,worker:2 --tf-log-dir=$logs sh -c 'touch up.\$SLURM_PROCID; exec sleep 60'
+END2
+    eventually 30 [ -e "$work/up.0" -a -e "$work/up.1" -a -e "$work/up.2" ] || fail "it does not start"
+    slurm scancel --quiet --name cancelled
+    eventually 30 grep -qE 'was cancelled|srun has ended before' "$work/$logs/master.log" || fail "not how it ended"
+    eventually 10 grep -q 'how its tasks ended' "$work/$logs/master.log" || fail "no table"
+    undated "$work/$logs/master.log" > /dev/null
+    head -1 "$work/$logs/master.log" | grep -q ' in run 1 of its job$' || fail "not the first run"
+}
+
+@test "a task's log has a line at each restart in place" {
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" --tf-restart=2,any \
+        sh -c 'printf "life %s" ${SLURM_TF_RESTART-0}; [ ${SLURM_TF_RESTART-0} = 2 ]'
+    [ "$status" -eq 0 ] || fail "it fails"
+    diff <(sed -E 's/, [0-9]{4}-[0-9T:-]{14}[+-][0-9]{2}:[0-9]{2}$/, TIME/; s/step [0-9.]+/step S/' "$work/$logs/worker0.log") \
+        <(printf '%s\n' 'life 0' 'spank_tf: step S, restart 1, TIME' 'life 1' 'spank_tf: step S, restart 2, TIME'; printf 'life 2')
+    [[ $output != *spank_tf* ]] || fail "srun gets the lines"
+}
+
 @test "master.log has the messages that the terminal shows, too" {
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-stop=auto --tf-log-dir="$logs" --tf-ib=auto \
         sh -c 'case $SLURM_PROCID in 0) exit 2;; *) exec sleep 60;; esac'
     [ "$(grep -c 'spank_tf: .*InfiniBand' <<< "$stderr")" -eq 1 ] || fail "no message about InfiniBand"
     [ "$(grep -c 'rank 0 (ps 0) .* failed, exit 2' <<< "$stderr")" -eq 1 ] || fail "no message about the ps"
-    diff <(grep spank_tf <<< "$stderr") <(grep '^srun: ' "$work/$logs/master.log")
-    diff <(grep -v '^srun: ' "$work/$logs/master.log" | plain) <(tables "exit 2" stopped stopped)
+    diff <(grep spank_tf <<< "$stderr") <(undated "$work/$logs/master.log" | grep '^srun: ')
+    diff <(undated "$work/$logs/master.log" | grep -v '^srun: ' | plain) <(tables "exit 2" stopped stopped)
 }
 
 # --- other

@@ -88,7 +88,7 @@ placed ()
 # Print master.log's table, "ROLE INDEX NODE ADDRESS".
 table ()
 {
-    sed -nE '/how its tasks ended/q; s/^ *[0-9]+ +([a-z]+ [0-9]+) +([^ ]+) +([^ ]+)$/\1 \2 \3/p' "$work/$out/master.log"
+    sed -nE '/how its tasks ended/q; s/^[0-9T:+-]{25} +[0-9]+ +([a-z]+ [0-9]+) +([^ ]+) +([^ ]+)$/\1 \2 \3/p' "$work/$out/master.log"
 }
 
 # Require these arguments, without psd_run's own, and nodes of the workers: worked LINE…
@@ -380,7 +380,7 @@ export PATH=$path LOGS=$out SLURM_HOSTFILE=/nowhere
 END
     succeeds_silently
     placed "ps 0 $n3" "ps 1 $n1" "worker 0 $n1" "worker 1 $n3" "worker 2 $n1"
-    [[ "$(< "$work/$out/master.log")" == "spank_tf: step $job.0: "* ]] || fail "another job"
+    [[ "$(undated "$work/$out/master.log")" == "spank_tf: step $job.0: "* ]] || fail "another job"
 }
 
 @test "a job may have more nodes than the file" {

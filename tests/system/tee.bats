@@ -134,7 +134,7 @@ shows ()
         [ "$SLURM_TF_RESTART" ] || exit 3'
     [ "$status" -eq 0 ] || fail "srun"
     [ "$output" = $'worker 0: life 0\nworker 0: life 1' ] || fail "output"
-    [ "$(< "$work/$logs/worker0.log")" = "life 0life 1" ] || fail "the log"
+    [[ "$(< "$work/$logs/worker0.log")" == $'life 0\nspank_tf: step '*$'\nlife 1' ]] || fail "the log"
 }
 
 # Sets `took` to the seconds for which srun waits while a process in the background has its task's stdout.

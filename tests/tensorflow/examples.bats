@@ -281,7 +281,7 @@ SCRIPT
 # Print the nodes of a role's tasks from master.log: nodes DIRECTORY ROLE
 nodes ()
 {
-    sed '/how its tasks ended$/,$d' "$1/master.log" | awk -v role="$2" '$2 == role { print $4 }'
+    undated "$1/master.log" | sed '/how its tasks ended$/,$d' | awk -v role="$2" '$2 == role { print $4 }'
 }
 
 @test "many_workers: the list fits the size of the job" {
@@ -306,7 +306,7 @@ nodes ()
             logged 2 "^multiworker: replica [01] of 2: sum 3, rate ${rates[i]}, .* ok$" "$(logs "$version")/$i"/worker*.log
         done
         # Each has its own addresses, and a greater rate leads to a smaller loss.
-        [ "$(awk '$5 ~ /[.].*:/ { print $5 }' "$(logs "$version")"/*/master.log | sort -u | wc -l)" -eq 6 ] ||
+        [ "$(awk '$6 ~ /[.].*:/ { print $6 }' "$(logs "$version")"/*/master.log | sort -u | wc -l)" -eq 6 ] ||
             fail "they share addresses"
         numbers ' to ' "$(logs "$version")"/{0,1,2}/worker0.log | sort -grcu || fail "not the losses of three rates"
     done

@@ -90,14 +90,14 @@ parameter_server ()
     goes_on 'chief 0' 10
     for ((i = 1; i <= $2; i++)); do
         lose worker 0
-        reports "$i" '\(worker 0\) on .* has ended, signal 9; it is restarted after'
+        reports "$i" '\(worker 0\) on .* has ended at [0-9:]*, signal 9; it is restarted after'
         step=$(last 'chief 0: step ' "$out")
         goes_on 'chief 0' "$step"
     done
     # The checkpoint was not needed.
     printed 1 'chief 0: starts' "$out" && ! printed 2 'chief 0: starts' "$out" || fail "the chief has restarted"
     lose ps 0
-    reports 1 '\(ps 0\) on .* has ended, signal 9; all tasks are stopped'
+    reports 1 '\(ps 0\) on .* has ended at [0-9:]*, signal 9; all tasks are stopped'
     step=$(last 'chief 0: step ' "$out")
     reports 2 '^chief 0: starts'
     resumes 'chief 0' "$step"

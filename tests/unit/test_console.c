@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rendezvous/console.h"
@@ -334,17 +335,26 @@ static void keep_log (bool append)
         fail_msg ("%s", err.text);
 }
 
-/* End the console and check the log's text. */
+/* End the console and check the log's text, whose lines begin with the time. */
 static void check_log (const char *expected)
 {
     static char text[20000 * 7 + 1];
-    char path[64];
+    char path[64], line[256];
+    size_t used = 0;
     FILE *f;
 
     console_end ();
     snprintf (path, sizeof (path), "%s/master.log", top);
     assert_non_null (f = fopen (path, "r"));
-    text[fread (text, 1, sizeof (text) - 1, f)] = '\0';
+    while (fgets (line, sizeof (line), f)) {
+        struct tm at;
+        const char *rest = strptime (line, "%Y-%m-%dT%H:%M:%S%z ", &at);
+
+        assert_ptr_equal (rest, line + 26);
+        assert_true (used + strlen (rest) < sizeof (text));
+        used += (size_t)sprintf (text + used, "%s", rest);
+    }
+    text[used] = '\0';
     fclose (f);
     assert_string_equal (text, expected);
 }

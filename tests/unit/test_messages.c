@@ -80,7 +80,8 @@ static const struct rendezvous_config full_rendezvous_config = {
     .networks = "10.1.0.0/16,ib0", .notify = "/opt/notify", .stop = STOP_WHEN_NEVER,
     .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR | FRAMEWORK_TORCH,
     .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
-    .log_append = true, .hide_gpus = true, .nccl = true, .own_names = true, .debugged = true,
+    .log_append = true, .job_restarts = 2,
+    .hide_gpus = true, .nccl = true, .own_names = true, .debugged = true,
     .wait_limited = true, .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .lost_after = 20,
     .tee = TEE_ON + TEE_COLOUR_STDOUT,
 };
@@ -187,7 +188,8 @@ static const struct message {
         "IB=no\nSTOP=auto\n",
     TOKENS "STEP=12.0\nHET_GROUP=0-1\nLIST=ps,worker:3\nLIST_PER_NODE=worker:2\nLIST=evaluator\n"
         "INHERITED=1\nTIMEOUT=300\nNETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nASK_ALONE=1\n"
-        "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nTEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
+        "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nJOB_RESTARTS=2\n"
+        "TEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
         "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nWATCHDOG=300\nWATCHDOG_FIRST=1800\nLOST_AFTER=20\n"
         "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\nOWN_NAMES=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",

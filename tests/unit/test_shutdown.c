@@ -154,18 +154,29 @@ static void capture (void)
     dup2 (console[1], STDERR_FILENO);
 }
 
-/* "at 14:03:11" becomes "at TIME". */
-static void hide_time (char *text)
+static void check_clock (const char *at)
 {
     static const char shape[] = " at 00:00:00, ";
-    char *at = strstr (text, "first to fail: ");
 
-    if (!at || !(at = strstr (at, " at ")))
-        return;
     for (size_t i = 0; i < sizeof (shape) - 1; i++)
         assert_true (shape[i] == '0' ? at[i] >= '0' && at[i] <= '9' : at[i] == shape[i]);
-    memcpy (at + 4, "TIME", 4);
-    memmove (at + 8, at + 12, strlen (at + 12) + 1);
+}
+
+/* "first to fail: …, at 14:03:11" becomes "at TIME", and "has ended at 14:03:11, signal 9" loses it. */
+static void hide_time (char *text)
+{
+    char *at = strstr (text, "first to fail: ");
+
+    if (at && (at = strstr (at, " at "))) {
+        check_clock (at);
+        memcpy (at + 4, "TIME", 4);
+        memmove (at + 8, at + 12, strlen (at + 12) + 1);
+    }
+    while ((at = strstr (text, " ended at "))) {
+        at += strlen (" ended");
+        check_clock (at);
+        memmove (at, at + 12, strlen (at + 12) + 1);
+    }
 }
 
 /* Begin each line with "error: " or "note: " if that is what it begins with for a user. */

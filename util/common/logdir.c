@@ -137,10 +137,9 @@ int logdir_open (const struct logdir *dir, bool append, const char *name, struct
     return errtext_set (err, "%s/%s: %s", dir->path, name, why.text);
 }
 
-/* If the file cannot be read, its last line is assumed to be complete. */
-static bool _ends_within_line (const struct logdir *dir, const char *name, off_t size)
+/* If the file cannot be read, its last line is assumed to be complete. The descriptor is closed. */
+static bool _ends_within_line (int fd, off_t size)
 {
-    int fd = openat (dir->fd, name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     char last = '\n';
 
     if (fd < 0)
@@ -153,10 +152,24 @@ static bool _ends_within_line (const struct logdir *dir, const char *name, off_t
 void logdir_begin_step (const struct logdir *dir, int fd, const char *name, const char *step)
 {
     struct stat st;
+    int again;
 
+    if (fstat (fd, &st) < 0 || st.st_size == 0)
+        return;
+    again = openat (dir->fd, name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    dprintf (fd, "%s" LOGDIR_STEP_LINE "%s\n", _ends_within_line (again, st.st_size) ? "\n" : "", step);
+}
+
+void logdir_begin_life (int fd, const char *step, int life, const char *at)
+{
+    struct stat st;
+    char path[32];
+    bool within = false;
+
+    snprintf (path, sizeof (path), "/proc/self/fd/%d", fd);
     if (fstat (fd, &st) == 0 && st.st_size > 0)
-        dprintf (fd, "%s" LOGDIR_STEP_LINE "%s\n", _ends_within_line (dir, name, st.st_size) ? "\n" : "",
-                 step);
+        within = _ends_within_line (open (path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), st.st_size);
+    dprintf (fd, "%s" LOGDIR_STEP_LINE "%s, restart %d, %s\n", within ? "\n" : "", step, life, at);
 }
 
 static const char *_task_file (char *name, size_t size, const char *role, int index, const char *ending)

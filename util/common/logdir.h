@@ -45,6 +45,9 @@ int logdir_open (const struct logdir *dir, bool append, const char *name, struct
  */
 void logdir_begin_step (const struct logdir *dir, int fd, const char *name, const char *step);
 
+/* The same for each life but the first: LOGDIR_STEP_LINE "12.1, restart 1, 2026-11-25T14:02:11+01:00". */
+void logdir_begin_life (int fd, const char *step, int life, const char *at);
+
 /*
  * The file of a task's output: "worker12.log"; "data2-10.log" for index 10 of a role that ends in a
  * digit, because "data210.log" is another one's. Returns name.

@@ -13,12 +13,14 @@
 #include <sys/types.h>
 
 #include "common/errtext.h"
+#include "common/iso_time.h"
 
 /* The name of a life's process until it executes its program: Slurm prepares it, and runs its TaskProlog. */
 #define FORK_LIFE_NAME "tf-rank"
 
 struct fork_request {
     int life;                   /* its number: 0 is the first one */
+    char at[ISO_TIME_SIZE];     /* when it was ordered, for the task's log */
 };
 
 struct fork_reply {

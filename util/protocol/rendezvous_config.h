@@ -51,6 +51,7 @@ struct rendezvous_config {
     bool json;                              /* ... as JSON, in the place of tables */
     const char *notify;                     /* the program that gets events, or NULL */
     bool log_append;                        /* --tf-log-dir: append to files that exist */
+    int job_restarts; /* how often Slurm has begun the job again */
     int tee;                                /* --tf-tee: tee_mode.h */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */

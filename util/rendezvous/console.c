@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/iso_time.h"
 #include "common/logdir.h"
 #include "writer.h"
 
@@ -109,8 +111,22 @@ int console_open_log (const char *dir, bool append, struct errtext *err)
 
 void console_note (const char *text)
 {
-    if (log_writer)
-        writer_put (log_writer, text);
+    char at[ISO_TIME_SIZE], *lines = NULL;
+    size_t size;
+    FILE *file = log_writer ? open_memstream (&lines, &size) : NULL;
+
+    if (!file)
+        return;
+    iso_time (time (NULL), at);
+    while (*text) {
+        size_t length = strcspn (text, "\n");
+
+        fprintf (file, "%s %.*s\n", at, (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+    if (fclose (file) == 0)
+        writer_put (log_writer, lines);
+    free (lines);
 }
 
 /* False if there is no memory: then it is printed at once. */

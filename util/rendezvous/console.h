@@ -23,7 +23,7 @@ void console_print (const char *text);
  */
 int console_open_log (const char *dir, bool append, struct errtext *err);
 
-/* Write to that log only, if there is one. */
+/* Write to that log only, if there is one: each line has the time in front. */
 void console_note (const char *text);
 
 /*

@@ -117,9 +117,16 @@ static int _open_log (struct server *server, struct errtext *err)
 {
     const char *dir = step_log_dir (server->step);
     struct errtext why;
+    char line[128];
 
-    if (!dir || console_open_log (dir, server->config.log_append, &why) == 0)
+    if (!dir)
         return 0;
+    if (console_open_log (dir, server->config.log_append, &why) == 0) {
+        snprintf (line, sizeof (line), "spank_tf: %s begins, in run %d of its job\n",
+                  step_name (server->step), server->config.job_restarts + 1);
+        console_note (line);
+        return 0;
+    }
     return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step), why.text);
 }
 

@@ -347,6 +347,19 @@ static void _notify_end (const struct narrator *n, const struct fact *fact)
         events_notify (n->step, show_json_end (n->roster, n->config->restart.times, fact->left), true);
 }
 
+/* srun has ended, and prints nothing any more: master.log gets what is known. A task that ran is lost. */
+static void _cut (const struct narrator *n, const struct fact *fact)
+{
+    char line[128], *table = end_text_table (n->roster, false);
+
+    snprintf (line, sizeof (line), "spank_tf: %s: srun has ended before its tasks\n", step_name (n->step));
+    console_note (line);
+    if (table)
+        console_note (table);
+    free (table);
+    _notify_end (n, fact);
+}
+
 /* How, the first failure, and where the logs are, which the failure's line and the JSON say, too. */
 static void _ended (const struct narrator *n, const struct fact *fact)
 {
@@ -409,7 +422,7 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
         case FACT_HANG: _hang (n, fact); break;
         case FACT_UNWATCHED: _unwatched (n, fact); break;
         case FACT_UNANSWERED: _unanswered (n, fact->unanswered); break;
-        case FACT_CUT: _notify_end (n, fact); break;
+        case FACT_CUT: _cut (n, fact); break;
         case FACT_ENDED: _ended (n, fact); break;
     }
 }

@@ -16,6 +16,7 @@
 #include "events.h"
 #include "rank_names.h"
 #include "show_json.h"
+#include "wall_clock.h"
 
 #define WAIT_MS 2000
 /* At most this many different ends, such as "signal 9, exit 42", are in a line. */
@@ -145,12 +146,14 @@ static void _print (const struct restart_lines *l, const struct entry *entry, in
                     const char *ends)
 {
     const char *joint = "";
+    char at[16];
 
     if (entry->fact.decision == RESTART_POLICY_ONE)
         joint = tasks > 1 ? "; they are " : "; it is ";
-    console_say ("%sspank_tf: %s: %s %s ended, %s%s%s",
+    console_say ("%sspank_tf: %s: %s %s ended at %s, %s%s%s",
                  entry->fact.decision == RESTART_POLICY_CANNOT ? "error: " : "", step_name (l->step), names,
-                 tasks > 1 ? "have" : "has", ends, joint, entry->text);
+                 tasks > 1 ? "have" : "has", wall_clock_print (entry->fact.at, at, sizeof (at)), ends, joint,
+                 entry->text);
 }
 
 static bool _is_shared (const struct entry *a, const struct entry *b)

@@ -34,16 +34,17 @@ static bool _ends_line (char c)
     return c == '\n' || c == '\r';
 }
 
-/* The line in front of a step's own output (logdir.h), without its end. */
+/* The line in front of the output of a step, or of a life (logdir.h), without its end. */
 static bool _begins_step (const char *line, size_t length)
 {
+    static const char restart[] = ", restart ";
     const size_t prefix = sizeof (LOGDIR_STEP_LINE) - 1;
 
     if (length <= prefix || memcmp (line, LOGDIR_STEP_LINE, prefix) != 0)
         return false;
     for (size_t i = prefix; i < length; i++)
         if (!isdigit ((unsigned char)line[i]) && line[i] != '.')
-            return false;
+            return length - i > sizeof (restart) - 1 && memcmp (line + i, restart, sizeof (restart) - 1) == 0;
     return true;
 }
 

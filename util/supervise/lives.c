@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,11 +115,13 @@ int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext 
 
 pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
 {
+    struct fork_request request = { .life = number };
     pid_t pid = -1;
 
+    iso_time (time (NULL), request.at);
     if (!lives_can_restart (lives))
         errtext_set (err, HAS_ENDED);
-    else if (_send_request (lives, (struct fork_request){ .life = number }) < 0)
+    else if (_send_request (lives, request) < 0)
         errtext_set (err, DOES_NOT_ANSWER);
     else
         pid = _receive (lives, err);
