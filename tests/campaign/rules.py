@@ -22,13 +22,13 @@ import restarts
 
 # Lines of the plugin that a step may print without a fault.
 USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks ended|"
-         r"first to fail: \+?\w+ \d+ on \S+ at [\d:]{8}, .*|logs are in .*|"
+         r"first to (?:fail|end): \+?\w+ \d+ on \S+ at [\d:]{8}, .*|logs are in .*|"
          + beside.FAILED + "|"
          r"the training (?:is over|has failed); waiting up to \d+ s for .*|"
          r"rank \d+ \(ps \d+\) on \S+ failed, .*; its workers would wait for it forever and are "
          r"stopped|"
          r"rank \d+ \(\w+ \d+\) on \S+ failed, .*; spank_tf does not end the others, .*|"
-         r"rank \d+ \(\w+ \d+\) on \S+ failed, .*; the others have 600 s to end, and are then stopped|"
+         r"rank \d+ \(\w+ \d+\) on \S+ (?:failed, .*|has saved, and ended with \d+); the others have 600 s to end, and are then stopped|"
          r"the others cannot go on without rank .*; they have 600 s to end, and are then stopped|"
          r"rank \d+ .*did not end within \d+ s of SIGTERM, and (?:was|were) killed; --tf-grace=.*|"
          r"waiting for \d+ of \d+ ranks.*|no rank has registered yet)$")

@@ -167,6 +167,7 @@ static void hide_time (char *text)
 {
     char *at = strstr (text, "first to fail: ");
 
+    at = at ? at : strstr (text, "first to end: ");
     if (at && (at = strstr (at, " at "))) {
         check_clock (at);
         memcpy (at + 4, "TIME", 4);

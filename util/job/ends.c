@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "moment.h"
+#include "protocol/restart_rule.h"
 #include "rank.h"
 
 void ends_note (struct end *end, int64_t launched, int64_t at, int nth, const struct failure_text *failure,
@@ -25,7 +26,7 @@ void ends_note (struct end *end, int64_t launched, int64_t at, int nth, const st
         *end->failure = *failure;
 }
 
-static bool _is_before (const struct end *a, const struct end *b)
+bool ends_is_before (const struct end *a, const struct end *b)
 {
     return a->at < b->at || (a->at == b->at && a->nth < b->nth);
 }
@@ -42,7 +43,7 @@ const struct rank *ends_first_to_fail (const struct rank *rank, int tasks)
     const struct rank *first = NULL;
 
     for (int i = 0; i < tasks; i++)
-        if (_has_failed (&rank[i]) && (!first || _is_before (&rank[i].end, &first->end)))
+        if (_has_failed (&rank[i]) && (!first || ends_is_before (&rank[i].end, &first->end)))
             first = &rank[i];
     return first;
 }
@@ -54,6 +55,11 @@ bool ends_was_asked (const struct end *end)
 
     return (asked == SIGTERM || asked == SIGINT || asked == SIGQUIT || asked == SIGHUP)
            && (by == asked || by == SIGKILL) && !end->report.out_of_memory;
+}
+
+bool ends_has_saved (const struct end *end)
+{
+    return end->asked_signal != 0 && restart_rule_saved (&end->report);
 }
 
 bool ends_are_cancelled (const struct rank *rank, int tasks)

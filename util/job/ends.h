@@ -36,7 +36,12 @@ void ends_note (struct end *end, int64_t launched, int64_t at, int nth, const st
 /* True if the task has ended as Slurm or the user has asked it to: by that signal, or by SIGKILL after it. */
 bool ends_was_asked (const struct end *end);
 
-/* True if the first failure is such an end. */
+/* True if the task was asked to end, and has ended with a code which says that its work is saved. */
+bool ends_has_saved (const struct end *end);
+
+bool ends_is_before (const struct end *a, const struct end *b);
+
+/* True if the first failure is an end that was asked for. */
 bool ends_are_cancelled (const struct rank *rank, int tasks);
 
 /* The rank that failed first; NULL if none has failed but lost spares, and ranks that are replaced. */

@@ -100,10 +100,31 @@ static void _add_log (char *buf, size_t size, const struct rank *rank)
     }
 }
 
+/* "; worker 1 had ended with 0 before": what failed may have waited for it. */
+static void _add_early (char *buf, size_t size, const struct roster *roster, const struct rank *first)
+{
+    char names[256], role[CLUSTER_TABLE_ROLE_SIZE];
+    struct list_text list = { names, sizeof (names), ", ", 3, 0, 0 };
+
+    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+        if (rank_is_watched (rank) && rank_has_ended (rank) && !rank->replaced_by && rank->state != RANK_LOST
+            && rank->end.report.kind == EXIT_REPORT_EXIT && rank->end.report.number == 0
+            && ends_is_before (&rank->end, &first->end))
+            list_text_add (&list, cluster_table_role (rank, role, sizeof (role)));
+    if (list.named > 0)
+        snprintf (buf, size, "; %s had ended with 0 before", list_text_end (&list));
+}
+
+const char *end_text_saved (const struct exit_report *report, char *buf, size_t size)
+{
+    snprintf (buf, size, "has saved, and ended with %d", report->number);
+    return buf;
+}
+
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size)
 {
     const struct rank *rank = ends_first_to_fail (roster->rank, roster->tasks);
-    char role[CLUSTER_TABLE_ROLE_SIZE], at[32], cause[CAUSE_MAX_DETAIL + 128];
+    char role[CLUSTER_TABLE_ROLE_SIZE], at[32], cause[CAUSE_MAX_DETAIL + 128], saved[64];
     const struct failure_text *failure;
     struct exit_report_text room;
     int used;
@@ -112,12 +133,16 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
         return NULL;
     failure = rank->end.failure;
     used = snprintf (buf, size, "%s on %s at %s, %s", cluster_table_role (rank, role, sizeof (role)),
-                     rank->node, wall_clock_print (rank->end.at, at, sizeof (at)), _how (rank, &room));
+                     rank->node, wall_clock_print (rank->end.at, at, sizeof (at)),
+                     ends_has_saved (&rank->end) ? end_text_saved (&rank->end.report, saved, sizeof (saved))
+                                                 : _how (rank, &room));
     if (failure && failure->cause.kind != CAUSE_NONE)
         used += snprintf (buf + used, size - (size_t)used, ": %s",
                           cause_text (&failure->cause, cause, sizeof (cause)));
     if (rank->log_dir)
         _add_log (buf + used, size - (size_t)used, rank);
+    if (rank_is_watched (rank) && !ends_has_saved (&rank->end))
+        _add_early (buf + strlen (buf), size - strlen (buf), roster, rank);
     return buf;
 }
 

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "protocol/exit_report.h"
+
 struct roster;
 
 /* The table, to be freed; NULL if there is no memory. All ranks have ended; alone: see alone.h. */
@@ -21,6 +23,9 @@ char *end_text_table (const struct roster *roster, bool alone);
  */
 #define END_TEXT_FAILURE_SIZE 8192
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size);
+
+/* "has saved, and ended with 42", of a task that ends_has_saved (). Returns buf. */
+const char *end_text_saved (const struct exit_report *report, char *buf, size_t size);
 
 /*
  * How many directories of --tf-log-dir the step has, more than one with %N or a heterogeneous job. buf

@@ -140,14 +140,19 @@ static void _ps_failed (const struct narrator *n, const struct rank *rank, const
 }
 
 /* A cluster without a ps has lost a task. */
-static void _task_failed (const struct narrator *n, const char *name, const char *how)
+static void _task_failed (const struct narrator *n, const struct end *end, const char *name, const char *how)
 {
-    char others[64] = "are stopped";
+    char others[64] = "are stopped", saved[64];
     int grace = n->config->fail_grace;
 
     if (grace > 0)
         snprintf (others, sizeof (others), "have %d s to end, and are then stopped", grace);
-    console_say ("error: spank_tf: %s: %s failed, %s; the others %s", step_name (n->step), name, how, others);
+    if (ends_has_saved (end))
+        console_say ("spank_tf: %s: %s %s; the others %s", step_name (n->step), name,
+                     end_text_saved (&end->report, saved, sizeof (saved)), others);
+    else
+        console_say ("error: spank_tf: %s: %s failed, %s; the others %s", step_name (n->step), name, how,
+                     others);
 }
 
 static void _over (const struct narrator *n, const struct fact *fact)
@@ -165,7 +170,7 @@ static void _over (const struct narrator *n, const struct fact *fact)
         _ps_failed (n, rank, name, how.text);
     else if (fact->cause == STOP_POLICY_TASK_FAILED
              && (rank->end.report.kind != EXIT_REPORT_HUNG || fact->moves))
-        _task_failed (n, name, how.text);
+        _task_failed (n, &rank->end, name, how.text);
 }
 
 static void _grace (const struct narrator *n, const struct fact *fact)
@@ -367,7 +372,9 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     const struct rendezvous_config *c = n->config;
     const char *step = step_name (n->step), *failure = NULL;
     char text[END_TEXT_FAILURE_SIZE];
+    const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
     bool cancelled = ends_are_cancelled (roster->rank, roster->tasks), none = _none_has_started (roster);
+    bool saved = first && ends_has_saved (&first->end);
     bool alone = c->ask_alone && !cancelled && alone_is_likely (roster->rank, roster->tasks);
     int replaced = _replacements (roster);
 
@@ -385,7 +392,9 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_table (end_text_table (roster, alone), c->show && !cancelled);
     if (cancelled)
         console_say ("spank_tf: %s was cancelled", step);
-    else if ((failure = end_text_failure (roster, text, sizeof (text))))
+    else if ((failure = end_text_failure (roster, text, sizeof (text))) && saved)
+        console_say ("spank_tf: %s: first to end: %s", step, failure);
+    else if (failure)
         console_say ("error: spank_tf: %s: %sfirst to fail: %s", step,
                      none ? "no task could start its program; " : "", failure);
     else if (replaced > 0)
