@@ -113,13 +113,16 @@ static void _failed_beside (const struct narrator *n, const struct fact *fact)
 
 static void _missed (const struct narrator *n, const struct fact *fact)
 {
+    bool saved = ends_has_saved (&fact->rank->end);
     struct exit_report_text how;
-    char name[RANK_NAME_SIZE];
+    char name[RANK_NAME_SIZE], text[64];
 
-    console_say ("error: spank_tf: %s: %s failed, %s; spank_tf does not end the others, which may wait for "
-                 "it; srun -K does",
-                 step_name (n->step), _name (n, fact->rank, name),
-                 exit_report_describe (&fact->report, &how));
+    _name (n, fact->rank, name);
+    exit_report_describe (&fact->report, &how);
+    console_say ("%sspank_tf: %s: %s %s%s; spank_tf does not end the others, which may wait for it; srun -K "
+                 "does",
+                 saved ? "" : "error: ", step_name (n->step), name, saved ? "" : "failed, ",
+                 saved ? end_text_saved (&fact->report, text, sizeof (text)) : how.text);
 }
 
 static void _ps_failed (const struct narrator *n, const struct rank *rank, const char *name, const char *how)
