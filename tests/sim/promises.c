@@ -195,8 +195,8 @@ static const char *_broken (const struct note *note, const char *what, int rank)
 }
 
 /*
- * guide.md, Spare tasks: "… so that no two tasks with the same place can ever reach the others". manual: "It
- * never starts before every process of the former run is dead".
+ * guide.md, Spare tasks: "… so that no two tasks with the same place can ever reach the others". manual:
+ * "It never starts before every process of the former run is dead".
  */
 static const char *_never_two_in_one_place (const struct history *h)
 {
@@ -466,8 +466,8 @@ static bool _may_be_lost (const struct history *h, int rank, int64_t until)
 }
 
 /*
- * guide.md: "To stop a task, spank-tf sends SIGTERM …, waits --tf-grace seconds …, and sends SIGKILL"; "in
- * which a suspended job stands still". manual, HANGS: "SIGABRT …, and, after the time of --tf-grace,
+ * guide.md: "To stop a task, spank-tf sends SIGTERM …, waits --tf-grace seconds …, and sends SIGKILL";
+ * "in which a suspended job stands still". manual, HANGS: "SIGABRT …, and, after the time of --tf-grace,
  * SIGKILL".
  */
 static const char *_a_stop_gives_its_grace (const struct history *h)
@@ -493,7 +493,9 @@ static const char *_a_stop_gives_its_grace (const struct history *h)
     return NULL;
 }
 
-/* guide.md: "if one of the cluster fails, the others … have fail_grace= seconds (30) to end and to say why".
+/*
+ * guide.md: "if one of the cluster fails, the others … have fail_grace= seconds (30) to end and to say
+ * why".
  */
 static const char *_a_failure_gives_its_grace (const struct history *h)
 {
