@@ -426,9 +426,19 @@ static void _check_report (const struct exit_report *report, const char *expecte
         die ("tf-supervise reported \"%s\", not \"%s\"", room.text, expected);
 }
 
+/* A signal of Slurm's may be that it suspends the job, of which a supervisor tells. */
+struct frame *task_receive_report (const struct task *task)
+{
+    struct frame *frame;
+
+    while ((frame = receive_frame (task->connection, task_reaction_ms ())) && signs_are_in (frame))
+        frame_destroy (frame);
+    return frame;
+}
+
 void task_expect_report (struct task *task, const char *expected)
 {
-    struct frame *frame = receive_frame (task->connection, task_reaction_ms ());
+    struct frame *frame = task_receive_report (task);
     struct exit_report report;
     struct life_report life;
     struct errtext err;
@@ -538,10 +548,14 @@ void task_expect_exit (struct task *task, int status)
 static void _expect_reset (struct task *task)
 {
     char byte;
+    ssize_t n;
 
-    if (!_wait (task->connection, task_reaction_ms ()))
-        die ("tf-supervise does not close the connection");
-    if (recv (task->connection, &byte, 1, 0) != -1 || errno != ECONNRESET)
+    do {
+        if (!_wait (task->connection, task_reaction_ms ()))
+            die ("tf-supervise does not close the connection");
+        n = recv (task->connection, &byte, 1, 0);
+    } while (n > 0);
+    if (n != -1 || errno != ECONNRESET)
         die ("tf-supervise does not reset the connection");
     close (task->connection);
 }

@@ -109,7 +109,9 @@ void task_order_exit (struct task *task, int status);
 /* ... with an exit code that is not greater than `most`. */
 void task_order_exit_with (struct task *task, int most, int status);
 
-/* The next frame on the connection is this exit report. */
+/* The next frame on the connection that is not about signs of life; NULL: there is none. */
+struct frame *task_receive_report (const struct task *task);
+/* ... is this exit report. */
 void task_expect_report (struct task *task, const char *report);
 
 /* The next frame on the connection is about signs of life. */

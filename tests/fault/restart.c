@@ -162,7 +162,7 @@ static void _check (const struct frame *frame, const struct wanted *wanted)
 
 static void _expect (const struct task *task, struct wanted wanted)
 {
-    struct frame *frame = receive_frame (task->connection, task_reaction_ms ());
+    struct frame *frame = task_receive_report (task);
 
     if (!frame)
         die ("there is no report");

@@ -148,23 +148,6 @@ static void _make_disturbance (struct plan *plan, struct disturbance *d)
         d->target %= plan->tasks;
 }
 
-/* Defects that are known, and what is left out until they are mended. This list only gets shorter. */
-static bool _is_open (const struct plan *plan, const struct disturbance *d)
-{
-    bool suspends = d->kind == SUSPEND, breaks = d->kind <= RESET || d->kind == HALF_OPEN;
-
-    for (int i = 0; i < plan->disturbances; i++) {
-        suspends = suspends || plan->disturbance[i].kind == SUSPEND;
-        breaks = breaks || plan->disturbance[i].kind <= RESET || plan->disturbance[i].kind == HALF_OPEN;
-    }
-    /* A connection that breaks while the job is suspended: its supervisor, which is stopped, cannot come
-       back, and counts as lost. */
-    if (suspends && breaks)
-        return true;
-    /* fail_grace goes on while the job is suspended. */
-    return d->kind == SUSPEND && plan->kind[0] != RULES_PS && plan->kind[1] != RULES_PS;
-}
-
 static bool _is_earlier (const struct disturbance *a, const struct disturbance *b)
 {
     return a->at < b->at;
@@ -179,8 +162,6 @@ static void _make_disturbances (struct plan *plan)
         int at = plan->disturbances;
 
         _make_disturbance (plan, &d);
-        if (_is_open (plan, &d))
-            continue;
         plan->disturbances++;
         for (; at > 0 && _is_earlier (&d, &plan->disturbance[at - 1]); at--)
             plan->disturbance[at] = plan->disturbance[at - 1];

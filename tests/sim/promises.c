@@ -71,6 +71,11 @@ static bool _resets (enum disturbance_kind kind)
     return kind == RESET || kind == HALF_OPEN;
 }
 
+static bool _breaks (enum disturbance_kind kind)
+{
+    return _cuts (kind) || _resets (kind);
+}
+
 static bool _of_slurm (enum disturbance_kind kind)
 {
     return kind == WARN || kind == CANCEL || kind == KILL_SRUN;
@@ -98,6 +103,15 @@ static bool _is_suspension (enum disturbance_kind kind)
 }
 
 /*
+ * design.md, Leases: "A supervisor's lease is real time, also while the job is suspended": one that is
+ * stopped cannot connect again.
+ */
+static bool _is_lost_while_suspended (const struct history *h)
+{
+    return _has_spares (h->plan) && _began (h, _is_suspension, NEVER) && _began (h, _breaks, NEVER);
+}
+
+/*
  * guide.md, Spare tasks: "A node that was silent for less goes on as if nothing had been." design.md: "an
  * outage that Slurm survives … must not end a training". A reset alone is no news.
  */
@@ -116,6 +130,8 @@ static bool _is_harmless (const struct history *h, int number)
     for (int i = 0; i < plan->disturbances && !_has_spares (plan); i++)
         limit = _resets (plan->disturbance[i].kind) ? 20000 : limit;
 
+    if (_is_lost_while_suspended (h))
+        return false;
     if (_resets (d->kind) || d->kind == SUSPEND)
         return true;
     for (int i = 0; i < plan->disturbances; i++)
@@ -457,7 +473,9 @@ static bool _may_be_lost (const struct history *h, int rank, int64_t until)
     EACH (note, h) {
         if (note->at > until)
             break;
-        if (note->kind == DISTURBED && (note->status == DIE || _cuts ((enum disturbance_kind)note->status)))
+        if (note->kind == DISTURBED
+            && (note->status == DIE || _cuts ((enum disturbance_kind)note->status)
+                || (_resets ((enum disturbance_kind)note->status) && _is_lost_while_suspended (h))))
             return true;
         if (note->kind == TOLD && note->number == FACT_REPLACED && note->rank == rank)
             return true;
@@ -505,6 +523,9 @@ static const char *_a_failure_gives_its_grace (const struct history *h)
     if (plan->config.restart.times > 0 || _has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO
         || plan->config.watch.seconds || plan->wait)
         return NULL;
+    /* What supervisors tell of a suspension may come late then. */
+    if (_began (h, _is_suspension, NEVER) && _began (h, _breaks, NEVER))
+        return NULL;
     EACH (note, h) {
         if (!_is_calm (h, note->at))
             return NULL;
@@ -512,7 +533,9 @@ static const char *_a_failure_gives_its_grace (const struct history *h)
             && _is_member (plan, note->place) && !first)
             first = note;
         if (note->kind == ASKED && first && _is_member (plan, note->rank)
-            && _running_ms (h, first->at, note->at) < plan->config.fail_grace * 1000 - 50)
+            && _running_ms (h, first->at, note->at)
+                   < plan->config.fail_grace * 1000 - 50
+                         - 2 * plan->delay * _began (h, _is_suspension, NEVER))
             return _broken (note, "is stopped before fail_grace is over", first->rank);
     }
     return NULL;

@@ -136,6 +136,7 @@ struct supervisor {
     bool watched;
     enum signs_source told_source;
     bool told_overdue, asked_to_end;
+    int suspended_on; /* connection + 1 on which it has told that the job is being suspended; or 0 */
     struct signal pending[8];
     int pendings;
 };
@@ -456,6 +457,7 @@ static struct signs _signs (int rank)
 
     if (w.supervisor[rank].asked_to_end)
         signs.source = SIGNS_DONE;
+    signs.suspended = machine_is_suspended (&w.supervisor[rank].machine, w.now);
     signs.overdue = signs.source == SIGNS_MESSAGES && signs.silent_ms >= 1000 * w.plan->config.watch.seconds;
     return signs;
 }
@@ -591,6 +593,22 @@ static void _tell_signs (int rank)
         return;
     s->told_source = message.signs.source;
     s->told_overdue = message.signs.overdue;
+    _send (s->connection, RENDEZVOUS, &message);
+}
+
+static void _tell_suspension (int rank)
+{
+    struct supervisor *s = &w.supervisor[rank];
+    bool suspended = machine_is_suspended (&s->machine, w.now);
+    struct message message = { .kind = SIGNS };
+
+    if (s->state != CONNECTED_STATE || s->suspended_on == (suspended ? s->connection + 1 : 0))
+        return;
+    /* A spare has none. */
+    if (w.program[rank].script)
+        message.signs = _signs (rank);
+    message.signs.suspended = suspended;
+    s->suspended_on = suspended ? s->connection + 1 : 0;
     _send (s->connection, RENDEZVOUS, &message);
 }
 
@@ -804,6 +822,8 @@ static void _run_supervisor_once (int rank)
     _perform_all (rank);
     if (s->alive && w.now >= _signs_due (rank))
         _tell_signs (rank);
+    if (s->alive)
+        _tell_suspension (rank);
     if (s->alive && machine_listens (&s->machine))
         _serve_link (rank);
     _perform_all (rank);
@@ -1145,7 +1165,7 @@ static void _suspend (int64_t lasts)
 static void _freeze (bool freeze)
 {
     for (int i = 0; i < w.plan->tasks; i++)
-        w.supervisor[i].frozen = freeze;
+        w.supervisor[i].frozen = freeze || _node_of (i)->dead;
     w.rendezvous_frozen = freeze && w.plan->batch;
 }
 
@@ -1282,7 +1302,8 @@ static void _calm (int number)
     const struct disturbance *d = &w.plan->disturbance[number];
 
     _note (CALMED, d->target, number)->status = d->kind;
-    if (d->kind == SUSPEND)
+    /* Not by the end of another suspension, which had nothing to suspend. */
+    if (d->kind == SUSPEND && w.now >= w.frozen_until)
         _resume ();
 }
 
@@ -1321,6 +1342,13 @@ static void _deliver (const struct event *event)
     const struct connection *c = &w.connection[message->connection];
     struct supervisor *s = &w.supervisor[c->rank];
 
+    /* What an outage has delayed is sent again after it, but not by a node that has died. */
+    if (_node_of (c->rank)->dead)
+        return;
+    if (_is_cut (_node_of (c->rank))) {
+        _push (_node_of (c->rank)->cut_until, DELIVER, event->a, event->b);
+        return;
+    }
     if (!c->up[event->b]) {
         _push (w.now + _delay (), TELL_RESET, message->connection,
                event->b == SUPERVISOR ? RENDEZVOUS : SUPERVISOR);

@@ -664,6 +664,34 @@ END
     [ -e "$work/mark.saved" ] || fail "it was killed: $(< "$work/out")"
 }
 
+# srun outside of the job is not suspended; a job's own is.
+@test "the time that others have after a failure stands still while the job is suspended" {
+    local submit step
+
+    site_arguments fail_grace=5
+    cat > "$work/train" <<'END'
+#!/bin/bash
+exec srun -Q -J suspended -N2 -n2 --tf-tasks=worker:2 ./by-role worker0='mark ready; await end; exit 3' \
+    worker1='await end; sleep 1; sleep 1; sleep 1; mark said; exit 4'
+END
+    for submit in bash "sbatch -Q -W -J suspended -N2 -n2 -o out.batch"; do
+        rm -f "$work"/mark.*
+        # shellcheck disable=SC2086
+        slurm $submit ./train > "$work/out" 2>&1 3>&- &
+        step=$!
+        eventually 20 test -e "$work/mark.ready"
+        slurm touch mark.end
+        sleep 1
+        "$tests/cluster" run -- scontrol suspend "$(slurm squeue -h -n suspended -o %i)"
+        sleep 8
+        [ ! -e "$work/mark.said" ] || fail "it was not suspended"
+        "$tests/cluster" run -- scontrol resume "$(slurm squeue -h -n suspended -o %i)"
+        wait "$step" && status=0 || status=$?
+        [ "$status" -eq 3 ] || fail "it ends with $status: $(cat "$work"/out*)"
+        [ -e "$work/mark.said" ] || fail "one was stopped: $(cat "$work"/out*)"
+    done
+}
+
 # --- a job that is asked to end can save
 
 # Start a step, $step, whose programs write mark.ready.RANK, wait for that of so many, and send it this

@@ -578,7 +578,8 @@ static const struct reconnect full_reconnect = {
 };
 
 static const struct signs full_signs = {
-    .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .busy = true, .messages = 1,
+    .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .suspended = true, .busy = true,
+    .messages = 1,
     .log_grew = true, .silent_ms = 1, .ago_ms = 1, .status = "step 1",
     .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },
     .unanswered_count = 1,

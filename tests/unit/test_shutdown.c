@@ -438,6 +438,8 @@ static void tell_signs (int rank, char *event)
             signs.silent_ms = signs.ago_ms = story_number (&event);
         else if (story_begins (&event, "suspended"))
             signs.ago_ms += story_number (&event);
+        else if (story_begins (&event, "standing"))
+            signs.suspended = true;
         else if (story_begins (&event, "life"))
             signs.life = story_number (&event);
         else if (story_begins (&event, "unanswered by")) {

@@ -78,6 +78,18 @@ void absence_end (struct job *job, struct rank *rank)
     absence_note_missing (job);
 }
 
+void absence_resume (struct job *job, int64_t ms)
+{
+    int64_t back = job->now + _return_ms (job->config->lost_after);
+
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        if (rank->given_up != NEVER)
+            rank->given_up = moment_last (rank->given_up + ms, back);
+        if (rank->away != NEVER)
+            rank->away = moment_last (rank->away + ms, back);
+    }
+}
+
 /*
  * One that has ended with 0, and is kept for a restart of all, may come back, or get a spare, until there is
  * one. A lost spare is waited for as long as it may be needed.

@@ -19,6 +19,12 @@ void absence_begin (struct job *job, struct rank *rank, int ms);
 /* A rank has a connection again: whatever was decided because it had none is undone. */
 void absence_end (struct job *job, struct rank *rank);
 
+/*
+ * The job is resumed, which was suspended for so many milliseconds. Meanwhile supervisors could not come
+ * back, and none was given up; what was cut off ends its task now.
+ */
+void absence_resume (struct job *job, int64_t ms);
+
 /* Ranks that have not come back in time are replaced, or lost. */
 void absence_check (struct job *job);
 

@@ -171,8 +171,8 @@ static void _set_over (struct job *job)
     fact->moves = _moves (job);
     fact->rank = rank ? &job->rank[rank->number] : NULL;
     if (fact->cause == STOP_POLICY_TASK_FAILED)
-        job->failure_over = job->now + job->config->fail_grace * INT64_C (1000);
-    job->grace_over = job->now + _grace (job) * INT64_C (1000);
+        job->failure_over = job->run + job->config->fail_grace * INT64_C (1000);
+    job->grace_over = job->run + _grace (job) * INT64_C (1000);
     restarts_limit (job->restarts, job->grace_over);
     _tell_grace (job);
 }
@@ -192,7 +192,7 @@ static void _end_restarts (const struct job *job)
 
 bool course_is_done_with (const struct job *job, const struct rank *rank)
 {
-    bool grace_over = job->now >= job->grace_over, failure_over = job->now >= job->failure_over;
+    bool grace_over = job->run >= job->grace_over, failure_over = job->run >= job->failure_over;
 
     switch (stop_policy_order (job->policy, rank)) {
         case STOP_POLICY_LEAVE: return false;
@@ -207,8 +207,8 @@ bool course_is_done_with (const struct job *job, const struct rank *rank)
 
 int64_t course_due (const struct job *job)
 {
-    return moment_first (job->now < job->grace_over ? job->grace_over : NEVER,
-                         job->now < job->failure_over ? job->failure_over : NEVER);
+    return moment_first (job->run < job->grace_over ? job->grace_over : NEVER,
+                         job->run < job->failure_over ? job->failure_over : NEVER);
 }
 
 /* Ranks. */

@@ -40,10 +40,36 @@ void job_destroy (struct job *job)
     free (job);
 }
 
+/*
+ * By what supervisors that have a connection have told. What one without has told counts if none has one:
+ * all of them are stopped, and cannot connect.
+ */
+static bool _is_suspended (const struct job *job)
+{
+    bool linked = false, away = false;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        if (rank->link != LINK_NONE && rank->suspended)
+            return true;
+        linked = linked || rank->link != LINK_NONE;
+        away = away || (rank->away != NEVER && rank->suspended);
+    }
+    return !linked && away;
+}
+
+/* Until then it was as the last input has left it. */
 static void _set_time (struct job *job, int64_t now)
 {
+    bool suspended = _is_suspended (job);
+
+    if (suspended && !job->suspended)
+        job->suspended_at = job->now;
+    if (!suspended && job->suspended)
+        absence_resume (job, job->now - job->suspended_at);
+    job->suspended = suspended;
+    job->run += suspended ? 0 : now - job->now;
     job->now = job->facts.now = now;
-    restarts_time (job->restarts, now);
+    restarts_time (job->restarts, job->run);
 }
 
 void job_launched (struct job *job, int64_t now)
@@ -209,6 +235,7 @@ void job_report (struct job *job, int64_t now, struct rank *rank, const struct e
 void job_signs (struct job *job, int64_t now, struct rank *rank, const struct signs *signs)
 {
     _set_time (job, now);
+    rank->suspended = signs->suspended;
     unanswered_take (job, rank, signs);
     watchdog_take (job, rank, signs);
 }
@@ -223,6 +250,7 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
 void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended)
 {
     _set_time (job, now);
+    rank->suspended = false;
     absence_end (job, rank);
     rank->heard = now;
     /* If it has ended, it learns so that its own exit code does not count. */
@@ -362,7 +390,8 @@ static void _stop (struct job *job)
 void job_time (struct job *job, int64_t now)
 {
     _set_time (job, now);
-    absence_check (job);
+    if (!job->suspended)
+        absence_check (job);
     watchdog_check (job);
     unanswered_check (job);
     _relaunch (job);
@@ -372,8 +401,8 @@ void job_time (struct job *job, int64_t now)
 
 int64_t job_due (const struct job *job)
 {
-    int64_t next = moment_first (absence_due (job), restarts_due_at (job->restarts));
+    int64_t next = job_when (job, moment_first (course_due (job), restarts_due_at (job->restarts)));
 
     next = moment_first (next, moment_first (watchdog_due (job), job->unanswered.due));
-    return moment_first (next, course_due (job));
+    return job->suspended ? next : moment_first (next, absence_due (job));
 }

@@ -36,6 +36,9 @@ struct job {
     struct rank *rank;                  /* by number */
     int tasks;
     int64_t now;                        /* of the last input */
+    int64_t run;                        /* the same, but it stands still while the job is suspended */
+    bool suspended;                     /* ... until the last input, */
+    int64_t suspended_at;               /* since then */
     struct facts facts;
     struct stop_policy *policy;
     struct restarts *restarts;
@@ -50,6 +53,12 @@ struct job {
     int failures;                       /* see spares_note_failure () */
     int64_t replaced_sign;              /* the first last sign of those that are to begin; or NEVER */
 };
+
+/* When job->run will be there; NEVER while it stands still. */
+static inline int64_t job_when (const struct job *job, int64_t run)
+{
+    return run == NEVER || job->suspended ? NEVER : job->now + (run - job->run);
+}
 
 /*
  * Of `tasks` ranks, one or more, which have their roles. They, and the configuration, must live as long.
@@ -67,7 +76,7 @@ void job_launched (struct job *job, int64_t now);
 void job_report (struct job *job, int64_t now, struct rank *rank, const struct exit_report *report,
                  const struct life_report *life, const struct failure_text *failure);
 
-/* It tells of the signs of life of its task. */
+/* It tells of the signs of life of its task, and whether Slurm has suspended the job. */
 void job_signs (struct job *job, int64_t now, struct rank *rank, const struct signs *signs);
 
 /*

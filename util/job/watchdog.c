@@ -53,7 +53,7 @@ static bool _is_overdue (const struct rank *rank, enum signs_source source)
 /* Does the step hang, by what is known? One verdict is enough until the lives that hang have ended. */
 static bool _hangs (const struct job *job)
 {
-    bool message = false, log = false, moves = job->now < job->watchdog.settled;
+    bool message = false, log = false, moves = job->run < job->watchdog.settled;
 
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         enum signs_source source = _source (rank);
@@ -332,14 +332,14 @@ int64_t watchdog_due (const struct job *job)
 
     if (w->asks)
         return w->patience;
-    return job->now < w->settled ? w->settled : NEVER;
+    return job->run < w->settled ? job_when (job, w->settled) : NEVER;
 }
 
 /* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */
 void watchdog_note_end (struct job *job, struct rank *rank, const struct exit_report *report)
 {
     if (rank_is_watched (rank))
-        job->watchdog.settled = job->now + job->config->watch.seconds * INT64_C (1000);
+        job->watchdog.settled = job->run + job->config->watch.seconds * INT64_C (1000);
     if (report->kind == EXIT_REPORT_HUNG && rank->watch.hung == rank->life.number + 1)
         rank->end.at = rank->watch.failed;
 }

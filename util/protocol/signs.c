@@ -91,6 +91,7 @@ static const struct field row[] = {
     FIELD ("LIFE", life, NUMBER, FIELD_NEEDED, 0, LIFE_REPORT_MAX),
     FIELD ("OVERDUE", overdue, FLAG, FIELD_OPTIONAL),
     FIELD ("STOPPED", stopped, FLAG, FIELD_OPTIONAL),
+    FIELD ("SUSPENDED", suspended, FLAG, FIELD_OPTIONAL),
     FIELD ("BUSY", busy, FLAG, FIELD_OPTIONAL),
     FIELD ("MESSAGES", messages, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
     FIELD ("LOG_GREW", log_grew, FLAG, FIELD_OPTIONAL),

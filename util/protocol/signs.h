@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What a supervisor tells of its task's signs of life: when their source, or whether they are overdue,
- * has changed, and when the rendezvous asks; and when addresses have not answered its node for a minute.
+ * has changed, and when the rendezvous asks; when addresses have not answered its node for a minute; and when
+ * Slurm suspends the job, or resumes it.
  */
 #ifndef TF_SIGNS_H
 #define TF_SIGNS_H
@@ -35,6 +36,7 @@ struct signs {
     enum signs_source source;
     bool overdue;               /* the next one is */
     bool stopped;               /* a process of the program is, by a signal */
+    bool suspended; /* Slurm is suspending the job, or has; until the next message */
     bool busy;                  /* a process of the program computes; what waits for others seldom does */
     int messages;               /* of this life; at most SIGNS_MAX_MS */
     bool log_grew; /* in this life, before a message was sent */

@@ -143,6 +143,8 @@ int main (int argc, char *argv[])
     /* A copy of one of srun's descriptors that stayed open here could keep others waiting. */
     descriptors_close_above (LISTEN_FD);
     signal (SIGPIPE, SIG_IGN);
+    /* Slurm suspends a job by this, and two seconds later by SIGSTOP: meanwhile supervisors tell of it. */
+    signal (SIGTSTP, SIG_IGN);
     server.limit = _raise_limit ();
     server.srun = getppid ();
     host_self (&server.host);

@@ -656,7 +656,14 @@ static int64_t _due (const struct machine *m)
 
 int64_t machine_due (const struct machine *m)
 {
-    return machine_listens (m) ? _min (_due (m), _lease_due (m)) : _due (m);
+    int64_t due = m->frozen_until > m->now ? _min (_due (m), m->frozen_until) : _due (m);
+
+    return machine_listens (m) ? _min (due, _lease_due (m)) : due;
+}
+
+bool machine_is_suspended (const struct machine *m, int64_t now)
+{
+    return now < m->frozen_until;
 }
 
 /* Inputs that lead to little. */

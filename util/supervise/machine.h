@@ -180,6 +180,9 @@ int machine_asks (struct machine *machine, int64_t now);
 void machine_look (struct machine *machine, int64_t now, const struct sight *sight);
 int64_t machine_due (const struct machine *machine);
 
+/* Slurm suspends the job, and stops this process soon. False when it has not, or has resumed the job. */
+bool machine_is_suspended (const struct machine *machine, int64_t now);
+
 /* True if the task may have another life. */
 bool machine_can_restart (const struct machine *machine);
 

@@ -66,6 +66,7 @@ struct supervisor {
     struct listener listener;
     struct attempts attempts;
     int told_on;                /* the connection on which the signs of life were told, or 0 */
+    int suspended_on; /* ... and that the job is being suspended */
     pid_t task;                 /* the program; 0: it has ended */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
     struct lives lives;
@@ -373,13 +374,23 @@ static void _tell (struct supervisor *s)
 {
     struct signs signs = watch_signs (&s->watch);
 
-    if (s->machine.phase != MACHINE_RUNS)
-        return;
     signs.life = s->machine.number;
+    signs.suspended = machine_is_suspended (&s->machine, _now ());
     signs.unanswered_count = attempts_unanswered (&s->attempts, signs.unanswered);
     descendants_look (&signs.stopped, &signs.busy, _apart (s));
     s->told_on = uplink_tell (s->uplink, signs_encode (&signs));
     watch_told (&s->watch, s->told_on > 0);
+}
+
+/* The graces of a job stand still while it is suspended. A task that waits for its restart says so, too. */
+static void _tell_suspension (struct supervisor *s)
+{
+    bool suspended = machine_is_suspended (&s->machine, _now ());
+
+    if (s->suspended_on == (suspended ? uplink_connection (s->uplink) : 0))
+        return;
+    _tell (s);
+    s->suspended_on = suspended ? s->told_on : 0;
 }
 
 /*
@@ -441,7 +452,10 @@ static void _serve_uplink (struct supervisor *s, short revents)
 
     switch (uplink_serve (s->uplink, revents)) {
         case UPLINK_NOTHING: return;
-        case UPLINK_TELL: _tell (s); return;
+        case UPLINK_TELL:
+            if (s->machine.phase == MACHINE_RUNS)
+                _tell (s);
+            return;
         case UPLINK_STOP: goal.stop = GOAL_STOP; break;
         case UPLINK_STOP_AT_ONCE: goal.stop = GOAL_STOP_AT_ONCE; break;
         case UPLINK_ABORT: goal.stop = GOAL_ABORT; break;
@@ -495,6 +509,7 @@ static void _run (struct supervisor *s)
         _see_link (s);
         _look (s);
         _watch (s);
+        _tell_suspension (s);
         _look_for_listener (s);
         _look_at_attempts (s);
         if (machine_listens (&s->machine) && !s->left)

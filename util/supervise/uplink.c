@@ -314,7 +314,7 @@ void uplink_report (struct uplink *u, const struct exit_report *report, const st
 
 int uplink_tell (struct uplink *u, struct frame *frame)
 {
-    if (u->state != CONNECTED || u->ended) {
+    if (u->state != CONNECTED) {
         frame_destroy (frame);
         return 0;
     }

@@ -60,9 +60,8 @@ void uplink_report (struct uplink *uplink, const struct exit_report *report, con
                     const struct failure_text *failure);
 
 /*
- * Send a frame, which is destroyed, about a task that runs. Returns the number of the connection, from 1:
- * what was sent on an earlier one may not have arrived. 0 if there is no connection now, or the task has
- * ended.
+ * Send a frame, which is destroyed. Returns the number of the connection, from 1: what was sent on an
+ * earlier one may not have arrived. 0 if there is no connection now.
  */
 int uplink_tell (struct uplink *uplink, struct frame *frame);
 
