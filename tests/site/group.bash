@@ -8,6 +8,7 @@ group_site ()
 {
     step "the packages for the site" "$top/tests/install-packages" site
     step "make site" make -s -C "$work/build" site
+    step "the film has the words of today's program" "$top/tests/site/film-words"
     step "make site refuses broken links and anchors" refuse_broken_links
     # TMPDIR: for Chromium's profile.
     step "every page in Chromium, on the screens of a desktop and a phone, in light and dark colours" \
