@@ -249,7 +249,7 @@ static struct restart_rule _restart (void)
 {
     struct restart_rule rule = { .longest_pause = options_seconds (OPTION_RESTART_BACKOFF) };
 
-    value_restart_parse (&rule.times, &rule.any, options_value (OPTION_RESTART));
+    value_restart_parse (&rule.times, &rule.any, &rule.total, options_value (OPTION_RESTART));
     if (rule.times > 0 && !options_is_given (OPTION_RESTART) && containers_forbid_restart ())
         rule.times = 0;
     return rule;

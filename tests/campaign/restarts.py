@@ -33,7 +33,7 @@ _AGAIN = r" after (\d+) s \(restarts left: (\d+)\)"
 ONE = _ENDED + "; (?:it is|they are) restarted" + _AGAIN
 ALL = _ENDED + r"; (?:all tasks are stopped, and|the others have \d+ s to end, too, and all are) " \
     "restarted" + _AGAIN
-NONE_LEFT = _ENDED + r"; no restart is left"
+NONE_LEFT = _ENDED + r"; not restarted: \d+ restarts? (?:in a row )?without progress.*"
 NOT = _ENDED + r"; not restarted: .*"
 # Reasons that only a fault explains.
 DISTURBED = r"; not restarted: (?:the step was asked to end|its supervisor was disconnected)"

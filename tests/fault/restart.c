@@ -722,7 +722,7 @@ static void _order_watched_place (const struct task *task, int life, const char 
     /* clang-format off */
     const struct answer answer = {
         .role = role, .address = "10.0.0.1", .port = 40000, .cluster = "{}", .cluster_length = 2, .tail = "}",
-        .supervised = true, .restart = { 9, true, 60 }, .lost_after = task->lost_after, .life = life,
+        .supervised = true, .restart = { 9, true, 60, 90 }, .lost_after = task->lost_after, .life = life,
         .watch = { watched, watched },
     };
     /* clang-format on */

@@ -207,7 +207,7 @@ static bool _same_answer (const struct answer *a, const struct answer *b)
            && a->log_append == b->log_append && a->supervised == b->supervised
            && (!a->supervised || a->stop_grace == b->stop_grace) && a->tee == b->tee && a->serves == b->serves
            && a->restart.times == b->restart.times && a->restart.any == b->restart.any
-           && a->restart.longest_pause == b->restart.longest_pause
+           && a->restart.longest_pause == b->restart.longest_pause && a->restart.total == b->restart.total
            && _same_text (a->proxy_exempt, b->proxy_exempt);
 }
 

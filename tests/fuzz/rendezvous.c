@@ -1021,7 +1021,7 @@ static struct frame *_configuration (const char *line)
     config.debugged = _flag ('d');
     config.ib = _flag ('I') ? IB_REQUIRE : _flag ('i') ? IB_AUTO : IB_NO;
     if (_restarts ())
-        config.restart = (struct restart_rule){ MAX_RESTARTS, true, 2 };
+        config.restart = (struct restart_rule){ MAX_RESTARTS, true, 2, 0 };
     config.lost_after = _flag ('L') ? 5 : 0;
     config.networks = _flag ('n') ? "10.0.0.0/24,ib1" : NULL;
     config.networks_required = _flag ('N');

@@ -81,6 +81,7 @@ static void _make_options (struct plan *plan)
     c->fail_grace = ONE_OF (0, 3, 30);
     c->restart.times = spares ? ONE_OF (1, 3, 5) : ONE_OF (0, 0, 1, 3);
     c->restart.any = _in (2);
+    c->restart.total = c->restart.times && _in (4) ? c->restart.times + _below (3) : 0;
     c->restart.longest_pause = ONE_OF (1, 4, 60);
     c->lost_after = spares ? ONE_OF (5, 10, 20) : 0;
     c->watch.seconds = _in (4) ? ONE_OF (5, 10) : 0;
@@ -93,6 +94,8 @@ static void _make_options (struct plan *plan)
     plan->batch = _in (2);
     plan->delay = ONE_OF (1, 1, 20, 300);
     plan->sign_ms = ONE_OF (300, 1000, 2500);
+    plan->start_ms = ONE_OF (300, 1000, 2500, 4500);
+    plan->lost_steps = ONE_OF (0, 1, 5, 20);
 }
 
 static void _make_script (struct plan *plan, int rank, int life, struct script *script)

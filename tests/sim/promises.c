@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "world.h"
@@ -276,13 +277,19 @@ static const char *_all_begin_together (const struct history *h)
 }
 
 /*
- * guide.md: "a task that fails is restarted where it was, at most N times in the step". manual, SPARE TASKS:
- * "Tasks that are lost while all are being stopped are replaced, too, and use none": then an auxiliary task
- * or an evaluator that was just restarted begins again.
+ * guide.md: "a task that fails is restarted where it was, at most N times in a row without progress, and
+ * ten times N in all". manual, SPARE TASKS: "Tasks that are lost while all are being stopped are replaced,
+ * too, and use none": then an auxiliary task or an evaluator that was just restarted begins again. Progress:
+ * a life that came to a higher step than its task had before, or lasted a minute. What was lost with a
+ * connection the rendezvous cannot know.
  */
 static const char *_at_most_n_restarts (const struct history *h)
 {
-    int last[MOST_RANKS], places = 0;
+    const struct restart_rule *rule = &h->plan->config.restart;
+    int last[MOST_RANKS], row[MOST_RANKS] = { 0 }, highest[MOST_RANKS] = { 0 }, places = 0, all = 0;
+    int64_t began[MOST_RANKS] = { 0 };
+    /* With a ps, a task that was restarted alone counts its own steps. */
+    bool calm = !_began (h, _is_any, NEVER) && !_has (h->plan, RULES_PS);
 
     for (int i = 0; i < MOST_RANKS; i++)
         last[i] = -1;
@@ -290,12 +297,25 @@ static const char *_at_most_n_restarts (const struct history *h)
         if (note->kind == TOLD && note->place < 0 && note->number != FACT_GRACE)
             return _broken (note, "fewer than no restarts are left", note->place);
         places += note->kind == PLACES;
+        if (note->kind == ENDED && note->place >= 0) {
+            if (note->number > highest[note->place] || note->at - began[note->place] >= 60000)
+                memset (row, 0, sizeof (row));
+            if (note->number > highest[note->place])
+                highest[note->place] = note->number;
+        }
         if (note->kind != BEGAN || note->place < 0)
             continue;
+        if (note->status > all)
+            memset (row, 0, sizeof (row));
+        all = note->status > all ? note->status : all;
         if (note->life <= last[note->place])
             return _broken (note, "a life with this number has begun before", note->life);
-        if (note->life > h->plan->config.restart.times + (_is_member (h->plan, note->place) ? 0 : places))
+        if (note->life > restart_rule_total (rule) + (_is_member (h->plan, note->place) ? 0 : places))
             return _broken (note, "more lives than restarts", note->life);
+        row[note->place] += note->life > 0;
+        began[note->place] = note->at;
+        if (calm && row[note->place] > rule->times)
+            return _broken (note, "more restarts in a row, without progress", row[note->place]);
         last[note->place] = note->life;
     }
     return NULL;
@@ -322,7 +342,8 @@ static const char *_everything_ends (const struct history *h)
         /* srun waits for it, as without the plugin; nothing else does. */
         else if (note->kind == UNHEARD)
             ends = !h->alive_at_end;
-    bound += (c->restart.times + 1) * (60 + c->stop_grace + c->restart.longest_pause + c->watch.seconds);
+    bound += (restart_rule_total (&c->restart) + 1)
+             * (60 + c->stop_grace + c->restart.longest_pause + c->watch.seconds);
     /* design.md: "after a timeout it is five minutes"; a supervisor without an answer stays ten, one that was
        cut off an hour. */
     bound += cut || _began (h, _is_any, NEVER) ? 600 + 360 + 300 : 0;

@@ -107,6 +107,7 @@ struct program {
     int life, place, generation;
     const struct script *script;
     int64_t began, ends; /* NEVER */
+    int base; /* the step after which it goes on */
     int status;
     enum end_cause cause;
     bool ending; /* it handles SIGTERM */
@@ -137,6 +138,7 @@ struct supervisor {
     enum signs_source told_source;
     bool told_overdue, asked_to_end;
     int suspended_on; /* connection + 1 on which it has told that the job is being suspended; or 0 */
+    int told_step, highest; /* of its lives before this one */
     struct signal pending[8];
     int pendings;
 };
@@ -171,6 +173,7 @@ static struct {
     int64_t resumes;
     bool known[MOST_RANKS]; /* srun knows that it has ended */
     int exit_status[MOST_RANKS];
+    int reached; /* the highest step of all programs that have ended */
     bool overflow;
 } w;
 
@@ -361,6 +364,28 @@ static void _cut_connections (int number)
 
 /* Programs. */
 
+static int64_t _silent_from (const struct program *p)
+{
+    return p->script->hangs == NEVER ? NEVER : p->began + p->script->hangs;
+}
+
+/* How many messages it has sent by now. */
+static int _messages (const struct program *p)
+{
+    int64_t age = moment_first (w.now, _silent_from (p)) - p->began - w.plan->start_ms;
+
+    return age < 0 ? 0 : 1 + (int)(age / w.plan->sign_ms);
+}
+
+/* The step that it has said last; 0: none, because it says nothing. */
+static int _step (int rank)
+{
+    const struct program *p = &w.program[rank];
+    int messages = w.supervisor[rank].watched && p->script ? _messages (p) : 0;
+
+    return messages ? p->base + messages : 0;
+}
+
 static void _tell_clear (int rank)
 {
     struct program *p = &w.program[rank];
@@ -383,6 +408,8 @@ static void _end_program (int rank, int status, enum end_cause cause)
     note->place = p->place;
     note->status = status;
     note->cause = cause == BY_ITSELF && p->asked ? BY_SUPERVISOR : cause;
+    note->number = _step (rank);
+    w.reached = note->number > w.reached ? note->number : w.reached;
     _hash (status);
     _say ("rank %d: program ends, status %d%s", rank, status, p->others ? ", and leaves something" : "");
     w.supervisor[rank].child_ended = true;
@@ -427,10 +454,15 @@ static void _begin_program (int rank, int life)
                            .place = s->place,
                            .generation = s->generation,
                            .began = w.now,
+                           .base = w.reached > w.plan->lost_steps ? w.reached - w.plan->lost_steps : 0,
                            .script = &w.plan->script[s->place][life < 2 ? life : 2] };
     p->ends = p->script->lasts == NEVER ? NEVER : w.now + p->script->lasts;
     p->status = p->script->status;
     note = _note (BEGAN, rank, p->generation);
+    note->status = w.reached;
+    for (int i = 0; i < w.plan->tasks; i++)
+        if (w.program[i].alive && _step (i) > note->status)
+            note->status = _step (i);
     note->life = life;
     note->place = p->place;
     _say ("rank %d: life %d begins in place %d, dictionary %d", rank, life, p->place, p->generation);
@@ -438,19 +470,14 @@ static void _begin_program (int rank, int life)
 
 /* Signs of life, of a program that sends messages. */
 
-static int64_t _silent_from (const struct program *p)
-{
-    return p->script->hangs == NEVER ? NEVER : p->began + p->script->hangs;
-}
-
 static struct signs _signs (int rank)
 {
     const struct program *p = &w.program[rank];
-    int64_t until = moment_first (w.now, _silent_from (p));
-    int messages = (int)((until - p->began) / w.plan->sign_ms);
-    int64_t last = p->began + messages * w.plan->sign_ms;
+    int messages = _messages (p);
+    int64_t last = messages ? p->began + w.plan->start_ms + (messages - 1) * w.plan->sign_ms : p->began;
     struct signs signs = { .life = p->life,
                            .messages = messages,
+                           .step = _step (rank),
                            .source = messages > 0 ? SIGNS_MESSAGES : SIGNS_UNKNOWN,
                            .silent_ms = (int)(w.now - last),
                            .ago_ms = (int)(w.now - last) };
@@ -471,15 +498,19 @@ static int64_t _signs_due (int rank)
 {
     const struct supervisor *s = &w.supervisor[rank];
     const struct program *p = &w.program[rank];
+    int64_t due = NEVER, higher = NEVER;
 
     if (!_is_watched (rank) || s->asked_to_end || s->state != CONNECTED_STATE
         || s->machine.phase != MACHINE_RUNS)
         return NEVER;
     if (s->told_source == SIGNS_UNKNOWN)
-        return p->began + w.plan->sign_ms;
-    if (s->told_overdue || _silent_from (p) == NEVER)
-        return NEVER;
-    return _silent_from (p) + 1000 * w.plan->config.watch.seconds;
+        return p->began + w.plan->start_ms;
+    if (!s->told_overdue && _silent_from (p) != NEVER)
+        due = moment_first (due, _silent_from (p) + 1000 * w.plan->config.watch.seconds);
+    /* The first step that is higher than any of its own before. */
+    if (s->told_step <= s->highest && p->base <= s->highest)
+        higher = p->began + w.plan->start_ms + (s->highest - p->base) * w.plan->sign_ms;
+    return higher >= _silent_from (p) ? due : moment_first (due, higher);
 }
 
 /* A supervisor's connection. */
@@ -560,10 +591,28 @@ static void _finish_connect (int rank)
     _send (s->connection, RENDEZVOUS, &message);
 }
 
+static void _tell_signs (int rank)
+{
+    struct supervisor *s = &w.supervisor[rank];
+    struct message message = { .kind = SIGNS, .signs = _signs (rank) };
+
+    if (s->state != CONNECTED_STATE || s->ended)
+        return;
+    s->told_source = message.signs.source;
+    s->told_overdue = message.signs.overdue;
+    s->told_step = message.signs.step;
+    _send (s->connection, RENDEZVOUS, &message);
+}
+
 static void _report (int rank)
 {
     struct supervisor *s = &w.supervisor[rank];
 
+    /* Before the report, the last step of this life. */
+    if (!s->ended && _step (rank) > s->told_step)
+        _tell_signs (rank);
+    if (_step (rank) > s->highest)
+        s->highest = _step (rank);
     s->ended = true;
     s->waiting = false;
     s->report = (struct message){ .kind = REPORT,
@@ -582,18 +631,6 @@ static void _report (int rank)
         s->pause_ms = PAUSE_MIN_MS;
         s->next = w.now;
     }
-}
-
-static void _tell_signs (int rank)
-{
-    struct supervisor *s = &w.supervisor[rank];
-    struct message message = { .kind = SIGNS, .signs = _signs (rank) };
-
-    if (s->state != CONNECTED_STATE || s->ended)
-        return;
-    s->told_source = message.signs.source;
-    s->told_overdue = message.signs.overdue;
-    _send (s->connection, RENDEZVOUS, &message);
 }
 
 static void _tell_suspension (int rank)
@@ -634,6 +671,7 @@ static void _begin_life (int rank, int number)
     }
     s->told_source = SIGNS_UNKNOWN;
     s->told_overdue = false;
+    s->told_step = 0;
     _begin_program (rank, number);
     machine_begun (&s->machine, w.now);
     if (s->had_life)
@@ -1517,6 +1555,7 @@ static void _begin (const struct plan *plan, int disturbances, struct history *h
     w.events = w.nth = w.messages = w.busy = 0;
     w.asked_heard = 0;
     w.rendezvous_frozen = w.suspended = w.overflow = false;
+    w.reached = 0;
     w.frozen_until = 0;
     memset (w.node, 0, sizeof (w.node));
     memset (w.program, 0, sizeof (w.program));

@@ -75,32 +75,35 @@ struct plan {
     bool batch;                 /* srun is suspended with its job */
     struct script script[MOST_RANKS][3];
     int64_t delay;              /* of a message, at most */
-    int64_t sign_ms;            /* between two signs of life */
+    int64_t start_ms; /* from the begin of a program to its first sign of life, */
+    int64_t sign_ms; /* ... and between two of them; each is a step */
+    int lost_steps; /* a program that begins again goes on so many steps before the highest */
     struct disturbance disturbance[MOST_DISTURBANCES];
     int disturbances;
 };
 
 /* What is seen. */
 enum note_kind {
-    BEGAN,              /* a program: rank, life, place, generation of its dictionary */
-    ENDED,              /* ... : rank, life, wait status; `cause` */
-    CLEAR,              /* no process of the task is left: rank, life */
-    ASKED,              /* the supervisor sends SIGTERM or SIGABRT to all: rank, signal */
-    KILLED,             /* ... SIGKILL, and it meets a process: rank */
-    LEFT,               /* a supervisor: rank, wait status; number: it has a connection */
-    GONE,               /* it was killed: rank */
-    UNHEARD,            /* srun does not learn of that: its message was lost, as plain Slurm's would be */
-    PLACES,             /* a new dictionary: generation */
-    TOLD,               /* a fact that srun prints: kind, rank, number */
-    DISTURBED,          /* its number, kind and target */
-    CALMED,             /* ... is over */
+    BEGAN, /* a program: rank, life, place, generation of its dictionary; status: the highest
+                           step that any has said */
+    ENDED, /* ... : rank, life, wait status; `cause`; number: the step that it has said last, or 0 */
+    CLEAR, /* no process of the task is left: rank, life */
+    ASKED, /* the supervisor sends SIGTERM or SIGABRT to all: rank, signal */
+    KILLED, /* ... SIGKILL, and it meets a process: rank */
+    LEFT, /* a supervisor: rank, wait status; number: it has a connection */
+    GONE, /* it was killed: rank */
+    UNHEARD, /* srun does not learn of that: its message was lost, as plain Slurm's would be */
+    PLACES, /* a new dictionary: generation */
+    TOLD, /* a fact that srun prints: kind, rank, number */
+    DISTURBED, /* its number, kind and target */
+    CALMED, /* ... is over */
     SUSPENDED,
     RESUMED,
     RENDEZVOUS_ENDED,
-    SRUN_ENDED,         /* number: its exit code */
-    TABLE,              /* rank, wait status as the table of ends has it, number: lost or replaced */
-    FIRST,              /* the rank that "first to fail" names, or -1 */
-    STUCK,              /* the clock stands: somebody is due again and again */
+    SRUN_ENDED, /* number: its exit code */
+    TABLE, /* rank, wait status as the table of ends has it, number: lost or replaced */
+    FIRST, /* the rank that "first to fail" names, or -1 */
+    STUCK, /* the clock stands: somebody is due again and again */
 };
 
 enum end_cause {

@@ -12,6 +12,18 @@ setup_file ()
     start_cluster --nodes 2
 }
 
+python=/usr/bin/python3
+
+# A script's begin: it notes its life, and can say (STEP).
+say='import os, socket, sys, time
+life = int(os.environ.get("SLURM_TF_RESTART", 0))
+with open(os.environ["LIVES"] + "/" + os.environ["SLURM_PROCID"], "a") as lives:
+    lives.write("life\n")
+def say(step):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+        s.sendto(f"WATCHDOG=1\nSTATUS=step {step}".encode(), os.environ["NOTIFY_SOCKET"].replace("@", "\0", 1))
+'
+
 before_test ()
 {
     make_lives
@@ -176,10 +188,34 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "4 4 4 4" ]
 }
 
+@test "a crash loop ends after N restarts in a row, and a line has the last step" {
+    run --separate-stderr slurm timeout 60 srun -Q --export=ALL -n1 --tf-tasks=worker --tf-restart=2,any --tf-watchdog=60 \
+        "$python" -c "$say"'
+say(7)
+sys.exit(3)'
+    [ "$status" -eq 3 ] || fail "$status: $stderr"
+    [ "$(lives 0)" -eq 3 ] || fail "$(lives 0) lives"
+    [[ $stderr == *', exit 3; not restarted: 2 restarts in a row without progress (step 7 was the last)'* ]] ||
+        fail "$stderr"
+}
+
+@test "50 failures with progress between them are survived with N=3" {
+    run --separate-stderr slurm timeout 200 srun -Q --export=ALL -n2 --tf-tasks=worker:2 --tf-restart=3,any,total=60 \
+        --tf-watchdog=60 "$python" -c "$say"'
+if os.environ["SLURM_PROCID"] == "0":
+    say(life + 1)
+    sys.exit(life < 50)
+while life < 50:
+    time.sleep(60)'
+    [ "$status" -eq 0 ] || fail "$status: $stderr"
+    had_lives 51 51
+    [ "$(grep -c 'restarted after 1 s (restarts left: 2)' <<< "$stderr")" -eq 50 ] || fail "$stderr"
+}
+
 @test "values" {
-    for value in x -1 1001 1,any,any '1,'; do
+    for value in x -1 1001 1,any,any '1,' 3,total=2 3,total=10001 3,total 3,total=3,total=3; do
         run slurm srun -n1 --tf-tasks=worker --tf-restart=$value true
         [ "$status" -ne 0 ]
-        [[ $output == *'is not a number of restarts from 0 to 1000, or one followed by ",any"'* ]]
+        [[ $output == *'is not a number of restarts from 0 to 1000, or one followed by ",any", and by ",total=M" with a number from the first one to 10000'* ]]
     done
 }

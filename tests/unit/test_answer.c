@@ -33,7 +33,7 @@ static struct answer full_answer (void)
     answer.hide_gpus = answer.nccl = answer.gloo = answer.log_append = true;
     answer.supervised = answer.serves = true;
     answer.tee = TEE_ON + TEE_COLOUR_STDERR;
-    answer.restart = (struct restart_rule){ 3, true, 60 };
+    answer.restart = (struct restart_rule){ 3, true, 60, 30 };
     answer.watch = (struct watch_rule){ 300, 1800 };
     answer.lost_after = 20;
     answer.spare = true;
@@ -125,7 +125,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "WORLD_SIZE=4\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nGROUP_RANK=7\n"
                          "TORCHELASTIC_RESTART_COUNT=0\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nGLOO=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
-                         "TEE=5\nSERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+                         "TEE=5\nSERVES=1\nRESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
                          "LOST_AFTER=20\nSPARE=1\n"
                          "ORDER=restart\nLIFE=7\n"
@@ -164,6 +164,7 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->serves, answer->serves);
     assert_int_equal (decoded->restart.times, answer->restart.times);
     assert_int_equal (decoded->restart.any, answer->restart.any);
+    assert_int_equal (decoded->restart.total, answer->restart.total);
     assert_int_equal (decoded->restart.longest_pause, answer->restart.longest_pause);
     assert_int_equal (decoded->watch.seconds, answer->watch.seconds);
     assert_int_equal (decoded->watch.first, answer->watch.first);
@@ -190,7 +191,7 @@ TEST (decoding_returns_the_encoded_answer)
     row[6].no_tf_config = true;
     row[7].jax_devices = true;
     row[8].serves = true;
-    row[9].restart = (struct restart_rule){ 1, false, 1 };
+    row[9].restart = (struct restart_rule){ 1, false, 1, 10 };
     row[10].tee = TEE_ON;
     row[11].keep_master_port = true;
     row[12].lost_after = 5;

@@ -82,7 +82,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
     .log_append = true, .job_restarts = 2,
     .hide_gpus = true, .nccl = true, .own_names = true, .debugged = true,
-    .wait_limited = true, .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .lost_after = 20,
+    .wait_limited = true, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800 }, .lost_after = 20,
     .tee = TEE_ON + TEE_COLOUR_STDOUT,
 };
 
@@ -96,7 +96,7 @@ static const struct supervisor_config plain_supervisor_config = {
 static const struct supervisor_config full_supervisor_config = {
     .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .address = TEN_DOT_1,
     .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 0,
-    .forward_signals = true, .serves = true, .prints = true, .restart = { 3, true, 60 }, .lost_after = 20,
+    .forward_signals = true, .serves = true, .prints = true, .restart = { 3, true, 60, 30 }, .lost_after = 20,
     .spare = true, .task_port = 40001, .master_port = 50001, .watch = { 300, 1800 }, .log = "/a b/w0.log",
     .error_file = "/a b/w0.error.json", .tee = TEE_ON + TEE_COLOUR_STDERR, .role = "worker", .index = 0,
 };
@@ -190,13 +190,15 @@ static const struct message {
         "INHERITED=1\nTIMEOUT=300\nNETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nASK_ALONE=1\n"
         "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nJOB_RESTARTS=2\n"
         "TEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
-        "RESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\nWATCHDOG=300\nWATCHDOG_FIRST=1800\nLOST_AFTER=20\n"
+        "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+        "WATCHDOG=300\nWATCHDOG_FIRST=1800\nLOST_AFTER=20\n"
         "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\nOWN_NAMES=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",
 }, supervisor_config = {
     &supervisor_config_fields, supervisor_config_plain, supervisor_config_full, supervisor_config_again,
     SUPERVISOR_17,
-    SUPERVISOR_17 "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nRESTART=3\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+    SUPERVISOR_17 "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nRESTART=3\n"
+        "RESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
         "LOST_AFTER=20\nSPARE=1\nTASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\nLOG=/a b/w0.log\n"
         "ERROR_FILE=/a b/w0.error.json\nWATCHDOG=300\nWATCHDOG_FIRST=1800\nTEE=5\nROLE=worker\nINDEX=0\n",
 };
@@ -562,7 +564,7 @@ static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true,
     .nccl = true, .gloo = true, .log_append = true, .supervised = true, .serves = true,
     .tee = TEE_ON,
-    .restart = { 3, true, 60 }, .watch = { 300, 1800 }, .lost_after = 60, .spare = true, .life = 1,
+    .restart = { 3, true, 60, 30 }, .watch = { 300, 1800 }, .lost_after = 60, .spare = true, .life = 1,
     .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
     .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,

@@ -276,7 +276,10 @@ TEST (the_other_values)
         { OPTION_TIMEOUT, "60", "0", "\"0\" is not a time from 1 to 604800 " TIME },
         { OPTION_RESTART, "3,any", "3,all",
           "\"3,all\" is not a number of restarts from 0 to 1000, "
-          "or one followed by \",any\"" },
+          "or one followed by \",any\", and by \",total=M\" with a number from the first one to 10000" },
+        { OPTION_RESTART, "3,total=3,any", "3,total=2",
+          "\"3,total=2\" is not a number of restarts from 0 to 1000, "
+          "or one followed by \",any\", and by \",total=M\" with a number from the first one to 10000" },
         { OPTION_WATCHDOG, "300,1800", "0,60",
           "\"0,60\" is not a time from 0 to 604800 " TIME ", or two, as in 300,1800" },
         { OPTION_RESTART_BACKOFF, "1", "0", "\"0\" is not a time from 1 to 604800 " TIME },

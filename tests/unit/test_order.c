@@ -41,8 +41,8 @@ TEST (an_order_to_restart_has_the_number_of_the_life)
         const char *value;
         int life;                   /* -1: the order is refused */
     } row[] = {
-        { "1", 1 },     { "1000", 1000 }, { NULL, -1 }, { "", -1 },  { "0", -1 },
-        { "1001", -1 }, { "-1", -1 },     { "1 ", -1 }, { "x", -1 },
+        { "1", 1 },      { "10000", 10000 }, { NULL, -1 }, { "", -1 },  { "0", -1 },
+        { "10001", -1 }, { "-1", -1 },       { "1 ", -1 }, { "x", -1 },
     };
     enum order order;
 

@@ -58,14 +58,18 @@ static void add_state (struct line *line, const struct restart_policy *policy, c
 
 /* The golden file. */
 
-/* "3" or "3,any" */
+/* "3", "3,any" or "3,total=5" */
 static struct restart_rule read_config (const char *text)
 {
     char *end;
     int times = (int)strtol (text, &end, 10);
 
+    int total = 0;
+
+    if (strncmp (end, ",total=", 7) == 0)
+        total = (int)strtol (end + 7, &end, 10);
     assert_true (end > text && (*end == '\0' || strcmp (end, ",any") == 0));
-    return (struct restart_rule){ times, *end == ',', LONGEST_PAUSE };
+    return (struct restart_rule){ times, *end == ',', LONGEST_PAUSE, total };
 }
 
 /* All ranks. */
@@ -76,7 +80,7 @@ static void be_over (struct restart_policy *policy, struct rank *rank, int tasks
         restart_policy_over (policy, &rank[i], why);
 }
 
-/* "1 exit 3", "1 cannot", "1 over", "1 late", "over", "asked" or "later" */
+/* "1 exit 3", "1 cannot", "1 over", "1 late", "over", "asked", "later", "progress [of the former life]" */
 static enum restart_policy_decision happen (struct restart_policy *policy, struct rank *rank, int tasks,
                                             const char *event)
 {
@@ -90,6 +94,10 @@ static enum restart_policy_decision happen (struct restart_policy *policy, struc
     }
     if (strcmp (event, "later") == 0) {
         restart_policy_event_over (policy);
+        return RESTART_POLICY_NONE;
+    }
+    if (strncmp (event, "progress", 8) == 0) {
+        restart_policy_progress (policy, event[8] != '\0');
         return RESTART_POLICY_NONE;
     }
     assert_true (what > event && *what == ' ' && number >= 0 && number < tasks);

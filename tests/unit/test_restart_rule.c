@@ -14,7 +14,7 @@ TEST (every_end_counts_as_the_manual_says)
         for (int kind = EXIT_REPORT_EXIT; kind <= EXIT_REPORT_SIGNAL; kind++)
             for (int number = kind; number <= (kind ? EXIT_REPORT_MAX_SIGNAL : EXIT_REPORT_MAX_CODE);
                  number++) {
-                const struct restart_rule rule = { 1, any, 60 };
+                const struct restart_rule rule = { 1, any, 60, 0 };
                 const struct exit_report report = { .kind = (enum exit_report_kind)kind, .number = number };
                 bool defect = number == 11 || number == 4 || number == 8 || number == 6;
                 bool final = number == 0 || number == 2 || number == 126 || number == 127;
@@ -29,7 +29,7 @@ TEST (every_end_counts_as_the_manual_says)
 
 TEST (a_task_that_was_stopped_did_not_fail_and_without_restarts_none_counts)
 {
-    const struct restart_rule none = { 0, true, 60 }, some = { 1, true, 60 };
+    const struct restart_rule none = { 0, true, 60, 0 }, some = { 1, true, 60, 0 };
     const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = 9 };
     const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED };
 
@@ -41,7 +41,7 @@ TEST (a_task_that_was_stopped_did_not_fail_and_without_restarts_none_counts)
 
 TEST (a_hang_is_worth_another_try)
 {
-    const struct restart_rule none = { 0, true, 60 }, some = { 1, false, 60 };
+    const struct restart_rule none = { 0, true, 60, 0 }, some = { 1, false, 60, 0 };
     const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
 
     assert_false (restart_rule_covers (&none, &hung));
@@ -52,7 +52,7 @@ TEST (a_hang_is_worth_another_try)
 TEST (the_pause_is_doubled_and_never_exceeds_the_longest_one)
 {
     for (int longest = 1; longest <= 100; longest++) {
-        const struct restart_rule rule = { 1000, false, longest };
+        const struct restart_rule rule = { 1000, false, longest, 0 };
         int wanted = 1;
 
         for (int nth = 1; nth <= 1000; nth++) {
@@ -60,4 +60,13 @@ TEST (the_pause_is_doubled_and_never_exceeds_the_longest_one)
             wanted = 2 * wanted < longest ? 2 * wanted : longest;
         }
     }
+}
+
+TEST (without_a_number_of_its_own_a_step_has_ten_times_as_many_restarts_as_in_a_row)
+{
+    const struct restart_rule none = { 0, true, 60, 0 }, some = { 3, true, 60, 0 }, own = { 3, true, 60, 7 };
+
+    assert_int_equal (restart_rule_total (&none), 0);
+    assert_int_equal (restart_rule_total (&some), 30);
+    assert_int_equal (restart_rule_total (&own), 7);
 }

@@ -236,6 +236,10 @@ static void set_options (struct rendezvous_config *config, char *options, bool *
     while (*options)
         if (story_begins (&options, "restart"))
             config->restart.times = story_number (&options);
+        else if (story_begins (&options, "in all"))
+            config->restart.total = story_number (&options);
+        else if (story_begins (&options, "any"))
+            config->restart.any = true;
         else if (story_begins (&options, "lost after"))
             config->lost_after = story_number (&options);
         else if (story_begins (&options, "apart"))
@@ -432,6 +436,10 @@ static void tell_signs (int rank, char *event)
             signs.busy = true;
         else if (story_begins (&event, "grew"))
             signs.log_grew = true;
+        else if (story_begins (&event, "step"))
+            signs.step = story_number (&event);
+        else if (story_begins (&event, "started"))
+            signs.started_ms = story_number (&event);
         else if (story_begins (&event, "sent"))
             signs.messages = story_number (&event);
         else if (story_begins (&event, "silent"))

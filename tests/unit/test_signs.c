@@ -10,7 +10,8 @@
 /* clang-format off */
 static const struct signs full = {
     .life = 3, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .busy = true, .messages = 20,
-    .log_grew = true, .silent_ms = 300000, .ago_ms = 360000, .status = "step 1200",
+    .log_grew = true, .silent_ms = 300000, .ago_ms = 360000, .started_ms = 7000, .step = 1200,
+    .status = "step 1200",
     .unanswered = {
         { { AF_INET, { 10, 0, 0, 1 } }, 40001 }, { { AF_INET6, { 0xfd, [15] = 1 } }, 40002 },
     },
@@ -29,6 +30,8 @@ static void check_equal (const struct signs *a, const struct signs *b)
     assert_int_equal (a->log_grew, b->log_grew);
     assert_int_equal (a->silent_ms, b->silent_ms);
     assert_int_equal (a->ago_ms, b->ago_ms);
+    assert_int_equal (a->started_ms, b->started_ms);
+    assert_int_equal (a->step, b->step);
     assert_string_equal (a->status, b->status);
     assert_int_equal (a->unanswered_count, b->unanswered_count);
     for (int i = 0; i < a->unanswered_count; i++) {
@@ -54,12 +57,14 @@ TEST (signs_of_life_have_these_strings_and_are_decoded)
     const struct signs none = { .source = SIGNS_NONE };
     struct signs one = none;
 
-    assert_string_equal (message_text (signs_encode (&full)),
-                         "SIGNS=messages\nLIFE=3\nOVERDUE=1\nSTOPPED=1\nBUSY=1\nMESSAGES=20\n"
-                         "LOG_GREW=1\nSILENT_MS=300000\nSIGN_AGO_MS=360000\nSTATUS=step 1200\n"
-                         "UNANSWERED=10.0.0.1:40001 [fd00::1]:40002\n");
-    assert_string_equal (message_text (signs_encode (&none)),
-                         "SIGNS=none\nLIFE=0\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\n");
+    assert_string_equal (
+        message_text (signs_encode (&full)),
+        "SIGNS=messages\nLIFE=3\nOVERDUE=1\nSTOPPED=1\nBUSY=1\nMESSAGES=20\n"
+        "LOG_GREW=1\nSILENT_MS=300000\nSIGN_AGO_MS=360000\nSTARTED_MS=7000\nSTEP=1200\nSTATUS=step 1200\n"
+        "UNANSWERED=10.0.0.1:40001 [fd00::1]:40002\n");
+    assert_string_equal (
+        message_text (signs_encode (&none)),
+        "SIGNS=none\nLIFE=0\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\nSTARTED_MS=0\nSTEP=0\n");
     check_round_trip (&full);
     check_round_trip (&none);
     for (int source = SIGNS_UNKNOWN; source <= SIGNS_DONE; source++) {
@@ -85,7 +90,7 @@ TEST (a_missing_or_malformed_value_is_refused_or_counts_as_0)
     } row[] = {
         { "COLOUR", "red", 0 },     { "SIGNS", NULL, -1 },   { "SIGNS", "", -1 },
         { "SIGNS", "Log", -1 },     { "SIGNS", "logs", -1 }, { "LIFE", NULL, -1 },
-        { "LIFE", "-1", -1 },       { "LIFE", "1001", -1 },  { "LIFE", "", -1 },
+        { "LIFE", "-1", -1 },       { "LIFE", "10001", -1 }, { "LIFE", "", -1 },
         { "MESSAGES", NULL, 0 },    { "MESSAGES", "-1", 0 }, { "MESSAGES", "2147483648", 0 },
         { "SILENT_MS", NULL, 0 },   { "SILENT_MS", "x", 0 }, { "SIGN_AGO_MS", NULL, 0 },
         { "SIGN_AGO_MS", "1s", 0 },

@@ -133,7 +133,7 @@ TEST (a_task_that_sends_messages_is_overdue_when_it_has_sent_none_for_so_long)
     assert_false (watch_has_news (&watch));
     for (int i = 0; i < 20; i++) {
         pass (9000);
-        message ("WATCHDOG=1\nSTATUS=step 7");
+        message ("WATCHDOG=1\nSTATUS=state 7");
         check (SIGNS_MESSAGES, false);
     }
     assert_false (watch_has_news (&watch));
@@ -146,10 +146,49 @@ TEST (a_task_that_sends_messages_is_overdue_when_it_has_sent_none_for_so_long)
     assert_int_equal (watch_signs (&watch).messages, 21);
     assert_int_equal (watch_signs (&watch).silent_ms, 10000);
     assert_int_equal (watch_signs (&watch).ago_ms, 10000);
-    assert_string_equal (watch_signs (&watch).status, "step 7");
+    assert_string_equal (watch_signs (&watch).status, "state 7");
     message ("WATCHDOG=1");
     check (SIGNS_MESSAGES, false);
     assert_true (watch_has_news (&watch));
+    end (NULL);
+}
+
+static void say_step (int number, bool news)
+{
+    char text[32];
+
+    snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step %d", number);
+    message (text);
+    assert_int_equal (watch_has_news (&watch), news);
+    if (news)
+        watch_told (&watch, true);
+}
+
+TEST (the_first_step_of_a_life_and_the_first_higher_one_than_before_are_news_and_then_one_now_and_then)
+{
+    begin (10, 60, false, NULL);
+    say_step (1, true);
+    say_step (2, false);
+    pass (9000);
+    say_step (3, false);
+    for (int i = 0; i < 3; i++) {
+        pass (7000);
+        message ("WATCHDOG=1");
+    }
+    say_step (4, true);
+    say_step (10, false);
+    assert_int_equal (watch_signs (&watch).step, 10);
+    /* What the program has said last is read when it has ended. */
+    assert_true (send (sender, "STATUS=step 20", 14, 0) == 14);
+    watch_end (&watch);
+    assert_int_equal (watch_signs (&watch).step, 20);
+    watch_begin (&watch);
+    watch_look (&watch, true);
+    assert_int_equal (watch_signs (&watch).step, 0);
+    say_step (15, true);
+    say_step (20, false);
+    say_step (21, true);
+    say_step (22, false);
     end (NULL);
 }
 
@@ -575,5 +614,33 @@ TEST (lines_of_a_message)
         assert_int_equal (m.has_status, row[i].status != NULL);
         if (row[i].status)
             assert_string_equal (m.status, row[i].status);
+    }
+}
+
+TEST (the_step_is_the_number_after_this_word_or_after_epoch)
+{
+    static const struct {
+        const char *text;
+        int step;
+    } row[] = {
+        { "STATUS=step 7", 7 },
+        { "STATUS=Step: 1200/5000, loss 0.25", 1200 },
+        { "STATUS=epoch 3, step=12", 12 },
+        { "STATUS=epoch 3 of 10", 3 },
+        { "STATUS=footstep 3", 0 },
+        { "STATUS=steps: many, step 4", 4 },
+        { "STATUS=step -1", 0 },
+        { "STATUS=step 2147483647", 2147483647 },
+        { "STATUS=step 2147483648", 0 },
+        { "STATUS=step 99999999999999999999", 0 },
+        { "STATUS=loss 12", 0 },
+        { "WATCHDOG=1", 0 },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct notify_message m;
+
+        notify_message_parse (&m, row[i].text, strlen (row[i].text));
+        assert_int_equal (m.step, row[i].step);
     }
 }

@@ -101,10 +101,11 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .usage = "print rank, role, node and address of every task, and at the end how it ended (json: "
                  "one object each, for programs; quiet: nor ask whether each task has trained alone)" },
     [OPTION_RESTART] = {
-        .name = "tf-restart", .site = "restart", .arginfo = "N[,any]", .normal = "0",
+        .name = "tf-restart", .site = "restart", .arginfo = "N[,any][,total=M]", .normal = "0",
         .words = restart_words, .check = value_restart, .completion = "restarts",
-        .usage = "restart tasks that fail, in place, at most N times in the step: after a signal or "
-                 "exit codes 42 and 143, or (any) after nearly every failure" },
+        .usage = "restart tasks that fail, in place, at most N times in a row without progress, and M times "
+                 "(10 N) in all: after a signal or exit codes 42 and 143, or (any) after nearly every "
+                 "failure" },
     [OPTION_WATCHDOG] = {
         .name = "tf-watchdog", .site = "watchdog", .arginfo = "SECONDS[,FIRST]", .normal = "0",
         .check = value_watchdog,

@@ -123,31 +123,42 @@ int value_frameworks (const char *value, struct errtext *err)
     return frameworks_parse (&frameworks, value, err);
 }
 
-int value_restart_parse (int *times, bool *any, const char *value)
+int value_restart_parse (int *times, bool *any, int *total, const char *value)
 {
-    size_t digits = strcspn (value, ",");
-    char number[16];
+    static const char prefix[] = VALUE_RESTART_TOTAL;
+    char text[64], *rest = text, *word;
 
-    *any = strcmp (value + digits, "," VALUE_RESTART_ANY) == 0;
-    if (digits >= sizeof (number) || (value[digits] && !*any))
+    *any = false;
+    *total = -1;
+    if (strlen (value) >= sizeof (text))
         return -1;
-    memcpy (number, value, digits);
-    number[digits] = '\0';
-    return number_parse (times, number, 0, VALUE_MAX_RESTARTS);
+    strcpy (text, value);
+    if (number_parse (times, strsep (&rest, ","), 0, VALUE_MAX_RESTARTS) < 0)
+        return -1;
+    while ((word = strsep (&rest, ",")))
+        if (!*any && strcmp (word, VALUE_RESTART_ANY) == 0)
+            *any = true;
+        else if (*total >= 0 || strncmp (word, prefix, sizeof (prefix) - 1) != 0
+                 || number_parse (total, word + sizeof (prefix) - 1, *times, VALUE_MAX_TOTAL) < 0)
+            return -1;
+    if (*total < 0)
+        *total = VALUE_RESTARTS_IN_ALL * *times;
+    return 0;
 }
 
 int value_restart (const char *value, struct errtext *err)
 {
     struct quoted q;
-    int times;
+    int times, total;
     bool any;
 
-    if (value_restart_parse (&times, &any, value) == 0)
+    if (value_restart_parse (&times, &any, &total, value) == 0)
         return 0;
     return errtext_set (err,
                         "\"%s\" is not a number of restarts from 0 to %d, or one followed by "
-                        "\"," VALUE_RESTART_ANY "\"",
-                        text_quoted (&q, value, strlen (value)), VALUE_MAX_RESTARTS);
+                        "\"," VALUE_RESTART_ANY "\", and by \"," VALUE_RESTART_TOTAL
+                        "M\" with a number from the first one to %d",
+                        text_quoted (&q, value, strlen (value)), VALUE_MAX_RESTARTS, VALUE_MAX_TOTAL);
 }
 
 int value_watchdog_parse (int *seconds, int *first, const char *value)

@@ -16,8 +16,10 @@
 /* The least lost_after=: a network that is busy loses packets for some seconds. */
 #define VALUE_MIN_LOST_AFTER 5
 
-/* The most restarts of a step. */
+/* The most restarts in a row, and of a step, which has so many times as many if the user does not say it. */
 #define VALUE_MAX_RESTARTS 1000
+#define VALUE_RESTARTS_IN_ALL 10
+#define VALUE_MAX_TOTAL (VALUE_MAX_RESTARTS * VALUE_RESTARTS_IN_ALL)
 
 /*
  * The time that a task has at the start of its program, at least, if --tf-watchdog does not say it; in
@@ -30,6 +32,7 @@
 
 /* What may follow a number of restarts. */
 #define VALUE_RESTART_ANY "any"
+#define VALUE_RESTART_TOTAL "total="
 
 /* LIST_NONE, or what tasklist_parse () accepts. Which roles there are depends on the site. */
 int value_list (const char *value, struct errtext *err);
@@ -54,8 +57,11 @@ int value_lost_after (const char *value, struct errtext *err);
  */
 int value_seconds_parse (int *seconds, const char *value, int low, int high);
 
-/* "3" or "3,any": *any is false or true. -1 if it is not valid. */
-int value_restart_parse (int *times, bool *any, const char *value);
+/*
+ * "3", "3,any", "3,total=10", "3,any,total=10": *any is false or true, *total without a number of its own
+ * VALUE_RESTARTS_IN_ALL times *times. -1 if it is not valid, or *total is less than *times.
+ */
+int value_restart_parse (int *times, bool *any, int *total, const char *value);
 
 /*
  * "300" or "5m,30m": *first is the second time; 0, and *first is 0: no watchdog. -1 if it is not valid.

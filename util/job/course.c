@@ -87,6 +87,8 @@ void course_decided (struct job *job, struct rank *rank, const struct exit_repor
     fact->decision = decision;
     fact->pause = restart_policy_pause (policy);
     fact->left = restart_policy_left (policy);
+    fact->row = restart_policy_row (policy);
+    fact->step = restarts_last_step (job->restarts);
     fact->cannot = cannot ? strdup (cannot) : NULL;
     fact->given_up = restarts_gathers (job->restarts, rank);
     fact->unable = rank->restart.together ? restart_policy_unable (policy) : NULL;

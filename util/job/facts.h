@@ -73,6 +73,7 @@ struct fact {
     int count; /* of the ranks */
     int seconds;
     int left; /* restarts */
+    int row, step; /* DECIDED: restarts without progress, and the highest step that was said, or 0 */
 
     enum order order;
     int number; /* the life to begin, or the greatest exit code */

@@ -236,6 +236,8 @@ void job_signs (struct job *job, int64_t now, struct rank *rank, const struct si
 {
     _set_time (job, now);
     rank->suspended = signs->suspended;
+    restarts_step (job->restarts, rank, signs->life, signs->step);
+    restarts_started (job->restarts, signs->started_ms);
     unanswered_take (job, rank, signs);
     watchdog_take (job, rank, signs);
 }

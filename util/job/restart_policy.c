@@ -11,7 +11,7 @@
 
 struct restart_policy {
     struct restart_rule rule;
-    int used;
+    int used, row; /* restarts in all, and since the last progress */
     bool event;                 /* one that has used up a restart goes on */
     const struct rank *unable;  /* one of "all" that is never restarted, or NULL */
     const struct rank *missing; /* one that is lost now, or NULL */
@@ -103,6 +103,7 @@ static void _use (struct restart_policy *policy, struct rank *rank)
         restart_policy_event_over (policy);
         policy->event = true;
         policy->used++;
+        policy->row++;
     }
     rank->restart.failed = true;
 }
@@ -194,7 +195,20 @@ bool restart_policy_keeps (const struct restart_policy *policy, const struct ran
 
 int restart_policy_left (const struct restart_policy *policy)
 {
-    return policy->rule.times - policy->used;
+    int all = restart_rule_total (&policy->rule) - policy->used, row = policy->rule.times - policy->row;
+
+    return all < row ? all : row;
+}
+
+int restart_policy_row (const struct restart_policy *policy)
+{
+    return policy->row;
+}
+
+void restart_policy_progress (struct restart_policy *policy, bool goes_on)
+{
+    if (policy->row > goes_on)
+        policy->row = goes_on;
 }
 
 const struct restart_rule *restart_policy_rule (const struct restart_policy *policy)
@@ -204,10 +218,10 @@ const struct restart_rule *restart_policy_rule (const struct restart_policy *pol
 
 int restart_policy_pause (const struct restart_policy *policy)
 {
-    return restart_rule_pause (&policy->rule, policy->used);
+    return restart_rule_pause (&policy->rule, policy->row);
 }
 
 int restart_policy_next_pause (const struct restart_policy *policy, const struct rank *rank)
 {
-    return restart_rule_pause (&policy->rule, policy->used + !_joins (policy, rank));
+    return restart_rule_pause (&policy->rule, policy->row + !_joins (policy, rank));
 }

@@ -25,6 +25,8 @@
  * Failures that come together are one event, and use up one restart together: the caller says when
  * an event is over. A task that fails a second time begins another one. So no task is started more
  * often than restarts are used up.
+ *
+ * The rule has two limits: restarts in a row without progress (restarts_step ()), and in all.
  */
 #ifndef TF_RESTART_POLICY_H
 #define TF_RESTART_POLICY_H
@@ -126,9 +128,15 @@ bool restart_policy_is_possible (const struct restart_policy *policy, const stru
 
 int restart_policy_left (const struct restart_policy *policy);
 
+/* How many have been used since the last progress. */
+int restart_policy_row (const struct restart_policy *policy);
+
+/* The step has made progress: what is used from now on counts anew, and so does one that `goes_on`. */
+void restart_policy_progress (struct restart_policy *policy, bool goes_on);
+
 const struct restart_rule *restart_policy_rule (const struct restart_policy *policy);
 
-/* Seconds before the restart that was decided last: 1 before the first one, then doubled. */
+/* Seconds before the restart that was decided last: 1 before the first one after progress, then doubled. */
 int restart_policy_pause (const struct restart_policy *policy);
 
 /* The same if this rank fails now. */

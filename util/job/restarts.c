@@ -12,6 +12,10 @@
 
 /* Failures that arrive so soon after the first one are one event. */
 #define EVENT_MS 2000
+/* A life without messages is progress after so many starts. One that was not seen takes so long. */
+#define STARTS 10
+#define START_MS 60000
+#define PROGRESS_MIN_MS 60000
 
 struct restarts {
     struct restart_policy *policy;
@@ -32,6 +36,7 @@ struct restarts {
     int64_t over;       /* the pause, after the last end, or return, of a member until now */
     int64_t last;       /* no life begins later */
     int64_t now;
+    int step, start_ms; /* what has been said, and seen; 0: not yet */
     struct rank *rank;
     int tasks;
 };
@@ -66,9 +71,61 @@ struct restart_policy *restarts_policy (const struct restarts *r)
     return r->policy;
 }
 
+/* Progress. */
+
+static void _note_progress (struct restarts *r)
+{
+    restart_policy_progress (r->policy, r->gathers);
+    for (int i = 0; i < r->tasks; i++)
+        r->rank[i].life.again = false;
+}
+
+/* Programs that do not say at which step they are. */
+static void _note_long_life (struct restarts *r)
+{
+    int64_t wanted = moment_last (STARTS * (int64_t)(r->start_ms ? r->start_ms : START_MS), PROGRESS_MIN_MS);
+    bool lasts = false, says = false;
+
+    for (const struct rank *rank = r->rank; rank < r->rank + r->tasks; rank++)
+        if (rank->life.again && rank->state == RANK_RUNS) {
+            lasts = lasts || r->now - rank->life.began >= wanted;
+            says = says || rank->life.sends;
+        }
+    if (lasts && !says)
+        _note_progress (r);
+}
+
 void restarts_time (struct restarts *r, int64_t now)
 {
     r->now = now;
+    if (restart_policy_row (r->policy) > 0 && !r->gathers)
+        _note_long_life (r);
+}
+
+void restarts_step (struct restarts *r, struct rank *rank, int life, int step)
+{
+    int highest = rank->restart.alone ? rank->life.step : r->step;
+
+    if (step == 0)
+        return;
+    rank->life.sends = true;
+    if (step > highest && rank->life.again && life == rank->life.number)
+        _note_progress (r);
+    if (step > rank->life.step)
+        rank->life.step = step;
+    if (step > r->step)
+        r->step = step;
+}
+
+void restarts_started (struct restarts *r, int ms)
+{
+    if (ms > r->start_ms)
+        r->start_ms = ms;
+}
+
+int restarts_last_step (const struct restarts *r)
+{
+    return r->step;
 }
 
 static int64_t _in_seconds (const struct restarts *r, int seconds)
@@ -433,6 +490,7 @@ enum restarts_action restarts_due (struct restarts *r, struct rank *rank)
         return RESTARTS_NOTHING;
     life->number++;
     life->began = r->now;
+    life->again = true;
     r->event_begun = r->event_begun || life->event == r->event;
     r->event_started = r->event_started || (life->event == r->event && rank->restart.together);
     life->event = 0;

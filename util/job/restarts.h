@@ -31,6 +31,9 @@ struct life {
     int event;                  /* that has ended it, from 1; 0: none */
     bool leaves;                /* what it left in the background may still run */
     int ago_ms;                 /* when it ended, before its first report */
+    bool again; /* the life has begun after the step's last progress */
+    bool sends; /* the program has said at which step it is, in this life or before */
+    int step; /* the highest that it has said; 0: none */
     int64_t began;              /* the life; 0: the first one, at the launch */
     int64_t due;                /* if it waits: when to start the next; never before the barrier opens */
 };
@@ -52,6 +55,20 @@ void restarts_time (struct restarts *restarts, int64_t now);
 
 /* What decides. */
 struct restart_policy *restarts_policy (const struct restarts *restarts);
+
+/*
+ * Progress: a restart after it counts anew. After a restart of all, a program that begins again makes
+ * progress when it says that it is at a higher step than any has said before; one that was restarted alone,
+ * higher than it has said itself. Programs that do not say it make progress when they have run for ten times
+ * as long as the step's programs need to start, and at least a minute.
+ */
+void restarts_step (struct restarts *restarts, struct rank *rank, int life, int step);
+
+/* A program has served on its address so many milliseconds after it began. */
+void restarts_started (struct restarts *restarts, int ms);
+
+/* The highest step that any has said; 0: none has. */
+int restarts_last_step (const struct restarts *restarts);
 
 enum restarts_answer {
     RESTARTS_ENDED,             /* for good */

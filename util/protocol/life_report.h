@@ -13,7 +13,7 @@
 #include "frame.h"
 
 /* The number of the last life that a task can have. */
-#define LIFE_REPORT_MAX VALUE_MAX_RESTARTS
+#define LIFE_REPORT_MAX VALUE_MAX_TOTAL
 
 /* A supervisor reports an end within this time, in milliseconds. */
 #define LIFE_REPORT_MOST_AGO_MS 60000

@@ -7,6 +7,8 @@
 
 #include <signal.h>
 
+#include "common/value.h"
+
 /*
  * PreemptionCheckpointHandler exits with 42, or on Google's cloud with 143, when all its tasks have
  * saved. 143 is also the exit code of a shell, or of a handler, that SIGTERM ended.
@@ -45,6 +47,11 @@ bool restart_rule_covers (const struct restart_rule *rule, const struct exit_rep
     if (report->kind == EXIT_REPORT_EXIT && report->number == 0)
         return false;
     return rule->any ? !_is_final (report->number) : restart_rule_saved (report);
+}
+
+int restart_rule_total (const struct restart_rule *rule)
+{
+    return rule->total ? rule->total : VALUE_RESTARTS_IN_ALL * rule->times;
 }
 
 int restart_rule_pause (const struct restart_rule *rule, int nth)

@@ -14,9 +14,10 @@
 #include "exit_report.h"
 
 struct restart_rule {
-    int times;                  /* restarts in a step, at most VALUE_MAX_RESTARTS; 0: none */
+    int times; /* restarts in a row without progress, at most VALUE_MAX_RESTARTS; 0: none */
     bool any;
-    int longest_pause;          /* seconds, 1 or more, if there are restarts */
+    int longest_pause; /* seconds, 1 or more, if there are restarts */
+    int total; /* restarts in all; 0: VALUE_RESTARTS_IN_ALL times as many */
 };
 
 /* True if another try may succeed. */
@@ -24,6 +25,9 @@ bool restart_rule_covers (const struct restart_rule *rule, const struct exit_rep
 
 /* True if the task saved its work and wants to be restarted: exit codes 42 and 143. */
 bool restart_rule_saved (const struct exit_report *report);
+
+/* The most restarts of a step, 0 or more. */
+int restart_rule_total (const struct restart_rule *rule);
 
 /* Seconds before the nth restart, from 1: 1 before the first one, then doubled. */
 int restart_rule_pause (const struct restart_rule *rule, int nth);

@@ -14,6 +14,7 @@
 #define MESSAGE struct restart_rule
 static const struct field restart_rule[] = {
     FIELD ("RESTART", times, NUMBER, FIELD_OPTIONAL, 1, VALUE_MAX_RESTARTS),
+    FIELD ("RESTART_TOTAL", total, NUMBER, FIELD_OPTIONAL, 1, VALUE_MAX_TOTAL),
     FIELD ("RESTART_ANY", any, FLAG, FIELD_OPTIONAL),
     FIELD ("RESTART_BACKOFF", longest_pause, NUMBER, FIELD_NEEDED, 1, FRAME_MAX_SECONDS),
 };

@@ -97,6 +97,8 @@ static const struct field row[] = {
     FIELD ("LOG_GREW", log_grew, FLAG, FIELD_OPTIONAL),
     FIELD ("SILENT_MS", silent_ms, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
     FIELD ("SIGN_AGO_MS", ago_ms, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
+    FIELD ("STARTED_MS", started_ms, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
+    FIELD ("STEP", step, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_STEP),
     FIELD_BY ("STATUS", status, FIELD_OPTIONAL),
     FIELD_BY ("UNANSWERED", unanswered, FIELD_OPTIONAL),
 };

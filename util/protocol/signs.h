@@ -16,6 +16,7 @@
 
 #define SIGNS_MAX_STATUS 128    /* bytes */
 #define SIGNS_MAX_MS 2147483647
+#define SIGNS_MAX_STEP 2147483647
 #define SIGNS_MOST_UNANSWERED 8
 
 enum signs_source {
@@ -43,6 +44,8 @@ struct signs {
     int silent_ms;              /* since the last sign, or the start, while the job was not suspended */
     int ago_ms;                 /* since then, in all */
     char status[SIGNS_MAX_STATUS + 1];  /* what the program has said of its work: printable ASCII, or "" */
+    int started_ms; /* so long after its begin this life was seen to serve on its address; 0: not seen */
+    int step; /* the highest number "step N" in what it has said in this life; 0: none */
     struct signs_address unanswered[SIGNS_MOST_UNANSWERED]; /* supervise/attempts.h; some of them */
     int unanswered_count;
 };

@@ -121,6 +121,20 @@ static void _asked (struct errtext *text, const struct fact *fact)
     errtext_set (text, "; not restarted: the step was asked to end (%s%s)", name, at);
 }
 
+static void _used_up (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
+{
+    char last[64] = "";
+
+    if (fact->step > 0)
+        snprintf (last, sizeof (last), " (step %d was the last)", fact->step);
+    if (fact->row >= l->config->restart.times)
+        errtext_set (text, "; not restarted: %d restart%s without progress%s", fact->row,
+                     fact->row == 1 ? "" : "s in a row", last);
+    else
+        errtext_set (text, "; not restarted: the step has had its %d restarts%s",
+                     restart_rule_total (&l->config->restart), last);
+}
+
 static void _set_text (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
 {
     switch (fact->decision) {
@@ -130,7 +144,7 @@ static void _set_text (struct errtext *text, const struct restart_lines *l, cons
             break;
         case RESTART_POLICY_ALL: _all (text, l, fact); break;
         case RESTART_POLICY_FINAL: _final (text, l, &fact->report); break;
-        case RESTART_POLICY_USED_UP: errtext_set (text, "; no restart is left"); break;
+        case RESTART_POLICY_USED_UP: _used_up (text, l, fact); break;
         case RESTART_POLICY_CANNOT: _cannot (text, l, fact); break;
         case RESTART_POLICY_ASKED: _asked (text, fact); break;
         case RESTART_POLICY_LATE:

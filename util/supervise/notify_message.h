@@ -19,6 +19,7 @@ struct notify_message {
     bool stopping;              /* STOPPING=1 */
     bool has_status;            /* STATUS=... */
     char status[SIGNS_MAX_STATUS + 1];
+    int step; /* the number after the word "step" in it, or else after "epoch"; 0: none */
 };
 
 /* Other lines are ignored, and of lines with the same name the last one counts. */

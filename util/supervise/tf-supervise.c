@@ -65,6 +65,8 @@ struct supervisor {
     struct watch watch;
     struct listener listener;
     struct attempts attempts;
+    int64_t began;              /* the life */
+    int started_ms;             /* so much later a program of the task was seen to serve; 0: not yet */
     int told_on;                /* the connection on which the signs of life were told, or 0 */
     int suspended_on; /* ... and that the job is being suspended */
     pid_t task;                 /* the program; 0: it has ended */
@@ -222,11 +224,27 @@ static void _release_stdio (const struct supervisor *s)
     dup2 (s->signal_fd, STDIN_FILENO);
 }
 
+static void _tell (struct supervisor *s)
+{
+    struct signs signs = watch_signs (&s->watch);
+
+    signs.life = s->machine.number;
+    signs.suspended = machine_is_suspended (&s->machine, _now ());
+    signs.started_ms = s->started_ms;
+    signs.unanswered_count = attempts_unanswered (&s->attempts, signs.unanswered);
+    descendants_look (&signs.stopped, &signs.busy, _apart (s));
+    s->told_on = uplink_tell (s->uplink, signs_encode (&signs));
+    watch_told (&s->watch, s->told_on > 0);
+}
+
 static void _finish_life (struct supervisor *s)
 {
     const struct exit_report *report = &s->machine.report;
 
     watch_end (&s->watch);
+    /* Before the report, the last step of this life. */
+    if (s->watch.step > s->watch.told_step)
+        _tell (s);
     _release_stdio (s); /* if its program has not started */
     s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
     tee_flush (s->tee, OUTPUT_MS);
@@ -267,6 +285,7 @@ static int _begin_program (struct supervisor *s, int number, struct errtext *err
         return -1;
     s->task = pid;
     s->oom_kills = oom_kills;
+    s->began = _now ();
     watch_begin (&s->watch);
     listener_begin (&s->listener);
     attempts_begin (&s->attempts);
@@ -370,18 +389,6 @@ static void _look (struct supervisor *s)
     _perform_all (s);
 }
 
-static void _tell (struct supervisor *s)
-{
-    struct signs signs = watch_signs (&s->watch);
-
-    signs.life = s->machine.number;
-    signs.suspended = machine_is_suspended (&s->machine, _now ());
-    signs.unanswered_count = attempts_unanswered (&s->attempts, signs.unanswered);
-    descendants_look (&signs.stopped, &signs.busy, _apart (s));
-    s->told_on = uplink_tell (s->uplink, signs_encode (&signs));
-    watch_told (&s->watch, s->told_on > 0);
-}
-
 /* The graces of a job stand still while it is suspended. A task that waits for its restart says so, too. */
 static void _tell_suspension (struct supervisor *s)
 {
@@ -423,6 +430,10 @@ static void _look_for_listener (struct supervisor *s)
     if (s->machine.phase != MACHINE_RUNS || !deadline_passed (s->listener.due))
         return;
     listener_look (&s->listener);
+    if (s->listener.use == ADDRESS_USED && s->config.restart.times > 0) {
+        s->started_ms = (int)(_now () - s->began);
+        _tell (s);
+    }
     if (s->listener.use != ADDRESS_UNUSED || !listener_is_young (&s->listener))
         return;
     network = descendants_network (_apart (s));

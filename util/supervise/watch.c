@@ -46,6 +46,12 @@
  */
 #define MESSAGES_LEAST 2
 
+/*
+ * A program is at another step again and again. The first one of a life, and that which is the first higher
+ * one than in any life before, are told at once.
+ */
+#define STEP_PAUSE_MS 30000
+
 /* So often, and over this part of the longest silence, a log grows until it counts. */
 #define GROWTHS_LEAST 5
 #define GROWING_PART 4
@@ -180,16 +186,12 @@ void watch_begin (struct watch *w)
     _discard (w);
     w->lives = true;
     w->runs = w->judged = w->has_log = w->log_grew = w->done = w->flooded = w->paused = false;
-    w->messages = w->growths = 0;
+    w->highest = w->step > w->highest ? w->step : w->highest;
+    w->messages = w->growths = w->step = w->told_step = 0;
     w->age_ms = w->sign_ms = 0;
     w->looked_ms = w->read_ms = w->sign_at_ms = _now_ms ();
     w->status[0] = '\0';
     watch_told (w, false);
-}
-
-void watch_end (struct watch *w)
-{
-    w->lives = false;
 }
 
 void watch_pause (struct watch *w, bool paused)
@@ -222,6 +224,8 @@ static void _take (struct watch *w, const char *bytes, size_t length)
     notify_message_parse (&message, bytes, length);
     if (message.has_status)
         memcpy (w->status, message.status, sizeof (w->status));
+    if (message.step > w->step)
+        w->step = message.step;
     if (message.alive) {
         w->sends = true;
         w->done = false;
@@ -253,6 +257,15 @@ static void _read (struct watch *w)
         w->read_ms = _now_ms ();
     /* Other users had more than half of the queue: it may have been full at any time before. */
     w->flooded = slow || others > w->queue / 2 || (all == READ_MOST && others > 0);
+}
+
+/* What the program has said before it ended may not have been read. */
+void watch_end (struct watch *w)
+{
+    w->read_ms = 0;
+    if (w->rule.seconds > 0 && w->lives && w->runs)
+        _read (w);
+    w->lives = false;
 }
 
 /* Time. */
@@ -358,15 +371,24 @@ void watch_look (struct watch *w, bool executed)
 
 /* What to tell. */
 
+static bool _has_step (const struct watch *w)
+{
+    return w->step > w->told_step
+           && (w->told_step == 0 || (w->step > w->highest && w->told_step <= w->highest)
+               || _now_ms () >= w->told_at_ms + STEP_PAUSE_MS);
+}
+
 bool watch_has_news (const struct watch *w)
 {
-    return w->runs && (_source (w) != w->told_source || _is_overdue (w) != w->told_overdue);
+    return w->runs && (_source (w) != w->told_source || _is_overdue (w) != w->told_overdue || _has_step (w));
 }
 
 void watch_told (struct watch *w, bool told)
 {
     w->told_source = told ? _source (w) : SIGNS_UNKNOWN;
     w->told_overdue = told && _is_overdue (w);
+    w->told_step = told ? w->step : 0;
+    w->told_at_ms = _now_ms ();
 }
 
 static int _ms (int64_t ms)
@@ -381,6 +403,7 @@ struct signs watch_signs (const struct watch *w)
         .overdue = _is_overdue (w),
         .messages = w->messages,
         .log_grew = w->log_grew,
+        .step = w->step,
         .silent_ms = _ms (w->age_ms - w->sign_ms),
         .ago_ms = _ms (_now_ms () - w->sign_at_ms),
     };

@@ -48,9 +48,13 @@ struct watch {
     bool paused;                    /* the job is suspended: time does not count */
     bool done;                      /* it has said that it will send no more, or was asked to end */
     char status[SIGNS_MAX_STATUS + 1];
+    int step; /* the highest of this life; 0: none */
     /* What the rendezvous knows: */
     enum signs_source told_source;
     bool told_overdue;
+    int told_step;
+    int64_t told_at_ms; /* the step */
+    int highest; /* of all lives before this one */
 };
 
 /*
