@@ -3,6 +3,7 @@
 
 import re
 from html import escape
+from pathlib import Path
 
 from bs4 import BeautifulSoup
 from docutils import nodes
@@ -20,6 +21,8 @@ html_css_files = ["site.css"]
 html_show_copyright = False
 html_copy_source = False
 html_use_index = False
+# Unlike the other files, not looked for beside this one.
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 
 MANUAL = re.compile(r"\b([a-z][a-z_-]*)\(([18])\)")
 
@@ -39,6 +42,19 @@ def link_manuals(app, doctree, docname):
                 end = match.end()
         if pieces:
             text.parent.replace(text, pieces + [nodes.Text(text[end:])])
+
+
+# What the manual pages explain by name: options, arguments of plugstack.conf, variables.
+EXPLAINED = re.compile("--[a-z0-9-]+|[a-z_]+=|[A-Z][A-Z0-9_]{3,}")
+
+
+def index_names(app, doctree):
+    """The search finds these names, and leads to where a manual page explains them."""
+    objects = app.env.domains["std"].objects
+    for raw in doctree.findall(nodes.raw) if app.env.docname.startswith("man/") else ():
+        for term in BeautifulSoup(raw.astext(), "html.parser").find_all("dt", id=True):
+            for name in EXPLAINED.findall(term.get_text()):
+                objects.setdefault(("envvar" if name.isupper() else "cmdoption", name), (app.env.docname, term["id"]))
 
 
 # Names and dates that stay on one line in a heading.
@@ -114,5 +130,6 @@ def set_title(app, config):
 
 def setup(app):
     app.connect("config-inited", set_title)
+    app.connect("doctree-read", index_names)
     app.connect("doctree-resolved", link_manuals)
     app.connect("html-page-context", adapt_html)

@@ -7,7 +7,8 @@ a phone, in light and in dark colours. Prints a line for each thing that is wron
     from another host, an error of a script, a page that is wider than the screen, text that runs out of its box (a box
     may have a scrollbar, but on a desktop no table does), text that hardly differs from its background
 
-The cheat sheet has to be one page of A4 when it is printed.
+The cheat sheet has to be one page of A4 when it is printed, and the search has to lead first to the manual page's
+paragraph about an option, an argument of plugstack.conf or a variable whose name was typed.
 
 --pictures writes each page as DIR/PAGE-WIDTH-SCHEME.png.
 """
@@ -16,7 +17,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
 sys.path.insert(0, os.path.dirname(__file__))
 sys.dont_write_bytecode = True
@@ -24,11 +25,18 @@ from chromium import Chromium  # noqa: E402
 
 SCREENS = {1280: 900, 390: 844}
 SCHEMES = ("light", "dark")
+SEARCHES = {"--tf-restart": "tf-restart", "tf-tasks": "tf-tasks", "lost_after=": "lost_after=", "TF_CONFIG": "TF_CONFIG"}
 
 CONTENTS = """({
     ids: [...document.querySelectorAll("[id]")].map(e => e.id),
     links: [...document.querySelectorAll("a[href]")].map(e => e.getAttribute("href")),
     loaded: performance.getEntriesByType("resource").map(e => e.name),
+})"""
+
+
+FOUND = """({
+    done: /found|did not match/.test(document.querySelector("#search-results")?.innerText),
+    first: document.querySelector("#search-results li a")?.getAttribute("href"),
 })"""
 
 
@@ -71,6 +79,15 @@ class Browser:
             if urlsplit(loaded).scheme not in ("file", "data"):
                 self.problem(page, f"is loaded from another host: {loaded}")
 
+    def search(self):
+        self.chromium.screen(1280, 900, SCHEMES[0])
+        for text, anchor in SEARCHES.items():
+            self.chromium.open(f"{(self.site / 'search.html').as_uri()}?q={quote(text)}")
+            while not (found := self.chromium.run(FOUND))["done"]:
+                pass
+            if found["first"] != f"man/spank-tf.8.html#{anchor}":
+                self.problem("search.html", f'"{text}" leads to {found["first"]}')
+
     def follow(self):
         for page, links in self.links.items():
             for link in sorted(set(links)):
@@ -104,6 +121,8 @@ def main():
         for page in pages:
             browser.visit(page)
         browser.follow()
+        if "search.html" in pages:
+            browser.search()
     for (page, text), where in sorted(browser.problems.items()):
         on = sorted({place for place in where if place})
         print(f"{page}: {text}{' (' + ', '.join(on) + ')' if on else ''}")
