@@ -85,12 +85,7 @@ static void _close_slurms (const struct fork_server *server)
         closedir (dir);
 }
 
-/*
- * slurmstepd 24.11 and later have handlers for most signals, which would do nothing in the task's
- * process; exec removes them. A signal that arrives before exec must not be lost. SIGPIPE stays
- * harmless for what Slurm still does there.
- */
-static void _take_signals (const sigset_t *mask)
+void fork_server_take_signals (const sigset_t *mask)
 {
     struct sigaction now;
 
@@ -271,6 +266,6 @@ int fork_server_run (struct fork_server *server)
     _die_with (server->supervisor);
     life = server->may_restart ? _serve (server) : _become_only_life (server);
     close (server->requests);
-    _take_signals (&server->mask);
+    fork_server_take_signals (&server->mask);
     return life;
 }

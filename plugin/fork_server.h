@@ -35,6 +35,13 @@ struct fork_server {
 };
 
 /*
+ * slurmstepd 24.11 and later have handlers for most signals, which would do nothing in the process of a task;
+ * exec removes them. A signal that arrives before must not be lost: from now on signals end the process, but
+ * for those that are ignored or in the mask. SIGPIPE stays harmless for what Slurm still does there.
+ */
+void fork_server_take_signals (const sigset_t *mask);
+
+/*
  * Serve the supervisor's requests. Returns in each life, with its number, when the supervisor has
  * ordered it; then the process is a child of the supervisor, dies with it, and has the task's signal mask.
  * Does not return in the fork server, which ends when the supervisor does.

@@ -354,11 +354,11 @@ static void _use_answer (spank_t spank, const struct address *srun)
         _begin (spank);
         return;
     }
-    /* Signals are those of a task that starts, until the second stage waits for the supervisor's order. */
+    /* A signal ends it as it does a program, until the second stage waits for the supervisor's order. */
     prepared.waits = true;
     environment_clean (spank); /* the container does not get what srun has exported, as the tokens */
     if (answer->answer.supervised)
-        sigprocmask (SIG_SETMASK, &prepared.server.mask, NULL);
+        fork_server_take_signals (&prepared.server.mask);
 }
 
 /* A container of another plugin hides what is installed on the node. */
