@@ -641,8 +641,12 @@ static void _take_order (struct client *client, struct frame *frame)
         CHECK (client->first == FIRST_RECONNECT);
         return;
     }
-    /* A spare that has got a place waits for its life as a task that has reported an end. */
-    CHECK (client->more || client->first == FIRST_RECONNECT || job_has_replaced (world.server->job));
+    /*
+     * A spare that has got a place waits for its life as a task that has reported an end; and one that has
+     * reported its end may register again, which no supervisor does.
+     */
+    CHECK (client->more || client->first == FIRST_RECONNECT || world.may_have_ended[client->rank]
+           || job_has_replaced (world.server->job));
     CHECK (order == ORDER_EXIT || _restarts ());
     client->expects_exit = false;
     if (order != ORDER_RESTART)
