@@ -165,6 +165,7 @@ rpm_with ()
     cp "$template" "$enabled"
     rpm_with -e spank-tf spank-tf-tools
     plain_srun_works
-    diff <(all_files) "$work/before" | grep -v '^[0-9,acd]*$' > "$work/left" || true
+    # A folder of RPM's own stays if programs of both packages happen to have build numbers that begin with it.
+    diff <(all_files) "$work/before" | grep -vE '^[0-9,acd]*$|^< /usr/lib/\.build-id(/..)?$' > "$work/left" || true
     [ ! -s "$work/left" ] || fail "$(cat "$work/left")"
 }
