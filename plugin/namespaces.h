@@ -10,7 +10,8 @@
 #include <sys/types.h>
 
 /* All 0: it is not known. */
-struct namespace {
+struct namespace
+{
     dev_t device;
     ino_t inode;
 };

@@ -163,8 +163,9 @@ static pid_t _start (spank_t spank, const char *hidden)
     int status = 0;
     pid_t pid;
 
-    spank_get_item (spank, S_JOB_ENV, &env);
-    for (int i = 0; env && env[i]; i++)
+    if (spank_get_item (spank, S_JOB_ENV, &env) != ESPANK_SUCCESS || !env)
+        return -1;
+    for (int i = 0; env[i]; i++)
         if (strncmp (env[i], "SLURM_TF_RENDEZVOUS=", strlen ("SLURM_TF_RENDEZVOUS=")) == 0) {
             slurm_error ("container_plugin: the container would get the step's tokens");
             return -1;

@@ -1148,8 +1148,8 @@ int main (void)
     passed &= check ("a signal from another process than slurmstepd is not forwarded",
                      _signal_from_other_process, NULL);
     passed &= check ("a signal from the terminal arrives once", _signal_from_terminal, NULL);
-    passed &= check ("a supervisor without its configuration kills its program", _malformed_configuration,
-                     NULL);
+    passed &=
+        check ("a supervisor without its configuration kills its program", _malformed_configuration, NULL);
     passed &= check ("an idle supervisor uses no CPU time", _idle, NULL);
     passed &= check ("... nor while it waits for a task that is watched to stop", _idle_while_it_stops, NULL);
     passed &= check ("a supervisor uses less than 4 MiB", _small, NULL);

@@ -11,7 +11,9 @@ enabled=/etc/slurm/plugstack.conf.d/10-spank-tf.conf
 # shellcheck disable=SC2034  # for the tests
 disabled=/etc/slurm/10-spank-tf.conf.disabled
 # That of the second stage.
+# shellcheck disable=SC2034  # for the tests
 late=/etc/slurm/plugstack.conf.d/zz-spank-tf.conf
+# shellcheck disable=SC2034  # for the tests
 late_disabled=/etc/slurm/zz-spank-tf.conf.disabled
 
 # The tarball is SPANK_TF_TARBALL; beside it is that of the version before, released.tar.gz, if git has it.

@@ -15,6 +15,7 @@
 #include "world.h"
 
 #define COUNT(array) (sizeof (array) / sizeof ((array)[0]))
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): it declares its first argument. */
 #define EACH(note, h) for (const struct note *note = (h)->note; note < (h)->note + (h)->notes; note++)
 
 /* What the documents say. */

@@ -503,6 +503,7 @@ TEST (a_process_that_proc_hides_is_listed)
 TEST (a_network_namespace_of_a_descendant_is_noticed)
 {
     int ready[2];
+    siginfo_t end;
     char byte;
     pid_t pid;
 
@@ -521,7 +522,7 @@ TEST (a_network_namespace_of_a_descendant_is_noticed)
     }
     kill (pid, SIGKILL);
     /* It is dead, and not waited for. */
-    waitid (P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
+    waitid (P_PID, (id_t)pid, &end, WEXITED | WNOWAIT);
     assert_int_equal (descendants_network (0), NETWORK_SHARED);
     waitpid (pid, NULL, 0);
     if (!byte)

@@ -65,7 +65,7 @@ int unit_run (void);
 /* Wait until the condition is true; it is an error if it is not within 20 s. */
 #define AWAIT(condition) \
     for (int ms_ = 0; !(condition); poll (NULL, 0, 1)) \
-        assert_true (ms_++ < 20000)
+    assert_true (ms_++ < 20000)
 
 static inline bool is_under_valgrind (void)
 {

@@ -9,7 +9,7 @@
 #define SAME (-1)
 
 /* clang-format off */
-static const signed char next[][RANK_INPUTS] = {
+static const int next[][RANK_INPUTS] = {
     /*                IS_TO_WAIT   IS_KEPT    IS_LOST     IS_DONE     BEGINS     RETURNS */
     [RANK_RUNS] =   { RANK_WAITS,  RANK_KEPT, RANK_LOST,  RANK_ENDED, SAME,      SAME },
     [RANK_SPARE] =  { RANK_WAITS,  RANK_KEPT, RANK_LOST,  RANK_ENDED, SAME,      SAME },

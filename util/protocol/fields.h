@@ -28,22 +28,22 @@ struct field {
     const char *key;
     size_t offset;              /* of the member */
     enum field_type {
-        FIELD_TEXT,             /* const char *: at most `high` characters, exactly if it is `low`; 0: any */
-        FIELD_CHARS,            /* char[high + 1] */
-        FIELD_FLAG,             /* bool, as frame_add_flag () says */
-        FIELD_BIT,              /* the bit `low` of an unsigned int, as a flag */
-        FIELD_NUMBER,           /* int, low..high */
-        FIELD_WORD,             /* an enum: a word of the option whose number is `low`. Missing: 0 */
-        FIELD_NAME,             /* an enum, 0..high: one of `names` */
-        FIELD_ADDRESS,          /* struct address */
-        FIELD_PART,             /* a struct with a table of its own, which several messages have */
-        FIELD_OTHER,            /* what only one message has: by `other`, from and to the whole struct */
+        FIELD_TEXT, /* const char *: at most `high` characters, exactly if it is `low`; 0: any */
+        FIELD_CHARS, /* char[high + 1] */
+        FIELD_FLAG, /* bool, as frame_add_flag () says */
+        FIELD_BIT, /* the bit `low` of an unsigned int, as a flag */
+        FIELD_NUMBER, /* int, low..high */
+        FIELD_WORD, /* an enum: a word of the option whose number is `low`. Missing: 0 */
+        FIELD_NAME, /* an enum, 0..high: one of `names` */
+        FIELD_ADDRESS, /* struct address */
+        FIELD_PART, /* a struct with a table of its own, which several messages have */
+        FIELD_OTHER, /* what only one message has: by `other`, from and to the whole struct */
     } type;
     enum field_need {
-        FIELD_NEEDED,           /* missing or malformed: an error */
-        FIELD_OPTIONAL,         /* malformed: an error; missing: `absent`, and that value is not sent */
-        FIELD_TOLERANT,         /* missing or malformed: `absent` */
-        FIELD_GIVEN,            /* a number as FIELD_OPTIONAL, if the bool at `given` is true */
+        FIELD_NEEDED, /* missing or malformed: an error */
+        FIELD_OPTIONAL, /* malformed: an error; missing: `absent`, and that value is not sent */
+        FIELD_TOLERANT, /* missing or malformed: `absent` */
+        FIELD_GIVEN, /* a number as FIELD_OPTIONAL, if the bool at `given` is true */
     } need;
     int low, high, absent;
     size_t given;
@@ -57,16 +57,18 @@ struct field_other {
     void (*add) (struct frame *frame, const char *key, const void *message);
     /* NULL: it is not decoded. */
     int (*take) (void *message, const struct frame *frame, const char *key);
-    const char *limit;          /* what the value has to be */
+    const char *limit; /* what the value has to be */
 };
 
 struct fields {
-    const char *name;           /* of the message, in errors */
+    const char *name; /* of the message, in errors */
     const struct field *row;
     size_t rows;
 };
 
 #define FIELDS(message, table) { (message), (table), sizeof (table) / sizeof ((table)[0]) }
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): members and types have none. */
 
 /* A row for a member of MESSAGE; `...` is what struct field has from `need` on. */
 #define FIELD(key_, member, type_, ...) \
@@ -83,7 +85,8 @@ struct fields {
     { .offset = offsetof (MESSAGE, member), .type = FIELD_PART, .part = &(table) }
 
 #define FIELD_AT(member, c_type) \
-    (offsetof (MESSAGE, member) + 0 * _Generic (((MESSAGE *)0)->member, c_type: 1))
+    (offsetof (MESSAGE, member) + (size_t)0 * _Generic (((MESSAGE *)0)->member, c_type: 1))
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define FIELD_TYPE_TEXT const char *
 #define FIELD_TYPE_CHARS char *
 #define FIELD_TYPE_FLAG bool

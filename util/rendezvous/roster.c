@@ -74,38 +74,44 @@ void roster_set_role (struct rank *rank, const char *role)
         rank->state = RANK_SPARE;
 }
 
-/* NULL stays NULL. False if there is no memory. */
-static bool _copy_text (char **copy, const char *text)
+/* NULL stays NULL. *ok is false if there is no memory. */
+static char *_copy (const char *text, bool *ok)
 {
-    return !text || (*copy = strdup (text)) != NULL;
+    char *copy = text ? strdup (text) : NULL;
+
+    *ok = *ok && (copy || !text);
+    return copy;
 }
 
 static bool _copy_interfaces (struct rank *rank, const struct registration *r)
 {
+    bool ok = true;
+
     if (r->interfaces <= 0)
         return true;
     if (!(rank->interface = malloc ((size_t)r->interfaces * sizeof (*rank->interface))))
         return false;
     for (int i = 0; i < r->interfaces; i++) {
-        char *cpus = NULL;
-
-        if (!_copy_text (&cpus, r->interface[i].local_cpus))
-            return false;
         rank->interface[i] = r->interface[i];
-        rank->interface[i].local_cpus = cpus;
+        rank->interface[i].local_cpus = _copy (r->interface[i].local_cpus, &ok);
         rank->interfaces++;
     }
-    return true;
+    return ok;
 }
 
 static int _register (struct rank *rank, const struct registration *r)
 {
+    bool ok = true;
+
     _clear (rank);
-    if (!_copy_text (&rank->node, r->node) || !_copy_text (&rank->cpus, r->cpus)
-        || !_copy_text (&rank->locality_error, r->locality_error)
-        || !_copy_text (&rank->supervisor_error, r->supervisor_error)
-        || !_copy_text (&rank->log_dir, r->log_dir) || !_copy_text (&rank->users, r->users)
-        || !_copy_text (&rank->own_name, r->own_name) || !_copy_interfaces (rank, r))
+    rank->node = _copy (r->node, &ok);
+    rank->cpus = _copy (r->cpus, &ok);
+    rank->locality_error = _copy (r->locality_error, &ok);
+    rank->supervisor_error = _copy (r->supervisor_error, &ok);
+    rank->log_dir = _copy (r->log_dir, &ok);
+    rank->users = _copy (r->users, &ok);
+    rank->own_name = _copy (r->own_name, &ok);
+    if (!_copy_interfaces (rank, r) || !ok)
         return -1;
     rank->node_index = r->node_index;
     rank->host = r->host;

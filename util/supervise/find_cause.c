@@ -160,12 +160,18 @@ static bool _is_logged (struct text line)
 static bool _continues (struct text line)
 {
     static const char *const beginning[] = {
-        " ", "\t", ", filename = ", "Detected at node ", "OOM when allocating tensor",
+        " ",
+        "\t",
+        ", filename = ",
+        "Detected at node ",
+        "OOM when allocating tensor",
         "Hint: If you want to see ",
-        "--------------------", "For simplicity, JAX has removed its internal frames",
+        "--------------------",
+        "For simplicity, JAX has removed its internal frames",
         "CUDA kernel errors might be asynchronously reported",
         "For debugging consider passing CUDA_LAUNCH_BLOCKING",
-        "Compile with `TORCH_USE_CUDA_DSA`", "Search for `cuda",
+        "Compile with `TORCH_USE_CUDA_DSA`",
+        "Search for `cuda",
     };
 
     if (_length (line) == 0 || _is_logged (line))
@@ -246,7 +252,7 @@ static void _set_detail (struct cause *cause, const struct pattern *pattern, str
 {
     const char *at, *end;
 
-    if (cause->kind != CAUSE_LIBRARY && cause->kind != CAUSE_MODULE)
+    if (!pattern->words || (cause->kind != CAUSE_LIBRARY && cause->kind != CAUSE_MODULE))
         return;
     at = end = _find (words, pattern->words);
     if (cause->kind == CAUSE_MODULE) {
