@@ -570,6 +570,7 @@ static const char *_a_failure_gives_its_grace (const struct history *h)
 static const char *_a_covered_failure_is_followed_by_a_life (const struct history *h)
 {
     const struct plan *plan = h->plan;
+    int64_t began[MOST_RANKS] = { 0 };
     int failures = 0;
 
     if (_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO || plan->wait
@@ -593,11 +594,16 @@ static const char *_a_covered_failure_is_followed_by_a_life (const struct histor
     EACH (note, h) {
         bool followed = false;
 
+        if (note->kind == BEGAN && note->place >= 0)
+            began[note->place] = note->at;
         if (note->kind != ENDED || note->status == 0 || note->cause == BY_SUPERVISOR)
             continue;
         for (const struct note *later = note; later < h->note + h->notes; later++)
             followed =
                 followed || (later->kind == BEGAN && later->place == note->place && later->life > note->life);
+        /* guide.md: with `any`, "all tasks fail alike within 30 s of their start". */
+        if (!followed && plan->config.restart.any && note->life > 0 && note->at - began[note->place] < 31000)
+            return NULL;
         if (!followed)
             return _broken (note, "a covered failure is not followed by a life", note->life);
     }

@@ -106,7 +106,7 @@ struct program {
     bool alive, stopped;
     int life, place, generation;
     const struct script *script;
-    int64_t began, ends; /* NEVER */
+    int64_t began, ends, ended; /* NEVER */
     int base; /* the step after which it goes on */
     int status;
     enum end_cause cause;
@@ -372,7 +372,8 @@ static int64_t _silent_from (const struct program *p)
 /* How many messages it has sent by now. */
 static int _messages (const struct program *p)
 {
-    int64_t age = moment_first (w.now, _silent_from (p)) - p->began - w.plan->start_ms;
+    int64_t last = moment_first (moment_first (w.now, p->ended), _silent_from (p));
+    int64_t age = last - p->began - w.plan->start_ms;
 
     return age < 0 ? 0 : 1 + (int)(age / w.plan->sign_ms);
 }
@@ -400,6 +401,7 @@ static void _end_program (int rank, int status, enum end_cause cause)
     struct note *note;
 
     p->alive = false;
+    p->ended = w.now;
     p->status = status;
     p->others = p->script->leaves > 0 && status != SIGKILL;
     p->others_end = w.now + p->script->leaves;
@@ -454,6 +456,7 @@ static void _begin_program (int rank, int life)
                            .place = s->place,
                            .generation = s->generation,
                            .began = w.now,
+                           .ended = NEVER,
                            .base = w.reached > w.plan->lost_steps ? w.reached - w.plan->lost_steps : 0,
                            .script = &w.plan->script[s->place][life < 2 ? life : 2] };
     p->ends = p->script->lasts == NEVER ? NEVER : w.now + p->script->lasts;

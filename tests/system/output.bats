@@ -656,7 +656,7 @@ END2
 
 @test "a task's log has a line at each restart in place" {
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" --tf-restart=2,any \
-        sh -c 'printf "life %s" ${SLURM_TF_RESTART-0}; [ ${SLURM_TF_RESTART-0} = 2 ]'
+        sh -c 'printf "life %s" ${SLURM_TF_RESTART-0}; [ ${SLURM_TF_RESTART-0} = 2 ] || exit $((3 + ${SLURM_TF_RESTART-0}))'
     [ "$status" -eq 0 ] || fail "it fails"
     diff <(sed -E 's/, [0-9]{4}-[0-9T:-]{14}[+-][0-9]{2}:[0-9]{2}$/, TIME/; s/step [0-9.]+/step S/' "$work/$logs/worker0.log") \
         <(printf '%s\n' 'life 0' 'spank_tf: step S, restart 1, TIME' 'life 1' 'spank_tf: step S, restart 2, TIME'; printf 'life 2')

@@ -183,7 +183,7 @@ step ()                     # LIST SCRIPT [OPTION...]
 
 # bats test_tags=release
 @test "a port that is not held, and many restarts of many tasks" {
-    step worker:4 "$together"'[ $life = 3 ] || exit 7' -n4 --tf-hold=no --tf-restart=3,any
+    step worker:4 "$together"'[ $life = 3 ] || exit $((7 + life))' -n4 --tf-hold=no --tf-restart=3,any
     [ "$status" -eq 0 ]
     [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "4 4 4 4" ]
 }
@@ -197,6 +197,13 @@ sys.exit(3)'
     [ "$(lives 0)" -eq 3 ] || fail "$(lives 0) lives"
     [[ $stderr == *', exit 3; not restarted: 2 restarts in a row without progress (step 7 was the last)'* ]] ||
         fail "$stderr"
+}
+
+# bats test_tags=core
+@test "what all tasks do alike as soon as they begin is restarted once" {
+    step worker:4 "$together"'exit 3' -n4 --tf-restart=5,any
+    [ "$status" -eq 3 ] && [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "2 2 2 2" ] || fail "$(lives 0) lives"
+    [[ $stderr == *', exit 3; not restarted: all tasks have failed alike twice, within 30 s of their start'* ]] || fail "no line says why"
 }
 
 @test "50 failures with progress between them are survived with N=3" {

@@ -78,6 +78,7 @@ void job_launched (struct job *job, int64_t now)
     job->launched = now;
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         rank->heard = now;
+        rank->life.began = job->run;
         rank->away = rank->given_up = NEVER;
         rank->serves = stop_policy_serves (job->policy, rank);
     }

@@ -241,6 +241,45 @@ static bool _ended_as_asked (const struct restarts *r, const struct exit_report 
     return report->kind == EXIT_REPORT_SIGNAL && report->number == r->asked_signal;
 }
 
+static bool _is_soon (const struct restarts *r, const struct rank *rank)
+{
+    return r->now - rank->life.ago_ms - rank->life.began < RESTARTS_SOON_MS && !rank->life.sends;
+}
+
+static bool _is_same (const struct exit_report *one, const struct exit_report *other)
+{
+    return one->kind == other->kind && one->number == other->number;
+}
+
+/*
+ * A task that works fails so a second time, within seconds of its start, and without having said a step. So
+ * did the first lives of all that ended by themselves; what was stopped before says nothing. They are two
+ * tasks at least, because of a single one it may be the node.
+ */
+static bool _fails_alike (const struct restarts *r, const struct rank *rank, const struct exit_report *report)
+{
+    int alike = 1, tasks = 0;
+
+    if (!restart_policy_rule (r->policy)->any || restart_rule_saved (report) || !rank_is_watched (rank)
+        || report->kind == EXIT_REPORT_HUNG || rank->life.number == 0 || !_is_soon (r, rank))
+        return false;
+    for (const struct rank *other = r->rank; other < r->rank + r->tasks; other++) {
+        const struct life *life = &other->life;
+
+        if (!rank_is_watched (other))
+            continue;
+        tasks++;
+        if (life->number == 0 && other->state == RANK_RUNS)
+            return false;
+        if (life->first.kind == EXIT_REPORT_STOPPED)
+            continue;
+        if (!life->soon || !_is_same (&life->first, report))
+            return false;
+        alike += other != rank;
+    }
+    return alike > 1 || tasks == 1;
+}
+
 static enum restarts_answer _decide (struct restarts *r, struct rank *rank, const struct exit_report *report,
                                      enum restart_policy_decision *decision)
 {
@@ -252,6 +291,8 @@ static enum restarts_answer _decide (struct restarts *r, struct rank *rank, cons
         _end_event (r);
     if (_is_too_late (r, _in_seconds (r, restart_policy_next_pause (r->policy, rank))))
         restart_policy_over (r->policy, rank, RESTART_POLICY_LATE);
+    if (_fails_alike (r, rank, report))
+        restart_policy_over (r->policy, rank, RESTART_POLICY_ALIKE);
     *decision = restart_policy_ended (r->policy, rank, report);
     if (*decision == RESTART_POLICY_ONE || *decision == RESTART_POLICY_ALL) {
         _set_waiting (r, rank, report);
@@ -271,6 +312,10 @@ static enum restarts_answer _decide (struct restarts *r, struct rank *rank, cons
 static enum restarts_answer _end (struct restarts *r, struct rank *rank, const struct exit_report *report,
                                   bool can_restart, enum restart_policy_decision *decision)
 {
+    if (rank->life.number == 0) {
+        rank->life.first = *report;
+        rank->life.soon = _is_soon (r, rank);
+    }
     if (!can_restart) {
         if (restarts_gathers (r, rank) && restart_policy_is_possible (r->policy, rank))
             *decision = RESTART_POLICY_CANNOT;

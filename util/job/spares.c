@@ -203,8 +203,7 @@ bool spares_move (struct job *job, struct rank *rank, const struct exit_report *
 
 bool spares_note_failure (struct job *job, const struct rank *rank)
 {
-    int64_t began = moment_last (rank->life.began, job->launched);
-    bool soon = job->run - rank->life.ago_ms - began < SOON_MS;
+    bool soon = job->run - rank->life.ago_ms - rank->life.began < SOON_MS;
 
     /* Another node is not worth the restart of those that train. */
     if (rank->beside || rank->kind == RULES_EVALUATOR)

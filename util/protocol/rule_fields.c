@@ -28,7 +28,8 @@ static const struct field watch_rule[] = {
 #undef MESSAGE
 
 /* A member that is a number. */
-#define NUMBER(key_, least, most) { .key = (key_), .type = FIELD_NUMBER, .need = FIELD_OPTIONAL, (least), (most) }
+#define NUMBER(key_, least, most) \
+    { .key = (key_), .type = FIELD_NUMBER, .need = FIELD_OPTIONAL, (least), (most) }
 static const struct field tee_mode[] = {
     NUMBER ("TEE", TEE_ON, TEE_ON + TEE_COLOUR_STDOUT + TEE_COLOUR_STDERR),
 };
