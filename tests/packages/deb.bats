@@ -189,10 +189,10 @@ installed_version ()
     dpkg --purge spank-tf
 }
 
-@test "packages of 0.2.0 are upgraded, the configuration stays as the administrator has edited it, and srun works meanwhile" {
+@test "packages of the release before are upgraded, the configuration stays as the administrator has edited it, and srun works meanwhile" {
     make_released deb DEB_BUILD_OPTIONS="nocheck parallel=2" DEB_BUILD_PROFILES=nocheck
     apt-get install -q -y "$work"/released/*.deb < /dev/null
-    [[ "$(installed_version spank-tf)" == "installed 0.2.0-"* ]] || fail "$(installed_version spank-tf)"
+    [[ "$(installed_version spank-tf)" == "installed $(released_version)-"* ]] || fail "$(installed_version spank-tf)"
     sed -i 's|spank_tf.so$|& timeout=77|' "$enabled"
     cp "$enabled" "$work/edited"
     srun_works

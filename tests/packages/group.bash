@@ -85,11 +85,15 @@ sbom_is_valid ()
             "$work"/build/spank-tf-*.spdx.json "$work"/build/spank-tf-*.tar.gz
 }
 
-# What the packages are upgraded from. 0.2.0 itself had none; this is the first tree that has, and it still has that
-# version, and its files in other places. A shallow clone lacks it.
+# What the packages are upgraded from. 0.2.0 itself had none; its commit is of the first tree that has, and it still has that
+# version, and its files in other places. A shallow clone lacks both.
 pack_released ()
 {
-    git -C "$top" archive --format=tar.gz --prefix=spank-tf/ -o "$run/released.tar.gz" 6697d9ba23de846bc790a7289a68b7a008ad8ecc
+    local commit=db74b2c5cc482159b670b3abcf70ed4ff22b7077           # 0.3.0
+
+    # Until the next release has its number.
+    ! grep -qF 'AC_INIT([spank-tf], [0.3.0])' "$top/configure.ac" || commit=6697d9ba23de846bc790a7289a68b7a008ad8ecc # 0.2.0
+    git -C "$top" archive --format=tar.gz --prefix=spank-tf/ -o "$run/released.tar.gz" $commit
 }
 
 # packages_in ROOT FILE...: the bats files, in a scratch copy of ROOT. The tarballs come by stdin.

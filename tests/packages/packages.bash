@@ -57,6 +57,12 @@ make_released ()
     make_packages_of /tmp/released.tar.gz "$work/released" "$@" > "$work/released.log" 2>&1 || fail "$(tail -n 30 "$work/released.log")"
 }
 
+# The version before.
+released_version ()
+{
+    tar -xzOf /tmp/released.tar.gz spank-tf/configure.ac | sed -n 's/^AC_INIT(\[spank-tf\], \[\(.*\)\])$/\1/p'
+}
+
 version ()
 {
     sed -n 's/^AC_INIT(\[spank-tf\], \[\(.*\)\])$/\1/p' "$tests/../configure.ac"

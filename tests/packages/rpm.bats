@@ -84,7 +84,7 @@ rpm_with ()
     rpm_with -e spank-tf
 }
 
-@test "packages of 0.2.0 are upgraded, the configuration stays as the administrator has edited it, and srun works meanwhile" {
+@test "packages of the release before are upgraded, the configuration stays as the administrator has edited it, and srun works meanwhile" {
     make_released rpm RPMBUILD_OPTIONS="--nodeps --without check"
     rpm_with -i "$work"/released/*.rpm
     sed -i 's|spank_tf.so$|& timeout=77|' "$enabled"
