@@ -41,6 +41,21 @@ def plain_lines(text):
     return textwrap.dedent(text.replace("<br/>\n", "")).strip("\n")
 
 
+class OptionAnchors:
+    """The anchor of an option of srun is its name, and not "tf~12", where it is explained first."""
+
+    TERM = re.compile(r'<dt id="[^"]*"><a class="permalink" href="[^"]*">(<b[^>]*>)--(tf-[a-z0-9-]+)')
+
+    def __init__(self):
+        self.known = set()
+
+    def __call__(self, term):
+        if term[2] in self.known:
+            return term[0]
+        self.known.add(term[2])
+        return f'<dt id="{term[2]}"><a class="permalink" href="#{term[2]}">{term[1]}--{term[2]}'
+
+
 class Pages:
     def __init__(self, tree, directory):
         self.tree, self.directory = tree, directory
@@ -120,9 +135,7 @@ class Pages:
                       r'<a class="manual" href="\1.\2.html"><b>\1</b>(\2)</a>', html)
         html = re.sub("<pre>(.*?)</pre>", lambda pre: f"<pre>{plain_lines(pre[1])}</pre>", html, flags=re.DOTALL)
         html = re.sub(r"<b>([^<\s]{1,26})</b>", r'<b class="word">\1</b>', html)
-        # The anchor of an option is its name, and not "tf~12".
-        html = re.sub(r'<dt id="[^"]*"><a class="permalink" href="[^"]*">(<b[^>]*>)--([a-z0-9-]+)',
-                      r'<dt id="\2"><a class="permalink" href="#\2">\1--\2', html)
+        html = OptionAnchors.TERM.sub(OptionAnchors(), html)
         parts = re.split(r'<h([12])[^>]*><a[^>]*>(.*?)</a></h\1>', html, flags=re.DOTALL)
         page = f"# {file.stem}({file.suffix[1:]})\n"
         for level, title, body in zip(parts[1::3], parts[2::3], parts[3::3]):
