@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/number.h"
+#include "common/proc.h"
 #include "protocol/fork_request.h"
 
 /*
@@ -25,6 +28,10 @@
  * (proctrack/linuxproc).
  */
 #define SERVER_NAME "tf-fork-server"
+
+/* A process that does not die of SIGKILL hangs in the kernel; Slurm deals with those. */
+#define KILL_MS 30000
+#define KILL_PAUSE_MS 5
 
 /* What a program may leave changed in a file or a terminal that its next life shares. */
 struct shared {
@@ -103,20 +110,97 @@ static void _die_with (pid_t supervisor)
         _exit (1);
 }
 
+/* Guard. */
+
+static bool _is_left_out (const struct fork_server *server, pid_t child)
+{
+    for (int i = 0; i < server->others; i++)
+        if (server->other[i] == child)
+            return true;
+    return false;
+}
+
+/* A child that was there before the first life is another plugin's, as the file system of a container. */
+static void _leave_out (pid_t child, void *arg)
+{
+    struct fork_server *server = arg;
+
+    if (server->others < FORK_SERVER_MOST_OTHERS)
+        server->other[server->others++] = child;
+}
+
+static void _forget (struct fork_server *server, pid_t child)
+{
+    for (int i = 0; i < server->others; i++)
+        if (server->other[i] == child)
+            server->other[i] = 0;
+}
+
+static void _reap (struct fork_server *server)
+{
+    pid_t child;
+
+    while ((child = proc_next_ended ()) > 0) {
+        struct fork_reply reply = { .kind = FORK_ENDED, .pid = child };
+
+        reply.unstarted = child == server->life && proc_has_name (child, FORK_LIFE_NAME);
+        if (!proc_reap (child, &reply.status))
+            continue;
+        _forget (server, child);
+        if (child != server->life)
+            continue;
+        server->life = 0;
+        send (server->requests, &reply, sizeof (reply), MSG_NOSIGNAL);
+    }
+}
+
+struct hunt {
+    const struct fork_server *server;
+    int killed;
+};
+
+static void _kill (pid_t child, void *arg)
+{
+    struct hunt *hunt = arg;
+
+    if (!_is_left_out (hunt->server, child) && kill (child, SIGKILL) == 0)
+        hunt->killed++;
+}
+
+/*
+ * The supervisor has died. No other task may begin in the place of this one while something of it lives. What
+ * has lost its parent becomes a child of this process.
+ */
+static void __attribute__ ((noreturn)) _end_tree (struct fork_server *server)
+{
+    struct hunt hunt = { .server = server };
+
+    if (server->life)
+        kill (server->life, SIGKILL);
+    for (int left_ms = KILL_MS; left_ms > 0; left_ms -= KILL_PAUSE_MS) {
+        _reap (server);
+        hunt.killed = 0;
+        proc_children (getpid (), _kill, &hunt);
+        if (hunt.killed == 0)
+            break;
+        poll (NULL, 0, KILL_PAUSE_MS);
+    }
+    _exit (1);
+}
+
 /* Lives. */
 
 /*
  * A life waits until the fork server lets it begin, and so has told the supervisor of it. A process that is
  * forked has none of its parent's pending signals: the first life raises those that the fork server has got.
  */
-static void _await_begin (const struct fork_server *server, int from, int number)
+static void _await_begin (int from, int number)
 {
     sigset_t pending;
 
     if (recv (from, &pending, sizeof (pending), 0) != sizeof (pending))
         _exit (1);
     close (from);
-    _die_with (server->supervisor);
     for (int sig = 1; number == 0 && sig <= SIGRTMAX; sig++)
         if (sigismember (&pending, sig) == 1)
             raise (sig);
@@ -130,54 +214,29 @@ static void _let_begin (int to)
     send (to, &pending, sizeof (pending), MSG_NOSIGNAL);
 }
 
-/*
- * Fork a life. When the intermediate process has been waited for, the life is a child of the supervisor.
- * Returns 0 in the life; otherwise its process ID, or -1 and err. `pair` connects both to this process.
- */
-static pid_t _fork_life (const int pair[2], struct errtext *err)
-{
-    struct fork_reply reply;
-    pid_t intermediate = fork ();
-
-    if (intermediate < 0)
-        return errtext_set (err, "%s", strerror (errno));
-    if (intermediate == 0) {
-        /* The supervisor looks at the name as soon as it learns of the life. */
-        prctl (PR_SET_NAME, FORK_LIFE_NAME);
-        reply = (struct fork_reply){ .pid = fork () };
-        if (reply.pid == 0)
-            return 0;
-        if (reply.pid < 0)
-            errtext_set (&reply.error, "%s", strerror (errno));
-        send (pair[1], &reply, sizeof (reply), MSG_NOSIGNAL);
-        _exit (0);
-    }
-    /* If SIGCHLD is ignored, this waits, too, and then fails. */
-    while (waitpid (intermediate, NULL, 0) < 0 && errno == EINTR)
-        ;
-    if (recv (pair[0], &reply, sizeof (reply), MSG_DONTWAIT) != sizeof (reply))
-        return errtext_set (err, "its process was killed");
-    *err = reply.error;
-    return reply.pid;
-}
-
 /* True in the new life. */
 static bool _begin_life (struct fork_server *server, int number)
 {
-    struct fork_reply reply = { .pid = -1 };
+    struct fork_reply reply = { .kind = FORK_FAILED, .pid = -1 };
     int pair[2] = { -1, -1 };
 
-    if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+    /* The supervisor looks at the life's name as soon as it learns of it. */
+    prctl (PR_SET_NAME, FORK_LIFE_NAME);
+    if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 || (reply.pid = fork ()) < 0)
         errtext_set (&reply.error, "%s", strerror (errno));
-    else
-        reply.pid = _fork_life (pair, &reply.error);
+    if (reply.pid != 0)
+        prctl (PR_SET_NAME, SERVER_NAME);
     if (reply.pid == 0) {
         close (pair[0]);
-        _await_begin (server, pair[1], number);
+        close (server->children);
+        _await_begin (pair[1], number);
         return true;
     }
-    if (reply.pid > 0 && server->port >= 0) {
-        close (server->port);
+    if (reply.pid > 0) {
+        reply.kind = FORK_BEGUN;
+        server->life = reply.pid;
+        if (server->port >= 0)
+            close (server->port);
         server->port = -1;
     }
     send (server->requests, &reply, sizeof (reply), MSG_NOSIGNAL);
@@ -218,9 +277,39 @@ static bool _receive (struct fork_server *server, struct fork_request *request)
 
 static void _say_ready (const struct fork_server *server)
 {
-    static const struct fork_reply ready;
+    static const struct fork_reply ready = { .kind = FORK_READY };
 
     send (server->requests, &ready, sizeof (ready), MSG_NOSIGNAL);
+}
+
+/* Until there is a request. False at the end. */
+static bool _await_request (struct fork_server *server, struct fork_request *request)
+{
+    struct pollfd pfd[] = { { .fd = server->requests, .events = POLLIN },
+                            { .fd = server->children, .events = POLLIN } };
+    struct signalfd_siginfo info;
+
+    for (;;) {
+        while (read (server->children, &info, sizeof (info)) > 0)
+            ;
+        _reap (server);
+        /* A fork of the supervisor may still have the other end of the socket. */
+        if (getppid () != server->supervisor)
+            return false;
+        if (poll (pfd, 2, -1) > 0 && pfd[0].revents)
+            return _receive (server, request);
+    }
+}
+
+static int _open_children (void)
+{
+    sigset_t child;
+
+    /* While it is ignored, wait () learns nothing. */
+    signal (SIGCHLD, SIG_DFL);
+    sigemptyset (&child);
+    sigaddset (&child, SIGCHLD);
+    return signalfd (-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 static int _serve (struct fork_server *server)
@@ -229,27 +318,29 @@ static int _serve (struct fork_server *server)
     struct shared shared;
 
     prctl (PR_SET_NAME, SERVER_NAME);
-    /* A child that another plugin has left, as pyxis does, must not stay as a zombie. */
-    signal (SIGCHLD, SIG_IGN);
-    while (waitpid (-1, NULL, WNOHANG) > 0)
-        ;
+    prctl (PR_SET_CHILD_SUBREAPER, 1);
     _close_slurms (server);
     _save (&shared);
+    if ((server->children = _open_children ()) < 0)
+        _exit (1);
+    /* The death of the supervisor wakes this process. */
+    prctl (PR_SET_PDEATHSIG, SIGCHLD);
+    _reap (server);
+    proc_children (getpid (), _leave_out, server);
     _say_ready (server);
-    while (_receive (server, &request))
+    while (_await_request (server, &request))
         if (_begin_life (server, request.life)) {
-            signal (SIGCHLD, SIG_DFL);
             if (request.life > 0)
                 _restore (&shared);
             memcpy (server->at, request.at, sizeof (server->at));
             return request.life;
         }
-    _exit (1);
+    _end_tree (server);
 }
 
 static int _become_only_life (const struct fork_server *server)
 {
-    const struct fork_reply reply = { .pid = getpid () };
+    const struct fork_reply reply = { .kind = FORK_BEGUN, .pid = getpid () };
     struct fork_request request;
 
     _say_ready (server);

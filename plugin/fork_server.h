@@ -9,8 +9,11 @@
  *     slurmstepd
  *       tf-supervise                 the process that slurmstepd started; it orders the lives
  *         fork server                waits, with all signals blocked
- *         life                       a fork of a fork of it: the process between them has exited,
- *                                    so that the life is tf-supervise's child
+ *           life                     and what it starts
+ *
+ * Two processes guard the tree, each as a subreaper: if tf-supervise is killed, the fork server kills all
+ * that is below itself; if the fork server is, the tree becomes tf-supervise's. So no process of a task
+ * outlives its supervisor, also where a set-uid program has cleared its own parent-death signal.
  *
  * A task that has one life only needs no process that waits: the fork server becomes that life. Nothing
  * here knows Slurm.
@@ -24,6 +27,8 @@
 
 #include "common/iso_time.h"
 
+#define FORK_SERVER_MOST_OTHERS 32
+
 struct fork_server {
     int requests;               /* a socket to the supervisor, see protocol/fork_request.h */
     pid_t supervisor;           /* the parent of this process */
@@ -31,7 +36,13 @@ struct fork_server {
     bool may_restart;           /* the task may have more than one life */
     int port;                   /* a bound socket that the first life's exec closes; -1: none */
     int answer;                 /* a file with the answer of the present life; -1: the first one */
-    char at[ISO_TIME_SIZE]; /* when the present life was ordered */
+    char at[ISO_TIME_SIZE];     /* when the present life was ordered */
+
+    /* While it serves. */
+    int children;               /* a signalfd for SIGCHLD */
+    pid_t life;                 /* 0: none runs */
+    pid_t other[FORK_SERVER_MOST_OTHERS];  /* children that belong to no life */
+    int others;
 };
 
 /*
@@ -42,9 +53,9 @@ struct fork_server {
 void fork_server_take_signals (const sigset_t *mask);
 
 /*
- * Serve the supervisor's requests. Returns in each life, with its number, when the supervisor has
- * ordered it; then the process is a child of the supervisor, dies with it, and has the task's signal mask.
- * Does not return in the fork server, which ends when the supervisor does.
+ * Serve the supervisor's requests. Returns in each life, with its number, when the supervisor has ordered
+ * it; then the process has the task's signal mask. Does not return in the fork server, which ends when the
+ * supervisor does, with the life and all that it has started.
  */
 int fork_server_run (struct fork_server *server);
 

@@ -162,8 +162,8 @@ worker_ended ()
         esac' -n3 -m cyclic -w "$(node 1),$(node 2)" --tf-restart=9
     eventually 60 printed 'it is restarted after 4 s'
     # Of the two tasks on its node, the ps has a program.
-    for supervisor in $(pgrep -xu "$user" tf-supervise); do
-        [ "$(pgrep -cP "$supervisor")" -ne 1 ] || kill -9 "$(pgrep -P "$supervisor" tf-fork-server)"
+    for server in $(pgrep -xu "$user" tf-fork-server); do
+        pgrep -P "$server" > /dev/null || kill -9 "$server"
     done
     eventually 30 printed 'ended, signal 9; not restarted: tf-fork-server, which starts it, was killed' || fail "no line says that: $(< "$out")"
     touch "$lives/end"

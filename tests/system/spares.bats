@@ -220,7 +220,7 @@ comes_back_too_late ()              # CUT RESTORE
 }
 
 # In a script: this task cannot be restarted on its node. The fork server and the program are children of tf-supervise.
-cannot_go_on='pkill -9 -P $PPID -x tf-fork-server; kill -9 $$'
+cannot_go_on='kill -9 $PPID; kill -9 $$'
 
 @test "a spare is watched as its place is" {
     cat > "$work/alive" <<END

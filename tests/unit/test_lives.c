@@ -27,7 +27,7 @@ int __wrap_poll (struct pollfd *pfd, nfds_t count, int ms)
 TEST (no_request_gets_the_late_reply_to_another)
 {
     const pid_t fork_server = fork ();
-    const struct fork_reply reply = { .pid = 40000 };
+    const struct fork_reply reply = { .kind = FORK_BEGUN, .pid = 40000 };
     struct errtext err = { "" };
     struct lives lives;
     int pair[2];

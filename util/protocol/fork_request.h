@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What a supervisor asks the fork server of its task (plugin/fork_server.h) to do, on a SOCK_SEQPACKET
- * pair: one request, to begin a life, and one reply. A reply without a request comes first, when the fork
+ * pair: one request, to begin a life, and the replies. A reply without a request comes first, when the fork
  * server serves. Both programs are of one installation and on one host, so the messages are these structs.
  * With a request may come a descriptor, of a file with an answer (frame_load ()), which this life and those
  * after it use in the place of the one before.
@@ -10,6 +10,7 @@
 #ifndef TF_FORK_REQUEST_H
 #define TF_FORK_REQUEST_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "common/errtext.h"
@@ -24,8 +25,16 @@ struct fork_request {
 };
 
 struct fork_reply {
-    pid_t pid; /* of the new life, a child of the supervisor; -1: it failed; 0: it serves */
-    struct errtext error;       /* if so */
+    enum fork_reply_kind {
+        FORK_READY,             /* it serves */
+        FORK_BEGUN,             /* the life begins */
+        FORK_FAILED,            /* it does not */
+        FORK_ENDED,             /* it has ended; at any time */
+    } kind;
+    pid_t pid;                  /* of the life, a child of the fork server, or the fork server itself */
+    int status;                 /* of its end: that of wait () */
+    bool unstarted;             /* ... before it had executed its program */
+    struct errtext error;       /* if it failed */
 };
 
 #endif

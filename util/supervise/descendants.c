@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/proc.h"
+
 /* About a second in all: a process that hangs in the kernel does not stop. */
 #define STOP_ROUNDS 50
 #define STOP_PAUSE_MAX_MS 20
@@ -98,28 +100,26 @@ static void _add_all (struct snapshot *snapshot)
         closedir (dir);
 }
 
-/*
- * If /proc is mounted with hidepid, a setuid program is not visible in it. It is in this list of
- * children, at the latest when its parent has ended.
- */
-static void _add_children (struct snapshot *snapshot)
-{
-    int fd = open ("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-    struct process child = { .parent = getpid () };
-    char text[512];
-    ssize_t n;
+struct family {
+    struct snapshot *snapshot;
+    pid_t parent;
+};
 
-    if (fd < 0)
-        return;
-    while ((n = read (fd, text, sizeof (text))) > 0)
-        for (ssize_t i = 0; i < n; i++)
-            if (text[i] >= '0' && text[i] <= '9')
-                child.pid = 10 * child.pid + (text[i] - '0');
-            else {
-                _add (snapshot, &child);
-                child.pid = 0;
-            }
-    close (fd);
+static void _add_child (pid_t child, void *arg)
+{
+    const struct family *family = arg;
+    const struct process process = { .pid = child, .parent = family->parent, .listed = true };
+
+    _add (family->snapshot, &process);
+}
+
+/*
+ * If /proc is mounted with hidepid, a setuid program is not visible in it. It is among these children, at the
+ * latest when its parent has ended.
+ */
+static void _add_children (struct snapshot *snapshot, pid_t parent)
+{
+    proc_children (parent, _add_child, &(struct family){ snapshot, parent });
 }
 
 static int _by_pid (const void *a, const void *b)
@@ -129,10 +129,17 @@ static int _by_pid (const void *a, const void *b)
     return p->pid < q->pid ? -1 : p->pid > q->pid;
 }
 
-/*
- * By ascending pid, each once. If a process is there twice, with two parents, this process has
- * become its parent meanwhile.
- */
+/* The list of children, which was read later, knows the parent, and nothing else. */
+static void _merge (struct process *process, const struct process *other)
+{
+    pid_t parent = other->listed ? other->parent : process->parent;
+
+    if (process->listed)
+        *process = *other;
+    process->parent = parent;
+}
+
+/* By ascending pid, each once. */
 static void _sort (struct snapshot *snapshot)
 {
     struct process *process = snapshot->process;
@@ -143,8 +150,8 @@ static void _sort (struct snapshot *snapshot)
     for (size_t i = 0; i < snapshot->count; i++)
         if (n == 0 || process[n - 1].pid != process[i].pid)
             process[n++] = process[i];
-        else if (process[i].parent == getpid ())
-            process[n - 1].parent = getpid ();
+        else
+            _merge (&process[n - 1], &process[i]);
     snapshot->count = n;
 }
 
@@ -185,7 +192,9 @@ struct process *descendants_list (size_t *count, pid_t except)
     struct snapshot snapshot = { 0 };
 
     _add_all (&snapshot);
-    _add_children (&snapshot);
+    _add_children (&snapshot, getpid ());
+    if (except)
+        _add_children (&snapshot, except);
     _sort (&snapshot);
     _mark_descendants (&snapshot);
     *count = 0;

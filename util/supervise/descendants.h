@@ -19,6 +19,7 @@ struct process {
     bool stopped;           /* by a signal, and not by a debugger */
     bool busy;              /* its first thread computes */
     bool descends;          /* from this process */
+    bool listed;            /* only its parent is known, which has it in the list of its children */
 };
 
 /*

@@ -40,7 +40,7 @@ static void _close_requests (struct lives *lives)
 
 bool lives_can_restart (const struct lives *lives)
 {
-    return lives->requests >= 0;
+    return lives->requests >= 0 && !lives->over;
 }
 
 /* With the answer, if there is one to be sent. */
@@ -73,7 +73,7 @@ static ssize_t _send_request (struct lives *lives, struct fork_request request)
 static pid_t _receive (struct lives *lives, struct errtext *err)
 {
     struct pollfd pfd = { .fd = lives->requests, .events = POLLIN };
-    struct fork_reply reply = { .pid = -1 };
+    struct fork_reply reply = { .kind = FORK_FAILED };
 
     if ((poll (&pfd, 1, ANSWER_MS) != 1 && poll (&pfd, 1, RESUMED_MS) != 1)
         || recv (lives->requests, &reply, sizeof (reply), MSG_DONTWAIT) != sizeof (reply)) {
@@ -82,7 +82,14 @@ static pid_t _receive (struct lives *lives, struct errtext *err)
         lives_end (lives);
         return -1;
     }
-    return reply.pid < 0 ? errtext_set (err, "%s", reply.error.text) : reply.pid;
+    return reply.kind == FORK_FAILED ? errtext_set (err, "%s", reply.error.text) : reply.pid;
+}
+
+bool lives_next_end (struct lives *lives, struct fork_reply *end)
+{
+    return lives->serves && lives->requests >= 0
+           && recv (lives->requests, end, sizeof (*end), MSG_DONTWAIT) == sizeof (*end)
+           && end->kind == FORK_ENDED;
 }
 
 bool lives_are_prepared (const struct lives *lives)
@@ -134,9 +141,10 @@ pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
     return pid;
 }
 
+/* Not closed: at the end of the file it would end the life. */
 void lives_end (struct lives *lives)
 {
-    _close_requests (lives);
+    lives->over = true;
     if (lives->fork_server)
         kill (lives->fork_server, SIGKILL);
 }
@@ -146,17 +154,15 @@ bool lives_reaped (struct lives *lives, pid_t pid)
     if (pid != lives->fork_server)
         return false;
     lives->fork_server = 0;
-    _close_requests (lives);
+    lives->over = true;
     return true;
 }
 
 void lives_finish (struct lives *lives)
 {
-    _close_requests (lives);
-    if (lives->fork_server) {
-        kill (lives->fork_server, SIGKILL);
-        while (waitpid (lives->fork_server, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
+    lives_end (lives);
+    while (lives->fork_server && waitpid (lives->fork_server, NULL, 0) < 0 && errno == EINTR)
+        ;
     lives->fork_server = 0;
+    _close_requests (lives);
 }

@@ -12,10 +12,12 @@
 #include <sys/types.h>
 
 #include "common/errtext.h"
+#include "protocol/fork_request.h"
 #include "protocol/frame.h"
 
 struct lives {
     int requests;               /* to the fork server; -1: there is none */
+    bool over;                  /* there is no other life */
     pid_t fork_server;          /* a child that belongs to no life; 0: there is none */
     int answer;                 /* a file that is to be sent to the fork server; -1: none */
     bool serves;                /* the fork server does; before that, its process is the task */
@@ -40,9 +42,13 @@ bool lives_serve (struct lives *lives);
 
 /*
  * Begin a life, with a number greater than that of the one before; every process of that one must be dead.
- * Its process ID, a child of this process; or -1 and err: then the task cannot be restarted.
+ * Its process ID; or -1 and err: then the task cannot be restarted. It is a child of the fork server, which
+ * tells its end; of this process if the fork server has died, and in a task that has one life.
  */
 pid_t lives_begin (struct lives *lives, int number, struct errtext *err);
+
+/* The next end that the fork server has told, when `requests` can be read; false: there is none. */
+bool lives_next_end (struct lives *lives, struct fork_reply *end);
 
 /* The task is not restarted any more. The fork server is killed. */
 void lives_end (struct lives *lives);
@@ -53,7 +59,10 @@ void lives_finish (struct lives *lives);
 /* True if another life can begin. */
 bool lives_can_restart (const struct lives *lives);
 
-/* The child `pid` has ended. True if it was the fork server: the task cannot be restarted any more. */
+/*
+ * The child `pid` has ended. True if it was the fork server: the task cannot be restarted any more. It may
+ * have told an end before.
+ */
 bool lives_reaped (struct lives *lives, pid_t pid);
 
 #endif

@@ -24,7 +24,6 @@
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,6 +32,7 @@
 #include "common/deadline.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
+#include "common/proc.h"
 #include "common/version.h"
 #include "descendants.h"
 #include "last_line.h"
@@ -40,7 +40,6 @@
 #include "lives.h"
 #include "machine.h"
 #include "oom_kills.h"
-#include "proc.h"
 #include "protocol/answer.h"
 #include "protocol/exit_report.h"
 #include "protocol/fork_request.h"
@@ -118,35 +117,34 @@ static bool _is_out_of_memory (const struct supervisor *s, int status)
     return killed && s->oom_kills >= 0 && _count_oom_kills () > s->oom_kills;
 }
 
-/*
- * A child that has asked its parent to trace it (PTRACE_TRACEME) stops at its exec, which shows as SIGTRAP,
- * and at signals. Let it continue as if it were not traced.
- */
+static void _program_ended (struct supervisor *s, int status, bool unstarted)
+{
+    s->task = 0;
+    machine_program_ended (&s->machine, _now (), status, unstarted, _is_out_of_memory (s, status));
+}
+
+/* The fork server tells the end of a life, which is its child; without it, wait () does. */
 static void _reap (struct supervisor *s)
 {
-    siginfo_t info = { 0 };
+    struct fork_reply end;
+    pid_t child;
     int status;
 
-    for (; waitid (P_ALL, 0, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid > 0; info.si_pid = 0) {
-        bool is_task = info.si_pid == s->task, unstarted = is_task && _is_unstarted (s);
+    while ((child = proc_next_ended ()) > 0) {
+        bool is_task = child == s->task, unstarted = is_task && _is_unstarted (s);
 
-        if (waitpid (info.si_pid, &status, WNOHANG) != info.si_pid)
-            break;
-        if (WIFSTOPPED (status))
-            ptrace (PTRACE_DETACH, info.si_pid, NULL,
-                    (void *)(intptr_t)(WSTOPSIG (status) == SIGTRAP ? 0 : WSTOPSIG (status)));
-        else {
-            if (lives_reaped (&s->lives, info.si_pid))
-                machine_no_life (&s->machine, _now (),
-                                 is_task ? "it ended before its program could start"
-                                         : "tf-fork-server, which starts it, was killed");
-            if (is_task) {
-                s->task = 0;
-                machine_program_ended (&s->machine, _now (), status, unstarted,
-                                       _is_out_of_memory (s, status));
-            }
-        }
+        if (!proc_reap (child, &status))
+            continue;
+        if (lives_reaped (&s->lives, child))
+            machine_no_life (&s->machine, _now (),
+                             is_task ? "it ended before its program could start"
+                                     : "tf-fork-server, which starts it, was killed");
+        if (is_task)
+            _program_ended (s, status, unstarted);
     }
+    while (lives_next_end (&s->lives, &end))
+        if (end.pid == s->task)
+            _program_ended (s, end.status, end.unstarted);
 }
 
 /*
@@ -500,7 +498,7 @@ static void _wait (struct supervisor *s, struct pollfd pfd[4])
     if (listens)
         next = deadline_min (next, uplink_poll (s->uplink, &pfd[1]));
     next = deadline_min (next, watch_poll (&s->watch, &pfd[2]));
-    pfd[3] = (struct pollfd){ .fd = s->lives.serves ? -1 : s->lives.requests, .events = POLLIN };
+    pfd[3] = (struct pollfd){ .fd = s->lives.fork_server ? s->lives.requests : -1, .events = POLLIN };
     if (s->machine.phase == MACHINE_RUNS)
         next = deadline_min (next, deadline_min (s->listener.due, s->attempts.due));
     poll (pfd, 4, deadline_left_ms (next));

@@ -5,9 +5,12 @@
 
 #include "proc.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 
 /* NULL if the process has ended. */
 static FILE *_open_proc (pid_t pid, const char *name)
@@ -42,4 +45,36 @@ bool proc_has_name (pid_t pid, const char *name)
     if (f)
         fclose (f);
     return read && strncmp (text, name, strlen (name)) == 0 && text[strlen (name)] == '\n';
+}
+
+void proc_children (pid_t pid, void (*found) (pid_t child, void *arg), void *arg)
+{
+    char name[32];
+    FILE *f;
+    int child;
+
+    snprintf (name, sizeof (name), "task/%d/children", (int)pid);
+    f = _open_proc (pid, name);
+    while (f && fscanf (f, "%d", &child) == 1)
+        found ((pid_t)child, arg);
+    if (f)
+        fclose (f);
+}
+
+pid_t proc_next_ended (void)
+{
+    siginfo_t info = { 0 };
+
+    return waitid (P_ALL, 0, &info, WEXITED | WNOWAIT | WNOHANG) == 0 ? info.si_pid : 0;
+}
+
+bool proc_reap (pid_t child, int *status)
+{
+    if (waitpid (child, status, WNOHANG) != child)
+        return false;
+    if (!WIFSTOPPED (*status))
+        return true;
+    ptrace (PTRACE_DETACH, child, NULL,
+            (void *)(intptr_t)(WSTOPSIG (*status) == SIGTRAP ? 0 : WSTOPSIG (*status)));
+    return false;
 }
