@@ -102,7 +102,7 @@ end_rendezvous ()
     start_step chief,ps,worker:2 'case $SLURM_TF_ROLE$SLURM_TF_INDEX in
         worker0) until [ -e $LIVES/fail ]; do sleep 0.1; done; exit 3;;
         chief0) until [ -e $LIVES/end ]; do sleep 0.1; done; kill $(cut -d" " -f1 $LIVES/1 $LIVES/3);;
-        *) trap "exit 0" TERM; sleep 600 & wait;;
+        *) sleep 600 & trap "kill $!; exit 0" TERM; wait;;
         esac' -n4 -m block -w "$(node 1)" --tf-restart=1,any
     for rank in 0 1 2 3; do
         eventually 20 lives $rank 1
@@ -165,7 +165,7 @@ worker_ended ()
     for server in $(pgrep -xu "$user" tf-fork-server); do
         pgrep -P "$server" > /dev/null || kill -9 "$server"
     done
-    eventually 30 printed 'ended, signal 9; not restarted: tf-fork-server, which starts it, was killed' || fail "no line says that: $(< "$out")"
+    eventually 30 printed 'signal 9; not restarted: tf-fork-server, which starts it, was killed' || fail "no line says that: $(< "$out")"
     touch "$lives/end"
     step_ends
     [ "$status" -eq 137 ]
