@@ -139,6 +139,7 @@ struct supervisor {
     bool told_overdue, asked_to_end;
     int suspended_on; /* connection + 1 on which it has told that the job is being suspended; or 0 */
     int told_step, highest; /* of its lives before this one */
+    int64_t step_told_at;
     struct signal pending[8];
     int pendings;
 };
@@ -467,6 +468,7 @@ static void _begin_program (int rank, int life)
         if (w.program[i].alive && _step (i) > note->status)
             note->status = _step (i);
     note->life = life;
+    note->base = p->base;
     note->place = p->place;
     _say ("rank %d: life %d begins in place %d, dictionary %d", rank, life, p->place, p->generation);
 }
@@ -513,7 +515,12 @@ static int64_t _signs_due (int rank)
     /* The first step that is higher than any of its own before. */
     if (s->told_step <= s->highest && p->base <= s->highest)
         higher = p->began + w.plan->start_ms + (s->highest - p->base) * w.plan->sign_ms;
-    return higher >= _silent_from (p) ? due : moment_first (due, higher);
+    if (higher < _silent_from (p))
+        due = moment_first (due, higher);
+    /* Others after a second, at the begin of a life. */
+    higher = p->began + w.plan->start_ms + (s->told_step - p->base) * w.plan->sign_ms;
+    higher = moment_last (higher, s->step_told_at + 1000);
+    return higher < _silent_from (p) ? moment_first (due, higher) : due;
 }
 
 /* A supervisor's connection. */
@@ -604,6 +611,7 @@ static void _tell_signs (int rank)
     s->told_source = message.signs.source;
     s->told_overdue = message.signs.overdue;
     s->told_step = message.signs.step;
+    s->step_told_at = w.now;
     _send (s->connection, RENDEZVOUS, &message);
 }
 
@@ -1004,8 +1012,12 @@ static void _tell (const struct fact *fact)
           note->status, fact->left);
     for (int i = 1; i < fact->count && (fact->kind == FACT_LOST || fact->kind == FACT_REPLACED); i++)
         _note (TOLD, fact->ranks[i].rank->number, fact->kind)->place = fact->left;
-    if (fact->kind == FACT_ENDED)
+    if (fact->kind == FACT_ENDED) {
+        w.history->has_ledger = true;
+        w.history->ledger = *fact->ledger;
+        w.history->ledger_at = w.now;
         _note_table ();
+    }
 }
 
 static void _perform_facts (void)
@@ -1566,7 +1578,7 @@ static void _begin (const struct plan *plan, int disturbances, struct history *h
     memset (w.exit_status, 0, sizeof (w.exit_status));
     history->plan = plan;
     history->notes = history->generations = 0;
-    history->all_ended = history->alive_at_end = false;
+    history->all_ended = history->alive_at_end = history->has_ledger = false;
     history->hash = UINT64_C (0xcbf29ce484222325);
     for (int i = 0; i < plan->tasks; i++)
         _begin_rank (i);
@@ -1574,7 +1586,7 @@ static void _begin (const struct plan *plan, int disturbances, struct history *h
     if (!(w.job = job_create (&plan->config, w.rank, plan->tasks)))
         abort ();
     w.runs = w.srun = true;
-    job_launched (w.job, w.now);
+    job_launched (w.job, w.now, 0);
     _note_places ();
     for (int i = 0; i < plan->tasks; i++)
         _begin_supervisor (i);

@@ -117,6 +117,7 @@ struct note {
     int64_t at;
     enum note_kind kind;
     int rank, life, place, number, status;
+    int base; /* of BEGAN: the step after which it goes on */
     enum end_cause cause;
 };
 
@@ -128,6 +129,9 @@ struct history {
     bool all_ended;
     bool alive_at_end;          /* a supervisor was, when the time was over */
     uint64_t hash;
+    bool has_ledger; /* all had ended, as was told, then */
+    struct ledger ledger;
+    int64_t ledger_at;
     /* By generation: the place of each rank, or -1. */
     int place[16][MOST_RANKS];
     int generations;

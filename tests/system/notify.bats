@@ -52,7 +52,8 @@ events ()
 import json, sys
 
 schema = json.load(open(sys.argv[1]))
-types = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool, "null": type(None)}
+types = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool,
+         "null": type(None)}
 known = {"$schema", "$defs", "$ref", "title", "description", "type", "required", "properties", "minimum", "enum",
          "const", "items", "additionalProperties", "allOf", "if", "then"}
 
@@ -67,7 +68,7 @@ def check(value, s, at="event"):
     names = [names] if isinstance(names, str) else names
     assert not names or any(is_type(value, n) for n in names), (at, value)
     assert value == s.get("const", value) and value in s.get("enum", [value]), (at, value)
-    assert "minimum" not in s or value >= s["minimum"], (at, value)
+    assert "minimum" not in s or value is None or value >= s["minimum"], (at, value)
     if isinstance(value, dict):
         assert set(s.get("required", [])) <= value.keys(), (at, set(s["required"]) - value.keys())
         for key, v in value.items():
@@ -284,7 +285,7 @@ kill_step ()
     local step=("$work"/events/*)
     [[ ${step[*]} == *.0.ended.prom ]] || fail "there is ${step[*]}"
     [ "$(stat -c %a "${step[0]}")" = 644 ] || fail "its mode"
-    diff <(sed -E '/^#/d; s/step="[^"]*",user="[^"]*"/STEP/; s/ [0-9]{6,}$/ TIME/' "${step[0]}") - <<'METRICS'
+    diff <(sed -E '/^#/d; s/step="[^"]*",user="[^"]*"/STEP/; s/ [0-9]{6,}$/ TIME/; s/ [0-9]+\.[0-9]+$/ N/' "${step[0]}") - <<'METRICS'
 spank_tf_tasks{STEP,role="ps"} 1
 spank_tf_tasks{STEP,role="worker"} 2
 spank_tf_nodes{STEP} 2
@@ -292,6 +293,14 @@ spank_tf_restarts_left{STEP} 0
 spank_tf_running{STEP} 0
 spank_tf_last_event_seconds{STEP,event="end"} TIME
 spank_tf_failed_tasks{STEP} 2
+spank_tf_ledger_seconds{STEP,account="launch"} N
+spank_tf_ledger_seconds{STEP,account="noticing"} N
+spank_tf_ledger_seconds{STEP,account="pausing"} N
+spank_tf_ledger_seconds{STEP,account="running"} N
+spank_tf_ledger_seconds{STEP,account="suspended"} N
+spank_tf_restarts{STEP} 0
+spank_tf_replaced{STEP} 0
+spank_tf_idle_spare_seconds{STEP} N
 METRICS
 }
 

@@ -219,6 +219,28 @@ while life < 50:
     [ "$(grep -c 'restarted after 1 s (restarts left: 2)' <<< "$stderr")" -eq 50 ] || fail "$stderr"
 }
 
+@test "the ledger of a step is what is known of its programs" {
+    run -0 --separate-stderr slurm timeout 200 srun -Q --export=ALL -n2 --tf-tasks=worker:2 --tf-restart=3,any --tf-watchdog=60 --tf-show=json \
+        "$python" -c "$say"'
+time.sleep(4)
+for step in range((1, 6)[life], (11, 31)[life]):
+    say(step)
+    time.sleep(1)
+sys.exit(life == 0 and 3 * (os.environ["SLURM_PROCID"] == "1"))'
+    grep -Eq ': all tasks begin again \((noticing [0-9]+ s; )?pausing [0-9]+ s; step 10 was the last\)' <<< "$stderr" || fail "$stderr"
+    grep -Eq ': [0-9]+ s: 3[0-9] s of progress \([0-9]+ %\), launch and start took [0-9]+ s, 1 restart cost .* \(5 steps twice, ' <<< "$stderr" ||
+        fail "$stderr"
+    grep '^{' <<< "$stderr" | "$python" -c '
+import json, sys
+ledger = [json.loads(line) for line in sys.stdin][-1]["ledger"]
+print(ledger)
+accounts = {k: v for k, v in ledger.items() if k.endswith("_s") and k not in ("total_s", "idle_spare_s")}
+assert abs(sum(v or 0 for v in accounts.values()) - ledger["total_s"]) < 0.02
+for key, wanted in {"progress_s": 10 + 20, "repeated_s": 5, "starting_s": 4 + 4, "suspended_s": 0}.items():
+    assert abs(ledger[key] - wanted) < 2, key
+assert ledger["repeated_steps"] == 5 and ledger["restarts"] == 1 and ledger["running_s"] is None' || fail "the ledger"
+}
+
 @test "values" {
     for value in x -1 1001 1,any,any '1,' 3,total=2 3,total=10001 3,total 3,total=3,total=3; do
         run slurm srun -n1 --tf-tasks=worker --tf-restart=$value true

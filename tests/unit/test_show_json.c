@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "job/ledger.h"
 #include "rendezvous/show_json.h"
 
 /* An event without its time, as check () compares it. */
@@ -196,6 +197,48 @@ static void ended (int rank, enum rank_state state, struct end end)
     roster.rank[rank].end = end;
 }
 
+static const struct fact *end_of (int left)
+{
+    static struct fact fact;
+
+    fact = (struct fact){ .kind = FACT_ENDED, .left = left };
+    return &fact;
+}
+
+TEST (the_end_has_the_ledger_and_null_for_what_is_not_known)
+{
+    struct roster one = { .step = roster.step, .tasks = 1, .rank = &roster.rank[0] };
+    struct ledger ledger = { .ms = { [LEDGER_LAUNCH] = 1500,
+                                     [LEDGER_STARTING] = 2000,
+                                     [LEDGER_WAITING] = 250,
+                                     [LEDGER_REPEATED] = 3000,
+                                     [LEDGER_PROGRESS] = 60000,
+                                     [LEDGER_NOTICING] = 4000,
+                                     [LEDGER_PAUSING] = 5000,
+                                     [LEDGER_SUSPENDED] = 7000 },
+                             .says = true,
+                             .repeated_steps = 12,
+                             .idle_ms = 90000,
+                             .restarts = 2,
+                             .replaced = 1 };
+    const struct fact fact = { .kind = FACT_ENDED, .ledger = &ledger };
+    char *line = show_json_end (&one, 3, &fact);
+
+    assert_non_null (strstr (line, "\"ledger\":{\"launch_s\":1.5,\"progress_s\":60.0,\"repeated_s\":3.0,"
+                                   "\"noticing_s\":4.0,\"pausing_s\":5.0,\"starting_s\":2.0,"
+                                   "\"waiting_s\":0.25,\"running_s\":null,\"suspended_s\":7.0,"
+                                   "\"total_s\":82.75,\"repeated_steps\":12,\"idle_spare_s\":90.0,"
+                                   "\"restarts\":2,\"replaced\":1}"));
+    free (line);
+    ledger.says = false;
+    assert_non_null (line = show_json_end (&one, 3, &fact));
+    assert_non_null (strstr (line, "\"progress_s\":null,\"repeated_s\":null,\"noticing_s\":4.0,"
+                                   "\"pausing_s\":5.0,\"starting_s\":null,\"waiting_s\":null,"
+                                   "\"running_s\":2.0,"));
+    assert_non_null (strstr (line, "\"repeated_steps\":null,"));
+    free (line);
+}
+
 TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
 {
     static struct failure_text failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } };
@@ -217,7 +260,7 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
     roster.rank[2].address_use = ADDRESS_USED;
     free (roster.rank[0].log_dir);
     assert_non_null (roster.rank[0].log_dir = strdup ("/logs"));
-    check (show_json_end (&roster, 3, 1),
+    check (show_json_end (&roster, 3, end_of (1)),
            EVENT ("end", "3", "2", THREE_ROLES, "3",
                   "1") "\"cancelled\":false,"
                        "\"succeeded\":false,\"first_to_fail\":2,"
@@ -244,7 +287,7 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
            (struct end){
                .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9 }, .at = 1000000, .elapsed_ms = 0 });
     roster.rank[0].life.number = 0;
-    check (show_json_end (&one, 0, 0),
+    check (show_json_end (&one, 0, end_of (0)),
            EVENT ("end", "1", "1", ONE_CHIEF, "0",
                   "0") "\"cancelled\":false,"
                        "\"succeeded\":false,\"first_to_fail\":0,"
@@ -253,7 +296,7 @@ TEST (a_lost_task_has_no_number_and_without_a_failure_none_is_first)
                        "\"restarts\":0,\"time\":1000,\"elapsed\":0}]}\n");
     ended (0, RANK_ENDED,
            (struct end){ .report = { .kind = EXIT_REPORT_EXIT }, .at = 1000000, .elapsed_ms = 0 });
-    check (show_json_end (&one, 0, 0),
+    check (show_json_end (&one, 0, end_of (0)),
            EVENT ("end", "1", "1", ONE_CHIEF, "0",
                   "0") "\"cancelled\":false,"
                        "\"succeeded\":true,\"first_to_fail\":null,"
@@ -276,7 +319,7 @@ TEST (a_task_that_was_replaced_is_lost_and_has_no_place)
     lost->replaced_by = spare;
     spare->replaces = lost;
     check (
-        show_json_end (&roster, 3, 1),
+        show_json_end (&roster, 3, end_of (1)),
         EVENT (
             "end", "3", "2", "\"chief\":1,\"worker\":1", "3",
             "1") "\"cancelled\":false,"

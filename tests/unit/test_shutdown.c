@@ -318,7 +318,7 @@ static void begin (char *event)
     server.config = (struct rendezvous_config){
         .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
     };
-    server.now = now_ms;
+    server.now = server.deadline.at_ms = now_ms;
     set_options (&server.config, event, &apart, &cannot_supervise);
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
     add_ranks (tasks, apart, cannot_supervise);

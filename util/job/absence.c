@@ -134,6 +134,7 @@ void absence_check (struct job *job)
         if (_is_overdue (job, rank)) {
             if (rank->state == RANK_CALLED)
                 restart_policy_cannot (restarts_policy (job->restarts), rank);
+            ledger_fail (job, rank->heard);
             course_ended (job, rank, RANK_IS_LOST, &killed);
         }
     absence_note_missing (job);

@@ -125,6 +125,15 @@ static bool _all_have_ended (const struct job *job)
     return true;
 }
 
+void course_tell_cut (struct job *job)
+{
+    struct fact *fact = facts_add (&job->facts, FACT_CUT, NULL);
+
+    ledger_close (job);
+    fact->ledger = &job->ledger;
+    fact->left = restart_policy_left (restarts_policy (job->restarts));
+}
+
 void course_tell_end (struct job *job)
 {
     struct fact *fact;
@@ -132,7 +141,9 @@ void course_tell_end (struct job *job)
     if (job->end_told || !_all_have_ended (job))
         return;
     job->end_told = true;
+    ledger_close (job);
     fact = facts_add (&job->facts, FACT_ENDED, NULL);
+    fact->ledger = &job->ledger;
     fact->left = restart_policy_left (restarts_policy (job->restarts));
     _name_killed (job, fact);
 }
@@ -266,5 +277,6 @@ void course_replaced (struct job *job, struct rank *lost, struct rank *spare)
     spare->needs_master_port = lost->needs_master_port;
     lost->kind = RULES_SPARE;
     lost->beside = lost->serves = lost->needs_master_port = false;
+    job->ledger.idle_ms += job->run - job->launched;
     stop_policy_replaced (job->policy, lost, spare);
 }

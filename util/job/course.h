@@ -37,6 +37,8 @@ void course_decided (struct job *job, struct rank *rank, const struct exit_repor
                      enum restart_policy_decision decision, const char *cannot);
 /* ... which tasks have been killed since that was told last. */
 void course_tell_killed (struct job *job);
+/* ... that srun has ended, and what ran is lost. */
+void course_tell_cut (struct job *job);
 /* ... that all have ended, once they have. */
 void course_tell_end (struct job *job);
 

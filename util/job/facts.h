@@ -16,6 +16,7 @@
 #include "stop_policy.h"
 
 struct rank;
+struct ledger;
 struct unanswered;
 
 enum fact_kind {
@@ -28,7 +29,8 @@ enum fact_kind {
     FACT_DECIDED,       /* what that leads to, if tasks may be restarted: `decision`, in the place of what
                            was decided about the rank before */
     FACT_BEGINS,        /* `rank` begins its next life */
-    FACT_AGAIN, /* all begin again, `seconds` after the last sign of those that have been replaced */
+    FACT_AGAIN, /* all begin again, `seconds` after the last sign of those that have been replaced; 0: none
+                   have */
     FACT_FAILED_BESIDE, /* `rank`, an auxiliary task; the job goes on */
     FACT_MISSED, /* `rank` has failed, and the others may wait for it; once */
     FACT_OVER, /* the job, for this `cause`; `rank` is that of stop_policy_cause_rank ().
@@ -73,7 +75,7 @@ struct fact {
     int count; /* of the ranks */
     int seconds;
     int left; /* restarts */
-    int row, step; /* DECIDED: restarts without progress, and the highest step that was said, or 0 */
+    int row, step; /* DECIDED, AGAIN: restarts without progress, and the highest step that was said, or 0 */
 
     enum order order;
     int number; /* the life to begin, or the greatest exit code */
@@ -106,6 +108,10 @@ struct fact {
     int64_t since; /* of the others */
 
     const struct unanswered *unanswered;
+
+    /* ENDED, CUT: it is complete. AGAIN: what the restart has cost until now, in milliseconds. */
+    const struct ledger *ledger;
+    int64_t noticing_ms, pausing_ms;
 };
 
 /* A zeroed one is empty. */

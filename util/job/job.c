@@ -72,10 +72,11 @@ static void _set_time (struct job *job, int64_t now)
     restarts_time (job->restarts, job->run);
 }
 
-void job_launched (struct job *job, int64_t now)
+void job_launched (struct job *job, int64_t now, int64_t launch_ms)
 {
     _set_time (job, now);
     job->launched = now;
+    ledger_begin (job, launch_ms);
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         rank->heard = now;
         rank->life.began = job->run;
@@ -198,14 +199,13 @@ static void _answer_report (struct job *job, struct rank *rank, const struct exi
     }
 }
 
-void job_report (struct job *job, int64_t now, struct rank *rank, const struct exit_report *report,
-                 const struct life_report *life, const struct failure_text *failure)
+static void _take_report (struct job *job, struct rank *rank, const struct exit_report *report,
+                          const struct life_report *life, const struct failure_text *failure)
 {
     enum restart_policy_decision decision;
     enum restarts_answer answer;
     struct exit_report end;
 
-    _set_time (job, now);
     /* What becomes of it concerns no other task. */
     if (rank->replaced_by) {
         course_order (job, rank, ORDER_EXIT);
@@ -213,6 +213,8 @@ void job_report (struct job *job, int64_t now, struct rank *rank, const struct e
     }
     absence_note_missing (job);
     _note_report (job, rank, report, life, failure);
+    if (exit_report_failed (report))
+        ledger_fail (job, rank->end.at);
     if (_is_stuck (job, rank, report, life) && spares_move (job, rank, report, FACT_IS_STUCK, false)) {
         _let_go (job, rank);
         return;
@@ -231,6 +233,14 @@ void job_report (struct job *job, int64_t now, struct rank *rank, const struct e
     _answer_report (job, rank, &end, answer);
 }
 
+void job_report (struct job *job, int64_t now, struct rank *rank, const struct exit_report *report,
+                 const struct life_report *life, const struct failure_text *failure)
+{
+    _set_time (job, now);
+    _take_report (job, rank, report, life, failure);
+    ledger_look (job);
+}
+
 /* Other inputs. */
 
 void job_signs (struct job *job, int64_t now, struct rank *rank, const struct signs *signs)
@@ -241,6 +251,8 @@ void job_signs (struct job *job, int64_t now, struct rank *rank, const struct si
     restarts_started (job->restarts, signs->started_ms);
     unanswered_take (job, rank, signs);
     watchdog_take (job, rank, signs);
+    ledger_step (job, rank, signs);
+    ledger_look (job);
 }
 
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard)
@@ -306,7 +318,7 @@ void job_cut (struct job *job, int64_t now)
     if (settled)
         course_tell_end (job);
     else
-        facts_add (&job->facts, FACT_CUT, NULL)->left = restart_policy_left (restarts_policy (job->restarts));
+        course_tell_cut (job);
 }
 
 /* Time: ranks that wait begin their next life, or are let go; others are stopped. */
@@ -400,6 +412,7 @@ void job_time (struct job *job, int64_t now)
     _relaunch (job);
     course_tell_end (job);
     _stop (job);
+    ledger_look (job);
 }
 
 int64_t job_due (const struct job *job)

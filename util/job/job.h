@@ -14,6 +14,7 @@
  *     spares.c          spares that get the places of lost ranks
  *     watchdog.c        tasks that give no sign of life
  *     unanswered.c      nodes that do not reach each other
+ *     ledger.c          what the time of the step went into
  *     ends.c, alone.c   how tasks ended, and what failed first; has each trained alone?
  */
 #ifndef TF_JOB_H
@@ -23,6 +24,7 @@
 #include <stdint.h>
 
 #include "facts.h"
+#include "ledger.h"
 #include "moment.h"
 #include "protocol/rendezvous_config.h"
 #include "rank.h"
@@ -43,6 +45,7 @@ struct job {
     struct stop_policy *policy;
     struct restarts *restarts;
     struct watchdog watchdog;
+    struct ledger ledger;
     struct unanswered unanswered;
     int64_t launched;                   /* when the tasks got their answers */
     int64_t grace_over;                 /* of evaluators; never before the job is over */
@@ -69,8 +72,8 @@ struct job *job_create (const struct rendezvous_config *config, struct rank *ran
 /* NULL is fine. */
 void job_destroy (struct job *job);
 
-/* The launch is complete: all tasks have supervisors, and run. */
-void job_launched (struct job *job, int64_t now);
+/* The launch is complete, after so long: all tasks have supervisors, and run. */
+void job_launched (struct job *job, int64_t now, int64_t launch_ms);
 
 /* The supervisor of a rank reports the end of a life, perhaps not for the first time. */
 void job_report (struct job *job, int64_t now, struct rank *rank, const struct exit_report *report,

@@ -200,6 +200,11 @@ int restart_policy_left (const struct restart_policy *policy)
     return all < row ? all : row;
 }
 
+int restart_policy_used (const struct restart_policy *policy)
+{
+    return policy->used;
+}
+
 int restart_policy_row (const struct restart_policy *policy)
 {
     return policy->row;

@@ -129,7 +129,10 @@ bool restart_policy_is_possible (const struct restart_policy *policy, const stru
 
 int restart_policy_left (const struct restart_policy *policy);
 
-/* How many have been used since the last progress. */
+/* How many have been used. */
+int restart_policy_used (const struct restart_policy *policy);
+
+/* ... since the last progress. */
 int restart_policy_row (const struct restart_policy *policy);
 
 /* The step has made progress: what is used from now on counts anew, and so does one that `goes_on`. */

@@ -117,6 +117,7 @@ static void _replace (struct job *job, struct rank *lost, struct rank *spare, bo
 {
     if (lost->away != NEVER)
         job->replaced_sign = moment_first (job->replaced_sign, lost->heard);
+    ledger_fail (job, lost->away != NEVER ? lost->heard : job->now);
     restarts_replace (job->restarts, lost, spare, counted);
     course_replaced (job, lost, spare);
     spare->end.at = lost->end.at;
@@ -143,9 +144,18 @@ static void _tell (struct job *job, struct fact *fact, enum fact_cause because, 
 
 void spares_begin (struct job *job)
 {
-    if (job->replaced_sign == NEVER || restarts_are_gathering (job->restarts))
+    struct ledger *l = &job->ledger;
+    struct fact *fact;
+
+    if (!l->untold || restarts_are_gathering (job->restarts))
         return;
-    facts_add (&job->facts, FACT_AGAIN, NULL)->seconds = _seconds_since (job, job->replaced_sign);
+    l->untold = false;
+    fact = facts_add (&job->facts, FACT_AGAIN, NULL);
+    fact->noticing_ms = l->noticing_ms;
+    fact->pausing_ms = job->run - l->since;
+    fact->step = restarts_last_step (job->restarts);
+    if (job->replaced_sign != NEVER)
+        fact->seconds = _seconds_since (job, job->replaced_sign);
     job->replaced_sign = NEVER;
 }
 

@@ -31,7 +31,7 @@ bool spares_move (struct job *job, struct rank *rank, const struct exit_report *
  */
 bool spares_note_failure (struct job *job, const struct rank *rank);
 
-/* A life begins: if it is the first one after ranks have been replaced, that is told. */
+/* A life begins: if it is the first one after a restart of all, that is told, and what it has cost. */
 void spares_begin (struct job *job);
 
 /* True if a spare cannot be used now, because its node is silent, and may be usable soon. */

@@ -218,6 +218,7 @@ static void _decide (struct job *job)
         return;
     _set_since (job, first);
     _set_after_failure (job, first);
+    ledger_fail (job, first->watch.since);
     decision = restarts_hang (job->restarts, first);
     _tell (job, first, decision == RESTART_POLICY_ALL || decision == RESTART_POLICY_ONE);
     first->end.report = report;

@@ -16,6 +16,8 @@
 #include "console.h"
 #include "end_text.h"
 #include "events.h"
+#include "job/ledger.h"
+#include "ledger_text.h"
 #include "job/alone.h"
 #include "job/unanswered.h"
 #include "rank_names.h"
@@ -352,19 +354,30 @@ static int _replacements (const struct roster *roster)
 static void _notify_end (const struct narrator *n, const struct fact *fact)
 {
     if (n->config->notify)
-        events_notify (n->step, show_json_end (n->roster, n->config->restart.times, fact->left), true);
+        events_notify (n->step, show_json_end (n->roster, n->config->restart.times, fact), true);
+}
+
+/* Of other steps there is nothing to tell. */
+static bool _has_ledger (const struct ledger *ledger)
+{
+    return ledger->says || ledger->restarts > 0;
 }
 
 /* srun has ended, and prints nothing any more: master.log gets what is known. A task that ran is lost. */
 static void _cut (const struct narrator *n, const struct fact *fact)
 {
-    char line[128], *table = end_text_table (n->roster, false);
+    char line[LEDGER_TEXT_SIZE + 128], text[LEDGER_TEXT_SIZE], *table = end_text_table (n->roster, false);
 
     snprintf (line, sizeof (line), "spank_tf: %s: srun has ended before its tasks\n", step_name (n->step));
     console_note (line);
     if (table)
         console_note (table);
     free (table);
+    if (_has_ledger (fact->ledger)) {
+        snprintf (line, sizeof (line), "spank_tf: %s: %s\n", step_name (n->step),
+                  ledger_text (fact->ledger, text, sizeof (text)));
+        console_note (line);
+    }
     _notify_end (n, fact);
 }
 
@@ -389,7 +402,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     _killed (n, fact);
     _notify_end (n, fact);
     if (c->json)
-        console_table (show_json_end (roster, c->restart.times, fact->left), c->show);
+        console_table (show_json_end (roster, c->restart.times, fact), c->show);
     else
         /* A table of what has been cancelled alarms; master.log has it. */
         console_table (end_text_table (roster, alone), c->show && !cancelled);
@@ -408,12 +421,16 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_say ("spank_tf: %s: no task has used its address; did each of them train alone? "
                      "See DIAGNOSTICS of spank-tf(8)",
                      step);
+    if (_has_ledger (fact->ledger))
+        console_say ("spank_tf: %s: %s", step, ledger_text (fact->ledger, text, sizeof (text)));
     if (!c->json && end_text_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
         console_say ("spank_tf: %s: logs are in %s", step, text);
 }
 
 void narrator_tell (struct narrator *n, const struct fact *fact)
 {
+    char text[256];
+
     switch (fact->kind) {
         case FACT_ORDER:
         case FACT_PLACES: break;
@@ -421,8 +438,8 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
         case FACT_DECIDED: restart_lines_add (n->lines, fact); break;
         case FACT_BEGINS: restart_lines_starts (n->lines, fact->rank); break;
         case FACT_AGAIN:
-            console_say ("spank_tf: %s: all tasks begin again, %d s after the last sign of what was lost",
-                         step_name (n->step), fact->seconds);
+            console_say ("spank_tf: %s: all tasks begin again%s", step_name (n->step),
+                         ledger_text_restart (fact, text, sizeof (text)));
             break;
         case FACT_FAILED_BESIDE: _failed_beside (n, fact); break;
         case FACT_MISSED: _missed (n, fact); break;

@@ -14,6 +14,7 @@
 
 #include "cluster_table.h"
 #include "common/logdir.h"
+#include "job/ledger.h"
 #include "wall_clock.h"
 
 /*
@@ -199,9 +200,42 @@ char *show_json_hang (const struct roster *roster, const struct fact *fact, int 
     return _line (object, tasks, fact->count);
 }
 
-char *show_json_end (const struct roster *roster, int restarts, int left)
+static json_t *_seconds (int64_t ms)
 {
-    json_t *object = _object ("end", roster, restarts, left), *tasks = json_array ();
+    return json_real ((double)ms / 1000);
+}
+
+/* What cannot be known, because no program says its steps, is null; then `running_s` is not. */
+static json_t *_ledger (const struct ledger *l)
+{
+    json_t *ledger = json_object ();
+    bool says = l->says;
+    const struct {
+        const char *key;
+        enum ledger_account account;
+        bool known;
+    } row[] = {
+        { "launch_s", LEDGER_LAUNCH, true },       { "progress_s", LEDGER_PROGRESS, says },
+        { "repeated_s", LEDGER_REPEATED, says },   { "noticing_s", LEDGER_NOTICING, true },
+        { "pausing_s", LEDGER_PAUSING, true },     { "starting_s", LEDGER_STARTING, says },
+        { "waiting_s", LEDGER_WAITING, says },     { "running_s", LEDGER_STARTING, !says },
+        { "suspended_s", LEDGER_SUSPENDED, true },
+    };
+
+    for (size_t i = 0; i < sizeof (row) / sizeof (row[0]); i++)
+        json_object_set_new (ledger, row[i].key,
+                             row[i].known ? _seconds (l->ms[row[i].account]) : json_null ());
+    json_object_set_new (ledger, "total_s", _seconds (ledger_total (l)));
+    json_object_set_new (ledger, "repeated_steps", says ? json_integer (l->repeated_steps) : json_null ());
+    json_object_set_new (ledger, "idle_spare_s", _seconds (l->idle_ms));
+    json_object_set_new (ledger, "restarts", json_integer (l->restarts));
+    json_object_set_new (ledger, "replaced", json_integer (l->replaced));
+    return ledger;
+}
+
+char *show_json_end (const struct roster *roster, int restarts, const struct fact *fact)
+{
+    json_t *object = _object ("end", roster, restarts, fact->left), *tasks = json_array ();
     const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
 
     json_object_set_new (object, "cancelled",
@@ -209,6 +243,8 @@ char *show_json_end (const struct roster *roster, int restarts, int left)
     json_object_set_new (object, "succeeded", json_boolean (!first));
     json_object_set_new (object, "first_to_fail", first ? json_integer (first->number) : json_null ());
     _add_text (object, "log_dir", roster->rank[0].log_dir);
+    if (fact->ledger)
+        json_object_set_new (object, "ledger", _ledger (fact->ledger));
     for (int i = 0; i < roster->tasks; i++)
         json_array_append_new (tasks, _ended (&roster->rank[i]));
     return _line (object, tasks, roster->tasks);

@@ -14,7 +14,7 @@
 
 /* All are to be freed; NULL if there is no memory. `restarts`: how many the step can have, `left`: has. */
 char *show_json_start (const struct roster *roster, const struct network_choice *choice, int restarts);
-char *show_json_end (const struct roster *roster, int restarts, int left);
+char *show_json_end (const struct roster *roster, int restarts, const struct fact *fact);
 
 /* FACT_DECIDED of several ranks, or FACT_REPLACED; FACT_LOST; FACT_HANG. */
 char *show_json_restart (const struct roster *roster, const struct fact *fact, int restarts);

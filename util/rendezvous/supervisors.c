@@ -67,7 +67,8 @@ int supervisors_begin (struct server *server, struct errtext *err)
                          why.text);
     }
     if (supervises)
-        job_launched (job, server->now);
+        job_launched (job, server->now,
+                      server->now - (server->deadline.at_ms - server->config.timeout * INT64_C (1000)));
     else
         supervisors_end (server);
     return rc;

@@ -1,0 +1,158 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "ledger.h"
+
+#include "job.h"
+
+void ledger_begin (struct job *job, int64_t launch_ms)
+{
+    struct ledger *l = &job->ledger;
+
+    l->ms[LEDGER_LAUNCH] = launch_ms;
+    l->account = LEDGER_STARTING;
+    l->since = job->run;
+}
+
+void ledger_fail (struct job *job, int64_t at)
+{
+    struct ledger *l = &job->ledger;
+    int64_t run = job->run - (job->now - at);
+
+    if (l->failed == 0 || run < l->failed)
+        l->failed = run;
+}
+
+static bool _stands (enum ledger_account account)
+{
+    return account == LEDGER_PAUSING || account == LEDGER_NOTICING;
+}
+
+void ledger_step (struct job *job, const struct rank *rank, const struct signs *signs)
+{
+    struct ledger *l = &job->ledger;
+
+    if (signs->step == 0 || !rank_is_watched (rank) || signs->life != rank->life.number
+        || rank->state != RANK_RUNS)
+        return;
+    l->says = true;
+    if (l->first == 0 && !_stands (l->account))
+        l->first = signs->step;
+    if (signs->step > l->reached)
+        l->reached = signs->step;
+}
+
+/* One that says steps has begun again with the others, and has not said one. */
+static bool _is_awaited (const struct rank *rank)
+{
+    return rank_is_watched (rank) && rank->state == RANK_RUNS && rank->life.sends
+           && (rank->watch.signs.life != rank->life.number || rank->watch.signs.step == 0);
+}
+
+static enum ledger_account _of_lives (const struct job *job)
+{
+    const struct ledger *l = &job->ledger;
+
+    if (l->first == 0)
+        return LEDGER_STARTING;
+    for (const struct rank *rank = job->rank; !l->waited && rank < job->rank + job->tasks; rank++)
+        if (_is_awaited (rank))
+            return LEDGER_WAITING;
+    return l->reached > l->before ? LEDGER_PROGRESS : LEDGER_REPEATED;
+}
+
+static enum ledger_account _account (const struct job *job)
+{
+    bool runs = false, waits = false;
+
+    if (restarts_are_gathering (job->restarts))
+        return LEDGER_PAUSING;
+    if (stop_policy_failed (job->policy))
+        return LEDGER_NOTICING;
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank_is_watched (rank)) {
+            runs = runs || rank->state == RANK_RUNS;
+            waits = waits || rank_waits (rank);
+        }
+    if (!runs)
+        return waits ? LEDGER_PAUSING : job->ledger.account;
+    return _of_lives (job);
+}
+
+static void _move (struct ledger *l, enum ledger_account account, int64_t now)
+{
+    l->ms[l->account] += now - l->since;
+    if (!l->begun && l->account == LEDGER_STARTING && account != LEDGER_STARTING) {
+        l->begun = true;
+        l->first_ms = l->ms[LEDGER_STARTING];
+    }
+    l->account = account;
+    l->since = now;
+}
+
+static void _count_repeated (struct ledger *l)
+{
+    if (l->first > 0 && l->first <= l->before)
+        l->repeated_steps += (l->reached < l->before ? l->reached : l->before) - l->first + 1;
+    l->first = 0;
+}
+
+/* Until the failure the step was in its account, and then nothing of use went on. */
+static void _notice (struct ledger *l, int64_t now)
+{
+    int64_t failed = l->failed == 0 || l->failed > now ? now : l->failed;
+
+    _move (l, LEDGER_NOTICING, failed < l->since ? l->since : failed);
+    l->noticing_ms = now - l->since;
+    _count_repeated (l);
+}
+
+void ledger_look (struct job *job)
+{
+    struct ledger *l = &job->ledger;
+    enum ledger_account account = _account (job);
+
+    if (l->account == LEDGER_PAUSING && !_stands (account)) {
+        l->before = l->reached > l->before ? l->reached : l->before;
+        l->reached = 0;
+        l->waited = false;
+        account = LEDGER_STARTING;
+    }
+    if (_stands (account) && !_stands (l->account))
+        _notice (l, job->run);
+    if (account != l->account)
+        _move (l, account, job->run);
+    l->waited = l->waited || account == LEDGER_PROGRESS || account == LEDGER_REPEATED;
+    l->untold = l->untold || restarts_are_gathering (job->restarts);
+    l->failed = 0;
+}
+
+void ledger_close (struct job *job)
+{
+    struct ledger *l = &job->ledger;
+    int64_t lasted = job->run - job->launched;
+
+    ledger_look (job);
+    _move (l, l->account, job->run);
+    if (!l->begun)
+        l->first_ms = l->ms[LEDGER_STARTING];
+    _count_repeated (l);
+    l->ms[LEDGER_SUSPENDED] = job->now - job->run;
+    l->restarts = restart_policy_used (restarts_policy (job->restarts));
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        l->replaced += rank->replaced_by != NULL;
+        if (rank->kind == RULES_SPARE && !rank->replaced_by)
+            l->idle_ms += lasted;
+    }
+}
+
+int64_t ledger_total (const struct ledger *l)
+{
+    int64_t total = 0;
+
+    for (int i = 0; i < LEDGER_ACCOUNTS; i++)
+        total += l->ms[i];
+    return total;
+}

@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What the time of a step went into. Each moment is in one account, by what is known of the tasks that work
+ * (rank_is_watched ()):
+ *
+ *     launch      until all tasks had their answers
+ *     starting    programs have begun together, and none has said a step yet
+ *     waiting     ... and one that said steps before they began again has not said one
+ *     repeated    they have said no higher step than before they began again
+ *     progress    they have
+ *     noticing    one has failed, or hangs, or its node is lost: until that leads to a restart, or to the end
+ *     pausing     from the decision until they begin again; tasks are stopped meanwhile
+ *     suspended   Slurm has suspended the job
+ *
+ * A task that is restarted alone, while others work, changes nothing. If no program says its steps, all that
+ * is not another account is `starting`, and what of it was progress is not known (`says`).
+ */
+#ifndef TF_LEDGER_H
+#define TF_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ledger_account {
+    LEDGER_LAUNCH,
+    LEDGER_STARTING,
+    LEDGER_WAITING,
+    LEDGER_REPEATED,
+    LEDGER_PROGRESS,
+    LEDGER_NOTICING,
+    LEDGER_PAUSING,
+    LEDGER_SUSPENDED,
+    LEDGER_ACCOUNTS
+};
+
+struct job;
+struct rank;
+struct signs;
+
+/* A zeroed one is empty. Moments are job->run's: they stand still while the job is suspended. */
+struct ledger {
+    int64_t ms[LEDGER_ACCOUNTS];
+    enum ledger_account account; /* in which it is now, */
+    int64_t since; /* ... since then */
+    int64_t failed; /* the first failure that this input has told; 0: none */
+    bool says; /* a program has said a step */
+    int before; /* the highest before they began together; 0: none */
+    int first, reached; /* since then: the first that was said, and the highest; 0: none */
+    bool waited; /* ... all that say steps have said one */
+    int64_t repeated_steps;
+    bool begun; /* the first start is over, */
+    int64_t first_ms; /* ... which took so long */
+    int64_t noticing_ms; /* of the last restart */
+    bool untold; /* all are to begin again, and what that has cost is not told yet */
+    int64_t idle_ms; /* of all spares together */
+    int restarts, replaced;
+};
+
+/* All tasks have their answers, after so long. */
+void ledger_begin (struct job *job, int64_t launch_ms);
+
+/* A task has failed at that moment, of job->now: noticing began then, if a decision follows. */
+void ledger_fail (struct job *job, int64_t at);
+
+/* A program has said a step. */
+void ledger_step (struct job *job, const struct rank *rank, const struct signs *signs);
+
+/* To which account does the time from now on belong? At the end of each input. */
+void ledger_look (struct job *job);
+
+/* All tasks have ended, or this process ends: the accounts are complete. */
+void ledger_close (struct job *job);
+
+/* The step's time. */
+int64_t ledger_total (const struct ledger *ledger);
+
+#endif

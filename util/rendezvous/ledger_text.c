@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "ledger_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/list_text.h"
+#include "job/facts.h"
+#include "job/ledger.h"
+
+struct duration {
+    char text[48];
+};
+
+static const char *_duration (int64_t ms, struct duration *room)
+{
+    int64_t s = (ms + 500) / 1000, minutes = (s + 30) / 60;
+
+    if (s < 60)
+        snprintf (room->text, sizeof (room->text), "%" PRId64 " s", s);
+    else if (s < 600)
+        snprintf (room->text, sizeof (room->text), "%" PRId64 " m %02" PRId64 " s", s / 60, s % 60);
+    else if (minutes < 60)
+        snprintf (room->text, sizeof (room->text), "%" PRId64 " m", minutes);
+    else
+        snprintf (room->text, sizeof (room->text), "%" PRId64 " h %02" PRId64 " m", minutes / 60,
+                  minutes % 60);
+    return room->text;
+}
+
+/* "1,210" */
+static const char *_number (int64_t number, struct duration *room)
+{
+    char digits[24];
+    size_t length, at = 0;
+
+    length = (size_t)snprintf (digits, sizeof (digits), "%" PRId64, number);
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            room->text[at++] = ',';
+        room->text[at++] = digits[i];
+    }
+    room->text[at] = '\0';
+    return room->text;
+}
+
+/* What took less than half a second is left out. */
+static void _add (struct list_text *list, const char *what, int64_t ms)
+{
+    struct duration room;
+    char item[96];
+
+    if (ms < 500)
+        return;
+    snprintf (item, sizeof (item), "%s%s", what, _duration (ms, &room));
+    list_text_add (list, item);
+}
+
+/* What restarts have cost, item by item; the sum. */
+static int64_t _add_costs (struct list_text *list, const struct ledger *l)
+{
+    int64_t starting = l->ms[LEDGER_STARTING] - l->first_ms;
+    struct duration room;
+    char twice[64];
+
+    snprintf (twice, sizeof (twice), "%s step%s twice, ", _number (l->repeated_steps, &room),
+              l->repeated_steps == 1 ? "" : "s");
+    _add (list, twice, l->ms[LEDGER_REPEATED]);
+    _add (list, "noticing ", l->ms[LEDGER_NOTICING]);
+    _add (list, "pausing ", l->ms[LEDGER_PAUSING]);
+    if (l->says)
+        _add (list, "starting ", starting);
+    _add (list, "waiting for the slowest ", l->ms[LEDGER_WAITING]);
+    return l->ms[LEDGER_REPEATED] + l->ms[LEDGER_NOTICING] + l->ms[LEDGER_PAUSING] + l->ms[LEDGER_WAITING]
+           + (l->says ? starting : 0);
+}
+
+const char *ledger_text (const struct ledger *l, char *buf, size_t size)
+{
+    char items[256], restarts[64] = "", beside[128] = "", first[64] = "";
+    struct list_text list = { items, sizeof (items), "; ", 0, 0, 0 };
+    struct duration all, work, cost, room;
+    int64_t total = ledger_total (l), lost = _add_costs (&list, l);
+    int64_t progress = l->says ? l->ms[LEDGER_PROGRESS] : l->ms[LEDGER_STARTING];
+    int64_t start = l->ms[LEDGER_LAUNCH] + (l->says ? l->first_ms : 0);
+
+    if (l->restarts > 0)
+        snprintf (restarts, sizeof (restarts), ", %d restart%s cost ", l->restarts,
+                  l->restarts == 1 ? "" : "s");
+    else if (lost >= 500)
+        snprintf (restarts, sizeof (restarts), ", failures cost ");
+    if (start >= 500)
+        snprintf (first, sizeof (first), ", launch and start took %s", _duration (start, &room));
+    if (l->ms[LEDGER_SUSPENDED] > 0)
+        snprintf (beside, sizeof (beside), "; suspended %s", _duration (l->ms[LEDGER_SUSPENDED], &room));
+    list_text_end (&list);
+    snprintf (buf, size, "%s: %s of %s (%d %%)%s%s%s%s%s%s%s", _duration (total, &all),
+              _duration (progress, &work), l->says ? "progress" : "runs, of which progress is not known",
+              total > 0 ? (int)((100 * progress + total / 2) / total) : 0, first, restarts,
+              *restarts ? _duration (lost, &cost) : "", *items ? " (" : "", items, *items ? ")" : "", beside);
+    return buf;
+}
+
+const char *ledger_text_restart (const struct fact *fact, char *buf, size_t size)
+{
+    char items[128], since[96] = "";
+    struct list_text list = { items, sizeof (items), "; ", 0, 0, 0 };
+    struct duration room;
+    char step[48];
+
+    if (fact->seconds > 0)
+        snprintf (since, sizeof (since), ", %d s after the last sign of what was lost", fact->seconds);
+    _add (&list, "noticing ", fact->noticing_ms);
+    _add (&list, "pausing ", fact->pausing_ms);
+    if (fact->step > 0) {
+        snprintf (step, sizeof (step), "step %s was the last", _number (fact->step, &room));
+        list_text_add (&list, step);
+    }
+    list_text_end (&list);
+    snprintf (buf, size, "%s%s%s%s", since, *items ? " (" : "", items, *items ? ")" : "");
+    return buf;
+}
