@@ -642,10 +642,9 @@ fails_with ()
 @test "master.log says which run of the job it is, and how a step ended whose job was cancelled" {
     slurm env SLURM_RESTART_COUNT=2 srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" true
     head -1 "$work/$logs/master.log" | grep -qE '^[0-9T:+-]{25} spank_tf: step [0-9.]+ begins, in run 3 of its job$' || fail "the run"
-    slurm sbatch -Q -N2 -n3 -J cancelled -o /dev/null <<END2
-#!/bin/bash
-srun -Q --tf-tasks=ps,worker:2 --tf-log-dir=$logs sh -c 'touch up.\$SLURM_PROCID; exec sleep 60'
-END2
+    # In a batch job Slurm may kill srun's host's processes at once.
+    slurm srun -Q -N2 -n3 -J cancelled --tf-tasks=ps,worker:2 --tf-log-dir="$logs" sh -c 'touch up.$SLURM_PROCID; exec sleep 60' \
+        > "$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
     eventually 30 [ -e "$work/up.0" -a -e "$work/up.1" -a -e "$work/up.2" ] || fail "it does not start"
     slurm scancel --quiet --name cancelled
     eventually 30 grep -qE 'was cancelled|srun has ended before' "$work/$logs/master.log" || fail "not how it ended"

@@ -100,12 +100,15 @@ static void _add_log (char *buf, size_t size, const struct rank *rank)
     }
 }
 
-/* "; worker 1 had ended with 0 before": what failed may have waited for it. */
+/* "; worker 1 had ended with 0 before": what failed may have waited for it. With a ps it does not. */
 static void _add_early (char *buf, size_t size, const struct roster *roster, const struct rank *first)
 {
     char names[256], role[CLUSTER_TABLE_ROLE_SIZE];
     struct list_text list = { names, sizeof (names), ", ", 3, 0, 0 };
 
+    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
+        if (rank->kind == RULES_PS)
+            return;
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
         if (rank_is_watched (rank) && rank_has_ended (rank) && !rank->replaced_by && rank->state != RANK_LOST
             && rank->end.report.kind == EXIT_REPORT_EXIT && rank->end.report.number == 0

@@ -93,6 +93,7 @@ static bool _copy_interfaces (struct rank *rank, const struct registration *r)
         return false;
     for (int i = 0; i < r->interfaces; i++) {
         rank->interface[i] = r->interface[i];
+        /* gcc -fanalyzer is wrong: it is the rank's, and freed with it. */
         rank->interface[i].local_cpus = _copy (r->interface[i].local_cpus, &ok);
         rank->interfaces++;
     }
