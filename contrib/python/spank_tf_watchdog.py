@@ -53,7 +53,8 @@ def keras_callback(keras):
     """A callback for fit (), evaluate () and predict () of this Keras: keras, tf_keras or tf.keras.
 
     It sends a message before and after each batch: the one before shows which task still came to a collective
-    in which all of them hang. What follows these calls may take any time.
+    in which all of them hang. What follows these calls may take any time. The step is counted over all epochs, so
+    that a restart which gets further is one with progress; an epoch has a number of steps when Keras knows it.
     """
 
     class Alive(keras.callbacks.Callback):
@@ -66,11 +67,16 @@ def keras_callback(keras):
         def on_epoch_begin(self, epoch, logs=None):
             self.epoch = epoch
 
+        def step(self, batch):
+            steps = (self.params or {}).get("steps")
+            number = "step %d, " % (self.epoch * steps + batch + 1) if steps else ""
+            return number + "epoch %d, batch %d" % (self.epoch, batch)
+
         def on_train_batch_begin(self, batch, logs=None):
-            alive("epoch %d, batch %d" % (self.epoch, batch))
+            alive(self.step(batch))
 
         def on_train_batch_end(self, batch, logs=None):
-            alive("epoch %d, batch %d done" % (self.epoch, batch))
+            alive(self.step(batch) + " done")
 
         def on_test_batch_begin(self, batch, logs=None):
             alive("evaluation, batch %d" % batch)
