@@ -357,10 +357,10 @@ static void _notify_end (const struct narrator *n, const struct fact *fact)
         events_notify (n->step, show_json_end (n->roster, n->config->restart.times, fact), true);
 }
 
-/* Of other steps there is nothing to tell. */
+/* Of other steps there is nothing to tell, as of one in which a task was restarted while others worked. */
 static bool _has_ledger (const struct ledger *ledger)
 {
-    return ledger->says || ledger->restarts > 0;
+    return ledger->says || (ledger->restarts > 0 && ledger->ms[LEDGER_PAUSING] > 0);
 }
 
 /* srun has ended, and prints nothing any more: master.log gets what is known. A task that ran is lost. */
