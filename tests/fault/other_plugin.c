@@ -165,10 +165,12 @@ static int _leave_helper (spank_t spank, const char *dir)
         close (fd);
     if (child != 0)
         return child < 0 || waitpid (child, NULL, 0) < 0 ? -1 : 0;
-    if (fork () != 0)
-        _exit (0);
+    /* Noted here, so that the task, which waits for this process, finds it. */
+    if ((child = fork ()) > 0)
+        dprintf (fd, "%d\n", (int)child);
+    if (child != 0)
+        _exit (child < 0);
     setsid ();
-    dprintf (fd, "%d\n", (int)getpid ());
     for (int i = 0; i < 1024; i++)
         close (i);
     execl ("/bin/sleep", "sleep", "600", NULL);
