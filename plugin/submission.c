@@ -145,7 +145,7 @@ static void _take_directive (struct facts *facts, char *text)
     _take_options (facts, word, count);
 }
 
-static bool _begins (const char *line, const char *word)
+static bool _starts_with (const char *line, const char *word)
 {
     return strncmp (line, word, strlen (word)) == 0;
 }
@@ -156,9 +156,9 @@ static void _take_directives (struct facts *facts, char *text)
     for (char *line; (line = strsep (&text, "\n"));) {
         const char *word = line + strspn (line, " \t\r");
 
-        if (_begins (line, "#SBATCH"))
+        if (_starts_with (line, "#SBATCH"))
             _take_directive (facts, line + sizeof ("#SBATCH") - 1);
-        else if (_begins (line, "#PBS") || _begins (line, "#BSUB") || _begins (line, "#SLURM"))
+        else if (_starts_with (line, "#PBS") || _starts_with (line, "#BSUB") || _starts_with (line, "#SLURM"))
             facts->unclear = true;
         else if (*word && *word != '#')
             return;
@@ -203,7 +203,7 @@ static void _read_script (struct facts *facts, const char *path)
 static const char *_wrapped (const struct cmdline *line, size_t options)
 {
     for (size_t i = 1; i < options; i++)
-        if (_begins (line->text[i], "--wrap="))
+        if (_starts_with (line->text[i], "--wrap="))
             return line->text[i] + sizeof ("--wrap=") - 1;
         else if (strcmp (line->text[i], "--wrap") == 0 && i + 1 < options)
             return line->text[i + 1];
@@ -211,7 +211,7 @@ static const char *_wrapped (const struct cmdline *line, size_t options)
 }
 
 /* salloc's command is not a text for a shell. */
-static void _take_command (struct batch_script *script, char *const word[], size_t count)
+static void _note_command (struct batch_script *script, char *const word[], size_t count)
 {
     script->srun = count > 0 && strcmp (basename (word[0]), "srun") == 0;
     for (size_t i = 1; i < count; i++)
@@ -225,7 +225,7 @@ static void _read_program (struct facts *facts, const struct cmdline *line, size
     const char *wrapped = _wrapped (line, options);
 
     if (strcmp (basename (line->text[0]), "salloc") == 0)
-        _take_command (&facts->script, line->text + options, line->count - options);
+        _note_command (&facts->script, line->text + options, line->count - options);
     else if (wrapped)
         batch_script_scan (&facts->script, wrapped);
     else

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* Another user can have any name, but cannot know this one before it is taken. */
-static int _bind (int fd, struct watch_socket_name *name, const char *step, int rank)
+static int _bind_name (int fd, struct watch_socket_name *name, const char *step, int rank)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     uint64_t bits;
@@ -42,7 +42,7 @@ int watch_socket_open (struct watch_socket_name *name, const char *step, int ran
         return -1;
     /* Before it has a name, so that no message comes without its sender. */
     if (setsockopt (fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof (yes)) == 0
-        && _bind (fd, name, step, rank) == 0)
+        && _bind_name (fd, name, step, rank) == 0)
         return fd;
     close (fd);
     return -1;

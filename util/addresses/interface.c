@@ -66,7 +66,7 @@ static bool _take_address (struct subnet *subnet, const struct ifaddrs *entry)
 }
 
 /* "eth0:1" is the label of an additional address of eth0. */
-static void _name (char name[IF_NAMESIZE], const char *label)
+static void _name_without_label (char name[IF_NAMESIZE], const char *label)
 {
     snprintf (name, IF_NAMESIZE, "%.*s", (int)strcspn (label, ":"), label);
 }
@@ -86,7 +86,7 @@ static int _add_entries (struct interface *list, int count, const struct ifaddrs
     for (const struct ifaddrs *e = entries; e && count < INTERFACE_MAX; e = e->ifa_next) {
         struct interface one = { .state = _state (e->ifa_flags), .infiniband = infiniband };
 
-        _name (one.name, e->ifa_name);
+        _name_without_label (one.name, e->ifa_name);
         if (e->ifa_flags & IFF_LOOPBACK || !netlist_is_interface (one.name)
             || _is_infiniband (fd, one.name) != infiniband || _take_address (&one.address, e) != addressed
             || (!addressed && _is_listed (list, count, one.name)))
@@ -145,7 +145,7 @@ int interface_with_address (char name[IF_NAMESIZE], const struct address *addres
         char own[IF_NAMESIZE];
         int fit = _fit (e, address);
 
-        _name (own, e->ifa_name);
+        _name_without_label (own, e->ifa_name);
         if (fit > best && netlist_is_interface (own)) {
             memcpy (name, own, sizeof (own));
             best = fit;

@@ -64,7 +64,7 @@ static void _add (struct plugstack *stack, const struct plugstack_line *from, ch
     memcpy (line->text, from->text, sizeof (line->text));
 }
 
-static void _place (struct plugstack_place *place, const struct plugstack_line *line)
+static void _set_place (struct plugstack_place *place, const struct plugstack_line *line)
 {
     *place = (struct plugstack_place){ .number = line->number, .order = line->order };
     snprintf (place->file, sizeof (place->file), "%s", line->file);
@@ -77,9 +77,9 @@ static void _note_plugin (struct plugstack *stack, struct plugstack_line *line, 
 
     line->order = ++stack->plugins;
     if (strstr (name, "pyxis") && stack->pyxis.order == 0)
-        _place (&stack->pyxis, line);
+        _set_place (&stack->pyxis, line);
     else if (strcmp (name, "spank_tf_late.so") == 0)
-        _place (&stack->late, line);
+        _set_place (&stack->late, line);
 }
 
 static int _read_line (struct plugstack *stack, struct plugstack_line *line, int depth, struct errtext *err)

@@ -104,7 +104,7 @@ static int _check_file (int fd, struct errtext *err)
 }
 
 /* Truncate it only when it is the right file. */
-static int _begin (int fd, bool append, struct errtext *err)
+static int _begin_log (int fd, bool append, struct errtext *err)
 {
     if (_check_file (fd, err) < 0)
         return -1;
@@ -131,7 +131,7 @@ int logdir_open (const struct logdir *dir, bool append, const char *name, struct
 
     if (fd < 0)
         return errtext_set (err, "%s/%s: %s", dir->path, name, _open_error ());
-    if (_begin (fd, append, &why) == 0)
+    if (_begin_log (fd, append, &why) == 0)
         return fd;
     close (fd);
     return errtext_set (err, "%s/%s: %s", dir->path, name, why.text);

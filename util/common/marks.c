@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* FNV-1a: values that differ by chance have different numbers; making equal ones gains nothing. */
-static uint32_t _number (const char *value)
+static uint32_t _hash (const char *value)
 {
     uint32_t number = 2166136261;
 
@@ -24,7 +24,7 @@ int marks_add (char *marks, size_t size, const char *name, const char *value)
 {
     size_t used = strlen (marks);
     int length =
-        snprintf (marks + used, size - used, "%s%s:%08" PRIx32, used ? "," : "", name, _number (value));
+        snprintf (marks + used, size - used, "%s%s:%08" PRIx32, used ? "," : "", name, _hash (value));
 
     if (length >= 0 && (size_t)length < size - used)
         return 0;
@@ -37,7 +37,7 @@ enum marks_found marks_find (const char *marks, const char *name, size_t length,
     enum marks_found found = MARKS_NOT_FOUND;
     char number[16];
 
-    snprintf (number, sizeof (number), ":%08" PRIx32, _number (value));
+    snprintf (number, sizeof (number), ":%08" PRIx32, _hash (value));
     for (; *marks && found != MARKS_SAME; marks += strcspn (marks, ","), marks += *marks == ',')
         if (strcspn (marks, ":,") == length && strncmp (marks, name, length) == 0)
             found = strcspn (marks + length, ",") == strlen (number)

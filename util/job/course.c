@@ -154,7 +154,7 @@ void course_tell_end (struct job *job)
  * How many seconds an evaluator has: eval_grace=, or fail_grace= if that is less and the job has failed
  * (stop_policy_failed ()), because no checkpoint comes for which it could wait.
  */
-static int _grace (const struct job *job)
+static int _evaluator_grace (const struct job *job)
 {
     const struct rendezvous_config *c = job->config;
 
@@ -165,7 +165,7 @@ static void _tell_grace (struct job *job)
 {
     struct fact *fact = facts_add (&job->facts, FACT_GRACE, NULL);
 
-    fact->seconds = _grace (job);
+    fact->seconds = _evaluator_grace (job);
     fact->failed = stop_policy_failed (job->policy);
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
         /* If it has failed, its pause may be too long for it to be restarted. */
@@ -185,7 +185,7 @@ static void _set_over (struct job *job)
     fact->rank = rank ? &job->rank[rank->number] : NULL;
     if (fact->cause == STOP_POLICY_TASK_FAILED)
         job->failure_over = job->run + job->config->fail_grace * INT64_C (1000);
-    job->grace_over = job->run + _grace (job) * INT64_C (1000);
+    job->grace_over = job->run + _evaluator_grace (job) * INT64_C (1000);
     restarts_limit (job->restarts, job->grace_over);
     _tell_grace (job);
 }

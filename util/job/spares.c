@@ -16,7 +16,7 @@
 
 /* Which spare. */
 
-static bool _is_silent (const struct job *job, const struct rank *rank)
+static bool _is_unheard (const struct job *job, const struct rank *rank)
 {
     return rank->away != NEVER
            || (rank->link != LINK_NONE
@@ -33,7 +33,7 @@ static bool _has_silent_node (const struct job *job, const struct rank *spare)
 {
     for (int i = 0; i < job->tasks; i++)
         if (_shares_node (&job->rank[i], spare) && rank_is_supervised (&job->rank[i])
-            && _is_silent (job, &job->rank[i]))
+            && _is_unheard (job, &job->rank[i]))
             return true;
     return false;
 }
@@ -131,7 +131,7 @@ static int _seconds_since (const struct job *job, int64_t moment)
 }
 
 /* The ranks of this fact have been replaced. */
-static void _tell (struct job *job, struct fact *fact, enum fact_cause because, bool joined)
+static void _tell_replacement (struct job *job, struct fact *fact, enum fact_cause because, bool joined)
 {
     const struct restart_policy *policy = restarts_policy (job->restarts);
 
@@ -189,7 +189,7 @@ void spares_replace (struct job *job)
         for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
             fact = _replace_lost (job, rank, fact);
     if (fact && fact->count > 0)
-        _tell (job, fact, FACT_IS_LOST, joined);
+        _tell_replacement (job, fact, FACT_IS_LOST, joined);
 }
 
 bool spares_move (struct job *job, struct rank *rank, const struct exit_report *report,
@@ -206,7 +206,7 @@ bool spares_move (struct job *job, struct rank *rank, const struct exit_report *
     fact = facts_add (&job->facts, FACT_REPLACED, NULL);
     if (fact_name (fact, rank, 1)) {
         fact->ranks[0].report = *report;
-        _tell (job, fact, because, joined);
+        _tell_replacement (job, fact, because, joined);
     }
     return true;
 }

@@ -23,7 +23,7 @@ static bool _is_address (const struct rank *rank, const struct signs_address *to
 }
 
 /* The rank that others know by this address; or NULL. */
-static const struct rank *_find (const struct job *job, const struct signs_address *to)
+static const struct rank *_rank_at (const struct job *job, const struct signs_address *to)
 {
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
         if (rank->kind != RULES_SPARE && _is_address (rank, to))
@@ -47,7 +47,7 @@ void unanswered_take (struct job *job, struct rank *from, const struct signs *si
     if (u->told || u->count >= COUNTED_MOST || _has_told (job, from))
         return;
     for (int i = 0; i < signs->unanswered_count; i++) {
-        const struct rank *rank = _find (job, &signs->unanswered[i]);
+        const struct rank *rank = _rank_at (job, &signs->unanswered[i]);
 
         if (!rank)
             continue;

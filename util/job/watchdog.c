@@ -21,7 +21,7 @@
 #define AFTER_MS 1000
 
 /* What others wait for: an evaluator, or an auxiliary task, is not. */
-static bool _is_member (const struct rank *rank)
+static bool _takes_part (const struct rank *rank)
 {
     return rank_is_watched (rank) || rank->kind == RULES_PS;
 }
@@ -33,7 +33,7 @@ static bool _is_reachable (const struct rank *rank)
 }
 
 /* What is known is of the life that runs. */
-static bool _is_known (const struct rank *rank)
+static bool _knows_signs (const struct rank *rank)
 {
     const struct watch_standing *w = &rank->watch;
 
@@ -42,10 +42,10 @@ static bool _is_known (const struct rank *rank)
 
 static enum signs_source _source (const struct rank *rank)
 {
-    return _is_known (rank) ? rank->watch.signs.source : SIGNS_UNKNOWN;
+    return _knows_signs (rank) ? rank->watch.signs.source : SIGNS_UNKNOWN;
 }
 
-static bool _is_overdue (const struct rank *rank, enum signs_source source)
+static bool _is_sign_overdue (const struct rank *rank, enum signs_source source)
 {
     return _is_reachable (rank) && _source (rank) == source && rank->watch.signs.overdue;
 }
@@ -62,9 +62,9 @@ static bool _hangs (const struct job *job)
             return false;
         if (!rank_is_watched (rank) || rank->state != RANK_RUNS)
             continue;
-        message = message || _is_overdue (rank, SIGNS_MESSAGES);
-        log = log || _is_overdue (rank, SIGNS_LOG);
-        moves = moves || (source != SIGNS_NONE && source != SIGNS_DONE && !_is_overdue (rank, source));
+        message = message || _is_sign_overdue (rank, SIGNS_MESSAGES);
+        log = log || _is_sign_overdue (rank, SIGNS_LOG);
+        moves = moves || (source != SIGNS_NONE && source != SIGNS_DONE && !_is_sign_overdue (rank, source));
     }
     return message || (log && !moves);
 }
@@ -85,7 +85,7 @@ static bool _is_silent (const struct rank *rank, int seconds)
 {
     const struct signs *signs = &rank->watch.signs;
 
-    if (!_is_reachable (rank) || !_is_known (rank))
+    if (!_is_reachable (rank) || !_knows_signs (rank))
         return false;
     if (_has_signs (rank) && signs->silent_ms < seconds * INT64_C (500))
         return false;
@@ -162,7 +162,7 @@ static void _set_after_failure (const struct job *job, const struct rank *first)
     int64_t failed = NEVER;
 
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (_is_member (rank) && rank_has_ended (rank) && !rank->replaced_by
+        if (_takes_part (rank) && rank_has_ended (rank) && !rank->replaced_by
             && exit_report_failed (&rank->end.report))
             failed = moment_first (failed, rank->end.at);
     if (failed == NEVER || first->watch.signs.stopped)
@@ -173,7 +173,7 @@ static void _set_after_failure (const struct job *job, const struct rank *first)
 }
 
 /* What is known of the others. */
-static void _describe (const struct job *job, struct fact *fact)
+static void _describe_silence (const struct job *job, struct fact *fact)
 {
     fact->since = NEVER;
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
@@ -199,18 +199,18 @@ static void _tell (struct job *job, const struct rank *first, bool restarts)
     fact->restarts = restarts;
     fact->left = restart_policy_left (restarts_policy (job->restarts));
     if (fact_name (fact, first, job->tasks))
-        _describe (job, fact);
+        _describe_silence (job, fact);
 }
 
 /* The first one has failed by that, although it has not ended yet. */
-static void _decide (struct job *job)
+static void _decide_hang (struct job *job)
 {
     static const struct exit_report report = { .kind = EXIT_REPORT_HUNG };
     enum restart_policy_decision decision;
     struct rank *first;
 
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (_is_member (rank) && _is_silent (rank, job->config->watch.seconds)) {
+        if (_takes_part (rank) && _is_silent (rank, job->config->watch.seconds)) {
             rank->watch.hung = rank->life.number + 1;
             rank->ordered = false;
         }
@@ -235,7 +235,7 @@ static void _ask (struct job *job)
     job->watchdog.asks = true;
     job->watchdog.patience = job->now + PATIENCE_MS;
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        rank->watch.asked = _is_member (rank) && _is_reachable (rank);
+        rank->watch.asked = _takes_part (rank) && _is_reachable (rank);
         if (rank->watch.asked)
             course_order (job, rank, ORDER_TELL);
     }
@@ -268,7 +268,7 @@ static struct rank *_last_log (const struct job *job)
     struct rank *last = NULL;
 
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (_is_known (rank) && rank->watch.signs.log_grew && (!last || _sign_ms (rank) > _sign_ms (last)))
+        if (_knows_signs (rank) && rank->watch.signs.log_grew && (!last || _sign_ms (rank) > _sign_ms (last)))
             last = rank;
     return last;
 }
@@ -318,7 +318,7 @@ void watchdog_check (struct job *job)
         job->watchdog.asks = false;
         _forget_unanswered (job);
         if (_hangs (job))
-            _decide (job);
+            _decide_hang (job);
         return;
     }
     if (_hangs (job))

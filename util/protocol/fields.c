@@ -42,7 +42,7 @@ static bool _is_sent (const struct field *field, const void *message)
     return true;
 }
 
-static void _add (const struct field *field, struct frame *frame, const void *member)
+static void _encode_member (const struct field *field, struct frame *frame, const void *member)
 {
     struct address_text room;
 
@@ -69,7 +69,7 @@ void fields_encode (const struct fields *fields, struct frame *frame, const void
 {
     for (size_t i = 0; i < fields->rows; i++)
         if (_is_sent (&fields->row[i], message))
-            _add (&fields->row[i], frame, (const char *)message + fields->row[i].offset);
+            _encode_member (&fields->row[i], frame, (const char *)message + fields->row[i].offset);
 }
 
 /* Decoding. */
@@ -96,7 +96,7 @@ static int _take_name (const struct field *field, int *member, const char *text)
 }
 
 /* The key has this value. -1, and the member is unchanged, if it is malformed. */
-static int _take (const struct field *field, void *member, const char *text)
+static int _decode_member (const struct field *field, void *member, const char *text)
 {
     int word;
 
@@ -120,7 +120,7 @@ static int _take (const struct field *field, void *member, const char *text)
 }
 
 /* What the member is if its key is missing. */
-static void _clear (const struct field *field, void *message)
+static void _clear_member (const struct field *field, void *message)
 {
     void *member = (char *)message + field->offset;
 
@@ -135,7 +135,7 @@ static void _clear (const struct field *field, void *message)
         case FIELD_ADDRESS: *(struct address *)member = (struct address){ 0 }; break;
         case FIELD_PART:
             for (size_t i = 0; i < field->part->rows; i++)
-                _clear (&field->part->row[i], member);
+                _clear_member (&field->part->row[i], member);
             break;
         case FIELD_OTHER: break;
     }
@@ -165,14 +165,14 @@ static int _decode_one (const struct fields *fields, const struct field *field, 
     const char *text;
     struct field_text room;
 
-    _clear (field, message);
+    _clear_member (field, message);
     if (field->type == FIELD_OTHER)
         return _decode_other (fields, field, message, frame, err);
     if (field->type == FIELD_PART)
         return frame_has (frame, _first_key (field)) ? fields_decode (field->part, member, frame, err) : 0;
     if (!(text = frame_get (frame, field->key)))
         return field->need == FIELD_NEEDED ? errtext_set (err, "%s lacks %s", fields->name, field->key) : 0;
-    if (_take (field, member, text) < 0)
+    if (_decode_member (field, member, text) < 0)
         return field->need == FIELD_TOLERANT ? 0
                                              : errtext_set (err, "%s of %s is not %s", field->key,
                                                             fields->name, field_limit (field, &room));

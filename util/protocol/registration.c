@@ -10,7 +10,7 @@
 #include "fields.h"
 #include "hello.h"
 
-static void _add_interfaces (struct frame *frame, const char *key, const void *message)
+static void _encode_interfaces (struct frame *frame, const char *key, const void *message)
 {
     const struct registration *r = message;
 
@@ -34,7 +34,7 @@ static int _take_interfaces (void *message, const struct frame *frame, const cha
     return 0;
 }
 
-static const struct field_other interfaces = { _add_interfaces, _take_interfaces, "an interface" };
+static const struct field_other interfaces = { _encode_interfaces, _take_interfaces, "an interface" };
 
 #define MESSAGE struct registration
 
@@ -83,7 +83,7 @@ struct frame *registration_encode (const struct registration *r, const char *tok
     return frame;
 }
 
-static bool _agrees (const struct registration *r)
+static bool _is_consistent (const struct registration *r)
 {
     return r->rank < r->tasks && r->node_index < r->tasks && r->component_tasks <= r->tasks
            && r->component_first <= r->tasks - r->component_tasks && r->rank >= r->component_first
@@ -101,7 +101,7 @@ int registration_decode (struct registration *r, const struct frame *frame, stru
         return errtext_set (err, "a registration lacks NODE, or it is too long");
     if (fields_decode (&registration_fields, r, frame, err) < 0)
         return -1;
-    if (!_agrees (r))
+    if (!_is_consistent (r))
         return errtext_set (err, "numbers of a registration contradict each other");
     if (r->error)
         r->port = 0;

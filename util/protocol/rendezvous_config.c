@@ -18,7 +18,7 @@
 #define TEXT_OF(number) QUOTED (number)
 
 /* The lists of both kinds, in the order of their components. */
-static void _add_lists (struct frame *frame, const char *key, const void *message)
+static void _encode_lists (struct frame *frame, const char *key, const void *message)
 {
     const struct rendezvous_config *c = message;
 
@@ -48,7 +48,8 @@ static int _take_lists (void *message, const struct frame *frame, const char *ke
 }
 
 static const struct field_other lists = {
-    _add_lists, _take_lists, "1 to " TEXT_OF (RENDEZVOUS_CONFIG_MAX_LISTS) " of " LIST " and " LIST_PER_NODE
+    _encode_lists, _take_lists,
+    "1 to " TEXT_OF (RENDEZVOUS_CONFIG_MAX_LISTS) " of " LIST " and " LIST_PER_NODE
 };
 
 #define MESSAGE struct rendezvous_config

@@ -48,7 +48,7 @@ static void _add_unanswered (struct frame *frame, const char *key, const void *m
 }
 
 /* "10.0.0.1:40000" or "[fd00::1]:40000" */
-static int _parse_address (struct signs_address *to, char *text)
+static int _decode_destination (struct signs_address *to, char *text)
 {
     char *colon = strrchr (text, ':');
     size_t length;
@@ -75,7 +75,7 @@ static int _take_unanswered (void *message, const struct frame *frame, const cha
         return 0;
     strcpy (copy, text);
     while (signs->unanswered_count < SIGNS_MOST_UNANSWERED && (word = strsep (&rest, " ")))
-        if (_parse_address (&signs->unanswered[signs->unanswered_count], word) == 0)
+        if (_decode_destination (&signs->unanswered[signs->unanswered_count], word) == 0)
             signs->unanswered_count++;
     return 0;
 }

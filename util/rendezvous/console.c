@@ -130,7 +130,7 @@ void console_note (const char *text)
 }
 
 /* False if there is no memory: then it is printed at once. */
-static bool _keep (const char *text)
+static bool _hold (const char *text)
 {
     char *more;
 
@@ -143,7 +143,7 @@ static bool _keep (const char *text)
 
 void console_print (const char *text)
 {
-    if (deadline_is_set (held_until) && _keep (text))
+    if (deadline_is_set (held_until) && _hold (text))
         return;
     console_note (text);
     _print_stderr (text);

@@ -93,7 +93,7 @@ static int _find_names (struct beside_names *names, const struct dictionary_task
     return 0;
 }
 
-static void _print_names (FILE *f, const struct beside_names *names)
+static void _print_beside (FILE *f, const struct beside_names *names)
 {
     for (size_t i = 0; i < names->count; i++)
         fprintf (f, "%s%s", i ? "," : BESIDE_VARIABLE "=", names->name[i]);
@@ -128,7 +128,7 @@ static int _add_beside (struct text *text, const struct dictionary_task *tasks, 
         return -1;
     if (!(f = open_memstream (&text->text, &text->length)))
         return errtext_set (err, "%s", strerror (errno));
-    _print_names (f, &names);
+    _print_beside (f, &names);
     for (size_t i = 0; i < names.count; i++)
         _print_addresses (f, names.name[i], tasks, count);
     return fclose (f) == 0 ? 0 : errtext_set (err, "%s", strerror (ENOMEM));

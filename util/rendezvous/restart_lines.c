@@ -333,14 +333,14 @@ void restart_lines_check (struct restart_lines *l, int64_t now)
     _print_lines (l, _is_any, now);
 }
 
-static bool _is_settled (const struct entry *entry)
+static bool _is_entry_settled (const struct entry *entry)
 {
     return entry->fact.decision != RESTART_POLICY_ONE;
 }
 
 void restart_lines_flush (struct restart_lines *l)
 {
-    _print_lines (l, _is_settled, NEVER);
+    _print_lines (l, _is_entry_settled, NEVER);
 }
 
 int64_t restart_lines_due (const struct restart_lines *l)

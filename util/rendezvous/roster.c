@@ -100,7 +100,7 @@ static bool _copy_interfaces (struct rank *rank, const struct registration *r)
     return ok;
 }
 
-static int _register (struct rank *rank, const struct registration *r)
+static int _keep_registration (struct rank *rank, const struct registration *r)
 {
     bool ok = true;
 
@@ -130,7 +130,7 @@ int roster_add (struct roster *roster, const struct registration *r, const struc
 {
     struct rank *rank = &roster->rank[r->rank];
 
-    if (_register (rank, r) < 0)
+    if (_keep_registration (rank, r) < 0)
         return -1;
     rank->srun = *srun;
     rank->launch = RANK_HERE;

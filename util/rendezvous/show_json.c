@@ -109,7 +109,7 @@ static void _add_report (json_t *task, const struct exit_report *report)
         json_object_set_new (task, "killed_after", json_integer (report->killed_after));
 }
 
-static json_t *_ended (const struct rank *rank)
+static json_t *_task_end (const struct rank *rank)
 {
     json_t *task = _task (rank);
 
@@ -176,7 +176,7 @@ char *show_json_lost (const struct roster *roster, const struct fact *fact, int 
 
     for (int i = 0; i < fact->count; i++)
         if (fact->ranks[i].rank->state == RANK_LOST) {
-            json_array_append_new (tasks, _ended (fact->ranks[i].rank));
+            json_array_append_new (tasks, _task_end (fact->ranks[i].rank));
             count++;
         }
     return _line (object, tasks, count);
@@ -200,7 +200,7 @@ char *show_json_hang (const struct roster *roster, const struct fact *fact, int 
     return _line (object, tasks, fact->count);
 }
 
-static json_t *_seconds (int64_t ms)
+static json_t *_json_seconds (int64_t ms)
 {
     return json_real ((double)ms / 1000);
 }
@@ -224,10 +224,10 @@ static json_t *_ledger (const struct ledger *l)
 
     for (size_t i = 0; i < sizeof (row) / sizeof (row[0]); i++)
         json_object_set_new (ledger, row[i].key,
-                             row[i].known ? _seconds (l->ms[row[i].account]) : json_null ());
-    json_object_set_new (ledger, "total_s", _seconds (ledger_total (l)));
+                             row[i].known ? _json_seconds (l->ms[row[i].account]) : json_null ());
+    json_object_set_new (ledger, "total_s", _json_seconds (ledger_total (l)));
     json_object_set_new (ledger, "repeated_steps", says ? json_integer (l->repeated_steps) : json_null ());
-    json_object_set_new (ledger, "idle_spare_s", _seconds (l->idle_ms));
+    json_object_set_new (ledger, "idle_spare_s", _json_seconds (l->idle_ms));
     json_object_set_new (ledger, "restarts", json_integer (l->restarts));
     json_object_set_new (ledger, "replaced", json_integer (l->replaced));
     return ledger;
@@ -246,6 +246,6 @@ char *show_json_end (const struct roster *roster, int restarts, const struct fac
     if (fact->ledger)
         json_object_set_new (object, "ledger", _ledger (fact->ledger));
     for (int i = 0; i < roster->tasks; i++)
-        json_array_append_new (tasks, _ended (&roster->rank[i]));
+        json_array_append_new (tasks, _task_end (&roster->rank[i]));
     return _line (object, tasks, roster->tasks);
 }

@@ -66,7 +66,7 @@ static void _see (const struct inet_diag_msg *socket, void *arg)
 }
 
 /* Count this look, and forget what has been answered. */
-static void _count (struct attempts *a)
+static void _count_recent (struct attempts *a)
 {
     int kept = 0;
 
@@ -90,7 +90,7 @@ bool attempts_look (struct attempts *a)
         attempts_init (a);
         return false;
     }
-    _count (a);
+    _count_recent (a);
     if (a->count == 0 && a->pause_ms < PAUSE_MAX_MS)
         a->pause_ms = 2 * a->pause_ms;
     a->due = deadline_in_ms (a->count > 0 ? STEP_MS : a->pause_ms);

@@ -35,7 +35,7 @@ struct snapshot {
 static struct process *left_out;
 static size_t left_out_count;
 
-static void _add (struct snapshot *snapshot, const struct process *process)
+static void _add_process (struct snapshot *snapshot, const struct process *process)
 {
     if (snapshot->count == snapshot->size) {
         size_t size = snapshot->size ? 2 * snapshot->size : 256;
@@ -94,7 +94,7 @@ static void _add_all (struct snapshot *snapshot)
         struct process process = { .pid = (pid_t)strtol (entry->d_name, NULL, 10) };
 
         if (process.pid > 0 && _read_stat (&process, dirfd (dir)))
-            _add (snapshot, &process);
+            _add_process (snapshot, &process);
     }
     if (dir)
         closedir (dir);
@@ -110,7 +110,7 @@ static void _add_child (pid_t child, void *arg)
     const struct family *family = arg;
     const struct process process = { .pid = child, .parent = family->parent, .listed = true };
 
-    _add (family->snapshot, &process);
+    _add_process (family->snapshot, &process);
 }
 
 /*
@@ -155,7 +155,7 @@ static void _sort (struct snapshot *snapshot)
     snapshot->count = n;
 }
 
-static const struct process *_find (const struct process *process, size_t count, pid_t pid)
+static const struct process *_find_process (const struct process *process, size_t count, pid_t pid)
 {
     const struct process key = { .pid = pid };
 
@@ -165,7 +165,7 @@ static const struct process *_find (const struct process *process, size_t count,
 /* A process ID is used again. */
 static bool _is_left_out (const struct process *process)
 {
-    const struct process *known = _find (left_out, left_out_count, process->pid);
+    const struct process *known = _find_process (left_out, left_out_count, process->pid);
 
     return known && known->start == process->start;
 }
@@ -179,7 +179,7 @@ static void _mark_descendants (struct snapshot *snapshot)
         more = false;
         for (size_t i = 0; i < snapshot->count; i++) {
             struct process *p = &snapshot->process[i];
-            const struct process *parent = _find (snapshot->process, snapshot->count, p->parent);
+            const struct process *parent = _find_process (snapshot->process, snapshot->count, p->parent);
 
             if (!p->descends && !_is_left_out (p) && (p->parent == getpid () || (parent && parent->descends)))
                 p->descends = more = true;
@@ -300,7 +300,7 @@ enum network descendants_network (pid_t except)
  */
 static bool _may_have_forked (const struct process *process, const struct process *before, size_t count)
 {
-    const struct process *known = _find (before, count, process->pid);
+    const struct process *known = _find_process (before, count, process->pid);
 
     return !known || known->running || process->running;
 }

@@ -17,24 +17,24 @@ struct text {
     const char *at, *end;
 };
 
-static size_t _length (struct text text)
+static size_t _text_length (struct text text)
 {
     return (size_t)(text.end - text.at);
 }
 
-static const char *_find (struct text text, const char *word)
+static const char *_find_word (struct text text, const char *word)
 {
-    return _length (text) > 0 ? memmem (text.at, _length (text), word, strlen (word)) : NULL;
+    return _text_length (text) > 0 ? memmem (text.at, _text_length (text), word, strlen (word)) : NULL;
 }
 
 static bool _begins (struct text text, const char *word)
 {
-    return _length (text) >= strlen (word) && memcmp (text.at, word, strlen (word)) == 0;
+    return _text_length (text) >= strlen (word) && memcmp (text.at, word, strlen (word)) == 0;
 }
 
-static bool _is (struct text text, const char *word)
+static bool _is_word (struct text text, const char *word)
 {
-    return _length (text) == strlen (word) && _begins (text, word);
+    return _text_length (text) == strlen (word) && _begins (text, word);
 }
 
 /* Take the next line, without its end and without torch's "[rank0]: ", or "[rank0]:". False at the end. */
@@ -49,7 +49,7 @@ static bool _take_line (struct text *text, struct text *line)
     if (text->at < text->end)
         text->at++;
     if (_begins (*line, "[rank")) {
-        const char *prefix = _find (*line, "]:");
+        const char *prefix = _find_word (*line, "]:");
 
         line->at = prefix ? prefix + strlen ("]:") : line->at;
         line->at += _begins (*line, " ");
@@ -148,7 +148,7 @@ static const struct pattern {
 /* What loggers write while a program ends: "W1125 15:17:43", "2026-11-25 15:13:54", "[W socket.cpp". */
 static bool _is_logged (struct text line)
 {
-    if (_length (line) < 5)
+    if (_text_length (line) < 5)
         return false;
     if (line.at[0] == '[' && strchr ("IWE", line.at[1]))
         return true;
@@ -174,7 +174,7 @@ static bool _continues (struct text line)
         "Search for `cuda",
     };
 
-    if (_length (line) == 0 || _is_logged (line))
+    if (_text_length (line) == 0 || _is_logged (line))
         return true;
     for (size_t i = 0; i < sizeof (beginning) / sizeof (beginning[0]); i++)
         if (_begins (line, beginning[i]))
@@ -192,7 +192,7 @@ static bool _find_exception (struct text log, struct text *exception)
     bool found = false, frames = false;
 
     while (_take_line (&rest, &line))
-        if (_is (line, "Traceback (most recent call last):")) {
+        if (_is_word (line, "Traceback (most recent call last):")) {
             frames = true;
             found = false;
         } else if (frames && !_begins (line, " ")) {
@@ -226,7 +226,7 @@ static bool _find_last_line (struct text log, struct text *last)
     bool found = false;
 
     while (_take_line (&log, &line))
-        if (_length (line) > 0) {
+        if (_text_length (line) > 0) {
             *last = line;
             found = true;
         }
@@ -254,14 +254,14 @@ static void _set_detail (struct cause *cause, const struct pattern *pattern, str
 
     if (!pattern->words || (cause->kind != CAUSE_LIBRARY && cause->kind != CAUSE_MODULE))
         return;
-    at = end = _find (words, pattern->words);
+    at = end = _find_word (words, pattern->words);
     if (cause->kind == CAUSE_MODULE) {
         at += strlen (pattern->words);
         for (end = at; end < words.end && *end != '\'' && *end != '\n';)
             end++;
     } else if (pattern->more) {
         at += strlen (pattern->words);
-        end = _find ((struct text){ at, words.end }, pattern->more);
+        end = _find_word ((struct text){ at, words.end }, pattern->more);
     } else
         while (at > words.at && at[-1] != ' ' && at[-1] != '\n')
             at--;
@@ -276,8 +276,8 @@ static struct cause _match (enum place place, struct text words)
     for (size_t i = 0; i < sizeof (patterns) / sizeof (patterns[0]) && cause.kind == CAUSE_NONE; i++) {
         const struct pattern *p = &patterns[i];
 
-        if (p->place != place || (p->class && !_is (_class (words), p->class))
-            || (p->words && !_find (words, p->words)) || (p->more && !_find (words, p->more)))
+        if (p->place != place || (p->class && !_is_word (_class (words), p->class))
+            || (p->words && !_find_word (words, p->words)) || (p->more && !_find_word (words, p->more)))
             continue;
         cause.kind = p->kind;
         _set_detail (&cause, p, words);

@@ -70,7 +70,7 @@ static ssize_t _send_request (struct lives *lives, struct fork_request request)
 }
 
 /* The reply's pid; -1 and err if it failed. */
-static pid_t _receive (struct lives *lives, struct errtext *err)
+static pid_t _receive_reply (struct lives *lives, struct errtext *err)
 {
     struct pollfd pfd = { .fd = lives->requests, .events = POLLIN };
     struct fork_reply reply = { .kind = FORK_FAILED };
@@ -131,7 +131,7 @@ pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
     else if (_send_request (lives, request) < 0)
         errtext_set (err, DOES_NOT_ANSWER);
     else
-        pid = _receive (lives, err);
+        pid = _receive_reply (lives, err);
     /* The fork server of a task that has one life has become that life. */
     if (pid == lives->fork_server) {
         lives->fork_server = 0;

@@ -28,7 +28,7 @@ struct log_growth {
     int seen;                       /* of the changes, by the caller */
 };
 
-static void *_look (void *arg)
+static void *_look_at_log (void *arg)
 {
     struct log_growth *log = arg;
     off_t size = -1;
@@ -61,7 +61,7 @@ int log_growth_start (struct log_growth **lp, int fd, int pause_ms, struct errte
     pthread_attr_init (&attributes);
     pthread_attr_setstacksize (&attributes, STACK);
     pthread_attr_setdetachstate (&attributes, PTHREAD_CREATE_DETACHED);
-    rc = pthread_create (&thread, &attributes, _look, log);
+    rc = pthread_create (&thread, &attributes, _look_at_log, log);
     pthread_attr_destroy (&attributes);
     if (rc != 0) {
         free (log);

@@ -52,7 +52,7 @@ static bool _file (char *file, const char *mount, char *line)
 }
 
 /* The number in the line "oom_kill 3". */
-static int _count (const char *file)
+static int _read_count (const char *file)
 {
     FILE *f = fopen (file, "re");
     char line[128];
@@ -75,7 +75,7 @@ int oom_kills (const char *cgroup_file, const char *mount)
 
     while (f && count < 0 && fgets (line, sizeof (line), f))
         if (_file (file, mount, line))
-            count = _count (file);
+            count = _read_count (file);
     if (f)
         fclose (f);
     return count;

@@ -126,7 +126,7 @@ static void _drain (struct tee *tee, struct stream *stream)
 }
 
 /* False if that was the last request. */
-static bool _obey (struct tee *tee)
+static bool _answer_request (struct tee *tee)
 {
     struct request request;
 
@@ -158,7 +158,7 @@ static void *_pass_on (void *arg)
         for (int i = 0; i < 2; i++)
             if (pfd[i].revents)
                 _pass_piece (tee, &tee->stream[i], PIECE);
-        if (pfd[2].revents && !_obey (tee))
+        if (pfd[2].revents && !_answer_request (tee))
             break;
     }
     return NULL;

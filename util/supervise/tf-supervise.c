@@ -195,7 +195,7 @@ static void _say_unstarted (struct supervisor *s)
             s->config.step, s->config.rank, s->config.node, s->machine.cannot);
 }
 
-static void _say_alone (const struct supervisor *s)
+static void _print_alone (const struct supervisor *s)
 {
     _print ("slurmstepd: error: spank_tf: step %s: the rendezvous does not answer; its tasks are not "
             "stopped when its work is done%s\n",
@@ -308,7 +308,7 @@ static void _begin_life (struct supervisor *s, int number)
 }
 
 /* The fork server is needed no more, unless the present life is still to come from it. */
-static void _forbid_lives (struct supervisor *s)
+static void _end_lives (struct supervisor *s)
 {
     if (!_is_prepared (s))
         lives_end (&s->lives);
@@ -327,11 +327,11 @@ static void _perform (struct supervisor *s, const struct effect *effect)
             if (!descendants_kill (_apart (s)))
                 machine_cannot_kill (&s->machine, _now ());
             break;
-        case EFFECT_NO_LIFE: _forbid_lives (s); break;
+        case EFFECT_NO_LIFE: _end_lives (s); break;
         case EFFECT_FINISH: _finish_life (s); break;
         case EFFECT_REPORT: _send_report (s); break;
         case EFFECT_SAY_UNSTARTED: _say_unstarted (s); break;
-        case EFFECT_SAY_ALONE: _say_alone (s); break;
+        case EFFECT_SAY_ALONE: _print_alone (s); break;
         case EFFECT_LEAVE: s->left = true; break;
     }
 }
@@ -358,7 +358,7 @@ static void _serve_lives (struct supervisor *s)
         s->task = 0;
         machine_cannot_begin (&s->machine, _now (), err.text);
     } else if (*s->machine.cannot)
-        _forbid_lives (s);
+        _end_lives (s);
     _release_stdio (s);
     _perform_all (s);
 }

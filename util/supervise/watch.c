@@ -59,7 +59,7 @@
 #define GROWTHS_LEAST 5
 #define GROWING_PART 4
 
-static int64_t _now_ms (void)
+static int64_t _time_ms (void)
 {
     return deadline_in_ms (0).at_ms;
 }
@@ -192,7 +192,7 @@ void watch_begin (struct watch *w)
     w->highest = w->step > w->highest ? w->step : w->highest;
     w->messages = w->growths = w->step = w->told_step = 0;
     w->age_ms = w->sign_ms = 0;
-    w->looked_ms = w->read_ms = w->sign_at_ms = _now_ms ();
+    w->looked_ms = w->read_ms = w->sign_at_ms = _time_ms ();
     w->status[0] = '\0';
     watch_told (w, false);
 }
@@ -215,12 +215,12 @@ bool watch_awaits_program (const struct watch *w)
 static void _sign (struct watch *w)
 {
     w->sign_ms = w->age_ms;
-    w->sign_at_ms = _now_ms ();
+    w->sign_at_ms = _time_ms ();
 }
 
 /* Messages. */
 
-static void _take (struct watch *w, const char *bytes, size_t length)
+static void _take_message (struct watch *w, const char *bytes, size_t length)
 {
     struct notify_message message;
 
@@ -246,18 +246,18 @@ static void _read (struct watch *w)
     bool slow = false;
     struct message message;
 
-    if (w->fd < 0 || _now_ms () < w->read_ms + READ_PAUSE_MS)
+    if (w->fd < 0 || _time_ms () < w->read_ms + READ_PAUSE_MS)
         return;
     while (all < READ_MOST && !slow && _read_message (w->fd, &message)) {
         all++;
         if (message.own)
-            _take (w, message.bytes, message.length);
+            _take_message (w, message.bytes, message.length);
         else
             others++;
         slow = !message.own && message.descriptors;
     }
     if (all > 0)
-        w->read_ms = _now_ms ();
+        w->read_ms = _time_ms ();
     /* Other users had more than half of the queue: it may have been full at any time before. */
     w->flooded = slow || others > w->queue / 2 || (all == READ_MOST && others > 0);
 }
@@ -279,7 +279,7 @@ void watch_end (struct watch *w)
  */
 static void _count (struct watch *w)
 {
-    int64_t now = _now_ms (), passed = now - w->looked_ms, most = INT64_C (2) * w->step_ms;
+    int64_t now = _time_ms (), passed = now - w->looked_ms, most = INT64_C (2) * w->step_ms;
 
     w->looked_ms = now;
     if (!w->flooded && !w->paused && (w->sends || !log_growth_hangs (w->log)))
@@ -340,7 +340,7 @@ struct deadline watch_poll (const struct watch *w, struct pollfd *pfd)
     *pfd = (struct pollfd){ .fd = -1, .events = POLLIN };
     if (w->rule.seconds == 0 || !w->lives)
         return deadline_never ();
-    if (w->fd >= 0 && _now_ms () < w->read_ms + READ_PAUSE_MS) {
+    if (w->fd >= 0 && _time_ms () < w->read_ms + READ_PAUSE_MS) {
         if (w->read_ms + READ_PAUSE_MS < next)
             next = w->read_ms + READ_PAUSE_MS;
     } else
@@ -354,7 +354,7 @@ void watch_look (struct watch *w, bool executed)
         return;
     if (!w->runs) {
         w->runs = executed;
-        w->looked_ms = w->sign_at_ms = _now_ms ();
+        w->looked_ms = w->sign_at_ms = _time_ms ();
         log_growth_seen (w->log);
         if (!w->runs)
             return;
@@ -381,7 +381,7 @@ static bool _has_step (const struct watch *w)
 
     return w->step > w->told_step
            && (w->told_step == 0 || (w->step > w->highest && w->told_step <= w->highest)
-               || _now_ms () >= w->told_at_ms + pause);
+               || _time_ms () >= w->told_at_ms + pause);
 }
 
 bool watch_has_news (const struct watch *w)
@@ -394,7 +394,7 @@ void watch_told (struct watch *w, bool told)
     w->told_source = told ? _source (w) : SIGNS_UNKNOWN;
     w->told_overdue = told && _is_overdue (w);
     w->told_step = told ? w->step : 0;
-    w->told_at_ms = _now_ms ();
+    w->told_at_ms = _time_ms ();
 }
 
 static int _ms (int64_t ms)
@@ -411,7 +411,7 @@ struct signs watch_signs (const struct watch *w)
         .log_grew = w->log_grew,
         .step = w->step,
         .silent_ms = _ms (w->age_ms - w->sign_ms),
-        .ago_ms = _ms (_now_ms () - w->sign_at_ms),
+        .ago_ms = _ms (_time_ms () - w->sign_at_ms),
     };
 
     memcpy (signs.status, w->status, sizeof (signs.status));
