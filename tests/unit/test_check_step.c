@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ static int full (int *port)
         int client = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
         connect (client, (struct sockaddr *)&in, sizeof (in));
+        close (client);
     }
     return fd;
 }
@@ -101,6 +103,26 @@ TEST (a_port_that_does_not_answer_is_not_reached)
     assert_int_equal (error[1], 0);
     close (fd);
     close (bound);
+}
+
+/* As slurmstepd's connection to srun, which complains about one that says nothing. */
+TEST (a_port_to_which_a_connection_stands_is_reached_without_another)
+{
+    struct address loopback;
+    struct sockaddr_storage to;
+    int port, error, fd = listener (&port, 5), client = socket (AF_INET, SOCK_STREAM, 0), server;
+
+    address_parse (&loopback, "127.0.0.1");
+    assert_int_equal (connect (client, (struct sockaddr *)&to, address_sockaddr (&loopback, port, &to)), 0);
+    assert_return_code (server = accept (fd, NULL, NULL), errno);
+    assert_int_equal (fcntl (fd, F_SETFL, O_NONBLOCK), 0);
+    reach_ports (&loopback, &port, &error, 1, 60000);
+    assert_int_equal (error, 0);
+    assert_int_equal (accept (fd, NULL, NULL), -1);
+    assert_int_equal (errno, EAGAIN);
+    close (server);
+    close (client);
+    close (fd);
 }
 
 TEST (a_host_without_a_route_is_not_reached)

@@ -6,6 +6,7 @@
 #include "reach.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
+#include "common/diag.h"
 #include "common/list_text.h"
 #include "common/number.h"
 #include "common/tcp.h"
@@ -25,15 +27,42 @@
 /* Where most hosts choose ports if the site names none: the beginning, middle and end. */
 static const struct port_range ephemeral = { 32768, 60999 };
 
+struct reached {
+    const struct address *host;
+    const int *port;
+    int *error;
+    size_t count;
+};
+
+static void _see_connection (const struct inet_diag_msg *socket, void *arg)
+{
+    const struct reached *reached = arg;
+    struct address peer;
+    int port = diag_peer (socket, &peer);
+
+    for (size_t i = 0; i < reached->count; i++)
+        if (reached->port[i] == port && address_equal (reached->host, &peer))
+            reached->error[i] = 0;
+}
+
+/*
+ * A port to which this node has a connection is reached, and gets no other: slurmstepd has one to srun,
+ * and srun complains about one that says nothing.
+ */
 void reach_ports (const struct address *host, const int port[], int error[], size_t count, int ms)
 {
+    struct reached reached = { host, port, error, count };
     struct deadline deadline = deadline_in_ms (ms);
     struct pollfd waiting[REACH_MAX];
     size_t left = 0;
 
+    for (size_t i = 0; i < count; i++)
+        error[i] = ETIMEDOUT;
+    diag_dump (1U << TCP_ESTABLISHED, 0, _see_connection, &reached);
     for (size_t i = 0; i < count; i++) {
-        waiting[i] = (struct pollfd){ .fd = tcp_connect_begin (host, port[i]), .events = POLLOUT };
-        error[i] = waiting[i].fd < 0 ? errno : ETIMEDOUT;
+        waiting[i] = (struct pollfd){ .fd = -1, .events = POLLOUT };
+        if (error[i] && (waiting[i].fd = tcp_connect_begin (host, port[i])) < 0)
+            error[i] = errno;
         left += waiting[i].fd >= 0;
     }
     while (left && poll (waiting, count, deadline_left_ms (deadline)) > 0)
@@ -52,7 +81,7 @@ void reach_ports (const struct address *host, const int port[], int error[], siz
     }
 }
 
-/* srun's own port: srun complains about a connection that says nothing. */
+/* The port for srun's messages, to which no connection stands. */
 static bool _is_sruns (int port)
 {
     static const char *const variable[] = { "SLURM_SRUN_COMM_PORT", "SLURM_STEP_LAUNCHER_PORT" };

@@ -5,13 +5,11 @@
 
 #include "attempts.h"
 
-#include <arpa/inet.h>
 #include <netinet/tcp.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/address.h"
-#include "diag.h"
+#include "common/diag.h"
 
 #define PAUSE_MIN_MS 5000
 #define PAUSE_MAX_MS 600000
@@ -49,19 +47,9 @@ static void _note (struct attempts *a, const struct signs_address *to)
 
 static void _see (const struct inet_diag_msg *socket, void *arg)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in in;
-        struct sockaddr_in6 in6;
-    } peer = { .any.sa_family = socket->idiag_family };
-    struct signs_address to = { .port = ntohs (socket->id.idiag_dport) };
+    struct signs_address to;
 
-    if (socket->idiag_uid != getuid ())
-        return;
-    memcpy (peer.any.sa_family == AF_INET ? (void *)&peer.in.sin_addr : &peer.in6.sin6_addr,
-            socket->id.idiag_dst,
-            peer.any.sa_family == AF_INET ? sizeof (peer.in.sin_addr) : sizeof (peer.in6.sin6_addr));
-    if (address_of_sockaddr (&to.address, &peer.any) == 0)
+    if (socket->idiag_uid == getuid () && (to.port = diag_peer (socket, &to.address)) >= 0)
         _note (arg, &to);
 }
 

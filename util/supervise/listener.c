@@ -7,7 +7,7 @@
 
 #include <netinet/tcp.h>
 
-#include "diag.h"
+#include "common/diag.h"
 
 /* A server listens as long as its program works, so one that starts late is seen, too. */
 #define PAUSE_MIN_MS 1000

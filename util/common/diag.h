@@ -8,6 +8,8 @@
 
 #include <linux/inet_diag.h>
 
+#include "address.h"
+
 typedef void diag_see_fn (const struct inet_diag_msg *socket, void *arg);
 
 /*
@@ -16,5 +18,8 @@ typedef void diag_see_fn (const struct inet_diag_msg *socket, void *arg);
  * not tell.
  */
 int diag_dump (unsigned int states, int port, diag_see_fn *see, void *arg);
+
+/* The port of the other end, and its address. -1 if that is not an IP address. */
+int diag_peer (const struct inet_diag_msg *socket, struct address *address);
 
 #endif

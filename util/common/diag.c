@@ -78,3 +78,18 @@ int diag_dump (unsigned int states, int port, diag_see_fn *see, void *arg)
     close (fd);
     return six < 0 ? -1 : four + six;
 }
+
+int diag_peer (const struct inet_diag_msg *socket, struct address *address)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } peer = { .any.sa_family = socket->idiag_family };
+
+    if (peer.any.sa_family == AF_INET)
+        memcpy (&peer.in.sin_addr, socket->id.idiag_dst, sizeof (peer.in.sin_addr));
+    else
+        memcpy (&peer.in6.sin6_addr, socket->id.idiag_dst, sizeof (peer.in6.sin6_addr));
+    return address_of_sockaddr (address, &peer.any) < 0 ? -1 : ntohs (socket->id.idiag_dport);
+}
