@@ -38,7 +38,8 @@ NOT = _ENDED + r"; not restarted: .*"
 # Reasons that only a fault explains.
 DISTURBED = r"; not restarted: (?:the step was asked to end|its supervisor was disconnected)"
 PS_TERMINATED = r"rank \d+ \(ps \d+\) on \S+ has ended, signal 15; the others are stopped"
-LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"
+BEGIN = r"all tasks begin again.*"
+LINES = rf"step \d+\.\d+: ({ONE}|{ALL}|{BEGIN}|{NONE_LEFT}|{NOT}|{PS_TERMINATED})$"
 
 
 class Failure(NamedTuple):

@@ -31,6 +31,8 @@ USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks en
          r"rank \d+ \(\w+ \d+\) on \S+ (?:failed, .*|has saved, and ended with \d+); the others have 600 s to end, and are then stopped|"
          r"the others cannot go on without rank .*; they have 600 s to end, and are then stopped|"
          r"rank \d+ .*did not end within \d+ s of SIGTERM, and (?:was|were) killed; --tf-grace=.*|"
+         # The ledger.
+         r"[\dhms ]+: [\dhms ]+ of (?:progress|runs, of which progress is not known) \(\d+ %\).*|"
          r"waiting for \d+ of \d+ ranks.*|no rank has registered yet)$")
 CANCELLED = r"step \d+\.\d+ was cancelled$"
 # After the end of srun. Slurm itself may need some seconds.
@@ -178,7 +180,9 @@ def table(trial):
         further |= {"stopped"}
     roles = trial.plan.roles
     for path in paths:
-        text = clusters.read(path).partition("how its tasks ended\n")[2]
+        # The lines of master.log have dates.
+        text = re.sub(r"^\d{4}-\d\d-\d\dT\S+ ", "", clusters.read(path), flags=re.M)
+        text = text.partition("how its tasks ended\n")[2]
         rows = re.findall(r"^ +(\d+)  (\+?\w+) (\d+) +(\S+) +(?:\d+-)?\d\d:\d\d:\d\d  "
                           r"(exit \d+|signal \d+|stopped|killed after \d+ s|hung)(?: \((?:out of memory|its program was not .*)\))?"
                           r"(?: \(restarted \d+ times?\))?$", text, re.M)
