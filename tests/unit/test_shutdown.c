@@ -109,25 +109,39 @@ static struct peer *connect_one (int *supervisors_end)
     return peer;
 }
 
-/*
- * A step on two nodes: the first half of the ranks on n1, the other ranks on n2. Or each on a node of its
- * own.
- */
-static void add_ranks (int tasks, bool apart, bool cannot_supervise)
+/* Where the ranks of a step are. */
+struct places {
+    bool apart;
+    const char *nodes;              /* a digit for each rank, or NULL */
+    bool het;
+    bool cannot_supervise;
+};
+
+/* From 0. */
+static int node_of (const struct places *places, int rank, int tasks)
 {
+    if (places->nodes)
+        return places->nodes[rank] - '1';
+    return places->apart ? rank : 2 * rank >= tasks;
+}
+
+static void add_ranks (int tasks, const struct places *places)
+{
+    int half = places->het ? tasks / 2 : tasks;
     struct host host = { "host99" };
     struct address srun;
     struct errtext err = { "" };
 
     assert_int_equal (address_parse (&srun, "10.0.0.99"), 0);
     for (int rank = 0; rank < tasks; rank++) {
-        int number = apart ? rank : 2 * rank >= tasks;
+        int number = node_of (places, rank, tasks);
         char node[16], address[32];
         /* clang-format off */
         struct registration r = {
-            .rank = rank, .tasks = tasks, .component_tasks = tasks, .node_index = number,
+            .rank = rank, .tasks = tasks, .node_index = number,
+            .component_first = rank < half ? 0 : half, .component_tasks = rank < half ? half : tasks - half,
             .port = 40000 + rank, .master_port = 50000 + rank, .node = node, .step = "12.0",
-            .supervisor_error = cannot_supervise ? "no tf-supervise" : NULL,
+            .supervisor_error = places->cannot_supervise ? "no tf-supervise" : NULL,
         };
         /* clang-format on */
 
@@ -227,7 +241,7 @@ static char *release (void)
 /* A step. */
 
 /* "restart 3, wait" behind the list of a step. */
-static void set_options (struct rendezvous_config *config, char *options, bool *apart, bool *cannot_supervise)
+static void set_options (struct rendezvous_config *config, char *options, struct places *places)
 {
     config->stop_grace = 10;
     config->eval_grace = 900;
@@ -243,7 +257,11 @@ static void set_options (struct rendezvous_config *config, char *options, bool *
         else if (story_begins (&options, "lost after"))
             config->lost_after = story_number (&options);
         else if (story_begins (&options, "apart"))
-            *apart = true;
+            places->apart = true;
+        else if (story_begins (&options, "on"))
+            places->nodes = story_word (&options);
+        else if (story_begins (&options, "het"))
+            places->het = true;
         else if (story_begins (&options, "torch"))
             config->frameworks = FRAMEWORK_TORCH | FRAMEWORK_DTENSOR;
         else if (story_begins (&options, "grace"))
@@ -264,7 +282,7 @@ static void set_options (struct rendezvous_config *config, char *options, bool *
         else if (story_begins (&options, "ask alone"))
             config->ask_alone = true;
         else if (story_begins (&options, "no tf-supervise"))
-            *cannot_supervise = true;
+            places->cannot_supervise = true;
         else
             story_unknown (options);
 }
@@ -309,7 +327,7 @@ static void begin (char *event)
 {
     char *list = story_word (&event), waits[] = "stopped";
     struct errtext err = { "" };
-    bool cannot_supervise = false, apart = false;
+    struct places places = { 0 };
     int tasks = tasks_of (list);
 
     finish ();
@@ -319,9 +337,9 @@ static void begin (char *event)
         .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
     };
     server.now = server.deadline.at_ms = now_ms;
-    set_options (&server.config, event, &apart, &cannot_supervise);
+    set_options (&server.config, event, &places);
     assert_int_equal (step_create (&server.step, &server.config, &err), 0);
-    add_ranks (tasks, apart, cannot_supervise);
+    add_ranks (tasks, &places);
     if (supervisors_begin (&server, &err) < 0)
         story_print ("refused: %s\n", err.text);
     else if (!server.job)
