@@ -418,7 +418,7 @@ import spank_tf_watchdog
 class keras:
     class callbacks:
         class Callback:
-            pass
+            params = None
 
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
 s.bind("\0" + os.environ["NOTIFY_SOCKET"][1:])
@@ -434,13 +434,25 @@ def last_of(*calls):
         except BlockingIOError:
             return message.split("\n")[0]
 
+def status_of(name, number):
+    getattr(alive, "on_" + name)(number)
+    return s.recv(100).decode().split("\n")[1]
+
 test = ["test_begin", "test_batch_begin", "test_batch_end", "test_end"]
 predict = [name.replace("test", "predict") for name in test]
 fit = ["train_begin", "epoch_begin", "train_batch_begin", "train_batch_end"] + test
 print(last_of(*fit), last_of(*predict), last_of("epoch_end", "train_end"), last_of(*test), last_of(*test[:2]), last_of(*predict))
+alive.on_epoch_begin(2)
+print(status_of("train_batch_begin", 3))
+alive.params = {"steps": 10}
+print(status_of("train_batch_end", 3))
 END
     run -0 env NOTIFY_SOCKET="@spank_tf_test/$BASHPID" PYTHONPATH="$SPANK_TF_STAGE/share/spank-tf/python" /usr/bin/python3 "$work/keras"
-    [ "$output" = 'WATCHDOG=1 WATCHDOG=1 STOPPING=1 STOPPING=1 WATCHDOG=1 STOPPING=1' ] || fail "other messages"
+    diff - <<END <(echo "$output")
+WATCHDOG=1 WATCHDOG=1 STOPPING=1 STOPPING=1 WATCHDOG=1 STOPPING=1
+STATUS=epoch 2, batch 3
+STATUS=step 24, epoch 2, batch 3 done
+END
 }
 
 @test "messages come out of a container that has the node's network" {

@@ -91,9 +91,9 @@ static bool _copy_interfaces (struct rank *rank, const struct registration *r)
         return true;
     if (!(rank->interface = malloc ((size_t)r->interfaces * sizeof (*rank->interface))))
         return false;
+    /* gcc -fanalyzer is wrong: each copy is the rank's, and freed with it. */
     for (int i = 0; i < r->interfaces; i++) {
         rank->interface[i] = r->interface[i];
-        /* gcc -fanalyzer is wrong: it is the rank's, and freed with it. */
         rank->interface[i].local_cpus = _copy (r->interface[i].local_cpus, &ok);
         rank->interfaces++;
     }
