@@ -178,19 +178,6 @@ END
     [ -z "$output" ] && [ -z "$stderr" ] || fail "--quiet prints something"
 }
 
-# srun complains about a connection that says nothing.
-# bats test_tags=release
-@test "--step tries no port on which srun listens, however few SrunPortRange has" {
-    local conf=$SPANK_TF_CLUSTER/work/few.conf
-
-    site_arguments
-    sed 's/^SrunPortRange=.*/SrunPortRange=61001-61005/' "$SPANK_TF_CLUSTER/slurm.conf" > "$conf"
-    for _ in 1 2 3; do
-        run -0 --separate-stderr slurm env SLURM_CONF="$conf" srun -Q -N2 --tf-tasks=worker:2 "$tf_check" --step -q
-        [ -z "$output" ] && [ -z "$stderr" ] || fail "something is printed"
-    done
-}
-
 # bats test_tags=release
 @test "--step without a list: what all nodes share is printed once" {
     site_arguments

@@ -81,7 +81,7 @@ void reach_ports (const struct address *host, const int port[], int error[], siz
     }
 }
 
-/* The port for srun's messages, to which no connection stands. */
+/* One of the ports for srun's messages, to which no connection stands; the others are not known here. */
 static bool _is_sruns (int port)
 {
     static const char *const variable[] = { "SLURM_SRUN_COMM_PORT", "SLURM_STEP_LAUNCHER_PORT" };
