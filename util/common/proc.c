@@ -55,6 +55,7 @@ void proc_children (pid_t pid, void (*found) (pid_t child, void *arg), void *arg
 
     snprintf (name, sizeof (name), "task/%d/children", (int)pid);
     f = _open_proc (pid, name);
+    /* NOLINTNEXTLINE(cert-err34-c): it is the kernel's number. */
     while (f && fscanf (f, "%d", &child) == 1)
         found ((pid_t)child, arg);
     if (f)
