@@ -45,8 +45,9 @@ parser.add_argument("--pause", type=float, default=0.1, help="seconds after each
 args = parser.parse_args()
 
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
-# Not earlier: the strategy sets a handler of its own, which does nothing more.
-signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(42))
+# Not earlier: the strategy sets a handler of its own, which does nothing more. And not by an exception, which TensorFlow
+# makes a RuntimeError if it is just telling that another worker has ended.
+signal.signal(signal.SIGTERM, lambda number, frame: os._exit(42))
 name = f"{strategy.cluster_resolver.task_type} {strategy.cluster_resolver.task_id}"
 
 
