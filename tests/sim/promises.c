@@ -602,7 +602,8 @@ static const char *_a_covered_failure_is_followed_by_a_life (const struct histor
             followed =
                 followed || (later->kind == BEGAN && later->place == note->place && later->life > note->life);
         /* guide.md: with `any`, "all tasks fail alike within 30 s of their start". */
-        if (!followed && plan->config.restart.any && note->life > 0 && note->at - began[note->place] < 31000)
+        if (!followed && plan->config.restart.any && note->life > 0
+            && _running_ms (h, began[note->place], note->at) < 31000)
             return NULL;
         if (!followed)
             return _broken (note, "a covered failure is not followed by a life", note->life);
