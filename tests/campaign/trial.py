@@ -425,6 +425,9 @@ class Trial:
             self.look()
         self.note(f"srun has ended with {self.code}")
         self.end_faults()
+        if self.console:
+            # A child of tf-rendezvous writes what stderr did not take, and ends after srun.
+            clusters.eventually(STEP_SECONDS, lambda: (self.look(), not self.processes)[1])
 
     def ends_within(self, seconds):
         return clusters.eventually(seconds, lambda: (self.look(), self.has_ended())[1])
