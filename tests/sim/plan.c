@@ -138,7 +138,8 @@ static void _make_disturbance (struct plan *plan, struct disturbance *d)
                                  SUSPEND,
                                  WARN,
                                  CANCEL,
-                                 KILL_SRUN };
+                                 KILL_SRUN,
+                                 RESET_ALL };
 
     d->kind = (enum disturbance_kind)_one_of (kinds, COUNT (kinds));
     d->at = _between (50, _in (3) ? 4000 : 60000);
@@ -156,19 +157,30 @@ static bool _is_earlier (const struct disturbance *a, const struct disturbance *
     return a->at < b->at;
 }
 
+static void _add_disturbance (struct plan *plan, const struct disturbance *d)
+{
+    int at = plan->disturbances++;
+
+    for (; at > 0 && _is_earlier (d, &plan->disturbance[at - 1]); at--)
+        plan->disturbance[at] = plan->disturbance[at - 1];
+    plan->disturbance[at] = *d;
+}
+
 static void _make_disturbances (struct plan *plan)
 {
     int count = _in (8) ? 0 : _between (1, MOST_DISTURBANCES);
 
-    for (int i = 0; i < count; i++) {
+    for (int i = plan->disturbances; i < count; i = plan->disturbances) {
         struct disturbance d;
-        int at = plan->disturbances;
 
         _make_disturbance (plan, &d);
-        plan->disturbances++;
-        for (; at > 0 && _is_earlier (&d, &plan->disturbance[at - 1]); at--)
-            plan->disturbance[at] = plan->disturbance[at - 1];
-        plan->disturbance[at] = d;
+        _add_disturbance (plan, &d);
+        /* Around SIGTSTP, and SIGSTOP two seconds later. */
+        if (d.kind == SUSPEND && plan->disturbances < MOST_DISTURBANCES && _in (2)) {
+            d.kind = RESET_ALL;
+            d.at += _between (-40, 2500);
+            _add_disturbance (plan, &d);
+        }
     }
 }
 
@@ -219,6 +231,7 @@ static const char *_disturbance_name (enum disturbance_kind kind)
         [WARN] = "warned by Slurm",
         [CANCEL] = "cancelled",
         [KILL_SRUN] = "srun killed",
+        [RESET_ALL] = "all connections reset",
     };
 
     return name[kind];

@@ -598,6 +598,8 @@ static void _finish_connect (int rank)
     s->next = NEVER;
     message.kind = RECONNECT;
     message.ended = s->ended;
+    message.signs.suspended = machine_is_suspended (&s->machine, w.now);
+    s->suspended_on = message.signs.suspended ? s->connection + 1 : 0;
     _send (s->connection, RENDEZVOUS, &message);
 }
 
@@ -1083,7 +1085,7 @@ static void _receive (struct message *message)
             _close (w.its[number], RENDEZVOUS, true);
         w.its[number] = message->connection;
         rank->link = LINK_UP;
-        job_returned (w.job, w.now, rank, message->ended);
+        job_returned (w.job, w.now, rank, message->ended, message->signs.suspended);
         _perform_facts ();
     } else if (w.its[number] != message->connection)
         return;
@@ -1293,6 +1295,16 @@ static void _open_half (int rank)
     _push (w.now + _below (1000 * ask), TELL_RESET, s->connection, SUPERVISOR);
 }
 
+static void _reset (int rank)
+{
+    const struct supervisor *s = &w.supervisor[rank];
+
+    if (!s->alive || s->state != CONNECTED_STATE)
+        return;
+    _push (w.now + _below (5), TELL_RESET, s->connection, SUPERVISOR);
+    _push (w.now + _below (5), TELL_RESET, s->connection, RENDEZVOUS);
+}
+
 static void _disturb (int number)
 {
     const struct disturbance *d = &w.plan->disturbance[number];
@@ -1306,11 +1318,10 @@ static void _disturb (int number)
         case CUT:
         case BLOCK:
         case REJECT: _cut (d); break;
-        case RESET:
-            if (s->alive && s->state == CONNECTED_STATE) {
-                _push (w.now + _below (5), TELL_RESET, s->connection, SUPERVISOR);
-                _push (w.now + _below (5), TELL_RESET, s->connection, RENDEZVOUS);
-            }
+        case RESET: _reset (d->target); break;
+        case RESET_ALL:
+            for (int i = 0; i < w.plan->tasks; i++)
+                _reset (i);
             break;
         case DIE: _die (d->target); break;
         case KILL_PROGRAM:

@@ -40,6 +40,7 @@ enum disturbance_kind {
     WARN,               /* Slurm sends a signal to all tasks, and nothing follows */
     CANCEL,             /* SIGTERM, and SIGKILL after KillWait */
     KILL_SRUN,
+    RESET_ALL,          /* all connections, as by a switch that is restarted */
     DISTURBANCE_KINDS
 };
 

@@ -573,7 +573,7 @@ static const struct answer full_answer = {
 };
 
 static const struct reconnect full_reconnect = {
-    .token = TOKEN, .node = "n1", .ended = true,
+    .token = TOKEN, .node = "n1", .suspended = true, .ended = true,
     .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true, .killed = true },
     .life = { 1, "reason", 15, 1, 1, ADDRESS_USED },
     .failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } },

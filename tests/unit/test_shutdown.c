@@ -522,9 +522,9 @@ static void read_again (int rank)
     receive (rank);
 }
 
-static void reconnect (int rank)
+static void reconnect (int rank, bool suspended)
 {
-    const struct reconnect reconnect = { .token = "t", .node = "n2", .rank = rank };
+    const struct reconnect reconnect = { .token = "t", .node = "n2", .rank = rank, .suspended = suspended };
     struct frame *frame = reconnect_encode (&reconnect);
     struct peer *peer = connect_one (&supervisor[rank]);
 
@@ -557,7 +557,7 @@ static void rank_event (int rank, char *event)
         connection_times_out = true;
         receive (rank);
     } else if (story_begins (&event, "returns"))
-        reconnect (rank);
+        reconnect (rank, story_begins (&event, "standing"));
     else if (story_begins (&event, "reads nothing"))
         stop_reading (rank);
     else if (story_begins (&event, "reads again"))

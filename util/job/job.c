@@ -262,10 +262,10 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
     absence_begin (job, rank, ms);
 }
 
-void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended)
+void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended, bool suspended)
 {
     _set_time (job, now);
-    rank->suspended = false;
+    rank->suspended = suspended;
     absence_end (job, rank);
     rank->heard = now;
     /* If it has ended, it learns so that its own exit code does not count. */

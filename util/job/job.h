@@ -99,8 +99,11 @@ void job_signs (struct job *job, int64_t now, struct rank *rank, const struct si
 #define JOB_BROKEN_MS 300000
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard);
 
-/* It has a connection again. If its life has `ended` a report follows. */
-void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended);
+/*
+ * It has a connection again, and says whether the job is being `suspended`. If its life has `ended` a report
+ * follows.
+ */
+void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended, bool suspended);
 
 /* There is no dictionary with a spare in its new place (FACT_PLACES). */
 void job_cannot_change (struct job *job, const struct rank *spare);

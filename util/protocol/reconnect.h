@@ -19,6 +19,7 @@ struct reconnect {
     const char *token;
     const char *node;
     int rank;
+    bool suspended;                 /* as signs->suspended */
     bool ended;
     struct exit_report report;      /* if it has ended */
     struct life_report life;        /* the same */

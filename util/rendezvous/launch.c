@@ -195,7 +195,7 @@ static bool _register_again (struct server *server, struct peer *peer,
     if (!rank)
         return false;
     peer_set_rank (&server->peers, peer, rank, PEER_REGISTERED);
-    supervisors_return (server, rank, true);
+    supervisors_return (server, rank, true, false);
     _answer (server, peer);
     return true;
 }

@@ -232,11 +232,11 @@ void supervisors_lose (struct server *server, struct peer *peer, int ms)
         job_absent (server->job, server->now, rank, ms, heard);
 }
 
-void supervisors_return (struct server *server, struct rank *rank, bool ended)
+void supervisors_return (struct server *server, struct rank *rank, bool ended, bool suspended)
 {
     if (!server->job)
         return;
-    job_returned (server->job, server->now, rank, ended);
+    job_returned (server->job, server->now, rank, ended, suspended);
     _perform (server);
 }
 
@@ -294,7 +294,7 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, const stru
     rank = &roster->rank[reconnect.rank];
     _ask_heard (server);
     peer_set_rank (&server->peers, peer, rank, PEER_SUPERVISED);
-    supervisors_return (server, rank, reconnect.ended);
+    supervisors_return (server, rank, reconnect.ended, reconnect.suspended);
     if (reconnect.ended)
         job_report (server->job, server->now, rank, &reconnect.report, &reconnect.life, &reconnect.failure);
     _perform (server);

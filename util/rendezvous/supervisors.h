@@ -31,8 +31,8 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, const stru
 /* The connection of a rank is closed: it may come back for so many milliseconds (job_absent ()). */
 void supervisors_lose (struct server *server, struct peer *peer, int ms);
 
-/* A rank has a connection again. If its life has `ended` a report follows. */
-void supervisors_return (struct server *server, struct rank *rank, bool ended);
+/* A rank has a connection again (job_returned ()). */
+void supervisors_return (struct server *server, struct rank *rank, bool ended, bool suspended);
 
 /* srun has ended. */
 void supervisors_cut (struct server *server);

@@ -392,6 +392,7 @@ static void _tell_suspension (struct supervisor *s)
 {
     bool suspended = machine_is_suspended (&s->machine, _now ());
 
+    uplink_set_suspended (s->uplink, suspended);
     if (s->suspended_on == (suspended ? uplink_connection (s->uplink) : 0))
         return;
     _tell (s);
@@ -457,9 +458,14 @@ static void _look_at_attempts (struct supervisor *s)
 /* An order is a goal of which the rest is left out. */
 static void _serve_uplink (struct supervisor *s, short revents)
 {
+    int connection = uplink_connection (s->uplink);
+    enum uplink_event event = uplink_serve (s->uplink, revents);
     struct goal goal = { .life = -1 };
 
-    switch (uplink_serve (s->uplink, revents)) {
+    /* A new one has been told. */
+    if (uplink_connection (s->uplink) != connection)
+        s->suspended_on = uplink_is_suspended (s->uplink) ? uplink_connection (s->uplink) : 0;
+    switch (event) {
         case UPLINK_NOTHING: return;
         case UPLINK_TELL:
             if (s->machine.phase == MACHINE_RUNS)

@@ -39,6 +39,7 @@ struct uplink {
     struct link link;
     bool known;                     /* what is connected has the server's token */
     int connection;                 /* its number, from 1 */
+    bool suspended;                 /* Slurm is suspending the job */
     struct frame_reader reader;
     bool ended;                     /* the task has; then */
     struct exit_report report;
@@ -122,7 +123,7 @@ static int _send_reconnect (struct uplink *u)
     /* clang-format off */
     struct reconnect reconnect = {
         .token = u->config->token, .node = u->config->node, .rank = u->config->rank,
-        .ended = u->ended, .report = u->report, .life = u->life,
+        .suspended = u->suspended, .ended = u->ended, .report = u->report, .life = u->life,
         .failure = u->failure,
     };
     /* clang-format on */
@@ -310,6 +311,16 @@ void uplink_report (struct uplink *u, const struct exit_report *report, const st
         u->pause_ms = PAUSE_MIN_MS;
         u->next = deadline_in_ms (0);
     }
+}
+
+void uplink_set_suspended (struct uplink *u, bool suspended)
+{
+    u->suspended = suspended;
+}
+
+bool uplink_is_suspended (const struct uplink *u)
+{
+    return u->suspended;
 }
 
 int uplink_tell (struct uplink *u, struct frame *frame)

@@ -59,6 +59,10 @@ struct link uplink_link (struct uplink *uplink);
 void uplink_report (struct uplink *uplink, const struct exit_report *report, const struct life_report *life,
                     const struct failure_text *failure);
 
+/* What a new connection is told of the job: Slurm is suspending it. */
+void uplink_set_suspended (struct uplink *uplink, bool suspended);
+bool uplink_is_suspended (const struct uplink *uplink);
+
 /*
  * Send a frame, which is destroyed. Returns the number of the connection, from 1: what was sent on an
  * earlier one may not have arrived. 0 if there is no connection now.
