@@ -66,6 +66,7 @@ struct message {
 struct connection {
     int rank;
     bool up[2];
+    enum goal_stop sent;            /* by the rendezvous, since it has answered a report */
     int64_t last[2];                /* when the last message arrives there */
 };
 
@@ -929,6 +930,8 @@ static void _order (const struct fact *fact)
 
     if (!_is_up (rank->number))
         return;
+    if (fact->order == ORDER_WAIT || fact->order == ORDER_RESTART)
+        w.connection[w.its[rank->number]].sent = GOAL_RUN;
     if (fact->order == ORDER_RESTART && job_has_replaced (w.job)) {
         message.answer = true;
         message.generation = w.history->generations - 1;
@@ -940,6 +943,20 @@ static void _order (const struct fact *fact)
         _push (sent, SENT, w.its[rank->number], 0);
     }
     _send (w.its[rank->number], SUPERVISOR, &message);
+}
+
+static void _send_goals (void)
+{
+    for (int i = 0; i < w.plan->tasks; i++) {
+        enum goal_stop goal = job_goal (w.job, &w.rank[i]);
+        struct message message = { .kind = ORDER, .order = goal == GOAL_ABORT ? ORDER_ABORT : ORDER_STOP };
+
+        if (!_is_up (i) || w.rank[i].link != LINK_UP || goal == GOAL_RUN
+            || goal == w.connection[w.its[i]].sent)
+            continue;
+        w.connection[w.its[i]].sent = goal;
+        _send (w.its[i], SUPERVISOR, &message);
+    }
 }
 
 static void _note_places (void)
@@ -1064,6 +1081,7 @@ static void _check_rendezvous (void)
         _ask_heard ();
         job_time (w.job, w.now);
         _perform_facts ();
+        _send_goals ();
     } while (job_due (w.job) <= w.now && looks++ < 100);
     if (looks > 100) {
         _note (STUCK, -1, 0);

@@ -72,7 +72,6 @@ void absence_end (struct job *job, struct rank *rank)
 {
     _wait_for_others (job, rank);
     rank->away = rank->given_up = NEVER;
-    rank->ordered = false;
     restarts_returned (job->restarts, rank);
     rank_change (rank, RANK_RETURNS);
     absence_note_missing (job);

@@ -172,11 +172,7 @@ static void _answer_report (struct job *job, struct rank *rank, const struct exi
 
     switch (answer) {
         case RESTARTS_AGAIN: course_order (job, rank, ORDER_RESTART); break;
-        case RESTARTS_WAITS:
-            course_order (job, rank, ORDER_WAIT);
-            /* An order to stop that met this report was not obeyed. */
-            rank->ordered = false;
-            break;
+        case RESTARTS_WAITS: course_order (job, rank, ORDER_WAIT); break;
         case RESTARTS_KEPT:
             course_ended (job, rank, RANK_IS_KEPT, report);
             course_order (job, rank, ORDER_WAIT);
@@ -221,6 +217,8 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
     }
     end = _keeps_end (job, rank, report, life) ? rank->end.report : *report;
     answer = restarts_report (job->restarts, rank, report, life, &decision);
+    if (rank->state == RANK_SPARE && course_is_done_with (job, rank))
+        answer = RESTARTS_ENDED;
     if (decision != RESTART_POLICY_NONE)
         course_decided (job, rank, report, decision, life->cannot);
     if ((decision == RESTART_POLICY_ONE || decision == RESTART_POLICY_ALL) && spares_note_failure (job, rank)
@@ -321,7 +319,7 @@ void job_cut (struct job *job, int64_t now)
         course_tell_cut (job);
 }
 
-/* Time: ranks that wait begin their next life, or are let go; others are stopped. */
+/* Time: ranks that wait begin their next life, or are let go. */
 
 static void _begin_again (struct job *job, struct rank *rank)
 {
@@ -329,7 +327,6 @@ static void _begin_again (struct job *job, struct rank *rank)
     facts_add (&job->facts, FACT_BEGINS, rank);
     spares_begin (job);
     rank_change (rank, RANK_BEGINS);
-    rank->ordered = false;
     if (rank->link == LINK_NONE && rank->away == NEVER)
         absence_begin (job, rank, JOB_CLOSED_MS);
     course_order (job, rank, ORDER_RESTART);
@@ -389,17 +386,11 @@ static void _relaunch (struct job *job)
     }
 }
 
-static void _stop (struct job *job)
+enum goal_stop job_goal (const struct job *job, const struct rank *rank)
 {
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        bool hung = rank_is_hung (rank);
-
-        if (rank->link != LINK_UP || rank->ordered
-            || (!hung && !course_is_done_with (job, rank) && !restarts_stops (job->restarts, rank)))
-            continue;
-        rank->ordered = true;
-        course_order (job, rank, hung ? ORDER_ABORT : ORDER_STOP);
-    }
+    if (rank_is_hung (rank))
+        return GOAL_ABORT;
+    return course_is_done_with (job, rank) || restarts_stops (job->restarts, rank) ? GOAL_STOP : GOAL_RUN;
 }
 
 void job_time (struct job *job, int64_t now)
@@ -411,7 +402,6 @@ void job_time (struct job *job, int64_t now)
     unanswered_check (job);
     _relaunch (job);
     course_tell_end (job);
-    _stop (job);
     ledger_look (job);
 }
 

@@ -26,6 +26,7 @@
 #include "facts.h"
 #include "ledger.h"
 #include "moment.h"
+#include "protocol/goal.h"
 #include "protocol/rendezvous_config.h"
 #include "rank.h"
 #include "restarts.h"
@@ -117,6 +118,12 @@ void job_cut (struct job *job, int64_t now);
 /* To be called after each of these, and at job_due () at the latest; or NEVER. */
 void job_time (struct job *job, int64_t now);
 int64_t job_due (const struct job *job);
+
+/*
+ * What the supervisor of a rank is to do with the life that runs, as things are. It is said once on each
+ * connection, and again after an answer to a report: an order that met the report was not obeyed.
+ */
+enum goal_stop job_goal (const struct job *job, const struct rank *rank);
 
 /* True if a rank has been replaced: from then on each order to begin a life has an answer. */
 bool job_has_replaced (const struct job *job);

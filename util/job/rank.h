@@ -109,7 +109,6 @@ struct rank {
     int64_t heard; /* when its supervisor's host was, last, as far as the wire has told */
     int64_t away; /* when it is LOST, or was; NEVER: its supervisor is not missed */
     int64_t given_up; /* when a spare may get its place; or NEVER */
-    bool ordered; /* to stop, on the connection that it has now */
     struct end end; /* of the present life */
     enum address_use address_use; /* of all lives that have ended */
     bool tells_unanswered;              /* for its node: unanswered.h */

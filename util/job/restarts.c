@@ -358,7 +358,7 @@ enum restarts_answer restarts_report (struct restarts *r, struct rank *rank, con
         return RESTARTS_AGAIN;
     /* It has not begun, and reports that it waits, or that it is stopped. */
     if (rank->state == RANK_SPARE)
-        return can_restart && !rank->ordered ? RESTARTS_WAITS : RESTARTS_ENDED;
+        return can_restart ? RESTARTS_WAITS : RESTARTS_ENDED;
     /* While it waits, its fork server may have been killed, or its slurmstepd. */
     if (rank->state == RANK_RUNS || (rank_waits (rank) && !can_restart && !life->asked_signal))
         return _end (r, rank, report, can_restart, decision);

@@ -210,10 +210,8 @@ static void _decide_hang (struct job *job)
     struct rank *first;
 
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (_takes_part (rank) && _is_silent (rank, job->config->watch.seconds)) {
+        if (_takes_part (rank) && _is_silent (rank, job->config->watch.seconds))
             rank->watch.hung = rank->life.number + 1;
-            rank->ordered = false;
-        }
     if (!(first = _first_to_hang (job)))
         return;
     _set_since (job, first);

@@ -132,6 +132,8 @@ static void _order (struct server *server, const struct fact *fact)
 
     if (!peer || peer->state != PEER_SUPERVISED)
         return;
+    if (fact->order == ORDER_WAIT || fact->order == ORDER_RESTART)
+        peer->sent = GOAL_RUN;
     if (fact->order == ORDER_EXIT) {
         server->exits_due = server->exits++ ? server->exits_due : server->now + EXITS_MS;
         peer->may_exit = true;
@@ -141,6 +143,22 @@ static void _order (struct server *server, const struct fact *fact)
     else
         _send (server, peer,
                fact->at_once ? order_encode_stop_at_once (token) : order_encode (fact->order, token));
+}
+
+/* A life that was told to end cannot be told to go on, so GOAL_RUN is not sent. */
+static void _send_goals (struct server *server)
+{
+    const struct roster *roster = step_roster (server->step);
+
+    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++) {
+        enum goal_stop goal = job_goal (server->job, rank);
+
+        if (rank->link != LINK_UP || goal == GOAL_RUN || goal == rank->peer->sent)
+            continue;
+        rank->peer->sent = goal;
+        _send (server, rank->peer,
+               order_encode (goal == GOAL_ABORT ? ORDER_ABORT : ORDER_STOP, server->config.server_token));
+    }
 }
 
 /*
@@ -316,6 +334,7 @@ void supervisors_check (struct server *server)
     _ask_heard (server);
     job_time (server->job, server->now);
     _perform (server);
+    _send_goals (server);
     narrator_time (server->narrator, server->now);
 }
 

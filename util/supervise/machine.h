@@ -25,6 +25,7 @@
 #include "common/errtext.h"
 #include "lease.h"
 #include "protocol/exit_report.h"
+#include "protocol/goal.h"
 #include "protocol/life_report.h"
 #include "protocol/supervisor_config.h"
 #include "signals.h"
@@ -32,12 +33,7 @@
 /* What the rendezvous wants of a rank. An order is one of these, until the protocol has the whole goal. */
 struct goal {
     int life;                       /* begin this life, if it is the next one; -1: none */
-    enum goal_stop {
-        GOAL_RUN,
-        GOAL_STOP,                  /* ask what runs to end, and kill it after its grace */
-        GOAL_STOP_AT_ONCE,          /* kill it: a spare has its place, there is no other life */
-        GOAL_ABORT,                 /* it hangs: let it print its stacks */
-    } stop;
+    enum goal_stop stop;
     bool knows; /* the rendezvous has the report of the end: there may be another life */
     bool leave;                     /* ... and lets it go */
     int most;                       /* ... with this exit code at most; 0: any */
