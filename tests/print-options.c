@@ -21,6 +21,7 @@
 #include "common/option_table.h"
 #include "protocol/answer.h"
 #include "protocol/fields.h"
+#include "protocol/goal.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
 #include "protocol/rule_fields.h"
@@ -66,6 +67,7 @@ static void _print_keys (const char *module, const struct fields *fields)
 static int _print_all_keys (void)
 {
     _print_keys ("answer", &answer_fields);
+    _print_keys ("goal", &goal_fields);
     _print_keys ("registration", &registration_fields);
     _print_keys ("rendezvous_config", &rendezvous_config_fields);
     _print_keys ("rule_fields", &restart_rule_fields);

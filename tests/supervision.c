@@ -412,10 +412,33 @@ void task_start (struct task *task)
         task->program_pid = _await_pid (&_shared ()->program, "the program");
 }
 
-void task_send_order (const struct task *task, enum order order)
+static void _send_goal (const struct task *task)
 {
-    if (!send_frame (task->connection, order_encode (order, TASK_SERVER_TOKEN)))
-        die ("tf-supervise does not take order %d", (int)order);
+    if (!send_frame (task->connection, goal_encode (&task->goal, TASK_SERVER_TOKEN)))
+        die ("tf-supervise does not take a goal");
+}
+
+void task_send_order (struct task *task, enum order order)
+{
+    static const enum goal_stop stop[] = {
+        [ORDER_STOP] = GOAL_STOP,
+        [ORDER_STOP_AT_ONCE] = GOAL_STOP_AT_ONCE,
+        [ORDER_ABORT] = GOAL_ABORT,
+        [ORDER_EXIT] = GOAL_RUN,
+    };
+
+    task->goal.stop = stop[order];
+    if (order != ORDER_STOP && order != ORDER_ABORT)
+        task->goal.report = task->report;
+    task->goal.question += order == ORDER_TELL;
+    task->goal.leave = order == ORDER_EXIT;
+    _send_goal (task);
+}
+
+void task_send_life (struct task *task, int life)
+{
+    task->goal.life = life;
+    task_send_order (task, ORDER_WAIT);
 }
 
 static void _check_report (const struct exit_report *report, const char *expected)
@@ -427,12 +450,17 @@ static void _check_report (const struct exit_report *report, const char *expecte
 }
 
 /* A signal of Slurm's may be that it suspends the job, of which a supervisor tells. */
-struct frame *task_receive_report (const struct task *task)
+struct frame *task_receive_report (struct task *task)
 {
+    struct life_report life;
     struct frame *frame;
 
     while ((frame = receive_frame (task->connection, task_reaction_ms ())) && signs_are_in (frame))
         frame_destroy (frame);
+    if (frame) {
+        life_report_decode (&life, frame);
+        task->report = life.number;
+    }
     return frame;
 }
 
@@ -516,6 +544,7 @@ void task_expect_reconnect (struct task *task, const char *report)
     if (report)
         _check_report (&reconnect.report, report);
     task->life = reconnect.life.life;
+    task->report = reconnect.life.number;
     task->ago_ms = reconnect.life.ago_ms;
     if (task->failure)
         *task->failure = reconnect.failure;
@@ -562,8 +591,8 @@ static void _expect_reset (struct task *task)
 
 void task_order_exit_with (struct task *task, int most, int status)
 {
-    if (!send_frame (task->connection, order_encode_exit (most, TASK_SERVER_TOKEN)))
-        die ("tf-supervise does not take the order to exit");
+    task->goal.most = most;
+    task_send_order (task, ORDER_EXIT);
     _expect_reset (task);
     task_expect_exit (task, status);
 }

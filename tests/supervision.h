@@ -19,7 +19,7 @@
 #include <sys/types.h>
 
 #include "protocol/failure_text.h"
-#include "protocol/order.h"
+#include "protocol/goal.h"
 #include "protocol/signs.h"
 
 #define TASK_TOKEN "0123456789abcdef0123456789abcdef"
@@ -45,6 +45,17 @@ void program_exits_3 (void);
  * sends SIGUSR2 to their process group; at SIGQUIT it exits with 5.
  */
 void program_prints_signals (void);
+
+/* What a goal changes. All but ORDER_STOP and ORDER_ABORT say that the last report has arrived. */
+enum order {
+    ORDER_RUN,
+    ORDER_STOP,
+    ORDER_STOP_AT_ONCE,
+    ORDER_ABORT,
+    ORDER_WAIT,                 /* nothing is to run */
+    ORDER_TELL,
+    ORDER_EXIT,
+};
 
 struct task {
     void (*program) (void);     /* the test sets these: */
@@ -73,7 +84,9 @@ struct task {
     int connection;             /* the rendezvous' end */
     int output;                 /* where the program's stdout can be read */
     int life;                   /* task_expect_reconnect () sets it: which one has ended, or -1 */
-    int ago_ms;                 /* the last exit report says how long ago */
+    int ago_ms;                 /* the last exit report says how long ago, */
+    int report;                 /* ... and its number */
+    struct goal goal;           /* the last */
 };
 
 /* REACTION_MS, or more if a wrapper or a sanitizer makes tf-supervise slow. */
@@ -102,7 +115,10 @@ void task_close_listener (struct task *task);
 void task_close_connection (struct task *task);
 void task_reset_connection (struct task *task);
 
-void task_send_order (const struct task *task, enum order order);
+void task_send_order (struct task *task, enum order order);
+
+/* The same, and a life is to begin. */
+void task_send_life (struct task *task, int life);
 
 /* Send ORDER_EXIT. tf-supervise resets the connection and exits with that wait status. */
 void task_order_exit (struct task *task, int status);
@@ -110,7 +126,7 @@ void task_order_exit (struct task *task, int status);
 void task_order_exit_with (struct task *task, int most, int status);
 
 /* The next frame on the connection that is not about signs of life; NULL: there is none. */
-struct frame *task_receive_report (const struct task *task);
+struct frame *task_receive_report (struct task *task);
 /* ... is this exit report. */
 void task_expect_report (struct task *task, const char *report);
 

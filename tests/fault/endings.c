@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "protocol/order.h"
+#include "protocol/goal.h"
 #include "protocol/reconnect.h"
 #include "simulation.h"
 
@@ -253,13 +253,13 @@ static void _supervised_rank_returns (const void *arg __attribute__ ((unused)))
 
 /* Supervisors. */
 
-static void _expect_order (const struct launch *launch, int fd, enum order expected)
+static void _expect_to_leave (const struct launch *launch, int fd)
 {
     struct frame *frame = receive_frame (fd, REACTION_MS);
-    enum order order;
+    struct goal goal;
 
-    if (!frame || order_decode (&order, frame, launch->contact.server_token, NULL) < 0 || order != expected)
-        die ("not order %d", expected);
+    if (!frame || goal_decode (&goal, frame, launch->contact.server_token, NULL) < 0 || !goal.leave)
+        die ("a supervisor is not let go");
     frame_destroy (frame);
 }
 
@@ -285,7 +285,7 @@ static void _report (int fd, const char *how)
     send_frame (fd, exit_report_encode (&report));
 }
 
-/* The order to exit may be lost with its connection, whatever that looks like. */
+/* That it may leave may be lost with its connection, whatever that looks like. */
 static void _supervisors_return_after_the_end (const void *arg __attribute__ ((unused)))
 {
     static const char *const how[] = { "exit 3", "exit 0" };
@@ -308,7 +308,7 @@ static void _supervisors_return_after_the_end (const void *arg __attribute__ ((u
         close (rank[i]);
     launch_wait_processed (&launch);
     for (int i = 0; i < 2; i++)
-        _expect_order (&launch, _reconnect (&launch, i, how[i]), ORDER_EXIT);
+        _expect_to_leave (&launch, _reconnect (&launch, i, how[i]));
     launch_expect_exit (&launch);
 }
 
@@ -395,7 +395,7 @@ int main (void)
     passed &= check ("a rank that is to be supervised, and has not read its answer, may register again",
                      _supervised_rank_returns, NULL);
     passed &=
-        check ("all tasks have ended, and the orders to exit were lost: supervisors get them again until "
+        check ("all tasks have ended, and that supervisors may leave was lost: they are told again until "
                "srun ends",
                _supervisors_return_after_the_end, NULL);
     passed &= check ("a rank without a port is named with the reason, and all ranks are refused",

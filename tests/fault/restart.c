@@ -23,7 +23,6 @@
 #include "protocol/answer.h"
 #include "protocol/exit_report.h"
 #include "protocol/life_report.h"
-#include "protocol/order.h"
 #include "simulation.h"
 #include "supervise/descendants.h"
 #include "supervision.h"
@@ -156,7 +155,7 @@ static void _check (const struct frame *frame, const struct wanted *wanted)
         die ("it cannot be restarted because %s", life.cannot);
 }
 
-static void _expect (const struct task *task, struct wanted wanted)
+static void _expect (struct task *task, struct wanted wanted)
 {
     struct frame *frame = task_receive_report (task);
 
@@ -164,12 +163,6 @@ static void _expect (const struct task *task, struct wanted wanted)
         die ("there is no report");
     _check (frame, &wanted);
     frame_destroy (frame);
-}
-
-static void _order_restart (const struct task *task, int life)
-{
-    if (!send_frame (task->connection, order_encode_restart (life, TASK_SERVER_TOKEN)))
-        die ("tf-supervise does not take an order");
 }
 
 /* Tests. */
@@ -187,7 +180,7 @@ static void _is_started_again (const void *arg __attribute__ ((unused)))
         snprintf (output, sizeof (output), "life %d\n", life + 1);
         _expect (&task, (struct wanted){ report, life, NULL, false });
         task_send_order (&task, ORDER_WAIT);
-        _order_restart (&task, life + 1);
+        task_send_life (&task, life + 1);
         task_expect_output (&task, output);
     }
     _expect (&task, (struct wanted){ "exit 8", 5, NULL, false });
@@ -223,11 +216,11 @@ static struct use _use (pid_t pid)
     return use;
 }
 
-static void _start_lives (const struct task *task, int first, int last)
+static void _start_lives (struct task *task, int first, int last)
 {
     for (int life = first; life <= last; life++) {
         if (life > 0)
-            _order_restart (task, life);
+            task_send_life (task, life);
         _expect (task, (struct wanted){ "exit 0", life, NULL, false });
         task_send_order (task, ORDER_WAIT);
     }
@@ -277,11 +270,11 @@ static void _waits_for_its_life (const void *arg __attribute__ ((unused)))
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     task_send_order (&task, ORDER_WAIT);
     /* The order to begin the one between was lost, and is not given again. */
-    _order_restart (&task, 2);
+    task_send_life (&task, 2);
     task_expect_output (&task, "life 2\n");
     _expect (&task, (struct wanted){ "exit 5", 2, NULL, false });
     task_send_order (&task, ORDER_WAIT);
-    _order_restart (&task, 2);
+    task_send_life (&task, 2);
     task_expect_no_output (&task);
     task_order_exit (&task, W_EXITCODE (5, 0));
 }
@@ -295,7 +288,7 @@ static void _former_life_is_dead (const void *arg)
 
     task_start (&task);
     _expect (&task, (struct wanted){ report, 0, NULL, false });
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_output (&task, "alone\n");
     _expect (&task, (struct wanted){ report, 1, NULL, false });
     task_order_exit (&task, W_EXITCODE (fails ? 3 : 0, 0));
@@ -369,7 +362,7 @@ static void _stopped_and_started (const void *arg __attribute__ ((unused)))
         task_send_order (&task, ORDER_STOP);
         _expect (&task, (struct wanted){ "stopped", life, NULL, false });
         task_send_order (&task, ORDER_WAIT);
-        _order_restart (&task, life + 1);
+        task_send_life (&task, life + 1);
     }
     task_expect_output (&task, "up\n");
     task_send_order (&task, ORDER_STOP);
@@ -388,7 +381,7 @@ static void _has_the_same_files (const void *arg __attribute__ ((unused)))
     for (int life = 0; life < 2; life++) {
         task_expect_output (&task, "0\n1\n2\n3\n");
         _expect (&task, (struct wanted){ "exit 0", life, NULL, false });
-        _order_restart (&task, life + 1);
+        task_send_life (&task, life + 1);
     }
     task_expect_output (&task, "0\n1\n2\n3\n");
     _expect (&task, (struct wanted){ "exit 0", 2, NULL, false });
@@ -406,7 +399,7 @@ static void _asked_while_waiting (const void *arg __attribute__ ((unused)))
     task_send_order (&task, ORDER_WAIT);
     kill (task.pid, SIGTERM);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, true });
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_no_output (&task);
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
@@ -421,7 +414,7 @@ static void _asked_before_the_end (const void *arg __attribute__ ((unused)))
     kill (task.pid, SIGTERM);
     task_expect_output (&task, "saved\n");
     _expect (&task, (struct wanted){ "exit 42", 0, NULL, true });
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_no_output (&task);
     task_order_exit (&task, W_EXITCODE (42, 0));
 }
@@ -452,12 +445,12 @@ static void _warned (const void *arg __attribute__ ((unused)))
     kill (task.pid, SIGUSR2);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     task_send_order (&task, ORDER_WAIT);
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_output (&task, "up\n");
     kill (task.pid, SIGUSR1);
     task_expect_output (&task, "saved\n");
     _expect (&task, (struct wanted){ "exit 42", 1, NULL, true });
-    _order_restart (&task, 2);
+    task_send_life (&task, 2);
     task_expect_no_output (&task);
     task_order_exit (&task, W_EXITCODE (42, 0));
 }
@@ -481,7 +474,7 @@ static void _saved_without_a_warning (const void *arg __attribute__ ((unused)))
     kill (task.program_pid, SIGUSR1);
     task_expect_output (&task, "saved\n");
     _expect (&task, (struct wanted){ "exit 42", 0, NULL, false });
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_output (&task, "up\n");
     task_send_order (&task, ORDER_STOP);
     _expect (&task, (struct wanted){ "stopped", 1, NULL, false });
@@ -512,7 +505,7 @@ static void _kills_its_group (const void *arg __attribute__ ((unused)))
     task_start (&task);
     task_expect_output (&task, "life 0\n");
     _expect (&task, (struct wanted){ "signal 15", 0, NULL, false });
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_output (&task, "life 1\n");
     _expect (&task, (struct wanted){ "exit 0", 1, NULL, false });
     task_order_exit (&task, 0);
@@ -581,7 +574,7 @@ static void _reconnects_while_waiting (const void *arg)
     _start_and_wait (&task);
     end_connection (&task);
     _expect_reconnect (&task, "exit 3", 0);
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_output (&task, "life 1\n");
     _expect (&task, (struct wanted){ "exit 4", 1, NULL, false });
     task_order_exit (&task, W_EXITCODE (4, 0));
@@ -593,14 +586,14 @@ static void _old_orders (const void *arg __attribute__ ((unused)))
     struct task task = { .program = _fails_once, .restarts = 9 };
 
     _start_and_wait (&task);
-    _order_restart (&task, 1);
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
+    task_send_life (&task, 1);
     task_expect_output (&task, "life 1\n");
     _expect (&task, (struct wanted){ "exit 4", 1, NULL, false });
     task_send_order (&task, ORDER_WAIT);
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_no_output (&task);
-    _order_restart (&task, 2);
+    task_send_life (&task, 2);
     task_expect_output (&task, "life 2\n");
     _expect (&task, (struct wanted){ "exit 5", 2, NULL, false });
     task_order_exit (&task, W_EXITCODE (5, 0));
@@ -613,7 +606,7 @@ static void _supervisor_is_killed (const void *arg __attribute__ ((unused)))
 
     task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_output (&task, "up\n");
     kill (task.pid, SIGKILL);
     task_expect_exit (&task, SIGKILL);
@@ -631,7 +624,7 @@ static void _cannot_fork (const void *arg __attribute__ ((unused)))
 
     task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     _expect (&task, (struct wanted){ "exit 3", -1, "Too many open files", false });
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
@@ -666,7 +659,7 @@ static void _fork_server_is_stopped (const void *arg __attribute__ ((unused)))
 
     _start_and_wait (&task);
     kill (task.fork_server, SIGSTOP);
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_no_output (&task);
     kill (task.fork_server, SIGCONT);
     task_expect_output (&task, "life 1\n");
@@ -684,7 +677,7 @@ static void _fork_server_gets_signals (const void *arg __attribute__ ((unused)))
         /* No process of glibc's can block 32 and 33. */
         if (number != SIGKILL && number != SIGSTOP && number != 32 && number != 33)
             kill (task.fork_server, number);
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     task_expect_output (&task, "life 1\n");
     _expect (&task, (struct wanted){ "exit 4", 1, NULL, false });
     task_order_exit (&task, W_EXITCODE (4, 0));
@@ -698,7 +691,7 @@ static void _slurmstepd_dies (const void *arg __attribute__ ((unused)))
     _start_and_wait (&task);
     kill (task.slurmstepd, SIGKILL);
     _expect (&task, (struct wanted){ "exit 3", -1, "its slurmstepd has died", false });
-    _order_restart (&task, 1);
+    task_send_life (&task, 1);
     if (task_read_output (&task) > 0)
         die ("a life has begun");
     task_order_exit (&task, W_EXITCODE (3, 0));
@@ -711,18 +704,20 @@ static void _tells_its_role (void)
     _run ("echo life ${SLURM_TF_RESTART-0} $SLURM_TF_ROLE; exec sleep 60");
 }
 
-/* An order to begin a life, with an answer. Not watched: 0. */
-static void _order_watched_place (const struct task *task, int life, const char *role, int watched)
+/* A life is to begin, with an answer. Not watched: 0. */
+static void _order_watched_place (struct task *task, int life, const char *role, int watched)
 {
     /* clang-format off */
     const struct answer answer = {
         .role = role, .address = "10.0.0.1", .port = 40000, .cluster = "{}", .cluster_length = 2, .tail = "}",
-        .supervised = true, .restart = { 9, true, 60, 90 }, .lost_after = task->lost_after, .life = life,
+        .supervised = true, .restart = { 9, true, 60, 90 },
+        .lost_after = task->lost_after, .goal = &task->goal,
         .watch = { watched, watched },
     };
     /* clang-format on */
     struct answer_message message;
 
+    task->goal = (struct goal){ .life = life, .report = task->report };
     if (answer_encode (&message, &answer, TASK_SERVER_TOKEN) < 0)
         die ("no memory");
     for (int i = 0; i < ANSWER_PARTS; i++)
@@ -732,15 +727,9 @@ static void _order_watched_place (const struct task *task, int life, const char 
     answer_message_clear (&message);
 }
 
-static void _order_place (const struct task *task, int life, const char *role)
+static void _order_place (struct task *task, int life, const char *role)
 {
     _order_watched_place (task, life, role, 0);
-}
-
-static void _stop_at_once (const struct task *task)
-{
-    if (!send_frame (task->connection, order_encode_stop_at_once (TASK_SERVER_TOKEN)))
-        die ("tf-supervise does not take an order");
 }
 
 static void _start_spare (struct task *task)
@@ -764,7 +753,7 @@ static void _gets_a_place (const void *arg __attribute__ ((unused)))
     task_send_order (&task, ORDER_STOP);
     _expect (&task, (struct wanted){ "stopped", 3, NULL, false });
     task_send_order (&task, ORDER_WAIT);
-    _order_restart (&task, 4);
+    task_send_life (&task, 4);
     task_expect_output (&task, "life 4 chief\n");
     task_send_order (&task, ORDER_STOP);
     _expect (&task, (struct wanted){ "stopped", 4, NULL, false });
@@ -855,7 +844,7 @@ static void _has_lost_its_place (const void *arg __attribute__ ((unused)))
 
     task_start (&task);
     task_expect_output (&task, "up ");
-    _stop_at_once (&task);
+    task_send_order (&task, ORDER_STOP_AT_ONCE);
     _expect (&task, (struct wanted){ "stopped", -1, "a spare has its place", false });
     task_order_exit (&task, 0);
 }
@@ -868,7 +857,7 @@ static void _has_failed_and_lost_its_place (const void *arg __attribute__ ((unus
     task_start (&task);
     _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
     task_send_order (&task, ORDER_WAIT);
-    _stop_at_once (&task);
+    task_send_order (&task, ORDER_STOP_AT_ONCE);
     _expect (&task, (struct wanted){ "exit 3", -1, "a spare has its place", false });
     task_order_exit (&task, 0);
 }

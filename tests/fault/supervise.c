@@ -1067,11 +1067,11 @@ static const struct {
     void (*function) (const void *arg);
     void (*arg) (void);
 } stops[] = {
-    { "ORDER=stop: SIGTERM ends a program", _stop_at_once, program_sleeps },
-    { "ORDER=stop: SIGTERM ends a script and the commands that it runs", _stop_at_once, _is_script },
-    { "ORDER=stop: a program that ignores SIGTERM is killed after its grace period", _stop_after_grace,
+    { "STOP=ask: SIGTERM ends a program", _stop_at_once, program_sleeps },
+    { "STOP=ask: SIGTERM ends a script and the commands that it runs", _stop_at_once, _is_script },
+    { "STOP=ask: a program that ignores SIGTERM is killed after its grace period", _stop_after_grace,
       program_ignores_sigterm },
-    { "ORDER=stop: a daemon in its own session that ignores SIGTERM is killed", _stop_after_grace,
+    { "STOP=ask: a daemon in its own session that ignores SIGTERM is killed", _stop_after_grace,
       _starts_daemon },
 };
 
@@ -1079,8 +1079,8 @@ static const struct {
     const char *sentence;
     struct end arg;
 } many[] = {
-    { "ORDER=stop: a fork bomb is killed", { _is_fork_bomb, "f", 0 } },
-    { "ORDER=stop: processes that fork and exit all the time are killed", { _forks_all_the_time, "up ", 0 } },
+    { "STOP=ask: a fork bomb is killed", { _is_fork_bomb, "f", 0 } },
+    { "STOP=ask: processes that fork and exit all the time are killed", { _forks_all_the_time, "up ", 0 } },
 };
 
 int main (void)
@@ -1107,39 +1107,38 @@ int main (void)
                      _signal_at_the_end, NULL);
     passed &= check ("a daemon that the program leaves goes on running", _daemon_is_left, NULL);
     passed &=
-        check ("ORDER=stop: everything that the program prints at SIGTERM arrives", _stop_with_output, NULL);
-    passed &= check ("ORDER=stop after SIGTERM from Slurm: there is no second SIGTERM, and time "
+        check ("STOP=ask: everything that the program prints at SIGTERM arrives", _stop_with_output, NULL);
+    passed &= check ("STOP=ask after SIGTERM from Slurm: there is no second SIGTERM, and time "
                      "until KillWait is over",
                      _stop_after_sigterm_from_slurm, NULL);
-    passed &= check ("ORDER=stop long after a SIGTERM from Slurm that the program survived: there is "
+    passed &= check ("STOP=ask long after a SIGTERM from Slurm that the program survived: there is "
                      "a second SIGTERM",
                      _stop_after_survived_sigterm, NULL);
     passed &= check ("a program that only serves does not get SIGTERM from Slurm before "
-                     "ORDER=stop, and then once",
+                     "STOP=ask, and then once",
                      _sigterm_is_withheld, NULL);
     passed &= check ("... or before KillWait is nearly over", _withheld_until_killwait, NULL);
     passed &=
         check ("... and then it has all the time that Slurm gives it", _goes_on_after_its_last_chance, NULL);
-    passed &=
-        check ("... and does not get a second SIGTERM at ORDER=stop", _stop_after_its_last_chance, NULL);
+    passed &= check ("... and does not get a second SIGTERM at STOP=ask", _stop_after_its_last_chance, NULL);
     passed &=
         check ("... but each later SIGTERM from Slurm, in the same way", _each_sigterm_is_withheld, NULL);
     passed &= check ("... and not even then if it does not handle SIGTERM", _withheld_from_one_that_would_die,
                      NULL);
     passed &=
         check ("... although it is blocked for moments", _withheld_from_one_that_blocks_for_moments, NULL);
-    passed &= check ("ORDER=stop: a program that SIGSTOP has stopped ends", _stop_in_state_t, NULL);
-    passed &= check ("ORDER=stop: the grace does not count while supervisor and program are stopped",
+    passed &= check ("STOP=ask: a program that SIGSTOP has stopped ends", _stop_in_state_t, NULL);
+    passed &= check ("STOP=ask: the grace does not count while supervisor and program are stopped",
                      _grace_while_stopped, NULL);
-    passed &= check ("ORDER=stop: another user's program goes on, the supervisor exits",
+    passed &= check ("STOP=ask: another user's program goes on, the supervisor exits",
                      _stop_other_users_program, NULL);
-    passed &= check ("ORDER=abort: SIGABRT ends a program, which is reported as hung", _abort_hung, &aborts);
+    passed &= check ("STOP=abort: SIGABRT ends a program, which is reported as hung", _abort_hung, &aborts);
     passed &= check ("... one that ignores it is killed after its grace period", _abort_hung, &ignores_abort);
-    passed &= check ("ORDER=tell: a supervisor tells whether its program is stopped", _tell, NULL);
+    passed &= check ("QUESTION: a supervisor tells whether its program is stopped", _tell, NULL);
     passed &= check ("... and whether it computes", _tell_busy, NULL);
-    passed &= check ("a program that ended before ORDER=stop was read keeps its exit code",
+    passed &= check ("a program that ended before STOP=ask was read keeps its exit code",
                      _end_before_stop_is_read, NULL);
-    passed &= check ("ORDER=stop after the exit report has no effect", _stop_after_end, NULL);
+    passed &= check ("STOP=ask after the exit report has no effect", _stop_after_end, NULL);
     passed &= check ("a signal from Slurm is forwarded once", _signals_forwarded, NULL);
     passed &= check ("many signals from Slurm at once are all forwarded", _many_signals_forwarded, NULL);
     passed &= check ("no signal is forwarded without FORWARD_SIGNALS", _signals_not_forwarded, NULL);

@@ -177,7 +177,7 @@ static void _exits_0 (void)
 {
 }
 
-/* A supervisor waits for ORDER=exit, because srun may end once all supervisors have exited. */
+/* A supervisor waits for LEAVE, because srun may end once all supervisors have exited. */
 static void _success_waits_for_order (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = _exits_0 };
@@ -230,7 +230,7 @@ static void _network_down (const void *arg)
         if (task.life != 0)
             die ("the report is about life %d", task.life);
         task_expect_no_output (&task);
-        send_frame (task.connection, order_encode_restart (1, TASK_SERVER_TOKEN));
+        task_send_life (&task, 1);
         task_expect_output (&task, "up ");
     } else
         task_order_exit (&task, W_EXITCODE (5, 0));
@@ -301,7 +301,8 @@ static void _early_exit_order (const void *arg __attribute__ ((unused)))
 static void _order_byte_by_byte (const void *arg __attribute__ ((unused)))
 {
     struct task task = { .program = program_sleeps, .stop_grace = 100 };
-    struct frame *frame = order_encode (ORDER_STOP, TASK_SERVER_TOKEN);
+    const struct goal stop = { .stop = GOAL_STOP };
+    struct frame *frame = goal_encode (&stop, TASK_SERVER_TOKEN);
     const char *bytes;
     size_t length;
 
@@ -336,17 +337,18 @@ static const struct {
     { "closed: a connection with a frame above the size limit",
       { BYTES (""), .announced = FRAME_MAX_ORDER + 1 } },
     { "closed: a connection with a frame whose last string has no end",
-      { FRAME ("SERVER_TOKEN=" TASK_SERVER_TOKEN "\0ORDER=stop") } },
-    { "closed: a connection with ORDER=stop without a server token", { FRAME ("ORDER=stop\0") } },
-    { "closed: a connection with ORDER=stop and the task's token",
-      { FRAME ("SERVER_TOKEN=" TASK_TOKEN "\0ORDER=stop\0") } },
-    { "closed: a connection with ORDER=stop and half of the server token",
-      { FRAME ("SERVER_TOKEN=fedcba9876543210\0ORDER=stop\0") } },
-    { "closed: a connection with an unknown order",
-      { FRAME ("SERVER_TOKEN=" TASK_SERVER_TOKEN "\0ORDER=sleep\0") } },
+      { FRAME ("SERVER_TOKEN=" TASK_SERVER_TOKEN "\0LIFE=0\0STOP=ask") } },
+    { "closed: a connection with STOP=ask without a server token", { FRAME ("LIFE=0\0STOP=ask\0") } },
+    { "closed: a connection with STOP=ask and the task's token",
+      { FRAME ("SERVER_TOKEN=" TASK_TOKEN "\0LIFE=0\0STOP=ask\0") } },
+    { "closed: a connection with STOP=ask and half of the server token",
+      { FRAME ("SERVER_TOKEN=fedcba9876543210\0LIFE=0\0STOP=ask\0") } },
+    { "closed: a connection with an unknown way to stop",
+      { FRAME ("SERVER_TOKEN=" TASK_SERVER_TOKEN "\0LIFE=0\0STOP=sleep\0") } },
 };
 
-static const struct forgery forged_exit = { FRAME ("SERVER_TOKEN=" TASK_TOKEN "\0ORDER=exit\0") };
+static const struct forgery forged_exit = { FRAME ("SERVER_TOKEN=" TASK_TOKEN
+                                                   "\0LIFE=0\0STOP=no\0REPORT=1\0LEAVE=1\0") };
 
 /* Slow tests, which mostly wait. They run at the same time. */
 static const struct {
@@ -391,7 +393,7 @@ int main (void)
     for (size_t i = 0; i < COUNT (forgeries); i++)
         passed &= check (forgeries[i].sentence, _forged_order, &forgeries[i].arg);
     passed &=
-        check ("closed: a connection with ORDER=exit and the task's token", _forged_exit_order, &forged_exit);
+        check ("closed: a connection with LEAVE and the task's token", _forged_exit_order, &forged_exit);
     passed &= check ("the connection is closed while the program runs: it is made again",
                      _break_while_running, &no);
     passed &= check ("the connection is reset while the program runs: it is made again", _break_while_running,
@@ -404,9 +406,9 @@ int main (void)
                      _break_after_report, &yes);
     passed &= check ("the program ends while there is no connection: the new one has the report",
                      _end_while_broken, NULL);
-    passed &= check ("ORDER=exit before the program's end has no effect", _early_exit_order, NULL);
-    passed &= check ("a supervisor waits for ORDER=exit after a success too", _success_waits_for_order, NULL);
-    passed &= check ("ORDER=stop that arrives byte by byte is obeyed", _order_byte_by_byte, NULL);
+    passed &= check ("LEAVE before the program's end has no effect", _early_exit_order, NULL);
+    passed &= check ("a supervisor waits for LEAVE after a success too", _success_waits_for_order, NULL);
+    passed &= check ("a goal that arrives byte by byte is obeyed", _order_byte_by_byte, NULL);
     passed &= check ("keepalive is on, so that a lost rendezvous is noticed", _keepalive, NULL);
     passed &= _await_slow (pid);
     return passed ? 0 : 1;

@@ -13,6 +13,7 @@
 #include "common/tf_config.h"
 #include "protocol/answer.h"
 #include "protocol/fields.h"
+#include "protocol/goal.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
 #include "protocol/signs.h"
@@ -54,6 +55,18 @@ static struct frame *_encode_signs (const void *message)
     return signs_encode (message);
 }
 
+#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
+
+static int _decode_goal (void *message, const struct frame *frame, struct errtext *err)
+{
+    return goal_decode (message, frame, SERVER_TOKEN, err);
+}
+
+static struct frame *_encode_goal (const void *message)
+{
+    return goal_encode (message, SERVER_TOKEN);
+}
+
 static int _decode_supervisor_config (void *message, const struct frame *frame, struct errtext *err)
 {
     return supervisor_config_decode (message, frame, err);
@@ -74,6 +87,7 @@ static const struct message {
     { &rendezvous_config_fields, _decode_rendezvous_config, _encode_rendezvous_config,
       FRAME_MAX_CONFIGURATION },
     { &signs_fields, _decode_signs, _encode_signs, FRAME_MAX_EXIT_REPORT },
+    { &goal_fields, _decode_goal, _encode_goal, FRAME_MAX_ORDER },
     { &supervisor_config_fields, _decode_supervisor_config, _encode_supervisor_config, FRAME_MAX_ANSWER },
 };
 
@@ -81,6 +95,7 @@ union decoded {
     struct registration registration;
     struct rendezvous_config rendezvous_config;
     struct signs signs;
+    struct goal goal;
     struct supervisor_config supervisor_config;
 };
 

@@ -55,7 +55,7 @@
 #include "protocol/answer.h"
 #include "protocol/hello.h"
 #include "protocol/life_report.h"
-#include "protocol/order.h"
+#include "protocol/goal.h"
 #include "protocol/reconnect.h"
 #include "protocol/registration.h"
 #include "rendezvous/console.h"
@@ -101,8 +101,9 @@ struct client {
     bool answered, refused, supervised;
     bool replaced;          /* by a newer connection of the rank */
     bool expects_refusal;   /* it has registered after a refusal */
-    bool expects_exit;      /* it has sent a report, and no bytes that are wrong; or an order to wait */
-    int life;               /* that it was ordered to start last, or 0 */
+    bool expects_goal;      /* it has sent a report, and no bytes that are wrong */
+    int life;               /* that it was told last, or 0 */
+    int reports;            /* that it has sent */
     struct frame_reader reader;
     uint8_t *rest;          /* the half of a message that is not sent */
     size_t rest_length;
@@ -134,7 +135,7 @@ static struct {
     bool supervised;
     uint64_t registered[MAX_TASKS];         /* by rank: a bit for each TASKS that it has sent */
     bool may_have_ended[MAX_TASKS];
-    bool began[MAX_TASKS];                  /* it was ordered to start a life */
+    bool began[MAX_TASKS];                  /* it was told to start a life */
     bool may_have_acknowledged[MAX_TASKS];
     uint8_t *answer[MAX_TASKS];             /* the first one of each rank */
     size_t answer_length[MAX_TASKS];
@@ -352,7 +353,8 @@ static void _take_reconnect (struct client *client, const struct frame *frame)
     }
     client->first = FIRST_RECONNECT;
     client->rank = r.rank;
-    client->expects_exit = r.ended && world.supervised && r.rank < world.step_tasks;
+    client->reports = r.ended ? r.life.number : 0;
+    client->expects_goal = r.ended && world.supervised && r.rank < world.step_tasks;
     world.may_have_ended[r.rank] = world.may_have_ended[r.rank] || r.ended;
 }
 
@@ -365,7 +367,7 @@ static uint8_t *_sent (const struct client *client)
 static void _note_more (struct client *client)
 {
     client->more = true;
-    client->expects_exit = false;
+    client->expects_goal = false;
     if (client->first >= FIRST_REGISTRATION && client->rank < MAX_TASKS)
         world.may_have_ended[client->rank] = world.may_have_acknowledged[client->rank] = true;
 }
@@ -530,20 +532,19 @@ static void _reconnect (struct client *client, int rank, bool ended)
     _send_message (client, reconnect_encode (&r), FRAME_VERSION);
 }
 
-/* If the supervisor has done nothing wrong before, it must get its order to exit. */
+/* If the supervisor has done nothing wrong before, it must learn that its report has arrived. */
 static void _report (struct client *client, enum exit_report_kind kind, int number)
 {
     const struct exit_report report = { .kind = kind, .number = number };
-    const struct life_report life = { .life = client->life };
+    const struct life_report life = { .number = ++client->reports, .life = _restarts () ? client->life : -1 };
     struct frame *frame = exit_report_encode (&report);
     bool expects = client->answered && client->supervised && !client->refused && !client->more && !world.half
                    && !world.prefix;
 
     CHECK (frame);
-    if (_restarts ())
-        life_report_add (frame, &life);
+    life_report_add (frame, &life);
     _send_message (client, frame, FRAME_VERSION);
-    client->expects_exit = expects && client->fd >= 0;
+    client->expects_goal = expects && client->fd >= 0;
 }
 
 /* What clients receive. */
@@ -621,7 +622,7 @@ static void _check_next_answer (int rank, struct frame *frame)
     const struct rank *r = &step_roster (world.server->step)->rank[rank];
     struct answer answer;
 
-    CHECK (answer_is_in (frame) == (job_has_replaced (world.server->job)));
+    CHECK (!answer_is_in (frame) || job_has_replaced (world.server->job));
     if (!answer_is_in (frame))
         return;
     CHECK (answer_decode (&answer, frame, SERVER_TOKEN, NULL) == 0);
@@ -629,31 +630,23 @@ static void _check_next_answer (int rank, struct frame *frame)
     _check_cluster (frame_get (frame, "TF_CONFIG"), _is_evaluator (answer.role));
 }
 
-static void _take_order (struct client *client, struct frame *frame)
+static void _take_goal (struct client *client, struct frame *frame)
 {
-    enum order order;
+    struct goal goal;
 
-    CHECK (order_decode (&order, frame, SERVER_TOKEN, NULL) == 0);
+    CHECK (goal_decode (&goal, frame, SERVER_TOKEN, NULL) == 0);
     CHECK (client->first == FIRST_RECONNECT || (client->answered && client->supervised));
-    if (order == ORDER_STOP)
+    CHECK (goal.life <= MAX_RESTARTS && (goal.life == 0 || _restarts ()));
+    CHECK (goal.report >= 0);
+    /* One that has reported its end may register again, which no supervisor does. */
+    CHECK (!goal.leave || client->more || client->first == FIRST_RECONNECT
+           || world.may_have_ended[client->rank]);
+    if (goal.leave || goal.report == client->reports)
+        client->expects_goal = false;
+    if (goal.life <= client->life)
         return;
-    if (order == ORDER_RUN) {
-        CHECK (client->first == FIRST_RECONNECT);
-        return;
-    }
-    /*
-     * A spare that has got a place waits for its life as a task that has reported an end; and one that has
-     * reported its end may register again, which no supervisor does.
-     */
-    CHECK (client->more || client->first == FIRST_RECONNECT || world.may_have_ended[client->rank]
-           || job_has_replaced (world.server->job));
-    CHECK (order == ORDER_EXIT || _restarts ());
-    client->expects_exit = false;
-    if (order != ORDER_RESTART)
-        return;
-    client->life = order_life (frame);
+    client->life = goal.life;
     world.began[client->rank] = true;
-    CHECK (client->life >= 1 && client->life <= MAX_RESTARTS);
     _check_next_answer (client->rank, frame);
 }
 
@@ -712,10 +705,10 @@ static void _take_answer (struct client *client, struct frame *frame)
     CHECK (!world.accepted || !world.refused);
 }
 
-/* After a refusal no rank may be left without one, and no supervisor without its order to exit. */
+/* After a refusal no rank may be left without one, and no supervisor without an answer to its report. */
 static void _check_closed (const struct client *client)
 {
-    CHECK (!client->expects_exit || client->replaced);
+    CHECK (!client->expects_goal || client->replaced);
     CHECK (client->answered || !client->expects_refusal || world.pressed);
 }
 
@@ -729,7 +722,7 @@ static void _read (struct client *client)
     while (client->fd >= 0 && (n = frame_read (&client->reader, client->fd, &frame, NULL)) > 0) {
         CHECK (client->first >= FIRST_OTHER_VERSION);
         if (client->answered || client->first == FIRST_RECONNECT)
-            _take_order (client, frame);
+            _take_goal (client, frame);
         else
             _take_answer (client, frame);
         frame_destroy (frame);
@@ -907,7 +900,7 @@ static void _check_quiet (void)
     for (struct client *c = world.client; c < world.client + CLIENTS; c++) {
         if (c->fd < 0 || c->deaf)
             continue;
-        CHECK (!c->expects_exit || c->replaced);
+        CHECK (!c->expects_goal || c->replaced);
         CHECK (c->first != FIRST_WRONG && c->first != FIRST_OTHER_VERSION);
         CHECK (c->first != FIRST_REGISTRATION || c->answered
                || !(world.server->resolved || world.server->refused));

@@ -533,6 +533,42 @@ static const char *_a_stop_gives_its_grace (const struct history *h)
     return NULL;
 }
 
+/* Then its supervisor ends the task. */
+static bool _loses_slurmstepd (const struct history *h, int rank, int64_t until)
+{
+    EACH (note, h)
+        if (note->at <= until && note->kind == DISTURBED && note->status == KILL_SLURMSTEPD
+            && note->rank == rank)
+            return true;
+    return false;
+}
+
+/*
+ * manual, HANGS: "All processes of the tasks that hang get SIGABRT, at which Python prints the stacks": of a
+ * life that was found to hang, and was not told to stop before.
+ */
+static const char *_what_hangs_is_aborted (const struct history *h)
+{
+    int hung[MOST_RANKS] = { 0 }, stopped[MOST_RANKS] = { 0 };
+
+    EACH (note, h) {
+        int life = note->life + 1;
+
+        if (note->kind == TOLD_TO_STOP)
+            stopped[note->rank] = life;
+        if (note->kind == TOLD && note->number == FACT_HANG && stopped[note->rank] != life)
+            hung[note->rank] = life;
+        if (note->kind == ENDED || note->kind == BEGAN)
+            hung[note->rank] = 0;
+        if (note->kind != ASKED || hung[note->rank] != life)
+            continue;
+        if (note->number != SIGABRT && !_loses_slurmstepd (h, note->rank, note->at))
+            return _broken (note, "hangs, and is asked to end by signal", note->number);
+        hung[note->rank] = 0;
+    }
+    return NULL;
+}
+
 /*
  * guide.md: "if one of the cluster fails, the others … have fail_grace= seconds (30) to end and to say
  * why".
@@ -927,6 +963,7 @@ const char *promises_check (const struct history *history, const char **why)
         { "nothing is ended without reason", _nothing_is_ended_without_reason },
         { "a stop gives its grace", _a_stop_gives_its_grace },
         { "a failure gives its grace", _a_failure_gives_its_grace },
+        { "what hangs is aborted", _what_hangs_is_aborted },
         { "a covered failure is followed by a life", _a_covered_failure_is_followed_by_a_life },
         { "ends are told once", _ends_are_told_once },
         { "the table is the exit codes", _the_table_is_the_exit_codes },

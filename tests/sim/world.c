@@ -47,7 +47,7 @@
 enum side { SUPERVISOR, RENDEZVOUS };
 
 struct message {
-    enum { RECONNECT, REPORT, SIGNS, ORDER } kind;
+    enum { RECONNECT, REPORT, SIGNS, GOAL } kind;
     int connection;
     bool ended;                     /* RECONNECT: with a report */
     struct exit_report report;
@@ -55,9 +55,7 @@ struct message {
     char cannot[64];
     int64_t reported;               /* when it was */
     struct signs signs;
-    enum order order;
-    int number;
-    bool at_once;
+    struct goal goal;
     bool answer;                    /* with it: */
     int generation, place, lost_after;
     bool serves, watched;
@@ -66,7 +64,6 @@ struct message {
 struct connection {
     int rank;
     bool up[2];
-    enum goal_stop sent;            /* by the rendezvous, since it has answered a report */
     int64_t last[2];                /* when the last message arrives there */
 };
 
@@ -128,7 +125,8 @@ struct supervisor {
     int64_t next, stable;
     int pause_ms;
     struct link link;
-    bool known, ended, waiting;
+    bool known, ended;
+    struct goal goal; /* the last */
     struct message report;
     int inbox[MOST_INBOX], inbox_count;
     /* The answer. */
@@ -329,6 +327,11 @@ static int64_t _heard (int rank, enum side side)
     return at;
 }
 
+static bool _awaits_answer (const struct supervisor *s)
+{
+    return s->ended && s->goal.report != s->report.life.number;
+}
+
 static int _broken_ms (int rank, enum side side)
 {
     int lost_after = w.plan->config.lost_after;
@@ -338,7 +341,7 @@ static int _broken_ms (int rank, enum side side)
         return lost_after ? lost_after * 1000 : IDLE_LOST_MS;
     if (s->config.lost_after)
         return s->config.lost_after * 500;
-    return s->ended && !s->waiting ? REPORT_LOST_MS : IDLE_LOST_MS;
+    return _awaits_answer (s) ? REPORT_LOST_MS : IDLE_LOST_MS;
 }
 
 /* The other side learns of it, if it can; else when the path is back. */
@@ -589,7 +592,8 @@ static void _finish_connect (int rank)
     }
     s->connection = w.connections++;
     w.connection[s->connection] = (struct connection){ .rank = rank, .up = { true, true } };
-    s->waiting = s->known = s->link.refused = false;
+    s->known = s->link.refused = false;
+    s->goal.report = 0;
     s->told_source = SIGNS_UNKNOWN;
     s->told_overdue = false;
     s->stable = w.now + PAUSE_MAX_MS;
@@ -628,7 +632,6 @@ static void _report (int rank)
     if (_step (rank) > s->highest)
         s->highest = _step (rank);
     s->ended = true;
-    s->waiting = false;
     s->report = (struct message){ .kind = REPORT,
                                   .report = s->machine.report,
                                   .reported = w.now,
@@ -689,7 +692,8 @@ static void _begin_life (int rank, int number)
     _begin_program (rank, number);
     machine_begun (&s->machine, w.now);
     if (s->had_life)
-        s->ended = s->waiting = false;
+        s->ended = false;
+    s->has_answer = false;
     s->had_life = true;
 }
 
@@ -763,43 +767,25 @@ static void _perform_all (int rank)
         _perform (rank, &effect);
 }
 
-static void _obey (int rank, const struct message *message)
+static void _take_goal (int rank, const struct message *message)
 {
     struct supervisor *s = &w.supervisor[rank];
-    struct goal goal = { .life = -1 };
+    bool asked = message->goal.question > s->goal.question;
 
     s->known = true;
     s->link.heard = w.now;
-    switch (message->order) {
-        case ORDER_STOP: goal.stop = message->at_once ? GOAL_STOP_AT_ONCE : GOAL_STOP; break;
-        case ORDER_ABORT: goal.stop = GOAL_ABORT; break;
-        case ORDER_TELL:
-            if (s->machine.phase == MACHINE_RUNS && w.program[rank].alive)
-                _tell_signs (rank);
-            return;
-        case ORDER_WAIT:
-            if (!s->ended)
-                return;
-            s->waiting = goal.knows = true;
-            s->stable = w.now;
-            break;
-        case ORDER_RESTART:
-            if (!s->ended)
-                return;
-            goal.life = message->number;
-            s->has_answer = message->answer;
-            s->answer = *message;
-            break;
-        case ORDER_EXIT:
-            if (!s->ended)
-                return;
-            goal.leave = true;
-            goal.most = message->number;
-            break;
-        default: return;
+    s->goal = message->goal;
+    if (s->ended && !_awaits_answer (s))
+        s->stable = w.now;
+    if (message->answer) {
+        s->has_answer = true;
+        s->answer = *message;
     }
-    _say ("rank %d: order %d, life or code %d", rank, (int)message->order, message->number);
-    machine_goal (&s->machine, w.now, &goal);
+    if (asked && s->machine.phase == MACHINE_RUNS && w.program[rank].alive)
+        _tell_signs (rank);
+    _say ("rank %d: goal: life %d, stop %d, report %d%s, question %d", rank, s->goal.life, (int)s->goal.stop,
+          s->goal.report, s->goal.leave ? ", leave" : "", s->goal.question);
+    machine_goal (&s->machine, w.now, &s->goal);
 }
 
 static void _serve_link (int rank)
@@ -810,7 +796,7 @@ static void _serve_link (int rank)
         int message = s->inbox[0];
 
         memmove (s->inbox, s->inbox + 1, (size_t)--s->inbox_count * sizeof (s->inbox[0]));
-        _obey (rank, &w.message[message]);
+        _take_goal (rank, &w.message[message]);
     } else if (w.now >= s->next && s->state == CONNECTING)
         _fail (rank, false);
     else if (w.now >= s->next && s->state == PAUSING)
@@ -920,43 +906,34 @@ static void _lose (int rank, int ms)
                 w.plan->config.lost_after ? _heard (rank, RENDEZVOUS) : w.now);
 }
 
-static void _order (const struct fact *fact)
+static void _send_goal (struct rank *rank, const struct goal *goal, bool begins)
 {
-    struct rank *rank = fact->rank;
-    struct message message = {
-        .kind = ORDER, .order = fact->order, .number = fact->number, .at_once = fact->at_once
-    };
+    struct message message = { .kind = GOAL, .goal = *goal, .answer = begins };
     int64_t sent;
 
-    if (!_is_up (rank->number))
-        return;
-    if (fact->order == ORDER_WAIT || fact->order == ORDER_RESTART)
-        w.connection[w.its[rank->number]].sent = GOAL_RUN;
-    if (fact->order == ORDER_RESTART && job_has_replaced (w.job)) {
-        message.answer = true;
+    if (begins) {
         message.generation = w.history->generations - 1;
         message.place = rank->kind == RULES_SPARE ? -1 : rank->index;
         message.lost_after = _has_spare () ? w.plan->config.lost_after : 0;
         message.serves = rank->serves;
         message.watched = rank_is_watched (rank) && w.plan->config.watch.seconds;
         sent = moment_last (w.now, _node_of (rank->number)->cut_until) + _below (100);
+        rank->link = LINK_BUSY;
         _push (sent, SENT, w.its[rank->number], 0);
     }
+    if (goal->stop == GOAL_STOP)
+        _note (TOLD_TO_STOP, rank->number, 0)->life = goal->life;
     _send (w.its[rank->number], SUPERVISOR, &message);
 }
 
 static void _send_goals (void)
 {
-    for (int i = 0; i < w.plan->tasks; i++) {
-        enum goal_stop goal = job_goal (w.job, &w.rank[i]);
-        struct message message = { .kind = ORDER, .order = goal == GOAL_ABORT ? ORDER_ABORT : ORDER_STOP };
+    struct goal goal;
+    bool begins;
 
-        if (!_is_up (i) || w.rank[i].link != LINK_UP || goal == GOAL_RUN
-            || goal == w.connection[w.its[i]].sent)
-            continue;
-        w.connection[w.its[i]].sent = goal;
-        _send (w.its[i], SUPERVISOR, &message);
-    }
+    for (int i = 0; i < w.plan->tasks; i++)
+        if (_is_up (i) && job_tells (w.job, &w.rank[i], true, &goal, &begins))
+            _send_goal (&w.rank[i], &goal, begins);
 }
 
 static void _note_places (void)
@@ -1029,8 +1006,15 @@ static void _tell (const struct fact *fact)
     note->place = fact->left;
     _say ("told: %s, rank %d, decision %d, left %d", name[fact->kind] ? name[fact->kind] : "?", note->rank,
           note->status, fact->left);
-    for (int i = 1; i < fact->count && (fact->kind == FACT_LOST || fact->kind == FACT_REPLACED); i++)
-        _note (TOLD, fact->ranks[i].rank->number, fact->kind)->place = fact->left;
+    if (fact->kind == FACT_HANG && fact->count)
+        note->life = fact->ranks[0].rank->life.number;
+    for (int i = 1; i < fact->count
+                    && (fact->kind == FACT_LOST || fact->kind == FACT_REPLACED || fact->kind == FACT_HANG);
+         i++) {
+        note = _note (TOLD, fact->ranks[i].rank->number, fact->kind);
+        note->life = fact->ranks[i].rank->life.number;
+        note->place = fact->left;
+    }
     if (fact->kind == FACT_ENDED) {
         w.history->has_ledger = true;
         w.history->ledger = *fact->ledger;
@@ -1044,9 +1028,7 @@ static void _perform_facts (void)
     struct fact fact;
 
     while (facts_take (&w.job->facts, &fact)) {
-        if (fact.kind == FACT_ORDER)
-            _order (&fact);
-        else if (fact.kind == FACT_PLACES)
+        if (fact.kind == FACT_PLACES)
             _change_places ();
         else
             _tell (&fact);

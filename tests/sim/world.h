@@ -96,6 +96,7 @@ enum note_kind {
     UNHEARD, /* srun does not learn of that: its message was lost, as plain Slurm's would be */
     PLACES, /* a new dictionary: generation */
     TOLD, /* a fact that srun prints: kind, rank, number */
+    TOLD_TO_STOP, /* the rendezvous tells a supervisor so: rank, life */
     DISTURBED, /* its number, kind and target */
     CALMED, /* ... is over */
     SUSPENDED,

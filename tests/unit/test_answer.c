@@ -28,6 +28,7 @@ static const struct answer plain = {
 
 static struct answer full_answer (void)
 {
+    static const struct goal goal = { .life = 7, .report = 6 };
     struct answer answer = plain;
 
     answer.hide_gpus = answer.nccl = answer.gloo = answer.log_append = true;
@@ -37,7 +38,7 @@ static struct answer full_answer (void)
     answer.watch = (struct watch_rule){ 300, 1800 };
     answer.lost_after = 20;
     answer.spare = true;
-    answer.life = 7;
+    answer.goal = &goal;
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
     answer.dtensor = answer.torch = answer.keep_master_port = true;
     answer.master_address = "10.0.0.1";
@@ -128,7 +129,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "TEE=5\nSERVES=1\nRESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
                          "LOST_AFTER=20\nSPARE=1\n"
-                         "ORDER=restart\nLIFE=7\n"
+                         "LIFE=7\nSTOP=no\nREPORT=6\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
                          "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n");
 }

@@ -26,20 +26,21 @@ TEST (a_report_has_these_strings_and_is_decoded)
         { { .life = -1 }, "" },
         { { .life = 0 }, "LIFE=0\n" },
         { { .life = 3, .ago_ms = 60000 }, "LIFE=3\nAGO_MS=60000\n" },
-        { { 1000, NULL, 64, INT64_C (253402300799), 0, ADDRESS_UNKNOWN },
+        { { 1, 1000, NULL, 64, INT64_C (253402300799), 0, ADDRESS_UNKNOWN },
           "LIFE=1000\nASKED_SIGNAL=64\nASKED_AT=253402300799\n" },
-        { { 2, NULL, 15, 0, 0, ADDRESS_UNKNOWN }, "LIFE=2\nASKED_SIGNAL=15\n" },
+        { { 2, 2, NULL, 15, 0, 0, ADDRESS_UNKNOWN }, "REPORT=2\nLIFE=2\nASKED_SIGNAL=15\n" },
         { { .life = 0, .address = ADDRESS_UNUSED }, "LIFE=0\nADDRESS_USED=0\n" },
         { { .life = -1, .address = ADDRESS_USED }, "ADDRESS_USED=1\n" },
-        { { -1, "it is in a container", 1, 1, 0, ADDRESS_UNKNOWN },
+        { { 1, -1, "it is in a container", 1, 1, 0, ADDRESS_UNKNOWN },
           "CANNOT_RESTART=it is in a container\nASKED_SIGNAL=1\nASKED_AT=1\n" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = encode (&row[i].report);
-        struct life_report decoded = { 7, "?", 7, 7, 7, ADDRESS_USED };
+        struct life_report decoded = { 7, 7, "?", 7, 7, 7, ADDRESS_USED };
 
         life_report_decode (&decoded, frame);
+        assert_int_equal (decoded.number, row[i].report.number ? row[i].report.number : 1);
         assert_int_equal (decoded.life, row[i].report.life);
         assert_int_equal (decoded.asked_signal, row[i].report.asked_signal);
         assert_int_equal (decoded.asked_at, row[i].report.asked_at);

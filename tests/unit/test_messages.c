@@ -19,7 +19,7 @@
 #include "protocol/contact.h"
 #include "protocol/fields.h"
 #include "protocol/hello.h"
-#include "protocol/order.h"
+#include "protocol/goal.h"
 #include "protocol/reconnect.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
@@ -560,11 +560,16 @@ TEST (the_longest_registration_fits)
 
 /* The keys that hosts send each other. */
 
+static const struct goal full_goal = {
+    .life = 1, .stop = GOAL_STOP, .report = 1, .leave = true, .most = 1, .question = 1,
+};
+
 static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true,
     .nccl = true, .gloo = true, .log_append = true, .supervised = true, .serves = true,
     .tee = TEE_ON,
-    .restart = { 3, true, 60, 30 }, .watch = { 300, 1800 }, .lost_after = 60, .spare = true, .life = 1,
+    .restart = { 3, true, 60, 30 }, .watch = { 300, 1800 }, .lost_after = 60, .spare = true,
+    .goal = &full_goal,
     .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
     .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,
@@ -575,7 +580,7 @@ static const struct answer full_answer = {
 static const struct reconnect full_reconnect = {
     .token = TOKEN, .node = "n1", .suspended = true, .ended = true,
     .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true, .killed = true },
-    .life = { 1, "reason", 15, 1, 1, ADDRESS_USED },
+    .life = { 2, 1, "reason", 15, 1, 1, ADDRESS_USED },
     .failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } },
 };
 
@@ -691,9 +696,7 @@ static char *recorded_now (void)
     size_t size;
     char *text;
     FILE *file = open_memstream (&text, &size);
-    struct frame *order = order_encode_stop_at_once (SERVER_TOKEN);
 
-    order_add_restart (order, 1);
     without_port.error = "no port";
     other_reconnect.failure = error_message;
     print_contact (file);
@@ -706,7 +709,7 @@ static char *recorded_now (void)
     print_keys (file, "signs of life", signs_encode (&full_signs), NULL);
     print_keys (file, "reconnect", reconnect_encode (&full_reconnect),
                 reconnect_encode (&other_reconnect));
-    print_keys (file, "order", order, order_encode_exit (1, SERVER_TOKEN));
+    print_keys (file, "goal", goal_encode (&full_goal, SERVER_TOKEN), NULL);
     fclose (file);
     return text;
 }

@@ -21,7 +21,7 @@
 #include "common/tasklist.h"
 #include "job/job.h"
 #include "protocol/life_report.h"
-#include "protocol/order.h"
+#include "protocol/goal.h"
 #include "protocol/reconnect.h"
 #include "protocol/signs.h"
 #include "rendezvous/console.h"
@@ -32,7 +32,9 @@
 
 static struct server server;
 static char cluster[1024];              /* of the answer that was printed last */
-static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection */
+static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection, */
+static struct goal told[MAX_TASKS];     /* ... its last goal, */
+static int reports[MAX_TASKS];          /* ... and how many ends it has reported */
 
 /* Time passes when a test says so. Every step begins at 14:00:00. */
 static int64_t now_ms = 1000, begin_ms = 1000;
@@ -88,7 +90,7 @@ static void check_time (void)
     server.now = now_ms;
     do
         supervisors_check (&server);
-    while (server.exits && poll (NULL, 0, 1) == 0);
+    while (server.leaves && poll (NULL, 0, 1) == 0);
 }
 
 static struct rank *rank_of (int number)
@@ -347,6 +349,8 @@ static void begin (char *event)
     for (int rank = 0; rank < tasks; rank++) {
         struct peer *peer = connect_one (&supervisor[rank]);
 
+        told[rank] = (struct goal){ .life = 0 };
+        reports[rank] = 0;
         peer->rank = rank_of (rank);
         rank_of (rank)->peer = peer;
         peer_set_state (peer, PEER_SUPERVISED);
@@ -426,6 +430,7 @@ static void report_end (int rank, char *event)
             snprintf (written.text, sizeof (written.text), "%s", unescape (event));
             event += strlen (event);
         }
+    life.number = ++reports[rank];
     assert_non_null (frame = exit_report_encode (&report));
     life_report_add (frame, &life);
     failure_text_add (frame, &written);
@@ -528,6 +533,7 @@ static void reconnect (int rank, bool suspended)
     struct frame *frame = reconnect_encode (&reconnect);
     struct peer *peer = connect_one (&supervisor[rank]);
 
+    told[rank] = (struct goal){ .life = told[rank].life };
     server.peers.oldest = server.peers.newest = peer;
     server.peers.unauthenticated = 1;
     assert_true (supervisors_reconnect (&server, peer, frame));
@@ -578,7 +584,7 @@ static void pass (int ms)
     check_time ();
 }
 
-/* Orders. */
+/* Goals. */
 
 /* The cluster of an answer, if it is another one than the last, and what else it has. */
 static void print_answer (int rank, const struct frame *frame)
@@ -591,7 +597,7 @@ static void print_answer (int rank, const struct frame *frame)
     if (strncmp (cluster, config, (size_t)length) != 0)
         story_print ("%.*s\n", length - 11, config + 11);
     snprintf (cluster, sizeof (cluster), "%.*s", length, config);
-    story_print ("life %d of %s %d: rank %d", order_life (frame), answer.role, answer.index, rank);
+    story_print ("life %d of %s %d: rank %d", told[rank].life, answer.role, answer.index, rank);
     if (frame_has (frame, "RANK"))
         story_print (", process %s of %s, master %s", frame_get (frame, "RANK"),
                      frame_get (frame, "WORLD_SIZE"), frame_get (frame, "MASTER_PORT"));
@@ -602,31 +608,34 @@ static void print_answer (int rank, const struct frame *frame)
     story_print ("\n");
 }
 
+/*
+ * What is new in a goal: "s" stop, "k" stop at once, "a" abort, "x" leave, "r" begin a life, "n" the same
+ * with a new answer, "t" tell, "w" the report has arrived, "g" nothing, as on a new connection.
+ */
 static char letter_of (int rank, const struct frame *frame)
 {
-    enum order order;
+    static const char stop[] = { 'g', 's', 'k', 'a' };
+    struct goal goal, was = told[rank];
 
-    assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
-    switch (order) {
-        case ORDER_STOP: return order_is_at_once (frame) ? 'k' : 's';
-        case ORDER_EXIT: return 'x';
-        case ORDER_WAIT: return 'w';
-        case ORDER_TELL: return 't';
-        case ORDER_ABORT: return 'a';
-        case ORDER_RUN: return 'g';
-        case ORDER_RESTART: break;
+    assert_int_equal (goal_decode (&goal, frame, SERVER_TOKEN, NULL), 0);
+    told[rank] = goal;
+    if (answer_is_in (frame)) {
+        print_answer (rank, frame);
+        return 'n';
     }
-    if (!answer_is_in (frame))
+    if (goal.leave)
+        return 'x';
+    if (goal.stop && (goal.stop != was.stop || goal.report != was.report))
+        return stop[goal.stop];
+    if (goal.life > was.life)
         return 'r';
-    print_answer (rank, frame);
-    return 'n';
+    if (goal.question != was.question)
+        return 't';
+    return goal.report != was.report ? 'w' : 'g';
 }
 
-/*
- * The next order to a supervisor: "s" stop, "k" stop at once, "x" exit, "w" wait, "t" tell, "a" abort, "g" go
- * on, "r" restart, "n" the same with a new answer, "-" none.
- */
-static char next_order (int rank)
+/* The next goal of a supervisor; "-": none. */
+static char next_goal (int rank)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
     struct frame *frame;
@@ -640,8 +649,8 @@ static char next_order (int rank)
     return letter;
 }
 
-/* The orders to all supervisors, in rank order; then, as another item, the second ones. */
-static void print_orders (void)
+/* The goals of all supervisors, in rank order; then, as another item, the second ones. */
+static void print_goals (void)
 {
     bool any = true;
 
@@ -650,7 +659,7 @@ static void print_orders (void)
 
         any = false;
         for (int rank = 0; rank < step_roster (server.step)->tasks; rank++) {
-            letter[rank] = next_order (rank);
+            letter[rank] = next_goal (rank);
             any = any || letter[rank] != '-';
         }
         if (any)
@@ -686,12 +695,12 @@ static void play (char *event)
 
         story_result (ms >= 0 ? "%d ms" : "never", ms);
         if (story_begins (&event, "wait"))
-            pass (ms);
+            pass (ms > 0 ? ms : 0);
         else if (!story_begins (&event, "next"))
             story_unknown (event);
     }
     print_lines (release ());
-    print_orders ();
+    print_goals ();
     if (server.job && all_have_left ())
         story_result ("over");
 }
@@ -722,31 +731,21 @@ TEST (what_is_printed_is_there_before_a_supervisor_may_exit)
 
     begin (step);
     report_end (1, exit_0);
-    assert_int_equal (next_order (1), 'x');
+    assert_int_equal (next_goal (1), 'x');
     capture ();
     report_end (0, exit_3);
     assert_true (read (console[0], text, sizeof (text) - 1) > 0);
     assert_non_null (strstr (text, "first to fail: chief 0 on n1 at "));
     release ();
-    assert_int_equal (next_order (0), 'x');
+    assert_int_equal (next_goal (0), 'x');
     end ();
 }
 
-/* The code of the next order to a supervisor, which is to exit. */
+/* The exit code of the next goal, which is to leave. */
 static int next_exit_code (int rank)
 {
-    struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
-    struct frame *frame;
-    enum order order;
-    int code;
-
-    assert_int_equal (frame_read (&reader, supervisor[rank], &frame, NULL), 1);
-    assert_int_equal (order_decode (&order, frame, SERVER_TOKEN, NULL), 0);
-    assert_int_equal (order, ORDER_EXIT);
-    code = order_exit_code (frame);
-    frame_destroy (frame);
-    frame_reader_clear (&reader);
-    return code;
+    assert_int_equal (next_goal (rank), 'x');
+    return told[rank].most;
 }
 
 /* srun would return 0 if the lost tasks were the only ones that have failed. */
@@ -762,10 +761,10 @@ TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
     rank_event (4, away);
     pass (10000);
     assert_ptr_equal (rank_of (0)->replaced_by, rank_of (3));
-    assert_int_equal (next_order (2), 's');
+    assert_int_equal (next_goal (2), 's');
     report_end (2, stopped);
-    assert_int_equal (next_order (2), 'w');
-    assert_int_equal (next_order (3), 'w');
+    assert_int_equal (next_goal (2), 'w');
+    assert_int_equal (next_goal (3), 'w');
     pass (JOB_BROKEN_MS);
     assert_int_equal (next_exit_code (3), 128 + 9);
     release ();

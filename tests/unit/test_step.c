@@ -268,7 +268,7 @@ static struct frame *answer_of (int rank)
     int pair[2];
 
     memset (&answer, 0, sizeof (answer));
-    assert_int_equal (step_answer (step, &step_roster (step)->rank[rank], 0, SERVER_TOKEN, &answer), 0);
+    assert_int_equal (step_answer (step, &step_roster (step)->rank[rank], NULL, SERVER_TOKEN, &answer), 0);
     for (int i = 0; i < ANSWER_PARTS; i++)
         length += answer.part[i].iov_len;
     assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -417,7 +417,8 @@ TEST (the_longest_answer_of_a_step_fits_its_limit)
         add (r);
     }
     resolve ();
-    assert_int_equal (step_answer (step, &step_roster (step)->rank[TASKS - 1], 0, SERVER_TOKEN, &message), 0);
+    assert_int_equal (step_answer (step, &step_roster (step)->rank[TASKS - 1], NULL, SERVER_TOKEN, &message),
+                      0);
     for (int i = 0; i < ANSWER_PARTS; i++)
         length += message.part[i].iov_len;
     assert_between (length - FRAME_HEADER, 300 * 1024, FRAME_MAX_ANSWER);

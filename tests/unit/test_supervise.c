@@ -206,20 +206,23 @@ static void play_task (char *event)
 
 static void play_order (char *event)
 {
-    struct goal goal = { .life = -1 };
+    struct goal goal = machine.goal;
 
+    goal.stop = GOAL_RUN;
     if (story_begins (&event, "wait"))
-        goal.knows = true;
+        goal.report = machine.reports;
     else if (story_begins (&event, "stop at once"))
         goal.stop = GOAL_STOP_AT_ONCE;
     else if (story_begins (&event, "stop"))
         goal.stop = GOAL_STOP;
     else if (story_begins (&event, "abort"))
         goal.stop = GOAL_ABORT;
-    else if (story_begins (&event, "restart"))
+    else if (story_begins (&event, "restart")) {
         goal.life = story_number (&event);
-    else if (story_begins (&event, "exit")) {
+        goal.report = machine.reports;
+    } else if (story_begins (&event, "exit")) {
         goal.leave = true;
+        goal.report = machine.reports;
         goal.most = *event ? story_number (&event) : 0;
     } else
         story_unknown (event);

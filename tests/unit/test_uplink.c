@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "protocol/order.h"
+#include "protocol/goal.h"
 #include "supervise/uplink.h"
 
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
@@ -77,7 +77,7 @@ static void report (void)
 }
 
 /* What tf-supervise does when something has happened, or so many seconds have passed. */
-static enum uplink_event serve (int seconds)
+static bool serve (int seconds)
 {
     struct pollfd pfd;
 
@@ -87,9 +87,10 @@ static enum uplink_event serve (int seconds)
     return uplink_serve (uplink, pfd.fd < 0 ? 0 : pfd.revents);
 }
 
-static void order (enum order order)
+static void tell (void)
 {
-    struct frame *frame = order_encode (order, SERVER_TOKEN);
+    const struct goal goal = { .life = 0 };
+    struct frame *frame = goal_encode (&goal, SERVER_TOKEN);
 
     assert_int_equal (frame_send (frame, connection, NULL), 0);
     frame_destroy (frame);
@@ -110,7 +111,7 @@ TEST (a_connection_on_which_the_task_registered_stands)
 {
     assert_true (see ().stands);
     assert_false (see ().refused);
-    assert_int_equal (serve (1000), UPLINK_NOTHING);
+    assert_false (serve (1000));
     assert_int_equal (heard_ago (), 0);
     assert_int_equal (see ().since, 1000);
 }
@@ -127,10 +128,10 @@ TEST (after_a_broken_connection_the_rendezvous_is_heard_when_it_shows_its_token)
     assert_int_equal (see ().since, now_ms);
     assert_int_equal (heard_ago (), 1000);
     connection = accept (listener, NULL, NULL);
-    assert_int_equal (serve (1000), UPLINK_NOTHING);
+    assert_false (serve (1000));
     assert_int_equal (heard_ago (), 1001000);
-    order (ORDER_RUN);
-    assert_int_equal (serve (1), UPLINK_NOTHING);
+    tell ();
+    assert_true (serve (1));
     assert_int_equal (heard_ago (), 0);
     serve (1000);
     assert_int_equal (heard_ago (), 0);
@@ -156,7 +157,7 @@ TEST (refused_is_the_last_attempt)
 TEST (an_answer_of_the_kernel_counts_until_the_connection_breaks)
 {
     config.lost_after = 60;
-    assert_int_equal (serve (300), UPLINK_NOTHING);
+    assert_false (serve (300));
     assert_true (heard_ago () < 1000);
     close (connection);
     serve (0);
@@ -178,9 +179,10 @@ TEST (a_supervisor_that_gives_up_its_report_closes_without_a_reset)
 }
 
 /* So it is if this task has registered again, and others had got the last spare before. */
-TEST (an_order_may_have_an_answer_also_where_no_spare_is_left)
+TEST (a_goal_may_have_an_answer_also_where_no_spare_is_left)
 {
-    struct frame *frame = order_encode_restart (1, SERVER_TOKEN);
+    const struct goal goal = { .life = 1 };
+    struct frame *frame = goal_encode (&goal, SERVER_TOKEN), *answer;
     char role[5000] = "";
     int pair[2];
 
@@ -193,7 +195,10 @@ TEST (an_order_may_have_an_answer_also_where_no_spare_is_left)
     frame_add_text (frame, "SLURM_TF_ROLE", role);
     assert_int_equal (frame_send (frame, pair[1], NULL), 0);
     frame_destroy (frame);
-    assert_int_equal (serve (0), UPLINK_RESTART);
-    assert_non_null (uplink_answer (uplink));
+    assert_true (serve (0));
+    assert_int_equal (uplink_goal (uplink)->life, 1);
+    assert_non_null (answer = uplink_take_answer (uplink));
+    assert_null (uplink_take_answer (uplink));
+    frame_destroy (answer);
     close (pair[1]);
 }

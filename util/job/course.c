@@ -8,39 +8,6 @@
 #include <signal.h>
 #include <string.h>
 
-/* Orders. */
-
-/*
- * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
- * go on, theirs are not greater than its: what they die of is probably that. But if Slurm has asked them to
- * end, as with srun -K, they end as without the plugin.
- *
- * A spare that has got the place of a lost task, and has not begun, exits with the code of that task's
- * failure: Slurm may hear of it from no other task, because the rest has been stopped.
- */
-static int _exit_code (const struct job *job, const struct rank *rank)
-{
-    const struct rank *first = stop_policy_cause_rank (job->policy);
-
-    if (rank->kind == RULES_SPARE)
-        return 0;
-    if (stop_policy_cause (job->policy) == STOP_POLICY_TASK_FAILED && rank != first
-        && !rank->end.asked_signal)
-        return exit_report_code (&first->end.report);
-    return rank->replaces ? exit_report_code (&rank->end.report) : 0;
-}
-
-void course_order (struct job *job, struct rank *rank, enum order order)
-{
-    struct fact *fact = facts_add (&job->facts, FACT_ORDER, rank);
-
-    fact->order = order;
-    fact->number = order == ORDER_EXIT ? _exit_code (job, rank) : rank->life.number;
-    fact->at_once = order == ORDER_STOP && rank->replaced_by;
-}
-
-/* Facts. */
-
 /* SIGTERM probably came from the user, and is about to end the other tasks too. */
 static bool _has_failed_by_itself (const struct rank *rank)
 {

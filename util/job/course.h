@@ -27,9 +27,6 @@ bool course_is_done_with (const struct job *job, const struct rank *rank);
 /* When the answer to that changes by itself, or NEVER. */
 int64_t course_due (const struct job *job);
 
-/* What the supervisor of a rank is to do. ORDER_RESTART begins the life rank->life. */
-void course_order (struct job *job, struct rank *rank, enum order order);
-
 /* What is to be told: */
 
 /* ... what the end of a rank leads to. Its own reason against a restart, or NULL. */

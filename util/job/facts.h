@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What decisions lead to, in their order: orders that the wire sends, and facts of which a user or a
- * program is told (rendezvous/narrator.h). Decisions themselves print and send nothing.
+ * What decisions lead to, in their order: facts of which a user or a program is told (rendezvous/narrator.h).
+ * Decisions themselves print and send nothing. What supervisors are told is not among them: job_goal ().
  */
 #ifndef TF_FACTS_H
 #define TF_FACTS_H
@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "protocol/exit_report.h"
-#include "protocol/order.h"
 #include "restart_policy.h"
 #include "stop_policy.h"
 
@@ -20,8 +19,7 @@ struct ledger;
 struct unanswered;
 
 enum fact_kind {
-    /* For the wire and the step. */
-    FACT_ORDER,         /* `order` for `rank` */
+    /* For the step. */
     FACT_PLACES,        /* places have changed: a new dictionary; if that fails, job_cannot_change () */
 
     /* For the narrator. */
@@ -77,9 +75,6 @@ struct fact {
     int left; /* restarts */
     int row, step; /* DECIDED, AGAIN: restarts without progress, and the highest step that was said, or 0 */
 
-    enum order order;
-    int number; /* the life to begin, or the greatest exit code */
-    bool at_once; /* to stop so */
     bool first;
 
     /* DECIDED, and of REPLACED the pause. */

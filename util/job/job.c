@@ -103,7 +103,7 @@ static bool _none_has_ended (const struct job *job)
     return true;
 }
 
-/* The order to begin its next life did not arrive. */
+/* The goal that its next life begins did not arrive. */
 static bool _is_former (const struct rank *rank, const struct life_report *life)
 {
     return rank->state == RANK_RUNS && life->life >= 0 && life->life < rank->life.number;
@@ -157,42 +157,26 @@ static bool _keeps_end (const struct job *job, const struct rank *rank, const st
            && !restart_rule_covers (&job->config->restart, &rank->end.report);
 }
 
-/* Its place has been given away. */
-static void _let_go (struct job *job, struct rank *rank)
+/* Then it has its life still before it, unless it is to be stopped, and is. */
+static bool _is_to_begin (const struct job *job, const struct rank *rank, const struct exit_report *report,
+                          const struct life_report *life)
 {
-    course_order (job, rank, ORDER_STOP);
-    course_order (job, rank, ORDER_EXIT);
+    return _is_former (rank, life) && !life->asked_signal && !restarts_gathers (job->restarts, rank)
+           && restart_policy_is_possible (restarts_policy (job->restarts), rank)
+           && !(report->kind == EXIT_REPORT_STOPPED && job_goal (job, rank).stop == GOAL_STOP);
 }
 
-/* srun may end as soon as the last supervisor has left, so what there is to tell comes before that. */
-static void _answer_report (struct job *job, struct rank *rank, const struct exit_report *report,
-                            enum restarts_answer answer)
+/* What its supervisor is, whatever that leads to. A life that it was told to begin it has not begun then. */
+static void _note_supervisor (struct rank *rank, const struct exit_report *report,
+                              const struct life_report *life)
 {
-    bool stopped;
-
-    switch (answer) {
-        case RESTARTS_AGAIN: course_order (job, rank, ORDER_RESTART); break;
-        case RESTARTS_WAITS: course_order (job, rank, ORDER_WAIT); break;
-        case RESTARTS_KEPT:
-            course_ended (job, rank, RANK_IS_KEPT, report);
-            course_order (job, rank, ORDER_WAIT);
-            break;
-        case RESTARTS_ENDED:
-            stopped = job->config->restart.times > 0 && rank_has_ended (rank)
-                      && rank->end.report.kind == EXIT_REPORT_STOPPED;
-            course_ended (job, rank, RANK_IS_DONE, report);
-            course_tell_end (job);
-            /*
-             * It was let go while it waited, as one that was stopped, and that order did not arrive. It obeys
-             * one that comes after the answer to its report.
-             */
-            if (stopped && exit_report_failed (report)) {
-                course_order (job, rank, ORDER_WAIT);
-                course_order (job, rank, ORDER_STOP);
-            } else
-                course_order (job, rank, ORDER_EXIT);
-            break;
-    }
+    rank->said = *report;
+    rank->report = life->number;
+    if (life->life < 0 || life->life > rank->life.number)
+        return;
+    rank->has = life->life;
+    if (rank->told.life > rank->has)
+        rank->told.life = rank->has;
 }
 
 static void _take_report (struct job *job, struct rank *rank, const struct exit_report *report,
@@ -202,19 +186,18 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
     enum restarts_answer answer;
     struct exit_report end;
 
+    _note_supervisor (rank, report, life);
     /* What becomes of it concerns no other task. */
-    if (rank->replaced_by) {
-        course_order (job, rank, ORDER_EXIT);
+    if (rank->replaced_by)
         return;
-    }
     absence_note_missing (job);
     _note_report (job, rank, report, life, failure);
     if (exit_report_failed (report))
         ledger_fail (job, rank->end.at);
-    if (_is_stuck (job, rank, report, life) && spares_move (job, rank, report, FACT_IS_STUCK, false)) {
-        _let_go (job, rank);
+    if (_is_stuck (job, rank, report, life) && spares_move (job, rank, report, FACT_IS_STUCK, false))
         return;
-    }
+    if (_is_to_begin (job, rank, report, life))
+        return;
     end = _keeps_end (job, rank, report, life) ? rank->end.report : *report;
     answer = restarts_report (job->restarts, rank, report, life, &decision);
     if (rank->state == RANK_SPARE && course_is_done_with (job, rank))
@@ -225,10 +208,12 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
         && spares_move (job, rank, report, FACT_FAILS_AGAIN, true)) {
         /* What is still to be said is not true any more. */
         course_decided (job, rank, report, RESTART_POLICY_NONE, NULL);
-        _let_go (job, rank);
         return;
     }
-    _answer_report (job, rank, &end, answer);
+    if (answer == RESTARTS_WAITS)
+        return;
+    course_ended (job, rank, answer == RESTARTS_KEPT ? RANK_IS_KEPT : RANK_IS_DONE, &end);
+    course_tell_end (job);
 }
 
 void job_report (struct job *job, int64_t now, struct rank *rank, const struct exit_report *report,
@@ -266,11 +251,11 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended, 
     rank->suspended = suspended;
     absence_end (job, rank);
     rank->heard = now;
-    /* If it has ended, it learns so that its own exit code does not count. */
-    if (rank->replaced_by)
-        course_order (job, rank, ORDER_STOP);
-    else if (!ended)
-        course_order (job, rank, ORDER_RUN);
+    rank->told = (struct goal){ .life = -1 };
+    if (ended)
+        return;
+    rank->has = rank->life.number;
+    rank->report = 0;
 }
 
 void job_cannot_change (struct job *job, const struct rank *spare)
@@ -329,10 +314,6 @@ static void _begin_again (struct job *job, struct rank *rank)
     rank_change (rank, RANK_BEGINS);
     if (rank->link == LINK_NONE && rank->away == NEVER)
         absence_begin (job, rank, JOB_CLOSED_MS);
-    course_order (job, rank, ORDER_RESTART);
-    /* Until the wire has sent the answer that comes along, nothing else can be. */
-    if (rank->link == LINK_UP && job_has_replaced (job))
-        rank->link = LINK_BUSY;
 }
 
 /*
@@ -351,15 +332,13 @@ static bool _counts_as_stopped (const struct job *job, const struct rank *rank)
 
 static void _release (struct job *job, struct rank *rank)
 {
-    bool stops = _counts_as_stopped (job, rank);
     struct exit_report report = rank->end.report;
 
     course_decided (job, rank, &report, restarts_why (job->restarts, rank), NULL);
-    if (stops)
+    if (_counts_as_stopped (job, rank))
         report = (struct exit_report){ .kind = EXIT_REPORT_STOPPED };
     course_ended (job, rank, RANK_IS_DONE, &report);
     course_tell_end (job);
-    course_order (job, rank, stops ? ORDER_STOP : ORDER_EXIT);
 }
 
 /* False if there is nothing to do. */
@@ -386,11 +365,66 @@ static void _relaunch (struct job *job)
     }
 }
 
-enum goal_stop job_goal (const struct job *job, const struct rank *rank)
+/* Goals. */
+
+/*
+ * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
+ * go on, theirs are not greater than its: what they die of is probably that. But if Slurm has asked them to
+ * end, as with srun -K, they end as without the plugin.
+ *
+ * A spare that has got the place of a lost task, and has not begun, exits with the code of that task's
+ * failure: Slurm may hear of it from no other task, because the rest has been stopped.
+ */
+static int _most_exit_code (const struct job *job, const struct rank *rank)
 {
-    if (rank_is_hung (rank))
-        return GOAL_ABORT;
-    return course_is_done_with (job, rank) || restarts_stops (job->restarts, rank) ? GOAL_STOP : GOAL_RUN;
+    const struct rank *first = stop_policy_cause_rank (job->policy);
+
+    if (rank->kind == RULES_SPARE)
+        return 0;
+    if (stop_policy_cause (job->policy) == STOP_POLICY_TASK_FAILED && rank != first
+        && !rank->end.asked_signal)
+        return exit_report_code (&first->end.report);
+    return rank->replaces ? exit_report_code (&rank->end.report) : 0;
+}
+
+/* It was let go while it waited, as one that was stopped: it is not yet, and would end with its failure. */
+static bool _is_to_be_stopped (const struct job *job, const struct rank *rank)
+{
+    return job->config->restart.times > 0 && rank->end.report.kind == EXIT_REPORT_STOPPED
+           && rank->said.kind != EXIT_REPORT_STOPPED;
+}
+
+struct goal job_goal (const struct job *job, const struct rank *rank)
+{
+    /* One that waits for its next life has none that is to begin. */
+    struct goal goal = { .life = rank->state == RANK_RUNS ? rank->life.number : rank->has,
+                         .report = rank->report,
+                         .question = rank->watch.question };
+
+    if (rank->replaced_by)
+        goal.stop = GOAL_STOP_AT_ONCE;
+    else if (rank_is_hung (rank))
+        goal.stop = GOAL_ABORT;
+    else if (rank->state == RANK_ENDED
+                 ? _is_to_be_stopped (job, rank)
+                 : course_is_done_with (job, rank) || restarts_stops (job->restarts, rank))
+        goal.stop = GOAL_STOP;
+    goal.leave = rank->state == RANK_ENDED && rank->report > 0 && goal.stop != GOAL_STOP;
+    if (goal.leave && !rank->replaced_by)
+        goal.most = _most_exit_code (job, rank);
+    return goal;
+}
+
+bool job_tells (struct job *job, struct rank *rank, bool may_leave, struct goal *goal, bool *begins)
+{
+    bool leaves = rank->told.leave && rank->told.report == rank->report;
+
+    *goal = job_goal (job, rank);
+    if (rank->link != LINK_UP || leaves || goal_is_same (goal, &rank->told) || (goal->leave && !may_leave))
+        return false;
+    *begins = goal->life > rank->told.life && goal->life > rank->has && job_has_replaced (job);
+    rank->told = *goal;
+    return true;
 }
 
 void job_time (struct job *job, int64_t now)

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A job: all that is decided about the supervised tasks of a step. It takes what happens, and what time it
- * is, and appends facts (facts.h): orders for supervisors, and what is to be told. It has no clock, socket,
- * stream or process, so that stories can be told about it (tests/unit/shutdown.golden), and it can be
- * simulated.
+ * is, and appends facts (facts.h), which are to be told. What supervisors are to do follows from what is
+ * known (job_goal ()). It has no clock, socket, stream or process, so that stories can be told about it
+ * (tests/unit/shutdown.golden), and it can be simulated.
  *
  *     course.c          a rank ends, or runs again; is the job over?
  *     stop_policy.c     when it is, and which tasks are stopped then
@@ -101,8 +101,8 @@ void job_signs (struct job *job, int64_t now, struct rank *rank, const struct si
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard);
 
 /*
- * It has a connection again, and says whether the job is being `suspended`. If its life has `ended` a report
- * follows.
+ * It has a connection again, on which nothing was told, and says whether the job is being `suspended`. If its
+ * life has `ended` a report follows.
  */
 void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended, bool suspended);
 
@@ -119,13 +119,17 @@ void job_cut (struct job *job, int64_t now);
 void job_time (struct job *job, int64_t now);
 int64_t job_due (const struct job *job);
 
-/*
- * What the supervisor of a rank is to do with the life that runs, as things are. It is said once on each
- * connection, and again after an answer to a report: an order that met the report was not obeyed.
- */
-enum goal_stop job_goal (const struct job *job, const struct rank *rank);
+/* What the supervisor of a rank is to do, as things are. */
+struct goal job_goal (const struct job *job, const struct rank *rank);
 
-/* True if a rank has been replaced: from then on each order to begin a life has an answer. */
+/*
+ * True if its supervisor is to be told *goal now, which counts as told then. It has a connection, on which
+ * it was told another one, or nothing; one to leave is told if it `may_leave`. *begins: a life begins, and a
+ * rank has been replaced, so an answer comes along, with the dictionary as it is now.
+ */
+bool job_tells (struct job *job, struct rank *rank, bool may_leave, struct goal *goal, bool *begins);
+
+/* True if a rank has been replaced: from then on an answer comes along with each goal that begins a life. */
 bool job_has_replaced (const struct job *job);
 
 #endif

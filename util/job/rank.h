@@ -17,6 +17,7 @@
 #include "common/rules.h"
 #include "ends.h"
 #include "moment.h"
+#include "protocol/goal.h"
 #include "protocol/life_report.h"
 #include "restart_policy.h"
 #include "restarts.h"
@@ -112,6 +113,10 @@ struct rank {
     struct end end; /* of the present life */
     enum address_use address_use; /* of all lives that have ended */
     bool tells_unanswered;              /* for its node: unanswered.h */
+    /* The last report that has come from its supervisor, and the life that this was in then, or since. */
+    struct exit_report said;
+    int report, has;
+    struct goal told; /* its supervisor, on the present connection; .life -1: nothing yet */
     struct life life;
     struct restart_standing restart;
     struct watch_standing watch;

@@ -342,7 +342,7 @@ static void _end_all (struct restarts *r, const struct life_report *asked)
 enum restarts_answer restarts_report (struct restarts *r, struct rank *rank, const struct exit_report *report,
                                       const struct life_report *life, enum restart_policy_decision *decision)
 {
-    /* No supervisor begins a life without an order: then the report is malformed. */
+    /* No supervisor begins a life that it was not told: then the report is malformed. */
     bool can_restart = life->life >= 0 && life->life <= rank->life.number;
 
     *decision = RESTART_POLICY_NONE;
@@ -353,9 +353,6 @@ enum restarts_answer restarts_report (struct restarts *r, struct rank *rank, con
         _end_event (r);
     if (life->asked_signal)
         _end_all (r, life);
-    else if (rank->state == RANK_RUNS && can_restart && life->life < rank->life.number
-             && restart_policy_is_possible (r->policy, rank) && !restarts_gathers (r, rank))
-        return RESTARTS_AGAIN;
     /* It has not begun, and reports that it waits, or that it is stopped. */
     if (rank->state == RANK_SPARE)
         return can_restart ? RESTARTS_WAITS : RESTARTS_ENDED;

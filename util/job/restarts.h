@@ -82,7 +82,6 @@ enum restarts_answer {
     RESTARTS_ENDED,             /* for good */
     RESTARTS_WAITS,             /* its supervisor waits: the task may be restarted */
     RESTARTS_KEPT,              /* the same for a task that has ended with 0, and counts as ended */
-    RESTARTS_AGAIN,             /* the order to start its life was lost */
 };
 
 /*
@@ -101,7 +100,7 @@ enum restart_policy_decision restarts_hang (struct restarts *restarts, struct ra
 
 /*
  * A rank has a connection again. A barrier does not open before that of each member is back, because
- * an order to start must reach all of them.
+ * its begin must reach all of them.
  */
 void restarts_returned (struct restarts *restarts, const struct rank *rank);
 

@@ -6,7 +6,7 @@
  * index, and the number of its lives. All tasks of the step are stopped, and begin their next lives with a
  * new dictionary. It is one restart, and it needs one.
  *
- * A lost rank is never let back into its place: when its supervisor returns it is ordered to stop at once.
+ * A lost rank is never let back into its place: when its supervisor returns it is told to stop at once.
  * One that cannot be reached has ended its task by itself before (common/silence.h).
  */
 #ifndef TF_SPARES_H

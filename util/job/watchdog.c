@@ -234,8 +234,7 @@ static void _ask (struct job *job)
     job->watchdog.patience = job->now + PATIENCE_MS;
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         rank->watch.asked = _takes_part (rank) && _is_reachable (rank);
-        if (rank->watch.asked)
-            course_order (job, rank, ORDER_TELL);
+        rank->watch.question += rank->watch.asked;
     }
 }
 

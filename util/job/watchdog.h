@@ -11,7 +11,7 @@
  *
  * Then every supervisor of the cluster is asked to tell at once what it knows, so that the verdict is about
  * one moment: which task was silent first, and which still move. A task that is stopped by a signal comes
- * first, also a ps, because the others wait for it. The tasks that hang get ORDER_ABORT; what becomes of
+ * first, also a ps, because the others wait for it. The tasks that hang are aborted; what becomes of
  * the others, and whether all begin again, is the stop policy's and the restart policy's business, as after
  * a failure of the first one.
  *
@@ -34,7 +34,8 @@ struct watch_standing {
     struct signs signs;         /* the last that its supervisor has told; */
     bool told;                  /* it has */
     int64_t told_at;
-    bool asked;                 /* it is to tell, and has not */
+    bool asked;                 /* it is to tell, and has not; */
+    int question;               /* so often */
     int hung;                   /* the life, from 1, that was found to hang; 0: none */
     int64_t since;              /* when that was silent */
     int64_t failed;             /* when it counts as failed: not before what it waited for had */

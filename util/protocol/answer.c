@@ -14,7 +14,6 @@
 #include "common/variables.h"
 #include "fields.h"
 #include "hello.h"
-#include "order.h"
 #include "rule_fields.h"
 
 /*
@@ -152,8 +151,8 @@ int answer_encode (struct answer_message *message, const struct answer *answer, 
     frame_add_flag (message->head, "REFUSED", answer->refused);
     if (!answer->refused) {
         fields_encode (&answer_fields, message->head, answer);
-        if (answer->life > 0)
-            order_add_restart (message->head, answer->life);
+        if (answer->goal)
+            goal_add (message->head, answer->goal);
         more = _set_dictionary (message, answer);
     }
     if (answer->refused || more > 0)

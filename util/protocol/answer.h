@@ -13,6 +13,7 @@
 
 #include "common/errtext.h"
 #include "frame.h"
+#include "goal.h"
 #include "restart_rule.h"
 #include "tee_mode.h"
 #include "watch_rule.h"
@@ -36,7 +37,7 @@ struct answer {
     struct watch_rule watch;    /* and: its signs of life are watched */
     int lost_after;             /* and: a spare can take its place, as in supervisor_config.h; or 0 */
     bool spare;                 /* and: it is a spare, whose program does not start */
-    int life;                   /* to be encoded: this is an order to start that life; 0: it is not */
+    const struct goal *goal;    /* to be encoded: of a life that begins with this answer; or NULL */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */
     bool no_tf_config;          /* to be encoded: the program gets no TF_CONFIG */
     bool jax_devices;           /* JAX uses the GPUs that Slurm gave to the task; */
@@ -92,7 +93,7 @@ int answer_encode (struct answer_message *message, const struct answer *answer, 
 
 void answer_message_clear (struct answer_message *message);
 
-/* True if this frame, an order, has an answer in it (order.h). */
+/* True if this frame, a goal, has an answer in it (goal.h). */
 bool answer_is_in (const struct frame *frame);
 
 /* -1 and err if the server token is wrong, or if the answer is incomplete. */

@@ -1,11 +1,18 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What the rendezvous wants of the life that runs. It follows from what is known now (job_goal ()), and is
- * said where it differs from what was said on the present connection, so nothing has to be said again.
+ * What the rendezvous wants of a supervisor, the whole of it. It follows from what is known now
+ * (job_goal ()), and is told where it differs from what was told on the present connection, so nothing has
+ * to be told again, and one that arrives twice changes nothing. A zeroed one is the goal of the first life,
+ * which every supervisor has before it hears another.
  */
 #ifndef TF_GOAL_H
 #define TF_GOAL_H
+
+#include <stdbool.h>
+
+#include "common/errtext.h"
+#include "frame.h"
 
 enum goal_stop {
     GOAL_RUN,
@@ -13,5 +20,32 @@ enum goal_stop {
     GOAL_STOP_AT_ONCE,              /* kill it: a spare has its place, there is no other life */
     GOAL_ABORT,                     /* it hangs: let it print its stacks */
 };
+
+struct goal {
+    int life;                       /* that is to run, from 0; those before it have ended */
+    enum goal_stop stop;            /* ... or this: also what an earlier life has left */
+    int report;                     /* the number of the last report of an end that has arrived; 0: none */
+    bool leave;                     /* there is no other life: the supervisor may exit, */
+    int most;                       /* ... with this exit code at most; 0: with its own */
+    int question;                   /* higher than before: tell of the signs of life at once */
+};
+
+static inline bool goal_is_same (const struct goal *one, const struct goal *other)
+{
+    return one->life == other->life && one->stop == other->stop && one->report == other->report
+           && one->leave == other->leave && one->most == other->most && one->question == other->question;
+}
+
+/* NULL if there is no memory. */
+struct frame *goal_encode (const struct goal *goal, const char *server_token);
+
+/* Make an answer (answer.h) such a message, too: the life gets this answer, and so do those after it. */
+void goal_add (struct frame *frame, const struct goal *goal);
+
+/* -1 and err if the server token is wrong, or the goal malformed. */
+int goal_decode (struct goal *goal, const struct frame *frame, const char *server_token, struct errtext *err);
+
+/* Its keys (fields.h). */
+extern const struct fields goal_fields;
 
 #endif

@@ -6,6 +6,7 @@
 #include "life_report.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 
 void life_report_add (struct frame *frame, const struct life_report *report)
 {
+    if (report->number > 1)
+        frame_add (frame, "REPORT", "%d", report->number);
     if (report->life >= 0)
         frame_add (frame, "LIFE", "%d", report->life);
     if (report->ago_ms > 0 && report->ago_ms <= LIFE_REPORT_MOST_AGO_MS)
@@ -53,6 +56,9 @@ static int _signal (const struct frame *frame)
 
 void life_report_decode (struct life_report *report, const struct frame *frame)
 {
+    report->number = frame_get_number (frame, "REPORT", 1, INT_MAX);
+    if (report->number < 0)
+        report->number = 1;
     report->life = frame_get_number (frame, "LIFE", 0, LIFE_REPORT_MAX);
     report->ago_ms = frame_get_number (frame, "AGO_MS", 0, LIFE_REPORT_MOST_AGO_MS);
     if (report->ago_ms < 0)

@@ -29,6 +29,7 @@ enum address_use {
 };
 
 struct life_report {
+    int number;                 /* of the report, from 1 */
     int life;                   /* 0: the first one; -1: the task cannot be restarted */
     const char *cannot;         /* why not, or NULL; belongs to the caller, or lives in the frame */
     int asked_signal;           /* by which Slurm or the user asked the task to end; 0: by none */

@@ -81,7 +81,7 @@ static void _answer (struct server *server, struct peer *peer)
     if (peer->state == PEER_REGISTERED)
         sent = server->refused
                    ? _encode_refusal (server, peer)
-                   : step_answer (server->step, peer->rank, 0, server->config.server_token, &peer->answer);
+                   : step_answer (server->step, peer->rank, NULL, server->config.server_token, &peer->answer);
     peer_set_state (peer, PEER_ANSWERING);
     if (sent < 0 || (sent = peer_send_answer (&server->peers, peer)) < 0)
         _lose (server, peer);
@@ -195,7 +195,7 @@ static bool _register_again (struct server *server, struct peer *peer,
     if (!rank)
         return false;
     peer_set_rank (&server->peers, peer, rank, PEER_REGISTERED);
-    supervisors_return (server, rank, true, false);
+    supervisors_return (server, rank, false, false);
     _answer (server, peer);
     return true;
 }

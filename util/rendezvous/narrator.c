@@ -432,7 +432,6 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
     char text[256];
 
     switch (fact->kind) {
-        case FACT_ORDER:
         case FACT_PLACES: break;
         case FACT_REPORTED: _reported (fact); break;
         case FACT_DECIDED: restart_lines_add (n->lines, fact); break;

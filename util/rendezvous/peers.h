@@ -13,7 +13,6 @@
 #include "common/deadline.h"
 #include "protocol/answer.h"
 #include "protocol/frame.h"
-#include "protocol/goal.h"
 #include "roster.h"
 
 enum peer_state {
@@ -37,9 +36,6 @@ struct peer {
     struct answer_message answer;
     int part;                           /* of answer.part, the first that is not fully sent */
     uint32_t events;                    /* that epoll waits for */
-    enum goal_stop sent; /* of the goal (job_goal ()), since its last report was answered */
-    bool may_exit; /* its supervisor may, when what was told before is written: */
-    int exit_code; /* ... with this code at most */
 };
 
 struct peers {

@@ -42,8 +42,8 @@ struct server {
     int64_t asked_heard; /* when the kernel was asked when hosts were heard */
     struct job *job; /* NULL if no task is supervised */
     struct narrator *narrator; /* likewise */
-    int exits; /* supervisors that may exit, and have not been told */
-    int64_t exits_due; /* when they are told in any case */
+    bool leaves; /* a supervisor is to, and is told when what was told before is written, */
+    int64_t leaves_due; /* ... or then */
 };
 
 #endif

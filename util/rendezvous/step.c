@@ -356,7 +356,7 @@ static bool _add_replaced (const struct step *step, const struct rank *rank, str
     struct frame *frame;
     const char *string = NULL;
 
-    if (step_answer (step, rank, 0, "", &message) < 0)
+    if (step_answer (step, rank, NULL, "", &message) < 0)
         return false;
     frame = answer_received (&message);
     while (frame && (string = answer_next_variable (frame, string))) {
@@ -462,8 +462,8 @@ static bool _has_spare (const struct roster *roster)
     return false;
 }
 
-int step_answer (const struct step *step, const struct rank *rank, int life, const char *server_token,
-                 struct answer_message *message)
+int step_answer (const struct step *step, const struct rank *rank, const struct goal *goal,
+                 const char *server_token, struct answer_message *message)
 {
     int process = processes_number (&step->processes, &step->roster, rank);
     bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
@@ -508,7 +508,7 @@ int step_answer (const struct step *step, const struct rank *rank, int life, con
         /* When all places are given away, no task has to end because it is cut off. */
         .lost_after = step->supervised && _has_spare (&step->roster) ? step->config->lost_after : 0,
         .spare = rank->kind == RULES_SPARE,
-        .life = life,
+        .goal = goal,
         .proxy_exempt = rank->proxied ? step->addresses : NULL,
         .tail = dictionary_tail (rank->role, rank->index, &tail),
         .jobs = step->jobs,

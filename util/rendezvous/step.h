@@ -72,10 +72,10 @@ const char *step_notice (const struct step *step, int i);
 const struct network_choice *step_choice (const struct step *step);
 
 /*
- * Encode the answer to a rank of a resolved step, which is also the order to start `life`, unless that is
- * 0. -1 if there is no memory.
+ * Encode the answer to a rank of a resolved step; with a goal, NULL or not, whose life begins with it. -1 if
+ * there is no memory.
  */
-int step_answer (const struct step *step, const struct rank *rank, int life, const char *server_token,
-                 struct answer_message *message);
+int step_answer (const struct step *step, const struct rank *rank, const struct goal *goal,
+                 const char *server_token, struct answer_message *message);
 
 #endif

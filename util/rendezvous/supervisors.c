@@ -82,22 +82,16 @@ void supervisors_end (struct server *server)
     server->narrator = NULL;
 }
 
-/* Orders. */
+/* Goals. */
 
-/* How long supervisors that may exit wait for what is written before, and how often that is looked at. */
-#define EXITS_MS 2000
-#define EXITS_LOOK_MS 5
+/* How long supervisors that may leave wait for what is written before, and how often that is looked at. */
+#define LEAVES_MS 2000
+#define LEAVES_LOOK_MS 5
 
-/* What could not be sent is sent again on the supervisor's next connection. */
+/* What could not be sent is told on the supervisor's next connection. */
 static void _break (struct server *server, struct peer *peer)
 {
     supervisors_lose (server, peer, JOB_BROKEN_MS);
-}
-
-static void _send (struct server *server, struct peer *peer, struct frame *frame)
-{
-    if (peer_send (peer, frame) < 0)
-        _break (server, peer);
 }
 
 static void _send_answer (struct server *server, struct peer *peer)
@@ -106,89 +100,54 @@ static void _send_answer (struct server *server, struct peer *peer)
         _break (server, peer);
 }
 
-/*
- * With a new answer, when a spare has got a place. It is sent with each order, so nothing notes who has it.
- */
-static void _order_restart (struct server *server, struct peer *peer, int life)
+static void _send_goal (struct server *server, struct peer *peer, const struct goal *goal, bool begins)
 {
     const char *token = server->config.server_token;
 
-    if (!job_has_replaced (server->job)) {
-        _send (server, peer, order_encode_restart (life, token));
+    if (!begins) {
+        if (peer_send (peer, goal_encode (goal, token)) < 0)
+            _break (server, peer);
         return;
     }
     answer_message_clear (&peer->answer);
     peer->part = 0;
-    if (step_answer (server->step, peer->rank, life, token, &peer->answer) < 0)
+    if (step_answer (server->step, peer->rank, goal, token, &peer->answer) < 0)
         _break (server, peer);
     else
         _send_answer (server, peer);
 }
 
-static void _order (struct server *server, const struct fact *fact)
-{
-    const char *token = server->config.server_token;
-    struct peer *peer = fact->rank->peer;
-
-    if (!peer || peer->state != PEER_SUPERVISED)
-        return;
-    if (fact->order == ORDER_WAIT || fact->order == ORDER_RESTART)
-        peer->sent = GOAL_RUN;
-    if (fact->order == ORDER_EXIT) {
-        server->exits_due = server->exits++ ? server->exits_due : server->now + EXITS_MS;
-        peer->may_exit = true;
-        peer->exit_code = fact->number;
-    } else if (fact->order == ORDER_RESTART)
-        _order_restart (server, peer, fact->number);
-    else
-        _send (server, peer,
-               fact->at_once ? order_encode_stop_at_once (token) : order_encode (fact->order, token));
-}
-
-/* A life that was told to end cannot be told to go on, so GOAL_RUN is not sent. */
-static void _send_goals (struct server *server)
-{
-    const struct roster *roster = step_roster (server->step);
-
-    for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++) {
-        enum goal_stop goal = job_goal (server->job, rank);
-
-        if (rank->link != LINK_UP || goal == GOAL_RUN || goal == rank->peer->sent)
-            continue;
-        rank->peer->sent = goal;
-        _send (server, rank->peer,
-               order_encode (goal == GOAL_ABORT ? ORDER_ABORT : ORDER_STOP, server->config.server_token));
-    }
-}
-
 /*
- * srun may end as soon as the last supervisor has exited, and a batch script with it: then what is not
+ * srun may end as soon as the last supervisor has left, and a batch script with it: then what is not
  * written is lost, and Slurm kills the site's program. But if srun ends the step some time after its first
  * task, that program must not make the others late.
  */
-static bool _may_exit (const struct server *server)
+static bool _may_leave (const struct server *server)
 {
     bool busy = !server->config.wait_limited && notify_has_last ();
 
-    return server->now >= server->exits_due || (console_is_written () && !busy);
+    return (server->leaves && server->now >= server->leaves_due) || (console_is_written () && !busy);
 }
 
-static void _let_exit (struct server *server)
+static void _send_goals (struct server *server)
 {
     const struct roster *roster = step_roster (server->step);
+    bool may_leave = _may_leave (server), leaves = false, begins;
+    struct goal goal;
 
-    if (server->exits == 0 || !_may_exit (server))
-        return;
-    console_give_up ();
-    server->exits = 0;
+    if (server->leaves && may_leave)
+        console_give_up ();
     for (int i = 0; i < roster->tasks; i++) {
-        struct peer *peer = roster->rank[i].peer;
+        struct rank *rank = &roster->rank[i];
 
-        if (!peer || !peer->may_exit)
-            continue;
-        peer->may_exit = false;
-        _send (server, peer, order_encode_exit (peer->exit_code, server->config.server_token));
+        if (job_tells (server->job, rank, may_leave, &goal, &begins))
+            _send_goal (server, rank->peer, &goal, begins);
+        else
+            leaves = leaves || (goal.leave && rank->link == LINK_UP && !rank->told.leave);
     }
+    if (leaves && !server->leaves)
+        server->leaves_due = server->now + LEAVES_MS;
+    server->leaves = leaves;
 }
 
 /* Ranks have new places. Answers that are on their way are in the dictionary that is going to be freed. */
@@ -212,15 +171,12 @@ static void _perform (struct server *server)
     struct fact fact;
 
     while (facts_take (&server->job->facts, &fact)) {
-        if (fact.kind == FACT_ORDER)
-            _order (server, &fact);
-        else if (fact.kind == FACT_PLACES)
+        if (fact.kind == FACT_PLACES)
             _change_places (server, fact.rank);
         else
             narrator_tell (server->narrator, &fact);
         fact_clear (&fact);
     }
-    _let_exit (server);
 }
 
 /* Inputs. */
@@ -345,5 +301,5 @@ struct deadline supervisors_next (const struct server *server)
     if (!server->job)
         return deadline_never ();
     next = moment_first (job_due (server->job), narrator_due (server->narrator));
-    return (struct deadline){ server->exits ? moment_first (next, server->now + EXITS_LOOK_MS) : next };
+    return (struct deadline){ server->leaves ? moment_first (next, server->now + LEAVES_LOOK_MS) : next };
 }

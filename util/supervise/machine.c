@@ -113,6 +113,7 @@ static void _report (struct machine *m)
     for (int i = 0; i < m->effects; i++)
         if (m->effect[i].kind == EFFECT_REPORT)
             return;
+    m->reports++;
     _add (m, EFFECT_REPORT);
 }
 
@@ -136,7 +137,8 @@ struct life_report machine_life (const struct machine *m, int64_t now)
 {
     bool can = machine_can_restart (m);
     int64_t ago = now - m->ended;
-    struct life_report life = { .life = can ? m->number : -1,
+    struct life_report life = { .number = m->reports,
+                                .life = can ? m->number : -1,
                                 .ago_ms = ago < 0 || m->idle ? 0
                                           : ago < INT_MAX    ? (int)ago
                                                              : INT_MAX };
@@ -426,9 +428,8 @@ static void _limit_exit_code (struct machine *m, int most)
 }
 
 /*
- * Not always the next one: a spare's first life has the number that its place has come to, and an order to
- * begin that was lost before all were stopped again is not repeated. If it cannot obey, a report that says so
- * is on its way.
+ * Not always the next one: a spare's first life has the number that its place has come to, and one that was
+ * lost before all were stopped again does not come. If it cannot obey, a report that says so is on its way.
  */
 static bool _may_begin (const struct machine *m, int life)
 {
@@ -440,30 +441,46 @@ bool machine_listens (const struct machine *m)
     return (m->phase == MACHINE_RUNS && m->alive) || m->phase == MACHINE_STOPS || m->phase == MACHINE_ENDED;
 }
 
-void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
+/* Nothing of this task may go on. What waits for its next life waits in vain. */
+static void _give_up_place (struct machine *m)
 {
-    _advance (m, now);
-    if (goal->knows && m->phase == MACHINE_ENDED)
-        m->lease.answered = true;
-    if (goal->leave) {
+    bool ended = m->phase == MACHINE_ENDED;
+
+    m->replaced = true;
+    _forbid_lives (m, "a spare has its place");
+    _kill (m, ended ? THEN_SUCCEED : THEN_STOPPED);
+    m->stop_status = 0;
+    m->hung = m->killed = false;
+}
+
+/* The next step towards its goal. An order to stop that has met the report of an end is of the past. */
+static void _pursue (struct machine *m)
+{
+    const struct goal *goal = &m->goal;
+    bool known = m->phase == MACHINE_ENDED && goal->report == m->reports;
+
+    if (goal->stop == GOAL_STOP_AT_ONCE && !m->replaced)
+        _give_up_place (m);
+    else if (known && goal->leave) {
         _limit_exit_code (m, goal->most);
         m->leaves = true;
     } else if (goal->stop == GOAL_STOP)
-        _obey_stop (m, m->phase == MACHINE_ENDED && m->lease.answered);
-    else if (goal->stop == GOAL_STOP_AT_ONCE) {
-        /* Nothing of this task may go on. What waits for its next life waits in vain. */
-        bool ended = m->phase == MACHINE_ENDED;
-
-        _forbid_lives (m, "a spare has its place");
-        _kill (m, ended ? THEN_SUCCEED : THEN_STOPPED);
-        m->stop_status = 0;
-        m->hung = m->killed = false;
-    } else if (goal->stop == GOAL_ABORT && m->phase == MACHINE_RUNS)
+        _obey_stop (m, known);
+    else if (goal->stop == GOAL_ABORT && m->phase == MACHINE_RUNS)
         _abort (m);
-    else if (goal->life >= 0 && _may_begin (m, goal->life)) {
+    else if (goal->stop == GOAL_RUN && _may_begin (m, goal->life)) {
         m->next = goal->life;
         _kill (m, THEN_BEGIN);
     }
+}
+
+void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
+{
+    _advance (m, now);
+    m->goal = *goal;
+    if (m->phase == MACHINE_ENDED && goal->report == m->reports)
+        m->lease.answered = true;
+    _pursue (m);
 }
 
 /*
@@ -611,6 +628,8 @@ static void _look_at_program (struct machine *m, const struct sight *sight)
 
 void machine_look (struct machine *m, int64_t now, const struct sight *sight)
 {
+    bool had_ended = m->phase == MACHINE_ENDED;
+
     _advance (m, now);
     switch (m->phase) {
         case MACHINE_RUNS: _look_at_program (m, sight); break;
@@ -631,6 +650,8 @@ void machine_look (struct machine *m, int64_t now, const struct sight *sight)
             break;
         default: break;
     }
+    if (m->phase == MACHINE_ENDED && !had_ended)
+        _pursue (m);
     if (m->leaves && m->phase != MACHINE_LEFT) {
         m->phase = MACHINE_LEFT;
         _add (m, EFFECT_LEAVE);

@@ -14,7 +14,8 @@
  *     ENDED    its end has been reported: it waits for another life, or to leave
  *     LEFT
  *
- * In BEGINS, WAITS and KILLS, which end by themselves, the machine takes no goals: machine_listens ().
+ * In BEGINS, WAITS and KILLS, which end by themselves, the machine takes no goals: machine_listens (). The
+ * last goal holds until there is another one; step by step the task becomes what it says.
  */
 #ifndef TF_MACHINE_H
 #define TF_MACHINE_H
@@ -29,15 +30,6 @@
 #include "protocol/life_report.h"
 #include "protocol/supervisor_config.h"
 #include "signals.h"
-
-/* What the rendezvous wants of a rank. An order is one of these, until the protocol has the whole goal. */
-struct goal {
-    int life;                       /* begin this life, if it is the next one; -1: none */
-    enum goal_stop stop;
-    bool knows; /* the rendezvous has the report of the end: there may be another life */
-    bool leave;                     /* ... and lets it go */
-    int most;                       /* ... with this exit code at most; 0: any */
-};
 
 enum effect_kind {
     EFFECT_BEGIN, /* life `number`; then machine_begun () or machine_cannot_begin () */
@@ -119,6 +111,9 @@ struct machine {
 
     /* The rendezvous. */
     struct lease lease;
+    struct goal goal;               /* the last */
+    int reports;                    /* of ends */
+    bool replaced;                  /* a spare has its place: nothing of it is left */
     bool said_alone; /* EFFECT_SAY_ALONE */
     bool leaves;
 
@@ -151,7 +146,7 @@ void machine_slurmstepd_died (struct machine *machine, int64_t now);
 /* SIGKILL reaches no process of the task that is left, because all are other users'. */
 void machine_cannot_kill (struct machine *machine, int64_t now);
 
-/* True if a goal can be taken now. */
+/* True if a goal can be taken now. What it says of an end counts if it has arrived with the last report. */
 bool machine_listens (const struct machine *machine);
 void machine_goal (struct machine *machine, int64_t now, const struct goal *goal);
 

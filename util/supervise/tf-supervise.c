@@ -6,10 +6,11 @@
  * fork, and the parent execs this, with the descriptors that supervisor_config.h describes.
  *
  * It begins the first life, waits until the program ends, reports that to the rendezvous, and ends in the
- * same way; or until the rendezvous orders to stop the task: then it ends all its descendants and exits
- * with 0. It begins another life, and a spare's first one, on an order only. If slurmstepd dies, it ends the
- * task and itself. In a step with spares it also ends a task that is cut off from the rendezvous for so long
- * that a spare may have its place. machine.h decides all that; this file looks, waits and does it.
+ * same way; or until the rendezvous tells to stop the task: then it ends all its descendants and exits
+ * with 0. It begins another life, and a spare's first one, only when it is told. If slurmstepd dies, it
+ * ends the task and itself. In a step with spares it also ends a task that is cut off from the rendezvous
+ * for so long that a spare may have its place. machine.h decides all that; this file looks, waits and does
+ * it.
  */
 #include "config.h"
 
@@ -66,6 +67,7 @@ struct supervisor {
     struct attempts attempts;
     int64_t began;              /* the life */
     int started_ms;             /* so much later a program of the task was seen to serve; 0: not yet */
+    int question;               /* of the rendezvous, the last */
     int told_on;                /* the connection on which the signs of life were told, or 0 */
     int suspended_on; /* ... and that the job is being suspended */
     pid_t task;                 /* the program; 0: it has ended */
@@ -260,7 +262,7 @@ static int _take_place (struct supervisor *s, const struct answer *answer, struc
     return watch_init (&s->watch, &s->config, err);
 }
 
-/* The answer that came with the order to begin a life, if there is one. */
+/* The answer that came with the goal of this life, if there is one. */
 static int _take_answer (struct supervisor *s, struct frame *frame, struct errtext *err)
 {
     struct answer answer;
@@ -293,10 +295,13 @@ static int _begin_program (struct supervisor *s, int number, struct errtext *err
 static void _begin_life (struct supervisor *s, int number)
 {
     bool further = s->machine.number >= 0, prepared = lives_are_prepared (&s->lives);
+    struct frame *answer = further ? uplink_take_answer (s->uplink) : NULL;
+    bool fails;
     struct errtext err;
 
-    if ((further && _take_answer (s, uplink_answer (s->uplink), &err) < 0)
-        || (!prepared && _begin_program (s, number, &err) < 0)) {
+    fails = _take_answer (s, answer, &err) < 0 || (!prepared && _begin_program (s, number, &err) < 0);
+    frame_destroy (answer);
+    if (fails) {
         machine_cannot_begin (&s->machine, _now (), err.text);
         return;
     }
@@ -455,35 +460,23 @@ static void _look_at_attempts (struct supervisor *s)
         attempts_told (&s->attempts);
 }
 
-/* An order is a goal of which the rest is left out. */
 static void _serve_uplink (struct supervisor *s, short revents)
 {
+    const struct goal *goal = uplink_goal (s->uplink);
     int connection = uplink_connection (s->uplink);
-    enum uplink_event event = uplink_serve (s->uplink, revents);
-    struct goal goal = { .life = -1 };
+    bool told = uplink_serve (s->uplink, revents);
 
     /* A new one has been told. */
     if (uplink_connection (s->uplink) != connection)
         s->suspended_on = uplink_is_suspended (s->uplink) ? uplink_connection (s->uplink) : 0;
-    switch (event) {
-        case UPLINK_NOTHING: return;
-        case UPLINK_TELL:
-            if (s->machine.phase == MACHINE_RUNS)
-                _tell (s);
-            return;
-        case UPLINK_STOP: goal.stop = GOAL_STOP; break;
-        case UPLINK_STOP_AT_ONCE: goal.stop = GOAL_STOP_AT_ONCE; break;
-        case UPLINK_ABORT: goal.stop = GOAL_ABORT; break;
-        case UPLINK_WAIT: goal.knows = true; break;
-        case UPLINK_RESTART: goal.life = uplink_life (s->uplink); break;
-        case UPLINK_EXIT:
-            goal.leave = true;
-            goal.most = uplink_exit_code (s->uplink);
-            break;
-    }
+    if (!told)
+        return;
+    if (goal->question > s->question && s->machine.phase == MACHINE_RUNS)
+        _tell (s);
+    s->question = goal->question;
     /* Slurm may have asked the task to end at this moment. */
     _read_signals (s);
-    machine_goal (&s->machine, _now (), &goal);
+    machine_goal (&s->machine, _now (), goal);
 }
 
 static void _see_link (struct supervisor *s)

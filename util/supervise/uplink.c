@@ -17,7 +17,6 @@
 #include "common/silence.h"
 #include "common/tcp.h"
 #include "protocol/answer.h"
-#include "protocol/order.h"
 #include "protocol/reconnect.h"
 
 /* Between two attempts to connect, doubled from one to the next. */
@@ -46,11 +45,8 @@ struct uplink {
     struct life_report life;
     struct failure_text failure;
     struct deadline reported;       /* when the caller has said so */
-    bool waiting;                   /* the rendezvous has answered `wait` */
-    int next_life;
-    int exit_code;
-    struct frame *answer;           /* of an order to restart, or NULL */
-    bool acknowledged;              /* the rendezvous has the report */
+    struct goal goal;               /* the last */
+    struct frame *answer;           /* that came with one, or NULL */
 };
 
 /* As far as the kernel knows, which asks with spares only (common/silence.h). */
@@ -96,9 +92,15 @@ static void _pause (struct uplink *u)
     u->state = PAUSING;
 }
 
+/* The rendezvous has not told that it has the report. */
+static bool _awaits_answer (const struct uplink *u)
+{
+    return u->ended && u->goal.report != u->life.number;
+}
+
 static void _set_connected (struct uplink *u)
 {
-    unsigned int lost_ms = u->ended && !u->waiting ? REPORT_LOST_MS : TCP_BROKEN_MS;
+    unsigned int lost_ms = _awaits_answer (u) ? REPORT_LOST_MS : TCP_BROKEN_MS;
     int half_ms = u->config->lost_after * 500;
 
     if (half_ms > 0)
@@ -160,61 +162,50 @@ static void _finish_connect (struct uplink *u)
         _fail (u);
         return;
     }
-    u->waiting = u->known = u->link.refused = false;
+    u->known = u->link.refused = false;
+    u->goal.report = 0;
     u->connection++;
     u->stable = deadline_in_ms (PAUSE_MAX_MS);
     _set_stands (u, true);
     _set_connected (u);
 }
 
-/* It keeps a frame with an answer. */
-static enum uplink_event _obey (struct uplink *u, struct frame **fp)
+/* It keeps a frame with an answer. True if it is a goal. */
+static bool _take_goal (struct uplink *u, struct frame **fp)
 {
-    const struct frame *frame = *fp;
-    enum order order;
+    struct goal goal;
 
-    if (order_decode (&order, frame, u->config->server_token, NULL) < 0) {
+    if (goal_decode (&goal, *fp, u->config->server_token, NULL) < 0) {
         _pause (u);
-        return UPLINK_NOTHING;
+        return false;
     }
+    u->goal = goal;
     u->known = true;
     u->link.heard = deadline_in_ms (0).at_ms;
-    if (order == ORDER_RUN)
-        return UPLINK_NOTHING;
-    if (order == ORDER_STOP)
-        return order_is_at_once (frame) ? UPLINK_STOP_AT_ONCE : UPLINK_STOP;
-    if (order == ORDER_TELL || order == ORDER_ABORT)
-        return order == ORDER_TELL ? UPLINK_TELL : UPLINK_ABORT;
-    if (!u->ended)
-        return UPLINK_NOTHING;
-    if (order == ORDER_WAIT) {
-        u->waiting = true;
+    if (u->ended && !_awaits_answer (u)) {
         u->stable = deadline_in_ms (0);
         _set_connected (u);
-        return UPLINK_WAIT;
     }
-    u->next_life = order_life (frame);
-    u->exit_code = order_exit_code (frame);
-    u->acknowledged = order == ORDER_EXIT;
-    if (answer_is_in (frame)) {
+    if (answer_is_in (*fp)) {
+        frame_destroy (u->answer);
         u->answer = *fp;
         *fp = NULL;
     }
-    return order == ORDER_EXIT ? UPLINK_EXIT : UPLINK_RESTART;
+    return true;
 }
 
-static enum uplink_event _receive (struct uplink *u)
+static bool _receive (struct uplink *u)
 {
     struct frame *frame = NULL;
-    enum uplink_event event = UPLINK_NOTHING;
+    bool told = false;
     int n = frame_read (&u->reader, u->fd, &frame, NULL);
 
     if (n > 0)
-        event = _obey (u, &frame);
+        told = _take_goal (u, &frame);
     else if (n < 0)
         _pause (u);
     frame_destroy (frame);
-    return event;
+    return told;
 }
 
 struct uplink *uplink_create (int fd, const struct supervisor_config *config, struct errtext *err)
@@ -227,7 +218,7 @@ struct uplink *uplink_create (int fd, const struct supervisor_config *config, st
     }
     u->fd = fd;
     u->config = config;
-    /* An order to restart may have an answer. */
+    /* A goal may have an answer. */
     u->reader.ceiling = config->restart.times ? FRAME_MAX_ANSWER : FRAME_MAX_ORDER;
     u->link = (struct link){ .heard = deadline_in_ms (0).at_ms };
     u->known = true;
@@ -247,7 +238,7 @@ void uplink_destroy (struct uplink *u)
 {
     if (!u)
         return;
-    if (u->fd >= 0 && u->acknowledged)
+    if (u->fd >= 0 && u->goal.leave)
         tcp_abort (u->fd);
     else if (u->fd >= 0)
         close (u->fd);      /* a reset would discard a report that has not arrived yet */
@@ -262,12 +253,10 @@ struct deadline uplink_poll (const struct uplink *u, struct pollfd *pfd)
     return u->next;
 }
 
-enum uplink_event uplink_serve (struct uplink *u, short revents)
+bool uplink_serve (struct uplink *u, short revents)
 {
     bool late = deadline_passed (u->next);
 
-    frame_destroy (u->answer);
-    u->answer = NULL;
     if (u->state == CONNECTED && revents)
         return _receive (u);
     if (u->state == CONNECTING && revents)
@@ -277,7 +266,7 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
         _fail (u);
     } else if (u->state == PAUSING && late)
         _connect (u);
-    return UPLINK_NOTHING;
+    return false;
 }
 
 /* The exit report with its parts. NULL if there is no memory. */
@@ -296,7 +285,6 @@ void uplink_report (struct uplink *u, const struct exit_report *report, const st
                     const struct failure_text *failure)
 {
     u->ended = true;
-    u->waiting = false;
     u->report = *report;
     u->life = *life;
     u->failure = *failure;
@@ -340,24 +328,22 @@ int uplink_connection (const struct uplink *u)
     return u->connection;
 }
 
-int uplink_life (const struct uplink *u)
+const struct goal *uplink_goal (const struct uplink *u)
 {
-    return u->next_life;
+    return &u->goal;
 }
 
-struct frame *uplink_answer (const struct uplink *u)
+struct frame *uplink_take_answer (struct uplink *u)
 {
-    return u->answer;
-}
+    struct frame *answer = u->answer;
 
-int uplink_exit_code (const struct uplink *u)
-{
-    return u->exit_code;
+    u->answer = NULL;
+    return answer;
 }
 
 void uplink_restarted (struct uplink *u)
 {
-    u->ended = u->waiting = false;
+    u->ended = false;
     if (u->state == CONNECTED)
         _set_connected (u);
 }

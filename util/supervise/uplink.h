@@ -8,12 +8,14 @@
 #define TF_UPLINK_H
 
 #include <poll.h>
+#include <stdbool.h>
 
 #include "common/deadline.h"
 #include "common/errtext.h"
 #include "lease.h"
 #include "protocol/exit_report.h"
 #include "protocol/failure_text.h"
+#include "protocol/goal.h"
 #include "protocol/life_report.h"
 #include "protocol/supervisor_config.h"
 
@@ -35,19 +37,9 @@ void uplink_destroy (struct uplink *uplink);
  */
 struct deadline uplink_poll (const struct uplink *uplink, struct pollfd *pfd);
 
-enum uplink_event {
-    UPLINK_NOTHING,         /* the caller has nothing to do */
-    UPLINK_STOP,            /* the rendezvous orders to stop the task; may come again */
-    UPLINK_STOP_AT_ONCE,    /* the same; a spare has got its place */
-    UPLINK_EXIT,            /* the rendezvous has the exit report */
-    UPLINK_RESTART,         /* ... and orders to start the life uplink_life () */
-    UPLINK_WAIT,            /* ... and may order that later */
-    UPLINK_TELL,            /* it asks for signs of life */
-    UPLINK_ABORT,           /* it orders to end the task, which hangs */
-};
-
-/* Go on; `revents` is poll ()'s. */
-enum uplink_event uplink_serve (struct uplink *uplink, short revents);
+/* Go on; `revents` is poll ()'s. True if the rendezvous has told another goal: uplink_goal (). */
+bool uplink_serve (struct uplink *uplink, short revents);
+const struct goal *uplink_goal (const struct uplink *uplink);
 
 /* What is seen of the connection now. */
 struct link uplink_link (struct uplink *uplink);
@@ -72,17 +64,8 @@ int uplink_tell (struct uplink *uplink, struct frame *frame);
 /* The number of the connection that there is now, or was last. */
 int uplink_connection (const struct uplink *uplink);
 
-/* The life that UPLINK_RESTART is about. */
-int uplink_life (const struct uplink *uplink);
-
-/*
- * Its new answer, which lives until the next call of uplink_serve (); NULL if it has that of the life
- * before.
- */
-struct frame *uplink_answer (const struct uplink *uplink);
-
-/* The exit code with which UPLINK_EXIT lets the task end at most; 0: any. */
-int uplink_exit_code (const struct uplink *uplink);
+/* The last answer that came with a goal, which is the caller's then; NULL if none has come since. */
+struct frame *uplink_take_answer (struct uplink *uplink);
 
 /* A next life has begun. */
 void uplink_restarted (struct uplink *uplink);

@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "goal.h"
+
+#include <limits.h>
+
+#include "exit_report.h"
+#include "fields.h"
+#include "hello.h"
+#include "life_report.h"
+
+static const char *const stop_name[] = {
+    [GOAL_RUN] = "no",
+    [GOAL_STOP] = "ask",
+    [GOAL_STOP_AT_ONCE] = "at-once",
+    [GOAL_ABORT] = "abort",
+};
+
+#define MESSAGE struct goal
+
+/* clang-format off */
+static const struct field row[] = {
+    FIELD ("LIFE", life, NUMBER, FIELD_NEEDED, 0, LIFE_REPORT_MAX),
+    FIELD ("STOP", stop, NAME, FIELD_NEEDED, 0, GOAL_ABORT, .names = stop_name),
+    FIELD ("REPORT", report, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
+    FIELD ("LEAVE", leave, FLAG, FIELD_OPTIONAL),
+    FIELD ("EXIT_CODE", most, NUMBER, FIELD_OPTIONAL, 0, EXIT_REPORT_MAX_CODE),
+    FIELD ("QUESTION", question, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
+};
+/* clang-format on */
+
+const struct fields goal_fields = FIELDS ("a goal", row);
+
+void goal_add (struct frame *frame, const struct goal *goal)
+{
+    fields_encode (&goal_fields, frame, goal);
+}
+
+struct frame *goal_encode (const struct goal *goal, const char *server_token)
+{
+    struct frame *frame = frame_create ();
+
+    if (frame) {
+        server_token_add (frame, server_token);
+        goal_add (frame, goal);
+    }
+    return frame;
+}
+
+int goal_decode (struct goal *goal, const struct frame *frame, const char *server_token, struct errtext *err)
+{
+    if (server_token_check (frame, server_token, err) < 0)
+        return -1;
+    return fields_decode (&goal_fields, goal, frame, err);
+}
