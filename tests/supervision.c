@@ -28,7 +28,7 @@
 #include "fork_server.h"
 #include "protocol/exit_report.h"
 #include "protocol/hello.h"
-#include "protocol/reconnect.h"
+#include "protocol/status.h"
 #include "protocol/supervisor_config.h"
 #include "simulation.h"
 #include "supervise/descendants.h"
@@ -455,7 +455,7 @@ struct frame *task_receive_report (struct task *task)
     struct life_report life;
     struct frame *frame;
 
-    while ((frame = receive_frame (task->connection, task_reaction_ms ())) && signs_are_in (frame))
+    while ((frame = receive_frame (task->connection, task_reaction_ms ())) && !exit_report_is_in (frame))
         frame_destroy (frame);
     if (frame) {
         life_report_decode (&life, frame);
@@ -486,15 +486,15 @@ void task_expect_report (struct task *task, const char *expected)
 struct signs task_expect_signs (const struct task *task)
 {
     struct frame *frame = receive_frame (task->connection, task_reaction_ms ());
-    struct signs signs;
+    struct status status;
     struct errtext err;
 
     if (!frame)
         die ("tf-supervise tells nothing of signs of life");
-    if (signs_decode (&signs, frame, &err) < 0)
+    if (status_decode (&status, frame, &err) < 0)
         die ("%s", err.text);
     frame_destroy (frame);
-    return signs;
+    return status.signs;
 }
 
 void task_expect_close (struct task *task)
@@ -527,7 +527,7 @@ static void _check_hello (const struct frame *frame)
 
 void task_expect_reconnect (struct task *task, const char *report)
 {
-    struct reconnect reconnect;
+    struct status status;
     struct errtext err;
     struct frame *frame;
 
@@ -535,19 +535,19 @@ void task_expect_reconnect (struct task *task, const char *report)
         || !(frame = receive_frame (task->connection, task_reaction_ms ())))
         die ("tf-supervise does not reconnect");
     _check_hello (frame);
-    if (reconnect_decode (&reconnect, frame, TASK_RANK + 1, &err) < 0)
+    if (status_decode (&status, frame, &err) < 0)
         die ("%s", err.text);
-    if (reconnect.rank != TASK_RANK)
-        die ("tf-supervise reconnects as rank %d", reconnect.rank);
-    if (reconnect.ended != (report != NULL))
+    if (status_rank (frame, TASK_RANK + 1) != TASK_RANK)
+        die ("tf-supervise reconnects as another rank");
+    if (status.ended != (report != NULL))
         die ("tf-supervise reconnects %s an exit report", report ? "without" : "with");
     if (report)
-        _check_report (&reconnect.report, report);
-    task->life = reconnect.life.life;
-    task->report = reconnect.life.number;
-    task->ago_ms = reconnect.life.ago_ms;
+        _check_report (&status.report, report);
+    task->life = status.life.life;
+    task->report = status.life.number;
+    task->ago_ms = status.life.ago_ms;
     if (task->failure)
-        *task->failure = reconnect.failure;
+        *task->failure = status.failure;
     frame_destroy (frame);
 }
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "protocol/goal.h"
-#include "protocol/reconnect.h"
+#include "protocol/status.h"
 #include "simulation.h"
 
 #define TASKS 8
@@ -266,14 +266,11 @@ static void _expect_to_leave (const struct launch *launch, int fd)
 /* Its task has ended so, on a new connection. */
 static int _reconnect (const struct launch *launch, int rank, const char *how)
 {
-    struct reconnect reconnect = {
-        .token = launch->contact.token, .node = "n0", .rank = rank, .ended = true
-    };
+    struct status status = { .ended = true, .life = { .life = -1 } };
     int fd = connect_to_rendezvous (launch);
 
-    exit_report_parse (&reconnect.report, how);
-    reconnect.life.life = -1;
-    send_frame (fd, reconnect_encode (&reconnect));
+    exit_report_parse (&status.report, how);
+    send_frame (fd, status_encode_first (&status, launch->contact.token, "n0", rank));
     return fd;
 }
 

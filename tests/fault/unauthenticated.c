@@ -21,7 +21,7 @@
 
 #include "common/deadline.h"
 #include "common/tcp.h"
-#include "protocol/reconnect.h"
+#include "protocol/status.h"
 #include "simulation.h"
 
 #define TASKS 8
@@ -257,15 +257,11 @@ static void _bad_names (const struct launch *launch)
 
 static void _reconnects (const struct launch *launch)
 {
+    static const struct status status = { .ended = true };
     static const int rank[] = { 0, LAST, TASKS };
 
-    for (size_t i = 0; i < COUNT (rank); i++) {
-        const struct reconnect reconnect = {
-            .token = launch->contact.token, .node = "n0", .rank = rank[i], .ended = true
-        };
-
-        _send_frame (launch, reconnect_encode (&reconnect));
-    }
+    for (size_t i = 0; i < COUNT (rank); i++)
+        _send_frame (launch, status_encode_first (&status, launch->contact.token, "n0", rank[i]));
 }
 
 /* The connections are closed at once, by FIN and by RST. */

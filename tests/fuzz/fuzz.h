@@ -20,8 +20,8 @@
 #define FUZZ_TARGETS(X) \
     X (cgroup_conf) X (contact) X (cpus) X (elf_file) X (exit_report) X (frame) X (interface) \
     X (last_line) X (layout) X (messages) X (nccl_conf) X (netlist) X (notify_message) \
-    X (pattern) X (placeholders) X (plugstack) X (ports) X (proxy) X (reconnect) X (rendezvous) \
-    X (shell_words) X (site) X (slurm_conf) X (submission) X (tasklist) X (tee_lines)
+    X (pattern) X (placeholders) X (plugstack) X (ports) X (proxy) X (rendezvous) \
+    X (shell_words) X (site) X (slurm_conf) X (status) X (submission) X (tasklist) X (tee_lines)
 /* clang-format on */
 
 /* FUZZ_TARGET (name) { ... } defines one; it reads `size` bytes at `data`. */

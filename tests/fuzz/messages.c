@@ -47,12 +47,17 @@ static struct frame *_encode_rendezvous_config (const void *message)
 
 static int _decode_signs (void *message, const struct frame *frame, struct errtext *err)
 {
-    return signs_decode (message, frame, err);
+    *(struct signs *)message = (struct signs){ 0 };
+    return fields_decode (&signs_fields, message, frame, err);
 }
 
 static struct frame *_encode_signs (const void *message)
 {
-    return signs_encode (message);
+    struct frame *frame = frame_create ();
+
+    CHECK (frame);
+    fields_encode (&signs_fields, frame, message);
+    return frame;
 }
 
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
@@ -172,9 +177,8 @@ static void _check_signs (const struct frame *frame)
 {
     struct signs signs;
 
-    if (signs_decode (&signs, frame, NULL) < 0)
+    if (_decode_signs (&signs, frame, NULL) < 0)
         return;
-    CHECK (signs_are_in (frame));
     CHECK (signs.unanswered_count >= 0 && signs.unanswered_count <= SIGNS_MOST_UNANSWERED);
     for (int i = 0; i < signs.unanswered_count; i++)
         CHECK (signs.unanswered[i].port >= 1 && signs.unanswered[i].port <= 65535);

@@ -54,9 +54,8 @@
 #include "job/job.h"
 #include "protocol/answer.h"
 #include "protocol/hello.h"
-#include "protocol/life_report.h"
 #include "protocol/goal.h"
-#include "protocol/reconnect.h"
+#include "protocol/status.h"
 #include "protocol/registration.h"
 #include "rendezvous/console.h"
 #include "rendezvous/launch.h"
@@ -345,17 +344,18 @@ static void _take_registration (struct client *client, const struct frame *frame
 
 static void _take_reconnect (struct client *client, const struct frame *frame)
 {
-    struct reconnect r;
+    int rank = status_rank (frame, MAX_TASKS);
+    struct status status;
 
-    if (reconnect_decode (&r, frame, MAX_TASKS, NULL) < 0) {
+    if (rank < 0 || status_decode (&status, frame, NULL) < 0) {
         client->first = FIRST_WRONG;
         return;
     }
     client->first = FIRST_RECONNECT;
-    client->rank = r.rank;
-    client->reports = r.ended ? r.life.number : 0;
-    client->expects_goal = r.ended && world.supervised && r.rank < world.step_tasks;
-    world.may_have_ended[r.rank] = world.may_have_ended[r.rank] || r.ended;
+    client->rank = rank;
+    client->reports = status.ended ? status.life.number : 0;
+    client->expects_goal = status.ended && world.supervised && rank < world.step_tasks;
+    world.may_have_ended[rank] = world.may_have_ended[rank] || status.ended;
 }
 
 static uint8_t *_sent (const struct client *client)
@@ -527,22 +527,23 @@ static void _register (struct client *client, int rank, const char *token, const
 
 static void _reconnect (struct client *client, int rank, bool ended)
 {
-    const struct reconnect r = { .token = TOKEN, .node = "n0", .rank = rank, .ended = ended };
+    const struct status status = { .ended = ended, .life = { .life = -1 } };
 
-    _send_message (client, reconnect_encode (&r), FRAME_VERSION);
+    _send_message (client, status_encode_first (&status, TOKEN, "n0", rank), FRAME_VERSION);
 }
 
 /* If the supervisor has done nothing wrong before, it must learn that its report has arrived. */
 static void _report (struct client *client, enum exit_report_kind kind, int number)
 {
-    const struct exit_report report = { .kind = kind, .number = number };
-    const struct life_report life = { .number = ++client->reports, .life = _restarts () ? client->life : -1 };
-    struct frame *frame = exit_report_encode (&report);
+    const struct status status = { .ended = true,
+                                   .report = { .kind = kind, .number = number },
+                                   .life = { .number = ++client->reports, .life = _restarts () ? 0 : -1 },
+                                   .signs = { .life = client->life } };
+    struct frame *frame = status_encode (&status);
     bool expects = client->answered && client->supervised && !client->refused && !client->more && !world.half
                    && !world.prefix;
 
     CHECK (frame);
-    life_report_add (frame, &life);
     _send_message (client, frame, FRAME_VERSION);
     client->expects_goal = expects && client->fd >= 0;
 }

@@ -47,14 +47,10 @@
 enum side { SUPERVISOR, RENDEZVOUS };
 
 struct message {
-    enum { RECONNECT, REPORT, SIGNS, GOAL } kind;
+    enum { HELLO, STATUS, GOAL } kind;
     int connection;
-    bool ended;                     /* RECONNECT: with a report */
-    struct exit_report report;
-    struct life_report life;
+    struct status status;
     char cannot[64];
-    int64_t reported;               /* when it was */
-    struct signs signs;
     struct goal goal;
     bool answer;                    /* with it: */
     int generation, place, lost_after;
@@ -125,9 +121,9 @@ struct supervisor {
     int64_t next, stable;
     int pause_ms;
     struct link link;
-    bool known, ended;
+    bool known, fresh;
+    int report; /* the number of the report in its last status, or 0 */
     struct goal goal; /* the last */
-    struct message report;
     int inbox[MOST_INBOX], inbox_count;
     /* The answer. */
     bool has_answer;
@@ -136,7 +132,7 @@ struct supervisor {
     bool watched;
     enum signs_source told_source;
     bool told_overdue, asked_to_end;
-    int suspended_on; /* connection + 1 on which it has told that the job is being suspended; or 0 */
+    bool suspended; /* as it has told last */
     int told_step, highest; /* of its lives before this one */
     int64_t step_told_at;
     struct signal pending[8];
@@ -329,7 +325,7 @@ static int64_t _heard (int rank, enum side side)
 
 static bool _awaits_answer (const struct supervisor *s)
 {
-    return s->ended && s->goal.report != s->report.life.number;
+    return s->report && s->goal.report != s->report;
 }
 
 static int _broken_ms (int rank, enum side side)
@@ -540,7 +536,7 @@ static void _hear (int rank)
 static void _pause (int rank)
 {
     struct supervisor *s = &w.supervisor[rank];
-    int longest = s->config.lost_after ? PAUSE_CUT_OFF_MS : s->ended ? PAUSE_REPORT_MS : PAUSE_MAX_MS;
+    int longest = s->config.lost_after ? PAUSE_CUT_OFF_MS : s->report ? PAUSE_REPORT_MS : PAUSE_MAX_MS;
 
     _hear (rank);
     if (s->state == CONNECTED_STATE)
@@ -580,10 +576,49 @@ static void _connect (int rank)
         _push (w.now + _delay (), CONNECTED, rank, s->attempt);
 }
 
+static void _send_status (int rank, struct message *message)
+{
+    struct supervisor *s = &w.supervisor[rank];
+
+    message->kind = s->fresh ? HELLO : STATUS;
+    s->fresh = false;
+    if (message->status.life.cannot)
+        snprintf (message->cannot, sizeof (message->cannot), "%s", message->status.life.cannot);
+    _send (s->connection, RENDEZVOUS, message);
+    if (s->report && _is_cut (_node_of (rank)))
+        _push (w.now + _broken_ms (rank, SUPERVISOR), BREAK, s->connection, SUPERVISOR);
+}
+
+/* Without a connection the next one begins with that. */
+static void _tell_status (int rank)
+{
+    struct supervisor *s = &w.supervisor[rank];
+    struct message message = { .status = { .ended = s->machine.reported,
+                                           .report = s->machine.report,
+                                           .life = machine_life (&s->machine, w.now) } };
+    const struct signs *signs = &message.status.signs;
+    int report = s->machine.reported ? s->machine.reports : 0;
+
+    /* A spare has none. */
+    if (w.program[rank].script)
+        message.status.signs = _signs (rank);
+    message.status.signs.suspended = s->suspended = machine_is_suspended (&s->machine, w.now);
+    s->told_source = signs->source;
+    s->told_overdue = signs->overdue;
+    s->told_step = signs->step;
+    s->step_told_at = w.now;
+    if (s->state == CONNECTED_STATE)
+        _send_status (rank, &message);
+    else if (s->state == PAUSING && report && report != s->report) {
+        s->pause_ms = PAUSE_MIN_MS;
+        s->next = w.now;
+    }
+    s->report = report;
+}
+
 static void _finish_connect (int rank)
 {
     struct supervisor *s = &w.supervisor[rank];
-    struct message message = s->report;
 
     if (!w.runs || w.connections == MOST_CONNECTIONS) {
         w.overflow |= w.runs;
@@ -601,69 +636,16 @@ static void _finish_connect (int rank)
     s->link.since = w.now;
     s->state = CONNECTED_STATE;
     s->next = NEVER;
-    message.kind = RECONNECT;
-    message.ended = s->ended;
-    message.signs.suspended = machine_is_suspended (&s->machine, w.now);
-    s->suspended_on = message.signs.suspended ? s->connection + 1 : 0;
-    _send (s->connection, RENDEZVOUS, &message);
-}
-
-static void _tell_signs (int rank)
-{
-    struct supervisor *s = &w.supervisor[rank];
-    struct message message = { .kind = SIGNS, .signs = _signs (rank) };
-
-    if (s->state != CONNECTED_STATE || s->ended)
-        return;
-    s->told_source = message.signs.source;
-    s->told_overdue = message.signs.overdue;
-    s->told_step = message.signs.step;
-    s->step_told_at = w.now;
-    _send (s->connection, RENDEZVOUS, &message);
-}
-
-static void _report (int rank)
-{
-    struct supervisor *s = &w.supervisor[rank];
-
-    /* Before the report, the last step of this life. */
-    if (!s->ended && _step (rank) > s->told_step)
-        _tell_signs (rank);
-    if (_step (rank) > s->highest)
-        s->highest = _step (rank);
-    s->ended = true;
-    s->report = (struct message){ .kind = REPORT,
-                                  .report = s->machine.report,
-                                  .reported = w.now,
-                                  .life = machine_life (&s->machine, w.now) };
-    if (s->report.life.cannot)
-        snprintf (s->report.cannot, sizeof (s->report.cannot), "%s", s->report.life.cannot);
-    _say ("rank %d: reports %d %d%s", rank, s->report.report.kind, s->report.report.number,
-          s->report.life.life < 0 ? ", no other life" : "");
-    if (s->state == CONNECTED_STATE) {
-        _send (s->connection, RENDEZVOUS, &s->report);
-        if (_is_cut (_node_of (rank)))
-            _push (w.now + _broken_ms (rank, SUPERVISOR), BREAK, s->connection, SUPERVISOR);
-    } else if (s->state == PAUSING) {
-        s->pause_ms = PAUSE_MIN_MS;
-        s->next = w.now;
-    }
+    s->fresh = true;
+    _tell_status (rank);
 }
 
 static void _tell_suspension (int rank)
 {
     struct supervisor *s = &w.supervisor[rank];
-    bool suspended = machine_is_suspended (&s->machine, w.now);
-    struct message message = { .kind = SIGNS };
 
-    if (s->state != CONNECTED_STATE || s->suspended_on == (suspended ? s->connection + 1 : 0))
-        return;
-    /* A spare has none. */
-    if (w.program[rank].script)
-        message.signs = _signs (rank);
-    message.signs.suspended = suspended;
-    s->suspended_on = suspended ? s->connection + 1 : 0;
-    _send (s->connection, RENDEZVOUS, &message);
+    if (machine_is_suspended (&s->machine, w.now) != s->suspended)
+        _tell_status (rank);
 }
 
 /* A supervisor's machine. */
@@ -692,7 +674,7 @@ static void _begin_life (int rank, int number)
     _begin_program (rank, number);
     machine_begun (&s->machine, w.now);
     if (s->had_life)
-        s->ended = false;
+        s->report = 0;
     s->has_answer = false;
     s->had_life = true;
 }
@@ -753,7 +735,13 @@ static void _perform (int rank, const struct effect *effect)
             _kill_tree (rank, BY_SUPERVISOR);
             break;
         case EFFECT_NO_LIFE: s->fork_server = false; break;
-        case EFFECT_REPORT: _report (rank); break;
+        case EFFECT_REPORT:
+            _say ("rank %d: reports %d %d%s", rank, s->machine.report.kind, s->machine.report.number,
+                  machine_can_restart (&s->machine) ? "" : ", no other life");
+            if (_step (rank) > s->highest)
+                s->highest = _step (rank);
+            _tell_status (rank);
+            break;
         case EFFECT_LEAVE: _leave (rank, s->machine.status); break;
         default: break;
     }
@@ -775,14 +763,14 @@ static void _take_goal (int rank, const struct message *message)
     s->known = true;
     s->link.heard = w.now;
     s->goal = message->goal;
-    if (s->ended && !_awaits_answer (s))
+    if (s->report && !_awaits_answer (s))
         s->stable = w.now;
     if (message->answer) {
         s->has_answer = true;
         s->answer = *message;
     }
     if (asked && s->machine.phase == MACHINE_RUNS && w.program[rank].alive)
-        _tell_signs (rank);
+        _tell_status (rank);
     _say ("rank %d: goal: life %d, stop %d, report %d%s, question %d", rank, s->goal.life, (int)s->goal.stop,
           s->goal.report, s->goal.leave ? ", leave" : "", s->goal.question);
     machine_goal (&s->machine, w.now, &s->goal);
@@ -859,7 +847,7 @@ static void _run_supervisor_once (int rank)
     machine_look (&s->machine, w.now, &sight);
     _perform_all (rank);
     if (s->alive && w.now >= _signs_due (rank))
-        _tell_signs (rank);
+        _tell_status (rank);
     if (s->alive)
         _tell_suspension (rank);
     if (s->alive && machine_listens (&s->machine))
@@ -1075,26 +1063,18 @@ static void _receive (struct message *message)
 {
     int number = w.connection[message->connection].rank;
     struct rank *rank = &w.rank[number];
-    struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
 
-    if (message->life.cannot)
-        message->life.cannot = message->cannot;
+    if (message->status.life.cannot)
+        message->status.life.cannot = message->cannot;
     _ask_heard ();
-    if (message->kind == RECONNECT) {
+    if (message->kind == HELLO) {
         if (_is_up (number))
             _close (w.its[number], RENDEZVOUS, true);
         w.its[number] = message->connection;
         rank->link = LINK_UP;
-        job_returned (w.job, w.now, rank, message->ended, message->signs.suspended);
-        _perform_facts ();
-    } else if (w.its[number] != message->connection)
-        return;
-    if (message->kind == REPORT || message->ended) {
-        if (message->kind == RECONNECT)
-            message->life.ago_ms += (int)(w.now - message->reported);
-        job_report (w.job, w.now, rank, &message->report, &message->life, &nothing);
-    } else if (message->kind == SIGNS)
-        job_signs (w.job, w.now, rank, &message->signs);
+        job_returned (w.job, w.now, rank, &message->status);
+    } else if (w.its[number] == message->connection)
+        job_status (w.job, w.now, rank, &message->status);
     _perform_facts ();
 }
 

@@ -14,6 +14,8 @@ static struct frame *encode (const struct life_report *report)
 
     assert_non_null (frame);
     life_report_add (frame, report);
+    /* Of the signs of life, in a status. */
+    frame_add (frame, "LIFE", "%d", report->life < 0 ? 7 : report->life);
     return frame;
 }
 
@@ -23,16 +25,16 @@ TEST (a_report_has_these_strings_and_is_decoded)
         struct life_report report;
         const char *text;
     } row[] = {
-        { { .life = -1 }, "" },
+        { { .life = -1 }, "LAST=1\nLIFE=7\n" },
         { { .life = 0 }, "LIFE=0\n" },
-        { { .life = 3, .ago_ms = 60000 }, "LIFE=3\nAGO_MS=60000\n" },
+        { { .life = 3, .ago_ms = 60000 }, "AGO_MS=60000\nLIFE=3\n" },
         { { 1, 1000, NULL, 64, INT64_C (253402300799), 0, ADDRESS_UNKNOWN },
-          "LIFE=1000\nASKED_SIGNAL=64\nASKED_AT=253402300799\n" },
-        { { 2, 2, NULL, 15, 0, 0, ADDRESS_UNKNOWN }, "REPORT=2\nLIFE=2\nASKED_SIGNAL=15\n" },
-        { { .life = 0, .address = ADDRESS_UNUSED }, "LIFE=0\nADDRESS_USED=0\n" },
-        { { .life = -1, .address = ADDRESS_USED }, "ADDRESS_USED=1\n" },
+          "ASKED_SIGNAL=64\nASKED_AT=253402300799\nLIFE=1000\n" },
+        { { 2, 2, NULL, 15, 0, 0, ADDRESS_UNKNOWN }, "REPORT=2\nASKED_SIGNAL=15\nLIFE=2\n" },
+        { { .life = 0, .address = ADDRESS_UNUSED }, "ADDRESS_USED=0\nLIFE=0\n" },
+        { { .life = -1, .address = ADDRESS_USED }, "LAST=1\nADDRESS_USED=1\nLIFE=7\n" },
         { { 1, -1, "it is in a container", 1, 1, 0, ADDRESS_UNKNOWN },
-          "CANNOT_RESTART=it is in a container\nASKED_SIGNAL=1\nASKED_AT=1\n" },
+          "LAST=1\nCANNOT_RESTART=it is in a container\nASKED_SIGNAL=1\nASKED_AT=1\nLIFE=7\n" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

@@ -20,10 +20,9 @@
 #include "protocol/fields.h"
 #include "protocol/hello.h"
 #include "protocol/goal.h"
-#include "protocol/reconnect.h"
+#include "protocol/status.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
-#include "protocol/signs.h"
 #include "protocol/supervisor_config.h"
 
 #define NOT_RELEASED "not released"
@@ -577,33 +576,22 @@ static const struct answer full_answer = {
     .tail = "}", .jobs = "DTENSOR_JOBS=a", .jobs_length = sizeof ("DTENSOR_JOBS=a"),
 };
 
-static const struct reconnect full_reconnect = {
-    .token = TOKEN, .node = "n1", .suspended = true, .ended = true,
+static const struct status full_status = {
+    .ended = true,
     .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true, .killed = true },
-    .life = { 2, 1, "reason", 15, 1, 1, ADDRESS_USED },
+    .life = { 2, -1, "reason", 15, 1, 1, ADDRESS_USED },
     .failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } },
-};
-
-static const struct signs full_signs = {
-    .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .suspended = true, .busy = true,
-    .messages = 1,
-    .log_grew = true, .silent_ms = 1, .ago_ms = 1, .status = "step 1",
-    .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },
-    .unanswered_count = 1,
+    .signs = {
+        .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .suspended = true,
+        .busy = true, .messages = 1,
+        .log_grew = true, .silent_ms = 1, .ago_ms = 1, .status = "step 1",
+        .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },
+        .unanswered_count = 1,
+    },
 };
 
 /* It has one or the other. */
 static const struct failure_text error_message = { .source = FAILURE_TEXT_ERROR_FILE, .text = "message" };
-
-/* As uplink.c sends it. */
-static struct frame *full_exit_report (const struct failure_text *failure)
-{
-    struct frame *frame = exit_report_encode (&full_reconnect.report);
-
-    life_report_add (frame, &full_reconnect.life);
-    failure_text_add (frame, failure);
-    return frame;
-}
 
 /* The strings of an answer's parts as a frame. */
 static struct frame *answer_frame (const struct answer *answer)
@@ -692,23 +680,20 @@ static char *recorded_now (void)
 {
     static const struct answer refusal = { .refused = true };
     struct registration rank = full_registration (), without_port = rank;
-    struct reconnect other_reconnect = full_reconnect;
+    struct status other_status = full_status;
     size_t size;
     char *text;
     FILE *file = open_memstream (&text, &size);
 
     without_port.error = "no port";
-    other_reconnect.failure = error_message;
+    other_status.failure = error_message;
     print_contact (file);
     print_keys (file, "registration", registration_encode (&rank, TOKEN),
                 registration_encode (&without_port, TOKEN));
     print_keys (file, "answer", answer_frame (&full_answer), answer_frame (&refusal));
     print_keys (file, "acknowledgement", acknowledgement_encode (), NULL);
-    print_keys (file, "exit report", full_exit_report (&full_reconnect.failure),
-                full_exit_report (&error_message));
-    print_keys (file, "signs of life", signs_encode (&full_signs), NULL);
-    print_keys (file, "reconnect", reconnect_encode (&full_reconnect),
-                reconnect_encode (&other_reconnect));
+    print_keys (file, "status", status_encode_first (&full_status, TOKEN, "n1", 1),
+                status_encode (&other_status));
     print_keys (file, "goal", goal_encode (&full_goal, SERVER_TOKEN), NULL);
     fclose (file);
     return text;

@@ -20,10 +20,8 @@
 #include "common/frameworks.h"
 #include "common/tasklist.h"
 #include "job/job.h"
-#include "protocol/life_report.h"
 #include "protocol/goal.h"
-#include "protocol/reconnect.h"
-#include "protocol/signs.h"
+#include "protocol/status.h"
 #include "rendezvous/console.h"
 #include "rendezvous/supervisors.h"
 
@@ -34,7 +32,8 @@ static struct server server;
 static char cluster[1024];              /* of the answer that was printed last */
 static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection, */
 static struct goal told[MAX_TASKS];     /* ... its last goal, */
-static int reports[MAX_TASKS];          /* ... and how many ends it has reported */
+static int reports[MAX_TASKS];          /* ... how many ends it has reported, */
+static struct signs signs_of[MAX_TASKS];  /* ... and its last signs of life */
 
 /* Time passes when a test says so. Every step begins at 14:00:00. */
 static int64_t now_ms = 1000, begin_ms = 1000;
@@ -351,6 +350,7 @@ static void begin (char *event)
 
         told[rank] = (struct goal){ .life = 0 };
         reports[rank] = 0;
+        signs_of[rank] = (struct signs){ .life = 0 };
         peer->rank = rank_of (rank);
         rank_of (rank)->peer = peer;
         peer_set_state (peer, PEER_SUPERVISED);
@@ -391,7 +391,7 @@ static void report_end (int rank, char *event)
     struct life_report life = { .life = server.config.restart.times > 0 ? 0 : -1 };
     struct failure_text written = { .source = FAILURE_TEXT_NONE };
     struct exit_report report;
-    struct frame *frame;
+    struct status status;
     char *how = strsep (&event, ","), *memory = strstr (how, " (out of memory)");
     bool killed = strcmp (how, "killed after 10 s") == 0;
 
@@ -431,10 +431,9 @@ static void report_end (int rank, char *event)
             event += strlen (event);
         }
     life.number = ++reports[rank];
-    assert_non_null (frame = exit_report_encode (&report));
-    life_report_add (frame, &life);
-    failure_text_add (frame, &written);
-    send_frame (supervisor[rank], frame);
+    signs_of[rank].life = life.life < 0 ? rank_of (rank)->life.number : life.life;
+    status = (struct status){ true, report, life, written, signs_of[rank] };
+    send_frame (supervisor[rank], status_encode (&status));
     receive (rank);
 }
 
@@ -489,7 +488,8 @@ static void tell_signs (int rank, char *event)
             event += strlen (event);
         } else
             story_unknown (event);
-    send_frame (supervisor[rank], signs_encode (&signs));
+    signs_of[rank] = signs;
+    send_frame (supervisor[rank], status_encode (&(struct status){ .signs = signs }));
     receive (rank);
 }
 
@@ -529,10 +529,12 @@ static void read_again (int rank)
 
 static void reconnect (int rank, bool suspended)
 {
-    const struct reconnect reconnect = { .token = "t", .node = "n2", .rank = rank, .suspended = suspended };
-    struct frame *frame = reconnect_encode (&reconnect);
+    struct status status = { .signs = signs_of[rank] };
+    struct frame *frame;
     struct peer *peer = connect_one (&supervisor[rank]);
 
+    status.signs.suspended = suspended;
+    assert_non_null (frame = status_encode_first (&status, "t", "n2", rank));
     told[rank] = (struct goal){ .life = told[rank].life };
     server.peers.oldest = server.peers.newest = peer;
     server.peers.unauthenticated = 1;

@@ -5,7 +5,22 @@
 
 #include "messages.h"
 
+#include "protocol/fields.h"
 #include "protocol/signs.h"
+
+static struct frame *signs_encode (const struct signs *signs)
+{
+    struct frame *frame = frame_create ();
+
+    fields_encode (&signs_fields, frame, signs);
+    return frame;
+}
+
+static int signs_decode (struct signs *signs, const struct frame *frame, struct errtext *err)
+{
+    memset (signs, 0, sizeof (*signs));
+    return fields_decode (&signs_fields, signs, frame, err);
+}
 
 /* clang-format off */
 static const struct signs full = {
@@ -45,7 +60,6 @@ static void check_round_trip (const struct signs *signs)
     struct frame *frame = signs_encode (signs);
     struct signs decoded;
 
-    assert_true (signs_are_in (frame));
     memset (&decoded, 0xff, sizeof (decoded));
     assert_int_equal (signs_decode (&decoded, frame, NULL), 0);
     check_equal (&decoded, signs);

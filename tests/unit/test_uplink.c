@@ -69,22 +69,33 @@ EACH_TEST (set_up, tear_down)
 
 static void report (void)
 {
-    const struct exit_report exit_3 = { .kind = EXIT_REPORT_EXIT, .number = 3 };
-    const struct life_report life = { .life = -1 };
-    const struct failure_text none = { 0 };
+    const struct status status = { .ended = true,
+                                   .report = { .kind = EXIT_REPORT_EXIT, .number = 3 },
+                                   .life = { .number = 1, .life = -1 } };
 
-    uplink_report (uplink, &exit_3, &life, &none);
+    uplink_tell (uplink, &status);
+}
+
+static void tell_status (void)
+{
+    const struct status status = { .ended = false };
+
+    uplink_tell (uplink, &status);
 }
 
 /* What tf-supervise does when something has happened, or so many seconds have passed. */
-static bool serve (int seconds)
+static enum uplink_event serve (int seconds)
 {
+    enum uplink_event event;
     struct pollfd pfd;
 
     now_ms += seconds * INT64_C (1000);
     uplink_poll (uplink, &pfd);
     poll (&pfd, 1, 0);
-    return uplink_serve (uplink, pfd.fd < 0 ? 0 : pfd.revents);
+    event = uplink_serve (uplink, pfd.fd < 0 ? 0 : pfd.revents);
+    if (event == UPLINK_CONNECTED)
+        tell_status ();
+    return event;
 }
 
 static void tell (void)
@@ -111,7 +122,7 @@ TEST (a_connection_on_which_the_task_registered_stands)
 {
     assert_true (see ().stands);
     assert_false (see ().refused);
-    assert_false (serve (1000));
+    assert_int_equal (serve (1000), UPLINK_NOTHING);
     assert_int_equal (heard_ago (), 0);
     assert_int_equal (see ().since, 1000);
 }
@@ -128,10 +139,10 @@ TEST (after_a_broken_connection_the_rendezvous_is_heard_when_it_shows_its_token)
     assert_int_equal (see ().since, now_ms);
     assert_int_equal (heard_ago (), 1000);
     connection = accept (listener, NULL, NULL);
-    assert_false (serve (1000));
+    assert_int_equal (serve (1000), UPLINK_NOTHING);
     assert_int_equal (heard_ago (), 1001000);
     tell ();
-    assert_true (serve (1));
+    assert_int_equal (serve (1), UPLINK_GOAL);
     assert_int_equal (heard_ago (), 0);
     serve (1000);
     assert_int_equal (heard_ago (), 0);
@@ -157,7 +168,7 @@ TEST (refused_is_the_last_attempt)
 TEST (an_answer_of_the_kernel_counts_until_the_connection_breaks)
 {
     config.lost_after = 60;
-    assert_false (serve (300));
+    assert_int_equal (serve (300), UPLINK_NOTHING);
     assert_true (heard_ago () < 1000);
     close (connection);
     serve (0);
@@ -195,7 +206,7 @@ TEST (a_goal_may_have_an_answer_also_where_no_spare_is_left)
     frame_add_text (frame, "SLURM_TF_ROLE", role);
     assert_int_equal (frame_send (frame, pair[1], NULL), 0);
     frame_destroy (frame);
-    assert_true (serve (0));
+    assert_int_equal (serve (0), UPLINK_GOAL);
     assert_int_equal (uplink_goal (uplink)->life, 1);
     assert_non_null (answer = uplink_take_answer (uplink));
     assert_null (uplink_take_answer (uplink));

@@ -129,7 +129,7 @@ TEST (a_task_that_sends_messages_is_overdue_when_it_has_sent_none_for_so_long)
     message ("WATCHDOG=1");
     check (SIGNS_MESSAGES, false);
     assert_true (watch_has_news (&watch));
-    watch_told (&watch, true);
+    watch_told (&watch);
     assert_false (watch_has_news (&watch));
     for (int i = 0; i < 20; i++) {
         pass (9000);
@@ -142,7 +142,7 @@ TEST (a_task_that_sends_messages_is_overdue_when_it_has_sent_none_for_so_long)
     pass (1);
     check (SIGNS_MESSAGES, true);
     assert_true (watch_has_news (&watch));
-    watch_told (&watch, true);
+    watch_told (&watch);
     assert_int_equal (watch_signs (&watch).messages, 21);
     assert_int_equal (watch_signs (&watch).silent_ms, 10000);
     assert_int_equal (watch_signs (&watch).ago_ms, 10000);
@@ -161,7 +161,7 @@ static void say_step (int number, bool news)
     message (text);
     assert_int_equal (watch_has_news (&watch), news);
     if (news)
-        watch_told (&watch, true);
+        watch_told (&watch);
 }
 
 TEST (the_first_step_of_a_life_and_the_first_higher_one_than_before_are_news_and_then_one_now_and_then)
@@ -240,7 +240,7 @@ TEST (in_its_next_life_it_is_overdue_when_the_longer_time_is_over)
 {
     begin (10, 60, false, NULL);
     message ("WATCHDOG=1\nSTATUS=old");
-    watch_told (&watch, true);
+    watch_told (&watch);
     watch_end (&watch);
     pass (100000);
     assert_true (watch_poll (&watch, &(struct pollfd){ .fd = 0 }).at_ms == deadline_never ().at_ms);

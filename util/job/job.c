@@ -216,26 +216,28 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
     course_tell_end (job);
 }
 
-void job_report (struct job *job, int64_t now, struct rank *rank, const struct exit_report *report,
-                 const struct life_report *life, const struct failure_text *failure)
-{
-    _set_time (job, now);
-    _take_report (job, rank, report, life, failure);
-    ledger_look (job);
-}
-
 /* Other inputs. */
 
-void job_signs (struct job *job, int64_t now, struct rank *rank, const struct signs *signs)
+/* A report that has arrived before is nothing new, but from a supervisor that has returned. */
+static void _take_status (struct job *job, struct rank *rank, const struct status *status, bool returned)
 {
-    _set_time (job, now);
+    const struct signs *signs = &status->signs;
+
     rank->suspended = signs->suspended;
     restarts_step (job->restarts, rank, signs->life, signs->step);
     restarts_started (job->restarts, signs->started_ms);
     unanswered_take (job, rank, signs);
     watchdog_take (job, rank, signs);
     ledger_step (job, rank, signs);
+    if (status->ended && (returned || status->life.number != rank->report))
+        _take_report (job, rank, &status->report, &status->life, &status->failure);
     ledger_look (job);
+}
+
+void job_status (struct job *job, int64_t now, struct rank *rank, const struct status *status)
+{
+    _set_time (job, now);
+    _take_status (job, rank, status, false);
 }
 
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard)
@@ -245,17 +247,17 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
     absence_begin (job, rank, ms);
 }
 
-void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended, bool suspended)
+void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
 {
     _set_time (job, now);
-    rank->suspended = suspended;
     absence_end (job, rank);
     rank->heard = now;
     rank->told = (struct goal){ .life = -1 };
-    if (ended)
-        return;
-    rank->has = rank->life.number;
-    rank->report = 0;
+    if (!status->ended) {
+        rank->has = rank->life.number;
+        rank->report = 0;
+    }
+    _take_status (job, rank, status, true);
 }
 
 void job_cannot_change (struct job *job, const struct rank *spare)

@@ -28,6 +28,7 @@
 #include "moment.h"
 #include "protocol/goal.h"
 #include "protocol/rendezvous_config.h"
+#include "protocol/status.h"
 #include "rank.h"
 #include "restarts.h"
 #include "stop_policy.h"
@@ -76,15 +77,11 @@ void job_destroy (struct job *job);
 /* The launch is complete, after so long: all tasks have supervisors, and run. */
 void job_launched (struct job *job, int64_t now, int64_t launch_ms);
 
-/* The supervisor of a rank reports the end of a life, perhaps not for the first time. */
-void job_report (struct job *job, int64_t now, struct rank *rank, const struct exit_report *report,
-                 const struct life_report *life, const struct failure_text *failure);
-
-/* It tells of the signs of life of its task, and whether Slurm has suspended the job. */
-void job_signs (struct job *job, int64_t now, struct rank *rank, const struct signs *signs);
+/* The supervisor of a rank tells its status, which has not changed in all its parts. */
+void job_status (struct job *job, int64_t now, struct rank *rank, const struct status *status);
 
 /*
- * Its connection has ended without a report; its host was heard last at that moment. How long it is waited
+ * Its connection has ended; its host was heard last at that moment. How long it is waited
  * for depends on how the connection has ended:
  *
  * CLOSED   A supervisor that closes its connection and goes on reconnects within a second (uplink.c).
@@ -100,11 +97,8 @@ void job_signs (struct job *job, int64_t now, struct rank *rank, const struct si
 #define JOB_BROKEN_MS 300000
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard);
 
-/*
- * It has a connection again, on which nothing was told, and says whether the job is being `suspended`. If its
- * life has `ended` a report follows.
- */
-void job_returned (struct job *job, int64_t now, struct rank *rank, bool ended, bool suspended);
+/* It has a connection again, on which it was told nothing, and this is its status. */
+void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status);
 
 /* There is no dictionary with a spare in its new place (FACT_PLACES). */
 void job_cannot_change (struct job *job, const struct rank *spare);

@@ -20,8 +20,7 @@ void life_report_add (struct frame *frame, const struct life_report *report)
 {
     if (report->number > 1)
         frame_add (frame, "REPORT", "%d", report->number);
-    if (report->life >= 0)
-        frame_add (frame, "LIFE", "%d", report->life);
+    frame_add_flag (frame, "LAST", report->life < 0);
     if (report->ago_ms > 0 && report->ago_ms <= LIFE_REPORT_MOST_AGO_MS)
         frame_add (frame, "AGO_MS", "%d", report->ago_ms);
     frame_add_text (frame, "CANNOT_RESTART", report->cannot);
@@ -59,7 +58,7 @@ void life_report_decode (struct life_report *report, const struct frame *frame)
     report->number = frame_get_number (frame, "REPORT", 1, INT_MAX);
     if (report->number < 0)
         report->number = 1;
-    report->life = frame_get_number (frame, "LIFE", 0, LIFE_REPORT_MAX);
+    report->life = frame_has (frame, "LAST") ? -1 : frame_get_number (frame, "LIFE", 0, LIFE_REPORT_MAX);
     report->ago_ms = frame_get_number (frame, "AGO_MS", 0, LIFE_REPORT_MOST_AGO_MS);
     if (report->ago_ms < 0)
         report->ago_ms = 0;

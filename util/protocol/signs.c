@@ -18,7 +18,7 @@ static const char *const source_name[] = {
     [SIGNS_MESSAGES] = "messages", [SIGNS_DONE] = "done",
 };
 
-static void _add_status (struct frame *frame, const char *key, const void *message)
+static void _add_program_status (struct frame *frame, const char *key, const void *message)
 {
     const struct signs *signs = message;
 
@@ -26,7 +26,7 @@ static void _add_status (struct frame *frame, const char *key, const void *messa
 }
 
 /* It is printed by srun, and a program has written it. */
-static int _take_status (void *message, const struct frame *frame, const char *key)
+static int _take_program_status (void *message, const struct frame *frame, const char *key)
 {
     const char *status = frame_get (frame, key);
     struct signs *signs = message;
@@ -80,7 +80,7 @@ static int _take_unanswered (void *message, const struct frame *frame, const cha
     return 0;
 }
 
-static const struct field_other status = { .add = _add_status, .take = _take_status };
+static const struct field_other status = { .add = _add_program_status, .take = _take_program_status };
 static const struct field_other unanswered = { .add = _add_unanswered, .take = _take_unanswered };
 
 #define MESSAGE struct signs
@@ -106,22 +106,7 @@ static const struct field row[] = {
 
 const struct fields signs_fields = FIELDS ("signs of life", row);
 
-struct frame *signs_encode (const struct signs *signs)
-{
-    struct frame *frame = frame_create ();
-
-    if (frame)
-        fields_encode (&signs_fields, frame, signs);
-    return frame;
-}
-
 bool signs_are_in (const struct frame *frame)
 {
     return frame_has (frame, "SIGNS");
-}
-
-int signs_decode (struct signs *signs, const struct frame *frame, struct errtext *err)
-{
-    *signs = (struct signs){ 0 };
-    return fields_decode (&signs_fields, signs, frame, err);
 }

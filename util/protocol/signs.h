@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a supervisor tells of its task's signs of life: when their source, or whether they are overdue,
- * has changed, and when the rendezvous asks; when addresses have not answered its node for a minute; and when
- * Slurm suspends the job, or resumes it.
+ * The part of a status (status.h) about a task's signs of life. There is something new in it when their
+ * source, or whether they are overdue, has changed; when addresses have not answered its node for a minute;
+ * and when Slurm suspends the job, or resumes it.
  */
 #ifndef TF_SIGNS_H
 #define TF_SIGNS_H
@@ -50,15 +50,9 @@ struct signs {
     int unanswered_count;
 };
 
-/* NULL if there is no memory. */
-struct frame *signs_encode (const struct signs *signs);
-
 bool signs_are_in (const struct frame *frame);
 
-/* -1 and err if the source or the life is missing or malformed; other values then count as 0. */
-int signs_decode (struct signs *signs, const struct frame *frame, struct errtext *err);
-
-/* Its keys (fields.h). */
+/* Its keys (fields.h), a part of a status. */
 extern const struct fields signs_fields;
 
 #endif

@@ -190,12 +190,13 @@ static void _refuse_version (struct server *server, struct peer *peer, const str
 static bool _register_again (struct server *server, struct peer *peer,
                              const struct registration *registration)
 {
+    static const struct status status = { .ended = false };
     struct rank *rank = roster_return (step_roster (server->step), registration);
 
     if (!rank)
         return false;
     peer_set_rank (&server->peers, peer, rank, PEER_REGISTERED);
-    supervisors_return (server, rank, false, false);
+    supervisors_return (server, rank, &status);
     _answer (server, peer);
     return true;
 }

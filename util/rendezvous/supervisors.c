@@ -14,7 +14,6 @@
 #include "job/job.h"
 #include "narrator.h"
 #include "notify.h"
-#include "protocol/reconnect.h"
 
 /* Whether there are any. */
 
@@ -206,11 +205,11 @@ void supervisors_lose (struct server *server, struct peer *peer, int ms)
         job_absent (server->job, server->now, rank, ms, heard);
 }
 
-void supervisors_return (struct server *server, struct rank *rank, bool ended, bool suspended)
+void supervisors_return (struct server *server, struct rank *rank, const struct status *status)
 {
     if (!server->job)
         return;
-    job_returned (server->job, server->now, rank, ended, suspended);
+    job_returned (server->job, server->now, rank, status);
     _perform (server);
 }
 
@@ -230,10 +229,7 @@ static int _absence_ms (const struct peer *peer)
 
 void supervisors_receive (struct server *server, struct peer *peer)
 {
-    struct exit_report report;
-    struct life_report life;
-    struct failure_text failure;
-    struct signs signs;
+    struct status status;
     struct frame *frame = NULL;
     int absence, n;
 
@@ -244,12 +240,8 @@ void supervisors_receive (struct server *server, struct peer *peer)
     }
     absence = _absence_ms (peer);
     n = frame_read (&peer->reader, peer->fd, &frame, NULL);
-    if (n > 0 && exit_report_decode (&report, frame, NULL) == 0) {
-        life_report_decode (&life, frame);
-        failure_text_decode (&failure, frame);
-        job_report (server->job, server->now, peer->rank, &report, &life, &failure);
-    } else if (n > 0 && signs_are_in (frame) && signs_decode (&signs, frame, NULL) == 0)
-        job_signs (server->job, server->now, peer->rank, &signs);
+    if (n > 0 && status_decode (&status, frame, NULL) == 0)
+        job_status (server->job, server->now, peer->rank, &status);
     else if (n != 0)
         supervisors_lose (server, peer, absence);
     frame_destroy (frame);
@@ -259,19 +251,14 @@ void supervisors_receive (struct server *server, struct peer *peer)
 bool supervisors_reconnect (struct server *server, struct peer *peer, const struct frame *frame)
 {
     const struct roster *roster = step_roster (server->step);
-    struct reconnect reconnect;
-    struct errtext err;
-    struct rank *rank;
+    int rank = status_rank (frame, roster->tasks);
+    struct status status;
 
-    if (!server->job || reconnect_decode (&reconnect, frame, roster->tasks, &err) < 0)
+    if (!server->job || rank < 0 || status_decode (&status, frame, NULL) < 0)
         return false;
-    rank = &roster->rank[reconnect.rank];
     _ask_heard (server);
-    peer_set_rank (&server->peers, peer, rank, PEER_SUPERVISED);
-    supervisors_return (server, rank, reconnect.ended, reconnect.suspended);
-    if (reconnect.ended)
-        job_report (server->job, server->now, rank, &reconnect.report, &reconnect.life, &reconnect.failure);
-    _perform (server);
+    peer_set_rank (&server->peers, peer, &roster->rank[rank], PEER_SUPERVISED);
+    supervisors_return (server, &roster->rank[rank], &status);
     return true;
 }
 

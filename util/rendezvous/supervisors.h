@@ -8,6 +8,7 @@
 #define TF_SUPERVISORS_H
 
 #include "common/errtext.h"
+#include "protocol/status.h"
 #include "server.h"
 
 /*
@@ -32,7 +33,7 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, const stru
 void supervisors_lose (struct server *server, struct peer *peer, int ms);
 
 /* A rank has a connection again (job_returned ()). */
-void supervisors_return (struct server *server, struct rank *rank, bool ended, bool suspended);
+void supervisors_return (struct server *server, struct rank *rank, const struct status *status);
 
 /* srun has ended. */
 void supervisors_cut (struct server *server);

@@ -110,6 +110,7 @@ static void _terminate_program (struct machine *m)
 static void _report (struct machine *m)
 {
     lease_report (&m->lease, m->now);
+    m->reported = true;
     for (int i = 0; i < m->effects; i++)
         if (m->effect[i].kind == EFFECT_REPORT)
             return;
@@ -190,7 +191,7 @@ void machine_begun (struct machine *m, int64_t now)
     m->number = m->next;
     m->phase = MACHINE_RUNS;
     m->alive = true;
-    m->idle = m->stopped = m->hung = m->stop_ordered = m->signals.withheld = false;
+    m->reported = m->idle = m->stopped = m->hung = m->stop_ordered = m->signals.withheld = false;
     m->young_until = m->run + YOUNG_MS;
 }
 

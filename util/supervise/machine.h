@@ -113,6 +113,7 @@ struct machine {
     struct lease lease;
     struct goal goal;               /* the last */
     int reports;                    /* of ends */
+    bool reported;                  /* that of the present life is */
     bool replaced;                  /* a spare has its place: nothing of it is left */
     bool said_alone; /* EFFECT_SAY_ALONE */
     bool leaves;

@@ -68,8 +68,7 @@ struct supervisor {
     int64_t began;              /* the life */
     int started_ms;             /* so much later a program of the task was seen to serve; 0: not yet */
     int question;               /* of the rendezvous, the last */
-    int told_on;                /* the connection on which the signs of life were told, or 0 */
-    int suspended_on; /* ... and that the job is being suspended */
+    bool suspended;             /* as was told last */
     pid_t task;                 /* the program; 0: it has ended */
     int oom_kills;              /* of the task's cgroup before its program started, or -1 */
     struct lives lives;
@@ -204,14 +203,6 @@ static void _print_alone (const struct supervisor *s)
             s->config.step, s->config.restart.times > 0 ? ", and not restarted" : "");
 }
 
-static void _send_report (struct supervisor *s)
-{
-    struct life_report life = machine_life (&s->machine, _now ());
-
-    life.address = s->listener.use;
-    uplink_report (s->uplink, &s->machine.report, &life, &s->failure);
-}
-
 /*
  * stdin, stdout and, but for a supervisor that prints, stderr belong to the program. The signalfd
  * takes their numbers, so that a later open () cannot reuse them.
@@ -224,17 +215,28 @@ static void _release_stdio (const struct supervisor *s)
     dup2 (s->signal_fd, STDIN_FILENO);
 }
 
+/* All that there is to tell. Without a connection the next one begins with that. */
 static void _tell (struct supervisor *s)
 {
-    struct signs signs = watch_signs (&s->watch);
+    struct status status = { .ended = s->machine.reported,
+                             .report = s->machine.report,
+                             .life = machine_life (&s->machine, _now ()),
+                             .failure = s->failure,
+                             .signs = watch_signs (&s->watch) };
+    struct signs *signs = &status.signs;
 
-    signs.life = s->machine.number;
-    signs.suspended = machine_is_suspended (&s->machine, _now ());
-    signs.started_ms = s->started_ms;
-    signs.unanswered_count = attempts_unanswered (&s->attempts, signs.unanswered);
-    descendants_look (&signs.stopped, &signs.busy, _apart (s));
-    s->told_on = uplink_tell (s->uplink, signs_encode (&signs));
-    watch_told (&s->watch, s->told_on > 0);
+    status.life.address = s->listener.use;
+    signs->life = s->machine.number < 0 ? 0 : s->machine.number;
+    signs->suspended = s->suspended = machine_is_suspended (&s->machine, _now ());
+    signs->started_ms = s->started_ms;
+    signs->unanswered_count = attempts_unanswered (&s->attempts, signs->unanswered);
+    /* It takes a while, and is asked under --tf-watchdog only. */
+    if (!status.ended && (s->watch.rule.seconds > 0 || s->question > 0))
+        descendants_look (&signs->stopped, &signs->busy, _apart (s));
+    uplink_tell (s->uplink, &status);
+    watch_told (&s->watch);
+    if (signs->unanswered_count > 0)
+        attempts_told (&s->attempts);
 }
 
 static void _finish_life (struct supervisor *s)
@@ -242,9 +244,6 @@ static void _finish_life (struct supervisor *s)
     const struct exit_report *report = &s->machine.report;
 
     watch_end (&s->watch);
-    /* Before the report, the last step of this life. */
-    if (s->watch.step > s->watch.told_step)
-        _tell (s);
     _release_stdio (s); /* if its program has not started */
     s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
     tee_flush (s->tee, OUTPUT_MS);
@@ -334,7 +333,7 @@ static void _perform (struct supervisor *s, const struct effect *effect)
             break;
         case EFFECT_NO_LIFE: _end_lives (s); break;
         case EFFECT_FINISH: _finish_life (s); break;
-        case EFFECT_REPORT: _send_report (s); break;
+        case EFFECT_REPORT: _tell (s); break;
         case EFFECT_SAY_UNSTARTED: _say_unstarted (s); break;
         case EFFECT_SAY_ALONE: _print_alone (s); break;
         case EFFECT_LEAVE: s->left = true; break;
@@ -397,11 +396,8 @@ static void _tell_suspension (struct supervisor *s)
 {
     bool suspended = machine_is_suspended (&s->machine, _now ());
 
-    uplink_set_suspended (s->uplink, suspended);
-    if (s->suspended_on == (suspended ? uplink_connection (s->uplink) : 0))
-        return;
-    _tell (s);
-    s->suspended_on = suspended ? s->told_on : 0;
+    if (suspended != s->suspended)
+        _tell (s);
 }
 
 /*
@@ -420,8 +416,6 @@ static void _watch (struct supervisor *s)
     watch_look (&s->watch, watch_awaits_program (&s->watch) && !_is_unstarted (s));
     if (s->machine.phase != MACHINE_RUNS)
         return;
-    if (s->told_on != uplink_connection (s->uplink))
-        watch_told (&s->watch, false);
     if (watch_has_news (&s->watch))
         _tell (s);
 }
@@ -456,24 +450,23 @@ static void _look_at_attempts (struct supervisor *s)
     if (s->machine.phase != MACHINE_RUNS || !attempts_look (&s->attempts))
         return;
     _tell (s);
-    if (s->told_on > 0)
-        attempts_told (&s->attempts);
 }
 
 static void _serve_uplink (struct supervisor *s, short revents)
 {
     const struct goal *goal = uplink_goal (s->uplink);
-    int connection = uplink_connection (s->uplink);
-    bool told = uplink_serve (s->uplink, revents);
+    enum uplink_event event = uplink_serve (s->uplink, revents);
 
-    /* A new one has been told. */
-    if (uplink_connection (s->uplink) != connection)
-        s->suspended_on = uplink_is_suspended (s->uplink) ? uplink_connection (s->uplink) : 0;
-    if (!told)
-        return;
-    if (goal->question > s->question && s->machine.phase == MACHINE_RUNS)
+    bool asked;
+
+    if (event == UPLINK_CONNECTED)
         _tell (s);
+    if (event != UPLINK_GOAL)
+        return;
+    asked = goal->question > s->question;
     s->question = goal->question;
+    if (asked && s->machine.phase == MACHINE_RUNS)
+        _tell (s);
     /* Slurm may have asked the task to end at this moment. */
     _read_signals (s);
     machine_goal (&s->machine, _now (), goal);

@@ -17,7 +17,6 @@
 #include "common/silence.h"
 #include "common/tcp.h"
 #include "protocol/answer.h"
-#include "protocol/reconnect.h"
 
 /* Between two attempts to connect, doubled from one to the next. */
 #define PAUSE_MIN_MS 200
@@ -37,14 +36,9 @@ struct uplink {
     int pause_ms;
     struct link link;
     bool known;                     /* what is connected has the server's token */
-    int connection;                 /* its number, from 1 */
-    bool suspended;                 /* Slurm is suspending the job */
+    bool fresh;                     /* nothing was told on it */
     struct frame_reader reader;
-    bool ended;                     /* the task has; then */
-    struct exit_report report;
-    struct life_report life;
-    struct failure_text failure;
-    struct deadline reported;       /* when the caller has said so */
+    int report;                     /* the number of the report in the last status; 0: the task runs */
     struct goal goal;               /* the last */
     struct frame *answer;           /* that came with one, or NULL */
 };
@@ -73,7 +67,7 @@ static void _set_stands (struct uplink *u, bool stands)
 
 static void _pause (struct uplink *u)
 {
-    int longest_ms = u->config->lost_after ? PAUSE_CUT_OFF_MS : u->ended ? PAUSE_REPORT_MS : PAUSE_MAX_MS;
+    int longest_ms = u->config->lost_after ? PAUSE_CUT_OFF_MS : u->report ? PAUSE_REPORT_MS : PAUSE_MAX_MS;
 
     _hear (u);
     /* Its end without a reset says that this process is dead. */
@@ -95,7 +89,7 @@ static void _pause (struct uplink *u)
 /* The rendezvous has not told that it has the report. */
 static bool _awaits_answer (const struct uplink *u)
 {
-    return u->ended && u->goal.report != u->life.number;
+    return u->report && u->goal.report != u->report;
 }
 
 static void _set_connected (struct uplink *u)
@@ -120,21 +114,6 @@ static int _send (struct uplink *u, struct frame *frame)
     return rc;
 }
 
-static int _send_reconnect (struct uplink *u)
-{
-    /* clang-format off */
-    struct reconnect reconnect = {
-        .token = u->config->token, .node = u->config->node, .rank = u->config->rank,
-        .suspended = u->suspended, .ended = u->ended, .report = u->report, .life = u->life,
-        .failure = u->failure,
-    };
-    /* clang-format on */
-
-    if (u->ended)
-        reconnect.life.ago_ms += deadline_ago_ms (u->reported);
-    return _send (u, reconnect_encode (&reconnect));
-}
-
 /* An attempt to connect has failed with errno. */
 static void _fail (struct uplink *u)
 {
@@ -156,33 +135,34 @@ static void _connect (struct uplink *u)
 }
 
 /* connect () has succeeded or failed. What is there now is not known before it speaks. */
-static void _finish_connect (struct uplink *u)
+static enum uplink_event _finish_connect (struct uplink *u)
 {
-    if ((errno = tcp_connect_end (u->fd)) != 0 || _send_reconnect (u) < 0) {
+    if ((errno = tcp_connect_end (u->fd)) != 0) {
         _fail (u);
-        return;
+        return UPLINK_NOTHING;
     }
+    u->fresh = true;
     u->known = u->link.refused = false;
     u->goal.report = 0;
-    u->connection++;
     u->stable = deadline_in_ms (PAUSE_MAX_MS);
     _set_stands (u, true);
     _set_connected (u);
+    return UPLINK_CONNECTED;
 }
 
-/* It keeps a frame with an answer. True if it is a goal. */
-static bool _take_goal (struct uplink *u, struct frame **fp)
+/* It keeps a frame with an answer. */
+static enum uplink_event _take_goal (struct uplink *u, struct frame **fp)
 {
     struct goal goal;
 
     if (goal_decode (&goal, *fp, u->config->server_token, NULL) < 0) {
         _pause (u);
-        return false;
+        return UPLINK_NOTHING;
     }
     u->goal = goal;
     u->known = true;
     u->link.heard = deadline_in_ms (0).at_ms;
-    if (u->ended && !_awaits_answer (u)) {
+    if (u->report && !_awaits_answer (u)) {
         u->stable = deadline_in_ms (0);
         _set_connected (u);
     }
@@ -191,21 +171,21 @@ static bool _take_goal (struct uplink *u, struct frame **fp)
         u->answer = *fp;
         *fp = NULL;
     }
-    return true;
+    return UPLINK_GOAL;
 }
 
-static bool _receive (struct uplink *u)
+static enum uplink_event _receive (struct uplink *u)
 {
+    enum uplink_event event = UPLINK_NOTHING;
     struct frame *frame = NULL;
-    bool told = false;
     int n = frame_read (&u->reader, u->fd, &frame, NULL);
 
     if (n > 0)
-        told = _take_goal (u, &frame);
+        event = _take_goal (u, &frame);
     else if (n < 0)
         _pause (u);
     frame_destroy (frame);
-    return told;
+    return event;
 }
 
 struct uplink *uplink_create (int fd, const struct supervisor_config *config, struct errtext *err)
@@ -224,7 +204,6 @@ struct uplink *uplink_create (int fd, const struct supervisor_config *config, st
     u->known = true;
     _set_stands (u, true);
     u->pause_ms = PAUSE_MIN_MS;
-    u->connection = 1;
     u->stable = deadline_in_ms (0);
     tcp_keep_alive (fd, TCP_BROKEN_MS);
     if (fcntl (fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
@@ -253,79 +232,49 @@ struct deadline uplink_poll (const struct uplink *u, struct pollfd *pfd)
     return u->next;
 }
 
-bool uplink_serve (struct uplink *u, short revents)
+enum uplink_event uplink_serve (struct uplink *u, short revents)
 {
     bool late = deadline_passed (u->next);
 
     if (u->state == CONNECTED && revents)
         return _receive (u);
     if (u->state == CONNECTING && revents)
-        _finish_connect (u);
-    else if (u->state == CONNECTING && late) {
+        return _finish_connect (u);
+    if (u->state == CONNECTING && late) {
         errno = ETIMEDOUT;
         _fail (u);
     } else if (u->state == PAUSING && late)
         _connect (u);
-    return false;
+    return UPLINK_NOTHING;
 }
 
-/* The exit report with its parts. NULL if there is no memory. */
-static struct frame *_encode_report (const struct uplink *u)
+static int _send_status (struct uplink *u, const struct status *status)
 {
-    struct frame *frame = exit_report_encode (&u->report);
+    const struct supervisor_config *c = u->config;
+    struct frame *frame =
+        u->fresh ? status_encode_first (status, c->token, c->node, c->rank) : status_encode (status);
 
-    if (frame) {
-        life_report_add (frame, &u->life);
-        failure_text_add (frame, &u->failure);
-    }
-    return frame;
+    u->fresh = false;
+    return _send (u, frame);
 }
 
-void uplink_report (struct uplink *u, const struct exit_report *report, const struct life_report *life,
-                    const struct failure_text *failure)
+void uplink_tell (struct uplink *u, const struct status *status)
 {
-    u->ended = true;
-    u->report = *report;
-    u->life = *life;
-    u->failure = *failure;
-    u->reported = deadline_in_ms (0);
+    int report = status->ended ? status->life.number : 0;
+    bool is_new = report != u->report;
+
+    u->report = report;
     if (u->state == CONNECTED) {
-        _set_connected (u);
-        if (_send (u, _encode_report (u)) < 0)
+        if (is_new)
+            _set_connected (u);
+        if (_send_status (u, status) < 0)
             _pause (u);
     }
     /* A report does not wait for the end of a pause. */
-    if (u->state == PAUSING) {
+    if (u->state == PAUSING && is_new && report) {
         u->pause_ms = PAUSE_MIN_MS;
         u->next = deadline_in_ms (0);
     }
-}
-
-void uplink_set_suspended (struct uplink *u, bool suspended)
-{
-    u->suspended = suspended;
-}
-
-bool uplink_is_suspended (const struct uplink *u)
-{
-    return u->suspended;
-}
-
-int uplink_tell (struct uplink *u, struct frame *frame)
-{
-    if (u->state != CONNECTED) {
-        frame_destroy (frame);
-        return 0;
-    }
-    if (_send (u, frame) == 0)
-        return u->connection;
-    _pause (u);
-    return 0;
-}
-
-int uplink_connection (const struct uplink *u)
-{
-    return u->connection;
 }
 
 const struct goal *uplink_goal (const struct uplink *u)
@@ -343,7 +292,7 @@ struct frame *uplink_take_answer (struct uplink *u)
 
 void uplink_restarted (struct uplink *u)
 {
-    u->ended = false;
+    u->report = 0;
     if (u->state == CONNECTED)
         _set_connected (u);
 }

@@ -8,15 +8,12 @@
 #define TF_UPLINK_H
 
 #include <poll.h>
-#include <stdbool.h>
 
 #include "common/deadline.h"
 #include "common/errtext.h"
 #include "lease.h"
-#include "protocol/exit_report.h"
-#include "protocol/failure_text.h"
 #include "protocol/goal.h"
-#include "protocol/life_report.h"
+#include "protocol/status.h"
 #include "protocol/supervisor_config.h"
 
 struct uplink;
@@ -37,32 +34,21 @@ void uplink_destroy (struct uplink *uplink);
  */
 struct deadline uplink_poll (const struct uplink *uplink, struct pollfd *pfd);
 
-/* Go on; `revents` is poll ()'s. True if the rendezvous has told another goal: uplink_goal (). */
-bool uplink_serve (struct uplink *uplink, short revents);
+enum uplink_event {
+    UPLINK_NOTHING,
+    UPLINK_CONNECTED,       /* there is a new connection: uplink_tell () */
+    UPLINK_GOAL,            /* the rendezvous has told another goal: uplink_goal () */
+};
+
+/* Go on; `revents` is poll ()'s. */
+enum uplink_event uplink_serve (struct uplink *uplink, short revents);
 const struct goal *uplink_goal (const struct uplink *uplink);
 
 /* What is seen of the connection now. */
 struct link uplink_link (struct uplink *uplink);
 
-/*
- * Send the exit report, now and at the beginning of every new connection. Call it once in each life,
- * and again if *life has changed, whose text must live as long.
- */
-void uplink_report (struct uplink *uplink, const struct exit_report *report, const struct life_report *life,
-                    const struct failure_text *failure);
-
-/* What a new connection is told of the job: Slurm is suspending it. */
-void uplink_set_suspended (struct uplink *uplink, bool suspended);
-bool uplink_is_suspended (const struct uplink *uplink);
-
-/*
- * Send a frame, which is destroyed. Returns the number of the connection, from 1: what was sent on an
- * earlier one may not have arrived. 0 if there is no connection now.
- */
-int uplink_tell (struct uplink *uplink, struct frame *frame);
-
-/* The number of the connection that there is now, or was last. */
-int uplink_connection (const struct uplink *uplink);
+/* Tell the status, if there is a connection. If not, and it has another report, the next one comes soon. */
+void uplink_tell (struct uplink *uplink, const struct status *status);
 
 /* The last answer that came with a goal, which is the caller's then; NULL if none has come since. */
 struct frame *uplink_take_answer (struct uplink *uplink);

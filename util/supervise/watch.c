@@ -194,7 +194,9 @@ void watch_begin (struct watch *w)
     w->age_ms = w->sign_ms = 0;
     w->looked_ms = w->read_ms = w->sign_at_ms = _time_ms ();
     w->status[0] = '\0';
-    watch_told (w, false);
+    w->told_source = SIGNS_UNKNOWN;
+    w->told_overdue = false;
+    w->told_at_ms = _time_ms ();
 }
 
 void watch_pause (struct watch *w, bool paused)
@@ -389,11 +391,11 @@ bool watch_has_news (const struct watch *w)
     return w->runs && (_source (w) != w->told_source || _is_overdue (w) != w->told_overdue || _has_step (w));
 }
 
-void watch_told (struct watch *w, bool told)
+void watch_told (struct watch *w)
 {
-    w->told_source = told ? _source (w) : SIGNS_UNKNOWN;
-    w->told_overdue = told && _is_overdue (w);
-    w->told_step = told ? w->step : 0;
+    w->told_source = _source (w);
+    w->told_overdue = _is_overdue (w);
+    w->told_step = w->step;
     w->told_at_ms = _time_ms ();
 }
 

@@ -81,11 +81,10 @@ struct deadline watch_poll (const struct watch *watch, struct pollfd *pfd);
 void watch_look (struct watch *watch, bool executed);
 
 /*
- * True if the rendezvous does not know yet what watch_signs () says. watch_told (): now it does; or, if not
- * `told`, what it knew does not count any more.
+ * True if the rendezvous does not know yet what watch_signs () says. watch_told (): now it does.
  */
 bool watch_has_news (const struct watch *watch);
-void watch_told (struct watch *watch, bool told);
+void watch_told (struct watch *watch);
 
 /* What is known of the life. The caller fills in life, stopped and busy. */
 struct signs watch_signs (const struct watch *watch);
