@@ -45,14 +45,6 @@ TEST (the_time_left_is_at_most_int_max)
     assert_int_equal (deadline_left_ms (deadline_in_ms (INT64_C (1) << 40)), INT_MAX);
 }
 
-TEST (a_deadline_is_as_long_ago_as_it_has_passed)
-{
-    assert_between (deadline_ago_ms (deadline_in_ms (-5000)), 5000, 10000);
-    assert_int_equal (deadline_ago_ms (deadline_in_ms (5000)), 0);
-    assert_int_equal (deadline_ago_ms (deadline_never ()), 0);
-    assert_int_equal (deadline_ago_ms (deadline_in_ms (-(INT64_C (1) << 40))), INT_MAX);
-}
-
 TEST (deadline_min_returns_the_earlier_deadline)
 {
     struct deadline a = deadline_in_ms (1000), b = deadline_in_ms (2000);
@@ -60,13 +52,4 @@ TEST (deadline_min_returns_the_earlier_deadline)
     assert_int_equal (deadline_min (a, b).at_ms, a.at_ms);
     assert_int_equal (deadline_min (b, a).at_ms, a.at_ms);
     assert_int_equal (deadline_min (deadline_never (), b).at_ms, b.at_ms);
-}
-
-TEST (deadline_max_returns_the_later_deadline)
-{
-    struct deadline a = deadline_in_ms (1000), b = deadline_in_ms (2000);
-
-    assert_int_equal (deadline_max (a, b).at_ms, b.at_ms);
-    assert_int_equal (deadline_max (b, a).at_ms, b.at_ms);
-    assert_int_equal (deadline_left_ms (deadline_max (deadline_never (), b)), -1);
 }

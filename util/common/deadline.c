@@ -33,11 +33,6 @@ struct deadline deadline_min (struct deadline a, struct deadline b)
     return a.at_ms < b.at_ms ? a : b;
 }
 
-struct deadline deadline_max (struct deadline a, struct deadline b)
-{
-    return a.at_ms > b.at_ms ? a : b;
-}
-
 int deadline_left_ms (struct deadline deadline)
 {
     int64_t left;
@@ -53,15 +48,6 @@ int deadline_left_ms (struct deadline deadline)
 bool deadline_passed (struct deadline deadline)
 {
     return deadline_left_ms (deadline) == 0;
-}
-
-int deadline_ago_ms (struct deadline deadline)
-{
-    int64_t ago = _now_ms () - deadline.at_ms;
-
-    if (ago <= 0)
-        return 0;
-    return ago > INT_MAX ? INT_MAX : (int)ago;
 }
 
 bool deadline_is_set (struct deadline deadline)

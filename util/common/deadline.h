@@ -17,18 +17,14 @@ struct deadline deadline_in_ms (int64_t ms);
 
 struct deadline deadline_never (void);
 
-/* The earlier, or the later, of the two. */
+/* The earlier of the two. */
 struct deadline deadline_min (struct deadline a, struct deadline b);
-struct deadline deadline_max (struct deadline a, struct deadline b);
 
 /*
  * The time that is left, as poll () and epoll_wait () take it: in milliseconds; 0 if the deadline
  * has passed, -1 if it never passes.
  */
 int deadline_left_ms (struct deadline deadline);
-
-/* How long ago it has passed, in milliseconds; 0 if it has not. */
-int deadline_ago_ms (struct deadline deadline);
 
 /* False for deadline_never (). */
 bool deadline_is_set (struct deadline deadline);

@@ -39,8 +39,6 @@ void lease_begin (struct lease *l, const struct supervisor_config *config, int64
 
 void lease_see (struct lease *l, const struct link *link)
 {
-    if (link->stands && (!l->link.stands || link->since != l->link.since))
-        l->answered = false;
     l->link = *link;
 }
 
@@ -59,19 +57,15 @@ void lease_over (struct lease *l)
 void lease_report (struct lease *l, int64_t now)
 {
     l->reported = now;
-    l->answered = false;
 }
 
-int64_t lease_leave_at (const struct lease *l)
+int64_t lease_leave_at (const struct lease *l, bool answered)
 {
     bool cut_off = l->ended == l->link.heard && !l->link.refused;
 
     if (l->link.stands)
-        return l->answered ? LEASE_NEVER : _max (l->reported, l->link.since) + ANSWER_MS;
-    return _max (l->reported, l->link.heard)
-           + (cut_off       ? CUT_OFF_MS
-              : l->answered ? NEXT_LIFE_MS
-                            : REPORT_MS);
+        return answered ? LEASE_NEVER : _max (l->reported, l->link.since) + ANSWER_MS;
+    return _max (l->reported, l->link.heard) + (cut_off ? CUT_OFF_MS : answered ? NEXT_LIFE_MS : REPORT_MS);
 }
 
 int64_t lease_alone_at (const struct lease *l)

@@ -30,12 +30,11 @@ struct lease {
     struct link link;
     int64_t ended;                  /* `heard` of the lease that was over, and whose task was ended */
     int64_t reported;               /* when the end of the task was */
-    bool answered;                  /* ... and the rendezvous has said that there may be another life */
 };
 
 void lease_begin (struct lease *lease, const struct supervisor_config *config, int64_t now);
 
-/* The connection is so now. A new one has no answer to the report yet. */
+/* The connection is so now. */
 void lease_see (struct lease *lease, const struct link *link);
 
 /*
@@ -48,8 +47,8 @@ void lease_over (struct lease *lease);
 /* The end of the task is reported, and an answer awaited; with another life, this. */
 void lease_report (struct lease *lease, int64_t now);
 
-/* When to leave without an answer, the task having ended. */
-int64_t lease_leave_at (const struct lease *lease);
+/* When to leave, the task having ended. `answered`: the rendezvous has the report. */
+int64_t lease_leave_at (const struct lease *lease, bool answered);
 
 /*
  * From when on the rendezvous seems to have ended, if nothing changes: so a message says, and nothing of

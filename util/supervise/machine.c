@@ -454,11 +454,17 @@ static void _give_up_place (struct machine *m)
     m->hung = m->killed = false;
 }
 
+/* The rendezvous knows the end of the task, as its goal says on this connection, or the last. */
+static bool _end_is_known (const struct machine *m)
+{
+    return m->phase == MACHINE_ENDED && m->goal.report == m->reports;
+}
+
 /* The next step towards its goal. An order to stop that has met the report of an end is of the past. */
 static void _pursue (struct machine *m)
 {
     const struct goal *goal = &m->goal;
-    bool known = m->phase == MACHINE_ENDED && goal->report == m->reports;
+    bool known = _end_is_known (m);
 
     if (goal->stop == GOAL_STOP_AT_ONCE && !m->replaced)
         _give_up_place (m);
@@ -479,8 +485,6 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
 {
     _advance (m, now);
     m->goal = *goal;
-    if (m->phase == MACHINE_ENDED && goal->report == m->reports)
-        m->lease.answered = true;
     _pursue (m);
 }
 
@@ -521,7 +525,7 @@ static int64_t _lease_due (const struct machine *m)
     int64_t due = lease_over_at (&m->lease);
 
     if (m->phase == MACHINE_ENDED)
-        return _min (due, lease_leave_at (&m->lease));
+        return _min (due, lease_leave_at (&m->lease, _end_is_known (m)));
     if (m->phase == MACHINE_RUNS && (m->signals.withheld || _may_say_alone (m)))
         due = _min (due, lease_alone_at (&m->lease));
     return due;
@@ -530,6 +534,8 @@ static int64_t _lease_due (const struct machine *m)
 void machine_link (struct machine *m, int64_t now, const struct link *link)
 {
     _advance (m, now);
+    if (link->stands && link->since != m->lease.link.since)
+        m->goal.report = 0;
     lease_see (&m->lease, link);
     if (!machine_listens (m) || now < _lease_due (m))
         return;
