@@ -10,7 +10,7 @@
 
 /*
  * SignalChildrenProcesses in this file: 1 or 0, which is Slurm's default if the file does not set
- * it or does not exist; -1 and err if the file cannot be read. Include is not followed.
+ * it or does not exist; -1 and err if the file, or one that it includes, cannot be read.
  */
 int cgroup_conf_signals_all (const char *path, struct errtext *err);
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "slurm_conf.h"
+#include "common/conf_file.h"
 
 #define BLANKS " \t\n"
 
@@ -26,8 +26,8 @@ static int _include (struct plugstack *stack, const char *file, const char *patt
     glob_t found;
     int rc = 0;
 
-    if (slurm_conf_beside (path, file, pattern) < 0)
-        return errtext_set (err, "%s: the path of an included file is too long", file);
+    if (conf_file_beside (path, file, pattern, err) < 0)
+        return -1;
     if (glob (path, 0, NULL, &found) != 0) {
         if (!*stack->not_found)
             snprintf (stack->not_found, sizeof (stack->not_found), "%s", path);

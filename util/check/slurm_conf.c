@@ -5,7 +5,6 @@
 
 #include "slurm_conf.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +12,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define BLANKS " \t\r\n"
+#include "common/conf_file.h"
 
 #define RUN_CONF "/run/slurm/conf/"
-
-/* A file that includes itself ends here. */
-#define MAX_DEPTH 8
 
 /*
  * Slurm's own place is compiled into srun. These are the places of its packages and of a plain
@@ -45,126 +41,26 @@ int slurm_conf_find (struct slurm_conf *conf, const char *given, struct errtext 
     return 0;
 }
 
-int slurm_conf_beside (char *to, const char *file, const char *name)
+static void _take_key (void *arg, const char *key, const char *value)
 {
-    const char *slash = strrchr (file, '/');
-    int directory = slash && *name != '/' ? (int)(slash + 1 - file) : 0;
+    struct slurm_conf *conf = arg;
+    const struct {
+        const char *name;
+        char *to;
+        size_t size;
+        bool first;         /* of several values the first one counts */
+    } known[] = {
+        { "PlugStackConfig", conf->plugstack, sizeof (conf->plugstack), false },
+        { "PluginDir", conf->plugin_dir, sizeof (conf->plugin_dir), false },
+        { "SrunPortRange", conf->srun_ports, sizeof (conf->srun_ports), false },
+        { "MpiParams", conf->mpi_params, sizeof (conf->mpi_params), false },
+        { "SlurmctldHost", conf->controller, sizeof (conf->controller), true },
+        { "ControlMachine", conf->controller, sizeof (conf->controller), true },
+    };
 
-    return snprintf (to, PATH_MAX, "%.*s%s", directory, file, name) < PATH_MAX ? 0 : -1;
-}
-
-/* Keys. */
-
-static void _copy_value (char *to, size_t size, const char *value, size_t length)
-{
-    snprintf (to, size, "%.*s", (int)length, value);
-}
-
-static bool _is (const char *key, size_t length, const char *name)
-{
-    return strlen (name) == length && strncasecmp (key, name, length) == 0;
-}
-
-static void _take_setting (struct slurm_conf *conf, const char *key, size_t length, const char *value,
-                           size_t size)
-{
-    if (_is (key, length, "PlugStackConfig"))
-        _copy_value (conf->plugstack, sizeof (conf->plugstack), value, size);
-    else if (_is (key, length, "PluginDir"))
-        _copy_value (conf->plugin_dir, sizeof (conf->plugin_dir), value, size);
-    else if (_is (key, length, "SrunPortRange"))
-        _copy_value (conf->srun_ports, sizeof (conf->srun_ports), value, size);
-    else if (_is (key, length, "MpiParams"))
-        _copy_value (conf->mpi_params, sizeof (conf->mpi_params), value, size);
-    else if ((_is (key, length, "SlurmctldHost") || _is (key, length, "ControlMachine"))
-             && !*conf->controller)
-        _copy_value (conf->controller, sizeof (conf->controller), value, size);
-}
-
-/* Take every KEY=VALUE of a line. A value may be in quotes; blanks may be around the "=". */
-static void _read_conf_line (struct slurm_conf *conf, const char *line)
-{
-    const char *key = line + strspn (line, BLANKS);
-
-    while (*key) {
-        size_t length = strcspn (key, "=" BLANKS), size;
-        const char *value = key + length + strspn (key + length, BLANKS);
-
-        if (*value == '=') {
-            value += 1 + strspn (value + 1, BLANKS);
-            size = *value == '"' ? strcspn (++value, "\"") : strcspn (value, BLANKS);
-            _take_setting (conf, key, length, value, size);
-            value += size + (value[size] == '"');
-        }
-        key = value + strspn (value, BLANKS);
-    }
-}
-
-/* Files. */
-
-/* Read a line and those that continue it, without comments. NULL at the end of the file. */
-static char *_next_line (FILE *f, char **line, size_t *size)
-{
-    char *more = NULL;
-    size_t room = 0, used = 0;
-
-    while (getline (&more, &room, f) >= 0) {
-        size_t length = strcspn (more, "#\r\n");
-        bool continues = length && more[length] != '#' && more[length - 1] == '\\';
-
-        if (!*line || used + length + 1 > *size) {
-            char *grown = realloc (*line, *size = used + length + 256);
-
-            if (!grown)
-                break;
-            *line = grown;
-        }
-        memcpy (*line + used, more, length);
-        used += length - continues;
-        (*line)[used] = '\0';
-        if (!continues) {
-            free (more);
-            return *line;
-        }
-    }
-    free (more);
-    return used ? *line : NULL;
-}
-
-static int _read_conf_file (struct slurm_conf *conf, const char *path, int depth, struct errtext *err);
-
-/* 1 if the line is an include, which was read; 0 if it is not; -1 and err. */
-static int _include_conf (struct slurm_conf *conf, char *line, int depth, struct errtext *err)
-{
-    char *name, path[PATH_MAX];
-
-    line += strspn (line, BLANKS);
-    if (strncasecmp (line, "include", 7) != 0 || !strchr (BLANKS, line[7]) || !line[7])
-        return 0;
-    name = line + 7 + strspn (line + 7, BLANKS);
-    name[strcspn (name, BLANKS)] = '\0';
-    if (slurm_conf_beside (path, conf->path, name) < 0)
-        return errtext_set (err, "%s: the path of an included file is too long", conf->path);
-    return _read_conf_file (conf, path, depth + 1, err) < 0 ? -1 : 1;
-}
-
-static int _read_conf_file (struct slurm_conf *conf, const char *path, int depth, struct errtext *err)
-{
-    FILE *f = depth < MAX_DEPTH ? fopen (path, "re") : NULL;
-    char *line = NULL;
-    size_t size = 0;
-    int rc = 0;
-
-    if (!f)
-        return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno) : "it includes itself");
-    while (rc >= 0 && _next_line (f, &line, &size))
-        if ((rc = _include_conf (conf, line, depth, err)) == 0)
-            _read_conf_line (conf, line);
-    if (rc >= 0 && ferror (f))
-        rc = errtext_set (err, "%s: %s", path, strerror (errno));
-    free (line);
-    fclose (f);
-    return rc < 0 ? -1 : 0;
+    for (size_t i = 0; i < sizeof (known) / sizeof (known[0]); i++)
+        if (strcasecmp (key, known[i].name) == 0 && !(known[i].first && *known[i].to))
+            snprintf (known[i].to, known[i].size, "%s", value);
 }
 
 /*
@@ -190,10 +86,8 @@ int slurm_conf_read (struct slurm_conf *conf, struct errtext *err)
     char name[PATH_MAX];
 
     conf->configless = _is_from_slurmctld (conf->path);
-    if (_read_conf_file (conf, conf->path, 0, err) < 0)
+    if (conf_file_read (conf->path, _take_key, conf, err) != 0)
         return -1;
     memcpy (name, conf->plugstack, sizeof (name));
-    if (slurm_conf_beside (conf->plugstack, conf->path, *name ? name : "plugstack.conf") < 0)
-        return errtext_set (err, "the path of plugstack.conf is too long");
-    return 0;
+    return conf_file_beside (conf->plugstack, conf->path, *name ? name : "plugstack.conf", err);
 }

@@ -33,10 +33,4 @@ int slurm_conf_find (struct slurm_conf *conf, const char *given, struct errtext 
 /* Read the file at conf->path and the files that it includes. -1 and err, which names the file. */
 int slurm_conf_read (struct slurm_conf *conf, struct errtext *err);
 
-/*
- * Write the path of `name` to `to`, which has PATH_MAX bytes: an absolute name as it is, another
- * one in the directory of `file`. -1 if it is too long.
- */
-int slurm_conf_beside (char *to, const char *file, const char *name);
-
 #endif

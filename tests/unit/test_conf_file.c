@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * How Slurm's files are read, by what cgroup.conf says; test_check.c has slurm.conf and plugstack.conf.
  */
 #include "config.h"
 
@@ -32,6 +34,7 @@ TEST (what_slurm_takes_for_yes_is_yes)
         " \tSignalChildrenProcesses \t= yes # as before\n", "SignalChildrenProcesses=\"true\"\n",
         "# all of them:\nConstrainCores=yes SignalChildrenProcesses=up ConstrainDevices=no\n",
         "ConstrainCores=yes \\\nSignalChildrenProcesses=yes\n",
+        "SignalChildren\\\r\nProcesses=yes\r\n",
         "SignalChildrenProcesses=no\nSignalChildrenProcesses=yes\n",
     };
     /* clang-format on */
@@ -76,14 +79,14 @@ TEST (a_file_that_does_not_exist_is_no)
 }
 
 /* The error for a file that exists, which an ordinary user reads. */
-static void check_error (const char *file, const char *why)
+static void check_error (const char *file, const char *named, const char *why)
 {
     struct errtext err = { "" };
     char expected[128];
     int status;
     pid_t pid;
 
-    snprintf (expected, sizeof (expected), "%s: %s", file, why);
+    snprintf (expected, sizeof (expected), "%s: %s", named, why);
     if ((pid = fork ()) == 0) {
         if (getuid () == 0 && setuid (65534) < 0)
             _exit (2);
@@ -93,12 +96,24 @@ static void check_error (const char *file, const char *why)
     assert_int_equal (status, 0);
 }
 
+TEST (an_included_file_counts)
+{
+    const char *directory = new_directory ();
+    char path[128], text[256];
+
+    snprintf (path, sizeof (path), "%s/more.conf", directory);
+    snprintf (text, sizeof (text), "SignalChildrenProcesses=no\n include %s # more\n", path);
+    check_error (file_with (text), path, "No such file or directory");
+    assert_int_equal (rename (file_with ("SignalChildrenProcesses=yes\n"), path), 0);
+    assert_int_equal (result_for (text), 1);
+}
+
 TEST (a_file_that_cannot_be_read_is_an_error)
 {
     const char *path = file_with ("SignalChildrenProcesses=yes\n");
 
     assert_int_equal (chmod (path, 0), 0);
-    check_error (path, "Permission denied");
-    check_error ("/tmp", "Is a directory");
+    check_error (path, path, "Permission denied");
+    check_error ("/tmp", "/tmp", "Is a directory");
     assert_int_equal (chmod (path, 0600), 0);
 }
