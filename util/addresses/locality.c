@@ -7,25 +7,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/deadline.h"
+#include "common/child.h"
 #include "cpus.h"
 
 /* tf-addresses prints a line for each interface. */
 #define MAX_OUTPUT (INTERFACE_MAX * (IF_NAMESIZE + CPUS_MAX_TEXT) + 1)
 /* Variables HWLOC_*; further ones are not passed on. */
 #define MAX_VARIABLES 32
-/* A process ends within this time after SIGKILL, unless it hangs in the kernel. */
-#define KILL_MS 1000
 /* The length of all masks together, so that a registration always fits its frame. */
 #define MAX_MASKS 3072
 
@@ -70,39 +65,12 @@ static int _spawn_program (pid_t *pid, const char *program, char *const argv[], 
     return rc;
 }
 
-/* Read a string up to end-of-file. -1 if it is too long, has a NUL, or the time is up. */
-static int _read_output (int fd, char *text, size_t size, struct deadline deadline)
-{
-    size_t got = 0;
-
-    while (got < size - 1 && deadline_wait (fd, POLLIN, deadline)) {
-        ssize_t bytes = read (fd, text + got, size - 1 - got);
-
-        if (bytes <= 0) {
-            text[got] = '\0';
-            return bytes < 0 || strlen (text) != got ? -1 : 0;
-        }
-        got += (size_t)bytes;
-    }
-    return -1;
-}
-
-/* -1 if the process has not ended by then. */
-static int _await_end (pid_t pid, int *status, struct deadline deadline)
-{
-    pid_t ended;
-
-    while ((ended = waitpid (pid, status, WNOHANG)) == 0 && !deadline_passed (deadline))
-        poll (NULL, 0, 1);
-    return ended == 0 ? -1 : 0;
-}
-
 /* Run the program and collect its output. -1 and err. */
 static int _run_program (const char *program, char *const argv[], char *const env[], char *text, size_t size,
                          struct errtext *err)
 {
-    struct deadline deadline = deadline_in_ms (LOCALITY_TIMEOUT_MS);
-    int pipefd[2], status = -1, rc;
+    ssize_t length;
+    int pipefd[2], rc;
     pid_t pid;
 
     if (pipe2 (pipefd, O_CLOEXEC) < 0)
@@ -113,13 +81,9 @@ static int _run_program (const char *program, char *const argv[], char *const en
         close (pipefd[0]);
         return errtext_set (err, "%s: %s", program, strerror (rc));
     }
-    rc = _read_output (pipefd[0], text, size, deadline);
-    close (pipefd[0]);
-    if (rc < 0 || _await_end (pid, &status, deadline) < 0) {
-        kill (pid, SIGKILL);
-        _await_end (pid, &status, deadline_in_ms (KILL_MS));
-    }
-    if (rc == 0 && WIFEXITED (status) && WEXITSTATUS (status) == 0)
+    length = child_answer (pid, pipefd[0], text, size - 1, LOCALITY_TIMEOUT_MS);
+    text[length < 0 ? 0 : length] = '\0';
+    if (length >= 0 && strlen (text) == (size_t)length)
         return 0;
     return errtext_set (err, "%s failed", program);
 }

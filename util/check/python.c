@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/errtext.h"
 #include "common/number.h"
 
@@ -42,6 +42,9 @@ static const char program[] =
     "print(first('tensorflow', 'tensorflow-cpu', 'tensorflow-gpu', 'tensorflow-rocm', "
     "'tensorflow-macos', 'intel-tensorflow', 'tf-nightly'), first('tf_keras', 'tf-keras-nightly'))\n";
 
+/* Its packages may be on a file system of the network; one that hangs does not hang a prolog. */
+#define PYTHON_MS 120000
+
 static int _spawn_python (pid_t *pid, const char *python, int output)
 {
     char *const argv[] = { (char *)(uintptr_t)python, (char *)(uintptr_t)"-c", (char *)(uintptr_t)program,
@@ -61,24 +64,22 @@ static int _spawn_python (pid_t *pid, const char *python, int output)
 /* Run it and read the line that it prints. Its messages go to our stderr. */
 static int _run_python (const char *python, char *line, size_t size, struct errtext *err)
 {
-    int pipefd[2], rc, status;
-    FILE *f;
+    ssize_t length = -1;
+    int pipefd[2];
     pid_t pid;
 
     if (pipe2 (pipefd, O_CLOEXEC) < 0)
         return errtext_set (err, "%s", strerror (errno));
-    rc = _spawn_python (&pid, python, pipefd[1]);
+    if (_spawn_python (&pid, python, pipefd[1]) != 0)
+        pid = -1;
     close (pipefd[1]);
-    f = fdopen (pipefd[0], "r");
-    /* gcc -fanalyzer is wrong: f is not NULL there. */
-    if (rc || !f || !fgets (line, (int)size, f))
-        line[0] = '\0';
-    if (f)
-        fclose (f);
-    else
+    if (pid < 0)
         close (pipefd[0]);
-    if (rc || waitpid (pid, &status, 0) < 0 || status || !*line)
+    else
+        length = child_answer (pid, pipefd[0], line, size - 1, PYTHON_MS);
+    if (length <= 0)
         return errtext_set (err, "it does not run");
+    line[length] = '\0';
     line[strcspn (line, "\n")] = '\0';
     return 0;
 }
@@ -122,7 +123,7 @@ static void _judge_keras (const char *python, const char *version, const char *t
 void python_check (const char *python, struct findings *findings)
 {
     struct errtext err;
-    char line[128], *tf_keras;
+    char line[1024], *tf_keras;
     const char *version;
 
     if (_run_python (python, line, sizeof (line), &err) < 0) {

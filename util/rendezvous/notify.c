@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include <stdnoreturn.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/deadline.h"
 #include "common/descriptors.h"
 
@@ -37,20 +37,6 @@ static int last_end = -1;
 static bool last_runs;          /* that is the last event's, as far as it knows */
 
 /* tf-notify. */
-
-/* stdout and stderr too, because a pipe of srun's that is kept open would keep its reader waiting. */
-static void _take_descriptors (int before, int end)
-{
-    int null = open ("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null < 0)
-        _exit (1);
-    dup2 (before >= 0 ? before : null, BEFORE_FD);
-    dup2 (null, STDOUT_FILENO);
-    dup2 (null, STDERR_FILENO);
-    dup2 (end, END_FD);
-    descriptors_close_above (END_FD);
-}
 
 static void _await_end_of_file (int fd)
 {
@@ -96,14 +82,12 @@ static bool _has_ended (pid_t pid, int ms, const sigset_t *sigchld)
     }
 }
 
-static noreturn void _notify (int before, int end, const char *program, const char *text)
+static noreturn void _notify (const char *program, const char *text)
 {
     sigset_t sigchld;
     pid_t pid;
     int file;
 
-    prctl (PR_SET_NAME, "tf-notify");
-    _take_descriptors (before, end);
     sigemptyset (&sigchld);
     sigaddset (&sigchld, SIGCHLD);
     sigprocmask (SIG_BLOCK, &sigchld, NULL);
@@ -143,8 +127,9 @@ void notify_event (const char *program, const char *text, bool last)
     _reap ();
     if (notifiers >= NOTIFY_MOST + last || pipe2 (end, O_CLOEXEC) < 0)
         return;
-    if ((pid = fork ()) == 0)
-        _notify (last_end, end[1], program, text);
+    /* A pipe of srun's that is kept open, also as stdout or stderr, would keep its reader waiting. */
+    if ((pid = child_fork ("tf-notify", (int[]){ last_end, -1, -1, end[1] }, 4)) == 0)
+        _notify (program, text);
     close (end[1]);
     if (pid < 0) {
         close (end[0]);

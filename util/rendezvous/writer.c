@@ -12,14 +12,13 @@
 #include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "common/child.h"
 #include "common/deadline.h"
-#include "common/descriptors.h"
 
 #define FLUSH_MS 2000
 
@@ -111,17 +110,13 @@ static size_t _receive_text (char *text, size_t size)
     return n < 0 ? 0 : (size_t)n;
 }
 
-/* It keeps no other descriptor, so that it cannot keep anything else open. */
-static noreturn void _serve (int socket, writer_open *open, const void *arg)
+static noreturn void _serve (writer_open *open, const void *arg)
 {
     static char text[MAX_MESSAGE];
     struct errtext err = { "" };
     size_t length;
     int fd;
 
-    prctl (PR_SET_NAME, "tf-writer");
-    dup2 (socket, CHILD_FD);
-    descriptors_close_above (STDERR_FILENO);
     fd = open (arg, &err);
     _answer_parent (err.text);
     while (fd >= 0 && (length = _receive_text (text, sizeof (text))) > 0) {
@@ -144,8 +139,8 @@ struct writer *writer_create (writer_open *open, const void *arg, struct errtext
         free (w);
         return NULL;
     }
-    if ((pid = fork ()) == 0)
-        _serve (pair[1], open, arg);
+    if ((pid = child_fork ("tf-writer", (int[]){ pair[1], STDOUT_FILENO, STDERR_FILENO }, 3)) == 0)
+        _serve (open, arg);
     close (pair[1]);
     w->socket = pair[0];
     w->unanswered = 1;
@@ -300,13 +295,10 @@ void writer_set_late (struct writer *w)
  */
 static void _leave_behind (struct writer *w)
 {
-    if (fork () != 0)
+    if (child_fork ("tf-writer", &w->socket, 1) != 0)
         return;
-    prctl (PR_SET_NAME, "tf-writer");
-    shutdown (w->socket, SHUT_RD);
-    dup2 (w->socket, 0);
-    descriptors_close_above (0);
     w->socket = 0;
+    shutdown (w->socket, SHUT_RD);
     while (_send_part (w, 0) || _keep_dropped_line (w))
         ;
     _exit (0);

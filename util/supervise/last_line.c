@@ -7,18 +7,15 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/deadline.h"
-#include "common/descriptors.h"
+#include "common/child.h"
 #include "common/logdir.h"
 #include "find_cause.h"
 
@@ -179,12 +176,9 @@ static size_t _read_file (const char *path, bool end, char *bytes)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* The child's end of the pipe. */
-#define CHILD_FD 0
-
-/* The child keeps no other descriptor, so that it cannot keep anything else open if it hangs. */
-static noreturn void _become_child (const struct exit_report *report, const char *log, const char *error_file,
-                                    int fd, pid_t parent)
+/* The child. */
+static noreturn void _answer (const struct exit_report *report, const char *log, const char *error_file,
+                              pid_t parent)
 {
     struct failure_text text = { .source = FAILURE_TEXT_NONE };
     char bytes[WINDOW];
@@ -195,41 +189,29 @@ static noreturn void _become_child (const struct exit_report *report, const char
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     if (getppid () != parent)
         _exit (1);
-    dup2 (fd, CHILD_FD);
-    dup2 (CHILD_FD, STDOUT_FILENO);
-    dup2 (CHILD_FD, STDERR_FILENO);
-    descriptors_close_above (STDERR_FILENO);
     found = last_line_find_message (&text, bytes, _read_file (error_file, false, bytes));
     length = _read_file (log, true, bytes);
     if (!found)
         last_line_find (&text, bytes, length);
     if (text.source != FAILURE_TEXT_NONE)
         text.cause = last_line_cause (report, bytes, length);
-    _exit (write (CHILD_FD, &text, sizeof (text)) == sizeof (text) ? 0 : 1);
+    _exit (write (STDOUT_FILENO, &text, sizeof (text)) == sizeof (text) ? 0 : 1);
 }
 
-/* A child that has not answered in time, and hangs in the kernel, ends later. */
 struct failure_text last_line_read (const struct exit_report *report, const char *log, const char *error_file)
 {
     struct failure_text nothing = { .source = FAILURE_TEXT_NONE }, text;
-    struct pollfd pfd = { .events = POLLIN };
     pid_t parent = getpid (), child;
-    bool done;
     int end[2];
 
     if ((!log && !error_file) || pipe2 (end, O_CLOEXEC) < 0)
         return nothing;
-    if ((child = fork ()) == 0)
-        _become_child (report, log, error_file, end[1], parent);
+    if ((child = child_fork ("tf-last-line", (int[]){ -1, end[1], -1 }, 3)) == 0)
+        _answer (report, log, error_file, parent);
     close (end[1]);
-    pfd.fd = end[0];
-    done = child > 0 && poll (&pfd, 1, deadline_left_ms (deadline_in_ms (ANSWER_MS))) == 1;
-    if (!done || read (end[0], &text, sizeof (text)) != sizeof (text))
-        text = nothing;
-    close (end[0]);
-    if (child > 0 && !done)
-        kill (child, SIGKILL);
-    if (child > 0)
-        waitpid (child, NULL, done ? 0 : WNOHANG);
-    return text;
+    if (child < 0)
+        close (end[0]);
+    else if (child_answer (child, end[0], &text, sizeof (text), ANSWER_MS) == sizeof (text))
+        return text;
+    return nothing;
 }
