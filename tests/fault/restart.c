@@ -103,16 +103,6 @@ static void _serves (void)
     _run ("echo up; exec sleep 60");
 }
 
-static void _saves_on_sigterm (void)
-{
-    _run ("trap 'echo saved; exit 42' TERM; echo up; while :; do sleep 0.1; done");
-}
-
-static void _saves_on_sigusr1 (void)
-{
-    _run ("trap 'echo saved; exit 42' USR1; trap 'exit 3' USR2; echo up; while :; do sleep 0.1; done");
-}
-
 static void _leaves_a_saving_child (void)
 {
     _run ("trap 'exit 143' TERM\n"
@@ -261,24 +251,6 @@ static void _nothing_grows (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, 0);
 }
 
-static void _waits_for_its_life (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_once, .restarts = 9 };
-
-    task_start (&task);
-    task_expect_output (&task, "life 0\n");
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    task_send_order (&task, ORDER_WAIT);
-    /* The order to begin the one between was lost, and is not given again. */
-    task_send_life (&task, 2);
-    task_expect_output (&task, "life 2\n");
-    _expect (&task, (struct wanted){ "exit 5", 2, NULL, false });
-    task_send_order (&task, ORDER_WAIT);
-    task_send_life (&task, 2);
-    task_expect_no_output (&task);
-    task_order_exit (&task, W_EXITCODE (5, 0));
-}
-
 static void _former_life_is_dead (const void *arg)
 {
     const bool fails = *(const bool *)arg;
@@ -388,37 +360,6 @@ static void _has_the_same_files (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, 0);
 }
 
-/* SIGTERM comes while the task waits for its next life: it does not get one. */
-static void _asked_while_waiting (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_once, .restarts = 9, .stop_grace = 20 };
-
-    task_start (&task);
-    task_expect_output (&task, "life 0\n");
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    task_send_order (&task, ORDER_WAIT);
-    kill (task.pid, SIGTERM);
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, true });
-    task_send_life (&task, 1);
-    task_expect_no_output (&task);
-    task_order_exit (&task, W_EXITCODE (3, 0));
-}
-
-/* However long the program takes: here the time from SIGTERM to SIGKILL is over at once. */
-static void _asked_before_the_end (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _saves_on_sigterm, .restarts = 9, .forward_signals = true };
-
-    task_start (&task);
-    task_expect_output (&task, "up\n");
-    kill (task.pid, SIGTERM);
-    task_expect_output (&task, "saved\n");
-    _expect (&task, (struct wanted){ "exit 42", 0, NULL, true });
-    task_send_life (&task, 1);
-    task_expect_no_output (&task);
-    task_order_exit (&task, W_EXITCODE (42, 0));
-}
-
 /* As under proctrack/linuxproc, where the program is signalled first. */
 static void _asked_after_the_end (const void *arg __attribute__ ((unused)))
 {
@@ -434,69 +375,6 @@ static void _asked_after_the_end (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (0, SIGTERM));
 }
 
-/* As with --signal=USR1@120. */
-static void _warned (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _saves_on_sigusr1, .restarts = 9, .forward_signals = true };
-
-    task_start (&task);
-    task_expect_output (&task, "up\n");
-    /* Another failure is one like any other. */
-    kill (task.pid, SIGUSR2);
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    task_send_order (&task, ORDER_WAIT);
-    task_send_life (&task, 1);
-    task_expect_output (&task, "up\n");
-    kill (task.pid, SIGUSR1);
-    task_expect_output (&task, "saved\n");
-    _expect (&task, (struct wanted){ "exit 42", 1, NULL, true });
-    task_send_life (&task, 2);
-    task_expect_no_output (&task);
-    task_order_exit (&task, W_EXITCODE (42, 0));
-}
-
-/* Slurm's other signals, and those of other processes, do not mean that the job is to end. */
-static void _saved_without_a_warning (const void *arg __attribute__ ((unused)))
-{
-    static const int number[] = { SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGCHLD };
-    struct task task = { .program = _saves_on_sigusr1, .restarts = 9 };
-    pid_t other;
-
-    task_start (&task);
-    task_expect_output (&task, "up\n");
-    for (size_t i = 0; i < sizeof (number) / sizeof (number[0]); i++)
-        kill (task.pid, number[i]);
-    if ((other = fork ()) == 0) {
-        kill (task.pid, SIGUSR1);
-        _exit (0);
-    }
-    waitpid (other, NULL, 0);
-    kill (task.program_pid, SIGUSR1);
-    task_expect_output (&task, "saved\n");
-    _expect (&task, (struct wanted){ "exit 42", 0, NULL, false });
-    task_send_life (&task, 1);
-    task_expect_output (&task, "up\n");
-    task_send_order (&task, ORDER_STOP);
-    _expect (&task, (struct wanted){ "stopped", 1, NULL, false });
-    task_order_exit (&task, 0);
-}
-
-/* The program may have been faster than its supervisor's own signal, or than Slurm. */
-static void _warned_after_the_end (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _saves_on_sigusr1, .restarts = 9 };
-
-    task_start (&task);
-    task_expect_output (&task, "up\n");
-    kill (task.program_pid, SIGUSR1);
-    task_expect_output (&task, "saved\n");
-    _expect (&task, (struct wanted){ "exit 42", 0, NULL, false });
-    task_send_order (&task, ORDER_WAIT);
-    kill (task.pid, SIGUSR1);
-    _expect (&task, (struct wanted){ "exit 42", 0, NULL, true });
-    task_order_exit (&task, W_EXITCODE (42, 0));
-}
-
 /* As a script does with `trap 'kill 0' EXIT`; the supervisor is in the same process group. */
 static void _kills_its_group (const void *arg __attribute__ ((unused)))
 {
@@ -508,23 +386,6 @@ static void _kills_its_group (const void *arg __attribute__ ((unused)))
     task_send_life (&task, 1);
     task_expect_output (&task, "life 1\n");
     _expect (&task, (struct wanted){ "exit 0", 1, NULL, false });
-    task_order_exit (&task, 0);
-}
-
-/* The work is done while the task waits for its next life. */
-static void _stopped_while_waiting (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _fails_once, .restarts = 9 };
-
-    task_start (&task);
-    task_expect_output (&task, "life 0\n");
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    task_send_order (&task, ORDER_STOP);
-    task_send_order (&task, ORDER_WAIT);
-    task_expect_running (&task);
-    task_send_order (&task, ORDER_STOP);
-    _expect (&task, (struct wanted){ "stopped", 0, NULL, false });
-    task_expect_no_output (&task);
     task_order_exit (&task, 0);
 }
 
@@ -849,19 +710,6 @@ static void _has_lost_its_place (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, 0);
 }
 
-/* Its failure is not the step's. */
-static void _has_failed_and_lost_its_place (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_exits_3, .restarts = 9, .lost_after = 60 };
-
-    task_start (&task);
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL, false });
-    task_send_order (&task, ORDER_WAIT);
-    task_send_order (&task, ORDER_STOP_AT_ONCE);
-    _expect (&task, (struct wanted){ "exit 3", -1, "a spare has its place", false });
-    task_order_exit (&task, 0);
-}
-
 int main (void)
 {
     void (*const closed) (struct task *) = task_close_connection;
@@ -875,7 +723,6 @@ int main (void)
                      _is_started_again, NULL);
     passed &=
         check ("50 lives leave no descriptor, process or memory in the supervisor", _nothing_grows, NULL);
-    passed &= check ("no life begins twice, and a later one than the next does", _waits_for_its_life, NULL);
     passed &=
         check ("a life begins when every process of the former one is dead", _former_life_is_dead, &fails);
     passed &= check ("... also of one that succeeded", _former_life_is_dead, &succeeds);
@@ -888,17 +735,7 @@ int main (void)
     passed &= check ("the end of a life is reported when every process of it is dead",
                      _has_ended_with_its_descendants, NULL);
     passed &= check ("a stopped program is restarted", _stopped_and_started, NULL);
-    passed &=
-        check ("SIGTERM while a task waits for its next life: there is none", _asked_while_waiting, NULL);
-    passed &= check ("a task that waits for its next life when the work is done is stopped",
-                     _stopped_while_waiting, NULL);
-    passed &= check ("after Slurm's SIGTERM there is no other life", _asked_before_the_end, NULL);
     passed &= check ("Slurm's SIGTERM may come after the end of the program", _asked_after_the_end, NULL);
-    passed &= check ("nor after another signal of Slurm's, if the program has saved", _warned, NULL);
-    passed &=
-        check ("... also if the signal comes after the end of the program", _warned_after_the_end, NULL);
-    passed &=
-        check ("signals that mean something else do not ask the task to end", _saved_without_a_warning, NULL);
     passed &= check ("a program's own signal to its process group does not ask the step to end",
                      _kills_its_group, NULL);
     passed &= check ("in a step that is to end, a program's children outlive it", _asked_with_children, NULL);
@@ -928,6 +765,5 @@ int main (void)
     passed &= check ("a spare is watched as its place is", _is_watched, NULL);
     passed &= check ("a task whose place a spare has got is killed at once, and ends with 0",
                      _has_lost_its_place, NULL);
-    passed &= check ("... also one that has failed", _has_failed_and_lost_its_place, NULL);
     return passed ? 0 : 1;
 }

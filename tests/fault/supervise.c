@@ -31,8 +31,6 @@
 #define OUTPUT_BYTES (4 << 20)
 #define MAX_PROCESSES 200
 #define CHAINS 8
-/* After a KillWait of 1 s: KILL_WAIT_MORE_S of signals.c more. */
-#define SLURM_GRACE_MS 6000
 #define MAX_MEMORY_KIB 4096         /* VmRSS; most of it is libc, which is shared */
 
 #define NO_WRAPPER "valgrind does not let every signal through"
@@ -152,29 +150,6 @@ static void _says_that_it_was_asked (void)
 {
     signal (SIGTERM, _print_and_exit);
     program_sleeps ();
-}
-
-static void _exit_with_5 (int number __attribute__ ((unused)))
-{
-    _exit (5);
-}
-
-/* Without a handler, and, unlike in sigwait (), blocked all the time. */
-static void _reads_sigterm (void)
-{
-    struct signalfd_siginfo info;
-    sigset_t set;
-    int fd;
-
-    signal (SIGQUIT, _exit_with_5);
-    sigemptyset (&set);
-    sigaddset (&set, SIGTERM);
-    sigprocmask (SIG_BLOCK, &set, NULL);
-    fd = signalfd (-1, &set, SFD_CLOEXEC);
-    alarm (PROGRAM_LIFE_S);
-    program_print ("up ");
-    while (read (fd, &info, sizeof (info)) == sizeof (info))
-        program_print ("asked ");
 }
 
 /* A grandchild in a session of its own, whose parent has exited. */
@@ -383,24 +358,6 @@ static void _report_says_when (const void *arg __attribute__ ((unused)))
         die ("the report says that the program has ended %d ms ago", task.ago_ms);
 }
 
-static void _expect_limited (void (*program) (void), const char *report, int most, int status)
-{
-    struct task task = { .program = program };
-
-    task_start (&task);
-    task_expect_report (&task, report);
-    task_order_exit_with (&task, most, status);
-}
-
-static void _exit_code_is_limited (const void *arg __attribute__ ((unused)))
-{
-    _expect_limited (_dies_by_sigabrt, "signal 6", 1, W_EXITCODE (1, 0));
-    _expect_limited (_dies_by_sigabrt, "signal 6", 134, W_EXITCODE (0, 6));
-    _expect_limited (program_exits_3, "exit 3", 2, W_EXITCODE (2, 0));
-    _expect_limited (program_exits_3, "exit 3", 3, W_EXITCODE (3, 0));
-    _expect_limited (_exits_0, "exit 0", 2, 0);
-}
-
 /* How the program ends when slurmstepd is killed: by SIGTERM, or by SIGKILL if it ignores that. */
 static void _slurmstepd_dies (const void *arg)
 {
@@ -522,51 +479,6 @@ static void _grace_while_stopped (const void *arg __attribute__ ((unused)))
     task_expect_stopped (&task);
 }
 
-/* For a program that may take longer to end than task_expect_stopped () waits. */
-static void _await_end (const struct task *task, int ms)
-{
-    struct pollfd pfd = { .fd = task->output, .events = POLLIN };
-
-    poll (&pfd, 1, ms);
-}
-
-/* Slurm has sent SIGTERM, and sends SIGKILL after KillWait. The supervisor waits longer. */
-static void _stop_after_sigterm_from_slurm (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_prints_signals, .forward_signals = true, .kill_wait = 1 };
-    int64_t begin;
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    begin = _now_ms ();
-    kill (task.pid, SIGTERM);
-    task_expect_output (&task, "15:0 ");
-    task_send_order (&task, ORDER_STOP);
-    task_expect_no_output (&task);
-    _await_end (&task, SLURM_GRACE_MS);
-    task_expect_stopped (&task);
-    _expect_later (begin, SLURM_GRACE_MS, "the program was killed");
-}
-
-/* SIGTERM from Slurm was only a signal, as from scancel --signal: no SIGKILL has followed it. */
-static void _stop_after_survived_sigterm (const void *arg __attribute__ ((unused)))
-{
-    struct task task = {
-        .program = program_prints_signals, .forward_signals = true, .kill_wait = 1, .stop_grace = 100
-    };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    kill (task.pid, SIGTERM);
-    task_expect_output (&task, "15:0 ");
-    poll (NULL, 0, SLURM_GRACE_MS + 1);
-    task_send_order (&task, ORDER_STOP);
-    task_expect_output (&task, "15:0 18:0 ");
-    kill (task.program_pid, SIGQUIT);
-    task_expect_output (&task, "3:0 ");
-    task_expect_stopped (&task);
-}
-
 /* The others are to save their work first: the rendezvous says when they have ended. */
 static void _sigterm_is_withheld (const void *arg __attribute__ ((unused)))
 {
@@ -606,62 +518,6 @@ static void _withheld_until_killwait (const void *arg __attribute__ ((unused)))
     kill (task.pid, SIGTERM);
     task_expect_output (&task, "asked ");
     _expect_later (begin, 1000, "the program got SIGTERM");
-    task_expect_stopped (&task);
-}
-
-/* SIGTERM was a warning: nothing follows. Its end, much later, is what it would be without one. */
-static void _goes_on_after_its_last_chance (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _reads_sigterm, .forward_signals = true, .serves = true, .kill_wait = 1 };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    kill (task.pid, SIGTERM);
-    task_expect_output (&task, "asked ");
-    poll (NULL, 0, SLURM_GRACE_MS + 1);
-    task_expect_no_output (&task);
-    kill (task.program_pid, SIGQUIT);
-    task_expect_report_and_exit (&task, "exit 5", W_EXITCODE (5, 0));
-}
-
-/* It has its SIGTERM, and the time until Slurm's SIGKILL. */
-static void _stop_after_its_last_chance (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _reads_sigterm, .forward_signals = true, .serves = true, .kill_wait = 1 };
-    int64_t begin;
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    begin = _now_ms ();
-    kill (task.pid, SIGTERM);
-    task_expect_output (&task, "asked ");
-    task_send_order (&task, ORDER_STOP);
-    task_expect_no_output (&task);
-    _await_end (&task, SLURM_GRACE_MS);
-    task_expect_stopped (&task);
-    _expect_later (begin, SLURM_GRACE_MS, "the program was killed");
-}
-
-/* A warning, and later the end that it has announced. */
-static void _each_sigterm_is_withheld (const void *arg __attribute__ ((unused)))
-{
-    struct task task = {
-        .program = _reads_sigterm, .forward_signals = true, .serves = true, .kill_wait = 4, .stop_grace = 100
-    };
-    int64_t begin;
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    for (int i = 0; i < 2; i++) {
-        begin = _now_ms ();
-        kill (task.pid, SIGTERM);
-        kill (task.pid, SIGTERM);
-        _await_end (&task, 4000);
-        task_expect_output (&task, "asked ");
-        _expect_later (begin, 2000, "the program got SIGTERM");
-        task_expect_no_output (&task);
-    }
-    kill (task.program_pid, SIGQUIT);
     task_expect_stopped (&task);
 }
 
@@ -771,17 +627,6 @@ static void _end_before_stop_is_read (const void *arg __attribute__ ((unused)))
     task_send_order (&task, ORDER_STOP);
     kill (task.pid, SIGCONT);
     task_expect_report_and_exit (&task, "exit 5", W_EXITCODE (5, 0));
-}
-
-static void _stop_after_end (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_exits_3, .stop_grace = 100 };
-
-    task_start (&task);
-    task_expect_report (&task, "exit 3");
-    task_send_order (&task, ORDER_STOP);
-    task_expect_running (&task);
-    task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
 /* Signals. */
@@ -1098,8 +943,6 @@ int main (void)
         passed &= check (many[i].sentence, _stop_many, &many[i].arg);
     passed &= check ("the last line of its log file is reported, if a program failed", _last_line, NULL);
     passed &= check ("a report says how long ago the program has ended", _report_says_when, NULL);
-    passed &= check ("of tasks that fail after the first one, the supervisor's exit code is not greater",
-                     _exit_code_is_limited, NULL);
     passed &= check ("when slurmstepd dies, its supervisors end their tasks", _slurmstepd_dies, &sleeps);
     passed &= check ("... also a program that ignores SIGTERM", _slurmstepd_dies, &ignores);
     passed &= check ("... also if it dies before the supervisor starts", _slurmstepd_is_dead, NULL);
@@ -1108,21 +951,10 @@ int main (void)
     passed &= check ("a daemon that the program leaves goes on running", _daemon_is_left, NULL);
     passed &=
         check ("STOP=ask: everything that the program prints at SIGTERM arrives", _stop_with_output, NULL);
-    passed &= check ("STOP=ask after SIGTERM from Slurm: there is no second SIGTERM, and time "
-                     "until KillWait is over",
-                     _stop_after_sigterm_from_slurm, NULL);
-    passed &= check ("STOP=ask long after a SIGTERM from Slurm that the program survived: there is "
-                     "a second SIGTERM",
-                     _stop_after_survived_sigterm, NULL);
     passed &= check ("a program that only serves does not get SIGTERM from Slurm before "
                      "STOP=ask, and then once",
                      _sigterm_is_withheld, NULL);
     passed &= check ("... or before KillWait is nearly over", _withheld_until_killwait, NULL);
-    passed &=
-        check ("... and then it has all the time that Slurm gives it", _goes_on_after_its_last_chance, NULL);
-    passed &= check ("... and does not get a second SIGTERM at STOP=ask", _stop_after_its_last_chance, NULL);
-    passed &=
-        check ("... but each later SIGTERM from Slurm, in the same way", _each_sigterm_is_withheld, NULL);
     passed &= check ("... and not even then if it does not handle SIGTERM", _withheld_from_one_that_would_die,
                      NULL);
     passed &=
@@ -1138,7 +970,6 @@ int main (void)
     passed &= check ("... and whether it computes", _tell_busy, NULL);
     passed &= check ("a program that ended before STOP=ask was read keeps its exit code",
                      _end_before_stop_is_read, NULL);
-    passed &= check ("STOP=ask after the exit report has no effect", _stop_after_end, NULL);
     passed &= check ("a signal from Slurm is forwarded once", _signals_forwarded, NULL);
     passed &= check ("many signals from Slurm at once are all forwarded", _many_signals_forwarded, NULL);
     passed &= check ("no signal is forwarded without FORWARD_SIGNALS", _signals_not_forwarded, NULL);
