@@ -10,11 +10,6 @@ setup_file ()
     start_cluster --names zn001,zn010,gpu-a-02,cn.b.3
 }
 
-after_test ()
-{
-    nothing_left
-}
-
 # bats test_tags=core
 @test "every task has its place on nodes called zn001, zn010, gpu-a-02 and cn.b.3" {
     run --separate-stderr slurm srun -Q -N4 --tf-tasks=ps,worker:rest "$task_check" --roles=ps,worker,worker,worker

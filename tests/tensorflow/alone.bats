@@ -46,11 +46,6 @@ for _ in range (124):
 END
 }
 
-after_test ()
-{
-    nothing_left
-}
-
 # A step in the background: step NAME OPTION… PROGRAM…
 step ()
 {

@@ -17,12 +17,6 @@ before_test ()
     out=$work/$BATS_TEST_NUMBER.out
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # Start a step in the background. Its process is $srun, its output $out: start OPTION…
 start ()
 {

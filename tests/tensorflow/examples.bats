@@ -34,12 +34,6 @@ before_test ()
     path=
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # The directory with a version's copy of the examples.
 examples ()
 {

@@ -21,12 +21,6 @@ before_test ()
     grep -q 'model\.fit' "$work/train.py" || fail "doc/guide.md has no script"
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # Print doc/guide.md's first indented block one line of which matches PATTERN, from that line on: block PATTERN
 block ()
 {

@@ -22,12 +22,6 @@ before_test ()
     work=$SPANK_TF_CLUSTER/work
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # Run a command of Slurm's with JAX's Python in PATH.
 with_jax ()
 {

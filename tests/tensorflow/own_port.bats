@@ -18,12 +18,6 @@ before_test ()
     work=$SPANK_TF_CLUSTER/work
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # VERSION NAME
 train ()
 {

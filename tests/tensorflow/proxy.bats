@@ -36,12 +36,6 @@ before_test ()
     rm -f "$clients"
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 no_client ()
 {
     [ ! -e "$clients" ] || fail "at the proxy: $(cat "$clients")"

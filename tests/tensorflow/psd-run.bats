@@ -17,12 +17,6 @@ before_test ()
     work=$SPANK_TF_CLUSTER/work
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # Train with two servers and two workers on two nodes: train VERSION
 train ()
 {

@@ -19,12 +19,6 @@ before_test ()
     saved=$SPANK_TF_CLUSTER/work/$BATS_TEST_NUMBER/saved
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # Start a step with a version's python: begin VERSION ARGUMENT-OF-SRUN…
 begin ()
 {

@@ -19,12 +19,6 @@ before_test ()
     tf_server=$SPANK_TF_STAGE/bin/tf-server
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # The variables of an activated virtual environment.
 activated ()
 {

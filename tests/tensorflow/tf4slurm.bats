@@ -27,12 +27,6 @@ before_test ()
     late=()
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # Run a file of Python's unit tests: unit VERSION NAME
 unit ()
 {

@@ -17,12 +17,6 @@ before_test ()
     out=$SPANK_TF_CLUSTER/work/$BATS_TEST_NUMBER.out
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # Run a step that ends by itself, and require that srun ends soon after its last line of output;
 # $out is the output, with the time in seconds before each line.
 train ()

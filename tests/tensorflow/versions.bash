@@ -13,6 +13,13 @@ skip_impossible ()
     [[ ! $why_no_2_15 || $(declare -f "$BATS_TEST_NAME") != *2.15.1* ]] || skip "${why_no_2_15#*: }"
 }
 
+# A training that a failed test leaves would go on for long.
+after_test ()
+{
+    slurm scancel --quiet --user "$user"
+    nothing_left
+}
+
 # The virtual environment of a version, and its Python: venv VERSION
 venv ()
 {

@@ -25,12 +25,6 @@ before_test ()
     saved=$work/$BATS_TEST_NUMBER.saved
 }
 
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
-}
-
 # Start two workers with a version's python: begin VERSION SCRIPT ARGUMENT…
 begin ()
 {
