@@ -172,8 +172,8 @@ void network_check_interfaces (const struct interface *list, int count, const st
     _check_default (list, count, own, findings);
 }
 
-/* The address from which this host would connect to `to`. Nothing is sent. -1 if there is no route. */
-static int _local_address (struct address *local, const struct address *to)
+/* To connect a UDP socket sends nothing; the kernel looks for the route. */
+int network_local_end (struct address *local, const struct address *to)
 {
     struct sockaddr_storage ss;
     socklen_t length = address_sockaddr (to, 9, &ss);
@@ -186,13 +186,23 @@ static int _local_address (struct address *local, const struct address *to)
     return rc;
 }
 
+int network_resolve (struct address *address, const char *name)
+{
+    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found;
+    int rc;
+
+    if (getaddrinfo (name, NULL, &hints, &found) != 0)
+        return -1;
+    rc = address_of_sockaddr (address, found->ai_addr);
+    freeaddrinfo (found);
+    return rc;
+}
+
 /* The name in "NAME(ADDRESS)" is resolved if there is no address. */
 static int _address_of (struct address *address, const char *controller)
 {
-    const struct addrinfo hints = { .ai_socktype = SOCK_DGRAM };
-    struct addrinfo *found;
     char name[256];
-    int rc;
 
     if (strchr (controller, '('))
         controller = strchr (controller, '(') + 1;
@@ -201,11 +211,7 @@ static int _address_of (struct address *address, const char *controller)
         return 0;
     /* A name server that is down must not keep a prolog waiting for long. */
     setenv ("RES_OPTIONS", "timeout:1 attempts:1", 0);
-    if (getaddrinfo (name, NULL, &hints, &found) != 0)
-        return -1;
-    rc = address_of_sockaddr (address, found->ai_addr);
-    freeaddrinfo (found);
-    return rc;
+    return network_resolve (address, name);
 }
 
 static void _check_own_name (struct findings *findings)
@@ -234,7 +240,7 @@ void network_check (const struct slurm_conf *conf, const struct arguments *argum
         findings_add (findings, "address", LEVEL_ERROR, "look at /sys/class/net", "%s", err.text);
         return;
     }
-    known = _address_of (&controller, conf->controller) == 0 && _local_address (&own, &controller) == 0;
+    known = _address_of (&controller, conf->controller) == 0 && network_local_end (&own, &controller) == 0;
     network_check_interfaces (list, count, known ? &own : NULL, arguments, findings);
     _check_own_name (findings);
 }

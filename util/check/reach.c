@@ -19,6 +19,7 @@
 #include "common/list_text.h"
 #include "common/number.h"
 #include "common/tcp.h"
+#include "network.h"
 #include "ports.h"
 
 /* A lost packet is sent again after one second. */
@@ -152,19 +153,13 @@ static int _srun_host (struct address *address)
     return host ? address_parse (address, host) : -1;
 }
 
-/* To connect a UDP socket sends nothing; the kernel looks for the route. */
 void reach_local_end (struct address *here)
 {
-    struct sockaddr_storage to;
     struct address srun;
-    int fd;
 
     memset (here, 0, sizeof (*here));
-    if (_srun_host (&srun) < 0 || (fd = socket (srun.family, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0)
-        return;
-    if (connect (fd, (struct sockaddr *)&to, address_sockaddr (&srun, 1, &to)) == 0)
-        address_local (here, fd);
-    close (fd);
+    if (_srun_host (&srun) == 0)
+        network_local_end (here, &srun);
 }
 
 void reach_check (const struct slurm_conf *conf, const struct arguments *arguments, struct findings *findings)

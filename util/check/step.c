@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "common/number.h"
 #include "common/port.h"
 #include "common/tcp.h"
+#include "network.h"
 
 #define MAX_NODES 65536
 #define MAX_REPORT (256 * 1024ul)     /* bytes */
@@ -101,19 +101,6 @@ static void _first_node (const char *list, char *name, size_t size)
     name[used] = '\0';
 }
 
-static int _resolve (struct address *address, const char *name)
-{
-    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-    struct addrinfo *found;
-    int rc;
-
-    if (getaddrinfo (name, NULL, &hints, &found) != 0)
-        return -1;
-    rc = address_of_sockaddr (address, found->ai_addr);
-    freeaddrinfo (found);
-    return rc;
-}
-
 /* Nothing tells the nodes of a step without a list where to send a report, so they compute it. */
 static void _find_collector (struct step *step)
 {
@@ -125,7 +112,7 @@ static void _find_collector (struct step *step)
         || number_parse (&node, getenv ("SLURM_NODEID"), 0, MAX_NODES) < 0)
         return;
     _first_node (step->node_list, name, sizeof (name));
-    if (_resolve (&step->collector, name) < 0)
+    if (network_resolve (&step->collector, name) < 0)
         return;
     snprintf (step->greeting, sizeof (step->greeting), "tf-check %d.%d", job, number);
     step->port = PORT_LOW + (int)(((unsigned int)job * 31U + (unsigned int)number) % PORTS);
