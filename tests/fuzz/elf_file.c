@@ -20,7 +20,8 @@ static void _read (const struct elf_file *file)
     uint32_t number;
 
     CHECK (!note || (note > begin && note < end && memchr (note, '\0', (size_t)(end - note))));
-    elf_file_number (file, "plugin_version", &number);
+    if (elf_file_number (file, "plugin_version", &number) == 0)
+        CHECK (memmem (file->bytes, file->size, &number, sizeof (number)));
 }
 
 FUZZ_TARGET (elf_file)

@@ -590,7 +590,7 @@ TEST (a_plugin_that_is_cut_is_an_error_and_no_crash)
     free (bytes);
 }
 
-TEST (a_damaged_plugin_is_no_crash)
+TEST (of_a_damaged_plugin_something_is_said)
 {
     size_t size;
     char *bytes = read_all (SPANK_TF_SO, &size), *damaged = malloc (size);
@@ -606,6 +606,11 @@ TEST (a_damaged_plugin_is_no_crash)
         write_bytes ("spank_tf.so", damaged, size);
         copy (at ("spank_tf.so"), "slurm/auth_x.so", NULL, NULL);
         check_installation ();
+        /* What stands before the plugin is all right, and something is said of it. */
+        has_line ("ok: ROOT/plugstack.conf:3 loads the plugin");
+        assert_non_null (strstr (printed (), ": ROOT/spank_tf.so"));
+        for (size_t i = 0; i < findings.count; i++)
+            assert_true (is_line (findings.finding[i].text));
     }
     free (damaged);
     free (bytes);
