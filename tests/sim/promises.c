@@ -569,6 +569,22 @@ static const char *_what_hangs_is_aborted (const struct history *h)
     return NULL;
 }
 
+/* manual: "One whose place is taken is told to end at once, and its exit code is 0." */
+static const char *_the_replaced_exit_with_0 (const struct history *h)
+{
+    bool replaced[MOST_RANKS] = { false };
+
+    EACH (note, h) {
+        if (note->kind == TOLD && note->number == FACT_REPLACED)
+            replaced[note->rank] = true;
+        /* Without a connection it does not know. */
+        if (note->kind == LEFT && note->number && replaced[note->rank] && note->status
+            && !_loses_slurmstepd (h, note->rank, note->at))
+            return _broken (note, "is replaced, and exits with", note->status);
+    }
+    return NULL;
+}
+
 /*
  * guide.md: "if one of the cluster fails, the others … have fail_grace= seconds (30) to end and to say
  * why".
@@ -964,6 +980,7 @@ const char *promises_check (const struct history *history, const char **why)
         { "a stop gives its grace", _a_stop_gives_its_grace },
         { "a failure gives its grace", _a_failure_gives_its_grace },
         { "what hangs is aborted", _what_hangs_is_aborted },
+        { "the replaced exit with 0", _the_replaced_exit_with_0 },
         { "a covered failure is followed by a life", _a_covered_failure_is_followed_by_a_life },
         { "ends are told once", _ends_are_told_once },
         { "the table is the exit codes", _the_table_is_the_exit_codes },

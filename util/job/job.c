@@ -218,8 +218,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
 
 /* Other inputs. */
 
-/* A report that has arrived before is nothing new, but from a supervisor that has returned. */
-static void _take_status (struct job *job, struct rank *rank, const struct status *status, bool returned)
+static void _take_status (struct job *job, struct rank *rank, const struct status *status)
 {
     const struct signs *signs = &status->signs;
 
@@ -229,7 +228,7 @@ static void _take_status (struct job *job, struct rank *rank, const struct statu
     unanswered_take (job, rank, signs);
     watchdog_take (job, rank, signs);
     ledger_step (job, rank, signs);
-    if (status->ended && (returned || status->life.number != rank->report))
+    if (status->ended)
         _take_report (job, rank, &status->report, &status->life, &status->failure);
     ledger_look (job);
 }
@@ -237,7 +236,7 @@ static void _take_status (struct job *job, struct rank *rank, const struct statu
 void job_status (struct job *job, int64_t now, struct rank *rank, const struct status *status)
 {
     _set_time (job, now);
-    _take_status (job, rank, status, false);
+    _take_status (job, rank, status);
 }
 
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard)
@@ -257,7 +256,7 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
         rank->has = rank->life.number;
         rank->report = 0;
     }
-    _take_status (job, rank, status, true);
+    _take_status (job, rank, status);
 }
 
 void job_cannot_change (struct job *job, const struct rank *spare)

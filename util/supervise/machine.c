@@ -460,12 +460,17 @@ static bool _end_is_known (const struct machine *m)
     return m->phase == MACHINE_ENDED && m->goal.report == m->reports;
 }
 
-/* The next step towards its goal. An order to stop that has met the report of an end is of the past. */
-static void _pursue (struct machine *m)
+/*
+ * The next step towards it. What cannot be taken now, because what runs is being stopped, comes again with
+ * the answer to the report of its end; and to stop what has met the report of an end is of the past.
+ */
+void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
 {
-    const struct goal *goal = &m->goal;
-    bool known = _end_is_known (m);
+    bool known;
 
+    _advance (m, now);
+    m->goal = *goal;
+    known = _end_is_known (m);
     if (goal->stop == GOAL_STOP_AT_ONCE && !m->replaced)
         _give_up_place (m);
     else if (known && goal->leave) {
@@ -479,13 +484,6 @@ static void _pursue (struct machine *m)
         m->next = goal->life;
         _kill (m, THEN_BEGIN);
     }
-}
-
-void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
-{
-    _advance (m, now);
-    m->goal = *goal;
-    _pursue (m);
 }
 
 /*
@@ -635,8 +633,6 @@ static void _look_at_program (struct machine *m, const struct sight *sight)
 
 void machine_look (struct machine *m, int64_t now, const struct sight *sight)
 {
-    bool had_ended = m->phase == MACHINE_ENDED;
-
     _advance (m, now);
     switch (m->phase) {
         case MACHINE_RUNS: _look_at_program (m, sight); break;
@@ -657,8 +653,6 @@ void machine_look (struct machine *m, int64_t now, const struct sight *sight)
             break;
         default: break;
     }
-    if (m->phase == MACHINE_ENDED && !had_ended)
-        _pursue (m);
     if (m->leaves && m->phase != MACHINE_LEFT) {
         m->phase = MACHINE_LEFT;
         _add (m, EFFECT_LEAVE);

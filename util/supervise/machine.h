@@ -14,8 +14,9 @@
  *     ENDED    its end has been reported: it waits for another life, or to leave
  *     LEFT
  *
- * In BEGINS, WAITS and KILLS, which end by themselves, the machine takes no goals: machine_listens (). The
- * last goal holds until there is another one; step by step the task becomes what it says.
+ * In BEGINS, WAITS and KILLS, which end by themselves, the machine takes no goals: machine_listens (). Each
+ * end is reported, and each report answered by a goal that has its number: so one that is taken while another
+ * is pursued is not lost.
  */
 #ifndef TF_MACHINE_H
 #define TF_MACHINE_H
