@@ -107,7 +107,7 @@ struct frame *launch_encode_config (const struct launch *launch)
         .lists = 1,
         .list = { { .text = "ps,worker:rest" } },
         .timeout = launch->timeout ? launch->timeout : 300,
-        .stop = STOP_WHEN_NEVER,
+        .stop = launch->stops ? STOP_WHEN_AUTO : STOP_WHEN_NEVER,
         .show = launch->show,
         .stop_grace = 30,
         .eval_grace = 60,

@@ -30,6 +30,7 @@ PROGRAMS = ("started", "released", "ended")
 
 NO_RENDEZVOUS = (r"spank_tf: .*(no rendezvous listens on|could not be reached|"
                  r"ended before it had read its configuration)")
+GOES_ON = r"spank_tf: .*tf-rendezvous was killed, and goes on"
 RENDEZVOUS_ENDED = r"spank_tf: .*the rendezvous does not answer; its tasks are not stopped"
 RANKS_LOST = (r"spank_tf: step .*ended before "
               r"(the launch was complete|they had their TF_CONFIG.*): rank")

@@ -5,7 +5,7 @@ import time
 from signal import SIGINT, SIGKILL, SIGSTOP, SIGTERM
 
 import cluster
-from fault import (ANY_CODE, CANCELLED, ENDING_SRUN, HARMLESS, KILLED, NO_FORK_SERVER, NO_RENDEZVOUS,
+from fault import (ANY_CODE, CANCELLED, ENDING_SRUN, GOES_ON, HARMLESS, KILLED, NO_FORK_SERVER, NO_RENDEZVOUS,
                    PROGRAMS, PS_ENDED, RANKS_LATE, RANKS_LOST, RENDEZVOUS_ENDED, SIGNALLED,
                    SUPERVISORS_LOST, UNNOTICED, Effect, Fault, codes)
 
@@ -105,8 +105,7 @@ class CtrlC(Fault):
 
 class RendezvousSignal(Signal):
     """
-    Before the last answer the launch fails; afterwards the tasks are not stopped any more. The
-    supervisor of rank 0 says so, unless it ends before it has noticed.
+    Before the last answer the launch fails; afterwards it goes on, if it has supervisors.
     """
     target = "tf-rendezvous"
     events = ("rendezvous", "rank", "supervise") + PROGRAMS
@@ -124,10 +123,12 @@ class RendezvousSignal(Signal):
         if self.number == SIGSTOP:
             return super().effect()
         later = Effect(cause=None if self.silent else RENDEZVOUS_ENDED, also=RENDEZVOUS_ENDED,
-                       loses_output=True, seconds=UNNOTICED, goes_on=UNNOTICED if self.plan.supervised() else 0)
+                       loses_output=True, seconds=UNNOTICED)
+        if self.plan.supervised():
+            later = Effect(also=GOES_ON)
         if self.before == self.plan.tasks:
             return later
-        return later._replace(codes=codes(1), cause=NO_RENDEZVOUS + "|" + RENDEZVOUS_ENDED,
+        return later._replace(codes=codes(1), cause="|".join((NO_RENDEZVOUS, RENDEZVOUS_ENDED, GOES_ON)),
                               ends=codes("exit 1"))
 
 

@@ -139,16 +139,35 @@ END
     no_program_started
 }
 
-@test "tf-rendezvous is killed while the job runs: one message, and the job goes on as a plain job" {
+# The chief runs. The ps has not read its answer: its process is $rank.
+start_with_slow_ps ()
+{
     stop_slurmd 3
-    start_by_role ./by-role chief='mark there; await end; exit 3'
+    start_by_role "$@" ./by-role chief='mark there; await end; exit 3'
     eventually 20 registered 2
-    # One rank has not yet read its answer.
     rank=$(processes 2 tf-rank)
     kill -STOP "$rank"
     continue_slurmd 3
     await_mark there
+}
+
+@test "tf-rendezvous is killed while the job runs: it goes on, and the others are stopped when the chief ends" {
+    start_with_slow_ps --tf-show
     kill -KILL "$(rendezvous)"
+    kill -CONT "$rank"
+    all_programs_run
+    eventually 20 printed 'tf-rendezvous was killed, and goes on$' || fail "no line: $(< "$srun_output")"
+    kill -KILL "$(rendezvous)"
+    eventually 20 rendezvous
+    touch "$work/mark.end"
+    srun_and_tasks_end 60 3 'exit 3' stopped stopped
+    [ "$(grep -c 'how its tasks ended' "$srun_output")" -eq 1 ] || fail "not one table: $(< "$srun_output")"
+    printed 'first to fail: chief 0 on .*, exit 3' || fail "the failure is not named: $(< "$srun_output")"
+}
+
+@test "tf-rendezvous and its keeper are killed while the job runs: one message, and the job goes on as a plain job" {
+    start_with_slow_ps
+    kill -KILL "$(pgrep -xu "$user" tf-keeper)" "$(rendezvous)"
     kill -CONT "$rank"
     all_programs_run
     eventually 15 printed '^slurmstepd: error: spank_tf: step [0-9.]+: the rendezvous does not answer; its tasks are not stopped when its work is done$' ||

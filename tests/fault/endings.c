@@ -7,8 +7,10 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -253,14 +255,21 @@ static void _supervised_rank_returns (const void *arg __attribute__ ((unused)))
 
 /* Supervisors. */
 
-static void _expect_to_leave (const struct launch *launch, int fd)
+static struct goal _receive_goal (const struct launch *launch, int fd)
 {
     struct frame *frame = receive_frame (fd, REACTION_MS);
     struct goal goal;
 
-    if (!frame || goal_decode (&goal, frame, launch->contact.server_token, NULL) < 0 || !goal.leave)
-        die ("a supervisor is not let go");
+    if (!frame || goal_decode (&goal, frame, launch->contact.server_token, NULL) < 0)
+        die ("a supervisor is told nothing");
     frame_destroy (frame);
+    return goal;
+}
+
+static void _expect_to_leave (const struct launch *launch, int fd)
+{
+    if (!_receive_goal (launch, fd).leave)
+        die ("a supervisor is not let go");
 }
 
 /* Its task has ended so, on a new connection. */
@@ -307,6 +316,141 @@ static void _supervisors_return_after_the_end (const void *arg __attribute__ ((u
     for (int i = 0; i < 2; i++)
         _expect_to_leave (&launch, _reconnect (&launch, i, how[i]));
     launch_expect_exit (&launch);
+}
+
+/* The rendezvous is killed. */
+
+/* The first child of a process with this name, or any; or 0. */
+static pid_t _child_of (pid_t parent, const char *name)
+{
+    char path[64], text[32];
+    FILE *children, *comm;
+    int pid, found = 0;
+
+    snprintf (path, sizeof (path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    if (!(children = fopen (path, "re")))
+        return 0;
+    while (found == 0 && fscanf (children, "%d", &pid) == 1) {
+        snprintf (path, sizeof (path), "/proc/%d/comm", pid);
+        if (!(comm = fopen (path, "re")))
+            continue;
+        if (fgets (text, sizeof (text), comm) && (!name || strncmp (text, name, strlen (name)) == 0))
+            found = pid;
+        fclose (comm);
+    }
+    fclose (children);
+    return found;
+}
+
+/* Its keeper, which then is this process' child, begins the next one. */
+static void _kill_rendezvous (struct launch *launch)
+{
+    pid_t pid = launch->pid;
+
+    kill (pid, SIGKILL);
+    waitpid (pid, NULL, 0);
+    for (int ms = 0; ms < REACTION_MS && launch->pid == pid; ms++) {
+        pid_t keeper = _child_of (getpid (), "tf-keeper"), next = keeper ? _child_of (keeper, "tf-rend") : 0;
+
+        usleep (1000);
+        launch->pid = next > 0 ? next : pid;
+    }
+    if (launch->pid == pid)
+        die ("there is no other one");
+    launch_wait_processed (launch);
+}
+
+static void _await_no_child (void)
+{
+    for (int ms = 0; ms < REACTION_MS && _child_of (getpid (), NULL); ms++) {
+        waitpid (-1, NULL, WNOHANG);
+        usleep (1000);
+    }
+    if (_child_of (getpid (), NULL))
+        die ("something is left");
+}
+
+static int _run_again (const struct launch *launch, int rank)
+{
+    const struct status status = { .ended = false };
+    int fd = connect_to_rendezvous (launch);
+
+    send_frame (fd, status_encode_first (&status, launch->contact.token, "n0", rank));
+    if (_receive_goal (launch, fd).stop != GOAL_RUN)
+        die ("a task is stopped that runs");
+    return fd;
+}
+
+static void _start_supervised (struct launch *launch, int rank[3])
+{
+    prctl (PR_SET_CHILD_SUBREAPER, 1);
+    launch_start (launch);
+    for (int i = 0; i < 3; i++)
+        rank[i] = register_rank (launch, i);
+    for (int i = 0; i < 3; i++) {
+        struct frame *answer = receive_frame (rank[i], REACTION_MS);
+
+        check_answer (launch, i, answer);
+        frame_destroy (answer);
+    }
+}
+
+static void _expect_times (const struct launch *launch, const char *text, int times)
+{
+    const char *printed = stderr_text (launch);
+
+    for (const char *at = printed; (at = strstr (at, text)); at++)
+        times--;
+    if (times != 0)
+        die ("\"%s\" is too often, or not often enough, in \"%s\"", text, printed);
+}
+
+/* Before an end, between two, and after the last one: each is told once, and the ps is stopped. */
+static void _rendezvous_is_killed (const void *arg __attribute__ ((unused)))
+{
+    struct launch launch = { .tasks = 3, .show = true, .stops = true };
+    int rank[3];
+
+    _start_supervised (&launch, rank);
+    _kill_rendezvous (&launch);
+    for (int i = 0; i < 3; i++)
+        rank[i] = _run_again (&launch, i);
+    _report (rank[1], "exit 3");
+    _expect_to_leave (&launch, rank[1]);
+    _kill_rendezvous (&launch);
+    rank[0] = _run_again (&launch, 0);
+    rank[2] = _reconnect (&launch, 2, "exit 0");
+    if (_receive_goal (&launch, rank[0]).stop != GOAL_STOP)
+        die ("the ps is not stopped");
+    _expect_to_leave (&launch, rank[2]);
+    _report (rank[0], "stopped");
+    _expect_to_leave (&launch, rank[0]);
+    launch_end_srun (&launch);
+    _await_no_child ();
+    _expect_times (&launch, "tf-rendezvous was killed, and goes on", 2);
+    _expect_times (&launch, "3 tasks on 2 nodes", 1);
+    _expect_times (&launch, "failed, exit 3; spank_tf does not end the others", 1);
+    _expect_times (&launch, "how its tasks ended", 1);
+    _expect_times (&launch, "first to fail: worker 0 on n0", 1);
+}
+
+/* For the third time within a minute; or while the ranks wait. */
+static void _rendezvous_is_not_begun_again (const void *arg __attribute__ ((unused)))
+{
+    struct launch launch = { .tasks = 3, .show = true, .stops = true }, early = launch;
+    int rank[3];
+
+    _start_supervised (&launch, rank);
+    _kill_rendezvous (&launch);
+    _kill_rendezvous (&launch);
+    kill (launch.pid, SIGKILL);
+    _await_no_child ();
+    launch_start (&early);
+    register_rank (&early, 0);
+    launch_wait_processed (&early);
+    kill (early.pid, SIGKILL);
+    _await_no_child ();
+    _expect_times (&early, "tf-rendezvous was killed", 0);
 }
 
 /* Ranks cannot take part. */
@@ -395,6 +539,12 @@ int main (void)
         check ("all tasks have ended, and that supervisors may leave was lost: they are told again until "
                "srun ends",
                _supervisors_return_after_the_end, NULL);
+    passed &=
+        check ("the rendezvous is killed twice: it goes on, each end is told once, and the ps is stopped",
+               _rendezvous_is_killed, NULL);
+    passed &=
+        check ("the rendezvous is killed for the third time in a minute, or before the answers: it has ended",
+               _rendezvous_is_not_begun_again, NULL);
     passed &= check ("a rank without a port is named with the reason, and all ranks are refused",
                      _rank_has_no_port, NULL);
     passed &= check ("a rank with another protocol version is named, and all ranks are refused",

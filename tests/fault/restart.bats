@@ -98,7 +98,24 @@ end_rendezvous ()
     kill -9 "$(pgrep -r D,R,S -xu "$user" tf-rendezvous)"
 }
 
-@test "when tf-rendezvous has been killed, a worker that fails is not restarted, a line says so, and the step ends" {
+@test "when tf-rendezvous has been killed, a worker that fails is restarted all the same" {
+    start_step chief,ps,worker 'case $SLURM_TF_ROLE$SLURM_TF_INDEX$SLURM_TF_RESTART in
+        worker0 | worker00) until [ -e $LIVES/fail ]; do sleep 0.1; done; exit 3;;
+        chief0*) until [ -e $LIVES/end ]; do sleep 0.1; done;;
+        *) sleep 600 & trap "kill $!; exit 0" TERM; wait;;
+        esac' -n3 -m block -w "$(node 1)" --tf-restart=1,any
+    for rank in 0 1 2; do
+        eventually 20 lives $rank 1
+    done
+    end_rendezvous
+    touch "$lives/fail"
+    eventually 60 lives 2 2 || fail "the worker is not restarted: $(< "$out")"
+    touch "$lives/end"
+    step_ends
+    [ "$status" -eq 0 ]
+}
+
+@test "when tf-rendezvous and its keeper have been killed, a worker that fails is not restarted, a line says so, and the step ends" {
     start_step chief,ps,worker:2 'case $SLURM_TF_ROLE$SLURM_TF_INDEX in
         worker0) until [ -e $LIVES/fail ]; do sleep 0.1; done; exit 3;;
         chief0) until [ -e $LIVES/end ]; do sleep 0.1; done; kill $(cut -d" " -f1 $LIVES/1 $LIVES/3);;
@@ -107,6 +124,7 @@ end_rendezvous ()
     for rank in 0 1 2 3; do
         eventually 20 lives $rank 1
     done
+    kill -9 "$(pgrep -xu "$user" tf-keeper)"
     end_rendezvous
     touch "$lives/fail"
     eventually 75 worker_has_no_supervisor || fail "the worker's supervisor waits"

@@ -58,9 +58,12 @@
 #include "protocol/status.h"
 #include "protocol/registration.h"
 #include "rendezvous/console.h"
+#include "rendezvous/keeper.h"
 #include "rendezvous/launch.h"
 #include "rendezvous/server.h"
 
+/* It has no keeper. */
+#define keeper_start(journal) 0
 int tf_rendezvous_main (int argc, char *argv[]);
 #define main tf_rendezvous_main
 /* NOLINTNEXTLINE(bugprone-suspicious-include): its main () is the target. */

@@ -139,7 +139,9 @@ static void _make_disturbance (struct plan *plan, struct disturbance *d)
                                  WARN,
                                  CANCEL,
                                  KILL_SRUN,
-                                 RESET_ALL };
+                                 RESET_ALL,
+                                 KILL_RENDEZVOUS,
+                                 KILL_RENDEZVOUS };
 
     d->kind = (enum disturbance_kind)_one_of (kinds, COUNT (kinds));
     d->at = _between (50, _in (3) ? 4000 : 60000);
@@ -232,6 +234,7 @@ static const char *_disturbance_name (enum disturbance_kind kind)
         [CANCEL] = "cancelled",
         [KILL_SRUN] = "srun killed",
         [RESET_ALL] = "all connections reset",
+        [KILL_RENDEZVOUS] = "rendezvous killed",
     };
 
     return name[kind];

@@ -70,7 +70,7 @@ static bool _cuts (enum disturbance_kind kind)
 
 static bool _resets (enum disturbance_kind kind)
 {
-    return kind == RESET || kind == HALF_OPEN || kind == RESET_ALL;
+    return kind == RESET || kind == HALF_OPEN || kind == RESET_ALL || kind == KILL_RENDEZVOUS;
 }
 
 static bool _breaks (enum disturbance_kind kind)

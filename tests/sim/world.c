@@ -162,6 +162,7 @@ static struct {
     int its[MOST_RANKS]; /* connection of a rank, or -1 */
     int64_t asked_heard;
     bool rendezvous_frozen;
+    bool dying; /* it is killed before it sends what it decides at this moment */
     int64_t frozen_until;
     int busy; /* performing facts */
     /* srun and Slurm. */
@@ -868,7 +869,110 @@ static void _run_supervisor (int rank)
     }
 }
 
-/* The rendezvous: its wire. */
+/* The rendezvous: its ranks. */
+
+static void _init_rank (int i)
+{
+    static const char *const role[] = {
+        [RULES_CHIEF] = "chief",   [RULES_MASTER] = "master",       [RULES_PS] = "ps",
+        [RULES_WORKER] = "worker", [RULES_EVALUATOR] = "evaluator", [RULES_ROLES] = "+data",
+        [RULES_SPARE] = "spare",
+    };
+
+    snprintf (w.node_name[w.plan->node[i]], sizeof (w.node_name[0]), "n%d", (w.plan->node[i] + 1) % 100);
+    w.rank[i] = (struct rank){ .number = i,
+                               .launch = RANK_HERE,
+                               .node = w.node_name[w.plan->node[i]],
+                               .node_index = w.plan->node[i],
+                               .port = 40000 + i,
+                               .master_port = 50000 + i,
+                               .role = role[w.plan->kind[i]],
+                               .kind = w.plan->kind[i],
+                               .beside = w.plan->beside[i],
+                               .index = i,
+                               .link = LINK_UP,
+                               .state = w.plan->kind[i] == RULES_SPARE ? RANK_SPARE : RANK_RUNS };
+}
+
+/* The rendezvous: what it writes down (rendezvous/journal.h), and its wire. */
+
+#define MOST_INPUTS 16384
+
+struct input {
+    enum { LAUNCHED, TOLD_STATUS, ABSENT, RETURNED, TIMED, WIRED } kind;
+    int64_t now, heard;
+    int rank, ms;
+    bool silent;
+    enum rank_link link;
+    struct status status;
+    char cannot[64];
+};
+
+static struct input input[MOST_INPUTS];
+static int inputs;
+static bool input_timed;
+static struct {
+    enum rank_link link;
+    bool silent;
+} wire[MOST_RANKS];
+
+static void _decide (struct input *in)
+{
+    struct rank *rank = &w.rank[in->rank];
+
+    if (in->status.life.cannot)
+        in->status.life.cannot = in->cannot;
+    switch (in->kind) {
+        case LAUNCHED: job_launched (w.job, in->now, 0); break;
+        case TOLD_STATUS: job_status (w.job, in->now, rank, &in->status); break;
+        case ABSENT: job_absent (w.job, in->now, rank, in->ms, in->heard); break;
+        case RETURNED: job_returned (w.job, in->now, rank, &in->status); break;
+        case TIMED: job_time (w.job, in->now); break;
+        case WIRED:
+            rank->link = wire[in->rank].link = in->link;
+            rank->silent = wire[in->rank].silent = in->silent;
+            break;
+    }
+    input_timed = in->kind == TIMED;
+}
+
+static struct input *_add_input (const struct input *in)
+{
+    if (inputs == MOST_INPUTS) {
+        w.overflow = true;
+        inputs--;
+    }
+    input[inputs] = *in;
+    return &input[inputs++];
+}
+
+static bool _note_wire (void)
+{
+    bool changed = false;
+
+    for (int i = 0; i < w.plan->tasks; i++) {
+        const struct rank *rank = &w.rank[i];
+
+        if (rank->link == wire[i].link && rank->silent == wire[i].silent)
+            continue;
+        changed = true;
+        wire[i].link = rank->link;
+        wire[i].silent = rank->silent;
+        _add_input (&(struct input){ .kind = WIRED, .rank = i, .link = rank->link, .silent = rank->silent });
+    }
+    return changed;
+}
+
+static void _take (const struct input *in)
+{
+    struct input *kept;
+
+    if (in->kind != LAUNCHED)
+        _note_wire ();
+    kept = _add_input (in);
+    kept->now = w.now;
+    _decide (kept);
+}
 
 static bool _is_up (int rank)
 {
@@ -890,8 +994,10 @@ static void _lose (int rank, int ms)
     _close (w.its[rank], RENDEZVOUS, true);
     w.its[rank] = -1;
     w.rank[rank].link = LINK_NONE;
-    job_absent (w.job, w.now, &w.rank[rank], ms,
-                w.plan->config.lost_after ? _heard (rank, RENDEZVOUS) : w.now);
+    _take (&(struct input){ .kind = ABSENT,
+                            .rank = rank,
+                            .ms = ms,
+                            .heard = w.plan->config.lost_after ? _heard (rank, RENDEZVOUS) : w.now });
 }
 
 static void _send_goal (struct rank *rank, const struct goal *goal, bool begins)
@@ -1031,7 +1137,7 @@ static void _ask_heard (void)
     w.asked_heard = w.now;
     for (int i = 0; i < w.plan->tasks; i++)
         if (_is_up (i))
-            w.rank[i].heard = _heard (i, RENDEZVOUS);
+            w.rank[i].silent = silence_is_long (w.plan->config.lost_after, w.now - _heard (i, RENDEZVOUS));
 }
 
 /* It stays until then. */
@@ -1043,15 +1149,50 @@ static void _end_rendezvous (void)
         _close (i, RENDEZVOUS, true);
 }
 
+/*
+ * A new one does again what it reads. What that leads to has been told; what was sent is lost with the
+ * connections.
+ */
+static void _begin_rendezvous_again (void)
+{
+    struct fact fact;
+
+    w.dying = false;
+    job_destroy (w.job);
+    memset (wire, 0, sizeof (wire));
+    for (int i = 0; i < w.plan->tasks; i++) {
+        free (w.rank[i].end.failure);
+        _init_rank (i);
+        w.rank[i].link = LINK_NONE;
+    }
+    if (!(w.job = job_create (&w.plan->config, w.rank, w.plan->tasks)))
+        abort ();
+    for (int i = 0; i < inputs; i++) {
+        _decide (&input[i]);
+        while (facts_take (&w.job->facts, &fact))
+            fact_clear (&fact);
+    }
+    for (int i = 0; i < w.plan->tasks; i++) {
+        if (wire[i].link == LINK_NONE)
+            continue;
+        _close (w.its[i], RENDEZVOUS, true);
+        w.its[i] = -1;
+        w.rank[i].link = LINK_NONE;
+        _take (&(struct input){ .kind = ABSENT, .rank = i, .ms = JOB_RESET_MS, .heard = w.now });
+    }
+}
+
 static void _check_rendezvous (void)
 {
     int looks = 0;
 
     do {
         _ask_heard ();
-        job_time (w.job, w.now);
+        if (_note_wire () || !input_timed || job_due (w.job) <= w.now)
+            _take (&(struct input){ .kind = TIMED });
         _perform_facts ();
-        _send_goals ();
+        if (!w.dying)
+            _send_goals ();
     } while (job_due (w.job) <= w.now && looks++ < 100);
     if (looks > 100) {
         _note (STUCK, -1, 0);
@@ -1063,18 +1204,21 @@ static void _receive (struct message *message)
 {
     int number = w.connection[message->connection].rank;
     struct rank *rank = &w.rank[number];
+    struct input told;
 
-    if (message->status.life.cannot)
-        message->status.life.cannot = message->cannot;
+    told = (struct input){ .kind = TOLD_STATUS, .rank = number, .status = message->status };
+    memcpy (told.cannot, message->cannot, sizeof (told.cannot));
     _ask_heard ();
     if (message->kind == HELLO) {
         if (_is_up (number))
             _close (w.its[number], RENDEZVOUS, true);
         w.its[number] = message->connection;
         rank->link = LINK_UP;
-        job_returned (w.job, w.now, rank, &message->status);
+        rank->silent = false;
+        told.kind = RETURNED;
+        _take (&told);
     } else if (w.its[number] == message->connection)
-        job_status (w.job, w.now, rank, &message->status);
+        _take (&told);
     _perform_facts ();
 }
 
@@ -1271,7 +1415,10 @@ static void _open_half (int rank)
     w.connection[s->connection].up[RENDEZVOUS] = false;
     w.its[rank] = -1;
     w.rank[rank].link = LINK_NONE;
-    job_absent (w.job, w.now, &w.rank[rank], JOB_RESET_MS, lost_after ? _heard (rank, RENDEZVOUS) : w.now);
+    _take (&(struct input){ .kind = ABSENT,
+                            .rank = rank,
+                            .ms = JOB_RESET_MS,
+                            .heard = lost_after ? _heard (rank, RENDEZVOUS) : w.now });
     _push (w.now + _below (1000 * ask), TELL_RESET, s->connection, SUPERVISOR);
 }
 
@@ -1337,6 +1484,7 @@ static void _disturb (int number)
             _end_srun (128 + SIGKILL);
             _push (w.now + SRUN_LOST_MS, KILL_STEP, 0, 0);
             break;
+        case KILL_RENDEZVOUS: w.dying = w.runs && !w.rendezvous_frozen; break;
         case DISTURBANCE_KINDS: break;
     }
 }
@@ -1498,25 +1646,7 @@ static bool _all_over (void)
 
 static void _begin_rank (int i)
 {
-    static const char *const role[] = {
-        [RULES_CHIEF] = "chief",   [RULES_MASTER] = "master",       [RULES_PS] = "ps",
-        [RULES_WORKER] = "worker", [RULES_EVALUATOR] = "evaluator", [RULES_ROLES] = "+data",
-        [RULES_SPARE] = "spare",
-    };
-
-    snprintf (w.node_name[w.plan->node[i]], sizeof (w.node_name[0]), "n%d", (w.plan->node[i] + 1) % 100);
-    w.rank[i] = (struct rank){ .number = i,
-                               .launch = RANK_HERE,
-                               .node = w.node_name[w.plan->node[i]],
-                               .node_index = w.plan->node[i],
-                               .port = 40000 + i,
-                               .master_port = 50000 + i,
-                               .role = role[w.plan->kind[i]],
-                               .kind = w.plan->kind[i],
-                               .beside = w.plan->beside[i],
-                               .index = i,
-                               .link = LINK_UP,
-                               .state = w.plan->kind[i] == RULES_SPARE ? RANK_SPARE : RANK_RUNS };
+    _init_rank (i);
     w.connection[i] = (struct connection){ .rank = i, .up = { true, true } };
     w.its[i] = i;
 }
@@ -1560,7 +1690,7 @@ static void _begin (const struct plan *plan, int disturbances, struct history *h
     w.now = 100000;
     w.events = w.nth = w.messages = w.busy = 0;
     w.asked_heard = 0;
-    w.rendezvous_frozen = w.suspended = w.overflow = false;
+    w.rendezvous_frozen = w.suspended = w.overflow = w.dying = false;
     w.reached = 0;
     w.frozen_until = 0;
     memset (w.node, 0, sizeof (w.node));
@@ -1577,7 +1707,9 @@ static void _begin (const struct plan *plan, int disturbances, struct history *h
     if (!(w.job = job_create (&plan->config, w.rank, plan->tasks)))
         abort ();
     w.runs = w.srun = true;
-    job_launched (w.job, w.now, 0);
+    inputs = 0;
+    memset (wire, 0, sizeof (wire));
+    _take (&(struct input){ .kind = LAUNCHED });
     _note_places ();
     for (int i = 0; i < plan->tasks; i++)
         _begin_supervisor (i);
@@ -1604,6 +1736,9 @@ static void _live (void)
             _run_supervisor (i);
     if (w.runs && !w.rendezvous_frozen && (happened || job_due (w.job) <= w.now))
         _check_rendezvous ();
+    if (w.dying && w.runs)
+        _begin_rendezvous_again ();
+    w.dying = false;
 }
 
 void world_run (const struct plan *plan, int disturbances, struct history *history, bool print)

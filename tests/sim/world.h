@@ -41,6 +41,7 @@ enum disturbance_kind {
     CANCEL,             /* SIGTERM, and SIGKILL after KillWait */
     KILL_SRUN,
     RESET_ALL,          /* all connections, as by a switch that is restarted */
+    KILL_RENDEZVOUS,    /* -9; it is begun again */
     DISTURBANCE_KINDS
 };
 

@@ -70,7 +70,7 @@ ids ()
 
 # bats test_tags=release
 @test "root's srun --uid: every process of the step is the user's, with its groups, as the files are" {
-    local work=$SPANK_TF_CLUSTER/work uid gid ids name names=(srun tf-rendezvous tf-supervise tf-fork-server tf-writer waits) pid
+    local work=$SPANK_TF_CLUSTER/work uid gid ids name names=(srun tf-rendezvous tf-keeper tf-supervise tf-fork-server tf-writer waits) pid
 
     "$tests/cluster" run -- srun --uid="$user" --version > /dev/null 2>&1 || skip "srun has no --uid in this release"
     uid=$(id -u "$user") gid=$(id -g "$user")

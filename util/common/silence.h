@@ -13,6 +13,7 @@
 #ifndef TF_SILENCE_H
 #define TF_SILENCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -49,6 +50,12 @@ static inline int silence_interval (int lost_after)
 static inline int64_t silence_verdict_ms (int lost_after)
 {
     return (lost_after + 2 * silence_interval (lost_after) + SILENCE_KILL_S) * INT64_C (1000);
+}
+
+/* A peer that is silent for so long has not answered once or twice. */
+static inline bool silence_is_long (int lost_after, int64_t ms)
+{
+    return ms > 2000 * silence_interval (lost_after) + 1000;
 }
 
 #endif

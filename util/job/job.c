@@ -242,7 +242,7 @@ void job_status (struct job *job, int64_t now, struct rank *rank, const struct s
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard)
 {
     _set_time (job, now);
-    rank->heard = heard;
+    rank->heard = moment_last (rank->heard, heard);
     absence_begin (job, rank, ms);
 }
 

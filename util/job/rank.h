@@ -106,8 +106,9 @@ struct rank {
     /* Since its answer, if it has a supervisor. */
     enum rank_state state;
     enum rank_link link;
+    bool silent; /* its host was not heard for a while, though the connection stands; the wire's, too */
     bool suspended; /* Slurm has suspended the job, as its supervisor has told */
-    int64_t heard; /* when its supervisor's host was, last, as far as the wire has told */
+    int64_t heard; /* when its supervisor's host was, last, as far as the end of a connection has told */
     int64_t away; /* when it is LOST, or was; NEVER: its supervisor is not missed */
     int64_t given_up; /* when a spare may get its place; or NEVER */
     struct end end; /* of the present life */

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "common/silence.h"
 #include "course.h"
 
 /* A task that fails so often in a row, so soon after its start, has perhaps a bad node. */
@@ -16,11 +15,9 @@
 
 /* Which spare. */
 
-static bool _is_unheard (const struct job *job, const struct rank *rank)
+static bool _is_unheard (const struct rank *rank)
 {
-    return rank->away != NEVER
-           || (rank->link != LINK_NONE
-               && job->now - rank->heard > 2000 * silence_interval (job->config->lost_after) + 1000);
+    return rank->away != NEVER || (rank->link != LINK_NONE && rank->silent);
 }
 
 static bool _shares_node (const struct rank *one, const struct rank *other)
@@ -33,7 +30,7 @@ static bool _has_silent_node (const struct job *job, const struct rank *spare)
 {
     for (int i = 0; i < job->tasks; i++)
         if (_shares_node (&job->rank[i], spare) && rank_is_supervised (&job->rank[i])
-            && _is_unheard (job, &job->rank[i]))
+            && _is_unheard (&job->rank[i]))
             return true;
     return false;
 }

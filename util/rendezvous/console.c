@@ -29,6 +29,7 @@ static struct writer *out, *log_writer;
 static char log_path[PATH_MAX + sizeof ("/" LOG_NAME)];
 /* A line of console_wait () stands on the terminal, without its end. */
 static bool waits;
+static bool muted;
 /* What console_hold () keeps, or NULL, until then; never: nothing is to be kept. */
 static char *held;
 static struct deadline held_until = { INT64_MAX };
@@ -113,7 +114,7 @@ void console_note (const char *text)
 {
     char at[ISO_TIME_SIZE], *lines = NULL;
     size_t size;
-    FILE *file = log_writer ? open_memstream (&lines, &size) : NULL;
+    FILE *file = log_writer && !muted ? open_memstream (&lines, &size) : NULL;
 
     if (!file)
         return;
@@ -143,10 +144,20 @@ static bool _hold (const char *text)
 
 void console_print (const char *text)
 {
-    if (deadline_is_set (held_until) && _hold (text))
+    if (muted || (deadline_is_set (held_until) && _hold (text)))
         return;
     console_note (text);
     _print_stderr (text);
+}
+
+void console_mute (bool mute)
+{
+    muted = mute;
+}
+
+bool console_is_muted (void)
+{
+    return muted;
 }
 
 void console_hold (int ms)
@@ -254,6 +265,11 @@ bool console_is_written (void)
     bool log = _is_written (log_writer), text = _is_written (out);
 
     return log && text;
+}
+
+bool console_has_passed_on (void)
+{
+    return !held && !(out && writer_keeps (out)) && !(log_writer && writer_keeps (log_writer));
 }
 
 void console_give_up (void)

@@ -35,6 +35,10 @@ void console_table (char *text, bool show);
 /* Print "srun: " and one line. */
 void console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 
+/* What is printed or noted from now on has been so before: leave it out. */
+void console_mute (bool mute);
+bool console_is_muted (void);
+
 /*
  * Keep what is printed from now on for so long, or until console_release (); console_drop () forgets it
  * instead, because something else says it better. Neither does anything if nothing is kept.
@@ -64,6 +68,9 @@ void console_flush (void);
  */
 bool console_is_written (void);
 void console_give_up (void);
+
+/* Nothing of it is kept in this process. */
+bool console_has_passed_on (void);
 
 /* Go on with what is not written yet. Call it when console_next () has passed. */
 void console_check_time (void);

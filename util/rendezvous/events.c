@@ -26,7 +26,7 @@ void events_publish (const struct step *step, char *text)
 
 void events_notify (const struct step *step, char *text, bool last)
 {
-    if (text && step_config (step)->notify)
+    if (text && step_config (step)->notify && !console_is_muted ())
         notify_event (step_config (step)->notify, text, last);
     free (text);
 }

@@ -16,6 +16,7 @@
 #include "common/address.h"
 #include "console.h"
 #include "job/job.h"
+#include "journal.h"
 #include "narrator.h"
 #include "protocol/answer.h"
 #include "protocol/hello.h"
@@ -130,7 +131,7 @@ static int _open_log (struct server *server, struct errtext *err)
     return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step), why.text);
 }
 
-/* All ranks are here. */
+/* All ranks are here. From now on this process may be killed, if it has supervisors, which come back. */
 static void _complete (struct server *server)
 {
     struct errtext err;
@@ -141,9 +142,55 @@ static void _complete (struct server *server)
         return;
     }
     server->resolved = true;
+    journal_set_useful (server->journal, server->job);
     console_wait (NULL);
     narrator_start (server->step);
+    if (console_has_passed_on ())
+        journal_set_done (server->journal);
     _answer_all (server);
+}
+
+/* Again. */
+
+static int _register_as_before (struct server *server, const struct journal_entry *entry,
+                                const struct frame *frame, struct errtext *err)
+{
+    struct roster *roster = step_roster (server->step);
+    struct registration registration;
+
+    if (registration_decode (&registration, frame, err) < 0)
+        return -1;
+    /* Its former connection may have broken. */
+    if (roster->tasks > 0)
+        roster->rank[registration.rank].launch = RANK_AWAITED;
+    return step_add (server->step, &registration, &entry->srun, err) == STEP_REFUSED ? -1 : 0;
+}
+
+static int _complete_as_before (struct server *server, const struct journal_entry *entry, struct errtext *err)
+{
+    struct errtext why;
+
+    server->now = entry->now;
+    server->deadline.at_ms = entry->now - entry->number + server->config.timeout * INT64_C (1000);
+    server->config.log_append = true;
+    if (step_resolve (server->step, &server->host, err) < 0)
+        return -1;
+    if (_open_log (server, &why) < 0)
+        console_say ("error: spank_tf: %s", why.text);
+    if (supervisors_begin (server, err) < 0)
+        return -1;
+    server->resolved = true;
+    narrator_start (server->step);
+    return 0;
+}
+
+int launch_replay (struct server *server, const struct journal_entry *entry, const struct frame *frame,
+                   struct errtext *err)
+{
+    server->lost_deadline = server->srun_deadline = deadline_never ();
+    if (entry->kind == JOURNAL_REGISTERED)
+        return _register_as_before (server, entry, frame, err);
+    return _complete_as_before (server, entry, err);
 }
 
 /* Registrations. */
@@ -190,18 +237,18 @@ static void _refuse_version (struct server *server, struct peer *peer, const str
 static bool _register_again (struct server *server, struct peer *peer,
                              const struct registration *registration)
 {
-    static const struct status status = { .ended = false };
     struct rank *rank = roster_return (step_roster (server->step), registration);
 
     if (!rank)
         return false;
     peer_set_rank (&server->peers, peer, rank, PEER_REGISTERED);
-    supervisors_return (server, rank, &status);
+    supervisors_return (server, rank, NULL);
     _answer (server, peer);
     return true;
 }
 
-static bool _register (struct server *server, struct peer *peer, const struct registration *registration)
+static bool _register (struct server *server, struct peer *peer, const struct registration *registration,
+                       struct frame *frame)
 {
     struct roster *roster = step_roster (server->step);
     struct address srun;
@@ -221,6 +268,9 @@ static bool _register (struct server *server, struct peer *peer, const struct re
     }
     if (first)
         _check_limit (server, roster->tasks);
+    if (verdict == STEP_ADDED)
+        journal_add (server->journal, &(struct journal_entry){ .kind = JOURNAL_REGISTERED, .srun = srun },
+                     frame);
     if (verdict == STEP_REFUSED)
         _refuse (server, err.text);
     peer_set_rank (&server->peers, peer, &roster->rank[registration->rank], PEER_REGISTERED);
@@ -230,7 +280,7 @@ static bool _register (struct server *server, struct peer *peer, const struct re
 }
 
 /* The first frame of a connection. False if the connection is to be closed. */
-static bool _take_first_frame (struct server *server, struct peer *peer, const struct frame *frame)
+static bool _take_first_frame (struct server *server, struct peer *peer, struct frame *frame)
 {
     struct registration registration;
     struct hello hello;
@@ -247,7 +297,7 @@ static bool _take_first_frame (struct server *server, struct peer *peer, const s
     if (registration_decode (&registration, frame, NULL) < 0)
         return false;
     return server->resolved ? _register_again (server, peer, &registration)
-                            : _register (server, peer, &registration);
+                            : _register (server, peer, &registration, frame);
 }
 
 void launch_receive (struct server *server, struct peer *peer)

@@ -124,6 +124,7 @@ void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, e
     /* After its first frame a rank sends nothing else. */
     peer->reader.ceiling = FRAME_MAX_EXIT_REPORT;
     rank->peer = peer;
+    rank->silent = false;
     peer_set_state (peer, state);
 }
 

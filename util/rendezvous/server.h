@@ -21,7 +21,9 @@
 #define SERVER_OWN_FILES 32
 
 struct job;
+struct journal;
 struct narrator;
+struct wire;
 
 struct server {
     struct rendezvous_config config;    /* its strings are in: */
@@ -42,6 +44,9 @@ struct server {
     int64_t asked_heard; /* when the kernel was asked when hosts were heard */
     struct job *job; /* NULL if no task is supervised */
     struct narrator *narrator; /* likewise */
+    struct journal *journal; /* or NULL */
+    struct wire *wire; /* what the job knows of each rank's link; or NULL */
+    bool timed; /* the job knows what time it is since its last input */
     bool leaves; /* a supervisor is to, and is told when what was told before is written, */
     int64_t leaves_due; /* ... or then */
 };

@@ -6,14 +6,88 @@
 #include "supervisors.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "common/silence.h"
 #include "console.h"
 #include "job/job.h"
+#include "journal.h"
 #include "narrator.h"
 #include "notify.h"
+
+/*
+ * Inputs: what happens is written down before it leads to anything; after this rendezvous another one does
+ * the same again.
+ */
+
+/* A rank's, as the job knows it. */
+struct wire {
+    enum rank_link link;
+    bool silent;
+};
+
+static struct wire _wire (const struct rank *rank)
+{
+    return (struct wire){ rank->link, rank->link != LINK_NONE && rank->silent };
+}
+
+/* Of links that have changed. False if none has. */
+static bool _note_wire (struct server *server)
+{
+    const struct roster *roster = step_roster (server->step);
+    bool changed = false;
+
+    for (int i = 0; i < roster->tasks; i++) {
+        struct wire wire = _wire (&roster->rank[i]);
+
+        if (wire.link == server->wire[i].link && wire.silent == server->wire[i].silent)
+            continue;
+        server->wire[i] = wire;
+        changed = true;
+        journal_add (server->journal,
+                     &(struct journal_entry){
+                         .kind = JOURNAL_WIRE, .rank = i, .number = (int)wire.link, .silent = wire.silent },
+                     NULL);
+    }
+    return changed;
+}
+
+static void _apply (struct server *server, const struct journal_entry *e, const struct frame *frame)
+{
+    struct rank *rank = &step_roster (server->step)->rank[e->rank];
+    struct status status = { .ended = false };
+    struct job *job = server->job;
+
+    /* A task that has registered again has told none. */
+    if (frame && status_decode (&status, frame, NULL) < 0)
+        return;
+    switch (e->kind) {
+        case JOURNAL_CONFIG:
+        case JOURNAL_REGISTERED: break;
+        case JOURNAL_LAUNCHED: job_launched (job, e->now, e->number); break;
+        case JOURNAL_WIRE:
+            rank->link = (enum rank_link)e->number;
+            rank->silent = e->silent;
+            server->wire[e->rank] = _wire (rank);
+            break;
+        case JOURNAL_ABSENT: job_absent (job, e->now, rank, e->number, e->heard); break;
+        case JOURNAL_RETURNED: job_returned (job, e->now, rank, &status); break;
+        case JOURNAL_STATUS: job_status (job, e->now, rank, &status); break;
+        case JOURNAL_TIME: job_time (job, e->now); break;
+    }
+    server->timed = e->kind == JOURNAL_TIME;
+}
+
+static void _take (struct server *server, struct journal_entry entry, struct frame *frame)
+{
+    entry.now = server->now;
+    if (entry.kind != JOURNAL_LAUNCHED)
+        _note_wire (server);
+    journal_add (server->journal, &entry, frame);
+    _apply (server, &entry, frame);
+}
 
 /* Whether there are any. */
 
@@ -46,11 +120,13 @@ int supervisors_begin (struct server *server, struct errtext *err)
 {
     struct roster *roster = step_roster (server->step);
     struct job *job = server->job = job_create (&server->config, roster->rank, roster->tasks);
+    int64_t begun = server->deadline.at_ms - server->config.timeout * INT64_C (1000);
     bool needed, supervises;
     struct errtext why;
     int rc = 0;
 
-    if (!job || !(server->narrator = narrator_create (server->step))) {
+    server->wire = calloc ((size_t)roster->tasks, sizeof (*server->wire));
+    if (!job || !server->wire || !(server->narrator = narrator_create (server->step))) {
         supervisors_end (server);
         return errtext_set (err, "%s", strerror (ENOMEM));
     }
@@ -66,8 +142,9 @@ int supervisors_begin (struct server *server, struct errtext *err)
                          why.text);
     }
     if (supervises)
-        job_launched (job, server->now,
-                      server->now - (server->deadline.at_ms - server->config.timeout * INT64_C (1000)));
+        _take (server,
+               (struct journal_entry){ .kind = JOURNAL_LAUNCHED, .number = (int)(server->now - begun) },
+               NULL);
     else
         supervisors_end (server);
     return rc;
@@ -77,8 +154,10 @@ void supervisors_end (struct server *server)
 {
     job_destroy (server->job);
     narrator_destroy (server->narrator);
+    free (server->wire);
     server->job = NULL;
     server->narrator = NULL;
+    server->wire = NULL;
 }
 
 /* Goals. */
@@ -192,7 +271,8 @@ static void _ask_heard (struct server *server)
     server->asked_heard = server->now;
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].peer)
-            roster->rank[i].heard = server->now - silence_ms (roster->rank[i].peer->fd);
+            roster->rank[i].silent =
+                silence_is_long (server->config.lost_after, silence_ms (roster->rank[i].peer->fd));
 }
 
 void supervisors_lose (struct server *server, struct peer *peer, int ms)
@@ -202,14 +282,17 @@ void supervisors_lose (struct server *server, struct peer *peer, int ms)
 
     peer_close (&server->peers, peer);
     if (server->job)
-        job_absent (server->job, server->now, rank, ms, heard);
+        _take (server,
+               (struct journal_entry){
+                   .kind = JOURNAL_ABSENT, .rank = rank->number, .number = ms, .heard = heard },
+               NULL);
 }
 
-void supervisors_return (struct server *server, struct rank *rank, const struct status *status)
+void supervisors_return (struct server *server, struct rank *rank, struct frame *frame)
 {
     if (!server->job)
         return;
-    job_returned (server->job, server->now, rank, status);
+    _take (server, (struct journal_entry){ .kind = JOURNAL_RETURNED, .rank = rank->number }, frame);
     _perform (server);
 }
 
@@ -241,14 +324,14 @@ void supervisors_receive (struct server *server, struct peer *peer)
     absence = _absence_ms (peer);
     n = frame_read (&peer->reader, peer->fd, &frame, NULL);
     if (n > 0 && status_decode (&status, frame, NULL) == 0)
-        job_status (server->job, server->now, peer->rank, &status);
+        _take (server, (struct journal_entry){ .kind = JOURNAL_STATUS, .rank = peer->rank->number }, frame);
     else if (n != 0)
         supervisors_lose (server, peer, absence);
     frame_destroy (frame);
     _perform (server);
 }
 
-bool supervisors_reconnect (struct server *server, struct peer *peer, const struct frame *frame)
+bool supervisors_reconnect (struct server *server, struct peer *peer, struct frame *frame)
 {
     const struct roster *roster = step_roster (server->step);
     int rank = status_rank (frame, roster->tasks);
@@ -258,7 +341,7 @@ bool supervisors_reconnect (struct server *server, struct peer *peer, const stru
         return false;
     _ask_heard (server);
     peer_set_rank (&server->peers, peer, &roster->rank[rank], PEER_SUPERVISED);
-    supervisors_return (server, &roster->rank[rank], &status);
+    supervisors_return (server, &roster->rank[rank], frame);
     return true;
 }
 
@@ -270,15 +353,49 @@ void supervisors_cut (struct server *server)
     _perform (server);
 }
 
+static int64_t _due (const struct server *server)
+{
+    return moment_first (job_due (server->job), narrator_due (server->narrator));
+}
+
 void supervisors_check (struct server *server)
 {
     if (!server->job)
         return;
     _ask_heard (server);
-    job_time (server->job, server->now);
-    _perform (server);
+    if (_note_wire (server) || !server->timed || server->now >= _due (server)) {
+        _take (server, (struct journal_entry){ .kind = JOURNAL_TIME }, NULL);
+        _perform (server);
+        narrator_time (server->narrator, server->now);
+    }
+    if (console_has_passed_on ())
+        journal_set_done (server->journal);
     _send_goals (server);
-    narrator_time (server->narrator, server->now);
+}
+
+void supervisors_replay (struct server *server, const struct journal_entry *entry, const struct frame *frame)
+{
+    server->now = entry->now;
+    _apply (server, entry, frame);
+    _perform (server);
+    if (entry->kind == JOURNAL_TIME)
+        narrator_time (server->narrator, server->now);
+}
+
+void supervisors_revive (struct server *server)
+{
+    const struct roster *roster = step_roster (server->step);
+
+    for (int i = 0; i < roster->tasks; i++) {
+        if (server->wire[i].link == LINK_NONE)
+            continue;
+        roster->rank[i].link = LINK_NONE;
+        _take (server,
+               (struct journal_entry){
+                   .kind = JOURNAL_ABSENT, .rank = i, .number = JOB_RESET_MS, .heard = server->now },
+               NULL);
+    }
+    _perform (server);
 }
 
 struct deadline supervisors_next (const struct server *server)
@@ -287,6 +404,6 @@ struct deadline supervisors_next (const struct server *server)
 
     if (!server->job)
         return deadline_never ();
-    next = moment_first (job_due (server->job), narrator_due (server->narrator));
+    next = _due (server);
     return (struct deadline){ server->leaves ? moment_first (next, server->now + LEAVES_LOOK_MS) : next };
 }

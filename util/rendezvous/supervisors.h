@@ -8,6 +8,7 @@
 #define TF_SUPERVISORS_H
 
 #include "common/errtext.h"
+#include "journal.h"
 #include "protocol/status.h"
 #include "server.h"
 
@@ -27,16 +28,23 @@ void supervisors_receive (struct server *server, struct peer *peer);
  * The first frame of a supervisor whose former connection broke. False if it is malformed; then
  * close the connection.
  */
-bool supervisors_reconnect (struct server *server, struct peer *peer, const struct frame *frame);
+bool supervisors_reconnect (struct server *server, struct peer *peer, struct frame *frame);
 
 /* The connection of a rank is closed: it may come back for so many milliseconds (job_absent ()). */
 void supervisors_lose (struct server *server, struct peer *peer, int ms);
 
 /* A rank has a connection again (job_returned ()). */
-void supervisors_return (struct server *server, struct rank *rank, const struct status *status);
+void supervisors_return (struct server *server, struct rank *rank, struct frame *frame);
 
 /* srun has ended. */
 void supervisors_cut (struct server *server);
+
+/*
+ * In a rendezvous that is begun again: an entry of the journal, of JOURNAL_LAUNCHED or later. After the last
+ * one: none is connected any more.
+ */
+void supervisors_replay (struct server *server, const struct journal_entry *entry, const struct frame *frame);
+void supervisors_revive (struct server *server);
 
 /* Do what is due by now; and when to call it again. */
 void supervisors_check (struct server *server);

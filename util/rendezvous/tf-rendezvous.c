@@ -31,6 +31,8 @@
 #include "common/tcp.h"
 #include "common/version.h"
 #include "console.h"
+#include "journal.h"
+#include "keeper.h"
 #include "launch.h"
 #include "server.h"
 #include "supervisors.h"
@@ -121,22 +123,69 @@ static int _raise_limit (void)
 
 static int _configure (struct server *server, struct errtext *err)
 {
-    struct frame_reader reader = { .ceiling = FRAME_MAX_CONFIGURATION };
-    int rc = -1;
-
-    if (frame_read (&reader, SRUN_FD, &server->config_frame, err) == 1
-        && rendezvous_config_decode (&server->config, server->config_frame, err) == 0)
-        rc = step_create (&server->step, &server->config, err);
-    if (rc == 0 && server->config.lost_after > 0)
+    if (rendezvous_config_decode (&server->config, server->config_frame, err) < 0
+        || step_create (&server->step, &server->config, err) < 0)
+        return -1;
+    if (server->config.lost_after > 0)
         silence_watch (LISTEN_FD, server->config.lost_after, server->config.lost_after * 1000);
+    return 0;
+}
+
+static int _begin (struct server *server, struct errtext *err)
+{
+    struct frame_reader reader = { .ceiling = FRAME_MAX_CONFIGURATION };
+    int rc = frame_read (&reader, SRUN_FD, &server->config_frame, err) == 1 ? _configure (server, err) : -1;
+
     frame_reader_clear (&reader);
-    return rc;
+    if (rc < 0)
+        return -1;
+    journal_add (server->journal, &(struct journal_entry){ .kind = JOURNAL_CONFIG }, server->config_frame);
+    /* srun may have ended meanwhile, which _run () notices. */
+    (void)!send (SRUN_FD, "", 1, MSG_NOSIGNAL);
+    launch_begin (server);
+    return 0;
+}
+
+static int _replay (struct server *server, const struct journal_entry *entry, struct frame **fp,
+                    struct errtext *err)
+{
+    switch (entry->kind) {
+        case JOURNAL_CONFIG:
+            server->config_frame = *fp;
+            *fp = NULL;
+            return _configure (server, err);
+        case JOURNAL_REGISTERED:
+        case JOURNAL_LAUNCHED: return launch_replay (server, entry, *fp, err);
+        default: supervisors_replay (server, entry, *fp); return 0;
+    }
+}
+
+/* The one before was killed. What it has told is not told again, and what it has ordered is ordered again. */
+static int _go_on (struct server *server, struct errtext *err)
+{
+    struct journal_entry entry;
+    struct frame *frame;
+    int rc = 0;
+
+    while (rc == 0 && journal_read (server->journal, &entry, &frame)) {
+        console_mute (journal_is_done (server->journal));
+        rc = _replay (server, &entry, &frame, err);
+        frame_destroy (frame);
+    }
+    console_mute (false);
+    server->now = deadline_in_ms (0).at_ms;
+    if (rc < 0)
+        return -1;
+    console_say ("spank_tf: %s: tf-rendezvous was killed, and goes on", step_name (server->step));
+    supervisors_revive (server);
+    return 0;
 }
 
 int main (int argc, char *argv[])
 {
     struct server server = { 0 };
     struct errtext err;
+    bool again;
 
     if (version_is_wanted (argc, argv))
         return version_print ();
@@ -145,8 +194,10 @@ int main (int argc, char *argv[])
     signal (SIGPIPE, SIG_IGN);
     /* Slurm suspends a job by this, and two seconds later by SIGSTOP: meanwhile supervisors tell of it. */
     signal (SIGTSTP, SIG_IGN);
-    server.limit = _raise_limit ();
     server.srun = getppid ();
+    server.journal = journal_create ();
+    again = keeper_start (server.journal) > 0;
+    server.limit = _raise_limit ();
     host_self (&server.host);
     /* Accepted connections inherit this, so one that broke unnoticed is closed within a minute. */
     tcp_keep_alive (LISTEN_FD, TCP_BROKEN_MS);
@@ -155,16 +206,14 @@ int main (int argc, char *argv[])
         fprintf (stderr, "tf-rendezvous is started by srun, for --tf-tasks\n");
         return 1;
     }
-    if (_configure (&server, &err) < 0) {
+    if ((again ? _go_on : _begin) (&server, &err) < 0) {
         if (!_srun_has_ended ())
             console_say ("error: spank_tf: tf-rendezvous: %s", err.text);
         console_end ();
+        keeper_end (server.journal);
         return 1;
     }
-    /* srun may have ended meanwhile, which _run () notices. */
-    (void)!send (SRUN_FD, "", 1, MSG_NOSIGNAL);
     peers_watch_fd (&server.peers, SRUN_FD);
-    launch_begin (&server);
     _run (&server);
 
     console_release ();
@@ -174,5 +223,6 @@ int main (int argc, char *argv[])
     supervisors_end (&server);
     step_destroy (server.step);
     frame_destroy (server.config_frame);
+    keeper_end (server.journal);
     return 0;
 }

@@ -258,6 +258,11 @@ bool writer_is_busy (const struct writer *w)
     return !w->dead && (w->unanswered > 0 || w->begin < w->end);
 }
 
+bool writer_keeps (const struct writer *w)
+{
+    return !w->dead && w->begin < w->end;
+}
+
 bool writer_has_died (const struct writer *w)
 {
     return w->dead;

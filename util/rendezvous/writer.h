@@ -49,6 +49,9 @@ void writer_pump (struct writer *writer);
 /* Something is not written yet. */
 bool writer_is_busy (const struct writer *writer);
 
+/* ... and not even with the child. */
+bool writer_keeps (const struct writer *writer);
+
 /* The child has ended too early. */
 bool writer_has_died (const struct writer *writer);
 

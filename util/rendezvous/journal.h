@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What has happened to a rendezvous, in memory that outlives its process (keeper.h): one that reads it from
+ * the begin knows what this one knew. An entry is whole, whenever the process that adds it is killed.
+ */
+#ifndef TF_JOURNAL_H
+#define TF_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/address.h"
+#include "protocol/frame.h"
+
+/* What decides is told nothing else (job/job.h). */
+enum journal_kind {
+    JOURNAL_CONFIG,     /* srun's frame */
+    JOURNAL_REGISTERED, /* a rank, by this frame, on a connection that ends at `srun` */
+    JOURNAL_LAUNCHED,   /* after `number` milliseconds */
+    JOURNAL_WIRE,       /* the link of `rank` is `number`, and `silent` */
+    JOURNAL_ABSENT,     /* job_absent (), with `number` and `heard` */
+    JOURNAL_RETURNED,   /* job_returned (), with the status in this frame, or none */
+    JOURNAL_STATUS,     /* job_status (), likewise */
+    JOURNAL_TIME,       /* job_time () */
+};
+
+struct journal_entry {
+    enum journal_kind kind;
+    int rank, number;
+    bool silent;
+    int64_t now, heard;
+    struct address srun;
+};
+
+struct journal;
+
+/*
+ * NULL if there is no memory for it; all functions below then do nothing. It is never freed, and takes the
+ * memory that its entries take.
+ */
+struct journal *journal_create (void);
+
+/*
+ * The frame may be NULL. If there is no room the journal is of no use any more. While it is read nothing is
+ * added.
+ */
+void journal_add (struct journal *journal, const struct journal_entry *entry, struct frame *frame);
+
+/* In a process that has been begun for it: the first entry, and the next ones, with the frame, or NULL. */
+bool journal_read (struct journal *journal, struct journal_entry *entry, struct frame **fp);
+
+/* All that has been added has led to what it leads to. Is that true of the entry that was read? */
+void journal_set_done (struct journal *journal);
+bool journal_is_done (const struct journal *journal);
+
+/* A rendezvous can go on with it: from the end of the launch until its own end. */
+void journal_set_useful (struct journal *journal, bool useful);
+bool journal_is_useful (const struct journal *journal);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/deadline.h"
+
+/* One that dies so often in so short a time would die again. */
+#define MOST_DEATHS 3
+#define DEATHS_MS 60000
+
+/* The end of a pipe on which nothing is written: its other end shows when this process has died. Or -1. */
+static int alive = -1;
+
+/* The child sees *end; its parent, or the next rendezvous, has the other one. As fork (). */
+static pid_t _fork (int *end)
+{
+    int pair[2];
+    pid_t pid;
+
+    if (pipe2 (pair, O_CLOEXEC) < 0)
+        return -1;
+    pid = fork ();
+    *end = pair[0];
+    alive = pair[1];
+    return pid;
+}
+
+static void _await_death (int end)
+{
+    char byte;
+
+    while (read (end, &byte, 1) < 0 && errno == EINTR)
+        ;
+    close (end);
+    /* The first rendezvous is srun's child. */
+    while (waitpid (-1, NULL, 0) > 0)
+        ;
+}
+
+/* The keeper. It returns in the next rendezvous. */
+static int _keep_rendezvous (struct journal *journal, int end)
+{
+    int64_t death[MOST_DEATHS] = { 0 };
+    pid_t pid;
+
+    prctl (PR_SET_NAME, "tf-keeper");
+    for (int births = 1;; births++) {
+        int64_t *now = &death[births % MOST_DEATHS];
+        const int64_t *first = &death[(births + 1) % MOST_DEATHS];
+
+        _await_death (end);
+        *now = deadline_in_ms (0).at_ms;
+        if (!journal_is_useful (journal) || (births >= MOST_DEATHS && *now - *first < DEATHS_MS))
+            _exit (0);
+        if ((pid = _fork (&end)) < 0)
+            _exit (0);
+        close (pid == 0 ? end : alive);
+        if (pid == 0) {
+            prctl (PR_SET_NAME, "tf-rendezvous");
+            return births;
+        }
+    }
+}
+
+int keeper_start (struct journal *journal)
+{
+    int end = -1;
+    pid_t pid = journal ? _fork (&end) : -1;
+
+    if (end >= 0)
+        close (pid == 0 ? alive : end);
+    return pid == 0 ? _keep_rendezvous (journal, end) : 0;
+}
+
+void keeper_end (struct journal *journal)
+{
+    journal_set_useful (journal, false);
+    if (alive >= 0)
+        close (alive);
+    alive = -1;
+}
