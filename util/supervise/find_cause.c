@@ -289,7 +289,7 @@ static struct cause _match (enum place place, struct text words)
 static bool _is_aborted (const struct exit_report *report)
 {
     return (report->kind == EXIT_REPORT_SIGNAL && report->number == SIGABRT)
-           || (report->kind == EXIT_REPORT_EXIT && report->number == 128 + SIGABRT);
+           || (report->kind == EXIT_REPORT_EXIT && report->number == EXIT_REPORT_SIGNAL_CODE (SIGABRT));
 }
 
 struct cause find_cause (const struct exit_report *report, const char *bytes, size_t length)
