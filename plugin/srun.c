@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -31,7 +32,6 @@
 #include "options.h"
 #include "protocol/contact.h"
 #include "protocol/rendezvous_config.h"
-#include "refusal.h"
 #include "rendezvous.h"
 #include "site.h"
 #include "slurm_private.h"
@@ -332,6 +332,22 @@ static int _prepare (struct errtext *err)
     return _export (err);
 }
 
+/*
+ * In init_post_opt: print why, and end the command with the exit code that it has for errors. There is
+ * neither a job nor a step yet, and Slurm itself calls exit () after an init_post_opt that fails; but first
+ * it prints two lines about the plugin, and with `optional` in plugstack.conf it goes on.
+ */
+static noreturn void _refuse (const char *why)
+{
+    int code;
+
+    /* srun(1), sbatch(1), salloc(1) */
+    if (number_parse (&code, getenv ("SLURM_EXIT_ERROR"), 1, 255) < 0)
+        code = 1;
+    slurm_error ("spank_tf: %s", why);
+    exit (code);
+}
+
 void srun_prepare (void)
 {
     struct errtext err;
@@ -340,7 +356,7 @@ void srun_prepare (void)
     unsetenv (CONTACT_VARIABLE);
     unsetenv (LOGDIR_VARIABLE);
     if (_prepare (&err) < 0)
-        refusal_exit (err.text);
+        _refuse (err.text);
 }
 
 /* salloc --no-shell starts nothing in the environment that has the list. */
@@ -364,7 +380,7 @@ void srun_check_submission (void)
     struct errtext err;
 
     if (_check_options (&err) < 0 || (options_use () == OPTIONS_ON && _check_tasks (&err) < 0))
-        refusal_exit (err.text);
+        _refuse (err.text);
     if (options_use () == OPTIONS_ON)
         _say_what_no_step_inherits ();
 }
