@@ -149,6 +149,7 @@ at='since [0-9:]{8}'
     verdict "rank 1 \\(worker 1\\) on [^ ]+ \\($at, \"step [0-9]+\"\\); 1 other $at"
     hung 0 1
     [[ $stderr == *'first to fail: worker 1 on '*', hung; its log is '*/logs/worker1.log* ]] || fail "the first failure"
+    grep -qE 'hung in: worker 1: steps:[0-9]+ endless_loop; worker 0: steps:[0-9]+ <module>$' <<< "$stderr" || fail "not where they hung"
     for rank in 0 1; do
         grep -q '^Fatal Python error: Aborted' "$work/logs/worker$rank.log" || fail "no stacks of $rank"
         [ "$(grep -cE '^(Current t|T)hread 0x' "$work/logs/worker$rank.log")" -eq 2 ] || fail "not both threads of $rank"

@@ -49,6 +49,7 @@ TEST (decoding_returns_the_encoded_text)
           "LAST_LINE=out of \"memory\"\nCAUSE=space\n" },
         { { FAILURE_TEXT_ERROR_FILE, LONGEST, { CAUSE_LIBRARY, "libx.so" } },
           "ERROR_MESSAGE=" LONGEST "\nCAUSE=library\nCAUSE_DETAIL=libx.so\n" },
+        { { FAILURE_TEXT_STACK, "train.py:20 main", { CAUSE_NONE, "" } }, "STACK=train.py:20 main\n" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {

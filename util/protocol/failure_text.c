@@ -12,6 +12,7 @@
 static const char *const key[] = {
     [FAILURE_TEXT_LOG] = "LAST_LINE",
     [FAILURE_TEXT_ERROR_FILE] = "ERROR_MESSAGE",
+    [FAILURE_TEXT_STACK] = "STACK",
 };
 
 void failure_text_set (struct failure_text *text, enum failure_text_source source, const char *line,
@@ -33,7 +34,7 @@ void failure_text_add (struct frame *frame, const struct failure_text *text)
 void failure_text_decode (struct failure_text *text, const struct frame *frame)
 {
     *text = (struct failure_text){ .source = FAILURE_TEXT_NONE };
-    for (int i = FAILURE_TEXT_LOG; i <= FAILURE_TEXT_ERROR_FILE; i++) {
+    for (int i = FAILURE_TEXT_LOG; i < FAILURE_TEXT_SOURCES; i++) {
         const char *line = frame_get (frame, key[i]);
 
         if (!line)

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A part of the exit report of a task that failed: what it has written about that, as one line of printable
- * ASCII that any terminal can show.
+ * A part of the exit report of a task that failed, or that hung: what it has written about that, as one line
+ * of printable ASCII that any terminal can show.
  */
 #ifndef TF_FAILURE_TEXT_H
 #define TF_FAILURE_TEXT_H
@@ -18,6 +18,8 @@ enum failure_text_source {
     FAILURE_TEXT_NONE,
     FAILURE_TEXT_LOG,           /* the last line of its log file */
     FAILURE_TEXT_ERROR_FILE,    /* the message of its error file */
+    FAILURE_TEXT_STACK,         /* where it hung (supervise/find_stack.h): "train.py:20 on_epoch_end" */
+    FAILURE_TEXT_SOURCES
 };
 
 struct failure_text {

@@ -97,6 +97,9 @@ static void _add_log (char *buf, size_t size, const struct rank *rank)
             snprintf (buf, size, "; its log is %s/%s, its error file says \"%s\"", rank->log_dir, name,
                       failure->text);
             break;
+        /* end_text_stacks () has it, with those of the others. */
+        case FAILURE_TEXT_STACK:
+        case FAILURE_TEXT_SOURCES: snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name); break;
     }
 }
 
@@ -147,6 +150,82 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
     if (rank_is_watched (rank) && !ends_has_saved (&rank->end))
         _add_early (buf + strlen (buf), size - strlen (buf), roster, rank);
     return buf;
+}
+
+/* Where the rank's last life that has ended hung, by its log; or NULL. */
+static const char *_stack (const struct rank *rank)
+{
+    const struct failure_text *failure = rank->end.failure;
+
+    return failure && failure->source == FAILURE_TEXT_STACK ? failure->text : NULL;
+}
+
+struct stacks {
+    const char *text;           /* the same for */
+    int first, tasks;           /* so many ranks, and this is the first one */
+};
+
+/* First what few do: for these the others wait. */
+static int _compare_stacks (const void *a, const void *b)
+{
+    const struct stacks *one = a, *other = b;
+
+    return one->tasks != other->tasks ? one->tasks - other->tasks : one->first - other->first;
+}
+
+/* Returns how many groups there are. */
+static int _group_stacks (const struct roster *roster, struct stacks *group)
+{
+    int groups = 0;
+
+    for (int i = 0; i < roster->tasks; i++) {
+        const char *text = _stack (&roster->rank[i]);
+        int g = 0;
+
+        if (!text)
+            continue;
+        while (g < groups && strcmp (group[g].text, text) != 0)
+            g++;
+        if (g == groups)
+            group[groups++] = (struct stacks){ .text = text, .first = i };
+        group[g].tasks++;
+    }
+    qsort (group, (size_t)groups, sizeof (*group), _compare_stacks);
+    return groups;
+}
+
+/* "worker 1, worker 4: train.py:20 on_epoch_end", or, for the last one of several, "2 others: ...". */
+static void _describe_stacks (const struct roster *roster, const struct stacks *group, bool others, char *buf,
+                              size_t size)
+{
+    char names[256], role[CLUSTER_TABLE_ROLE_SIZE];
+    struct list_text list = { names, sizeof (names), ", ", 3, 0, 0 };
+
+    if (others && group->tasks > 1)
+        snprintf (names, sizeof (names), "%d others", group->tasks);
+    for (int i = group->first; i < roster->tasks && !(others && group->tasks > 1); i++) {
+        const char *text = _stack (&roster->rank[i]);
+
+        if (text && strcmp (text, group->text) == 0)
+            list_text_add (&list, cluster_table_role (&roster->rank[i], role, sizeof (role)));
+    }
+    snprintf (buf, size, "%s: %s", list.named > 0 ? list_text_end (&list) : names, group->text);
+}
+
+const char *end_text_stacks (const struct roster *roster, char *buf, size_t size)
+{
+    struct stacks *group = calloc ((size_t)roster->tasks, sizeof (*group));
+    struct list_text list = { buf, size, "; ", 4, 0, 0 };
+    int groups = group ? _group_stacks (roster, group) : 0;
+
+    for (int g = 0; g < groups; g++) {
+        char item[FAILURE_TEXT_MAX + 300];
+
+        _describe_stacks (roster, &group[g], g > 0 && g == groups - 1, item, sizeof (item));
+        list_text_add (&list, item);
+    }
+    free (group);
+    return groups > 0 ? list_text_end (&list) : NULL;
 }
 
 static int _compare_texts (const void *a, const void *b)

@@ -24,6 +24,13 @@ char *end_text_table (const struct roster *roster, bool alone);
 #define END_TEXT_FAILURE_SIZE 8192
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size);
 
+/*
+ * Where the ranks that hung did (supervise/find_stack.h), grouped, first what few do: "worker 1: train.py:20
+ * on_epoch_end; 2 others: train.py:33 main, in quick_execute". All ranks have ended, or wait for their next
+ * life. The result lives in buf; NULL if no log says it.
+ */
+const char *end_text_stacks (const struct roster *roster, char *buf, size_t size);
+
 /* "has saved, and ended with 42", of a task that ends_has_saved (). Returns buf. */
 const char *end_text_saved (const struct exit_report *report, char *buf, size_t size);
 

@@ -326,6 +326,15 @@ static void _unanswered (const struct narrator *n, const struct unanswered *u)
                  step_name (n->step), list_text_end (&list));
 }
 
+/* Where the tasks that hung did, by the stacks in their logs. */
+static void _stacks (const struct narrator *n, bool error)
+{
+    char text[END_TEXT_FAILURE_SIZE];
+
+    if (end_text_stacks (n->roster, text, sizeof (text)))
+        console_say ("%sspank_tf: %s: hung in: %s", error ? "error: " : "", step_name (n->step), text);
+}
+
 /* The end. */
 
 static bool _is_unstarted (const struct rank *rank)
@@ -417,6 +426,8 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_say ("spank_tf: %s: the work is done; %d task%s replaced, and for a lost node srun may "
                      "return another code than 0",
                      step, replaced, replaced == 1 ? " was" : "s were");
+    if (failure)
+        _stacks (n, true);
     if (alone)
         console_say ("spank_tf: %s: no task has used its address; did each of them train alone? "
                      "See DIAGNOSTICS of spank-tf(8)",
@@ -437,6 +448,7 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
         case FACT_DECIDED: restart_lines_add (n->lines, fact); break;
         case FACT_BEGINS: restart_lines_starts (n->lines, fact->rank); break;
         case FACT_AGAIN:
+            _stacks (n, false);
             console_say ("spank_tf: %s: all tasks begin again%s", step_name (n->step),
                          ledger_text_restart (fact, text, sizeof (text)));
             break;

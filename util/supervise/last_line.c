@@ -18,6 +18,7 @@
 #include "common/child.h"
 #include "common/logdir.h"
 #include "find_cause.h"
+#include "find_stack.h"
 
 #define ANSWER_MS 2000
 
@@ -61,7 +62,8 @@ void last_line_find (struct failure_text *text, const char *bytes, size_t length
     }
 }
 
-struct cause last_line_cause (const struct exit_report *report, const char *bytes, size_t length)
+/* Where in the last bytes of a log the output of the last step, or life, begins. */
+static size_t _last_step (const char *bytes, size_t length)
 {
     size_t begin = length;
 
@@ -70,12 +72,24 @@ struct cause last_line_cause (const struct exit_report *report, const char *byte
 
         while (begin > 0 && bytes[begin - 1] != '\n')
             begin--;
-        if (_begins_step (bytes + begin, end - begin)) {
-            begin = end;
-            break;
-        }
+        if (_begins_step (bytes + begin, end - begin))
+            return end;
         begin -= begin > 0;
     }
+    return 0;
+}
+
+void last_line_stack (struct failure_text *text, const char *bytes, size_t length)
+{
+    size_t begin = _last_step (bytes, length);
+
+    find_stack (text, bytes + begin, length - begin);
+}
+
+struct cause last_line_cause (const struct exit_report *report, const char *bytes, size_t length)
+{
+    size_t begin = _last_step (bytes, length);
+
     return find_cause (report, bytes + begin, length - begin);
 }
 
@@ -183,17 +197,19 @@ static noreturn void _answer (const struct exit_report *report, const char *log,
     struct failure_text text = { .source = FAILURE_TEXT_NONE };
     char bytes[WINDOW];
     size_t length;
-    bool found;
+    bool hung = report->kind == EXIT_REPORT_HUNG, found;
 
     /* In this order, or the parent's death between the two would go unnoticed. */
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     if (getppid () != parent)
         _exit (1);
-    found = last_line_find_message (&text, bytes, _read_file (error_file, false, bytes));
+    found = !hung && last_line_find_message (&text, bytes, _read_file (error_file, false, bytes));
     length = _read_file (log, true, bytes);
-    if (!found)
+    if (hung)
+        last_line_stack (&text, bytes, length);
+    else if (!found)
         last_line_find (&text, bytes, length);
-    if (text.source != FAILURE_TEXT_NONE)
+    if (!hung && text.source != FAILURE_TEXT_NONE)
         text.cause = last_line_cause (report, bytes, length);
     _exit (write (STDOUT_FILENO, &text, sizeof (text)) == sizeof (text) ? 0 : 1);
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What a program that failed has written about that: the message of its error file, otherwise the last
- * line of its log file.
+ * line of its log file; of one that hung, where, by the stacks in its log (find_stack.h).
  *
  * A child process opens the files, because a file system may take any time for that, and an exit report
  * must not wait for it. After two seconds the child is killed, and nothing is known.
@@ -28,6 +28,9 @@ struct failure_text last_line_read (const struct exit_report *report, const char
  * there.
  */
 void last_line_find (struct failure_text *text, const char *bytes, size_t length);
+
+/* Where the program hung, by the last bytes of its log. */
+void last_line_stack (struct failure_text *text, const char *bytes, size_t length);
 
 /* Why the program failed, by the last bytes of its log, if what the last step wrote says so for certain. */
 struct cause last_line_cause (const struct exit_report *report, const char *bytes, size_t length);

@@ -247,8 +247,7 @@ static void _finish_life (struct supervisor *s)
     _release_stdio (s); /* if its program has not started */
     s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
     tee_flush (s->tee, OUTPUT_MS);
-    /* What a task that hangs has written last are its stacks. */
-    if (exit_report_failed (report) && report->kind != EXIT_REPORT_HUNG)
+    if (exit_report_failed (report))
         s->failure = last_line_read (report, s->config.log, s->config.error_file);
 }
 
