@@ -33,7 +33,7 @@ static int _arrange_descriptors (int rendezvous, int lives, const struct output 
 {
     int fd[] = { rendezvous,
                  lives,
-                 output->tee || watched ? output->log : -1,
+                 output->log,
                  output->tee ? output->reading[0] : -1,
                  output->tee ? output->reading[1] : -1,
                  watched ? output->watch : -1,

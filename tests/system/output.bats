@@ -626,6 +626,29 @@ fails_with ()
     [[ $output$stderr == *'"end":"exit","number":1,"cause":"space"'* ]] || fail "JSON does not say why"
 }
 
+@test "a traceback of a task that does not end comes before those that fail later, unless the task goes on" {
+    local raise='import os, threading, time
+threading.Thread(target=time.sleep, args=[%s]).start()
+%s
+raise ValueError("NaN in the loss")'
+    local printed="worker 1 on [^ ]+ had printed a traceback at [0-9:]{8}: \"ValueError: NaN in the loss\"; its log is $work/$logs/worker1.log; first to fail: worker 0 on [^ ]+ at [0-9:]{8}, signal 6"
+
+    site_arguments fail_grace=8
+    # It is stopped while it waits for its thread; or ends by itself, with 1; or goes on and is stopped.
+    # shellcheck disable=SC2059
+    for case in 1:60: 2:9: '3:60:threading.Thread(target=lambda: (time.sleep(5), print("goes on", flush=True), time.sleep(60))).start()'; do
+        IFS=: read -r nth seconds more <<< "$case"
+        run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-stop=auto --tf-show=json --tf-log-dir="$logs/$nth" sh -c '
+            [ $SLURM_PROCID = 1 ] || { sleep 7; kill -ABRT $$; }
+            exec /usr/bin/python3 -c "$0"' "$(printf "$raise" "$seconds" "$more")"
+        case $nth in
+            1) [[ $stderr =~ ${printed/$logs/$logs\/1} && $output == *'"first_to_fail":0,'*'"traceback":"ValueError: NaN in the loss"'* ]] ;;
+            2) [[ $stderr =~ first\ to\ fail:\ worker\ 1\ on\ [^\ ]+\ by\ a\ traceback\ at\ .*first\ to\ end:\ worker\ 0\ .*signal\ 6 && $output == *'"first_to_fail":1,'* ]] ;;
+            3) [[ $stderr != *traceback* && $stderr == *'first to fail: worker 0 '* && $output != *traceback* ]] ;;
+        esac || fail "$nth: another task is named"
+    done
+}
+
 @test "TORCHELASTIC_ERROR_FILE is the user's if it is set, and not that of a step in the task" {
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" sh -c '
         echo "$TORCHELASTIC_ERROR_FILE"

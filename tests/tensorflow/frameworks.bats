@@ -48,6 +48,30 @@ summed ()
     done
 }
 
+# JAX waits in the shutdown of the task that fails, here for 70 s and not for its 300, and aborts then.
+@test "an exception in one JAX process: its task is named after a minute, and before those that die of it" {
+    [[ ! ${why_no_jax-} ]] || skip "$why_no_jax"
+    cat > "$work/nan.py" <<'END'
+import os, time
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+jax.distributed.initialize(shutdown_timeout_seconds=70)
+for step in range(1000):
+    if step == 3 and jax.process_index() == 1:
+        raise ValueError("NaN in the loss")
+    multihost_utils.process_allgather(np.zeros(4))
+    print("step", step, flush=True)
+END
+    run --separate-stderr slurm env HOME="$work" JAX_PLATFORMS=cpu PATH="$(venv jax)/bin:$PATH" timeout 400 \
+        srun -Q -N3 -n3 --tf-tasks=worker:3 --tf-log-dir="$work/nan" python nan.py
+    [ "$status" -ne 0 ] || fail "it has not failed"
+    grep -qE "spank_tf: step [^ ]+: rank 1 \(worker 1\) on [^ ]+ has printed a traceback at [0-9:]{8}: \"ValueError: NaN in the loss\"; its log is $work/nan/worker1.log; it has not ended since$" <<< "$stderr" ||
+        fail "it is not named after a minute"
+    grep -qE 'error: spank_tf: step [^ ]+: (first to fail: )?worker 1 on [^ ]+ (by|had printed) a traceback at [0-9:]{8}: "ValueError: NaN in the loss"; .*first to (fail|end): ' <<< "$stderr" ||
+        fail "it does not come first"
+}
+
 @test "two steps of one job at the same time have coordinators of their own" {
     with_jax salloc -Q -N3 -n4 --overcommit bash -c '
         srun -Q --overlap -N2 -n2 --tf-tasks=worker:2 python jax_sum.py first second > first.out &

@@ -225,7 +225,7 @@ TEST (the_innermost_frame_of_a_file_of_the_users_is_found)
         { TITLE "Current thread 0x1 [python] (most recent call first):\n" FROZEN_LAST, "a.py:1 f" },
         /* The main thread's stack is missing, or not complete; the beginning is not in the window. */
         { TITLE "Current thread 0x1 (most recent call first):\n" FRAME
-          "  File \"/usr/lib/python3.11/threading.py\", line 995 in _bootstrap\n",
+                "  File \"/usr/lib/python3.11/threading.py\", line 995 in _bootstrap\n",
           "" },
         { TITLE "Thread 0x1 (most recent call first):\n" FRAME "  ...\n", "" },
         { TITLE "Thread 0x1 (most recent call first):\n" FRAME "  File \"b.py\", line 2 in <mod", "" },
@@ -265,11 +265,46 @@ TEST (of_a_program_that_hung_the_stack_is_read)
     assert_int_equal (last_line_read (&hung, log_file, error_file).source, FAILURE_TEXT_NONE);
 }
 
+TEST (the_exception_with_whose_traceback_a_log_ends_is_found)
+{
+#define BACK "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n"
+    static const struct {
+        const char *log, *text; /* NULL: none is found */
+    } row[] = {
+        { "epoch 1\n" BACK "ValueError: NaN in the loss\n", "ValueError: NaN in the loss" },
+        { BACK "ValueError: NaN in the loss", "ValueError: NaN in the loss" },
+        { BACK "jax.errors.JaxRuntimeError: one\n  two\nW1125 15:17:43 pjrt\n",
+          "jax.errors.JaxRuntimeError: one" },
+        { BACK "ValueError\n\nDuring handling of the above exception, another exception occurred:\n\n" BACK
+               "KeyError: 1\n",
+          "KeyError: 1" },
+        { BACK "ValueError: caught\nepoch 2\n", NULL },
+        { BACK "ValueError: old\nspank_tf: step 1.0\n", NULL },
+        { "spank_tf: step 1.0\n" BACK "ValueError\n", "ValueError" },
+        { BACK, NULL },
+        { "ValueError\n", NULL },
+        { "", NULL },
+    };
+
+    for (size_t i = 0; i < COUNT (row); i++) {
+        struct failure_text text;
+        size_t at;
+
+        memset (&text, 0xff, sizeof (text));
+        at = last_line_traceback (&text, row[i].log, strlen (row[i].log));
+        assert_int_equal (text.source, row[i].text ? FAILURE_TEXT_LOG : FAILURE_TEXT_NONE);
+        if (!row[i].text)
+            continue;
+        assert_string_equal (text.text, row[i].text);
+        assert_memory_equal (row[i].log + at, row[i].text, strlen (row[i].text));
+    }
+}
+
 TEST (the_message_of_an_error_file_is_found)
 {
     static const struct {
-        const char *json, *text;        /* NULL: none is found */
-    /* clang-format off */
+        const char *json, *text; /* NULL: none is found */
+        /* clang-format off */
     } row[] = {
         { "{\"message\": {\"message\": \"ValueError: no\", \"extraInfo\": {\"py_callstack\": \"T\"}}}",
           "ValueError: no" },

@@ -180,9 +180,9 @@ static void check_clock (const char *at)
 /* "first to fail: …, at 14:03:11" becomes "at TIME", and "has ended at 14:03:11, signal 9" loses it. */
 static void hide_time (char *text)
 {
-    char *at = strstr (text, "first to fail: ");
+    char *at = strstr (text, "first to end: ");
 
-    at = at ? at : strstr (text, "first to end: ");
+    at = at ? at : strstr (text, "first to fail: ");
     if (at && (at = strstr (at, " at "))) {
         check_clock (at);
         memcpy (at + 4, "TIME", 4);
@@ -483,6 +483,10 @@ static void tell_signs (int rank, char *event)
             signs.unanswered_count += 2;
             other[0] = (struct signs_address){ rank_of (0)->address, 9 };
             other[1] = (struct signs_address){ { AF_INET, { 10, 0, 0, 9 } }, rank_of (0)->port };
+        } else if (story_begins (&event, "traceback")) {
+            signs.traceback_ms = story_number (&event);
+            failure_text_set (&signs.traceback, FAILURE_TEXT_LOG, event, strlen (event));
+            event += strlen (event);
         } else if (story_begins (&event, "status")) {
             snprintf (signs.status, sizeof (signs.status), "%s", event);
             event += strlen (event);

@@ -27,6 +27,7 @@ static const struct signs full = {
     .life = 3, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .busy = true, .messages = 20,
     .log_grew = true, .silent_ms = 300000, .ago_ms = 360000, .started_ms = 7000, .step = 1200,
     .status = "step 1200",
+    .traceback = { .source = FAILURE_TEXT_LOG, .text = "ValueError: NaN" }, .traceback_ms = 2500,
     .unanswered = {
         { { AF_INET, { 10, 0, 0, 1 } }, 40001 }, { { AF_INET6, { 0xfd, [15] = 1 } }, 40002 },
     },
@@ -48,6 +49,9 @@ static void check_equal (const struct signs *a, const struct signs *b)
     assert_int_equal (a->started_ms, b->started_ms);
     assert_int_equal (a->step, b->step);
     assert_string_equal (a->status, b->status);
+    assert_int_equal (a->traceback.source, b->traceback.source);
+    assert_string_equal (a->traceback.text, b->traceback.text);
+    assert_int_equal (a->traceback_ms, b->traceback_ms);
     assert_int_equal (a->unanswered_count, b->unanswered_count);
     for (int i = 0; i < a->unanswered_count; i++) {
         assert_true (address_equal (&a->unanswered[i].address, &b->unanswered[i].address));
@@ -75,10 +79,11 @@ TEST (signs_of_life_have_these_strings_and_are_decoded)
         message_text (signs_encode (&full)),
         "SIGNS=messages\nLIFE=3\nOVERDUE=1\nSTOPPED=1\nBUSY=1\nMESSAGES=20\n"
         "LOG_GREW=1\nSILENT_MS=300000\nSIGN_AGO_MS=360000\nSTARTED_MS=7000\nSTEP=1200\nSTATUS=step 1200\n"
+        "TRACEBACK=ValueError: NaN\nTRACEBACK_MS=2500\n"
         "UNANSWERED=10.0.0.1:40001 [fd00::1]:40002\n");
     assert_string_equal (
         message_text (signs_encode (&none)),
-        "SIGNS=none\nLIFE=0\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\nSTARTED_MS=0\nSTEP=0\n");
+        "SIGNS=none\nLIFE=0\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\nSTARTED_MS=0\nSTEP=0\nTRACEBACK_MS=0\n");
     check_round_trip (&full);
     check_round_trip (&none);
     for (int source = SIGNS_UNKNOWN; source <= SIGNS_DONE; source++) {

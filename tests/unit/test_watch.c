@@ -60,6 +60,7 @@ static int sender = -1;
 static void begin (int seconds, int first, bool serves, const char *log)
 {
     const struct supervisor_config config = { .watch = { seconds, first }, .serves = serves, .log = log };
+    struct log_growth *growth = NULL;
     struct errtext err = { "" };
     int pair[2], yes = 1;
 
@@ -71,9 +72,10 @@ static void begin (int seconds, int first, bool serves, const char *log)
     close (pair[1]);
     assert_int_equal (dup2 (60, SUPERVISOR_NOTIFY_FD), SUPERVISOR_NOTIFY_FD);
     close (60);
-    if (watch_init (&watch, &config, &err) < 0)
+    if (log && log_growth_start (&growth, SUPERVISOR_LOG_FD, 500, &err) < 0)
         fail_msg ("%s", err.text);
-    threads += watch.log != NULL;
+    threads += growth != NULL;
+    watch_init (&watch, &config, growth);
     watch_begin (&watch);
     watch_look (&watch, true);
 }
@@ -491,6 +493,49 @@ TEST (a_log_that_grows_is_not_a_sign_of_a_task_that_sends_messages)
     end (NULL);
 }
 
+/* The thread reads what has been there for two seconds. */
+static void await_traceback (const char *expected, int64_t since)
+{
+    struct failure_text text = { .source = FAILURE_TEXT_NONE };
+    int64_t at = 0;
+
+    for (int i = 0; i < 5000 && (i == 0 || strcmp (text.text, expected) != 0); i++) {
+        struct pollfd pfd = { .fd = log_growth_fd (watch.log), .events = POLLIN };
+
+        usleep (1000);
+        now_ms += 10;
+        if (poll (&pfd, 1, 0) == 1)
+            at = log_growth_traceback (watch.log, &text);
+    }
+    assert_string_equal (text.text, expected);
+    if (*expected)
+        assert_true (at >= since && at < since + 1000);
+}
+
+static void append (const char *text)
+{
+    assert_int_equal (write (SUPERVISOR_LOG_FD, text, strlen (text)), strlen (text));
+}
+
+TEST (a_traceback_at_the_end_of_a_log_is_told_until_something_is_printed_behind_it)
+{
+    int64_t since;
+
+    open_log ();
+    begin (10, 60, false, "/log");
+    await_thread ();
+    append ("epoch 1\nTraceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n");
+    since = now_ms;
+    append ("ValueError: NaN in the loss\n");
+    await_traceback ("ValueError: NaN in the loss", since);
+    /* It has been there since then. */
+    append ("W1125 15:17:43.1 pjrt_client: waits\n");
+    await_traceback ("ValueError: NaN in the loss", since);
+    append ("epoch 2\n");
+    await_traceback ("", 0);
+    end (NULL);
+}
+
 TEST (without_the_option_nothing_is_watched)
 {
     struct pollfd pfd;
@@ -547,7 +592,10 @@ static int lingering (int seconds)
         ;
     assert_int_equal (setsockopt (fd, SOL_SOCKET, SO_LINGER, &linger, sizeof (linger)), 0);
     close (listener);
-    return fd;
+    /* Out of the way of the supervisor's numbers. */
+    listener = fcntl (fd, F_DUPFD, 70);
+    close (fd);
+    return listener;
 }
 
 TEST (descriptors_that_come_with_a_message_are_closed_without_a_long_wait)

@@ -60,6 +60,8 @@ void course_decided (struct job *job, struct rank *rank, const struct exit_repor
     fact->given_up = restarts_gathers (job->restarts, rank);
     fact->unable = rank->restart.together ? restart_policy_unable (policy) : NULL;
     fact->asked_signal = restarts_asked_signal (job->restarts, &fact->asked_at);
+    if (decision == RESTART_POLICY_ALL)
+        tracebacks_decided (job, rank, report);
 }
 
 /* What has been killed since that was told last. */

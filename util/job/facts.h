@@ -40,6 +40,8 @@ enum fact_kind {
     FACT_HANG, /* the `ranks` give no sign of life, the first to be silent first */
     FACT_UNWATCHED, /* no task gives signs of life; the log of `rank`, if that is not NULL, was the last
                        one that grew, `seconds` ago; once */
+    FACT_TRACEBACK, /* the log of `rank` ends with a traceback, and it does not end for a minute; or the `ranks`
+                       have failed first */
     FACT_UNANSWERED, /* nodes do not reach each other: `unanswered`; once */
     FACT_CUT, /* srun has ended: what ran is lost */
     FACT_ENDED, /* all tasks have ended; once. The `ranks` were killed as above */

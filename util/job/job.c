@@ -227,6 +227,7 @@ static void _take_status (struct job *job, struct rank *rank, const struct statu
     restarts_started (job->restarts, signs->started_ms);
     unanswered_take (job, rank, signs);
     watchdog_take (job, rank, signs);
+    tracebacks_take (job, rank, signs);
     ledger_step (job, rank, signs);
     if (status->ended)
         _take_report (job, rank, &status->report, &status->life, &status->failure);
@@ -313,6 +314,7 @@ static void _begin_again (struct job *job, struct rank *rank)
     facts_add (&job->facts, FACT_BEGINS, rank);
     spares_begin (job);
     rank_change (rank, RANK_BEGINS);
+    rank->traceback = (struct traceback){ .told = false };
     if (rank->link == LINK_NONE && rank->away == NEVER)
         absence_begin (job, rank, JOB_CLOSED_MS);
 }
@@ -435,6 +437,7 @@ void job_time (struct job *job, int64_t now)
         absence_check (job);
     watchdog_check (job);
     unanswered_check (job);
+    tracebacks_check (job);
     _relaunch (job);
     course_tell_end (job);
     ledger_look (job);
@@ -445,5 +448,6 @@ int64_t job_due (const struct job *job)
     int64_t next = job_when (job, moment_first (course_due (job), restarts_due_at (job->restarts)));
 
     next = moment_first (next, moment_first (watchdog_due (job), job->unanswered.due));
+    next = moment_first (next, tracebacks_due (job));
     return job->suspended ? next : moment_first (next, absence_due (job));
 }

@@ -13,6 +13,7 @@
  *     absence.c         supervisors without a connection
  *     spares.c          spares that get the places of lost ranks
  *     watchdog.c        tasks that give no sign of life
+ *     tracebacks.c      tasks that have printed one, and do not end
  *     unanswered.c      nodes that do not reach each other
  *     ledger.c          what the time of the step went into
  *     ends.c, alone.c   how tasks ended, and what failed first; has each trained alone?
@@ -32,6 +33,7 @@
 #include "rank.h"
 #include "restarts.h"
 #include "stop_policy.h"
+#include "tracebacks.h"
 #include "unanswered.h"
 #include "watchdog.h"
 

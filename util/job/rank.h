@@ -21,6 +21,7 @@
 #include "protocol/life_report.h"
 #include "restart_policy.h"
 #include "restarts.h"
+#include "tracebacks.h"
 #include "watchdog.h"
 
 struct peer;
@@ -121,6 +122,7 @@ struct rank {
     struct life life;
     struct restart_standing restart;
     struct watch_standing watch;
+    struct traceback traceback;
 
     /* A place is a role and an index. A spare that gets one may lose it to another spare. */
     struct rank *replaced_by, *replaces; /* or NULL */

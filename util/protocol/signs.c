@@ -35,6 +35,21 @@ static int _take_program_status (void *message, const struct frame *frame, const
     return 0;
 }
 
+static void _add_traceback (struct frame *frame, const char *key, const void *message)
+{
+    const struct failure_text *text = &((const struct signs *)message)->traceback;
+
+    frame_add_text (frame, key, text->source == FAILURE_TEXT_NONE ? NULL : text->text);
+}
+
+static int _take_traceback (void *message, const struct frame *frame, const char *key)
+{
+    const char *line = frame_get (frame, key);
+
+    failure_text_set (&((struct signs *)message)->traceback, FAILURE_TEXT_LOG, line, strlen (line));
+    return 0;
+}
+
 static void _add_unanswered (struct frame *frame, const char *key, const void *message)
 {
     char text[SIGNS_MOST_UNANSWERED * sizeof (struct address_text)] = "";
@@ -81,6 +96,7 @@ static int _take_unanswered (void *message, const struct frame *frame, const cha
 }
 
 static const struct field_other status = { .add = _add_program_status, .take = _take_program_status };
+static const struct field_other traceback = { .add = _add_traceback, .take = _take_traceback };
 static const struct field_other unanswered = { .add = _add_unanswered, .take = _take_unanswered };
 
 #define MESSAGE struct signs
@@ -100,6 +116,8 @@ static const struct field row[] = {
     FIELD ("STARTED_MS", started_ms, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
     FIELD ("STEP", step, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_STEP),
     FIELD_BY ("STATUS", status, FIELD_OPTIONAL),
+    FIELD_BY ("TRACEBACK", traceback, FIELD_OPTIONAL),
+    FIELD ("TRACEBACK_MS", traceback_ms, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
     FIELD_BY ("UNANSWERED", unanswered, FIELD_OPTIONAL),
 };
 /* clang-format on */

@@ -12,6 +12,7 @@
 
 #include "common/address.h"
 #include "common/errtext.h"
+#include "failure_text.h"
 #include "frame.h"
 
 #define SIGNS_MAX_STATUS 128    /* bytes */
@@ -46,6 +47,8 @@ struct signs {
     char status[SIGNS_MAX_STATUS + 1];  /* what the program has said of its work: printable ASCII, or "" */
     int started_ms; /* so long after its begin this life was seen to serve on its address; 0: not seen */
     int step; /* the highest number "step N" in what it has said in this life; 0: none */
+    struct failure_text traceback; /* with which its log ends; no source: with none */
+    int traceback_ms; /* since then */
     struct signs_address unanswered[SIGNS_MOST_UNANSWERED]; /* supervise/attempts.h; some of them */
     int unanswered_count;
 };

@@ -21,8 +21,7 @@
 enum supervisor_fd {
     SUPERVISOR_RENDEZVOUS_FD = 3,   /* the connection on which the task registered */
     SUPERVISOR_LIVES_FD,            /* a socket to the task's fork server; protocol/fork_request.h */
-    /* With --tf-tee, or if the log counts for --tf-watchdog: */
-    SUPERVISOR_LOG_FD,              /* the task's log file */
+    SUPERVISOR_LOG_FD,              /* the task's log file, with --tf-log-dir */
     /* With --tf-tee: */
     SUPERVISOR_STDOUT_FD,           /* a pipe, which is the stdout of its programs */
     SUPERVISOR_STDERR_FD,

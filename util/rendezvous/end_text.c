@@ -127,6 +127,40 @@ const char *end_text_saved (const struct exit_report *report, char *buf, size_t 
     return buf;
 }
 
+int end_text_traceback (const struct rank *rank, char *buf, size_t size)
+{
+    char at[32], name[NAME_MAX];
+    int index;
+    const char *role = rank_log_role (rank, &index);
+
+    return snprintf (buf, size, "at %s: \"%s\"; its log is %s/%s",
+                     wall_clock_print (rank->traceback.at, at, sizeof (at)), rank->traceback.text.text,
+                     rank->log_dir, logdir_task_file (name, sizeof (name), role, index));
+}
+
+/*
+ * What was printed before the first failure: "worker 1 on n2 had printed a traceback at 14:02:11: "ValueError:
+ * NaN"; its log is /scratch/worker1.log; first to fail: "; or, if that is the cause for certain, "first to fail:
+ * worker 1 on n2 by a traceback at ...; first to end: ". Returns its length.
+ */
+static int _describe_traceback (const struct roster *roster, const struct rank *failed, char *buf,
+                                size_t size)
+{
+    const struct rank *rank = tracebacks_first (roster->rank, roster->tasks, failed, &failed->end.report);
+    const struct failure_text *failure = failed->end.failure;
+    char role[CLUSTER_TABLE_ROLE_SIZE], text[2 * PATH_MAX];
+    bool cause;
+
+    if (!rank || !rank->log_dir
+        || (rank == failed && failure && strcmp (failure->text, rank->traceback.text.text) == 0))
+        return snprintf (buf, size, "first to %s: ", ends_has_saved (&failed->end) ? "end" : "fail");
+    cause = rank != failed && traceback_is_cause (rank);
+    end_text_traceback (rank, text, sizeof (text));
+    return snprintf (buf, size, "%s%s on %s %s %s; first to %s: ", cause ? "first to fail: " : "",
+                     cluster_table_role (rank, role, sizeof (role)), rank->node,
+                     cause ? "by a traceback" : "had printed a traceback", text, cause ? "end" : "fail");
+}
+
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size)
 {
     const struct rank *rank = ends_first_to_fail (roster->rank, roster->tasks);
@@ -138,10 +172,12 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
     if (!rank)
         return NULL;
     failure = rank->end.failure;
-    used = snprintf (buf, size, "%s on %s at %s, %s", cluster_table_role (rank, role, sizeof (role)),
-                     rank->node, wall_clock_print (rank->end.at, at, sizeof (at)),
-                     ends_has_saved (&rank->end) ? end_text_saved (&rank->end.report, saved, sizeof (saved))
-                                                 : _how (rank, &room));
+    used = _describe_traceback (roster, rank, buf, size);
+    used += snprintf (buf + used, size - (size_t)used, "%s on %s at %s, %s",
+                      cluster_table_role (rank, role, sizeof (role)), rank->node,
+                      wall_clock_print (rank->end.at, at, sizeof (at)),
+                      ends_has_saved (&rank->end) ? end_text_saved (&rank->end.report, saved, sizeof (saved))
+                                                  : _how (rank, &room));
     if (failure && failure->cause.kind != CAUSE_NONE)
         used += snprintf (buf + used, size - (size_t)used, ": %s",
                           cause_text (&failure->cause, cause, sizeof (cause)));

@@ -335,6 +335,22 @@ static void _stacks (const struct narrator *n, bool error)
         console_say ("%sspank_tf: %s: hung in: %s", error ? "error: " : "", step_name (n->step), text);
 }
 
+static void _traceback (const struct narrator *n, const struct fact *fact)
+{
+    char text[END_TEXT_FAILURE_SIZE], name[RANK_NAME_SIZE], failed[RANK_NAME_SIZE];
+
+    if (!fact->rank->log_dir)
+        return;
+    end_text_traceback (fact->rank, text, sizeof (text));
+    _name (n, fact->rank, name);
+    if (fact->count > 0)
+        console_say ("spank_tf: %s: before %s failed, %s had printed a traceback %s", step_name (n->step),
+                     _name (n, fact->ranks[0].rank, failed), name, text);
+    else
+        console_say ("spank_tf: %s: %s has printed a traceback %s; it has not ended since",
+                     step_name (n->step), name, text);
+}
+
 /* The end. */
 
 static bool _is_unstarted (const struct rank *rank)
@@ -418,10 +434,10 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     if (cancelled)
         console_say ("spank_tf: %s was cancelled", step);
     else if ((failure = end_text_failure (roster, text, sizeof (text))) && saved)
-        console_say ("spank_tf: %s: first to end: %s", step, failure);
+        console_say ("spank_tf: %s: %s", step, failure);
     else if (failure)
-        console_say ("error: spank_tf: %s: %sfirst to fail: %s", step,
-                     none ? "no task could start its program; " : "", failure);
+        console_say ("error: spank_tf: %s: %s%s", step, none ? "no task could start its program; " : "",
+                     failure);
     else if (replaced > 0)
         console_say ("spank_tf: %s: the work is done; %d task%s replaced, and for a lost node srun may "
                      "return another code than 0",
@@ -461,6 +477,7 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
         case FACT_REPLACED: _replaced (n, fact); break;
         case FACT_HANG: _hang (n, fact); break;
         case FACT_UNWATCHED: _unwatched (n, fact); break;
+        case FACT_TRACEBACK: _traceback (n, fact); break;
         case FACT_UNANSWERED: _unanswered (n, fact->unanswered); break;
         case FACT_CUT: _cut (n, fact); break;
         case FACT_ENDED: _ended (n, fact); break;

@@ -118,6 +118,10 @@ static json_t *_task_end (const struct rank *rank)
         _add_text (task, "cause", cause_word (rank->end.failure->cause.kind));
         _add_text (task, "cause_detail", rank->end.failure->cause.detail);
     }
+    if (rank->traceback.text.source != FAILURE_TEXT_NONE) {
+        _add_text (task, "traceback", rank->traceback.text.text);
+        json_object_set_new (task, "traceback_time", json_integer (wall_clock (rank->traceback.at)));
+    }
     json_object_set_new (task, "restarts", json_integer (rank->life.number));
     if (rank->address_use != ADDRESS_UNKNOWN)
         json_object_set_new (task, "address_used", json_boolean (rank->address_use == ADDRESS_USED));
@@ -236,7 +240,14 @@ static json_t *_ledger (const struct ledger *l)
 char *show_json_end (const struct roster *roster, int restarts, const struct fact *fact)
 {
     json_t *object = _object ("end", roster, restarts, fact->left), *tasks = json_array ();
-    const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
+    const struct rank *failed = ends_first_to_fail (roster->rank, roster->tasks), *first = failed;
+
+    /* What it has died of, if that is certain. */
+    if (failed && !ends_has_saved (&failed->end)
+        && (first = tracebacks_first (roster->rank, roster->tasks, failed, &failed->end.report))
+        && !traceback_is_cause (first))
+        first = failed;
+    first = first ? first : failed;
 
     json_object_set_new (object, "cancelled",
                          json_boolean (ends_are_cancelled (roster->rank, roster->tasks)));

@@ -308,3 +308,12 @@ struct cause find_cause (const struct exit_report *report, const char *bytes, si
         return _match (LOADER, words);
     return _find_exception (log, &words) ? _match (EXCEPTION, words) : cause;
 }
+
+size_t find_exception (const char *bytes, size_t length)
+{
+    struct text exception;
+
+    return _find_exception ((struct text){ bytes, bytes + length }, &exception)
+               ? (size_t)(exception.at - bytes)
+               : length;
+}

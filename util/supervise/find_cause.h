@@ -16,6 +16,9 @@
 /* What is read of the end of a log. */
 #define FIND_CAUSE_WINDOW 16384
 
+/* Of the exception with whose traceback these bytes of a log end: where its class is. Their length: it is none. */
+size_t find_exception (const char *bytes, size_t length);
+
 /* The last bytes of a log, of one step and one life. */
 struct cause find_cause (const struct exit_report *report, const char *bytes, size_t length);
 

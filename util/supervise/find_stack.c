@@ -40,7 +40,8 @@ static bool _parse (const char *line, struct stack_frame *frame)
     int end = 0;
 
     return sscanf (line, "  File \"%511[^\"]\", line %9d in %511[^\n]%n", frame->path, &frame->line,
-                   frame->function, &end) == 3
+                   frame->function, &end)
+               == 3
            && line[end] == '\0';
 }
 

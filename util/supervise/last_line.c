@@ -86,6 +86,19 @@ void last_line_stack (struct failure_text *text, const char *bytes, size_t lengt
     find_stack (text, bytes + begin, length - begin);
 }
 
+size_t last_line_traceback (struct failure_text *text, const char *bytes, size_t length)
+{
+    size_t begin = _last_step (bytes, length), found = find_exception (bytes + begin, length - begin);
+    const char *exception = bytes + begin + found, *end = bytes + length, *newline;
+
+    text->source = FAILURE_TEXT_NONE;
+    if (exception == end)
+        return 0;
+    newline = memchr (exception, '\n', (size_t)(end - exception));
+    failure_text_set (text, FAILURE_TEXT_LOG, exception, (size_t)((newline ? newline : end) - exception));
+    return begin + found;
+}
+
 struct cause last_line_cause (const struct exit_report *report, const char *bytes, size_t length)
 {
     size_t begin = _last_step (bytes, length);

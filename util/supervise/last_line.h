@@ -32,6 +32,12 @@ void last_line_find (struct failure_text *text, const char *bytes, size_t length
 /* Where the program hung, by the last bytes of its log. */
 void last_line_stack (struct failure_text *text, const char *bytes, size_t length);
 
+/*
+ * The first line of the exception with whose traceback the last bytes of a log end, and where in them that is:
+ * a program that goes on prints something else behind it, sooner or later.
+ */
+size_t last_line_traceback (struct failure_text *text, const char *bytes, size_t length);
+
 /* Why the program failed, by the last bytes of its log, if what the last step wrote says so for certain. */
 struct cause last_line_cause (const struct exit_report *report, const char *bytes, size_t length);
 

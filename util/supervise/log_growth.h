@@ -1,15 +1,18 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Whether a log file grows. A thread looks, because a file system may take any time to answer, and a
- * supervisor must not wait for it. All signals must be blocked before it starts.
+ * What is seen of a log file: whether it grows, and whether it ends with a traceback. A thread looks, because a
+ * file system may take any time to answer, and a supervisor must not wait for it. All signals must be blocked
+ * before it starts.
  */
 #ifndef TF_LOG_GROWTH_H
 #define TF_LOG_GROWTH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/errtext.h"
+#include "protocol/failure_text.h"
 
 struct log_growth;
 
@@ -21,5 +24,14 @@ bool log_growth_seen (struct log_growth *log);
 
 /* True if the thread waits for the file system, so that nothing is known. NULL is fine. */
 bool log_growth_hangs (const struct log_growth *log);
+
+/* Readable when log_growth_traceback () has changed. -1 for NULL. */
+int log_growth_fd (const struct log_growth *log);
+
+/*
+ * The exception of the traceback with which the present life's output ends, for two seconds at least, and
+ * since when, by CLOCK_MONOTONIC; no source if it ends otherwise, and for NULL.
+ */
+int64_t log_growth_traceback (struct log_growth *log, struct failure_text *text);
 
 #endif

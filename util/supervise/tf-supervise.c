@@ -51,6 +51,11 @@
 #include "uplink.h"
 #include "watch.h"
 
+/* So often the thread of the log looks; --tf-watchdog needs to know which log was the first to be silent. */
+#define LOG_MS 2000
+#define LOG_WATCHED_MS 1000
+#define LOG_PARTS 20
+
 /* An end is reported when the output before it has been passed on, but not much later. */
 #define OUTPUT_MS 2000
 
@@ -62,6 +67,9 @@ struct supervisor {
     struct uplink *uplink;
     int signal_fd;
     struct tee *tee;            /* or NULL */
+    struct log_growth *log;     /* or NULL */
+    struct failure_text traceback; /* with which the life's log ends, */
+    int64_t traceback_ms;       /* since then */
     struct watch watch;
     struct listener listener;
     struct attempts attempts;
@@ -229,6 +237,9 @@ static void _tell (struct supervisor *s)
     signs->life = s->machine.number < 0 ? 0 : s->machine.number;
     signs->suspended = s->suspended = machine_is_suspended (&s->machine, _now ());
     signs->started_ms = s->started_ms;
+    signs->traceback = s->traceback;
+    if (s->traceback.source != FAILURE_TEXT_NONE)
+        signs->traceback_ms = (int)(_now () - s->traceback_ms);
     signs->unanswered_count = attempts_unanswered (&s->attempts, signs->unanswered);
     /* It takes a while, and is asked under --tf-watchdog only. */
     if (!status.ended && (s->watch.rule.seconds > 0 || s->question > 0))
@@ -252,12 +263,12 @@ static void _finish_life (struct supervisor *s)
 }
 
 /* Its place decides how a spare is supervised. */
-static int _take_place (struct supervisor *s, const struct answer *answer, struct errtext *err)
+static void _take_place (struct supervisor *s, const struct answer *answer)
 {
     s->config.serves = answer->serves;
     s->config.watch = answer->watch;
     s->config.spare = false;
-    return watch_init (&s->watch, &s->config, err);
+    watch_init (&s->watch, &s->config, s->log);
 }
 
 /* The answer that came with the goal of this life, if there is one. */
@@ -267,9 +278,10 @@ static int _take_answer (struct supervisor *s, struct frame *frame, struct errte
 
     if (!frame)
         return 0;
-    if (answer_decode (&answer, frame, s->config.server_token, err) < 0
-        || (s->config.spare && _take_place (s, &answer, err) < 0))
+    if (answer_decode (&answer, frame, s->config.server_token, err) < 0)
         return -1;
+    if (s->config.spare)
+        _take_place (s, &answer);
     s->config.lost_after = answer.lost_after;
     return lives_set_answer (&s->lives, frame, err);
 }
@@ -284,6 +296,7 @@ static int _begin_program (struct supervisor *s, int number, struct errtext *err
     s->task = pid;
     s->oom_kills = oom_kills;
     s->began = _now ();
+    s->traceback.source = FAILURE_TEXT_NONE;
     watch_begin (&s->watch);
     listener_begin (&s->listener);
     attempts_begin (&s->attempts);
@@ -419,6 +432,24 @@ static void _watch (struct supervisor *s)
         _tell (s);
 }
 
+/* What a program prints that was asked to end does not say why it fails; nor what a former life has printed. */
+static void _look_for_traceback (struct supervisor *s)
+{
+    const struct signals *signals = &s->machine.signals;
+    bool had = s->traceback.source != FAILURE_TEXT_NONE;
+    struct failure_text text;
+    int64_t since = log_growth_traceback (s->log, &text);
+
+    if (s->machine.phase != MACHINE_RUNS || signals->slurms.number || _now () < signals->user_ends)
+        return;
+    if (since < s->began)
+        text.source = FAILURE_TEXT_NONE;
+    s->traceback = text;
+    s->traceback_ms = since;
+    if (had || text.source != FAILURE_TEXT_NONE)
+        _tell (s);
+}
+
 /* In a container with a network of its own the kernel's answer here says nothing. */
 static void _look_for_listener (struct supervisor *s)
 {
@@ -479,7 +510,7 @@ static void _see_link (struct supervisor *s)
     _perform_all (s);
 }
 
-static void _wait (struct supervisor *s, struct pollfd pfd[4])
+static void _wait (struct supervisor *s, struct pollfd pfd[5])
 {
     struct deadline next = { .at_ms = machine_due (&s->machine) };
     bool listens = machine_listens (&s->machine);
@@ -490,14 +521,15 @@ static void _wait (struct supervisor *s, struct pollfd pfd[4])
         next = deadline_min (next, uplink_poll (s->uplink, &pfd[1]));
     next = deadline_min (next, watch_poll (&s->watch, &pfd[2]));
     pfd[3] = (struct pollfd){ .fd = s->lives.fork_server ? s->lives.requests : -1, .events = POLLIN };
+    pfd[4] = (struct pollfd){ .fd = log_growth_fd (s->log), .events = POLLIN };
     if (s->machine.phase == MACHINE_RUNS)
         next = deadline_min (next, deadline_min (s->listener.due, s->attempts.due));
-    poll (pfd, 4, deadline_left_ms (next));
+    poll (pfd, 5, deadline_left_ms (next));
 }
 
 static void _run (struct supervisor *s)
 {
-    struct pollfd pfd[4] = { { .fd = -1 } };
+    struct pollfd pfd[5] = { { .fd = -1 } };
 
     while (!s->left) {
         _read_signals (s);
@@ -512,6 +544,8 @@ static void _run (struct supervisor *s)
         _tell_suspension (s);
         _look_for_listener (s);
         _look_at_attempts (s);
+        if (pfd[4].revents)
+            _look_for_traceback (s);
         if (machine_listens (&s->machine) && !s->left)
             _serve_uplink (s, pfd[1].revents);
         _perform_all (s);
@@ -563,7 +597,7 @@ static void _dump_no_core (void)
 /* What is not in the configuration is not for this process. */
 static void _close_others (const struct supervisor_config *c)
 {
-    if (!c->tee && (c->watch.seconds == 0 || !c->log))
+    if (!c->log)
         close (SUPERVISOR_LOG_FD);
     if (!c->tee) {
         close (SUPERVISOR_STDOUT_FD);
@@ -572,6 +606,19 @@ static void _close_others (const struct supervisor_config *c)
     if (c->watch.seconds == 0)
         close (SUPERVISOR_NOTIFY_FD);
     descriptors_close_above (SUPERVISOR_LAST_FD);
+}
+
+static int _start_log (struct supervisor *s, struct errtext *err)
+{
+    int seconds = s->config.watch.seconds, watched = seconds * (1000 / LOG_PARTS);
+
+    if (fcntl (SUPERVISOR_LOG_FD, F_GETFD) < 0)
+        return 0;
+    return log_growth_start (&s->log, SUPERVISOR_LOG_FD,
+                             seconds == 0               ? LOG_MS
+                             : watched < LOG_WATCHED_MS ? watched
+                                                        : LOG_WATCHED_MS,
+                             err);
 }
 
 static int _prepare (struct supervisor *s, struct errtext *err)
@@ -590,8 +637,9 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     listener_init (&s->listener, s->config.task_port, s->config.master_port);
     attempts_init (&s->attempts);
     lives_init (&s->lives, s->config.fork_server, SUPERVISOR_LIVES_FD);
-    if (tee_start (&s->tee, &s->config, err) < 0 || watch_init (&s->watch, &s->config, err) < 0)
+    if (tee_start (&s->tee, &s->config, err) < 0 || _start_log (s, err) < 0)
         return -1;
+    watch_init (&s->watch, &s->config, s->log);
     return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }
 

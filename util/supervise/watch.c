@@ -23,8 +23,6 @@
 #define LOOKS 20
 #define STEP_MIN_MS 100
 #define STEP_MAX_MS 5000
-/* The log file's thread looks as often, but so that the first one to be silent can be told. */
-#define LOG_STEP_MAX_MS 1000
 /*
  * A process may send as many messages as it likes, and so may any other user of the node. So they are not
  * read more often than this, and not more of them at a time. A sender whose message does not fit into the
@@ -82,21 +80,19 @@ static int _queue_length (void)
     return number_parse (&length, text, 1, INT_MAX) == 0 ? length : QUEUE_DEFAULT;
 }
 
-int watch_init (struct watch *w, const struct supervisor_config *c, struct errtext *err)
+void watch_init (struct watch *w, const struct supervisor_config *c, struct log_growth *log)
 {
     int step_ms = c->watch.seconds < STEP_MAX_MS ? c->watch.seconds * (1000 / LOOKS) : STEP_MAX_MS;
 
     *w =
         (struct watch){ .rule = c->watch, .fd = -1, .step_ms = _bounded (step_ms, STEP_MIN_MS, STEP_MAX_MS) };
     if (w->rule.seconds == 0 || c->spare)
-        return 0;
+        return;
     if (fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) >= 0)
         w->fd = SUPERVISOR_NOTIFY_FD;
     w->queue = _queue_length ();
     /* What only serves prints when it starts, and then never again. */
-    if (!c->log || c->serves || fcntl (SUPERVISOR_LOG_FD, F_GETFD) < 0)
-        return 0;
-    return log_growth_start (&w->log, SUPERVISOR_LOG_FD, _bounded (w->step_ms, 0, LOG_STEP_MAX_MS), err);
+    w->log = c->serves ? NULL : log;
 }
 
 /* Reading. */

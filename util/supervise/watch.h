@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 #include "common/deadline.h"
-#include "common/errtext.h"
 #include "log_growth.h"
 #include "protocol/signs.h"
 #include "protocol/supervisor_config.h"
@@ -58,10 +57,10 @@ struct watch {
 };
 
 /*
- * -1 and err. The socket and the log file are supervisor_config.h's. A spare is watched when this is called
- * again, with the rule of its place.
+ * The socket is supervisor_config.h's; the log, or NULL, must live as long. A spare is watched when this is
+ * called again, with the rule of its place.
  */
-int watch_init (struct watch *watch, const struct supervisor_config *config, struct errtext *err);
+void watch_init (struct watch *watch, const struct supervisor_config *config, struct log_growth *log);
 
 /* A life of the task begins; or has ended. */
 void watch_begin (struct watch *watch);
