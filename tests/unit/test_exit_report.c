@@ -44,11 +44,18 @@ TEST (each_report_is_printed_as_its_text)
 
 TEST (users_read_that_memory_was_exhausted)
 {
-    const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true };
+    struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL,
+                                  .number = 9,
+                                  .out_of_memory = EXIT_REPORT_MEMORY_UNKNOWN };
     const struct exit_report failed = { .kind = EXIT_REPORT_EXIT, .number = 3 };
     struct exit_report_text room;
 
     assert_string_equal (exit_report_describe (&killed, &room), "signal 9 (out of memory)");
+    killed.out_of_memory = EXIT_REPORT_MEMORY_JOB;
+    assert_string_equal (exit_report_describe (&killed, &room), "signal 9 (out of memory: its job's limit)");
+    killed.out_of_memory = EXIT_REPORT_MEMORY_NODE;
+    assert_string_equal (exit_report_describe (&killed, &room),
+                         "signal 9 (out of memory: its node has no more)");
     assert_string_equal (exit_report_print (&killed, &room), "signal 9");
     assert_string_equal (exit_report_describe (&failed, &room), "exit 3");
 }
@@ -131,17 +138,21 @@ TEST (decoding_the_message_returns_the_encoded_report)
         { .kind = EXIT_REPORT_EXIT },
         { .kind = EXIT_REPORT_EXIT, .number = 255 },
         { .kind = EXIT_REPORT_SIGNAL, .number = 9 },
-        { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
+        { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_UNKNOWN },
         { .kind = EXIT_REPORT_STOPPED },
         { .kind = EXIT_REPORT_STOPPED, .killed = true, .killed_after = 10 },
         { .kind = EXIT_REPORT_STOPPED, .killed = true },
+        { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_TASK },
+        { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_STEP },
+        { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_JOB },
+        { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_NODE },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = exit_report_encode (&row[i]);
         struct exit_report report = { .kind = EXIT_REPORT_SIGNAL,
                                       .number = 77,
-                                      .out_of_memory = !row[i].out_of_memory };
+                                      .out_of_memory = EXIT_REPORT_MEMORIES };
 
         assert_true (exit_report_is_in (frame));
         assert_int_equal (exit_report_decode (&report, frame, NULL), 0);
@@ -155,6 +166,8 @@ TEST (decoding_the_message_returns_the_encoded_report)
     assert_string_equal (message_text (exit_report_encode (&row[2])), "EXIT_REPORT=signal 9\n");
     assert_string_equal (message_text (exit_report_encode (&row[3])),
                          "EXIT_REPORT=signal 9\nOUT_OF_MEMORY=1\n");
+    assert_string_equal (message_text (exit_report_encode (&row[9])),
+                         "EXIT_REPORT=signal 9\nOUT_OF_MEMORY=job\n");
     assert_string_equal (message_text (exit_report_encode (&row[5])),
                          "EXIT_REPORT=stopped\nKILLED_AFTER=10\n");
 }

@@ -137,7 +137,8 @@ TEST (a_hang_has_the_tasks_that_were_silent_since_when_and_what_they_did)
 TEST (a_restart_has_the_tasks_that_failed_and_how)
 {
     struct fact_rank failed[] = {
-        { &roster.rank[2], { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true } },
+        { &roster.rank[2],
+          { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_JOB } },
         { &roster.rank[1], { .kind = EXIT_REPORT_EXIT, .number = 42 } },
     };
     const struct fact fact = { .kind = FACT_DECIDED,
@@ -151,7 +152,7 @@ TEST (a_restart_has_the_tasks_that_failed_and_how)
            EVENT ("restart", "3", "2", THREE_ROLES, "3",
                   "1") "\"all\":true,\"pause\":4,\"tasks\":["
                        "{\"rank\":2,\"role\":\"worker\",\"index\":0,\"node\":\"n2\",\"end\":\"signal\","
-                       "\"number\":9,\"out_of_memory\":true},"
+                       "\"number\":9,\"out_of_memory\":true,\"memory_limit\":\"job\"},"
                        "{\"rank\":1,\"role\":\"ps\",\"index\":0,\"node\":\"n2\",\"end\":\"exit\","
                        "\"number\":42}]}\n");
 }
@@ -251,7 +252,9 @@ TEST (the_end_has_every_end_the_first_failure_and_where_the_logs_are)
                          .at = 1001000,
                          .elapsed_ms = 62000 });
     ended (2, RANK_ENDED,
-           (struct end){ .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true },
+           (struct end){ .report = { .kind = EXIT_REPORT_SIGNAL,
+                                     .number = 9,
+                                     .out_of_memory = EXIT_REPORT_MEMORY_UNKNOWN },
                          .at = 1000001,
                          .elapsed_ms = 500 });
     roster.rank[0].end.failure = &failure;

@@ -399,7 +399,7 @@ static void report_end (int rank, char *event)
         *memory = '\0';
     if (exit_report_parse (&report, killed ? "stopped" : how) < 0)
         story_unknown (how);
-    report.out_of_memory = memory;
+    report.out_of_memory = memory ? EXIT_REPORT_MEMORY_UNKNOWN : EXIT_REPORT_MEMORY_LEFT;
     report.killed = killed;
     report.killed_after = killed ? 10 : 0;
     event = event ? event + strspn (event, " ") : how + strlen (how);

@@ -16,6 +16,11 @@
 #define STOPPED "stopped"
 #define HUNG "hung"
 
+static const char *const memory[EXIT_REPORT_MEMORIES] = {
+    [EXIT_REPORT_MEMORY_LEFT] = "",     [EXIT_REPORT_MEMORY_UNKNOWN] = "", [EXIT_REPORT_MEMORY_TASK] = "task",
+    [EXIT_REPORT_MEMORY_STEP] = "step", [EXIT_REPORT_MEMORY_JOB] = "job",  [EXIT_REPORT_MEMORY_NODE] = "node",
+};
+
 int exit_report_parse (struct exit_report *report, const char *text)
 {
     struct exit_report parsed = { .kind = EXIT_REPORT_STOPPED };
@@ -61,9 +66,31 @@ const char *exit_report_describe (const struct exit_report *report, struct exit_
         snprintf (room->text, sizeof (room->text), EXIT "%d" EXIT_REPORT_NOT_STARTED, report->number);
     else if (report->killed)
         snprintf (room->text, sizeof (room->text), "killed after %d s", report->killed_after);
-    else if (report->out_of_memory)
-        strcat (room->text, " (out of memory)");
+    else if (report->out_of_memory) {
+        const char *whose = exit_report_memory (report);
+        bool node = report->out_of_memory == EXIT_REPORT_MEMORY_NODE;
+        size_t used = strlen (room->text);
+
+        snprintf (room->text + used, sizeof (room->text) - used, " (out of memory%s%s%s)",
+                  *whose ? ": its " : "", whose,
+                  node     ? " has no more"
+                  : *whose ? "'s limit"
+                           : "");
+    }
     return room->text;
+}
+
+const char *exit_report_memory (const struct exit_report *report)
+{
+    return memory[report->out_of_memory];
+}
+
+static enum exit_report_memory _decode_memory (const char *value)
+{
+    for (int i = EXIT_REPORT_MEMORY_TASK; value && i < EXIT_REPORT_MEMORIES; i++)
+        if (strcmp (value, memory[i]) == 0)
+            return (enum exit_report_memory)i;
+    return value ? EXIT_REPORT_MEMORY_UNKNOWN : EXIT_REPORT_MEMORY_LEFT;
 }
 
 struct frame *exit_report_encode (const struct exit_report *report)
@@ -81,7 +108,7 @@ int exit_report_decode (struct exit_report *report, const struct frame *frame, s
 
     if (!text || exit_report_parse (report, text) < 0)
         return errtext_set (err, "a report that does not say how the task ended");
-    report->out_of_memory = frame_has (frame, "OUT_OF_MEMORY");
+    report->out_of_memory = _decode_memory (frame_get (frame, "OUT_OF_MEMORY"));
     report->killed_after = frame_get_number (frame, "KILLED_AFTER", 0, FRAME_MAX_SECONDS);
     report->killed = report->kind == EXIT_REPORT_STOPPED && report->killed_after >= 0;
     if (!report->killed)
@@ -94,7 +121,9 @@ void exit_report_add (struct frame *frame, const struct exit_report *report)
     struct exit_report_text room;
 
     frame_add (frame, "EXIT_REPORT", "%s", exit_report_print (report, &room));
-    frame_add_flag (frame, "OUT_OF_MEMORY", report->out_of_memory);
+    if (report->out_of_memory)
+        frame_add (frame, "OUT_OF_MEMORY", "%s",
+                   *exit_report_memory (report) ? exit_report_memory (report) : "1");
     if (report->killed)
         frame_add (frame, "KILLED_AFTER", "%d", report->killed_after);
 }

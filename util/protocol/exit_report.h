@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * How a task ended, and the message by which its supervisor reports that. As text it is "exit 3", "signal
- * 11", "stopped" or "hung", on the wire and for users, who also read "(out of memory)", and "killed after
+ * 11", "stopped" or "hung", on the wire and for users, who also read "(out of memory)", whose that was, and "killed after
  * 10 s" of a task that was stopped by SIGKILL. One whose program did not start is "unstarted 2" on the wire.
  */
 #ifndef TF_EXIT_REPORT_H
@@ -28,12 +28,23 @@ enum exit_report_kind {
     EXIT_REPORT_HUNG,       /* the same, because it gave no sign of life (--tf-watchdog) */
 };
 
+/* Whose memory was exhausted, when the kernel killed the task for that. */
+enum exit_report_memory {
+    EXIT_REPORT_MEMORY_LEFT,        /* it was not */
+    EXIT_REPORT_MEMORY_UNKNOWN,
+    EXIT_REPORT_MEMORY_TASK, /* the limit of its task, its step or its job, as Slurm's cgroups have it */
+    EXIT_REPORT_MEMORY_STEP,
+    EXIT_REPORT_MEMORY_JOB,
+    EXIT_REPORT_MEMORY_NODE, /* all of its node's, without a limit */
+    EXIT_REPORT_MEMORIES
+};
+
 struct exit_report {
     enum exit_report_kind kind;
-    int number;             /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; stopped, hung: 0 */
-    bool out_of_memory;     /* the kernel has killed it because memory was exhausted */
-    bool killed;            /* stopped: it did not end by itself, and got SIGKILL, */
-    int killed_after;       /* ... so many seconds after SIGTERM, 0..FRAME_MAX_SECONDS */
+    int number; /* 0..EXIT_REPORT_MAX_CODE; 1..EXIT_REPORT_MAX_SIGNAL; stopped, hung: 0 */
+    enum exit_report_memory out_of_memory;
+    bool killed; /* stopped: it did not end by itself, and got SIGKILL, */
+    int killed_after; /* ... so many seconds after SIGTERM, 0..FRAME_MAX_SECONDS */
 };
 
 #define EXIT_REPORT_NOT_STARTED " (its program was not started; slurmstepd says why)"
@@ -54,6 +65,9 @@ const char *exit_report_print (const struct exit_report *report, struct exit_rep
 
 /* The same for users, with what else is known: "signal 9 (out of memory)", "killed after 10 s". */
 const char *exit_report_describe (const struct exit_report *report, struct exit_report_text *room);
+
+/* "task", "step", "job" or "node"; "" if memory was left, or it is not known whose. */
+const char *exit_report_memory (const struct exit_report *report);
 
 /*
  * The task ended by a signal, or with a code other than 0, or did not start, or hung. A stopped task did

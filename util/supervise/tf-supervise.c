@@ -78,7 +78,7 @@ struct supervisor {
     int question;               /* of the rendezvous, the last */
     bool suspended;             /* as was told last */
     pid_t task;                 /* the program; 0: it has ended */
-    int oom_kills;              /* of the task's cgroup before its program started, or -1 */
+    struct oom_counts oom_kills; /* before its program started */
     struct lives lives;
     bool helpers; /* some descendants are not the task's */
     struct failure_text failure;   /* when the task has ended */
@@ -109,27 +109,32 @@ static pid_t _apart (const struct supervisor *s)
     return _is_prepared (s) ? 0 : s->lives.fork_server;
 }
 
-static int _count_oom_kills (void)
+static struct oom_counts _count_oom_kills (void)
 {
-    return oom_kills ("/proc/self/cgroup", "/sys/fs/cgroup");
+    return oom_kills ("/proc/self/cgroup", "/sys/fs/cgroup", "/proc/vmstat");
 }
 
 /*
  * Was the program killed because memory was exhausted? The count alone does not tell: other tasks
  * may be in the same cgroup. A shell whose last command was killed exits with 137.
  */
-static bool _is_out_of_memory (const struct supervisor *s, int status)
+static enum exit_report_memory _out_of_memory (const struct supervisor *s, int status)
 {
     bool killed = WIFSIGNALED (status) ? WTERMSIG (status) == SIGKILL
                                        : WEXITSTATUS (status) == EXIT_REPORT_SIGNAL_CODE (SIGKILL);
 
-    return killed && s->oom_kills >= 0 && _count_oom_kills () > s->oom_kills;
+    struct oom_counts counts;
+
+    if (!killed)
+        return EXIT_REPORT_MEMORY_LEFT;
+    counts = _count_oom_kills ();
+    return oom_kills_verdict (&s->oom_kills, &counts);
 }
 
 static void _program_ended (struct supervisor *s, int status, bool unstarted)
 {
     s->task = 0;
-    machine_program_ended (&s->machine, _now (), status, unstarted, _is_out_of_memory (s, status));
+    machine_program_ended (&s->machine, _now (), status, unstarted, _out_of_memory (s, status));
 }
 
 /* The fork server tells the end of a life, which is its child; without it, wait () does. */
@@ -288,7 +293,7 @@ static int _take_answer (struct supervisor *s, struct frame *frame, struct errte
 
 static int _begin_program (struct supervisor *s, int number, struct errtext *err)
 {
-    int oom_kills = _count_oom_kills ();
+    struct oom_counts oom_kills = _count_oom_kills ();
     pid_t pid = lives_begin (&s->lives, number, err);
 
     if (pid < 0)
