@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cluster_table.h"
 #include "common/list_text.h"
@@ -388,21 +389,35 @@ static bool _has_ledger (const struct ledger *ledger)
     return ledger->says || (ledger->restarts > 0 && ledger->ms[LEDGER_PAUSING] > 0);
 }
 
+/* Of a step of some seconds it is noise. */
+#define LEDGER_SAID_MS 60000
+
+/* master.log has it in any case. */
+static void _ledger (const struct narrator *n, const struct ledger *ledger, bool say)
+{
+    char line[LEDGER_TEXT_SIZE + 128], text[LEDGER_TEXT_SIZE];
+
+    if (!_has_ledger (ledger))
+        return;
+    snprintf (line, sizeof (line), "spank_tf: %s: %s\n", step_name (n->step),
+              ledger_text (ledger, text, sizeof (text)));
+    if (say && (n->config->show || ledger_total (ledger) >= LEDGER_SAID_MS))
+        console_say ("%.*s", (int)strlen (line) - 1, line);
+    else
+        console_note (line);
+}
+
 /* srun has ended, and prints nothing any more: master.log gets what is known. A task that ran is lost. */
 static void _cut (const struct narrator *n, const struct fact *fact)
 {
-    char line[LEDGER_TEXT_SIZE + 128], text[LEDGER_TEXT_SIZE], *table = end_text_table (n->roster, false);
+    char line[128], *table = end_text_table (n->roster, false);
 
     snprintf (line, sizeof (line), "spank_tf: %s: srun has ended before its tasks\n", step_name (n->step));
     console_note (line);
     if (table)
         console_note (table);
     free (table);
-    if (_has_ledger (fact->ledger)) {
-        snprintf (line, sizeof (line), "spank_tf: %s: %s\n", step_name (n->step),
-                  ledger_text (fact->ledger, text, sizeof (text)));
-        console_note (line);
-    }
+    _ledger (n, fact->ledger, false);
     _notify_end (n, fact);
 }
 
@@ -448,8 +463,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_say ("spank_tf: %s: no task has used its address; did each of them train alone? "
                      "See DIAGNOSTICS of spank-tf(8)",
                      step);
-    if (_has_ledger (fact->ledger))
-        console_say ("spank_tf: %s: %s", step, ledger_text (fact->ledger, text, sizeof (text)));
+    _ledger (n, fact->ledger, true);
     if (!c->json && end_text_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
         console_say ("spank_tf: %s: logs are in %s", step, text);
 }
