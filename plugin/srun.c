@@ -260,7 +260,7 @@ static struct watch_rule _watchdog (void)
 {
     struct watch_rule rule;
 
-    value_watchdog_parse (&rule.seconds, &rule.first, options_value (OPTION_WATCHDOG));
+    value_watchdog_parse (&rule.seconds, &rule.first, &rule.learns, options_value (OPTION_WATCHDOG));
     return rule;
 }
 

@@ -147,7 +147,7 @@ static void _configure (const struct task *task)
         .restart = { .times = task->restarts, .any = true, .longest_pause = 60 },
         .lost_after = task->lost_after,
         .spare = task->spare,
-        .watch = { task->watchdog, task->watchdog },
+        .watch = { .seconds = task->watchdog, .first = task->watchdog },
         .prints = task->prints,
         .log = task->log,
         .error_file = task->error_file,

@@ -86,6 +86,7 @@ static void _make_options (struct plan *plan)
     c->lost_after = spares ? ONE_OF (5, 10, 20) : 0;
     c->watch.seconds = _in (4) ? ONE_OF (5, 10) : 0;
     c->watch.first = 15;
+    c->watch.learns = plan->seed % 3 == 0;
     plan->no_kill = spares;
     plan->wait = _in (12) ? ONE_OF (1, 10) : 0;
     c->wait_limited = plan->wait > 0;
@@ -94,6 +95,8 @@ static void _make_options (struct plan *plan)
     plan->batch = _in (2);
     plan->delay = ONE_OF (1, 1, 20, 300);
     plan->sign_ms = ONE_OF (300, 1000, 2500);
+    /* Then a sign may take longer than the least time. */
+    plan->sign_ms *= c->watch.learns ? 3 : 1;
     plan->start_ms = ONE_OF (300, 1000, 2500, 4500);
     plan->lost_steps = ONE_OF (0, 1, 5, 20);
 }
@@ -247,13 +250,13 @@ void plan_print (const struct plan *plan, int disturbances)
     printf ("seed %llu:", (unsigned long long)plan->seed);
     for (int rank = 0; rank < plan->tasks; rank++)
         printf (" %s@n%d", _kind_name (plan, rank), plan->node[rank] + 1);
-    printf ("\n    stop %d, grace %d, eval %d, fail %d, restart %d%s at most %d s, lost after %d, watch %d, "
-            "wait %d, "
-            "KillWait %d%s%s, delay %d ms\n",
-            c->stop, c->stop_grace, c->eval_grace, c->fail_grace, c->restart.times,
-            c->restart.any ? ",any" : "", c->restart.longest_pause, c->lost_after, c->watch.seconds,
-            plan->wait, plan->kill_wait, plan->forwards ? ", forwards" : "", plan->batch ? ", batch" : "",
-            (int)plan->delay);
+    printf (
+        "\n    stop %d, grace %d, eval %d, fail %d, restart %d%s at most %d s, lost after %d, watch %d%s, "
+        "wait %d, "
+        "KillWait %d%s%s, delay %d ms\n",
+        c->stop, c->stop_grace, c->eval_grace, c->fail_grace, c->restart.times, c->restart.any ? ",any" : "",
+        c->restart.longest_pause, c->lost_after, c->watch.seconds, c->watch.learns ? " auto" : "", plan->wait,
+        plan->kill_wait, plan->forwards ? ", forwards" : "", plan->batch ? ", batch" : "", (int)plan->delay);
     for (int i = 0; i < disturbances; i++) {
         const struct disturbance *d = &plan->disturbance[i];
 

@@ -344,7 +344,8 @@ static const char *_everything_ends (const struct history *h)
         else if (note->kind == UNHEARD)
             ends = !h->alive_at_end;
     bound += (restart_rule_total (&c->restart) + 1)
-             * (60 + c->stop_grace + c->restart.longest_pause + c->watch.seconds);
+             * (60 + c->stop_grace + c->restart.longest_pause + c->watch.seconds
+                + (c->watch.learns ? 10 * c->watch.first : 0));
     /* design.md: "after a timeout it is five minutes"; a supervisor without an answer stays ten, one that was
        cut off an hour. */
     bound += cut || _began (h, _is_any, NEVER) ? 600 + 360 + 300 : 0;
@@ -957,6 +958,34 @@ static const char *_the_ledger_is_the_truth (const struct history *h)
     return NULL;
 }
 
+/* Has a program that runs given no sign of life for so long as none may? */
+static bool _one_hangs (const struct history *h, const struct note *told)
+{
+    int64_t since[MOST_RANKS];
+
+    for (int place = 0; place < MOST_RANKS; place++)
+        since[place] = NEVER;
+    for (const struct note *note = h->note; note < told; note++)
+        if (note->kind == BEGAN && note->place >= 0) {
+            int64_t hangs = h->plan->script[note->place][note->life < 2 ? note->life : 2].hangs;
+
+            since[note->place] = hangs == NEVER ? NEVER : note->at + hangs;
+        }
+    for (int place = 0; place < MOST_RANKS; place++)
+        if (since[place] != NEVER
+            && told->at - since[place] >= 1000 * h->plan->config.watch.seconds - h->plan->sign_ms)
+            return true;
+    return false;
+}
+
+static const char *_what_gives_signs_does_not_hang (const struct history *h)
+{
+    EACH (note, h)
+        if (note->kind == TOLD && note->number == FACT_HANG && !_one_hangs (h, note))
+            return _broken (note, "a verdict about a step that does not hang", note->number);
+    return NULL;
+}
+
 static const char *_the_clock_goes_on (const struct history *h)
 {
     EACH (note, h)
@@ -989,6 +1018,7 @@ const char *promises_check (const struct history *history, const char **why)
         { "none runs when srun has ended", _none_runs_when_srun_has_ended },
         { "everything ends", _everything_ends },
         { "the ledger is the truth", _the_ledger_is_the_truth },
+        { "what gives signs does not hang", _what_gives_signs_does_not_hang },
     };
 
     for (size_t i = 0; i < COUNT (promise); i++)

@@ -484,6 +484,8 @@ static struct signs _signs (int rank)
     struct signs signs = { .life = p->life,
                            .messages = messages,
                            .step = _step (rank),
+                           .slowest_ms = messages > 2 ? (int)w.plan->sign_ms : 0,
+                           .second_ms = messages > 1 ? (int)(w.plan->start_ms + w.plan->sign_ms) : 0,
                            .source = messages > 0 ? SIGNS_MESSAGES : SIGNS_UNKNOWN,
                            .silent_ms = (int)(w.now - last),
                            .ago_ms = (int)(w.now - last) };

@@ -82,8 +82,9 @@ every ()
     tab "srun --tf-frameworks=tf,ja" "srun --tf-frameworks=tf,jax"
     tab "srun --tf-frameworks=keras,tf,ke" "srun --tf-frameworks=keras,tf,ke"
     tab "srun --tf-hold y" "srun --tf-hold yes "
-    every "srun --tf-restart=" "srun --tf-restart=1 1,any"
+    every "srun --tf-restart=" "srun --tf-restart=1 1,any 1,total="
     tab "srun --tf-restart=20,a" "srun --tf-restart=20,any "
+    tab "srun --tf-restart=20,any,t" "srun --tf-restart=20,any,total="
     # Their values are optional, so the next word is not one.
     tab "srun --tf-ib requ" "srun --tf-ib requ"
     tab "srun --tf-show jso" "srun --tf-show jso"

@@ -158,6 +158,18 @@ at='since [0-9:]{8}'
     grep -q 'in endless_loop$' "$work/logs/worker1.log" || fail "not the endless loop"
 }
 
+# Its steps take a moment, so 60 s of silence are enough, when a life is 60 s old.
+@test "--tf-watchdog=auto learns how long a task may be silent, and says what it has learnt" {
+    export WORKERS=2
+    begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=auto,60 --tf-show ./steps 100000
+    does 0 5
+    slurm touch "$work/hang.1"
+    ends 124
+    grep -qE 'no sign of life for (6[0-9]|[7-9][0-9]) s \(auto: the slowest sign before took [0-9]\.[0-9] s\): rank 1 ' <<< "$stderr" || fail "not what it has learnt"
+    grep -qE 'auto has learnt: SECONDS is 60, because the slowest sign of life took [0-9]\.[0-9] s, and FIRST is 60$' <<< "$stderr" || fail "not at the end"
+    hung 0 1
+}
+
 # bats test_tags=release
 @test "a worker that is stopped is named first, and all go on from what they have saved, which is one restart" {
     export WORKERS=3

@@ -35,7 +35,7 @@ static struct answer full_answer (void)
     answer.supervised = answer.serves = true;
     answer.tee = TEE_ON + TEE_COLOUR_STDERR;
     answer.restart = (struct restart_rule){ 3, true, 60, 30 };
-    answer.watch = (struct watch_rule){ 300, 1800 };
+    answer.watch = (struct watch_rule){ .seconds = 300, .first = 1800 };
     answer.lost_after = 20;
     answer.spare = true;
     answer.goal = &goal;

@@ -156,7 +156,7 @@ TEST (the_last_line_that_is_not_blank_is_found)
     "\n" \
     "Current thread 0x00007fa74398f040 (most recent call first):\n" \
     "  File \"/tmp/train.py\", line 10 in on_epoch_end\n" \
-    "  File \"/env/lib/python3.11/site-packages/keras/src/callbacks/callback_list.py\", line 171 in on_epoch_end\n" \
+    "  File \"/e/site-packages/keras/src/callbacks/callback_list.py\", line 171 in on_epoch_end\n" \
     "  File \"/tmp/train.py\", line 15 in main\n" \
     "  File \"/tmp/train.py\", line 17 in <module>\n" \
     "\n" \
@@ -184,9 +184,9 @@ TEST (the_last_line_that_is_not_blank_is_found)
     "  File \"/usr/lib/python3.11/threading.py\", line 995 in _bootstrap\n" \
     "\n" \
     "Thread 0x00007fb31e7ac6c0 (most recent call first):\n" \
-    "  File \"/env/lib/python3.11/site-packages/tensorflow/python/ops/gen_collective_ops.py\", line 1267 in collective_reduce_v2\n" \
-    "  File \"/env/lib/python3.11/site-packages/tensorflow/python/ops/collective_ops.py\", line 145 in all_reduce_v2\n" \
-    "  File \"/env/lib/python3.11/site-packages/tensorflow/python/distribute/cross_device_utils.py\", line 373 in all_reduce\n" \
+    "  File \"/e/site-packages/tf/ops/gen_collective_ops.py\", line 1267 in collective_reduce_v2\n" \
+    "  File \"/e/site-packages/tf/ops/collective_ops.py\", line 145 in all_reduce_v2\n" \
+    "  File \"/e/site-packages/tf/distribute/cross_device_utils.py\", line 373 in all_reduce\n" \
     "  File \"/usr/lib/python3.11/threading.py\", line 975 in run\n" \
     "  File \"/usr/lib/python3.11/threading.py\", line 1038 in _bootstrap_inner\n" \
     "  File \"/usr/lib/python3.11/threading.py\", line 995 in _bootstrap\n" \
@@ -195,7 +195,7 @@ TEST (the_last_line_that_is_not_blank_is_found)
     "  File \"/usr/lib/python3.11/threading.py\", line 320 in wait\n" \
     "  File \"/usr/lib/python3.11/threading.py\", line 622 in wait\n" \
     "  File \"/usr/lib/python3.11/multiprocessing/pool.py\", line 765 in wait\n" \
-    "  File \"/env/lib/python3.11/site-packages/tf_keras/src/utils/traceback_utils.py\", line 65 in error_handler\n" \
+    "  File \"/e/site-packages/tf_keras/src/utils/traceback_utils.py\", line 65 in error_handler\n" \
     "  File \"/tmp/mw.py\", line 21 in main\n" \
     "  File \"/tmp/mw.py\", line 23 in <module>\n" \
     "\n" \

@@ -81,7 +81,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
     .log_append = true, .job_restarts = 2,
     .hide_gpus = true, .nccl = true, .own_names = true, .debugged = true,
-    .wait_limited = true, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800 }, .lost_after = 20,
+    .wait_limited = true, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true }, .lost_after = 20,
     .tee = TEE_ON + TEE_COLOUR_STDOUT,
 };
 
@@ -96,7 +96,8 @@ static const struct supervisor_config full_supervisor_config = {
     .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .address = TEN_DOT_1,
     .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 0,
     .forward_signals = true, .serves = true, .prints = true, .restart = { 3, true, 60, 30 }, .lost_after = 20,
-    .spare = true, .task_port = 40001, .master_port = 50001, .watch = { 300, 1800 }, .log = "/a b/w0.log",
+    .spare = true, .task_port = 40001, .master_port = 50001,
+    .watch = { 300, 1800, true }, .log = "/a b/w0.log",
     .error_file = "/a b/w0.error.json", .tee = TEE_ON + TEE_COLOUR_STDERR, .role = "worker", .index = 0,
 };
 
@@ -190,7 +191,7 @@ static const struct message {
         "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nJOB_RESTARTS=2\n"
         "TEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
         "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
-        "WATCHDOG=300\nWATCHDOG_FIRST=1800\nLOST_AFTER=20\n"
+        "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nLOST_AFTER=20\n"
         "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\nOWN_NAMES=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",
 }, supervisor_config = {
@@ -199,7 +200,8 @@ static const struct message {
     SUPERVISOR_17 "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nRESTART=3\n"
         "RESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
         "LOST_AFTER=20\nSPARE=1\nTASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\nLOG=/a b/w0.log\n"
-        "ERROR_FILE=/a b/w0.error.json\nWATCHDOG=300\nWATCHDOG_FIRST=1800\nTEE=5\nROLE=worker\nINDEX=0\n",
+        "ERROR_FILE=/a b/w0.error.json\nWATCHDOG=300\nWATCHDOG_FIRST=1800\n"
+        "WATCHDOG_AUTO=1\nTEE=5\nROLE=worker\nINDEX=0\n",
 };
 
 static const struct message *const messages[] = { &registration, &rendezvous_config, &supervisor_config };
@@ -567,7 +569,7 @@ static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true,
     .nccl = true, .gloo = true, .log_append = true, .supervised = true, .serves = true,
     .tee = TEE_ON,
-    .restart = { 3, true, 60, 30 }, .watch = { 300, 1800 }, .lost_after = 60, .spare = true,
+    .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true }, .lost_after = 60, .spare = true,
     .goal = &full_goal,
     .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
@@ -578,20 +580,23 @@ static const struct answer full_answer = {
 
 static const struct status full_status = {
     .ended = true,
-    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = true, .killed = true },
+    .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_JOB,
+                .killed = true },
     .life = { 2, -1, "reason", 15, 1, 1, ADDRESS_USED },
     .failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } },
     .signs = {
         .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .suspended = true,
         .busy = true, .messages = 1,
         .log_grew = true, .silent_ms = 1, .ago_ms = 1, .status = "step 1",
+        .slowest_ms = 1, .second_ms = 1, .traceback = { FAILURE_TEXT_LOG, "line", { CAUSE_NONE, "" } },
         .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },
         .unanswered_count = 1,
     },
 };
 
-/* It has one or the other. */
+/* It has one of them. */
 static const struct failure_text error_message = { .source = FAILURE_TEXT_ERROR_FILE, .text = "message" };
+static const struct failure_text stack = { .source = FAILURE_TEXT_STACK, .text = "a.py:1 f" };
 
 /* The strings of an answer's parts as a frame. */
 static struct frame *answer_frame (const struct answer *answer)
@@ -681,6 +686,7 @@ static char *recorded_now (void)
     static const struct answer refusal = { .refused = true };
     struct registration rank = full_registration (), without_port = rank;
     struct status other_status = full_status;
+    struct frame *others;
     size_t size;
     char *text;
     FILE *file = open_memstream (&text, &size);
@@ -692,8 +698,9 @@ static char *recorded_now (void)
                 registration_encode (&without_port, TOKEN));
     print_keys (file, "answer", answer_frame (&full_answer), answer_frame (&refusal));
     print_keys (file, "acknowledgement", acknowledgement_encode (), NULL);
-    print_keys (file, "status", status_encode_first (&full_status, TOKEN, "n1", 1),
-                status_encode (&other_status));
+    others = status_encode (&other_status);
+    failure_text_add (others, &stack);
+    print_keys (file, "status", status_encode_first (&full_status, TOKEN, "n1", 1), others);
     print_keys (file, "goal", goal_encode (&full_goal, SERVER_TOKEN), NULL);
     fclose (file);
     return text;

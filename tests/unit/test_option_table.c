@@ -235,19 +235,31 @@ TEST (a_time_is_read_as_sleep_and_slurm_read_it_and_a_number_alone_is_seconds)
 TEST (a_watchdog_has_one_time_or_two)
 {
     int seconds, first;
+    bool learns;
 
-    assert_int_equal (value_watchdog_parse (&seconds, &first, "10m"), 0);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "10m"), 0);
     assert_int_equal (seconds, 600);
     assert_int_equal (first, VALUE_WATCHDOG_FIRST);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, "1:30:00"), 0);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "1:30:00"), 0);
     assert_int_equal (first, 5400);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, "5m,1-0"), 0);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "5m,1-0"), 0);
     assert_int_equal (seconds, 300);
     assert_int_equal (first, 86400);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, "0m"), 0);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "0m"), 0);
     assert_int_equal (first, 0);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, "5m,"), -1);
-    assert_int_equal (value_watchdog_parse (&seconds, &first, "5m,1h,1h"), -1);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "5m,"), -1);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "5m,1h,1h"), -1);
+    assert_false (learns);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "auto"), 0);
+    assert_true (learns);
+    assert_int_equal (seconds, VALUE_WATCHDOG_LEAST);
+    assert_int_equal (first, VALUE_WATCHDOG_FIRST);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "auto,5m"), 0);
+    assert_true (learns);
+    assert_int_equal (first, 300);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "auto,"), -1);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "automatic"), -1);
+    assert_int_equal (value_watchdog_parse (&seconds, &first, &learns, "5m,auto"), -1);
 }
 
 /* Each row whose values are more than a list of words has a line here. */
@@ -280,8 +292,8 @@ TEST (the_other_values)
         { OPTION_RESTART, "3,total=3,any", "3,total=2",
           "\"3,total=2\" is not a number of restarts from 0 to 1000, "
           "or one followed by \",any\", and by \",total=M\" with a number from the first one to 10000" },
-        { OPTION_WATCHDOG, "300,1800", "0,60",
-          "\"0,60\" is not a time from 0 to 604800 " TIME ", or two, as in 300,1800" },
+        { OPTION_WATCHDOG, "auto,1800", "0,60",
+          "\"0,60\" is not \"auto\", a time from 0 to 604800 " TIME ", or two, as in 300,1800" },
         { OPTION_RESTART_BACKOFF, "1", "0", "\"0\" is not a time from 1 to 604800 " TIME },
         { OPTION_STOP_GRACE, "0", "x", "\"x\" is not a time from 0 to 604800 " TIME },
         { OPTION_EVAL_GRACE, "604800", "-1", "\"-1\" is not a time from 0 to 604800 " TIME },

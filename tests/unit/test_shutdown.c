@@ -278,6 +278,7 @@ static void set_options (struct rendezvous_config *config, char *options, struct
         else if (story_begins (&options, "watch")) {
             config->watch.seconds = story_number (&options);
             config->watch.first = 1800;
+            config->watch.learns = story_begins (&options, "learning");
         } else if (story_begins (&options, "show"))
             config->show = true;
         else if (story_begins (&options, "ask alone"))
@@ -464,6 +465,10 @@ static void tell_signs (int rank, char *event)
             signs.started_ms = story_number (&event);
         else if (story_begins (&event, "sent"))
             signs.messages = story_number (&event);
+        else if (story_begins (&event, "slowest"))
+            signs.slowest_ms = story_number (&event);
+        else if (story_begins (&event, "second"))
+            signs.second_ms = story_number (&event);
         else if (story_begins (&event, "silent"))
             signs.silent_ms = signs.ago_ms = story_number (&event);
         else if (story_begins (&event, "suspended"))

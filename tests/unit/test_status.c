@@ -10,7 +10,8 @@
 
 #define HEAD "TOKEN=" TOKEN "\nRELEASE=" PACKAGE_VERSION "\nNODE=n5\nRECONNECTS=1\nRANK=17\n"
 #define END "EXIT_REPORT=signal 11\n"
-#define SIGNS "SIGNS=log\nLIFE=2\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\nSTARTED_MS=0\nSTEP=0\nTRACEBACK_MS=0\n"
+#define SIGNS \
+    "SIGNS=log\nLIFE=2\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\nSTARTED_MS=0\nSTEP=0\nTRACEBACK_MS=0\n"
 
 static const struct status ended = {
     .ended = true,

@@ -45,7 +45,11 @@ static const struct choice ports_words[] = { { PORT_RANGES_ANY, 0 },
                                              { VALUE_PORTS_RESERVED, 0 },
                                              { NULL, 0 } };
 
-static const struct choice restart_words[] = { { VALUE_RESTART_ANY, 0 }, { NULL, 0 } };
+static const struct choice restart_words[] = { { VALUE_RESTART_ANY, 0 },
+                                               { VALUE_RESTART_TOTAL, 0 },
+                                               { NULL, 0 } };
+
+static const struct choice watchdog_words[] = { { VALUE_WATCHDOG_AUTO, 0 }, { NULL, 0 } };
 
 const struct option_definition option_table[OPTION_COUNT] = {
     /* clang-format off */
@@ -107,10 +111,10 @@ const struct option_definition option_table[OPTION_COUNT] = {
                  "(10 N) in all: after a signal or exit codes 42 and 143, or (any) after nearly every "
                  "failure" },
     [OPTION_WATCHDOG] = {
-        .name = "tf-watchdog", .site = "watchdog", .arginfo = "SECONDS[,FIRST]", .normal = "0",
-        .check = value_watchdog,
-        .usage = "end a step whose tasks give no sign of life for so long (seconds, or as in 10m), or "
-                 "restart it (--tf-restart); FIRST: at the start of a program" },
+        .name = "tf-watchdog", .site = "watchdog", .arginfo = "SECONDS|auto[,FIRST]", .normal = "0",
+        .words = watchdog_words, .check = value_watchdog,
+        .usage = "end a step whose tasks give no sign of life for so long (seconds, as in 10m, or auto, "
+                 "which learns it), or restart it (--tf-restart); FIRST: at the start of a program" },
     [OPTION_STOP_GRACE] = {
         .name = "tf-grace", .site = "stop_grace", .arginfo = "SECONDS", .normal = "10", .check = value_grace,
         .usage = "how long a task that is stopped has to end, from SIGTERM to SIGKILL, in seconds, or as in "

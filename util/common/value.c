@@ -161,7 +161,7 @@ int value_restart (const char *value, struct errtext *err)
                         text_quoted (&q, value, strlen (value)), VALUE_MAX_RESTARTS, VALUE_MAX_TOTAL);
 }
 
-int value_watchdog_parse (int *seconds, int *first, const char *value)
+int value_watchdog_parse (int *seconds, int *first, bool *learns, const char *value)
 {
     size_t length = strcspn (value, ",");
     char text[32];
@@ -170,7 +170,9 @@ int value_watchdog_parse (int *seconds, int *first, const char *value)
         return -1;
     memcpy (text, value, length);
     text[length] = '\0';
-    if (value_seconds_parse (seconds, text, 0, VALUE_MAX_SECONDS) < 0)
+    *learns = strcmp (text, VALUE_WATCHDOG_AUTO) == 0;
+    *seconds = VALUE_WATCHDOG_LEAST;
+    if (!*learns && value_seconds_parse (seconds, text, 0, VALUE_MAX_SECONDS) < 0)
         return -1;
     *first = *seconds > VALUE_WATCHDOG_FIRST ? *seconds : VALUE_WATCHDOG_FIRST;
     if (value[length])
@@ -184,10 +186,13 @@ int value_watchdog (const char *value, struct errtext *err)
 {
     struct quoted q;
     int seconds, first;
+    bool learns;
 
-    if (value_watchdog_parse (&seconds, &first, value) == 0)
+    if (value_watchdog_parse (&seconds, &first, &learns, value) == 0)
         return 0;
-    return errtext_set (err, "\"%s\" is not a time from 0 to %d " TIME_EXAMPLES ", or two, as in 300,1800",
+    return errtext_set (err,
+                        "\"%s\" is not \"" VALUE_WATCHDOG_AUTO "\", a time from 0 to %d " TIME_EXAMPLES
+                        ", or two, as in 300,1800",
                         text_quoted (&q, value, strlen (value)), VALUE_MAX_SECONDS);
 }
 

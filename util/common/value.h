@@ -27,6 +27,10 @@
  */
 #define VALUE_WATCHDOG_FIRST 1800
 
+/* The least SECONDS that --tf-watchdog=auto learns. */
+#define VALUE_WATCHDOG_AUTO "auto"
+#define VALUE_WATCHDOG_LEAST 60
+
 /* The value of ports= and --tf-ports for the ports which Slurm reserved for the step. */
 #define VALUE_PORTS_RESERVED "reserved"
 
@@ -64,8 +68,10 @@ int value_seconds_parse (int *seconds, const char *value, int low, int high);
 int value_restart_parse (int *times, bool *any, int *total, const char *value);
 
 /*
- * "300" or "5m,30m": *first is the second time; 0, and *first is 0: no watchdog. -1 if it is not valid.
+ * "300" or "5m,30m": *first is the second time; 0, and *first is 0: no watchdog. "auto" or "auto,5m":
+ * *learns, and
+ * *seconds is the least. -1 if it is not valid.
  */
-int value_watchdog_parse (int *seconds, int *first, const char *value);
+int value_watchdog_parse (int *seconds, int *first, bool *learns, const char *value);
 
 #endif

@@ -112,6 +112,7 @@ void course_tell_end (struct job *job)
     job->end_told = true;
     ledger_close (job);
     fact = facts_add (&job->facts, FACT_ENDED, NULL);
+    fact->learnt = job->watchdog.learnt;
     fact->ledger = &job->ledger;
     fact->left = restart_policy_left (restarts_policy (job->restarts));
     _name_killed (job, fact);

@@ -13,6 +13,7 @@
 #include "protocol/exit_report.h"
 #include "restart_policy.h"
 #include "stop_policy.h"
+#include "watchdog.h"
 
 struct rank;
 struct ledger;
@@ -40,8 +41,8 @@ enum fact_kind {
     FACT_HANG, /* the `ranks` give no sign of life, the first to be silent first */
     FACT_UNWATCHED, /* no task gives signs of life; the log of `rank`, if that is not NULL, was the last
                        one that grew, `seconds` ago; once */
-    FACT_TRACEBACK, /* the log of `rank` ends with a traceback, and it does not end for a minute; or the `ranks`
-                       have failed first */
+    FACT_TRACEBACK, /* the log of `rank` ends with a traceback, and it does not end for a minute; or the
+                       `ranks` have failed meanwhile */
     FACT_UNANSWERED, /* nodes do not reach each other: `unanswered`; once */
     FACT_CUT, /* srun has ended: what ran is lost */
     FACT_ENDED, /* all tasks have ended; once. The `ranks` were killed as above */
@@ -103,6 +104,8 @@ struct fact {
     bool restarts; /* all, or the only one */
     int others, moving; /* so many more are silent, or move */
     int64_t since; /* of the others */
+
+    struct watchdog_learnt learnt; /* HANG, ENDED: with --tf-watchdog=auto */
 
     const struct unanswered *unanswered;
 

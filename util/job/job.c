@@ -76,6 +76,7 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
 {
     _set_time (job, now);
     job->launched = now;
+    job->watchdog.began = job->run;
     ledger_begin (job, launch_ms);
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         rank->heard = now;

@@ -47,6 +47,11 @@ bool rank_is_watched (const struct rank *rank)
     return !rank->beside && (rank_is_chief (rank) || rank->kind == RULES_WORKER);
 }
 
+bool rank_takes_part (const struct rank *rank)
+{
+    return rank_is_watched (rank) || rank->kind == RULES_PS;
+}
+
 bool rank_is_hung (const struct rank *rank)
 {
     return rank->state == RANK_RUNS && rank->watch.hung == rank->life.number + 1;

@@ -141,6 +141,9 @@ void rank_change (struct rank *rank, enum rank_input input);
 /* Its work is watched, under --tf-watchdog: that of workers, chief and master. */
 bool rank_is_watched (const struct rank *rank);
 
+/* Others wait for it; for an evaluator, or an auxiliary task, they do not. */
+bool rank_takes_part (const struct rank *rank);
+
 /* Its present life was found to hang, and has not ended. */
 bool rank_is_hung (const struct rank *rank);
 

@@ -16,12 +16,6 @@ static bool _has_one (const struct rank *rank)
     return rank->traceback.text.source != FAILURE_TEXT_NONE;
 }
 
-/* What others wait for: an evaluator, or an auxiliary task, is not. */
-static bool _takes_part (const struct rank *rank)
-{
-    return rank_is_watched (rank) || rank->kind == RULES_PS;
-}
-
 void tracebacks_take (struct job *job, struct rank *rank, const struct signs *signs)
 {
     if (rank->state != RANK_RUNS || signs->life != rank->life.number)
@@ -66,7 +60,7 @@ struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *
         const struct exit_report *end = &r->end.report;
         bool succeeded = rank_has_ended (r) && end->kind == EXIT_REPORT_EXIT && end->number == 0;
 
-        if (_takes_part (r) && _has_one (r) && !r->replaced_by && !succeeded && r->traceback.at < before
+        if (rank_takes_part (r) && _has_one (r) && !r->replaced_by && !succeeded && r->traceback.at < before
             && (!first || r->traceback.at < first->traceback.at))
             first = r;
     }

@@ -5,6 +5,7 @@
 
 #include "watchdog.h"
 
+#include "common/value.h"
 #include "course.h"
 
 /*
@@ -17,14 +18,16 @@
  * that is the same, that one of them computes: the others wait for it.
  */
 #define SAME_MS 1000
+/* auto: a silence is too long if it is so many times the longest before. */
+#define TIMES 5
+/*
+ * ... and so long as FIRST, what has not been seen yet may still come; it is not longer than this
+ * part of the time before.
+ */
+#define FIRSTS 10
+#define PART 10
 /* So long after a failure has failed what hangs because of it. */
 #define AFTER_MS 1000
-
-/* What others wait for: an evaluator, or an auxiliary task, is not. */
-static bool _takes_part (const struct rank *rank)
-{
-    return rank_is_watched (rank) || rank->kind == RULES_PS;
-}
 
 /* Nothing may be sent into the middle of a new answer. */
 static bool _is_reachable (const struct rank *rank)
@@ -45,9 +48,66 @@ static enum signs_source _source (const struct rank *rank)
     return _knows_signs (rank) ? rank->watch.signs.source : SIGNS_UNKNOWN;
 }
 
-static bool _is_sign_overdue (const struct rank *rank, enum signs_source source)
+/* auto. */
+
+static int64_t _slowest_ms (const struct job *job)
 {
-    return _is_reachable (rank) && _source (rank) == source && rank->watch.signs.overdue;
+    int64_t slowest = 0;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        slowest = moment_last (slowest, rank->watch.signs.slowest_ms);
+    return slowest;
+}
+
+/* From the least time on. */
+static int64_t _times_ms (const struct job *job, int64_t ms)
+{
+    return moment_last (TIMES * ms, job->config->watch.seconds * INT64_C (1000));
+}
+
+static int64_t _first_ms (const struct job *job, bool first_life)
+{
+    int64_t second = job->watchdog.second_ms;
+
+    return first_life || second == 0 ? job->config->watch.first * INT64_C (1000) : _times_ms (job, second);
+}
+
+/* How long a task may be silent. */
+static int64_t _most_ms (const struct job *job, const struct rank *rank)
+{
+    int64_t first = _first_ms (job, true), most = _times_ms (job, _slowest_ms (job)), passed;
+
+    if (!job->config->watch.learns)
+        return job->config->watch.seconds * INT64_C (1000);
+    if (job->run - rank->life.began < _first_ms (job, rank->life.number == 0))
+        return moment_last (most, _first_ms (job, rank->life.number == 0));
+    passed = job->run - job->watchdog.began;
+    if (passed < FIRSTS * first)
+        most = moment_last (
+            most,
+            _slowest_ms (job) > 0
+                ? passed / PART
+                : moment_first (FIRSTS * first, moment_last (first, VALUE_WATCHDOG_FIRST * INT64_C (1000))));
+    return moment_last (most, moment_first (2 * job->watchdog.verdict_ms, first));
+}
+
+static struct watchdog_learnt _learn (const struct job *job)
+{
+    return (struct watchdog_learnt){ .seconds = (int)(_times_ms (job, _slowest_ms (job)) / 1000),
+                                     .first = (int)(_first_ms (job, false) / 1000),
+                                     .slowest_ms = _slowest_ms (job) };
+}
+
+/* For how long the rank has been silent by now. */
+static int64_t _silent_ms (const struct job *job, const struct rank *rank)
+{
+    return rank->watch.signs.silent_ms + (job->run - rank->watch.told_run);
+}
+
+static bool _is_sign_overdue (const struct job *job, const struct rank *rank, enum signs_source source)
+{
+    return _is_reachable (rank) && _source (rank) == source && rank->watch.signs.overdue
+           && (!job->config->watch.learns || _silent_ms (job, rank) >= _most_ms (job, rank));
 }
 
 /* Does the step hang, by what is known? One verdict is enough until the lives that hang have ended. */
@@ -62,9 +122,10 @@ static bool _hangs (const struct job *job)
             return false;
         if (!rank_is_watched (rank) || rank->state != RANK_RUNS)
             continue;
-        message = message || _is_sign_overdue (rank, SIGNS_MESSAGES);
-        log = log || _is_sign_overdue (rank, SIGNS_LOG);
-        moves = moves || (source != SIGNS_NONE && source != SIGNS_DONE && !_is_sign_overdue (rank, source));
+        message = message || _is_sign_overdue (job, rank, SIGNS_MESSAGES);
+        log = log || _is_sign_overdue (job, rank, SIGNS_LOG);
+        moves =
+            moves || (source != SIGNS_NONE && source != SIGNS_DONE && !_is_sign_overdue (job, rank, source));
     }
     return message || (log && !moves);
 }
@@ -81,13 +142,13 @@ static bool _has_signs (const struct rank *rank)
  * It does not move: it is silent for half of the time at least, or stopped; or nothing is known of it, and
  * it does not only serve. One that gives signs moves, even if one of its processes is stopped.
  */
-static bool _is_silent (const struct rank *rank, int seconds)
+static bool _is_silent (const struct job *job, const struct rank *rank)
 {
     const struct signs *signs = &rank->watch.signs;
 
     if (!_is_reachable (rank) || !_knows_signs (rank))
         return false;
-    if (_has_signs (rank) && signs->silent_ms < seconds * INT64_C (500))
+    if (_has_signs (rank) && signs->silent_ms < _most_ms (job, rank) / 2)
         return false;
     return signs->stopped
            || (rank_is_watched (rank)
@@ -162,7 +223,7 @@ static void _set_after_failure (const struct job *job, const struct rank *first)
     int64_t failed = NEVER;
 
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (_takes_part (rank) && rank_has_ended (rank) && !rank->replaced_by
+        if (rank_takes_part (rank) && rank_has_ended (rank) && !rank->replaced_by
             && exit_report_failed (&rank->end.report))
             failed = moment_first (failed, rank->end.at);
     if (failed == NEVER || first->watch.signs.stopped)
@@ -197,6 +258,7 @@ static void _tell (struct job *job, const struct rank *first, bool restarts)
     struct fact *fact = facts_add (&job->facts, FACT_HANG, NULL);
 
     fact->restarts = restarts;
+    fact->learnt = job->watchdog.learnt;
     fact->left = restart_policy_left (restarts_policy (job->restarts));
     if (fact_name (fact, first, job->tasks))
         _describe_silence (job, fact);
@@ -210,12 +272,13 @@ static void _decide_hang (struct job *job)
     struct rank *first;
 
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (_takes_part (rank) && _is_silent (rank, job->config->watch.seconds))
+        if (rank_takes_part (rank) && _is_silent (job, rank))
             rank->watch.hung = rank->life.number + 1;
     if (!(first = _first_to_hang (job)))
         return;
     _set_since (job, first);
     _set_after_failure (job, first);
+    job->watchdog.verdict_ms = moment_last (job->watchdog.verdict_ms, _silent_ms (job, first));
     ledger_fail (job, first->watch.since);
     decision = restarts_hang (job->restarts, first);
     _tell (job, first, decision == RESTART_POLICY_ALL || decision == RESTART_POLICY_ONE);
@@ -233,7 +296,7 @@ static void _ask (struct job *job)
     job->watchdog.asks = true;
     job->watchdog.patience = job->now + PATIENCE_MS;
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        rank->watch.asked = _takes_part (rank) && _is_reachable (rank);
+        rank->watch.asked = rank_takes_part (rank) && _is_reachable (rank);
         rank->watch.question += rank->watch.asked;
     }
 }
@@ -276,7 +339,8 @@ static void _tell_that_none_is_watched (struct job *job)
     struct rank *last = _last_log (job);
     int watched = 0;
 
-    if (job->watchdog.said)
+    if (job->watchdog.said
+        || (job->config->watch.learns && job->run - job->watchdog.began < _first_ms (job, true)))
         return;
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         enum signs_source source = _source (rank);
@@ -302,7 +366,12 @@ void watchdog_take (struct job *job, struct rank *rank, const struct signs *sign
     rank->watch.signs = *signs;
     rank->watch.told = true;
     rank->watch.told_at = job->now;
+    rank->watch.told_run = job->run;
     rank->watch.asked = false;
+    if (signs->life == 0)
+        job->watchdog.second_ms = moment_last (job->watchdog.second_ms, signs->second_ms);
+    if (job->config->watch.learns)
+        job->watchdog.learnt = _learn (job);
 }
 
 void watchdog_check (struct job *job)
@@ -324,20 +393,39 @@ void watchdog_check (struct job *job)
         _tell_that_none_is_watched (job);
 }
 
+/* auto: when a silence will be too long, or it will be told that no task is watched. */
+static int64_t _run_due (const struct job *job)
+{
+    int64_t due = NEVER, unwatched = job->watchdog.began + _first_ms (job, true);
+
+    if (!job->config->watch.learns)
+        return NEVER;
+    if (!job->watchdog.said && job->run < unwatched)
+        due = unwatched;
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        int64_t left = _most_ms (job, rank) - _silent_ms (job, rank);
+
+        if (_is_reachable (rank) && _has_signs (rank) && rank->watch.signs.overdue && left > 0)
+            due = moment_first (due, job->run + left);
+    }
+    return due;
+}
+
 int64_t watchdog_due (const struct job *job)
 {
     const struct watchdog *w = &job->watchdog;
+    int64_t due = job->config->watch.seconds ? _run_due (job) : NEVER;
 
     if (w->asks)
         return w->patience;
-    return job->run < w->settled ? job_when (job, w->settled) : NEVER;
+    return job_when (job, job->run < w->settled ? moment_first (due, w->settled) : due);
 }
 
 /* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */
 void watchdog_note_end (struct job *job, struct rank *rank, const struct exit_report *report)
 {
     if (rank_is_watched (rank))
-        job->watchdog.settled = job->run + job->config->watch.seconds * INT64_C (1000);
+        job->watchdog.settled = job->run + _most_ms (job, rank);
     if (report->kind == EXIT_REPORT_HUNG && rank->watch.hung == rank->life.number + 1)
         rank->end.at = rank->watch.failed;
 }

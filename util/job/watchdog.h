@@ -15,6 +15,21 @@
  * the others, and whether all begin again, is the stop policy's and the restart policy's business, as after
  * a failure of the first one.
  *
+ * With --tf-watchdog=auto the supervisors say when a task is silent for the least time, and what is too
+ * long is
+ * decided here, by the longest silence between two signs that any task has had in the last hours:
+ *
+ *     SECONDS     five times that, at least the least time; after a verdict, also twice what was silent
+ *     then, until FIRST
+ *     FIRST       as given, or half an hour; in later lives five times what the second sign of the first
+ *     one took
+ *
+ * A life is FIRST old before SECONDS counts; until then FIRST does. A pause that has not come yet, as the
+ * first
+ * evaluation, cannot be learnt. So in the first ten times FIRST a tenth of the time that has passed is the
+ * least, too;
+ * or half an hour, but not longer than that time, while nothing has been learnt.
+ *
  * A task whose supervisor has no connection, or does not answer, is not known to be silent.
  */
 #ifndef TF_WATCHDOG_H
@@ -33,7 +48,7 @@ struct rank;
 struct watch_standing {
     struct signs signs;         /* the last that its supervisor has told; */
     bool told;                  /* it has */
-    int64_t told_at;
+    int64_t told_at, told_run;  /* ... at that job->now and job->run */
     bool asked;                 /* it is to tell, and has not; */
     int question;               /* so often */
     int hung;                   /* the life, from 1, that was found to hang; 0: none */
@@ -41,11 +56,22 @@ struct watch_standing {
     int64_t failed;             /* when it counts as failed: not before what it waited for had */
 };
 
+/* What --tf-watchdog=auto has learnt. */
+struct watchdog_learnt {
+    int seconds, first;         /* what it would be as SECONDS,FIRST */
+    int64_t slowest_ms;         /* the longest silence; 0: there were no signs */
+};
+
 struct watchdog {
     bool asks;                  /* supervisors, */
     int64_t patience;           /* until then */
     bool said;                  /* that no task is watched */
     int64_t settled;            /* so long after the end of a watched task, logs do not count */
+    /* auto: */
+    int64_t began;              /* job->run when the tasks did */
+    int64_t second_ms;          /* the longest time until the second sign of a first life; 0: not known */
+    int64_t verdict_ms;         /* the silence at the last verdict */
+    struct watchdog_learnt learnt;
 };
 
 /* A supervisor tells of its task. */

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * How a task ended, and the message by which its supervisor reports that. As text it is "exit 3", "signal
- * 11", "stopped" or "hung", on the wire and for users, who also read "(out of memory)", whose that was, and "killed after
+ * 11", "stopped" or "hung", on the wire and for users, who also read "(out of memory)", whose that was,
+ * and "killed after
  * 10 s" of a task that was stopped by SIGKILL. One whose program did not start is "unstarted 2" on the wire.
  */
 #ifndef TF_EXIT_REPORT_H

@@ -24,6 +24,7 @@ static const struct field restart_rule[] = {
 static const struct field watch_rule[] = {
     FIELD ("WATCHDOG", seconds, NUMBER, FIELD_OPTIONAL, 1, VALUE_MAX_SECONDS),
     FIELD ("WATCHDOG_FIRST", first, NUMBER, FIELD_NEEDED, 1, VALUE_MAX_SECONDS),
+    FIELD ("WATCHDOG_AUTO", learns, FLAG, FIELD_OPTIONAL),
 };
 #undef MESSAGE
 

@@ -139,8 +139,10 @@ int end_text_traceback (const struct rank *rank, char *buf, size_t size)
 }
 
 /*
- * What was printed before the first failure: "worker 1 on n2 had printed a traceback at 14:02:11: "ValueError:
- * NaN"; its log is /scratch/worker1.log; first to fail: "; or, if that is the cause for certain, "first to fail:
+ * What was printed before the first failure: "worker 1 on n2 had printed a traceback at 14:02:11:
+ * "ValueError:
+ * NaN"; its log is /scratch/worker1.log; first to fail: "; or, if that is the cause for certain, "first to
+ * fail:
  * worker 1 on n2 by a traceback at ...; first to end: ". Returns its length.
  */
 static int _describe_traceback (const struct roster *roster, const struct rank *failed, char *buf,
@@ -199,14 +201,17 @@ static const char *_stack (const struct rank *rank)
 struct stacks {
     const char *text;           /* the same for */
     int first, tasks;           /* so many ranks, and this is the first one */
+    int64_t since;              /* when the first of them fell silent */
 };
 
-/* First what few do: for these the others wait. */
+/* First what few do, or what was silent first: for these the others wait. */
 static int _compare_stacks (const void *a, const void *b)
 {
     const struct stacks *one = a, *other = b;
 
-    return one->tasks != other->tasks ? one->tasks - other->tasks : one->first - other->first;
+    if (one->tasks != other->tasks)
+        return one->tasks - other->tasks;
+    return one->since < other->since ? -1 : one->since > other->since ? 1 : one->first - other->first;
 }
 
 /* Returns how many groups there are. */
@@ -223,8 +228,9 @@ static int _group_stacks (const struct roster *roster, struct stacks *group)
         while (g < groups && strcmp (group[g].text, text) != 0)
             g++;
         if (g == groups)
-            group[groups++] = (struct stacks){ .text = text, .first = i };
+            group[groups++] = (struct stacks){ .text = text, .first = i, .since = NEVER };
         group[g].tasks++;
+        group[g].since = moment_first (group[g].since, roster->rank[i].watch.since);
     }
     qsort (group, (size_t)groups, sizeof (*group), _compare_stacks);
     return groups;

@@ -273,9 +273,20 @@ static void _describe_hang (char *buf, size_t size, const struct rank *rank)
     list_text_end (&list);
 }
 
+/* " (auto: the slowest before took 62 s)" */
+static const char *_learnt (const struct narrator *n, const struct fact *fact, char *buf, size_t size)
+{
+    if (n->config->watch.learns && fact->learnt.slowest_ms > 0)
+        snprintf (buf, size, " (auto: the slowest sign before took %.1f s)",
+                  (double)fact->learnt.slowest_ms / 1000);
+    else
+        snprintf (buf, size, "%s", n->config->watch.learns ? " (auto: there was only one sign before)" : "");
+    return buf;
+}
+
 static void _hang (const struct narrator *n, const struct fact *fact)
 {
-    char name[RANK_NAME_SIZE], detail[256], others[96] = "", moving[64] = "", at[16];
+    char name[RANK_NAME_SIZE], detail[256], others[96] = "", moving[64] = "", at[16], learnt[96];
 
     if (fact->count == 0)
         return;
@@ -286,9 +297,10 @@ static void _hang (const struct narrator *n, const struct fact *fact)
     if (fact->moving)
         snprintf (moving, sizeof (moving), "; %d other%s", fact->moving,
                   fact->moving == 1 ? " moves" : "s move");
-    console_say ("%sspank_tf: %s: no sign of life for %d s: %s (%s)%s%s",
+    console_say ("%sspank_tf: %s: no sign of life for %d s%s: %s (%s)%s%s",
                  fact->restarts ? "" : "error: ", step_name (n->step), fact->seconds,
-                 _name (n, fact->ranks[0].rank, name), detail, others, moving);
+                 _learnt (n, fact, learnt, sizeof (learnt)), _name (n, fact->ranks[0].rank, name), detail,
+                 others, moving);
     if (events_are_wanted (n->step))
         events_publish (n->step, show_json_hang (n->roster, fact, n->config->restart.times));
 }
@@ -393,7 +405,7 @@ static bool _has_ledger (const struct ledger *ledger)
 #define LEDGER_SAID_MS 60000
 
 /* master.log has it in any case. */
-static void _ledger (const struct narrator *n, const struct ledger *ledger, bool say)
+static void _tell_ledger (const struct narrator *n, const struct ledger *ledger, bool say)
 {
     char line[LEDGER_TEXT_SIZE + 128], text[LEDGER_TEXT_SIZE];
 
@@ -417,7 +429,7 @@ static void _cut (const struct narrator *n, const struct fact *fact)
     if (table)
         console_note (table);
     free (table);
-    _ledger (n, fact->ledger, false);
+    _tell_ledger (n, fact->ledger, false);
     _notify_end (n, fact);
 }
 
@@ -463,7 +475,12 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_say ("spank_tf: %s: no task has used its address; did each of them train alone? "
                      "See DIAGNOSTICS of spank-tf(8)",
                      step);
-    _ledger (n, fact->ledger, true);
+    if (c->show && !c->json && c->watch.learns && fact->learnt.slowest_ms > 0)
+        console_say (
+            "spank_tf: %s: --tf-watchdog=auto has learnt: SECONDS is %d, because the slowest sign of life "
+            "took %.1f s, and FIRST is %d",
+            step, fact->learnt.seconds, (double)fact->learnt.slowest_ms / 1000, fact->learnt.first);
+    _tell_ledger (n, fact->ledger, true);
     if (!c->json && end_text_log_dirs (roster, text, sizeof (text)) > (failure ? 1 : 0))
         console_say ("spank_tf: %s: logs are in %s", step, text);
 }

@@ -187,11 +187,26 @@ char *show_json_lost (const struct roster *roster, const struct fact *fact, int 
     return _line (object, tasks, count);
 }
 
+static json_t *_json_seconds (int64_t ms)
+{
+    return json_real ((double)ms / 1000);
+}
+
+/* What --tf-watchdog=auto has learnt; nothing without that. */
+static void _add_learnt (json_t *object, const struct watchdog_learnt *learnt)
+{
+    if (learnt->slowest_ms > 0)
+        json_object_set_new (object, "watchdog",
+                             json_pack ("{s:i, s:i, s:o}", "seconds", learnt->seconds, "first", learnt->first,
+                                        "slowest_s", _json_seconds (learnt->slowest_ms)));
+}
+
 char *show_json_hang (const struct roster *roster, const struct fact *fact, int restarts)
 {
     json_t *object = _object ("hang", roster, restarts, fact->left), *tasks = json_array ();
 
     json_object_set_new (object, "seconds", json_integer (fact->seconds));
+    _add_learnt (object, &fact->learnt);
     for (int i = 0; i < fact->count; i++) {
         const struct watch_standing *watch = &fact->ranks[i].rank->watch;
         json_t *task = _task (fact->ranks[i].rank);
@@ -203,11 +218,6 @@ char *show_json_hang (const struct roster *roster, const struct fact *fact, int 
         json_array_append_new (tasks, task);
     }
     return _line (object, tasks, fact->count);
-}
-
-static json_t *_json_seconds (int64_t ms)
-{
-    return json_real ((double)ms / 1000);
 }
 
 /* What cannot be known, because no program says its steps, is null; then `running_s` is not. */
@@ -255,6 +265,7 @@ char *show_json_end (const struct roster *roster, int restarts, const struct fac
     json_object_set_new (object, "succeeded", json_boolean (!first));
     json_object_set_new (object, "first_to_fail", first ? json_integer (first->number) : json_null ());
     _add_text (object, "log_dir", roster->rank[0].log_dir);
+    _add_learnt (object, &fact->learnt);
     if (fact->ledger)
         json_object_set_new (object, "ledger", _ledger (fact->ledger));
     for (int i = 0; i < roster->tasks; i++)

@@ -504,7 +504,7 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .tee = step->supervised ? step->config->tee : 0,
         .serves = rank->serves,
         .restart = step->supervised ? step->config->restart : (struct restart_rule){ 0 },
-        .watch = watched ? step->config->watch : (struct watch_rule){ 0, 0 },
+        .watch = watched ? step->config->watch : (struct watch_rule){ .seconds = 0 },
         /* When all places are given away, no task has to end because it is cut off. */
         .lost_after = step->supervised && _has_spare (&step->roster) ? step->config->lost_after : 0,
         .spare = rank->kind == RULES_SPARE,

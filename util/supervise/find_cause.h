@@ -16,7 +16,10 @@
 /* What is read of the end of a log. */
 #define FIND_CAUSE_WINDOW 16384
 
-/* Of the exception with whose traceback these bytes of a log end: where its class is. Their length: it is none. */
+/*
+ * Of the exception with whose traceback these bytes of a log end: where its class is. Their length:
+ * it is none.
+ */
 size_t find_exception (const char *bytes, size_t length);
 
 /* The last bytes of a log, of one step and one life. */

@@ -18,7 +18,7 @@ struct stack_frame {
 };
 
 /* Take the next line, without its end. A longer one is cut. False at the end. */
-static bool _take_line (const char **at, const char *end, char line[LINE_SIZE])
+static bool _take_stack_line (const char **at, const char *end, char line[LINE_SIZE])
 {
     const char *newline = *at < end ? memchr (*at, '\n', (size_t)(end - *at)) : NULL;
     size_t length = (size_t)((newline ? newline : end) - *at);
@@ -30,7 +30,7 @@ static bool _take_line (const char **at, const char *end, char line[LINE_SIZE])
     return true;
 }
 
-static bool _begins (const char *line, const char *word)
+static bool _line_begins (const char *line, const char *word)
 {
     return strncmp (line, word, strlen (word)) == 0;
 }
@@ -69,9 +69,9 @@ void find_stack (struct failure_text *text, const char *bytes, size_t length)
     bool inside = false;
 
     text->source = FAILURE_TEXT_NONE;
-    while (_take_line (&at, bytes + length, line)) {
-        dumps += _begins (line, "Fatal Python error: ");
-        if (_begins (line, "Current thread 0x") || _begins (line, "Thread 0x")) {
+    while (_take_stack_line (&at, bytes + length, line)) {
+        dumps += _line_begins (line, "Fatal Python error: ");
+        if (_line_begins (line, "Current thread 0x") || _line_begins (line, "Thread 0x")) {
             inside = true;
             innermost.line = outermost.line = own.line = 0;
         } else if (inside && (inside = _parse (line, &frame))) {

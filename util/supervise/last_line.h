@@ -33,7 +33,8 @@ void last_line_find (struct failure_text *text, const char *bytes, size_t length
 void last_line_stack (struct failure_text *text, const char *bytes, size_t length);
 
 /*
- * The first line of the exception with whose traceback the last bytes of a log end, and where in them that is:
+ * The first line of the exception with whose traceback the last bytes of a log end, and where in them that
+ * is:
  * a program that goes on prints something else behind it, sooner or later.
  */
 size_t last_line_traceback (struct failure_text *text, const char *bytes, size_t length);

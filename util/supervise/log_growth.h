@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What is seen of a log file: whether it grows, and whether it ends with a traceback. A thread looks, because a
+ * What is seen of a log file: whether it grows, and whether it ends with a traceback. A thread looks,
+ * because a
  * file system may take any time to answer, and a supervisor must not wait for it. All signals must be blocked
  * before it starts.
  */

@@ -33,7 +33,8 @@ static bool _has_memory (const char *controllers, size_t length)
 
 /*
  * The directory for a line of /proc/self/cgroup: "4:memory:/slurm/uid_1/job_2/step_0/task_0" of cgroup v1, or
- * "0::/system.slice/slurmstepd.scope/job_2/step_0/user/task_0" of v2. Returns the length of the part in front of
+ * "0::/system.slice/slurmstepd.scope/job_2/step_0/user/task_0" of v2. Returns the length of the part in
+ * front of
  * the cgroup's path; 0 if there is none.
  */
 static size_t _directory (char *directory, bool *v2, const char *mount, char *line)
@@ -71,7 +72,10 @@ static int64_t _read_number (const char *directory, const char *name, const char
     return number;
 }
 
-/* Processes that wait for the node's memory, and not for a cgroup's, are in "allocstall_normal 12" and others. */
+/*
+ * Processes that wait for the node's memory, and not for a cgroup's, are in "allocstall_normal 12"
+ * and others.
+ */
 static int64_t _read_stalls (const char *vmstat)
 {
     FILE *f = fopen (vmstat, "re");
@@ -150,7 +154,8 @@ struct oom_counts oom_kills (const char *cgroup_file, const char *mount, const c
 }
 
 /*
- * The limit is that of the only level whose count has grown. In v1 it also grows when memory could be freed in time:
+ * The limit is that of the only level whose count has grown. In v1 it also grows when memory could be
+ * freed in time:
  * there the node's memory must not have been short meanwhile.
  */
 enum exit_report_memory oom_kills_verdict (const struct oom_counts *before, const struct oom_counts *now)

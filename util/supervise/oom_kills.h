@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How often the kernel has killed a process because memory was exhausted, and whose limit that was: of a task, a step
+ * How often the kernel has killed a process because memory was exhausted, and whose limit that was: of a
+ * task, a step
  * or a job, by its cgroup, or of the node.
  */
 #ifndef TF_OOM_KILLS_H
@@ -29,7 +30,8 @@ struct oom_counts {
 };
 
 /*
- * For the cgroup that a file such as /proc/self/cgroup names, of cgroup v1 or v2; `mount` is where cgroups are
+ * For the cgroup that a file such as /proc/self/cgroup names, of cgroup v1 or v2; `mount` is where cgroups
+ * are
  * mounted, `vmstat` is /proc/vmstat.
  */
 struct oom_counts oom_kills (const char *cgroup_file, const char *mount, const char *vmstat);

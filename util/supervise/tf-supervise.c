@@ -437,7 +437,10 @@ static void _watch (struct supervisor *s)
         _tell (s);
 }
 
-/* What a program prints that was asked to end does not say why it fails; nor what a former life has printed. */
+/*
+ * What a program prints that was asked to end does not say why it fails; nor what a former life has
+ * printed.
+ */
 static void _look_for_traceback (struct supervisor *s)
 {
     const struct signals *signals = &s->machine.signals;

@@ -57,6 +57,12 @@
 #define GROWTHS_LEAST 5
 #define GROWING_PART 4
 
+/*
+ * What --tf-watchdog=auto learns from. Checkpoints and evaluations are in it, and after two of them
+ * it is forgotten.
+ */
+#define WINDOW_MS INT64_C (21600000)
+
 static int64_t _time_ms (void)
 {
     return deadline_in_ms (0).at_ms;
@@ -88,6 +94,8 @@ void watch_init (struct watch *w, const struct supervisor_config *c, struct log_
         (struct watch){ .rule = c->watch, .fd = -1, .step_ms = _bounded (step_ms, STEP_MIN_MS, STEP_MAX_MS) };
     if (w->rule.seconds == 0 || c->spare)
         return;
+    if (w->rule.learns && w->rule.first > w->rule.seconds)
+        w->rule.first = w->rule.seconds;
     if (fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) >= 0)
         w->fd = SUPERVISOR_NOTIFY_FD;
     w->queue = _queue_length ();
@@ -100,7 +108,7 @@ void watch_init (struct watch *w, const struct supervisor_config *c, struct log_
 struct message {
     char bytes[NOTIFY_MESSAGE_MAX];
     size_t length;
-    bool own, descriptors;              /* it is of this user; it brings descriptors */
+    bool own, descriptors; /* it is of this user; it brings descriptors */
 };
 
 static void _wake (int number __attribute__ ((unused)))
@@ -187,7 +195,7 @@ void watch_begin (struct watch *w)
     w->runs = w->judged = w->has_log = w->log_grew = w->done = w->flooded = w->paused = false;
     w->highest = w->step > w->highest ? w->step : w->highest;
     w->messages = w->growths = w->step = w->told_step = 0;
-    w->age_ms = w->sign_ms = 0;
+    w->age_ms = w->sign_ms = w->second_ms = 0;
     w->looked_ms = w->read_ms = w->sign_at_ms = _time_ms ();
     w->status[0] = '\0';
     w->told_source = SIGNS_UNKNOWN;
@@ -210,8 +218,26 @@ bool watch_awaits_program (const struct watch *w)
     return w->rule.seconds > 0 && w->lives && !w->runs;
 }
 
-static void _sign (struct watch *w)
+static void _learn (struct watch *w)
 {
+    int64_t silent = w->age_ms - w->sign_ms;
+
+    if (_time_ms () - w->window_ms >= WINDOW_MS) {
+        w->slowest_ms[1] = w->slowest_ms[0];
+        w->slowest_ms[0] = 0;
+        w->window_ms = _time_ms ();
+    }
+    if (silent > w->slowest_ms[0])
+        w->slowest_ms[0] = silent;
+}
+
+/* `counts`: the program had begun to work at the sign before. */
+static void _sign (struct watch *w, bool counts)
+{
+    if (w->rule.learns && counts && w->second_ms > 0)
+        _learn (w);
+    else if (w->rule.learns && counts)
+        w->second_ms = w->age_ms;
     w->sign_ms = w->age_ms;
     w->sign_at_ms = _time_ms ();
 }
@@ -231,7 +257,7 @@ static void _take_message (struct watch *w, const char *bytes, size_t length)
         w->sends = true;
         w->done = false;
         w->messages += w->messages < SIGNS_MAX_MS;
-        _sign (w);
+        _sign (w, w->messages > 1);
     }
     if (message.stopping)
         w->done = true;
@@ -348,6 +374,8 @@ struct deadline watch_poll (const struct watch *w, struct pollfd *pfd)
 
 void watch_look (struct watch *w, bool executed)
 {
+    bool counted;
+
     if (w->rule.seconds == 0 || !w->lives)
         return;
     if (!w->runs) {
@@ -361,8 +389,9 @@ void watch_look (struct watch *w, bool executed)
     _read (w);
     /* What waits for a collective may print, again and again, that it waits. */
     if (log_growth_seen (w->log) && !w->sends) {
+        counted = w->has_log;
         _note_growth (w);
-        _sign (w);
+        _sign (w, counted);
     }
     if (!w->judged && _is_old (w)) {
         w->judged = true;
@@ -407,6 +436,8 @@ struct signs watch_signs (const struct watch *w)
         .overdue = _is_overdue (w),
         .messages = w->messages,
         .log_grew = w->log_grew,
+        .slowest_ms = _ms (w->slowest_ms[0] > w->slowest_ms[1] ? w->slowest_ms[0] : w->slowest_ms[1]),
+        .second_ms = _ms (w->second_ms),
         .step = w->step,
         .silent_ms = _ms (w->age_ms - w->sign_ms),
         .ago_ms = _ms (_time_ms () - w->sign_at_ms),

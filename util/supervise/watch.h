@@ -10,6 +10,11 @@
  * and again: at five looks, over a quarter of the seconds, without being silent between. What a program
  * prints when it starts is less than that. Otherwise the task is not watched.
  *
+ * With --tf-watchdog=auto a sign is overdue after the least time, and the job decides whether that is too
+ * long, by
+ * the longest silence of the last 6 to 12 hours. What was silent before the second message, or before the log
+ * counted, was the start of the program.
+ *
  * Time counts only while this process runs, in steps that are bounded: a job that is suspended is not silent.
  */
 #ifndef TF_WATCH_H
@@ -40,6 +45,7 @@ struct watch {
     int64_t sign_ms;                /* its age at the last sign */
     int64_t sign_at_ms; /* when that was, CLOCK_MONOTONIC */
     int messages;
+    int64_t second_ms; /* its age at its second sign; 0: not yet */
     int growths; /* of the log, since it was silent; */
     int64_t growing_ms; /* the program's age at the first of these */
     bool judged, has_log;           /* without messages: its log counts */
@@ -48,6 +54,8 @@ struct watch {
     bool done;                      /* it has said that it will send no more, or was asked to end */
     char status[SIGNS_MAX_STATUS + 1];
     int step; /* the highest of this life; 0: none */
+    /* Of all lives: the longest silence between two signs, in the present window and the one before. */
+    int64_t slowest_ms[2], window_ms;
     /* What the rendezvous knows: */
     enum signs_source told_source;
     bool told_overdue;
