@@ -82,7 +82,7 @@ static bool _forwards_signals (const struct registration *registration)
  * Become two processes; returns in the fork server of the task. slurmstepd's process ID is that of this
  * process' parent, unless slurmstepd has died meanwhile.
  */
-static void _start_supervisor (const struct task_info *info, const struct contact *contact,
+static void _start_supervisor (spank_t spank, const struct task_info *info, const struct contact *contact,
                                const struct address *srun, const struct client_answer *answer,
                                const struct output *output, const struct output_paths *paths,
                                struct fork_server *server)
@@ -103,6 +103,9 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         .restart = answer->answer.restart,
         .watch = answer->answer.watch,
         .lost_after = answer->answer.lost_after,
+        .batch_host = answer->answer.batch_host,
+        .node_index = info->registration.node_index,
+        .if_abandoned = answer->answer.if_abandoned,
         .spare = answer->answer.spare,
         .task_port = info->registration.port,
         .master_port = answer->answer.keep_master_port ? info->registration.master_port : 0,
@@ -115,7 +118,12 @@ static void _start_supervisor (const struct task_info *info, const struct contac
         .index = answer->answer.index,
     };
     struct errtext err;
+    char path[PATH_MAX], conf[PATH_MAX];
 
+    if (config.batch_host && spank_getenv (spank, "PATH", path, sizeof (path)) == ESPANK_SUCCESS)
+        config.path = path;
+    if (config.batch_host && spank_getenv (spank, "SLURM_CONF", conf, sizeof (conf)) == ESPANK_SUCCESS)
+        config.slurm_conf = conf;
     if (supervisor_start (info->supervisor, &config, answer->fd, output, server, &err) < 0)
         task_abort_report (answer->fd, config.node, err.text);
 }
@@ -341,8 +349,11 @@ static void _use_answer (spank_t spank, const struct address *srun)
     output.watch = watch;
     if (getppid () != slurmstepd)
         task_abort (true, "%s: slurmstepd has died", info->registration.node);
+    /* One supervisor of a node is enough to ask Slurm about it. */
+    if (!prepared.first_of_node)
+        prepared.answer.answer.batch_host = NULL;
     if (answer->answer.supervised)
-        _start_supervisor (info, contact, srun, answer, &output, &prepared.paths, &prepared.server);
+        _start_supervisor (spank, info, contact, srun, answer, &output, &prepared.paths, &prepared.server);
     close (answer->fd); /* a supervisor keeps the connection, and the socket of the watch */
     if (watch >= 0)
         close (watch);

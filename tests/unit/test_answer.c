@@ -37,6 +37,8 @@ static struct answer full_answer (void)
     answer.restart = (struct restart_rule){ 3, true, 60, 30 };
     answer.watch = (struct watch_rule){ .seconds = 300, .first = 1800 };
     answer.lost_after = 20;
+    answer.batch_host = "n1";
+    answer.if_abandoned = "requeue";
     answer.spare = true;
     answer.goal = &goal;
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
@@ -128,7 +130,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nGLOO=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
                          "TEE=5\nSERVES=1\nRESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
-                         "LOST_AFTER=20\nSPARE=1\n"
+                         "LOST_AFTER=20\nBATCH_HOST=n1\nIF_ABANDONED=requeue\nSPARE=1\n"
                          "LIFE=7\nSTOP=no\nREPORT=6\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
                          "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n");
@@ -170,6 +172,11 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->watch.seconds, answer->watch.seconds);
     assert_int_equal (decoded->watch.first, answer->watch.first);
     assert_int_equal (decoded->lost_after, answer->lost_after);
+    assert_int_equal (decoded->batch_host != NULL, answer->batch_host != NULL);
+    if (answer->batch_host)
+        assert_string_equal (decoded->batch_host, answer->batch_host);
+    if (answer->batch_host)
+        assert_string_equal (decoded->if_abandoned, answer->if_abandoned);
     assert_int_equal (decoded->spare, answer->spare);
     if (answer->supervised)
         assert_int_equal (decoded->stop_grace, answer->stop_grace);

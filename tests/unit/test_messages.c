@@ -82,20 +82,24 @@ static const struct rendezvous_config full_rendezvous_config = {
     .log_append = true, .job_restarts = 2,
     .hide_gpus = true, .nccl = true, .own_names = true, .debugged = true,
     .wait_limited = true, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true }, .lost_after = 20,
+    .batch_host = "n1", .if_abandoned = "requeue",
     .tee = TEE_ON + TEE_COLOUR_STDOUT,
 };
 
 #define TEN_DOT_1 { AF_INET, { 10, 0, 0, 1 } }
 
 static const struct supervisor_config plain_supervisor_config = {
-    .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .address = TEN_DOT_1,
-    .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = -1,
+    .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .node_index = 2, .step = "12.0",
+    .address = TEN_DOT_1, .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN,
+    .stop_grace = 30, .kill_wait = -1,
 };
 
 static const struct supervisor_config full_supervisor_config = {
-    .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .step = "12.0", .address = TEN_DOT_1,
-    .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN, .stop_grace = 30, .kill_wait = 0,
+    .fork_server = 4711, .slurmstepd = 4700, .rank = 17, .node = "n5", .node_index = 2, .step = "12.0",
+    .address = TEN_DOT_1, .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN,
+    .stop_grace = 30, .kill_wait = 0,
     .forward_signals = true, .serves = true, .prints = true, .restart = { 3, true, 60, 30 }, .lost_after = 20,
+    .batch_host = "n1", .if_abandoned = "cancel", .path = "/bin", .slurm_conf = "/a b",
     .spare = true, .task_port = 40001, .master_port = 50001,
     .watch = { 300, 1800, true }, .log = "/a b/w0.log",
     .error_file = "/a b/w0.error.json", .tee = TEE_ON + TEE_COLOUR_STDERR, .role = "worker", .index = 0,
@@ -167,7 +171,8 @@ static struct frame *supervisor_config_again (const struct frame *frame, struct 
     HELLO "STEP=12.0\nRANK=17\nTASKS=64\nCOMPONENT_FIRST=16\nCOMPONENT_TASKS=48\nNODE_INDEX=4\n" \
     "HOST=boot/4026531840\nADDRESS=10.0.0.5\nPORT=40001\n"
 #define SUPERVISOR_17 \
-    "FORK_SERVER=4711\nSLURMSTEPD=4700\nRANK=17\nNODE=n5\nSTEP=12.0\nADDRESS=10.0.0.1\nPORT=60001\n" \
+    "FORK_SERVER=4711\nSLURMSTEPD=4700\nRANK=17\nNODE=n5\nNODE_INDEX=2\nSTEP=12.0\nADDRESS=10.0.0.1\n" \
+    "PORT=60001\n" \
     TOKENS "STOP_GRACE=30\n"
 
 static const struct message {
@@ -192,6 +197,7 @@ static const struct message {
         "TEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
         "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
         "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nLOST_AFTER=20\n"
+        "BATCH_HOST=n1\nIF_ABANDONED=requeue\n"
         "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\nOWN_NAMES=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",
 }, supervisor_config = {
@@ -199,7 +205,8 @@ static const struct message {
     SUPERVISOR_17,
     SUPERVISOR_17 "KILL_WAIT=0\nFORWARD_SIGNALS=1\nSERVES=1\nRESTART=3\n"
         "RESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
-        "LOST_AFTER=20\nSPARE=1\nTASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\nLOG=/a b/w0.log\n"
+        "LOST_AFTER=20\nBATCH_HOST=n1\nIF_ABANDONED=cancel\nPATH=/bin\nSLURM_CONF=/a b\n"
+        "SPARE=1\nTASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\nLOG=/a b/w0.log\n"
         "ERROR_FILE=/a b/w0.error.json\nWATCHDOG=300\nWATCHDOG_FIRST=1800\n"
         "WATCHDOG_AUTO=1\nTEE=5\nROLE=worker\nINDEX=0\n",
 };
@@ -571,6 +578,7 @@ static const struct answer full_answer = {
     .tee = TEE_ON,
     .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true }, .lost_after = 60, .spare = true,
     .goal = &full_goal,
+    .batch_host = "n1", .if_abandoned = "requeue",
     .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
     .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,

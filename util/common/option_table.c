@@ -35,6 +35,10 @@ static const struct choice stop_words[] = { { "auto", STOP_WHEN_AUTO },
                                             { "never", STOP_WHEN_NEVER },
                                             { NULL, 0 } };
 
+/* tf-abandoned reads the words. */
+static const struct choice if_abandoned_words[] = {
+    { "requeue", 1 }, { "cancel", 2 }, { "no", VALUE_NO }, { NULL, 0 }
+};
 static const struct choice show_words[] = { { "yes", SHOW_TABLES },
                                             { "no", SHOW_NOTHING },
                                             { "json", SHOW_JSON },
@@ -119,6 +123,10 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .name = "tf-grace", .site = "stop_grace", .arginfo = "SECONDS", .normal = "10", .check = value_grace,
         .usage = "how long a task that is stopped has to end, from SIGTERM to SIGKILL, in seconds, or as in "
                  "5m or 5:00" },
+    [OPTION_IF_ABANDONED] = {
+        .name = "tf-if-abandoned", .site = "if_abandoned", .normal = "requeue", .words = if_abandoned_words,
+        .usage = "what a step with spare tasks does with its job when Slurm has given up the node of srun "
+                 "and the batch script (requeue: or cancel, where it may not be requeued)" },
     [OPTION_RESTART_BACKOFF] = {
         .site = "restart_backoff", .arginfo = "SECONDS", .normal = "60", .check = value_timeout,
         .usage = "the longest pause before a restart" },

@@ -30,6 +30,7 @@ enum option_id {
     OPTION_RESTART,
     OPTION_WATCHDOG,
     OPTION_STOP_GRACE,
+    OPTION_IF_ABANDONED,
     /* In plugstack.conf only. */
     OPTION_RESTART_BACKOFF,
     OPTION_EVAL_GRACE,

@@ -36,6 +36,7 @@ struct answer {
     struct restart_rule restart;    /* and: the task may be restarted */
     struct watch_rule watch;    /* and: its signs of life are watched */
     int lost_after;             /* and: a spare can take its place, as in supervisor_config.h; or 0 */
+    const char *batch_host, *if_abandoned;      /* and: as in supervisor_config.h, or NULL */
     bool spare;                 /* and: it is a spare, whose program does not start */
     const struct goal *goal;    /* to be encoded: of a life that begins with this answer; or NULL */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */

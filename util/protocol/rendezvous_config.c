@@ -79,6 +79,8 @@ static const struct field row[] = {
     FIELD_PART_AT (restart, restart_rule_fields),
     FIELD_PART_AT (watch, watch_rule_fields),
     FIELD_PART_AT (lost_after, lost_after_fields),
+    FIELD ("BATCH_HOST", batch_host, TEXT, FIELD_OPTIONAL),
+    FIELD ("IF_ABANDONED", if_abandoned, TEXT, FIELD_OPTIONAL),
     FIELD ("WAIT_LIMITED", wait_limited, FLAG, FIELD_OPTIONAL),
     FIELD ("HIDE_GPUS", hide_gpus, FLAG, FIELD_OPTIONAL),
     FIELD ("TF", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_TF),

@@ -59,6 +59,8 @@ struct rendezvous_config {
     struct restart_rule restart;            /* --tf-restart */
     struct watch_rule watch;                /* --tf-watchdog */
     int lost_after;                         /* with spare tasks: seconds (silence.h); 0: there are none */
+    const char *batch_host;                 /* if it is srun's host: supervise/abandoned.h; or NULL */
+    const char *if_abandoned;               /* what to do then */
     bool wait_limited;                      /* srun ends the step some time after its first task */
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */

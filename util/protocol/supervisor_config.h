@@ -47,6 +47,10 @@ struct supervisor_config {
     bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
     struct restart_rule restart;    /* the task may be restarted; if so: */
     int lost_after;                 /* a spare can take its place: seconds (silence.h); 0: there is none */
+    const char *batch_host;         /* srun's node, to be asked about (abandoned.h); or NULL */
+    const char *if_abandoned;       /* if so: what to do */
+    const char *path, *slurm_conf;  /* ... and PATH and SLURM_CONF of the task, or NULL */
+    int node_index;                 /* its node's, in the step */
     bool spare; /* it is one: no life begins before it is ordered */
     int task_port, master_port; /* on which a program of the task may listen, as others know; 0: none */
     bool has_peers; /* the step has other tasks */

@@ -54,6 +54,13 @@ void lease_over (struct lease *l)
     l->ended = l->link.heard;
 }
 
+int64_t lease_lost_since (const struct lease *l)
+{
+    return l->ended == l->link.heard && !l->link.stands
+               ? l->link.heard + l->config->lost_after * INT64_C (1000)
+               : LEASE_NEVER;
+}
+
 void lease_report (struct lease *l, int64_t now)
 {
     l->reported = now;

@@ -47,6 +47,9 @@ void lease_over (struct lease *lease);
 /* The end of the task is reported, and an answer awaited; with another life, this. */
 void lease_report (struct lease *lease, int64_t now);
 
+/* Since when nothing of it may run, because the rendezvous, which may have died, was not heard; or never. */
+int64_t lease_lost_since (const struct lease *lease);
+
 /* When to leave, the task having ended. `answered`: the rendezvous has the report. */
 int64_t lease_leave_at (const struct lease *lease, bool answered);
 

@@ -523,6 +523,9 @@ static int64_t _lease_due (const struct machine *m)
 {
     int64_t due = lease_over_at (&m->lease);
 
+    /* Slurm ends the step, and the rendezvous, which may have died, would let it go. */
+    if (m->phase == MACHINE_ENDED && m->signals.slurms.number && lease_lost_since (&m->lease) != LEASE_NEVER)
+        return m->now;
     if (m->phase == MACHINE_ENDED)
         return _min (due, lease_leave_at (&m->lease, _end_is_known (m)));
     if (m->phase == MACHINE_RUNS && (m->signals.withheld || _may_say_alone (m)))
@@ -682,6 +685,11 @@ int64_t machine_due (const struct machine *m)
     int64_t due = m->frozen_until > m->now ? _min (_due (m), m->frozen_until) : _due (m);
 
     return machine_listens (m) ? _min (due, _lease_due (m)) : due;
+}
+
+int64_t machine_lost_since (const struct machine *m)
+{
+    return m->phase == MACHINE_ENDED ? lease_lost_since (&m->lease) : LEASE_NEVER;
 }
 
 bool machine_is_suspended (const struct machine *m, int64_t now)

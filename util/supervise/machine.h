@@ -173,6 +173,9 @@ int machine_asks (struct machine *machine, int64_t now);
 void machine_look (struct machine *machine, int64_t now, const struct sight *sight);
 int64_t machine_due (const struct machine *machine);
 
+/* Since when the task has ended, because the rendezvous may have died; or INT64_MAX: it may live. */
+int64_t machine_lost_since (const struct machine *machine);
+
 /* Slurm suspends the job, and stops this process soon. False when it has not, or has resumed the job. */
 bool machine_is_suspended (const struct machine *machine, int64_t now);
 

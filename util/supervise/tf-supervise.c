@@ -29,6 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abandoned.h"
 #include "attempts.h"
 #include "common/deadline.h"
 #include "common/descriptors.h"
@@ -73,6 +74,7 @@ struct supervisor {
     struct watch watch;
     struct listener listener;
     struct attempts attempts;
+    struct abandoned abandoned;
     int64_t began;              /* the life */
     int started_ms;             /* so much later a program of the task was seen to serve; 0: not yet */
     int question;               /* of the rendezvous, the last */
@@ -528,6 +530,7 @@ static void _wait (struct supervisor *s, struct pollfd pfd[5])
     if (listens)
         next = deadline_min (next, uplink_poll (s->uplink, &pfd[1]));
     next = deadline_min (next, watch_poll (&s->watch, &pfd[2]));
+    next = deadline_min (next, (struct deadline){ .at_ms = s->abandoned.due });
     pfd[3] = (struct pollfd){ .fd = s->lives.fork_server ? s->lives.requests : -1, .events = POLLIN };
     pfd[4] = (struct pollfd){ .fd = log_growth_fd (s->log), .events = POLLIN };
     if (s->machine.phase == MACHINE_RUNS)
@@ -554,6 +557,8 @@ static void _run (struct supervisor *s)
         _look_at_attempts (s);
         if (pfd[4].revents)
             _look_for_traceback (s);
+        if (abandoned_asks (&s->abandoned, machine_lost_since (&s->machine), _now ()))
+            abandoned_start (&s->abandoned);
         if (machine_listens (&s->machine) && !s->left)
             _serve_uplink (s, pfd[1].revents);
         _perform_all (s);
@@ -644,6 +649,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     machine_init (&s->machine, &s->config);
     listener_init (&s->listener, s->config.task_port, s->config.master_port);
     attempts_init (&s->attempts);
+    abandoned_init (&s->abandoned, &s->config);
     lives_init (&s->lives, s->config.fork_server, SUPERVISOR_LIVES_FD);
     if (tee_start (&s->tee, &s->config, err) < 0 || _start_log (s, err) < 0)
         return -1;

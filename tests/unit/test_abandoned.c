@@ -1,0 +1,76 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * When a supervisor asks Slurm about a job whose first node may have died.
+ */
+#include "config.h"
+
+#include "unit.h"
+
+#include "supervise/abandoned.h"
+
+#define NEVER INT64_MAX
+
+/* It asks at these times, if the rendezvous is lost at 1000; looked at each half second until 130000. */
+static void assert_asks (const struct supervisor_config *config, const int64_t *at, int count)
+{
+    struct abandoned a;
+    int asked = 0;
+
+    abandoned_init (&a, config);
+    for (int64_t now = 0; now < 130000; now += 500)
+        if (abandoned_asks (&a, now < 1000 ? NEVER : 1000, now)) {
+            assert_true (asked < count);
+            assert_int_equal (now, at[asked++]);
+            assert_true (a.due > now);
+        }
+    assert_int_equal (asked, count);
+}
+
+static void nodes_ask_one_after_the_other (void **state)
+{
+    static const int64_t second[] = { 3000,  18000, 33000,  48000, 63000,
+                                      78000, 93000, 108000, 123000 };
+    static const int64_t twentieth[] = { 41000, 81000, 121000 };
+    struct supervisor_config config = { .node = "n2", .batch_host = "n1", .node_index = 1 };
+
+    (void)state;
+    assert_asks (&config, second, 9);
+    config.node_index = 20;
+    assert_asks (&config, twentieth, 3);
+}
+
+static void the_batch_host_and_steps_without_one_do_not_ask (void **state)
+{
+    struct supervisor_config config = { .node = "n1", .batch_host = "n1" };
+
+    (void)state;
+    assert_asks (&config, NULL, 0);
+    config.batch_host = NULL;
+    assert_asks (&config, NULL, 0);
+}
+
+static void a_rendezvous_that_is_back_ends_it (void **state)
+{
+    struct supervisor_config config = { .node = "n2", .batch_host = "n1", .node_index = 1 };
+    struct abandoned a;
+
+    (void)state;
+    abandoned_init (&a, &config);
+    assert_false (abandoned_asks (&a, 1000, 1000));
+    assert_int_equal (a.due, 3000);
+    assert_false (abandoned_asks (&a, NEVER, 3000));
+    assert_int_equal (a.due, NEVER);
+    assert_true (abandoned_asks (&a, 5000, 7000));
+}
+
+int main (void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test (nodes_ask_one_after_the_other),
+        cmocka_unit_test (the_batch_host_and_steps_without_one_do_not_ask),
+        cmocka_unit_test (a_rendezvous_that_is_back_ends_it),
+    };
+
+    return cmocka_run_group_tests (tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "abandoned.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NEVER INT64_MAX
+/* So much later than the node before; and again, at least. */
+#define NODE_MS 2000
+#define AGAIN_MS 15000
+
+void abandoned_init (struct abandoned *a, const struct supervisor_config *config)
+{
+    *a = (struct abandoned){ .config = config, .due = NEVER };
+}
+
+bool abandoned_asks (struct abandoned *a, int64_t since, int64_t now)
+{
+    const struct supervisor_config *c = a->config;
+    int64_t turn = c->node_index * (int64_t)NODE_MS;
+
+    if (since == NEVER || !c->batch_host || strcmp (c->batch_host, c->node) == 0) {
+        a->due = NEVER;
+        return false;
+    }
+    if (a->due == NEVER)
+        a->due = since + turn;
+    if (now < a->due)
+        return false;
+    a->due = now + (turn > AGAIN_MS ? turn : AGAIN_MS);
+    return true;
+}
+
+/* It is beside this program. */
+static int _find_program (char *path, size_t size)
+{
+    ssize_t n = readlink ("/proc/self/exe", path, size);
+    char *slash;
+
+    if (n <= 0 || (size_t)n >= size)
+        return -1;
+    path[n] = '\0';
+    if (!(slash = strrchr (path, '/')))
+        return -1;
+    return snprintf (slash, size - (size_t)(slash - path), "/tf-abandoned")
+                   < (int)(size - (size_t)(slash - path))
+               ? 0
+               : -1;
+}
+
+void abandoned_start (const struct abandoned *a)
+{
+    const struct supervisor_config *c = a->config;
+    char program[PATH_MAX], path[PATH_MAX + 8], conf[PATH_MAX + 16], log[PATH_MAX];
+    char *const argv[] = { program,
+                           (char *)(uintptr_t)c->if_abandoned,
+                           (char *)(uintptr_t)c->step,
+                           (char *)(uintptr_t)c->batch_host,
+                           log,
+                           NULL };
+    char *const environment[] = { path, c->slurm_conf ? conf : NULL, NULL };
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    pid_t pid;
+
+    if (_find_program (program, sizeof (program)) < 0)
+        return;
+    snprintf (path, sizeof (path), "PATH=%s", c->path ? c->path : "/usr/local/bin:/usr/bin:/bin");
+    snprintf (conf, sizeof (conf), "SLURM_CONF=%s", c->slurm_conf ? c->slurm_conf : "");
+    snprintf (log, sizeof (log), "%s", c->log ? c->log : "");
+    sigemptyset (&none);
+    sigfillset (&all);
+    posix_spawnattr_init (&attr);
+    posix_spawnattr_setsigmask (&attr, &none);
+    posix_spawnattr_setsigdefault (&attr, &all);
+    posix_spawnattr_setflags (&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawn_file_actions_init (&actions);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        posix_spawn_file_actions_addopen (&actions, fd, "/dev/null", O_RDWR, 0);
+    posix_spawn (&pid, program, &actions, &attr, argv, environment);
+    posix_spawn_file_actions_destroy (&actions);
+    posix_spawnattr_destroy (&attr);
+}

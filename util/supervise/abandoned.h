@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * A job whose first node has died. With --no-kill Slurm takes the node out of the job, which goes on
+ * without its batch script: nothing would ever end it. Supervisors that have lost the rendezvous, which ran
+ * there, and have ended their tasks, ask Slurm by the program tf-abandoned, as the user; it ends or
+ * requeues the job if that is so. A node that is cut off itself does not reach slurmctld, and does nothing.
+ */
+#ifndef TF_ABANDONED_H
+#define TF_ABANDONED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "protocol/supervisor_config.h"
+
+struct abandoned {
+    const struct supervisor_config *config;
+    int64_t due;                    /* when to look again, or INT64_MAX */
+};
+
+/* The configuration must live as long. */
+void abandoned_init (struct abandoned *abandoned, const struct supervisor_config *config);
+
+/*
+ * Is it time to ask? The rendezvous has been lost since then, or INT64_MAX; times are milliseconds of one
+ * clock. Nodes ask one after the other, and the later ones more seldom, so that slurmctld hears of a step
+ * of a thousand nodes some times a second at most: the first one that sees it is enough.
+ */
+bool abandoned_asks (struct abandoned *abandoned, int64_t since, int64_t now);
+
+/* Start the program; the caller waits for all children. */
+void abandoned_start (const struct abandoned *abandoned);
+
+#endif
