@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The node of the batch script, and so of srun and its rendezvous, dies in a job with spare tasks and --no-kill.
+# The node of the batch script, and so of srun and its rendezvous, dies or is cut off: doc/guide.md, "The first node".
 
 load ../common
 load launch
@@ -10,7 +10,10 @@ load nodes
 
 setup_file ()
 {
-    start_cluster --nodes 4 --conf SlurmdTimeout=10
+    export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
+    # A requeued job waits until its credentials have expired, by default two minutes.
+    start_cluster --nodes 4 --conf SlurmdTimeout=20 \
+        --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5"
 }
 
 before_test ()
@@ -18,6 +21,14 @@ before_test ()
     work=$SPANK_TF_CLUSTER/work
     find "$work" -mindepth 1 -delete
     make_lives
+    # A program that runs until the test ends. Each life leaves its number and a mark, and as long as it lives, a beat.
+    cat > "$work/program" <<END
+#!/bin/sh
+echo \$\$ > $work/pid.\$SLURM_PROCID
+echo > $work/mark.\$SLURM_PROCID.\${SLURM_RESTART_COUNT-0}.\${SLURM_TF_RESTART-0}
+while sleep 0.2; do date > $work/beat.\$SLURM_PROCID; done
+END
+    chmod 755 "$work/program"
 }
 
 after_test ()
@@ -27,27 +38,29 @@ after_test ()
     nothing_left
 }
 
-# A job on three nodes whose programs run until the test ends; $job: submit OPTION…
+# A batch job on three nodes, whose script does $before first; $job: submit LIST OPTION…
 submit ()
 {
-    job=$(slurm sbatch --parsable --no-kill -N3 -n3 -o "$work/out" --tf-tasks=worker:2,spare --tf-restart=3 \
-        --tf-log-dir="$work/log" "$@" <<END
+    job=$(slurm sbatch --parsable -N3 -n3 -o "$work/out" --tf-tasks="$1" --tf-restart=3,any \
+        --tf-log-dir="$work/log" "${@:2}" <<END
 #!/bin/sh
-echo "run \${SLURM_RESTART_COUNT-0} on \$SLURM_JOB_NODELIST" >> $work/runs
-exec srun --no-kill sh -c 'echo > $work/mark.\$SLURM_PROCID.\${SLURM_RESTART_COUNT-0}; sleep 1000'
+${before-}
+exec srun --no-kill $work/program
 END
     )
-    eventually 60 both_run 0 || fail "it does not start: $(cat "$work/out")"
+    eventually 60 runs 0 0 && eventually 5 [ -e "$work/beat.0" ] || fail "it does not start: $(cat "$work/out")"
 }
 
-both_run ()
-{
-    [ -e "$work/mark.0.$1" ] && [ -e "$work/mark.1.$1" ]
-}
-
+# Ranks 0 and 1 have begun in this run of the job, this life.
 runs ()
 {
-    [ "$(grep -c '' "$work/runs")" -eq "$1" ]
+    [ -e "$work/mark.0.$1.$2" ] && [ -e "$work/mark.1.$1.$2" ]
+}
+
+# No life of the rank has lived for two seconds.
+is_dead ()
+{
+    [ $(($(date +%s) - $(stat -c %Y "$work/beat.$1"))) -ge 2 ]
 }
 
 job_shows ()
@@ -55,35 +68,157 @@ job_shows ()
     slurm scontrol show job "$job" | grep -q "$1"
 }
 
-@test "the first node dies: the job is requeued as soon as Slurm has given the node up, and runs on others" {
-    site_arguments lost_after=5
-    submit --requeue
-    kill_node 1
-    eventually 120 runs 2 || fail "it is not requeued: $(slurm scontrol show job "$job")"
-    eventually 60 both_run 1 || fail "it does not run again"
-    grep -q 'Slurm has given up .*; the job is requeued' "$work/log/"*master.log || fail "master.log: $(cat "$work/log/"*)"
-    slurm scancel "$job"
+is_given_up ()
+{
+    slurm scontrol show node "$(node "$1")" | grep -q 'State=DOWN'
 }
 
-@test "... and cancelled if it may not be requeued, or the site wants that" {
+# Within 30 s after Slurm has given node 1 up. How long that takes is told.
+takes ()                    # WHAT COMMAND…
+{
+    local begin=$SECONDS given_up
+
+    eventually 90 is_given_up 1 || fail "Slurm does not give it up"
+    given_up=$SECONDS
+    eventually 32 "${@:2}" || fail "it is not $1: $(slurm scontrol show job "$job") $(cat "$work/log/"*master.log)"
+    echo "# given up after $((given_up - begin)) s, $1 $((SECONDS - given_up)) s later" >&3
+}
+
+@test "the first node dies: the job is requeued as soon as Slurm has given it up, and runs on the others" {
+    site_arguments lost_after=5
+    submit worker:2,spare --no-kill --requeue
+    kill_node 1
+    takes requeued job_shows Restarts=1
+    grep -q 'Slurm has given up .*; the job is requeued' "$work/log/"*master.log || fail "master.log: $(cat "$work/log/"*)"
+    eventually 60 runs 1 0 || fail "it does not run again: $(slurm scontrol show job "$job")"
+}
+
+@test "... cancelled if it may not be requeued, or the user or the site wants that" {
     local more
 
-    for more in "--no-requeue" "--requeue"; do
-        site_arguments lost_after=5 "$([[ $more == --no-requeue ]] || echo if_abandoned=cancel)"
-        submit "$more"
+    for more in --no-requeue "--requeue --tf-if-abandoned=cancel" "--requeue "; do
+        site_arguments lost_after=5 "$([[ $more != *' ' ]] || echo if_abandoned=cancel)"
+        # shellcheck disable=SC2086  # options
+        submit worker:2,spare --no-kill $more
         kill_node 1
-        eventually 120 job_shows 'JobState=CANCELLED' || fail "it goes on: $(slurm scontrol show job "$job")"
-        grep -q 'Slurm has given up .*; the job is cancelled' "$work/log/master.log" || fail "master.log: $(cat "$work/log/master.log")"
+        takes cancelled job_shows JobState=CANCELLED
+        grep -q 'Slurm has given up .*; the job is cancelled' "$work/log/master.log" || fail "$(cat "$work/log/master.log")"
         reconnect_nodes
         rm -rf "$work"/mark.* "$work/log"
     done
 }
 
-@test "... and left alone with if_abandoned=no" {
-    site_arguments lost_after=5 if_abandoned=no
-    submit --requeue
+@test "... and left alone with --tf-if-abandoned=no" {
+    site_arguments lost_after=5
+    submit worker:2,spare --no-kill --requeue --tf-if-abandoned=no
     kill_node 1
-    sleep 40
-    job_shows 'JobState=RUNNING' || fail "something has ended it"
+    eventually 90 is_given_up 1 || fail "Slurm does not give it up"
+    sleep 32
+    job_shows JobState=RUNNING || fail "something has ended it"
+}
+
+@test "a first node that is cut off for a short while, and is back before Slurm has given it up, goes on" {
+    site_arguments lost_after=5
+    submit worker:2,spare --no-kill --requeue
+    disconnect_node 1
+    eventually 12 is_dead 1 || fail "the other node's task lives"
+    reconnect_node 1
+    eventually 30 runs 0 1 || fail "they do not begin again: $(cat "$work/out")"
+    job_shows Restarts=0 || fail "it was requeued"
+}
+
+@test "another node that is cut off does nothing to the job" {
+    site_arguments lost_after=5
+    submit worker:2,spare --no-kill --requeue
+    disconnect_node 2
+    eventually 90 is_given_up 2 || fail "Slurm does not give it up"
+    sleep 20
+    job_shows Restarts=0 && job_shows JobState=RUNNING || fail "it was requeued"
+    is_dead 0 && fail "its first task has ended"
+    [ -e "$work/mark.2.0.1" ] || fail "the spare has no place"
+}
+
+# Recipes.
+
+@test "srun on a login host, from salloc: the first node of the job is replaced like any other" {
+    site_arguments lost_after=5
+    slurm salloc -Q -N3 -n3 --no-kill srun --no-kill --tf-tasks=worker:2,spare --tf-restart=3,any "$work/program" \
+        > "$work/out" 2>&1 &
+    eventually 30 runs 0 0 || fail "it does not start"
+    kill_node 1
+    eventually 30 [ -e "$work/mark.2.0.1" ] || fail "the spare has no place: $(cat "$work/out")"
+    job=$(slurm squeue -h -o %A)
     slurm scancel "$job"
+    wait $! || true
+}
+
+@test "--requeue without --no-kill: Slurm begins the job again when any node dies" {
+    submit worker:3 --requeue
+    kill_node 1
+    takes requeued job_shows Restarts=1
+    eventually 60 runs 1 0 || fail "it does not run again: $(slurm scontrol show job "$job")"
+}
+
+@test "the guard step requeues a job without spares" {
+    cp "$tests/../contrib/examples/first_node_guard.sh" "$work"
+    before="srun --overlap --no-kill --tf-tasks=none -N2 -n2 -x \$SLURMD_NODENAME \
+        $work/first_node_guard.sh requeue \$SLURMD_NODENAME &" submit worker:3 --no-kill --requeue
+    kill_node 1
+    takes requeued job_shows Restarts=1
+    eventually 60 runs 1 0 || fail "it does not run again: $(slurm scontrol show job "$job")"
+}
+
+# Of a rank whose program has printed nothing for three seconds.
+is_stuck ()
+{
+    [ $(($(date +%s) - $(stat -c %Y "$work/printed.$1"))) -ge 3 ]
+}
+
+@test "a task whose srun is gone stops when it has printed about a megabyte; with --tf-log-dir it goes on" {
+    local more
+
+    cat > "$work/program" <<END
+#!/bin/sh
+echo > $work/mark.\$SLURM_PROCID.0.0
+for i in \$(seq 2000); do
+    head -c 10000 /dev/zero | tr '\\0' x && echo && echo \$i > $work/printed.\$SLURM_PROCID
+    sleep 0.01
+    [ -e $work/dead ] || { echo > $work/waits; while [ ! -e $work/dead ]; do sleep 0.1; done; }
+done
+echo > $work/done.\$SLURM_PROCID
+END
+    for more in none "$work/log"; do
+        job=$(slurm sbatch --parsable -N3 -n3 --no-kill -o "$work/out" --tf-tasks=worker:3 --tf-log-dir="$more" <<END
+#!/bin/sh
+exec srun --no-kill $work/program
+END
+        )
+        eventually 60 runs 0 0 || fail "it does not start: $(cat "$work/out")"
+        kill_node 1
+        touch "$work/dead"
+        if [ "$more" = none ]; then
+            eventually 60 is_stuck 1 || fail "it goes on"
+            echo "# it stopped after $(cat "$work/printed.1")0000 bytes" >&3
+            (($(cat "$work/printed.1") < 1000)) || fail "it has printed $(cat "$work/printed.1")0000 bytes"
+        else
+            eventually 120 [ -e "$work/done.1" ] || fail "it has stopped after $(cat "$work/printed.1")"
+        fi
+        reconnect_nodes
+        rm -rf "$work"/mark.* "$work"/dead "$work"/printed.*
+    done
+}
+
+# What a run of the job has left begins again in the next one.
+@test "a job that is requeued: its restarts and spares begin again, SLURM_RESTART_COUNT counts on" {
+    submit worker:2,spare --no-kill --requeue
+    # A restart is used.
+    kill -9 "$(< "$work/pid.0")"
+    eventually 30 runs 0 1 || fail "it is not restarted: $(cat "$work/out")"
+    grep -q 'restarts left: 2' "$work/out" || fail "$(cat "$work/out")"
+    "$tests/cluster" run -- scontrol requeue "$job"
+    eventually 90 runs 1 0 || fail "it does not run again: $(slurm scontrol show job "$job")"
+    grep -q 'run 2' "$work/log/master.log" || fail "$(cat "$work/log/master.log")"
+    kill -9 "$(< "$work/pid.0")"
+    eventually 30 runs 1 1 || fail "it is not restarted: $(cat "$work/out")"
+    grep -q 'restarts left: 2' "$work/out" || fail "$(cat "$work/out")"
 }

@@ -35,12 +35,14 @@ reconnect_node ()
 # For after_test: all nodes, and what Slurm thinks of them.
 reconnect_nodes ()
 {
-    local i
+    local i name
 
     for i in $(seq "$(wc -l < "$SPANK_TF_CLUSTER/nodes")"); do
         reconnect_node "$i"
     done
     slurm scancel --user "$user" --quiet
-    eventually 60 all_nodes_idle ||
-        "$tests/cluster" run -- scontrol update nodename="$(paste -sd, "$SPANK_TF_CLUSTER/nodes")" state=resume
+    for name in $(slurm sinfo -h -N -t down,drain -o %N); do
+        "$tests/cluster" run -- scontrol update nodename="$name" state=resume || true
+    done
+    eventually 60 all_nodes_idle
 }
