@@ -114,6 +114,19 @@ static bool _is_lost_while_suspended (const struct history *h)
 }
 
 /*
+ * design.md, A suspended job: "A suspension that begins while a node is cut off is not told by it": so the
+ * time of that node counts on.
+ */
+static bool _meets_suspension (const struct plan *plan, const struct disturbance *cut)
+{
+    /* An attempt that was refused is followed by another one after 30 s at most. */
+    for (const struct disturbance *d = plan->disturbance; d < plan->disturbance + plan->disturbances; d++)
+        if (d->kind == SUSPEND && d->at >= cut->at && d->at <= cut->at + cut->lasts + 31000)
+            return true;
+    return false;
+}
+
+/*
  * guide.md, Spare tasks: "A node that was silent for less goes on as if nothing had been." design.md: "an
  * outage that Slurm survives … must not end a training". A reset alone is no news.
  */
@@ -138,7 +151,7 @@ static bool _is_harmless (const struct history *h, int number)
         return true;
     for (int i = 0; i < plan->disturbances; i++)
         same += _cuts (plan->disturbance[i].kind) && plan->disturbance[i].target == d->target;
-    return _cuts (d->kind) && d->lasts < limit && same == 1;
+    return _cuts (d->kind) && d->lasts < limit && same == 1 && !_meets_suspension (plan, d);
 }
 
 static bool _is_calm (const struct history *h, int64_t until)

@@ -33,6 +33,7 @@ static char cluster[1024];              /* of the answer that was printed last *
 static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection, */
 static struct goal told[MAX_TASKS];     /* ... its last goal, */
 static int reports[MAX_TASKS];          /* ... how many ends it has reported, */
+static struct status reported[MAX_TASKS];   /* ... the last of them, */
 static struct signs signs_of[MAX_TASKS];  /* ... and its last signs of life */
 
 /* Time passes when a test says so. Every step begins at 14:00:00. */
@@ -433,7 +434,8 @@ static void report_end (int rank, char *event)
         }
     life.number = ++reports[rank];
     signs_of[rank].life = life.life < 0 ? rank_of (rank)->life.number : life.life;
-    status = (struct status){ true, report, life, written, signs_of[rank] };
+    reported[rank] = status = (struct status){ true, report, life, written, signs_of[rank] };
+    reported[rank].life.cannot = NULL;
     send_frame (supervisor[rank], status_encode (&status));
     receive (rank);
 }
@@ -552,6 +554,13 @@ static void reconnect (int rank, bool suspended)
     check_time ();
 }
 
+/* Something else of its status has changed, and it tells all of it. */
+static void repeat_report (int rank)
+{
+    send_frame (supervisor[rank], status_encode (&reported[rank]));
+    receive (rank);
+}
+
 static void rank_event (int rank, char *event)
 {
     assert_between (rank, 0, step_roster (server.step)->tasks - 1);
@@ -575,6 +584,8 @@ static void rank_event (int rank, char *event)
         receive (rank);
     } else if (story_begins (&event, "returns"))
         reconnect (rank, story_begins (&event, "standing"));
+    else if (story_begins (&event, "reports again"))
+        repeat_report (rank);
     else if (story_begins (&event, "reads nothing"))
         stop_reading (rank);
     else if (story_begins (&event, "reads again"))

@@ -188,6 +188,11 @@ bool course_is_done_with (const struct job *job, const struct rank *rank)
     return false;
 }
 
+bool course_stops (const struct job *job, const struct rank *rank)
+{
+    return course_is_done_with (job, rank) || restarts_stops (job->restarts, rank);
+}
+
 int64_t course_due (const struct job *job)
 {
     return moment_first (job->run < job->grace_over ? job->grace_over : NEVER,

@@ -24,6 +24,9 @@ void course_replaced (struct job *job, struct rank *lost, struct rank *spare);
 /* True if the job does not need a rank any more that has not ended: it is to be stopped. */
 bool course_is_done_with (const struct job *job, const struct rank *rank);
 
+/* True if what runs of it is to end: for that, or for a restart of all. */
+bool course_stops (const struct job *job, const struct rank *rank);
+
 /* When the answer to that changes by itself, or NEVER. */
 int64_t course_due (const struct job *job);
 

@@ -158,13 +158,20 @@ static bool _keeps_end (const struct job *job, const struct rank *rank, const st
            && !restart_rule_covers (&job->config->restart, &rank->end.report);
 }
 
-/* Then it has its life still before it, unless it is to be stopped, and is. */
+/*
+ * Then it has its life still before it, unless it is to be stopped, and is. A report that has come before may
+ * have met the goal that this life begins, on the way: what answers that goal, or the one to stop, has
+ * another number.
+ */
 static bool _is_to_begin (const struct job *job, const struct rank *rank, const struct exit_report *report,
-                          const struct life_report *life)
+                          const struct life_report *life, bool again)
 {
-    return _is_former (rank, life) && !life->asked_signal && !restarts_gathers (job->restarts, rank)
-           && restart_policy_is_possible (restarts_policy (job->restarts), rank)
-           && !(report->kind == EXIT_REPORT_STOPPED && job_goal (job, rank).stop == GOAL_STOP);
+    if (!_is_former (rank, life) || life->asked_signal)
+        return false;
+    return again
+           || (!restarts_gathers (job->restarts, rank)
+               && restart_policy_is_possible (restarts_policy (job->restarts), rank)
+               && !(report->kind == EXIT_REPORT_STOPPED && job_goal (job, rank).stop == GOAL_STOP));
 }
 
 /* What its supervisor is, whatever that leads to. A life that it was told to begin it has not begun then. */
@@ -186,6 +193,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
     enum restart_policy_decision decision;
     enum restarts_answer answer;
     struct exit_report end;
+    bool again = life->number == rank->report;
 
     _note_supervisor (rank, report, life);
     /* What becomes of it concerns no other task. */
@@ -197,7 +205,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
         ledger_fail (job, rank->end.at);
     if (_is_stuck (job, rank, report, life) && spares_move (job, rank, report, FACT_IS_STUCK, false))
         return;
-    if (_is_to_begin (job, rank, report, life))
+    if (_is_to_begin (job, rank, report, life, again))
         return;
     end = _keeps_end (job, rank, report, life) ? rank->end.report : *report;
     answer = restarts_report (job->restarts, rank, report, life, &decision);
@@ -230,6 +238,8 @@ static void _take_status (struct job *job, struct rank *rank, const struct statu
     watchdog_take (job, rank, signs);
     tracebacks_take (job, rank, signs);
     ledger_step (job, rank, signs);
+    /* The step that comes with the end counts, too. */
+    ledger_look (job);
     if (status->ended)
         _take_report (job, rank, &status->report, &status->life, &status->failure);
     ledger_look (job);
@@ -409,9 +419,7 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
         goal.stop = GOAL_STOP_AT_ONCE;
     else if (rank_is_hung (rank))
         goal.stop = GOAL_ABORT;
-    else if (rank->state == RANK_ENDED
-                 ? _is_to_be_stopped (job, rank)
-                 : course_is_done_with (job, rank) || restarts_stops (job->restarts, rank))
+    else if (rank->state == RANK_ENDED ? _is_to_be_stopped (job, rank) : course_stops (job, rank))
         goal.stop = GOAL_STOP;
     goal.leave = rank->state == RANK_ENDED && rank->report > 0 && goal.stop != GOAL_STOP;
     if (goal.leave && !rank->replaced_by)

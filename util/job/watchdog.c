@@ -104,6 +104,12 @@ static int64_t _silent_ms (const struct job *job, const struct rank *rank)
     return rank->watch.signs.silent_ms + (job->run - rank->watch.told_run);
 }
 
+/* What is to end gives no signs: it saves, or does not end, which its grace deals with. */
+static bool _is_to_move (const struct job *job, const struct rank *rank)
+{
+    return rank->state == RANK_RUNS && !course_stops (job, rank);
+}
+
 static bool _is_sign_overdue (const struct job *job, const struct rank *rank, enum signs_source source)
 {
     return _is_reachable (rank) && _source (rank) == source && rank->watch.signs.overdue
@@ -120,7 +126,7 @@ static bool _hangs (const struct job *job)
 
         if (rank_is_hung (rank))
             return false;
-        if (!rank_is_watched (rank) || rank->state != RANK_RUNS)
+        if (!rank_is_watched (rank) || !_is_to_move (job, rank))
             continue;
         message = message || _is_sign_overdue (job, rank, SIGNS_MESSAGES);
         log = log || _is_sign_overdue (job, rank, SIGNS_LOG);
@@ -146,7 +152,7 @@ static bool _is_silent (const struct job *job, const struct rank *rank)
 {
     const struct signs *signs = &rank->watch.signs;
 
-    if (!_is_reachable (rank) || !_knows_signs (rank))
+    if (!_is_reachable (rank) || !_knows_signs (rank) || !_is_to_move (job, rank))
         return false;
     if (_has_signs (rank) && signs->silent_ms < _most_ms (job, rank) / 2)
         return false;

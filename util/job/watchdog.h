@@ -16,20 +16,18 @@
  * a failure of the first one.
  *
  * With --tf-watchdog=auto the supervisors say when a task is silent for the least time, and what is too
- * long is
- * decided here, by the longest silence between two signs that any task has had in the last hours:
+ * long is decided here, by the longest silence between two signs that any task has had in the last hours:
  *
  *     SECONDS     five times that, at least the least time; after a verdict, also twice what was silent
- *     then, until FIRST
+ *                 then, until FIRST
  *     FIRST       as given, or half an hour; in later lives five times what the second sign of the first
- *     one took
+ *                 one took
  *
  * A life is FIRST old before SECONDS counts; until then FIRST does. A pause that has not come yet, as the
- * first
- * evaluation, cannot be learnt. So in the first ten times FIRST a tenth of the time that has passed is the
- * least, too;
- * or half an hour, but not longer than that time, while nothing has been learnt.
+ * first evaluation, cannot be learnt. So in the first ten times FIRST a tenth of the time that has passed is
+ * the least, too; or half an hour, but not longer than that time, while nothing has been learnt.
  *
+ * A task that is to end is not watched: it may save, and its grace ends it.
  * A task whose supervisor has no connection, or does not answer, is not known to be silent.
  */
 #ifndef TF_WATCHDOG_H
