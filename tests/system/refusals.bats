@@ -535,7 +535,7 @@ refused_site ()
 # bats test_tags=core,release
 @test "an invalid site argument is reported to steps that use the plugin, and to no others" {
     refused_site 'timeout: "soon" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00' timeout=soon
-    refused_site 'watchdog: "5min" is not a time from 0 to 604800 seconds, as in 300, 5m or 5:00, or two, as in 300,1800' watchdog=5min
+    refused_site 'watchdog: "5min" is not "auto", a time from 0 to 604800 seconds, as in 300, 5m or 5:00, or two, as in 300,1800' watchdog=5min
     refused_site 'ports: "30999-30000" is reversed; did you mean 30000-30999?' show=yes ports=30999-30000
     refused_site 'hold: "maybe" is neither yes nor no' hold=maybe
     refused_site 'show: "2" is not one of yes, no, json, quiet' show=2
