@@ -93,7 +93,7 @@ static int _take_conf_line (const struct reading *reading, char *line, int depth
 static int _read_conf_file (const struct reading *reading, const char *path, int depth, struct errtext *err)
 {
     FILE *f = depth < MAX_DEPTH ? fopen (path, "re") : NULL;
-    char *text = NULL;
+    char *text = NULL, *rest;
     size_t size = 0;
     int rc = 0;
 
@@ -104,9 +104,11 @@ static int _read_conf_file (const struct reading *reading, const char *path, int
         errtext_set (err, "%s: %s", path, strerror (errno));
         return rc;
     }
-    if (getdelim (&text, &size, '\0', f) < 0 && ferror (f))
+    /* Of an empty file it sets nothing in the memory that it allocates. */
+    rest = getdelim (&text, &size, '\0', f) < 0 ? NULL : text;
+    if (ferror (f))
         rc = errtext_set (err, "%s: %s", path, strerror (errno));
-    for (char *rest = text; rc == 0 && rest && *rest;)
+    while (rc == 0 && rest && *rest)
         rc = _take_conf_line (reading, _cut_conf_line (&rest), depth, err);
     free (text);
     fclose (f);
