@@ -45,6 +45,13 @@ struct journal *journal_create (void)
     return NULL;
 }
 
+void journal_destroy (struct journal *j)
+{
+    if (j)
+        munmap (j->shared, MAX_SIZE);
+    free (j);
+}
+
 static size_t _end_of (size_t begin, size_t length)
 {
     return begin + sizeof (struct head) + length;

@@ -36,10 +36,13 @@ struct journal_entry {
 struct journal;
 
 /*
- * NULL if there is no memory for it; all functions below then do nothing. It is never freed, and takes the
- * memory that its entries take.
+ * NULL if there is no memory for it; all functions below then do nothing. It takes the memory that its entries
+ * take.
  */
 struct journal *journal_create (void);
+
+/* In this process. */
+void journal_destroy (struct journal *journal);
 
 /*
  * The frame may be NULL. If there is no room the journal is of no use any more. While it is read nothing is

@@ -211,6 +211,7 @@ int main (int argc, char *argv[])
             console_say ("error: spank_tf: tf-rendezvous: %s", err.text);
         console_end ();
         keeper_end (server.journal);
+        journal_destroy (server.journal);
         return 1;
     }
     peers_watch_fd (&server.peers, SRUN_FD);
@@ -224,5 +225,6 @@ int main (int argc, char *argv[])
     step_destroy (server.step);
     frame_destroy (server.config_frame);
     keeper_end (server.journal);
+    journal_destroy (server.journal);
     return 0;
 }
