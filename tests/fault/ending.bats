@@ -167,7 +167,7 @@ start_with_slow_ps ()
 
 @test "tf-rendezvous and its keeper are killed while the job runs: one message, and the job goes on as a plain job" {
     start_with_slow_ps
-    kill -KILL "$(pgrep -xu "$user" tf-keeper)" "$(rendezvous)"
+    kill -KILL "$(pgrep -r D,R,S -xu "$user" tf-keeper)" "$(rendezvous)"
     kill -CONT "$rank"
     all_programs_run
     eventually 15 printed '^slurmstepd: error: spank_tf: step [0-9.]+: the rendezvous does not answer; its tasks are not stopped when its work is done$' ||

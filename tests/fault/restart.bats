@@ -124,7 +124,7 @@ end_rendezvous ()
     for rank in 0 1 2 3; do
         eventually 20 lives $rank 1
     done
-    kill -9 "$(pgrep -xu "$user" tf-keeper)"
+    kill -9 "$(pgrep -r D,R,S -xu "$user" tf-keeper)"
     end_rendezvous
     touch "$lives/fail"
     eventually 75 worker_has_no_supervisor || fail "the worker's supervisor waits"
