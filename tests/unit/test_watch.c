@@ -59,7 +59,9 @@ static int sender = -1;
 
 static void begin (int seconds, int first, bool serves, const char *log)
 {
-    const struct supervisor_config config = { .watch = { seconds, first }, .serves = serves, .log = log };
+    const struct supervisor_config config = { .watch = { .seconds = seconds, .first = first },
+                                              .serves = serves,
+                                              .log = log };
     struct log_growth *growth = NULL;
     struct errtext err = { "" };
     int pair[2], yes = 1;
