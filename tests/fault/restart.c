@@ -573,7 +573,7 @@ static void _order_watched_place (struct task *task, int life, const char *role,
         .role = role, .address = "10.0.0.1", .port = 40000, .cluster = "{}", .cluster_length = 2, .tail = "}",
         .supervised = true, .restart = { 9, true, 60, 90 },
         .lost_after = task->lost_after, .goal = &task->goal,
-        .watch = { watched, watched },
+        .watch = { .seconds = watched, .first = watched },
     };
     /* clang-format on */
     struct answer_message message;
