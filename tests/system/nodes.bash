@@ -6,7 +6,7 @@
 # that the cluster does not report its death.
 kill_node ()
 {
-    local name namespace keeper slurmd pid
+    local name namespace keeper slurmd pid which
 
     name=$(node "$1")
     disconnect_node "$1"
@@ -14,9 +14,14 @@ kill_node ()
     slurmd=$(< "$SPANK_TF_CLUSTER/$name.pid")
     kill -STOP "$slurmd"
     namespace=$(readlink "/proc/$keeper/ns/net")
-    for pid in $(cd /proc && echo [0-9]*); do
-        [ "$pid" != "$keeper" ] && [ "$pid" != "$slurmd" ] || continue
-        [ "$(readlink "/proc/$pid/ns/net")" != "$namespace" ] || kill -9 "$pid" || true
+    # One that sees its task die freezes what is left, to kill it; without it that stays frozen.
+    for which in slurmstepd '*'; do
+        for pid in $(cd /proc && echo [0-9]*); do
+            [ "$pid" != "$keeper" ] && [ "$pid" != "$slurmd" ] || continue
+            # shellcheck disable=SC2053  # a pattern
+            [[ $(< "/proc/$pid/comm") == $which ]] || continue
+            [ "$(readlink "/proc/$pid/ns/net")" != "$namespace" ] || kill -9 "$pid" || true
+        done
     done 2> /dev/null
 }
 
