@@ -36,8 +36,8 @@ struct journal_entry {
 struct journal;
 
 /*
- * NULL if there is no memory for it; all functions below then do nothing. It takes the memory that its entries
- * take.
+ * NULL if there is no memory for it; all functions below then do nothing. It takes the memory that its
+ * entries take.
  */
 struct journal *journal_create (void);
 
