@@ -39,6 +39,7 @@ static bool _parse (const char *line, struct stack_frame *frame)
 {
     int end = 0;
 
+    /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
     return sscanf (line, "  File \"%511[^\"]\", line %9d in %511[^\n]%n", frame->path, &frame->line,
                    frame->function, &end)
                == 3

@@ -55,7 +55,7 @@ static void _find_traceback (struct log_growth *log)
     off_t begin = log->size > FIND_CAUSE_WINDOW ? log->size - FIND_CAUSE_WINDOW : 0;
     ssize_t n = pread (log->reading, log->bytes, FIND_CAUSE_WINDOW, begin);
     struct failure_text text = { .source = FAILURE_TEXT_NONE };
-    off_t at = begin + (n > 0 ? last_line_traceback (&text, log->bytes, (size_t)n) : 0);
+    off_t at = begin + (n > 0 ? (off_t)last_line_traceback (&text, log->bytes, (size_t)n) : 0);
     const uint64_t one = 1;
     bool had, has = text.source != FAILURE_TEXT_NONE;
 

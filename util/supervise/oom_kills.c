@@ -63,8 +63,8 @@ static int64_t _read_number (const char *directory, const char *name, const char
     snprintf (path, sizeof (path), "%s/%s", directory, name);
     f = fopen (path, "re");
     while (f && number < 0 && fgets (line, sizeof (line), f))
-        /* NOLINTNEXTLINE(cert-err34-c): it is the kernel's number. */
         if (strncmp (line, word, strlen (word)) != 0
+            /* NOLINTNEXTLINE(cert-err34-c): it is the kernel's number. */
             || sscanf (line + strlen (word), "%" SCNd64, &number) != 1)
             number = -1;
     if (f)
