@@ -6,7 +6,7 @@
 # that the cluster does not report its death.
 kill_node ()
 {
-    local name namespace keeper slurmd pid which
+    local name namespace keeper slurmd pid
 
     name=$(node "$1")
     disconnect_node "$1"
@@ -14,14 +14,10 @@ kill_node ()
     slurmd=$(< "$SPANK_TF_CLUSTER/$name.pid")
     kill -STOP "$slurmd"
     namespace=$(readlink "/proc/$keeper/ns/net")
-    # One that sees its task die freezes what is left, to kill it; without it that stays frozen.
-    for which in slurmstepd '*'; do
-        for pid in $(cd /proc && echo [0-9]*); do
-            [ "$pid" != "$keeper" ] && [ "$pid" != "$slurmd" ] || continue
-            # shellcheck disable=SC2053  # a pattern
-            [[ $(< "/proc/$pid/comm") == $which ]] || continue
-            [ "$(readlink "/proc/$pid/ns/net")" != "$namespace" ] || kill -9 "$pid" || true
-        done
+    # A slurmstepd that sees its task die freezes what is left, to kill it; without it that stays frozen.
+    for pid in $(pgrep -x slurmstepd || true) $(cd /proc && echo [0-9]*); do
+        [ "$pid" != "$keeper" ] && [ "$pid" != "$slurmd" ] || continue
+        [ "$(readlink "/proc/$pid/ns/net")" != "$namespace" ] || kill -9 "$pid" || true
     done 2> /dev/null
 }
 
