@@ -69,8 +69,7 @@ int value_restart_parse (int *times, bool *any, int *total, const char *value);
 
 /*
  * "300" or "5m,30m": *first is the second time; 0, and *first is 0: no watchdog. "auto" or "auto,5m":
- * *learns, and
- * *seconds is the least. -1 if it is not valid.
+ * *learns, and *seconds is the least. -1 if it is not valid.
  */
 int value_watchdog_parse (int *seconds, int *first, bool *learns, const char *value);
 
