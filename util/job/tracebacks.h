@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Tasks whose log ends with a traceback, and which do not end: JAX waits for minutes in its shutdown,
- * Python for its
- * threads. The others wait for such a task, or die of it before it ends. A program that has caught the
- * exception, and
- * goes on, prints something else behind it sooner or later; its supervisor tells that, too (signs.h).
+ * Python for its threads. The others wait for such a task, or die of it before it ends. A program that has
+ * caught the exception, and goes on, prints something else behind it sooner or later; its supervisor tells
+ * that, too (signs.h).
  */
 #ifndef TF_TRACEBACKS_H
 #define TF_TRACEBACKS_H
@@ -44,16 +43,14 @@ void tracebacks_decided (struct job *job, const struct rank *failed, const struc
 
 /*
  * The task of the cluster that has printed a traceback, and not ended with 0, before `failed` did so; the
- * first
- * one, or NULL. One that hung has failed after all of these.
+ * first one, or NULL. One that hung has failed after all of these.
  */
 struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed,
                                const struct exit_report *report);
 
 /*
  * True if that is why this one, which has ended, failed: with 1, as Python does then. What ended by a
- * signal, or
- * was stopped, may have caught the exception.
+ * signal, or was stopped, may have caught the exception.
  */
 bool traceback_is_cause (const struct rank *rank);
 

@@ -2,9 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What is seen of a log file: whether it grows, and whether it ends with a traceback. A thread looks,
- * because a
- * file system may take any time to answer, and a supervisor must not wait for it. All signals must be blocked
- * before it starts.
+ * because a file system may take any time to answer, and a supervisor must not wait for it. All signals must
+ * be blocked before it starts.
  */
 #ifndef TF_LOG_GROWTH_H
 #define TF_LOG_GROWTH_H

@@ -31,8 +31,7 @@ struct oom_counts {
 
 /*
  * For the cgroup that a file such as /proc/self/cgroup names, of cgroup v1 or v2; `mount` is where cgroups
- * are
- * mounted, `vmstat` is /proc/vmstat.
+ * are mounted, `vmstat` is /proc/vmstat.
  */
 struct oom_counts oom_kills (const char *cgroup_file, const char *mount, const char *vmstat);
 
