@@ -290,6 +290,33 @@ static const char *_all_begin_together (const struct history *h)
     return NULL;
 }
 
+static bool _begins_life (const struct history *h, int place, int life)
+{
+    EACH (note, h)
+        if (note->kind == BEGAN && note->place == place && note->life == life)
+            return true;
+    return false;
+}
+
+/*
+ * guide.md, Restarts: "'All' is every task of the cluster but an evaluator, also one that had ended with 0".
+ * With srun's --wait the first end is the beginning of the last.
+ */
+static const char *_none_is_left_out (const struct history *h)
+{
+    if (_has (h->plan, RULES_PS) || h->plan->wait || !_is_calm (h, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if (note->kind != BEGAN || note->life == 0 || !_is_member (h->plan, note->place))
+            continue;
+        for (int place = 0; place < h->plan->tasks; place++)
+            if (_is_member (h->plan, place) && h->plan->kind[place] != RULES_SPARE
+                && !_begins_life (h, place, note->life))
+                return _broken (note, "all begin again without one", place);
+    }
+    return NULL;
+}
+
 /*
  * guide.md: "a task that fails is restarted where it was, at most N times in a row without progress, and
  * ten times N in all". manual, SPARE TASKS: "Tasks that are lost while all are being stopped are replaced,
@@ -1017,6 +1044,7 @@ const char *promises_check (const struct history *history, const char **why)
         { "never two in one place", _never_two_in_one_place },
         { "one dictionary", _one_dictionary },
         { "all begin together", _all_begin_together },
+        { "none is left out", _none_is_left_out },
         { "at most N restarts", _at_most_n_restarts },
         { "nothing is ended without reason", _nothing_is_ended_without_reason },
         { "a stop gives its grace", _a_stop_gives_its_grace },

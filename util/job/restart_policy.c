@@ -188,14 +188,20 @@ bool restart_policy_is_possible (const struct restart_policy *policy, const stru
            && (standing->alone || !restart_policy_unable (policy));
 }
 
+/* Of restarts in all; those in a row come back with progress. */
+static int _left_in_all (const struct restart_policy *policy)
+{
+    return restart_rule_total (&policy->rule) - policy->used;
+}
+
 bool restart_policy_keeps (const struct restart_policy *policy, const struct rank *rank)
 {
-    return rank->restart.together && !policy->unable && (restart_policy_left (policy) > 0 || policy->event);
+    return rank->restart.together && !policy->unable && (_left_in_all (policy) > 0 || policy->event);
 }
 
 int restart_policy_left (const struct restart_policy *policy)
 {
-    int all = restart_rule_total (&policy->rule) - policy->used, row = policy->rule.times - policy->row;
+    int all = _left_in_all (policy), row = policy->rule.times - policy->row;
 
     return all < row ? all : row;
 }

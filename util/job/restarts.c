@@ -258,10 +258,12 @@ static bool _is_same (const struct exit_report *one, const struct exit_report *o
  */
 static bool _fails_alike (const struct restarts *r, const struct rank *rank, const struct exit_report *report)
 {
+    const struct restart_rule *rule = restart_policy_rule (r->policy);
     int alike = 1, tasks = 0;
 
-    if (!restart_policy_rule (r->policy)->any || restart_rule_saved (report) || !rank_is_watched (rank)
-        || report->kind == EXIT_REPORT_HUNG || rank->life.number == 0 || !_is_soon (r, rank))
+    if (!rule->any || !restart_rule_covers (rule, report) || restart_rule_saved (report) || r->asked_signal
+        || report->kind == EXIT_REPORT_HUNG || !rank_is_watched (rank) || rank->life.number == 0
+        || !_is_soon (r, rank))
         return false;
     for (const struct rank *other = r->rank; other < r->rank + r->tasks; other++) {
         const struct life *life = &other->life;
