@@ -300,11 +300,12 @@ static bool _begins_life (const struct history *h, int place, int life)
 
 /*
  * guide.md, Restarts: "'All' is every task of the cluster but an evaluator, also one that had ended with 0".
- * With srun's --wait the first end is the beginning of the last.
+ * With srun's --wait the first end is the beginning of the last; and what one that is cut off was told may
+ * arrive when it is too late.
  */
 static const char *_none_is_left_out (const struct history *h)
 {
-    if (_has (h->plan, RULES_PS) || h->plan->wait || !_is_calm (h, NEVER))
+    if (_has (h->plan, RULES_PS) || h->plan->wait || _began (h, _breaks, NEVER) || !_is_calm (h, NEVER))
         return NULL;
     EACH (note, h) {
         if (note->kind != BEGAN || note->life == 0 || !_is_member (h->plan, note->place))

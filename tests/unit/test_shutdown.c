@@ -538,9 +538,9 @@ static void read_again (int rank)
     receive (rank);
 }
 
-static void reconnect (int rank, bool suspended)
+static void reconnect (int rank, bool suspended, bool ended)
 {
-    struct status status = { .signs = signs_of[rank] };
+    struct status status = ended ? reported[rank] : (struct status){ .signs = signs_of[rank] };
     struct frame *frame;
     struct peer *peer = connect_one (&supervisor[rank]);
 
@@ -583,7 +583,7 @@ static void rank_event (int rank, char *event)
         connection_times_out = true;
         receive (rank);
     } else if (story_begins (&event, "returns"))
-        reconnect (rank, story_begins (&event, "standing"));
+        reconnect (rank, story_begins (&event, "standing"), story_begins (&event, "with its report"));
     else if (story_begins (&event, "reports again"))
         repeat_report (rank);
     else if (story_begins (&event, "reads nothing"))

@@ -219,7 +219,7 @@ static void play_order (char *event)
         goal.stop = GOAL_ABORT;
     else if (story_begins (&event, "restart")) {
         goal.life = story_number (&event);
-        goal.report = machine.reports;
+        goal.report = machine.reports - story_begins (&event, "before its last report is there");
     } else if (story_begins (&event, "exit")) {
         goal.leave = true;
         goal.report = machine.reports;

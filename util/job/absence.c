@@ -135,6 +135,8 @@ void absence_check (struct job *job)
                 restart_policy_cannot (restarts_policy (job->restarts), rank);
             ledger_fail (job, rank->heard);
             course_ended (job, rank, RANK_IS_LOST, &killed);
+            /* If it returns, what it has reported before is news. */
+            rank->report = 0;
         }
     absence_note_missing (job);
 }

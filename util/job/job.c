@@ -126,7 +126,7 @@ static void _note_report (struct job *job, struct rank *rank, const struct exit_
         stop_policy_asked (job->policy);
         job->failure_over = NEVER;
     }
-    /* Its supervisor may report an end again while it waits. */
+    /* While it waits, its supervisor reports what is new, and that is not the end of a life. */
     if ((rank->state == RANK_RUNS && !_is_former (rank, life)) || rank->state == RANK_SPARE)
         ends_note (&rank->end, job->launched, job->now - life->ago_ms, ++job->ends, failure,
                    life->asked_signal);
@@ -158,33 +158,33 @@ static bool _keeps_end (const struct job *job, const struct rank *rank, const st
            && !restart_rule_covers (&job->config->restart, &rank->end.report);
 }
 
-/*
- * Then it has its life still before it, unless it is to be stopped, and is. A report that has come before may
- * have met the goal that this life begins, on the way: what answers that goal, or the one to stop, has
- * another number.
- */
+/* Then it has its life still before it, unless it is to be stopped, and is. */
 static bool _is_to_begin (const struct job *job, const struct rank *rank, const struct exit_report *report,
-                          const struct life_report *life, bool again)
+                          const struct life_report *life)
 {
-    if (!_is_former (rank, life) || life->asked_signal)
-        return false;
-    return again
-           || (!restarts_gathers (job->restarts, rank)
-               && restart_policy_is_possible (restarts_policy (job->restarts), rank)
-               && !(report->kind == EXIT_REPORT_STOPPED && job_goal (job, rank).stop == GOAL_STOP));
+    return _is_former (rank, life) && !life->asked_signal && !restarts_gathers (job->restarts, rank)
+           && restart_policy_is_possible (restarts_policy (job->restarts), rank)
+           && !(report->kind == EXIT_REPORT_STOPPED && job_goal (job, rank).stop == GOAL_STOP);
 }
 
-/* What its supervisor is, whatever that leads to. A life that it was told to begin it has not begun then. */
-static void _note_supervisor (struct rank *rank, const struct exit_report *report,
+/*
+ * What its supervisor is, whatever that leads to. A life that it was told to begin it has not begun then: a
+ * supervisor begins none before the rendezvous knows its last report. True if the report is news: a
+ * supervisor tells its last one again when something else has changed, and on each connection.
+ */
+static bool _note_supervisor (struct rank *rank, const struct exit_report *report,
                               const struct life_report *life)
 {
+    bool is_news = life->number > rank->report;
+
     rank->said = *report;
     rank->report = life->number;
     if (life->life < 0 || life->life > rank->life.number)
-        return;
+        return is_news;
     rank->has = life->life;
     if (rank->told.life > rank->has)
         rank->told.life = rank->has;
+    return is_news;
 }
 
 static void _take_report (struct job *job, struct rank *rank, const struct exit_report *report,
@@ -193,11 +193,9 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
     enum restart_policy_decision decision;
     enum restarts_answer answer;
     struct exit_report end;
-    bool again = life->number == rank->report;
 
-    _note_supervisor (rank, report, life);
-    /* What becomes of it concerns no other task. */
-    if (rank->replaced_by)
+    /* What becomes of one that was replaced concerns no other task. */
+    if (!_note_supervisor (rank, report, life) || rank->replaced_by)
         return;
     absence_note_missing (job);
     _note_report (job, rank, report, life, failure);
@@ -205,7 +203,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
         ledger_fail (job, rank->end.at);
     if (_is_stuck (job, rank, report, life) && spares_move (job, rank, report, FACT_IS_STUCK, false))
         return;
-    if (_is_to_begin (job, rank, report, life, again))
+    if (_is_to_begin (job, rank, report, life))
         return;
     end = _keeps_end (job, rank, report, life) ? rank->end.report : *report;
     answer = restarts_report (job->restarts, rank, report, life, &decision);
@@ -408,10 +406,20 @@ static bool _is_to_be_stopped (const struct job *job, const struct rank *rank)
            && rank->said.kind != EXIT_REPORT_STOPPED;
 }
 
+/*
+ * One that waits for its next life has none that is to begin. Nor has one that all others wait for meanwhile,
+ * because its begin was lost: it would begin beside them, with what may be a newer dictionary.
+ */
+static int _life (const struct job *job, const struct rank *rank)
+{
+    bool late = restarts_gathers (job->restarts, rank) && rank->told.life < rank->life.number;
+
+    return rank->state == RANK_RUNS && !late ? rank->life.number : rank->has;
+}
+
 struct goal job_goal (const struct job *job, const struct rank *rank)
 {
-    /* One that waits for its next life has none that is to begin. */
-    struct goal goal = { .life = rank->state == RANK_RUNS ? rank->life.number : rank->has,
+    struct goal goal = { .life = _life (job, rank),
                          .report = rank->report,
                          .question = rank->watch.question };
 

@@ -115,7 +115,10 @@ struct rank {
     struct end end; /* of the present life */
     enum address_use address_use; /* of all lives that have ended */
     bool tells_unanswered;              /* for its node: unanswered.h */
-    /* The last report that has come from its supervisor, and the life that this was in then, or since. */
+    /*
+     * The last report that has come from its supervisor; its number, or 0 if that has returned and runs, or is
+     * lost; and the life that it was in then, or since.
+     */
     struct exit_report said;
     int report, has;
     struct goal told; /* its supervisor, on the present connection; .life -1: nothing yet */

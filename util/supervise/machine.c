@@ -429,13 +429,20 @@ static void _limit_exit_code (struct machine *m, int most)
         m->status = W_EXITCODE (most, 0);
 }
 
+/* The rendezvous knows the end of the task, as its goal says on this connection, or the last. */
+static bool _end_is_known (const struct machine *m)
+{
+    return m->phase == MACHINE_ENDED && m->goal.report == m->reports;
+}
+
 /*
  * Not always the next one: a spare's first life has the number that its place has come to, and one that was
  * lost before all were stopped again does not come. If it cannot obey, a report that says so is on its way.
+ * And what has been decided without knowing its last report is decided again with it.
  */
 static bool _may_begin (const struct machine *m, int life)
 {
-    return m->phase == MACHINE_ENDED && life > m->number && machine_can_restart (m) && !_is_asked (m);
+    return _end_is_known (m) && life > m->number && machine_can_restart (m) && !_is_asked (m);
 }
 
 bool machine_listens (const struct machine *m)
@@ -453,12 +460,6 @@ static void _give_up_place (struct machine *m)
     _kill (m, ended ? THEN_SUCCEED : THEN_STOPPED);
     m->stop_status = 0;
     m->hung = m->killed = false;
-}
-
-/* The rendezvous knows the end of the task, as its goal says on this connection, or the last. */
-static bool _end_is_known (const struct machine *m)
-{
-    return m->phase == MACHINE_ENDED && m->goal.report == m->reports;
 }
 
 /*
