@@ -271,6 +271,8 @@ static noreturn void _become_supervisor (struct task *task, int connection, int 
     lives[0] = fcntl (lives[0], F_DUPFD_CLOEXEC, STRAY_FD + 1);
     dup2 (connection, SUPERVISOR_RENDEZVOUS_FD);
     dup2 (lives[0], SUPERVISOR_LIVES_FD);
+    if (task->notify)
+        dup2 (task->notify, SUPERVISOR_NOTIFY_FD);
     _configure (task);
     /* As a careless parent might leave it. A shell needs SIGCHLD's default action. */
     if (!task_is_wrapped ())

@@ -66,6 +66,7 @@ struct task {
     int lost_after;             /* ... with spare tasks; 0: there are none */
     bool spare;                 /* ... and it is one */
     int watchdog; /* seconds; 0: the task is not watched */
+    int notify; /* its socket for messages, above those of tf-supervise; 0: none */
     bool slurmstepd_dies;       /* the test can kill it: slurmstepd is not this process */
     const char *log, *error_file;       /* its files, or NULL */
     struct failure_text *failure;       /* NULL, or where a report's is copied to */

@@ -18,6 +18,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -879,6 +880,54 @@ static void _tell_busy (const void *arg __attribute__ ((unused)))
         die ("a program that computes is not told");
 }
 
+/* Returns the end at which the test sends what a program would. */
+static int _open_notify (struct task *task)
+{
+    int pair[2], yes = 1;
+
+    if (socketpair (AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0
+        || setsockopt (pair[1], SOL_SOCKET, SO_PASSCRED, &yes, sizeof (yes)) < 0
+        || (task->notify = fcntl (pair[1], F_DUPFD_CLOEXEC, SUPERVISOR_LAST_FD + 20)) < 0)
+        die ("a socket for messages: %s", strerror (errno));
+    close (pair[1]);
+    return pair[0];
+}
+
+static void _say (int program, const char *message)
+{
+    if (send (program, message, strlen (message), 0) < 0)
+        die ("send: %s", strerror (errno));
+}
+
+static void _expect_busy (const struct task *task, bool overdue, bool busy, const char *when)
+{
+    struct signs signs = task_expect_signs (task);
+
+    if (signs.source != SIGNS_MESSAGES || signs.overdue != overdue || signs.busy != busy)
+        die ("%s: %soverdue, %sbusy", when, signs.overdue ? "" : "not ", signs.busy ? "" : "not ");
+}
+
+/* A look for nothing at all of /proc, with each step, is what a step of many tasks pays most for. */
+static void _tell_busy_while_silent (const void *arg __attribute__ ((unused)))
+{
+    struct task task = { .program = _computes, .stop_grace = 1, .watchdog = 4 };
+    int program = _open_notify (&task);
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    /* It is executed when tf-supervise looks next. */
+    poll (NULL, 0, 1000);
+    _say (program, "WATCHDOG=1\nSTATUS=step 1");
+    _expect_busy (&task, false, false, "at a sign");
+    poll (NULL, 0, 2500);
+    task_send_order (&task, ORDER_TELL);
+    _expect_busy (&task, false, true, "silent, and asked");
+    _expect_busy (&task, true, true, "overdue, just after that");
+    _say (program, "WATCHDOG=1");
+    _expect_busy (&task, false, false, "at another sign");
+    close (program);
+}
+
 static const struct {
     const char *sentence;
     void (*function) (const void *arg);
@@ -968,6 +1017,8 @@ int main (void)
     passed &= check ("... one that ignores it is killed after its grace period", _abort_hung, &ignores_abort);
     passed &= check ("QUESTION: a supervisor tells whether its program is stopped", _tell, NULL);
     passed &= check ("... and whether it computes", _tell_busy, NULL);
+    passed &= check ("... in all that it tells while the program is silent, and not while it gives signs",
+                     _tell_busy_while_silent, NULL);
     passed &= check ("a program that ended before STOP=ask was read keeps its exit code",
                      _end_before_stop_is_read, NULL);
     passed &= check ("a signal from Slurm is forwarded once", _signals_forwarded, NULL);

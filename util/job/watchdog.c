@@ -146,7 +146,7 @@ static bool _has_signs (const struct rank *rank)
 
 /*
  * It does not move: it is silent for half of the time at least, or stopped; or nothing is known of it, and
- * it does not only serve. One that gives signs moves, even if one of its processes is stopped.
+ * it does not only serve.
  */
 static bool _is_silent (const struct job *job, const struct rank *rank)
 {
@@ -154,7 +154,7 @@ static bool _is_silent (const struct job *job, const struct rank *rank)
 
     if (!_is_reachable (rank) || !_knows_signs (rank) || !_is_to_move (job, rank))
         return false;
-    if (_has_signs (rank) && signs->silent_ms < _most_ms (job, rank) / 2)
+    if (signs_move (signs, _most_ms (job, rank)))
         return false;
     return signs->stopped
            || (rank_is_watched (rank)

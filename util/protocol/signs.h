@@ -9,6 +9,7 @@
 #define TF_SIGNS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/address.h"
 #include "common/errtext.h"
@@ -37,9 +38,9 @@ struct signs {
     int life;                   /* of the task, from 0 */
     enum signs_source source;
     bool overdue;               /* the next one is */
-    bool stopped;               /* a process of the program is, by a signal */
+    bool stopped;               /* a process of the program is, by a signal; not told if they move */
     bool suspended; /* Slurm is suspending the job, or has; until the next message */
-    bool busy;                  /* a process of the program computes; what waits for others seldom does */
+    bool busy;                  /* likewise: one computes; what waits for others seldom does */
     int messages;               /* of this life; at most SIGNS_MAX_MS */
     bool log_grew; /* in this life, before a message was sent */
     int silent_ms;              /* since the last sign, or the start, while the job was not suspended */
@@ -56,6 +57,15 @@ struct signs {
 };
 
 bool signs_are_in (const struct frame *frame);
+
+/*
+ * It has given a sign within the last half of the time that it may be silent: it moves, even if one of its
+ * processes is stopped. Then `stopped` and `busy` are not told, because to find them out takes a while.
+ */
+static inline bool signs_move (const struct signs *signs, int64_t most_ms)
+{
+    return (signs->source == SIGNS_LOG || signs->source == SIGNS_MESSAGES) && signs->silent_ms < most_ms / 2;
+}
 
 /* Its keys (fields.h), a part of a status. */
 extern const struct fields signs_fields;

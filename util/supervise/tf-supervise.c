@@ -230,6 +230,19 @@ static void _release_stdio (const struct supervisor *s)
     dup2 (s->signal_fd, STDIN_FILENO);
 }
 
+/*
+ * What its processes do tells which task hangs, and is seen anew each time: a verdict is about the last that
+ * was told, which may be news just after the answer to a question. It takes a look at all of /proc, so a
+ * task that moves is spared it. No task may be silent for less than SECONDS.
+ */
+static bool _may_hang (const struct supervisor *s, const struct status *status)
+{
+    int seconds = s->watch.rule.seconds;
+
+    return !status->ended && (seconds > 0 || s->question > 0)
+           && !signs_move (&status->signs, seconds * INT64_C (1000));
+}
+
 /* All that there is to tell. Without a connection the next one begins with that. */
 static void _tell (struct supervisor *s)
 {
@@ -248,8 +261,7 @@ static void _tell (struct supervisor *s)
     if (s->traceback.source != FAILURE_TEXT_NONE)
         signs->traceback_ms = (int)(_now () - s->traceback_ms);
     signs->unanswered_count = attempts_unanswered (&s->attempts, signs->unanswered);
-    /* It takes a while, and is asked under --tf-watchdog only. */
-    if (!status.ended && (s->watch.rule.seconds > 0 || s->question > 0))
+    if (_may_hang (s, &status))
         descendants_look (&signs->stopped, &signs->busy, _apart (s));
     uplink_tell (s->uplink, &status);
     watch_told (&s->watch);
