@@ -490,7 +490,7 @@ static struct signs _signs (int rank)
                            .silent_ms = (int)(w.now - last),
                            .ago_ms = (int)(w.now - last) };
 
-    if (w.supervisor[rank].asked_to_end)
+    if (w.supervisor[rank].asked_to_end || w.supervisor[rank].machine.stopped)
         signs.source = SIGNS_DONE;
     signs.suspended = machine_is_suspended (&w.supervisor[rank].machine, w.now);
     signs.overdue = signs.source == SIGNS_MESSAGES && signs.silent_ms >= 1000 * w.plan->config.watch.seconds;

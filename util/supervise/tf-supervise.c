@@ -432,8 +432,8 @@ static void _tell_suspension (struct supervisor *s)
 }
 
 /*
- * A task that Slurm has asked to end may be saving its work, and says nothing. While one is stopped, its
- * messages are read all the same, because it may wait for that.
+ * A task that was asked to end, by Slurm or by the rendezvous, may be saving its work, and says nothing. While
+ * one is stopped, its messages are read all the same, because it may wait for that.
  */
 static void _watch (struct supervisor *s)
 {
@@ -441,7 +441,7 @@ static void _watch (struct supervisor *s)
 
     if (s->watch.rule.seconds == 0)
         return;
-    if (signals->slurms.number || _now () < signals->user_ends)
+    if (signals->slurms.number || _now () < signals->user_ends || s->machine.stopped)
         watch_asked_to_end (&s->watch);
     watch_pause (&s->watch, signals->suspended);
     watch_look (&s->watch, watch_awaits_program (&s->watch) && !_is_unstarted (s));
