@@ -787,6 +787,45 @@ static const char *_sruns_code (const struct history *h)
     return _broken (srun, "srun's exit code; expected", most > others ? most : others);
 }
 
+/* The policy waits for its end (manual, THE END OF A JOB). */
+static bool _is_waited_for (const struct plan *plan, int place)
+{
+    bool ps = _has (plan, RULES_PS), chief = _has (plan, RULES_CHIEF), works;
+
+    works = plan->kind[place] == RULES_CHIEF || plan->kind[place] == RULES_WORKER;
+    if (plan->config.stop == STOP_WHEN_CHIEF || (plan->config.stop == STOP_WHEN_AUTO && ps && chief))
+        return chief ? plan->kind[place] == RULES_CHIEF
+                     : works && (place == 0 || plan->kind[place - 1] != RULES_WORKER);
+    return works && !plan->beside[place];
+}
+
+/*
+ * guide.md, The end of a job: "srun returns 0 only if the work is done": what the job waits for has ended by
+ * itself, with 0. "after a node failure srun returns 0 with Slurm 22.05".
+ */
+static const char *_no_success_without_the_work (const struct history *h)
+{
+    const struct note *last[MOST_RANKS] = { NULL }, *srun = NULL;
+
+    if (h->plan->config.stop == STOP_WHEN_NEVER || h->plan->wait || _began (h, _of_slurm, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == UNHEARD
+            || (note->kind == DISTURBED && (note->status == DIE || note->status == KILL_SLURMSTEPD)))
+            return NULL;
+        if ((note->kind == BEGAN || note->kind == ENDED) && note->place >= 0)
+            last[note->place] = note;
+        if (note->kind == SRUN_ENDED)
+            srun = note;
+    }
+    for (int place = 0; srun && srun->number == 0 && place < h->plan->tasks; place++)
+        if (_is_waited_for (h->plan, place)
+            && (!last[place] || last[place]->kind != ENDED || last[place]->status
+                || last[place]->cause == BY_SUPERVISOR))
+            return _broken (srun, "srun returns 0, and the work was not done by", place);
+    return NULL;
+}
+
 /* guide.md: "the last line names the one that did so first". */
 static const char *_the_first_failure_is_the_first (const struct history *h)
 {
@@ -1057,6 +1096,7 @@ const char *promises_check (const struct history *history, const char **why)
         { "the table is the exit codes", _the_table_is_the_exit_codes },
         { "the first failure is the first", _the_first_failure_is_the_first },
         { "srun's exit code", _sruns_code },
+        { "no success without the work", _no_success_without_the_work },
         { "none runs when srun has ended", _none_runs_when_srun_has_ended },
         { "everything ends", _everything_ends },
         { "the ledger is the truth", _the_ledger_is_the_truth },

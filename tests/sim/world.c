@@ -75,7 +75,7 @@ struct event {
         SENT, /* the answer on connection `a` */
         DISTURB,
         CALM,
-        STOP_ALL, /* SIGSTOP to a job that is suspended */
+        STOP_ALL, /* SIGSTOP to a job that is suspended, for the `a`th time */
         KILL_STEP,
         EXIT_KNOWN, /* srun learns of the end of rank `a` */
         GIVE_UP_NODE, /* Slurm does: `a` */
@@ -167,6 +167,7 @@ static struct {
     int busy; /* performing facts */
     /* srun and Slurm. */
     bool srun, suspended;
+    int suspensions;
     int64_t resumes;
     bool known[MOST_RANKS]; /* srun knows that it has ended */
     int exit_status[MOST_RANKS];
@@ -1340,7 +1341,7 @@ static void _suspend (int64_t lasts)
     _note (SUSPENDED, -1, 0);
     _signal_step (SIGTSTP);
     _stop_programs (true);
-    _push (w.now + SUSPEND_MS, STOP_ALL, 0, 0);
+    _push (w.now + SUSPEND_MS, STOP_ALL, ++w.suspensions, 0);
 }
 
 static void _freeze (bool freeze)
@@ -1586,7 +1587,7 @@ static void _happen (const struct event *event)
         case DISTURB: _disturb (event->a); break;
         case CALM: _calm (event->a); break;
         case STOP_ALL:
-            if (w.suspended)
+            if (w.suspended && w.suspensions == event->a)
                 _freeze (true);
             break;
         case KILL_STEP: _kill_step (); break;
@@ -1690,7 +1691,7 @@ static void _begin (const struct plan *plan, int disturbances, struct history *h
     w.print = print;
     w.random = (plan->seed + 77) * UINT64_C (0x9e3779b97f4a7c15) | 1;
     w.now = 100000;
-    w.events = w.nth = w.messages = w.busy = 0;
+    w.events = w.nth = w.messages = w.busy = w.suspensions = 0;
     w.asked_heard = 0;
     w.rendezvous_frozen = w.suspended = w.overflow = w.dying = false;
     w.reached = 0;

@@ -18,6 +18,8 @@ TEST (goals_have_these_strings_and_are_decoded)
         { { .life = 10000, .stop = GOAL_ABORT, .question = 2 }, "LIFE=10000\nSTOP=abort\nQUESTION=2\n" },
         { { .life = 2, .report = 3, .leave = true, .most = 255 },
           "LIFE=2\nSTOP=no\nREPORT=3\nLEAVE=1\nEXIT_CODE=255\n" },
+        { { .report = 3, .leave = true, .least = 137 },
+          "LIFE=0\nSTOP=no\nREPORT=3\nLEAVE=1\nLEAST_EXIT_CODE=137\n" },
         { { .stop = GOAL_STOP_AT_ONCE, .leave = true }, "LIFE=0\nSTOP=at-once\nLEAVE=1\n" },
     };
 
@@ -57,6 +59,7 @@ TEST (a_wrong_server_token_and_a_malformed_goal_are_refused)
         { "STOP", NULL, "a goal lacks STOP" }, { "STOP", "Ask", "STOP of a goal is not one of these words" },
         { "STOP", "", "STOP of a goal is not one of these words" },
         { "EXIT_CODE", "256", "EXIT_CODE of a goal is not 0 to 255" },
+        { "LEAST_EXIT_CODE", "-1", "LEAST_EXIT_CODE of a goal is not 0 to 255" },
         { "REPORT", "x", "REPORT of a goal is not 0 or more" },
     };
     /* clang-format on */

@@ -569,7 +569,7 @@ TEST (the_longest_registration_fits)
 /* The keys that hosts send each other. */
 
 static const struct goal full_goal = {
-    .life = 1, .stop = GOAL_STOP, .report = 1, .leave = true, .most = 1, .question = 1,
+    .life = 1, .stop = GOAL_STOP, .report = 1, .leave = true, .most = 1, .least = 1, .question = 1,
 };
 
 static const struct answer full_answer = {

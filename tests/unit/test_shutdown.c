@@ -646,7 +646,7 @@ static char letter_of (int rank, const struct frame *frame)
         return 'n';
     }
     if (goal.leave)
-        return 'x';
+        return goal.least ? 'X' : 'x';
     if (goal.stop && (goal.stop != was.stop || goal.report != was.report))
         return stop[goal.stop];
     if (goal.life > was.life)
@@ -766,7 +766,8 @@ TEST (what_is_printed_is_there_before_a_supervisor_may_exit)
 /* The exit code of the next goal, which is to leave. */
 static int next_exit_code (int rank)
 {
-    assert_int_equal (next_goal (rank), 'x');
+    assert_int_equal (next_goal (rank), 'X');
+    assert_int_equal (told[rank].least, told[rank].most);
     return told[rank].most;
 }
 

@@ -223,6 +223,7 @@ static void play_order (char *event)
     } else if (story_begins (&event, "exit")) {
         goal.leave = true;
         goal.report = machine.reports;
+        goal.least = story_begins (&event, "at least") ? story_number (&event) : 0;
         goal.most = *event ? story_number (&event) : 0;
     } else
         story_unknown (event);

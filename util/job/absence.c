@@ -73,6 +73,8 @@ void absence_end (struct job *job, struct rank *rank)
     _wait_for_others (job, rank);
     rank->away = rank->given_up = NEVER;
     restarts_returned (job->restarts, rank);
+    if (rank->state == RANK_LOST && stop_policy_is_cause (job->policy, rank))
+        rank->undone = true;
     rank_change (rank, RANK_RETURNS);
     absence_note_missing (job);
 }

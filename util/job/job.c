@@ -147,15 +147,18 @@ static bool _is_stuck (const struct job *job, const struct rank *rank, const str
 }
 
 /*
- * What its life had left behind has been stopped; but how the life ended is known, and its supervisor ends
- * so, unless the next life was certain.
+ * What its life had left behind has been stopped; but how the life ended is known, and it ended so, unless
+ * its next life was certain, or its work is done. One that had counted as ended, because it was lost, stays
+ * so.
  */
 static bool _keeps_end (const struct job *job, const struct rank *rank, const struct exit_report *report,
                         const struct life_report *life)
 {
-    return report->kind == EXIT_REPORT_STOPPED && !rank->replaces
-           && (rank_waits (rank) || _is_former (rank, life))
-           && !restart_rule_covers (&job->config->restart, &rank->end.report);
+    if (report->kind != EXIT_REPORT_STOPPED || rank->undone)
+        return rank->undone && report->kind == EXIT_REPORT_STOPPED;
+    if (restart_rule_covers (&job->config->restart, &rank->end.report))
+        return rank_waits (rank) && !course_is_done_with (job, rank);
+    return !rank->replaces && (rank_waits (rank) || _is_former (rank, life));
 }
 
 /* Then it has its life still before it, unless it is to be stopped, and is. */
@@ -187,9 +190,22 @@ static bool _note_supervisor (struct rank *rank, const struct exit_report *repor
     return is_news;
 }
 
+/*
+ * It was stopped for the life that is to run now, and cannot begin it: that is a failure, although it has not
+ * heard of that life yet.
+ */
+static bool _cannot_begin (const struct job *job, const struct rank *rank, const struct exit_report *report,
+                           const struct life_report *life)
+{
+    return rank->state == RANK_RUNS && rank->life.number > rank->has && life->life < 0
+           && report->kind == EXIT_REPORT_STOPPED && !life->asked_signal
+           && job_goal (job, rank).stop == GOAL_RUN;
+}
+
 static void _take_report (struct job *job, struct rank *rank, const struct exit_report *report,
                           const struct life_report *life, const struct failure_text *failure)
 {
+    static const struct exit_report unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
     enum restart_policy_decision decision;
     enum restarts_answer answer;
     struct exit_report end;
@@ -197,6 +213,8 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
     /* What becomes of one that was replaced concerns no other task. */
     if (!_note_supervisor (rank, report, life) || rank->replaced_by)
         return;
+    if (_cannot_begin (job, rank, report, life))
+        report = &unstarted;
     absence_note_missing (job);
     _note_report (job, rank, report, life, failure);
     if (exit_report_failed (report))
@@ -337,7 +355,7 @@ static bool _counts_as_stopped (const struct job *job, const struct rank *rank)
     enum stop_policy_cause cause = stop_policy_cause (job->policy);
 
     return course_is_done_with (job, rank) && cause != STOP_POLICY_PS_FAILED
-           && cause != STOP_POLICY_TASK_FAILED
+           && cause != STOP_POLICY_TASK_FAILED && !stop_policy_is_undone (job->policy)
            && (restart_rule_covers (&job->config->restart, &rank->end.report)
                || !exit_report_failed (&rank->end.report));
 }
@@ -430,8 +448,14 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
     else if (rank->state == RANK_ENDED ? _is_to_be_stopped (job, rank) : course_stops (job, rank))
         goal.stop = GOAL_STOP;
     goal.leave = rank->state == RANK_ENDED && rank->report > 0 && goal.stop != GOAL_STOP;
-    if (goal.leave && !rank->replaced_by)
+    if (goal.leave && !rank->replaced_by) {
         goal.most = _most_exit_code (job, rank);
+        /* Its supervisor takes its work for done. */
+        if (rank->said.kind == EXIT_REPORT_STOPPED && exit_report_failed (&rank->end.report))
+            goal.least = exit_report_code (&rank->end.report);
+        if (goal.most > 0 && goal.least > goal.most)
+            goal.least = goal.most;
+    }
     return goal;
 }
 

@@ -111,13 +111,14 @@ struct rank {
     bool suspended; /* Slurm has suspended the job, as its supervisor has told */
     int64_t heard; /* when its supervisor's host was, last, as far as the end of a connection has told */
     int64_t away; /* when it is LOST, or was; NEVER: its supervisor is not missed */
+    bool undone; /* its loss has ended the job, and then it has returned: its work was not done */
     int64_t given_up; /* when a spare may get its place; or NEVER */
     struct end end; /* of the present life */
     enum address_use address_use; /* of all lives that have ended */
     bool tells_unanswered;              /* for its node: unanswered.h */
     /*
-     * The last report that has come from its supervisor; its number, or 0 if that has returned and runs, or is
-     * lost; and the life that it was in then, or since.
+     * The last report that has come from its supervisor; its number, or 0 if that has returned and runs, or
+     * is lost; and the life that it was in then, or since.
      */
     struct exit_report said;
     int report, has;

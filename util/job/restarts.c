@@ -490,8 +490,8 @@ static void _leave_barrier (struct restarts *r, bool start)
 
 static void _check_barrier (struct restarts *r, bool complete)
 {
-    if (!restart_policy_is_possible (r->policy, r->first)
-        || (r->everyone && restart_policy_unable (r->policy)))
+    /* One that is otherwise restarted alone may have made all gather, too. */
+    if (!restart_policy_is_possible (r->policy, r->first) || restart_policy_unable (r->policy))
         _leave_barrier (r, false);
     else if (!complete)
         r->opens = NEVER;

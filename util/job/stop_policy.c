@@ -216,6 +216,21 @@ bool stop_policy_failed (const struct stop_policy *policy)
     return policy->cause == STOP_POLICY_WORKERS_ENDED ? failed == policy->followed : failed > 0;
 }
 
+bool stop_policy_is_cause (const struct stop_policy *policy, const struct rank *rank)
+{
+    return policy->cause != STOP_POLICY_NOT_OVER
+           && (rank == policy->cause_rank || (policy->cause == policy->aim && _is_followed (policy, rank)));
+}
+
+bool stop_policy_is_undone (const struct stop_policy *policy)
+{
+    for (const struct rank *rank = policy->rank; rank < policy->rank + policy->tasks; rank++)
+        if (policy->cause != STOP_POLICY_NOT_OVER && policy->cause == policy->aim
+            && _is_followed (policy, rank) && rank->end.report.kind == EXIT_REPORT_STOPPED)
+            return true;
+    return false;
+}
+
 const struct rank *stop_policy_cause_rank (const struct stop_policy *policy)
 {
     return policy->cause_rank;

@@ -106,6 +106,15 @@ enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy);
  */
 bool stop_policy_failed (const struct stop_policy *policy);
 
+/* True if the job is over because this rank has ended, alone or with others. */
+bool stop_policy_is_cause (const struct stop_policy *policy, const struct rank *rank);
+
+/*
+ * True if it is over because all have ended for which the policy waits, and one of them was stopped, for a
+ * restart that was given up.
+ */
+bool stop_policy_is_undone (const struct stop_policy *policy);
+
 /* The chief that ended, or what failed; otherwise NULL. */
 const struct rank *stop_policy_cause_rank (const struct stop_policy *policy);
 

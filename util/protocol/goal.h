@@ -26,14 +26,16 @@ struct goal {
     enum goal_stop stop;            /* ... or this: also what an earlier life has left */
     int report;                     /* the number of the last report of an end that has arrived; 0: none */
     bool leave;                     /* there is no other life: the supervisor may exit, */
-    int most;                       /* ... with this exit code at most; 0: with its own */
+    int most;                       /* ... with this exit code at most; 0: with its own; */
+    int least;                      /* ... or at least */
     int question;                   /* higher than before: tell of the signs of life at once */
 };
 
 static inline bool goal_is_same (const struct goal *one, const struct goal *other)
 {
     return one->life == other->life && one->stop == other->stop && one->report == other->report
-           && one->leave == other->leave && one->most == other->most && one->question == other->question;
+           && one->leave == other->leave && one->most == other->most && one->least == other->least
+           && one->question == other->question;
 }
 
 /* NULL if there is no memory. */

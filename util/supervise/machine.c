@@ -418,15 +418,18 @@ static void _look_at_remains (struct machine *m, bool left)
 
 /*
  * Another task has failed first, and srun returns the greatest code of all. A spare that has a place, and has
- * not begun, has the code of the failure that it has got with it.
+ * not begun, has the code of the failure that it has got with it. And the work of one that was stopped may
+ * not be done.
  */
-static void _limit_exit_code (struct machine *m, int most)
+static void _limit_exit_code (struct machine *m, int most, int least)
 {
     int code =
         WIFSIGNALED (m->status) ? EXIT_REPORT_SIGNAL_CODE (WTERMSIG (m->status)) : WEXITSTATUS (m->status);
 
     if (most > 0 && (code > most || m->idle))
         m->status = W_EXITCODE (most, 0);
+    else if (code < least)
+        m->status = W_EXITCODE (least, 0);
 }
 
 /* The rendezvous knows the end of the task, as its goal says on this connection, or the last. */
@@ -476,7 +479,7 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
     if (goal->stop == GOAL_STOP_AT_ONCE && !m->replaced)
         _give_up_place (m);
     else if (known && goal->leave) {
-        _limit_exit_code (m, goal->most);
+        _limit_exit_code (m, goal->most, goal->least);
         m->leaves = true;
     } else if (goal->stop == GOAL_STOP)
         _obey_stop (m, known);

@@ -432,8 +432,8 @@ static void _tell_suspension (struct supervisor *s)
 }
 
 /*
- * A task that was asked to end, by Slurm or by the rendezvous, may be saving its work, and says nothing. While
- * one is stopped, its messages are read all the same, because it may wait for that.
+ * A task that was asked to end, by Slurm or by the rendezvous, may be saving its work, and says nothing.
+ * While one is stopped, its messages are read all the same, because it may wait for that.
  */
 static void _watch (struct supervisor *s)
 {
