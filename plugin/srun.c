@@ -571,15 +571,15 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .watch = _watchdog (),
         .lost_after = _has_spares () ? options_seconds (OPTION_LOST_AFTER) : 0,
         .wait_limited = _is_wait_limited (of_step),
-        .batch_host = _batch_host (),
+        .task = { .batch_host = _batch_host () },
     };
     static const struct cmdline_option het_group_option = { "--het-group", sizeof ("--het-group") - 1, 0 };
     char *het_group = cmdline_value (&het_group_option, of_step);
     struct frame *frame = NULL;
 
     RENDEZVOUS_CONFIG_WORDS (SET_WORD)
-    if (config.batch_host)
-        config.if_abandoned = options_value (OPTION_IF_ABANDONED);
+    if (config.task.batch_host)
+        config.task.if_abandoned = options_value (OPTION_IF_ABANDONED);
     config.het_group = het_group;
     if (strcmp (networks, NETLIST_ANY) != 0) {
         config.networks = networks;

@@ -103,9 +103,8 @@ static void _start_supervisor (spank_t spank, const struct task_info *info, cons
         .restart = answer->answer.restart,
         .watch = answer->answer.watch,
         .lost_after = answer->answer.lost_after,
-        .batch_host = answer->answer.batch_host,
+        .options = answer->answer.options,
         .node_index = info->registration.node_index,
-        .if_abandoned = answer->answer.if_abandoned,
         .spare = answer->answer.spare,
         .task_port = info->registration.port,
         .master_port = answer->answer.keep_master_port ? info->registration.master_port : 0,
@@ -120,9 +119,10 @@ static void _start_supervisor (spank_t spank, const struct task_info *info, cons
     struct errtext err;
     char path[PATH_MAX], conf[PATH_MAX];
 
-    if (config.batch_host && spank_getenv (spank, "PATH", path, sizeof (path)) == ESPANK_SUCCESS)
+    if (config.options.batch_host && spank_getenv (spank, "PATH", path, sizeof (path)) == ESPANK_SUCCESS)
         config.path = path;
-    if (config.batch_host && spank_getenv (spank, "SLURM_CONF", conf, sizeof (conf)) == ESPANK_SUCCESS)
+    if (config.options.batch_host
+        && spank_getenv (spank, "SLURM_CONF", conf, sizeof (conf)) == ESPANK_SUCCESS)
         config.slurm_conf = conf;
     if (supervisor_start (info->supervisor, &config, answer->fd, output, server, &err) < 0)
         task_abort_report (answer->fd, config.node, err.text);
@@ -351,7 +351,7 @@ static void _use_answer (spank_t spank, const struct address *srun)
         task_abort (true, "%s: slurmstepd has died", info->registration.node);
     /* One supervisor of a node is enough to ask Slurm about it. */
     if (!prepared.first_of_node)
-        prepared.answer.answer.batch_host = NULL;
+        prepared.answer.answer.options.batch_host = NULL;
     if (answer->answer.supervised)
         _start_supervisor (spank, info, contact, srun, answer, &output, &prepared.paths, &prepared.server);
     close (answer->fd); /* a supervisor keeps the connection, and the socket of the watch */

@@ -55,7 +55,7 @@ static void _print_keys (const char *module, const struct fields *fields)
         struct field_text room;
 
         /* A part of several messages has a section of its own. */
-        if (field->type == FIELD_PART && strncmp (field->part->name, "--", 2) != 0)
+        if (field->type == FIELD_PART && strcmp (field->part->name, fields->name) == 0)
             _print_keys (module, field->part);
         else if (field->type != FIELD_PART)
             printf ("util/protocol/%s.c\t%s\t%s\t%s\n", module, field->key,
@@ -74,6 +74,7 @@ static int _print_all_keys (void)
     _print_keys ("rule_fields", &watch_rule_fields);
     _print_keys ("rule_fields", &tee_mode_fields);
     _print_keys ("rule_fields", &lost_after_fields);
+    _print_keys ("rule_fields", &task_options_fields);
     _print_keys ("signs", &signs_fields);
     _print_keys ("supervisor_config", &supervisor_config_fields);
     return 0;

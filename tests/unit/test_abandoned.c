@@ -31,7 +31,7 @@ static void nodes_ask_one_after_the_other (void **state)
 {
     static const int64_t second[] = { 3000, 18000, 33000, 48000, 63000, 78000, 93000, 108000, 123000 };
     static const int64_t twentieth[] = { 41000, 81000, 121000 };
-    struct supervisor_config config = { .node = "n2", .batch_host = "n1", .node_index = 1 };
+    struct supervisor_config config = { .node = "n2", .options = { .batch_host = "n1" }, .node_index = 1 };
 
     (void)state;
     assert_asks (&config, second, 9);
@@ -42,17 +42,17 @@ static void nodes_ask_one_after_the_other (void **state)
 static void the_batch_host_and_steps_without_one_do_not_ask (void **state)
 {
     static const int64_t never = NEVER;
-    struct supervisor_config config = { .node = "n1", .batch_host = "n1" };
+    struct supervisor_config config = { .node = "n1", .options = { .batch_host = "n1" } };
 
     (void)state;
     assert_asks (&config, &never, 0);
-    config.batch_host = NULL;
+    config.options.batch_host = NULL;
     assert_asks (&config, &never, 0);
 }
 
 static void a_rendezvous_that_is_back_ends_it (void **state)
 {
-    struct supervisor_config config = { .node = "n2", .batch_host = "n1", .node_index = 1 };
+    struct supervisor_config config = { .node = "n2", .options = { .batch_host = "n1" }, .node_index = 1 };
     struct abandoned a;
 
     (void)state;

@@ -37,8 +37,8 @@ static struct answer full_answer (void)
     answer.restart = (struct restart_rule){ 3, true, 60, 30 };
     answer.watch = (struct watch_rule){ .seconds = 300, .first = 1800 };
     answer.lost_after = 20;
-    answer.batch_host = "n1";
-    answer.if_abandoned = "requeue";
+    answer.options.batch_host = "n1";
+    answer.options.if_abandoned = "requeue";
     answer.spare = true;
     answer.goal = &goal;
     answer.no_tf_config = answer.jax_devices = answer.keras = answer.jax = true;
@@ -172,11 +172,11 @@ static void check_equal (const struct answer *decoded, const struct answer *answ
     assert_int_equal (decoded->watch.seconds, answer->watch.seconds);
     assert_int_equal (decoded->watch.first, answer->watch.first);
     assert_int_equal (decoded->lost_after, answer->lost_after);
-    assert_int_equal (decoded->batch_host != NULL, answer->batch_host != NULL);
-    if (answer->batch_host)
-        assert_string_equal (decoded->batch_host, answer->batch_host);
-    if (answer->batch_host)
-        assert_string_equal (decoded->if_abandoned, answer->if_abandoned);
+    assert_int_equal (decoded->options.batch_host != NULL, answer->options.batch_host != NULL);
+    if (answer->options.batch_host)
+        assert_string_equal (decoded->options.batch_host, answer->options.batch_host);
+    if (answer->options.batch_host)
+        assert_string_equal (decoded->options.if_abandoned, answer->options.if_abandoned);
     assert_int_equal (decoded->spare, answer->spare);
     if (answer->supervised)
         assert_int_equal (decoded->stop_grace, answer->stop_grace);

@@ -82,7 +82,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .log_append = true, .job_restarts = 2,
     .hide_gpus = true, .nccl = true, .own_names = true, .debugged = true,
     .wait_limited = true, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true }, .lost_after = 20,
-    .batch_host = "n1", .if_abandoned = "requeue",
+    .task = { .batch_host = "n1", .if_abandoned = "requeue" },
     .tee = TEE_ON + TEE_COLOUR_STDOUT,
 };
 
@@ -99,7 +99,7 @@ static const struct supervisor_config full_supervisor_config = {
     .address = TEN_DOT_1, .port = 60001, .token = TOKEN, .server_token = SERVER_TOKEN,
     .stop_grace = 30, .kill_wait = 0,
     .forward_signals = true, .serves = true, .prints = true, .restart = { 3, true, 60, 30 }, .lost_after = 20,
-    .batch_host = "n1", .if_abandoned = "cancel", .path = "/bin", .slurm_conf = "/a b",
+    .options = { .batch_host = "n1", .if_abandoned = "cancel" }, .path = "/bin", .slurm_conf = "/a b",
     .spare = true, .task_port = 40001, .master_port = 50001,
     .watch = { 300, 1800, true }, .log = "/a b/w0.log",
     .error_file = "/a b/w0.error.json", .tee = TEE_ON + TEE_COLOUR_STDERR, .role = "worker", .index = 0,
@@ -578,7 +578,7 @@ static const struct answer full_answer = {
     .tee = TEE_ON,
     .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true }, .lost_after = 60, .spare = true,
     .goal = &full_goal,
-    .batch_host = "n1", .if_abandoned = "requeue",
+    .options = { .batch_host = "n1", .if_abandoned = "requeue" },
     .proxy_exempt = "10.0.0.1",
     .no_tf_config = true, .jax_devices = true, .keras = true, .jax = true, .dtensor = true,
     .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,

@@ -14,7 +14,6 @@
 #include "common/variables.h"
 #include "fields.h"
 #include "hello.h"
-#include "rule_fields.h"
 
 /*
  * TensorFlow maps nearly all memory of every GPU that it sees, also in a ps that computes
@@ -110,8 +109,7 @@ static const struct field row[] = {
     FIELD_PART_AT (restart, restart_rule_fields),
     FIELD_PART_AT (watch, watch_rule_fields),
     FIELD_PART_AT (lost_after, lost_after_fields),
-    FIELD ("BATCH_HOST", batch_host, TEXT, FIELD_OPTIONAL),
-    FIELD ("IF_ABANDONED", if_abandoned, TEXT, FIELD_OPTIONAL),
+    FIELD_ROWS_AT (options, task_options_fields),
     FIELD ("SPARE", spare, FLAG, FIELD_OPTIONAL),
 };
 /* clang-format on */

@@ -15,8 +15,7 @@
 #include "frame.h"
 #include "goal.h"
 #include "restart_rule.h"
-#include "tee_mode.h"
-#include "watch_rule.h"
+#include "rule_fields.h"
 
 /* Strings belong to the caller; those of a decoded answer live as long as its frame. */
 struct answer {
@@ -31,12 +30,12 @@ struct answer {
     bool log_append;            /* --tf-log-dir: append to log files that exist */
     bool supervised;            /* the task gets a tf-supervise */
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
-    int tee;                    /* and: --tf-tee with --tf-log-dir, as in tee_mode.h */
+    int tee;                    /* and: --tf-tee with --tf-log-dir, as in rule_fields.h */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
     struct restart_rule restart;    /* and: the task may be restarted */
     struct watch_rule watch;    /* and: its signs of life are watched */
     int lost_after;             /* and: a spare can take its place, as in supervisor_config.h; or 0 */
-    const char *batch_host, *if_abandoned;      /* and: as in supervisor_config.h, or NULL */
+    struct task_options options;  /* for it and its supervisor */
     bool spare;                 /* and: it is a spare, whose program does not start */
     const struct goal *goal;    /* to be encoded: of a life that begins with this answer; or NULL */
     const char *proxy_exempt;   /* addresses for no_proxy, "10.0.0.1,10.0.0.2", or NULL */

@@ -20,7 +20,7 @@ static bool _is_sent (const struct field *field, const void *message)
     const void *member = (const char *)message + field->offset;
 
     if (field->type == FIELD_PART)
-        return _is_sent (&field->part->row[0], member);
+        return field->need == FIELD_NEEDED || _is_sent (&field->part->row[0], member);
     switch (field->need) {
         case FIELD_NEEDED:
         case FIELD_TOLERANT: return true;
@@ -169,7 +169,9 @@ static int _decode_one (const struct fields *fields, const struct field *field, 
     if (field->type == FIELD_OTHER)
         return _decode_other (fields, field, message, frame, err);
     if (field->type == FIELD_PART)
-        return frame_has (frame, _first_key (field)) ? fields_decode (field->part, member, frame, err) : 0;
+        return field->need == FIELD_NEEDED || frame_has (frame, _first_key (field))
+                   ? fields_decode (field->part, member, frame, err)
+                   : 0;
     if (!(text = frame_get (frame, field->key)))
         return field->need == FIELD_NEEDED ? errtext_set (err, "%s lacks %s", fields->name, field->key) : 0;
     if (_decode_member (field, member, text) < 0)

@@ -82,7 +82,11 @@ struct fields {
 
 /* A part of a message. If its first key is missing, all of it is: its other keys are not looked at. */
 #define FIELD_PART_AT(member, table) \
-    { .offset = offsetof (MESSAGE, member), .type = FIELD_PART, .part = &(table) }
+    { .offset = offsetof (MESSAGE, member), .type = FIELD_PART, .need = FIELD_OPTIONAL, .part = &(table) }
+
+/* The same with rows of which each is there or not, as if they stood here. */
+#define FIELD_ROWS_AT(member, table) \
+    { .offset = offsetof (MESSAGE, member), .type = FIELD_PART, .need = FIELD_NEEDED, .part = &(table) }
 
 #define FIELD_AT(member, c_type) \
     (offsetof (MESSAGE, member) + (size_t)0 * _Generic (((MESSAGE *)0)->member, c_type: 1))

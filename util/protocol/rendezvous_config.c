@@ -10,7 +10,6 @@
 #include "common/frameworks.h"
 #include "contact.h"
 #include "fields.h"
-#include "rule_fields.h"
 
 #define LIST "LIST"
 #define LIST_PER_NODE "LIST_PER_NODE"
@@ -79,8 +78,7 @@ static const struct field row[] = {
     FIELD_PART_AT (restart, restart_rule_fields),
     FIELD_PART_AT (watch, watch_rule_fields),
     FIELD_PART_AT (lost_after, lost_after_fields),
-    FIELD ("BATCH_HOST", batch_host, TEXT, FIELD_OPTIONAL),
-    FIELD ("IF_ABANDONED", if_abandoned, TEXT, FIELD_OPTIONAL),
+    FIELD_ROWS_AT (task, task_options_fields),
     FIELD ("WAIT_LIMITED", wait_limited, FLAG, FIELD_OPTIONAL),
     FIELD ("HIDE_GPUS", hide_gpus, FLAG, FIELD_OPTIONAL),
     FIELD ("TF", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_TF),

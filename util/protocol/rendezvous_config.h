@@ -13,8 +13,7 @@
 #include "common/option_table.h"
 #include "frame.h"
 #include "restart_rule.h"
-#include "tee_mode.h"
-#include "watch_rule.h"
+#include "rule_fields.h"
 
 /* Task lists: one for the whole step, or one for each heterogeneous component. */
 #define RENDEZVOUS_CONFIG_MAX_LISTS 128
@@ -52,15 +51,14 @@ struct rendezvous_config {
     const char *notify;                     /* the program that gets events, or NULL */
     bool log_append;                        /* --tf-log-dir: append to files that exist */
     int job_restarts; /* how often Slurm has begun the job again */
-    int tee;                                /* --tf-tee: tee_mode.h */
+    int tee;                                /* --tf-tee: rule_fields.h */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */
     int fail_grace;                         /* seconds for the others after a failure without a ps */
     struct restart_rule restart;            /* --tf-restart */
     struct watch_rule watch;                /* --tf-watchdog */
     int lost_after;                         /* with spare tasks: seconds (silence.h); 0: there are none */
-    const char *batch_host;                 /* if it is srun's host: supervise/abandoned.h; or NULL */
-    const char *if_abandoned;               /* what to do then */
+    struct task_options task;   /* for every task and its tf-supervise */
     bool wait_limited;                      /* srun ends the step some time after its first task */
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */

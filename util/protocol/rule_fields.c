@@ -7,8 +7,6 @@
 
 #include "common/value.h"
 #include "restart_rule.h"
-#include "tee_mode.h"
-#include "watch_rule.h"
 
 /* clang-format off */
 #define MESSAGE struct restart_rule
@@ -28,6 +26,13 @@ static const struct field watch_rule[] = {
 };
 #undef MESSAGE
 
+#define MESSAGE struct task_options
+static const struct field task_options[] = {
+    FIELD ("BATCH_HOST", batch_host, TEXT, FIELD_OPTIONAL),
+    FIELD ("IF_ABANDONED", if_abandoned, TEXT, FIELD_OPTIONAL),
+};
+#undef MESSAGE
+
 /* A member that is a number. */
 #define NUMBER(key_, least, most) \
     { .key = (key_), .type = FIELD_NUMBER, .need = FIELD_OPTIONAL, (least), (most) }
@@ -43,3 +48,4 @@ const struct fields restart_rule_fields = FIELDS ("--tf-restart", restart_rule);
 const struct fields watch_rule_fields = FIELDS ("--tf-watchdog", watch_rule);
 const struct fields tee_mode_fields = FIELDS ("--tf-tee", tee_mode);
 const struct fields lost_after_fields = FIELDS ("--tf-tasks", lost_after);
+const struct fields task_options_fields = FIELDS ("a task's options", task_options);

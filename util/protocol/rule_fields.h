@@ -1,13 +1,41 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Options as a part of the messages that bring them from srun to tf-rendezvous, and from there to every
- * supervisor.
+ * Options as a part of the messages that bring them from srun to tf-rendezvous, from there to a task, and to
+ * its tf-supervise.
  */
 #ifndef TF_RULE_FIELDS_H
 #define TF_RULE_FIELDS_H
 
+#include <stdbool.h>
+
 #include "fields.h"
+
+/* --tf-watchdog: how long a task may be silent. */
+struct watch_rule {
+    int seconds;                /* between two signs of life; 0: there is no watchdog */
+    int first;                  /* from the start of a program to its second one, 1 or more */
+    bool learns;                /* auto: seconds is the least, and the job decides (job/watchdog.h) */
+};
+
+/* --tf-tee: whether the output of tasks goes to srun, too, and in colour. A sum of bits. */
+enum tee_mode {
+    TEE_ON = 1,
+    TEE_COLOUR_STDOUT = 2,      /* srun's stdout is a terminal */
+    TEE_COLOUR_STDERR = 4,
+};
+
+/*
+ * What srun knows and a task, or its tf-supervise, needs as it is: srun fills it in, and what lies between
+ * hands it on. What some tasks do not get is left out by step_answer (). Strings live as long as the frame,
+ * or the caller's.
+ */
+struct task_options {
+    const char *batch_host;     /* srun's node, to be asked about (supervise/abandoned.h); or NULL */
+    const char *if_abandoned;   /* --tf-if-abandoned, if there is one: what to do then */
+};
+
+/* The same as parts of a message (fields.h). */
 
 /* --tf-restart, struct restart_rule; without it there are no restarts. */
 extern const struct fields restart_rule_fields;
@@ -15,10 +43,13 @@ extern const struct fields restart_rule_fields;
 /* --tf-watchdog, struct watch_rule; without it there is no watchdog. */
 extern const struct fields watch_rule_fields;
 
-/* --tf-tee, int, tee_mode.h; 0 without it. */
+/* --tf-tee, int; 0 without it. */
 extern const struct fields tee_mode_fields;
 
 /* lost_after=, int: with spare tasks, seconds (common/silence.h). 0 if there are none. */
 extern const struct fields lost_after_fields;
+
+/* struct task_options: each row is there or not. */
+extern const struct fields task_options_fields;
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "fields.h"
 #include "registration.h"
-#include "rule_fields.h"
 
 #define MAX_KILL_WAIT 65535
 
@@ -41,8 +40,7 @@ static const struct field row[] = {
     FIELD ("SERVES", serves, FLAG, FIELD_OPTIONAL),
     FIELD_PART_AT (restart, restart_rule_fields),
     FIELD_PART_AT (lost_after, lost_after_fields),
-    FIELD ("BATCH_HOST", batch_host, TEXT, FIELD_OPTIONAL),
-    FIELD ("IF_ABANDONED", if_abandoned, TEXT, FIELD_OPTIONAL),
+    FIELD_ROWS_AT (options, task_options_fields),
     FIELD ("PATH", path, TEXT, FIELD_OPTIONAL),
     FIELD ("SLURM_CONF", slurm_conf, TEXT, FIELD_OPTIONAL),
     FIELD ("SPARE", spare, FLAG, FIELD_OPTIONAL),
@@ -53,7 +51,7 @@ static const struct field row[] = {
     FIELD ("LOG", log, TEXT, FIELD_OPTIONAL),
     FIELD ("ERROR_FILE", error_file, TEXT, FIELD_OPTIONAL),
     FIELD_PART_AT (watch, watch_rule_fields),
-    { .type = FIELD_PART, .part = &tee_fields },
+    { .type = FIELD_PART, .need = FIELD_OPTIONAL, .part = &tee_fields },
 };
 /* clang-format on */
 

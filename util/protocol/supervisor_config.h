@@ -14,8 +14,7 @@
 #include "common/errtext.h"
 #include "frame.h"
 #include "restart_rule.h"
-#include "tee_mode.h"
-#include "watch_rule.h"
+#include "rule_fields.h"
 
 /* The numbers of the descriptors, besides 0, 1 and 2. */
 enum supervisor_fd {
@@ -47,9 +46,8 @@ struct supervisor_config {
     bool serves;                    /* the task only serves others: withhold Slurm's SIGTERM */
     struct restart_rule restart;    /* the task may be restarted; if so: */
     int lost_after;                 /* a spare can take its place: seconds (silence.h); 0: there is none */
-    const char *batch_host;         /* srun's node, to be asked about (abandoned.h); or NULL */
-    const char *if_abandoned;       /* if so: what to do */
-    const char *path, *slurm_conf;  /* ... and PATH and SLURM_CONF of the task, or NULL */
+    struct task_options options;
+    const char *path, *slurm_conf;  /* with options.batch_host: PATH and SLURM_CONF of the task, or NULL */
     int node_index;                 /* its node's, in the step */
     bool spare; /* it is one: no life begins before it is ordered */
     int task_port, master_port; /* on which a program of the task may listen, as others know; 0: none */
@@ -57,7 +55,7 @@ struct supervisor_config {
     bool prints;                    /* the one supervisor of the step that prints messages */
     const char *log, *error_file;   /* the paths of the task's files, or NULL */
     struct watch_rule watch;        /* --tf-watchdog: the task is watched */
-    int tee;                        /* --tf-tee: tee_mode.h */
+    int tee;                        /* --tf-tee: rule_fields.h */
     const char *role;               /* if so: of the task; otherwise NULL */
     int index;
 };

@@ -507,8 +507,7 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .watch = watched ? step->config->watch : (struct watch_rule){ .seconds = 0 },
         /* When all places are given away, no task has to end because it is cut off. */
         .lost_after = step->supervised && _has_spare (&step->roster) ? step->config->lost_after : 0,
-        .batch_host = step->config->batch_host,
-        .if_abandoned = step->config->if_abandoned,
+        .options = step->config->task,
         .spare = rank->kind == RULES_SPARE,
         .goal = goal,
         .proxy_exempt = rank->proxied ? step->addresses : NULL,

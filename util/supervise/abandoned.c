@@ -28,7 +28,7 @@ bool abandoned_asks (struct abandoned *a, int64_t since, int64_t now)
     const struct supervisor_config *c = a->config;
     int64_t turn = c->node_index * (int64_t)NODE_MS;
 
-    if (since == NEVER || !c->batch_host || strcmp (c->batch_host, c->node) == 0) {
+    if (since == NEVER || !c->options.batch_host || strcmp (c->options.batch_host, c->node) == 0) {
         a->due = NEVER;
         return false;
     }
@@ -62,9 +62,9 @@ void abandoned_start (const struct abandoned *a)
     const struct supervisor_config *c = a->config;
     char program[PATH_MAX], path[PATH_MAX + 8], conf[PATH_MAX + 16], log[PATH_MAX];
     char *const argv[] = { program,
-                           (char *)(uintptr_t)c->if_abandoned,
+                           (char *)(uintptr_t)c->options.if_abandoned,
                            (char *)(uintptr_t)c->step,
-                           (char *)(uintptr_t)c->batch_host,
+                           (char *)(uintptr_t)c->options.batch_host,
                            log,
                            NULL };
     char *const environment[] = { path, c->slurm_conf ? conf : NULL, NULL };
