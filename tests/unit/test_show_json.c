@@ -219,24 +219,27 @@ TEST (the_end_has_the_ledger_and_null_for_what_is_not_known)
                                      [LEDGER_SUSPENDED] = 7000 },
                              .says = true,
                              .repeated_steps = 12,
+                             .before = 86120,
+                             .reached = 86100,
                              .idle_ms = 90000,
                              .restarts = 2,
                              .replaced = 1 };
     const struct fact fact = { .kind = FACT_ENDED, .ledger = &ledger };
     char *line = show_json_end (&one, 3, &fact);
 
-    assert_non_null (strstr (line, "\"ledger\":{\"launch_s\":1.5,\"progress_s\":60.0,\"repeated_s\":3.0,"
-                                   "\"noticing_s\":4.0,\"pausing_s\":5.0,\"starting_s\":2.0,"
-                                   "\"waiting_s\":0.25,\"running_s\":null,\"suspended_s\":7.0,"
-                                   "\"total_s\":82.75,\"repeated_steps\":12,\"idle_spare_s\":90.0,"
-                                   "\"restarts\":2,\"replaced\":1}"));
+    assert_non_null (
+        strstr (line, "\"ledger\":{\"launch_s\":1.5,\"progress_s\":60.0,\"repeated_s\":3.0,"
+                      "\"noticing_s\":4.0,\"pausing_s\":5.0,\"starting_s\":2.0,"
+                      "\"waiting_s\":0.25,\"running_s\":null,\"suspended_s\":7.0,"
+                      "\"total_s\":82.75,\"repeated_steps\":12,\"last_step\":86120,\"idle_spare_s\":90.0,"
+                      "\"restarts\":2,\"replaced\":1}"));
     free (line);
     ledger.says = false;
     assert_non_null (line = show_json_end (&one, 3, &fact));
     assert_non_null (strstr (line, "\"progress_s\":null,\"repeated_s\":null,\"noticing_s\":4.0,"
                                    "\"pausing_s\":5.0,\"starting_s\":null,\"waiting_s\":null,"
                                    "\"running_s\":2.0,"));
-    assert_non_null (strstr (line, "\"repeated_steps\":null,"));
+    assert_non_null (strstr (line, "\"repeated_steps\":null,\"last_step\":null,"));
     free (line);
 }
 

@@ -115,7 +115,7 @@ void ledger_look (struct job *job)
     enum ledger_account account = _account (job);
 
     if (l->account == LEDGER_PAUSING && !_stands (account)) {
-        l->before = l->reached > l->before ? l->reached : l->before;
+        l->before = ledger_last_step (l);
         l->reached = 0;
         l->waited = false;
         account = LEDGER_STARTING;
@@ -146,6 +146,11 @@ void ledger_close (struct job *job)
         if (rank->kind == RULES_SPARE && !rank->replaced_by)
             l->idle_ms += lasted;
     }
+}
+
+int ledger_last_step (const struct ledger *l)
+{
+    return l->reached > l->before ? l->reached : l->before;
 }
 
 int64_t ledger_total (const struct ledger *l)

@@ -72,6 +72,9 @@ void ledger_look (struct job *job);
 /* All tasks have ended, or this process ends: the accounts are complete. */
 void ledger_close (struct job *job);
 
+/* The highest step that a program has said; 0: none. */
+int ledger_last_step (const struct ledger *ledger);
+
 /* The step's time. */
 int64_t ledger_total (const struct ledger *ledger);
 

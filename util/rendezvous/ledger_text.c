@@ -61,16 +61,26 @@ static void _add (struct list_text *list, const char *what, int64_t ms)
     list_text_add (list, item);
 }
 
+/* Steps that are done twice are said also if they took no time. */
+static void _add_repeated (struct list_text *list, const struct ledger *l)
+{
+    struct duration number, room;
+    char item[160];
+
+    if (l->repeated_steps == 0)
+        return;
+    snprintf (item, sizeof (item), "%s step%s twice%s%s", _number (l->repeated_steps, &number),
+              l->repeated_steps == 1 ? "" : "s", l->ms[LEDGER_REPEATED] < 500 ? "" : ", ",
+              l->ms[LEDGER_REPEATED] < 500 ? "" : _duration (l->ms[LEDGER_REPEATED], &room));
+    list_text_add (list, item);
+}
+
 /* What restarts have cost, item by item; the sum. */
 static int64_t _add_costs (struct list_text *list, const struct ledger *l)
 {
     int64_t starting = l->ms[LEDGER_STARTING] - l->first_ms;
-    struct duration room;
-    char twice[64];
 
-    snprintf (twice, sizeof (twice), "%s step%s twice, ", _number (l->repeated_steps, &room),
-              l->repeated_steps == 1 ? "" : "s");
-    _add (list, twice, l->ms[LEDGER_REPEATED]);
+    _add_repeated (list, l);
     _add (list, "noticing ", l->ms[LEDGER_NOTICING]);
     _add (list, "pausing ", l->ms[LEDGER_PAUSING]);
     if (l->says)
@@ -82,7 +92,7 @@ static int64_t _add_costs (struct list_text *list, const struct ledger *l)
 
 const char *ledger_text (const struct ledger *l, char *buf, size_t size)
 {
-    char items[256], restarts[64] = "", beside[128] = "", first[64] = "";
+    char items[256], restarts[64] = "", beside[128] = "", first[64] = "", last[80] = "";
     struct list_text list = { items, sizeof (items), "; ", 0, 0, 0 };
     struct duration all, work, cost, room;
     int64_t total = ledger_total (l), lost = _add_costs (&list, l);
@@ -92,16 +102,18 @@ const char *ledger_text (const struct ledger *l, char *buf, size_t size)
     if (l->restarts > 0)
         snprintf (restarts, sizeof (restarts), ", %d restart%s cost ", l->restarts,
                   l->restarts == 1 ? "" : "s");
-    else if (lost >= 500)
+    else if (lost >= 500 || l->repeated_steps > 0)
         snprintf (restarts, sizeof (restarts), ", failures cost ");
     if (start >= 500)
         snprintf (first, sizeof (first), ", launch and start took %s", _duration (start, &room));
     if (l->ms[LEDGER_SUSPENDED] > 0)
         snprintf (beside, sizeof (beside), "; suspended %s", _duration (l->ms[LEDGER_SUSPENDED], &room));
+    if (ledger_last_step (l) > 0)
+        snprintf (last, sizeof (last), "; step %s was the last", _number (ledger_last_step (l), &room));
     list_text_end (&list);
-    snprintf (buf, size, "%s: %s of %s (%d %%)%s%s%s%s%s%s%s", _duration (total, &all),
+    snprintf (buf, size, "%s: %s of %s (%d %%%s)%s%s%s%s%s%s%s", _duration (total, &all),
               _duration (progress, &work), l->says ? "progress" : "runs, of which progress is not known",
-              total > 0 ? (int)((100 * progress + total / 2) / total) : 0, first, restarts,
+              total > 0 ? (int)((100 * progress + total / 2) / total) : 0, last, first, restarts,
               *restarts ? _duration (lost, &cost) : "", *items ? " (" : "", items, *items ? ")" : "", beside);
     return buf;
 }

@@ -242,6 +242,7 @@ static json_t *_ledger (const struct ledger *l)
                              row[i].known ? _json_seconds (l->ms[row[i].account]) : json_null ());
     json_object_set_new (ledger, "total_s", _json_seconds (ledger_total (l)));
     json_object_set_new (ledger, "repeated_steps", says ? json_integer (l->repeated_steps) : json_null ());
+    json_object_set_new (ledger, "last_step", says ? json_integer (ledger_last_step (l)) : json_null ());
     json_object_set_new (ledger, "idle_spare_s", _json_seconds (l->idle_ms));
     json_object_set_new (ledger, "restarts", json_integer (l->restarts));
     json_object_set_new (ledger, "replaced", json_integer (l->replaced));
