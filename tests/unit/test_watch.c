@@ -57,9 +57,13 @@ int __wrap_poll (struct pollfd *pfd, nfds_t count, int ms)
 static struct watch watch;
 static int sender = -1;
 
+/* Of the next begin (). */
+static int turns, rank;
+
 static void begin (int seconds, int first, bool serves, const char *log)
 {
-    const struct supervisor_config config = { .watch = { .seconds = seconds, .first = first },
+    const struct supervisor_config config = { .watch = { .seconds = seconds, .first = first, .turns = turns },
+                                              .rank = rank,
                                               .serves = serves,
                                               .log = log };
     struct log_growth *growth = NULL;
@@ -159,7 +163,7 @@ TEST (a_task_that_sends_messages_is_overdue_when_it_has_sent_none_for_so_long)
 
 static void say_step (int number, bool news)
 {
-    char text[32];
+    char text[48];
 
     snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step %d", number);
     message (text);
@@ -189,6 +193,62 @@ TEST (the_first_step_of_a_life_and_the_first_higher_one_than_before_are_news_and
     say_step (20, false);
     say_step (21, true);
     say_step (22, false);
+    end (NULL);
+}
+
+/* Say steps, one each 500 ms: how much later is one told? */
+static int until_told (int *number)
+{
+    int64_t since = now_ms;
+
+    for (int news = 0; !news; news = watch_has_news (&watch)) {
+        char text[48];
+
+        pass (390);
+        snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step %d", ++*number);
+        message (text);
+        assert_true (now_ms - since < 100000);
+    }
+    watch_told (&watch);
+    return (int)(now_ms - since);
+}
+
+TEST (supervisors_of_many_tasks_take_turns_with_steps_that_say_nothing_else)
+{
+    int number = 1;
+
+    turns = 20;
+    rank = 43;
+    begin (10, 60, false, NULL);
+    say_step (1, true);
+    assert_int_equal (until_told (&number), 4000);
+    assert_int_equal (until_told (&number), 20000);
+    /* An answer to a question tells the step, too, and the others' turns do not move. */
+    pass (5000);
+    watch_told (&watch);
+    assert_int_equal (until_told (&number), 15000);
+    /* With its age, as without turns. */
+    watch.age_ms = 200000;
+    until_told (&number);
+    assert_int_equal (until_told (&number), 44000);
+    /* What is not only another step does not wait. */
+    pass (10000);
+    check (SIGNS_MESSAGES, true);
+    assert_true (watch_has_news (&watch));
+    watch_told (&watch);
+    say_step (++number, true);
+    /* All that it has said when it has ended. */
+    assert_true (send (sender, "STATUS=step 900", 15, 0) == 15);
+    watch_end (&watch);
+    assert_int_equal (watch_signs (&watch).step, 900);
+    /* The first step of a life, and the first higher one. */
+    watch_begin (&watch);
+    watch_look (&watch, true);
+    say_step (880, true);
+    say_step (900, false);
+    say_step (901, true);
+    say_step (902, false);
+    turns = rank = 0;
     end (NULL);
 }
 

@@ -16,7 +16,10 @@ struct watch_rule {
     int seconds;                /* between two signs of life; 0: there is no watchdog */
     int first;                  /* from the start of a program to its second one, 1 or more */
     bool learns;                /* auto: seconds is the least, and the job decides (job/watchdog.h) */
+    int turns; /* supervisors take turns when they tell nothing but another step; 0: none */
 };
+
+#define WATCH_RULE_MAX_TURNS 20
 
 /* --tf-tee: whether the output of tasks goes to srun, too, and in colour. A sum of bits. */
 enum tee_mode {

@@ -462,6 +462,23 @@ static bool _has_spare (const struct roster *roster)
     return false;
 }
 
+/* So many supervisors tell each step as often as all together are to. */
+#define TURN_TASKS 8
+
+/*
+ * 1,024 supervisors that tell each step would fill the journal in minutes. One of them is enough to know how
+ * far the work is: that of the task which is mostly the only one to say steps, if not all do.
+ */
+static struct watch_rule _watch_rule (const struct step *step, const struct rank *rank)
+{
+    struct watch_rule rule = step->config->watch;
+    int turns = (step->roster.tasks + TURN_TASKS - 1) / TURN_TASKS;
+
+    if (turns > 1 && !rank_is_chief (rank) && !(rank->kind == RULES_WORKER && rank->index == 0))
+        rule.turns = turns < WATCH_RULE_MAX_TURNS ? turns : WATCH_RULE_MAX_TURNS;
+    return rule;
+}
+
 int step_answer (const struct step *step, const struct rank *rank, const struct goal *goal,
                  const char *server_token, struct answer_message *message)
 {
@@ -504,7 +521,7 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .tee = step->supervised ? step->config->tee : 0,
         .serves = rank->serves,
         .restart = step->supervised ? step->config->restart : (struct restart_rule){ 0 },
-        .watch = watched ? step->config->watch : (struct watch_rule){ .seconds = 0 },
+        .watch = watched ? _watch_rule (step, rank) : (struct watch_rule){ .seconds = 0 },
         /* When all places are given away, no task has to end because it is cut off. */
         .lost_after = step->supervised && _has_spare (&step->roster) ? step->config->lost_after : 0,
         .options = step->config->task,

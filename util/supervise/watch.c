@@ -47,7 +47,8 @@
 /*
  * A program is at another step again and again. The first one of a life, and that which is the first higher
  * one than in any life before, are told at once; others after a hundredth of the life's age, so that what is
- * made of them is one percent off at most.
+ * made of them is one percent off at most. In a step of many tasks supervisors take turns with these, and all
+ * of them together tell as much as some.
  */
 #define TELL_PARTS 100
 #define TELL_MIN_MS 1000
@@ -99,6 +100,8 @@ void watch_init (struct watch *w, const struct supervisor_config *c, struct log_
     if (fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) >= 0)
         w->fd = SUPERVISOR_NOTIFY_FD;
     w->queue = _queue_length ();
+    w->turns = w->rule.turns > 1 ? w->rule.turns : 1;
+    w->turn = c->rank % w->turns;
     /* What only serves prints when it starts, and then never again. */
     w->log = c->serves ? NULL : log;
 }
@@ -200,7 +203,7 @@ void watch_begin (struct watch *w)
     w->status[0] = '\0';
     w->told_source = SIGNS_UNKNOWN;
     w->told_overdue = false;
-    w->told_at_ms = _time_ms ();
+    w->step_due_ms = 0;
 }
 
 void watch_pause (struct watch *w, bool paused)
@@ -403,12 +406,21 @@ void watch_look (struct watch *w, bool executed)
 
 static bool _has_step (const struct watch *w)
 {
+    return w->step > w->told_step
+           && (w->told_step == 0 || (w->step > w->highest && w->told_step <= w->highest)
+               || _time_ms () >= w->step_due_ms);
+}
+
+/* Call it before the step counts as told. The first one of all tasks comes at the same time: turns begin. */
+static void _set_step_due (struct watch *w)
+{
     int64_t part = w->age_ms / TELL_PARTS;
     int64_t pause = part < TELL_MIN_MS ? TELL_MIN_MS : part < TELL_MAX_MS ? part : TELL_MAX_MS;
 
-    return w->step > w->told_step
-           && (w->told_step == 0 || (w->step > w->highest && w->told_step <= w->highest)
-               || _time_ms () >= w->told_at_ms + pause);
+    if (w->told_step == 0 && w->step > 0)
+        w->step_due_ms = _time_ms () + pause * (w->turn + 1);
+    else if (_time_ms () >= w->step_due_ms)
+        w->step_due_ms = _time_ms () + pause * w->turns;
 }
 
 bool watch_has_news (const struct watch *w)
@@ -420,8 +432,8 @@ void watch_told (struct watch *w)
 {
     w->told_source = _source (w);
     w->told_overdue = _is_overdue (w);
+    _set_step_due (w);
     w->told_step = w->step;
-    w->told_at_ms = _time_ms ();
 }
 
 static int _ms (int64_t ms)

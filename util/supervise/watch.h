@@ -60,7 +60,8 @@ struct watch {
     enum signs_source told_source;
     bool told_overdue;
     int told_step;
-    int64_t told_at_ms; /* the step */
+    int turns, turn; /* with other supervisors, and its own, from 0 */
+    int64_t step_due_ms; /* no other step is told before, CLOCK_MONOTONIC */
     int highest; /* of all lives before this one */
 };
 
