@@ -445,6 +445,7 @@ static void _rendezvous_is_not_begun_again (const void *arg __attribute__ ((unus
     _kill_rendezvous (&launch);
     kill (launch.pid, SIGKILL);
     _await_no_child ();
+    _expect_times (&launch, "tf-rendezvous was killed, and is not begun again: it was the third time", 1);
     launch_start (&early);
     register_rank (&early, 0);
     launch_wait_processed (&early);

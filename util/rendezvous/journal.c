@@ -12,11 +12,11 @@
 #include <sys/uio.h>
 
 /* Some 300,000 entries; in a step of 1,000 tasks each may fail fifty times. */
-#define MAX_SIZE ((size_t)64 << 20)
+#define MAX_SIZE ((size_t)JOURNAL_MOST_MIB << 20)
 
 struct shared {
     _Atomic size_t used, done;
-    _Atomic bool useful;
+    _Atomic enum journal_use use;
     unsigned char bytes[];
 };
 
@@ -67,7 +67,7 @@ void journal_add (struct journal *j, const struct journal_entry *entry, struct f
         return;
     used = j->shared->used;
     if ((frame && !bytes) || _end_of (used, head.length) > MAX_SIZE - sizeof (struct shared)) {
-        j->shared->useful = false;
+        journal_set_use (j, JOURNAL_FULL);
         return;
     }
     memcpy (j->shared->bytes + used, &head, sizeof (head));
@@ -105,13 +105,13 @@ bool journal_is_done (const struct journal *j)
     return j->read <= j->shared->done;
 }
 
-void journal_set_useful (struct journal *j, bool useful)
+void journal_set_use (struct journal *j, enum journal_use use)
 {
-    if (j)
-        j->shared->useful = useful;
+    if (j && (j->shared->use != JOURNAL_FULL || use == JOURNAL_OVER))
+        j->shared->use = use;
 }
 
-bool journal_is_useful (const struct journal *j)
+enum journal_use journal_use (const struct journal *j)
 {
-    return j && j->shared->useful;
+    return j->shared->use;
 }

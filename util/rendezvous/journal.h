@@ -45,8 +45,7 @@ struct journal *journal_create (void);
 void journal_destroy (struct journal *journal);
 
 /*
- * The frame may be NULL. If there is no room the journal is of no use any more. While it is read nothing is
- * added.
+ * The frame may be NULL. If there is no room the journal is full. While it is read nothing is added.
  */
 void journal_add (struct journal *journal, const struct journal_entry *entry, struct frame *frame);
 
@@ -57,8 +56,19 @@ bool journal_read (struct journal *journal, struct journal_entry *entry, struct 
 void journal_set_done (struct journal *journal);
 bool journal_is_done (const struct journal *journal);
 
-/* A rendezvous can go on with it: from the end of the launch until its own end. */
-void journal_set_useful (struct journal *journal, bool useful);
-bool journal_is_useful (const struct journal *journal);
+/* Can a rendezvous go on with it? */
+enum journal_use {
+    JOURNAL_EARLY,      /* no: the launch is not complete */
+    JOURNAL_USEFUL,
+    JOURNAL_FULL,       /* not any more: there was no room for an entry */
+    JOURNAL_OVER,       /* it ends by itself, or its tasks have no supervisors */
+};
+
+/* One that is full stays so until it is over. */
+void journal_set_use (struct journal *journal, enum journal_use use);
+enum journal_use journal_use (const struct journal *journal);
+
+/* Its room, in MiB. */
+#define JOURNAL_MOST_MIB 64
 
 #endif

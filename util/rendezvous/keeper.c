@@ -7,15 +7,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/deadline.h"
+#include "common/descriptors.h"
 
 /* One that dies so often in so short a time would die again. */
 #define MOST_DEATHS 3
 #define DEATHS_MS 60000
+
+#define TEXT(number) #number
+#define FULL_AT(mib) "what it would have to know needs more than " TEXT (mib) " MiB"
+#define FULL FULL_AT (JOURNAL_MOST_MIB)
 
 /* The end of a pipe on which nothing is written: its other end shows when this process has died. Or -1. */
 static int alive = -1;
@@ -46,6 +54,34 @@ static void _await_death (int end)
         ;
 }
 
+/*
+ * There is no rendezvous any more, and this is why. stderr may block, so the sockets are closed before: then
+ * supervisors are refused, and say what does not work now.
+ */
+static void _say_that_it_ends (struct journal *journal, const char *why)
+{
+    struct journal_entry entry;
+    struct frame *config = NULL;
+    const char *step = NULL;
+
+    descriptors_close_above (STDERR_FILENO);
+    if (journal_read (journal, &entry, &config) && config)
+        step = frame_get (config, "STEP");
+    dprintf (STDERR_FILENO,
+             "srun: error: spank_tf: step %s: tf-rendezvous was killed, and is not begun again: %s\n",
+             step ? step : "?", why);
+}
+
+/* In the keeper, when one has died that was useful, or full. */
+static void _end (struct journal *journal, const char *why)
+{
+    if (journal_use (journal) == JOURNAL_USEFUL)
+        _say_that_it_ends (journal, why);
+    else if (journal_use (journal) == JOURNAL_FULL)
+        _say_that_it_ends (journal, FULL);
+    _exit (0);
+}
+
 /* The keeper. It returns in the next rendezvous. */
 static int _keep_rendezvous (struct journal *journal, int end)
 {
@@ -59,10 +95,10 @@ static int _keep_rendezvous (struct journal *journal, int end)
 
         _await_death (end);
         *now = deadline_in_ms (0).at_ms;
-        if (!journal_is_useful (journal) || (births >= MOST_DEATHS && *now - *first < DEATHS_MS))
-            _exit (0);
+        if (journal_use (journal) != JOURNAL_USEFUL || (births >= MOST_DEATHS && *now - *first < DEATHS_MS))
+            _end (journal, "it was the third time within a minute");
         if ((pid = _fork (&end)) < 0)
-            _exit (0);
+            _end (journal, strerror (errno));
         close (pid == 0 ? end : alive);
         if (pid == 0) {
             prctl (PR_SET_NAME, "tf-rendezvous");
@@ -83,7 +119,7 @@ int keeper_start (struct journal *journal)
 
 void keeper_end (struct journal *journal)
 {
-    journal_set_useful (journal, false);
+    journal_set_use (journal, JOURNAL_OVER);
     if (alive >= 0)
         close (alive);
     alive = -1;

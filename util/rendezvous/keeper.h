@@ -12,7 +12,8 @@
 
 /*
  * Start the keeper: 0, also if that is impossible. Returns again, in another process, when this process has
- * died and the journal is useful: how often that was. Not for the third time within a minute.
+ * died and the journal is useful: how often that was. Not for the third time within a minute. If it does not
+ * although the journal was useful, it prints why.
  */
 int keeper_start (struct journal *journal);
 

@@ -142,7 +142,7 @@ static void _complete (struct server *server)
         return;
     }
     server->resolved = true;
-    journal_set_useful (server->journal, server->job);
+    journal_set_use (server->journal, server->job ? JOURNAL_USEFUL : JOURNAL_OVER);
     console_wait (NULL);
     narrator_start (server->step);
     if (console_has_passed_on ())
