@@ -166,7 +166,7 @@ static bool _is_to_begin (const struct job *job, const struct rank *rank, const 
                           const struct life_report *life)
 {
     return _is_former (rank, life) && !life->asked_signal && !restarts_gathers (job->restarts, rank)
-           && restart_policy_is_possible (restarts_policy (job->restarts), rank)
+           && !rank->restart.over && !rank->restart.cannot
            && !(report->kind == EXIT_REPORT_STOPPED && job_goal (job, rank).stop == GOAL_STOP);
 }
 
