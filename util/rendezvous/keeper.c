@@ -73,7 +73,7 @@ static void _say_that_it_ends (struct journal *journal, const char *why)
 }
 
 /* In the keeper, when one has died that was useful, or full. */
-static void _end (struct journal *journal, const char *why)
+static void _stop_keeping (struct journal *journal, const char *why)
 {
     if (journal_use (journal) == JOURNAL_USEFUL)
         _say_that_it_ends (journal, why);
@@ -96,9 +96,9 @@ static int _keep_rendezvous (struct journal *journal, int end)
         _await_death (end);
         *now = deadline_in_ms (0).at_ms;
         if (journal_use (journal) != JOURNAL_USEFUL || (births >= MOST_DEATHS && *now - *first < DEATHS_MS))
-            _end (journal, "it was the third time within a minute");
+            _stop_keeping (journal, "it was the third time within a minute");
         if ((pid = _fork (&end)) < 0)
-            _end (journal, strerror (errno));
+            _stop_keeping (journal, strerror (errno));
         close (pid == 0 ? end : alive);
         if (pid == 0) {
             prctl (PR_SET_NAME, "tf-rendezvous");
