@@ -189,6 +189,23 @@ static void _make_disturbances (struct plan *plan)
     }
 }
 
+/* Where srun is: a node of the job, in a batch job. When that dies, so does the rendezvous, and the job. */
+static void _place_srun (struct plan *plan)
+{
+    struct disturbance *first = plan->disturbance;
+
+    plan->srun = plan->no_kill && plan->nodes > 2 && plan->seed % 4 == 1 ? 0 : -1;
+    if (plan->srun < 0)
+        return;
+    if (plan->disturbances && plan->seed % 3 == 0) {
+        first->kind = CUT;
+        first->target = plan->srun;
+    }
+    for (struct disturbance *d = first; d < first + plan->disturbances; d++)
+        if (d->kind == DIE && d->target == plan->srun)
+            d->target++;
+}
+
 void plan_make (struct plan *plan, uint64_t seed)
 {
     memset (plan, 0, sizeof (*plan));
@@ -204,6 +221,7 @@ void plan_make (struct plan *plan, uint64_t seed)
         for (int life = 0; life < 3; life++)
             _make_script (plan, rank, life, &plan->script[rank][life]);
     _make_disturbances (plan);
+    _place_srun (plan);
 }
 
 /* For a reader. */
@@ -250,6 +268,8 @@ void plan_print (const struct plan *plan, int disturbances)
     printf ("seed %llu:", (unsigned long long)plan->seed);
     for (int rank = 0; rank < plan->tasks; rank++)
         printf (" %s@n%d", _kind_name (plan, rank), plan->node[rank] + 1);
+    if (plan->srun >= 0)
+        printf (", srun on n%d", plan->srun + 1);
     printf (
         "\n    stop %d, grace %d, eval %d, fail %d, restart %d%s at most %d s, lost after %d, watch %d%s, "
         "wait %d, "

@@ -887,6 +887,7 @@ static void _init_rank (int i)
                                .launch = RANK_HERE,
                                .node = w.node_name[w.plan->node[i]],
                                .node_index = w.plan->node[i],
+                               .at_srun = w.plan->node[i] == w.plan->srun,
                                .port = 40000 + i,
                                .master_port = 50000 + i,
                                .role = role[w.plan->kind[i]],
@@ -895,6 +896,7 @@ static void _init_rank (int i)
                                .index = i,
                                .link = LINK_UP,
                                .state = w.plan->kind[i] == RULES_SPARE ? RANK_SPARE : RANK_RUNS };
+    snprintf (w.rank[i].host.id, sizeof (w.rank[i].host.id), "host%d", w.plan->node[i] % 100);
 }
 
 /* The rendezvous: what it writes down (rendezvous/journal.h), and its wire. */
@@ -1364,9 +1366,9 @@ static void _resume (void)
 
 /* Disturbances. */
 
-static void _cut (const struct disturbance *d)
+static void _cut_node (const struct disturbance *d, int number)
 {
-    struct node *node = &w.node[d->target];
+    struct node *node = &w.node[number];
     int64_t until = w.now + d->lasts;
 
     if (node->outages == MOST_OUTAGES || node->dead)
@@ -1382,7 +1384,15 @@ static void _cut (const struct disturbance *d)
         node->blocked_until = moment_last (node->blocked_until, until);
     if (d->kind == CUT)
         node->isolated_until = moment_last (node->isolated_until, until);
-    _cut_connections (d->target);
+    _cut_connections (number);
+}
+
+/* If it is srun's node, none of the others reaches it. */
+static void _cut (const struct disturbance *d)
+{
+    for (int i = 0; i < w.plan->nodes; i++)
+        if ((i == d->target) != (d->target == w.plan->srun))
+            _cut_node (d, i);
 }
 
 static void _die (int number)

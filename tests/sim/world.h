@@ -69,6 +69,7 @@ struct plan {
     enum rules_name kind[MOST_RANKS];
     bool beside[MOST_RANKS];
     int node[MOST_RANKS];
+    int srun;                   /* the node where srun is, or -1: none of them */
     bool no_kill;               /* srun's: the step survives the loss of a node */
     int wait;                   /* srun's: seconds after the first task has ended; 0: no limit */
     struct rendezvous_config config;

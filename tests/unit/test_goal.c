@@ -15,6 +15,7 @@ TEST (goals_have_these_strings_and_are_decoded)
     } row[] = {
         { { 0 }, "LIFE=0\nSTOP=no\n" },
         { { .stop = GOAL_STOP }, "LIFE=0\nSTOP=ask\n" },
+        { { .life = 2, .stop = GOAL_LEASE_OVER }, "LIFE=2\nSTOP=lease-over\n" },
         { { .life = 10000, .stop = GOAL_ABORT, .question = 2 }, "LIFE=10000\nSTOP=abort\nQUESTION=2\n" },
         { { .life = 2, .report = 3, .leave = true, .most = 255 },
           "LIFE=2\nSTOP=no\nREPORT=3\nLEAVE=1\nEXIT_CODE=255\n" },

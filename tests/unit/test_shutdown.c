@@ -115,6 +115,7 @@ static struct peer *connect_one (int *supervisors_end)
 struct places {
     bool apart;
     const char *nodes;              /* a digit for each rank, or NULL */
+    int srun;                       /* the node where srun is, from 1; 0: none of them */
     bool het;
     bool cannot_supervise;
 };
@@ -130,10 +131,11 @@ static int node_of (const struct places *places, int rank, int tasks)
 static void add_ranks (int tasks, const struct places *places)
 {
     int half = places->het ? tasks / 2 : tasks;
-    struct host host = { "host99" };
+    struct host host;
     struct address srun;
     struct errtext err = { "" };
 
+    snprintf (host.id, sizeof (host.id), "host%d", places->srun ? places->srun : 99);
     assert_int_equal (address_parse (&srun, "10.0.0.99"), 0);
     for (int rank = 0; rank < tasks; rank++) {
         int number = node_of (places, rank, tasks);
@@ -262,6 +264,8 @@ static void set_options (struct rendezvous_config *config, char *options, struct
             places->apart = true;
         else if (story_begins (&options, "on"))
             places->nodes = story_word (&options);
+        else if (story_begins (&options, "srun on"))
+            places->srun = story_number (&options);
         else if (story_begins (&options, "het"))
             places->het = true;
         else if (story_begins (&options, "torch"))
@@ -561,6 +565,15 @@ static void repeat_report (int rank)
     receive (rank);
 }
 
+/* Of a connection that is about to end. */
+static void set_silence (int rank, char *event)
+{
+    if (!story_begins (&event, "after silence of"))
+        return;
+    silent_fd = rank_of (rank)->peer->fd;
+    silent_ms = story_number (&event);
+}
+
 static void rank_event (int rank, char *event)
 {
     assert_between (rank, 0, step_roster (server.step)->tasks - 1);
@@ -570,18 +583,17 @@ static void rank_event (int rank, char *event)
         disconnect (rank);
         receive (rank);
     } else if (story_begins (&event, "is reset")) {
-        if (story_begins (&event, "after silence of")) {
-            silent_fd = rank_of (rank)->peer->fd;
-            silent_ms = story_number (&event);
-        }
+        set_silence (rank, event);
         /* So it is if a Unix socket is closed with data that was not read. */
         assert_int_equal (send (rank_of (rank)->peer->fd, "", 1, 0), 1);
         disconnect (rank);
         receive (rank);
         silent_fd = -1;
     } else if (story_begins (&event, "times out")) {
+        set_silence (rank, event);
         connection_times_out = true;
         receive (rank);
+        silent_fd = -1;
     } else if (story_begins (&event, "returns"))
         reconnect (rank, story_begins (&event, "standing"), story_begins (&event, "with its report"));
     else if (story_begins (&event, "reports again"))
@@ -631,12 +643,13 @@ static void print_answer (int rank, const struct frame *frame)
 }
 
 /*
- * What is new in a goal: "s" stop, "k" stop at once, "a" abort, "x" leave, "r" begin a life, "n" the same
- * with a new answer, "t" tell, "w" the report has arrived, "g" nothing, as on a new connection.
+ * What is new in a goal: "s" stop, "k" stop at once, "l" the lease is over, "a" abort, "x" leave,
+ * "r" begin a life, "n" the same with a new answer, "t" tell, "w" the report has arrived, "g" nothing, as on
+ * a new connection.
  */
 static char letter_of (int rank, const struct frame *frame)
 {
-    static const char stop[] = { 'g', 's', 'k', 'a' };
+    static const char stop[] = { 'g', 's', 'k', 'l', 'a' };
     struct goal goal, was = told[rank];
 
     assert_int_equal (goal_decode (&goal, frame, SERVER_TOKEN, NULL), 0);

@@ -215,6 +215,8 @@ static void play_order (char *event)
         goal.stop = GOAL_STOP_AT_ONCE;
     else if (story_begins (&event, "stop"))
         goal.stop = GOAL_STOP;
+    else if (story_begins (&event, "end the lease"))
+        goal.stop = GOAL_LEASE_OVER;
     else if (story_begins (&event, "abort"))
         goal.stop = GOAL_ABORT;
     else if (story_begins (&event, "restart")) {

@@ -46,6 +46,7 @@ void absence_begin (struct job *job, struct rank *rank, int ms)
     if (rank->state == RANK_RUNS || rank->state == RANK_SPARE)
         ends_note (&rank->end, job->launched, job->now, ++job->ends, &nothing, 0);
     rank->away = job->now + ms;
+    rank->broke = ms == JOB_BROKEN_MS;
     if (job->config->lost_after > 0)
         _set_given_up (job, rank, ms);
 }

@@ -10,6 +10,7 @@
 
 #include "absence.h"
 #include "course.h"
+#include "isolation.h"
 #include "spares.h"
 
 struct job *job_create (const struct rendezvous_config *c, struct rank *rank, int tasks)
@@ -385,7 +386,7 @@ static bool _act (struct job *job, struct rank *rank)
 /* The end of one rank may release others. */
 static void _relaunch (struct job *job)
 {
-    bool more = job->config->restart.times > 0;
+    bool more = job->config->restart.times > 0 && !job->isolated;
 
     while (more) {
         restarts_check (job->restarts);
@@ -445,6 +446,8 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
         goal.stop = GOAL_STOP_AT_ONCE;
     else if (rank_is_hung (rank))
         goal.stop = GOAL_ABORT;
+    else if (job->isolated && rank->at_srun && rank->state == RANK_RUNS)
+        goal.stop = GOAL_LEASE_OVER;
     else if (rank->state == RANK_ENDED ? _is_to_be_stopped (job, rank) : course_stops (job, rank))
         goal.stop = GOAL_STOP;
     goal.leave = rank->state == RANK_ENDED && rank->report > 0 && goal.stop != GOAL_STOP;
@@ -471,11 +474,20 @@ bool job_tells (struct job *job, struct rank *rank, bool may_leave, struct goal 
     return true;
 }
 
+static void _look_at_isolation (struct job *job)
+{
+    job->isolated = isolation_holds (job);
+    restart_policy_isolate (restarts_policy (job->restarts), job->isolated);
+}
+
 void job_time (struct job *job, int64_t now)
 {
     _set_time (job, now);
+    _look_at_isolation (job);
     if (!job->suspended)
         absence_check (job);
+    /* Those that are lost are not waited for any more. */
+    _look_at_isolation (job);
     watchdog_check (job);
     unanswered_check (job);
     tracebacks_check (job);
@@ -486,9 +498,10 @@ void job_time (struct job *job, int64_t now)
 
 int64_t job_due (const struct job *job)
 {
-    int64_t next = job_when (job, moment_first (course_due (job), restarts_due_at (job->restarts)));
+    int64_t lives = job->isolated ? NEVER : restarts_due_at (job->restarts);
+    int64_t next = job_when (job, moment_first (course_due (job), lives));
 
     next = moment_first (next, moment_first (watchdog_due (job), job->unanswered.due));
-    next = moment_first (next, tracebacks_due (job));
+    next = moment_first (next, moment_first (tracebacks_due (job), isolation_due (job)));
     return job->suspended ? next : moment_first (next, absence_due (job));
 }

@@ -11,6 +11,7 @@
  *     restarts.c        lives, their clocks, and the barrier before a restart of all
  *     restart_policy.c  what a failure leads to
  *     absence.c         supervisors without a connection
+ *     isolation.c       is srun's host cut off?
  *     spares.c          spares that get the places of lost ranks
  *     watchdog.c        tasks that give no sign of life
  *     tracebacks.c      tasks that have printed one, and do not end
@@ -43,6 +44,7 @@ struct job {
     int tasks;
     int64_t now;                        /* of the last input */
     int64_t run;                        /* the same, but it stands still while the job is suspended */
+    bool isolated;                      /* srun's host is cut off (isolation.h), as of the last job_time () */
     bool suspended;                     /* ... until the last input, */
     int64_t suspended_at;               /* since then */
     struct facts facts;

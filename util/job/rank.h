@@ -76,6 +76,7 @@ struct rank {
     struct host host;
     struct address connected; /* its end of the connection to the rendezvous */
     struct address srun; /* the rendezvous' end of it */
+    bool at_srun; /* on its host, where the rendezvous is */
     int port;
     int master_port, gpus;
     int component_first, component_tasks;
@@ -110,6 +111,7 @@ struct rank {
     bool silent; /* its host was not heard for a while, though the connection stands; the wire's, too */
     bool suspended; /* Slurm has suspended the job, as its supervisor has told */
     int64_t heard; /* when its supervisor's host was, last, as far as the end of a connection has told */
+    bool broke; /* the last connection: nothing was heard on it */
     int64_t away; /* when it is LOST, or was; NEVER: its supervisor is not missed */
     bool undone; /* its loss has ended the job, and then it has returned: its work was not done */
     int64_t given_up; /* when a spare may get its place; or NEVER */

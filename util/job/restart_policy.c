@@ -14,6 +14,7 @@ struct restart_policy {
     int used, row; /* restarts in all, and since the last progress */
     bool event;                 /* one that has used up a restart goes on */
     const struct rank *unable;  /* one of "all" that is never restarted, or NULL */
+    bool isolated;
     const struct rank *missing; /* one that is lost now, or NULL */
     struct rank *rank;
     int tasks;
@@ -94,7 +95,8 @@ enum restart_policy_decision restart_policy_judge (const struct restart_policy *
     if (!restart_policy_is_possible (policy, rank))
         return RESTART_POLICY_CANNOT;
     /* The others of the cluster may hang because of it, or it because of them. */
-    return standing->alone && !(hung && standing->together) ? RESTART_POLICY_ONE : RESTART_POLICY_ALL;
+    return standing->alone && !((hung || policy->isolated) && standing->together) ? RESTART_POLICY_ONE
+                                                                                  : RESTART_POLICY_ALL;
 }
 
 static void _use (struct restart_policy *policy, struct rank *rank)
@@ -137,6 +139,11 @@ void restart_policy_cannot (struct restart_policy *policy, struct rank *rank)
 {
     rank->restart.cannot = true;
     _set_unable (policy, rank);
+}
+
+void restart_policy_isolate (struct restart_policy *policy, bool isolated)
+{
+    policy->isolated = isolated;
 }
 
 void restart_policy_missing (struct restart_policy *policy, const struct rank *rank)

@@ -104,6 +104,12 @@ void restart_policy_replace (struct restart_policy *policy, struct rank *lost, s
                              bool counted);
 
 /*
+ * srun's host is cut off, or not any more. The tasks of all other hosts have ended then, so a failure on
+ * this one is not one task's: all are restarted, also with a ps.
+ */
+void restart_policy_isolate (struct restart_policy *policy, bool isolated);
+
+/*
  * This one of "all", or NULL, has no connection now, and counts as lost: there is no restart of all until it
  * returns, or a spare has its place.
  */

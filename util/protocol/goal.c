@@ -16,6 +16,7 @@ static const char *const stop_name[] = {
     [GOAL_RUN] = "no",
     [GOAL_STOP] = "ask",
     [GOAL_STOP_AT_ONCE] = "at-once",
+    [GOAL_LEASE_OVER] = "lease-over",
     [GOAL_ABORT] = "abort",
 };
 

@@ -18,6 +18,7 @@ enum goal_stop {
     GOAL_RUN,
     GOAL_STOP,                      /* ask what runs to end, and kill it after its grace */
     GOAL_STOP_AT_ONCE,              /* kill it: a spare has its place, there is no other life */
+    GOAL_LEASE_OVER,                /* kill it, as if the rendezvous had not been heard: it has failed */
     GOAL_ABORT,                     /* it hangs: let it print its stacks */
 };
 

@@ -184,6 +184,7 @@ static int _choose_addresses (struct step *step, const struct host *own, struct 
         };
     rc = network_choose (ranks, (size_t)roster->tasks, own, &step->wish, &step->choice, &why);
     for (int i = 0; rc == 0 && i < roster->tasks; i++) {
+        roster->rank[i].at_srun = strcmp (roster->rank[i].host.id, own->id) == 0;
         roster->rank[i].address = ranks[i].chosen;
         snprintf (roster->rank[i].chosen_interface, IF_NAMESIZE, "%s",
                   ranks[i].chosen_interface ? ranks[i].chosen_interface : "");

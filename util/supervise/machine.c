@@ -465,6 +465,17 @@ static void _give_up_place (struct machine *m)
     m->hung = m->killed = false;
 }
 
+/* Its place may be given away. The task fails, and is restarted like another one that has failed. */
+static void _lose_task (struct machine *m)
+{
+    if (m->phase == MACHINE_RUNS)
+        _kill (m, THEN_GO_ON);
+    else if (m->phase == MACHINE_STOPS)
+        _kill (m, THEN_STOPPED);
+    else
+        _kill (m, THEN_REST);
+}
+
 /*
  * The next step towards it. What cannot be taken now, because what runs is being stopped, comes again with
  * the answer to the report of its end; and to stop what has met the report of an end is of the past.
@@ -483,6 +494,8 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
         m->leaves = true;
     } else if (goal->stop == GOAL_STOP)
         _obey_stop (m, known);
+    else if (goal->stop == GOAL_LEASE_OVER)
+        _lose_task (m);
     else if (goal->stop == GOAL_ABORT && m->phase == MACHINE_RUNS)
         _abort (m);
     else if (goal->stop == GOAL_RUN && _may_begin (m, goal->life)) {
@@ -491,19 +504,11 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
     }
 }
 
-/*
- * The rendezvous may give the place of this task to a spare, and no order tells. The task fails, and if the
- * rendezvous comes back before, it is restarted like another one that has failed.
- */
+/* The rendezvous may give the place of this task to a spare, and no order tells. */
 static void _end_lease (struct machine *m)
 {
     lease_over (&m->lease);
-    if (m->phase == MACHINE_RUNS)
-        _kill (m, THEN_GO_ON);
-    else if (m->phase == MACHINE_STOPS)
-        _kill (m, THEN_STOPPED);
-    else
-        _kill (m, THEN_REST);
+    _lose_task (m);
 }
 
 /*
