@@ -258,7 +258,7 @@ static struct restart_rule _restart (void)
 /* --tf-watchdog */
 static struct watch_rule _watchdog (void)
 {
-    struct watch_rule rule;
+    struct watch_rule rule = { 0 };
 
     value_watchdog_parse (&rule.seconds, &rule.first, &rule.learns, options_value (OPTION_WATCHDOG));
     return rule;

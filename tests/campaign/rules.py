@@ -32,7 +32,7 @@ USUAL = (r"step \d+\.\d+: (\d+ tasks? on \d+ nodes?, network .*|how its tasks en
          r"the others cannot go on without rank .*; they have 600 s to end, and are then stopped|"
          r"rank \d+ .*did not end within \d+ s of SIGTERM, and (?:was|were) killed; --tf-grace=.*|"
          # The ledger.
-         r"[\dhms ]+: [\dhms ]+ of (?:progress|runs, of which progress is not known) \(\d+ %\).*|"
+         r"[\dhms ]+: [\dhms ]+ of (?:progress|runs, of which progress is not known) \(\d+ %[;)].*|"
          r"waiting for \d+ of \d+ ranks.*|no rank has registered yet)$")
 CANCELLED = r"step \d+\.\d+ was cancelled$"
 # After the end of srun. Slurm itself may need some seconds.
