@@ -5,8 +5,8 @@
  *
  *     signs MOST_MS messages|lines FILE
  *
- * Gives a sign at irregular times, at most MOST_MS after the one before: a message, or a line on
- * stdout. A message without a socket for it is none. After the second one FILE is there: from then on
+ * Gives a sign at irregular times, at most MOST_MS after the one before: a message that says a step, or a line
+ * on stdout. A message without a socket for it is none. After the second one FILE is there: from then on
  * the task is watched. After SIGUSR1 it goes on for 1.5 s, as a task that waits for another one which
  * hangs; after SIGUSR2 it gives none any more. It ends with its parent.
  */
@@ -57,7 +57,7 @@ static void _open (const char *name)
 static void _give (int number)
 {
     char text[64];
-    int size = snprintf (text, sizeof (text), messages ? "WATCHDOG=1\nSTATUS=sign %d" : "sign %d\n", number);
+    int size = snprintf (text, sizeof (text), messages ? "WATCHDOG=1\nSTATUS=step %d" : "step %d\n", number);
 
     if (messages && fd >= 0)
         sendto (fd, text, (size_t)size, 0, (struct sockaddr *)&address, length);
