@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154  # tests/run has set the variables
 
 # The numbers are how many trials there are, and the seed of the first one. It uses all pairs of
-# users: bats files have not started yet.
+# users of its line.
 group_campaign ()
 {
     local type=$proctrack trials=$run/campaign.trials
