@@ -11,10 +11,47 @@
 #
 # A step with spare tasks does that by itself (--tf-if-abandoned), as long as a spare is free. If HOST dies, so does the
 # srun of this step, but not its tasks. A node that is cut off does not reach slurmctld, and does nothing.
+#
+# first_node_guard.sh again HOST OPTION... PROGRAM...: with -N1 -n1, and --tf-if-abandoned=no for the training. srun runs
+# the program on the nodes that are left, one task on each if no option says otherwise, and then ends the job, whose state
+# is CANCELLED even if the work is done. What srun and it print is in guard-JOB.out in the working directory.
+# Not where HOST may be cut off and live: its task may still run, and write, when the others have begun again.
 
+# To end the job's other steps: to Slurm the training runs as long as its tasks do.
+end_other_steps ()
+{
+    local step
+
+    for step in $(squeue -h -s -j "$SLURM_JOB_ID" -o %i); do
+        [[ $step != *.+([0-9]) || $step = "$SLURM_JOB_ID.$SLURM_STEP_ID" ]] || scancel "$step"
+    done
+    sleep 5
+}
+
+# srun reads what this step's own srun has set for it.
+run_again ()
+{
+    local count variable job=$SLURM_JOB_ID
+
+    exec >> "guard-$job.out" 2>&1 < /dev/null
+    end_other_steps
+    count=$(wc -l <<< "$names")
+    for variable in ${!SLURM_@}; do
+        [ "$variable" = SLURM_CONF ] || unset "$variable"
+    done
+    srun --jobid="$job" --overlap --no-kill -N"$count" -n"$count" "$@"
+    echo "first_node_guard: srun has ended with $?"
+    scancel "$job"
+}
+
+shopt -s extglob
 while sleep 5; do
     nodes=$(squeue -h -j "$SLURM_JOB_ID" -o %N) && names=$(scontrol show hostnames "$nodes") && [ "$names" ] || continue
     ! grep -Fqx "$2" <<< "$names" || continue
-    if [ "$1" = requeue ]; then scontrol requeue "$SLURM_JOB_ID"; else scancel "$SLURM_JOB_ID"; fi
+    case $1 in
+        requeue) scontrol requeue "$SLURM_JOB_ID" ;;
+        again) run_again "${@:3}" ;;
+        *) scancel "$SLURM_JOB_ID" ;;
+    esac
     sleep 30
 done

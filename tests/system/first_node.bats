@@ -121,7 +121,8 @@ takes ()                    # WHAT COMMAND…
     site_arguments lost_after=5
     submit worker:2,spare --no-kill --requeue
     disconnect_node 1
-    eventually 12 is_dead 1 || fail "the other node's task lives"
+    eventually 15 is_dead 1 || fail "the other node's task lives"
+    eventually 5 is_dead 0 || fail "the first node's task lives"
     reconnect_node 1
     eventually 30 runs 0 1 || fail "they do not begin again: $(cat "$work/out")"
     job_shows Restarts=0 || fail "it was requeued"
@@ -166,6 +167,22 @@ takes ()                    # WHAT COMMAND…
     kill_node 1
     takes requeued job_shows Restarts=1
     eventually 60 runs 1 0 || fail "it does not run again: $(slurm scontrol show job "$job")"
+}
+
+@test "the guard step starts srun again on the nodes that are left, and then ends the job" {
+    cp "$tests/../contrib/examples/first_node_guard.sh" "$work"
+    cat > "$work/second" <<END
+#!/bin/sh
+echo \$SLURM_TF_ROLE \$SLURM_TF_INDEX of \$SLURM_NTASKS > $work/second.\$SLURM_PROCID
+END
+    chmod 755 "$work/second"
+    before="cd $work; srun --overlap --no-kill --tf-tasks=none -N1 -n1 -x \$SLURMD_NODENAME \
+        $work/first_node_guard.sh again \$SLURMD_NODENAME --tf-tasks=worker:rest $work/second &" \
+        submit worker:3 --no-kill --no-requeue
+    kill_node 1
+    takes "ended by the guard" job_shows JobState=CANCELLED
+    [ "$(cat "$work"/second.* | sort)" = $'worker 0 of 2\nworker 1 of 2' ] || fail "$(cat "$work"/second.* "$work"/guard-*)"
+    grep -q 'srun has ended with 0' "$work/guard-$job.out" || fail "$(cat "$work/guard-$job.out")"
 }
 
 # Of a rank whose program has printed nothing for three seconds.
