@@ -228,7 +228,7 @@ for step in range((1, 6)[life], (11, 31)[life]):
     time.sleep(1)
 sys.exit(life == 0 and 3 * (os.environ["SLURM_PROCID"] == "1"))'
     grep -Eq ': all tasks begin again \((noticing [0-9]+ s; )?pausing [0-9]+ s; step 10 was the last\)' <<< "$stderr" || fail "$stderr"
-    grep -Eq ': [0-9]+ s: 3[0-9] s of progress \([0-9]+ %\), launch and start took [0-9]+ s, 1 restart cost .* \(5 steps twice, ' <<< "$stderr" ||
+    grep -Eq ': [0-9]+ s: 3[0-9] s of progress \([0-9]+ %; step 30 was the last\), launch and start took [0-9]+ s, 1 restart cost .* \(5 steps twice, ' <<< "$stderr" ||
         fail "$stderr"
     grep '^{' <<< "$stderr" | "$python" -c '
 import json, sys
@@ -238,7 +238,7 @@ accounts = {k: v for k, v in ledger.items() if k.endswith("_s") and k not in ("t
 assert abs(sum(v or 0 for v in accounts.values()) - ledger["total_s"]) < 0.02
 for key, wanted in {"progress_s": 10 + 20, "repeated_s": 5, "starting_s": 4 + 4, "suspended_s": 0}.items():
     assert abs(ledger[key] - wanted) < 2, key
-assert ledger["repeated_steps"] == 5 and ledger["restarts"] == 1 and ledger["running_s"] is None' || fail "the ledger"
+assert ledger["repeated_steps"] == 5 and ledger["last_step"] == 30 and ledger["restarts"] == 1 and ledger["running_s"] is None' || fail "the ledger"
 }
 
 @test "values" {
