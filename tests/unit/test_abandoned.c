@@ -7,9 +7,45 @@
 
 #include "unit.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "supervise/abandoned.h"
 
 #define NEVER INT64_MAX
+
+/* What goes to syslog: so many lines, and the last. */
+static int told;
+static char told_last[1024];
+
+void __wrap_syslog (int priority, const char *fmt, ...);
+void __wrap___syslog_chk (int priority, int flag, const char *fmt, ...);
+
+static void __attribute__ ((format (printf, 1, 0))) tell (const char *fmt, va_list ap)
+{
+    vsnprintf (told_last, sizeof (told_last), fmt, ap);
+    told++;
+}
+
+void __wrap_syslog (int priority __attribute__ ((unused)), const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start (ap, fmt);
+    tell (fmt, ap);
+    va_end (ap);
+}
+
+/* With _FORTIFY_SOURCE it is this one. */
+void __wrap___syslog_chk (int priority __attribute__ ((unused)), int flag __attribute__ ((unused)),
+                          const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start (ap, fmt);
+    tell (fmt, ap);
+    va_end (ap);
+}
 
 /* It asks at these times, if the rendezvous is lost at 1000; looked at each half second until 130000. */
 static void assert_asks (const struct supervisor_config *config, const int64_t *at, int count)
@@ -64,12 +100,31 @@ static void a_rendezvous_that_is_back_ends_it (void **state)
     assert_true (abandoned_asks (&a, 5000, 7000));
 }
 
+/* There is no tf-abandoned beside this program. */
+static void only_the_first_attempt_that_fails_is_told (void **state)
+{
+    struct supervisor_config config = { .step = "7.0",
+                                        .node = "n2",
+                                        .options = { .batch_host = "n1", .if_abandoned = "requeue" } };
+    struct abandoned a;
+
+    (void)state;
+    abandoned_init (&a, &config);
+    abandoned_start (&a);
+    assert_int_equal (told, 1);
+    assert_non_null (strstr (told_last, "step 7.0: n1 may have died with the batch script, and "));
+    assert_non_null (strstr (told_last, "/tf-abandoned cannot be started: No such file or directory; "));
+    abandoned_start (&a);
+    assert_int_equal (told, 1);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (nodes_ask_one_after_the_other),
         cmocka_unit_test (the_batch_host_and_steps_without_one_do_not_ask),
         cmocka_unit_test (a_rendezvous_that_is_back_ends_it),
+        cmocka_unit_test (only_the_first_attempt_that_fails_is_told),
     };
 
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -5,12 +5,14 @@
 
 #include "abandoned.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #define NEVER INT64_MAX
@@ -57,24 +59,38 @@ static int _find_program (char *path, size_t size)
                : -1;
 }
 
-void abandoned_start (const struct abandoned *a)
+/*
+ * Only here: srun is lost, and so may be the file system of master.log. What the program itself fails for it
+ * tells in the same way (tf-abandoned).
+ */
+static void _tell_failure (const struct abandoned *a, const char *program, int error)
+{
+    syslog (
+        LOG_USER | LOG_ERR,
+        "spank_tf: step %s: %s may have died with the batch script, and %s cannot be started: %s; the job "
+        "may hold its nodes until its time limit",
+        a->config->step, a->config->options.batch_host, program, strerror (error));
+}
+
+/* 0, or an error number. */
+static int _spawn (const struct abandoned *a, char *program)
 {
     const struct supervisor_config *c = a->config;
-    char program[PATH_MAX], path[PATH_MAX + 8], conf[PATH_MAX + 16], log[PATH_MAX];
+    char path[PATH_MAX + 8], conf[PATH_MAX + 16], log[PATH_MAX], first[] = "first";
     char *const argv[] = { program,
                            (char *)(uintptr_t)c->options.if_abandoned,
                            (char *)(uintptr_t)c->step,
                            (char *)(uintptr_t)c->options.batch_host,
                            log,
+                           a->attempts == 1 ? first : NULL,
                            NULL };
     char *const environment[] = { path, c->slurm_conf ? conf : NULL, NULL };
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none, all;
     pid_t pid;
+    int error;
 
-    if (_find_program (program, sizeof (program)) < 0)
-        return;
     snprintf (path, sizeof (path), "PATH=%s", c->path ? c->path : "/usr/local/bin:/usr/bin:/bin");
     snprintf (conf, sizeof (conf), "SLURM_CONF=%s", c->slurm_conf ? c->slurm_conf : "");
     snprintf (log, sizeof (log), "%s", c->log ? c->log : "");
@@ -87,7 +103,19 @@ void abandoned_start (const struct abandoned *a)
     posix_spawn_file_actions_init (&actions);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         posix_spawn_file_actions_addopen (&actions, fd, "/dev/null", O_RDWR, 0);
-    posix_spawn (&pid, program, &actions, &attr, argv, environment);
+    error = posix_spawn (&pid, program, &actions, &attr, argv, environment);
     posix_spawn_file_actions_destroy (&actions);
     posix_spawnattr_destroy (&attr);
+    return error;
+}
+
+void abandoned_start (struct abandoned *a)
+{
+    char program[PATH_MAX] = "tf-abandoned";
+    int error;
+
+    a->attempts++;
+    error = _find_program (program, sizeof (program)) < 0 ? ENAMETOOLONG : _spawn (a, program);
+    if (error && a->attempts == 1)
+        _tell_failure (a, program, error);
 }

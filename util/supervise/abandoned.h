@@ -17,6 +17,7 @@
 struct abandoned {
     const struct supervisor_config *config;
     int64_t due;                    /* when to look again, or INT64_MAX */
+    int attempts;
 };
 
 /* The configuration must live as long. */
@@ -29,7 +30,10 @@ void abandoned_init (struct abandoned *abandoned, const struct supervisor_config
  */
 bool abandoned_asks (struct abandoned *abandoned, int64_t since, int64_t now);
 
-/* Start the program; the caller waits for all children. */
-void abandoned_start (const struct abandoned *abandoned);
+/*
+ * Start the program; the caller waits for all children. That the first attempt fails is told in the node's
+ * syslog.
+ */
+void abandoned_start (struct abandoned *abandoned);
 
 #endif
