@@ -109,6 +109,7 @@ struct frame *launch_encode_config (const struct launch *launch)
         .timeout = launch->timeout ? launch->timeout : 300,
         .stop = launch->stops ? STOP_WHEN_AUTO : STOP_WHEN_NEVER,
         .show = launch->show,
+        .watch = { .seconds = launch->watchdog, .first = launch->watchdog },
         .stop_grace = 30,
         .eval_grace = 60,
         .fail_grace = 60,

@@ -68,6 +68,7 @@ struct launch {
     int timeout;            /* seconds, 0: 300 */
     bool show;              /* --tf-show, which makes the tasks supervised */
     bool stops;             /* the ps is stopped in the end */
+    int watchdog;           /* seconds; 0: the tasks are not watched */
     int file_limit;         /* tf-rendezvous' hard limit on open files; 0: this process' limits.
                                The soft limit is 1,024 then, as most users have it */
     int socket_buffer;      /* of both ends of a connection, in bytes; 0: the kernel's default */
