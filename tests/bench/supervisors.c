@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What the steps cost that programs say: N simulated supervisors tell tf-rendezvous of them as often as
- * their answers ask them to (supervise/watch.h), as those of a step that has just begun, and each program says
- * one again and again. Measured is tf-rendezvous: its time, what it is sent, and how much of it its journal
- * keeps.
+ * their answers ask them to (supervise/watch.h), as those of a step that has just begun, and each program
+ * says one again and again. Measured is tf-rendezvous: its time, what it is sent, and how much of it its
+ * journal keeps.
  *
  *     supervisors [N [SECONDS [no-turns]]]     1024 60; no-turns: as if each told its steps for itself
  *
