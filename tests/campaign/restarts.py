@@ -29,7 +29,7 @@ DEFECTS = (4, 6, 8, 11)
 # The messages, with the tasks, how they ended, the pause and what is left
 _TASK = r"rank \d+ \(\+?\w+ \d+\) on [^\s,]+"
 _ENDED = rf"({_TASK}(?:, {_TASK})*(?: and \d+ more)?) ha(?:s|ve) ended at \d\d:\d\d:\d\d, ([^;]*)"
-_AGAIN = r" after (\d+) s \(restarts left: (\d+)\)"
+_AGAIN = r" after (\d+) s \(restarts left: (\d+) in a row\)"
 ONE = _ENDED + "; (?:it is|they are) restarted" + _AGAIN
 ALL = _ENDED + r"; (?:all tasks are stopped, and|the others have \d+ s to end, too, and all are) " \
     "restarted" + _AGAIN

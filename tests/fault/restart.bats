@@ -156,7 +156,7 @@ worker_has_no_supervisor ()
         eventually 30 lives $rank 1
     done
     barrier=$(supervisor_of "$(cut -d' ' -f1 "$lives/1")")
-    eventually 30 printed 'all tasks are stopped, and restarted after 1 s (restarts left: 1)'
+    eventually 30 printed 'all tasks are stopped, and restarted after 1 s (restarts left: 1 in a row)'
     eventually 30 worker_ended
     kill -9 "$barrier"
     touch "$lives/end"

@@ -58,8 +58,8 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$status" -eq 0 ]
     [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "1 1 3 1" ]
     [ "$(sort -u "$LIVES/2" | wc -l)" -eq 1 ]
-    [[ $stderr == *'worker 0) on '*' has ended at '*', signal 9; it is restarted after 1 s (restarts left: 1)'* ]]
-    [[ $stderr == *'it is restarted after 2 s (restarts left: 0)'* ]]
+    [[ $stderr == *'worker 0) on '*' has ended at '*', signal 9; it is restarted after 1 s (restarts left: 1 in a row)'* ]]
+    [[ $stderr == *'it is restarted after 2 s (restarts left: 0 in a row)'* ]]
     [[ $stderr == *'(restarted 2 times)'* ]]
 }
 
@@ -77,7 +77,7 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$status" -eq 0 ]
     [ "$(for rank in 0 1 2 3 4 5 6 7 8; do lives $rank; done | xargs)" = "1 2 2 2 2 2 2 2 2" ]
     [ "$(grep -c 'spank_tf: .* ended' <<< "$stderr")" -eq 1 ]
-    [[ $stderr == *' have ended at '*', signal 9; they are restarted after 1 s (restarts left: 4)'* ]]
+    [[ $stderr == *' have ended at '*', signal 9; they are restarted after 1 s (restarts left: 4 in a row)'* ]]
     [ "$(grep -o '(worker [0-7])' <<< "$stderr" | sort -u | wc -l)" -eq 8 ]
 }
 
@@ -112,7 +112,7 @@ step ()                     # LIST SCRIPT [OPTION...]
         esac' -n3 --tf-restart=1
     [ "$status" -eq 0 ]
     [ "$(lives 0) $(lives 1) $(lives 2)" = "2 2 2" ]
-    [[ $stderr == *'all tasks are stopped, and restarted after 1 s (restarts left: 0)'* ]]
+    [[ $stderr == *'all tasks are stopped, and restarted after 1 s (restarts left: 0 in a row)'* ]]
 }
 
 # bats test_tags=core,release
@@ -216,7 +216,7 @@ while life < 50:
     time.sleep(60)'
     [ "$status" -eq 0 ] || fail "$status: $stderr"
     had_lives 51 51
-    [ "$(grep -c 'restarted after 1 s (restarts left: 2)' <<< "$stderr")" -eq 50 ] || fail "$stderr"
+    [ "$(grep -c 'restarted after 1 s (restarts left: 2 in a row)' <<< "$stderr")" -eq 50 ] || fail "$stderr"
 }
 
 @test "the ledger of a step is what is known of its programs" {

@@ -86,7 +86,7 @@ place_of ()
     one_dictionary 3 3 0 1 3
     [ "$(place_of 3)" = "worker 2" ] || fail "the spare is $(place_of 3)"
     srun_ends 90
-    printed "lost for [89] s, and replaced: worker 2 \(rank 2 on $(node 3)\) is now rank 3 on $(node 4); all tasks are stopped, and restarted after 1 s \(restarts left: 2\)" ||
+    printed "lost for [89] s, and replaced: worker 2 \(rank 2 on $(node 3)\) is now rank 3 on $(node 4); all tasks are stopped, and restarted after 1 s \(restarts left: 2 in a row\)" ||
         fail "no line says who was replaced: $(< "$srun_output")"
     printed "all tasks begin again, [0-9]+ s after the last sign of what was lost" || fail "no line says that all begin: $(< "$srun_output")"
     printed "the work is done; 1 task was replaced" || fail "no line says that the work is done: $(< "$srun_output")"

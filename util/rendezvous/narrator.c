@@ -245,8 +245,9 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
         list_text_add (&list, name);
     }
     snprintf (then, sizeof (then), "all tasks are stopped, and restarted after %d s", fact->pause);
-    console_say ("spank_tf: %s: %s, and replaced: %s; %s (restarts left: %d)", step_name (n->step), because,
-                 list_text_end (&list), fact->joined ? "it is restarted with the others" : then, fact->left);
+    console_say ("spank_tf: %s: %s, and replaced: %s; %s (restarts left: %d in a row)", step_name (n->step),
+                 because, list_text_end (&list), fact->joined ? "it is restarted with the others" : then,
+                 fact->left);
     if (events_are_wanted (n->step))
         events_publish (n->step, show_json_restart (n->roster, fact, n->config->restart.times));
 }

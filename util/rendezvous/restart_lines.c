@@ -64,7 +64,8 @@ static void _all (struct errtext *text, const struct restart_lines *l, const str
         errtext_set (&others, "the others have %d s to end, too, and all are", l->config->stop_grace);
     else
         errtext_set (&others, "all tasks are stopped, and");
-    errtext_set (text, "; %s restarted after %d s (restarts left: %d)", others.text, fact->pause, fact->left);
+    errtext_set (text, "; %s restarted after %d s (restarts left: %d in a row)", others.text, fact->pause,
+                 fact->left);
 }
 
 static void _final (struct errtext *text, const struct restart_lines *l, const struct exit_report *report)
@@ -140,7 +141,7 @@ static void _set_text (struct errtext *text, const struct restart_lines *l, cons
     switch (fact->decision) {
         case RESTART_POLICY_NONE: break;
         case RESTART_POLICY_ONE:
-            errtext_set (text, "restarted after %d s (restarts left: %d)", fact->pause, fact->left);
+            errtext_set (text, "restarted after %d s (restarts left: %d in a row)", fact->pause, fact->left);
             break;
         case RESTART_POLICY_ALL: _all (text, l, fact); break;
         case RESTART_POLICY_FINAL: _final (text, l, &fact->report); break;
