@@ -375,7 +375,7 @@ static int64_t _silent_from (const struct program *p)
 /* How many messages it has sent by now. */
 static int _messages (const struct program *p)
 {
-    int64_t last = moment_first (moment_first (w.now, p->ended), _silent_from (p));
+    int64_t last = moment_first (moment_first (p->stopped ? w.resumes : w.now, p->ended), _silent_from (p));
     int64_t age = last - p->began - w.plan->start_ms;
 
     return age < 0 ? 0 : 1 + (int)(age / w.plan->sign_ms);
@@ -1321,12 +1321,13 @@ static void _stop_programs (bool stop)
         struct program *p = &w.program[i];
         int64_t stood = w.now - w.resumes;
 
-        if (p->stopped == stop || (!p->alive && !p->others))
+        if (p->stopped == stop || (stop && !p->alive && !p->others))
             continue;
         p->stopped = stop;
         if (stop)
             continue;
         p->began += stood;
+        p->ended = p->ended == NEVER ? NEVER : w.now;
         p->ends += p->ends == NEVER ? 0 : stood;
         p->others_end += stood;
     }

@@ -213,9 +213,10 @@ static void play_order (char *event)
         goal.report = machine.reports;
     else if (story_begins (&event, "stop at once"))
         goal.stop = GOAL_STOP_AT_ONCE;
-    else if (story_begins (&event, "stop"))
+    else if (story_begins (&event, "stop")) {
         goal.stop = GOAL_STOP;
-    else if (story_begins (&event, "end the lease"))
+        goal.least = story_begins (&event, "at least") ? story_number (&event) : 0;
+    } else if (story_begins (&event, "end the lease"))
         goal.stop = GOAL_LEASE_OVER;
     else if (story_begins (&event, "abort"))
         goal.stop = GOAL_ABORT;

@@ -426,6 +426,23 @@ static bool _is_to_be_stopped (const struct job *job, const struct rank *rank)
 }
 
 /*
+ * At least. A supervisor takes the work of what was stopped for done. It is not if the task had counted as
+ * ended before, or if it is stopped for a restart, of which it may not hear.
+ */
+static int _least_exit_code (const struct job *job, const struct rank *rank, const struct goal *goal)
+{
+    static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
+    bool stopped = rank->said.kind == EXIT_REPORT_STOPPED;
+
+    if (goal->leave)
+        return stopped ? exit_report_code (&rank->end.report) : 0;
+    if (!restarts_gathers (job->restarts, rank)
+        || (rank_waits (rank) ? !stopped || rank->replaces : goal->stop != GOAL_STOP))
+        return 0;
+    return stop_policy_awaits (job->policy, rank) ? exit_report_code (&killed) : 0;
+}
+
+/*
  * One that waits for its next life has none that is to begin. Nor has one that all others wait for meanwhile,
  * because its begin was lost: it would begin beside them, with what may be a newer dictionary.
  */
@@ -451,14 +468,12 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
     else if (rank->state == RANK_ENDED ? _is_to_be_stopped (job, rank) : course_stops (job, rank))
         goal.stop = GOAL_STOP;
     goal.leave = rank->state == RANK_ENDED && rank->report > 0 && goal.stop != GOAL_STOP;
-    if (goal.leave && !rank->replaced_by) {
-        goal.most = _most_exit_code (job, rank);
-        /* Its supervisor takes its work for done. */
-        if (rank->said.kind == EXIT_REPORT_STOPPED && exit_report_failed (&rank->end.report))
-            goal.least = exit_report_code (&rank->end.report);
-        if (goal.most > 0 && goal.least > goal.most)
-            goal.least = goal.most;
-    }
+    if (rank->replaced_by)
+        return goal;
+    goal.most = goal.leave ? _most_exit_code (job, rank) : 0;
+    goal.least = _least_exit_code (job, rank, &goal);
+    if (goal.most > 0 && goal.least > goal.most)
+        goal.least = goal.most;
     return goal;
 }
 

@@ -216,6 +216,11 @@ bool stop_policy_failed (const struct stop_policy *policy)
     return policy->cause == STOP_POLICY_WORKERS_ENDED ? failed == policy->followed : failed > 0;
 }
 
+bool stop_policy_awaits (const struct stop_policy *policy, const struct rank *rank)
+{
+    return _is_followed (policy, rank);
+}
+
 bool stop_policy_is_cause (const struct stop_policy *policy, const struct rank *rank)
 {
     return policy->cause != STOP_POLICY_NOT_OVER

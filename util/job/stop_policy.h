@@ -106,6 +106,9 @@ enum stop_policy_cause stop_policy_cause (const struct stop_policy *policy);
  */
 bool stop_policy_failed (const struct stop_policy *policy);
 
+/* True if the job is not over before this rank has ended. */
+bool stop_policy_awaits (const struct stop_policy *policy, const struct rank *rank);
+
 /* True if the job is over because this rank has ended, alone or with others. */
 bool stop_policy_is_cause (const struct stop_policy *policy, const struct rank *rank);
 

@@ -27,8 +27,8 @@ struct goal {
     enum goal_stop stop;            /* ... or this: also what an earlier life has left */
     int report;                     /* the number of the last report of an end that has arrived; 0: none */
     bool leave;                     /* there is no other life: the supervisor may exit, */
-    int most;                       /* ... with this exit code at most; 0: with its own; */
-    int least;                      /* ... or at least */
+    int most;                       /* ... with this exit code at most; 0: with its own */
+    int least;                      /* ... or at least, also if it leaves because no other goal comes */
     int question;                   /* higher than before: tell of the signs of life at once */
 };
 

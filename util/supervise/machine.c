@@ -421,7 +421,7 @@ static void _look_at_remains (struct machine *m, bool left)
  * not begun, has the code of the failure that it has got with it. And the work of one that was stopped may
  * not be done.
  */
-static void _limit_exit_code (struct machine *m, int most, int least)
+static void _let_go (struct machine *m, int most, int least)
 {
     int code =
         WIFSIGNALED (m->status) ? EXIT_REPORT_SIGNAL_CODE (WTERMSIG (m->status)) : WEXITSTATUS (m->status);
@@ -430,6 +430,7 @@ static void _limit_exit_code (struct machine *m, int most, int least)
         m->status = W_EXITCODE (most, 0);
     else if (code < least)
         m->status = W_EXITCODE (least, 0);
+    m->leaves = true;
 }
 
 /* The rendezvous knows the end of the task, as its goal says on this connection, or the last. */
@@ -490,8 +491,7 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
     if (goal->stop == GOAL_STOP_AT_ONCE && !m->replaced)
         _give_up_place (m);
     else if (known && goal->leave) {
-        _limit_exit_code (m, goal->most, goal->least);
-        m->leaves = true;
+        _let_go (m, goal->most, goal->least);
     } else if (goal->stop == GOAL_STOP)
         _obey_stop (m, known);
     else if (goal->stop == GOAL_LEASE_OVER)
@@ -554,7 +554,8 @@ void machine_link (struct machine *m, int64_t now, const struct link *link)
         _end_lease (m);
     else {
         _say_alone (m);
-        m->leaves = m->phase == MACHINE_ENDED;
+        if (m->phase == MACHINE_ENDED)
+            _let_go (m, 0, m->goal.least);
         if (m->phase == MACHINE_RUNS && signals_deliver (&m->signals))
             _terminate_program (m);
     }
