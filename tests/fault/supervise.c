@@ -899,12 +899,16 @@ static void _say (int program, const char *message)
         die ("send: %s", strerror (errno));
 }
 
-static void _expect_busy (const struct task *task, bool overdue, bool busy, const char *when)
+/* The program computes: that is told if it is silent for half of the time, and only then. */
+static struct signs _expect_busy (const struct task *task)
 {
     struct signs signs = task_expect_signs (task);
+    bool moves = signs_move (&signs, task->watchdog * INT64_C (1000));
 
-    if (signs.source != SIGNS_MESSAGES || signs.overdue != overdue || signs.busy != busy)
-        die ("%s: %soverdue, %sbusy", when, signs.overdue ? "" : "not ", signs.busy ? "" : "not ");
+    if (signs.busy == moves)
+        die ("silent for %d ms, %soverdue, and %sbusy", signs.silent_ms, signs.overdue ? "" : "not ",
+             signs.busy ? "" : "not ");
+    return signs;
 }
 
 /* A look for nothing at all of /proc, with each step, is what a step of many tasks pays most for. */
@@ -915,16 +919,19 @@ static void _tell_busy_while_silent (const void *arg __attribute__ ((unused)))
 
     task_start (&task);
     task_expect_output (&task, "up ");
-    /* It is executed when tf-supervise looks next. */
-    poll (NULL, 0, 1000);
+    /* What was said before the life has begun does not count. */
+    poll (NULL, 0, MOMENT_MS);
     _say (program, "WATCHDOG=1\nSTATUS=step 1");
-    _expect_busy (&task, false, false, "at a sign");
-    poll (NULL, 0, 2500);
-    task_send_order (&task, ORDER_TELL);
-    _expect_busy (&task, false, true, "silent, and asked");
-    _expect_busy (&task, true, true, "overdue, just after that");
-    _say (program, "WATCHDOG=1");
-    _expect_busy (&task, false, false, "at another sign");
+    if (_expect_busy (&task).source != SIGNS_MESSAGES)
+        die ("a message is not told");
+    /* Also what is news just after an answer. */
+    do {
+        poll (NULL, 0, 300);
+        task_send_order (&task, ORDER_TELL);
+    } while (!_expect_busy (&task).overdue);
+    _say (program, "WATCHDOG=1\nSTATUS=step 2");
+    while (_expect_busy (&task).messages < 2)
+        ;
     close (program);
 }
 
