@@ -24,12 +24,13 @@ static int _return_ms (int lost_after)
 }
 
 /*
- * Not before a supervisor that is cut off has ended its task, however soon it would be lost otherwise. One
- * that has closed its connection, and does not come back, is dead.
+ * Not before a supervisor that is cut off has ended its task, however soon it would be lost otherwise; and as
+ * if it had been heard at the end of an outage of this host. One that has closed its connection, and does not
+ * come back, is dead.
  */
 static void _set_given_up (const struct job *job, struct rank *rank, int ms)
 {
-    rank->given_up = rank->heard + silence_verdict_ms (job->config->lost_after);
+    rank->given_up = moment_last (rank->heard, job->back) + silence_verdict_ms (job->config->lost_after);
     if (ms == JOB_CLOSED_MS)
         rank->given_up = moment_first (rank->given_up, rank->away);
     rank->given_up = moment_last (rank->given_up, job->now + ACCEPT_MS);
@@ -61,6 +62,7 @@ static void _wait_for_others (struct job *job, const struct rank *rank)
 
     if (lost_after == 0 || rank->away == NEVER || job->now - rank->heard < lost_after * INT64_C (1000))
         return;
+    job->back = job->now;
     for (struct rank *other = job->rank; other < job->rank + job->tasks; other++) {
         if (other->given_up == NEVER)
             continue;

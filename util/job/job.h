@@ -53,6 +53,7 @@ struct job {
     struct watchdog watchdog;
     struct ledger ledger;
     struct unanswered unanswered;
+    int64_t back;                       /* when srun's host was, perhaps, after an outage; 0: never */
     int64_t launched;                   /* when the tasks got their answers */
     int64_t grace_over;                 /* of evaluators; never before the job is over */
     int64_t failure_over;               /* fail_grace; never if no task has failed without a ps */
