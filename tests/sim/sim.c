@@ -5,8 +5,8 @@
  *                                      time without it. MOST: stop when so many have broken a promise
  *     simulate --show SEED             play this one, and print it with its hash
  *
- * The seconds are those in which it has a core, so that it plays as much on a machine that does other work; but
- * it ends when four times as many have passed.
+ * The seconds are those in which it has a core, so that it plays as much on a machine that does other work;
+ * but it ends when four times as many have passed.
  *
  * A broken promise is printed with the seed, the plan, and the fewest disturbances, from the first on, that
  * still break it. The last line is "N schedules, M broken, from seed S".
