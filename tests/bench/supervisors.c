@@ -141,14 +141,16 @@ static bool _judge (int n, int seconds, int64_t signs, int64_t bytes, struct usa
 {
     double percent = (double)(after.ns - before.ns) / 1e7 / seconds;
     double mib = (double)(after.journal_kib - before.journal_kib) / 1024 * 3600 / seconds;
+    bool met;
 
     printf (
         "%d supervisors, %d s: %.1f signs/s, %.1f KiB/s, %.2f %% of a core; the journal had %.1f MiB, and "
         "grows by %.1f MiB/h\n",
         n, seconds, (double)signs / seconds, (double)bytes / 1024 / seconds, percent,
         (double)before.journal_kib / 1024, mib);
-    return _met (percent <= MAX_PERCENT, "% of a core, at most 1", percent)
-           & _met (mib / OLD_PARTS <= MAX_OLD_MIB_HOUR, "MiB/h after 50 minutes, at most 2", mib / OLD_PARTS);
+    met = _met (percent <= MAX_PERCENT, "% of a core, at most 1", percent);
+    met &= _met (mib / OLD_PARTS <= MAX_OLD_MIB_HOUR, "MiB/h after 50 minutes, at most 2", mib / OLD_PARTS);
+    return met;
 }
 
 int main (int argc, char *argv[])
