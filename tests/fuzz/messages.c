@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The input is the strings of a message, one a line. Each decoder that has a table (protocol/fields.h) gets
- * it: what is of another message is an unknown key for it.
+ * The input is the strings of a message, one a line. Each decoder of a message gets it: what is of another
+ * one is an unknown key for it.
  */
 #include "config.h"
 
@@ -17,6 +17,7 @@
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
 #include "protocol/signs.h"
+#include "protocol/status.h"
 #include "protocol/supervisor_config.h"
 #include "rendezvous/step.h"
 
@@ -60,8 +61,6 @@ static struct frame *_encode_signs (const void *message)
     return frame;
 }
 
-#define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
-
 static int _decode_goal (void *message, const struct frame *frame, struct errtext *err)
 {
     return goal_decode (message, frame, SERVER_TOKEN, err);
@@ -82,8 +81,18 @@ static struct frame *_encode_supervisor_config (const void *message)
     return supervisor_config_encode (message);
 }
 
+static int _decode_status (void *message, const struct frame *frame, struct errtext *err)
+{
+    return status_decode (message, frame, err);
+}
+
+static struct frame *_encode_status (const void *message)
+{
+    return status_encode_first (message, TOKEN, "n1", 0);
+}
+
 static const struct message {
-    const struct fields *fields;
+    const struct fields *fields; /* or NULL */
     int (*decode) (void *message, const struct frame *frame, struct errtext *err);
     struct frame *(*encode) (const void *message);
     uint32_t ceiling;
@@ -92,6 +101,7 @@ static const struct message {
     { &rendezvous_config_fields, _decode_rendezvous_config, _encode_rendezvous_config,
       FRAME_MAX_CONFIGURATION },
     { &signs_fields, _decode_signs, _encode_signs, FRAME_MAX_EXIT_REPORT },
+    { NULL, _decode_status, _encode_status, FRAME_MAX_REGISTRATION },
     { &goal_fields, _decode_goal, _encode_goal, FRAME_MAX_ORDER },
     { &supervisor_config_fields, _decode_supervisor_config, _encode_supervisor_config, FRAME_MAX_ANSWER },
 };
@@ -100,6 +110,7 @@ union decoded {
     struct registration registration;
     struct rendezvous_config rendezvous_config;
     struct signs signs;
+    struct status status;
     struct goal goal;
     struct supervisor_config supervisor_config;
 };
@@ -131,7 +142,8 @@ static void _check_message (const struct message *m, const struct frame *frame)
 
     if (!fuzz_succeeded (m->decode (&one, frame, &err), &err))
         return;
-    _check_limits (m->fields, &one);
+    if (m->fields)
+        _check_limits (m->fields, &one);
     if (!(again = fuzz_resend (m->encode (&one), m->ceiling)))
         return;
     CHECK (fuzz_succeeded (m->decode (&other, again, &err), &err));
@@ -185,6 +197,59 @@ static void _check_signs (const struct frame *frame)
     CHECK (strlen (signs.status) <= SIGNS_MAX_STATUS && (!signs.status[0] || fuzz_is_line (signs.status)));
 }
 
+static void _check_report (const struct exit_report *report)
+{
+    struct exit_report_text room;
+    struct exit_report parsed;
+
+    CHECK (report->number >= (report->kind == EXIT_REPORT_SIGNAL)
+           && report->number <= (report->kind == EXIT_REPORT_EXIT || report->kind == EXIT_REPORT_UNSTARTED
+                                     ? EXIT_REPORT_MAX_CODE
+                                 : report->kind == EXIT_REPORT_SIGNAL ? EXIT_REPORT_MAX_SIGNAL
+                                                                      : 0));
+    CHECK (exit_report_parse (&parsed, exit_report_print (report, &room)) == 0);
+    CHECK (parsed.kind == report->kind && parsed.number == report->number);
+    CHECK (exit_report_failed (report)
+           == (report->kind != EXIT_REPORT_STOPPED && strcmp (room.text, "exit 0") != 0));
+}
+
+/* The text of a report is what is printed, but for leading zeros. */
+static void _check_printed (const struct exit_report *report, const char *text)
+{
+    struct exit_report_text room;
+    const char *printed = exit_report_print (report, &room), *number = strpbrk (text, "0123456789");
+    size_t word = number ? (size_t)(number - text) : strlen (text);
+
+    CHECK (strncmp (printed, text, word) == 0);
+    if (number) {
+        number += strspn (number, "0");
+        CHECK (strcmp (printed + word, *number ? number : "0") == 0);
+    }
+}
+
+#define TASKS 4
+
+/* A report may come alone. */
+static void _check_status (const struct frame *frame)
+{
+    int rank = status_rank (frame, TASKS);
+    struct status status;
+
+    CHECK (rank >= -1 && rank < TASKS);
+    if (status_decode (&status, frame, NULL) < 0)
+        return;
+    CHECK (status.ended == exit_report_is_in (frame));
+    CHECK (status.life.life >= -1 && status.life.life <= LIFE_REPORT_MAX && status.life.number >= 1);
+    CHECK (status.life.asked_signal >= 0 && status.life.asked_signal <= EXIT_REPORT_MAX_SIGNAL);
+    CHECK (status.failure.source == FAILURE_TEXT_NONE ? !status.failure.text[0]
+                                                      : fuzz_is_line (status.failure.text));
+    CHECK (strlen (status.failure.text) <= FAILURE_TEXT_MAX);
+    if (!status.ended)
+        return;
+    _check_report (&status.report);
+    _check_printed (&status.report, frame_get (frame, "EXIT_REPORT"));
+}
+
 /* An answer, which is encoded from more than is decoded. */
 
 /* A task must not get LD_PRELOAD from its rendezvous. */
@@ -210,24 +275,14 @@ static void _check_variables (const struct frame *frame)
     }
 }
 
-static bool _same_text (const char *a, const char *b)
+/* What a task can read of it; the rest are variables. */
+static struct frame *_encode_answer (const struct answer *answer)
 {
-    return a == b || (a && b && strcmp (a, b) == 0);
-}
+    struct frame *frame = frame_create ();
 
-static bool _same_answer (const struct answer *a, const struct answer *b)
-{
-    if (a->refused || b->refused)
-        return a->refused == b->refused;
-    return _same_text (a->role, b->role) && a->index == b->index && _same_text (a->address, b->address)
-           && a->port == b->port && a->jax_devices == b->jax_devices
-           && (!a->jax_devices || a->local_process == b->local_process)
-           && a->keep_master_port == b->keep_master_port && a->nccl == b->nccl && a->gloo == b->gloo
-           && a->log_append == b->log_append && a->supervised == b->supervised
-           && (!a->supervised || a->stop_grace == b->stop_grace) && a->tee == b->tee && a->serves == b->serves
-           && a->restart.times == b->restart.times && a->restart.any == b->restart.any
-           && a->restart.longest_pause == b->restart.longest_pause && a->restart.total == b->restart.total
-           && _same_text (a->proxy_exempt, b->proxy_exempt);
+    CHECK (frame);
+    fields_encode (&answer_fields, frame, answer);
+    return frame;
 }
 
 static void _check_sent (struct answer answer, const char *tf_config)
@@ -249,7 +304,8 @@ static void _check_sent (struct answer answer, const char *tf_config)
     CHECK (frame = answer_received (&message));
     answer_message_clear (&message);
     CHECK (fuzz_succeeded (answer_decode (&received, frame, SERVER_TOKEN, &err), &err));
-    CHECK (_same_answer (&answer, &received));
+    CHECK (answer.refused == received.refused);
+    CHECK (answer.refused || fuzz_same (_encode_answer (&answer), _encode_answer (&received)));
     CHECK (answer.refused || strcmp (frame_get (frame, "TF_CONFIG"), tf_config) == 0);
     frame_destroy (frame);
 }
@@ -286,6 +342,7 @@ FUZZ_TARGET (messages)
     _check_registration (frame);
     _check_configurations (frame);
     _check_signs (frame);
+    _check_status (frame);
     _check_answer (frame);
     _check_acknowledgement (frame);
     frame_destroy (frame);

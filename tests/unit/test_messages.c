@@ -316,6 +316,15 @@ TEST (each_flag_has_its_key)
     }
 }
 
+TEST (each_option_of_a_task_is_sent_without_the_others)
+{
+    struct rendezvous_config config = plain_rendezvous_config;
+
+    config.task.if_abandoned = "cancel";
+    assert_non_null (strstr (message_text (rendezvous_config_encode (&config)), "IF_ABANDONED=cancel\n"));
+    check_sends_again (&rendezvous_config, rendezvous_config_encode (&config));
+}
+
 /* Each framework, and each word of an option. */
 TEST (each_word_has_its_text)
 {
