@@ -18,8 +18,9 @@
 static int told;
 static char told_last[1024];
 
-void __wrap_syslog (int priority, const char *fmt, ...);
-void __wrap___syslog_chk (int priority, int flag, const char *fmt, ...);
+void __wrap_syslog (int priority, const char *fmt, ...) __attribute__ ((format (printf, 2, 3)));
+void __wrap___syslog_chk (int priority, int flag, const char *fmt, ...)
+    __attribute__ ((format (printf, 3, 4)));
 
 static void __attribute__ ((format (printf, 1, 0))) tell (const char *fmt, va_list ap)
 {
