@@ -7,7 +7,7 @@
  * programs do, and the disturbances. The same seed has the same history.
  *
  * world_run () plays a history and writes down what a spectator would see, who knows what is alive and what
- * was printed, but not what the code has noted. promises.c judges that.
+ * was printed, but not what the code has noted. promises.h judges that.
  */
 #ifndef TF_WORLD_H
 #define TF_WORLD_H

@@ -1,0 +1,300 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What promises share: what the documents say of a list, an option or an end, and what a spectator knows at
+ * a moment of a history.
+ */
+#include "config.h"
+
+#include "oracle.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+/* What the documents say. */
+
+int oracle_code (int status)
+{
+    return WIFSIGNALED (status) ? 128 + WTERMSIG (status) : WEXITSTATUS (status);
+}
+
+/*
+ * guide.md, Restarts: "A failure is a signal that does not show a defect of the program (all but SIGSEGV,
+ * SIGILL, SIGFPE and SIGABRT), or the exit code 42 or 143 … With --tf-restart=N,any it is every failure but
+ * the exit codes 2, 126 and 127."
+ */
+bool oracle_covers (const struct plan *plan, int status)
+{
+    int signal = WIFSIGNALED (status) ? WTERMSIG (status) : 0, code = oracle_code (status);
+
+    if (plan->config.restart.times == 0 || status == 0)
+        return false;
+    if (plan->config.restart.any)
+        return signal || (code != 2 && code != 126 && code != 127);
+    if (signal)
+        return signal != SIGSEGV && signal != SIGILL && signal != SIGFPE && signal != SIGABRT;
+    return code == 42 || code == 143;
+}
+
+bool oracle_is_member (const struct plan *plan, int place)
+{
+    return place >= 0 && !plan->beside[place] && plan->kind[place] != RULES_EVALUATOR;
+}
+
+bool oracle_has (const struct plan *plan, enum rules_name kind)
+{
+    for (int i = 0; i < plan->tasks; i++)
+        if (plan->kind[i] == kind)
+            return true;
+    return false;
+}
+
+static bool _has_spares (const struct plan *plan)
+{
+    return plan->config.lost_after > 0;
+}
+
+/* Disturbances. */
+
+bool oracle_cuts (enum disturbance_kind kind)
+{
+    return kind == CUT || kind == BLOCK || kind == REJECT;
+}
+
+bool oracle_resets (enum disturbance_kind kind)
+{
+    return kind == RESET || kind == HALF_OPEN || kind == RESET_ALL || kind == KILL_RENDEZVOUS;
+}
+
+bool oracle_breaks (enum disturbance_kind kind)
+{
+    return oracle_cuts (kind) || oracle_resets (kind);
+}
+
+bool oracle_of_slurm (enum disturbance_kind kind)
+{
+    return kind == WARN || kind == CANCEL || kind == KILL_SRUN;
+}
+
+/* So many of them have begun before. */
+int oracle_began (const struct history *h, bool (*is_one) (enum disturbance_kind), int64_t before)
+{
+    int count = 0;
+
+    EACH (note, h)
+        count +=
+            note->kind == DISTURBED && note->at <= before && is_one ((enum disturbance_kind)note->status);
+    return count;
+}
+
+bool oracle_is_any (enum disturbance_kind kind)
+{
+    return kind < DISTURBANCE_KINDS;
+}
+
+bool oracle_is_suspension (enum disturbance_kind kind)
+{
+    return kind == SUSPEND;
+}
+
+/*
+ * design.md, Leases: "A supervisor's lease is real time, also while the job is suspended": one that is
+ * stopped cannot connect again.
+ */
+bool oracle_is_lost_while_suspended (const struct history *h)
+{
+    return _has_spares (h->plan) && oracle_began (h, oracle_is_suspension, NEVER)
+           && oracle_began (h, oracle_breaks, NEVER);
+}
+
+/*
+ * design.md, A suspended job: "A suspension that begins while a node is cut off is not told by it": so the
+ * time of that node counts on.
+ */
+static bool _meets_suspension (const struct plan *plan, const struct disturbance *cut)
+{
+    /* An attempt that was refused is followed by another one after 30 s at most. */
+    for (const struct disturbance *d = plan->disturbance; d < plan->disturbance + plan->disturbances; d++)
+        if (d->kind == SUSPEND && d->at >= cut->at && d->at <= cut->at + cut->lasts + 31000)
+            return true;
+    return false;
+}
+
+/*
+ * guide.md, Spare tasks: "A node that was silent for less goes on as if nothing had been." design.md: "an
+ * outage that Slurm survives … must not end a training". A reset alone is no news.
+ */
+bool oracle_is_harmless (const struct history *h, int number)
+{
+    const struct plan *plan = h->plan;
+    const struct disturbance *d = &plan->disturbance[number];
+    int interval = plan->config.lost_after < 20 ? 1 : plan->config.lost_after / 10;
+    /* Each side may have heard an interval before; an attempt, a pause, and what is said then take their
+     * time. */
+    int64_t limit =
+        _has_spares (plan) ? (plan->config.lost_after - 2 * interval - 2) * 1000 - 5 * plan->delay : 200000;
+    int same = 0;
+
+    /* design.md: "After a reset it is a minute". */
+    for (int i = 0; i < plan->disturbances && !_has_spares (plan); i++)
+        limit = oracle_resets (plan->disturbance[i].kind) ? 20000 : limit;
+
+    if (oracle_is_lost_while_suspended (h))
+        return false;
+    if (oracle_resets (d->kind) || d->kind == SUSPEND)
+        return true;
+    for (int i = 0; i < plan->disturbances; i++)
+        same += oracle_cuts (plan->disturbance[i].kind)
+                && (plan->disturbance[i].target == d->target || d->target == plan->srun
+                    || plan->disturbance[i].target == plan->srun);
+    return oracle_cuts (d->kind) && d->lasts < limit && same == 1 && !_meets_suspension (plan, d);
+}
+
+bool oracle_is_calm (const struct history *h, int64_t until)
+{
+    EACH (note, h)
+        if (note->kind == DISTURBED && note->at <= until && !oracle_is_harmless (h, note->number))
+            return false;
+    return true;
+}
+
+/* Between two moments, without the time in which the job was suspended. */
+int64_t oracle_running_ms (const struct history *h, int64_t from, int64_t until)
+{
+    int64_t stood = 0, since = NEVER;
+
+    EACH (note, h) {
+        if (note->kind == SUSPENDED)
+            since = note->at > from ? note->at : from;
+        if (note->kind == RESUMED && since != NEVER) {
+            int64_t end = note->at < until ? note->at : until;
+
+            stood += end > since ? end - since : 0;
+            since = NEVER;
+        }
+    }
+    if (since != NEVER && since < until)
+        stood += until - since;
+    return until - from - stood;
+}
+
+void oracle_follow (const struct history *h, struct alive *alive, const struct note *note)
+{
+    switch (note->kind) {
+        case BEGAN:
+            alive->program[note->rank] = alive->tree[note->rank] = true;
+            alive->began[note->rank] = *note;
+            break;
+        case ENDED: alive->program[note->rank] = false; break;
+        case CLEAR: alive->tree[note->rank] = false; break;
+        case DISTURBED:
+        case CALMED:
+            if (note->status == CUT)
+                alive->isolated[h->plan->disturbance[note->number].target] +=
+                    note->kind == DISTURBED ? 1 : -1;
+            break;
+        default: break;
+    }
+}
+
+bool oracle_reaches (const struct history *h, const struct alive *alive, int rank)
+{
+    return alive->isolated[h->plan->node[rank]] == 0;
+}
+
+/* The job. */
+
+void oracle_follow_course (const struct history *h, struct course *course, const struct note *note)
+{
+    if (note->kind == BEGAN && note->place >= 0)
+        course->ended[note->place] = course->failed[note->place] = false;
+    if (note->kind == TOLD && note->number == FACT_HANG)
+        course->hung = true;
+    if (note->kind != ENDED || note->place < 0)
+        return;
+    course->ended[note->place] = true;
+    course->failed[note->place] = note->status != 0;
+    course->covered = course->covered || oracle_covers (h->plan, note->status);
+}
+
+static bool _chief_has_ended (const struct plan *plan, const struct course *course)
+{
+    int worker = -1;
+
+    for (int i = plan->tasks - 1; i >= 0; i--) {
+        if (plan->kind[i] == RULES_CHIEF)
+            return course->ended[i];
+        if (plan->kind[i] == RULES_WORKER)
+            worker = i;
+    }
+    return worker >= 0 && course->ended[worker];
+}
+
+/* All of the cluster that work, or all but evaluators; or one of them that has failed. */
+static bool _have_ended (const struct plan *plan, const struct course *course, bool all_members)
+{
+    for (int i = 0; i < plan->tasks; i++)
+        if ((plan->kind[i] == RULES_CHIEF || plan->kind[i] == RULES_WORKER
+             || (all_members && oracle_is_member (plan, i) && plan->kind[i] != RULES_SPARE))
+            && !course->ended[i])
+            return false;
+    return true;
+}
+
+static bool _has_failed (const struct plan *plan, const struct course *course, bool ps)
+{
+    for (int i = 0; i < plan->tasks; i++)
+        if (oracle_is_member (plan, i) && course->failed[i] && (plan->kind[i] == RULES_PS || !ps))
+            return true;
+    return false;
+}
+
+bool oracle_is_over (const struct plan *plan, const struct course *course)
+{
+    bool ps = oracle_has (plan, RULES_PS), chief = oracle_has (plan, RULES_CHIEF);
+
+    switch (plan->config.stop) {
+        case STOP_WHEN_CHIEF: return _chief_has_ended (plan, course);
+        case STOP_WHEN_WORKERS: return _have_ended (plan, course, false);
+        case STOP_WHEN_NEVER: return false;
+        default: break;
+    }
+    if (_has_failed (plan, course, ps))
+        return true;
+    if (ps)
+        return chief ? _chief_has_ended (plan, course) : _have_ended (plan, course, false);
+    return _have_ended (plan, course, true);
+}
+
+/* Then its supervisor ends the task. */
+bool oracle_loses_slurmstepd (const struct history *h, int rank, int64_t until)
+{
+    EACH (note, h)
+        if (note->at <= until && note->kind == DISTURBED && note->status == KILL_SLURMSTEPD
+            && note->rank == rank)
+            return true;
+    return false;
+}
+
+/* Why a promise is broken. */
+
+static char _room[256];
+
+const char *oracle_tell (const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (_room, sizeof (_room), fmt, ap);
+    va_end (ap);
+    return _room;
+}
+
+const char *oracle_broken (const struct note *note, const char *what, int rank)
+{
+    return oracle_tell ("at %.3f: rank %d: %s (%d)", note ? (double)note->at / 1000 : 0.0,
+                        note ? note->rank : -1, what, rank);
+}

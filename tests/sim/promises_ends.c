@@ -1,0 +1,262 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Promises about the end: that it comes, what is told of it, and the codes of tasks and of srun.
+ */
+#include "config.h"
+
+#include "promises.h"
+
+#include <stddef.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "oracle.h"
+
+/* design.md, promise 5: "Every wait ends." 6: "No process … of ours outlives the step". */
+const char *everything_ends (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct rendezvous_config *c = &plan->config;
+    int64_t last = 100000, bound = 100 + 40 + c->stop_grace + c->eval_grace + c->fail_grace;
+    bool cut = oracle_began (h, oracle_cuts, NEVER) > 0, asked = oracle_began (h, oracle_of_slurm, NEVER) > 0,
+         hangs = false;
+    bool ends = h->all_ended;
+
+    for (int i = 0; i < plan->tasks; i++)
+        hangs = hangs || plan->script[i][0].hangs != NEVER;
+    /* guide.md: "--tf-stop=never": nothing is stopped. manual, HANGS: not "that Slurm has asked to end by
+     * SIGTERM". */
+    if (c->stop == STOP_WHEN_NEVER || (hangs && (asked || c->stop != STOP_WHEN_AUTO)))
+        return NULL;
+    EACH (note, h)
+        if (note->kind == DISTURBED || note->kind == CALMED)
+            last = note->at;
+        /* srun waits for it, as without the plugin; nothing else does. */
+        else if (note->kind == UNHEARD)
+            ends = !h->alive_at_end;
+    bound += (restart_rule_total (&c->restart) + 1)
+             * (60 + c->stop_grace + c->restart.longest_pause + c->watch.seconds
+                + (c->watch.learns ? 10 * c->watch.first : 0));
+    /* design.md: "after a timeout it is five minutes"; a supervisor without an answer stays ten, one that was
+       cut off an hour. */
+    bound += cut || oracle_began (h, oracle_is_any, NEVER) ? 600 + 360 + 300 : 0;
+    bound += cut ? 3600 : 0;
+    if (ends && h->end <= last + 1000 * bound)
+        return NULL;
+    return oracle_tell ("%s after %.0f s", ends ? "all have ended only" : "something goes on",
+                        (double)(h->end - last) / 1000);
+}
+
+/* guide.md: "The table at the end says …"; "the last line names the one that did so first": once. */
+const char *ends_are_told_once (const struct history *h)
+{
+    int ended = 0, over = 0;
+    bool asked = h->plan->wait > 0;
+
+    EACH (note, h) {
+        ended += note->kind == TOLD && note->number == FACT_ENDED;
+        over += note->kind == TOLD && note->number == FACT_OVER;
+        if (ended > 1 || over > 1)
+            return oracle_broken (note, "told twice", note->number);
+        if (note->kind == SRUN_ENDED && ended == 0 && !asked && !oracle_began (h, oracle_is_any, note->at))
+            return oracle_broken (note, "srun ends, and has not told how tasks ended", 0);
+    }
+    return NULL;
+}
+
+/* manual: "If srun ends, Slurm ends the step"; and it does not end by itself before all tasks have. */
+const char *none_runs_when_srun_has_ended (const struct history *h)
+{
+    struct alive alive = { 0 };
+    bool cut = oracle_began (h, oracle_of_slurm, NEVER) > 0;
+
+    EACH (note, h) {
+        oracle_follow (h, &alive, note);
+        if (note->kind != SRUN_ENDED || cut || h->plan->wait)
+            continue;
+        for (int i = 0; i < h->plan->tasks; i++)
+            if (alive.program[i] && oracle_reaches (h, &alive, i))
+                return oracle_broken (note, "srun ends, and a program runs", i);
+    }
+    return NULL;
+}
+
+/* manual: "One whose place is taken is told to end at once, and its exit code is 0." */
+const char *the_replaced_exit_with_0 (const struct history *h)
+{
+    bool replaced[MOST_RANKS] = { false };
+
+    EACH (note, h) {
+        if (note->kind == TOLD && note->number == FACT_REPLACED)
+            replaced[note->rank] = true;
+        /* Without a connection it does not know. */
+        if (note->kind == LEFT && note->number && replaced[note->rank] && note->status
+            && !oracle_loses_slurmstepd (h, note->rank, note->at))
+            return oracle_broken (note, "is replaced, and exits with", note->status);
+    }
+    return NULL;
+}
+
+/* guide.md: "srun prints … how it ended"; "The table … the exit code is that of the last runs." */
+const char *the_table_is_the_exit_codes (const struct history *h)
+{
+    const struct note *table[MOST_RANKS] = { NULL };
+
+    EACH (note, h)
+        if (note->kind == TABLE && note->number == 0)
+            table[note->rank] = note;
+    /*
+     * Open: of a task whose fork server, or slurmstepd, is killed as its next life is ordered, which the
+     * rendezvous cannot tell from one whose next life was stopped.
+     */
+    EACH (note, h)
+        if (note->kind == DISTURBED && (note->status == KILL_FORK_SERVER || note->status == KILL_SLURMSTEPD))
+            table[note->rank] = NULL;
+    if (oracle_began (h, oracle_of_slurm, NEVER))
+        return NULL;
+    EACH (note, h) {
+        int left, told;
+
+        /* manual: "after a minute without one it has ended", of which the rendezvous does not learn. */
+        if (note->kind != LEFT || note->number == 0 || !table[note->rank])
+            continue;
+        left = oracle_code (note->status);
+        told = oracle_code (table[note->rank]->status);
+        if (left > told || (left == 0 && told > 0))
+            return oracle_broken (note, "leaves with another code than the table has", told);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md: "Without a ps it returns the code of the task that failed first"; else "the chief's code, unless
+ * another task failed by itself with a higher one"; "A stopped task counts as exit 0". Of an undisturbed
+ * step.
+ */
+const char *sruns_code (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *last[MOST_RANKS] = { NULL }, *srun = NULL;
+    int64_t first = NEVER;
+    int most = 0, least = 255, others = 0;
+
+    if (oracle_began (h, oracle_is_any, NEVER) > oracle_began (h, oracle_is_suspension, NEVER) || plan->wait
+        || plan->config.watch.seconds)
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == ENDED && note->place >= 0)
+            last[note->place] = note;
+        if (note->kind == SRUN_ENDED)
+            srun = note;
+    }
+    if (!srun)
+        return NULL;
+    for (int i = 0; i < plan->tasks; i++)
+        if (last[i] && last[i]->cause == BY_ITSELF && last[i]->status && oracle_is_member (plan, i)
+            && last[i]->at < first)
+            first = last[i]->at;
+    for (int i = 0; i < plan->tasks; i++) {
+        int code = last[i] && last[i]->cause == BY_ITSELF ? oracle_code (last[i]->status) : 0;
+
+        if (code && oracle_is_member (plan, i) && last[i]->at <= first + plan->delay + 50) {
+            most = code > most ? code : most;
+            /* One that waits for its next life when the work is done counts as stopped. */
+            least = oracle_covers (plan, last[i]->status) ? 0 : code < least ? code : least;
+        } else if (code
+                   && (!oracle_is_member (plan, i) || oracle_has (plan, RULES_PS)
+                       || plan->config.stop != STOP_WHEN_AUTO))
+            others = code > others ? code : others;
+    }
+    least = least == 255 ? 0 : least;
+    if ((oracle_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO)
+        && plan->config.restart.times == 0)
+        least = most;
+    /* Auxiliary tasks: "srun … returns its exit code if no other is higher"; the others' is that of the
+     * first. */
+    if (plan->config.restart.times == 0
+        && (oracle_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO || most == 0))
+        least = least > others ? least : others;
+    if (srun->number <= (most > others ? most : others) && srun->number >= least)
+        return NULL;
+    return oracle_broken (srun, "srun's exit code; expected", most > others ? most : others);
+}
+
+/* The policy waits for its end (manual, THE END OF A JOB). */
+static bool _is_waited_for (const struct plan *plan, int place)
+{
+    bool ps = oracle_has (plan, RULES_PS), chief = oracle_has (plan, RULES_CHIEF), works;
+
+    works = plan->kind[place] == RULES_CHIEF || plan->kind[place] == RULES_WORKER;
+    if (plan->config.stop == STOP_WHEN_CHIEF || (plan->config.stop == STOP_WHEN_AUTO && ps && chief))
+        return chief ? plan->kind[place] == RULES_CHIEF
+                     : works && (place == 0 || plan->kind[place - 1] != RULES_WORKER);
+    return works && !plan->beside[place];
+}
+
+/*
+ * guide.md, The end of a job: "srun returns 0 only if the work is done": what the job waits for has ended by
+ * itself, with 0. "after a node failure srun returns 0 with Slurm 22.05".
+ */
+const char *no_success_without_the_work (const struct history *h)
+{
+    const struct note *last[MOST_RANKS] = { NULL }, *srun = NULL;
+
+    if (h->plan->config.stop == STOP_WHEN_NEVER || h->plan->wait || oracle_began (h, oracle_of_slurm, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == UNHEARD
+            || (note->kind == DISTURBED && (note->status == DIE || note->status == KILL_SLURMSTEPD)))
+            return NULL;
+        if ((note->kind == BEGAN || note->kind == ENDED) && note->place >= 0)
+            last[note->place] = note;
+        if (note->kind == SRUN_ENDED)
+            srun = note;
+    }
+    for (int place = 0; srun && srun->number == 0 && place < h->plan->tasks; place++)
+        if (_is_waited_for (h->plan, place)
+            && (!last[place] || last[place]->kind != ENDED || last[place]->status
+                || last[place]->cause == BY_SUPERVISOR))
+            return oracle_broken (srun, "srun returns 0, and the work was not done by", place);
+    return NULL;
+}
+
+/* guide.md: "the last line names the one that did so first". */
+const char *the_first_failure_is_the_first (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *named = NULL, *last[MOST_RANKS] = { NULL };
+    int64_t first = NEVER;
+    int who = -1;
+
+    if (oracle_began (h, oracle_is_any, NEVER) || plan->config.watch.seconds)
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == ENDED && note->place >= 0)
+            last[note->rank] = note;
+        if (note->kind == BEGAN)
+            last[note->rank] = NULL;
+        if (note->kind == FIRST)
+            named = note;
+    }
+    for (int i = 0; i < plan->tasks; i++)
+        /* One that waits for its next life when the work is done counts as stopped. */
+        if (last[i] && last[i]->cause == BY_ITSELF && last[i]->status && last[i]->at < first
+            && oracle_is_member (plan, last[i]->place) && !oracle_covers (plan, last[i]->status)) {
+            first = last[i]->at;
+            who = i;
+        }
+    if (!named || who < 0 || named->rank == who)
+        return NULL;
+    if (named->rank >= 0 && last[named->rank] && last[named->rank]->at <= first + plan->delay + 400)
+        return NULL;
+    return oracle_broken (named, "is named as the first to fail; it was", who);
+}
+
+const char *the_clock_goes_on (const struct history *h)
+{
+    EACH (note, h)
+        if (note->kind == STUCK)
+            return oracle_broken (note, "is due again and again", note->number);
+    return NULL;
+}

@@ -1,0 +1,148 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Promises about srun's host, which runs tasks beside srun, and is cut off from all others.
+ */
+#include "config.h"
+
+#include "promises.h"
+
+#include <stddef.h>
+
+#include "oracle.h"
+
+/* Between two questions of the kernel. */
+static int64_t _interval_ms (const struct plan *plan)
+{
+    return plan->config.lost_after < 20 ? 1000 : 100 * plan->config.lost_after;
+}
+
+/* The moment since which a node was not reached from srun's host by then, and is not; or NEVER. */
+static int64_t _unreached_since (const struct history *h, int number, int64_t now)
+{
+    const struct plan *plan = h->plan;
+    int64_t since = NEVER, until = 0;
+
+    EACH (note, h) {
+        const struct disturbance *d = note->kind == DISTURBED ? &plan->disturbance[note->number] : NULL;
+
+        if (!d || note->at > now || (d->kind != DIE && !oracle_cuts (d->kind))
+            || (d->target != number && d->target != plan->srun))
+            continue;
+        if (note->at > until)
+            since = note->at;
+        until = moment_last (until, d->kind == DIE ? NEVER : note->at + d->lasts);
+    }
+    /* Supervisors connect again so soon. */
+    return until >= now - _interval_ms (plan) - 2000 - 2 * plan->delay ? since : NEVER;
+}
+
+/* Supervisors on a node other than srun's had not left, or been killed, or told to be lost. */
+static bool _has_supervisors (const struct history *h, int number, int64_t then, int64_t now)
+{
+    bool gone[MOST_RANKS] = { false };
+
+    EACH (note, h)
+        if ((note->at < then && (note->kind == LEFT || note->kind == GONE))
+            || (note->at <= now && note->kind == TOLD
+                && (note->number == FACT_LOST || note->number == FACT_REPLACED)))
+            gone[note->rank < 0 ? 0 : note->rank] = true;
+    for (int i = 0; i < h->plan->tasks; i++)
+        if (h->plan->node[i] == number && number != h->plan->srun && !gone[i])
+            return true;
+    return false;
+}
+
+/* So many hosts are not reached, since the same time; -1: one is reached, or was longer. */
+static int _unreached_together (const struct history *h, int64_t now, int64_t *since)
+{
+    int64_t first = NEVER, last = 0;
+    int nodes = 0;
+
+    for (int i = 0; i < h->plan->nodes; i++) {
+        int64_t moment = _unreached_since (h, i, now);
+
+        if (!_has_supervisors (h, i, moment_first (moment, now), now))
+            continue;
+        if (moment == NEVER)
+            return -1;
+        first = moment_first (first, moment);
+        last = moment_last (last, moment);
+        nodes++;
+    }
+    *since = last;
+    /* Each was heard last some time before. */
+    return last <= first + 2 * _interval_ms (h->plan) + 2000 ? nodes : -1;
+}
+
+/*
+ * design.md, Leases: "the tasks beside it have to end: srun's host is cut off". Only then are they killed
+ * without having been asked to end.
+ */
+const char *sruns_host_ends_its_tasks_if_it_is_cut_off (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *asked[MOST_RANKS] = { NULL };
+
+    /* Their own leases may be over then. */
+    if (oracle_is_lost_while_suspended (h))
+        return NULL;
+    EACH (note, h) {
+        int64_t since = 0;
+
+        if (note->kind == BEGAN)
+            asked[note->rank] = NULL;
+        if (note->kind == ASKED)
+            asked[note->rank] = note;
+        if (note->kind != KILLED || !note->number || plan->node[note->rank] != plan->srun || asked[note->rank]
+            || oracle_began (h, oracle_of_slurm, note->at))
+            continue;
+        for (const struct note *told = h->note; told < note; told++)
+            if (told->kind == TOLD && told->number == FACT_REPLACED && told->rank == note->rank)
+                return NULL;
+        if (_unreached_together (h, note->at, &since) < 2)
+            return oracle_broken (note, "is killed, and srun's host is not cut off", note->life);
+        if (note->at - since < 1000 * plan->config.lost_after - _interval_ms (plan) - 50)
+            return oracle_broken (note, "is killed before the lease is over", note->life);
+    }
+    return NULL;
+}
+
+/* The first disturbance cuts srun's host off from two others at least. */
+static const struct disturbance *_sruns_cut (const struct history *h)
+{
+    const struct disturbance *d = h->plan->disturbance;
+    int nodes = 0;
+
+    if (oracle_began (h, oracle_is_any, NEVER) == 0 || !oracle_cuts (d->kind) || d->target != h->plan->srun)
+        return NULL;
+    for (int i = 0; i < h->plan->nodes; i++)
+        nodes += _has_supervisors (h, i, h->note->at + d->at, NEVER);
+    return nodes > 1 ? d : NULL;
+}
+
+/* The same sentence; and none begins before the others are back, or given up. */
+const char *a_cut_off_sruns_host_runs_no_task (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct disturbance *cut = _sruns_cut (h);
+    struct course course = { 0 };
+    struct alive alive = { 0 };
+    int64_t from, until;
+
+    if (!cut)
+        return NULL;
+    from = h->note->at + cut->at + 1000 * plan->config.lost_after + 2 * _interval_ms (plan) + 1000;
+    until = moment_first (h->note->at + cut->at + cut->lasts, from + 200000);
+    EACH (note, h) {
+        if (note->at >= until || (note->kind == DISTURBED && note->number > 0)
+            || oracle_is_over (plan, &course))
+            return NULL;
+        for (int i = 0; i < plan->tasks && note->at >= from; i++)
+            if (alive.program[i] && plan->node[i] == plan->srun)
+                return oracle_broken (note, "runs beside srun, whose host is cut off", i);
+        oracle_follow (h, &alive, note);
+        oracle_follow_course (h, &course, note);
+    }
+    return NULL;
+}

@@ -1,0 +1,202 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Promises about places and lives: who begins when, in which place, with which dictionary, and how often.
+ */
+#include "config.h"
+
+#include "promises.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "oracle.h"
+
+/*
+ * guide.md, Spare tasks: "… so that no two tasks with the same place can ever reach the others". manual:
+ * "It never starts before every process of the former run is dead".
+ */
+const char *never_two_in_one_place (const struct history *h)
+{
+    struct alive alive = { 0 };
+
+    EACH (note, h) {
+        if (note->kind == BEGAN && alive.tree[note->rank])
+            return oracle_broken (note, "a life begins while the former one is alive", note->life);
+        oracle_follow (h, &alive, note);
+        if (note->kind != BEGAN && note->kind != CALMED)
+            continue;
+        for (int i = 0; i < h->plan->tasks; i++)
+            for (int j = 0; j < i; j++)
+                if (alive.tree[i] && alive.tree[j] && alive.began[i].place == alive.began[j].place
+                    && oracle_reaches (h, &alive, i) && oracle_reaches (h, &alive, j))
+                    return oracle_broken (note, "two are alive in one place", alive.began[i].place);
+    }
+    return NULL;
+}
+
+/*
+ * design.md, promise 1: "No program starts with a missing, partial or different dictionary." guide.md: "all
+ * tasks of the step are stopped and restarted with a new TF_CONFIG".
+ */
+const char *one_dictionary (const struct history *h)
+{
+    struct alive alive = { 0 };
+
+    EACH (note, h) {
+        if (note->kind == BEGAN) {
+            if (note->place < 0 || h->place[note->number][note->rank] != note->place)
+                return oracle_broken (note, "begins in a place that its dictionary does not give it",
+                                      note->place);
+            for (int i = 0; i < h->plan->tasks; i++)
+                if (alive.program[i] && alive.began[i].number != note->number && oracle_reaches (h, &alive, i)
+                    && oracle_reaches (h, &alive, note->rank))
+                    return oracle_broken (note, "another program is alive with another dictionary", i);
+        }
+        oracle_follow (h, &alive, note);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md, Restarts: "without a ps | any task | all"; "they are stopped, and start when the last one has
+ * ended." So the members of such a cluster are in the same life.
+ */
+const char *all_begin_together (const struct history *h)
+{
+    struct alive alive = { 0 };
+
+    EACH (note, h) {
+        if (note->kind == BEGAN && note->life > 0 && !oracle_has (h->plan, RULES_PS)
+            && oracle_is_member (h->plan, note->place))
+            for (int i = 0; i < h->plan->tasks; i++)
+                if (alive.program[i] && oracle_is_member (h->plan, alive.began[i].place)
+                    && alive.began[i].life < note->life && oracle_reaches (h, &alive, i))
+                    return oracle_broken (note, "begins while another one is in its former life", i);
+        oracle_follow (h, &alive, note);
+    }
+    return NULL;
+}
+
+static bool _begins_life (const struct history *h, int place, int life)
+{
+    EACH (note, h)
+        if (note->kind == BEGAN && note->place == place && note->life == life)
+            return true;
+    return false;
+}
+
+/*
+ * guide.md, Restarts: "'All' is every task of the cluster but an evaluator, also one that had ended with 0".
+ * With srun's --wait the first end is the beginning of the last; and what one that is cut off was told may
+ * arrive when it is too late.
+ */
+const char *none_is_left_out (const struct history *h)
+{
+    if (oracle_has (h->plan, RULES_PS) || h->plan->wait || oracle_began (h, oracle_breaks, NEVER)
+        || !oracle_is_calm (h, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if (note->kind != BEGAN || note->life == 0 || !oracle_is_member (h->plan, note->place))
+            continue;
+        for (int place = 0; place < h->plan->tasks; place++)
+            if (oracle_is_member (h->plan, place) && h->plan->kind[place] != RULES_SPARE
+                && !_begins_life (h, place, note->life))
+                return oracle_broken (note, "all begin again without one", place);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md: "a task that fails is restarted where it was, at most N times in a row without progress, and
+ * ten times N in all". manual, SPARE TASKS: "Tasks that are lost while all are being stopped are replaced,
+ * too, and use none": then an auxiliary task or an evaluator that was just restarted begins again. Progress:
+ * a life that came to a higher step than its task had before, or lasted a minute. What was lost with a
+ * connection the rendezvous cannot know.
+ */
+const char *at_most_n_restarts (const struct history *h)
+{
+    const struct restart_rule *rule = &h->plan->config.restart;
+    int last[MOST_RANKS], row[MOST_RANKS] = { 0 }, highest[MOST_RANKS] = { 0 }, places = 0, all = 0;
+    int64_t began[MOST_RANKS] = { 0 };
+    /* With a ps, a task that was restarted alone counts its own steps. */
+    bool calm = !oracle_began (h, oracle_is_any, NEVER) && !oracle_has (h->plan, RULES_PS);
+
+    for (int i = 0; i < MOST_RANKS; i++)
+        last[i] = -1;
+    EACH (note, h) {
+        if (note->kind == TOLD && note->place < 0 && note->number != FACT_GRACE)
+            return oracle_broken (note, "fewer than no restarts are left", note->place);
+        places += note->kind == PLACES;
+        if (note->kind == ENDED && note->place >= 0) {
+            if (note->number > highest[note->place] || note->at - began[note->place] >= 60000)
+                memset (row, 0, sizeof (row));
+            if (note->number > highest[note->place])
+                highest[note->place] = note->number;
+        }
+        if (note->kind != BEGAN || note->place < 0)
+            continue;
+        if (note->status > all)
+            memset (row, 0, sizeof (row));
+        all = note->status > all ? note->status : all;
+        if (note->life <= last[note->place])
+            return oracle_broken (note, "a life with this number has begun before", note->life);
+        if (note->life > restart_rule_total (rule) + (oracle_is_member (h->plan, note->place) ? 0 : places))
+            return oracle_broken (note, "more lives than restarts", note->life);
+        row[note->place] += note->life > 0;
+        began[note->place] = note->at;
+        if (calm && row[note->place] > rule->times)
+            return oracle_broken (note, "more restarts in a row, without progress", row[note->place]);
+        last[note->place] = note->life;
+    }
+    return NULL;
+}
+
+/*
+ * guide.md, Restarts: "With --tf-restart=N a task that fails is restarted". Where nothing else happens, each
+ * failure that the rule covers is followed by another life, as long as there are restarts.
+ */
+const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    int64_t began[MOST_RANKS] = { 0 };
+    int failures = 0;
+
+    if (oracle_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO || plan->wait
+        || plan->config.watch.seconds)
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == DISTURBED && note->status != KILL_PROGRAM && !oracle_is_harmless (h, note->number))
+            return NULL;
+        /* manual: "If a task fails while its connection … is broken, …; after a minute without one it has
+         * ended." */
+        if (note->kind == DISTURBED && plan->disturbance[note->number].lasts > 50000)
+            return NULL;
+        /* One that is final ends the job; one of these uses restarts of its own. */
+        if (note->kind == ENDED && note->status != 0
+            && (!oracle_covers (plan, note->status) || !oracle_is_member (plan, note->place)))
+            return NULL;
+        failures += note->kind == ENDED && note->status != 0 && note->cause != BY_SUPERVISOR;
+    }
+    if (failures > plan->config.restart.times)
+        return NULL;
+    EACH (note, h) {
+        bool followed = false;
+
+        if (note->kind == BEGAN && note->place >= 0)
+            began[note->place] = note->at;
+        if (note->kind != ENDED || note->status == 0 || note->cause == BY_SUPERVISOR)
+            continue;
+        for (const struct note *later = note; later < h->note + h->notes; later++)
+            followed =
+                followed || (later->kind == BEGAN && later->place == note->place && later->life > note->life);
+        /* guide.md: with `any`, "all tasks fail alike within 30 s of their start". */
+        if (!followed && plan->config.restart.any && note->life > 0
+            && oracle_running_ms (h, began[note->place], note->at) < 31000)
+            return NULL;
+        if (!followed)
+            return oracle_broken (note, "a covered failure is not followed by a life", note->life);
+    }
+    return NULL;
+}
