@@ -424,7 +424,6 @@ void task_send_order (struct task *task, enum order order)
 {
     static const enum goal_stop stop[] = {
         [ORDER_STOP] = GOAL_STOP,
-        [ORDER_STOP_AT_ONCE] = GOAL_STOP_AT_ONCE,
         [ORDER_ABORT] = GOAL_ABORT,
         [ORDER_EXIT] = GOAL_RUN,
     };
@@ -591,17 +590,11 @@ static void _expect_reset (struct task *task)
     close (task->connection);
 }
 
-void task_order_exit_with (struct task *task, int most, int status)
+void task_order_exit (struct task *task, int status)
 {
-    task->goal.most = most;
     task_send_order (task, ORDER_EXIT);
     _expect_reset (task);
     task_expect_exit (task, status);
-}
-
-void task_order_exit (struct task *task, int status)
-{
-    task_order_exit_with (task, 0, status);
 }
 
 void task_expect_report_and_exit (struct task *task, const char *report, int status)

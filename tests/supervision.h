@@ -50,7 +50,6 @@ void program_prints_signals (void);
 enum order {
     ORDER_RUN,
     ORDER_STOP,
-    ORDER_STOP_AT_ONCE,
     ORDER_ABORT,
     ORDER_WAIT,                 /* nothing is to run */
     ORDER_TELL,
@@ -123,8 +122,6 @@ void task_send_life (struct task *task, int life);
 
 /* Send ORDER_EXIT. tf-supervise resets the connection and exits with that wait status. */
 void task_order_exit (struct task *task, int status);
-/* ... with an exit code that is not greater than `most`. */
-void task_order_exit_with (struct task *task, int most, int status);
 
 /* The next frame on the connection that is not about signs of life; NULL: there is none. */
 struct frame *task_receive_report (struct task *task);

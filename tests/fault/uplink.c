@@ -51,18 +51,6 @@ static void _break_while_running (const void *arg)
     task_expect_stopped (&task);
 }
 
-static void _break_while_stopping (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_ignores_sigterm, .stop_grace = 1 };
-
-    task_start_and_stop (&task, "up ");
-    task_expect_running (&task);
-    task_close_connection (&task);
-    task_expect_reconnect (&task, NULL);
-    task_send_order (&task, ORDER_STOP);
-    task_expect_stopped (&task);
-}
-
 static void _break_after_report (const void *arg)
 {
     const bool *reset = arg;
@@ -173,21 +161,6 @@ static void _refused_for_a_second (const void *arg)
     task_expect_stderr (&task, "");
 }
 
-static void _exits_0 (void)
-{
-}
-
-/* A supervisor waits for LEAVE, because srun may end once all supervisors have exited. */
-static void _success_waits_for_order (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _exits_0 };
-
-    task_start (&task);
-    task_expect_report (&task, "exit 0");
-    task_expect_running (&task);
-    task_order_exit (&task, 0);
-}
-
 /* The rendezvous does not answer. */
 
 static void _set_loopback (bool up)
@@ -282,20 +255,6 @@ static void _forged_exit_order (const void *arg)
     task_expect_close (&task);
     task_expect_reconnect (&task, "exit 3");
     task_order_exit (&task, W_EXITCODE (3, 0));
-}
-
-static void _early_exit_order (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_prints_signals };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    task_send_order (&task, ORDER_EXIT);
-    task_expect_running (&task);
-    kill (task.program_pid, SIGQUIT);
-    task_expect_report (&task, "exit 5");
-    task_expect_running (&task);
-    task_order_exit (&task, W_EXITCODE (5, 0));
 }
 
 static void _order_byte_by_byte (const void *arg __attribute__ ((unused)))
@@ -398,16 +357,12 @@ int main (void)
                      _break_while_running, &no);
     passed &= check ("the connection is reset while the program runs: it is made again", _break_while_running,
                      &yes);
-    passed &= check ("the connection is closed while the program is stopped: it is made again",
-                     _break_while_stopping, NULL);
     passed &= check ("the connection is closed after the report: the report is sent again",
                      _break_after_report, &no);
     passed &= check ("the connection is reset after the report: the report is sent again",
                      _break_after_report, &yes);
     passed &= check ("the program ends while there is no connection: the new one has the report",
                      _end_while_broken, NULL);
-    passed &= check ("LEAVE before the program's end has no effect", _early_exit_order, NULL);
-    passed &= check ("a supervisor waits for LEAVE after a success too", _success_waits_for_order, NULL);
     passed &= check ("a goal that arrives byte by byte is obeyed", _order_byte_by_byte, NULL);
     passed &= check ("keepalive is on, so that a lost rendezvous is noticed", _keepalive, NULL);
     passed &= _await_slow (pid);
