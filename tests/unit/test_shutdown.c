@@ -548,6 +548,10 @@ static void reconnect (int rank, bool suspended, bool ended)
     struct frame *frame;
     struct peer *peer = connect_one (&supervisor[rank]);
 
+    if (deaf == rank) {
+        deaf = -1;
+        filled = 0;
+    }
     status.signs.suspended = suspended;
     assert_non_null (frame = status_encode_first (&status, "t", "n2", rank));
     told[rank] = (struct goal){ .life = told[rank].life };

@@ -60,8 +60,13 @@ static int64_t _silent_since (const struct job *job)
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         int64_t heard;
 
-        if (!_is_waited_for (rank))
+        if (rank->at_srun)
             continue;
+        if (!_is_waited_for (rank)) {
+            /* It may have left after the others fell silent, so they were not cut off from here. */
+            last = moment_last (last, rank->heard);
+            continue;
+        }
         heard = _heard (job, rank);
         if (heard == NEVER)
             return NEVER;

@@ -12,7 +12,8 @@
  * - none of them has a connection, and at least one connection of each host broke because its peer did not
  *   answer. One that was closed or reset says nothing: its supervisor may have been killed;
  * - they fell silent together: the last answers of all hosts, each the last of any rank there, are
- *   within one question of the kernel and a second. Hosts that die one after the other are not one cut;
+ *   within one question of the kernel and a second. Hosts that die one after the other are not one cut,
+ *   nor are some that were silent before another one's last task ended;
  * - the last of these answers is older than a lease.
  *
  * When the work is done it is of no interest.

@@ -248,6 +248,7 @@ static void _take_status (struct job *job, struct rank *rank, const struct statu
 {
     const struct signs *signs = &status->signs;
 
+    rank->heard = job->now;
     rank->suspended = signs->suspended;
     restarts_step (job->restarts, rank, signs->life, signs->step);
     restarts_started (job->restarts, signs->started_ms);
@@ -273,19 +274,6 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
     _set_time (job, now);
     rank->heard = moment_last (rank->heard, heard);
     absence_begin (job, rank, ms);
-}
-
-void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
-{
-    _set_time (job, now);
-    absence_end (job, rank);
-    rank->heard = now;
-    rank->told = (struct goal){ .life = -1 };
-    if (!status->ended) {
-        rank->has = rank->life.number;
-        rank->report = 0;
-    }
-    _take_status (job, rank, status);
 }
 
 void job_cannot_change (struct job *job, const struct rank *spare)
@@ -381,6 +369,27 @@ static bool _act (struct job *job, struct rank *rank)
         case RESTARTS_RELEASE: _release (job, rank); break;
     }
     return true;
+}
+
+/* The order to begin was lost, and nothing is restarted any more: the others end, or have another dictionary. */
+static bool _never_begins (const struct rank *rank, const struct status *status)
+{
+    return rank->state == RANK_RUNS && status->ended && rank->has < rank->life.number
+           && (rank->restart.over || rank->restart.cannot);
+}
+
+void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
+{
+    _set_time (job, now);
+    absence_end (job, rank);
+    rank->told = (struct goal){ .life = -1 };
+    if (!status->ended) {
+        rank->has = rank->life.number;
+        rank->report = 0;
+    }
+    _take_status (job, rank, status);
+    if (_never_begins (rank, status))
+        _release (job, rank);
 }
 
 /* The end of one rank may release others. */
