@@ -53,11 +53,15 @@ static void _open (const char *name)
     fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* A message that the socket does not take is dropped. */
+/*
+ * A message that the socket does not take is dropped. Messages tell of no progress: after progress, restarts
+ * would be counted anew, and how far a life gets is chance.
+ */
 static void _give (int number)
 {
     char text[64];
-    int size = snprintf (text, sizeof (text), messages ? "WATCHDOG=1\nSTATUS=step %d" : "step %d\n", number);
+    int size = messages ? snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step 1")
+                        : snprintf (text, sizeof (text), "step %d\n", number);
 
     if (messages && fd >= 0)
         sendto (fd, text, (size_t)size, 0, (struct sockaddr *)&address, length);
