@@ -678,6 +678,39 @@ bool check (const char *sentence, void (*function) (const void *arg), const void
     return status == 0;
 }
 
+static struct {
+    const char *sentence;
+    void (*function) (void);
+} tests[64];
+static size_t test_count;
+
+void add_test (const char *sentence, void (*function) (void))
+{
+    if (test_count == sizeof (tests) / sizeof (tests[0]))
+        abort ();
+    tests[test_count].sentence = sentence;
+    tests[test_count++].function = function;
+}
+
+static void _run_test (const void *number)
+{
+    tests[*(const size_t *)number].function ();
+}
+
+bool run_tests (void)
+{
+    bool passed = true;
+
+    for (size_t i = 0; i < test_count; i++)
+        passed &= check (tests[i].sentence, _run_test, &i);
+    return passed;
+}
+
+int __attribute__ ((weak)) main (void)
+{
+    return run_tests () ? 0 : 1;
+}
+
 pid_t repeat_in_background (void (*function) (const struct launch *launch), const struct launch *launch)
 {
     pid_t parent = getpid (), pid;

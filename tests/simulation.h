@@ -48,9 +48,26 @@ void raise_file_limit (int needed);
 /* Tests. */
 
 /*
- * Run one test, function (arg), in a child process, and print the sentence with its result.
- * Returns true if the test passes or is skipped.
+ * TEST ("what it shows") { ... } is a test: it runs because it is there. run_tests () runs those of the file in
+ * their order, each in a child process, and prints the sentence with its result. It returns true if all have passed
+ * or were skipped. It is all that main () does, unless a program has one of its own.
  */
+/* clang-format off */
+#define TEST(sentence) TEST_OF_LINE (sentence, __LINE__)
+#define TEST_OF_LINE(sentence, line) TEST_WITH_LINE (sentence, line)
+#define TEST_WITH_LINE(sentence, line) \
+    static void _test_of_line_##line (void); \
+    static void __attribute__ ((constructor (101 + line))) _add_test_of_line_##line (void) \
+    { \
+        add_test (sentence, _test_of_line_##line); \
+    } \
+    static void _test_of_line_##line (void)
+/* clang-format on */
+
+void add_test (const char *sentence, void (*function) (void));
+bool run_tests (void);
+
+/* The same for a function with an argument. */
 bool check (const char *sentence, void (*function) (const void *arg), const void *arg);
 
 /* Called by a test that cannot run here. */

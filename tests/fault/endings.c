@@ -59,7 +59,7 @@ static void _await_message (const struct launch *launch, int64_t at_least_us, in
 
 /* srun ends. */
 
-static void _srun_ends_before_configuration (const void *arg __attribute__ ((unused)))
+TEST ("srun ends before its configuration is complete: tf-rendezvous exits silently")
 {
     struct launch launch = { .tasks = TASKS };
     struct frame *frame;
@@ -78,7 +78,7 @@ static void _srun_ends_before_configuration (const void *arg __attribute__ ((unu
     expect_stderr (&launch, "");
 }
 
-static void _srun_ends_before_registrations (const void *arg __attribute__ ((unused)))
+TEST ("srun ends before a rank registers: tf-rendezvous exits without a message")
 {
     struct launch launch = { .tasks = TASKS };
     int fd;
@@ -91,7 +91,7 @@ static void _srun_ends_before_registrations (const void *arg __attribute__ ((unu
     expect_stderr (&launch, "");
 }
 
-static void _srun_ends_while_ranks_wait (const void *arg __attribute__ ((unused)))
+TEST ("srun ends while ranks wait: tf-rendezvous exits, and they notice")
 {
     struct launch launch = { .tasks = TASKS };
     int rank[TASKS];
@@ -106,7 +106,7 @@ static void _srun_ends_while_ranks_wait (const void *arg __attribute__ ((unused)
 }
 
 /* As after scancel: the ranks end one after the other, then srun does. */
-static void _srun_ends_after_its_ranks (const void *arg __attribute__ ((unused)))
+TEST ("srun ends after its ranks, which end one by one: there is no message")
 {
     struct launch launch = { .tasks = TASKS };
     int rank[TASKS];
@@ -124,7 +124,7 @@ static void _srun_ends_after_its_ranks (const void *arg __attribute__ ((unused))
     expect_stderr (&launch, "");
 }
 
-static void _srun_ends_between_answers (const void *arg __attribute__ ((unused)))
+TEST ("srun ends while answers are being sent: no partial answer looks complete")
 {
     struct launch launch = { .tasks = MANY, .socket_buffer = 4096 };
     int rank[MANY];
@@ -142,7 +142,7 @@ static void _srun_ends_between_answers (const void *arg __attribute__ ((unused))
 
 /* Ranks do not register. */
 
-static void _ranks_miss_deadline (const void *arg __attribute__ ((unused)))
+TEST ("ranks that miss the deadline are named, and all ranks are refused")
 {
     struct launch launch = { .tasks = TASKS, .timeout = 1 };
     int rank[TASKS];
@@ -156,7 +156,7 @@ static void _ranks_miss_deadline (const void *arg __attribute__ ((unused)))
                             "on n1\n");
 }
 
-static void _no_rank_registers (const void *arg __attribute__ ((unused)))
+TEST ("no rank registers: a message says so, and later ranks are refused")
 {
     struct launch launch = { .tasks = TASKS, .timeout = 1 };
     int rank[TASKS];
@@ -169,7 +169,7 @@ static void _no_rank_registers (const void *arg __attribute__ ((unused)))
 
 /* Ranks are lost. */
 
-static void _rank_is_lost (const void *arg __attribute__ ((unused)))
+TEST ("a rank that is lost is named within two seconds, and all ranks are refused")
 {
     struct launch launch = { .tasks = TASKS };
     int rank[TASKS];
@@ -184,7 +184,7 @@ static void _rank_is_lost (const void *arg __attribute__ ((unused)))
                             "launch was complete: rank 2 (worker 1) on n1\n");
 }
 
-static void _ranks_return (const void *arg __attribute__ ((unused)))
+TEST ("ranks that are lost and register again at once get their answers")
 {
     struct launch launch = { .tasks = TASKS };
     const struct timespec tenth = { .tv_nsec = 100000000 };
@@ -217,7 +217,7 @@ static void _ranks_return (const void *arg __attribute__ ((unused)))
 }
 
 /* A rank that has its whole answer and closes the connection may not have read it. */
-static void _rank_does_not_acknowledge (const void *arg __attribute__ ((unused)))
+TEST ("a rank that does not acknowledge its answer is named, and may register again")
 {
     struct launch launch = { .tasks = TASKS };
     int rank[TASKS];
@@ -237,7 +237,7 @@ static void _rank_does_not_acknowledge (const void *arg __attribute__ ((unused))
 }
 
 /* Until it has read its answer, a rank that is to be supervised has no supervisor that could reconnect. */
-static void _supervised_rank_returns (const void *arg __attribute__ ((unused)))
+TEST ("a rank that is to be supervised, and has not read its answer, may register again")
 {
     struct launch launch = { .tasks = TASKS, .show = true };
     int rank[TASKS];
@@ -292,7 +292,7 @@ static void _report (int fd, const char *how)
 }
 
 /* That it may leave may be lost with its connection, whatever that looks like. */
-static void _supervisors_return_after_the_end (const void *arg __attribute__ ((unused)))
+TEST ("all tasks have ended, and that supervisors may leave was lost: they are told again until srun ends")
 {
     static const char *const how[] = { "exit 3", "exit 0" };
     struct launch launch = { .tasks = 2, .show = true };
@@ -406,7 +406,7 @@ static void _expect_times (const struct launch *launch, const char *text, int ti
 }
 
 /* Before an end, between two, and after the last one: each is told once, and the ps is stopped. */
-static void _rendezvous_is_killed (const void *arg __attribute__ ((unused)))
+TEST ("the rendezvous is killed twice: it goes on, each end is told once, and the ps is stopped")
 {
     struct launch launch = { .tasks = 3, .show = true, .stops = true };
     int rank[3];
@@ -435,7 +435,7 @@ static void _rendezvous_is_killed (const void *arg __attribute__ ((unused)))
 }
 
 /* For the third time within a minute; or while the ranks wait. */
-static void _rendezvous_is_not_begun_again (const void *arg __attribute__ ((unused)))
+TEST ("the rendezvous is killed for the third time in a minute, or before the answers: it has ended")
 {
     struct launch launch = { .tasks = 3, .show = true, .stops = true }, early = launch;
     int rank[3];
@@ -456,7 +456,7 @@ static void _rendezvous_is_not_begun_again (const void *arg __attribute__ ((unus
 
 /* Ranks cannot take part. */
 
-static void _rank_has_no_port (const void *arg __attribute__ ((unused)))
+TEST ("a rank without a port is named with the reason, and all ranks are refused")
 {
     struct launch launch = { .tasks = TASKS };
     struct simulated other;
@@ -476,7 +476,7 @@ static void _rank_has_no_port (const void *arg __attribute__ ((unused)))
 }
 
 /* Only TOKEN, RELEASE and NODE are known in every version of the protocol. */
-static void _rank_has_other_version (const void *arg __attribute__ ((unused)))
+TEST ("a rank with another protocol version is named, and all ranks are refused")
 {
     struct launch launch = { .tasks = TASKS };
     struct frame *frame = frame_create ();
@@ -512,43 +512,6 @@ static void _rank_has_other_version (const void *arg __attribute__ ((unused)))
 
 int main (void)
 {
-    bool passed = true;
-
     raise_file_limit (2 * MANY);
-    passed &= check ("srun ends before its configuration is complete: tf-rendezvous exits silently",
-                     _srun_ends_before_configuration, NULL);
-    passed &= check ("srun ends before a rank registers: tf-rendezvous exits without a message",
-                     _srun_ends_before_registrations, NULL);
-    passed &= check ("srun ends while ranks wait: tf-rendezvous exits, and they notice",
-                     _srun_ends_while_ranks_wait, NULL);
-    passed &= check ("srun ends after its ranks, which end one by one: there is no message",
-                     _srun_ends_after_its_ranks, NULL);
-    passed &= check ("srun ends while answers are being sent: no partial answer looks complete",
-                     _srun_ends_between_answers, NULL);
-    passed &= check ("ranks that miss the deadline are named, and all ranks are refused",
-                     _ranks_miss_deadline, NULL);
-    passed &=
-        check ("no rank registers: a message says so, and later ranks are refused", _no_rank_registers, NULL);
-    passed &= check ("a rank that is lost is named within two seconds, and all ranks are refused",
-                     _rank_is_lost, NULL);
-    passed &= check ("ranks that are lost and register again at once get their answers", _ranks_return, NULL);
-    passed &= check ("a rank that does not acknowledge its answer is named, and may register again",
-                     _rank_does_not_acknowledge, NULL);
-    passed &= check ("a rank that is to be supervised, and has not read its answer, may register again",
-                     _supervised_rank_returns, NULL);
-    passed &=
-        check ("all tasks have ended, and that supervisors may leave was lost: they are told again until "
-               "srun ends",
-               _supervisors_return_after_the_end, NULL);
-    passed &=
-        check ("the rendezvous is killed twice: it goes on, each end is told once, and the ps is stopped",
-               _rendezvous_is_killed, NULL);
-    passed &=
-        check ("the rendezvous is killed for the third time in a minute, or before the answers: it has ended",
-               _rendezvous_is_not_begun_again, NULL);
-    passed &= check ("a rank without a port is named with the reason, and all ranks are refused",
-                     _rank_has_no_port, NULL);
-    passed &= check ("a rank with another protocol version is named, and all ranks are refused",
-                     _rank_has_other_version, NULL);
-    return passed ? 0 : 1;
+    return run_tests () ? 0 : 1;
 }

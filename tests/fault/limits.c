@@ -62,14 +62,14 @@ static void _refuse_with_files (int limit, const char *how_many)
     _expect_stderr (&launch, line);
 }
 
-static void _few_files (const void *arg __attribute__ ((unused)))
+TEST ("a step with more tasks than srun may have open files is refused")
 {
     _refuse_with_files (SERVER_OWN_FILES + TASKS - 1, "39 open files, which are enough for 7");
     _refuse_with_files (SERVER_OWN_FILES - 2, "30 open files, which are enough for 0");
 }
 
 /* There are more unauthenticated connections than files that are not needed for ranks. */
-static void _just_enough_files (const void *arg __attribute__ ((unused)))
+TEST ("a step that just fits is launched, despite unauthenticated connections")
 {
     struct launch launch = { .tasks = TASKS, .file_limit = SERVER_OWN_FILES + TASKS };
     int rank[TASKS], other[100];
@@ -126,7 +126,7 @@ static void _shorten_queues (void)
         skip ("ip (iproute2) or a writable /proc/sys is missing");
 }
 
-static void _short_queues (const void *arg __attribute__ ((unused)))
+TEST ("5,000 ranks register at once through queues of 128 connections")
 {
     struct launch launch = { .tasks = 5000, .file_limit = 8192 };
 
@@ -155,7 +155,7 @@ static void _set_longest_tf_config (struct launch *launch, size_t length)
     launch->short_ports = (int)(longest - length);
 }
 
-static void _longest_tf_config (const void *arg __attribute__ ((unused)))
+TEST ("the longest TF_CONFIG that Linux takes reaches every rank completely")
 {
     struct launch launch = { .tasks = 0 };
 
@@ -166,7 +166,7 @@ static void _longest_tf_config (const void *arg __attribute__ ((unused)))
     _expect_stderr (&launch, "");
 }
 
-static void _too_long_tf_config (const void *arg __attribute__ ((unused)))
+TEST ("a TF_CONFIG that is one byte too long is refused, with its length")
 {
     struct launch launch = { .tasks = 0 };
     char line[256];
@@ -185,7 +185,7 @@ static void _too_long_tf_config (const void *arg __attribute__ ((unused)))
 
 /* srun's stderr. */
 
-static void _closed_stderr (const void *arg __attribute__ ((unused)))
+TEST ("a closed stderr does not keep ranks from their answers")
 {
     struct launch launch = { .tasks = TASKS, .show = true };
     int rank[TASKS], end[2];
@@ -215,7 +215,7 @@ static void _fill_stderr (struct launch *launch, int end[2])
     launch->stderr_fd = end[1];
 }
 
-static void _full_stderr (const void *arg __attribute__ ((unused)))
+TEST ("a full stderr does not keep ranks from their answers")
 {
     struct launch launch = { .tasks = TASKS, .show = true };
     int rank[TASKS], end[2];
@@ -229,7 +229,7 @@ static void _full_stderr (const void *arg __attribute__ ((unused)))
     launch_expect_exit (&launch);
 }
 
-static void _full_stderr_and_srun_ends (const void *arg __attribute__ ((unused)))
+TEST ("srun ends while its stderr is full: tf-rendezvous exits")
 {
     struct launch launch = { .tasks = TASKS, .show = true };
     int rank[TASKS], end[2];
@@ -246,20 +246,6 @@ static void _full_stderr_and_srun_ends (const void *arg __attribute__ ((unused))
 
 int main (void)
 {
-    bool passed = true;
-
     raise_file_limit (7000);
-    passed &= check ("a step with more tasks than srun may have open files is refused", _few_files, NULL);
-    passed &= check ("a step that just fits is launched, despite unauthenticated connections",
-                     _just_enough_files, NULL);
-    passed &= check ("5,000 ranks register at once through queues of 128 connections", _short_queues, NULL);
-    passed &= check ("the longest TF_CONFIG that Linux takes reaches every rank completely",
-                     _longest_tf_config, NULL);
-    passed &= check ("a TF_CONFIG that is one byte too long is refused, with its length", _too_long_tf_config,
-                     NULL);
-    passed &= check ("a closed stderr does not keep ranks from their answers", _closed_stderr, NULL);
-    passed &= check ("a full stderr does not keep ranks from their answers", _full_stderr, NULL);
-    passed &=
-        check ("srun ends while its stderr is full: tf-rendezvous exits", _full_stderr_and_srun_ends, NULL);
-    return passed ? 0 : 1;
+    return run_tests () ? 0 : 1;
 }

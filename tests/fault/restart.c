@@ -127,7 +127,7 @@ static void _expect (struct task *task, struct wanted wanted)
 
 /* Tests. */
 
-static void _is_started_again (const void *arg __attribute__ ((unused)))
+TEST ("a program is restarted, as often as that is ordered, and the supervisor ends like its last life")
 {
     struct task task = { .program = _fails_once, .restarts = 9 };
 
@@ -206,7 +206,7 @@ static void _check_no_more_use (const char *name, pid_t pid, struct use before)
              after.data);
 }
 
-static void _nothing_grows (const void *arg __attribute__ ((unused)))
+TEST ("50 lives leave no descriptor, process or memory in the supervisor")
 {
     struct task task = { .program = _ends, .restarts = 99 };
     struct use supervisor, fork_server;
@@ -221,9 +221,8 @@ static void _nothing_grows (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, 0);
 }
 
-static void _former_life_is_dead (const void *arg)
+static void _leave_a_daemon (bool fails)
 {
-    const bool fails = *(const bool *)arg;
     struct task task = { .program = fails ? _fails_and_leaves_a_daemon : _succeeds_and_leaves_a_daemon,
                          .restarts = 9 };
     const char *report = fails ? "exit 3" : "exit 0";
@@ -236,8 +235,32 @@ static void _former_life_is_dead (const void *arg)
     task_order_exit (&task, W_EXITCODE (fails ? 3 : 0, 0));
 }
 
+TEST ("a life begins when every process of the former one is dead")
+{
+    _leave_a_daemon (true);
+}
+
+TEST ("... also of one that succeeded")
+{
+    _leave_a_daemon (false);
+}
+
+/* As a script does with `trap 'kill 0' EXIT`; the supervisor is in the same process group. */
+TEST ("a program's own signal to its process group does not ask the step to end")
+{
+    struct task task = { .program = _ends_by_kill_0, .restarts = 9, .stop_grace = 20 };
+
+    task_start (&task);
+    task_expect_output (&task, "life 0\n");
+    _expect (&task, (struct wanted){ "signal 15", 0, NULL });
+    task_send_life (&task, 1);
+    task_expect_output (&task, "life 1\n");
+    _expect (&task, (struct wanted){ "exit 0", 1, NULL });
+    task_order_exit (&task, 0);
+}
+
 /* Nothing of the supervisor's leaks; 3 is the directory that ls reads. */
-static void _has_the_same_files (const void *arg __attribute__ ((unused)))
+TEST ("every life has the same files")
 {
     struct task task = { .program = _lists_files, .restarts = 9 };
 
@@ -251,20 +274,6 @@ static void _has_the_same_files (const void *arg __attribute__ ((unused)))
     }
     task_expect_output (&task, "0\n1\n2\n3\n");
     _expect (&task, (struct wanted){ "exit 0", 2, NULL });
-    task_order_exit (&task, 0);
-}
-
-/* As a script does with `trap 'kill 0' EXIT`; the supervisor is in the same process group. */
-static void _kills_its_group (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _ends_by_kill_0, .restarts = 9, .stop_grace = 20 };
-
-    task_start (&task);
-    task_expect_output (&task, "life 0\n");
-    _expect (&task, (struct wanted){ "signal 15", 0, NULL });
-    task_send_life (&task, 1);
-    task_expect_output (&task, "life 1\n");
-    _expect (&task, (struct wanted){ "exit 0", 1, NULL });
     task_order_exit (&task, 0);
 }
 
@@ -285,7 +294,7 @@ static void _expect_reconnect (struct task *task, const char *report, int life)
         die ("tf-supervise reconnects with the end of life %d, not %d", task->life, life);
 }
 
-static void _reconnects_while_waiting (const void *arg __attribute__ ((unused)))
+TEST ("a supervisor that reconnects while its task waits sends its report again")
 {
     struct task task = { .program = _fails_once, .restarts = 9 };
 
@@ -298,7 +307,7 @@ static void _reconnects_while_waiting (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (4, 0));
 }
 
-static void _supervisor_is_killed (const void *arg __attribute__ ((unused)))
+TEST ("all that a life has started ends when its supervisor is killed")
 {
     struct task task = { .program = _fails_and_serves, .restarts = 9 };
     pid_t pid;
@@ -317,7 +326,7 @@ static void _supervisor_is_killed (const void *arg __attribute__ ((unused)))
 
 /* Its fork server. */
 
-static void _cannot_fork (const void *arg __attribute__ ((unused)))
+TEST ("a life that cannot be forked does not begin")
 {
     struct task task = { .program = _lets_its_fork_server_open_nothing, .restarts = 9 };
 
@@ -329,7 +338,7 @@ static void _cannot_fork (const void *arg __attribute__ ((unused)))
 }
 
 /* The supervisor's report of a moment before said that there could be another life. */
-static void _fork_server_is_killed (const void *arg __attribute__ ((unused)))
+TEST ("a task whose fork server was killed is not restarted")
 {
     struct task task = { .program = _fails_once, .restarts = 9 };
 
@@ -339,7 +348,7 @@ static void _fork_server_is_killed (const void *arg __attribute__ ((unused)))
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
-static void _fork_server_is_stopped (const void *arg __attribute__ ((unused)))
+TEST ("a life begins when a stopped fork server is continued")
 {
     struct task task = { .program = _fails_once, .restarts = 9 };
 
@@ -354,7 +363,7 @@ static void _fork_server_is_stopped (const void *arg __attribute__ ((unused)))
 }
 
 /* Slurm's signals reach every process of the task, under some of its process trackers. */
-static void _fork_server_gets_signals (const void *arg __attribute__ ((unused)))
+TEST ("a fork server survives all signals that Slurm may send")
 {
     struct task task = { .program = _fails_once, .restarts = 9 };
 
@@ -412,7 +421,7 @@ static void _start_spare (struct task *task)
     task_expect_no_output (task);
 }
 
-static void _gets_a_place (const void *arg __attribute__ ((unused)))
+TEST ("a spare begins with the life and the answer that it is ordered to, and keeps it")
 {
     struct task task = {
         .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
@@ -438,7 +447,7 @@ static void _gets_a_place (const void *arg __attribute__ ((unused)))
 }
 
 /* The answer does not arrive in the fork server, which can have no more descriptors. */
-static void _cannot_get_its_answer (const void *arg __attribute__ ((unused)))
+TEST ("a spare that cannot get its answer does not begin")
 {
     struct task task = { .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60 };
     const struct rlimit none = { 0, 0 };
@@ -460,7 +469,7 @@ static void _refuse_for_a_second (struct task *task)
     task_open_listener (task);
 }
 
-static void _reconnects_as_a_spare (const void *arg __attribute__ ((unused)))
+TEST ("a spare that reconnects says that it waits, also if connections were refused for a second")
 {
     struct task task = {
         .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
@@ -478,7 +487,7 @@ static void _reconnects_as_a_spare (const void *arg __attribute__ ((unused)))
 }
 
 /* Its supervisor tells that it gives no signs, when the time for the first one is over. */
-static void _is_watched (const void *arg __attribute__ ((unused)))
+TEST ("a spare is watched as its place is")
 {
     struct task task = {
         .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
@@ -494,39 +503,4 @@ static void _is_watched (const void *arg __attribute__ ((unused)))
     task_send_order (&task, ORDER_STOP);
     _expect (&task, (struct wanted){ "stopped", 1, NULL });
     task_order_exit (&task, 0);
-}
-
-int main (void)
-{
-    const bool fails = true, succeeds = false;
-    bool passed = true;
-
-    passed &= check ("a program is restarted, as often as that is ordered, and the supervisor "
-                     "ends like its last life",
-                     _is_started_again, NULL);
-    passed &=
-        check ("50 lives leave no descriptor, process or memory in the supervisor", _nothing_grows, NULL);
-    passed &=
-        check ("a life begins when every process of the former one is dead", _former_life_is_dead, &fails);
-    passed &= check ("... also of one that succeeded", _former_life_is_dead, &succeeds);
-    passed &= check ("a program's own signal to its process group does not ask the step to end",
-                     _kills_its_group, NULL);
-    passed &= check ("every life has the same files", _has_the_same_files, NULL);
-    passed &= check ("a supervisor that reconnects while its task waits sends its report again",
-                     _reconnects_while_waiting, NULL);
-    passed &=
-        check ("all that a life has started ends when its supervisor is killed", _supervisor_is_killed, NULL);
-    passed &= check ("a life that cannot be forked does not begin", _cannot_fork, NULL);
-    passed &= check ("a task whose fork server was killed is not restarted", _fork_server_is_killed, NULL);
-    passed &= check ("a life begins when a stopped fork server is continued", _fork_server_is_stopped, NULL);
-    passed &=
-        check ("a fork server survives all signals that Slurm may send", _fork_server_gets_signals, NULL);
-    passed &= check ("a spare begins with the life and the answer that it is ordered to, and keeps it",
-                     _gets_a_place, NULL);
-    passed &= check ("a spare that cannot get its answer does not begin", _cannot_get_its_answer, NULL);
-    passed &=
-        check ("a spare that reconnects says that it waits, also if connections were refused for a second",
-               _reconnects_as_a_spare, NULL);
-    passed &= check ("a spare is watched as its place is", _is_watched, NULL);
-    return passed ? 0 : 1;
 }

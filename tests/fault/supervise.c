@@ -282,30 +282,6 @@ static void _trace_to_system_call (const struct task *task)
         die ("tf-supervise cannot be traced");
 }
 
-/*
- * A signal arrives when the supervisor reads signals no more: it has closed its connection, and
- * is about to end by its program's signal.
- */
-static void _signal_at_the_end (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = _dies_by_sigterm };
-
-    if (task_is_wrapped ())
-        skip ("a wrapper has other system calls");
-    task_start (&task);
-    task_expect_report (&task, "signal 15");
-    if (ptrace (PTRACE_SEIZE, task.pid, NULL, NULL) < 0)
-        skip ("a process may not trace its children here");
-    ptrace (PTRACE_INTERRUPT, task.pid, NULL, NULL);
-    waitpid (task.pid, NULL, 0);
-    task_send_order (&task, ORDER_EXIT);
-    while (_is_open (task.pid, SUPERVISOR_RENDEZVOUS_FD))
-        _trace_to_system_call (&task);
-    kill (task.pid, SIGUSR1);
-    ptrace (PTRACE_DETACH, task.pid, NULL, NULL);
-    task_expect_exit (&task, W_EXITCODE (0, SIGTERM));
-}
-
 /* A file with this text, whose name is then in path, which is a template. */
 static void _make_file (char *path, const char *text)
 {
@@ -335,7 +311,7 @@ static void _test_failure (struct task *task, const char *report, int status, co
     task_expect_no_descendants ();
 }
 
-static void _last_line (const void *arg __attribute__ ((unused)))
+TEST ("the last line of its log file is reported, if a program failed")
 {
     char log[] = "/tmp/supervise.XXXXXX";
     struct task failing = { .program = program_exits_3, .log = log };
@@ -350,9 +326,8 @@ static void _last_line (const void *arg __attribute__ ((unused)))
 }
 
 /* How the program ends when slurmstepd is killed: by SIGTERM, or by SIGKILL if it ignores that. */
-static void _slurmstepd_dies (const void *arg)
+static void _kill_slurmstepd_of (void (*program) (void))
 {
-    void (*const program) (void) = *(void (*const *) (void))arg;
     struct task task = { .program = program, .slurmstepd_dies = true, .stop_grace = 1 };
 
     task_start (&task);
@@ -363,8 +338,18 @@ static void _slurmstepd_dies (const void *arg)
     task_expect_no_descendants ();
 }
 
-/* ... before tf-supervise was executed: the program dies of SIGTERM as it starts. */
-static void _slurmstepd_is_dead (const void *arg __attribute__ ((unused)))
+TEST ("when slurmstepd dies, its supervisors end their tasks")
+{
+    _kill_slurmstepd_of (program_sleeps);
+}
+
+TEST ("... also a program that ignores SIGTERM")
+{
+    _kill_slurmstepd_of (program_ignores_sigterm);
+}
+
+/* Before tf-supervise was executed: the program dies of SIGTERM as it starts. */
+TEST ("... also if it dies before the supervisor starts")
 {
     struct task task = { .program = program_sleeps, .slurmstepd = 1, .starts_nothing = true };
 
@@ -373,7 +358,31 @@ static void _slurmstepd_is_dead (const void *arg __attribute__ ((unused)))
     task_expect_no_descendants ();
 }
 
-static void _daemon_is_left (const void *arg __attribute__ ((unused)))
+/*
+ * A signal arrives when the supervisor reads signals no more: it has closed its connection, and
+ * is about to end by its program's signal.
+ */
+TEST ("a supervisor ends by its program's signal, although another one is pending")
+{
+    struct task task = { .program = _dies_by_sigterm };
+
+    if (task_is_wrapped ())
+        skip ("a wrapper has other system calls");
+    task_start (&task);
+    task_expect_report (&task, "signal 15");
+    if (ptrace (PTRACE_SEIZE, task.pid, NULL, NULL) < 0)
+        skip ("a process may not trace its children here");
+    ptrace (PTRACE_INTERRUPT, task.pid, NULL, NULL);
+    waitpid (task.pid, NULL, 0);
+    task_send_order (&task, ORDER_EXIT);
+    while (_is_open (task.pid, SUPERVISOR_RENDEZVOUS_FD))
+        _trace_to_system_call (&task);
+    kill (task.pid, SIGUSR1);
+    ptrace (PTRACE_DETACH, task.pid, NULL, NULL);
+    task_expect_exit (&task, W_EXITCODE (0, SIGTERM));
+}
+
+TEST ("a daemon that the program leaves goes on running")
 {
     struct task task = { .program = _leaves_daemon };
 
@@ -397,7 +406,7 @@ static void _stop_at_once (const void *arg)
     task_expect_stopped (&task);
 }
 
-static void _stop_with_output (const void *arg __attribute__ ((unused)))
+TEST ("STOP=ask: everything that the program prints at SIGTERM arrives")
 {
     struct task task = { .program = _handles_sigterm, .stop_grace = 100 };
     size_t bytes;
@@ -438,7 +447,7 @@ static void _stop_after_grace (const void *arg)
 }
 
 /* Slurm's SIGKILL comes two seconds after its SIGTERM. */
-static void _withheld_until_killwait (const void *arg __attribute__ ((unused)))
+TEST ("a program that only serves does not get SIGTERM from Slurm before KillWait is nearly over")
 {
     struct task task = { .program = _says_that_it_was_asked,
                          .forward_signals = true,
@@ -457,7 +466,7 @@ static void _withheld_until_killwait (const void *arg __attribute__ ((unused)))
 }
 
 /* KillWait may not have begun: there are SIGTERMs that are warnings. */
-static void _withheld_from_one_that_would_die (const void *arg __attribute__ ((unused)))
+TEST ("... and not even then if it does not handle SIGTERM")
 {
     struct task task = { .program = program_sleeps, .forward_signals = true, .serves = true, .kill_wait = 1 };
 
@@ -472,7 +481,7 @@ static void _withheld_from_one_that_would_die (const void *arg __attribute__ ((u
 }
 
 /* As shells do, and the C library, for a moment each time; one of five is seen in it almost certainly. */
-static void _withheld_from_one_that_blocks_for_moments (const void *arg __attribute__ ((unused)))
+TEST ("... although it is blocked for moments")
 {
     struct task tasks[5];
 
@@ -495,7 +504,7 @@ static void _withheld_from_one_that_blocks_for_moments (const void *arg __attrib
     }
 }
 
-static void _stop_in_state_t (const void *arg __attribute__ ((unused)))
+TEST ("STOP=ask: a program that SIGSTOP has stopped ends")
 {
     struct task task = { .program = _stops_itself, .stop_grace = 100 };
 
@@ -535,7 +544,7 @@ static void _stop_many (const void *arg)
  * tf-supervise has no permission to signal the program. It exits nevertheless. The program may not
  * have begun to sleep yet.
  */
-static void _stop_other_users_program (const void *arg __attribute__ ((unused)))
+TEST ("STOP=ask: another user's program goes on, the supervisor exits")
 {
     struct task task = { .program = program_ignores_sigterm,
                          .user = _unique_user (),
@@ -548,64 +557,7 @@ static void _stop_other_users_program (const void *arg __attribute__ ((unused)))
     process_await_state (task.program_pid, 'S');
 }
 
-/* When the program ends, the order is in the socket but not read yet. */
-static void _end_before_stop_is_read (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_prints_signals, .stop_grace = 100 };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    kill (task.pid, SIGSTOP);
-    process_await_state (task.pid, 'T');
-    kill (task.program_pid, SIGQUIT);
-    process_await_state (task.program_pid, 'Z');
-    task_send_order (&task, ORDER_STOP);
-    kill (task.pid, SIGCONT);
-    task_expect_report_and_exit (&task, "exit 5", W_EXITCODE (5, 0));
-}
-
 /* Signals. */
-
-static void _signals_forwarded (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_prints_signals, .forward_signals = true };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    kill (task.pid, SIGUSR1);
-    task_expect_output (&task, "10:0 ");
-    task_expect_no_output (&task);
-    kill (task.pid, SIGTSTP);
-    task_expect_output (&task, "20:0 ");
-    task_expect_no_output (&task);
-    kill (task.pid, SIGQUIT);
-    task_expect_output (&task, "3:0 ");
-    task_expect_report_and_exit (&task, "exit 5", W_EXITCODE (5, 0));
-}
-
-/*
- * SIGSTOP keeps the program from reading them while they are sent. Then it gets them in the order
- * of their numbers, and every real-time signal with its value.
- */
-static void _many_signals_forwarded (const void *arg __attribute__ ((unused)))
-{
-    static const int number[] = { SIGWINCH, SIGTERM, SIGUSR2, SIGUSR1, SIGINT };
-    struct task task = { .program = program_prints_signals, .forward_signals = true };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    /* While the program is stopped, its signals are kept, and delivered in the order below. */
-    kill (task.program_pid, SIGSTOP);
-    process_await_state (task.program_pid, 'T');
-    for (size_t i = 0; i < COUNT (number); i++)
-        kill (task.pid, number[i]);
-    for (int i = 1; i <= 3; i++)
-        sigqueue (task.pid, SIGRTMIN, (union sigval){ .sival_int = 1000 * i });
-    task_await_signals_forwarded (&task);
-    kill (task.program_pid, SIGCONT);
-    task_expect_output (&task, "2:0 10:0 12:0 15:0 18:0 28:0 34:1000 34:2000 34:3000 ");
-    task_expect_no_output (&task);
-}
 
 /* All signals that a process can block, without 32 and 33, which glibc reserves. */
 static void _send_all_signals (const struct task *task)
@@ -615,123 +567,7 @@ static void _send_all_signals (const struct task *task)
             kill (task->pid, number);
 }
 
-static void _signals_after_end (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_exits_3, .forward_signals = true };
-
-    if (task_is_wrapped ())
-        skip (NO_WRAPPER);
-    task_start (&task);
-    task_expect_report (&task, "exit 3");
-    _send_all_signals (&task);
-    task_expect_running (&task);
-    task_order_exit (&task, W_EXITCODE (3, 0));
-}
-
-static void _signal_from_group (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_prints_signals, .forward_signals = true };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    kill (task.program_pid, SIGHUP);
-    task_expect_output (&task, "1:0 12:0 ");
-    task_expect_no_output (&task);
-}
-
-static void _signal_from_other_process (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_prints_signals, .forward_signals = true };
-    pid_t other;
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    if ((other = fork ()) == 0) {
-        kill (task.pid, SIGUSR1);
-        _exit (0);
-    }
-    waitpid (other, NULL, 0);
-    task_expect_no_output (&task);
-    task_expect_running (&task);
-}
-
-static void _signal_from_terminal (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_prints_signals, .forward_signals = true };
-    int terminal = posix_openpt (O_RDWR | O_NOCTTY | O_CLOEXEC);
-
-    if (terminal < 0 || grantpt (terminal) < 0 || unlockpt (terminal) < 0
-        || (task.terminal = open (ptsname (terminal), O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
-        skip ("there are no pseudo-terminals");
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    if (write (terminal, "\003", 1) != 1)
-        die ("cannot write to a terminal: %s", strerror (errno));
-    task_expect_output (&task, "2:0 ");
-    task_expect_no_output (&task);
-    task_expect_running (&task);
-}
-
-static void _malformed_configuration (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_ignores_sigterm, .misconfigured = true };
-
-    task_start (&task);
-    task_expect_exit (&task, W_EXITCODE (1, 0));
-    waitpid (task.fork_server, NULL, 0);
-    task_expect_no_descendants ();
-    task_expect_stderr (&task, "slurmstepd: error: spank_tf: tf-supervise: STOP_GRACE of the supervisor's "
-                               "configuration is not 0 to 1000000\n");
-}
-
 /* What a supervisor costs. */
-
-static void _idle (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_sleeps };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    task_expect_idle (&task);
-}
-
-/* The watch looks every three seconds, also at a task that is being stopped; its grace every five. */
-static void _idle_while_it_stops (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_ignores_sigterm, .stop_grace = 100, .watchdog = 60 };
-
-    task_start (&task);
-    task_expect_output (&task, "up ");
-    /* It is not young any more, and obeys at once. */
-    poll (NULL, 0, 1200);
-    task_send_order (&task, ORDER_STOP);
-    poll (NULL, 0, 3300);
-    task_expect_idle (&task);
-}
-
-static void _small (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_sleeps };
-    long kib;
-
-    task_start (&task);
-    if (task_is_instrumented ())
-        skip ("a sanitizer or valgrind needs memory too");
-    /* After a reconnect, which allocates memory. */
-    task_close_connection (&task);
-    task_expect_reconnect (&task, NULL);
-    if ((kib = task_read_status (&task, "VmRSS")) >= MAX_MEMORY_KIB)
-        die ("tf-supervise uses %ld KiB", kib);
-    printf ("# %ld KiB\n", kib);
-}
-
-static void _descriptors (const void *arg __attribute__ ((unused)))
-{
-    struct task task = { .program = program_sleeps };
-
-    task_start (&task);
-    task_expect_descriptors (&task);
-}
 
 static void _sleeps_without_core (void)
 {
@@ -742,7 +578,7 @@ static void _sleeps_without_core (void)
 }
 
 /* An order to stop that comes later changes nothing. */
-static void _abort_hung (const void *arg __attribute__ ((unused)))
+TEST ("STOP=abort: SIGABRT ends a program, which is reported as hung")
 {
     struct task task = { .program = _sleeps_without_core, .stop_grace = 1 };
 
@@ -755,7 +591,7 @@ static void _abort_hung (const void *arg __attribute__ ((unused)))
     task_expect_no_descendants ();
 }
 
-static void _tell (const void *arg __attribute__ ((unused)))
+TEST ("QUESTION: a supervisor tells whether its program is stopped")
 {
     struct task task = { .program = _sleeps_without_core, .stop_grace = 1 };
     struct signs signs;
@@ -784,7 +620,7 @@ static void _computes (void)
         ;
 }
 
-static void _tell_busy (const void *arg __attribute__ ((unused)))
+TEST ("... and whether it computes")
 {
     struct task task = { .program = _computes, .stop_grace = 1 };
 
@@ -827,7 +663,7 @@ static struct signs _expect_busy (const struct task *task)
 }
 
 /* A look for nothing at all of /proc, with each step, is what a step of many tasks pays most for. */
-static void _tell_busy_while_silent (const void *arg __attribute__ ((unused)))
+TEST ("... in all that it tells while the program is silent, and not while it gives signs")
 {
     struct task task = { .program = _computes, .stop_grace = 1, .watchdog = 4 };
     int program = _open_notify (&task);
@@ -848,6 +684,179 @@ static void _tell_busy_while_silent (const void *arg __attribute__ ((unused)))
     while (_expect_busy (&task).messages < 2)
         ;
     close (program);
+}
+
+/* When the program ends, the order is in the socket but not read yet. */
+TEST ("a program that ended before STOP=ask was read keeps its exit code")
+{
+    struct task task = { .program = program_prints_signals, .stop_grace = 100 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    kill (task.pid, SIGSTOP);
+    process_await_state (task.pid, 'T');
+    kill (task.program_pid, SIGQUIT);
+    process_await_state (task.program_pid, 'Z');
+    task_send_order (&task, ORDER_STOP);
+    kill (task.pid, SIGCONT);
+    task_expect_report_and_exit (&task, "exit 5", W_EXITCODE (5, 0));
+}
+
+TEST ("a signal from Slurm is forwarded once")
+{
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    kill (task.pid, SIGUSR1);
+    task_expect_output (&task, "10:0 ");
+    task_expect_no_output (&task);
+    kill (task.pid, SIGTSTP);
+    task_expect_output (&task, "20:0 ");
+    task_expect_no_output (&task);
+    kill (task.pid, SIGQUIT);
+    task_expect_output (&task, "3:0 ");
+    task_expect_report_and_exit (&task, "exit 5", W_EXITCODE (5, 0));
+}
+
+/*
+ * SIGSTOP keeps the program from reading them while they are sent. Then it gets them in the order
+ * of their numbers, and every real-time signal with its value.
+ */
+TEST ("many signals from Slurm at once are all forwarded")
+{
+    static const int number[] = { SIGWINCH, SIGTERM, SIGUSR2, SIGUSR1, SIGINT };
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    /* While the program is stopped, its signals are kept, and delivered in the order below. */
+    kill (task.program_pid, SIGSTOP);
+    process_await_state (task.program_pid, 'T');
+    for (size_t i = 0; i < COUNT (number); i++)
+        kill (task.pid, number[i]);
+    for (int i = 1; i <= 3; i++)
+        sigqueue (task.pid, SIGRTMIN, (union sigval){ .sival_int = 1000 * i });
+    task_await_signals_forwarded (&task);
+    kill (task.program_pid, SIGCONT);
+    task_expect_output (&task, "2:0 10:0 12:0 15:0 18:0 28:0 34:1000 34:2000 34:3000 ");
+    task_expect_no_output (&task);
+}
+
+TEST ("no signal is forwarded after the program's end")
+{
+    struct task task = { .program = program_exits_3, .forward_signals = true };
+
+    if (task_is_wrapped ())
+        skip (NO_WRAPPER);
+    task_start (&task);
+    task_expect_report (&task, "exit 3");
+    _send_all_signals (&task);
+    task_expect_running (&task);
+    task_order_exit (&task, W_EXITCODE (3, 0));
+}
+
+TEST ("a signal to the process group arrives once")
+{
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    kill (task.program_pid, SIGHUP);
+    task_expect_output (&task, "1:0 12:0 ");
+    task_expect_no_output (&task);
+}
+
+TEST ("a signal from another process than slurmstepd is not forwarded")
+{
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
+    pid_t other;
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    if ((other = fork ()) == 0) {
+        kill (task.pid, SIGUSR1);
+        _exit (0);
+    }
+    waitpid (other, NULL, 0);
+    task_expect_no_output (&task);
+    task_expect_running (&task);
+}
+
+TEST ("a signal from the terminal arrives once")
+{
+    struct task task = { .program = program_prints_signals, .forward_signals = true };
+    int terminal = posix_openpt (O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    if (terminal < 0 || grantpt (terminal) < 0 || unlockpt (terminal) < 0
+        || (task.terminal = open (ptsname (terminal), O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
+        skip ("there are no pseudo-terminals");
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    if (write (terminal, "\003", 1) != 1)
+        die ("cannot write to a terminal: %s", strerror (errno));
+    task_expect_output (&task, "2:0 ");
+    task_expect_no_output (&task);
+    task_expect_running (&task);
+}
+
+TEST ("a supervisor without its configuration kills its program")
+{
+    struct task task = { .program = program_ignores_sigterm, .misconfigured = true };
+
+    task_start (&task);
+    task_expect_exit (&task, W_EXITCODE (1, 0));
+    waitpid (task.fork_server, NULL, 0);
+    task_expect_no_descendants ();
+    task_expect_stderr (&task, "slurmstepd: error: spank_tf: tf-supervise: STOP_GRACE of the supervisor's "
+                               "configuration is not 0 to 1000000\n");
+}
+
+TEST ("an idle supervisor uses no CPU time")
+{
+    struct task task = { .program = program_sleeps };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    task_expect_idle (&task);
+}
+
+/* The watch looks every three seconds, also at a task that is being stopped; its grace every five. */
+TEST ("... nor while it waits for a task that is watched to stop")
+{
+    struct task task = { .program = program_ignores_sigterm, .stop_grace = 100, .watchdog = 60 };
+
+    task_start (&task);
+    task_expect_output (&task, "up ");
+    /* It is not young any more, and obeys at once. */
+    poll (NULL, 0, 1200);
+    task_send_order (&task, ORDER_STOP);
+    poll (NULL, 0, 3300);
+    task_expect_idle (&task);
+}
+
+TEST ("a supervisor uses less than 4 MiB")
+{
+    struct task task = { .program = program_sleeps };
+    long kib;
+
+    task_start (&task);
+    if (task_is_instrumented ())
+        skip ("a sanitizer or valgrind needs memory too");
+    /* After a reconnect, which allocates memory. */
+    task_close_connection (&task);
+    task_expect_reconnect (&task, NULL);
+    if ((kib = task_read_status (&task, "VmRSS")) >= MAX_MEMORY_KIB)
+        die ("tf-supervise uses %ld KiB", kib);
+    printf ("# %ld KiB\n", kib);
+}
+
+TEST ("a supervisor keeps none of its task's descriptors open")
+{
+    struct task task = { .program = program_sleeps };
+
+    task_start (&task);
+    task_expect_descriptors (&task);
 }
 
 static const struct {
@@ -901,8 +910,6 @@ static const struct {
 
 int main (void)
 {
-    void (*const sleeps) (void) = program_sleeps;
-    void (*const ignores) (void) = program_ignores_sigterm;
     bool passed = true;
 
     for (size_t i = 0; i < COUNT (ends); i++)
@@ -911,44 +918,6 @@ int main (void)
         passed &= check (stops[i].sentence, stops[i].function, &stops[i].arg);
     for (size_t i = 0; i < COUNT (many); i++)
         passed &= check (many[i].sentence, _stop_many, &many[i].arg);
-    passed &= check ("the last line of its log file is reported, if a program failed", _last_line, NULL);
-    passed &= check ("when slurmstepd dies, its supervisors end their tasks", _slurmstepd_dies, &sleeps);
-    passed &= check ("... also a program that ignores SIGTERM", _slurmstepd_dies, &ignores);
-    passed &= check ("... also if it dies before the supervisor starts", _slurmstepd_is_dead, NULL);
-    passed &= check ("a supervisor ends by its program's signal, although another one is pending",
-                     _signal_at_the_end, NULL);
-    passed &= check ("a daemon that the program leaves goes on running", _daemon_is_left, NULL);
-    passed &=
-        check ("STOP=ask: everything that the program prints at SIGTERM arrives", _stop_with_output, NULL);
-    passed &=
-        check ("a program that only serves does not get SIGTERM from Slurm before KillWait is nearly over",
-               _withheld_until_killwait, NULL);
-    passed &= check ("... and not even then if it does not handle SIGTERM", _withheld_from_one_that_would_die,
-                     NULL);
-    passed &=
-        check ("... although it is blocked for moments", _withheld_from_one_that_blocks_for_moments, NULL);
-    passed &= check ("STOP=ask: a program that SIGSTOP has stopped ends", _stop_in_state_t, NULL);
-    passed &= check ("STOP=ask: another user's program goes on, the supervisor exits",
-                     _stop_other_users_program, NULL);
-    passed &= check ("STOP=abort: SIGABRT ends a program, which is reported as hung", _abort_hung, NULL);
-    passed &= check ("QUESTION: a supervisor tells whether its program is stopped", _tell, NULL);
-    passed &= check ("... and whether it computes", _tell_busy, NULL);
-    passed &= check ("... in all that it tells while the program is silent, and not while it gives signs",
-                     _tell_busy_while_silent, NULL);
-    passed &= check ("a program that ended before STOP=ask was read keeps its exit code",
-                     _end_before_stop_is_read, NULL);
-    passed &= check ("a signal from Slurm is forwarded once", _signals_forwarded, NULL);
-    passed &= check ("many signals from Slurm at once are all forwarded", _many_signals_forwarded, NULL);
-    passed &= check ("no signal is forwarded after the program's end", _signals_after_end, NULL);
-    passed &= check ("a signal to the process group arrives once", _signal_from_group, NULL);
-    passed &= check ("a signal from another process than slurmstepd is not forwarded",
-                     _signal_from_other_process, NULL);
-    passed &= check ("a signal from the terminal arrives once", _signal_from_terminal, NULL);
-    passed &=
-        check ("a supervisor without its configuration kills its program", _malformed_configuration, NULL);
-    passed &= check ("an idle supervisor uses no CPU time", _idle, NULL);
-    passed &= check ("... nor while it waits for a task that is watched to stop", _idle_while_it_stops, NULL);
-    passed &= check ("a supervisor uses less than 4 MiB", _small, NULL);
-    passed &= check ("a supervisor keeps none of its task's descriptors open", _descriptors, NULL);
+    passed &= run_tests ();
     return passed ? 0 : 1;
 }

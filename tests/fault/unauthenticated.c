@@ -381,7 +381,7 @@ static void _attack (const struct launch *launch)
     }
 }
 
-static void _test_all_attacks (const void *arg __attribute__ ((unused)))
+TEST ("a launch is not disturbed by all of these at the same time")
 {
     const struct timespec second = { .tv_sec = 1 };
     struct launch launch = { .tasks = TASKS };
@@ -397,8 +397,89 @@ static void _test_all_attacks (const void *arg __attribute__ ((unused)))
     _complete (&launch, rank);
 }
 
+/* Registered ranks send garbage, more than fits in a buffer; or a registration again. */
+TEST ("data that ranks send after their registrations does not disturb the launch")
+{
+    static char bytes[20000];
+    struct launch launch = { .tasks = TASKS };
+    int rank[TASKS];
+
+    _start (&launch, rank);
+    send_frame (rank[2], encode_registration (&launch, 2));
+    send_frame (rank[3], encode_registration (&launch, 4));
+    for (int i = 0; i < 50; i++)
+        send_all (rank[1], bytes, sizeof (bytes));
+    launch_wait_processed (&launch);
+    rank[LAST] = register_rank (&launch, LAST);
+    for (int i = 0; i < TASKS; i++)
+        if (i != 1)
+            expect_answer (&launch, i, rank[i]);
+    close (rank[1]);
+    launch_wait_processed (&launch);
+    expect_answer (&launch, 1, register_rank (&launch, 1));
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "");
+}
+
+/* A rank that has acknowledged its answer, and one whose connection stands, register again. */
+TEST ("a registration after the answer does not disturb the launch")
+{
+    struct launch launch = { .tasks = TASKS };
+    int rank[TASKS];
+
+    _start (&launch, rank);
+    rank[LAST] = register_rank (&launch, LAST);
+    for (int i = 0; i < LAST; i++)
+        expect_answer (&launch, i, rank[i]);
+    expect_no_data (register_rank (&launch, 2));
+    expect_no_data (register_rank (&launch, LAST));
+    expect_answer (&launch, LAST, rank[LAST]);
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "");
+}
+
+#define MANY_RANKS 1000
+
+/* The kernel has connected, but the process has not run yet, as on a node with many ranks. */
+TEST ("1000 ranks that have connected and sent nothing yet are not closed")
+{
+    struct launch launch = { .tasks = MANY_RANKS };
+    int rank[MANY_RANKS];
+
+    launch_start (&launch);
+    rank[0] = register_rank (&launch, 0);
+    launch_wait_processed (&launch);
+    for (int i = 1; i < MANY_RANKS; i++)
+        rank[i] = connect_to_rendezvous (&launch);
+    launch_wait_processed (&launch);
+    for (int i = 1; i < MANY_RANKS; i++)
+        send_frame (rank[i], encode_registration (&launch, i));
+    for (int i = 0; i < MANY_RANKS; i++)
+        expect_answer (&launch, i, rank[i]);
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "");
+}
+
+TEST ("a rank that does not read its answer does not delay the others")
+{
+    struct launch launch = { .tasks = MANY_RANKS, .socket_buffer = 4096 };
+    int rank[MANY_RANKS];
+
+    launch_start (&launch);
+    for (int i = 0; i < MANY_RANKS; i++)
+        rank[i] = register_rank (&launch, i);
+    for (int i = 0; i < MANY_RANKS; i++)
+        if (i != 7)
+            expect_answer (&launch, i, rank[i]);
+    if (waitpid (launch.pid, NULL, WNOHANG) != 0)
+        die ("the socket buffers took the whole answer, so this test shows nothing");
+    expect_answer (&launch, 7, rank[7]);
+    launch_expect_exit (&launch);
+    expect_stderr (&launch, "");
+}
+
 /* Connections with no data, with half a frame, and with a byte of a frame now and then. */
-static void _timeout (const void *arg __attribute__ ((unused)))
+TEST ("a connection without a token is closed after ten seconds, and a message names the missing ranks")
 {
     struct deadline deadline = deadline_in_ms (TIMEOUT_MS);
     const struct timespec tenth = { .tv_nsec = 100000000 };
@@ -431,87 +512,6 @@ static void _timeout (const void *arg __attribute__ ((unused)))
         die ("tf-rendezvous used %ld ms of CPU time while it waited", _cpu_ms (&launch));
 }
 
-/* Registered ranks send garbage, more than fits in a buffer; or a registration again. */
-static void _data_after_registration (const void *arg __attribute__ ((unused)))
-{
-    static char bytes[20000];
-    struct launch launch = { .tasks = TASKS };
-    int rank[TASKS];
-
-    _start (&launch, rank);
-    send_frame (rank[2], encode_registration (&launch, 2));
-    send_frame (rank[3], encode_registration (&launch, 4));
-    for (int i = 0; i < 50; i++)
-        send_all (rank[1], bytes, sizeof (bytes));
-    launch_wait_processed (&launch);
-    rank[LAST] = register_rank (&launch, LAST);
-    for (int i = 0; i < TASKS; i++)
-        if (i != 1)
-            expect_answer (&launch, i, rank[i]);
-    close (rank[1]);
-    launch_wait_processed (&launch);
-    expect_answer (&launch, 1, register_rank (&launch, 1));
-    launch_expect_exit (&launch);
-    expect_stderr (&launch, "");
-}
-
-/* A rank that has acknowledged its answer, and one whose connection stands, register again. */
-static void _registration_after_answer (const void *arg __attribute__ ((unused)))
-{
-    struct launch launch = { .tasks = TASKS };
-    int rank[TASKS];
-
-    _start (&launch, rank);
-    rank[LAST] = register_rank (&launch, LAST);
-    for (int i = 0; i < LAST; i++)
-        expect_answer (&launch, i, rank[i]);
-    expect_no_data (register_rank (&launch, 2));
-    expect_no_data (register_rank (&launch, LAST));
-    expect_answer (&launch, LAST, rank[LAST]);
-    launch_expect_exit (&launch);
-    expect_stderr (&launch, "");
-}
-
-#define MANY_RANKS 1000
-
-/* The kernel has connected, but the process has not run yet, as on a node with many ranks. */
-static void _silent_ranks (const void *arg __attribute__ ((unused)))
-{
-    struct launch launch = { .tasks = MANY_RANKS };
-    int rank[MANY_RANKS];
-
-    launch_start (&launch);
-    rank[0] = register_rank (&launch, 0);
-    launch_wait_processed (&launch);
-    for (int i = 1; i < MANY_RANKS; i++)
-        rank[i] = connect_to_rendezvous (&launch);
-    launch_wait_processed (&launch);
-    for (int i = 1; i < MANY_RANKS; i++)
-        send_frame (rank[i], encode_registration (&launch, i));
-    for (int i = 0; i < MANY_RANKS; i++)
-        expect_answer (&launch, i, rank[i]);
-    launch_expect_exit (&launch);
-    expect_stderr (&launch, "");
-}
-
-static void _slow_reader (const void *arg __attribute__ ((unused)))
-{
-    struct launch launch = { .tasks = MANY_RANKS, .socket_buffer = 4096 };
-    int rank[MANY_RANKS];
-
-    launch_start (&launch);
-    for (int i = 0; i < MANY_RANKS; i++)
-        rank[i] = register_rank (&launch, i);
-    for (int i = 0; i < MANY_RANKS; i++)
-        if (i != 7)
-            expect_answer (&launch, i, rank[i]);
-    if (waitpid (launch.pid, NULL, WNOHANG) != 0)
-        die ("the socket buffers took the whole answer, so this test shows nothing");
-    expect_answer (&launch, 7, rank[7]);
-    launch_expect_exit (&launch);
-    expect_stderr (&launch, "");
-}
-
 int main (void)
 {
     char sentence[128];
@@ -522,16 +522,6 @@ int main (void)
         snprintf (sentence, sizeof (sentence), "a launch is not disturbed by %s", attacks[i].sentence);
         passed &= check (sentence, _test_attack, &attacks[i]);
     }
-    passed &= check ("a launch is not disturbed by all of these at the same time", _test_all_attacks, NULL);
-    passed &= check ("data that ranks send after their registrations does not disturb the launch",
-                     _data_after_registration, NULL);
-    passed &= check ("a registration after the answer does not disturb the launch",
-                     _registration_after_answer, NULL);
-    passed &=
-        check ("1000 ranks that have connected and sent nothing yet are not closed", _silent_ranks, NULL);
-    passed &= check ("a rank that does not read its answer does not delay the others", _slow_reader, NULL);
-    passed &= check ("a connection without a token is closed after ten seconds, and a message "
-                     "names the missing ranks",
-                     _timeout, NULL);
+    passed &= run_tests ();
     return passed ? 0 : 1;
 }

@@ -36,37 +36,47 @@ static void _break_connection (struct task *task, bool reset)
         task_close_connection (task);
 }
 
-static void _break_while_running (const void *arg)
+static void _break_while_running (bool reset)
 {
-    const bool *reset = arg;
     struct task task = { .program = program_sleeps, .stop_grace = 100 };
 
     task_start (&task);
     task_expect_output (&task, "up ");
     for (int i = 0; i < 3; i++) {
-        _break_connection (&task, *reset);
+        _break_connection (&task, reset);
         task_expect_reconnect (&task, NULL);
     }
     task_send_order (&task, ORDER_STOP);
     task_expect_stopped (&task);
 }
 
-static void _break_after_report (const void *arg)
+TEST ("the connection is closed, or reset, while the program runs: it is made again")
 {
-    const bool *reset = arg;
+    _break_while_running (false);
+    _break_while_running (true);
+}
+
+static void _break_after_report (bool reset)
+{
     struct task task = { .program = program_exits_3 };
 
     task_start (&task);
     task_expect_report (&task, "exit 3");
     for (int i = 0; i < 3; i++) {
-        _break_connection (&task, *reset);
+        _break_connection (&task, reset);
         task_expect_reconnect (&task, "exit 3");
     }
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
+TEST ("the connection is closed, or reset, after the report: the report is sent again")
+{
+    _break_after_report (false);
+    _break_after_report (true);
+}
+
 /* The first report that can arrive is the one in the new connection. */
-static void _end_while_broken (const void *arg __attribute__ ((unused)))
+TEST ("the program ends while there is no connection: the new one has the report")
 {
     struct task task = { .program = program_prints_signals };
 
@@ -245,19 +255,21 @@ static void _forged_order (const void *arg)
     task_expect_stopped (&task);
 }
 
-static void _forged_exit_order (const void *arg)
+TEST ("closed: a connection with LEAVE and the task's token")
 {
+    static const struct forgery forged = { FRAME ("SERVER_TOKEN=" TASK_TOKEN
+                                                  "\0LIFE=0\0STOP=no\0REPORT=1\0LEAVE=1\0") };
     struct task task = { .program = program_exits_3 };
 
     task_start (&task);
     task_expect_report (&task, "exit 3");
-    _send_forgery (&task, arg);
+    _send_forgery (&task, &forged);
     task_expect_close (&task);
     task_expect_reconnect (&task, "exit 3");
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
-static void _order_byte_by_byte (const void *arg __attribute__ ((unused)))
+TEST ("a goal that arrives byte by byte is obeyed")
 {
     struct task task = { .program = program_sleeps, .stop_grace = 100 };
     const struct goal stop = { .stop = GOAL_STOP };
@@ -277,7 +289,7 @@ static void _order_byte_by_byte (const void *arg __attribute__ ((unused)))
 }
 
 /* On the task's own connection, and on a new one. */
-static void _keepalive (const void *arg __attribute__ ((unused)))
+TEST ("keepalive is on, so that a lost rendezvous is noticed")
 {
     struct task task = { .program = program_sleeps };
 
@@ -305,9 +317,6 @@ static const struct {
     { "closed: a connection with an unknown way to stop",
       { FRAME ("SERVER_TOKEN=" TASK_SERVER_TOKEN "\0LIFE=0\0STOP=sleep\0") } },
 };
-
-static const struct forgery forged_exit = { FRAME ("SERVER_TOKEN=" TASK_TOKEN
-                                                   "\0LIFE=0\0STOP=no\0REPORT=1\0LEAVE=1\0") };
 
 /* Slow tests, which mostly wait. They run at the same time. */
 static const struct {
@@ -344,27 +353,13 @@ static bool _await_slow (const pid_t pid[COUNT (slow)])
 
 int main (void)
 {
-    static const bool yes = true, no = false;
     pid_t pid[COUNT (slow)];
     bool passed = true;
 
     _start_slow (pid);
     for (size_t i = 0; i < COUNT (forgeries); i++)
         passed &= check (forgeries[i].sentence, _forged_order, &forgeries[i].arg);
-    passed &=
-        check ("closed: a connection with LEAVE and the task's token", _forged_exit_order, &forged_exit);
-    passed &= check ("the connection is closed while the program runs: it is made again",
-                     _break_while_running, &no);
-    passed &= check ("the connection is reset while the program runs: it is made again", _break_while_running,
-                     &yes);
-    passed &= check ("the connection is closed after the report: the report is sent again",
-                     _break_after_report, &no);
-    passed &= check ("the connection is reset after the report: the report is sent again",
-                     _break_after_report, &yes);
-    passed &= check ("the program ends while there is no connection: the new one has the report",
-                     _end_while_broken, NULL);
-    passed &= check ("a goal that arrives byte by byte is obeyed", _order_byte_by_byte, NULL);
-    passed &= check ("keepalive is on, so that a lost rendezvous is noticed", _keepalive, NULL);
+    passed &= run_tests ();
     passed &= _await_slow (pid);
     return passed ? 0 : 1;
 }
