@@ -20,37 +20,10 @@
 #define MAX_LINKS 4
 #define MAX_ITEMS 3
 
-/* An address, or a network; `high` has an IPv4 address in its upper half. */
-struct place {
-    int family;             /* 4 or 6; 0: no address */
-    uint64_t high, low;
-    int prefix;             /* at most 64 */
-};
-
-struct link {
-    const char *name;
-    bool infiniband;
-    enum interface_state state;
-    struct place at;
-    const char *near;       /* or NULL */
-};
-
 struct machine {
-    size_t links;
-    struct link link[MAX_LINKS];
-    struct place here, srun;
-};
-
-struct item {
-    const char *text;
-    struct place network;   /* family 0: the item is a name */
-};
-
-/* As struct network_wish. */
-struct wish {
-    bool infiniband, infiniband_required, networks_required;
-    size_t items;
-    struct item item[MAX_ITEMS];
+    int links;
+    struct interface link[MAX_LINKS];
+    struct address here, srun;
 };
 
 struct world {
@@ -76,75 +49,79 @@ static bool one_in (size_t n)
 
 /* Clusters. */
 
-#define V4(a, b, c, d, bits) { 4, (uint64_t)((a) << 24 | (b) << 16 | (c) << 8 | (d)) << 32, 0, bits }
-#define V6(a, b, bits) { 6, UINT64_C (a) << 48 | UINT64_C (b) << 32, 0, bits }
-
-static const struct place subnet[] = {
-    V4 (10U, 1, 0, 0, 16), V4 (10U, 2, 0, 0, 16), V4 (10U, 1, 0, 0, 24), V4 (10U, 3, 0, 0, 32),
-    V4 (10U, 4, 0, 0, 31), V6 (0xfd00, 1, 64),    V6 (0xfd00, 2, 64),    V4 (172U, 17, 0, 0, 16),
+static const char *const subnet[] = {
+    "10.1.0.0/16", "10.2.0.0/16", "10.1.0.0/24", "10.3.0.0/32",
+    "10.4.0.0/31", "fd00:1::/64", "fd00:2::/64", "172.17.0.0/16",
 };
 #define DOCKER 7
 
-/* clang-format off */
-static const struct item known_item[] = {
-    { "10.1.0.0/16", V4 (10U, 1, 0, 0, 16) }, { "10.2.0.0/16", V4 (10U, 2, 0, 0, 16) },
-    { "10.1.0.0/24", V4 (10U, 1, 0, 0, 24) }, { "10.0.0.0/8", V4 (10U, 0, 0, 0, 8) },
-    { "0.0.0.0/0", V4 (0U, 0, 0, 0, 0) }, { "172.16.0.0/12", V4 (172U, 16, 0, 0, 12) },
-    { "fd00:1::/64", V6 (0xfd00, 1, 64) }, { "fd00::/16", V6 (0xfd00, 0, 16) },
-    { "ib0", { 0 } }, { "ib1", { 0 } }, { "eth0", { 0 } }, { "eth1", { 0 } }, { "docker0", { 0 } },
-    { "none0", { 0 } },
+static const char *const known_network[] = {
+    "10.1.0.0/16", "10.2.0.0/16", "10.1.0.0/24", "10.0.0.0/8", "0.0.0.0/0", "172.16.0.0/12", "fd00:1::/64",
+    "fd00::/16",   "ib0",         "ib1",         "eth0",       "eth1",      "docker0",       "none0",
 };
-/* clang-format on */
+
+static unsigned char *last_byte (struct address *address)
+{
+    return &address->bytes[address->family == AF_INET ? 3 : 15];
+}
+
+static struct address address_of (const char *text)
+{
+    struct address address;
+
+    assert_int_equal (address_parse (&address, text), 0);
+    return address;
+}
 
 /* The n-th address of a subnet; if `far`, in its second /24. */
-static struct place place_in (size_t s, size_t n, bool far)
+static struct subnet place_in (size_t s, size_t n, bool far)
 {
-    struct place at = subnet[s];
+    struct subnet at;
 
-    if (at.family == 4)
-        at.high |= (uint64_t)((far && s != DOCKER ? 256 : 0) + n) << 32;
-    else
-        at.low = n;
+    assert_int_equal (subnet_parse (&at, subnet[s]), 0);
+    *last_byte (&at.address) |= (unsigned char)n;
+    if (far && at.address.family == AF_INET && s != DOCKER)
+        at.address.bytes[2]++;
     return at;
 }
 
-static struct link any_link (size_t host, size_t index)
+static bool is_docker (const struct interface *link)
+{
+    return link->address.address.family == AF_INET && link->address.address.bytes[0] == 172;
+}
+
+static struct interface any_link (size_t host, size_t index)
 {
     static const char *const name[] = { "ib0", "ib1", "eth0", "eth1", "docker0" };
     static const char *const near[] = { NULL, "0xf", "0xf0", "0xff" };
     size_t n = one_in (20) ? below (COUNT (name)) : index % 4, s = below (COUNT (subnet) - 1);
-    struct link link = { .name = name[n], .infiniband = n < 2 };
+    struct interface link = { .infiniband = n < 2, .local_cpus = near[below (COUNT (near))] };
 
     if (one_in (12)) {
-        link.name = name[4];
+        n = 4;
         link.infiniband = false;
         s = DOCKER;
     }
-    link.near = near[below (COUNT (near))];
-    link.at = place_in (s, s == DOCKER ? 1 : host + 1, one_in (4));
+    snprintf (link.name, sizeof (link.name), "%s", name[n]);
+    link.address = place_in (s, s == DOCKER ? 1 : host + 1, one_in (4));
     return link;
 }
 
 /* In most cases the same link as on another host. */
-static struct link like (const struct link *plan, size_t host, size_t index, size_t oddness)
+static struct interface like (const struct interface *plan, size_t host, size_t index, size_t oddness)
 {
-    struct link link = *plan;
+    struct interface link = *plan;
 
     if (one_in (oddness))
         link = any_link (host, index);
-    if (link.at.family == 4 && link.at.high >> 48 != (172U << 8 | 17))
-        link.at.high = (link.at.high & ~(UINT64_C (0xff) << 32)) | (uint64_t)(host + 1) << 32;
-    else if (link.at.family == 6)
-        link.at.low = host + 1;
-    if (one_in (2 * oddness)) {
-        size_t s = below (COUNT (subnet));
-
-        link.at = place_in (s, below (MAX_HOSTS) + 1, false);
-    }
+    if (!is_docker (&link))
+        *last_byte (&link.address.address) = (unsigned char)(host + 1);
+    if (one_in (2 * oddness))
+        link.address = place_in (below (COUNT (subnet)), below (MAX_HOSTS) + 1, false);
     if (one_in (oddness))
         link.state = (enum interface_state)below (3);
     if (one_in (2 * oddness))
-        link.at = (struct place){ 0 };
+        link.address = (struct subnet){ { .family = 0 }, 0 };
     if (one_in (2 * oddness))
         link.infiniband = !link.infiniband;
     return link;
@@ -153,42 +130,41 @@ static struct link like (const struct link *plan, size_t host, size_t index, siz
 /* All addresses of an interface have the same state, link type and local CPUs. */
 static void unify (struct machine *machine)
 {
-    for (size_t i = 0; i < machine->links; i++)
-        for (size_t j = 0; j < i; j++)
-            if (strcmp (machine->link[i].name, machine->link[j].name) == 0) {
-                machine->link[i].infiniband = machine->link[j].infiniband;
-                machine->link[i].state = machine->link[j].state;
-                machine->link[i].near = machine->link[j].near;
-                if (machine->link[i].at.family == machine->link[j].at.family
-                    && machine->link[i].at.high == machine->link[j].at.high)
-                    machine->link[i].at.high += UINT64_C (32) << 32;
-            }
+    for (int i = 0; i < machine->links; i++)
+        for (int j = 0; j < i; j++) {
+            struct interface *link = &machine->link[i], *other = &machine->link[j];
+
+            if (strcmp (link->name, other->name) != 0)
+                continue;
+            link->infiniband = other->infiniband;
+            link->state = other->state;
+            link->local_cpus = other->local_cpus;
+            if (address_equal (&link->address.address, &other->address.address))
+                *last_byte (&link->address.address) += 32;
+        }
 }
 
-static void make_machine (size_t h, const struct link plan[MAX_LINKS], size_t links, size_t to_srun,
+static void make_machine (size_t h, const struct interface plan[MAX_LINKS], int links, int to_srun,
                           size_t oddness)
 {
+    static const char *const odd[] = { "169.254.0.9", "192.168.0.1", "127.0.0.1" };
     struct machine *machine = &world.machine[h];
-    static const struct place ethernet = V4 (192U, 168, 0, 0, 24), local = V4 (127U, 0, 0, 1, 8),
-                              odd[] = { V4 (169U, 254, 0, 9, 16), V4 (192U, 168, 0, 1, 24),
-                                        V4 (127U, 0, 0, 1, 8) };
 
     machine->links = links;
-    for (size_t i = 0; i < links; i++)
-        machine->link[i] = like (&plan[i], h, i, oddness);
+    for (int i = 0; i < links; i++)
+        machine->link[i] = like (&plan[i], h, (size_t)i, oddness);
     unify (machine);
     while (machine->links && one_in (4 * oddness))
         machine->links--;
-    machine->here = machine->srun = ethernet;
-    machine->here.high |= (uint64_t)(h + 1) << 32;
-    machine->srun.high |= (uint64_t)(world.own + 1) << 32;
-    if (to_srun < machine->links && machine->link[to_srun].at.family
-        && machine->link[to_srun].state == INTERFACE_UP)
-        machine->here = machine->link[to_srun].at;
+    machine->here = machine->srun = address_of ("192.168.0.0");
+    *last_byte (&machine->here) = (unsigned char)(h + 1);
+    *last_byte (&machine->srun) = (unsigned char)(world.own + 1);
+    if (to_srun < machine->links && interface_is_candidate (&machine->link[to_srun]))
+        machine->here = machine->link[to_srun].address.address;
     if (one_in (40))
-        machine->here = odd[below (COUNT (odd))];
+        machine->here = address_of (odd[below (COUNT (odd))]);
     if (h == world.own && one_in (2))
-        machine->here = machine->srun = local;
+        machine->here = machine->srun = address_of ("127.0.0.1");
 }
 
 static void make_ranks (void)
@@ -210,27 +186,30 @@ static void make_ranks (void)
         world.cpus[i] = binding == 0 ? NULL : mask[below (binding == 1 ? 6 : COUNT (mask))];
 }
 
-static struct wish any_wish (void)
+static struct network_wish any_wish (void)
 {
-    struct wish wish = { .infiniband_required = one_in (3), .items = below (MAX_ITEMS + 1) };
+    struct network_wish wish = { .infiniband_required = one_in (3) };
+    char text[128] = "";
 
     wish.infiniband = wish.infiniband_required || one_in (2);
-    wish.networks_required = wish.items && one_in (2);
-    for (size_t i = 0; i < wish.items; i++)
-        wish.item[i] = known_item[below (COUNT (known_item))];
+    for (size_t i = below (MAX_ITEMS + 1); i > 0; i--)
+        strcat (strcat (text, *text ? "," : ""), known_network[below (COUNT (known_network))]);
+    if (*text)
+        assert_int_equal (netlist_parse (&wish.networks, text, NULL), 0);
+    wish.networks_required = *text && one_in (2);
     return wish;
 }
 
 static void make_world (void)
 {
-    struct link plan[MAX_LINKS];
-    size_t links = below (MAX_LINKS + 1), to_srun = below (2 * MAX_LINKS);
+    struct interface plan[MAX_LINKS];
+    int links = (int)below (MAX_LINKS + 1), to_srun = (int)below (2 * MAX_LINKS);
     size_t oddness = one_in (4) ? 2 : one_in (2) ? 8 : 40;
 
     world.hosts = below (MAX_HOSTS) + 1;
     world.own = one_in (2) ? below (world.hosts) : world.hosts;
-    for (size_t i = 0; i < links; i++)
-        plan[i] = any_link (0, i);
+    for (int i = 0; i < links; i++)
+        plan[i] = any_link (0, (size_t)i);
     for (size_t h = 0; h < world.hosts; h++)
         make_machine (h, plan, links, to_srun, oddness);
     make_ranks ();
@@ -239,7 +218,7 @@ static void make_world (void)
 /* The input of network_choose (), in one of many equivalent forms, and its result. */
 
 struct answer {
-    struct wish wish;
+    struct network_wish wish;
     int rc;
     struct network_rank rank[MAX_RANKS];
     struct network_choice choice;
@@ -248,33 +227,11 @@ struct answer {
     struct interface interface[2 * MAX_HOSTS][MAX_LINKS];
 };
 
-static struct address address_of (const struct place *place)
+static void report_interfaces (struct network_rank *rank, struct interface *to, const struct machine *machine)
 {
-    struct address address = { place->family == 4 ? AF_INET : place->family ? AF_INET6 : 0, { 0 } };
-
-    for (size_t i = 0; i < (place->family == 4 ? 4 : place->family ? 8 : 0); i++)
-        address.bytes[i] = (unsigned char)(place->high >> (56 - 8 * i));
-    for (size_t i = 0; i < 8 && place->family == 6; i++)
-        address.bytes[8 + i] = (unsigned char)(place->low >> (56 - 8 * i));
-    return address;
-}
-
-static void report_interfaces (struct network_rank *rank, struct interface *interface,
-                               const struct machine *machine)
-{
-    for (size_t i = 0; i < machine->links; i++) {
-        const struct link *link = &machine->link[i];
-
-        interface[i] = (struct interface){
-            .infiniband = link->infiniband,
-            .state = link->state,
-            .local_cpus = link->near,
-            .address = { address_of (&link->at), link->at.prefix },
-        };
-        snprintf (interface[i].name, sizeof (interface[i].name), "%s", link->name);
-    }
-    rank->interface = interface;
-    rank->interfaces = (int)machine->links;
+    memcpy (to, machine->link, sizeof (machine->link));
+    rank->interface = to;
+    rank->interfaces = machine->links;
 }
 
 /* One rank of each host reports its interfaces. A higher rank may report others. */
@@ -282,12 +239,7 @@ static void report_all (struct answer *answer)
 {
     size_t slot[2 * MAX_HOSTS], ranks_of[MAX_RANKS];
 
-    for (size_t i = 0; i < COUNT (slot); i++) {
-        size_t j = below (i + 1);
-
-        slot[i] = j < i ? slot[j] : i;
-        slot[j] = i;
-    }
+    random_order (&seed, slot, COUNT (slot));
     for (size_t h = 0; h < world.hosts; h++) {
         size_t count = 0, reporter;
 
@@ -302,21 +254,13 @@ static void report_all (struct answer *answer)
     }
 }
 
-static void ask (struct answer *answer, const struct wish *w)
+static void ask (struct answer *answer, const struct network_wish *wish)
 {
     static const char *const node[] = { "node0", "node1", "node2", "node3", "node4", "node5" };
-    struct network_wish wish = {
-        w->infiniband, w->infiniband_required, { .count = 0 }, w->networks_required
-    };
     uint32_t salt = random_next (&seed);
-    char text[128] = "";
 
     memset (answer, 0, sizeof (*answer));
-    answer->wish = *w;
-    for (size_t i = 0; i < w->items; i++)
-        strcat (strcat (text, i ? "," : ""), w->item[i].text);
-    if (*text)
-        assert_int_equal (netlist_parse (&wish.networks, text, NULL), 0);
+    answer->wish = *wish;
     for (size_t i = 0; i < world.ranks; i++) {
         size_t h = world.host_of[i];
 
@@ -325,8 +269,8 @@ static void ask (struct answer *answer, const struct wish *w)
         answer->rank[i] = (struct network_rank){
             .node = node[h],
             .host = &answer->host[i],
-            .here = address_of (&world.machine[h].here),
-            .srun = address_of (&world.machine[h].srun),
+            .here = world.machine[h].here,
+            .srun = world.machine[h].srun,
             .cpus = world.cpus[i],
         };
         if (h == world.own)
@@ -334,49 +278,38 @@ static void ask (struct answer *answer, const struct wish *w)
     }
     report_all (answer);
     answer->rc =
-        network_choose (answer->rank, world.ranks, &answer->own, &wish, &answer->choice, &answer->err);
+        network_choose (answer->rank, world.ranks, &answer->own, wish, &answer->choice, &answer->err);
 }
 
 /* If a check fails, its cluster is printed. */
 
-static const char *print_place (const struct place *place)
+static void print_host (const struct answer *answer, size_t h)
 {
-    static char text[4][64];
-    static int next;
-    struct address address = address_of (place);
-    struct address_text room;
-    char *to = text[next++ % 4];
+    const struct machine *m = &world.machine[h];
+    struct address_text room, srun;
+    struct interface_text link;
 
-    snprintf (to, sizeof (text[0]), "%s/%d", place->family ? address_print (&address, &room) : "-",
-              place->prefix);
-    return to;
+    print_message ("node%zu%s reaches srun, %s, by %s\n", h, h == world.own ? ", srun's," : "",
+                   address_print (&m->srun, &srun), address_print (&m->here, &room));
+    for (int i = 0; i < m->links; i++)
+        print_message ("    %s %s\n", interface_print (&m->link[i], &link),
+                       m->link[i].local_cpus ? m->link[i].local_cpus : "");
+    for (size_t i = 0; i < world.ranks; i++)
+        if (world.host_of[i] == h)
+            print_message ("    rank %zu on %s: %s %s\n", i, world.cpus[i] ? world.cpus[i] : "any CPU",
+                           address_print (&answer->rank[i].chosen, &room),
+                           answer->rank[i].chosen_interface ? answer->rank[i].chosen_interface : "");
 }
 
 static void print_world (const struct answer *answer)
 {
-    static const char *const state[] = { "up", "no-carrier", "down" };
-    struct address_text room;
-
     print_message ("cluster %d: infiniband %d%s, networks", round_number, answer->wish.infiniband,
                    answer->wish.infiniband_required ? " required" : "");
-    for (size_t i = 0; i < answer->wish.items; i++)
-        print_message (" %s", answer->wish.item[i].text);
+    for (size_t i = 0; i < answer->wish.networks.count; i++)
+        print_message (" %s", answer->wish.networks.item[i].text);
     print_message ("%s\n", answer->wish.networks_required ? " required" : "");
-    for (size_t h = 0; h < world.hosts; h++) {
-        const struct machine *m = &world.machine[h];
-
-        print_message ("node%zu%s reaches srun, %s, by %s\n", h, h == world.own ? ", srun's," : "",
-                       print_place (&m->srun), print_place (&m->here));
-        for (size_t i = 0; i < m->links; i++)
-            print_message ("    %s %s %s %s %s\n", m->link[i].name,
-                           m->link[i].infiniband ? "infiniband" : "other", state[m->link[i].state],
-                           print_place (&m->link[i].at), m->link[i].near ? m->link[i].near : "");
-        for (size_t i = 0; i < world.ranks; i++)
-            if (world.host_of[i] == h)
-                print_message ("    rank %zu on %s: %s %s\n", i, world.cpus[i] ? world.cpus[i] : "any CPU",
-                               address_print (&answer->rank[i].chosen, &room),
-                               answer->rank[i].chosen_interface ? answer->rank[i].chosen_interface : "");
-    }
+    for (size_t h = 0; h < world.hosts; h++)
+        print_host (answer, h);
     print_message ("rc %d, network \"%s\", rails %d, notice \"%s\", err \"%s\"\n", answer->rc,
                    answer->choice.network, answer->choice.rails, answer->choice.notice, answer->err.text);
 }
@@ -391,85 +324,49 @@ static void print_world (const struct answer *answer)
 
 /* Networks. */
 
-static bool same_address (const struct place *a, const struct place *b)
+static int compare_networks (const struct subnet *a, const struct subnet *b)
 {
-    return a->family == b->family && a->high == b->high && a->low == b->low;
+    struct subnet of_a = subnet_network (a), of_b = subnet_network (b);
+
+    return subnet_compare (&of_a, &of_b);
 }
 
-static uint64_t bits_of_network (const struct place *place, int prefix)
+static bool same_network (const struct subnet *a, const struct subnet *b)
 {
-    return prefix == 0 ? 0 : place->high >> (64 - prefix);
+    return compare_networks (a, b) == 0;
 }
 
-static bool is_within (const struct place *place, const struct place *network)
-{
-    return place->family == network->family
-           && bits_of_network (place, network->prefix) == bits_of_network (network, network->prefix);
-}
-
-static bool same_network (const struct place *a, const struct place *b)
-{
-    return a->prefix == b->prefix && is_within (a, b);
-}
-
-/* IPv4 precedes IPv6; then the lower address, then the shorter prefix. */
-static bool is_before (const struct place *a, const struct place *b)
-{
-    uint64_t bits_a = bits_of_network (a, a->prefix) << (64 - a->prefix) % 64;
-    uint64_t bits_b = bits_of_network (b, b->prefix) << (64 - b->prefix) % 64;
-
-    if (a->family != b->family)
-        return a->family == 4;
-    return bits_a != bits_b ? bits_a < bits_b : a->prefix < b->prefix;
-}
-
-static bool is_usable (const struct link *link)
-{
-    return link->state == INTERFACE_UP && link->at.family;
-}
-
-static bool is_claimed_by_another (const struct place *at, size_t host)
+static bool is_claimed_by_another (const struct address *address, size_t host)
 {
     for (size_t h = 0; h < world.hosts; h++)
-        for (size_t i = 0; h != host && i < world.machine[h].links; i++)
+        for (int i = 0; h != host && i < world.machine[h].links; i++)
             if (world.machine[h].link[i].state != INTERFACE_DOWN
-                && same_address (&world.machine[h].link[i].at, at))
+                && address_equal (&world.machine[h].link[i].address.address, address))
                 return true;
     return false;
 }
 
-static bool is_tainted (const struct place *network)
+static bool is_tainted (const struct subnet *network)
 {
     for (size_t h = 0; h < world.hosts; h++)
-        for (size_t i = 0; i < world.machine[h].links; i++) {
-            const struct link *link = &world.machine[h].link[i];
+        for (int i = 0; i < world.machine[h].links; i++) {
+            const struct interface *link = &world.machine[h].link[i];
 
-            if (is_usable (link) && same_network (&link->at, network) && is_claimed_by_another (&link->at, h))
+            if (interface_is_candidate (link) && same_network (&link->address, network)
+                && is_claimed_by_another (&link->address.address, h))
                 return true;
         }
     return false;
 }
 
-static bool is_named (const struct item *item, const struct link *link)
-{
-    if (item && item->network.family)
-        return is_within (&link->at, &item->network);
-    return !item || strcmp (item->text, link->name) == 0;
-}
-
-static bool is_own (const struct place *at)
-{
-    return at->family == 4 && at->prefix >= 30;
-}
-
-static bool reaches_srun (const struct place *network)
+static bool reaches_srun (const struct subnet *network)
 {
     for (size_t h = 0; h < world.hosts; h++)
-        for (size_t i = 0; i < world.machine[h].links; i++) {
-            const struct link *link = &world.machine[h].link[i];
+        for (int i = 0; i < world.machine[h].links; i++) {
+            const struct interface *link = &world.machine[h].link[i];
 
-            if (is_usable (link) && same_network (&link->at, network)
-                && same_address (&link->at, &world.machine[h].here))
+            if (interface_is_candidate (link) && same_network (&link->address, network)
+                && address_equal (&link->address.address, &world.machine[h].here))
                 return true;
         }
     return false;
@@ -477,35 +374,30 @@ static bool reaches_srun (const struct place *network)
 
 /* The default: the address from which each host reaches srun. */
 
-static bool is_loopback (const struct place *place)
-{
-    return place->family == 4 && place->high >> 56 == 127;
-}
-
-static bool address_to_srun (size_t h, struct place *to)
+static bool address_to_srun (size_t h, struct address *to)
 {
     *to = world.machine[h].here;
-    if (world.hosts > 1 && is_loopback (to)) {
+    if (world.hosts > 1 && address_is_loopback (to)) {
         bool found = false;
 
         for (size_t i = 0; h == world.own && !found && i < world.ranks; i++)
-            if (world.host_of[i] != h && !is_loopback (&world.machine[world.host_of[i]].srun)) {
+            if (world.host_of[i] != h && !address_is_loopback (&world.machine[world.host_of[i]].srun)) {
                 *to = world.machine[world.host_of[i]].srun;
                 found = true;
             }
         if (!found)
             return false;
     }
-    return world.hosts == 1 || to->high >> 48 != (169U << 8 | 254);
+    return world.hosts == 1 || !address_is_link_local (to);
 }
 
-static bool addresses_to_srun (struct place to[MAX_HOSTS])
+static bool addresses_to_srun (struct address to[MAX_HOSTS])
 {
     for (size_t h = 0; h < world.hosts; h++) {
         if (!address_to_srun (h, &to[h]))
             return false;
         for (size_t other = 0; other < h; other++)
-            if (same_address (&to[h], &to[other]))
+            if (address_equal (&to[h], &to[other]))
                 return false;
     }
     return true;
@@ -516,32 +408,26 @@ static struct {
     size_t refused, unreachable, by_default, infiniband, rails, other, routed, own, ipv6, notice, srun;
 } seen;
 
-static bool is_chosen (const struct network_rank *rank, const struct place *place)
-{
-    struct address address = address_of (place);
-
-    return address_equal (&rank->chosen, &address);
-}
-
 /* What the wish, of at most one network, lets a host use. */
-static bool fits (const struct wish *wish, const struct link *link)
+static bool fits (const struct network_wish *wish, const struct interface *link)
 {
-    return is_usable (link) && !is_tainted (&link->at) && (!wish->infiniband_required || link->infiniband)
-           && is_named (wish->items ? &wish->item[0] : NULL, link);
+    return interface_is_candidate (link) && !is_tainted (&link->address)
+           && (!wish->infiniband_required || link->infiniband)
+           && (wish->networks.count == 0 || interface_is_named (link, &wish->networks.item[0]));
 }
 
-/* True if each host has such a link, on this network; NULL: on any, if it is `own` as is_own () says. */
-static bool has_each_host (const struct wish *wish, const struct place *network, bool own)
+/* True if each host has such a link, on this network; NULL: on any, if it is `own` as subnet_is_own () says. */
+static bool has_each_host (const struct network_wish *wish, const struct subnet *network, bool own)
 {
     for (size_t h = 0; h < world.hosts; h++) {
         bool on = false;
 
-        for (size_t i = 0; i < world.machine[h].links; i++) {
-            const struct link *link = &world.machine[h].link[i];
+        for (int i = 0; i < world.machine[h].links; i++) {
+            const struct interface *link = &world.machine[h].link[i];
 
             on = on
-                 || (fits (wish, link) && (!network || same_network (&link->at, network))
-                     && (!own || is_own (&link->at)));
+                 || (fits (wish, link) && (!network || same_network (&link->address, network))
+                     && (!own || subnet_is_own (&link->address)));
         }
         if (!on)
             return false;
@@ -550,14 +436,14 @@ static bool has_each_host (const struct wish *wish, const struct place *network,
 }
 
 /* The link that a rank has got: one of its host, with that name and that address. */
-static const struct link *link_of (const struct answer *answer, size_t rank)
+static const struct interface *link_of (const struct answer *answer, size_t rank)
 {
     const struct network_rank *r = &answer->rank[rank];
     const struct machine *machine = &world.machine[world.host_of[rank]];
-    const struct link *found = NULL;
+    const struct interface *found = NULL;
 
-    for (size_t i = 0; i < machine->links; i++)
-        if (is_chosen (r, &machine->link[i].at) && r->chosen_interface
+    for (int i = 0; i < machine->links; i++)
+        if (address_equal (&r->chosen, &machine->link[i].address.address) && r->chosen_interface
             && strcmp (r->chosen_interface, machine->link[i].name) == 0)
             found = &machine->link[i];
     EXPECT (found != NULL);
@@ -567,21 +453,21 @@ static const struct link *link_of (const struct answer *answer, size_t rank)
 /* Each rank has an address of its own host that can be used, is the host's alone, and was required. */
 static void check_addresses (const struct answer *answer)
 {
-    const struct wish *wish = &answer->wish;
+    const struct network_wish *wish = &answer->wish;
 
     for (size_t i = 0; i < world.ranks; i++) {
-        const struct link *link = link_of (answer, i);
+        const struct interface *link = link_of (answer, i);
         bool named = !wish->networks_required;
 
-        EXPECT (is_usable (link) && !is_tainted (&link->at));
+        EXPECT (interface_is_candidate (link) && !is_tainted (&link->address));
         EXPECT (link->infiniband || !wish->infiniband_required);
-        for (size_t k = 0; k < wish->items; k++)
-            named = named || is_named (&wish->item[k], link);
+        for (size_t k = 0; k < wish->networks.count; k++)
+            named = named || interface_is_named (link, &wish->networks.item[k]);
         EXPECT (named);
         for (size_t j = 0; j < i; j++)
             EXPECT (world.host_of[i] == world.host_of[j]
                     || !address_equal (&answer->rank[i].chosen, &answer->rank[j].chosen));
-        seen.ipv6 += link->at.family == 6;
+        seen.ipv6 += link->address.address.family == AF_INET6;
         seen.infiniband += link->infiniband;
         seen.other += !link->infiniband;
     }
@@ -590,10 +476,10 @@ static void check_addresses (const struct answer *answer)
 /* All are on networks that each host is on, too. */
 static bool is_common (const struct answer *answer)
 {
-    const struct wish any = { .infiniband = false };
+    const struct network_wish any = { .infiniband = false };
 
     for (size_t i = 0; i < world.ranks; i++)
-        if (!has_each_host (&any, &link_of (answer, i)->at, false))
+        if (!has_each_host (&any, &link_of (answer, i)->address, false))
             return false;
     return true;
 }
@@ -601,17 +487,18 @@ static bool is_common (const struct answer *answer)
 /* All are on one network of the wish; or on one of its interfaces, with a network of its own on each host. */
 static bool is_routed (const struct answer *answer)
 {
-    for (size_t k = 0; k < answer->wish.items; k++) {
-        const struct item *item = &answer->wish.item[k];
+    for (size_t k = 0; k < answer->wish.networks.count; k++) {
+        const struct netlist_item *item = &answer->wish.networks.item[k];
         bool all = true;
 
         for (size_t i = 0; i < world.ranks; i++) {
-            const struct link *link = link_of (answer, i);
+            const struct interface *link = link_of (answer, i);
 
-            all = all && is_named (item, link) && (item->network.family || is_own (&link->at));
+            all = all && interface_is_named (link, item)
+                  && (item->is_network || subnet_is_own (&link->address));
         }
-        seen.routed += all && item->network.family;
-        seen.own += all && !item->network.family;
+        seen.routed += all && item->is_network;
+        seen.own += all && !item->is_network;
         if (all)
             return true;
     }
@@ -645,34 +532,38 @@ static void check_choice (const struct answer *answer)
 /* Of several networks that all hosts are on: IPv4, then that which reaches srun, then the first one. */
 static void check_best (const struct answer *answer)
 {
-    const struct link *chosen = link_of (answer, 0);
+    const struct interface *chosen = link_of (answer, 0);
 
     if (answer->wish.infiniband || !is_common (answer))
         return;
     for (size_t h = 0; h < world.hosts; h++)
-        for (size_t i = 0; i < world.machine[h].links; i++) {
-            const struct place *at = &world.machine[h].link[i].at;
+        for (int i = 0; i < world.machine[h].links; i++) {
+            const struct subnet *at = &world.machine[h].link[i].address;
             bool to_srun, better;
 
-            if (!at->family || same_network (at, &chosen->at) || !has_each_host (&answer->wish, at, false))
+            if (!at->address.family || same_network (at, &chosen->address)
+                || !has_each_host (&answer->wish, at, false))
                 continue;
             to_srun = reaches_srun (at);
-            better = to_srun != reaches_srun (&chosen->at) ? to_srun : is_before (at, &chosen->at);
-            EXPECT (at->family == chosen->at.family ? !better : chosen->at.family == 4);
-            seen.srun += reaches_srun (&chosen->at);
+            better = to_srun != reaches_srun (&chosen->address) ? to_srun
+                                                                : compare_networks (at, &chosen->address) < 0;
+            EXPECT (at->address.family == chosen->address.address.family
+                        ? !better
+                        : chosen->address.address.family == AF_INET);
+            seen.srun += reaches_srun (&chosen->address);
         }
 }
 
 static void check_default (const struct answer *answer)
 {
-    struct place to[MAX_HOSTS];
+    struct address to[MAX_HOSTS];
     bool reachable = addresses_to_srun (to);
 
     EXPECT (answer->rc == (reachable ? 0 : -1));
     seen.unreachable += !reachable;
     seen.by_default += reachable;
     for (size_t i = 0; reachable && i < world.ranks; i++)
-        EXPECT (is_chosen (&answer->rank[i], &to[world.host_of[i]]));
+        EXPECT (address_equal (&answer->rank[i].chosen, &to[world.host_of[i]]));
     EXPECT (!answer->choice.rails);
 }
 
@@ -693,14 +584,14 @@ static void check_refusal (const struct answer *answer)
 /* One network, or InfiniBand, or both, is required: it is refused if and only if not every host has it. */
 static void check_single (const struct answer *answer)
 {
-    const struct wish *wish = &answer->wish;
-    bool possible = wish->items && has_each_host (wish, NULL, !wish->item[0].network.family);
+    const struct network_wish *wish = &answer->wish;
+    bool possible = wish->networks.count && has_each_host (wish, NULL, !wish->networks.item[0].is_network);
 
     for (size_t h = 0; h < world.hosts; h++)
-        for (size_t i = 0; i < world.machine[h].links; i++)
+        for (int i = 0; i < world.machine[h].links; i++)
             possible = possible
-                       || (world.machine[h].link[i].at.family
-                           && has_each_host (wish, &world.machine[h].link[i].at, false));
+                       || (world.machine[h].link[i].address.address.family
+                           && has_each_host (wish, &world.machine[h].link[i].address, false));
     EXPECT (possible == (answer->rc == 0));
     if (!possible) {
         check_refusal (answer);
@@ -726,7 +617,7 @@ static bool same_choice (const struct answer *answer, const struct answer *other
 static void check_wish (const struct answer *answer);
 
 /* The answer to this wish is that to another one; which also is checked. True if that is not a refusal. */
-static bool is_answer_to (const struct answer *answer, const struct wish *wish)
+static bool is_answer_to (const struct answer *answer, const struct network_wish *wish)
 {
     struct answer *other = malloc (sizeof (*other));
     bool accepted;
@@ -744,11 +635,11 @@ static bool is_answer_to (const struct answer *answer, const struct wish *wish)
 /* A list that is required is its first network that can be used. */
 static void check_list (const struct answer *answer)
 {
-    struct wish one = answer->wish;
+    struct network_wish one = answer->wish;
 
-    one.items = 1;
-    for (size_t i = 0; i < answer->wish.items; i++) {
-        one.item[0] = answer->wish.item[i];
+    one.networks.count = 1;
+    for (size_t i = 0; i < answer->wish.networks.count; i++) {
+        one.networks.item[0] = answer->wish.networks.item[i];
         if (is_answer_to (answer, &one))
             return;
     }
@@ -759,7 +650,8 @@ static void check_list (const struct answer *answer)
  * A wish that only prefers is the same one required, if that is possible, and otherwise as without it, with a
  * notice. InfiniBand that is required, on another network than the site prefers, has none.
  */
-static void check_preference (const struct answer *answer, struct wish required, struct wish without)
+static void check_preference (const struct answer *answer, struct network_wish required,
+                              struct network_wish without)
 {
     bool noticed = answer->choice.notice[0] != '\0';
 
@@ -775,19 +667,19 @@ static void check_preference (const struct answer *answer, struct wish required,
 
 static void check_wish (const struct answer *answer)
 {
-    struct wish required = answer->wish, without = answer->wish;
+    struct network_wish required = answer->wish, without = answer->wish;
 
     if (answer->wish.infiniband && !answer->wish.infiniband_required) {
         required.infiniband_required = true;
         without.infiniband = false;
         check_preference (answer, required, without);
-    } else if (answer->wish.items && !answer->wish.networks_required) {
+    } else if (answer->wish.networks.count && !answer->wish.networks_required) {
         required.networks_required = true;
-        without.items = 0;
+        without.networks.count = 0;
         check_preference (answer, required, without);
-    } else if (answer->wish.items > 1)
+    } else if (answer->wish.networks.count > 1)
         check_list (answer);
-    else if (answer->wish.infiniband || answer->wish.items)
+    else if (answer->wish.infiniband || answer->wish.networks.count)
         check_single (answer);
     else
         check_default (answer);
@@ -807,7 +699,7 @@ TEST (the_choice_keeps_its_promises_in_random_clusters)
 
     print_message ("seed %#llx, %d clusters\n", (unsigned long long)seed, count);
     for (round_number = 0; round_number < count; round_number++) {
-        struct wish wish;
+        struct network_wish wish;
 
         make_world ();
         wish = any_wish ();
