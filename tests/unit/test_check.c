@@ -33,24 +33,7 @@ static char root[] = "/tmp/test_check.XXXXXX";
 
 static const char *at (const char *name)
 {
-    static char path[4][PATH_MAX];
-    static unsigned int next;
-    char *to = path[next++ % 4];
-
-    snprintf (to, PATH_MAX, "%s/%s", root, name);
-    return to;
-}
-
-static void __attribute__ ((format (printf, 2, 3))) write_file (const char *name, const char *fmt, ...)
-{
-    FILE *f = fopen (at (name), "w");
-    va_list ap;
-
-    assert_non_null (f);
-    va_start (ap, fmt);
-    vfprintf (f, fmt, ap);
-    va_end (ap);
-    fclose (f);
+    return path_in (root, name);
 }
 
 static char *read_all (const char *path, size_t *size)
@@ -111,6 +94,25 @@ static void replace_words (char *to, const char *text, const char *const word[][
     *to = '\0';
 }
 
+/* The text, with what ROOT and other words stand for; check.golden explains them. */
+static const char *expanded (const char *text)
+{
+    static char whole[4096];
+    char ours[128];
+    const char *const word[][2] = {
+        { "\\n", "\n" },
+        { "\\t", "\t" },
+        { "ROOT", root },
+        { "OURS", ours },
+        { "PYXIS", "required /usr/lib/slurm/spank_pyxis.so runtime_path=/run/pyxis" },
+        { "LATE", "required /usr/lib/spank-tf/spank_tf_late.so" },
+    };
+
+    snprintf (ours, sizeof (ours), "required %s/spank_tf.so libexecdir=%s/libexec", root, root);
+    replace_words (whole, text, word, COUNT (word));
+    return whole;
+}
+
 static void intact (void)
 {
     char command[128];
@@ -118,8 +120,8 @@ static void intact (void)
     snprintf (command, sizeof (command), "rm -rf %s/* && mkdir %s/slurm %s/libexec", root, root, root);
     assert_int_equal (system (command), 0);
     unsetenv ("SLURM_CONF");
-    write_file ("slurm.conf", "ClusterName=x # PluginDir=/nowhere\nPluginDir=%s/slurm\n", root);
-    write_file ("plugstack.conf", "required %s/spank_tf.so libexecdir=%s/libexec\n", root, root);
+    write_file (at ("slurm.conf"), expanded ("ClusterName=x # PluginDir=/nowhere\nPluginDir=ROOT/slurm\n"));
+    write_file (at ("plugstack.conf"), expanded ("OURS\n"));
     copy (SPANK_TF_SO, "spank_tf.so", NULL, NULL);
     copy (AUTH_X_SO, "slurm/auth_x.so", NULL, NULL);
     copy (TF_RENDEZVOUS, "libexec/tf-rendezvous", NULL, NULL);
@@ -248,8 +250,11 @@ static void __attribute__ ((format (printf, 1, 2))) check_ports (const char *fmt
 
 static void check_python (const char *script)
 {
+    char text[128];
+
     if (*script) {
-        write_file ("python", "#!/bin/sh\n%s\n", script);
+        snprintf (text, sizeof (text), "#!/bin/sh\n%s\n", script);
+        write_file (at ("python"), text);
         assert_int_equal (chmod (at ("python"), 0755), 0);
     }
     forget_findings ();
@@ -258,25 +263,6 @@ static void check_python (const char *script)
 
 /* Stories. */
 
-/* The text, with what ROOT and other words stand for; check.golden explains them. */
-static const char *expanded (const char *text)
-{
-    static char whole[4096];
-    char ours[128];
-    const char *const word[][2] = {
-        { "\\n", "\n" },
-        { "\\t", "\t" },
-        { "ROOT", root },
-        { "OURS", ours },
-        { "PYXIS", "required /usr/lib/slurm/spank_pyxis.so runtime_path=/run/pyxis" },
-        { "LATE", "required /usr/lib/spank-tf/spank_tf_late.so" },
-    };
-
-    snprintf (ours, sizeof (ours), "required %s/spank_tf.so libexecdir=%s/libexec", root, root);
-    replace_words (whole, text, word, COUNT (word));
-    return whole;
-}
-
 /* "FILE: TEXT" */
 static void write_told (char *event)
 {
@@ -284,7 +270,7 @@ static void write_told (char *event)
 
     if (!event)
         story_unknown (name);
-    write_file (name, "%s", expanded (event + strspn (event, " ")));
+    write_file (at (name), expanded (event + strspn (event, " ")));
 }
 
 /* "NAME to NAME"; the first one is returned. */
@@ -455,7 +441,7 @@ static void read_conf (struct slurm_conf *conf, const char *text)
 {
     struct errtext err = { "" };
 
-    write_file ("slurm.conf", "%s", text);
+    write_file (at ("slurm.conf"), text);
     memset (conf, 0, sizeof (*conf));
     assert_int_equal (slurm_conf_find (conf, at ("slurm.conf"), &err), 0);
     if (slurm_conf_read (conf, &err) < 0)
@@ -476,7 +462,7 @@ TEST (slurm_conf_is_read_as_slurm_reads_it)
     /* clang-format on */
     struct slurm_conf conf;
 
-    write_file ("more.conf", "SrunPortRange=60001-63000\n");
+    write_file (at ("more.conf"), "SrunPortRange=60001-63000\n");
     for (size_t i = 0; i < COUNT (same); i++) {
         read_conf (&conf, same[i]);
         if (strcmp (conf.srun_ports, "60001-63000") != 0)
@@ -517,7 +503,7 @@ TEST (many_lines_are_counted)
 /* Then the plugin's own default counts, for which the programs may be missing. */
 TEST (a_relative_libexecdir_is_an_error)
 {
-    write_file ("plugstack.conf", "required %s/spank_tf.so libexecdir=lib\n", root);
+    write_file (at ("plugstack.conf"), expanded ("required ROOT/spank_tf.so libexecdir=lib\n"));
     check_installation ();
     has_line ("error: ROOT/plugstack.conf:1: libexecdir: an absolute path is needed; correct or "
               "remove it; see spank-tf(8)");
@@ -602,7 +588,7 @@ TEST (an_unknown_slurm_is_a_warning)
 {
     char line[256];
 
-    write_file ("slurm/auth_x.so", "not a plugin");
+    write_file (at ("slurm/auth_x.so"), "not a plugin");
     check_installation ();
     snprintf (line, sizeof (line),
               "warning: the plugin was built for Slurm %s, but which Slurm is "

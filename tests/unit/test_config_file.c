@@ -71,14 +71,17 @@ int __wrap_memfd_create (const char *name, unsigned int flags)
 }
 
 /* Each test runs in an empty directory of its own. */
-static int enter (void **state)
+static int enter (void **state __attribute__ ((unused)))
 {
-    char pattern[] = "/tmp/test_configfile.XXXXXX";
-
-    if (!mkdtemp (pattern) || !(*state = strdup (pattern)))
-        return -1;
-    return chdir (pattern);
+    return chdir (new_directory ());
 }
+
+static int leave (void **state __attribute__ ((unused)))
+{
+    return chdir ("/");
+}
+
+EACH_TEST (enter, leave)
 
 /* The number of files in the directory whose names do not begin with a dot. */
 static int files (void)
@@ -93,41 +96,9 @@ static int files (void)
     return count;
 }
 
-static int leave (void **state)
-{
-    DIR *dir = opendir (".");
-
-    if (!dir)
-        return -1;
-    for (struct dirent *entry; (entry = readdir (dir));)
-        if (entry->d_name[0] != '.')
-            remove (entry->d_name);
-    closedir (dir);
-    if (chdir ("/") < 0 || rmdir (*state) < 0)
-        return -1;
-    free (*state);
-    return 0;
-}
-
-EACH_TEST (enter, leave)
-
-static void create (const char *name, const char *text)
-{
-    FILE *stream = fopen (name, "w");
-
-    assert_non_null (stream);
-    assert_true (fputs (text, stream) >= 0 && fclose (stream) == 0);
-}
-
 static void check_file (const char *name, const char *text)
 {
-    char found[512] = "";
-    FILE *stream = fopen (name, "r");
-
-    assert_non_null (stream);
-    found[fread (found, 1, sizeof (found) - 1, stream)] = '\0';
-    fclose (stream);
-    assert_string_equal (found, text);
+    assert_string_equal (file_text (name), text);
 }
 
 TEST (only_its_user_may_read_or_write_the_file)
@@ -170,7 +141,7 @@ static void check_replacement (void)
     for (size_t i = 0; i < COUNT (row); i++) {
         struct errtext err = { "" };
 
-        create ("a", row[i].old);
+        write_file ("a", row[i].old);
         assert_int_equal (config_file_write ("a", row[i].new, &err), row[i].message ? -1 : 0);
         assert_string_equal (err.text, row[i].message ? row[i].message : "");
         check_file ("a", row[i].message ? row[i].old : row[i].new);
@@ -200,7 +171,7 @@ TEST (only_a_regular_file_is_replaced)
 {
     struct errtext err;
 
-    create ("there", EARLIER);
+    write_file ("there", EARLIER);
     assert_int_equal (symlink ("there", "link"), 0);
     assert_int_equal (symlink ("nowhere", "dangling"), 0);
     assert_int_equal (mkfifo ("fifo", 0600), 0);
@@ -271,7 +242,7 @@ TEST (two_tasks_never_share_a_file)
     for (int round = 0; round < 200; round++) {
         no_renameat2 = round % 2 ? EINVAL : 0;
         if (round % 4 < 2)
-            create ("a", EARLIER);
+            write_file ("a", EARLIER);
         else
             remove ("a");
         race ();

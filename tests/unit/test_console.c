@@ -155,18 +155,6 @@ TEST (each_write_contains_whole_lines)
     close (pair[1]);
 }
 
-/* A pipe that takes nothing, with so many bytes in it. */
-static size_t full_pipe (int fds[2])
-{
-    size_t filled = 0;
-
-    assert_int_equal (pipe2 (fds, O_NONBLOCK), 0);
-    while (write (fds[1], "x", 1) == 1)
-        filled++;
-    fcntl (fds[1], F_SETFL, 0);
-    return filled;
-}
-
 TEST (a_reader_that_does_not_read_gets_everything_later)
 {
     char text[(1 << 16) + 64];

@@ -101,18 +101,9 @@ TEST (text_that_is_not_a_mask_is_refused)
             fail_msg ("\"%s\" was accepted as a mask", row[i]);
 }
 
-/* Read a file that contains this text. */
 static int read_file (struct cpus *cpus, const char *text)
 {
-    char path[] = "/tmp/test_cpus.XXXXXX";
-    int fd = mkstemp (path), rc;
-
-    assert_true (fd >= 0);
-    assert_int_equal (write (fd, text, strlen (text)), strlen (text));
-    close (fd);
-    rc = cpus_read (cpus, path);
-    unlink (path);
-    return rc;
+    return cpus_read (cpus, file_with (text));
 }
 
 TEST (the_kernels_format_is_groups_of_32_bits_on_one_line)

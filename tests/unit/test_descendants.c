@@ -58,20 +58,6 @@ static const struct process *find (const struct process *list, size_t count, pid
     return NULL;
 }
 
-static char state_of (pid_t pid)
-{
-    char path[64], state = '-';
-    FILE *f;
-
-    snprintf (path, sizeof (path), "/proc/%d/stat", (int)pid);
-    if ((f = fopen (path, "re"))) {
-        if (fscanf (f, "%*d %*s %c", &state) != 1)
-            state = '-';
-        fclose (f);
-    }
-    return state;
-}
-
 /* Wait until all descendants have ended; call `end`, unless it is NULL, until they have. */
 static void await_descendants (bool (*end) (void))
 {
@@ -163,7 +149,7 @@ TEST (stopped_and_dead_processes_are_not_running)
     if ((dead = fork ()) == 0)
         _exit (0);
     kill (shared->pid[1], SIGSTOP);
-    AWAIT (state_of (shared->pid[1]) == 'T' && state_of (dead) == 'Z');
+    AWAIT (process_state (shared->pid[1]) == 'T' && process_state (dead) == 'Z');
     process = descendants_list (&count, 0);
     assert_int_equal (count, 5);
     for (int i = 0; i < 4; i++)
@@ -243,7 +229,7 @@ static int leave_out (void)
         return 2;
     free (list);
     waitpid (shared->pid[2], NULL, 0);
-    if (descendants_exist (0) || state_of (shared->pid[1]) != 'S')
+    if (descendants_exist (0) || process_state (shared->pid[1]) != 'S')
         return 3;
     return 0;
 }
@@ -315,7 +301,7 @@ TEST (each_process_receives_sigterm_once)
     wait_until (&shared->heard, 1);
     poll (NULL, 0, 100);
     assert_int_equal (shared->heard, 1);
-    assert_int_equal (state_of (shared->pid[0]), 'S');
+    assert_int_equal (process_state (shared->pid[0]), 'S');
 }
 
 TEST (a_process_that_is_stopped_and_one_that_computes_are_seen)
@@ -328,7 +314,7 @@ TEST (a_process_that_is_stopped_and_one_that_computes_are_seen)
     assert_false (stopped);
     assert_false (busy);
     kill (shared->pid[3], SIGSTOP);
-    AWAIT (state_of (shared->pid[3]) == 'T');
+    AWAIT (process_state (shared->pid[3]) == 'T');
     descendants_look (&stopped, &busy, 0);
     assert_true (stopped);
     assert_false (busy);
@@ -349,7 +335,7 @@ TEST (sigterm_also_ends_stopped_processes)
 {
     fork_descendants ();
     kill (shared->pid[3], SIGSTOP);
-    AWAIT (state_of (shared->pid[3]) == 'T');
+    AWAIT (process_state (shared->pid[3]) == 'T');
     descendants_signal (SIGTERM, 0);
     await_descendants (NULL);
 }

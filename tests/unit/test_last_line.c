@@ -61,19 +61,7 @@ struct deadline __wrap_deadline_in_ms (int64_t ms)
     return __real_deadline_in_ms (hangs ? 50 : 60 * ms);
 }
 
-static char log_file[] = "/tmp/test_last_line.XXXXXX/worker0.log";
-static char error_file[] = "/tmp/test_last_line.XXXXXX/worker0.error.json";
-
-#define DIRECTORY (strlen ("/tmp/test_last_line.XXXXXX"))
-
-static void write_file (const char *path, const char *text)
-{
-    FILE *file = fopen (path, "we");
-
-    assert_non_null (file);
-    fputs (text, file);
-    fclose (file);
-}
+static char log_file[64], error_file[64];
 
 static int clean (void **unused __attribute__ ((unused)))
 {
@@ -87,26 +75,22 @@ EACH_TEST (NULL, clean)
 
 static int prepare (void **unused __attribute__ ((unused)))
 {
+    const char *directory;
+
     /* A wait for the child that does not end would be a defect. */
     alarm (300);
     self = getpid ();
     child_has_it =
         mmap (NULL, sizeof (*child_has_it), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    log_file[DIRECTORY] = '\0';
-    if (child_has_it == MAP_FAILED || !mkdtemp (log_file))
+    if (child_has_it == MAP_FAILED)
         return -1;
-    memcpy (error_file, log_file, DIRECTORY);
-    log_file[DIRECTORY] = '/';
+    directory = new_directory ();
+    snprintf (log_file, sizeof (log_file), "%s/worker0.log", directory);
+    snprintf (error_file, sizeof (error_file), "%s/worker0.error.json", directory);
     return 0;
 }
 
-static int remove_directory (void **unused __attribute__ ((unused)))
-{
-    log_file[DIRECTORY] = '\0';
-    return rmdir (log_file);
-}
-
-ALL_TESTS (prepare, remove_directory)
+ALL_TESTS (prepare, NULL)
 
 static const struct exit_report failed = { .kind = EXIT_REPORT_EXIT, .number = 1 };
 

@@ -27,15 +27,9 @@ static int make_top (void **unused __attribute__ ((unused)))
 
 EACH_TEST (make_top, NULL)
 
-/* The path top/name. The last four results remain valid. */
 static const char *below (const char *name)
 {
-    static char path[4][PATH_MAX];
-    static int next;
-
-    next = (next + 1) % 4;
-    snprintf (path[next], sizeof (path[0]), "%s/%s", top, name);
-    return path[next];
+    return path_in (top, name);
 }
 
 static struct logdir dir_of (const char *name)
@@ -241,13 +235,7 @@ static void write_to (const struct logdir *dir, bool append, const char *text)
 
 static void check_file (const char *name, const char *expected)
 {
-    FILE *f = fopen (below (name), "r");
-    char text[256];
-
-    assert_non_null (f);
-    text[fread (text, 1, sizeof (text) - 1, f)] = '\0';
-    fclose (f);
-    assert_string_equal (text, expected);
+    assert_string_equal (file_text (below (name)), expected);
 }
 
 TEST (a_file_is_appended_to_or_truncated)
@@ -350,15 +338,6 @@ static void give_to (uid_t user, const char *name)
     assert_int_equal (lchown (below (name), user, user), 0);
 }
 
-static void write_file (const char *name, const char *text)
-{
-    FILE *f = fopen (below (name), "w");
-
-    assert_non_null (f);
-    fputs (text, f);
-    fclose (f);
-}
-
 static void refuse_other_users_directory (void)
 {
     check_refused ("others", "others", "the directory belongs to user 4711; it must be yours or root's");
@@ -409,7 +388,7 @@ TEST (a_symbolic_link_is_not_followed_to_a_file)
 {
     struct logdir dir = made ("logs");
 
-    write_file ("precious", "text\n");
+    write_file (below ("precious"), "text\n");
     assert_int_equal (symlink ("../precious", below ("logs/worker0.log")), 0);
     assert_int_equal (symlink ("../new", below ("logs/ps0.log")), 0);
     check_not_opened (&dir, "worker0.log", "it is a symbolic link");
@@ -423,7 +402,7 @@ TEST (a_file_with_another_name_is_refused)
 {
     struct logdir dir = made ("logs");
 
-    write_file ("precious", "text\n");
+    write_file (below ("precious"), "text\n");
     assert_int_equal (link (below ("precious"), below ("logs/worker0.log")), 0);
     check_not_opened (&dir, "worker0.log", "the file has another name too (a hard link)");
     check_file ("precious", "text\n");
@@ -446,8 +425,8 @@ TEST (a_file_of_another_user_is_refused)
         SKIP ("only root can make one");
     assert_int_equal (mkdir (below ("logs"), 0755), 0);
     umask (0);
-    write_file ("logs/worker0.log", "text\n");
-    write_file ("logs/worker1.log", "text\n");
+    write_file (below ("logs/worker0.log"), "text\n");
+    write_file (below ("logs/worker1.log"), "text\n");
     give_to (OTHER, "logs/worker0.log");
     give_to (USER, "logs");
     as_ordinary_user (open_other_users_file);

@@ -725,19 +725,6 @@ static char *recorded_now (void)
 
 /* The golden file. */
 
-/* All of it, to be freed. */
-static char *read_golden (void)
-{
-    FILE *file = fopen (GOLDEN, "re");
-    char *text = NULL;
-    size_t size = 0;
-
-    assert_non_null (file);
-    assert_true (getdelim (&text, &size, '\0', file) > 0);
-    fclose (file);
-    return text;
-}
-
 /* The heading of this version, "version 3, not released", in the text; NULL if it has none. */
 static char *find_heading (char *text)
 {
@@ -750,7 +737,7 @@ static char *find_heading (char *text)
 
 TEST (the_keys_are_those_that_this_version_has_had_from_its_first_release)
 {
-    char *golden = read_golden (), *heading = find_heading (golden), *now = recorded_now ();
+    char *golden = file_text (GOLDEN), *heading = find_heading (golden), *now = recorded_now ();
     char *section = heading ? strchr (heading, '\n') + 1 : NULL;
 
     if (!section || strncmp (section, now, strlen (now)) != 0
@@ -760,14 +747,13 @@ TEST (the_keys_are_those_that_this_version_has_had_from_its_first_release)
                   "released, FRAME_VERSION in util/protocol/frame.h goes up; then `make -C tests/unit "
                   "message-keys` records them.", FRAME_VERSION);
     }
-    free (golden);
     free (now);
 }
 
 /* Replace the section of this version, or add it. */
 static int update (void)
 {
-    char *golden = read_golden (), *heading = find_heading (golden), *now = recorded_now ();
+    char *golden = file_text (GOLDEN), *heading = find_heading (golden), *now = recorded_now ();
     char *rest = heading ? strstr (heading, "\n\n") : NULL;
     FILE *file;
 
@@ -783,7 +769,6 @@ static int update (void)
     fprintf (file, "%.*s%sversion %d, " NOT_RELEASED "\n%s%s",
              heading ? (int)(heading - golden) : (int)strlen (golden), golden, heading ? "" : "\n",
              FRAME_VERSION, now, rest ? rest + 1 : "");
-    free (golden);
     free (now);
     return fclose (file) == 0 ? 0 : 1;
 }

@@ -48,33 +48,19 @@ ALL_TESTS (create, NULL)
 /* A script, in which $D is the directory. */
 static void write_program (const char *script)
 {
-    char name[256];
-    FILE *f;
+    const char *name = path_in (directory, "program.new");
+    char text[1024];
 
-    snprintf (name, sizeof (name), "%s.new", program);
-    assert_non_null (f = fopen (name, "w"));
-    fprintf (f, "#!/bin/sh\nD=%s\n%s\n", directory, script);
-    fclose (f);
+    snprintf (text, sizeof (text), "#!/bin/sh\nD=%s\n%s\n", directory, script);
+    write_file (name, text);
     assert_int_equal (chmod (name, 0700), 0);
     assert_int_equal (rename (name, program), 0);
-    snprintf (name, sizeof (name), "%s/out", directory);
-    unlink (name);
+    unlink (path_in (directory, "out"));
 }
 
 static const char *out (void)
 {
-    static char text[4096];
-    char name[256];
-    size_t n = 0;
-    FILE *f;
-
-    snprintf (name, sizeof (name), "%s/out", directory);
-    if ((f = fopen (name, "r"))) {
-        n = fread (text, 1, sizeof (text) - 1, f);
-        fclose (f);
-    }
-    text[n] = '\0';
-    return text;
+    return file_text (path_in (directory, "out"));
 }
 
 /* No process is left, and none has been left for longer. */

@@ -19,24 +19,9 @@
 
 static const char *top;
 
-/* A path below the directory. The last four are valid at the same time. */
 static const char *below (const char *name)
 {
-    static char path[4][256];
-    static int next;
-
-    next = (next + 1) % 4;
-    snprintf (path[next], sizeof (path[next]), "%s/%s", top, name);
-    return path[next];
-}
-
-static void write_file (const char *name, const char *text)
-{
-    FILE *f = fopen (below (name), "w");
-
-    assert_non_null (f);
-    fputs (text, f);
-    assert_int_equal (fclose (f), 0);
+    return path_in (top, name);
 }
 
 static void make_directories (const char *path)
@@ -53,8 +38,8 @@ static int create (void **state)
     top = new_directory ();
     make_directories (V1);
     make_directories (V2);
-    write_file (V1 "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
-    write_file (V2 "/memory.events", "low 0\nhigh 0\nmax 8\noom 6\noom_kill 5\noom_group_kill 1\n");
+    write_file (below (V1 "/memory.oom_control"), "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+    write_file (below (V2 "/memory.events"), "low 0\nhigh 0\nmax 8\noom 6\noom_kill 5\noom_group_kill 1\n");
     return 0;
 }
 
@@ -62,7 +47,7 @@ ALL_TESTS (create, NULL)
 
 static struct oom_counts counts (const char *text)
 {
-    write_file ("cgroup", text);
+    write_file (below ("cgroup"), text);
     return oom_kills (below ("cgroup"), top, below ("vmstat"));
 }
 
@@ -104,7 +89,7 @@ TEST (a_file_without_a_count_is_ignored)
     static const char *const row[] = { "", "oom_kill\n", "oom_kill x\n", "oom_group_kill 4\n" };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        write_file (V2 "/memory.events", row[i]);
+        write_file (below (V2 "/memory.events"), row[i]);
         assert_int_equal (count ("0::/job_2/step_0/user/task_0\n"), -1);
     }
 }
@@ -121,7 +106,7 @@ static void set_count (const char *cgroup, int level, const char *file, const ch
         *strrchr (path, '/') = '\0';
     strcat (path, file);
     snprintf (content, sizeof (content), "%s%d\n", text, number);
-    write_file (path, content);
+    write_file (below (path), content);
 }
 
 #define LOCAL "/memory.events.local", "low 0\noom "
@@ -165,7 +150,7 @@ TEST (what_is_not_seen_of_the_levels_may_have_the_limit)
     static const int none[4] = { 0 }, job[4] = { [3] = 1 };
 
     /* A cgroup namespace: the root is not the machine's. */
-    write_file ("memory.events.local", "oom 0\n");
+    write_file (below ("memory.events.local"), "oom 0\n");
     assert_int_equal (verdict_v2 (none, 1), EXIT_REPORT_MEMORY_UNKNOWN);
     assert_int_equal (verdict_v2 (job, 1), EXIT_REPORT_MEMORY_JOB);
     unlink (below ("memory.events.local"));
@@ -192,8 +177,8 @@ static enum exit_report_memory verdict_v1 (const char *limit, int job, int stall
     static const char line[] = "4:memory:/slurm/uid_1/job_2/step_0/task_0\n";
     struct oom_counts before, now;
 
-    write_file (V1 "/memory.stat", limit);
-    write_file ("vmstat", "allocstall_normal 1\nallocstall_movable 2\n");
+    write_file (below (V1 "/memory.stat"), limit);
+    write_file (below ("vmstat"), "allocstall_normal 1\nallocstall_movable 2\n");
     for (int level = 0; level < 5; level++)
         set_count (V1, level, FAILCNT, 7);
     set_count (V1, 0, "/memory.oom_control", "oom_kill ", 3);

@@ -526,21 +526,6 @@ TEST (no_signal_is_lost_while_the_task_forks)
     }
 }
 
-/* Is it a zombie? */
-static bool has_ended (pid_t pid)
-{
-    char path[64], state = 'Z';
-    FILE *f;
-
-    snprintf (path, sizeof (path), "/proc/%d/stat", (int)pid);
-    if ((f = fopen (path, "re"))) {
-        if (fscanf (f, "%*d (%*[^)]) %c", &state) != 1)
-            state = 'Z';
-        fclose (f);
-    }
-    return state == 'Z';
-}
-
 /* The task goes on in slurmstepd's code; exec would remove the handler. */
 TEST (a_signal_before_exec_is_not_taken_by_a_handler_of_slurmstepd)
 {
@@ -550,7 +535,7 @@ TEST (a_signal_before_exec_is_not_taken_by_a_handler_of_slurmstepd)
     hook.in_task = signal_in_task;
     pid = start (&(struct launch){ .prepare = handle_signals });
     read_report ();
-    for (int ms = 0; !shared->went_on && !has_ended (shared->task) && ms < 20000; ms++)
+    for (int ms = 0; !shared->went_on && !strchr ("-Z", process_state (shared->task)) && ms < 20000; ms++)
         poll (NULL, 0, 1);
     close_connection ();
     reap (pid, &of_first, &of_task);
@@ -618,20 +603,12 @@ static void exec_sleep (void)
     _exit (126);
 }
 
-/* True if /proc/PID/comm has this name. */
 static bool is_called (pid_t pid, const char *name)
 {
-    char path[64], text[32] = "";
-    FILE *file;
+    char path[64];
 
     snprintf (path, sizeof (path), "/proc/%d/comm", (int)pid);
-    if ((file = fopen (path, "re"))) {
-        if (!fgets (text, sizeof (text), file))
-            text[0] = '\0';
-        fclose (file);
-    }
-    text[strcspn (text, "\n")] = '\0';
-    return strcmp (text, name) == 0;
+    return strncmp (file_text (path), name, strlen (name)) == 0;
 }
 
 TEST (the_tasks_program_ends_if_the_supervisor_dies)
@@ -754,28 +731,16 @@ TEST (a_fork_server_closes_the_pipes_sockets_and_devices_that_exec_would_close)
 
 /* Failures. */
 
-/* Create a directory and, unless `mode` is 0, a file tf-supervise with this mode in it. */
-static void make_directory (char path[64], mode_t mode)
+/* A directory and, unless `mode` is 0, a file tf-supervise with this mode in it. */
+static const char *make_directory (mode_t mode)
 {
-    char file[96];
-    int fd;
+    const char *directory = new_directory (), *file = path_in (directory, "tf-supervise");
 
-    snprintf (path, 64, "/tmp/test_supervisor.XXXXXX");
-    assert_non_null (mkdtemp (path));
     if (mode) {
-        snprintf (file, sizeof (file), "%s/tf-supervise", path);
-        assert_true ((fd = open (file, O_WRONLY | O_CREAT | O_CLOEXEC, mode)) >= 0);
-        close (fd);
+        write_file (file, "");
+        assert_int_equal (chmod (file, mode), 0);
     }
-}
-
-static void remove_directory (const char *path)
-{
-    char file[96];
-
-    snprintf (file, sizeof (file), "%s/tf-supervise", path);
-    unlink (file);
-    assert_int_equal (rmdir (path), 0);
+    return directory;
 }
 
 /* Check all consequences of an execve () that fails in the parent. */
@@ -827,13 +792,11 @@ TEST (if_exec_fails_the_task_ends_and_the_error_is_reported)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        char directory[64], path[96];
+        char path[96];
 
-        make_directory (directory, row[i].mode);
-        snprintf (path, sizeof (path), "%s%s", directory, row[i].name);
+        snprintf (path, sizeof (path), "%s%s", make_directory (row[i].mode), row[i].name);
         for (int k = 0; k < rounds () / 4; k++)
             check_failed_exec (path, row[i].reason);
-        remove_directory (directory);
     }
 }
 
@@ -916,15 +879,14 @@ TEST (tf_supervise_is_found_if_it_can_be_executed)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        char directory[64], path[4096], expected[160];
+        const char *directory = make_directory (row[i].mode);
+        char path[4096], expected[160];
         struct errtext err;
 
-        make_directory (directory, row[i].mode);
         assert_int_equal (supervisor_find (path, sizeof (path), directory, &err), row[i].reason ? -1 : 0);
         snprintf (expected, sizeof (expected), "%s/tf-supervise%s%s", directory, row[i].reason ? ": " : "",
                   row[i].reason ? row[i].reason : "");
         assert_string_equal (row[i].reason ? err.text : path, expected);
-        remove_directory (directory);
     }
 }
 

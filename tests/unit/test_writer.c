@@ -161,17 +161,6 @@ static struct writer *create_on (int fd)
     return writer;
 }
 
-/* A pipe that takes nothing, with so many bytes in it. */
-static size_t full_pipe (int fds[2])
-{
-    size_t filled = 0;
-
-    assert_int_equal (pipe2 (fds, O_NONBLOCK), 0);
-    while (write (fds[1], "x", 1) == 1)
-        filled++;
-    return filled;
-}
-
 /* Read a pipe up to its end. The text is static. */
 static const char *read_all (int fd)
 {
@@ -186,18 +175,9 @@ static const char *read_all (int fd)
     return text;
 }
 
-/* The text of the file, which remains valid until the next call. */
 static const char *content (void)
 {
-    static char text[4 << 20];
-    FILE *f = fopen (file, "r");
-
-    text[0] = '\0';
-    if (f) {
-        text[fread (text, 1, sizeof (text) - 1, f)] = '\0';
-        fclose (f);
-    }
-    return text;
+    return file_text (file);
 }
 
 #define LONG_LINES 30000
@@ -405,10 +385,8 @@ TEST (a_pipe_that_is_not_read_gets_everything_later)
 {
     int fds[2];
     size_t filled = full_pipe (fds);
-    struct writer *writer;
+    struct writer *writer = create_on (fds[1]);
 
-    fcntl (fds[1], F_SETFL, 0);
-    writer = create_on (fds[1]);
     close (fds[1]);
     short_timeouts = true;
     writer_put (writer, "one\n");
@@ -424,8 +402,10 @@ TEST (a_pipe_with_o_nonblock_gets_everything_too)
 {
     int fds[2];
     size_t filled = full_pipe (fds);
-    struct writer *writer = create_on (fds[1]);
+    struct writer *writer;
 
+    fcntl (fds[1], F_SETFL, O_NONBLOCK);
+    writer = create_on (fds[1]);
     close (fds[1]);
     short_timeouts = true;
     writer_put (writer, "one\n");
@@ -456,10 +436,8 @@ TEST (everything_is_written_after_the_writer_was_closed)
 {
     int fds[2];
     size_t filled = full_pipe (fds);
-    struct writer *writer;
+    struct writer *writer = create_on (fds[1]);
 
-    fcntl (fds[1], F_SETFL, 0);
-    writer = create_on (fds[1]);
     close (fds[1]);
     short_timeouts = true;
     for (int i = 0; i < 20; i++)

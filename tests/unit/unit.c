@@ -5,7 +5,10 @@
 
 #include "unit.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static struct CMUnitTest *tests;
 static size_t count;
@@ -81,13 +84,10 @@ char *golden_field (char **rest)
 const char *file_with (const char *text)
 {
     static char path[64];
-    FILE *f;
 
     make_scratch ();
     snprintf (path, sizeof (path), "%s/file", scratch);
-    assert_non_null (f = fopen (path, "w"));
-    fputs (text, f);
-    fclose (f);
+    write_file (path, text);
     return path;
 }
 
@@ -101,6 +101,59 @@ const char *new_directory (void)
     if (mkdir (path, 0755) < 0)
         abort ();
     return path;
+}
+
+const char *path_in (const char *directory, const char *name)
+{
+    static char path[4][PATH_MAX];
+    static int next;
+
+    next = (next + 1) % 4;
+    assert_true (snprintf (path[next], sizeof (path[0]), "%s/%s", directory, name) < PATH_MAX);
+    return path[next];
+}
+
+void write_file (const char *path, const char *text)
+{
+    FILE *file = fopen (path, "we");
+
+    assert_non_null (file);
+    assert_true (fputs (text, file) >= 0 && fclose (file) == 0);
+}
+
+char *file_text (const char *path)
+{
+    static char *text;
+    static size_t size;
+    FILE *file = fopen (path, "re");
+
+    if (!file || getdelim (&text, &size, '\0', file) < 0)
+        text = strcpy (realloc (text, size = 1), "");
+    if (file)
+        fclose (file);
+    return text;
+}
+
+size_t full_pipe (int fds[2])
+{
+    size_t filled = 0;
+
+    assert_int_equal (pipe2 (fds, O_NONBLOCK), 0);
+    while (write (fds[1], "x", 1) == 1)
+        filled++;
+    fcntl (fds[1], F_SETFL, 0);
+    return filled;
+}
+
+char process_state (pid_t pid)
+{
+    char name[32], state = '-';
+    const char *name_end;
+
+    snprintf (name, sizeof (name), "/proc/%d/stat", (int)pid);
+    if ((name_end = strrchr (file_text (name), ')')))
+        state = name_end[2];
+    return state;
 }
 
 void line_add (struct line *line, const char *fmt, ...)

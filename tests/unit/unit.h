@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include <cmocka.h>
 
@@ -88,6 +89,21 @@ const char *file_with (const char *text);
 
 /* A new, empty directory; the path is valid until the next call. All of them are removed after the tests. */
 const char *new_directory (void);
+
+/* "DIRECTORY/NAME"; the last four results are valid. */
+const char *path_in (const char *directory, const char *name);
+
+/* Make a file of this text, or replace its text. */
+void write_file (const char *path, const char *text);
+
+/* The text of a file, until the next call; "" if there is none. */
+char *file_text (const char *path);
+
+/* A pipe that takes nothing more, with so many bytes in it. Its end for reading does not wait. */
+size_t full_pipe (int fds[2]);
+
+/* 'S', 'T', 'Z' and so on, as in /proc; '-' if there is no such process. */
+char process_state (pid_t pid);
 
 /* A line that is made of parts. */
 struct line {
