@@ -1,12 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The signs of life of a task, as its supervisor sees them. The test sends the messages, writes the log, and
- * decides when time passes.
+ * The signs of life of a task, as its supervisor sees them: watch.golden tells them. The test sends the messages,
+ * writes the log, and decides when time passes.
  */
 #include "config.h"
 
-#include "unit.h"
+#include "story.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -121,44 +121,182 @@ static void send_two (void)
     message ("WATCHDOG=1");
 }
 
+/* The log. */
+
+static void open_log (void)
+{
+    int fd = memfd_create ("log", 0);
+
+    assert_int_equal (dup2 (fd, SUPERVISOR_LOG_FD), SUPERVISOR_LOG_FD);
+    if (fd != SUPERVISOR_LOG_FD)
+        close (fd);
+}
+
+/* Something is printed, and the thread has seen it. */
+static void print (void)
+{
+    watch.log_grew = false;
+    assert_int_equal (write (SUPERVISOR_LOG_FD, "x", 1), 1);
+    for (int i = 0; !watch.log_grew; i++) {
+        assert_true (i < 5000);
+        usleep (1000);
+        watch_look (&watch, true);
+    }
+}
+
+/* The thread has looked at the file for the first time: it notices the next byte. */
+static void await_thread (void)
+{
+    now_ms += 1000000;
+    while (log_growth_hangs (watch.log))
+        usleep (200);
+    watch_begin (&watch);
+    watch_look (&watch, true);
+}
+
+/* Stories. */
+
+static enum signs_source told_source;
+static bool told_overdue;
+
+static const char *const source_name[] = {
+    [SIGNS_UNKNOWN] = "unknown", [SIGNS_MESSAGES] = "messages", [SIGNS_LOG] = "log",
+    [SIGNS_NONE] = "none",       [SIGNS_DONE] = "done",
+};
+
+/* What is new. */
+static void tell (void)
+{
+    struct signs signs = watch_signs (&watch);
+
+    if (signs.source != told_source || signs.overdue != told_overdue)
+        story_result ("%s%s", source_name[signs.source], signs.overdue ? " overdue" : "");
+    told_source = signs.source;
+    told_overdue = signs.overdue;
+    if (watch_has_news (&watch)) {
+        story_result ("news");
+        watch_told (&watch);
+    }
+}
+
+static void tell_all (void)
+{
+    struct signs signs = watch_signs (&watch);
+
+    story_result ("%s%s", source_name[signs.source], signs.overdue ? " overdue" : "");
+    story_result ("%u messages", (unsigned int)signs.messages);
+    story_result ("silent for %d ms", signs.silent_ms);
+    story_result ("%d ms ago", signs.ago_ms);
+    if (*signs.status)
+        story_result ("%s", signs.status);
+    if (signs.step)
+        story_result ("step %d", signs.step);
+    if (signs.log_grew)
+        story_result ("its log grew");
+}
+
+/* "N first N [serves] [log]" */
+static void begin_told (char *event)
+{
+    int seconds = story_number (&event), first;
+    bool serves, with_log;
+
+    if (!story_begins (&event, "first"))
+        story_unknown (event);
+    first = story_number (&event);
+    serves = story_begins (&event, "serves");
+    with_log = story_begins (&event, "log");
+    if (sender >= 0)
+        end (NULL);
+    if (with_log)
+        open_log ();
+    begin (seconds, first, serves, with_log ? "/log" : NULL);
+    if (watch.log) {
+        await_thread ();
+        story_result ("its log, too");
+    }
+    told_source = SIGNS_UNKNOWN;
+    told_overdue = false;
+    if (!deadline_is_set (watch_poll (&watch, &(struct pollfd){ .fd = 0 })))
+        story_result ("it is not watched");
+}
+
+/* A message, whose lines are separated by "; ". */
+static const char *lines_of (char *event)
+{
+    for (char *semicolon = event; (semicolon = strstr (semicolon, "; "));) {
+        *semicolon = '\n';
+        memmove (semicolon + 1, semicolon + 2, strlen (semicolon + 1));
+    }
+    return event;
+}
+
+/* Its TaskProlog takes a while. */
+static void begin_next (int prolog_ms)
+{
+    watch_begin (&watch);
+    assert_true (watch_awaits_program (&watch));
+    now_ms += prolog_ms;
+    watch_look (&watch, false);
+    assert_false (watch_has_news (&watch));
+    watch_look (&watch, true);
+    assert_false (watch_awaits_program (&watch));
+}
+
+static void play_one (char *event)
+{
+    if (story_begins (&event, "watch"))
+        begin_told (event);
+    else if (story_begins (&event, "says"))
+        message (lines_of (event));
+    else if (story_begins (&event, "sends"))
+        assert_int_equal (send (sender, event, strlen (event), 0), strlen (event));
+    else if (story_begins (&event, "prints"))
+        print ();
+    else if (story_begins (&event, "all are stopped for")) {
+        now_ms += story_number (&event);
+        watch_look (&watch, true);
+    } else if (story_begins (&event, "Slurm suspends it"))
+        watch_pause (&watch, true);
+    else if (story_begins (&event, "Slurm resumes it"))
+        watch_pause (&watch, false);
+    else if (story_begins (&event, "Slurm asks it to end"))
+        watch_asked_to_end (&watch);
+    else if (story_begins (&event, "its life ends")) {
+        watch_end (&watch);
+        if (!deadline_is_set (watch_poll (&watch, &(struct pollfd){ .fd = 0 })))
+            story_result ("it is not watched");
+    } else if (story_begins (&event, "its next life begins, in TaskProlog for"))
+        begin_next (story_number (&event));
+    else
+        pass (story_number (&event));
+}
+
+static void play (char *event)
+{
+    if (story_begins (&event, "signs"))
+        tell_all ();
+    else {
+        play_one (event);
+        tell ();
+    }
+}
+
+static void end_story_of_watch (void)
+{
+    watch_end (&watch);
+    end (NULL);
+    sender = -1;
+}
+
+STORIES (GOLDEN, play, end_story_of_watch)
+
 static void check (enum signs_source source, bool overdue)
 {
     struct signs signs = watch_signs (&watch);
 
     assert_int_equal (signs.source, source);
     assert_int_equal (signs.overdue, overdue);
-}
-
-TEST (a_task_that_sends_messages_is_overdue_when_it_has_sent_none_for_so_long)
-{
-    begin (10, 60, false, NULL);
-    check (SIGNS_UNKNOWN, false);
-    assert_false (watch_has_news (&watch));
-    message ("WATCHDOG=1");
-    check (SIGNS_MESSAGES, false);
-    assert_true (watch_has_news (&watch));
-    watch_told (&watch);
-    assert_false (watch_has_news (&watch));
-    for (int i = 0; i < 20; i++) {
-        pass (9000);
-        message ("WATCHDOG=1\nSTATUS=state 7");
-        check (SIGNS_MESSAGES, false);
-    }
-    assert_false (watch_has_news (&watch));
-    pass (9999);
-    check (SIGNS_MESSAGES, false);
-    pass (1);
-    check (SIGNS_MESSAGES, true);
-    assert_true (watch_has_news (&watch));
-    watch_told (&watch);
-    assert_int_equal (watch_signs (&watch).messages, 21);
-    assert_int_equal (watch_signs (&watch).silent_ms, 10000);
-    assert_int_equal (watch_signs (&watch).ago_ms, 10000);
-    assert_string_equal (watch_signs (&watch).status, "state 7");
-    message ("WATCHDOG=1");
-    check (SIGNS_MESSAGES, false);
-    assert_true (watch_has_news (&watch));
-    end (NULL);
 }
 
 static void say_step (int number, bool news)
@@ -170,30 +308,6 @@ static void say_step (int number, bool news)
     assert_int_equal (watch_has_news (&watch), news);
     if (news)
         watch_told (&watch);
-}
-
-TEST (the_first_step_of_a_life_and_the_first_higher_one_than_before_are_news_and_then_one_now_and_then)
-{
-    begin (10, 60, false, NULL);
-    say_step (1, true);
-    say_step (2, false);
-    say_step (3, false);
-    pass (1000);
-    say_step (4, true);
-    say_step (10, false);
-    assert_int_equal (watch_signs (&watch).step, 10);
-    /* What the program has said last is read when it has ended. */
-    assert_true (send (sender, "STATUS=step 20", 14, 0) == 14);
-    watch_end (&watch);
-    assert_int_equal (watch_signs (&watch).step, 20);
-    watch_begin (&watch);
-    watch_look (&watch, true);
-    assert_int_equal (watch_signs (&watch).step, 0);
-    say_step (15, true);
-    say_step (20, false);
-    say_step (21, true);
-    say_step (22, false);
-    end (NULL);
 }
 
 /* Say steps, one each 500 ms: how much later is one told? */
@@ -252,264 +366,6 @@ TEST (supervisors_of_many_tasks_take_turns_with_steps_that_say_nothing_else)
     end (NULL);
 }
 
-/* Before the second message, the first step is compiled. */
-TEST (with_one_message_it_still_has_the_longer_time)
-{
-    begin (10, 60, false, NULL);
-    pass (5000);
-    message ("WATCHDOG=1");
-    pass (54700);
-    check (SIGNS_MESSAGES, false);
-    pass (200);
-    check (SIGNS_MESSAGES, true);
-    message ("WATCHDOG=1");
-    check (SIGNS_MESSAGES, false);
-    pass (10000);
-    check (SIGNS_MESSAGES, true);
-    end (NULL);
-}
-
-TEST (only_watchdog_1_is_a_sign)
-{
-    begin (10, 60, false, NULL);
-    send_two ();
-    pass (9000);
-    message ("STATUS=step 1");
-    message ("READY=1\nWATCHDOG=10\nWATCHDOG=trigger\n WATCHDOG=1\nwatchdog=1");
-    message ("");
-    pass (1000);
-    check (SIGNS_MESSAGES, true);
-    end (NULL);
-}
-
-TEST (before_its_first_message_a_program_has_longer_and_then_it_is_not_watched)
-{
-    begin (10, 60, false, NULL);
-    pass (59000);
-    check (SIGNS_UNKNOWN, false);
-    pass (1000);
-    check (SIGNS_NONE, false);
-    assert_true (watch_has_news (&watch));
-    pass (1000000);
-    check (SIGNS_NONE, false);
-    message ("WATCHDOG=1");
-    check (SIGNS_MESSAGES, false);
-    pass (10000);
-    check (SIGNS_MESSAGES, true);
-    end (NULL);
-}
-
-/* It has sent messages in its former life. */
-TEST (in_its_next_life_it_is_overdue_when_the_longer_time_is_over)
-{
-    begin (10, 60, false, NULL);
-    message ("WATCHDOG=1\nSTATUS=old");
-    watch_told (&watch);
-    watch_end (&watch);
-    pass (100000);
-    assert_true (watch_poll (&watch, &(struct pollfd){ .fd = 0 }).at_ms == deadline_never ().at_ms);
-    watch_begin (&watch);
-    /* Its TaskProlog takes a while. */
-    assert_true (watch_awaits_program (&watch));
-    now_ms += 5000;
-    watch_look (&watch, false);
-    assert_false (watch_has_news (&watch));
-    watch_look (&watch, true);
-    assert_false (watch_awaits_program (&watch));
-    check (SIGNS_MESSAGES, false);
-    assert_true (watch_has_news (&watch));
-    assert_string_equal (watch_signs (&watch).status, "");
-    assert_int_equal (watch_signs (&watch).messages, 0);
-    pass (59999);
-    check (SIGNS_MESSAGES, false);
-    pass (1);
-    check (SIGNS_MESSAGES, true);
-    end (NULL);
-}
-
-TEST (messages_of_the_former_life_do_not_count)
-{
-    begin (10, 60, false, NULL);
-    send_two ();
-    for (int i = 0; i < 5; i++)
-        assert_int_equal (send (sender, "WATCHDOG=1", 10, 0), 10);
-    watch_end (&watch);
-    watch_begin (&watch);
-    watch_look (&watch, true);
-    pass (1000);
-    assert_int_equal (watch_signs (&watch).messages, 0);
-    end (NULL);
-}
-
-/* This process is stopped with its task. */
-TEST (while_the_job_is_suspended_no_time_passes)
-{
-    begin (10, 60, false, NULL);
-    send_two ();
-    pass (5000);
-    now_ms += 3600000;
-    watch_look (&watch, true);
-    check (SIGNS_MESSAGES, false);
-    assert_int_equal (watch_signs (&watch).silent_ms, 5000 + 2 * watch.step_ms);
-    assert_int_equal (watch_signs (&watch).ago_ms, 3605000);
-    pass (5000 - 2 * watch.step_ms);
-    check (SIGNS_MESSAGES, true);
-    end (NULL);
-}
-
-/* The program is stopped some seconds before this process. */
-TEST (while_slurm_suspends_the_job_no_time_passes_either)
-{
-    begin (10, 60, false, NULL);
-    send_two ();
-    pass (5000);
-    watch_pause (&watch, true);
-    pass (100000);
-    check (SIGNS_MESSAGES, false);
-    watch_pause (&watch, false);
-    pass (4999);
-    check (SIGNS_MESSAGES, false);
-    pass (1);
-    check (SIGNS_MESSAGES, true);
-    end (NULL);
-}
-
-TEST (one_that_has_said_that_it_ends_or_was_asked_to_is_not_overdue)
-{
-    begin (10, 60, false, NULL);
-    send_two ();
-    message ("STOPPING=1");
-    pass (100000);
-    check (SIGNS_DONE, false);
-    message ("WATCHDOG=1");
-    check (SIGNS_MESSAGES, false);
-    watch_asked_to_end (&watch);
-    pass (100000);
-    check (SIGNS_DONE, false);
-    end (NULL);
-}
-
-/* The log. */
-
-static void open_log (void)
-{
-    int fd = memfd_create ("log", 0);
-
-    assert_int_equal (dup2 (fd, SUPERVISOR_LOG_FD), SUPERVISOR_LOG_FD);
-    if (fd != SUPERVISOR_LOG_FD)
-        close (fd);
-}
-
-/* Something is printed, and the thread has seen it. */
-static void print (void)
-{
-    watch.log_grew = false;
-    assert_int_equal (write (SUPERVISOR_LOG_FD, "x", 1), 1);
-    for (int i = 0; !watch.log_grew; i++) {
-        assert_true (i < 5000);
-        usleep (1000);
-        watch_look (&watch, true);
-    }
-}
-
-/* The thread has looked at the file for the first time: it notices the next byte. */
-static void await_thread (void)
-{
-    now_ms += 1000000;
-    while (log_growth_hangs (watch.log))
-        usleep (200);
-    watch_begin (&watch);
-    watch_look (&watch, true);
-}
-
-TEST (a_log_that_grows_counts_if_it_still_does_when_the_longer_time_is_over)
-{
-    open_log ();
-    begin (10, 60, false, "/log");
-    await_thread ();
-    print ();
-    check (SIGNS_UNKNOWN, false);
-    pass (55000);
-    print ();
-    pass (5000);
-    check (SIGNS_LOG, false);
-    pass (4999);
-    check (SIGNS_LOG, false);
-    pass (1);
-    check (SIGNS_LOG, true);
-    print ();
-    check (SIGNS_LOG, false);
-    watch_end (&watch);
-    end (NULL);
-}
-
-TEST (a_log_that_grew_only_at_the_start_does_not_count)
-{
-    open_log ();
-    begin (10, 60, false, "/log");
-    await_thread ();
-    assert_false (watch_signs (&watch).log_grew);
-    for (int i = 0; i < 10; i++) {
-        print ();
-        pass (200);
-    }
-    pass (58000);
-    check (SIGNS_NONE, false);
-    assert_true (watch_signs (&watch).log_grew);
-    print ();
-    check (SIGNS_NONE, false);
-    end (NULL);
-}
-
-/* It hangs before the longer time is over. */
-TEST (a_log_that_grew_again_and_again_counts_when_the_longer_time_is_over)
-{
-    open_log ();
-    begin (40, 60, false, "/log");
-    await_thread ();
-    for (int i = 0; i < 5; i++) {
-        print ();
-        pass (2500);
-    }
-    check (SIGNS_UNKNOWN, false);
-    pass (47000);
-    check (SIGNS_UNKNOWN, false);
-    pass (500);
-    check (SIGNS_LOG, true);
-    end (NULL);
-}
-
-TEST (a_log_that_grows_again_and_again_counts_also_later)
-{
-    open_log ();
-    begin (10, 60, false, "/log");
-    await_thread ();
-    print ();
-    pass (60000);
-    check (SIGNS_NONE, false);
-    /* An epoch that is longer than SECONDS, and what is printed at its end. */
-    for (int i = 0; i < 20; i++) {
-        print ();
-        pass (1);
-        print ();
-        pass (10000);
-    }
-    check (SIGNS_NONE, false);
-    for (int i = 0; i < 4; i++) {
-        print ();
-        pass (625);
-        check (SIGNS_NONE, false);
-    }
-    print ();
-    check (SIGNS_LOG, false);
-    assert_true (watch_has_news (&watch));
-    pass (9999);
-    check (SIGNS_LOG, false);
-    pass (1);
-    check (SIGNS_LOG, true);
-    end (NULL);
-}
-
 TEST (while_the_file_system_hangs_a_log_is_not_silent)
 {
     open_log ();
@@ -528,14 +384,6 @@ TEST (while_the_file_system_hangs_a_log_is_not_silent)
     hanging = false;
     pass (10000);
     check (SIGNS_LOG, true);
-    end (NULL);
-}
-
-TEST (the_log_of_a_task_that_only_serves_does_not_count)
-{
-    open_log ();
-    begin (10, 60, true, "/log");
-    assert_null (watch.log);
     end (NULL);
 }
 
@@ -595,19 +443,6 @@ TEST (a_traceback_at_the_end_of_a_log_is_told_until_something_is_printed_behind_
     await_traceback ("ValueError: NaN in the loss", since);
     append ("epoch 2\n");
     await_traceback ("", 0);
-    end (NULL);
-}
-
-TEST (without_the_option_nothing_is_watched)
-{
-    struct pollfd pfd;
-
-    begin (0, 0, false, NULL);
-    assert_false (watch_awaits_program (&watch));
-    assert_false (deadline_is_set (watch_poll (&watch, &pfd)));
-    assert_int_equal (pfd.fd, -1);
-    pass (1000000);
-    check (SIGNS_NONE, false);
     end (NULL);
 }
 
