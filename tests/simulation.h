@@ -49,8 +49,8 @@ void raise_file_limit (int needed);
 
 /*
  * TEST ("what it shows") { ... } is a test: it runs because it is there. run_tests () runs those of the file
- * in their order, each in a child process, and prints the sentence with its result. It returns true if all have
- * passed or were skipped. It is all that main () does, unless a program has one of its own.
+ * in their order, each in a child process, and prints the sentence with its result. It returns true if all
+ * have passed or were skipped. It is all that main () does, unless a program has one of its own.
  */
 /* clang-format off */
 #define TEST(sentence) TEST_OF_LINE (sentence, __LINE__)

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "clock.h"
 #include "netns.h"
 
 #include <arpa/inet.h>
@@ -16,18 +17,6 @@
 
 #include "common/address.h"
 #include "supervise/attempts.h"
-
-/* Time passes when a test says so. */
-static int64_t now_ms = 1000;
-
-int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
-
-int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
-{
-    (void)clock;
-    *now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
-    return 0;
-}
 
 /* Packets to 10.1.0.0/24 and fd01::/64 vanish, as behind a firewall, until the device is closed. */
 static void enter_black_hole (void)

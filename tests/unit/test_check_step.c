@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "unit.h"
+#include "sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,41 +48,11 @@ struct deadline __wrap_deadline_in_ms (int64_t ms)
 
 /* srun's host. */
 
-static int listener (int *port, int backlog)
-{
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-    socklen_t length = sizeof (in);
-    int fd = socket (AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal (bind (fd, (struct sockaddr *)&in, length), 0);
-    if (backlog >= 0)
-        assert_int_equal (listen (fd, backlog), 0);
-    assert_int_equal (getsockname (fd, (struct sockaddr *)&in, &length), 0);
-    *port = ntohs (in.sin_port);
-    return fd;
-}
-
-/* A port on which the kernel drops connections, because the queue is full. */
-static int full (int *port)
-{
-    int fd = listener (port, 0);
-    struct sockaddr_in in = { .sin_family = AF_INET,
-                              .sin_port = htons ((uint16_t)*port),
-                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-
-    for (int i = 0; i < 4; i++) {
-        int client = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-
-        connect (client, (struct sockaddr *)&in, sizeof (in));
-        close (client);
-    }
-    return fd;
-}
-
 TEST (a_port_that_accepts_or_refuses_is_reached)
 {
     struct address loopback;
-    int port[2], error[2], fd = listener (&port[0], 5), bound = listener (&port[1], -1);
+    int port[2] = { 0 }, error[2], fd = listening_socket ("127.0.0.1", &port[0], 5);
+    int bound = bound_socket ("127.0.0.1", &port[1]);
 
     address_parse (&loopback, "127.0.0.1");
     reach_ports (&loopback, port, error, 2, 60000);
@@ -95,7 +65,8 @@ TEST (a_port_that_accepts_or_refuses_is_reached)
 TEST (a_port_that_does_not_answer_is_not_reached)
 {
     struct address loopback;
-    int port[2], error[2], fd = full (&port[0]), bound = listener (&port[1], -1);
+    int port[2] = { 0 }, error[2], fd = full_listener (&port[0]),
+        bound = bound_socket ("127.0.0.1", &port[1]);
 
     address_parse (&loopback, "127.0.0.1");
     reach_ports (&loopback, port, error, 2, 200);
@@ -110,7 +81,8 @@ TEST (a_port_to_which_a_connection_stands_is_reached_without_another)
 {
     struct address loopback;
     struct sockaddr_storage to;
-    int port, error, fd = listener (&port, 5), client = socket (AF_INET, SOCK_STREAM, 0), server;
+    int port = 0, error, fd = listening_socket ("127.0.0.1", &port, 5), server;
+    int client = socket (AF_INET, SOCK_STREAM, 0);
 
     address_parse (&loopback, "127.0.0.1");
     assert_int_equal (connect (client, (struct sockaddr *)&to, address_sockaddr (&loopback, port, &to)), 0);
@@ -168,7 +140,7 @@ TEST (the_first_the_middle_and_the_last_port_are_tried_but_not_sruns_own)
 TEST (a_blocked_range_is_an_error)
 {
     char range[32], line[256];
-    int port, fd = full (&port);
+    int port = 0, fd = full_listener (&port);
 
     snprintf (range, sizeof (range), "%d-%d", port, port);
     hurry = true;

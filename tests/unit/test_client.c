@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "messages.h"
+#include "sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -159,29 +160,10 @@ static void serve (int fd, char what, int listener)
     close (fd);
 }
 
-/* A socket that does not listen yet; -1 if the machine lacks the address. */
-static int bound_at (const char *address, int *port)
-{
-    struct sockaddr_storage ss;
-    struct address local;
-    socklen_t len;
-    int fd;
-
-    assert_int_equal (address_parse (&local, address), 0);
-    len = address_sockaddr (&local, 0, &ss);
-    if ((fd = socket (local.family, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0
-        || bind (fd, (struct sockaddr *)&ss, len) < 0)
-        return -1;
-    assert_int_equal (getsockname (fd, (struct sockaddr *)&ss, &len), 0);
-    *port = ntohs (((struct sockaddr_in *)&ss)->sin_port);
-    return fd;
-}
-
 static int listener_at (const char *address, int *port)
 {
-    int fd = bound_at (address, port);
-
-    return fd < 0 || listen (fd, 0) < 0 ? -1 : fd;
+    *port = 0;
+    return listening_socket (address, port, 0);
 }
 
 static void __attribute__ ((noreturn)) serve_script (int listener, const char *script)
@@ -327,7 +309,7 @@ TEST (connections_that_are_refused_for_two_seconds_fail)
 /* As if the rendezvous' host refused connections for a moment. */
 TEST (a_refused_connection_is_made_again)
 {
-    int port, listener = bound_at ("127.0.0.1", &port);
+    int port = 0, listener = bound_socket ("127.0.0.1", &port);
     struct registration rank = some_rank ();
     struct client_answer answer;
     pid_t server;
@@ -356,22 +338,12 @@ TEST (the_client_notices_that_the_rendezvous_ended_after_connect)
 /* As if a firewall dropped packets. */
 TEST (a_connection_that_is_never_accepted_times_out)
 {
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-    int port, listener = listener_at ("127.0.0.1", &port), filler[4];
-    int descriptor;
+    int port = 0, listener = full_listener (&port), descriptor = next_descriptor ();
     struct registration rank = some_rank ();
     struct client_answer answer;
     struct errtext err;
     char message[160];
 
-    /* The kernel ignores further connections to a listener whose queue is full. */
-    in.sin_port = htons ((uint16_t)port);
-    for (size_t i = 0; i < COUNT (filler); i++) {
-        filler[i] = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        connect (filler[i], (struct sockaddr *)&in, sizeof (in));
-    }
-    nap (50);
-    descriptor = next_descriptor ();
     assert_int_equal (register_at ("127.0.0.1", port, &rank, 300, &answer, &err), CLIENT_TIMED_OUT);
     assert_int_equal (next_descriptor (), descriptor);
     snprintf (message, sizeof (message),
@@ -379,8 +351,6 @@ TEST (a_connection_that_is_never_accepted_times_out)
               "Connection timed out",
               port);
     assert_string_equal (err.text, message);
-    for (size_t i = 0; i < COUNT (filler); i++)
-        close (filler[i]);
     close (listener);
 }
 

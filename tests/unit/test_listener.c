@@ -5,7 +5,9 @@
  */
 #include "config.h"
 
+#include "clock.h"
 #include "netns.h"
+#include "sockets.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -18,44 +20,13 @@
 #include "common/port.h"
 #include "supervise/listener.h"
 
-/* Time passes when a test says so. */
-static int64_t now_ms = 1000;
-
-int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
-
-int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
-{
-    (void)clock;
-    *now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
-    return 0;
-}
-
-/* A socket on this address, "::" or "127.0.0.1"; *port is 0, or the one to bind. */
-static int bind_to (const char *address, int *port)
-{
-    bool six = strchr (address, ':');
-    struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons ((uint16_t)*port) };
-    struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons ((uint16_t)*port) };
-    struct sockaddr *sa = six ? (struct sockaddr *)&in6 : (struct sockaddr *)&in;
-    socklen_t length = six ? sizeof (in6) : sizeof (in);
-    int fd = socket (sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
-
-    assert_true (fd >= 0);
-    assert_int_equal (inet_pton (sa->sa_family, address, six ? (void *)&in6.sin6_addr : (void *)&in.sin_addr),
-                      1);
-    assert_int_equal (setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on)), 0);
-    assert_int_equal (bind (fd, sa, length), 0);
-    assert_int_equal (getsockname (fd, sa, &length), 0);
-    *port = ntohs (six ? in6.sin6_port : in.sin_port);
-    return fd;
-}
-
 TEST (a_socket_counts_when_it_listens)
 {
     static const char *const address[] = { "0.0.0.0", "127.0.0.1", "::", "::1" };
 
     for (size_t i = 0; i < COUNT (address); i++) {
-        int port = 0, other = 0, fd = bind_to (address[i], &port), neighbour = bind_to (address[i], &other);
+        int port = 0, other = 0, fd = bound_socket (address[i], &port),
+            neighbour = bound_socket (address[i], &other);
 
         assert_int_equal (listen (neighbour, 1), 0);
         assert_int_equal (listener_find (port), 0);
@@ -71,7 +42,8 @@ TEST (a_socket_counts_when_it_listens)
 /* As of a port that is held for the task, and of a client of another program's server. */
 TEST (a_connection_is_not_a_listener)
 {
-    int port = 0, own = 0, server = bind_to ("127.0.0.1", &port), client = bind_to ("127.0.0.1", &own);
+    int port = 0, own = 0, server = bound_socket ("127.0.0.1", &port),
+        client = bound_socket ("127.0.0.1", &own);
     struct sockaddr_in in = { .sin_family = AF_INET,
                               .sin_port = htons ((uint16_t)port),
                               .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
@@ -89,16 +61,16 @@ TEST (many_listeners_are_no_problem)
 {
     int port = 0, free_port = 0, fd[500];
 
-    fd[0] = bind_to ("0.0.0.0", &port);
+    fd[0] = bound_socket ("0.0.0.0", &port);
     for (size_t i = 0; i < COUNT (fd); i++) {
         int other = 0;
 
         if (i > 0)
-            fd[i] = bind_to ("127.0.0.1", &other);
+            fd[i] = bound_socket ("127.0.0.1", &other);
         assert_int_equal (listen (fd[i], 1), 0);
     }
     assert_int_equal (listener_find (port), 1);
-    close (bind_to ("0.0.0.0", &free_port));
+    close (bound_socket ("0.0.0.0", &free_port));
     assert_int_equal (listener_find (free_port), 0);
     for (size_t i = 0; i < COUNT (fd); i++)
         close (fd[i]);
@@ -117,7 +89,8 @@ static bool looks_after (struct listener *listener, int ms)
 TEST (pauses_grow_until_a_listener_was_seen)
 {
     static const int pause_ms[] = { 1000, 2000, 4000, 8000, 16000, 30000, 30000 };
-    int port = 0, master_port = 0, fd = bind_to ("::", &port), second = bind_to ("::", &master_port);
+    int port = 0, master_port = 0, fd = bound_socket ("::", &port),
+        second = bound_socket ("::", &master_port);
     struct listener listener;
 
     listener_init (&listener, port, master_port);

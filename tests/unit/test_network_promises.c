@@ -416,7 +416,9 @@ static bool fits (const struct network_wish *wish, const struct interface *link)
            && (wish->networks.count == 0 || interface_is_named (link, &wish->networks.item[0]));
 }
 
-/* True if each host has such a link, on this network; NULL: on any, if it is `own` as subnet_is_own () says. */
+/*
+ * True if each host has such a link, on this network; NULL: on any, if it is `own` as subnet_is_own () says.
+ */
 static bool has_each_host (const struct network_wish *wish, const struct subnet *network, bool own)
 {
     for (size_t h = 0; h < world.hosts; h++) {

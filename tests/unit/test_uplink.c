@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "clock.h"
 #include "unit.h"
 
 #include <arpa/inet.h>
@@ -18,17 +19,6 @@
 #include "supervise/uplink.h"
 
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
-
-/* Time passes when a test says so. */
-static int64_t now_ms = 1000;
-
-int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
-
-int __wrap_clock_gettime (clockid_t clock __attribute__ ((unused)), struct timespec *now)
-{
-    *now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
-    return 0;
-}
 
 static int listener, connection;        /* the rendezvous' ends */
 static struct supervisor_config config;

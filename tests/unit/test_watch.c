@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The signs of life of a task, as its supervisor sees them: watch.golden tells them. The test sends the messages,
- * writes the log, and decides when time passes.
+ * The signs of life of a task, as its supervisor sees them: watch.golden tells them. The test sends the
+ * messages, writes the log, and decides when time passes.
  */
 #include "config.h"
 
+#include "clock.h"
 #include "story.h"
 
 #include <fcntl.h>
@@ -19,19 +20,6 @@
 
 #include "supervise/notify_message.h"
 #include "supervise/watch.h"
-
-static _Atomic int64_t now_ms = 1000;
-
-int __real_clock_gettime (clockid_t clock, struct timespec *now);
-int __wrap_clock_gettime (clockid_t clock, struct timespec *now);
-
-int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
-{
-    if (clock != CLOCK_MONOTONIC)
-        return __real_clock_gettime (clock, now);
-    *now = (struct timespec){ .tv_sec = now_ms / 1000, .tv_nsec = now_ms % 1000 * 1000000 };
-    return 0;
-}
 
 /*
  * The thread that looks at the log does not wait long, unless the file system hangs. The threads of earlier
