@@ -341,6 +341,12 @@ int register_rank (const struct launch *launch, int number)
     return fd;
 }
 
+void register_all (const struct launch *launch, int rank[])
+{
+    for (int i = 0; i < launch->tasks; i++)
+        rank[i] = register_rank (launch, i);
+}
+
 struct frame *receive_frame (int fd, int ms)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
@@ -470,6 +476,13 @@ void expect_answer (const struct launch *launch, int number, int fd)
     /* Children of this process may have copies of the descriptor. */
     shutdown (fd, SHUT_RDWR);
     close (fd);
+}
+
+void expect_launched (struct launch *launch, const int rank[])
+{
+    for (int i = 0; i < launch->tasks; i++)
+        expect_answer (launch, i, rank[i]);
+    launch_expect_exit (launch);
 }
 
 void check_refusal (const struct launch *launch, const struct frame *frame)

@@ -149,6 +149,9 @@ bool send_frame (int fd, struct frame *frame);
 /* Connect and send that rank's registration. Returns the connection. */
 int register_rank (const struct launch *launch, int number);
 
+/* The same for all ranks; rank[] is for their connections. */
+void register_all (const struct launch *launch, int rank[]);
+
 /* A frame, to be destroyed; NULL if none is complete when the connection or the time ends. */
 struct frame *receive_frame (int fd, int ms);
 
@@ -159,6 +162,10 @@ void check_refusal (const struct launch *launch, const struct frame *answer);
 /* Receive and check what comes on the connection, reply to an answer, then close it. */
 void expect_answer (const struct launch *launch, int number, int fd);
 void expect_refusal (const struct launch *launch, int fd);
+
+/* Every rank gets its answer, and then tf-rendezvous exits. */
+void expect_launched (struct launch *launch, const int rank[]);
+
 void expect_no_data (int fd);           /* it is closed without a single byte */
 void expect_incomplete_answer (int fd); /* it is closed before the answer is complete */
 

@@ -130,8 +130,7 @@ TEST ("srun ends while answers are being sent: no partial answer looks complete"
     int rank[MANY];
 
     launch_start (&launch);
-    for (int i = 0; i < MANY; i++)
-        rank[i] = register_rank (&launch, i);
+    register_all (&launch, rank);
     expect_answer (&launch, 0, rank[0]);
     launch_end_srun (&launch);
     launch_expect_exit (&launch);
@@ -210,9 +209,7 @@ TEST ("ranks that are lost and register again at once get their answers")
             }
     }
     rank[0] = register_rank (&launch, 0);
-    for (int i = 0; i < TASKS; i++)
-        expect_answer (&launch, i, rank[i]);
-    launch_expect_exit (&launch);
+    expect_launched (&launch, rank);
     expect_stderr (&launch, "");
 }
 
@@ -248,9 +245,7 @@ TEST ("a rank that is to be supervised, and has not read its answer, may registe
     close (rank[2]);
     launch_wait_processed (&launch);
     rank[2] = register_rank (&launch, 2);
-    for (int i = 0; i < TASKS; i++)
-        expect_answer (&launch, i, rank[i]);
-    launch_expect_exit (&launch);
+    expect_launched (&launch, rank);
 }
 
 /* Supervisors. */

@@ -50,8 +50,7 @@ static void _refuse_with_files (int limit, const char *how_many)
     if (rendezvous_is_wrapped ())
         skip ("the wrapper takes files of its own");
     launch_start (&launch);
-    for (int i = 0; i < TASKS; i++)
-        rank[i] = register_rank (&launch, i);
+    register_all (&launch, rank);
     for (int i = 0; i < TASKS; i++)
         expect_refusal (&launch, rank[i]);
     launch_end_srun (&launch);
@@ -79,11 +78,8 @@ TEST ("a step that just fits is launched, despite unauthenticated connections")
     launch_start (&launch);
     for (int i = 0; i < 100; i++)
         send_all (other[i] = connect_to_rendezvous (&launch), "SpTF", 4);
-    for (int i = 0; i < TASKS; i++)
-        rank[i] = register_rank (&launch, i);
-    for (int i = 0; i < TASKS; i++)
-        expect_answer (&launch, i, rank[i]);
-    launch_expect_exit (&launch);
+    register_all (&launch, rank);
+    expect_launched (&launch, rank);
     for (int i = 0; i < 100; i++)
         expect_no_data (other[i]);
     _expect_stderr (&launch, "");
@@ -101,7 +97,7 @@ static void _on_refusal (void *arg, int number __attribute__ ((unused)), struct 
     check_refusal (arg, answer);
 }
 
-static void _register_all (struct launch *launch, answer_callback *on_answer)
+static void _register_at_once (struct launch *launch, answer_callback *on_answer)
 {
     struct frame **registration = calloc ((size_t)launch->tasks, sizeof (*registration));
 
@@ -134,7 +130,7 @@ TEST ("5,000 ranks register at once through queues of 128 connections")
         skip ("the wrapper takes files of its own");
     _shorten_queues ();
     launch_start (&launch);
-    _register_all (&launch, _on_answer);
+    _register_at_once (&launch, _on_answer);
     launch_expect_exit (&launch);
     _expect_stderr (&launch, "");
 }
@@ -161,7 +157,7 @@ TEST ("the longest TF_CONFIG that Linux takes reaches every rank completely")
 
     _set_longest_tf_config (&launch, MAX_TF_CONFIG);
     launch_start (&launch);
-    _register_all (&launch, _on_answer);
+    _register_at_once (&launch, _on_answer);
     launch_expect_exit (&launch);
     _expect_stderr (&launch, "");
 }
@@ -173,7 +169,7 @@ TEST ("a TF_CONFIG that is one byte too long is refused, with its length")
 
     _set_longest_tf_config (&launch, MAX_TF_CONFIG + 1);
     launch_start (&launch);
-    _register_all (&launch, _on_refusal);
+    _register_at_once (&launch, _on_refusal);
     launch_end_srun (&launch);
     launch_expect_exit (&launch);
     snprintf (line, sizeof (line),
@@ -184,23 +180,6 @@ TEST ("a TF_CONFIG that is one byte too long is refused, with its length")
 }
 
 /* srun's stderr. */
-
-TEST ("a closed stderr does not keep ranks from their answers")
-{
-    struct launch launch = { .tasks = TASKS, .show = true };
-    int rank[TASKS], end[2];
-
-    if (pipe2 (end, O_CLOEXEC) < 0)
-        die ("pipe: %s", strerror (errno));
-    close (end[0]);
-    launch.stderr_fd = end[1];
-    launch_start (&launch);
-    for (int i = 0; i < TASKS; i++)
-        rank[i] = register_rank (&launch, i);
-    for (int i = 0; i < TASKS; i++)
-        expect_answer (&launch, i, rank[i]);
-    launch_expect_exit (&launch);
-}
 
 /* Make stderr a pipe that is full. The test does not read from it. */
 static void _fill_stderr (struct launch *launch, int end[2])
@@ -215,18 +194,34 @@ static void _fill_stderr (struct launch *launch, int end[2])
     launch->stderr_fd = end[1];
 }
 
+static void _launch_with_stderr (struct launch *launch)
+{
+    int rank[TASKS];
+
+    launch_start (launch);
+    register_all (launch, rank);
+    expect_launched (launch, rank);
+}
+
+TEST ("a closed stderr does not keep ranks from their answers")
+{
+    struct launch launch = { .tasks = TASKS, .show = true };
+    int end[2];
+
+    if (pipe2 (end, O_CLOEXEC) < 0)
+        die ("pipe: %s", strerror (errno));
+    close (end[0]);
+    launch.stderr_fd = end[1];
+    _launch_with_stderr (&launch);
+}
+
 TEST ("a full stderr does not keep ranks from their answers")
 {
     struct launch launch = { .tasks = TASKS, .show = true };
-    int rank[TASKS], end[2];
+    int end[2];
 
     _fill_stderr (&launch, end);
-    launch_start (&launch);
-    for (int i = 0; i < TASKS; i++)
-        rank[i] = register_rank (&launch, i);
-    for (int i = 0; i < TASKS; i++)
-        expect_answer (&launch, i, rank[i]);
-    launch_expect_exit (&launch);
+    _launch_with_stderr (&launch);
 }
 
 TEST ("srun ends while its stderr is full: tf-rendezvous exits")
@@ -236,8 +231,7 @@ TEST ("srun ends while its stderr is full: tf-rendezvous exits")
 
     _fill_stderr (&launch, end);
     launch_start (&launch);
-    for (int i = 0; i < TASKS; i++)
-        rank[i] = register_rank (&launch, i);
+    register_all (&launch, rank);
     /* By now tf-rendezvous has answered, or waits for its stderr. */
     frame_destroy (receive_frame (rank[0], 500));
     launch_end_srun (&launch);

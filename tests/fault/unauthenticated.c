@@ -346,9 +346,7 @@ static void _complete (struct launch *launch, int rank[TASKS])
     int64_t begin = now_us ();
 
     rank[LAST] = register_rank (launch, LAST);
-    for (int i = 0; i < TASKS; i++)
-        expect_answer (launch, i, rank[i]);
-    launch_expect_exit (launch);
+    expect_launched (launch, rank);
     expect_stderr (launch, "");
     if (!rendezvous_is_instrumented () && now_us () - begin > REACTION_MS * INT64_C (1000))
         die ("the launch took longer than %d ms", REACTION_MS);
@@ -454,9 +452,7 @@ TEST ("1000 ranks that have connected and sent nothing yet are not closed")
     launch_wait_processed (&launch);
     for (int i = 1; i < MANY_RANKS; i++)
         send_frame (rank[i], encode_registration (&launch, i));
-    for (int i = 0; i < MANY_RANKS; i++)
-        expect_answer (&launch, i, rank[i]);
-    launch_expect_exit (&launch);
+    expect_launched (&launch, rank);
     expect_stderr (&launch, "");
 }
 
@@ -466,8 +462,7 @@ TEST ("a rank that does not read its answer does not delay the others")
     int rank[MANY_RANKS];
 
     launch_start (&launch);
-    for (int i = 0; i < MANY_RANKS; i++)
-        rank[i] = register_rank (&launch, i);
+    register_all (&launch, rank);
     for (int i = 0; i < MANY_RANKS; i++)
         if (i != 7)
             expect_answer (&launch, i, rank[i]);
@@ -505,9 +500,7 @@ TEST ("a connection without a token is closed after ten seconds, and a message n
     }
     expect_stderr (&launch, "srun: spank_tf: step 12.0: waiting for 1 of 8 ranks, on n3\n");
     rank[LAST] = register_rank (&launch, LAST);
-    for (int i = 0; i < TASKS; i++)
-        expect_answer (&launch, i, rank[i]);
-    launch_expect_exit (&launch);
+    expect_launched (&launch, rank);
     if (!rendezvous_is_instrumented () && _cpu_ms (&launch) > 500)
         die ("tf-rendezvous used %ld ms of CPU time while it waited", _cpu_ms (&launch));
 }

@@ -184,24 +184,7 @@ TEST (an_invalid_range_is_refused_with_one_line)
         { "0-65535", "\"0-65535\"" PRIVILEGED },
         { "1023-2000", "\"1023-2000\"" PRIVILEGED },
         { "30000-30999,80", "\"30000-30999,80\"" PRIVILEGED },
-    };
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        struct port_ranges ranges;
-        struct errtext err = { "" };
-
-        assert_int_equal (port_ranges_parse (&ranges, row[i].text, &err), -1);
-        assert_string_equal (err.text, row[i].message);
-        assert_true (is_line (err.text));
-    }
-}
-
-/* A hint must suggest a valid range. */
-TEST (a_reversed_range_that_is_out_of_bounds_gets_no_hint)
-{
-    static const struct {
-        const char *text, *message;
-    } row[] = {
+        /* A hint would suggest a range that is not valid either. */
         { "99999999-30000", "\"99999999-30000\"" BEYOND },
         { "65536-30000", "\"65536-30000\"" BEYOND },
         { "30000-1023", "\"30000-1023\"" PRIVILEGED },
@@ -214,6 +197,7 @@ TEST (a_reversed_range_that_is_out_of_bounds_gets_no_hint)
 
         assert_int_equal (port_ranges_parse (&ranges, row[i].text, &err), -1);
         assert_string_equal (err.text, row[i].message);
+        assert_true (is_line (err.text));
     }
 }
 
@@ -329,33 +313,6 @@ TEST (another_user_can_only_take_a_held_port_with_so_reuseaddr_and_then_the_serv
     port_release (port);
 }
 
-TEST (two_reservations_of_one_user_never_share_a_port)
-{
-    struct port_ranges one;
-    struct port *port = reserve (&any, 0), *second;
-    struct errtext err;
-    char message[64];
-
-    one = only (port_number (port));
-    snprintf (message, sizeof (message), "no port of %d-%d is free", port_number (port), port_number (port));
-    assert_int_equal (port_reserve (&second, &one, 0, &err), -1);
-    assert_string_equal (err.text, message);
-    port_release (port);
-    port_release (reserve (&one, 0));
-}
-
-TEST (a_reserved_port_can_listen)
-{
-    struct port *port = reserve (&any, 0);
-    int fd = port_listen (port, NULL);
-
-    assert_true (fd >= 0);
-    assert_true (fcntl (fd, F_GETFD) & FD_CLOEXEC);
-    assert_int_equal (try_connect (port_number (port)), 0);
-    close (fd);
-    port_release (port);
-}
-
 /* Ranges in use. */
 
 TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
@@ -368,8 +325,8 @@ TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
     char message[64];
 
     for (int i = 0; i < 4; i++) {
-        port[i] = reserve (&ranges, 6);
-        assert_int_equal (port_number (port[i]), range.low + (6 + i) % 4);
+        port[i] = reserve (&ranges, UINT32_MAX - 1);
+        assert_int_equal (port_number (port[i]), range.low + (2 + i) % 4);
     }
     snprintf (message, sizeof (message), "no port of %d-%d,%d-%d is free", range.low, range.low + 1,
               range.high - 1, range.high);
@@ -383,16 +340,6 @@ TEST (ranges_are_searched_from_the_start_until_no_port_is_free)
     port_release (port[0]);
     port_release (port[1]);
     port_release (port[3]);
-}
-
-TEST (the_start_can_be_any_number)
-{
-    struct port_range range = free_range (3);
-    struct port_ranges ranges = { .count = 1, .range = { range } };
-    struct port *port = reserve (&ranges, UINT32_MAX);
-
-    assert_int_equal (port_number (port), range.low + (int)(UINT32_MAX % 3));
-    port_release (port);
 }
 
 TEST (a_port_with_another_listener_is_skipped)
@@ -460,6 +407,7 @@ TEST (a_port_with_connections_in_time_wait_is_held_like_any_other)
     assert_true (can_bind (everywhere, range.low, SO_REUSEADDR));
     assert_int_equal (try_connect (range.low), ECONNREFUSED);
     assert_true ((fd = port_listen (port, NULL)) >= 0);
+    assert_true (fcntl (fd, F_GETFD) & FD_CLOEXEC);
     assert_int_equal (try_connect (range.low), 0);
     close (fd);
     assert_int_equal (try_connect (range.low), ECONNREFUSED);
