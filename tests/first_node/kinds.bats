@@ -228,6 +228,9 @@ reboot_nodes ()
     lose plain
     kill_nodes
     watch 80
+    # From Slurm 24.11 on, that of salloc waits for a step that has lost a node, also when the job is cancelled.
+    slurm scancel --user "$user" --quiet
+    slurm pkill -KILL -x srun || true
 }
 
 @test "the first node dies, spank_tf" {

@@ -223,7 +223,7 @@ install ()
 
 # The program does not inherit the port: podman and its monitor keep it.
 @test "Podman with runc: places, ends, restarts" {
-    install podman runc catatonit conmon
+    install podman runc catatonit conmon uidmap
     write_contain << END
 export HOME=\$(mktemp -d /tmp/podman.XXXXXX) XDG_RUNTIME_DIR=\$(mktemp -d /tmp/podman.XXXXXX)
 exec podman --cgroup-manager=cgroupfs --runtime=runc run --rm --env-host --network=host --init --sdnotify=ignore \\
