@@ -40,6 +40,8 @@ after_test ()
 {
     slurm_conf SlurmdTimeout 20
     slurm scancel --user "$user" --quiet
+    # That of salloc waits for a step that has lost a node, also with plain Slurm.
+    ! slurm_is_from 24.05 || slurm pkill -KILL -x srun || true
     reconnect_nodes
     site_arguments
     nothing_left
@@ -228,9 +230,6 @@ reboot_nodes ()
     lose plain
     kill_nodes
     watch 80
-    # From Slurm 24.11 on, that of salloc waits for a step that has lost a node, also when the job is cancelled.
-    slurm scancel --user "$user" --quiet
-    slurm pkill -KILL -x srun || true
 }
 
 @test "the first node dies, spank_tf" {
