@@ -84,6 +84,17 @@ int __wrap_silence_ms (int fd)
     return fd == silent_fd ? silent_ms : 0;
 }
 
+/* What only master.log has, though there is none, if the story wants to see it. */
+static bool noted;
+
+void __wrap_console_note (const char *text);
+
+void __wrap_console_note (const char *text)
+{
+    if (noted)
+        story_print ("log: %s", text);
+}
+
 /* As after each event of the main loop. */
 static void check_time (void)
 {
@@ -286,6 +297,8 @@ static void set_options (struct rendezvous_config *config, char *options, struct
             config->watch.learns = story_begins (&options, "learning");
         } else if (story_begins (&options, "show"))
             config->show = true;
+        else if (story_begins (&options, "log"))
+            noted = true;
         else if (story_begins (&options, "ask alone"))
             config->ask_alone = true;
         else if (story_begins (&options, "no tf-supervise"))
@@ -340,6 +353,7 @@ static void begin (char *event)
     finish ();
     begin_ms = now_ms;
     cluster[0] = '\0';
+    noted = false;
     server.config = (struct rendezvous_config){
         .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
     };

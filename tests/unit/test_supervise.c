@@ -134,7 +134,8 @@ static void look (void)
     machine_link (&machine, now, &world.link);
     perform_all ();
     asks = machine_asks (&machine, now);
-    /* What it does not ask for does not count. */
+    /* To look for processes takes time: not for what cannot matter. What it does not ask for does not count. */
+    assert_true (asks == 0 || machine.phase == MACHINE_KILLS || machine_listens (&machine));
     sight.left = (world.program || world.others) == !!(asks & MACHINE_ASKS_LEFT);
     sight.unstarted = world.unstarted == !!(asks & MACHINE_ASKS_UNSTARTED);
     sight.reaction = asks & MACHINE_ASKS_REACTION ? world.reaction : SIGNALS_HANDLE;
