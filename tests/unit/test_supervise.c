@@ -13,6 +13,8 @@
 
 #include "supervise/machine.h"
 
+#define SIGNALLED_AT 1700000000
+
 static struct supervisor_config config;
 static struct machine machine;
 static int64_t now;
@@ -83,6 +85,7 @@ static void report (void)
         snprintf (asked, sizeof (asked), " asked by %d", life.asked_signal);
     if (life.ago_ms > 0)
         snprintf (ago, sizeof (ago), " %d ms ago", life.ago_ms);
+    assert_int_equal (life.asked_at, life.asked_signal ? SIGNALLED_AT : 0);
     story_result ("reports %s%s%s%s", exit_report_describe (&machine.report, &room), text, asked, ago);
 }
 
@@ -136,6 +139,8 @@ static void look (void)
     asks = machine_asks (&machine, now);
     /* To look for processes takes time: not for what cannot matter. What it does not ask for does not count. */
     assert_true (asks == 0 || machine.phase == MACHINE_KILLS || machine_listens (&machine));
+    assert_true (!(asks & MACHINE_ASKS_REACTION) || machine.signals.withheld);
+    assert_true (!(asks & MACHINE_ASKS_UNSTARTED) || machine.stop_ordered);
     sight.left = (world.program || world.others) == !!(asks & MACHINE_ASKS_LEFT);
     sight.unstarted = world.unstarted == !!(asks & MACHINE_ASKS_UNSTARTED);
     sight.reaction = asks & MACHINE_ASKS_REACTION ? world.reaction : SIGNALS_HANDLE;
@@ -240,7 +245,7 @@ static void play_order (char *event)
 
 static void play_signal (char *event, bool slurm, bool terminal)
 {
-    struct signal signal = { .from_slurm = slurm, .from_terminal = terminal, .at = 1700000000 };
+    struct signal signal = { .from_slurm = slurm, .from_terminal = terminal, .at = SIGNALLED_AT };
 
     signal.number = story_number (&event);
     if (story_begins (&event, "as the next life begins"))
@@ -294,6 +299,26 @@ static bool play_other (char *event)
         machine_slurmstepd_died (&machine, now);
     else if (story_begins (&event, "the fork server is killed"))
         machine_no_life (&machine, now, "tf-fork-server was killed");
+    else if (story_begins (&event, "it cannot be executed:")) {
+        world.program = false;
+        machine_cannot_begin (&machine, now, event);
+    } else
+        return false;
+    return true;
+}
+
+/* What is known at this moment. */
+static bool play_question (char *event)
+{
+    int64_t lost = machine_lost_since (&machine);
+
+    if (story_begins (&event, "does it take orders"))
+        story_result (machine_listens (&machine) ? "yes" : "no");
+    else if (story_begins (&event, "is the job suspended"))
+        story_result ("%s%s", machine_is_suspended (&machine, now) ? "yes" : "no",
+                      machine.signals.suspended ? ", programs are stopped" : "");
+    else if (story_begins (&event, "may the rendezvous have died"))
+        story_result (lost == INT64_MAX ? "no" : "since %d ms", (int)(now - lost));
     else
         return false;
     return true;
@@ -352,8 +377,10 @@ static void play_event (char *event)
     else if (*event >= '0' && *event <= '9') {
         pass (story_number (&event));
         return;
-    } else if (!play_stopped (event) && !play_world (event) && !play_end (event) && !play_other (event)
-               && !play_link (event))
+    } else if (play_question (event))
+        return;
+    else if (!play_stopped (event) && !play_world (event) && !play_end (event) && !play_other (event)
+             && !play_link (event))
         story_unknown (event);
     settle ();
 }
