@@ -123,14 +123,14 @@ void disturbance_begin (int number)
                 slurm_kill_supervisor (d->target);
             break;
         case KILL_FORK_SERVER:
-            if (s->alive && s->fork_server && !s->frozen) {
+            if (s->alive && s->fork_server && !s->frozen && w.now >= s->busy_until) {
                 s->fork_server = false;
                 machine_no_life (&s->machine, w.now, "tf-fork-server was killed");
                 supervisor_perform (d->target);
             }
             break;
         case KILL_SLURMSTEPD:
-            if (s->alive && !s->frozen && !wire_node (d->target)->dead) {
+            if (s->alive && !s->frozen && !wire_node (d->target)->dead && w.now >= s->busy_until) {
                 s->orphaned = true;
                 machine_slurmstepd_died (&s->machine, w.now);
                 supervisor_perform (d->target);
@@ -148,6 +148,14 @@ void disturbance_begin (int number)
             events_push (w.now + SRUN_LOST_MS, KILL_STEP, 0, 0);
             break;
         case KILL_RENDEZVOUS: w.dying = w.runs && !w.rendezvous_frozen; break;
+        case KILL_GROUP:
+            for (int i = 0; i < w.plan->tasks && w.program[d->target].alive && !w.program[d->target].stopped;
+                 i++)
+                if (w.plan->node[i] == w.plan->node[d->target]) {
+                    slurm_signal (i, SIGTERM, false);
+                    program_signal (i, SIGTERM, BY_OUTSIDE);
+                }
+            break;
         case DISTURBANCE_KINDS: break;
     }
 }

@@ -57,6 +57,7 @@ struct event {
         STOP_ALL, /* SIGSTOP to a job that is suspended, for the `a`th time */
         KILL_STEP,
         EXIT_KNOWN, /* srun learns of the end of rank `a` */
+        SIGNAL, /* of Slurm's, `b`, to the supervisor of rank `a` */
         GIVE_UP_NODE, /* Slurm does: `a` */
     } kind;
     int a, b;
@@ -91,6 +92,7 @@ struct program {
 
 struct supervisor {
     bool alive, frozen, left;
+    int64_t busy_until; /* it passes output on */
     struct supervisor_config config;
     struct machine machine;
     bool fork_server, child_ended, had_life, orphaned;
@@ -245,6 +247,8 @@ void slurm_know_exit (int rank);
 void slurm_lose_supervisor (int rank);
 void slurm_kill_supervisor (int rank);
 void slurm_kill_step (void);
+/* To a supervisor. */
+void slurm_signal (int rank, int number, bool from_slurm);
 void slurm_signal_step (int number);
 void slurm_suspend (int64_t lasts);
 void slurm_freeze (bool freeze);

@@ -52,9 +52,31 @@ bool oracle_has (const struct plan *plan, enum rules_name kind)
     return false;
 }
 
-static bool _has_spares (const struct plan *plan)
+bool oracle_has_spares (const struct plan *plan)
 {
     return plan->config.lost_after > 0;
+}
+
+/*
+ * design.md: "every ps, and every auxiliary task, if the policy waits for something, so not under
+ * --tf-stop=never; with a ps and a chief, also the workers, unless --tf-stop=workers waits for them."
+ */
+bool oracle_serves (const struct plan *plan, int place)
+{
+    bool works = plan->kind[place] == RULES_WORKER && !plan->beside[place];
+
+    if (plan->config.stop == STOP_WHEN_NEVER)
+        return false;
+    return plan->beside[place] || plan->kind[place] == RULES_PS
+           || (works && plan->config.stop != STOP_WHEN_WORKERS && oracle_has (plan, RULES_PS)
+               && oracle_has (plan, RULES_CHIEF));
+}
+
+int64_t oracle_interval_ms (const struct plan *plan)
+{
+    int seconds = plan->config.lost_after < 20 ? 1 : plan->config.lost_after / 10;
+
+    return 1000 * (seconds < 5 ? seconds : 5);
 }
 
 /* Disturbances. */
@@ -77,6 +99,13 @@ bool oracle_breaks (enum disturbance_kind kind)
 bool oracle_of_slurm (enum disturbance_kind kind)
 {
     return kind == WARN || kind == CANCEL || kind == KILL_SRUN;
+}
+
+bool oracle_is_sigterm (const struct history *h, const struct note *note)
+{
+    return note->kind == DISTURBED
+           && (note->status == CANCEL
+               || (note->status == WARN && h->plan->disturbance[note->number].number == SIGTERM));
 }
 
 /* So many of them have begun before. */
@@ -106,7 +135,7 @@ bool oracle_is_suspension (enum disturbance_kind kind)
  */
 bool oracle_is_lost_while_suspended (const struct history *h)
 {
-    return _has_spares (h->plan) && oracle_began (h, oracle_is_suspension, NEVER)
+    return oracle_has_spares (h->plan) && oracle_began (h, oracle_is_suspension, NEVER)
            && oracle_began (h, oracle_breaks, NEVER);
 }
 
@@ -116,11 +145,19 @@ bool oracle_is_lost_while_suspended (const struct history *h)
  */
 static bool _meets_suspension (const struct plan *plan, const struct disturbance *cut)
 {
-    /* An attempt that was refused is followed by another one after 30 s at most. */
+    /*
+     * Its connection may have been reset a moment before. An attempt that was refused is followed by another
+     * one after 30 s at most.
+     */
     for (const struct disturbance *d = plan->disturbance; d < plan->disturbance + plan->disturbances; d++)
-        if (d->kind == SUSPEND && d->at >= cut->at && d->at <= cut->at + cut->lasts + 31000)
+        if (d->kind == SUSPEND && d->at >= cut->at - 1000 && d->at <= cut->at + cut->lasts + 31000)
             return true;
     return false;
+}
+
+bool oracle_gives_up_early (const struct plan *plan)
+{
+    return plan->config.lost_after > 60;
 }
 
 /*
@@ -131,15 +168,17 @@ bool oracle_is_harmless (const struct history *h, int number)
 {
     const struct plan *plan = h->plan;
     const struct disturbance *d = &plan->disturbance[number];
-    int interval = plan->config.lost_after < 20 ? 1 : plan->config.lost_after / 10;
     /* Each side may have heard an interval before; an attempt, a pause, and what is said then take their
      * time. */
-    int64_t limit =
-        _has_spares (plan) ? (plan->config.lost_after - 2 * interval - 2) * 1000 - 5 * plan->delay : 200000;
+    int64_t limit = oracle_has_spares (plan) ? (plan->config.lost_after - 2) * 1000
+                                                   - 2 * oracle_interval_ms (plan) - 5 * plan->delay
+                                             : 200000;
     int same = 0;
 
+    if (oracle_gives_up_early (plan))
+        limit = moment_first (limit, 55000);
     /* design.md: "After a reset it is a minute". */
-    for (int i = 0; i < plan->disturbances && !_has_spares (plan); i++)
+    for (int i = 0; i < plan->disturbances && !oracle_has_spares (plan); i++)
         limit = oracle_resets (plan->disturbance[i].kind) ? 20000 : limit;
 
     if (oracle_is_lost_while_suspended (h))

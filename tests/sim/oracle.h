@@ -24,6 +24,16 @@ bool oracle_covers (const struct plan *plan, int status);
 bool oracle_is_member (const struct plan *plan, int place);
 
 bool oracle_has (const struct plan *plan, enum rules_name kind);
+bool oracle_has_spares (const struct plan *plan);
+
+/* manual, THE END OF A JOB: those that "only serve". */
+bool oracle_serves (const struct plan *plan, int place);
+
+/*
+ * Between two questions of the kernel: "at most 11" seconds (manual, SPARE TASKS) are two of these, and one
+ * more.
+ */
+int64_t oracle_interval_ms (const struct plan *plan);
 
 /* Disturbances. */
 
@@ -34,11 +44,20 @@ bool oracle_of_slurm (enum disturbance_kind kind);
 bool oracle_is_suspension (enum disturbance_kind kind);
 bool oracle_is_any (enum disturbance_kind kind);
 
+/* Slurm sends SIGTERM to the step. */
+bool oracle_is_sigterm (const struct history *h, const struct note *note);
+
 /* So many of them have begun before. */
 int oracle_began (const struct history *h, bool (*is_one) (enum disturbance_kind), int64_t before);
 
 /* A supervisor may be cut off while the job is suspended, and end its task at the resume. */
 bool oracle_is_lost_while_suspended (const struct history *h);
+
+/*
+ * Open: a supervisor whose task ends while its node is cut off gives its report up after a minute, if its
+ * lease is not over by then.
+ */
+bool oracle_gives_up_early (const struct plan *plan);
 
 /* Nobody may notice this disturbance; all that have begun by then. */
 bool oracle_is_harmless (const struct history *h, int number);

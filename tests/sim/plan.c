@@ -206,6 +206,88 @@ static void _place_srun (struct plan *plan)
             d->target++;
 }
 
+/* Its program fails again and again, soon after its start. */
+static void _make_loop (struct plan *plan, int rank)
+{
+    for (int life = 0; life < 3; life++) {
+        struct script *script = &plan->script[rank][life];
+
+        if (script->hangs != NEVER)
+            return;
+        script->lasts = _between (100, 9000);
+        script->status = life == 0 ? ONE_OF (SIGKILL, SIGBUS, W_EXITCODE (42, 0), W_EXITCODE (1, 0))
+                                   : plan->script[rank][0].status;
+    }
+}
+
+/* With a chief and a ps workers serve, and the chief may hang. */
+static void _make_mute (struct plan *plan)
+{
+    bool ps = false;
+
+    for (int i = 0; i < plan->tasks; i++)
+        ps = ps || plan->kind[i] == RULES_PS;
+    if (!ps || plan->kind[0] != RULES_CHIEF)
+        return;
+    for (int i = 0; i < plan->tasks; i++)
+        plan->mute[i] = plan->kind[i] == RULES_WORKER;
+    if (_in (2)) {
+        plan->script[0][0].hangs = _between (5000, 20000);
+        plan->script[0][0].lasts = NEVER;
+    }
+}
+
+/* A loss, and not much else: a short outage of another node, or the node's last connection was just reset. */
+static void _make_loss (struct plan *plan)
+{
+    struct disturbance *d = plan->disturbance;
+
+    plan->disturbances = 2;
+    if (_in (2)) {
+        plan->disturbances = 1 + _below (2);
+        d[0].kind = _in (2) ? DIE : KILL_SUPERVISOR;
+        d[0].target = _below (d[0].kind == DIE ? plan->nodes : plan->tasks);
+        if (d[0].kind == DIE && d[0].target == plan->srun)
+            d[0].target++;
+        d[1].kind = CUT;
+        d[1].at = d[0].at + _below (plan->config.lost_after * 1000);
+        d[1].target = _below (plan->nodes);
+        d[1].lasts = _below (1000 * plan->config.lost_after);
+    } else {
+        d[0].kind = RESET_ALL;
+        d[1].kind = CUT;
+        d[1].at = d[0].at + _below (200);
+        d[1].target = _below (plan->nodes);
+        d[1].lasts = _between (1000, 200000);
+    }
+}
+
+/* What was added last is made last, so that what a seed had before stays nearly as it was. */
+static void _make_rare (struct plan *plan)
+{
+    struct rendezvous_config *c = &plan->config;
+
+    plan->skew = ONE_OF (0, 0, 250);
+    plan->tee = ONE_OF (0, 0, 0, 1800);
+    /* Longer than a connection that was reset is waited for. */
+    if (c->lost_after && _in (6))
+        c->lost_after = 90;
+    if (c->watch.seconds && c->stop == STOP_WHEN_AUTO && _in (2))
+        _make_mute (plan);
+    if (_in (8))
+        _make_loop (plan, _below (plan->tasks));
+    for (int i = 0; i < plan->disturbances; i++) {
+        struct disturbance *d = &plan->disturbance[i];
+
+        if (d->kind == KILL_PROGRAM && _in (3))
+            d->kind = KILL_GROUP;
+        if (d->kind == CUT && d->target != plan->srun && _in (20))
+            d->lasts = 4200000;
+    }
+    if (c->lost_after && plan->disturbances > 1 && _in (6))
+        _make_loss (plan);
+}
+
 void plan_make (struct plan *plan, uint64_t seed)
 {
     memset (plan, 0, sizeof (*plan));
@@ -222,6 +304,7 @@ void plan_make (struct plan *plan, uint64_t seed)
             _make_script (plan, rank, life, &plan->script[rank][life]);
     _make_disturbances (plan);
     _place_srun (plan);
+    _make_rare (plan);
 }
 
 /* For a reader. */
@@ -256,6 +339,7 @@ static const char *_disturbance_name (enum disturbance_kind kind)
         [KILL_SRUN] = "srun killed",
         [RESET_ALL] = "all connections reset",
         [KILL_RENDEZVOUS] = "rendezvous killed",
+        [KILL_GROUP] = "SIGTERM from a program to its group",
     };
 
     return name[kind];

@@ -14,13 +14,19 @@ static int64_t _silent_from (const struct program *p)
     return p->script->hangs == NEVER ? NEVER : p->began + p->script->hangs;
 }
 
+/* From then on it is known that it gives no signs. */
+static int64_t _judged (const struct program *p)
+{
+    return p->began + 1000 * w.plan->config.watch.first;
+}
+
 /* How many messages it has sent by now. */
 static int _messages (const struct program *p)
 {
     int64_t last = moment_first (moment_first (p->stopped ? w.resumes : w.now, p->ended), _silent_from (p));
     int64_t age = last - p->began - w.plan->start_ms;
 
-    return age < 0 ? 0 : 1 + (int)(age / w.plan->sign_ms);
+    return age < 0 || w.plan->mute[p->place] ? 0 : 1 + (int)(age / w.plan->sign_ms);
 }
 
 /* The step that it has said last; 0: none, because it says nothing. */
@@ -133,6 +139,8 @@ struct signs program_signs (int rank)
                            .silent_ms = (int)(w.now - last),
                            .ago_ms = (int)(w.now - last) };
 
+    if (w.plan->mute[p->place] && w.now >= _judged (p))
+        signs.source = SIGNS_NONE;
     if (w.supervisor[rank].asked_to_end || w.supervisor[rank].machine.stopped)
         signs.source = SIGNS_DONE;
     signs.suspended = machine_is_suspended (&w.supervisor[rank].machine, w.now);
@@ -155,7 +163,9 @@ int64_t program_signs_due (int rank)
         || s->machine.phase != MACHINE_RUNS)
         return NEVER;
     if (s->told_source == SIGNS_UNKNOWN)
-        return p->began + w.plan->start_ms;
+        return w.plan->mute[p->place] ? _judged (p) : p->began + w.plan->start_ms;
+    if (w.plan->mute[p->place])
+        return NEVER;
     if (!s->told_overdue && _silent_from (p) != NEVER)
         due = moment_first (due, _silent_from (p) + 1000 * w.plan->config.watch.seconds);
     /* The first step that is higher than any of its own before. */

@@ -20,6 +20,9 @@ promise all_begin_together;
 promise none_is_left_out;
 promise at_most_n_restarts;
 promise a_covered_failure_is_followed_by_a_life;
+promise none_begins_when_slurm_has_asked_to_end;
+promise what_slurm_ends_is_not_restarted;
+promise an_evaluator_is_restarted_in_its_grace;
 
 /* promises_stops.c */
 promise nothing_is_ended_without_reason;
@@ -27,10 +30,25 @@ promise a_stop_gives_its_grace;
 promise what_hangs_is_aborted;
 promise a_failure_gives_its_grace;
 promise what_gives_signs_does_not_hang;
+promise a_stop_ends_with_its_grace;
+promise a_failure_ends_the_others;
+promise who_saves_may_end_by_itself;
+promise an_evaluator_has_its_grace;
+promise what_only_serves_goes_on;
+promise only_what_hangs_is_aborted;
+promise the_killed_are_told;
 
 /* promises_host.c */
 promise sruns_host_ends_its_tasks_if_it_is_cut_off;
 promise a_cut_off_sruns_host_runs_no_task;
+
+/* promises_spares.c */
+promise what_is_lost_is_replaced;
+promise an_outage_of_sruns_host_takes_no_place;
+promise who_is_cut_off_stays_for_an_hour;
+promise who_is_cut_off_does_not_stay_longer;
+promise the_end_does_not_wait_for_a_lost_spare;
+promise an_evaluator_keeps_its_node;
 
 /* promises_ends.c */
 promise everything_ends;
@@ -42,6 +60,10 @@ promise sruns_code;
 promise no_success_without_the_work;
 promise the_first_failure_is_the_first;
 promise the_clock_goes_on;
+promise slurm_learns_of_a_success_at_once;
+promise what_slurm_ends_keeps_its_code;
+promise the_lost_are_told_in_time;
+promise what_waits_for_its_next_life_counts_as_stopped;
 
 /* promises_ledger.c */
 promise the_ledger_is_the_truth;

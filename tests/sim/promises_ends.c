@@ -48,20 +48,38 @@ const char *everything_ends (const struct history *h)
                         (double)(h->end - last) / 1000);
 }
 
-/* guide.md: "The table at the end says …"; "the last line names the one that did so first": once. */
+static bool _is_no_kill (enum disturbance_kind kind)
+{
+    return kind != KILL_SUPERVISOR && kind != KILL_PROGRAM && kind != KILL_GROUP;
+}
+
+/*
+ * guide.md: "The table at the end says …"; "the last line names the one that did so first": once. Also if
+ * supervisors are killed, and srun ends before it is judged that they do not come back.
+ */
 const char *ends_are_told_once (const struct history *h)
 {
     int ended = 0, over = 0;
-    bool asked = h->plan->wait > 0;
+    bool asked = h->plan->wait > 0, left = false;
+    const struct note *srun = NULL;
+    int64_t gone = 0;
 
     EACH (note, h) {
         ended += note->kind == TOLD && note->number == FACT_ENDED;
         over += note->kind == TOLD && note->number == FACT_OVER;
         if (ended > 1 || over > 1)
             return oracle_broken (note, "told twice", note->number);
-        if (note->kind == SRUN_ENDED && ended == 0 && !asked && !oracle_began (h, oracle_is_any, note->at))
+        left = left || note->kind == LEFT;
+        gone = note->kind == GONE ? note->at : gone;
+        if (note->kind == SRUN_ENDED && !asked)
+            srun = note;
+        if (note == srun && ended == 0 && !oracle_began (h, oracle_is_any, note->at))
             return oracle_broken (note, "srun ends, and has not told how tasks ended", 0);
     }
+    /* It prints what it knows when it ends. */
+    if (srun && ended == 0 && left && !oracle_began (h, _is_no_kill, srun->at)
+        && srun->at > gone + 2 * h->plan->delay + 10)
+        return oracle_broken (srun, "srun has ended, and has not told how tasks ended", 0);
     return NULL;
 }
 
@@ -159,7 +177,7 @@ const char *sruns_code (const struct history *h)
     for (int i = 0; i < plan->tasks; i++) {
         int code = last[i] && last[i]->cause == BY_ITSELF ? oracle_code (last[i]->status) : 0;
 
-        if (code && oracle_is_member (plan, i) && last[i]->at <= first + plan->delay + 50) {
+        if (code && oracle_is_member (plan, i) && last[i]->at <= first + plan->delay + plan->tee + 50) {
             most = code > most ? code : most;
             /* One that waits for its next life when the work is done counts as stopped. */
             least = oracle_covers (plan, last[i]->status) ? 0 : code < least ? code : least;
@@ -221,15 +239,30 @@ const char *no_success_without_the_work (const struct history *h)
     return NULL;
 }
 
+/* When the last life of a rank began to hang, as its script has it. */
+static int64_t _hangs_from (const struct history *h, int rank)
+{
+    int64_t from = NEVER;
+
+    EACH (note, h)
+        if (note->kind == BEGAN && note->rank == rank && note->place >= 0) {
+            int64_t hangs = h->plan->script[note->place][note->life < 2 ? note->life : 2].hangs;
+
+            from = hangs == NEVER ? NEVER : note->at + hangs;
+        }
+    return from;
+}
+
 /* guide.md: "the last line names the one that did so first". */
 const char *the_first_failure_is_the_first (const struct history *h)
 {
     const struct plan *plan = h->plan;
     const struct note *named = NULL, *last[MOST_RANKS] = { NULL };
-    int64_t first = NEVER;
+    int64_t first = NEVER, hung = NEVER;
     int who = -1;
 
-    if (oracle_began (h, oracle_is_any, NEVER) || plan->config.watch.seconds)
+    /* A connection that was reset changes nothing: what has ended meanwhile says since when. */
+    if (oracle_began (h, oracle_is_any, NEVER) > oracle_began (h, oracle_resets, NEVER) || plan->wait)
         return NULL;
     EACH (note, h) {
         if (note->kind == ENDED && note->place >= 0)
@@ -238,6 +271,8 @@ const char *the_first_failure_is_the_first (const struct history *h)
             last[note->rank] = NULL;
         if (note->kind == FIRST)
             named = note;
+        if (note->kind == TOLD && note->number == FACT_HANG)
+            hung = moment_first (hung, note->at);
     }
     for (int i = 0; i < plan->tasks; i++)
         /* One that waits for its next life when the work is done counts as stopped. */
@@ -246,7 +281,10 @@ const char *the_first_failure_is_the_first (const struct history *h)
             first = last[i]->at;
             who = i;
         }
-    if (!named || who < 0 || named->rank == who)
+    /* What fails later may have failed because of the hang. */
+    if (!named || who < 0 || named->rank == who || first > hung)
+        return NULL;
+    if (named->rank >= 0 && _hangs_from (h, named->rank) <= first)
         return NULL;
     if (named->rank >= 0 && last[named->rank] && last[named->rank]->at <= first + plan->delay + 400)
         return NULL;
@@ -259,4 +297,136 @@ const char *the_clock_goes_on (const struct history *h)
         if (note->kind == STUCK)
             return oracle_broken (note, "is due again and again", note->number);
     return NULL;
+}
+
+/*
+ * manual, RESTARTS: "With srun --wait …, Slurm learns at once of a task that ended with 0". Of a step to
+ * which nothing else happens, and in which no task has failed.
+ */
+const char *slurm_learns_of_a_success_at_once (const struct history *h)
+{
+    const struct note *ended[MOST_RANKS] = { NULL };
+
+    if (!h->plan->wait || oracle_began (h, oracle_is_any, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == SRUN_ENDED || (note->kind == ENDED && note->status != 0))
+            return NULL;
+        for (int i = 0; i < h->plan->tasks; i++)
+            if (ended[i] && note->at > ended[i]->at + h->plan->tee + 4 * h->plan->delay + 100)
+                return oracle_broken (ended[i], "ends with 0, and Slurm does not learn of it", note->life);
+        if (note->kind == LEFT || note->kind == GONE)
+            ended[note->rank] = NULL;
+        if (note->kind == ENDED && note->status == 0 && note->cause == BY_ITSELF)
+            ended[note->rank] = note;
+    }
+    return NULL;
+}
+
+/*
+ * guide.md: "With srun -K any failure ends the step, and srun may return 143, the code of the tasks that
+ * Slurm then ends." So a task that Slurm has asked to end, and spank-tf has not, keeps its code.
+ */
+const char *what_slurm_ends_keeps_its_code (const struct history *h)
+{
+    const struct note *ended[MOST_RANKS] = { NULL };
+    bool asked[MOST_RANKS] = { false };
+    int64_t sigterm = NEVER;
+
+    if (oracle_began (h, oracle_breaks, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if (oracle_is_sigterm (h, note))
+            sigterm = note->at;
+        if (note->kind == BEGAN || note->kind == ENDED)
+            ended[note->rank] = note->kind == ENDED ? note : NULL;
+        if (note->kind == BEGAN)
+            asked[note->rank] = false;
+        if (note->kind == ASKED || note->kind == KILLED || note->kind == TOLD_TO_STOP)
+            asked[note->rank] = true;
+        if (note->kind != LEFT || !ended[note->rank] || asked[note->rank]
+            || ended[note->rank]->cause != BY_SLURM || ended[note->rank]->at < sigterm
+            || oracle_loses_slurmstepd (h, note->rank, note->at)
+            || (h->plan->forwards && oracle_serves (h->plan, ended[note->rank]->place)))
+            continue;
+        if (oracle_code (note->status) != oracle_code (ended[note->rank]->status))
+            return oracle_broken (note, "was ended by Slurm, and leaves with another code; its status was",
+                                  ended[note->rank]->status);
+    }
+    return NULL;
+}
+
+/* Who is lost, and who is not: the table of ends, and the time after which it is told. */
+
+/*
+ * design.md, The end: "If a supervisor's connection ends without a report, a timer starts, and srun prints
+ * which task counts as ended …: After a close, as when the supervisor was killed, that is ten seconds.
+ * After a reset it is a minute". Of supervisors that are killed in a step without spares, to which nothing
+ * else happens.
+ */
+const char *the_lost_are_told_in_time (const struct history *h)
+{
+    const struct note *gone[MOST_RANKS] = { NULL };
+    struct alive alive = { 0 };
+
+    if (oracle_has_spares (h->plan))
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == DISTURBED && note->status != KILL_SUPERVISOR && note->status != KILL_PROGRAM)
+            return NULL;
+        if (note->kind == SRUN_ENDED)
+            return NULL;
+        for (int i = 0; i < h->plan->tasks; i++)
+            if (gone[i] && note->at > gone[i]->at + 60000 + 2 * h->plan->delay + 100)
+                return oracle_broken (gone[i], "is gone, and nobody is told", i);
+        /* GONE comes before the end of its program. */
+        if (note->kind == GONE && alive.program[note->rank])
+            gone[note->rank] = note;
+        if (note->kind == TOLD && note->number == FACT_ENDED)
+            return NULL;
+        if (note->kind == TOLD && note->number == FACT_LOST && note->rank >= 0)
+            gone[note->rank] = NULL;
+        oracle_follow (h, &alive, note);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md, Exit codes: "0 | The work is done; tasks that were stopped count as 0". So does one that has
+ * failed, and was to be restarted, when the work is done before. Of a step to which nothing else happens.
+ */
+const char *what_waits_for_its_next_life_counts_as_stopped (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *last[MOST_RANKS] = { NULL }, *srun = NULL;
+    bool announced[MOST_RANKS] = { false };
+
+    if (plan->config.stop == STOP_WHEN_NEVER || plan->wait || plan->config.watch.seconds
+        || oracle_began (h, oracle_is_any, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if ((note->kind == BEGAN || note->kind == ENDED) && note->place >= 0) {
+            last[note->place] = note;
+            announced[note->place] = false;
+        }
+        if (note->kind == TOLD && note->number == FACT_DECIDED && note->rank >= 0 && last[note->rank]
+            && (note->status == RESTART_POLICY_ONE || note->status == RESTART_POLICY_ALL))
+            announced[note->rank] = true;
+        if (note->kind == TOLD && note->number == FACT_REPLACED)
+            return NULL;
+        if (note->kind == SRUN_ENDED)
+            srun = note;
+    }
+    for (int place = 0; place < plan->tasks; place++) {
+        bool waits = announced[place] && oracle_is_member (plan, place) && !_is_waited_for (plan, place);
+
+        if (last[place]
+            && (last[place]->kind != ENDED
+                || (last[place]->status && last[place]->cause == BY_ITSELF && !waits)))
+            return NULL;
+        if (_is_waited_for (plan, place) && (!last[place] || last[place]->status))
+            return NULL;
+    }
+    return srun && srun->number ? oracle_broken (srun, "the work is done, and srun returns", srun->number)
+                                : NULL;
 }

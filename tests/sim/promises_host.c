@@ -11,12 +11,6 @@
 
 #include "oracle.h"
 
-/* Between two questions of the kernel. */
-static int64_t _interval_ms (const struct plan *plan)
-{
-    return plan->config.lost_after < 20 ? 1000 : 100 * plan->config.lost_after;
-}
-
 /* The moment since which a node was not reached from srun's host by then, and is not; or NEVER. */
 static int64_t _unreached_since (const struct history *h, int number, int64_t now)
 {
@@ -34,7 +28,22 @@ static int64_t _unreached_since (const struct history *h, int number, int64_t no
         until = moment_last (until, d->kind == DIE ? NEVER : note->at + d->lasts);
     }
     /* Supervisors connect again so soon. */
-    return until >= now - _interval_ms (plan) - 2000 - 2 * plan->delay ? since : NEVER;
+    return until >= now - oracle_interval_ms (plan) - 2000 - 2 * plan->delay ? since : NEVER;
+}
+
+/* In a moment between two outages perhaps nobody connects. */
+static bool _follows_at_once (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+
+    for (const struct disturbance *one = plan->disturbance; one < plan->disturbance + plan->disturbances;
+         one++)
+        for (const struct disturbance *next = one + 1; next < plan->disturbance + plan->disturbances; next++)
+            if (oracle_cuts (one->kind) && (oracle_cuts (next->kind) || next->kind == DIE)
+                && next->at > one->at + one->lasts
+                && next->at < one->at + one->lasts + oracle_interval_ms (plan) + 2000 + 2 * plan->delay)
+                return true;
+    return false;
 }
 
 /* Supervisors on a node other than srun's had not left, or been killed, or told to be lost. */
@@ -72,7 +81,7 @@ static int _unreached_together (const struct history *h, int64_t now, int64_t *s
     }
     *since = last;
     /* Each was heard last some time before. */
-    return last <= first + 2 * _interval_ms (h->plan) + 2000 ? nodes : -1;
+    return last <= first + 2 * oracle_interval_ms (h->plan) + 2000 ? nodes : -1;
 }
 
 /*
@@ -85,7 +94,7 @@ const char *sruns_host_ends_its_tasks_if_it_is_cut_off (const struct history *h)
     const struct note *asked[MOST_RANKS] = { NULL };
 
     /* Their own leases may be over then. */
-    if (oracle_is_lost_while_suspended (h))
+    if (oracle_is_lost_while_suspended (h) || _follows_at_once (h))
         return NULL;
     EACH (note, h) {
         int64_t since = 0;
@@ -102,7 +111,7 @@ const char *sruns_host_ends_its_tasks_if_it_is_cut_off (const struct history *h)
                 return NULL;
         if (_unreached_together (h, note->at, &since) < 2)
             return oracle_broken (note, "is killed, and srun's host is not cut off", note->life);
-        if (note->at - since < 1000 * plan->config.lost_after - _interval_ms (plan) - 50)
+        if (note->at - since < 1000 * plan->config.lost_after - oracle_interval_ms (plan) - 50)
             return oracle_broken (note, "is killed before the lease is over", note->life);
     }
     return NULL;
@@ -116,6 +125,10 @@ static const struct disturbance *_sruns_cut (const struct history *h)
 
     if (oracle_began (h, oracle_is_any, NEVER) == 0 || !oracle_cuts (d->kind) || d->target != h->plan->srun)
         return NULL;
+    /* guide.md, Spare tasks: "When all spares have places, it does not." */
+    EACH (note, h)
+        if (note->kind == TOLD && note->number == FACT_REPLACED && note->at < h->note->at + d->at)
+            return NULL;
     for (int i = 0; i < h->plan->nodes; i++)
         nodes += _has_supervisors (h, i, h->note->at + d->at, NEVER);
     return nodes > 1 ? d : NULL;
@@ -132,7 +145,7 @@ const char *a_cut_off_sruns_host_runs_no_task (const struct history *h)
 
     if (!cut)
         return NULL;
-    from = h->note->at + cut->at + 1000 * plan->config.lost_after + 2 * _interval_ms (plan) + 1000;
+    from = h->note->at + cut->at + 1000 * plan->config.lost_after + 2 * oracle_interval_ms (plan) + 1000;
     until = moment_first (h->note->at + cut->at + cut->lasts, from + 200000);
     EACH (note, h) {
         if (note->at >= until || (note->kind == DISTURBED && note->number > 0)

@@ -165,7 +165,7 @@ const char *the_ledger_is_the_truth (const struct history *h)
     if (ledger_total (l) != total)
         return "the sum is not the time of the step";
     if (oracle_began (h, oracle_is_any, NEVER) || !plan->config.watch.seconds || oracle_has (plan, RULES_PS)
-        || plan->config.stop != STOP_WHEN_AUTO || plan->wait || plan->delay > 20)
+        || plan->config.stop != STOP_WHEN_AUTO || plan->wait || plan->delay > 20 || plan->tee)
         return NULL;
     _find_truth (h, &t);
     if (t.mixed)

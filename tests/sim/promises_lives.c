@@ -61,7 +61,9 @@ const char *one_dictionary (const struct history *h)
 
 /*
  * guide.md, Restarts: "without a ps | any task | all"; "they are stopped, and start when the last one has
- * ended." So the members of such a cluster are in the same life.
+ * ended." design.md: "A task that has ended with 0 is told to stop, too, because what it has left in the
+ * background may still serve on its port." So the members of such a cluster are in the same life, with all
+ * their processes.
  */
 const char *all_begin_together (const struct history *h)
 {
@@ -71,7 +73,7 @@ const char *all_begin_together (const struct history *h)
         if (note->kind == BEGAN && note->life > 0 && !oracle_has (h->plan, RULES_PS)
             && oracle_is_member (h->plan, note->place))
             for (int i = 0; i < h->plan->tasks; i++)
-                if (alive.program[i] && oracle_is_member (h->plan, alive.began[i].place)
+                if (alive.tree[i] && oracle_is_member (h->plan, alive.began[i].place)
                     && alive.began[i].life < note->life && oracle_reaches (h, &alive, i))
                     return oracle_broken (note, "begins while another one is in its former life", i);
         oracle_follow (h, &alive, note);
@@ -167,7 +169,8 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
         || plan->config.watch.seconds)
         return NULL;
     EACH (note, h) {
-        if (note->kind == DISTURBED && note->status != KILL_PROGRAM && !oracle_is_harmless (h, note->number))
+        if (note->kind == DISTURBED && note->status != KILL_PROGRAM && note->status != KILL_GROUP
+            && !oracle_is_harmless (h, note->number))
             return NULL;
         /* manual: "If a task fails while its connection … is broken, …; after a minute without one it has
          * ended." */
@@ -199,4 +202,83 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
             return oracle_broken (note, "a covered failure is not followed by a life", note->life);
     }
     return NULL;
+}
+
+/*
+ * guide.md, Restarts: "A step that is asked to end (scancel, … preemption, the time limit,
+ * --signal=TERM@600) is not restarted". design.md: "Slurm's SIGTERM ends all restarts of a task, however
+ * long the task goes on".
+ */
+const char *none_begins_when_slurm_has_asked_to_end (const struct history *h)
+{
+    int64_t asked = NEVER;
+
+    EACH (note, h) {
+        /* A node that is cut off does not get it. */
+        if (asked == NEVER && oracle_is_sigterm (h, note) && !oracle_began (h, oracle_cuts, note->at))
+            asked = note->at;
+        if (note->kind == BEGAN && asked != NEVER && note->at > asked + h->plan->skew)
+            return oracle_broken (note, "begins, and Slurm has asked the step to end", note->life);
+    }
+    return NULL;
+}
+
+/*
+ * The same sentence: "nothing is restarted then". What dies of Slurm's SIGTERM is not said to be restarted.
+ */
+const char *what_slurm_ends_is_not_restarted (const struct history *h)
+{
+    bool slurms[MOST_RANKS] = { false };
+
+    EACH (note, h) {
+        if (note->kind == BEGAN || note->kind == ENDED)
+            slurms[note->rank] = note->kind == ENDED && note->cause == BY_SLURM && note->status == SIGTERM;
+        /* A hang is decided without knowing that. */
+        if (note->kind == TOLD && note->number == FACT_HANG && note->rank >= 0)
+            slurms[note->rank] = false;
+        if (note->kind == TOLD && note->number == FACT_DECIDED && note->rank >= 0 && slurms[note->rank]
+            && (note->status == RESTART_POLICY_ONE || note->status == RESTART_POLICY_ALL))
+            return oracle_broken (note, "is to be restarted, and Slurm has ended it", note->life);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md, Restarts: "When the work is done, only an evaluator … that has eval_grace= is restarted".
+ * manual: "not if the pause would end after eval_grace=". Of a step to which nothing happens from outside,
+ * with enough restarts for all that fails.
+ */
+const char *an_evaluator_is_restarted_in_its_grace (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *over = NULL, *failed = NULL;
+    int failures = 0, last = plan->config.eval_grace;
+
+    if (plan->config.stop != STOP_WHEN_AUTO || plan->wait || plan->config.watch.seconds
+        || oracle_has_spares (plan) || oracle_began (h, oracle_is_any, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == TOLD && note->number == FACT_OVER)
+            over = note;
+        if (note->kind == BEGAN && failed && note->rank == failed->rank)
+            failed = NULL;
+        if (note->kind != ENDED || note->status == 0)
+            continue;
+        if (note->cause != BY_SUPERVISOR)
+            failures++;
+        if (!over && !oracle_covers (plan, note->status))
+            return NULL;
+        if (over && note->cause == BY_ITSELF && plan->kind[note->place] == RULES_EVALUATOR
+            && oracle_covers (plan, note->status)
+            && note->at + 1000 * INT64_C (1) * (plan->config.restart.longest_pause + 1) + plan->tee
+                       + 2 * plan->delay
+                   < over->at + 1000 * INT64_C (1) * last)
+            failed = note;
+    }
+    if (!failed || failures > plan->config.restart.times)
+        return NULL;
+    /* guide.md: with `any`, "all tasks fail alike within 30 s of their start". */
+    if (plan->config.restart.any && failed->life > 0)
+        return NULL;
+    return oracle_broken (failed, "is an evaluator in its grace, and is not restarted", failed->life);
 }

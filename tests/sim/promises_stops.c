@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/wait.h>
 
 #include "oracle.h"
 
@@ -167,5 +168,302 @@ const char *what_gives_signs_does_not_hang (const struct history *h)
     EACH (note, h)
         if (note->kind == TOLD && note->number == FACT_HANG && !_one_hangs (h, note))
             return oracle_broken (note, "a verdict about a step that does not hang", note->number);
+    return NULL;
+}
+
+/* Slurm has sent SIGTERM to the step last at this moment, or never. */
+static int64_t _asked_by_slurm (const struct history *h, int64_t until)
+{
+    int64_t asked = -NEVER;
+
+    EACH (note, h)
+        if (note->at <= until && oracle_is_sigterm (h, note))
+            asked = note->at;
+    return asked;
+}
+
+/* One that is slow to hear, or whose time stood still. */
+static int64_t _slack_ms (const struct history *h)
+{
+    int64_t grace = h->plan->config.stop_grace * INT64_C (1000), steps = grace < 2000 ? 200 : grace / 10;
+
+    return 100 + h->plan->skew + 2 * h->plan->delay
+           + oracle_began (h, oracle_is_suspension, NEVER) * (steps + 2 * h->plan->delay);
+}
+
+/*
+ * guide.md: "To stop a task, spank-tf sends SIGTERM …, waits --tf-grace seconds …, and sends SIGKILL
+ * until no process is left; a program has at least a second from its start before that." design.md, Signals:
+ * "When Slurm has sent SIGTERM itself …, a stop sends no second one and waits until KillWait and five
+ * seconds more are over. If the program is still there after that time, … a stop sends SIGTERM."
+ */
+const char *a_stop_ends_with_its_grace (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *told[MOST_RANKS] = { NULL };
+    int64_t grace = plan->config.stop_grace * INT64_C (1000);
+    struct alive alive = { 0 };
+
+    /* What is told may be lost, or come late. */
+    if (oracle_began (h, oracle_breaks, NEVER))
+        return NULL;
+    EACH (note, h) {
+        oracle_follow (h, &alive, note);
+        if ((note->kind == DISTURBED && note->status == DIE) || note->kind == SRUN_ENDED)
+            return NULL;
+        if (note->kind == TOLD_TO_STOP && !told[note->rank] && alive.program[note->rank])
+            told[note->rank] = note;
+        if ((note->kind == ENDED || note->kind == BEGAN) && note->rank >= 0)
+            told[note->rank] = NULL;
+        for (int i = 0; i < plan->tasks; i++) {
+            int64_t slurm;
+
+            if (!told[i] || oracle_running_ms (h, told[i]->at, note->at) <= 1000 + grace + _slack_ms (h))
+                continue;
+            slurm = _asked_by_slurm (h, note->at);
+            if (slurm < 0
+                || oracle_running_ms (h, slurm, note->at)
+                       > (plan->kill_wait + 5) * INT64_C (1000) + _slack_ms (h))
+                return oracle_broken (told[i], "is told to stop, and its grace does not end", i);
+        }
+    }
+    return NULL;
+}
+
+/*
+ * guide.md: "Without a ps, … if one of the cluster fails, the others, which cannot go on without it, have
+ * fail_grace= seconds (30) to end and to say why, and are then stopped".
+ */
+const char *a_failure_ends_the_others (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *first = NULL;
+    struct alive alive = { 0 };
+    int64_t last = 0;
+    bool asked[MOST_RANKS] = { false };
+
+    if (plan->config.restart.times > 0 || oracle_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO
+        || plan->config.watch.seconds || plan->wait || oracle_began (h, oracle_is_any, NEVER))
+        return NULL;
+    EACH (note, h) {
+        for (int i = 0; i < plan->tasks && first && note->at > last; i++)
+            if (oracle_is_member (plan, i) && alive.program[i] && !asked[i])
+                return oracle_broken (first, "fails, fail_grace is over, and one is not stopped", i);
+        oracle_follow (h, &alive, note);
+        if (note->kind == ASKED)
+            asked[note->rank] = true;
+        if (first || note->kind != ENDED || note->status == 0 || note->cause != BY_ITSELF
+            || !oracle_is_member (plan, note->place))
+            continue;
+        first = note;
+        last = note->at + plan->config.fail_grace * INT64_C (1000) + plan->tee + 2 * plan->delay + 1500;
+    }
+    return NULL;
+}
+
+/*
+ * guide.md: "After exit code 42 or 143 they first get --tf-grace (10 s) to end by themselves, because they
+ * may still be writing the same checkpoint." Of the first failure of a step to which nothing else happens.
+ */
+const char *who_saves_may_end_by_itself (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *first = NULL;
+    struct course course = { 0 };
+
+    if (plan->config.restart.times == 0 || oracle_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO
+        || plan->config.watch.seconds || plan->wait || oracle_began (h, oracle_is_any, NEVER))
+        return NULL;
+    EACH (note, h) {
+        oracle_follow_course (h, &course, note);
+        if (note->kind == ENDED && note->status != 0 && note->place >= 0) {
+            int code = oracle_code (note->status);
+
+            if (first || WIFSIGNALED (note->status) || (code != 42 && code != 143)
+                || !oracle_is_member (plan, note->place))
+                return NULL;
+            first = note;
+        }
+        if (first && note->at >= first->at + plan->config.stop_grace * INT64_C (1000))
+            return NULL;
+        if (first && note->kind == ASKED && oracle_is_member (plan, note->rank))
+            return oracle_broken (note, "is stopped while it may save, after the end of", first->rank);
+    }
+    return NULL;
+}
+
+/* When the job was over, as srun has told; NULL: it was not. */
+static const struct note *_over (const struct history *h)
+{
+    EACH (note, h)
+        if (note->kind == TOLD && note->number == FACT_OVER)
+            return note;
+    return NULL;
+}
+
+/*
+ * guide.md: "its chief, a ps or, without a ps, any task of the cluster; with a ps and no chief, all workers".
+ */
+static bool _failed_job (const struct plan *plan, const struct course *course)
+{
+    bool ps = oracle_has (plan, RULES_PS), chief = oracle_has (plan, RULES_CHIEF), all = true;
+
+    for (int i = 0; i < plan->tasks; i++) {
+        bool decides = !ps ? oracle_is_member (plan, i) && plan->kind[i] != RULES_SPARE
+                           : plan->kind[i] == RULES_PS || (chief && plan->kind[i] == RULES_CHIEF);
+
+        if (decides && course->failed[i])
+            return true;
+        if (plan->kind[i] == RULES_WORKER && !plan->beside[i])
+            all = all && course->failed[i];
+    }
+    return ps && !chief && all;
+}
+
+static int _evaluator (const struct plan *plan)
+{
+    for (int i = 0; i < plan->tasks; i++)
+        if (plan->kind[i] == RULES_EVALUATOR)
+            return i;
+    return -1;
+}
+
+/*
+ * guide.md: "With auto, an evaluator first has eval_grace= seconds (900) to finish … If the job has failed
+ * (…), no checkpoint comes any more, and the evaluator has fail_grace= (30)."
+ */
+const char *an_evaluator_has_its_grace (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    int64_t grace = plan->config.eval_grace * INT64_C (1000), fail = plan->config.fail_grace * INT64_C (1000);
+    const struct note *over = _over (h);
+    struct course course = { 0 };
+    int evaluator = _evaluator (plan);
+    bool runs = false, asked = false, uncertain = false;
+
+    if (!over || evaluator < 0 || oracle_has_spares (plan) || plan->config.stop != STOP_WHEN_AUTO
+        || plan->config.watch.seconds || plan->wait || oracle_began (h, oracle_is_any, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if (note > over && runs && !asked && note->at > over->at + grace + 2 * plan->delay + 1500)
+            return oracle_broken (over, "the job is over, and its evaluator goes on", evaluator);
+        if (note <= over)
+            oracle_follow_course (h, &course, note);
+        /* It may not be known yet. */
+        if (note <= over && note->kind == ENDED && note->status
+            && note->at >= over->at - plan->tee - plan->delay - 400)
+            uncertain = note->rank != over->rank;
+        if (note == over && uncertain)
+            return NULL;
+        if (note == over && fail < grace && _failed_job (plan, &course))
+            grace = fail;
+        if (note->rank != evaluator)
+            continue;
+        if (note->kind == BEGAN || note->kind == ENDED) {
+            runs = note->kind == BEGAN;
+            asked = false;
+        }
+        asked = asked || note->kind == ASKED;
+        if (note > over && note->kind == ASKED && note->at < over->at + grace - 50)
+            return oracle_broken (note, "is an evaluator, and is stopped before its grace is over", -1);
+    }
+    return NULL;
+}
+
+/* A firewall refuses a node, or has done so until a moment ago: then "the rendezvous seems to have ended". */
+static bool _is_refused (const struct history *h, int64_t from, int64_t until)
+{
+    EACH (note, h) {
+        const struct disturbance *d = note->kind == DISTURBED ? &h->plan->disturbance[note->number] : NULL;
+
+        if (d && d->kind == REJECT && note->at <= until && note->at + d->lasts + 31000 >= from)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * manual, THE END OF A JOB: "If Slurm sends SIGTERM to the step …, tasks that only serve do not get it
+ * before the others have ended … A program of these that handles SIGTERM gets it 5 seconds before KillWait
+ * would be over, at the earliest after half of it".
+ */
+const char *what_only_serves_goes_on (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    int64_t more = plan->kill_wait < 10 ? plan->kill_wait * 500 : 5000, sigterm = -1;
+    bool asked[MOST_RANKS] = { false };
+
+    if (!plan->forwards)
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == SRUN_ENDED)
+            return NULL;
+        if (oracle_is_sigterm (h, note) && sigterm < 0)
+            sigterm = note->at;
+        if (note->kind == BEGAN)
+            asked[note->rank] = false;
+        if (note->kind == TOLD_TO_STOP || note->kind == ASKED)
+            asked[note->rank] = true;
+        if (note->kind != ENDED || note->cause != BY_SLURM || note->place < 0 || sigterm < 0
+            || !oracle_serves (plan, note->place) || asked[note->rank]
+            || (WIFSIGNALED (note->status) && WTERMSIG (note->status) != SIGTERM)
+            || _is_refused (h, sigterm, note->at))
+            continue;
+        if (WIFSIGNALED (note->status))
+            return oracle_broken (note, "only serves, and dies of Slurm's SIGTERM", note->place);
+        if (note->at - sigterm < plan->kill_wait * INT64_C (1000) - more - 50)
+            return oracle_broken (note, "only serves, and gets Slurm's SIGTERM too early", note->place);
+    }
+    return NULL;
+}
+
+/*
+ * manual, HANGS: "All processes of the tasks that hang get SIGABRT". "The log of a worker beside a chief and
+ * a ps never counts, because it only serves." So what gives its signs in time, or gives none because it only
+ * serves, does not.
+ */
+const char *only_what_hangs_is_aborted (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *began[MOST_RANKS] = { NULL };
+
+    EACH (note, h) {
+        const struct script *script;
+
+        if (note->kind == BEGAN)
+            began[note->rank] = note;
+        if (note->kind != ASKED || note->number != SIGABRT || !began[note->rank]
+            || began[note->rank]->place < 0)
+            continue;
+        script = &plan->script[began[note->rank]->place][note->life < 2 ? note->life : 2];
+        /* One that is silent for half of the time does not move. */
+        if (script->hangs == NEVER
+            && (plan->mute[began[note->rank]->place]
+                || 2 * plan->sign_ms < 1000 * plan->config.watch.seconds))
+            return oracle_broken (note, "is aborted, and does not hang", note->life);
+    }
+    return NULL;
+}
+
+/*
+ * guide.md: "A program that needs longer … is killed in the middle of it: the table then has `killed after
+ * 10 s` in the place of `stopped`". Of a step to which nothing happens from outside.
+ */
+const char *the_killed_are_told (const struct history *h)
+{
+    const struct note *killed[MOST_RANKS] = { NULL };
+
+    if (h->plan->config.watch.seconds || oracle_began (h, oracle_is_any, NEVER))
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == BEGAN)
+            killed[note->rank] = NULL;
+        if (note->kind == KILLED && (note->number || !killed[note->rank]))
+            killed[note->rank] = note;
+        if (note->kind == TABLE && !note->base && killed[note->rank] && killed[note->rank]->number)
+            return oracle_broken (killed[note->rank], "is killed, and the table does not say so", note->rank);
+        if (note->kind == TABLE && note->base && !killed[note->rank])
+            return oracle_broken (note, "is not killed, and the table says so", note->rank);
+    }
     return NULL;
 }

@@ -217,6 +217,7 @@ static void _note_table (void)
             notes_add (TABLE, i, rank->state == RANK_LOST || rank->replaced_by || rank->replaces);
 
         note->status = _status_of (&rank->end.report);
+        note->base = rank->end.report.killed;
         note->life = rank->life.number;
     }
     notes_add (FIRST, first ? first->number : -1, 0);

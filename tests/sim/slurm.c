@@ -82,17 +82,26 @@ void slurm_kill_step (void)
     slurm_end_srun (128 + SIGKILL);
 }
 
+void slurm_signal (int rank, int number, bool from_slurm)
+{
+    struct supervisor *s = &w.supervisor[rank];
+
+    if (s->alive && s->pendings < 8)
+        s->pending[s->pendings++] =
+            (struct signal){ .number = number, .from_slurm = from_slurm, .at = 1000 + w.now / 1000 };
+}
+
 void slurm_signal_step (int number)
 {
     notes_say ("Slurm sends %d", number);
     for (int i = 0; i < w.plan->tasks; i++) {
-        struct supervisor *s = &w.supervisor[i];
-        const struct signal signal = { .number = number, .from_slurm = true, .at = 1000 + w.now / 1000 };
-
         if (wire_node (i)->dead || w.now < wire_node (i)->isolated_until)
             continue;
-        if (s->alive && s->pendings < 8)
-            s->pending[s->pendings++] = signal;
+        /* It suspends a job otherwise. */
+        if (w.plan->skew && number != SIGTSTP && number != SIGCONT)
+            events_push (w.now + events_below ((int)w.plan->skew), SIGNAL, i, number);
+        else
+            slurm_signal (i, number, true);
         if (!w.plan->forwards)
             program_signal (i, number, BY_SLURM);
     }

@@ -39,6 +39,12 @@ static void _begin_life (int rank, int number)
     s->had_life = true;
 }
 
+/* It passes on what its program has printed, and does nothing else. */
+static bool _is_busy (int rank)
+{
+    return w.now < w.supervisor[rank].busy_until;
+}
+
 /* A message of slurmstepd's that does not get through is lost; a firewall lets it pass. */
 void supervisor_tell_srun (int rank)
 {
@@ -95,6 +101,10 @@ static void _perform (int rank, const struct effect *effect)
             program_kill_tree (rank, BY_SUPERVISOR);
             break;
         case EFFECT_NO_LIFE: s->fork_server = false; break;
+        case EFFECT_FINISH:
+            /* Of a spare nothing has run. */
+            s->busy_until = p->script && rank % 2 ? w.now + w.plan->tee : 0;
+            break;
         case EFFECT_REPORT:
             notes_say ("rank %d: reports %d %d%s", rank, s->machine.report.kind, s->machine.report.number,
                        machine_can_restart (&s->machine) ? "" : ", no other life");
@@ -111,7 +121,8 @@ void supervisor_perform (int rank)
 {
     struct effect effect;
 
-    while (w.supervisor[rank].alive && machine_effect (&w.supervisor[rank].machine, &effect))
+    while (w.supervisor[rank].alive && !_is_busy (rank)
+           && machine_effect (&w.supervisor[rank].machine, &effect))
         _perform (rank, &effect);
 }
 
@@ -158,7 +169,9 @@ int64_t supervisor_due (int rank)
 
     if (!s->alive || s->frozen)
         return NEVER;
-    if (s->child_ended || s->pendings)
+    if (_is_busy (rank))
+        return s->busy_until;
+    if (s->child_ended || s->pendings || s->machine.effects)
         return w.now;
     due = moment_first (machine_due (&s->machine), program_signs_due (rank));
     if (!machine_listens (&s->machine))
@@ -193,6 +206,8 @@ static void _run_supervisor_once (int rank)
         machine_program_ended (&s->machine, w.now, p->status, false, EXIT_REPORT_MEMORY_LEFT);
     }
     supervisor_perform (rank);
+    if (_is_busy (rank))
+        return;
     link_hear (rank);
     machine_link (&s->machine, w.now, &s->link);
     supervisor_perform (rank);
@@ -201,6 +216,8 @@ static void _run_supervisor_once (int rank)
                             .reaction = p->script && p->script->handles ? SIGNALS_HANDLE : SIGNALS_DIE };
     machine_look (&s->machine, w.now, &sight);
     supervisor_perform (rank);
+    if (_is_busy (rank))
+        return;
     if (s->alive && w.now >= program_signs_due (rank))
         link_tell_status (rank);
     if (s->alive)

@@ -90,7 +90,7 @@ static void _happen (const struct event *event)
         case TELL_CLOSE: _see_end (event); break;
         case CONNECTED:
             if (w.supervisor[event->a].alive && w.supervisor[event->a].state == CONNECTING
-                && w.supervisor[event->a].attempt == event->b)
+                && w.supervisor[event->a].attempt == event->b && !wire_is_cut (wire_node (event->a)))
                 link_connected (event->a);
             break;
         case SENT:
@@ -106,6 +106,7 @@ static void _happen (const struct event *event)
             break;
         case KILL_STEP: slurm_kill_step (); break;
         case EXIT_KNOWN: slurm_know_exit (event->a); break;
+        case SIGNAL: slurm_signal (event->a, event->b, true); break;
         case GIVE_UP_NODE:
             for (int i = 0; i < w.plan->tasks; i++)
                 if (w.plan->node[i] == event->a) {

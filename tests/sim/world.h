@@ -42,25 +42,26 @@ enum disturbance_kind {
     KILL_SRUN,
     RESET_ALL,          /* all connections, as by a switch that is restarted */
     KILL_RENDEZVOUS,    /* -9; it is begun again */
+    KILL_GROUP, /* a program sends SIGTERM to its process group, which supervisors of its node are in, too */
     DISTURBANCE_KINDS
 };
 
 struct disturbance {
     enum disturbance_kind kind;
     int64_t at;
-    int64_t lasts;              /* milliseconds */
-    int target;                 /* rank or node */
-    int number;                 /* signal */
+    int64_t lasts; /* milliseconds */
+    int target; /* rank or node */
+    int number; /* signal */
 };
 
 /* What the programs of a rank do, life after life; the last one is repeated. */
 struct script {
-    int64_t lasts;              /* or NEVER: until it is stopped */
-    int status;                 /* wait status */
-    int64_t handles;            /* SIGTERM: it ends so much later; NEVER: it ignores it; 0: it dies of it */
-    int handled_status;         /* ... with this wait status */
-    int64_t leaves;             /* a process in the background, for so long; 0: none */
-    int64_t hangs;              /* it gives no sign of life from this age on; or NEVER */
+    int64_t lasts; /* or NEVER: until it is stopped */
+    int status; /* wait status */
+    int64_t handles; /* SIGTERM: it ends so much later; NEVER: it ignores it; 0: it dies of it */
+    int handled_status; /* ... with this wait status */
+    int64_t leaves; /* a process in the background, for so long; 0: none */
+    int64_t hangs; /* it gives no sign of life from this age on; or NEVER */
 };
 
 struct plan {
@@ -69,15 +70,19 @@ struct plan {
     enum rules_name kind[MOST_RANKS];
     bool beside[MOST_RANKS];
     int node[MOST_RANKS];
-    int srun;                   /* the node where srun is, or -1: none of them */
-    bool no_kill;               /* srun's: the step survives the loss of a node */
-    int wait;                   /* srun's: seconds after the first task has ended; 0: no limit */
+    int srun; /* the node where srun is, or -1: none of them */
+    bool no_kill; /* srun's: the step survives the loss of a node */
+    int wait; /* srun's: seconds after the first task has ended; 0: no limit */
     struct rendezvous_config config;
     int kill_wait;
-    bool forwards;              /* Slurm signals supervisors only */
-    bool batch;                 /* srun is suspended with its job */
+    bool forwards; /* Slurm signals supervisors only */
+    bool batch; /* srun is suspended with its job */
     struct script script[MOST_RANKS][3];
-    int64_t delay;              /* of a message, at most */
+    int64_t delay; /* of a message, at most */
+    bool mute[MOST_RANKS]; /* of this place: a program that only serves gives no signs of life */
+    int64_t skew; /* Slurm's signals come to supervisors so much later than to programs, at most */
+    int64_t
+        tee; /* what a program of each second rank has printed is passed on so long before its end is told */
     int64_t start_ms; /* from the begin of a program to its first sign of life, */
     int64_t sign_ms; /* ... and between two of them; each is a step */
     int lost_steps; /* a program that begins again goes on so many steps before the highest */
@@ -121,7 +126,7 @@ struct note {
     int64_t at;
     enum note_kind kind;
     int rank, life, place, number, status;
-    int base; /* of BEGAN: the step after which it goes on */
+    int base; /* of BEGAN: the step after which it goes on; of TABLE: it had to be killed */
     enum end_cause cause;
 };
 
@@ -129,9 +134,9 @@ struct history {
     const struct plan *plan;
     struct note note[MOST_NOTES];
     int notes;
-    int64_t end;                /* when all had ended, or the time was over */
+    int64_t end; /* when all had ended, or the time was over */
     bool all_ended;
-    bool alive_at_end;          /* a supervisor was, when the time was over */
+    bool alive_at_end; /* a supervisor was, when the time was over */
     uint64_t hash;
     bool has_ledger; /* all had ended, as was told, then */
     struct ledger ledger;

@@ -1,0 +1,283 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Promises about spares: who gets which place, when, and who keeps his.
+ */
+#include "config.h"
+
+#include "promises.h"
+
+#include <stddef.h>
+
+#include "oracle.h"
+
+/* The disturbance is a node that dies, or a supervisor that is killed. */
+static bool _loses (enum disturbance_kind kind)
+{
+    return kind == DIE || kind == KILL_SUPERVISOR;
+}
+
+static bool _is_hit (const struct plan *plan, const struct disturbance *d, int rank)
+{
+    return d->kind == DIE ? plan->node[rank] == d->target : rank == d->target;
+}
+
+/* Spares on this node are silent when the place of a killed supervisor's task is to be given away. */
+static bool _is_silent_then (const struct history *h, const struct note *loss)
+{
+    const struct plan *plan = h->plan;
+
+    EACH (note, h)
+        if (loss->status == KILL_SUPERVISOR && note->kind == DISTURBED
+            && (oracle_cuts ((enum disturbance_kind)note->status)
+                || oracle_resets ((enum disturbance_kind)note->status))
+            && note->at < loss->at + (plan->config.lost_after + 15) * INT64_C (1000)
+            && note->at + plan->disturbance[note->number].lasts + 15000 > loss->at)
+            return true;
+    return false;
+}
+
+/* The only loss of a history in which all else is harmless; or NULL. */
+static const struct note *_only_loss (const struct history *h)
+{
+    const struct note *loss = NULL;
+
+    EACH (note, h) {
+        enum disturbance_kind kind = (enum disturbance_kind)note->status;
+
+        if (note->kind != DISTURBED
+            || (!_loses (kind) && kind != SUSPEND && oracle_is_harmless (h, note->number)))
+            continue;
+        if (loss || !_loses (kind))
+            return NULL;
+        loss = note;
+    }
+    return loss;
+}
+
+/*
+ * When its place is given away, and a spare is free, at the latest. manual, SPARE TASKS: "when its node is
+ * silent for lost_after= seconds and some more (at most 11; …), or when its supervisor was killed, and
+ * does not come back within ten seconds." "One on a node that is silent … takes none."
+ */
+static int64_t _deadline (const struct history *h, const struct note *loss)
+{
+    const struct plan *plan = h->plan;
+    int64_t last = loss->at + (plan->config.lost_after + 11) * INT64_C (1000);
+
+    EACH (note, h) {
+        if (note->kind != DISTURBED || note == loss)
+            continue;
+        last = moment_last (last, note->at + plan->disturbance[note->number].lasts + 15000);
+        /* The next one has heard nobody. */
+        if (note->status == KILL_RENDEZVOUS)
+            last = moment_last (last, note->at + (plan->config.lost_after + 11) * INT64_C (1000));
+    }
+    return last + 2 * plan->delay + 2000;
+}
+
+/* There are as many spares on other nodes as tasks that may need one, also if they have ended with 0. */
+static bool _are_enough (const struct history *h, const struct note *loss)
+{
+    const struct plan *plan = h->plan;
+    const struct disturbance *d = &plan->disturbance[loss->number];
+    int node = d->kind == DIE ? d->target : plan->node[d->target], spares = 0;
+
+    for (int i = 0; i < plan->tasks; i++)
+        if (plan->kind[i] == RULES_SPARE)
+            spares += plan->node[i] != node;
+        else
+            spares -= _is_hit (plan, d, i);
+    return spares >= 0;
+}
+
+/*
+ * guide.md, Spare tasks: "when a task is lost, one of them takes its place". Of one loss in a history in
+ * which no task fails otherwise before.
+ */
+const char *what_is_lost_is_replaced (const struct history *h)
+{
+    const struct note *loss = oracle_has_spares (h->plan) ? _only_loss (h) : NULL;
+    bool lost[MOST_RANKS] = { false };
+    struct course course = { 0 };
+    struct alive alive = { 0 };
+    int64_t deadline;
+
+    if (!loss || !_are_enough (h, loss) || _is_silent_then (h, loss) || h->plan->wait
+        || h->plan->config.watch.seconds)
+        return NULL;
+    deadline = _deadline (h, loss);
+    EACH (note, h) {
+        if (note->kind == TOLD && note->number == FACT_REPLACED) {
+            if (note < loss)
+                return NULL;
+            lost[note->rank] = false;
+        }
+        for (int i = 0; i < h->plan->tasks && note == loss; i++)
+            lost[i] = alive.program[i] && _is_hit (h->plan, &h->plan->disturbance[loss->number], i);
+        for (int i = 0; i < h->plan->tasks && note > loss && note->at > deadline; i++)
+            if (lost[i])
+                return oracle_broken (loss, "a task is lost, and no spare gets its place", i);
+        oracle_follow (h, &alive, note);
+        oracle_follow_course (h, &course, note);
+        if (note->kind == SRUN_ENDED || (note->kind == TOLD && note->number == FACT_OVER)
+            || (note->kind == ENDED && note->status && note->cause == BY_ITSELF)
+            || (note->kind == LEFT && h->plan->kind[note->rank] == RULES_SPARE))
+            return NULL;
+    }
+    return NULL;
+}
+
+/*
+ * design.md: "when it was srun's host that was cut off … the spares may be back before the tasks whose
+ * places they could get: a supervisor that returns after lost_after= gives all others some more seconds to
+ * return, too". So where nothing else happens all keep their places.
+ */
+const char *an_outage_of_sruns_host_takes_no_place (const struct history *h)
+{
+    const struct disturbance *d = h->plan->disturbance;
+
+    if (oracle_gives_up_early (h->plan) || oracle_began (h, oracle_is_any, NEVER) != 1
+        || (d->kind != CUT && d->kind != BLOCK) || d->target != h->plan->srun || d->lasts > 200000
+        || h->plan->nodes < 3)
+        return NULL;
+    EACH (note, h) {
+        if (note->kind == ENDED && note->status && note->cause == BY_ITSELF)
+            return NULL;
+        if (note->kind == TOLD && note->number == FACT_REPLACED)
+            return oracle_broken (note, "is replaced, and it was srun's host that was cut off", note->life);
+    }
+    return NULL;
+}
+
+/* A node that reaches no other host, since this moment; or NEVER. */
+static int64_t _cut_since (const struct history *h, int node, int64_t now)
+{
+    int64_t since = NEVER;
+
+    EACH (note, h) {
+        const struct disturbance *d = note->kind == DISTURBED ? &h->plan->disturbance[note->number] : NULL;
+
+        if (d && note->at <= now && (d->kind == CUT || d->kind == BLOCK) && d->target == node
+            && now < note->at + d->lasts && d->target != h->plan->srun)
+            since = moment_first (since, note->at);
+    }
+    return since;
+}
+
+/*
+ * design.md, Leases: "the report does not arrive, I leave | no connection | 60 s; six minutes if another
+ * life was possible; an hour if the node was cut off". Restarts: "The supervisor itself stays for an hour
+ * after it has killed its task, and reports when the node is back."
+ */
+const char *who_is_cut_off_stays_for_an_hour (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *left[MOST_RANKS] = { NULL };
+
+    if (!oracle_has_spares (plan) || oracle_gives_up_early (plan))
+        return NULL;
+    EACH (note, h) {
+        int64_t since;
+
+        if (note->kind == SRUN_ENDED
+            || (note->kind == DISTURBED
+                && (note->status == REJECT || oracle_of_slurm ((enum disturbance_kind)note->status)))
+            || (note->kind == TOLD && note->number == FACT_REPLACED))
+            return NULL;
+        if (note->kind == LEFT)
+            left[note->rank] = note;
+        if (note->kind != UNHEARD || !left[note->rank] || oracle_loses_slurmstepd (h, note->rank, note->at))
+            continue;
+        /* It may have been cut off otherwise before. */
+        since = _cut_since (h, plan->node[note->rank], note->at);
+        if (since != NEVER && note->at > since + 3000 && note->at < since + 3600000 - 250000)
+            return oracle_broken (note, "leaves while its node is cut off, and nobody hears of it", 0);
+    }
+    return NULL;
+}
+
+/* The same table. */
+const char *who_is_cut_off_does_not_stay_longer (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    int64_t stays = (oracle_has_spares (plan) ? 3600 : 360) * INT64_C (1000), ended[MOST_RANKS];
+    bool here[MOST_RANKS];
+
+    for (int i = 0; i < MOST_RANKS; i++) {
+        ended[i] = h->note->at;
+        here[i] = true;
+    }
+    EACH (note, h) {
+        int64_t now;
+
+        if (note->kind == DISTURBED && note->status == SUSPEND)
+            return NULL;
+        /* Perhaps nothing else is noted until the node is back. */
+        now = note->at - 1;
+        for (int i = 0; i < plan->tasks; i++) {
+            int64_t since = here[i] && ended[i] != NEVER ? _cut_since (h, plan->node[i], now) : NEVER;
+
+            if (since != NEVER
+                && now > moment_last (since + plan->config.lost_after * INT64_C (1000), ended[i]) + stays
+                             + 180000)
+                return oracle_broken (note, "is cut off, has ended, and stays", i);
+        }
+        if (note->kind == BEGAN)
+            ended[note->rank] = NEVER;
+        if (note->kind == CLEAR)
+            ended[note->rank] = note->at;
+        if (note->kind == LEFT || note->kind == GONE)
+            here[note->rank] = false;
+    }
+    return NULL;
+}
+
+/*
+ * protocol.md: a supervisor whose connection timed out is waited for 300 s; "for a spare that is lost, not
+ * after the work is done". So the end is told when the last program has ended, and it is known that the
+ * spare is lost.
+ */
+const char *the_end_does_not_wait_for_a_lost_spare (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *loss =
+        oracle_has_spares (plan) && !oracle_gives_up_early (plan) ? _only_loss (h) : NULL;
+    int64_t last = 0;
+
+    for (int i = 0; loss && i < plan->tasks; i++)
+        if (_is_hit (plan, &plan->disturbance[loss->number], i) && plan->kind[i] != RULES_SPARE)
+            return NULL;
+    if (!loss)
+        return NULL;
+    last = _deadline (h, loss);
+    EACH (note, h) {
+        /* It is one no more. */
+        if (note->kind == TOLD && note->number == FACT_REPLACED)
+            return NULL;
+        if (note->kind == BEGAN || note->kind == ENDED || note->kind == CLEAR)
+            last = moment_last (last, note->at);
+        if (note->kind == TOLD && note->number == FACT_ENDED
+            && note->at > last + plan->tee + 4 * plan->delay + 1500)
+            return oracle_broken (loss, "a spare is lost, and the end is told late", (int)(note->at - last));
+    }
+    return NULL;
+}
+
+/*
+ * manual, SPARE TASKS: a task is replaced that "has failed three times in a row …; not an evaluator or an
+ * auxiliary task", if nothing else than its failures happens to it.
+ */
+const char *an_evaluator_keeps_its_node (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+
+    EACH (note, h) {
+        if (note->kind == DISTURBED && note->status != KILL_PROGRAM && note->status != KILL_GROUP)
+            return NULL;
+        if (note->kind == TOLD && note->number == FACT_REPLACED
+            && (plan->beside[note->rank] || plan->kind[note->rank] == RULES_EVALUATOR))
+            return oracle_broken (note, "is replaced, and only its program has failed", note->life);
+    }
+    return NULL;
+}
