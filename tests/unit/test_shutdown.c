@@ -221,8 +221,14 @@ static void print_lines (const char *text)
 
     while (*text) {
         int length = (int)strcspn (text, "\n");
-        const char *kind = "";
+        const char *kind = "", *ranks = strstr (text, "\"ranks\":");
 
+        /* The version, and the time of the day, are others each time. */
+        if (strncmp (text, "{\"spank_tf\":", 12) == 0 && ranks) {
+            kind = "json: ";
+            length -= (int)(ranks - text);
+            text = ranks;
+        }
         for (size_t i = 0; i < COUNT (row); i++)
             if (strncmp (text, row[i].prefix, strlen (row[i].prefix)) == 0) {
                 kind = row[i].kind;
@@ -297,6 +303,10 @@ static void set_options (struct rendezvous_config *config, char *options, struct
             config->watch.learns = story_begins (&options, "learning");
         } else if (story_begins (&options, "show"))
             config->show = true;
+        else if (story_begins (&options, "json"))
+            config->json = config->show = true;
+        else if (story_begins (&options, "kill after"))
+            config->stop_grace = story_number (&options);
         else if (story_begins (&options, "log"))
             noted = true;
         else if (story_begins (&options, "ask alone"))
@@ -354,6 +364,7 @@ static void begin (char *event)
     begin_ms = now_ms;
     cluster[0] = '\0';
     noted = false;
+    silent_fd = -1;
     server.config = (struct rendezvous_config){
         .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
     };
@@ -413,7 +424,8 @@ static void report_end (int rank, char *event)
     struct exit_report report;
     struct status status;
     char *how = strsep (&event, ","), *memory = strstr (how, " (out of memory)");
-    bool killed = strcmp (how, "killed after 10 s") == 0;
+    int killed_after;
+    bool killed = sscanf (how, "killed after %d s", &killed_after) == 1;
 
     if (memory)
         *memory = '\0';
@@ -421,7 +433,7 @@ static void report_end (int rank, char *event)
         story_unknown (how);
     report.out_of_memory = memory ? EXIT_REPORT_MEMORY_UNKNOWN : EXIT_REPORT_MEMORY_LEFT;
     report.killed = killed;
-    report.killed_after = killed ? 10 : 0;
+    report.killed_after = killed ? killed_after : 0;
     event = event ? event + strspn (event, " ") : how + strlen (how);
     while (*event)
         if (story_begins (&event, "life"))
@@ -614,7 +626,10 @@ static void rank_event (int rank, char *event)
         silent_fd = -1;
     } else if (story_begins (&event, "returns"))
         reconnect (rank, story_begins (&event, "standing"), story_begins (&event, "with its report"));
-    else if (story_begins (&event, "reports again"))
+    else if (story_begins (&event, "is silent for")) {
+        silent_fd = rank_of (rank)->peer->fd;
+        silent_ms = story_number (&event);
+    } else if (story_begins (&event, "reports again"))
         repeat_report (rank);
     else if (story_begins (&event, "reads nothing"))
         stop_reading (rank);
