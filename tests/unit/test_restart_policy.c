@@ -80,7 +80,9 @@ static void be_over (struct restart_policy *policy, struct rank *rank, int tasks
         restart_policy_over (policy, &rank[i], why);
 }
 
-/* "1 exit 3", "1 cannot", "1 over", "1 late", "over", "asked", "later", "progress [of the former life]" */
+/*
+ * "1 exit 3", "1 cannot", "1 over", "1 late", "1 by 2", "over", "asked", "later", "progress [of the former life]".
+ */
 static enum restart_policy_decision happen (struct restart_policy *policy, struct rank *rank, int tasks,
                                             const char *event)
 {
@@ -109,6 +111,15 @@ static enum restart_policy_decision happen (struct restart_policy *policy, struc
     if (strcmp (what, " cannot") == 0) {
         restart_policy_cannot (policy, rank);
         restart_policy_cannot (policy, rank);       /* twice is once */
+        return RESTART_POLICY_NONE;
+    }
+    if (strncmp (what, " by ", 4) == 0) {
+        struct rank *spare = rank - number + strtol (what + 4, NULL, 10);
+
+        assert_true (restart_policy_can_replace (policy, rank, false));
+        restart_policy_replace (policy, rank, spare, false);
+        spare->kind = rank->kind;
+        rank->kind = RULES_SPARE;
         return RESTART_POLICY_NONE;
     }
     assert_int_equal (exit_report_parse (&report, what + 1), 0);
