@@ -174,6 +174,7 @@ takes ()                    # WHAT COMMAND…
     cat > "$work/second" <<END
 #!/bin/sh
 echo \$SLURM_TF_ROLE \$SLURM_TF_INDEX of \$SLURM_NTASKS > $work/second.\$SLURM_PROCID
+find $work -name 'beat.*' -newermt '-2 seconds' > $work/beside.\$SLURM_PROCID
 END
     chmod 755 "$work/second"
     before="cd $work; srun --overlap --no-kill --tf-tasks=none -N1 -n1 -x \$SLURMD_NODENAME \
@@ -182,6 +183,7 @@ END
     kill_node 1
     takes "ended by the guard" job_shows JobState=CANCELLED
     [ "$(cat "$work"/second.* | sort)" = $'worker 0 of 2\nworker 1 of 2' ] || fail "$(cat "$work"/second.* "$work"/guard-*)"
+    [ ! "$(cat "$work"/beside.*)" ] || fail "a task of the first step runs beside them"
     grep -q 'srun has ended with 0' "$work/guard-$job.out" || fail "$(cat "$work/guard-$job.out")"
 }
 
