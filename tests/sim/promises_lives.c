@@ -243,42 +243,52 @@ const char *what_slurm_ends_is_not_restarted (const struct history *h)
     return NULL;
 }
 
+/* When the last program of an evaluator ended; 0: it has none. */
+static int64_t _evaluator_ends (const struct history *h)
+{
+    int64_t ends = 0;
+
+    EACH (note, h)
+        if (note->kind == ENDED && note->place >= 0 && h->plan->kind[note->place] == RULES_EVALUATOR)
+            ends = note->at;
+    return ends;
+}
+
 /*
- * guide.md, Restarts: "When the work is done, only an evaluator … that has eval_grace= is restarted".
- * manual: "not if the pause would end after eval_grace=". Of a step to which nothing happens from outside,
- * with enough restarts for all that fails.
+ * guide.md, Restarts: "When the work is done, only an evaluator … that has eval_grace= is restarted and,
+ * until it has ended, an auxiliary task, which it may need." manual: "not if the pause would end after
+ * eval_grace=". Of a step to which nothing happens from outside, with enough restarts for all that fails.
  */
 const char *an_evaluator_is_restarted_in_its_grace (const struct history *h)
 {
     const struct plan *plan = h->plan;
-    const struct note *over = NULL, *failed = NULL;
-    int failures = 0, last = plan->config.eval_grace;
+    const struct note *failed[MOST_RANKS] = { NULL };
+    int64_t takes = (plan->config.restart.longest_pause + 1) * INT64_C (1000) + plan->tee + 2 * plan->delay,
+            over = NEVER, ends = _evaluator_ends (h);
+    int failures = 0;
 
     if (plan->config.stop != STOP_WHEN_AUTO || plan->wait || plan->config.watch.seconds
         || oracle_has_spares (plan) || oracle_began (h, oracle_is_any, NEVER))
         return NULL;
     EACH (note, h) {
         if (note->kind == TOLD && note->number == FACT_OVER)
-            over = note;
-        if (note->kind == BEGAN && failed && note->rank == failed->rank)
-            failed = NULL;
+            over = note->at + plan->config.eval_grace * INT64_C (1000);
+        if (note->kind == BEGAN)
+            failed[note->rank] = NULL;
         if (note->kind != ENDED || note->status == 0)
             continue;
-        if (note->cause != BY_SUPERVISOR)
-            failures++;
-        if (!over && !oracle_covers (plan, note->status))
+        failures += note->cause != BY_SUPERVISOR;
+        if (over == NEVER && !oracle_covers (plan, note->status))
             return NULL;
-        if (over && note->cause == BY_ITSELF && plan->kind[note->place] == RULES_EVALUATOR
-            && oracle_covers (plan, note->status)
-            && note->at + 1000 * INT64_C (1) * (plan->config.restart.longest_pause + 1) + plan->tee
-                       + 2 * plan->delay
-                   < over->at + 1000 * INT64_C (1) * last)
-            failed = note;
+        if (over != NEVER && note->cause == BY_ITSELF && oracle_covers (plan, note->status)
+            && (plan->kind[note->place] == RULES_EVALUATOR
+                || (plan->beside[note->place] && note->at + takes < ends))
+            && note->at + takes < over)
+            failed[note->rank] = note;
     }
-    if (!failed || failures > plan->config.restart.times)
-        return NULL;
-    /* guide.md: with `any`, "all tasks fail alike within 30 s of their start". */
-    if (plan->config.restart.any && failed->life > 0)
-        return NULL;
-    return oracle_broken (failed, "is an evaluator in its grace, and is not restarted", failed->life);
+    for (int i = 0; i < plan->tasks && failures <= plan->config.restart.times; i++)
+        /* guide.md: with `any`, "all tasks fail alike within 30 s of their start". */
+        if (failed[i] && (!plan->config.restart.any || failed[i]->life == 0))
+            return oracle_broken (failed[i], "fails in its grace, and is not restarted", failed[i]->life);
+    return NULL;
 }

@@ -99,7 +99,6 @@ const char *what_is_lost_is_replaced (const struct history *h)
 {
     const struct note *loss = oracle_has_spares (h->plan) ? _only_loss (h) : NULL;
     bool lost[MOST_RANKS] = { false };
-    struct course course = { 0 };
     struct alive alive = { 0 };
     int64_t deadline;
 
@@ -118,8 +117,9 @@ const char *what_is_lost_is_replaced (const struct history *h)
         for (int i = 0; i < h->plan->tasks && note > loss && note->at > deadline; i++)
             if (lost[i])
                 return oracle_broken (loss, "a task is lost, and no spare gets its place", i);
+        if (note->kind == TOLD && note->number == FACT_LOST && note->rank >= 0 && lost[note->rank])
+            return oracle_broken (note, "counts as lost, and a spare is free", note->rank);
         oracle_follow (h, &alive, note);
-        oracle_follow_course (h, &course, note);
         if (note->kind == SRUN_ENDED || (note->kind == TOLD && note->number == FACT_OVER)
             || (note->kind == ENDED && note->status && note->cause == BY_ITSELF)
             || (note->kind == LEFT && h->plan->kind[note->rank] == RULES_SPARE))
