@@ -84,8 +84,8 @@ int __wrap_silence_ms (int fd)
     return fd == silent_fd ? silent_ms : 0;
 }
 
-/* What only master.log has, though there is none, if the story wants to see it. */
-static bool noted;
+/* The exit codes that supervisors leave with, and what only master.log has, are printed if a story wants that. */
+static bool codes, noted;
 
 void __wrap_console_note (const char *text);
 
@@ -125,8 +125,8 @@ static struct peer *connect_one (int *supervisors_end)
 /* Where the ranks of a step are. */
 struct places {
     bool apart;
-    const char *nodes;              /* a digit for each rank, or NULL */
-    int srun;                       /* the node where srun is, from 1; 0: none of them */
+    const char *nodes; /* a digit for each rank, or NULL */
+    int srun; /* the node where srun is, from 1; 0: none of them */
     bool het;
     bool cannot_supervise;
 };
@@ -309,6 +309,8 @@ static void set_options (struct rendezvous_config *config, char *options, struct
             config->stop_grace = story_number (&options);
         else if (story_begins (&options, "log"))
             noted = true;
+        else if (story_begins (&options, "codes"))
+            codes = true;
         else if (story_begins (&options, "ask alone"))
             config->ask_alone = true;
         else if (story_begins (&options, "no tf-supervise"))
@@ -345,7 +347,7 @@ static void finish (void)
 
 static void end (void)
 {
-    if (saved_stderr >= 0)          /* the story fails in the middle of an event */
+    if (saved_stderr >= 0) /* the story fails in the middle of an event */
         fputs (release (), stderr);
     finish ();
 }
@@ -363,7 +365,7 @@ static void begin (char *event)
     finish ();
     begin_ms = now_ms;
     cluster[0] = '\0';
-    noted = false;
+    codes = noted = false;
     silent_fd = -1;
     server.config = (struct rendezvous_config){
         .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
@@ -691,6 +693,8 @@ static char letter_of (int rank, const struct frame *frame)
         print_answer (rank, frame);
         return 'n';
     }
+    if (goal.leave && codes)
+        story_print ("rank %d leaves with %d at least, and %d at most\n", rank, goal.least, goal.most);
     if (goal.leave)
         return goal.least ? 'X' : 'x';
     if (goal.stop && (goal.stop != was.stop || goal.report != was.report))
