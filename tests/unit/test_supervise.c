@@ -51,6 +51,7 @@ static void begin (int number)
     }
     world.program = true;
     machine_begun (&machine, now);
+    assert_false (machine.reported);
     if (world.signal.number)
         machine_signal (&machine, now, &world.signal);
     world.signal.number = 0;
@@ -85,6 +86,7 @@ static void report (void)
         snprintf (asked, sizeof (asked), " asked by %d", life.asked_signal);
     if (life.ago_ms > 0)
         snprintf (ago, sizeof (ago), " %d ms ago", life.ago_ms);
+    assert_true (machine.reported);
     assert_int_equal (life.asked_at, life.asked_signal ? SIGNALLED_AT : 0);
     story_result ("reports %s%s%s%s", exit_report_describe (&machine.report, &room), text, asked, ago);
 }
