@@ -213,9 +213,9 @@ const char *who_is_cut_off_does_not_stay_longer (const struct history *h)
 
         if (note->kind == DISTURBED && note->status == SUSPEND)
             return NULL;
-        /* Perhaps nothing else is noted until the node is back. */
+        /* Before it leaves, and before the node is back. */
         now = note->at - 1;
-        for (int i = 0; i < plan->tasks; i++) {
+        for (int i = 0; i < plan->tasks && (note->kind == LEFT || note->kind == CALMED); i++) {
             int64_t since = here[i] && ended[i] != NEVER ? _cut_since (h, plan->node[i], now) : NEVER;
 
             if (since != NEVER

@@ -218,7 +218,8 @@ const char *a_stop_ends_with_its_grace (const struct history *h)
         for (int i = 0; i < plan->tasks; i++) {
             int64_t slurm;
 
-            if (!told[i] || oracle_running_ms (h, told[i]->at, note->at) <= 1000 + grace + _slack_ms (h))
+            if (!told[i] || note->at - told[i]->at <= 1000 + grace
+                || oracle_running_ms (h, told[i]->at, note->at) <= 1000 + grace + _slack_ms (h))
                 continue;
             slurm = _asked_by_slurm (h, note->at);
             if (slurm < 0
