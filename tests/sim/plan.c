@@ -262,6 +262,24 @@ static void _make_loss (struct plan *plan)
     }
 }
 
+/* A connection is refused for some seconds; later Slurm asks the step to end. */
+static void _make_refusal (struct plan *plan)
+{
+    struct disturbance *d = plan->disturbance;
+
+    plan->disturbances = 3;
+    d[0].kind = RESET_ALL;
+    d[0].at = _between (50, 1000);
+    d[1].kind = REJECT;
+    d[1].at = d[0].at + _below (100);
+    d[1].target = _below (plan->nodes);
+    d[1].lasts = _between (6000, 9000);
+    d[2].kind = WARN;
+    d[2].at = d[1].at + 3 * d[1].lasts + _between (1500, 10000);
+    d[2].target = 0;
+    d[2].number = SIGTERM;
+}
+
 /* What was added last is made last, so that what a seed had before stays nearly as it was. */
 static void _make_rare (struct plan *plan)
 {
@@ -286,6 +304,8 @@ static void _make_rare (struct plan *plan)
     }
     if (c->lost_after && plan->disturbances > 1 && _in (6))
         _make_loss (plan);
+    else if (c->lost_after == 0 && plan->disturbances > 2 && _in (12))
+        _make_refusal (plan);
 }
 
 void plan_make (struct plan *plan, uint64_t seed)

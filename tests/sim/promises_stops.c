@@ -377,7 +377,9 @@ static bool _is_refused (const struct history *h, int64_t from, int64_t until)
     EACH (note, h) {
         const struct disturbance *d = note->kind == DISTURBED ? &h->plan->disturbance[note->number] : NULL;
 
-        if (d && d->kind == REJECT && note->at <= until && note->at + d->lasts + 31000 >= from)
+        /* Each pause before the next attempt is twice as long as the one before, and 30 s at most. */
+        if (d && d->kind == REJECT && note->at <= until
+            && note->at + d->lasts + moment_first (2 * d->lasts, 30000) + 1000 >= from)
             return true;
     }
     return false;
