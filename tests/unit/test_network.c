@@ -38,7 +38,7 @@ struct wish {
 /* What the ranks of a cluster point to. */
 static struct network_rank rank[MAX_RANKS];
 static struct host host[MAX_RANKS];
-static char node[MAX_HOSTS][4];
+static char node[MAX_RANKS][4];
 static char text[MAX_HOSTS][512];
 static struct interface interface[MAX_HOSTS][8];
 static struct network_choice choice;
@@ -202,21 +202,9 @@ static char *kept (size_t line, const char *event)
     return lines[line];
 }
 
-static void tell_choice (char *event)
+static void tell_choice (size_t count, char own, const struct wish *wish)
 {
-    struct wish wish = { .ib = NULL };
-    size_t count = set_cluster (&told);
-
-    while (*event)
-        if (story_begins (&event, "ib"))
-            wish.ib = story_word (&event);
-        else if (story_begins (&event, "user"))
-            wish.networks = story_word (&event);
-        else if (story_begins (&event, "site"))
-            wish.site = story_word (&event);
-        else
-            story_unknown (event);
-    if (choose_for (count, told.own, &wish) < 0) {
+    if (choose_for (count, own, wish) < 0) {
         story_result ("refused");
         story_print ("%s\n", err.text);
         return;
@@ -230,14 +218,50 @@ static void tell_choice (char *event)
         story_print ("%s\n", choice.notice);
 }
 
+/* "ib auto user 10.0.0.0/8" */
+static void choose_told (char *event)
+{
+    struct wish wish = { .ib = NULL };
+
+    while (*event)
+        if (story_begins (&event, "ib"))
+            wish.ib = story_word (&event);
+        else if (story_begins (&event, "user"))
+            wish.networks = story_word (&event);
+        else if (story_begins (&event, "site"))
+            wish.site = story_word (&event);
+        else
+            story_unknown (event);
+    tell_choice (set_cluster (&told), told.own, &wish);
+}
+
+/* "S 127.0.0.1 127.0.0.1, B 10.0.0.2 10.0.0.9" */
+static void choose_for_ranks (char *event)
+{
+    const struct wish none = { .ib = NULL };
+    size_t count = 0;
+
+    for (char *one; (one = strsep (&event, ",")); count++) {
+        one += strspn (one, " ");
+        snprintf (node[count], sizeof (node[0]), "n%c", *one);
+        snprintf (host[count].id, sizeof (host[0].id), "%s", story_word (&one));
+        rank[count] = (struct network_rank){ .node = node[count], .host = &host[count] };
+        assert_int_equal (address_parse (&rank[count].here, story_word (&one)), 0);
+        assert_int_equal (address_parse (&rank[count].srun, one), 0);
+    }
+    tell_choice (count, 'S', &none);
+}
+
 static void play (char *event)
 {
     size_t h = (size_t)(*event - 'A');
     char *of_host = event + 1;
 
     of_host += strspn (of_host, " ");
-    if (story_begins (&event, "choose"))
-        tell_choice (event);
+    if (story_begins (&event, "choose for"))
+        choose_for_ranks (event);
+    else if (story_begins (&event, "choose"))
+        choose_told (event);
     else if (story_begins (&event, "ranks"))
         told.ranks = kept (OF_RANKS, event);
     else if (story_begins (&event, "cpus"))
