@@ -1,5 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * step.golden has what a dictionary is; here is how long it may be.
  */
 #include "config.h"
 
@@ -35,15 +37,6 @@ static char *config (const struct dictionary *dictionary, const char *role, int 
     return text;
 }
 
-static void check_config (const struct dictionary *dictionary, const char *role, int index,
-                          const char *expected)
-{
-    char *text = config (dictionary, role, index);
-
-    assert_string_equal (text, expected);
-    free (text);
-}
-
 static struct dictionary *create (const struct dictionary_task *tasks, size_t count)
 {
     struct dictionary *dictionary = NULL;
@@ -52,150 +45,6 @@ static struct dictionary *create (const struct dictionary_task *tasks, size_t co
     if (dictionary_create (&dictionary, tasks, count, &err) < 0)
         fail_msg ("%s", err.text);
     return dictionary;
-}
-
-TEST (tf_config_has_the_cluster_and_the_tasks_role_and_index)
-{
-    const struct dictionary_task tasks[] = {
-        task ("ps", 0, "10.0.0.1", 40001),
-        task ("worker", 0, "10.0.0.2", 40002),
-        task ("worker", 1, "10.0.0.3", 40003),
-    };
-    struct dictionary *dictionary = create (tasks, COUNT (tasks));
-
-#define CLUSTER \
-    "{\"cluster\":{\"ps\":[\"10.0.0.1:40001\"]," \
-    "\"worker\":[\"10.0.0.2:40002\",\"10.0.0.3:40003\"]},"
-    check_config (dictionary, "ps", 0, CLUSTER "\"task\":{\"type\":\"ps\",\"index\":0}}");
-    check_config (dictionary, "worker", 0, CLUSTER "\"task\":{\"type\":\"worker\",\"index\":0}}");
-    check_config (dictionary, "worker", 1, CLUSTER "\"task\":{\"type\":\"worker\",\"index\":1}}");
-#undef CLUSTER
-    dictionary_destroy (dictionary);
-}
-
-TEST (tensorflows_roles_come_first_and_a_sites_roles_last)
-{
-    const struct dictionary_task tasks[] = {
-        task ("tester", 0, "10.0.0.1", 1), task ("worker", 0, "10.0.0.1", 2),
-        task ("logger", 0, "10.0.0.1", 3), task ("ps", 0, "10.0.0.1", 4),
-        task ("tester", 1, "10.0.0.1", 5), task ("worker", 1, "10.0.0.1", 6),
-        task ("master", 0, "10.0.0.1", 7), task ("chief", 0, "10.0.0.1", 65535),
-    };
-    struct dictionary *dictionary = create (tasks, COUNT (tasks));
-
-    check_config (dictionary, "tester", 1,
-                  "{\"cluster\":{\"chief\":[\"10.0.0.1:65535\"],"
-                  "\"master\":[\"10.0.0.1:7\"],\"ps\":[\"10.0.0.1:4\"],"
-                  "\"worker\":[\"10.0.0.1:2\",\"10.0.0.1:6\"],"
-                  "\"tester\":[\"10.0.0.1:1\",\"10.0.0.1:5\"],\"logger\":[\"10.0.0.1:3\"]},"
-                  "\"task\":{\"type\":\"tester\",\"index\":1}}");
-    dictionary_destroy (dictionary);
-}
-
-TEST (only_the_evaluators_own_dictionary_lists_the_evaluator)
-{
-    const struct dictionary_task tasks[] = {
-        task ("evaluator", 0, "10.0.0.1", 1),
-        task ("tester", 0, "10.0.0.2", 2),
-        task ("chief", 0, "10.0.0.3", 3),
-    };
-    struct dictionary *dictionary = create (tasks, COUNT (tasks));
-
-    check_config (dictionary, "chief", 0,
-                  "{\"cluster\":{\"chief\":[\"10.0.0.3:3\"],"
-                  "\"tester\":[\"10.0.0.2:2\"]},\"task\":{\"type\":\"chief\",\"index\":0}}");
-    check_config (dictionary, "evaluator", 0,
-                  "{\"cluster\":{\"chief\":[\"10.0.0.3:3\"],"
-                  "\"tester\":[\"10.0.0.2:2\"],\"evaluator\":[\"10.0.0.1:1\"]},"
-                  "\"task\":{\"type\":\"evaluator\",\"index\":0}}");
-    dictionary_destroy (dictionary);
-}
-
-TEST (a_cluster_can_be_an_evaluator_only)
-{
-    const struct dictionary_task only = task ("evaluator", 0, "10.0.0.1", 1);
-    struct dictionary *dictionary = create (&only, 1);
-
-    check_config (dictionary, "evaluator", 0,
-                  "{\"cluster\":{\"evaluator\":[\"10.0.0.1:1\"]},"
-                  "\"task\":{\"type\":\"evaluator\",\"index\":0}}");
-    dictionary_destroy (dictionary);
-}
-
-/* The strings of dictionary_beside (), separated by blanks. */
-static const char *beside (const struct dictionary *dictionary)
-{
-    static char text[512];
-    size_t length;
-    const char *strings = dictionary_beside (dictionary, &length);
-
-    assert_true (length < sizeof (text));
-    memcpy (text, strings, length);
-    for (size_t i = 0; i < length; i++)
-        text[i] = text[i] ? text[i] : ' ';
-    text[length] = '\0';
-    return text;
-}
-
-TEST (a_task_beside_the_cluster_is_in_no_dictionary_and_has_variables)
-{
-    const struct dictionary_task tasks[] = {
-        task ("+data", 0, "10.0.0.1", 1),     task ("worker", 0, "10.0.0.2", 2),
-        task ("+Log_9", 0, "fd00::3", 3),     task ("+data", 1, "10.0.0.4", 4),
-        task ("evaluator", 0, "10.0.0.5", 5),
-    };
-    struct dictionary *dictionary = create (tasks, COUNT (tasks));
-
-    check_config (dictionary, "worker", 0,
-                  "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"]},"
-                  "\"task\":{\"type\":\"worker\",\"index\":0}}");
-    check_config (dictionary, "+data", 1,
-                  "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"]},"
-                  "\"task\":{\"type\":\"data\",\"index\":1}}");
-    check_config (dictionary, "evaluator", 0,
-                  "{\"cluster\":{\"worker\":[\"10.0.0.2:2\"],"
-                  "\"evaluator\":[\"10.0.0.5:5\"]},\"task\":{\"type\":\"evaluator\",\"index\":0}}");
-    assert_string_equal (beside (dictionary),
-                         "SLURM_TF_BESIDE=data,Log_9 "
-                         "SLURM_TF_DATA=10.0.0.1:1,10.0.0.4:4 SLURM_TF_LOG_9=[fd00::3]:3 ");
-    dictionary_destroy (dictionary);
-}
-
-TEST (without_a_task_beside_the_cluster_there_are_no_variables)
-{
-    const struct dictionary_task only = task ("worker", 0, "10.0.0.1", 1);
-    struct dictionary *dictionary = create (&only, 1);
-
-    assert_string_equal (beside (dictionary), "");
-    dictionary_destroy (dictionary);
-}
-
-/* Components of a heterogeneous step have lists of their own. */
-TEST (two_names_for_one_variable_are_refused)
-{
-    const struct dictionary_task tasks[] = {
-        task ("+data", 0, "10.0.0.1", 1),
-        task ("worker", 0, "10.0.0.2", 2),
-        task ("+Data", 0, "10.0.0.3", 3),
-    };
-    struct dictionary *dictionary = NULL;
-    struct errtext err;
-
-    assert_int_equal (dictionary_create (&dictionary, tasks, COUNT (tasks), &err), -1);
-    assert_string_equal (err.text, "\"+data\" and \"+Data\" would have the same variable, "
-                                   "SLURM_TF_DATA");
-    assert_null (dictionary);
-}
-
-TEST (an_ipv6_address_has_brackets)
-{
-    const struct dictionary_task only = task ("worker", 0, "fd00::1", 40000);
-    struct dictionary *dictionary = create (&only, 1);
-
-    check_config (dictionary, "worker", 0,
-                  "{\"cluster\":{\"worker\":[\"[fd00::1]:40000\"]},"
-                  "\"task\":{\"type\":\"worker\",\"index\":0}}");
-    dictionary_destroy (dictionary);
 }
 
 TEST (the_longest_tail_fits_its_buffer)
