@@ -23,6 +23,7 @@
 #include "protocol/goal.h"
 #include "protocol/status.h"
 #include "rendezvous/console.h"
+#include "rendezvous/show_json.h"
 #include "rendezvous/supervisors.h"
 
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
@@ -209,6 +210,20 @@ static void hide_time (char *text)
     }
 }
 
+/* The moment of a JSON object is not one of the test's clock. */
+static void hide_time_of_object (char *text)
+{
+    static const char key[] = "\"step\":\"12.0\",\"time\":";
+
+    for (char *at = text; (at = strstr (at, key));) {
+        char *digits = at + sizeof (key) - 1, *behind;
+
+        assert_between (time (NULL) - strtoll (digits, &behind, 10), 0, 10);
+        at = strstr (at, "\"time\"");
+        memmove (at, behind + 1, strlen (behind));
+    }
+}
+
 /* Begin each line with "error: " or "note: " if that is what it begins with for a user. */
 static void print_lines (const char *text)
 {
@@ -217,18 +232,13 @@ static void print_lines (const char *text)
     } row[] = {
         { "srun: error: spank_tf: step 12.0: ", "error: " },
         { "srun: spank_tf: step 12.0: ", "note: " },
+        { "{\"spank_tf\":\"" PACKAGE_VERSION "\",", "json: " },
     };
 
     while (*text) {
         int length = (int)strcspn (text, "\n");
-        const char *kind = "", *ranks = strstr (text, "\"ranks\":");
+        const char *kind = "";
 
-        /* The version, and the time of the day, are others each time. */
-        if (strncmp (text, "{\"spank_tf\":", 12) == 0 && ranks) {
-            kind = "json: ";
-            length -= (int)(ranks - text);
-            text = ranks;
-        }
         for (size_t i = 0; i < COUNT (row); i++)
             if (strncmp (text, row[i].prefix, strlen (row[i].prefix)) == 0) {
                 kind = row[i].kind;
@@ -256,6 +266,7 @@ static char *release (void)
     text[n > 0 ? n : 0] = '\0';
     close (console[0]);
     hide_time (text);
+    hide_time_of_object (text);
     return text;
 }
 
@@ -425,7 +436,8 @@ static void report_end (int rank, char *event)
     struct failure_text written = { .source = FAILURE_TEXT_NONE };
     struct exit_report report;
     struct status status;
-    char *how = strsep (&event, ","), *memory = strstr (how, " (out of memory)");
+    char *how = strsep (&event, ","), *memory = strstr (how, " (out of memory");
+    bool of_the_job = memory && strstr (memory, "of the job");
     int killed_after;
     bool killed = sscanf (how, "killed after %d s", &killed_after) == 1;
 
@@ -433,7 +445,9 @@ static void report_end (int rank, char *event)
         *memory = '\0';
     if (exit_report_parse (&report, killed ? "stopped" : how) < 0)
         story_unknown (how);
-    report.out_of_memory = memory ? EXIT_REPORT_MEMORY_UNKNOWN : EXIT_REPORT_MEMORY_LEFT;
+    report.out_of_memory = of_the_job ? EXIT_REPORT_MEMORY_JOB
+                           : memory   ? EXIT_REPORT_MEMORY_UNKNOWN
+                                      : EXIT_REPORT_MEMORY_LEFT;
     report.killed = killed;
     report.killed_after = killed ? killed_after : 0;
     event = event ? event + strspn (event, " ") : how + strlen (how);
@@ -452,6 +466,8 @@ static void report_end (int rank, char *event)
             life.address = ADDRESS_USED;
         else if (story_begins (&event, "caused by space"))
             written.cause.kind = CAUSE_SPACE;
+        else if (story_begins (&event, "caused by library"))
+            written.cause = (struct cause){ CAUSE_LIBRARY, "libx.so" };
         else if (story_begins (&event, "because")) {
             life = (struct life_report){ .life = -1, .cannot = unescape (event) };
             event += strlen (event);
@@ -841,6 +857,46 @@ TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
     pass (JOB_BROKEN_MS);
     assert_int_equal (next_exit_code (3), 128 + 9);
     release ();
+    end ();
+}
+
+/* Each account has another time; in a story most have none. */
+TEST (the_ledger_of_an_object_has_each_account_and_null_for_what_is_not_known)
+{
+    char step[] = "worker", *line;
+    struct ledger ledger = { .ms = { [LEDGER_LAUNCH] = 1500,
+                                     [LEDGER_STARTING] = 2000,
+                                     [LEDGER_WAITING] = 250,
+                                     [LEDGER_REPEATED] = 3000,
+                                     [LEDGER_PROGRESS] = 60000,
+                                     [LEDGER_NOTICING] = 4000,
+                                     [LEDGER_PAUSING] = 5000,
+                                     [LEDGER_SUSPENDED] = 7000 },
+                             .says = true,
+                             .repeated_steps = 12,
+                             .before = 86120,
+                             .reached = 86100,
+                             .idle_ms = 90000,
+                             .restarts = 2,
+                             .replaced = 1 };
+    const struct fact fact = { .kind = FACT_ENDED, .ledger = &ledger };
+
+    begin (step);
+    line = show_json_end (step_roster (server.step), 3, &fact);
+    assert_non_null (
+        strstr (line, "\"ledger\":{\"launch_s\":1.5,\"progress_s\":60.0,\"repeated_s\":3.0,"
+                      "\"noticing_s\":4.0,\"pausing_s\":5.0,\"starting_s\":2.0,"
+                      "\"waiting_s\":0.25,\"running_s\":null,\"suspended_s\":7.0,"
+                      "\"total_s\":82.75,\"repeated_steps\":12,\"last_step\":86120,\"idle_spare_s\":90.0,"
+                      "\"restarts\":2,\"replaced\":1}"));
+    free (line);
+    ledger.says = false;
+    assert_non_null (line = show_json_end (step_roster (server.step), 3, &fact));
+    assert_non_null (strstr (line, "\"progress_s\":null,\"repeated_s\":null,\"noticing_s\":4.0,"
+                                   "\"pausing_s\":5.0,\"starting_s\":null,\"waiting_s\":null,"
+                                   "\"running_s\":2.0,"));
+    assert_non_null (strstr (line, "\"repeated_steps\":null,\"last_step\":null,"));
+    free (line);
     end ();
 }
 

@@ -18,6 +18,7 @@
 
 #include "rendezvous/cluster_table.h"
 #include "rendezvous/rank_names.h"
+#include "rendezvous/show_json.h"
 #include "rendezvous/step.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
@@ -258,6 +259,16 @@ static void print_table (void)
     free (text);
 }
 
+/* The object of the start, from its ranks on: what stands before, all objects have. */
+static void print_start (void)
+{
+    char *text = show_json_start (step_roster (step), step_choice (step), 3);
+
+    assert_non_null (text);
+    story_print ("%s", strstr (text, "\"ranks\":"));
+    free (text);
+}
+
 /* The answer as the rank receives it. */
 static struct frame *answer_of (int rank)
 {
@@ -345,6 +356,8 @@ static void play (char *event)
         step_roster (step)->rank[story_number (&event)].serves = true;
     else if (story_begins (&event, "table"))
         print_table ();
+    else if (story_begins (&event, "start as JSON"))
+        print_start ();
     else if (story_begins (&event, "answer"))
         print_answer (story_number (&event));
     else if (story_begins (&event, "roles"))
@@ -452,6 +465,22 @@ TEST (the_names_of_missing_ranks_fit_the_buffer)
         assert_true (strlen (rank_names_missing_nodes (step_roster (step), text, size)) < size);
         assert_true (strstr (text, " more") || strstr (text, "n9"));
     }
+    end ();
+}
+
+/* A directory's name may have any bytes, and JSON does not. */
+TEST (a_text_that_is_not_utf8_is_left_out_of_an_object)
+{
+    struct registration r = on_node (0, 1, 1);
+    char *text;
+
+    r.log_dir = "/\xff";
+    begin_with ("LIST=worker");
+    add (r);
+    resolve ();
+    text = show_json_start (step_roster (step), step_choice (step), 3);
+    assert_non_null (strstr (text, "\"port\":40000}]}\n"));
+    free (text);
     end ();
 }
 
