@@ -12,12 +12,10 @@ load ../system/nodes
 setup_file ()
 {
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
-    local -a conf=(--conf SlurmdTimeout=20 --conf ReturnToService=1)
+    local -a conf=(--conf ReturnToService=1)
 
-    # A requeued job waits until its credentials have expired, by default two minutes.
-    conf+=(--conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5")
     ! slurm_is_from 24.05 || conf+=(--conf SlurmctldParameters=enable_stepmgr --conf PrologFlags=contain)
-    start_cluster --nodes 30 --cpus 1 "${conf[@]}"
+    start_mortal_cluster --nodes 30 --cpus 1 "${conf[@]}"
 }
 
 before_test ()

@@ -11,9 +11,7 @@ load nodes
 setup_file ()
 {
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
-    # A requeued job waits until its credentials have expired, by default two minutes.
-    start_cluster --nodes 4 --conf SlurmdTimeout=20 \
-        --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5"
+    start_mortal_cluster --nodes 4
 }
 
 before_test ()
@@ -61,16 +59,6 @@ runs ()
 is_dead ()
 {
     [ $(($(date +%s) - $(stat -c %Y "$work/beat.$1"))) -ge 2 ]
-}
-
-job_shows ()
-{
-    slurm scontrol show job "$job" | grep -q "$1"
-}
-
-is_given_up ()
-{
-    slurm scontrol show node "$(node "$1")" | grep -q 'State=DOWN'
 }
 
 # Within 30 s after Slurm has given node 1 up. How long that takes is told.

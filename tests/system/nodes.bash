@@ -2,6 +2,13 @@
 #
 # Nodes that die, are cut off, and come back.
 
+# A cluster of which Slurm gives up a node that does not answer for 20 s: start_mortal_cluster OPTION…
+start_mortal_cluster ()
+{
+    # A requeued job waits until its credentials have expired, by default two minutes.
+    start_cluster --conf SlurmdTimeout=20 --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5" "$@"
+}
+
 # Seen from outside, the N-th node has no power: its link is down, and all its processes are dead. slurmd is stopped, so
 # that the cluster does not report its death.
 kill_node ()
@@ -31,6 +38,17 @@ reconnect_node ()
 {
     "$tests/cluster" run --on "$(node "$1")" -- ip link set eth0 up
     kill -CONT "$(< "$SPANK_TF_CLUSTER/$(node "$1").pid")"
+}
+
+is_given_up ()              # N
+{
+    slurm scontrol show node "$(node "$1")" | grep -q 'State=DOWN'
+}
+
+# Does Slurm show this of the job $job, as in Restarts=1?
+job_shows ()
+{
+    slurm scontrol show job "$job" | grep -q "$1"
 }
 
 # For after_test: all nodes, and what Slurm thinks of them.

@@ -12,9 +12,7 @@ load resume
 setup_file ()
 {
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
-    # A requeued job waits until its credentials have expired, by default two minutes.
-    start_cluster --nodes 4 --conf SlurmdTimeout=20 \
-        --conf "AuthInfo=socket=$SPANK_TF_CLUSTER/munge/socket,cred_expire=5"
+    start_mortal_cluster --nodes 4
     cp "$tests"/../contrib/examples/{resume_*,spank_tf_watchdog}.py "$tests"/tensorflow/torch_steps.py "$SPANK_TF_CLUSTER/work"
 }
 
@@ -27,15 +25,9 @@ before_test ()
 
 after_test ()
 {
-    slurm scancel --quiet --user "$user"
     reconnect_nodes
     site_arguments
     nothing_left
-}
-
-job_shows ()
-{
-    slurm scontrol show job "$job" | grep -q "$1"
 }
 
 ms_since ()                 # MS
