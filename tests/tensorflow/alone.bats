@@ -5,14 +5,12 @@
 # framework needs. TensorFlow is the newest; PyTorch is Debian's.
 
 load ../common
+load torch
 
 setup_file ()
 {
-    local why
-
-    why=$("$tests/install-packages" python3-torch 2>&1 > /dev/null) ||
-        export why_no_torch="PyTorch cannot be installed: ${why##*$'\n'}"
     start_cluster --nodes 2 --prefix alone
+    install_torch
     cd "$SPANK_TF_CLUSTER/work" || return
     cat > with_tf.py <<'END'
 import sys, time
@@ -58,7 +56,7 @@ step ()
     local python name
     local -a steps=()
 
-    [[ ! ${why_no_torch-} ]] || skip "$why_no_torch"
+    needs_torch
     python=$("$tests/../contrib/tensorflow-env" newest)/bin/python || skip "no TensorFlow"
     step tensorflow "$python" with_tf.py
     step strategy "$python" with_tf.py --strategy

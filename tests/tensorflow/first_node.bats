@@ -8,6 +8,7 @@ load ../system/launch
 load ../system/nodes
 load versions
 load resume
+load torch
 
 setup_file ()
 {
@@ -68,13 +69,8 @@ exec srun --no-kill ${*:2}")
 }
 
 @test "PyTorch survives the death of its first node" {
-    local why
-
-    why=$("$tests/install-packages" python3-torch 2>&1 > /dev/null) || skip "PyTorch cannot be installed: ${why##*$'\n'}"
-    mkdir "$SPANK_TF_CLUSTER/work/bin"
-    ln -s /usr/bin/python3 "$SPANK_TF_CLUSTER/work/bin/python"
-    # PyTorch 2.4 and later asks for libuv, which Debian's lacks.
-    export OMP_NUM_THREADS=1 USE_LIBUV=0
-    survives "$SPANK_TF_CLUSTER/work/bin" --tf-frameworks=torch python torch_steps.py "$saved" 300 0.05
+    install_torch
+    needs_torch
+    survives "$torch_bin" --tf-frameworks=torch python torch_steps.py "$saved" 300 0.05
     loss_falls 100 'worker 0' "$out"
 }

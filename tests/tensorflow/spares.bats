@@ -8,6 +8,7 @@ load ../system/launch
 load ../system/nodes
 load versions
 load resume
+load torch
 
 setup_file ()
 {
@@ -148,14 +149,9 @@ process_0_dies ()
 }
 
 @test "PyTorch goes on when the node of process 0 dies" {
-    local why
-
-    why=$("$tests/install-packages" python3-torch 2>&1 > /dev/null) || skip "PyTorch cannot be installed: ${why##*$'\n'}"
-    mkdir "$SPANK_TF_CLUSTER/work/bin"
-    ln -s /usr/bin/python3 "$SPANK_TF_CLUSTER/work/bin/python"
-    # PyTorch 2.4 and later asks for libuv, which Debian's lacks.
-    export OMP_NUM_THREADS=1 USE_LIBUV=0
-    process_0_dies "$SPANK_TF_CLUSTER/work/bin" torch_steps.py --tf-frameworks=torch
+    install_torch
+    needs_torch
+    process_0_dies "$torch_bin" torch_steps.py --tf-frameworks=torch
 }
 
 # contrib/examples/resume_lost_node.sbatch, unchanged.

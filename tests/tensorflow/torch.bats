@@ -5,18 +5,13 @@
 # Debian's; that of PyPI brings CUDA.
 
 load ../common
+load torch
 
 setup_file ()
 {
-    local why
-
-    # The reason is kept for each test.
-    why=$("$tests/install-packages" python3-torch 2>&1 > /dev/null) ||
-        export why_no_torch="PyTorch cannot be installed: ${why##*$'\n'}"
     start_cluster --nodes 3 --prefix torch
+    install_torch
     cp "$tests/tensorflow/torch_sum.py" "$SPANK_TF_CLUSTER/work/train.py"
-    mkdir "$SPANK_TF_CLUSTER/work/bin"
-    ln -s /usr/bin/python3 "$SPANK_TF_CLUSTER/work/bin/python"
 }
 
 after_test ()
@@ -28,10 +23,8 @@ after_test ()
 # Run a command of Slurm's with Debian's Python in PATH.
 with_torch ()
 {
-    [[ ! ${why_no_torch-} ]] || skip "$why_no_torch"
-    # PyTorch 2.4 and later asks for libuv, which Debian's lacks.
-    run --separate-stderr slurm env PATH="$SPANK_TF_CLUSTER/work/bin:$PATH" OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0 \
-        timeout 200 "$@" < /dev/null
+    needs_torch
+    run --separate-stderr slurm env PATH="$torch_bin:$PATH" PYTHONDONTWRITEBYTECODE=1 timeout 200 "$@" < /dev/null
     [ "$status" -eq 0 ] || fail "it fails"
 }
 
@@ -136,7 +129,7 @@ lightning_packages='lightning==2.2.5 lightning-utilities==0.11.9 torchmetrics==1
 # Make a virtual environment, $venv, with these packages beside Debian's PyTorch: venv_with NAME==VERSION…
 venv_with ()
 {
-    [[ ! ${why_no_torch-} ]] || skip "$why_no_torch"
+    needs_torch
     venv=$SPANK_TF_CLUSTER/${1%%=*}
     # --no-deps, because Debian's PyTorch is none for pip.
     /usr/bin/python3 -m venv --system-site-packages "$venv" && "$venv/bin/pip" install -q --no-deps "$@" ||

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Debian's PyTorch; that of PyPI brings CUDA.
+
+# Install it, and make a directory for PATH, $torch_bin, in which it is `python`. For setup_file, behind start_cluster.
+install_torch ()
+{
+    local why
+
+    # The reason is kept for each test.
+    why=$("$tests/install-packages" python3-torch 2>&1 > /dev/null) ||
+        export why_no_torch="PyTorch cannot be installed: ${why##*$'\n'}"
+    export torch_bin=$SPANK_TF_CLUSTER/work/bin
+    mkdir -p "$torch_bin"
+    ln -sf /usr/bin/python3 "$torch_bin/python"
+}
+
+# The test is skipped without it.
+needs_torch ()
+{
+    [[ ! ${why_no_torch-} ]] || skip "$why_no_torch"
+    # PyTorch 2.4 and later asks for libuv, which Debian's lacks.
+    export OMP_NUM_THREADS=1 USE_LIBUV=0
+}
