@@ -81,7 +81,8 @@ static void be_over (struct restart_policy *policy, struct rank *rank, int tasks
 }
 
 /*
- * "1 exit 3", "1 cannot", "1 over", "1 late", "1 by 2", "over", "asked", "later", "progress [of the former life]".
+ * "1 exit 3", "1 cannot", "1 over", "1 late", "1 by 2", "over", "asked", "later",
+ * "progress [of the former life]".
  */
 static enum restart_policy_decision happen (struct restart_policy *policy, struct rank *rank, int tasks,
                                             const char *event)

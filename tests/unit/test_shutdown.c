@@ -85,7 +85,7 @@ int __wrap_silence_ms (int fd)
     return fd == silent_fd ? silent_ms : 0;
 }
 
-/* The exit codes that supervisors leave with, and what only master.log has, are printed if a story wants that. */
+/* What supervisors leave with, and what only master.log has, are printed if a story wants that. */
 static bool codes, noted;
 
 void __wrap_console_note (const char *text);

@@ -139,7 +139,7 @@ static void look (void)
     machine_link (&machine, now, &world.link);
     perform_all ();
     asks = machine_asks (&machine, now);
-    /* To look for processes takes time: not for what cannot matter. What it does not ask for does not count. */
+    /* To look for processes takes time: not for what cannot matter. What is not asked does not count. */
     assert_true (asks == 0 || machine.phase == MACHINE_KILLS || machine_listens (&machine));
     assert_true (!(asks & MACHINE_ASKS_REACTION) || machine.signals.withheld);
     assert_true (!(asks & MACHINE_ASKS_UNSTARTED) || machine.stop_ordered);

@@ -110,7 +110,7 @@ struct rank {
     enum rank_link link;
     bool silent; /* its host was not heard for a while, though the connection stands; the wire's, too */
     bool suspended; /* Slurm has suspended the job, as its supervisor has told */
-    int64_t heard; /* when its supervisor's host was, last, as far as a status or the end of a connection tells */
+    int64_t heard; /* when its supervisor's host was, last, as far as a status or a connection's end tells */
     bool broke; /* the last connection: nothing was heard on it */
     int64_t away; /* when it is LOST, or was; NEVER: its supervisor is not missed */
     bool undone; /* its loss has ended the job, and then it has returned: its work was not done */
