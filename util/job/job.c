@@ -371,7 +371,10 @@ static bool _act (struct job *job, struct rank *rank)
     return true;
 }
 
-/* The order to begin was lost, and nothing is restarted any more: the others end, or have another dictionary. */
+/*
+ * The order to begin was lost, and nothing is restarted any more: the others end, or have another
+ * dictionary.
+ */
 static bool _never_begins (const struct rank *rank, const struct status *status)
 {
     return rank->state == RANK_RUNS && status->ended && rank->has < rank->life.number
