@@ -1,5 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tests/golden/tf-exec has what a user sees of the file; here is what that depends on: file systems that lack
+ * a call, and tasks that start together.
  */
 #include "config.h"
 
@@ -101,19 +104,6 @@ static void check_file (const char *name, const char *text)
     assert_string_equal (file_text (name), text);
 }
 
-TEST (only_its_user_may_read_or_write_the_file)
-{
-    mode_t mask = umask (0);
-    struct stat st;
-
-    assert_int_equal (config_file_write ("a", WORKER_0, NULL), 0);
-    check_file ("a", WORKER_0);
-    assert_int_equal (stat ("a", &st), 0);
-    assert_int_equal (st.st_mode, S_IFREG | 0600);
-    assert_int_equal (files (), 1);
-    umask (mask);
-}
-
 static void check_replacement (void)
 {
     static const struct {
@@ -165,27 +155,6 @@ TEST (an_earlier_file_is_replaced_on_every_filesystem)
     check_file ("a", WORKER_0);
     assert_int_equal (files (), 1);
     no_renameat2 = no_flock = 0;
-}
-
-TEST (only_a_regular_file_is_replaced)
-{
-    struct errtext err;
-
-    write_file ("there", EARLIER);
-    assert_int_equal (symlink ("there", "link"), 0);
-    assert_int_equal (symlink ("nowhere", "dangling"), 0);
-    assert_int_equal (mkfifo ("fifo", 0600), 0);
-    assert_int_equal (mkdir ("dir", 0700), 0);
-    for (size_t i = 0; i < 4; i++) {
-        static const char *const name[] = { "link", "dangling", "fifo", "dir" };
-
-        assert_int_equal (config_file_write (name[i], WORKER_0, &err), -1);
-        assert_string_equal (err.text, NO_CONFIG);
-    }
-    check_file ("there", EARLIER);
-    assert_int_equal (files (), 5);
-    assert_int_equal (config_file_write ("no/place", WORKER_0, &err), -1);
-    assert_string_equal (err.text, "No such file or directory");
 }
 
 #define TASKS 6
@@ -278,22 +247,4 @@ TEST (a_file_in_memory_is_permanent_and_read_only)
     no_noexec = EINVAL;
     check_memory ();
     no_noexec = 0;
-}
-
-/* The path names the parent's descriptor, so it works in a child that closed its own. */
-TEST (a_child_process_can_open_the_file_in_memory)
-{
-    struct config_file_path path;
-    struct stat st;
-    int status;
-    pid_t pid;
-
-    assert_int_equal (config_file_keep (&path, WORKER_0, NULL), 0);
-    if ((pid = fork ()) == 0) {
-        close (atoi (strrchr (path.text, '/') + 1));
-        _exit (stat (path.text, &st) < 0 || st.st_size != (off_t)strlen (WORKER_0));
-    }
-    assert_int_equal (waitpid (pid, &status, 0), pid);
-    assert_int_equal (status, 0);
-    close (atoi (strrchr (path.text, '/') + 1));
 }
