@@ -280,6 +280,30 @@ static void _make_refusal (struct plan *plan)
     d[2].number = SIGTERM;
 }
 
+/* The evaluator, or an auxiliary task that it may need, fails when the work is done. */
+static void _make_late_failure (struct plan *plan)
+{
+    int evaluator = -1, beside = -1, who;
+
+    for (int i = 0; i < plan->tasks; i++) {
+        evaluator = plan->kind[i] == RULES_EVALUATOR ? i : evaluator;
+        beside = plan->beside[i] ? i : beside;
+    }
+    if (evaluator < 0)
+        return;
+    for (int i = 0; i < plan->tasks; i++) {
+        plan->script[i][0].lasts =
+            plan->kind[i] == RULES_PS || plan->beside[i] ? NEVER : _between (100, 5000);
+        plan->script[i][0].status = 0;
+    }
+    plan->config.eval_grace = 20;
+    plan->script[evaluator][0].lasts = 24000;
+    who = beside < 0 || _in (3) ? evaluator : beside;
+    plan->script[who][0].lasts = _between (5000, 12000);
+    plan->script[who][0].status = W_EXITCODE (42, 0);
+    plan->disturbances = 0;
+}
+
 /* What was added last is made last, so that what a seed had before stays nearly as it was. */
 static void _make_rare (struct plan *plan)
 {
@@ -294,6 +318,8 @@ static void _make_rare (struct plan *plan)
         _make_mute (plan);
     if (_in (8))
         _make_loop (plan, _below (plan->tasks));
+    if (c->restart.times && c->lost_after == 0 && _in (4))
+        _make_late_failure (plan);
     for (int i = 0; i < plan->disturbances; i++) {
         struct disturbance *d = &plan->disturbance[i];
 

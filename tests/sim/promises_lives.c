@@ -156,6 +156,24 @@ const char *at_most_n_restarts (const struct history *h)
 }
 
 /*
+ * guide.md: with `any`, "a failure that all tasks have alike within 30 s of their start …: one restart,
+ * and if a task fails so again …, the step ends … alike is the same exit code or signal; tasks that were
+ * stopped … say nothing".
+ */
+static bool _may_be_alike (const struct history *h, const struct note *failed)
+{
+    const struct plan *plan = h->plan;
+
+    for (const struct note *note = h->note; note < failed; note++)
+        if (note->kind == ENDED && note->life == 0 && note->cause != BY_SUPERVISOR && note->place >= 0
+            && !plan->beside[note->place]
+            && (plan->kind[note->place] == RULES_WORKER || plan->kind[note->place] == RULES_CHIEF)
+            && note->status != failed->status)
+            return false;
+    return true;
+}
+
+/*
  * guide.md, Restarts: "With --tf-restart=N a task that fails is restarted". Where nothing else happens, each
  * failure that the rule covers is followed by another life, as long as there are restarts.
  */
@@ -194,9 +212,8 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
         for (const struct note *later = note; later < h->note + h->notes; later++)
             followed =
                 followed || (later->kind == BEGAN && later->place == note->place && later->life > note->life);
-        /* guide.md: with `any`, "all tasks fail alike within 30 s of their start". */
         if (!followed && plan->config.restart.any && note->life > 0
-            && oracle_running_ms (h, began[note->place], note->at) < 31000)
+            && oracle_running_ms (h, began[note->place], note->at) < 31000 && _may_be_alike (h, note))
             return NULL;
         if (!followed)
             return oracle_broken (note, "a covered failure is not followed by a life", note->life);
