@@ -180,11 +180,16 @@ static bool _may_be_alike (const struct history *h, const struct note *failed)
 const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
 {
     const struct plan *plan = h->plan;
-    int64_t began[MOST_RANKS] = { 0 };
+    int64_t began[MOST_RANKS] = { 0 }, takes;
+    bool ps = oracle_has (plan, RULES_PS);
     int failures = 0;
 
-    if (oracle_has (plan, RULES_PS) || plan->config.stop != STOP_WHEN_AUTO || plan->wait
-        || plan->config.watch.seconds)
+    if (plan->config.stop != STOP_WHEN_AUTO || plan->wait || plan->config.watch.seconds)
+        return NULL;
+    /* With a ps some tasks go on meanwhile, and may be done. */
+    takes = plan->config.stop_grace + plan->config.restart.longest_pause + 3;
+    takes = 1000 * takes + 4 * plan->delay + 2 * plan->tee;
+    if (ps && oracle_began (h, oracle_is_any, NEVER))
         return NULL;
     EACH (note, h) {
         if (note->kind == DISTURBED && note->status != KILL_PROGRAM && note->status != KILL_GROUP
@@ -209,9 +214,11 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
             began[note->place] = note->at;
         if (note->kind != ENDED || note->status == 0 || note->cause == BY_SUPERVISOR)
             continue;
-        for (const struct note *later = note; later < h->note + h->notes; later++)
-            followed =
-                followed || (later->kind == BEGAN && later->place == note->place && later->life > note->life);
+        for (const struct note *other = h->note; other < h->note + h->notes; other++)
+            followed = followed
+                       || (other->kind == BEGAN && other->place == note->place && other->life > note->life)
+                       || (ps && other->kind == TOLD && other->number == FACT_OVER
+                           && other->rank != note->rank && other->at < note->at + takes);
         if (!followed && plan->config.restart.any && note->life > 0
             && oracle_running_ms (h, began[note->place], note->at) < 31000 && _may_be_alike (h, note))
             return NULL;
