@@ -320,6 +320,8 @@ static void set_options (struct rendezvous_config *config, char *options, struct
             config->stop_grace = story_number (&options);
         else if (story_begins (&options, "log"))
             noted = true;
+        else if (story_begins (&options, "launch took"))
+            server.deadline.at_ms -= story_number (&options);
         else if (story_begins (&options, "codes"))
             codes = true;
         else if (story_begins (&options, "ask alone"))
