@@ -219,7 +219,8 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
                        || (other->kind == BEGAN && other->place == note->place && other->life > note->life)
                        || (ps && other->kind == TOLD && other->number == FACT_OVER
                            && other->rank != note->rank && other->at < note->at + takes);
-        if (!followed && plan->config.restart.any && note->life > 0
+        /* A worker beside a ps is not restarted then, and so there is no restart of all any more. */
+        if ((!followed || ps) && plan->config.restart.any && note->life > 0
             && oracle_running_ms (h, began[note->place], note->at) < 31000 && _may_be_alike (h, note))
             return NULL;
         if (!followed)
