@@ -286,7 +286,7 @@ static void _byte_by_byte (const struct launch *launch)
     size_t length, first = connections;
     const char *bytes = frame_bytes (frame, 0, &length);
 
-    for (size_t i = 0; i < 300; i++)
+    for (size_t i = 0; i < 100; i++)
         _connect (launch);
     for (size_t i = 0; i + 1 < length; i++)
         for (size_t j = first; j < connections; j++)
@@ -321,7 +321,7 @@ static const struct attack {
     { "malformed nodes, hosts and addresses", _bad_names, false },
     { "supervisors that reconnect to a step without supervision", _reconnects, false },
     { "1000 connections that are closed at once", _connect_and_close, false },
-    { "300 frames that arrive byte by byte", _byte_by_byte, true },
+    { "100 frames that arrive byte by byte", _byte_by_byte, true },
     { "connections without data", _silent, true },
 };
 

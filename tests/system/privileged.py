@@ -17,13 +17,10 @@ CALL = re.compile(r"(\d+) +(?:<\.\.\. )?(\w+)(?:\(| resumed>)")
 RESULT = re.compile(r"= (-?\d+)")
 
 
-def main():
-    process = {}                # of a thread
-    privileged = {}             # of a process: has it slurmstepd's privileges?
-    calls = collections.Counter()
+def lines(path):
+    """(thread, call, line, result) of each call that is complete, in the order of their ends."""
     started = {}                # a call of a thread that was interrupted by a line of another one
-
-    for line in open(sys.argv[1], encoding="utf-8", errors="replace"):
+    for line in open(path, encoding="utf-8", errors="replace"):
         match = CALL.match(line)
         if not match:
             continue
@@ -33,15 +30,34 @@ def main():
             continue
         if "resumed>" in line:
             line = started.pop(thread, "") + line.split("resumed>", 1)[1]
-        me = process.setdefault(thread, thread)
         result = RESULT.search(line[line.rfind(")"):] if ")" in line else line)
+        yield thread, call, line, int(result.group(1)) if result else 0
+
+
+def main():
+    parent = {}                 # of a thread: who has begun it, and whether as a thread
+    for thread, call, line, result in lines(sys.argv[1]):
+        if call in ("clone", "clone3", "fork", "vfork") and result > 0:
+            parent[str(result)] = (thread, "CLONE_THREAD" in line)
+
+    process = {}                # of a thread
+    privileged = {}             # of a process: has it slurmstepd's privileges?
+    calls = collections.Counter()
+
+    def begin(thread):
+        """Its first line may come before that of the call that has begun it."""
+        if thread in process or thread not in parent:
+            return process.setdefault(thread, thread)
+        beginner, is_thread = parent[thread]
+        process[thread] = begin(beginner) if is_thread else thread
+        if not is_thread:
+            privileged[thread] = privileged.get(begin(beginner), False)
+        return process[thread]
+
+    for thread, call, line, _ in lines(sys.argv[1]):
+        me = begin(thread)
         if call == "execve" and "/slurmstepd\"" in line:
             privileged[me] = True
-        if call in ("clone", "clone3", "fork", "vfork") and result and int(result.group(1)) > 0:
-            child = result.group(1)
-            process[child] = me if "CLONE_THREAD" in line else child
-            if process[child] == child:
-                privileged[child] = privileged.get(me, False)
         if not privileged.get(me):
             continue
         if call in ("setuid", "setresuid", "setreuid") and not re.search(r"\((?:0|-1|4294967295)[,)]", line):

@@ -44,24 +44,24 @@ struct job {
     int tasks;
     int64_t now;                        /* of the last input */
     int64_t run;                        /* the same, but it stands still while the job is suspended */
-    bool isolated;                      /* srun's host is cut off (isolation.h), as of the last job_time () */
-    bool suspended;                     /* ... until the last input, */
-    int64_t suspended_at;               /* since then */
+    bool isolated; /* srun's host is cut off (isolation.h), as of the last job_time () */
+    bool suspended; /* ... until the last input, */
+    int64_t suspended_at; /* since then */
     struct facts facts;
     struct stop_policy *policy;
     struct restarts *restarts;
     struct watchdog watchdog;
     struct ledger ledger;
     struct unanswered unanswered;
-    int64_t back;                       /* when srun's host was, perhaps, after an outage; 0: never */
-    int64_t launched;                   /* when the tasks got their answers */
-    int64_t grace_over;                 /* of evaluators; never before the job is over */
-    int64_t failure_over;               /* fail_grace; never if no task has failed without a ps */
-    int ends;                           /* that have been noted */
-    bool end_told, miss_told;           /* what is told once */
-    const struct rank *failing;         /* that has begun the last events, so many times in a row: */
-    int failures;                       /* see spares_note_failure () */
-    int64_t replaced_sign;              /* the first last sign of those that are to begin; or NEVER */
+    int64_t back; /* when srun's host was, perhaps, after an outage; 0: never */
+    int64_t launched; /* when the tasks got their answers */
+    int64_t grace_over; /* of evaluators; never before the job is over */
+    int64_t failure_over; /* fail_grace; never if no task has failed without a ps */
+    int ends; /* that have been noted */
+    bool end_told, miss_told; /* what is told once */
+    const struct rank *failing; /* that has begun the last events, so many times in a row: */
+    int failures; /* see spares_note_failure () */
+    int64_t replaced_sign; /* the first last sign of those that are to begin; or NEVER */
 };
 
 /* When job->run will be there; NEVER while it stands still. */

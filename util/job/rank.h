@@ -117,7 +117,7 @@ struct rank {
     int64_t given_up; /* when a spare may get its place; or NEVER */
     struct end end; /* of the present life */
     enum address_use address_use; /* of all lives that have ended */
-    bool tells_unanswered;              /* for its node: unanswered.h */
+    bool tells_unanswered; /* for its node: unanswered.h */
     /*
      * The last report that has come from its supervisor; its number, or 0 if that has returned and runs, or
      * is lost; and the life that it was in then, or since.
