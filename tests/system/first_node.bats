@@ -200,8 +200,8 @@ exec srun --no-kill $work/program
 END
         )
         eventually 60 runs 0 0 && eventually 5 [ -e "$work/printed.1" ] || fail "it does not start: $(cat "$work/out")"
-        kill_node 1
         printed=$(< "$work/printed.1")
+        kill_node 1
         if [ "$more" = none ]; then
             eventually 60 is_stuck 1 || fail "it goes on"
             printed=$(($(< "$work/printed.1") - printed))
