@@ -57,7 +57,7 @@ void raise_file_limit (int needed);
 #define TEST_OF_LINE(sentence, line) TEST_WITH_LINE (sentence, line)
 #define TEST_WITH_LINE(sentence, line) \
     static void _test_of_line_##line (void); \
-    static void __attribute__ ((constructor (101 + line))) _add_test_of_line_##line (void) \
+    static void __attribute__ ((constructor (101 + (line)))) _add_test_of_line_##line (void) \
     { \
         add_test (sentence, _test_of_line_##line); \
     } \

@@ -39,6 +39,8 @@ static struct world world;
 
 static size_t below (size_t limit)
 {
+    if (limit == 0)
+        abort ();
     return random_next (&seed) % limit;
 }
 
@@ -176,10 +178,10 @@ static void make_ranks (void)
     for (size_t h = 0; h < world.hosts; h++)
         for (size_t n = below (4) + 1; n > 0; n--)
             world.host_of[world.ranks++] = h;
-    for (size_t i = world.ranks - 1; i > 0 && !one_in (8); i--) {
-        size_t j = below (i + 1), other = world.host_of[i];
+    for (size_t i = world.ranks; i > 1 && !one_in (8); i--) {
+        size_t j = below (i), other = world.host_of[i - 1];
 
-        world.host_of[i] = world.host_of[j];
+        world.host_of[i - 1] = world.host_of[j];
         world.host_of[j] = other;
     }
     for (size_t i = 0; i < world.ranks; i++)
