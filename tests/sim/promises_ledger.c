@@ -65,6 +65,11 @@ static void _see (const struct history *h, struct truth *t, const struct note *n
     } else if (note->kind == ENDED) {
         t->alive[note->place] = false;
         t->reached = note->number > t->reached ? note->number : t->reached;
+        /* It may have said its first step at this moment, and be the last one that works. */
+        if (!t->stands && t->first == 0 && note->number > 0) {
+            t->first = note->number;
+            t->last = t->reached > t->before ? LEDGER_PROGRESS : LEDGER_REPEATED;
+        }
         if (!t->stands && note->cause == BY_ITSELF && note->status != 0)
             _stand (t);
     }
