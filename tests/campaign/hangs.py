@@ -139,7 +139,8 @@ def verdicts(trial):
 def prepare(trial):
     if trial.plan.watch:
         shutil.copy(os.environ["SPANK_TF_PROGRAMS"] + "/" + PROGRAM, trial.dir)
-        kind = "messages" if trial.plan.watch == "messages" else "lines"
+        # After progress restarts would be counted anew, and how far a life gets is chance.
+        kind = "pings" if trial.plan.watch == "messages" else "lines"
         clusters.write(trial.dir + "/signs.args", f"{MOST_MS} {kind}\n")
 
 

@@ -3,10 +3,10 @@
  *
  * signs: the signs of life of a task that --tf-watchdog watches.
  *
- *     signs MOST_MS messages|lines FILE
+ *     signs MOST_MS messages|pings|lines FILE
  *
- * Gives a sign at irregular times, at most MOST_MS after the one before: a message that says a step, or a
- * line on stdout. A message without a socket for it is none. After the second one FILE is there: from then
+ * Gives a sign at irregular times, at most MOST_MS after the one before: a message that says a step, one that
+ * says no progress, or a line on stdout. A message without a socket for it is none. After the second one FILE is there: from then
  * on the task is watched. After SIGUSR1 it goes on for 1.5 s, as a task that waits for another one which
  * hangs; after SIGUSR2 it gives none any more. It ends with its parent.
  */
@@ -30,7 +30,7 @@
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
 static socklen_t length;
 static int fd = -1;
-static bool messages;
+static bool messages, progress;
 
 static int64_t _now_ms (void)
 {
@@ -53,15 +53,12 @@ static void _open (const char *name)
     fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/*
- * A message that the socket does not take is dropped. Messages tell of no progress: after progress, restarts
- * would be counted anew, and how far a life gets is chance.
- */
+/* A message that the socket does not take is dropped. */
 static void _give (int number)
 {
     char text[64];
-    int size = messages ? snprintf (text, sizeof (text), "WATCHDOG=1\nSTATUS=step 1")
-                        : snprintf (text, sizeof (text), "step %d\n", number);
+    int size = snprintf (text, sizeof (text), messages ? "WATCHDOG=1\nSTATUS=step %d" : "step %d\n",
+                         progress ? number : 1);
 
     if (messages && fd >= 0)
         sendto (fd, text, (size_t)size, 0, (struct sockaddr *)&address, length);
@@ -93,10 +90,11 @@ int main (int argc, char *argv[])
     sigset_t set;
 
     if (most < 1) {
-        fprintf (stderr, "usage: signs MOST_MS messages|lines FILE\n");
+        fprintf (stderr, "usage: signs MOST_MS messages|pings|lines FILE\n");
         return 2;
     }
-    messages = strcmp (argv[2], "messages") == 0;
+    messages = strcmp (argv[2], "lines") != 0;
+    progress = strcmp (argv[2], "messages") == 0;
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     sigemptyset (&set);
     sigaddset (&set, SIGUSR1);
