@@ -29,7 +29,6 @@ static struct {
     bool woken;                         /* the caller has a signal to read: a child has ended */
     struct signal signal;               /* comes when the next life has begun */
     char fork_error[64];                /* of the next life, or "" */
-    int look_ms;                        /* the next look takes so long */
     struct link link; /* to the rendezvous */
     bool unknown; /* what is there has not shown the server's token */
 } world;
@@ -147,8 +146,6 @@ static void look (void)
     sight.left = (world.program || world.others) == !!(asks & MACHINE_ASKS_LEFT);
     sight.unstarted = world.unstarted == !!(asks & MACHINE_ASKS_UNSTARTED);
     sight.reaction = asks & MACHINE_ASKS_REACTION ? world.reaction : SIGNALS_HANDLE;
-    now += world.look_ms;
-    world.look_ms = 0;
     machine_look (&machine, now, &sight);
     perform_all ();
 }
@@ -173,8 +170,7 @@ static void pass (int ms)
         now = machine_due (&machine);
         settle ();
     }
-    if (now < end)
-        now = end;
+    now = end;
 }
 
 /* Events. */
@@ -279,8 +275,6 @@ static bool play_world (char *event)
         world.reaction = SIGNALS_HANDLE;
     else if (story_begins (&event, "it blocks SIGTERM"))
         world.reaction = SIGNALS_BLOCK;
-    else if (story_begins (&event, "the next look takes"))
-        world.look_ms = story_number (&event);
     else if (story_begins (&event, "the next life fails:"))
         strcpy (world.fork_error, event);
     else
