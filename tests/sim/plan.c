@@ -316,8 +316,11 @@ static void _make_rare (struct plan *plan)
         c->lost_after = 90;
     if (c->watch.seconds && c->stop == STOP_WHEN_AUTO && _in (2))
         _make_mute (plan);
-    if (_in (8))
+    if (_in (8)) {
         _make_loop (plan, _below (plan->tasks));
+        /* A history has no room for all that could be. */
+        c->restart.total = c->restart.times ? c->restart.times + 3 : 0;
+    }
     if (c->restart.times && c->lost_after == 0 && _in (4))
         _make_late_failure (plan);
     for (int i = 0; i < plan->disturbances; i++) {

@@ -237,6 +237,10 @@ const char *no_success_without_the_work (const struct history *h)
         if (note->kind == UNHEARD
             || (note->kind == DISTURBED && (note->status == DIE || note->status == KILL_SLURMSTEPD)))
             return NULL;
+        /* Open: a spare that has a place, is lost before it begins, and comes back, has no code of a failure. */
+        if (note->kind == TOLD && note->number == FACT_LOST && note->rank >= 0
+            && h->plan->kind[note->rank] == RULES_SPARE)
+            return NULL;
         if ((note->kind == BEGAN || note->kind == ENDED) && note->place >= 0)
             last[note->place] = note;
         if (note->kind == SRUN_ENDED)
