@@ -237,7 +237,7 @@ const char *no_success_without_the_work (const struct history *h)
         if (note->kind == UNHEARD
             || (note->kind == DISTURBED && (note->status == DIE || note->status == KILL_SLURMSTEPD)))
             return NULL;
-        /* Open: a spare that has a place, is lost before it begins, and comes back, has no code of a failure. */
+        /* Open: a spare with a place that is lost before it begins, and comes back, has no failure's code. */
         if (note->kind == TOLD && note->number == FACT_LOST && note->rank >= 0
             && h->plan->kind[note->rank] == RULES_SPARE)
             return NULL;
