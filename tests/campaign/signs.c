@@ -6,9 +6,9 @@
  *     signs MOST_MS messages|pings|lines FILE
  *
  * Gives a sign at irregular times, at most MOST_MS after the one before: a message that says a step, one that
- * says no progress, or a line on stdout. A message without a socket for it is none. After the second one FILE is there: from then
- * on the task is watched. After SIGUSR1 it goes on for 1.5 s, as a task that waits for another one which
- * hangs; after SIGUSR2 it gives none any more. It ends with its parent.
+ * says no progress, or a line on stdout. A message without a socket for it is none. After the second one FILE
+ * is there: from then on the task is watched. After SIGUSR1 it goes on for 1.5 s, as a task that waits for
+ * another one which hangs; after SIGUSR2 it gives none any more. It ends with its parent.
  */
 #include "config.h"
 
