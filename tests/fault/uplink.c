@@ -131,12 +131,14 @@ static void _rendezvous_ends (const void *arg __attribute__ ((unused)))
     /* Not at once: srun may have ended, and Slurm may be about to end the step. */
     poll (NULL, 0, 2000);
     task_expect_stderr (&printer, "");
-    /* It tries to connect after 6.2 s, and then after 12.6 s. */
+    /* It tries to connect after 6.2 s, and then after 12.6 s: not between these two calls. */
     poll (NULL, 0, 5500);
+    task_expect_idle (&printer);
     for (size_t i = 0; i < COUNT (all); i++) {
-        task_expect_idle (all[i]);
+        kill (all[i]->pid, SIGSTOP);
         task_open_listener (all[i]);
         kill (all[i]->program_pid, SIGUSR1);
+        kill (all[i]->pid, SIGCONT);
         task_expect_reconnect (all[i], "signal 10");
         task_order_exit (all[i], W_EXITCODE (0, SIGUSR1));
     }
