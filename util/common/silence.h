@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "second.h"
+
 /*
  * Let the kernel ask the peer, and break the connection when the peer does not answer for `broken_ms`. The
  * connections that a listening socket accepts inherit this.
@@ -49,13 +51,13 @@ static inline int silence_interval (int lost_after)
  */
 static inline int64_t silence_verdict_ms (int lost_after)
 {
-    return (lost_after + 2 * silence_interval (lost_after) + SILENCE_KILL_S) * INT64_C (1000);
+    return (lost_after + 2 * silence_interval (lost_after) + SILENCE_KILL_S) * SECOND_MS;
 }
 
 /* A peer that is silent for so long has not answered once or twice. */
 static inline bool silence_is_long (int lost_after, int64_t ms)
 {
-    return ms > 2000 * silence_interval (lost_after) + 1000;
+    return ms > (2 * silence_interval (lost_after) + 1) * SECOND_MS;
 }
 
 #endif

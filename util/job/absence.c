@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "common/second.h"
 #include "common/silence.h"
 #include "course.h"
 #include "spares.h"
@@ -18,9 +19,9 @@
  * How long after another one a supervisor may connect when the network is back: an attempt (uplink.c), the
  * pause before the next one, and a second.
  */
-static int _return_ms (int lost_after)
+static int64_t _return_ms (int lost_after)
 {
-    return silence_interval (lost_after) * 1000 + 2000;
+    return (silence_interval (lost_after) + 2) * SECOND_MS;
 }
 
 /*
@@ -60,7 +61,7 @@ static void _wait_for_others (struct job *job, const struct rank *rank)
 {
     int lost_after = job->config->lost_after;
 
-    if (lost_after == 0 || rank->away == NEVER || job->now - rank->heard < lost_after * INT64_C (1000))
+    if (lost_after == 0 || rank->away == NEVER || job->now - rank->heard < lost_after * SECOND_MS)
         return;
     job->back = job->now;
     for (struct rank *other = job->rank; other < job->rank + job->tasks; other++) {

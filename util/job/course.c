@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "common/second.h"
+
 /* SIGTERM probably came from the user, and is about to end the other tasks too. */
 static bool _has_failed_by_itself (const struct rank *rank)
 {
@@ -154,8 +156,8 @@ static void _set_over (struct job *job)
     fact->moves = _moves (job);
     fact->rank = rank ? &job->rank[rank->number] : NULL;
     if (fact->cause == STOP_POLICY_TASK_FAILED)
-        job->failure_over = job->run + job->config->fail_grace * INT64_C (1000);
-    job->grace_over = job->run + _evaluator_grace (job) * INT64_C (1000);
+        job->failure_over = job->run + job->config->fail_grace * SECOND_MS;
+    job->grace_over = job->run + _evaluator_grace (job) * SECOND_MS;
     restarts_limit (job->restarts, job->grace_over);
     _tell_grace (job);
 }

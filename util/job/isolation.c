@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "common/second.h"
 #include "common/silence.h"
 
 static bool _is_waited_for (const struct rank *rank)
@@ -52,8 +53,7 @@ static int64_t _heard (const struct job *job, const struct rank *one)
 /* When the last of the other hosts was heard, if they fell silent together; else NEVER. */
 static int64_t _silent_since (const struct job *job)
 {
-    int64_t apart = silence_interval (job->config->lost_after) * INT64_C (1000) + 1000, first = NEVER,
-            last = 0;
+    int64_t apart = (silence_interval (job->config->lost_after) + 1) * SECOND_MS, first = NEVER, last = 0;
     const struct rank *known = NULL;
     bool several = false;
 
@@ -86,7 +86,7 @@ static int64_t _from (const struct job *job)
     if (_one_is_there (job) || !_has_leases (job) || stop_policy_cause (job->policy) != STOP_POLICY_NOT_OVER)
         return NEVER;
     since = _silent_since (job);
-    return since == NEVER ? NEVER : since + job->config->lost_after * INT64_C (1000);
+    return since == NEVER ? NEVER : since + job->config->lost_after * SECOND_MS;
 }
 
 bool isolation_holds (const struct job *job)

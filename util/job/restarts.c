@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "common/second.h"
 #include "rank.h"
 
 /* Failures that arrive so soon after the first one are one event. */
@@ -130,7 +131,7 @@ int restarts_last_step (const struct restarts *r)
 
 static int64_t _in_seconds (const struct restarts *r, int seconds)
 {
-    return r->now + seconds * INT64_C (1000);
+    return r->now + seconds * SECOND_MS;
 }
 
 /* This many seconds after the end of its life, which is reported now. */

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "common/second.h"
 #include "course.h"
 
 /* A task that fails so often in a row, so soon after its start, has perhaps a bad node. */
@@ -124,7 +125,7 @@ static void _replace (struct job *job, struct rank *lost, struct rank *spare, bo
 
 static int _seconds_since (const struct job *job, int64_t moment)
 {
-    return (int)((job->now - moment + 500) / 1000);
+    return (int)((job->now - moment + SECOND_MS / 2) / SECOND_MS);
 }
 
 /* The ranks of this fact have been replaced. */

@@ -5,6 +5,7 @@
 
 #include "watchdog.h"
 
+#include "common/second.h"
 #include "common/value.h"
 #include "course.h"
 
@@ -62,14 +63,14 @@ static int64_t _slowest_ms (const struct job *job)
 /* From the least time on. */
 static int64_t _times_ms (const struct job *job, int64_t ms)
 {
-    return moment_last (TIMES * ms, job->config->watch.seconds * INT64_C (1000));
+    return moment_last (TIMES * ms, job->config->watch.seconds * SECOND_MS);
 }
 
 static int64_t _first_ms (const struct job *job, bool first_life)
 {
     int64_t second = job->watchdog.second_ms;
 
-    return first_life || second == 0 ? job->config->watch.first * INT64_C (1000) : _times_ms (job, second);
+    return first_life || second == 0 ? job->config->watch.first * SECOND_MS : _times_ms (job, second);
 }
 
 /* How long a task may be silent. */
@@ -78,23 +79,22 @@ static int64_t _most_ms (const struct job *job, const struct rank *rank)
     int64_t first = _first_ms (job, true), most = _times_ms (job, _slowest_ms (job)), passed;
 
     if (!job->config->watch.learns)
-        return job->config->watch.seconds * INT64_C (1000);
+        return job->config->watch.seconds * SECOND_MS;
     if (job->run - rank->life.began < _first_ms (job, rank->life.number == 0))
         return moment_last (most, _first_ms (job, rank->life.number == 0));
     passed = job->run - job->watchdog.began;
     if (passed < FIRSTS * first)
         most = moment_last (
-            most,
-            _slowest_ms (job) > 0
-                ? passed / PART
-                : moment_first (FIRSTS * first, moment_last (first, VALUE_WATCHDOG_FIRST * INT64_C (1000))));
+            most, _slowest_ms (job) > 0
+                      ? passed / PART
+                      : moment_first (FIRSTS * first, moment_last (first, VALUE_WATCHDOG_FIRST * SECOND_MS)));
     return moment_last (most, moment_first (2 * job->watchdog.verdict_ms, first));
 }
 
 static struct watchdog_learnt _learn (const struct job *job)
 {
-    return (struct watchdog_learnt){ .seconds = (int)(_times_ms (job, _slowest_ms (job)) / 1000),
-                                     .first = (int)(_first_ms (job, false) / 1000),
+    return (struct watchdog_learnt){ .seconds = (int)(_times_ms (job, _slowest_ms (job)) / SECOND_MS),
+                                     .first = (int)(_first_ms (job, false) / SECOND_MS),
                                      .slowest_ms = _slowest_ms (job) };
 }
 
@@ -248,8 +248,8 @@ static void _describe_silence (const struct job *job, struct fact *fact)
 
         if (hung && rank != fact->ranks[0].rank)
             fact_name (fact, rank, job->tasks);
-        if (hung && _has_signs (rank) && rank->watch.signs.silent_ms / 1000 > fact->seconds)
-            fact->seconds = rank->watch.signs.silent_ms / 1000;
+        if (hung && _has_signs (rank) && rank->watch.signs.silent_ms / SECOND_MS > fact->seconds)
+            fact->seconds = (int)(rank->watch.signs.silent_ms / SECOND_MS);
         if (rank == fact->ranks[0].rank || rank->state != RANK_RUNS || !_has_signs (rank))
             continue;
         fact->moving += !hung;
@@ -362,7 +362,7 @@ static void _tell_that_none_is_watched (struct job *job)
         return;
     job->watchdog.said = true;
     facts_add (&job->facts, FACT_UNWATCHED, last)->seconds =
-        last ? (int)((job->now - _sign_ms (last)) / 1000) : 0;
+        last ? (int)((job->now - _sign_ms (last)) / SECOND_MS) : 0;
 }
 
 void watchdog_take (struct job *job, struct rank *rank, const struct signs *signs)

@@ -5,6 +5,8 @@
 
 #include "lease.h"
 
+#include "common/second.h"
+
 /* srun may have ended, and Slurm be about to end the step. */
 #define ALONE_MS 5000
 /*
@@ -46,7 +48,7 @@ int64_t lease_over_at (const struct lease *l)
 {
     if (l->config->lost_after == 0 || l->ended == l->link.heard)
         return LEASE_NEVER;
-    return l->link.heard + l->config->lost_after * INT64_C (1000);
+    return l->link.heard + l->config->lost_after * SECOND_MS;
 }
 
 void lease_over (struct lease *l)
@@ -56,9 +58,8 @@ void lease_over (struct lease *l)
 
 int64_t lease_lost_since (const struct lease *l)
 {
-    return l->ended == l->link.heard && !l->link.stands
-               ? l->link.heard + l->config->lost_after * INT64_C (1000)
-               : LEASE_NEVER;
+    return l->ended == l->link.heard && !l->link.stands ? l->link.heard + l->config->lost_after * SECOND_MS
+                                                        : LEASE_NEVER;
 }
 
 void lease_report (struct lease *l, int64_t now)

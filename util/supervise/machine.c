@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "common/second.h"
 #include "protocol/restart_rule.h"
 
 #define NEVER LEASE_NEVER
@@ -43,7 +44,7 @@ static int64_t _min (int64_t a, int64_t b)
 /* With a grace of 0, too, what dies of SIGTERM has the moment that this takes. */
 static int64_t _grace_ms (const struct machine *m)
 {
-    int64_t grace = m->config->stop_grace * INT64_C (1000);
+    int64_t grace = m->config->stop_grace * SECOND_MS;
 
     return grace < GRACE_MIN_MS ? GRACE_MIN_MS : grace;
 }
@@ -656,7 +657,7 @@ void machine_look (struct machine *m, int64_t now, const struct sight *sight)
                 _end_stopped (m);
             else if (m->run >= m->grace) {
                 m->killed = true;
-                m->killed_after = (int)((m->run - m->stopping) / 1000);
+                m->killed_after = (int)((m->run - m->stopping) / SECOND_MS);
                 _kill (m, THEN_STOPPED);
             }
             break;

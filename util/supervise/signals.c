@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "common/second.h"
 #include "protocol/restart_rule.h"
 
 /* Slurm sends SIGKILL KillWait after its SIGTERM. If it does not, the supervisor sends it then. */
@@ -33,7 +34,7 @@ static int64_t _slurms_grace_ms (const struct signals *s)
 {
     int seconds = s->config->kill_wait < 0 ? s->config->stop_grace : s->config->kill_wait + KILL_WAIT_MORE_S;
 
-    return seconds * INT64_C (1000);
+    return seconds * SECOND_MS;
 }
 
 /* If Slurm signals every process itself, nothing can be withheld. */
@@ -50,7 +51,7 @@ static void _withhold (struct signals *s, int64_t now)
     s->withheld = true;
     s->looks = 0;
     s->kill_due = now + _slurms_grace_ms (s);
-    s->last_chance = wait < 0 ? INT64_MAX : now + (wait - more) * INT64_C (1000);
+    s->last_chance = wait < 0 ? INT64_MAX : now + (wait - more) * SECOND_MS;
 }
 
 /*

@@ -35,6 +35,7 @@
 #include "common/descriptors.h"
 #include "common/errtext.h"
 #include "common/proc.h"
+#include "common/second.h"
 #include "common/version.h"
 #include "descendants.h"
 #include "last_line.h"
@@ -240,7 +241,7 @@ static bool _may_hang (const struct supervisor *s, const struct status *status)
     int seconds = s->watch.rule.seconds;
 
     return !status->ended && (seconds > 0 || s->question > 0)
-           && !signs_move (&status->signs, seconds * INT64_C (1000));
+           && !signs_move (&status->signs, seconds * SECOND_MS);
 }
 
 /* All that there is to tell. Without a connection the next one begins with that. */

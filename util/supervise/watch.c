@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/number.h"
+#include "common/second.h"
 #include "notify_message.h"
 
 /* Of the longest silence, so much is between two looks. */
@@ -315,13 +316,13 @@ static void _count (struct watch *w)
 
 static bool _is_silent (const struct watch *w)
 {
-    return w->age_ms - w->sign_ms >= w->rule.seconds * INT64_C (1000);
+    return w->age_ms - w->sign_ms >= w->rule.seconds * SECOND_MS;
 }
 
 /* The program has had its time for the first sign. */
 static bool _is_old (const struct watch *w)
 {
-    return w->age_ms >= w->rule.first * INT64_C (1000);
+    return w->age_ms >= w->rule.first * SECOND_MS;
 }
 
 /* Call it before the sign is noted. */
@@ -335,7 +336,7 @@ static void _note_growth (struct watch *w)
     w->log_grew = true;
     w->has_log = w->has_log
                  || (w->growths == GROWTHS_LEAST
-                     && w->age_ms - w->growing_ms >= w->rule.seconds * INT64_C (1000) / GROWING_PART);
+                     && w->age_ms - w->growing_ms >= w->rule.seconds * SECOND_MS / GROWING_PART);
 }
 
 static enum signs_source _source (const struct watch *w)
