@@ -408,7 +408,6 @@ static void _obey_stop (struct machine *m, bool waits)
 /* The end of a task that has ended before, and waits. */
 static void _look_at_remains (struct machine *m, bool left)
 {
-    m->stop_ordered = false;
     if (left)
         _stop (m);
     else
