@@ -141,9 +141,9 @@ struct life_report machine_life (const struct machine *m, int64_t now)
     int64_t ago = now - m->ended;
     struct life_report life = { .number = m->reports,
                                 .life = can ? m->number : -1,
-                                .ago_ms = ago < 0 || m->idle ? 0
-                                          : ago < INT_MAX    ? (int)ago
-                                                             : INT_MAX };
+                                .ago_ms = m->idle         ? 0
+                                          : ago < INT_MAX ? (int)ago
+                                                          : INT_MAX };
 
     if (m->config->restart.times > 0 && !can)
         life.cannot = m->cannot;
