@@ -107,14 +107,10 @@ static void _terminate_program (struct machine *m)
     _signal_program (m, &(struct signal){ .number = SIGTERM });
 }
 
-/* If one is on its way to the caller, it says what is known then. */
 static void _report (struct machine *m)
 {
     lease_report (&m->lease, m->now);
     m->reported = true;
-    for (int i = 0; i < m->effects; i++)
-        if (m->effect[i].kind == EFFECT_REPORT)
-            return;
     m->reports++;
     _add (m, EFFECT_REPORT);
 }
