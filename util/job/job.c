@@ -239,7 +239,6 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
     if (answer == RESTARTS_WAITS)
         return;
     course_ended (job, rank, answer == RESTARTS_KEPT ? RANK_IS_KEPT : RANK_IS_DONE, &end);
-    course_tell_end (job);
 }
 
 /* Other inputs. */
@@ -357,7 +356,6 @@ static void _release (struct job *job, struct rank *rank)
     if (_counts_as_stopped (job, rank))
         report = (struct exit_report){ .kind = EXIT_REPORT_STOPPED };
     course_ended (job, rank, RANK_IS_DONE, &report);
-    course_tell_end (job);
 }
 
 /* False if there is nothing to do. */
