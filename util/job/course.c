@@ -236,10 +236,6 @@ void course_hangs (struct job *job, const struct rank *rank)
 
 void course_replaced (struct job *job, struct rank *lost, struct rank *spare)
 {
-    static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
-
-    if (!rank_has_ended (lost))
-        lost->end.report = killed;
     rank_change (lost, RANK_IS_DONE);
     lost->away = lost->given_up = NEVER;
     lost->replaced_by = spare;
