@@ -61,7 +61,7 @@ static void _wait_for_others (struct job *job, const struct rank *rank)
 {
     int lost_after = job->config->lost_after;
 
-    if (lost_after == 0 || rank->away == NEVER || job->now - rank->heard < lost_after * SECOND_MS)
+    if (rank->away == NEVER || job->now - rank->heard < lost_after * SECOND_MS)
         return;
     job->back = job->now;
     for (struct rank *other = job->rank; other < job->rank + job->tasks; other++) {

@@ -181,7 +181,7 @@ void spares_replace (struct job *job)
     bool joined = restarts_are_gathering (job->restarts);
     struct fact *fact = NULL;
 
-    if (job->config->lost_after == 0 || job->isolated)
+    if (job->isolated)
         return;
     for (int round = 0; round < 2; round++)
         for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
