@@ -396,7 +396,7 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
 /* The end of one rank may release others. */
 static void _relaunch (struct job *job)
 {
-    bool more = job->config->restart.times > 0 && !job->isolated;
+    bool more = !job->isolated;
 
     while (more) {
         restarts_check (job->restarts);
