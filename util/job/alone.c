@@ -21,8 +21,7 @@ bool alone_is_likely (const struct rank *rank, int tasks)
     for (const struct rank *last = rank + tasks; rank < last; rank++) {
         if (!alone_counts (rank))
             continue;
-        if (rank->address_use != ADDRESS_UNUSED || rank->state == RANK_LOST
-            || exit_report_failed (&rank->end.report))
+        if (rank->address_use != ADDRESS_UNUSED || exit_report_failed (&rank->end.report))
             return false;
         ran_long += rank->end.elapsed_ms > LONG_MS;
     }
