@@ -19,7 +19,7 @@ static bool _is_address (const struct rank *rank, const struct signs_address *to
 {
     return (to->port == rank->port || to->port == rank->master_port)
            && to->address.family == rank->address.family
-           && memcmp (to->address.bytes, rank->address.bytes, to->address.family == AF_INET ? 4 : 16) == 0;
+           && memcmp (to->address.bytes, rank->address.bytes, sizeof (rank->address.bytes)) == 0;
 }
 
 /* The rank that others know by this address; or NULL. */
