@@ -179,7 +179,7 @@ static void _set_waiting (const struct restarts *r, struct rank *rank, const str
     rank->life.leaves =
         report->kind != EXIT_REPORT_STOPPED && !restart_rule_covers (restart_policy_rule (r->policy), report);
     rank->life.due = NEVER;
-    if (!rank_has_ended (rank) && !rank_waits (rank))
+    if (!rank_has_ended (rank))
         rank->end.report = *report;
     rank_change (rank, RANK_IS_TO_WAIT);
 }
