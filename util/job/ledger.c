@@ -136,8 +136,6 @@ void ledger_close (struct job *job)
 
     ledger_look (job);
     _move (l, l->account, job->run);
-    if (!l->begun)
-        l->first_ms = l->ms[LEDGER_STARTING];
     _count_repeated (l);
     l->ms[LEDGER_SUSPENDED] = job->now - job->run;
     l->restarts = restart_policy_used (restarts_policy (job->restarts));
