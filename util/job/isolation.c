@@ -32,7 +32,7 @@ static bool _has_leases (const struct job *job)
         beside = beside || rank->at_srun;
         spare = spare || (rank->kind == RULES_SPARE && rank->state != RANK_ENDED);
     }
-    return beside && spare && job->config->lost_after > 0;
+    return beside && spare;
 }
 
 /* When the host of a rank was heard last; NEVER if none of its connections broke. */
