@@ -330,8 +330,6 @@ static void _begin_again (struct job *job, struct rank *rank)
     spares_begin (job);
     rank_change (rank, RANK_BEGINS);
     rank->traceback = (struct traceback){ .told = false };
-    if (rank->link == LINK_NONE && rank->away == NEVER)
-        absence_begin (job, rank, JOB_CLOSED_MS);
 }
 
 /*
