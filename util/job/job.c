@@ -139,7 +139,7 @@ static void _note_report (struct job *job, struct rank *rank, const struct exit_
 static bool _is_stuck (const struct job *job, const struct rank *rank, const struct exit_report *report,
                        const struct life_report *life)
 {
-    if (life->life >= 0 || life->asked_signal || job->config->lost_after == 0)
+    if (life->life >= 0 || life->asked_signal)
         return false;
     return restarts_gathers (job->restarts, rank)
            || (rank->state == RANK_RUNS
