@@ -80,7 +80,6 @@ void absence_end (struct job *job, struct rank *rank)
     if (rank->state == RANK_LOST && stop_policy_is_cause (job->policy, rank))
         rank->undone = true;
     rank_change (rank, RANK_RETURNS);
-    absence_note_missing (job);
 }
 
 void absence_resume (struct job *job, int64_t ms)
