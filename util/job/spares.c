@@ -87,7 +87,7 @@ static struct rank *_choose (const struct job *job, const struct rank *lost)
 
 bool spares_have_one_for (const struct job *job, const struct rank *rank)
 {
-    return job->config->lost_after > 0 && _choose (job, rank);
+    return _choose (job, rank);
 }
 
 /* Its place. */
