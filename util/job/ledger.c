@@ -84,7 +84,7 @@ static enum ledger_account _account (const struct job *job)
 static void _move (struct ledger *l, enum ledger_account account, int64_t now)
 {
     l->ms[l->account] += now - l->since;
-    if (!l->begun && l->account == LEDGER_STARTING && account != LEDGER_STARTING) {
+    if (!l->begun && account != LEDGER_STARTING) {
         l->begun = true;
         l->first_ms = l->ms[LEDGER_STARTING];
     }
