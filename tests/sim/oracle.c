@@ -155,11 +155,6 @@ static bool _meets_suspension (const struct plan *plan, const struct disturbance
     return false;
 }
 
-bool oracle_gives_up_early (const struct plan *plan)
-{
-    return plan->config.lost_after > 60;
-}
-
 /*
  * guide.md, Spare tasks: "A node that was silent for less goes on as if nothing had been." design.md: "an
  * outage that Slurm survives … must not end a training". A reset alone is no news.
@@ -175,8 +170,6 @@ bool oracle_is_harmless (const struct history *h, int number)
                                              : 200000;
     int same = 0;
 
-    if (oracle_gives_up_early (plan))
-        limit = moment_first (limit, 55000);
     /* design.md: "After a reset it is a minute". */
     for (int i = 0; i < plan->disturbances && !oracle_has_spares (plan); i++)
         limit = oracle_resets (plan->disturbance[i].kind) ? 20000 : limit;

@@ -53,12 +53,6 @@ int oracle_began (const struct history *h, bool (*is_one) (enum disturbance_kind
 /* A supervisor may be cut off while the job is suspended, and end its task at the resume. */
 bool oracle_is_lost_while_suspended (const struct history *h);
 
-/*
- * Open: a supervisor whose task ends while its node is cut off gives its report up after a minute, if its
- * lease is not over by then.
- */
-bool oracle_gives_up_early (const struct plan *plan);
-
 /* Nobody may notice this disturbance; all that have begun by then. */
 bool oracle_is_harmless (const struct history *h, int number);
 bool oracle_is_calm (const struct history *h, int64_t until);

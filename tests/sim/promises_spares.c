@@ -137,9 +137,8 @@ const char *an_outage_of_sruns_host_takes_no_place (const struct history *h)
 {
     const struct disturbance *d = h->plan->disturbance;
 
-    if (oracle_gives_up_early (h->plan) || oracle_began (h, oracle_is_any, NEVER) != 1
-        || (d->kind != CUT && d->kind != BLOCK) || d->target != h->plan->srun || d->lasts > 200000
-        || h->plan->nodes < 3)
+    if (oracle_began (h, oracle_is_any, NEVER) != 1 || (d->kind != CUT && d->kind != BLOCK)
+        || d->target != h->plan->srun || d->lasts > 200000 || h->plan->nodes < 3)
         return NULL;
     EACH (note, h) {
         if (note->kind == ENDED && note->status && note->cause == BY_ITSELF)
@@ -175,7 +174,8 @@ const char *who_is_cut_off_stays_for_an_hour (const struct history *h)
     const struct plan *plan = h->plan;
     const struct note *left[MOST_RANKS] = { NULL };
 
-    if (!oracle_has_spares (plan) || oracle_gives_up_early (plan))
+    /* At the resume it does what it was told before the cut. */
+    if (!oracle_has_spares (plan) || oracle_is_lost_while_suspended (h))
         return NULL;
     EACH (note, h) {
         int64_t since;
@@ -241,8 +241,7 @@ const char *who_is_cut_off_does_not_stay_longer (const struct history *h)
 const char *the_end_does_not_wait_for_a_lost_spare (const struct history *h)
 {
     const struct plan *plan = h->plan;
-    const struct note *loss =
-        oracle_has_spares (plan) && !oracle_gives_up_early (plan) ? _only_loss (h) : NULL;
+    const struct note *loss = oracle_has_spares (plan) ? _only_loss (h) : NULL;
     int64_t last = 0;
 
     for (int i = 0; loss && i < plan->tasks; i++)

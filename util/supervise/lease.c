@@ -69,7 +69,7 @@ void lease_report (struct lease *l, int64_t now)
 
 int64_t lease_leave_at (const struct lease *l, bool answered)
 {
-    bool cut_off = l->ended == l->link.heard && !l->link.refused;
+    bool cut_off = l->config->lost_after > 0 && !l->link.refused;
 
     if (l->link.stands)
         return answered ? LEASE_NEVER : _max (l->reported, l->link.since) + ANSWER_MS;
