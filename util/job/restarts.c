@@ -114,7 +114,8 @@ void restarts_step (struct restarts *r, struct rank *rank, int life, int step)
         _note_progress (r);
     if (step > rank->life.step)
         rank->life.step = step;
-    if (step > r->step)
+    /* An evaluator counts its own. */
+    if (step > r->step && rank_is_watched (rank))
         r->step = step;
 }
 
