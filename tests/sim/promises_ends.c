@@ -120,21 +120,10 @@ const char *the_replaced_exit_with_0 (const struct history *h)
 const char *the_table_is_the_exit_codes (const struct history *h)
 {
     const struct note *table[MOST_RANKS] = { NULL };
-    bool final[MOST_RANKS] = { false };
 
     EACH (note, h)
         if (note->kind == TABLE && note->number == 0)
             table[note->rank] = note;
-    /*
-     * Open: one that had failed for good, was stopped for a restart of all, and is lost then, is "stopped" in
-     * the table if it comes back.
-     */
-    EACH (note, h) {
-        if (note->kind == ENDED && note->place >= 0)
-            final[note->rank] = note->status && !oracle_covers (h->plan, note->status);
-        if (note->kind == TOLD && note->number == FACT_LOST && note->rank >= 0 && final[note->rank])
-            table[note->rank] = NULL;
-    }
     /*
      * Open: of a task whose fork server, or slurmstepd, is killed as its next life is ordered, which the
      * rendezvous cannot tell from one whose next life was stopped.
@@ -236,10 +225,6 @@ const char *no_success_without_the_work (const struct history *h)
     EACH (note, h) {
         if (note->kind == UNHEARD
             || (note->kind == DISTURBED && (note->status == DIE || note->status == KILL_SLURMSTEPD)))
-            return NULL;
-        /* Open: a spare with a place that is lost before it begins, and comes back, has no failure's code. */
-        if (note->kind == TOLD && note->number == FACT_LOST && note->rank >= 0
-            && h->plan->kind[note->rank] == RULES_SPARE)
             return NULL;
         if ((note->kind == BEGAN || note->kind == ENDED) && note->place >= 0)
             last[note->place] = note;

@@ -77,8 +77,6 @@ void absence_end (struct job *job, struct rank *rank)
     _wait_for_others (job, rank);
     rank->away = rank->given_up = NEVER;
     restarts_returned (job->restarts, rank);
-    if (rank->state == RANK_LOST && stop_policy_is_cause (job->policy, rank))
-        rank->undone = true;
     rank_change (rank, RANK_RETURNS);
 }
 
@@ -139,6 +137,7 @@ void absence_check (struct job *job)
             if (rank->state == RANK_CALLED)
                 restart_policy_cannot (restarts_policy (job->restarts), rank);
             ledger_fail (job, rank->heard);
+            rank->undone = restarts_gathers (job->restarts, rank) && rank_waits (rank);
             course_ended (job, rank, RANK_IS_LOST, &killed);
             /* If it returns, what it has reported before is news. */
             rank->report = 0;

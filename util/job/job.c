@@ -105,7 +105,25 @@ static bool _none_has_ended (const struct job *job)
     return true;
 }
 
-/* The goal that its next life begins did not arrive. */
+/*
+ * What becomes of a life that its supervisor has not heard of, because the goal to begin it was lost. While
+ * all gather for a later one, or when nothing is restarted any more, it would begin beside others that have,
+ * or get, another dictionary.
+ */
+enum lost_begin {
+    BEGIN_AGAIN, /* the goal is told again */
+    BEGIN_WITH_ALL, /* all wait for it */
+    BEGIN_NEVER,
+};
+
+static enum lost_begin _lost_begin (const struct job *job, const struct rank *rank)
+{
+    if (restarts_gathers (job->restarts, rank))
+        return BEGIN_WITH_ALL;
+    return rank->restart.over || rank->restart.cannot ? BEGIN_NEVER : BEGIN_AGAIN;
+}
+
+/* It has ended an earlier life than that which is to run. */
 static bool _is_former (const struct rank *rank, const struct life_report *life)
 {
     return rank->state == RANK_RUNS && life->life >= 0 && life->life < rank->life.number;
@@ -150,13 +168,15 @@ static bool _is_stuck (const struct job *job, const struct rank *rank, const str
 /*
  * What its life had left behind has been stopped; but how the life ended is known, and it ended so, unless
  * its next life was certain, or its work is done. One that had counted as ended, because it was lost, stays
- * so.
+ * so if its work was not done.
  */
 static bool _keeps_end (const struct job *job, const struct rank *rank, const struct exit_report *report,
                         const struct life_report *life)
 {
-    if (report->kind != EXIT_REPORT_STOPPED || rank->undone)
-        return rank->undone && report->kind == EXIT_REPORT_STOPPED;
+    if (report->kind != EXIT_REPORT_STOPPED)
+        return false;
+    if (rank->undone)
+        return true;
     if (restart_rule_covers (&job->config->restart, &rank->end.report))
         return rank_waits (rank) && !course_is_done_with (job, rank);
     return !rank->replaces && (rank_waits (rank) || _is_former (rank, life));
@@ -166,8 +186,7 @@ static bool _keeps_end (const struct job *job, const struct rank *rank, const st
 static bool _is_to_begin (const struct job *job, const struct rank *rank, const struct exit_report *report,
                           const struct life_report *life)
 {
-    return _is_former (rank, life) && !life->asked_signal && !restarts_gathers (job->restarts, rank)
-           && !rank->restart.over && !rank->restart.cannot
+    return _is_former (rank, life) && !life->asked_signal && _lost_begin (job, rank) == BEGIN_AGAIN
            && !(report->kind == EXIT_REPORT_STOPPED && job_goal (job, rank).stop == GOAL_STOP);
 }
 
@@ -329,6 +348,7 @@ static void _begin_again (struct job *job, struct rank *rank)
     facts_add (&job->facts, FACT_BEGINS, rank);
     spares_begin (job);
     rank_change (rank, RANK_BEGINS);
+    rank->undone = false;
     rank->traceback = (struct traceback){ .told = false };
 }
 
@@ -367,19 +387,19 @@ static bool _act (struct job *job, struct rank *rank)
     return true;
 }
 
-/*
- * The order to begin was lost, and nothing is restarted any more: the others end, or have another
- * dictionary.
- */
-static bool _never_begins (const struct rank *rank, const struct status *status)
+/* Its loss has ended the job, or it has not begun the life that it was to begin with all. */
+static bool _is_undone (const struct job *job, const struct rank *rank, const struct status *status)
 {
-    return rank->state == RANK_RUNS && status->ended && rank->has < rank->life.number
-           && (rank->restart.over || rank->restart.cannot);
+    return stop_policy_is_cause (job->policy, rank)
+           || (rank->restart.together && status->ended && status->life.life >= 0
+               && status->life.life < rank->life.number);
 }
 
 void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
 {
     _set_time (job, now);
+    if (rank->state == RANK_LOST)
+        rank->undone = rank->undone || _is_undone (job, rank, status);
     absence_end (job, rank);
     rank->told = (struct goal){ .life = -1 };
     if (!status->ended) {
@@ -387,7 +407,8 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
         rank->report = 0;
     }
     _take_status (job, rank, status);
-    if (_never_begins (rank, status))
+    if (status->ended && rank->state == RANK_RUNS && rank->has < rank->life.number
+        && _lost_begin (job, rank) == BEGIN_NEVER)
         _release (job, rank);
 }
 
@@ -450,13 +471,10 @@ static int _least_exit_code (const struct job *job, const struct rank *rank, con
     return stop_policy_awaits (job->policy, rank) ? exit_report_code (&killed) : 0;
 }
 
-/*
- * One that waits for its next life has none that is to begin. Nor has one that all others wait for meanwhile,
- * because its begin was lost: it would begin beside them, with what may be a newer dictionary.
- */
+/* One that waits for its next life has none that is to begin. */
 static int _life (const struct job *job, const struct rank *rank)
 {
-    bool late = restarts_gathers (job->restarts, rank) && rank->told.life < rank->life.number;
+    bool late = rank->told.life < rank->life.number && _lost_begin (job, rank) == BEGIN_WITH_ALL;
 
     return rank->state == RANK_RUNS && !late ? rank->life.number : rank->has;
 }
