@@ -158,19 +158,39 @@ const char *at_most_n_restarts (const struct history *h)
 /*
  * guide.md: with `any`, "a failure that all tasks have alike within 30 s of their start …: one restart,
  * and if a task fails so again …, the step ends … alike is the same exit code or signal; tasks that were
- * stopped … say nothing".
+ * stopped … say nothing". What ends after the first failure may have been stopped, however it ends.
  */
 static bool _may_be_alike (const struct history *h, const struct note *failed)
 {
     const struct plan *plan = h->plan;
+    int64_t first = NEVER;
 
-    for (const struct note *note = h->note; note < failed; note++)
-        if (note->kind == ENDED && note->life == 0 && note->cause != BY_SUPERVISOR && note->place >= 0
-            && !plan->beside[note->place]
-            && (plan->kind[note->place] == RULES_WORKER || plan->kind[note->place] == RULES_CHIEF)
-            && note->status != failed->status)
+    for (const struct note *note = h->note; note < failed; note++) {
+        if (note->kind != ENDED || note->life > 0 || note->cause == BY_SUPERVISOR || note->place < 0
+            || plan->beside[note->place]
+            || (plan->kind[note->place] != RULES_WORKER && plan->kind[note->place] != RULES_CHIEF))
+            continue;
+        if (note->status != failed->status && (first == NEVER || note->at < first + 300))
             return false;
+        if (note->status != 0)
+            first = moment_first (first, note->at);
+    }
     return true;
+}
+
+static bool _one_may_be_alike (const struct history *h)
+{
+    int64_t began[MOST_RANKS] = { 0 };
+
+    EACH (note, h) {
+        if (note->kind == BEGAN && note->place >= 0)
+            began[note->place] = note->at;
+        if (note->kind == ENDED && note->place >= 0 && note->status != 0 && note->cause != BY_SUPERVISOR
+            && note->life > 0 && oracle_running_ms (h, began[note->place], note->at) < 31000
+            && _may_be_alike (h, note))
+            return true;
+    }
+    return false;
 }
 
 /*
@@ -180,9 +200,9 @@ static bool _may_be_alike (const struct history *h, const struct note *failed)
 const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
 {
     const struct plan *plan = h->plan;
-    int64_t began[MOST_RANKS] = { 0 }, takes;
     bool ps = oracle_has (plan, RULES_PS);
     int failures = 0;
+    int64_t takes;
 
     if (plan->config.stop != STOP_WHEN_AUTO || plan->wait || plan->config.watch.seconds)
         return NULL;
@@ -210,8 +230,6 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
     EACH (note, h) {
         bool followed = false;
 
-        if (note->kind == BEGAN && note->place >= 0)
-            began[note->place] = note->at;
         if (note->kind != ENDED || note->status == 0 || note->cause == BY_SUPERVISOR)
             continue;
         for (const struct note *other = h->note; other < h->note + h->notes; other++)
@@ -219,9 +237,11 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
                        || (other->kind == BEGAN && other->place == note->place && other->life > note->life)
                        || (ps && other->kind == TOLD && other->number == FACT_OVER
                            && other->rank != note->rank && other->at < note->at + takes);
-        /* A worker beside a ps is not restarted then, and so there is no restart of all any more. */
-        if ((!followed || ps) && plan->config.restart.any && note->life > 0
-            && oracle_running_ms (h, began[note->place], note->at) < 31000 && _may_be_alike (h, note))
+        /*
+         * The step ends, also for one that has not heard of its next life. A worker beside a ps is not restarted
+         * then, and so there is no restart of all any more.
+         */
+        if ((!followed || ps) && plan->config.restart.any && _one_may_be_alike (h))
             return NULL;
         if (!followed)
             return oracle_broken (note, "a covered failure is not followed by a life", note->life);
