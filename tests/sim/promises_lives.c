@@ -238,8 +238,8 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
                        || (ps && other->kind == TOLD && other->number == FACT_OVER
                            && other->rank != note->rank && other->at < note->at + takes);
         /*
-         * The step ends, also for one that has not heard of its next life. A worker beside a ps is not restarted
-         * then, and so there is no restart of all any more.
+         * The step ends, also for one that has not heard of its next life. A worker beside a ps is not
+         * restarted then, and so there is no restart of all any more.
          */
         if ((!followed || ps) && plan->config.restart.any && _one_may_be_alike (h))
             return NULL;
