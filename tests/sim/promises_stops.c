@@ -89,7 +89,7 @@ const char *a_stop_gives_its_grace (const struct history *h)
 
 /*
  * manual, HANGS: "All processes of the tasks that hang get SIGABRT, at which Python prints the stacks": of a
- * life that was found to hang, and was not told to stop before.
+ * life that was found to hang, and was not told to stop, and had not ended, before.
  */
 const char *what_hangs_is_aborted (const struct history *h)
 {
@@ -98,7 +98,7 @@ const char *what_hangs_is_aborted (const struct history *h)
     EACH (note, h) {
         int life = note->life + 1;
 
-        if (note->kind == TOLD_TO_STOP)
+        if (note->kind == TOLD_TO_STOP || note->kind == ENDED)
             stopped[note->rank] = life;
         if (note->kind == TOLD && note->number == FACT_HANG && stopped[note->rank] != life)
             hung[note->rank] = life;
