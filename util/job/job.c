@@ -182,6 +182,15 @@ static bool _keeps_end (const struct job *job, const struct rank *rank, const st
     return !rank->replaces && (rank_waits (rank) || _is_former (rank, life));
 }
 
+/*
+ * Its hang has ended the job, and others were stopped for it. But it had just ended, and its supervisor still
+ * passed its output on: the step has failed all the same.
+ */
+static bool _has_hung (const struct job *job, const struct rank *rank, const struct exit_report *report)
+{
+    return rank_is_hung (rank) && stop_policy_is_cause (job->policy, rank) && !exit_report_failed (report);
+}
+
 /* Then it has its life still before it, unless it is to be stopped, and is. */
 static bool _is_to_begin (const struct job *job, const struct rank *rank, const struct exit_report *report,
                           const struct life_report *life)
@@ -225,7 +234,8 @@ static bool _cannot_begin (const struct job *job, const struct rank *rank, const
 static void _take_report (struct job *job, struct rank *rank, const struct exit_report *report,
                           const struct life_report *life, const struct failure_text *failure)
 {
-    static const struct exit_report unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
+    static const struct exit_report unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 },
+                                    hung = { .kind = EXIT_REPORT_HUNG };
     enum restart_policy_decision decision;
     enum restarts_answer answer;
     struct exit_report end;
@@ -235,6 +245,8 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
         return;
     if (_cannot_begin (job, rank, report, life))
         report = &unstarted;
+    else if (_has_hung (job, rank, report))
+        report = &hung;
     absence_note_missing (job);
     _note_report (job, rank, report, life, failure);
     if (exit_report_failed (report))
@@ -464,7 +476,7 @@ static int _least_exit_code (const struct job *job, const struct rank *rank, con
     bool stopped = rank->said.kind == EXIT_REPORT_STOPPED;
 
     if (goal->leave)
-        return stopped ? exit_report_code (&rank->end.report) : 0;
+        return exit_report_failed (&rank->said) ? 0 : exit_report_code (&rank->end.report);
     if (!restarts_gathers (job->restarts, rank)
         || (rank_waits (rank) ? !stopped || rank->replaces : goal->stop != GOAL_STOP))
         return 0;
