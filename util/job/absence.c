@@ -54,14 +54,16 @@ void absence_begin (struct job *job, struct rank *rank, int ms)
 }
 
 /*
- * A rank comes back that was silent for longer than a supervisor waits before it ends its task: perhaps it
- * was this host that was cut off. Then the others come back, too, and keep their places.
+ * A rank comes back that was silent for as long as a supervisor waits before it ends its task, or nearly, as
+ * others may have heard of this process a while before it: perhaps it was this host that was cut off. Then
+ * the others come back, too, and keep their places.
  */
 static void _wait_for_others (struct job *job, const struct rank *rank)
 {
     int lost_after = job->config->lost_after;
 
-    if (rank->away == NEVER || job->now - rank->heard < lost_after * SECOND_MS)
+    if (rank->away == NEVER
+        || job->now - rank->heard < (lost_after - silence_interval (lost_after)) * SECOND_MS)
         return;
     job->back = job->now;
     for (struct rank *other = job->rank; other < job->rank + job->tasks; other++) {
