@@ -87,6 +87,25 @@ bool story_begins (char **event, const char *words)
     return true;
 }
 
+bool story_sets (char **event, const struct story_setting *setting, size_t settings)
+{
+    size_t i = 0;
+
+    while (i < settings && !story_begins (event, setting[i].words))
+        i++;
+    if (i == settings)
+        return false;
+    if (setting[i].flag)
+        *setting[i].flag = true;
+    else if (setting[i].number)
+        *setting[i].number = story_number (event);
+    else {
+        *setting[i].text = *event;
+        *event += strlen (*event);
+    }
+    return true;
+}
+
 void story_unknown (const char *event)
 {
     fail_msg ("\"%s\" is not an event", event);

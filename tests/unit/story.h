@@ -44,6 +44,17 @@ int story_number (char **event);
 /* True, and the event continues likewise, if it begins with these words. */
 bool story_begins (char **event, const char *words);
 
+/* Words of an event, and the one thing that they set. */
+struct story_setting {
+    const char *words;
+    bool *flag;                 /* becomes true */
+    int *number;                /* becomes the number behind the words */
+    const char **text;          /* becomes all that is behind them */
+};
+
+/* True, and the event continues behind it, if it begins with one of these. */
+bool story_sets (char **event, const struct story_setting *setting, size_t settings);
+
 /* play () does not know the rest of the event. */
 void story_unknown (const char *event) __attribute__ ((noreturn));
 

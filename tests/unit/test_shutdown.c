@@ -275,60 +275,46 @@ static char *release (void)
 /* "restart 3, wait" behind the list of a step. */
 static void set_options (struct rendezvous_config *config, char *options, struct places *places)
 {
+    const struct story_setting setting[] = {
+        { "restart", .number = &config->restart.times },
+        { "in all", .number = &config->restart.total },
+        { "any", .flag = &config->restart.any },
+        { "lost after", .number = &config->lost_after },
+        { "grace", .number = &config->eval_grace },
+        { "fail", .number = &config->fail_grace },
+        { "kill after", .number = &config->stop_grace },
+        { "wait", .flag = &config->wait_limited },
+        { "debugger", .flag = &config->debugged },
+        { "show", .flag = &config->show },
+        { "ask alone", .flag = &config->ask_alone },
+        { "log", .flag = &noted },
+        { "codes", .flag = &codes },
+        { "apart", .flag = &places->apart },
+        { "srun on", .number = &places->srun },
+        { "het", .flag = &places->het },
+        { "no tf-supervise", .flag = &places->cannot_supervise },
+    };
+
     config->stop_grace = 10;
     config->eval_grace = 900;
     config->fail_grace = 30;
     config->restart.longest_pause = 60;
     while (*options)
-        if (story_begins (&options, "restart"))
-            config->restart.times = story_number (&options);
-        else if (story_begins (&options, "in all"))
-            config->restart.total = story_number (&options);
-        else if (story_begins (&options, "any"))
-            config->restart.any = true;
-        else if (story_begins (&options, "lost after"))
-            config->lost_after = story_number (&options);
-        else if (story_begins (&options, "apart"))
-            places->apart = true;
-        else if (story_begins (&options, "on"))
+        if (story_begins (&options, "on"))
             places->nodes = story_word (&options);
-        else if (story_begins (&options, "srun on"))
-            places->srun = story_number (&options);
-        else if (story_begins (&options, "het"))
-            places->het = true;
         else if (story_begins (&options, "torch"))
             config->frameworks = FRAMEWORK_TORCH | FRAMEWORK_DTENSOR;
-        else if (story_begins (&options, "grace"))
-            config->eval_grace = story_number (&options);
-        else if (story_begins (&options, "fail"))
-            config->fail_grace = story_number (&options);
         else if (story_begins (&options, "never"))
             config->stop = STOP_WHEN_NEVER;
-        else if (story_begins (&options, "wait"))
-            config->wait_limited = true;
-        else if (story_begins (&options, "debugger"))
-            config->debugged = true;
         else if (story_begins (&options, "watch")) {
             config->watch.seconds = story_number (&options);
             config->watch.first = 1800;
             config->watch.learns = story_begins (&options, "learning");
-        } else if (story_begins (&options, "show"))
-            config->show = true;
-        else if (story_begins (&options, "json"))
+        } else if (story_begins (&options, "json"))
             config->json = config->show = true;
-        else if (story_begins (&options, "kill after"))
-            config->stop_grace = story_number (&options);
-        else if (story_begins (&options, "log"))
-            noted = true;
         else if (story_begins (&options, "launch took"))
             server.deadline.at_ms -= story_number (&options);
-        else if (story_begins (&options, "codes"))
-            codes = true;
-        else if (story_begins (&options, "ask alone"))
-            config->ask_alone = true;
-        else if (story_begins (&options, "no tf-supervise"))
-            places->cannot_supervise = true;
-        else
+        else if (!story_sets (&options, setting, COUNT (setting)))
             story_unknown (options);
 }
 
@@ -495,6 +481,15 @@ static void tell_signs (int rank, char *event)
 {
     static const char *const source[] = { "unknown", "none", "log", "messages", "done" };
     struct signs signs = { .life = rank_of (rank)->life.number };
+    const char *status = "";
+    const struct story_setting setting[] = {
+        { "overdue", .flag = &signs.overdue },      { "stopped", .flag = &signs.stopped },
+        { "standing", .flag = &signs.suspended },   { "busy", .flag = &signs.busy },
+        { "grew", .flag = &signs.log_grew },        { "step", .number = &signs.step },
+        { "started", .number = &signs.started_ms }, { "sent", .number = &signs.messages },
+        { "slowest", .number = &signs.slowest_ms }, { "second", .number = &signs.second_ms },
+        { "life", .number = &signs.life },          { "status", .text = &status },
+    };
     size_t i = 0;
 
     while (i < COUNT (source) && !story_begins (&event, source[i]))
@@ -503,32 +498,10 @@ static void tell_signs (int rank, char *event)
         story_unknown (event);
     signs.source = (enum signs_source)i;
     while (*event)
-        if (story_begins (&event, "overdue"))
-            signs.overdue = true;
-        else if (story_begins (&event, "stopped"))
-            signs.stopped = true;
-        else if (story_begins (&event, "busy"))
-            signs.busy = true;
-        else if (story_begins (&event, "grew"))
-            signs.log_grew = true;
-        else if (story_begins (&event, "step"))
-            signs.step = story_number (&event);
-        else if (story_begins (&event, "started"))
-            signs.started_ms = story_number (&event);
-        else if (story_begins (&event, "sent"))
-            signs.messages = story_number (&event);
-        else if (story_begins (&event, "slowest"))
-            signs.slowest_ms = story_number (&event);
-        else if (story_begins (&event, "second"))
-            signs.second_ms = story_number (&event);
-        else if (story_begins (&event, "silent"))
+        if (story_begins (&event, "silent"))
             signs.silent_ms = signs.ago_ms = story_number (&event);
         else if (story_begins (&event, "suspended"))
             signs.ago_ms += story_number (&event);
-        else if (story_begins (&event, "standing"))
-            signs.suspended = true;
-        else if (story_begins (&event, "life"))
-            signs.life = story_number (&event);
         else if (story_begins (&event, "unanswered by")) {
             int number = story_number (&event);
 
@@ -544,11 +517,9 @@ static void tell_signs (int rank, char *event)
             signs.traceback_ms = story_number (&event);
             failure_text_set (&signs.traceback, FAILURE_TEXT_LOG, event, strlen (event));
             event += strlen (event);
-        } else if (story_begins (&event, "status")) {
-            snprintf (signs.status, sizeof (signs.status), "%s", event);
-            event += strlen (event);
-        } else
+        } else if (!story_sets (&event, setting, COUNT (setting)))
             story_unknown (event);
+    snprintf (signs.status, sizeof (signs.status), "%s", status);
     signs_of[rank] = signs;
     send_frame (supervisor[rank], status_encode (&(struct status){ .signs = signs }));
     receive (rank);

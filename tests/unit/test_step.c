@@ -137,46 +137,35 @@ static void print_missing (void)
 /* A property of a rank, as "cpus 0xf0"; or one of its interfaces. */
 static void set_property (struct registration *r, const char **srun, char *text)
 {
+    const struct story_setting setting[] = {
+        { "srun", .text = srun },
+        { "node", .text = &r->node },
+        { "port", .number = &r->port },
+        { "gpus", .number = &r->gpus },
+        { "cpus", .text = &r->cpus },
+        { "proxied", .flag = &r->proxied },
+        { "has set", .text = &r->users },
+        { "own name", .text = &r->own_name },
+        { "logs to", .text = &r->log_dir },
+        { "error", .text = &r->error },
+        { "no supervisor", .text = &r->supervisor_error },
+        { "no locality", .text = &r->locality_error },
+        { "ranks", .text = &r->node_ranks },
+        { "nodes", .text = &r->step_nodes },
+        { "tasks", .text = &r->step_node_tasks },
+    };
+
     if (story_begins (&text, "component from")) {
         r->component_first = story_number (&text);
         r->component_tasks = story_number (&text);
-    } else if (story_begins (&text, "srun"))
-        *srun = text;
-    else if (story_begins (&text, "host"))
+    } else if (story_begins (&text, "host"))
         snprintf (r->host.id, sizeof (r->host.id), "%s", text);
     else if (story_begins (&text, "address"))
         assert_int_equal (address_parse (&r->address, text), 0);
-    else if (story_begins (&text, "node"))
-        r->node = text;
-    else if (story_begins (&text, "port"))
-        r->port = story_number (&text);
     else if (story_begins (&text, "no second port"))
         r->master_port = 0;
-    else if (story_begins (&text, "gpus"))
-        r->gpus = story_number (&text);
-    else if (story_begins (&text, "cpus"))
-        r->cpus = text;
-    else if (story_begins (&text, "proxied"))
-        r->proxied = true;
-    else if (story_begins (&text, "has set"))
-        r->users = text;
-    else if (story_begins (&text, "own name"))
-        r->own_name = text;
-    else if (story_begins (&text, "logs to"))
-        r->log_dir = text;
-    else if (story_begins (&text, "error"))
-        r->error = text;
-    else if (story_begins (&text, "no supervisor"))
-        r->supervisor_error = text;
-    else if (story_begins (&text, "no locality"))
-        r->locality_error = text;
-    else if (story_begins (&text, "ranks"))
-        r->node_ranks = text;
-    else if (story_begins (&text, "nodes"))
-        r->step_nodes = text;
-    else if (story_begins (&text, "tasks"))
-        r->step_node_tasks = text;
-    else if (interface_parse (&r->interface[r->interfaces++], text) < 0)
+    else if (!story_sets (&text, setting, COUNT (setting))
+             && interface_parse (&r->interface[r->interfaces++], text) < 0)
         story_unknown (text);
 }
 

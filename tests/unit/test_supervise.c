@@ -175,37 +175,23 @@ static void pass (int ms)
 
 /* Events. */
 
-static int seconds (char **event, const char *words, int otherwise)
-{
-    return story_begins (event, words) ? story_number (event) : otherwise;
-}
-
 static void play_task (char *event)
 {
+    static const struct story_setting setting[] = {
+        { "restart", .number = &config.restart.times }, { "any", .flag = &config.restart.any },
+        { "grace", .number = &config.stop_grace },      { "KillWait", .number = &config.kill_wait },
+        { "lost after", .number = &config.lost_after }, { "forwards", .flag = &config.forward_signals },
+        { "serves", .flag = &config.serves },           { "spare", .flag = &config.spare },
+        { "prints", .flag = &config.prints },
+    };
+
     memset (&world, 0, sizeof (world));
     config = (struct supervisor_config){ .kill_wait = -1, .stop_grace = 10 };
-    while (*event) {
-        const char *before = event;
-
-        config.restart.times = seconds (&event, "restart", config.restart.times);
-        config.stop_grace = seconds (&event, "grace", config.stop_grace);
-        config.kill_wait = seconds (&event, "KillWait", config.kill_wait);
-        config.lost_after = seconds (&event, "lost after", config.lost_after);
-        if (story_begins (&event, "any"))
-            config.restart.any = true;
-        else if (story_begins (&event, "forwards"))
-            config.forward_signals = true;
-        else if (story_begins (&event, "serves"))
-            config.serves = true;
-        else if (story_begins (&event, "spare"))
-            config.spare = true;
-        else if (story_begins (&event, "prints"))
-            config.prints = true;
-        else if (story_begins (&event, "cannot be forked"))
+    while (*event)
+        if (story_begins (&event, "cannot be forked"))
             strcpy (world.fork_error, "no memory");
-        if (event == before)
+        else if (!story_sets (&event, setting, COUNT (setting)))
             story_unknown (event);
-    }
     now = 100000;
     world.link = (struct link){ .heard = now, .since = now, .stands = true };
     machine_init (&machine, &config);
