@@ -208,15 +208,6 @@ static enum client_outcome register_at (const char *at, int port, struct registr
     return client_register (rank, &contact, &srun, deadline_in_ms (ms), answer, err);
 }
 
-/* The number that the next descriptor will get. */
-static int next_descriptor (void)
-{
-    int fd = dup (STDIN_FILENO);
-
-    close (fd);
-    return fd;
-}
-
 /* Check the answer, and that the server sends nothing more on the connection. */
 static void check_answer (struct client_answer *answer)
 {

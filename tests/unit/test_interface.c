@@ -331,15 +331,6 @@ TEST (an_interface_with_an_unprintable_name_is_left_out)
 
 /* Failures. */
 
-/* The number that the next descriptor will get. */
-static int next_descriptor (void)
-{
-    int fd = dup (STDIN_FILENO);
-
-    close (fd);
-    return fd;
-}
-
 /* interface_list () fails if the process can open only so many more descriptors. */
 static void check_descriptors (int more)
 {

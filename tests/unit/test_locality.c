@@ -129,15 +129,6 @@ static int make_folder (void **unused __attribute__ ((unused)))
 
 ALL_TESTS (make_folder, NULL)
 
-/* The number that the next descriptor will get. */
-static int next_descriptor (void)
-{
-    int fd = dup (STDIN_FILENO);
-
-    close (fd);
-    return fd;
-}
-
 /*
  * Ask for the local CPUs of these interfaces: "0xff 0xff 0xff00 - - ", or the error. Also check
  * that no process and no descriptor is left.

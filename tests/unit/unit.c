@@ -145,6 +145,14 @@ size_t full_pipe (int fds[2])
     return filled;
 }
 
+int next_descriptor (void)
+{
+    int fd = dup (STDIN_FILENO);
+
+    close (fd);
+    return fd;
+}
+
 char process_state (pid_t pid)
 {
     char name[32], state = '-';

@@ -102,6 +102,9 @@ char *file_text (const char *path);
 /* A pipe that takes nothing more, with so many bytes in it. Its end for reading does not wait. */
 size_t full_pipe (int fds[2]);
 
+/* The number that the next descriptor will get. */
+int next_descriptor (void);
+
 /* 'S', 'T', 'Z' and so on, as in /proc; '-' if there is no such process. */
 char process_state (pid_t pid);
 
