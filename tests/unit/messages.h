@@ -13,10 +13,6 @@
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
-struct message_string {
-    const char *key, *value;
-};
-
 /* All strings of a frame, each followed by a newline. Destroys the frame. */
 static inline const char *message_text (struct frame *frame)
 {
@@ -34,24 +30,26 @@ static inline const char *message_text (struct frame *frame)
 }
 
 /*
- * A frame of these strings, with the value of `key` replaced, or the key left out if `value` is
- * NULL. A key that is not among the strings is added at the end.
+ * A frame of these lines, KEY=VALUE, with another value of `key`, or without it if `value` is NULL. A key that
+ * they lack comes last; NULL for none.
  */
-static inline struct frame *message_with (const struct message_string *strings, size_t count, const char *key,
-                                          const char *value)
+static inline struct frame *message_with (const char *lines, const char *key, const char *value)
 {
     struct frame *frame = frame_create ();
-    bool found = false;
+    char copy[4096], *rest = copy, *line;
 
-    for (size_t i = 0; i < count; i++) {
-        bool changed = strcmp (strings[i].key, key) == 0;
-        const char *text = changed ? value : strings[i].value;
+    assert_true (snprintf (copy, sizeof (copy), "%s", lines) < (int)sizeof (copy));
+    while ((line = strsep (&rest, "\n")) && *line) {
+        char *text = strchr (line, '=');
+        bool other;
 
-        found = found || changed;
-        if (text)
-            frame_add (frame, strings[i].key, "%s", text);
+        *text++ = '\0';
+        other = key && strcmp (line, key) == 0;
+        if (!other || value)
+            frame_add (frame, line, "%s", other ? value : text);
+        key = other ? NULL : key;
     }
-    if (!found && value)
+    if (key && value)
         frame_add (frame, key, "%s", value);
     return frame;
 }

@@ -238,11 +238,8 @@ TEST (the_longest_tail_fits_and_a_longer_one_is_an_error)
 #define LACKS "the rendezvous' answer lacks "
 #define NOT " of the rendezvous' answer is not "
 
-static const struct message_string good[] = {
-    { "SERVER_TOKEN", SERVER_TOKEN }, { "SLURM_TF_ROLE", "ps" }, { "SLURM_TF_INDEX", "5" },
-    { "SLURM_TF_ADDRESS", "fd00::1" }, { "SLURM_TF_PORT", "40000" }, { "STOP_GRACE", "30" },
-    { "TF_CONFIG", "{}" },
-};
+static const char good[] = "SERVER_TOKEN=" SERVER_TOKEN "\nSLURM_TF_ROLE=ps\nSLURM_TF_INDEX=5\n"
+                           "SLURM_TF_ADDRESS=fd00::1\nSLURM_TF_PORT=40000\nSTOP_GRACE=30\nTF_CONFIG={}\n";
 
 TEST (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused)
 {
@@ -270,7 +267,7 @@ TEST (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
+        struct frame *frame = message_with (good, row[i].key, row[i].value);
         struct errtext err = { "" };
         struct answer answer;
 
@@ -284,10 +281,7 @@ TEST (an_answer_that_lacks_a_key_or_is_out_of_bounds_is_refused)
 /* Another program that listens on srun's port cannot refuse a task on the rendezvous' behalf. */
 TEST (a_refusal_with_a_wrong_server_token_is_not_accepted)
 {
-    static const struct message_string refusal[] = {
-        { "SERVER_TOKEN", TOKEN }, { "REFUSED", "1" },
-    };
-    struct frame *frame = message_with (refusal, COUNT (refusal), "", NULL);
+    struct frame *frame = message_with ("SERVER_TOKEN=" TOKEN "\nREFUSED=1\n", NULL, NULL);
     struct errtext err = { "" };
     struct answer answer;
 

@@ -42,12 +42,7 @@ TEST (goals_have_these_strings_and_are_decoded)
 
 TEST (a_wrong_server_token_and_a_malformed_goal_are_refused)
 {
-    static const struct message_string good[] = {
-        { "SERVER_TOKEN", SERVER_TOKEN },
-        { "LIFE", "3" },
-        { "STOP", "ask" },
-        { "EXIT_CODE", "3" },
-    };
+    static const char good[] = "SERVER_TOKEN=" SERVER_TOKEN "\nLIFE=3\nSTOP=ask\nEXIT_CODE=3\n";
     static const struct {
         const char *key, *value, *message;      /* message NULL: the goal is valid */
     /* clang-format off */
@@ -66,7 +61,7 @@ TEST (a_wrong_server_token_and_a_malformed_goal_are_refused)
     /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct frame *frame = message_with (good, COUNT (good), row[i].key, row[i].value);
+        struct frame *frame = message_with (good, row[i].key, row[i].value);
         struct errtext err = { "" };
         struct goal goal;
 

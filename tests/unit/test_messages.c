@@ -224,25 +224,7 @@ TEST (a_message_has_these_strings_in_this_order)
 /* The full message without one of its keys, or with another value of it. */
 static struct frame *changed (const struct message *message, const char *key, const char *value)
 {
-    struct frame *full = message->full (), *frame = frame_create ();
-    bool found = false;
-
-    for (const char *s = frame_next (full, NULL); s; s = frame_next (full, s)) {
-        const char *equals = strchr (s, '=');
-        bool is_it = frame_value (s, key) != NULL;
-        char name[64];
-
-        snprintf (name, sizeof (name), "%.*s", (int)(equals - s), s);
-        if (!is_it)
-            frame_add (frame, name, "%s", equals + 1);
-        else if (value && !found)
-            frame_add (frame, name, "%s", value);
-        found = found || is_it;
-    }
-    if (!found && value)
-        frame_add (frame, key, "%s", value);
-    frame_destroy (full);
-    return frame;
+    return message_with (message->full_text, key, value);
 }
 
 /* What the message's decoder says of it; "" if it takes it. Destroys the frame. */

@@ -51,28 +51,6 @@ static const struct status full = {
     "SIGNS=none\nLIFE=5\nMESSAGES=0\nSILENT_MS=0\nSIGN_AGO_MS=0\nSTARTED_MS=0\nSTEP=0\nTRACEBACK_MS=0\n"
 /* clang-format on */
 
-/* A frame of these lines, with another value of `key`, or without it; a key that they lack comes last. */
-static struct frame *frame_of (const char *lines, const char *key, const char *value)
-{
-    struct frame *frame = frame_create ();
-    char copy[4096], *rest = copy, *line;
-
-    snprintf (copy, sizeof (copy), "%s", lines);
-    while ((line = strsep (&rest, "\n")) && *line) {
-        char *text = strchr (line, '=');
-        bool other;
-
-        *text++ = '\0';
-        other = key && strcmp (line, key) == 0;
-        if (!other || value)
-            frame_add (frame, line, "%s", other ? value : text);
-        key = other ? NULL : key;
-    }
-    if (key && value)
-        frame_add (frame, key, "%s", value);
-    return frame;
-}
-
 /* What is sent after a status has been decoded, or why it is refused. Destroys the frame. */
 static const char *again (struct frame *frame)
 {
@@ -93,8 +71,8 @@ TEST (each_member_of_a_status_has_its_key)
     runs.ended = false;
     assert_string_equal (message_text (status_encode (&runs)), FULL_SIGNS);
     assert_string_equal (message_text (status_encode (&full)), FULL_END FULL_SIGNS);
-    assert_string_equal (again (frame_of (FULL_SIGNS, NULL, NULL)), FULL_SIGNS);
-    assert_string_equal (again (frame_of (FULL_END FULL_SIGNS, NULL, NULL)), FULL_END FULL_SIGNS);
+    assert_string_equal (again (message_with (FULL_SIGNS, NULL, NULL)), FULL_SIGNS);
+    assert_string_equal (again (message_with (FULL_END FULL_SIGNS, NULL, NULL)), FULL_END FULL_SIGNS);
     assert_string_equal (message_text (status_encode_first (&runs, TOKEN, "n5", 17)),
                          HELLO "RECONNECTS=1\nRANK=17\n" FULL_SIGNS);
 }
@@ -163,8 +141,8 @@ TEST (a_value_out_of_its_limits_is_refused_or_counts_as_missing_or_is_cut)
         char then[4096];
 
         snprintf (then, sizeof (then), "%s",
-                  message_text (frame_of (FULL_END FULL_SIGNS, row[i].key, row[i].then)));
-        assert_string_equal (again (frame_of (FULL_END FULL_SIGNS, row[i].key, row[i].value)), then);
+                  message_text (message_with (FULL_END FULL_SIGNS, row[i].key, row[i].then)));
+        assert_string_equal (again (message_with (FULL_END FULL_SIGNS, row[i].key, row[i].value)), then);
     }
 }
 
@@ -206,7 +184,7 @@ TEST (what_is_said_of_a_life_that_has_ended)
 
         snprintf (lines, sizeof (lines), "%s" NO_SIGNS, row[i].lines);
         snprintf (wanted, sizeof (wanted), "%s%s", then, strcmp (then, BAD_REPORT) == 0 ? "" : NO_SIGNS);
-        assert_string_equal (again (frame_of (lines, NULL, NULL)), wanted);
+        assert_string_equal (again (message_with (lines, NULL, NULL)), wanted);
     }
 }
 
@@ -217,8 +195,8 @@ TEST (a_malformed_text_counts_as_missing)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        assert_string_equal (again (frame_of (END NO_SIGNS, "LAST_LINE", row[i])), END NO_SIGNS);
-        assert_string_equal (again (frame_of (END NO_SIGNS, "ERROR_MESSAGE", row[i])), END NO_SIGNS);
+        assert_string_equal (again (message_with (END NO_SIGNS, "LAST_LINE", row[i])), END NO_SIGNS);
+        assert_string_equal (again (message_with (END NO_SIGNS, "ERROR_MESSAGE", row[i])), END NO_SIGNS);
     }
 }
 
@@ -241,13 +219,13 @@ TEST (a_status_out_of_bounds_is_refused)
     /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++)
-        assert_string_equal (again (frame_of (FULL_SIGNS, row[i].key, row[i].value)), row[i].error);
+        assert_string_equal (again (message_with (FULL_SIGNS, row[i].key, row[i].value)), row[i].error);
 }
 
 /* A task that fails before it has a supervisor says that alone; it cannot be restarted. */
 TEST (a_report_is_a_status)
 {
-    struct frame *frame = frame_of (END, NULL, NULL);
+    struct frame *frame = message_with (END, NULL, NULL);
     struct status status;
 
     assert_int_equal (status_decode (&status, frame, NULL), 0);
@@ -266,11 +244,11 @@ TEST (a_life_out_of_bounds_cannot_be_followed_by_another)
     struct frame *frame;
 
     for (size_t i = 0; i < COUNT (bad); i++) {
-        life_report_decode (&report, frame = frame_of (END, "LIFE", bad[i]));
+        life_report_decode (&report, frame = message_with (END, "LIFE", bad[i]));
         assert_int_equal (report.life, -1);
         frame_destroy (frame);
     }
-    life_report_decode (&report, frame = frame_of (END, "LIFE", "10000"));
+    life_report_decode (&report, frame = message_with (END, "LIFE", "10000"));
     assert_int_equal (report.life, 10000);
     frame_destroy (frame);
 }
@@ -278,7 +256,7 @@ TEST (a_life_out_of_bounds_cannot_be_followed_by_another)
 TEST (a_time_that_is_too_long_is_neither_sent_nor_taken)
 {
     struct status status = { .ended = true, .report = full.report, .life = { .ago_ms = 60001 } };
-    struct frame *frame = frame_of (END, "AGO_MS", "60001");
+    struct frame *frame = message_with (END, "AGO_MS", "60001");
 
     assert_null (strstr (message_text (status_encode (&status)), "AGO_MS=6"));
     life_report_decode (&status.life, frame);
@@ -297,7 +275,7 @@ TEST (the_rank_of_a_first_message_is_one_of_the_step)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct frame *frame = frame_of (END, "RANK", row[i].text);
+        struct frame *frame = message_with (END, "RANK", row[i].text);
 
         assert_int_equal (status_rank (frame, 8), row[i].rank);
         frame_destroy (frame);
@@ -315,7 +293,7 @@ TEST (a_hello_says_who_speaks)
     hello_encode (frame, &task);
     assert_string_equal (message_text (frame), HELLO);
     for (size_t i = 0; i < COUNT (key); i++) {
-        frame = frame_of (HELLO, key[i], NULL);
+        frame = message_with (HELLO, key[i], NULL);
         frame_add (frame, "COLOUR", "red");
         hello_decode (&hello, frame);
         assert_true (i == 0 ? !hello.token : strcmp (hello.token, TOKEN) == 0);
@@ -325,7 +303,7 @@ TEST (a_hello_says_who_speaks)
         assert_int_equal (hello.version, FRAME_VERSION);
         frame_destroy (frame);
     }
-    frame = frame_of (HELLO "NODE=n6\nRECONNECTS=1\n", NULL, NULL);
+    frame = message_with (HELLO "NODE=n6\nRECONNECTS=1\n", NULL, NULL);
     hello_decode (&hello, frame);
     assert_true (hello.reconnects);
     assert_string_equal (hello.node, "n5");
