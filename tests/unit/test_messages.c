@@ -597,30 +597,15 @@ static const struct status full_status = {
 static const struct failure_text error_message = { .source = FAILURE_TEXT_ERROR_FILE, .text = "message" };
 static const struct failure_text stack = { .source = FAILURE_TEXT_STACK, .text = "a.py:1 f" };
 
-/* The strings of an answer's parts as a frame. */
+/* As the task gets it. */
 static struct frame *answer_frame (const struct answer *answer)
 {
     struct answer_message message;
-    struct frame *frame = frame_create ();
-    char bytes[4096];
-    size_t used = 0;
+    struct frame *frame;
 
     assert_int_equal (answer_encode (&message, answer, SERVER_TOKEN), 0);
-    for (int i = 0; i < ANSWER_PARTS; i++) {
-        assert_true (used + message.part[i].iov_len <= sizeof (bytes));
-        if (message.part[i].iov_len > 0)
-            memcpy (bytes + used, message.part[i].iov_base, message.part[i].iov_len);
-        used += message.part[i].iov_len;
-    }
+    frame = answer_received (&message);
     answer_message_clear (&message);
-    for (char *s = bytes + FRAME_HEADER, *end = bytes + used; s < end;) {
-        char *next = s + strlen (s) + 1, *value = strchr (s, '=');
-
-        assert_non_null (value);
-        *value = '\0';
-        frame_add (frame, s, "%s", value + 1);
-        s = next;
-    }
     return frame;
 }
 

@@ -12,9 +12,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "rendezvous/cluster_table.h"
 #include "rendezvous/rank_names.h"
@@ -261,22 +258,11 @@ static void print_start (void)
 /* The answer as the rank receives it. */
 static struct frame *answer_of (int rank)
 {
-    struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
     struct answer_message answer;
-    struct frame *frame = NULL;
-    size_t length = 0;
-    int pair[2];
+    struct frame *frame;
 
-    memset (&answer, 0, sizeof (answer));
     assert_int_equal (step_answer (step, &step_roster (step)->rank[rank], NULL, SERVER_TOKEN, &answer), 0);
-    for (int i = 0; i < ANSWER_PARTS; i++)
-        length += answer.part[i].iov_len;
-    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    assert_int_equal (writev (pair[0], answer.part, ANSWER_PARTS), length);
-    close (pair[0]);
-    assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 1);
-    assert_int_equal (recv (pair[1], &length, 1, 0), 0);       /* no byte follows the answer */
-    close (pair[1]);
+    assert_non_null (frame = answer_received (&answer));
     answer_message_clear (&answer);
     return frame;
 }
