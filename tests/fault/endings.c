@@ -286,6 +286,20 @@ static void _report (int fd, const char *how)
     send_frame (fd, exit_report_encode (&report));
 }
 
+/* Each rank has its answer, and says nothing to it. */
+static void _start_supervised (struct launch *launch, int rank[])
+{
+    launch_start (launch);
+    for (int i = 0; i < launch->tasks; i++)
+        rank[i] = register_rank (launch, i);
+    for (int i = 0; i < launch->tasks; i++) {
+        struct frame *answer = receive_frame (rank[i], REACTION_MS);
+
+        check_answer (launch, i, answer);
+        frame_destroy (answer);
+    }
+}
+
 /* That it may leave may be lost with its connection, whatever that looks like. */
 TEST ("all tasks have ended, and that supervisors may leave was lost: they are told again until srun ends")
 {
@@ -293,15 +307,7 @@ TEST ("all tasks have ended, and that supervisors may leave was lost: they are t
     struct launch launch = { .tasks = 2, .show = true };
     int rank[2];
 
-    launch_start (&launch);
-    for (int i = 0; i < 2; i++)
-        rank[i] = register_rank (&launch, i);
-    for (int i = 0; i < 2; i++) {
-        struct frame *answer = receive_frame (rank[i], REACTION_MS);
-
-        check_answer (&launch, i, answer);
-        frame_destroy (answer);
-    }
+    _start_supervised (&launch, rank);
     for (int i = 0; i < 2; i++)
         _report (rank[i], how[i]);
     launch_wait_processed (&launch);
@@ -376,20 +382,6 @@ static int _run_again (const struct launch *launch, int rank)
     return fd;
 }
 
-static void _start_supervised (struct launch *launch, int rank[3])
-{
-    prctl (PR_SET_CHILD_SUBREAPER, 1);
-    launch_start (launch);
-    for (int i = 0; i < 3; i++)
-        rank[i] = register_rank (launch, i);
-    for (int i = 0; i < 3; i++) {
-        struct frame *answer = receive_frame (rank[i], REACTION_MS);
-
-        check_answer (launch, i, answer);
-        frame_destroy (answer);
-    }
-}
-
 static void _expect_times (const struct launch *launch, const char *text, int times)
 {
     const char *printed = stderr_text (launch);
@@ -406,6 +398,7 @@ TEST ("the rendezvous is killed twice: it goes on, each end is told once, and th
     struct launch launch = { .tasks = 3, .show = true, .stops = true };
     int rank[3];
 
+    prctl (PR_SET_CHILD_SUBREAPER, 1);
     _start_supervised (&launch, rank);
     _kill_rendezvous (&launch);
     for (int i = 0; i < 3; i++)
@@ -435,6 +428,7 @@ TEST ("the rendezvous is killed for the third time in a minute, or before the an
     struct launch launch = { .tasks = 3, .show = true, .stops = true }, early = launch;
     int rank[3];
 
+    prctl (PR_SET_CHILD_SUBREAPER, 1);
     _start_supervised (&launch, rank);
     _kill_rendezvous (&launch);
     _kill_rendezvous (&launch);
