@@ -423,50 +423,6 @@ TEST (a_long_list_of_chosen_networks_is_truncated_between_items)
                          choice.network);
 }
 
-/*
- * The first rank of a component on a node reports the node's interfaces. A step may have several
- * components on a node.
- */
-TEST (any_rank_can_report_its_hosts_interfaces)
-{
-    const struct cluster cluster = { .host = { A, B }, .ranks = "ABABAB" };
-    const struct wish wish = { .ib = "require" };
-
-    for (size_t a = 0; a < 6; a += 2)
-        for (size_t b = 1; b < 6; b += 2) {
-            set_cluster (&cluster);
-            rank[0].interfaces = rank[1].interfaces = 0;
-            rank[a].interface = interface[0];
-            rank[b].interface = interface[1];
-            rank[a].interfaces = rank[b].interfaces = 2;
-            assert_int_equal (choose_for (6, '\0', &wish), 0);
-            assert_string_equal (chosen (6), "10.1.0.1@ib0 10.1.0.2@ib0 10.1.0.1@ib0 10.1.0.2@ib0 "
-                                 "10.1.0.1@ib0 10.1.0.2@ib0");
-        }
-}
-
-TEST (two_reports_of_one_host_are_not_duplicate_addresses)
-{
-    const struct cluster cluster = { .host = { A, B }, .ranks = "ABAB" };
-    const struct wish wish = { .ib = "require" };
-    struct interface again[2];
-
-    set_cluster (&cluster);
-    memcpy (again, interface[0], sizeof (again));
-    rank[2].interface = again;
-    rank[2].interfaces = 2;
-    assert_int_equal (choose_for (4, '\0', &wish), 0);
-    assert_string_equal (chosen (4), "10.1.0.1@ib0 10.1.0.2@ib0 10.1.0.1@ib0 10.1.0.2@ib0");
-    /* if the reports differ, the lowest rank's report is used */
-    again[1].state = INTERFACE_DOWN;
-    assert_int_equal (choose_for (4, '\0', &wish), 0);
-    rank[0].interface = again;
-    rank[2].interface = interface[0];
-    assert_int_equal (choose_for (4, '\0', &wish), -1);
-    assert_string_equal (err.text, "--tf-ib=require: not all nodes are on one InfiniBand network: "
-                         "nA (ib0 is down)");
-}
-
 /* Two nodes on one kernel: a node that was renamed, or two slurmds on one machine. */
 TEST (a_host_is_identified_by_its_id_not_by_its_node_name)
 {
