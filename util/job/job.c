@@ -399,12 +399,12 @@ static bool _act (struct job *job, struct rank *rank)
     return true;
 }
 
-/* Its loss has ended the job, or it has not begun the life that it was to begin with all. */
+/* Its loss has ended the job, or it has not begun the life that it was to begin with all, and does not now. */
 static bool _is_undone (const struct job *job, const struct rank *rank, const struct status *status)
 {
     return stop_policy_is_cause (job->policy, rank)
            || (rank->restart.together && status->ended && status->life.life >= 0
-               && status->life.life < rank->life.number);
+               && status->life.life < rank->life.number && _lost_begin (job, rank) != BEGIN_AGAIN);
 }
 
 void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
