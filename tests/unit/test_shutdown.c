@@ -96,10 +96,17 @@ void __wrap_console_note (const char *text)
         story_print ("log: %s", text);
 }
 
+/* It is noticed in the same round of the main loop as an event, and before the time is looked at. */
+static bool srun_has_ended;
+
 /* As after each event of the main loop. */
 static void check_time (void)
 {
     server.now = now_ms;
+    if (srun_has_ended) {
+        supervisors_cut (&server);
+        return;
+    }
     do
         supervisors_check (&server);
     while (server.leaves && poll (NULL, 0, 1) == 0);
@@ -364,7 +371,7 @@ static void begin (char *event)
     finish ();
     begin_ms = now_ms;
     cluster[0] = '\0';
-    codes = noted = false;
+    codes = noted = srun_has_ended = false;
     silent_fd = -1;
     server.config = (struct rendezvous_config){
         .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
@@ -747,6 +754,12 @@ static void play (char *event)
             pass (number);
         else
             rank_event (number, event);
+    } else if (story_begins (&event, "srun ends as")) {
+        int number = story_number (&event);
+
+        srun_has_ended = true;
+        rank_event (number, event);
+        srun_has_ended = false;
     } else if (story_begins (&event, "srun ends"))
         supervisors_cut (&server);
     else if (story_begins (&event, "step"))

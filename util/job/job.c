@@ -333,6 +333,8 @@ void job_cut (struct job *job, int64_t now)
     bool settled = _is_settled (job);
 
     _set_time (job, now);
+    /* The last report may have come together with srun's end. */
+    course_tell_end (job);
     if (job->end_told)
         return;
     /* Otherwise it has not failed, as far as is known. */
