@@ -23,6 +23,7 @@
 #include "protocol/goal.h"
 #include "protocol/status.h"
 #include "rendezvous/console.h"
+#include "rendezvous/journal.h"
 #include "rendezvous/show_json.h"
 #include "rendezvous/supervisors.h"
 
@@ -883,6 +884,43 @@ TEST (the_ledger_of_an_object_has_each_account_and_null_for_what_is_not_known)
                                    "\"running_s\":2.0,"));
     assert_non_null (strstr (line, "\"repeated_steps\":null,\"last_step\":null,"));
     free (line);
+    end ();
+}
+
+/* A task that has not got its answer registers again, which it may if it is missed. */
+TEST (a_rendezvous_that_is_killed_before_it_has_answered_leaves_tasks_that_are_missed)
+{
+    char list[] = "chief,ps,worker";
+    const struct places places = { 0 };
+    struct errtext err = { "" };
+    struct journal_entry entry;
+    struct frame *frame;
+
+    server.config = (struct rendezvous_config){
+        .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
+    };
+    assert_int_equal (step_create (&server.step, &server.config, &err), 0);
+    add_ranks (3, &places);
+    server.journal = journal_create ();
+    for (int rank = 0; rank < 3; rank++)
+        rank_of (rank)->link = LINK_BUSY;
+    assert_int_equal (supervisors_begin (&server, &err), 0);
+    /* The next one has no connections. */
+    supervisors_end (&server);
+    for (int rank = 0; rank < 3; rank++)
+        rank_of (rank)->link = LINK_NONE;
+    while (journal_read (server.journal, &entry, &frame))
+        if (entry.kind == JOURNAL_LAUNCHED)
+            assert_int_equal (supervisors_begin (&server, &err), 0);
+        else
+            supervisors_replay (&server, &entry, frame);
+    supervisors_revive (&server);
+    for (int rank = 0; rank < 3; rank++)
+        assert_true (rank_of (rank)->away != NEVER);
+    journal_destroy (server.journal);
+    server.journal = NULL;
+    for (int rank = 0; rank < 3; rank++)
+        supervisor[rank] = -1;
     end ();
 }
 

@@ -141,11 +141,13 @@ int supervisors_begin (struct server *server, struct errtext *err)
                          "task fails first",
                          why.text);
     }
-    if (supervises)
+    if (supervises) {
         _take (server,
                (struct journal_entry){ .kind = JOURNAL_LAUNCHED, .number = (int)(server->now - begun) },
                NULL);
-    else
+        /* If this process is killed before all have their answers, the next one misses them. */
+        _note_wire (server);
+    } else
         supervisors_end (server);
     return rc;
 }
