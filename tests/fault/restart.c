@@ -60,21 +60,14 @@ static void _lets_its_fork_server_open_nothing (void)
 }
 
 /* The next life has no other process beside it. */
-#define LEAVES_A_DAEMON \
-    "if [ \"$SLURM_TF_RESTART\" ]; then\n" \
-    "  [ \"$(pgrep -P " FORK_SERVER ")\" = $$ ] && echo alone\n" \
-    "else\n" \
-    "  (trap '' TERM; setsid sleep 60 >/dev/null 2>&1 &)\n" \
-    "fi\n"
-
-static void _fails_and_leaves_a_daemon (void)
+static void _leaves_a_daemon (void)
 {
-    _run (LEAVES_A_DAEMON "exit 3");
-}
-
-static void _succeeds_and_leaves_a_daemon (void)
-{
-    _run (LEAVES_A_DAEMON "exit 0");
+    _run ("if [ \"$SLURM_TF_RESTART\" ]; then\n"
+          "  [ \"$(pgrep -P " FORK_SERVER ")\" = $$ ] && echo alone\n"
+          "else\n"
+          "  (trap '' TERM; setsid sleep 60 >/dev/null 2>&1 &)\n"
+          "fi\n"
+          "exit 3");
 }
 
 /* Processes that no parent-death signal reaches. */
@@ -234,28 +227,16 @@ TEST ("50 lives leave no descriptor, process or memory in the supervisor")
     task_order_exit (&task, 0);
 }
 
-static void _leave_a_daemon (bool fails)
-{
-    struct task task = { .program = fails ? _fails_and_leaves_a_daemon : _succeeds_and_leaves_a_daemon,
-                         .restarts = 9 };
-    const char *report = fails ? "exit 3" : "exit 0";
-
-    task_start (&task);
-    _expect (&task, (struct wanted){ report, 0, NULL });
-    task_send_life (&task, 1);
-    task_expect_output (&task, "alone\n");
-    _expect (&task, (struct wanted){ report, 1, NULL });
-    task_order_exit (&task, W_EXITCODE (fails ? 3 : 0, 0));
-}
-
 TEST ("a life begins when every process of the former one is dead")
 {
-    _leave_a_daemon (true);
-}
+    struct task task = { .program = _leaves_a_daemon, .restarts = 9 };
 
-TEST ("... also of one that succeeded")
-{
-    _leave_a_daemon (false);
+    task_start (&task);
+    _expect (&task, (struct wanted){ "exit 3", 0, NULL });
+    task_send_life (&task, 1);
+    task_expect_output (&task, "alone\n");
+    _expect (&task, (struct wanted){ "exit 3", 1, NULL });
+    task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
 /* As a script does with `trap 'kill 0' EXIT`; the supervisor is in the same process group. */
