@@ -19,7 +19,6 @@ void ends_note (struct end *end, int64_t launched, int64_t at, int nth, const st
     end->nth = nth;
     end->elapsed_ms = moment_last (at, launched) - launched;
     end->asked_signal = asked_signal;
-    end->kill_told = false;
     free (end->failure);
     end->failure = NULL;
     if (failure->source != FAILURE_TEXT_NONE && (end->failure = malloc (sizeof (*failure))))

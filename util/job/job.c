@@ -146,9 +146,11 @@ static void _note_report (struct job *job, struct rank *rank, const struct exit_
         job->failure_over = NEVER;
     }
     /* While it waits, its supervisor reports what is new, and that is not the end of a life. */
-    if ((rank->state == RANK_RUNS && !_is_former (rank, life)) || rank->state == RANK_SPARE)
+    if ((rank->state == RANK_RUNS && !_is_former (rank, life)) || rank->state == RANK_SPARE) {
         ends_note (&rank->end, job->launched, job->now - life->ago_ms, ++job->ends, failure,
                    life->asked_signal);
+        rank->end.kill_told = false;
+    }
     if (rank->state == RANK_RUNS)
         watchdog_note_end (job, rank, report);
 }
