@@ -403,7 +403,7 @@ static bool _act (struct job *job, struct rank *rank)
     return true;
 }
 
-/* Its loss has ended the job, or it has not begun the life that it was to begin with all, and does not now. */
+/* Its loss has ended the job, or it has not begun the life that it was to begin with all, nor does it now. */
 static bool _is_undone (const struct job *job, const struct rank *rank, const struct status *status)
 {
     return stop_policy_is_cause (job->policy, rank)
