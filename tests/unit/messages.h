@@ -30,8 +30,8 @@ static inline const char *message_text (struct frame *frame)
 }
 
 /*
- * A frame of these lines, KEY=VALUE, with another value of `key`, or without it if `value` is NULL. A key that
- * they lack comes last; NULL for none.
+ * A frame of these lines, KEY=VALUE, with another value of `key`, or without it if `value` is NULL. A key
+ * that they lack comes last; NULL for none.
  */
 static inline struct frame *message_with (const char *lines, const char *key, const char *value)
 {
