@@ -141,13 +141,11 @@ int supervisors_begin (struct server *server, struct errtext *err)
                          "task fails first",
                          why.text);
     }
-    if (supervises) {
+    if (supervises)
         _take (server,
                (struct journal_entry){ .kind = JOURNAL_LAUNCHED, .number = (int)(server->now - begun) },
                NULL);
-        /* If this process is killed before all have their answers, the next one misses them. */
-        _note_wire (server);
-    } else
+    else
         supervisors_end (server);
     return rc;
 }
@@ -389,9 +387,13 @@ void supervisors_revive (struct server *server)
     const struct roster *roster = step_roster (server->step);
 
     for (int i = 0; i < roster->tasks; i++) {
-        if (server->wire[i].link == LINK_NONE)
+        struct rank *rank = &roster->rank[i];
+        bool linked = rank->link != LINK_NONE;
+
+        rank->link = LINK_NONE;
+        /* The one before may have been killed as it was about to write down a connection, or its end. */
+        if (!linked && (rank->away != NEVER || !rank_is_supervised (rank)))
             continue;
-        roster->rank[i].link = LINK_NONE;
         _take (server,
                (struct journal_entry){
                    .kind = JOURNAL_ABSENT, .rank = i, .number = JOB_RESET_MS, .heard = server->now },
