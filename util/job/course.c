@@ -249,7 +249,6 @@ void course_replaced (struct job *job, struct rank *lost, struct rank *spare)
     spare->serves = lost->serves;
     spare->needs_master_port = lost->needs_master_port;
     lost->kind = RULES_SPARE;
-    lost->beside = lost->serves = lost->needs_master_port = false;
     job->ledger.idle_ms += job->run - job->launched;
     stop_policy_replaced (job->policy, lost, spare);
 }
