@@ -175,17 +175,22 @@ static struct fact *_replace_lost (struct job *job, struct rank *lost, struct fa
     return fact;
 }
 
+static struct fact *_replace_all_lost (struct job *job, struct fact *fact)
+{
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        fact = _replace_lost (job, rank, fact);
+    return fact;
+}
+
 /* The first replacement makes all gather, and one that had ended with 0 is needed then. */
 void spares_replace (struct job *job)
 {
     bool joined = restarts_are_gathering (job->restarts);
-    struct fact *fact = NULL;
+    struct fact *fact;
 
     if (job->isolated)
         return;
-    for (int round = 0; round < 2; round++)
-        for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-            fact = _replace_lost (job, rank, fact);
+    fact = _replace_all_lost (job, _replace_all_lost (job, NULL));
     if (fact && fact->count > 0)
         _tell_replacement (job, fact, FACT_IS_LOST, joined);
 }
