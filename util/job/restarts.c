@@ -218,7 +218,7 @@ static int _busy (const struct restarts *r)
 /* A task that has ended with 0 stays if it may be needed, and if another one can still fail. */
 static bool _is_kept (const struct restarts *r, const struct rank *rank, const struct exit_report *report)
 {
-    return _succeeded (report) && r->keeps && restart_policy_keeps (r->policy, rank) && _busy (r) > 1;
+    return _succeeded (report) && restart_policy_keeps (r->policy, rank) && _busy (r) > 1;
 }
 
 /* A failure that is worth a restart. The pause begins again for all tasks of its event. */
