@@ -343,6 +343,7 @@ static struct rank *_last_log (const struct job *job)
 static void _tell_that_none_is_watched (struct job *job)
 {
     struct rank *last = _last_log (job);
+    struct fact *fact;
     int watched = 0;
 
     if (job->watchdog.said
@@ -361,8 +362,9 @@ static void _tell_that_none_is_watched (struct job *job)
     if (watched == 0)
         return;
     job->watchdog.said = true;
-    facts_add (&job->facts, FACT_UNWATCHED, last)->seconds =
-        last ? (int)((job->now - _sign_ms (last)) / SECOND_MS) : 0;
+    fact = facts_add (&job->facts, FACT_UNWATCHED, last);
+    if (last)
+        fact->seconds = (int)((job->now - _sign_ms (last)) / SECOND_MS);
 }
 
 void watchdog_take (struct job *job, struct rank *rank, const struct signs *signs)
