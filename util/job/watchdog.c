@@ -36,7 +36,10 @@ static bool _is_reachable (const struct rank *rank)
     return rank->state == RANK_RUNS && rank->link == LINK_UP;
 }
 
-/* What is known is of the life that runs. */
+/*
+ * What is known is of the life that runs. What a supervisor that was asked, and has not answered, has told
+ * before counts no more, until it tells again.
+ */
 static bool _knows_signs (const struct rank *rank)
 {
     const struct watch_standing *w = &rank->watch;
@@ -302,8 +305,10 @@ static void _ask (struct job *job)
     job->watchdog.asks = true;
     job->watchdog.patience = job->now + PATIENCE_MS;
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        rank->watch.asked = rank_takes_part (rank) && _is_reachable (rank);
-        rank->watch.question += rank->watch.asked;
+        bool asks = rank_takes_part (rank) && _is_reachable (rank);
+
+        rank->watch.asked = rank->watch.asked || asks;
+        rank->watch.question += asks;
     }
 }
 
@@ -315,17 +320,6 @@ static bool _awaits_answers (const struct job *job)
         if (rank->watch.asked && _is_reachable (rank))
             return true;
     return false;
-}
-
-/* What a supervisor that does not answer has told before counts no more, until it tells again. */
-static void _forget_unanswered (const struct job *job)
-{
-    for (int i = 0; i < job->tasks; i++) {
-        struct watch_standing *w = &job->rank[i].watch;
-
-        w->told = w->told && !w->asked;
-        w->asked = false;
-    }
 }
 
 /* Whose log was the last one that grew; or NULL. */
@@ -390,7 +384,6 @@ void watchdog_check (struct job *job)
         if (_awaits_answers (job))
             return;
         job->watchdog.asks = false;
-        _forget_unanswered (job);
         if (_hangs (job))
             _decide_hang (job);
         return;
