@@ -97,6 +97,35 @@ void __wrap_console_note (const char *text)
         story_print ("log: %s", text);
 }
 
+/* The moment of a JSON object is not one of the test's clock. */
+static void hide_time_of_object (char *text)
+{
+    static const char key[] = "\"step\":\"12.0\",\"time\":";
+
+    for (char *at = text; (at = strstr (at, key));) {
+        char *digits = at + sizeof (key) - 1, *behind;
+
+        assert_between (time (NULL) - strtoll (digits, &behind, 10), 0, 10);
+        at = strstr (at, "\"time\"");
+        memmove (at, behind + 1, strlen (behind));
+    }
+}
+
+/* What the site's program gets is printed if a story has one. */
+void __wrap_notify_event (const char *program, const char *text, bool last);
+
+void __wrap_notify_event (const char *program __attribute__ ((unused)), const char *text, bool last)
+{
+    static const char head[] = "{\"spank_tf\":\"" PACKAGE_VERSION "\",";
+    char *object = strdup (text);
+
+    assert_non_null (object);
+    hide_time_of_object (object);
+    assert_int_equal (strncmp (object, head, sizeof (head) - 1), 0);
+    story_print ("%s: %s", last ? "notified last" : "notified", object + sizeof (head) - 1);
+    free (object);
+}
+
 /* It is noticed in the same round of the main loop as an event, and before the time is looked at. */
 static bool srun_has_ended;
 
@@ -218,20 +247,6 @@ static void hide_time (char *text)
     }
 }
 
-/* The moment of a JSON object is not one of the test's clock. */
-static void hide_time_of_object (char *text)
-{
-    static const char key[] = "\"step\":\"12.0\",\"time\":";
-
-    for (char *at = text; (at = strstr (at, key));) {
-        char *digits = at + sizeof (key) - 1, *behind;
-
-        assert_between (time (NULL) - strtoll (digits, &behind, 10), 0, 10);
-        at = strstr (at, "\"time\"");
-        memmove (at, behind + 1, strlen (behind));
-    }
-}
-
 /* Begin each line with "error: " or "note: " if that is what it begins with for a user. */
 static void print_lines (const char *text)
 {
@@ -312,6 +327,8 @@ static void set_options (struct rendezvous_config *config, char *options, struct
             places->nodes = story_word (&options);
         else if (story_begins (&options, "torch"))
             config->frameworks = FRAMEWORK_TORCH | FRAMEWORK_DTENSOR;
+        else if (story_begins (&options, "notify"))
+            config->notify = "/notify";
         else if (story_begins (&options, "never"))
             config->stop = STOP_WHEN_NEVER;
         else if (story_begins (&options, "watch")) {
@@ -929,4 +946,21 @@ TEST (destroying_null_is_allowed_and_keeps_errno)
     errno = EINTR;
     job_destroy (NULL);
     assert_int_equal (errno, EINTR);
+}
+
+TEST (facts_that_have_been_taken_leave_their_room_to_others)
+{
+    struct facts facts = { .count = 0 };
+    struct fact fact;
+    int room;
+
+    facts_add (&facts, FACT_KILLED, NULL);
+    room = facts.room;
+    for (int i = 0; i < 2 * room; i++) {
+        assert_true (facts_take (&facts, &fact));
+        assert_false (facts_take (&facts, &fact));
+        facts_add (&facts, FACT_KILLED, NULL);
+    }
+    assert_int_equal (facts.room, room);
+    facts_clear (&facts);
 }
