@@ -78,6 +78,7 @@ struct node {
 
 struct program {
     bool alive, stopped;
+    int64_t stopped_at;
     int life, place, generation;
     const struct script *script;
     int64_t began, ends, ended; /* NEVER */
@@ -149,7 +150,6 @@ struct world {
     /* srun and Slurm. */
     bool srun, suspended;
     int suspensions;
-    int64_t resumes;
     bool known[MOST_RANKS]; /* srun knows that it has ended */
     int exit_status[MOST_RANKS];
     int reached; /* the highest step of all programs that have ended */

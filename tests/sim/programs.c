@@ -23,7 +23,8 @@ static int64_t _judged (const struct program *p)
 /* How many messages it has sent by now. */
 static int _messages (const struct program *p)
 {
-    int64_t last = moment_first (moment_first (p->stopped ? w.resumes : w.now, p->ended), _silent_from (p));
+    int64_t last =
+        moment_first (moment_first (p->stopped ? p->stopped_at : w.now, p->ended), _silent_from (p));
     int64_t age = last - p->began - w.plan->start_ms;
 
     return age < 0 || w.plan->mute[p->place] ? 0 : 1 + (int)(age / w.plan->sign_ms);
@@ -130,14 +131,16 @@ struct signs program_signs (int rank)
     const struct program *p = &w.program[rank];
     int messages = _messages (p);
     int64_t last = messages ? p->began + w.plan->start_ms + (messages - 1) * w.plan->sign_ms : p->began;
+    /* A watch stands still with its program. */
+    int64_t now = p->stopped ? p->stopped_at : w.now;
     struct signs signs = { .life = p->life,
                            .messages = messages,
                            .step = program_step (rank),
                            .slowest_ms = messages > 2 ? (int)w.plan->sign_ms : 0,
                            .second_ms = messages > 1 ? (int)(w.plan->start_ms + w.plan->sign_ms) : 0,
                            .source = messages > 0 ? SIGNS_MESSAGES : SIGNS_UNKNOWN,
-                           .silent_ms = (int)(w.now - last),
-                           .ago_ms = (int)(w.now - last) };
+                           .silent_ms = (int)(now - last),
+                           .ago_ms = (int)(now - last) };
 
     if (w.plan->mute[p->place] && w.now >= _judged (p))
         signs.source = SIGNS_NONE;
@@ -189,20 +192,20 @@ void programs_stop (bool stop)
 {
     for (int i = 0; i < w.plan->tasks; i++) {
         struct program *p = &w.program[i];
-        int64_t stood = w.now - w.resumes;
+        int64_t stood = w.now - p->stopped_at;
 
         if (p->stopped == stop || (stop && !p->alive && !p->others))
             continue;
         p->stopped = stop;
-        if (stop)
+        if (stop) {
+            p->stopped_at = w.now;
             continue;
+        }
         p->began += stood;
         p->ended = p->ended == NEVER ? NEVER : w.now;
         p->ends += p->ends == NEVER ? 0 : stood;
         p->others_end += stood;
     }
-    if (stop)
-        w.resumes = w.now;
 }
 
 void programs_age (void)

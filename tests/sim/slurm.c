@@ -121,6 +121,9 @@ void slurm_suspend (int64_t lasts)
 
 void slurm_freeze (bool freeze)
 {
+    /* Also what has begun since SIGTSTP. */
+    if (freeze)
+        programs_stop (true);
     for (int i = 0; i < w.plan->tasks; i++)
         w.supervisor[i].frozen = freeze || wire_node (i)->dead;
     w.rendezvous_frozen = freeze && w.plan->batch;
