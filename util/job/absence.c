@@ -139,7 +139,8 @@ void absence_check (struct job *job)
             if (rank->state == RANK_CALLED)
                 restart_policy_cannot (restarts_policy (job->restarts), rank);
             ledger_fail (job, rank->heard);
-            rank->undone = restarts_gathers (job->restarts, rank) && rank_waits (rank);
+            rank->undone =
+                rank->restart.together && restarts_gathers (job->restarts, rank) && rank_waits (rank);
             course_ended (job, rank, RANK_IS_LOST, &killed);
             /* If it returns, what it has reported before is news. */
             rank->report = 0;

@@ -113,7 +113,7 @@ struct rank {
     int64_t heard; /* when its supervisor's host was, last, as far as a status or a connection's end tells */
     bool broke; /* the last connection: nothing was heard on it */
     int64_t away; /* when it is LOST, or was; NEVER: its supervisor is not missed */
-    bool undone; /* the work that it was to do when it was lost, or in the life that it waited for with all */
+    bool undone; /* it was lost, and the job has ended without it, or it was to begin again with all */
     int64_t given_up; /* when a spare may get its place; or NEVER */
     struct end end; /* of the present life */
     enum address_use address_use; /* of all lives that have ended */
