@@ -152,6 +152,9 @@ def cause(trial):
     possible = [e.cause for e in effects(trial)
                 if e.cause and (trial.code in e.codes or trial.cancelled and e.goes_on)]
     lines = clusters.read(trial.output).splitlines()
+    # Of several faults another one may be the reason, as a want of memory that has killed srun.
+    if any(not e.cause and trial.code in e.codes for e in effects(trial)):
+        return
     if disturbed(trial) and possible and trial.code and trial.code > 0 \
             and not any(re.search(c, line) for c in possible for line in lines):
         yield f"no line names the cause: {possible}"
@@ -238,6 +241,9 @@ def nothing_left(trial):
         c.kill(lives.PROGRAM)
     if trial.daemons_may_stay():
         c.kill(lives.PROGRAM)
+        # Nor one that is forked in the moment in which it looks: the launch was given up (doc/design.md, Two guards).
+        if re.search("Task launch .* failed", clusters.read(trial.output)):
+            c.kill("program")
     deadline = time.monotonic() + (nodes.LEFT_SECONDS if trial.plan.no_kill else LEFT_SECONDS)
     for what, find in (("a job", c.jobs), ("a process", c.processes),
                        ("a process", lambda: c.processes(c.other_user)),
