@@ -191,7 +191,7 @@ void spares_replace (struct job *job)
     if (job->isolated)
         return;
     fact = _replace_all_lost (job, _replace_all_lost (job, NULL));
-    if (fact && fact->count > 0)
+    if (fact && fact->ranks)
         _tell_replacement (job, fact, FACT_IS_LOST, joined);
 }
 
