@@ -559,6 +559,14 @@ void machine_link (struct machine *m, int64_t now, const struct link *link)
 
 /* Time. */
 
+/* Its place is another one's. */
+static void _succeed (struct machine *m)
+{
+    m->status = 0;
+    _report (m);
+    m->phase = MACHINE_ENDED;
+}
+
 /* All processes are dead, or more cannot be done. */
 static void _killed (struct machine *m, bool left)
 {
@@ -569,11 +577,7 @@ static void _killed (struct machine *m, bool left)
         case THEN_STOPPED: _end_stopped (m); break;
         case THEN_GO_ON: m->phase = MACHINE_RUNS; break;
         case THEN_BEGIN: _begin (m); break;
-        case THEN_SUCCEED:
-            m->status = 0;
-            _report (m);
-            m->phase = MACHINE_ENDED;
-            break;
+        case THEN_SUCCEED: _succeed (m); break;
         case THEN_REST: m->phase = MACHINE_ENDED; break;
     }
 }
