@@ -711,6 +711,8 @@ static char letter_of (int rank, const struct frame *frame)
         story_print ("rank %d leaves with %d at least, and %d at most\n", rank, goal.least, goal.most);
     if (goal.leave)
         return goal.least ? 'X' : 'x';
+    if (goal.least && codes)
+        story_print ("rank %d ends with %d at least\n", rank, goal.least);
     if (goal.stop && (goal.stop != was.stop || goal.report != was.report))
         return stop[goal.stop];
     if (goal.life > was.life)
