@@ -290,7 +290,8 @@ end_times ()
     done
     work=$all/step end_times now+600
     work=$all/script end_times now+600
-    work=$all/limit end_times now
+    # slurmctld refuses a time that is over when it hears of it.
+    work=$all/limit end_times now+5
 
     # First the jobs that Slurm kills soon.
     work=$all/limit
