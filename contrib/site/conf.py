@@ -79,8 +79,10 @@ def keep_words(page):
             continue
         if len(word.get_text()) <= 26:
             word["class"].append("word")
-        elif word.string:       # a list may be broken between its items
-            word.string.replace_with(BeautifulSoup(escape(word.string).replace(",", ",<wbr>"), "html.parser"))
+        elif word.string:       # a list, or what may be chosen, may be broken between its items
+            items = [f'<span class="word">{escape(item)}</span>' if len(item) <= 26 else escape(item)
+                     for item in re.split("(?<=[,|])", word.string)]
+            word.string.replace_with(BeautifulSoup("<wbr>".join(items), "html.parser"))
     for text in [text for heading in page.find_all(re.compile("^h[1-6]$")) for text in heading.find_all(string=NAMES)]:
         if not text.find_parent("code"):
             html = NAMES.sub(r'<span class="word">\g<0></span>', escape(text))

@@ -80,8 +80,8 @@ const struct option_definition option_table[OPTION_COUNT] = {
         .usage = "the ports of TensorFlow's servers: any, LOW-HIGH, or reserved (Slurm's --resv-ports)" },
     [OPTION_HOLD] = {
         .name = "tf-hold", .site = "hold", .normal = "yes", .words = yes_no_words,
-        .usage = "keep each port bound until its task ends, or (no) free it for a server that does not "
-                 "set SO_REUSEADDR" },
+        .usage = "yes: each port is held until its task ends; no: until its program starts, for a server "
+                 "that does not set SO_REUSEADDR" },
     [OPTION_STOP] = {
         .name = "tf-stop", .site = "stop", .arginfo = "WHEN", .normal = "auto", .words = stop_words,
         .usage = "stop the tasks that never end by themselves when the chief, or all workers, have "
