@@ -330,7 +330,7 @@ const char *slurm_learns_of_a_success_at_once (const struct history *h)
 const char *what_slurm_ends_keeps_its_code (const struct history *h)
 {
     const struct note *ended[MOST_RANKS] = { NULL };
-    bool asked[MOST_RANKS] = { false };
+    int asked[MOST_RANKS] = { 0 }; /* in this life, from 1: it may hear of its begin and its stop at once */
     int64_t sigterm = NEVER;
 
     if (oracle_began (h, oracle_breaks, NEVER))
@@ -340,11 +340,9 @@ const char *what_slurm_ends_keeps_its_code (const struct history *h)
             sigterm = note->at;
         if (note->kind == BEGAN || note->kind == ENDED)
             ended[note->rank] = note->kind == ENDED ? note : NULL;
-        if (note->kind == BEGAN)
-            asked[note->rank] = false;
         if (note->kind == ASKED || note->kind == KILLED || note->kind == TOLD_TO_STOP)
-            asked[note->rank] = true;
-        if (note->kind != LEFT || !ended[note->rank] || asked[note->rank]
+            asked[note->rank] = note->life + 1;
+        if (note->kind != LEFT || !ended[note->rank] || asked[note->rank] == ended[note->rank]->life + 1
             || ended[note->rank]->cause != BY_SLURM || ended[note->rank]->at < sigterm
             || oracle_loses_slurmstepd (h, note->rank, note->at)
             || (h->plan->forwards && oracle_serves (h->plan, ended[note->rank]->place)))
