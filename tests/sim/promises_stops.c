@@ -377,9 +377,12 @@ static bool _is_refused (const struct history *h, int64_t from, int64_t until)
     EACH (note, h) {
         const struct disturbance *d = note->kind == DISTURBED ? &h->plan->disturbance[note->number] : NULL;
 
-        /* Each pause before the next attempt is twice as long as the one before, and 30 s at most. */
+        /*
+         * Each pause before the next attempt is twice as long as the one before, and 30 s at most. While the
+         * job is suspended there is none.
+         */
         if (d && d->kind == REJECT && note->at <= until
-            && note->at + d->lasts + moment_first (2 * d->lasts, 30000) + 1000 >= from)
+            && oracle_running_ms (h, note->at + d->lasts, from) <= moment_first (2 * d->lasts, 30000) + 1000)
             return true;
     }
     return false;
