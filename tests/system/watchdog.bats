@@ -27,9 +27,9 @@ after_test ()
 }
 
 # Write the program ./steps, which trains: in each of its STEPS steps all workers wait for each other, as in a
-# collective, and rank $FIRST, by default 0, saves. One that waits for long sleeps for long: on a busy machine what
-# often wakes up looks as if it computed. Before a step it tells that it is alive, unless $QUIET is set, and prints the
-# step. A worker whose file hang.RANK is there stays in an endless loop in its first life. A ps waits for ever.
+# collective: they sleep until all have done it, and wake up at the same moment. Rank $FIRST, by default 0, saves. Before
+# a step it tells that it is alive, unless $QUIET is set, and prints the step. A worker whose file hang.RANK is there
+# stays in an endless loop in its first life. A ps waits for ever.
 write_steps ()
 {
     cat > "$work/steps" <<END
@@ -53,6 +53,15 @@ def write(name, text):
         f.write(text)
     os.rename(path(name + ".new"), path(name))
 
+# What one worker tells another: a byte for each step. Each of them keeps it open, so that none is lost.
+def pipe(sender, receiver):
+    name = path("pipe.%s.%d.%d" % (life, sender, receiver))
+    try:
+        os.mkfifo(name)
+    except FileExistsError:
+        pass
+    return os.open(name, os.O_RDWR)
+
 def another_thread():
     time.sleep(1000)
 
@@ -63,6 +72,8 @@ def endless_loop():
 open(os.path.join(os.environ["LIVES"], str(rank)), "a").write("%d\n" % os.getpid())
 if role == "ps":
     time.sleep(1000)
+others = [other for other in workers if other != rank]
+to, back = [pipe(rank, other) for other in others], [pipe(other, rank) for other in others]
 threading.Thread(target=another_thread, daemon=True).start()
 begin = int(open(path("saved")).read()) if os.path.exists(path("saved")) else 0
 print("begins at %d" % begin, flush=True)
@@ -73,12 +84,10 @@ for step in range(begin, int(sys.argv[1])):
     if life == "0" and os.path.exists(path("hang.%d" % rank)):
         endless_loop()
     write("done.%s.%d" % (life, rank), str(step))
-    pause = 0.01
-    for other in workers:
-        while not os.path.exists(path("done.%s.%d" % (life, other))) or \
-                int(open(path("done.%s.%d" % (life, other))).read()) < step:
-            time.sleep(pause)
-            pause = min(2 * pause, 2.56)
+    for fd in to:
+        os.write(fd, b".")
+    for fd in back:
+        os.read(fd, 1)
     if rank == first and step % 5 == 0:
         write("saved", str(step))
     time.sleep(0.05)
