@@ -94,6 +94,12 @@ void absence_resume (struct job *job, int64_t ms)
     }
 }
 
+/* It has not come back in time. A spare may still answer that could have its place. */
+static bool _is_gone (const struct job *job, const struct rank *rank)
+{
+    return job->now >= rank->away && !spares_may_have_one_for (job, rank);
+}
+
 /*
  * One that has ended with 0, and is kept for a restart of all, may come back, or get a spare, until there is
  * one. A lost spare is waited for as long as it may be needed.
@@ -101,7 +107,7 @@ void absence_resume (struct job *job, int64_t ms)
 static bool _is_overdue (const struct job *job, const struct rank *rank)
 {
     return rank_is_supervised (rank) && rank->state != RANK_KEPT
-           && (job->now >= rank->away
+           && (_is_gone (job, rank)
                || (rank->state == RANK_SPARE && job->now >= rank->given_up
                    && course_is_done_with (job, rank)));
 }
@@ -172,7 +178,8 @@ int64_t absence_due (const struct job *job)
         if (!rank_is_supervised (rank) || rank->state == RANK_KEPT)
             continue;
         waits = waits || job->now >= rank->given_up;
-        next = moment_first (next, rank->away);
+        if (job->now < rank->away || _is_gone (job, rank))
+            next = moment_first (next, rank->away);
         if (job->now < rank->given_up)
             next = moment_first (next, rank->given_up);
     }

@@ -185,6 +185,24 @@ static void _set_waiting (const struct restarts *r, struct rank *rank, const str
     rank_change (rank, RANK_IS_TO_WAIT);
 }
 
+/* How many members run, or wait. */
+static int _busy (const struct restarts *r)
+{
+    int busy = 0;
+
+    for (const struct rank *rank = r->rank; rank < r->rank + r->tasks; rank++)
+        busy += rank->restart.together && (rank->state == RANK_RUNS || rank_waits (rank));
+    return busy;
+}
+
+/* What could make it begin again has ended. */
+static bool _waits_in_vain (const struct restarts *r, const struct rank *rank)
+{
+    if (rank->state == RANK_KEPT)
+        return !restart_policy_keeps (r->policy, rank) || _busy (r) == 0;
+    return rank_waits (rank) && !restarts_gathers (r, rank) && !restart_policy_is_possible (r->policy, rank);
+}
+
 /*
  * PreemptionCheckpointHandler saves in all tasks together, and each exits when it is ready. A SIGTERM
  * meanwhile would kill the helper processes of a task that is still writing; and if the first task has
@@ -201,18 +219,8 @@ static void _begin_gathering (struct restarts *r, struct rank *rank, const struc
     r->opens = NEVER;
     r->over = _after_end (r, rank, r->pause);
     for (int i = 0; i < r->tasks; i++)
-        if (r->rank[i].state == RANK_KEPT)
+        if (r->rank[i].state == RANK_KEPT && !_waits_in_vain (r, &r->rank[i]))
             _set_waiting (r, &r->rank[i], &r->rank[i].end.report);
-}
-
-/* How many members run, or wait. */
-static int _busy (const struct restarts *r)
-{
-    int busy = 0;
-
-    for (const struct rank *rank = r->rank; rank < r->rank + r->tasks; rank++)
-        busy += rank->restart.together && (rank->state == RANK_RUNS || rank_waits (rank));
-    return busy;
 }
 
 /* A task that has ended with 0 stays if it may be needed, and if another one can still fail. */
@@ -517,13 +525,6 @@ void restarts_check (struct restarts *r)
     }
     if (r->gathers)
         _check_barrier (r, missing == 0);
-}
-
-static bool _waits_in_vain (const struct restarts *r, const struct rank *rank)
-{
-    if (rank->state == RANK_KEPT)
-        return !restart_policy_keeps (r->policy, rank) || _busy (r) == 0;
-    return rank_waits (rank) && !restarts_gathers (r, rank) && !restart_policy_is_possible (r->policy, rank);
 }
 
 enum restarts_action restarts_due (struct restarts *r, struct rank *rank)

@@ -100,6 +100,26 @@ static bool _can_replace (const struct job *job, const struct rank *rank, bool c
            && rank->state != RANK_KEPT && restarts_can_replace (job->restarts, rank, counted);
 }
 
+/* It will answer soon, or lose its connection; or it may still come back, as other ranks that are silent. */
+static bool _may_come_back (const struct job *job, const struct rank *spare)
+{
+    return spare->state == RANK_SPARE
+           && (spare->link == LINK_UP ? spare->silent : job->now < spare->given_up);
+}
+
+bool spares_may_have_one_for (const struct job *job, const struct rank *rank)
+{
+    const struct restart_policy *policy = restarts_policy (job->restarts);
+
+    if (rank->kind == RULES_SPARE || stop_policy_cause (job->policy) != STOP_POLICY_NOT_OVER
+        || !restart_policy_can_replace (policy, rank, restarts_are_gathering (job->restarts)))
+        return false;
+    for (const struct rank *spare = job->rank; spare < job->rank + job->tasks; spare++)
+        if (_may_come_back (job, spare) && !_shares_node (spare, rank))
+            return true;
+    return false;
+}
+
 enum fact_obstacle spares_obstacle (const struct job *job)
 {
     if (job->config->lost_after == 0 || stop_policy_cause (job->policy) != STOP_POLICY_NOT_OVER)

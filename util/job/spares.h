@@ -40,6 +40,9 @@ bool spares_are_silent (const struct job *job);
 /* True if a spare is free that could have the place of this rank. */
 bool spares_have_one_for (const struct job *job, const struct rank *rank);
 
+/* True if a spare could have it that is silent, and for which it is too early to say that it is lost. */
+bool spares_may_have_one_for (const struct job *job, const struct rank *rank);
+
 /* Why a rank that is lost is not replaced. */
 enum fact_obstacle spares_obstacle (const struct job *job);
 
