@@ -9,16 +9,15 @@
 
 #include "console.h"
 #include "notify.h"
+#include "show_json.h"
 
-bool events_are_wanted (const struct step *step)
-{
-    return step_config (step)->json || step_config (step)->notify;
-}
-
-void events_publish (const struct step *step, char *text)
+void events_tell (struct step *step, const struct fact *fact)
 {
     const struct rendezvous_config *config = step_config (step);
+    char *text = NULL;
 
+    if (config->json || config->notify)
+        text = show_json_fact (step_roster (step), fact, config->restart.times);
     if (text && config->json && config->show)
         console_print (text);
     events_notify (step, text, false);

@@ -10,15 +10,13 @@
 
 #include <stdbool.h>
 
+#include "job/facts.h"
 #include "step.h"
 
-/* False: an object need not be made. */
-bool events_are_wanted (const struct step *step);
+/* In the middle of the step, if programs are told of that. */
+void events_tell (struct step *step, const struct fact *fact);
 
-/* Of an event in the middle of the step. The text is freed; NULL is fine. */
-void events_publish (const struct step *step, char *text);
-
-/* Of the first and the last one. */
+/* Of the first and the last one. The text is freed; NULL is fine. */
 void events_notify (const struct step *step, char *text, bool last);
 
 #endif

@@ -218,11 +218,6 @@ static void _lost (const struct narrator *n, const struct fact *fact)
                  step_name (n->step), _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)),
                  fact->places ? obstacle[fact->obstacle] : "",
                  fact->given_up ? "; the restart of all tasks is given up" : "");
-    for (int i = 0; i < fact->count && events_are_wanted (n->step); i++)
-        if (fact->ranks[i].rank->state == RANK_LOST) {
-            events_publish (n->step, show_json_lost (n->roster, fact, n->config->restart.times));
-            break;
-        }
 }
 
 static void _replaced (const struct narrator *n, const struct fact *fact)
@@ -248,8 +243,6 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
     console_say ("spank_tf: %s: %s, and replaced: %s; %s (restarts left: %d in a row)", step_name (n->step),
                  because, list_text_end (&list), fact->joined ? "it is restarted with the others" : then,
                  fact->left);
-    if (events_are_wanted (n->step))
-        events_publish (n->step, show_json_restart (n->roster, fact, n->config->restart.times));
 }
 
 /* Hangs. */
@@ -302,8 +295,6 @@ static void _hang (const struct narrator *n, const struct fact *fact)
                  fact->restarts ? "" : "error: ", step_name (n->step), fact->seconds,
                  _learnt (n, fact, learnt, sizeof (learnt)), _name (n, fact->ranks[0].rank, name), detail,
                  others, moving);
-    if (events_are_wanted (n->step))
-        events_publish (n->step, show_json_hang (n->roster, fact, n->config->restart.times));
 }
 
 static void _unwatched (const struct narrator *n, const struct fact *fact)
@@ -514,6 +505,9 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
         case FACT_CUT: _cut (n, fact); break;
         case FACT_ENDED: _ended (n, fact); break;
     }
+    /* That of several ranks comes with their line. */
+    if (fact->kind != FACT_DECIDED)
+        events_tell (n->step, fact);
 }
 
 void narrator_time (struct narrator *n, int64_t now)

@@ -208,13 +208,12 @@ static void _publish (const struct restart_lines *l, int first)
 {
     struct fact fact = l->entry[first].fact;
 
-    if ((fact.decision != RESTART_POLICY_ONE && fact.decision != RESTART_POLICY_ALL)
-        || !events_are_wanted (l->step))
+    if (fact.decision != RESTART_POLICY_ONE && fact.decision != RESTART_POLICY_ALL)
         return;
     for (int i = first; i < l->count; i++)
         if (_is_shared (&l->entry[first], &l->entry[i]) && fact_name (&fact, l->entry[i].fact.rank, l->count))
             fact.ranks[fact.count - 1].report = l->entry[i].fact.report;
-    events_publish (l->step, show_json_restart (step_roster (l->step), &fact, l->config->restart.times));
+    events_tell (l->step, &fact);
     fact_clear (&fact);
 }
 

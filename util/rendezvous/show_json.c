@@ -156,7 +156,7 @@ char *show_json_start (const struct roster *roster, const struct network_choice 
     return _line (object, tasks, roster->tasks);
 }
 
-char *show_json_restart (const struct roster *roster, const struct fact *fact, int restarts)
+static char *_restart_object (const struct roster *roster, const struct fact *fact, int restarts)
 {
     json_t *object = _object ("restart", roster, restarts, fact->left), *tasks = json_array ();
     bool replaced = fact->kind == FACT_REPLACED;
@@ -173,10 +173,10 @@ char *show_json_restart (const struct roster *roster, const struct fact *fact, i
     return _line (object, tasks, fact->count);
 }
 
-/* A rank that had ended before is only missed at the barrier. */
-char *show_json_lost (const struct roster *roster, const struct fact *fact, int restarts)
+/* A rank that had ended before is only missed at the barrier; NULL if all had. */
+static char *_lost_object (const struct roster *roster, const struct fact *fact, int restarts)
 {
-    json_t *object = _object ("lost", roster, restarts, fact->left), *tasks = json_array ();
+    json_t *object, *tasks = json_array ();
     int count = 0;
 
     for (int i = 0; i < fact->count; i++)
@@ -184,6 +184,7 @@ char *show_json_lost (const struct roster *roster, const struct fact *fact, int 
             json_array_append_new (tasks, _task_end (fact->ranks[i].rank));
             count++;
         }
+    object = count > 0 ? _object ("lost", roster, restarts, fact->left) : NULL;
     return _line (object, tasks, count);
 }
 
@@ -201,7 +202,7 @@ static void _add_learnt (json_t *object, const struct watchdog_learnt *learnt)
                                         "slowest_s", _json_seconds (learnt->slowest_ms)));
 }
 
-char *show_json_hang (const struct roster *roster, const struct fact *fact, int restarts)
+static char *_hang_object (const struct roster *roster, const struct fact *fact, int restarts)
 {
     json_t *object = _object ("hang", roster, restarts, fact->left), *tasks = json_array ();
 
@@ -218,6 +219,19 @@ char *show_json_hang (const struct roster *roster, const struct fact *fact, int 
         json_array_append_new (tasks, task);
     }
     return _line (object, tasks, fact->count);
+}
+
+char *show_json_fact (const struct roster *roster, const struct fact *fact, int restarts)
+{
+    if (fact->count == 0)
+        return NULL;
+    switch (fact->kind) {
+        case FACT_DECIDED:
+        case FACT_REPLACED: return _restart_object (roster, fact, restarts);
+        case FACT_LOST: return _lost_object (roster, fact, restarts);
+        case FACT_HANG: return _hang_object (roster, fact, restarts);
+        default: return NULL;
+    }
 }
 
 /* What cannot be known, because no program says its steps, is null; then `running_s` is not. */

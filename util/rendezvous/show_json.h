@@ -16,9 +16,7 @@
 char *show_json_start (const struct roster *roster, const struct network_choice *choice, int restarts);
 char *show_json_end (const struct roster *roster, int restarts, const struct fact *fact);
 
-/* FACT_DECIDED of several ranks, or FACT_REPLACED; FACT_LOST; FACT_HANG. */
-char *show_json_restart (const struct roster *roster, const struct fact *fact, int restarts);
-char *show_json_lost (const struct roster *roster, const struct fact *fact, int restarts);
-char *show_json_hang (const struct roster *roster, const struct fact *fact, int restarts);
+/* What happens between them; also NULL if programs are not told of it. */
+char *show_json_fact (const struct roster *roster, const struct fact *fact, int restarts);
 
 #endif
