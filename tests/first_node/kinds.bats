@@ -4,6 +4,8 @@
 # What becomes of a job of each kind when its first node is lost, with plain Slurm and with spank_tf and a spare: the
 # table of seconds from the loss until its nodes are free, and it runs again. The jobs of all kinds run side by side, on
 # three nodes each, and lose their first nodes at the same time.
+#
+# bats file_tags=slow
 
 load ../common
 load ../system/launch

@@ -4,6 +4,8 @@
 # trains on at least two nodes, ends by itself with exit code 0, and has its result, and the end of
 # every task, in its logs. The versions of TensorFlow run at the same time, so that one computes
 # while the other waits.
+#
+# bats file_tags=slow
 
 load ../common
 load versions

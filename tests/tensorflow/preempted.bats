@@ -3,6 +3,8 @@
 # contrib/examples/resume_*.sbatch, unchanged: jobs that a job of a higher partition preempts, and
 # jobs that reach their time limit. Each saves its work, exits with 42, is requeued, and goes on
 # where it was. Slurm must not signal a ps itself, so the jobs need proctrack/cgroup.
+#
+# bats file_tags=slow
 
 load ../system/launch
 load versions

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # TensorFlow goes on training when tasks are killed, with --tf-restart.
+#
+# bats file_tags=slow
 
 load ../system/launch
 load versions

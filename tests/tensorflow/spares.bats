@@ -3,6 +3,8 @@
 #
 # A node dies, and the training goes on with a spare, from its last checkpoint. The time from the node's death to
 # the first new step is printed, by part.
+#
+# bats file_tags=slow
 
 load ../system/launch
 load ../system/nodes
