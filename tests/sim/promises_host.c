@@ -46,6 +46,15 @@ static bool _follows_at_once (const struct history *h)
     return false;
 }
 
+static bool _has_died (const struct history *h, int number, int64_t now)
+{
+    EACH (note, h)
+        if (note->kind == DISTURBED && note->at <= now && note->status == DIE
+            && h->plan->disturbance[note->number].target == number)
+            return true;
+    return false;
+}
+
 /* Supervisors on a node other than srun's had not left, or been killed, or told to be lost. */
 static bool _has_supervisors (const struct history *h, int number, int64_t then, int64_t now)
 {
@@ -62,8 +71,11 @@ static bool _has_supervisors (const struct history *h, int number, int64_t then,
     return false;
 }
 
-/* So many hosts are not reached, since the same time; -1: one is reached, or was longer. */
-static int _unreached_together (const struct history *h, int64_t now, int64_t *since)
+/*
+ * So many hosts are not reached, since the same time; -1: one is reached, or was longer. What ran on a node that
+ * `died` may have ended before, and then the node is not waited for.
+ */
+static int _unreached_together (const struct history *h, int64_t now, bool died, int64_t *since)
 {
     int64_t first = NEVER, last = 0;
     int nodes = 0;
@@ -71,7 +83,7 @@ static int _unreached_together (const struct history *h, int64_t now, int64_t *s
     for (int i = 0; i < h->plan->nodes; i++) {
         int64_t moment = _unreached_since (h, i, now);
 
-        if (!_has_supervisors (h, i, moment_first (moment, now), now))
+        if ((!died && _has_died (h, i, moment)) || !_has_supervisors (h, i, moment_first (moment, now), now))
             continue;
         if (moment == NEVER)
             return -1;
@@ -92,6 +104,7 @@ const char *sruns_host_ends_its_tasks_if_it_is_cut_off (const struct history *h)
 {
     const struct plan *plan = h->plan;
     const struct note *asked[MOST_RANKS] = { NULL };
+    int64_t ordered = 0; /* to all of them at once */
 
     /* Their own leases may be over then. */
     if (oracle_is_lost_while_suspended (h) || _follows_at_once (h))
@@ -104,15 +117,17 @@ const char *sruns_host_ends_its_tasks_if_it_is_cut_off (const struct history *h)
         if (note->kind == ASKED)
             asked[note->rank] = note;
         if (note->kind != KILLED || !note->number || plan->node[note->rank] != plan->srun || asked[note->rank]
-            || oracle_began (h, oracle_of_slurm, note->at))
+            || oracle_began (h, oracle_of_slurm, note->at) || note->at <= ordered)
             continue;
         for (const struct note *told = h->note; told < note; told++)
             if (told->kind == TOLD && told->number == FACT_REPLACED && told->rank == note->rank)
                 return NULL;
-        if (_unreached_together (h, note->at, &since) < 2)
+        if (_unreached_together (h, note->at, true, &since) < 2
+            && _unreached_together (h, note->at, false, &since) < 2)
             return oracle_broken (note, "is killed, and srun's host is not cut off", note->life);
         if (note->at - since < 1000 * plan->config.lost_after - oracle_interval_ms (plan) - 50)
             return oracle_broken (note, "is killed before the lease is over", note->life);
+        ordered = note->at + 2 * plan->delay;
     }
     return NULL;
 }

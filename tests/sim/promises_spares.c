@@ -56,6 +56,23 @@ static const struct note *_only_loss (const struct history *h)
 }
 
 /*
+ * From when on a silence counts anew: the next rendezvous has heard nobody, and after an outage of its host,
+ * nearly as long as a lease, it waits as if it had heard all at its end.
+ */
+static int64_t _counts_from (const struct plan *plan, const struct note *note)
+{
+    int64_t lasts = plan->disturbance[note->number].lasts;
+
+    if (note->status == KILL_RENDEZVOUS)
+        return note->at;
+    if (oracle_cuts ((enum disturbance_kind)note->status)
+        && lasts + 3 * oracle_interval_ms (plan) + 2 * plan->delay + 2000
+               >= plan->config.lost_after * INT64_C (1000))
+        return note->at + lasts;
+    return 0;
+}
+
+/*
  * When its place is given away, and a spare is free, at the latest. manual, SPARE TASKS: "when its node is
  * silent for lost_after= seconds and some more (at most 11; …), or when its supervisor was killed, and
  * does not come back within ten seconds." "One on a node that is silent … takes none."
@@ -69,9 +86,8 @@ static int64_t _deadline (const struct history *h, const struct note *loss)
         if (note->kind != DISTURBED || note == loss)
             continue;
         last = moment_last (last, note->at + plan->disturbance[note->number].lasts + 15000);
-        /* The next one has heard nobody. */
-        if (note->status == KILL_RENDEZVOUS)
-            last = moment_last (last, note->at + (plan->config.lost_after + 11) * INT64_C (1000));
+        last =
+            moment_last (last, _counts_from (plan, note) + (plan->config.lost_after + 11) * INT64_C (1000));
     }
     return last + 2 * plan->delay + 2000;
 }

@@ -241,6 +241,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
     enum restart_policy_decision decision;
     enum restarts_answer answer;
     struct exit_report end;
+    bool keeps;
 
     /* What becomes of one that was replaced concerns no other task. */
     if (!_note_supervisor (rank, report, life) || rank->replaced_by)
@@ -257,7 +258,8 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
         return;
     if (_is_to_begin (job, rank, report, life))
         return;
-    end = _keeps_end (job, rank, report, life) ? rank->end.report : *report;
+    keeps = _keeps_end (job, rank, report, life);
+    end = keeps ? rank->end.report : *report;
     answer = restarts_report (job->restarts, rank, report, life, &decision);
     if (rank->state == RANK_SPARE && course_is_done_with (job, rank))
         answer = RESTARTS_ENDED;
@@ -269,6 +271,8 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
         course_decided (job, rank, report, RESTART_POLICY_NONE, NULL);
         return;
     }
+    if (answer == RESTARTS_WAITS && keeps)
+        rank->end.report = end;
     if (answer == RESTARTS_WAITS)
         return;
     course_ended (job, rank, answer == RESTARTS_KEPT ? RANK_IS_KEPT : RANK_IS_DONE, &end);

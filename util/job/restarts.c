@@ -74,8 +74,17 @@ struct restart_policy *restarts_policy (const struct restarts *r)
 
 /* Progress. */
 
+static void _end_event (struct restarts *r)
+{
+    restart_policy_event_over (r->policy);
+    r->event_over = NEVER;
+}
+
+/* What fails after it is another event, which counts. */
 static void _note_progress (struct restarts *r)
 {
+    if (!r->gathers)
+        _end_event (r);
     restart_policy_progress (r->policy, r->gathers);
     for (int i = 0; i < r->tasks; i++)
         r->rank[i].life.again = false;
@@ -162,12 +171,6 @@ bool restarts_gathers (const struct restarts *r, const struct rank *rank)
 }
 
 /* Reports. */
-
-static void _end_event (struct restarts *r)
-{
-    restart_policy_event_over (r->policy);
-    r->event_over = NEVER;
-}
 
 static bool _succeeded (const struct exit_report *report)
 {
