@@ -110,6 +110,13 @@ const char *none_is_left_out (const struct history *h)
     return NULL;
 }
 
+/* There is progress: a restart that was announced before does not count after it. */
+static void _forgive (int *row, const bool *waits)
+{
+    for (int i = 0; i < MOST_RANKS; i++)
+        row[i] = waits[i] ? -1 : 0;
+}
+
 /*
  * guide.md: "a task that fails is restarted where it was, at most N times in a row without progress, and
  * ten times N in all". manual, SPARE TASKS: "Tasks that are lost while all are being stopped are replaced,
@@ -122,6 +129,7 @@ const char *at_most_n_restarts (const struct history *h)
     const struct restart_rule *rule = &h->plan->config.restart;
     int last[MOST_RANKS], row[MOST_RANKS] = { 0 }, highest[MOST_RANKS] = { 0 }, places = 0, all = 0;
     int64_t began[MOST_RANKS] = { 0 };
+    bool waits[MOST_RANKS] = { false };
     /* With a ps, a task that was restarted alone counts its own steps. */
     bool calm = !oracle_began (h, oracle_is_any, NEVER) && !oracle_has (h->plan, RULES_PS);
 
@@ -133,20 +141,22 @@ const char *at_most_n_restarts (const struct history *h)
         places += note->kind == PLACES;
         if (note->kind == ENDED && note->place >= 0) {
             if (note->number > highest[note->place] || note->at - began[note->place] >= 60000)
-                memset (row, 0, sizeof (row));
+                _forgive (row, waits);
+            waits[note->place] = true;
             if (note->number > highest[note->place])
                 highest[note->place] = note->number;
         }
         if (note->kind != BEGAN || note->place < 0)
             continue;
         if (note->status > all)
-            memset (row, 0, sizeof (row));
+            _forgive (row, waits);
         all = note->status > all ? note->status : all;
         if (note->life <= last[note->place])
             return oracle_broken (note, "a life with this number has begun before", note->life);
         if (note->life > restart_rule_total (rule) + (oracle_is_member (h->plan, note->place) ? 0 : places))
             return oracle_broken (note, "more lives than restarts", note->life);
         row[note->place] += note->life > 0;
+        waits[note->place] = false;
         began[note->place] = note->at;
         if (calm && row[note->place] > rule->times)
             return oracle_broken (note, "more restarts in a row, without progress", row[note->place]);

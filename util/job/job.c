@@ -58,8 +58,8 @@ static bool _is_suspended (const struct job *job)
     return !linked && away;
 }
 
-/* Until then it was as the last input has left it. */
-static void _set_time (struct job *job, int64_t now)
+/* Call it at the end of an input about a supervisor. */
+static void _look_at_suspension (struct job *job)
 {
     bool suspended = _is_suspended (job);
 
@@ -68,7 +68,12 @@ static void _set_time (struct job *job, int64_t now)
     if (!suspended && job->suspended)
         absence_resume (job, job->now - job->suspended_at);
     job->suspended = suspended;
-    job->run += suspended ? 0 : now - job->now;
+}
+
+/* Until then it was as the last input has left it. */
+static void _set_time (struct job *job, int64_t now)
+{
+    job->run += job->suspended ? 0 : now - job->now;
     job->now = job->facts.now = now;
     restarts_time (job->restarts, job->run);
 }
@@ -303,6 +308,7 @@ void job_status (struct job *job, int64_t now, struct rank *rank, const struct s
 {
     _set_time (job, now);
     _take_status (job, rank, status);
+    _look_at_suspension (job);
 }
 
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard)
@@ -310,6 +316,7 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
     _set_time (job, now);
     rank->heard = moment_last (rank->heard, heard);
     absence_begin (job, rank, ms);
+    _look_at_suspension (job);
 }
 
 void job_cannot_change (struct job *job, const struct rank *spare)
@@ -430,6 +437,7 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
     if (status->ended && rank->state == RANK_RUNS && rank->has < rank->life.number
         && _lost_begin (job, rank) == BEGIN_NEVER)
         _release (job, rank);
+    _look_at_suspension (job);
 }
 
 /* The end of one rank may release others. */
