@@ -56,18 +56,20 @@ static const struct note *_only_loss (const struct history *h)
 }
 
 /*
- * From when on a silence counts anew: the next rendezvous has heard nobody, and after an outage of its host,
- * nearly as long as a lease, it waits as if it had heard all at its end.
+ * From when on a silence counts anew: the next rendezvous has heard nobody; after an outage of its host,
+ * nearly as long as a lease, it waits as if it had heard all at its end; and in an outage it does not see what is
+ * lost.
  */
-static int64_t _counts_from (const struct plan *plan, const struct note *note)
+static int64_t _counts_from (const struct plan *plan, const struct note *note, const struct note *loss)
 {
     int64_t lasts = plan->disturbance[note->number].lasts;
 
     if (note->status == KILL_RENDEZVOUS)
         return note->at;
     if (oracle_cuts ((enum disturbance_kind)note->status)
-        && lasts + 3 * oracle_interval_ms (plan) + 2 * plan->delay + 2000
-               >= plan->config.lost_after * INT64_C (1000))
+        && (note->at + lasts > loss->at
+            || lasts + 3 * oracle_interval_ms (plan) + 2 * plan->delay + 2000
+                   >= plan->config.lost_after * INT64_C (1000)))
         return note->at + lasts;
     return 0;
 }
@@ -86,8 +88,8 @@ static int64_t _deadline (const struct history *h, const struct note *loss)
         if (note->kind != DISTURBED || note == loss)
             continue;
         last = moment_last (last, note->at + plan->disturbance[note->number].lasts + 15000);
-        last =
-            moment_last (last, _counts_from (plan, note) + (plan->config.lost_after + 11) * INT64_C (1000));
+        last = moment_last (last, _counts_from (plan, note, loss)
+                                      + (plan->config.lost_after + 11) * INT64_C (1000));
     }
     return last + 2 * plan->delay + 2000;
 }
