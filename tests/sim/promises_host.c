@@ -72,8 +72,8 @@ static bool _has_supervisors (const struct history *h, int number, int64_t then,
 }
 
 /*
- * So many hosts are not reached, since the same time; -1: one is reached, or was longer. What ran on a node that
- * `died` may have ended before, and then the node is not waited for.
+ * So many hosts are not reached, since the same time; -1: one is reached, or was longer. What ran on a node
+ * that `died` may have ended before, and then the node is not waited for.
  */
 static int _unreached_together (const struct history *h, int64_t now, bool died, int64_t *since)
 {

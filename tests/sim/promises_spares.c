@@ -57,8 +57,8 @@ static const struct note *_only_loss (const struct history *h)
 
 /*
  * From when on a silence counts anew: the next rendezvous has heard nobody; after an outage of its host,
- * nearly as long as a lease, it waits as if it had heard all at its end; and in an outage it does not see what is
- * lost.
+ * nearly as long as a lease, it waits as if it had heard all at its end; and in an outage it does not see
+ * what is lost.
  */
 static int64_t _counts_from (const struct plan *plan, const struct note *note, const struct note *loss)
 {
