@@ -58,7 +58,7 @@ static bool _is_suspended (const struct job *job)
     return !linked && away;
 }
 
-/* Call it at the end of an input about a supervisor. */
+/* Call it when an input has been taken, and with time: connections of what has ended come to no input. */
 static void _look_at_suspension (struct job *job)
 {
     bool suspended = _is_suspended (job);
@@ -552,6 +552,7 @@ static void _look_at_isolation (struct job *job)
 void job_time (struct job *job, int64_t now)
 {
     _set_time (job, now);
+    _look_at_suspension (job);
     _look_at_isolation (job);
     if (!job->suspended)
         absence_check (job);
