@@ -83,7 +83,8 @@ static int _unreached_together (const struct history *h, int64_t now, bool died,
     for (int i = 0; i < h->plan->nodes; i++) {
         int64_t moment = _unreached_since (h, i, now);
 
-        if ((!died && _has_died (h, i, moment)) || !_has_supervisors (h, i, moment_first (moment, now), now))
+        if ((!died && moment != NEVER && _has_died (h, i, moment))
+            || !_has_supervisors (h, i, moment_first (moment, now), now))
             continue;
         if (moment == NEVER)
             return -1;

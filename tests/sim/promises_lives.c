@@ -110,7 +110,7 @@ const char *none_is_left_out (const struct history *h)
     return NULL;
 }
 
-/* There is progress: a restart that was announced before does not count after it. */
+/* There is progress: a restart of one task that was announced before does not count after it. */
 static void _forgive (int *row, const bool *waits)
 {
     for (int i = 0; i < MOST_RANKS; i++)
@@ -142,7 +142,7 @@ const char *at_most_n_restarts (const struct history *h)
         if (note->kind == ENDED && note->place >= 0) {
             if (note->number > highest[note->place] || note->at - began[note->place] >= 60000)
                 _forgive (row, waits);
-            waits[note->place] = true;
+            waits[note->place] = !oracle_is_member (h->plan, note->place);
             if (note->number > highest[note->place])
                 highest[note->place] = note->number;
         }

@@ -48,6 +48,7 @@ void absence_begin (struct job *job, struct rank *rank, int ms)
     if (rank->state == RANK_RUNS || rank->state == RANK_SPARE)
         ends_note (&rank->end, job->launched, job->now, ++job->ends, &nothing, 0);
     rank->away = job->now + ms;
+    rank->absent = job->now;
     rank->broke = ms == JOB_BROKEN_MS;
     if (job->config->lost_after > 0)
         _set_given_up (job, rank, ms);
@@ -82,11 +83,13 @@ void absence_end (struct job *job, struct rank *rank)
     rank_change (rank, RANK_RETURNS);
 }
 
-void absence_resume (struct job *job, int64_t ms)
+void absence_resume (struct job *job)
 {
     int64_t back = job->now + _return_ms (job->config->lost_after);
 
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        int64_t ms = job->now - moment_last (job->suspended_at, rank->absent);
+
         if (rank->given_up != NEVER)
             rank->given_up = moment_last (rank->given_up + ms, back);
         if (rank->away != NEVER)
@@ -120,7 +123,7 @@ static void _tell_overdue (struct job *job)
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         bool member = restarts_gathers (job->restarts, rank);
 
-        if (!_is_overdue (job, rank) || (rank_has_ended (rank) && !member))
+        if (!rank->overdue || (rank_has_ended (rank) && !member))
             continue;
         if (!fact)
             fact = facts_add (&job->facts, FACT_LOST, NULL);
@@ -134,23 +137,42 @@ static void _tell_overdue (struct job *job)
     fact->left = restart_policy_left (restarts_policy (job->restarts));
 }
 
-void absence_check (struct job *job)
+static bool _note_overdue (struct job *job)
+{
+    bool any = false;
+
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        rank->overdue = _is_overdue (job, rank);
+        any = any || rank->overdue;
+    }
+    return any;
+}
+
+static void _end_overdue (struct job *job)
 {
     static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
 
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        if (!rank->overdue)
+            continue;
+        if (rank->state == RANK_CALLED)
+            restart_policy_cannot (restarts_policy (job->restarts), rank);
+        ledger_fail (job, rank->heard);
+        rank->undone = rank->restart.together && restarts_gathers (job->restarts, rank) && rank_waits (rank);
+        course_ended (job, rank, RANK_IS_LOST, &killed);
+        /* If it returns, what it has reported before is news. */
+        rank->report = 0;
+    }
+}
+
+/* With the end of some, others are waited for no longer. */
+void absence_check (struct job *job)
+{
     spares_replace (job);
-    _tell_overdue (job);
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (_is_overdue (job, rank)) {
-            if (rank->state == RANK_CALLED)
-                restart_policy_cannot (restarts_policy (job->restarts), rank);
-            ledger_fail (job, rank->heard);
-            rank->undone =
-                rank->restart.together && restarts_gathers (job->restarts, rank) && rank_waits (rank);
-            course_ended (job, rank, RANK_IS_LOST, &killed);
-            /* If it returns, what it has reported before is news. */
-            rank->report = 0;
-        }
+    while (_note_overdue (job)) {
+        _tell_overdue (job);
+        _end_overdue (job);
+    }
     absence_note_missing (job);
 }
 

@@ -20,10 +20,10 @@ void absence_begin (struct job *job, struct rank *rank, int ms);
 void absence_end (struct job *job, struct rank *rank);
 
 /*
- * The job is resumed, which was suspended for so many milliseconds. Meanwhile supervisors could not come
- * back, and none was given up; what was cut off ends its task now.
+ * The job is resumed, which was suspended. Meanwhile supervisors could not come back, and none was given up;
+ * what was cut off ends its task now.
  */
-void absence_resume (struct job *job, int64_t ms);
+void absence_resume (struct job *job);
 
 /* Ranks that have not come back in time are replaced, or lost. */
 void absence_check (struct job *job);

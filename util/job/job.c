@@ -66,7 +66,7 @@ static void _look_at_suspension (struct job *job)
     if (suspended && !job->suspended)
         job->suspended_at = job->now;
     if (!suspended && job->suspended)
-        absence_resume (job, job->now - job->suspended_at);
+        absence_resume (job);
     job->suspended = suspended;
 }
 
@@ -425,6 +425,9 @@ static bool _is_undone (const struct job *job, const struct rank *rank, const st
 void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
 {
     _set_time (job, now);
+    rank->suspended = status->signs.suspended;
+    /* It may be the first one after a suspension, which was none of the others' absence. */
+    _look_at_suspension (job);
     if (rank->state == RANK_LOST)
         rank->undone = rank->undone || _is_undone (job, rank, status);
     absence_end (job, rank);
@@ -437,7 +440,6 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
     if (status->ended && rank->state == RANK_RUNS && rank->has < rank->life.number
         && _lost_begin (job, rank) == BEGIN_NEVER)
         _release (job, rank);
-    _look_at_suspension (job);
 }
 
 /* The end of one rank may release others. */

@@ -112,7 +112,9 @@ struct rank {
     bool suspended; /* Slurm has suspended the job, as its supervisor has told */
     int64_t heard; /* when its supervisor's host was, last, as far as a status or a connection's end tells */
     bool broke; /* the last connection: nothing was heard on it */
-    int64_t away; /* when it is LOST, or was; NEVER: its supervisor is not missed */
+    int64_t away; /* when it is LOST, or was; NEVER: its supervisor is not missed, */
+    int64_t absent; /* ... as it has been since then */
+    bool overdue; /* it is to be told as lost now */
     bool undone; /* it was lost, and the job has ended without it, or it was to begin again with all */
     int64_t given_up; /* when a spare may get its place; or NEVER */
     struct end end; /* of the present life */

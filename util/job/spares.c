@@ -70,6 +70,11 @@ static int _suitability (const struct job *job, const struct rank *lost, const s
     return 4 * (spare->component_first == lost->component_first) + 2 * together + idle;
 }
 
+static bool _fits (const struct rank *lost, const struct rank *spare)
+{
+    return !_shares_node (spare, lost) && (spare->master_port > 0 || !lost->needs_master_port);
+}
+
 static struct rank *_choose (const struct job *job, const struct rank *lost)
 {
     struct rank *best = NULL;
@@ -77,8 +82,7 @@ static struct rank *_choose (const struct job *job, const struct rank *lost)
     for (int i = 0; i < job->tasks; i++) {
         struct rank *spare = &job->rank[i];
 
-        if (_is_free (job, spare) && !_shares_node (spare, lost)
-            && (spare->master_port > 0 || !lost->needs_master_port)
+        if (_is_free (job, spare) && _fits (lost, spare)
             && (!best || _suitability (job, lost, spare) > _suitability (job, lost, best)))
             best = spare;
     }
@@ -103,8 +107,9 @@ static bool _can_replace (const struct job *job, const struct rank *rank, bool c
 /* It will answer soon, or lose its connection; or it may still come back, as other ranks that are silent. */
 static bool _may_come_back (const struct job *job, const struct rank *spare)
 {
-    return spare->state == RANK_SPARE
-           && (spare->link == LINK_UP ? spare->silent : job->now < spare->given_up);
+    if (spare->state != RANK_SPARE)
+        return false;
+    return spare->away == NEVER ? spare->silent : job->now < spare->given_up;
 }
 
 bool spares_may_have_one_for (const struct job *job, const struct rank *rank)
@@ -115,7 +120,7 @@ bool spares_may_have_one_for (const struct job *job, const struct rank *rank)
         || !restart_policy_can_replace (policy, rank, restarts_are_gathering (job->restarts)))
         return false;
     for (const struct rank *spare = job->rank; spare < job->rank + job->tasks; spare++)
-        if (_may_come_back (job, spare) && !_shares_node (spare, rank))
+        if (_may_come_back (job, spare) && _fits (rank, spare))
             return true;
     return false;
 }
