@@ -371,6 +371,17 @@ const char *an_evaluator_has_its_grace (const struct history *h)
     return NULL;
 }
 
+/* How long, as far as the node can know: one that is cut off does not see that it is over. */
+static int64_t _refused_ms (const struct plan *plan, const struct disturbance *refusal)
+{
+    int64_t until = refusal->at + refusal->lasts;
+
+    for (const struct disturbance *d = plan->disturbance; d < plan->disturbance + plan->disturbances; d++)
+        if (oracle_cuts (d->kind) && d->at <= until)
+            until = moment_last (until, d->at + d->lasts);
+    return until - refusal->at;
+}
+
 /* A firewall refuses a node, or has done so until a moment ago: then "the rendezvous seems to have ended". */
 static bool _is_refused (const struct history *h, int64_t from, int64_t until)
 {
@@ -382,7 +393,8 @@ static bool _is_refused (const struct history *h, int64_t from, int64_t until)
          * job is suspended there is none.
          */
         if (d && d->kind == REJECT && note->at <= until
-            && oracle_running_ms (h, note->at + d->lasts, from) <= moment_first (2 * d->lasts, 30000) + 1000)
+            && oracle_running_ms (h, note->at + _refused_ms (h->plan, d), from)
+                   <= moment_first (2 * d->lasts, 30000) + 1000)
             return true;
     }
     return false;
