@@ -343,7 +343,7 @@ const char *what_slurm_ends_keeps_its_code (const struct history *h)
         if (note->kind == ASKED || note->kind == KILLED || note->kind == TOLD_TO_STOP)
             asked[note->rank] = note->life + 1;
         if (note->kind != LEFT || !ended[note->rank] || asked[note->rank] == ended[note->rank]->life + 1
-            || ended[note->rank]->cause != BY_SLURM || ended[note->rank]->at < sigterm + h->plan->skew
+            || ended[note->rank]->cause != BY_SLURM || ended[note->rank]->at - h->plan->skew < sigterm
             || oracle_loses_slurmstepd (h, note->rank, note->at)
             || (h->plan->forwards && oracle_serves (h->plan, ended[note->rank]->place)))
             continue;

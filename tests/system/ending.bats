@@ -563,11 +563,11 @@ END
     user=$other_user run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='exec prlimit --nproc=200 perl more' \
         chief='await ready; sleep 0.3'
     step_and_tasks_end 0 'exit 0' 'killed after 1 s' stopped
-    no_process_left || fail "a process is left"
+    eventually 60 no_process_left || fail "a process is left"
     user=$other_user run_and_show -N2 -n3 --tf-tasks=chief,ps,worker \
         ./by-role ps='prlimit --nproc=200 perl other & exec sleep 1000' chief='await ready_too; sleep 0.3'
     step_and_tasks_end 0 'exit 0' 'killed after 1 s' stopped
-    no_process_left || fail "a process is left"
+    eventually 60 no_process_left || fail "a process is left"
 }
 
 @test "a task that forks while it is stopped: every process receives SIGTERM" {
