@@ -301,8 +301,7 @@ static enum restarts_answer _decide (struct restarts *r, struct rank *rank, cons
     int left = restart_policy_left (r->policy);
 
     /* A restart that is used once does not start a task twice. */
-    if (r->event_started && !rank->restart.alone
-        && restart_rule_covers (restart_policy_rule (r->policy), report))
+    if (r->event_started && restart_policy_judge (r->policy, rank, report) == RESTART_POLICY_ALL)
         _end_event (r);
     if (_is_too_late (r, _in_seconds (r, restart_policy_next_pause (r->policy, rank))))
         restart_policy_over (r->policy, rank, RESTART_POLICY_LATE);
