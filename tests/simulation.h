@@ -116,6 +116,11 @@ void launch_expect_exit (struct launch *launch);
 
 /* What tf-rendezvous has printed to stderr. The text is static. */
 const char *stderr_text (const struct launch *launch);
+
+/*
+ * Require that it is this. On a busy machine it may take so long until all ranks have registered that
+ * tf-rendezvous prints how many are late: such lines may come besides, if the text has none.
+ */
 void expect_stderr (const struct launch *launch, const char *text);
 
 /* The ranks' side. */

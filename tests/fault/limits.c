@@ -22,23 +22,6 @@
 /* The longest TF_CONFIG. With its name, '=' and NUL it is shorter than 128 KiB. */
 #define MAX_TF_CONFIG 131060
 
-/*
- * On a busy machine it takes so long until thousands of ranks have registered that tf-rendezvous
- * prints how many are late. These lines may come besides.
- */
-static void _expect_stderr (const struct launch *launch, const char *text)
-{
-    char *rest, *line = strdup (stderr_text (launch));
-    char *all = line, others[1024] = "";
-
-    for (line = strtok_r (all, "\n", &rest); line; line = strtok_r (NULL, "\n", &rest))
-        if (!strstr (line, ": waiting for ") && !strstr (line, ": no rank has registered yet"))
-            snprintf (others + strlen (others), sizeof (others) - strlen (others), "%s\n", line);
-    free (all);
-    if (strcmp (others, text) != 0)
-        die ("tf-rendezvous printed \"%s\", not \"%s\"", others, text);
-}
-
 /* Open files. */
 
 static void _refuse_with_files (int limit, const char *how_many)
@@ -58,7 +41,7 @@ static void _refuse_with_files (int limit, const char *how_many)
     snprintf (line, sizeof (line),
               "srun: error: spank_tf: step 12.0 runs 8 tasks, but srun may have %s; see `ulimit -Hn`\n",
               how_many);
-    _expect_stderr (&launch, line);
+    expect_stderr (&launch, line);
 }
 
 TEST ("a step with more tasks than srun may have open files is refused")
@@ -82,7 +65,7 @@ TEST ("a step that just fits is launched, despite unauthenticated connections")
     expect_launched (&launch, rank);
     for (int i = 0; i < 100; i++)
         expect_no_data (other[i]);
-    _expect_stderr (&launch, "");
+    expect_stderr (&launch, "");
 }
 
 /* Many ranks at once. */
@@ -132,7 +115,7 @@ TEST ("5,000 ranks register at once through queues of 128 connections")
     launch_start (&launch);
     _register_at_once (&launch, _on_answer);
     launch_expect_exit (&launch);
-    _expect_stderr (&launch, "");
+    expect_stderr (&launch, "");
 }
 
 /* The length of TF_CONFIG. */
@@ -159,7 +142,7 @@ TEST ("the longest TF_CONFIG that Linux takes reaches every rank completely")
     launch_start (&launch);
     _register_at_once (&launch, _on_answer);
     launch_expect_exit (&launch);
-    _expect_stderr (&launch, "");
+    expect_stderr (&launch, "");
 }
 
 TEST ("a TF_CONFIG that is one byte too long is refused, with its length")
@@ -176,7 +159,7 @@ TEST ("a TF_CONFIG that is one byte too long is refused, with its length")
               "srun: error: spank_tf: the TF_CONFIG of %d tasks would have "
               "%d bytes; Linux allows at most %d\n",
               launch.tasks, MAX_TF_CONFIG + 1, MAX_TF_CONFIG);
-    _expect_stderr (&launch, line);
+    expect_stderr (&launch, line);
 }
 
 /* srun's stderr. */
