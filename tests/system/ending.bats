@@ -558,8 +558,8 @@ open F, ">mark.ready_too";
 for (;;) { exit if fork }
 END
     # As another user: the limit applies to all processes of a user. It takes a while.
-    # shellcheck disable=SC2034  # step_and_tasks_end reads them
-    time_limit=200 message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
+    # shellcheck disable=SC2034  # step_and_tasks_end reads it
+    message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE did not end within 1 s of SIGTERM, and was killed; --tf-grace=SECONDS gives tasks that are stopped more time'
     user=$other_user run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='exec prlimit --nproc=200 perl more' \
         chief='await ready; sleep 0.3'
     step_and_tasks_end 0 'exit 0' 'killed after 1 s' stopped

@@ -48,13 +48,12 @@ plugin_messages ()
     sed -E '/^spank_tf: step .*(network|how its tasks ended)/d; / first to (fail|end): /d; /; spank_tf does not end the others, /d; /spank_tf:/!d; s/\bstep [0-9]+\.[0-9]+/step J.S/; s/ on [a-z]+[0-9]+\b/ on NODE/g; s/ ended at [0-9:]{8},/ ended at TIME,/' <<< "$stderr"
 }
 
-# Require that srun exited with this code; that the step took less than $time_limit seconds, by
-# default less than stop_grace, so that no task had to be killed; and that $message, or nothing,
-# was the plugin's only message: step_ends CODE
+# Require that srun exited with this code; that the step did not hang; and that $message, or nothing, was the plugin's
+# only message, so that no task had to be killed: step_ends CODE
 step_ends ()
 {
     [ "$status" -eq "$1" ] || fail "srun's exit code is not $1"
-    ((took < ${time_limit-10})) || fail "it took $took s"
+    ((took < 200)) || fail "it took $took s"
     [ "$(plugin_messages)" = "${message-}" ] || fail "the plugin does not print \"${message-}\" alone"
 }
 

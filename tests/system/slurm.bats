@@ -393,6 +393,16 @@ sees_all ()
 @test "a parallel debugger finds every program stopped at its exec, and continues it" {
     local variant
 
+    # srun may reach its breakpoint a moment before the last one stops.
+    cat > "$work/states" <<'END'
+#!/bin/bash
+for ((i = 0; i < 50; i++)); do
+    [ "$(ps -o state= -p "$1,$2,$3" | grep -c T)" -lt 3 ] || break
+    sleep 0.1
+done
+ps -o state=,args= -p "$1,$2,$3"
+END
+    chmod 755 "$work/states"
     cat > "$work/debugger" <<'END'
 handle all nostop noprint pass
 starti
@@ -400,7 +410,7 @@ set variable *(int *) &MPIR_being_debugged = 1
 break MPIR_Breakpoint
 continue
 set $table = *(int **) &MPIR_proctable
-eval "shell ps -o state=,args= -p %d,%d,%d", $table[4], $table[10], $table[16]
+eval "shell ./states %d %d %d", $table[4], $table[10], $table[16]
 delete
 detach
 END
