@@ -647,6 +647,8 @@ static void rank_event (int rank, char *event)
         silent_ms = story_number (&event);
     } else if (story_begins (&event, "reports again"))
         repeat_report (rank);
+    else if (story_begins (&event, "has no second port"))
+        rank_of (rank)->master_port = 0;
     else if (story_begins (&event, "reads nothing"))
         stop_reading (rank);
     else if (story_begins (&event, "reads again"))
