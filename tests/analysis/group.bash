@@ -45,17 +45,13 @@ unexplained ()
     done
 }
 
-# clang writes for each file how it was compiled; clang-tidy takes one file at a time, because that of LLVM 14
+# The build of `sanitizers` says how each file is compiled. clang-tidy takes one file at a time, because that of LLVM 14
 # mistakes a va_list of the second one.
 analyze_with_clang_tidy ()
 {
-    local commands=$work/tidy.commands
-
-    rm -rf "$commands"
-    variant tidy all CC="clang -gen-cdb-fragment-path $commands" CFLAGS=-O1 --disable-hardening &&
-        parallel_make check TESTS= || return
-    { echo '['; cat "$commands"/*.json | sed '$s/,$//'; echo ']'; } > "$work/tidy/compile_commands.json"
-    sources -name '*.c' | xargs -n 1 -P "$(nproc)" clang-tidy -p "$work/tidy" --quiet
+    [[ -e $run/commands ]] || build_sanitized "check TESTS=" || return
+    { echo '['; cat "$run"/commands/*.json | sed '$s/,$//'; echo ']'; } > "$work/sanitized/compile_commands.json"
+    sources -name '*.c' | xargs -n 1 -P "$(nproc)" clang-tidy -p "$work/sanitized" --quiet
 }
 
 analyze_with_clang_format ()

@@ -7,9 +7,9 @@
 # mutants [N [SEED]]
 group_mutants ()
 {
-    make_decisions > "$run/step.log" 2>&1 || { tail -n 40 "$run/step.log"; count 0 1 0; return; }
+    in_build make_check_programs > "$run/step.log" 2>&1 || { tail -n 40 "$run/step.log"; count 0 1 0; return; }
     # shellcheck disable=SC2086
-    if "$top/tests/mutants/mutants" "$work/decisions" ${numbers[mutants]-}; then
+    if "$top/tests/mutants/mutants" "$work/build" ${numbers[mutants]-}; then
         count 1 0 0
     else
         count 0 1 0

@@ -7,9 +7,9 @@
 # sim [SECONDS [SEED]]
 group_sim ()
 {
-    make_decisions > "$run/step.log" 2>&1 || { tail -n 40 "$run/step.log"; count 0 1 0; return; }
+    in_build make_check_programs > "$run/step.log" 2>&1 || { tail -n 40 "$run/step.log"; count 0 1 0; return; }
     # shellcheck disable=SC2086
-    if "$work/decisions/tests/simulate" ${numbers[sim]-30}; then
+    if "$work/build/tests/simulate" ${numbers[sim]-30}; then
         count 1 0 0
     else
         count 0 1 0
