@@ -305,8 +305,8 @@ void task_kill_descendants (void)
     }
 }
 
-/* Port 0: any port. */
-static int _listen (int port)
+/* Port 0: any port. Several sockets can have the same one, as long as none of them listens. */
+static int _bind (int port)
 {
     struct sockaddr_in in = { .sin_family = AF_INET,
                               .sin_addr.s_addr = htonl (INADDR_LOOPBACK),
@@ -314,19 +314,24 @@ static int _listen (int port)
     int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
 
     if (fd < 0 || setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on)) < 0
-        || bind (fd, (struct sockaddr *)&in, sizeof (in)) < 0 || listen (fd, 16) < 0)
-        die ("a listening socket: %s", strerror (errno));
+        || bind (fd, (struct sockaddr *)&in, sizeof (in)) < 0)
+        die ("a port: %s", strerror (errno));
     return fd;
 }
 
+/* The socket that finds the port stays, so that no other program gets it while the listener is closed. */
 void task_open_listener (struct task *task)
 {
     struct sockaddr_in in = { 0 };
     socklen_t len = sizeof (in);
 
-    task->listener = _listen (task->port);
-    getsockname (task->listener, (struct sockaddr *)&in, &len);
-    task->port = ntohs (in.sin_port);
+    if (task->port == 0) {
+        getsockname (_bind (0), (struct sockaddr *)&in, &len);
+        task->port = ntohs (in.sin_port);
+    }
+    task->listener = _bind (task->port);
+    if (listen (task->listener, 16) < 0)
+        die ("a listening socket: %s", strerror (errno));
 }
 
 void task_close_listener (struct task *task)

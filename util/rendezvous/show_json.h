@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What --tf-show=json prints in place of the tables, with the same facts, and what notify= gets: one object
- * when the cluster is known, one for each restart and each hang, one when tasks are lost, and one when all
- * tasks have ended. Each is one line. doc/event.schema.json describes them.
+ * when the cluster is known, one when all tasks have ended, and between them those of facts that programs are
+ * told of. Each is one line. doc/event.schema.json describes them.
  */
 #ifndef TF_SHOW_JSON_H
 #define TF_SHOW_JSON_H
