@@ -82,7 +82,7 @@ parameter_server ()
     local i step
 
     begin "$1" -N3 -n3 --tf-tasks=chief,ps,worker --tf-restart=$(($2 + 1)) \
-        python resume_parameter_server.py "$saved" --steps=$(($2 * 30 + 60)) --pause=0.05
+        python resume_parameter_server.py "$saved" --steps=$(($2 * 60 + 60)) --pause=0.05
     goes_on 'chief 0' 10
     for ((i = 1; i <= $2; i++)); do
         lose worker 0
