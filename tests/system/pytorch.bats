@@ -145,8 +145,9 @@ END
         for i in 1 2; do
             srun -Q --overlap -N3 -n3 --tf-frameworks=torch --tf-tasks=worker:3 sh -c "
                 python3 meet.py; touch met.$i.\$RANK; until [ -e met.1.\$RANK ] && [ -e met.2.\$RANK ]; do sleep 0.1; done" &
+            step[i]=$!
         done
-        wait -n && wait -n'
+        wait ${step[1]} && wait ${step[2]}'
     met 3 0 2
 }
 

@@ -75,9 +75,9 @@ END
 
 @test "two steps of one job at the same time have coordinators of their own" {
     with_jax salloc -Q -N3 -n4 --overcommit bash -c '
-        srun -Q --overlap -N2 -n2 --tf-tasks=worker:2 python jax_sum.py first second > first.out &
+        srun -Q --overlap -N2 -n2 --tf-tasks=worker:2 python jax_sum.py first second > first.out & first=$!
         srun -Q --overlap -N2 -n2 --tf-tasks=worker:2 python jax_sum.py second first > second.out &
-        wait -n && wait -n'
+        wait $first && wait $!'
     output=$(cat "$work/first.out" "$work/second.out")
     summed "0 of 2, worker 0" "0 of 2, worker 0" "1 of 2, worker 1" "1 of 2, worker 1"
 }

@@ -93,9 +93,9 @@ one_to_seven ()
 # bats test_tags=release
 @test "two steps of one job at the same time do not meet each other" {
     with_torch salloc -Q -N3 -n3 --overcommit bash -c '
-        srun -Q --overlap -N3 -n3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py --files first second &
+        srun -Q --overlap -N3 -n3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py --files first second & first=$!
         srun -Q --overlap -N3 -n3 --tf-frameworks=torch --tf-tasks=worker:3 python train.py --files second first &
-        wait -n && wait -n'
+        wait $first && wait $!'
     summed 3 0 2
 }
 
