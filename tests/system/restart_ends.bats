@@ -118,7 +118,8 @@ all_end_like_plain ()
     start_steps -Q -t 60 sh ../program
     every_variant all_begun
     for kind in plain restarting; do
-        "$tests/cluster" run -- scontrol update EndTime=now "jobid=$(job_of $kind-limit)"
+        # slurmctld refuses a time that is over when it hears of it.
+        "$tests/cluster" run -- scontrol update EndTime=now+5 "jobid=$(job_of $kind-limit)"
         "$tests/cluster" run -- scontrol update EndTime=now+600 "jobid=$(job_of $kind-warned)"
     done
     # The program that gets no SIGKILL may outlive KillWait by far.
