@@ -4,6 +4,7 @@
 # Tasks that train alone, with exit 0: what srun asks at the end of a long step, and what sbatch says of a batch file
 # without srun. tests/tensorflow/alone.bats has real scripts.
 
+# bats file_tags=slow
 load launch
 
 setup_file ()

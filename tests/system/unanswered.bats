@@ -3,6 +3,7 @@
 #
 # Nodes that do not reach each other: after a minute srun says which.
 
+# bats file_tags=slow
 load launch
 
 setup_file ()

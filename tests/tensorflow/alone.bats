@@ -4,6 +4,7 @@
 # Scripts for a single host, as people have them, in a step of two tasks: each trains alone. The same with what its
 # framework needs. TensorFlow is the newest; PyTorch is Debian's.
 
+# bats file_tags=slow
 load ../common
 load torch
 
