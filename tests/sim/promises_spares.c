@@ -57,8 +57,8 @@ static const struct note *_only_loss (const struct history *h)
 
 /*
  * From when on a silence counts anew: the next rendezvous has heard nobody; after an outage of its host,
- * nearly as long as a lease, it waits as if it had heard all at its end; and in an outage it does not see
- * what is lost.
+ * nearly as long as a lease, it waits as if it had heard all when supervisors are back, which try again after
+ * an interval, or two seconds later; and in an outage it does not see what is lost.
  */
 static int64_t _counts_from (const struct plan *plan, const struct note *note, const struct note *loss)
 {
@@ -70,7 +70,7 @@ static int64_t _counts_from (const struct plan *plan, const struct note *note, c
         && (note->at + lasts > loss->at
             || lasts + 3 * oracle_interval_ms (plan) + 2 * plan->delay + 2000
                    >= plan->config.lost_after * INT64_C (1000)))
-        return note->at + lasts;
+        return note->at + lasts + oracle_interval_ms (plan) + 2000;
     return 0;
 }
 
