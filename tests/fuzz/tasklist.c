@@ -69,10 +69,10 @@ static void _check_round_trip (const struct tasklist *list)
     free (text);
 }
 
-/* Every task gets a role, if there are as many as the list names. */
+/* Every task gets a role, if there are as many as the list names. One more may be the rest; one has none. */
 static void _check_assignment (const struct tasklist *list)
 {
-    static const char *role[TASKLIST_MAX_TASKS + 1];
+    static const char *role[TASKLIST_MAX_TASKS + 1 + 1];
     int tasks = tasklist_named (list) + tasklist_has_rest (list);
     struct errtext err;
 
