@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,14 @@ static struct shared *_shared (void)
     return shared;
 }
 
+/* The fork server forks between a request and its reply (pthread_atfork (3)). */
+static const struct task *early_task;
+
+static void _send_early (void)
+{
+    send (early_task->sender, early_task->early, strlen (early_task->early), 0);
+}
+
 /* As plugin/task.c, from the fork to the program. */
 static noreturn void _become_fork_server (const struct task *task, pid_t supervisor, int requests, int output)
 {
@@ -204,7 +213,11 @@ static noreturn void _become_fork_server (const struct task *task, pid_t supervi
         _become_user (task->user);
     dup2 (output, STDOUT_FILENO);
     server.requests = dup2 (requests, STDERR_FILENO + 1);
-    descriptors_close_above (server.requests);
+    if (task->early) {
+        early_task = task;
+        pthread_atfork (_send_early, NULL, NULL);
+    } else
+        descriptors_close_above (server.requests);
     sigfillset (&all);
     sigprocmask (SIG_SETMASK, &all, &server.mask);
     life = fork_server_run (&server);

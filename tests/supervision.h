@@ -66,6 +66,8 @@ struct task {
     bool spare;                 /* ... and it is one */
     int watchdog; /* seconds; 0: the task is not watched */
     int notify; /* its socket for messages, above those of tf-supervise; 0: none */
+    int sender; /* ... and the other end, which exec does not close; */
+    const char *early; /* this is sent on it before tf-supervise learns of a life; or NULL */
     bool slurmstepd_dies;       /* the test can kill it: slurmstepd is not this process */
     const char *log, *error_file;       /* its files, or NULL */
     struct failure_text *failure;       /* NULL, or where a report's is copied to */

@@ -638,10 +638,12 @@ static int _open_notify (struct task *task)
 
     if (socketpair (AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0
         || setsockopt (pair[1], SOL_SOCKET, SO_PASSCRED, &yes, sizeof (yes)) < 0
-        || (task->notify = fcntl (pair[1], F_DUPFD_CLOEXEC, SUPERVISOR_LAST_FD + 20)) < 0)
+        || (task->notify = fcntl (pair[1], F_DUPFD_CLOEXEC, SUPERVISOR_LAST_FD + 20)) < 0
+        || (task->sender = fcntl (pair[0], F_DUPFD, SUPERVISOR_LAST_FD + 20)) < 0)
         die ("a socket for messages: %s", strerror (errno));
+    close (pair[0]);
     close (pair[1]);
-    return pair[0];
+    return task->sender;
 }
 
 static void _say (int program, const char *message)
@@ -683,6 +685,21 @@ TEST ("... in all that it tells while the program is silent, and not while it gi
     _say (program, "WATCHDOG=1\nSTATUS=step 2");
     while (_expect_busy (&task).messages < 2)
         ;
+    close (program);
+}
+
+TEST ("what a program says before its supervisor has learnt of its life counts")
+{
+    struct task task = {
+        .program = program_sleeps, .restarts = 1, .watchdog = 4, .early = "WATCHDOG=1\nSTATUS=step 7"
+    };
+    int program = _open_notify (&task);
+    struct signs signs;
+
+    task_start (&task);
+    signs = task_expect_signs (&task);
+    if (signs.source != SIGNS_MESSAGES || signs.step != 7)
+        die ("it is at step %d", signs.step);
     close (program);
 }
 

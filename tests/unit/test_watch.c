@@ -222,6 +222,7 @@ static const char *lines_of (char *event)
 /* Its TaskProlog takes a while. */
 static void begin_next (int prolog_ms)
 {
+    watch_discard (&watch);
     watch_begin (&watch);
     assert_true (watch_awaits_program (&watch));
     now_ms += prolog_ms;
@@ -229,6 +230,21 @@ static void begin_next (int prolog_ms)
     assert_false (watch_has_news (&watch));
     watch_look (&watch, true);
     assert_false (watch_awaits_program (&watch));
+}
+
+static void live_unseen (char *event)
+{
+    const char *message;
+    size_t length;
+
+    if (!story_begins (&event, "sends"))
+        story_unknown (event);
+    message = event;
+    length = strlen (message) - strlen (", and ends");
+    watch_discard (&watch);
+    watch_begin (&watch);
+    assert_int_equal (send (sender, message, length, 0), length);
+    watch_end (&watch);
 }
 
 static void play_one (char *event)
@@ -256,6 +272,8 @@ static void play_one (char *event)
             story_result ("it is not watched");
     } else if (story_begins (&event, "its next life begins, in TaskProlog for"))
         begin_next (story_number (&event));
+    else if (story_begins (&event, "its next life begins,"))
+        live_unseen (event);
     else
         pass (story_number (&event));
 }

@@ -309,8 +309,10 @@ static int _take_answer (struct supervisor *s, struct frame *frame, struct errte
 static int _begin_program (struct supervisor *s, int number, struct errtext *err)
 {
     struct oom_counts oom_kills = _count_oom_kills ();
-    pid_t pid = lives_begin (&s->lives, number, err);
+    pid_t pid;
 
+    watch_discard (&s->watch);
+    pid = lives_begin (&s->lives, number, err);
     if (pid < 0)
         return -1;
     s->task = pid;

@@ -183,8 +183,7 @@ static bool _read_message (int fd, struct message *message)
     return true;
 }
 
-/* What processes of the former life have sent, which are dead, is not about this one. */
-static void _discard (const struct watch *w)
+void watch_discard (const struct watch *w)
 {
     struct message message;
 
@@ -194,7 +193,6 @@ static void _discard (const struct watch *w)
 
 void watch_begin (struct watch *w)
 {
-    _discard (w);
     w->lives = true;
     w->runs = w->judged = w->has_log = w->log_grew = w->done = w->flooded = w->paused = false;
     w->highest = w->step > w->highest ? w->step : w->highest;
@@ -290,11 +288,11 @@ static void _read (struct watch *w)
     w->flooded = slow || others > w->queue / 2 || (all == READ_MOST && others > 0);
 }
 
-/* What the program has said before it ended may not have been read. */
+/* What the program has said before it ended may not have been read, nor that it was executed been seen. */
 void watch_end (struct watch *w)
 {
     w->read_ms = 0;
-    if (w->rule.seconds > 0 && w->lives && w->runs)
+    if (w->lives)
         _read (w);
     w->lives = false;
 }

@@ -71,6 +71,12 @@ struct watch {
  */
 void watch_init (struct watch *watch, const struct supervisor_config *config, struct log_growth *log);
 
+/*
+ * Before a life is requested: what processes of the one before have sent, which are dead, is not about it.
+ * Afterwards it may be its own: a program may say something before this process goes on.
+ */
+void watch_discard (const struct watch *watch);
+
 /* A life of the task begins; or has ended. */
 void watch_begin (struct watch *watch);
 void watch_end (struct watch *watch);
