@@ -54,7 +54,7 @@ bool task_is_instrumented (void)
 
 int task_reaction_ms (void)
 {
-    return task_is_instrumented () ? 10 * REACTION_MS : REACTION_MS;
+    return task_is_instrumented () ? 10 * REACTION_MS : 4 * REACTION_MS;
 }
 
 /* Programs. */

@@ -91,7 +91,10 @@ struct task {
     struct goal goal;           /* the last */
 };
 
-/* REACTION_MS, or more if a wrapper or a sanitizer makes tf-supervise slow. */
+/*
+ * Longer than REACTION_MS: the fork bombs of the tests take the processors from all others that run beside
+ * them. A wrapper or a sanitizer makes tf-supervise slow as well.
+ */
 int task_reaction_ms (void);
 
 /* tf-supervise runs under a wrapper; or with a sanitizer or under a wrapper. */
