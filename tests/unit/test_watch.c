@@ -222,11 +222,15 @@ static const char *lines_of (char *event)
 /* Its TaskProlog takes a while. */
 static void begin_next (int prolog_ms)
 {
+    struct pollfd pfd;
+
     watch_discard (&watch);
     watch_begin (&watch);
     assert_true (watch_awaits_program (&watch));
     now_ms += prolog_ms;
     watch_look (&watch, false);
+    assert_int_equal (watch_poll (&watch, &pfd).at_ms, now_ms + 100);
+    assert_int_equal (pfd.fd, -1);
     assert_false (watch_has_news (&watch));
     watch_look (&watch, true);
     assert_false (watch_awaits_program (&watch));

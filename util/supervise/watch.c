@@ -383,6 +383,9 @@ void watch_look (struct watch *w, bool executed)
     if (!w->runs) {
         w->runs = executed;
         w->looked_ms = w->sign_at_ms = _time_ms ();
+        /* What is sent before waits, and is no reason to look all the time. */
+        if (!executed)
+            w->read_ms = w->looked_ms;
         log_growth_seen (w->log);
         if (!w->runs)
             return;
