@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include "common/second.h"
+#include "common/silence.h"
 #include "oracle.h"
 
 /* The disturbance is a node that dies, or a supervisor that is killed. */
@@ -147,16 +149,28 @@ const char *what_is_lost_is_replaced (const struct history *h)
 }
 
 /*
+ * An outage that is over just before supervisors end their tasks. Connections that stand again do not tell of
+ * it, and a supervisor that has not made another one yet ends its task and is busy with the output of that.
+ */
+static bool _is_nearly_long (const struct plan *plan, const struct disturbance *d)
+{
+    int lost_after = plan->config.lost_after, again = 2 * silence_interval (lost_after) + 1;
+
+    return d->lasts < lost_after * SECOND_MS && d->lasts > (lost_after - again) * SECOND_MS;
+}
+
+/*
  * design.md: "when it was srun's host that was cut off … the spares may be back before the tasks whose
- * places they could get: a supervisor that returns after lost_after= gives all others some more seconds to
- * return, too". So where nothing else happens all keep their places.
+ * places they could get: a supervisor that returns after lost_after=, or nearly, gives all others some more
+ * seconds to return, too". So where nothing else happens all keep their places.
  */
 const char *an_outage_of_sruns_host_takes_no_place (const struct history *h)
 {
     const struct disturbance *d = h->plan->disturbance;
 
     if (oracle_began (h, oracle_is_any, NEVER) != 1 || (d->kind != CUT && d->kind != BLOCK)
-        || d->target != h->plan->srun || d->lasts > 200000 || h->plan->nodes < 3)
+        || d->target != h->plan->srun || d->lasts > 200000 || h->plan->nodes < 3
+        || _is_nearly_long (h->plan, d))
         return NULL;
     EACH (note, h) {
         if (note->kind == ENDED && note->status && note->cause == BY_ITSELF)

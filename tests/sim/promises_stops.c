@@ -350,6 +350,9 @@ const char *an_evaluator_has_its_grace (const struct history *h)
             return oracle_broken (over, "the job is over, and its evaluator goes on", evaluator);
         if (note <= over)
             oracle_follow_course (h, &course, note);
+        /* It was stopped for its next life, which is ordered, and has not begun yet. */
+        if (note <= over && note->kind == TOLD && note->number == FACT_BEGINS)
+            course.failed[note->rank] = false;
         /* It may not be known yet. */
         if (note <= over && note->kind == ENDED && note->status
             && note->at >= over->at - plan->tee - plan->delay - 400)
