@@ -374,30 +374,36 @@ const char *an_evaluator_has_its_grace (const struct history *h)
     return NULL;
 }
 
-/* How long, as far as the node can know: one that is cut off does not see that it is over. */
+/* An attempt to connect that began while the node was cut off takes so long (uplink.c). */
+#define ATTEMPT_MS 10000
+
+/*
+ * A firewall refuses a node; for how long, as far as the node can know? One that is cut off does not see that
+ * it is over. Each pause before the next attempt is twice as long as the one before, and 30 s at most.
+ */
 static int64_t _refused_ms (const struct plan *plan, const struct disturbance *refusal)
 {
-    int64_t until = refusal->at + refusal->lasts;
+    int64_t until = refusal->at + refusal->lasts, attempt = 0;
 
     for (const struct disturbance *d = plan->disturbance; d < plan->disturbance + plan->disturbances; d++)
-        if (oracle_cuts (d->kind) && d->at <= until)
+        if (oracle_cuts (d->kind) && d->at <= until && d->at + d->lasts >= refusal->at) {
             until = moment_last (until, d->at + d->lasts);
-    return until - refusal->at;
+            attempt = ATTEMPT_MS;
+        }
+    return until - refusal->at + attempt + moment_first (2 * refusal->lasts, 30000) + 1000;
 }
 
-/* A firewall refuses a node, or has done so until a moment ago: then "the rendezvous seems to have ended". */
+/*
+ * A firewall refuses a node, or has done so until a moment ago: then "the rendezvous seems to have ended".
+ * While the job is suspended there is no attempt.
+ */
 static bool _is_refused (const struct history *h, int64_t from, int64_t until)
 {
     EACH (note, h) {
         const struct disturbance *d = note->kind == DISTURBED ? &h->plan->disturbance[note->number] : NULL;
 
-        /*
-         * Each pause before the next attempt is twice as long as the one before, and 30 s at most. While the
-         * job is suspended there is none.
-         */
         if (d && d->kind == REJECT && note->at <= until
-            && oracle_running_ms (h, note->at + _refused_ms (h->plan, d), from)
-                   <= moment_first (2 * d->lasts, 30000) + 1000)
+            && oracle_running_ms (h, note->at, from) <= _refused_ms (h->plan, d))
             return true;
     }
     return false;
