@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "oracle.h"
@@ -100,6 +101,34 @@ const char *none_runs_when_srun_has_ended (const struct history *h)
     return NULL;
 }
 
+/*
+ * manual: "If a spare may not have heard that it has a place, and counts as ended, the tasks that are let go
+ * then exit with 137". Is this task's code that one?
+ */
+static bool _is_owed (const struct history *h, const struct note *left)
+{
+    const int *place = h->place[h->generations - 1];
+    bool ended[MOST_RANKS] = { false }, told[MOST_RANKS] = { false };
+
+    if (oracle_code (left->status) != 128 + SIGKILL)
+        return false;
+    for (const struct note *note = h->note; note < left; note++)
+        if (note->kind == TOLD && (note->number == FACT_LOST || note->number == FACT_DECIDED)
+            && note->rank >= 0)
+            ended[note->rank] = true;
+        else if (note->kind == BEGAN)
+            ended[note->rank] = false;
+        else if (note->kind == LEFT && note->number)
+            told[note->rank] = true;
+        /* Its successor does not know what was sent. */
+        else if (note->kind == DISTURBED && note->status == KILL_RENDEZVOUS)
+            memset (told, 0, sizeof (told));
+    for (int i = 0; i < h->plan->tasks; i++)
+        if (h->plan->kind[i] == RULES_SPARE && place[i] >= 0 && ended[i] && !told[i])
+            return true;
+    return false;
+}
+
 /* manual: "One whose place is taken is told to end at once, and its exit code is 0." */
 const char *the_replaced_exit_with_0 (const struct history *h)
 {
@@ -109,7 +138,7 @@ const char *the_replaced_exit_with_0 (const struct history *h)
         if (note->kind == TOLD && note->number == FACT_REPLACED)
             replaced[note->rank] = true;
         /* Without a connection it does not know. */
-        if (note->kind == LEFT && note->number && replaced[note->rank] && note->status
+        if (note->kind == LEFT && note->number && replaced[note->rank] && note->status && !_is_owed (h, note)
             && !oracle_loses_slurmstepd (h, note->rank, note->at))
             return oracle_broken (note, "is replaced, and exits with", note->status);
     }
@@ -141,7 +170,7 @@ const char *the_table_is_the_exit_codes (const struct history *h)
             continue;
         left = oracle_code (note->status);
         told = oracle_code (table[note->rank]->status);
-        if (left > told || (left == 0 && told > 0))
+        if ((left > told && !_is_owed (h, note)) || (left == 0 && told > 0))
             return oracle_broken (note, "leaves with another code than the table has", told);
     }
     return NULL;

@@ -862,6 +862,9 @@ TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
     report_end (2, stopped);
     assert_int_equal (next_goal (2), 'w');
     assert_int_equal (next_goal (3), 'w');
+    /* Its place. If it hears nothing more, its work is not done. */
+    assert_int_equal (next_goal (3), 'g');
+    assert_int_equal (told[3].least, 128 + 9);
     pass (JOB_BROKEN_MS);
     assert_int_equal (next_exit_code (3), 128 + 9);
     release ();

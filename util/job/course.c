@@ -242,6 +242,7 @@ void course_replaced (struct job *job, struct rank *lost, struct rank *spare)
     spare->replaces = lost;
     spare->first_role = spare->role;
     spare->first_index = spare->index;
+    spare->placed = job->now;
     spare->role = lost->role;
     spare->index = lost->index;
     spare->kind = lost->kind;

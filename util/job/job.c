@@ -485,6 +485,32 @@ static bool _is_to_be_stopped (const struct job *job, const struct rank *rank)
 }
 
 /*
+ * The code of its place is owed to srun: its supervisor may not have heard that it has one, and leaves as one
+ * that was not needed.
+ */
+static bool _is_owed (const struct job *job, const struct rank *rank)
+{
+    return rank->replaces && rank_has_ended (rank) && rank->link == LINK_NONE && !rank->told.leave
+           && rank->heard <= rank->placed && stop_policy_awaits (job->policy, rank);
+}
+
+/* What is let go meanwhile exits with that code, unless another task has failed. */
+static int _owed_exit_code (const struct job *job)
+{
+    int code = 0;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        int its = exit_report_code (&rank->end.report);
+
+        if (_is_owed (job, rank))
+            code = its;
+        else if (its > 0 && rank->state == RANK_ENDED && !rank->replaced_by)
+            return 0;
+    }
+    return code;
+}
+
+/*
  * At least. A supervisor takes the work of what was stopped for done. It is not if the task had counted as
  * ended before, or if it is stopped for a restart, of which it may not hear.
  */
@@ -493,10 +519,12 @@ static int _least_exit_code (const struct job *job, const struct rank *rank, con
     static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
     bool stopped = rank->said.kind == EXIT_REPORT_STOPPED;
 
+    if (goal->leave && (rank->replaced_by || !exit_report_failed (&rank->end.report)))
+        return _owed_exit_code (job);
     if (goal->leave)
         return exit_report_failed (&rank->said) ? 0 : exit_report_code (&rank->end.report);
-    if (!restarts_gathers (job->restarts, rank)
-        || (rank_waits (rank) ? !stopped || rank->replaces : goal->stop != GOAL_STOP))
+    if (rank->replaced_by || !restarts_gathers (job->restarts, rank)
+        || (rank_waits (rank) ? !stopped : goal->stop != GOAL_STOP))
         return 0;
     return stop_policy_awaits (job->policy, rank) ? exit_report_code (&killed) : 0;
 }
@@ -524,9 +552,7 @@ struct goal job_goal (const struct job *job, const struct rank *rank)
     else if (rank->state == RANK_ENDED ? _is_to_be_stopped (job, rank) : course_stops (job, rank))
         goal.stop = GOAL_STOP;
     goal.leave = rank->state == RANK_ENDED && rank->report > 0 && goal.stop != GOAL_STOP;
-    if (rank->replaced_by)
-        return goal;
-    goal.most = goal.leave ? _most_exit_code (job, rank) : 0;
+    goal.most = goal.leave && !rank->replaced_by ? _most_exit_code (job, rank) : 0;
     goal.least = _least_exit_code (job, rank, &goal);
     if (goal.most > 0 && goal.least > goal.most)
         goal.least = goal.most;

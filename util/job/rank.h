@@ -136,6 +136,7 @@ struct rank {
     struct rank *replaced_by, *replaces; /* or NULL */
     const char *first_role; /* of a spare that has a place: "spare"; names its log */
     int first_index;
+    int64_t placed; /* when it got that */
 };
 
 /* The role and index for which its log file is named. */

@@ -288,7 +288,7 @@ static void _read (struct watch *w)
     w->flooded = slow || others > w->queue / 2 || (all == READ_MOST && others > 0);
 }
 
-/* What the program has said before it ended may not have been read, nor that it was executed been seen. */
+/* What the program said last may not have been read, nor may its exec () have been seen. */
 void watch_end (struct watch *w)
 {
     w->read_ms = 0;
