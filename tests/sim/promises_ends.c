@@ -118,7 +118,7 @@ static bool _is_owed (const struct history *h, const struct note *left)
             ended[note->rank] = true;
         else if (note->kind == BEGAN)
             ended[note->rank] = false;
-        else if (note->kind == LEFT && note->number)
+        else if (note->kind == LEFT && note->number && note->at + 2 * h->plan->delay < left->at)
             told[note->rank] = true;
         /* Its successor does not know what was sent. */
         else if (note->kind == DISTURBED && note->status == KILL_RENDEZVOUS)

@@ -484,17 +484,16 @@ static bool _is_to_be_stopped (const struct job *job, const struct rank *rank)
            && rank->said.kind != EXIT_REPORT_STOPPED;
 }
 
-/*
- * The code of its place is owed to srun: its supervisor may not have heard that it has one, and leaves as one
- * that was not needed.
- */
-static bool _is_owed (const struct job *job, const struct rank *rank)
+/* A spare that has a place, and whose host has not been heard since: its goal may not have arrived. */
+static bool _may_not_know_its_place (const struct rank *rank)
 {
-    return rank->replaces && rank_has_ended (rank) && rank->link == LINK_NONE && !rank->told.leave
-           && rank->heard <= rank->placed && stop_policy_awaits (job->policy, rank);
+    return rank->replaces && rank->link == LINK_NONE && !rank->told.leave && rank->heard <= rank->placed;
 }
 
-/* What is let go meanwhile exits with that code, unless another task has failed. */
+/*
+ * Its supervisor leaves as one that was not needed, with 0. What is let go meanwhile exits with the code of
+ * the place, unless another task has failed.
+ */
 static int _owed_exit_code (const struct job *job)
 {
     int code = 0;
@@ -502,17 +501,19 @@ static int _owed_exit_code (const struct job *job)
     for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         int its = exit_report_code (&rank->end.report);
 
-        if (_is_owed (job, rank))
-            code = its;
-        else if (its > 0 && rank->state == RANK_ENDED && !rank->replaced_by)
+        if (!rank_has_ended (rank) || rank->replaced_by)
+            continue;
+        if (!_may_not_know_its_place (rank) && its > 0 && rank->state == RANK_ENDED)
             return 0;
+        if (_may_not_know_its_place (rank) && its > code && stop_policy_awaits (job->policy, rank))
+            code = its;
     }
     return code;
 }
 
 /*
  * At least. A supervisor takes the work of what was stopped for done. It is not if the task had counted as
- * ended before, or if it is stopped for a restart, of which it may not hear.
+ * ended before, or if it is stopped for a restart, of which it may not hear. Or another one's work is owed.
  */
 static int _least_exit_code (const struct job *job, const struct rank *rank, const struct goal *goal)
 {
