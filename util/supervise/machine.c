@@ -110,6 +110,7 @@ static void _terminate_program (struct machine *m)
 static void _report (struct machine *m)
 {
     lease_report (&m->lease, m->now);
+    signals_reported (&m->signals, m->run);
     m->reported = true;
     m->reports++;
     _add (m, EFFECT_REPORT);

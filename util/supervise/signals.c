@@ -128,6 +128,12 @@ int signals_asked (const struct signals *s, const struct exit_report *report, in
     return wish->number;
 }
 
+void signals_reported (struct signals *s, int64_t now)
+{
+    if (now < s->user_ends)
+        s->user_ends = INT64_MAX;
+}
+
 /* By a handler, or by reading it while it is blocked. */
 static bool _is_handled (struct signals *s, enum signals_reaction reaction, int64_t now)
 {
