@@ -148,6 +148,12 @@ static bool _note_overdue (struct job *job)
     return any;
 }
 
+/* It waits: how its life ended has been told. */
+static bool _is_known_to_fail (const struct rank *rank)
+{
+    return rank_waits (rank) && exit_report_failed (&rank->end.report);
+}
+
 static void _end_overdue (struct job *job)
 {
     static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
@@ -159,7 +165,7 @@ static void _end_overdue (struct job *job)
             restart_policy_cannot (restarts_policy (job->restarts), rank);
         ledger_fail (job, rank->heard);
         rank->undone = rank->restart.together && restarts_gathers (job->restarts, rank) && rank_waits (rank);
-        course_ended (job, rank, RANK_IS_LOST, &killed);
+        course_ended (job, rank, RANK_IS_LOST, _is_known_to_fail (rank) ? &rank->end.report : &killed);
         /* If it returns, what it has reported before is news. */
         rank->report = 0;
     }
