@@ -11,6 +11,19 @@
 
 #include "oracle.h"
 
+/* The supervisors of a node left meanwhile, and srun's host cannot know that. */
+static bool _is_left_unheard (const struct history *h, int number, int64_t from, int64_t until)
+{
+    int left = 0;
+
+    EACH (note, h)
+        left += note->kind == LEFT && !note->number && note->at >= from && note->at < until
+                && h->plan->node[note->rank] == number;
+    for (int i = 0; i < h->plan->tasks; i++)
+        left -= h->plan->node[i] == number;
+    return left == 0;
+}
+
 /* The moment since which a node was not reached from srun's host by then, and is not; or NEVER. */
 static int64_t _unreached_since (const struct history *h, int number, int64_t now)
 {
@@ -26,6 +39,8 @@ static int64_t _unreached_since (const struct history *h, int number, int64_t no
         if (note->at > until)
             since = note->at;
         until = moment_last (until, d->kind == DIE ? NEVER : note->at + d->lasts);
+        if (_is_left_unheard (h, number, since, moment_first (until, now)))
+            until = NEVER;
     }
     /* Supervisors connect again so soon. */
     return until >= now - oracle_interval_ms (plan) - 2000 - 2 * plan->delay ? since : NEVER;

@@ -326,6 +326,9 @@ const char *an_evaluator_is_restarted_in_its_grace (const struct history *h)
         || oracle_has_spares (plan) || oracle_began (h, oracle_is_any, NEVER))
         return NULL;
     EACH (note, h) {
+        /* guide.md: the grace of an evaluator of a job that has failed is fail_grace=. */
+        if (note->kind == TOLD && note->status == RESTART_POLICY_ALIKE)
+            return NULL;
         if (note->kind == TOLD && note->number == FACT_OVER)
             over = note->at + plan->config.eval_grace * INT64_C (1000);
         if (note->kind == BEGAN)
