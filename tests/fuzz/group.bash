@@ -31,12 +31,13 @@ fuzz_targets ()
     done
 }
 
-# The lines that all inputs together have reached, by file.
+# The lines that all inputs together have reached, by file; with the build of the group `coverage`, if that ran.
 fuzz_coverage ()
 {
-    local dir=$work/fuzz-coverage target
+    local dir=$work/coverage target
 
-    step "gcc for coverage" variant fuzz-coverage all CC=gcc --enable-coverage
+    [[ -e $run/coverage ]] || step "gcc for coverage" build_for_coverage all
+    find "$dir" -name '*.gcda' -delete
     make -s -C "$dir/tests/fuzz" check TESTS= > "$run/step.log" 2>&1 || return
     for target in "$@"; do
         "$dir/tests/fuzz/replay" "$target" "$work/corpus/$target"/* \

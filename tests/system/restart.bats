@@ -206,6 +206,7 @@ sys.exit(3)'
     [[ $stderr == *', exit 3; not restarted: all tasks have failed alike twice, within 30 s of their start'* ]] || fail "no line says why"
 }
 
+# bats test_tags=once
 @test "50 failures with progress between them are survived with N=3" {
     run --separate-stderr slurm timeout 200 srun -Q --export=ALL -n2 --tf-tasks=worker:2 --tf-restart=3,any,total=60 \
         --tf-watchdog=60 "$python" -c "$say"'
@@ -219,6 +220,7 @@ while life < 50:
     [ "$(grep -c 'restarted after 1 s (restarts left: 2 in a row)' <<< "$stderr")" -eq 50 ] || fail "$stderr"
 }
 
+# bats test_tags=once
 @test "the ledger of a step is what is known of its programs" {
     run -0 --separate-stderr slurm timeout 200 srun -Q --export=ALL -n2 --tf-tasks=worker:2 --tf-restart=3,any --tf-watchdog=60 --tf-show=json \
         "$python" -c "$say"'

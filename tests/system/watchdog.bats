@@ -170,6 +170,7 @@ at='since [0-9:]{8}'
 }
 
 # Its steps take a moment, so 60 s of silence are enough, when a life is 60 s old.
+# bats test_tags=once
 @test "--tf-watchdog=auto learns how long a task may be silent, and says what it has learnt" {
     export WORKERS=2 IDLE=1
     begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=auto,60 --tf-show ./steps 100000
@@ -211,6 +212,7 @@ at='since [0-9:]{8}'
     [[ $stderr == *'first to fail: ps 0 on '*', hung'* ]] || fail "the first failure"
 }
 
+# bats test_tags=once
 @test "a program that gives no signs runs to its end, and srun says that it is not watched" {
     run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=1,2 sleep 5
     [ "$status" -eq 0 ] || fail "it fails"
@@ -223,7 +225,7 @@ at='since [0-9:]{8}'
         fail "not when a log grew"
 }
 
-# bats test_tags=release
+# bats test_tags=release,once
 @test "without messages the logs count, together" {
     export WORKERS=2 QUIET=yes
     begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,3 --tf-log-dir=logs --tf-show ./steps 100000
@@ -240,6 +242,7 @@ at='since [0-9:]{8}'
 }
 
 # As a fit () that hangs in its second epoch: watched with messages it would be found, and with a smaller FIRST.
+# bats test_tags=once
 @test "a log that grew again and again, and not any more when FIRST is over, is that of a step that hangs" {
     for watchdog in 6,12 3,12; do
         run --separate-stderr slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog="$watchdog" --tf-log-dir=logs \
@@ -249,6 +252,7 @@ at='since [0-9:]{8}'
     done
 }
 
+# bats test_tags=once
 @test "a log that grows again and again only after FIRST counts too" {
     run --separate-stderr slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=3,4 --tf-log-dir=logs \
         sh -c 'sleep 7; for i in $(seq 30); do echo $i; sleep 0.1; done; sleep 1000'
@@ -274,6 +278,7 @@ at='since [0-9:]{8}'
     [ "$(grep -c '^@spank_tf/' <<< "$output")" -eq 2 ] && [ "$(sort -u <<< "$output" | wc -l)" -eq 3 ] || fail "an inner step"
 }
 
+# bats test_tags=once
 @test "a site's default can be switched off" {
     site_arguments watchdog=1,2
     run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 sleep 4
@@ -326,6 +331,7 @@ find_socket ()
     wait "$sender" || fail "it could not send"
 }
 
+# bats test_tags=once
 @test "a flood of another user changes nothing for a task that goes on" {
     local socket
 
