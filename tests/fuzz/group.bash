@@ -51,7 +51,8 @@ fuzz_coverage ()
 # fuzz [SECONDS], for each target; as many at a time as there are cores.
 group_fuzz ()
 {
-    local seconds=${numbers[fuzz]-10} cores job i
+    # Without the blank in front, which the fuzzer takes for 0, and that for ever.
+    local seconds=$((${numbers[fuzz]-10})) cores job i
     local -a targets mine started=()
 
     cores=$(nproc)
