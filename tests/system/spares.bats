@@ -247,6 +247,25 @@ END
     [ "$status" -eq 0 ] && [ "$(< "$LIVES/socket")" = none ] || fail "a spare in the place of a ps has a socket for signs of life"
 }
 
+# Its number may be that of a file that the supervisor has opened since, which is always ready.
+@test "a supervisor has no socket of its own for signs of life where the user has one" {
+    local is_idle='supervisor=$PPID; until [ "$(cat /proc/$supervisor/comm)" = tf-supervise ]; do
+        supervisor=$(sed "s/.*) . \([0-9]*\) .*/\1/" /proc/$supervisor/stat); done
+        used () { sed "s/.*) //" /proc/$supervisor/stat | cut -d" " -f12,13 | tr " " +; }
+        before=$(($(used))); sleep 3; echo "$(ls /proc/$supervisor/task | wc -l) $(($(used) - before < 50))" > $LIVES/has;'
+    local log
+
+    for log in "$work/logs" ''; do
+        make_lives
+        run_lives "case \$SLURM_PROCID.\$life in 0.0) $cannot_go_on;; 2.1) $is_idle exit 0;; 1.1) exit 0;; esac; exec sleep 1000" \
+            --no-kill -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2 --tf-watchdog=30 ${log:+--tf-log-dir="$log"} \
+            --export=ALL,NOTIFY_SOCKET=/run/mine
+        [ "$status" -eq 0 ] || fail "the exit code is not 0"
+        # A thread looks at the log.
+        [ "$(< "$LIVES/has")" = "$([[ $log ]] && echo 2 || echo 1) 1" ] || fail "it has threads, and waits: $(< "$LIVES/has")"
+    done
+}
+
 @test "a task that fails three times in a row on its node is replaced by a spare on another one" {
     run_lives 'case $SLURM_PROCID.$life in 0.*) kill -9 $$;; ?.3) exit 0;; esac; exec sleep 1000' \
         --no-kill -N2 --ntasks-per-node=2 -m block --tf-tasks=worker,spare,worker,spare --tf-restart=3

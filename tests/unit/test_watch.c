@@ -48,6 +48,18 @@ static int sender = -1;
 /* Of the next begin (). */
 static int turns, rank;
 
+/*
+ * It has opened the file, which takes a number that the test may want, and looked at it for the first time:
+ * it notices the next byte.
+ */
+static void await_thread (const struct log_growth *growth)
+{
+    threads++;
+    now_ms += 1000000;
+    while (log_growth_hangs (growth))
+        usleep (200);
+}
+
 static void begin (int seconds, int first, bool serves, const char *log)
 {
     const struct supervisor_config config = { .watch = { .seconds = seconds, .first = first, .turns = turns },
@@ -68,8 +80,9 @@ static void begin (int seconds, int first, bool serves, const char *log)
     close (60);
     if (log && log_growth_start (&growth, SUPERVISOR_LOG_FD, 500, &err) < 0)
         fail_msg ("%s", err.text);
-    threads += growth != NULL;
-    watch_init (&watch, &config, growth);
+    if (log)
+        await_thread (growth);
+    watch_init (&watch, &config, SUPERVISOR_NOTIFY_FD, growth);
     watch_begin (&watch);
     watch_look (&watch, true);
 }
@@ -132,16 +145,6 @@ static void print (void)
     }
 }
 
-/* The thread has looked at the file for the first time: it notices the next byte. */
-static void await_thread (void)
-{
-    now_ms += 1000000;
-    while (log_growth_hangs (watch.log))
-        usleep (200);
-    watch_begin (&watch);
-    watch_look (&watch, true);
-}
-
 /* Stories. */
 
 static enum signs_source told_source;
@@ -199,10 +202,8 @@ static void begin_told (char *event)
     if (with_log)
         open_log ();
     begin (seconds, first, serves, with_log ? "/log" : NULL);
-    if (watch.log) {
-        await_thread ();
+    if (watch.log)
         story_result ("its log, too");
-    }
     told_source = SIGNS_UNKNOWN;
     told_overdue = false;
     if (!deadline_is_set (watch_poll (&watch, &(struct pollfd){ .fd = 0 })))
@@ -380,7 +381,6 @@ TEST (while_the_file_system_hangs_a_log_is_not_silent)
 {
     open_log ();
     begin (10, 60, false, "/log");
-    await_thread ();
     pass (55000);
     print ();
     pass (7000);
@@ -402,7 +402,6 @@ TEST (a_log_that_grows_is_not_a_sign_of_a_task_that_sends_messages)
 {
     open_log ();
     begin (10, 60, false, "/log");
-    await_thread ();
     print ();
     send_two ();
     pass (9000);
@@ -443,7 +442,6 @@ TEST (a_traceback_at_the_end_of_a_log_is_told_until_something_is_printed_behind_
 
     open_log ();
     begin (10, 60, false, "/log");
-    await_thread ();
     append ("epoch 1\nTraceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n");
     since = now_ms;
     append ("ValueError: NaN in the loss\n");

@@ -65,7 +65,7 @@ bool signals_may_ask (const struct signal *signal);
  */
 int signals_asked (const struct signals *signals, const struct exit_report *report, int64_t now, int64_t *at);
 
-/* The task has ended, which is reported: what it was asked by then does not become a thing of the past. */
+/* The end of the task is reported: what has asked it to end by then still counts when that is asked later. */
 void signals_reported (struct signals *signals, int64_t now);
 
 /* What a program does with SIGTERM, as far as /proc shows it. */

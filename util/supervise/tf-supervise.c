@@ -68,6 +68,7 @@ struct supervisor {
     struct machine machine;
     struct uplink *uplink;
     int signal_fd;
+    int notify;                 /* the socket for signs of life, or -1 */
     struct tee *tee;            /* or NULL */
     struct log_growth *log;     /* or NULL */
     struct failure_text traceback; /* with which the life's log ends, */
@@ -288,7 +289,7 @@ static void _take_place (struct supervisor *s, const struct answer *answer)
     s->config.serves = answer->serves;
     s->config.watch = answer->watch;
     s->config.spare = false;
-    watch_init (&s->watch, &s->config, s->log);
+    watch_init (&s->watch, &s->config, s->notify, s->log);
 }
 
 /* The answer that came with the goal of this life, if there is one. */
@@ -622,9 +623,14 @@ static void _dump_no_core (void)
     }
 }
 
-/* What is not in the configuration is not for this process. */
-static void _close_others (const struct supervisor_config *c)
+/*
+ * What is not in the configuration is not for this process. To be called before it opens anything itself,
+ * which may get the number of what it was not passed.
+ */
+static void _take_descriptors (struct supervisor *s)
 {
+    const struct supervisor_config *c = &s->config;
+
     if (!c->log)
         close (SUPERVISOR_LOG_FD);
     if (!c->tee) {
@@ -633,6 +639,7 @@ static void _close_others (const struct supervisor_config *c)
     }
     if (c->watch.seconds == 0)
         close (SUPERVISOR_NOTIFY_FD);
+    s->notify = fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) < 0 ? -1 : SUPERVISOR_NOTIFY_FD;
     descriptors_close_above (SUPERVISOR_LAST_FD);
 }
 
@@ -640,7 +647,7 @@ static int _start_log (struct supervisor *s, struct errtext *err)
 {
     int seconds = s->config.watch.seconds, watched = seconds * (1000 / LOG_PARTS);
 
-    if (fcntl (SUPERVISOR_LOG_FD, F_GETFD) < 0)
+    if (!s->config.log)
         return 0;
     return log_growth_start (&s->log, SUPERVISOR_LOG_FD,
                              seconds == 0               ? LOG_MS
@@ -656,7 +663,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     close (SUPERVISOR_CONFIG_FD);
     if (supervisor_config_decode (&s->config, s->config_frame, err) < 0)
         return -1;
-    _close_others (&s->config);
+    _take_descriptors (s);
     if ((s->signal_fd = signal_fd_open ()) < 0)
         return errtext_set (err, "%s", strerror (errno));
     /* The death of slurmstepd wakes this process; nothing else does SIGCHLD. */
@@ -668,7 +675,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     lives_init (&s->lives, s->config.fork_server, SUPERVISOR_LIVES_FD);
     if (tee_start (&s->tee, &s->config, err) < 0 || _start_log (s, err) < 0)
         return -1;
-    watch_init (&s->watch, &s->config, s->log);
+    watch_init (&s->watch, &s->config, s->notify, s->log);
     return (s->uplink = uplink_create (SUPERVISOR_RENDEZVOUS_FD, &s->config, err)) ? 0 : -1;
 }
 

@@ -6,7 +6,6 @@
 #include "watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -88,7 +87,7 @@ static int _queue_length (void)
     return number_parse (&length, text, 1, INT_MAX) == 0 ? length : QUEUE_DEFAULT;
 }
 
-void watch_init (struct watch *w, const struct supervisor_config *c, struct log_growth *log)
+void watch_init (struct watch *w, const struct supervisor_config *c, int fd, struct log_growth *log)
 {
     int step_ms = c->watch.seconds < STEP_MAX_MS ? c->watch.seconds * (1000 / LOOKS) : STEP_MAX_MS;
 
@@ -98,8 +97,7 @@ void watch_init (struct watch *w, const struct supervisor_config *c, struct log_
         return;
     if (w->rule.learns && w->rule.first > w->rule.seconds)
         w->rule.first = w->rule.seconds;
-    if (fcntl (SUPERVISOR_NOTIFY_FD, F_GETFD) >= 0)
-        w->fd = SUPERVISOR_NOTIFY_FD;
+    w->fd = fd;
     w->queue = _queue_length ();
     w->turns = w->rule.turns > 1 ? w->rule.turns : 1;
     w->turn = c->rank % w->turns;

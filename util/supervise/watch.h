@@ -66,10 +66,10 @@ struct watch {
 };
 
 /*
- * The socket is supervisor_config.h's; the log, or NULL, must live as long. A spare is watched when this is
- * called again, with the rule of its place.
+ * The socket, or -1, and the log, or NULL, must live as long. A spare is watched when this is called again,
+ * with the rule of its place.
  */
-void watch_init (struct watch *watch, const struct supervisor_config *config, struct log_growth *log);
+void watch_init (struct watch *watch, const struct supervisor_config *config, int fd, struct log_growth *log);
 
 /*
  * Before a life is requested: what processes of the one before have sent, which are dead, is not about it.
