@@ -141,7 +141,8 @@ static void _tell_grace (struct job *job)
     fact->failed = stop_policy_failed (job->policy);
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
         /* If it has failed, its pause may be too long for it to be restarted. */
-        if (fact->seconds > 0 && stop_policy_order (job->policy, rank) == STOP_POLICY_STOP_AFTER_GRACE
+        if (fact->seconds > 0 && !rank->overdue
+            && stop_policy_order (job->policy, rank) == STOP_POLICY_STOP_AFTER_GRACE
             && (rank->state == RANK_RUNS
                 || restart_policy_is_possible (restarts_policy (job->restarts), rank)))
             fact_name (fact, rank, job->tasks);
