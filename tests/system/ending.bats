@@ -123,7 +123,7 @@ after_test ()
     step_and_tasks_end 137 'signal 9' stopped stopped
 }
 
-# bats test_tags=core
+# bats test_tags=core,once
 @test "... not so an evaluator or an auxiliary task, nor with another --tf-stop" {
     local stop
 
@@ -186,7 +186,7 @@ sleep 100')
 
 # --- auto: the evaluator
 
-# bats test_tags=core,release
+# bats test_tags=core,release,once
 @test "the job waits for an evaluator only, which ends by itself" {
     message='srun: spank_tf: step J.S: the training is over; waiting up to 900 s for rank 3 (evaluator 0) on NODE'
     run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role chief='await ready; exit 0' \
@@ -199,7 +199,7 @@ sleep 100')
     step_and_tasks_end 0 'exit 0' 'exit 0' 'exit 0'
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,once
 @test "an evaluator is stopped after its grace time" {
     site_arguments eval_grace=2
     message='srun: spank_tf: step J.S: the training is over; waiting up to 2 s for rank 3 (evaluator 0) on NODE'
@@ -247,7 +247,7 @@ sleep 100')
     step_and_tasks_end 137 stopped stopped 'signal 9'
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,once
 @test "--tf-stop=chief: without a chief, worker 0 takes its place" {
     run_and_show -N3 -n4 --tf-stop=chief --tf-tasks=ps,worker:3 ./by-role worker1='exit 3' \
         worker2='sleep 0.5; mark long_after; exec sleep 1000' worker0='await long_after'
@@ -288,6 +288,7 @@ sleep 100')
     [ "$output" = $'trained\ntrained' ] || fail "a worker was stopped"
 }
 
+# bats test_tags=once
 @test "--tf-stop of a job is inherited by its steps, which can override it" {
     local script codes=$'3\ntrained\ntrained\n5\n8'
 
@@ -528,6 +529,7 @@ END
 @test "daemons of a task, in sessions of their own, are stopped with it, and do not delay the end" {
     # shellcheck disable=SC2034  # step_and_tasks_end reads it
     local message='srun: spank_tf: step J.S: rank 1 (ps 0) on NODE, rank 2 (worker 0) on NODE did not end within 1 s of SIGTERM, and were killed; --tf-grace=SECONDS gives tasks that are stopped more time'
+    local daemons
 
     site_arguments stop_grace=1
     cat > "$work/daemons" <<'END'
@@ -540,7 +542,9 @@ END
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='. ./daemons; mark ready; exec sleep 1000' \
         worker='. ./daemons; trap "exit 5" TERM; sleep 1000 & mark ready_too; wait' chief='await ready; await ready_too'
     step_and_tasks_end 0 'exit 0' 'killed after 1 s' 'killed after 1 s'
-    no_process_left || fail "a daemon is left"
+    # Of these alone: what srun and slurmstepd have of the user's may end a moment later.
+    daemons=$(pgrep -a -r D,R,S,T -u "$user" -f '^(nohup )?(sleep 1000|setsid|sh -c trap)') && fail "a daemon is left: $daemons"
+    true
 }
 
 @test "a task that forks as fast as it can is stopped" {
@@ -664,6 +668,7 @@ END
 }
 
 # srun outside of the job is not suspended; a job's own is.
+# bats test_tags=once
 @test "the time that others have after a failure stands still while the job is suspended" {
     local submit step
 

@@ -261,10 +261,16 @@ END
     all_tasks_ok ps,worker,worker
 }
 
-# Run the commands on stdin in the shell of salloc, on a terminal, with these variables.
+# Run the commands on stdin in the shell of salloc, on a terminal, with these variables. Plain salloc, too, puts its
+# shell into the foreground after it has started it: a shell that finds itself in the background stops, for ever.
 shell ()
 {
+    local continues
+
+    while sleep 1; do pkill -CONT -r T -u "$user" -x sh; done 3>&- &
+    continues=$!
     run slurm timeout 60 env SHELL=/bin/sh PS1= "$@" script -qec "salloc -Q -N2 -n3 --tf-tasks=ps,worker:2" /dev/null
+    kill "$continues"
     output=$(tr -d '\r' <<< "$output")
 }
 

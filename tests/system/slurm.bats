@@ -69,12 +69,12 @@ output ()
 
 # The messages without what differs in every run: numbers, times, which task is first, whether a
 # slurmstepd that ends still reports that its step is cancelled, and whether the epilog of a task
-# that is killed is killed, too; and without the plugin's messages that it waits for the
+# that is killed is killed, too, or before it begins; and without the plugin's messages that it waits for the
 # evaluator, why a task is not restarted, and what the failure of a task leads to.
 errors ()
 {
     sed -E "s/^\[[0-9T:.-]+\] error/slurmstepd: error/; /^srun: spank_tf: .*( waiting up to [0-9]+ s for |; not restarted: )/d; / first to (fail|end): /d; /; the others (have|are) .*stopped$/d; /; spank_tf does not end the others, /d; /^slurmstepd.*: \*\*\* STEP .* CANCELLED /d
-        /^slurmstepd.*: error: --task-epilog failed status=9$/d; s#$work/$1#DIRECTORY#g; s/[0-9]+\.0/J.S/
+        /^slurmstepd.*: error: --task-epilog failed status=9$/d; /: error: (run_script_as_user: Failed to wakeup slurm|write to unblock) task.*/d; s#$work/$1#DIRECTORY#g; s/[0-9]+\.0/J.S/
         s/StepId=[^ ]+/StepId/; s/ AT [0-9T:-]+//; s/tasks? [0-9,-]+:/tasks:/; s/-[a-z]+[12]:/:/" "$work/$1.err" | sort -u
 }
 
