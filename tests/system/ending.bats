@@ -356,7 +356,7 @@ srun -Q --tf-show ./by-role worker0='exit 3'"
 
 # bats test_tags=core,release
 @test "the last message of a step that fails names its first failure" {
-    run_step -N3 -n5 --tf-tasks=chief,ps,worker:3 ./by-role worker0='exit 0' worker2='mark first; kill -SEGV $$' \
+    run_step -w "$(node 1),$(node 2),$(node 3)" -n5 --tf-tasks=chief,ps,worker:3 ./by-role worker0='exit 0' worker2='mark first; kill -SEGV $$' \
         worker1='await first; sleep 0.5; mark second; exit 3' chief='await second; sleep 0.5; exit 5'
     step_ends 139
     [[ $(grep spank_tf <<< "$stderr" | tail -n 1) =~ ^srun:\ error:\ spank_tf:\ step\ [0-9.]+:\ first\ to\ fail:\ worker\ 2\ on\ $(node 3)\ at\ [0-9]{2}:[0-9]{2}:[0-9]{2},\ signal\ 11$ ]] ||
@@ -948,21 +948,22 @@ END
 
 # bats test_tags=core,release
 @test "a node without tf-supervise is reported before any program starts, if the step needs it" {
-    local lib=$SPANK_TF_STAGE/libexec/spank-tf
+    local lib=$SPANK_TF_STAGE/libexec/spank-tf nodes
 
+    nodes=$(node 1),$(node 2)
     mkdir "$work/lib"
     cp "$lib/tf-rendezvous" "$lib/tf-addresses" "$work/lib"
     "$tests/cluster" run --on "$(node 2)" mount --bind "$work/lib" "$lib"
     message="srun: error: spank_tf: step J.S: rank 2 (worker 0) on NODE: $lib/tf-supervise: No such file or directory; spank-tf is not installed completely there"
-    run_step -N2 --ntasks-per-node=2 --tf-tasks=chief,ps,worker:2 sh -c 'touch started'
+    run_step -w "$nodes" --ntasks-per-node=2 --tf-tasks=chief,ps,worker:2 sh -c 'touch started'
     step_ends 1
     [ ! -e "$work/started" ] || fail "a program was started"
     message="srun: spank_tf: step J.S: rank 2 (worker 2) on NODE: $lib/tf-supervise: No such file or directory; spank-tf is not installed completely there; the step runs without supervisors, so srun does not report which task fails first"
-    run_step -N2 --ntasks-per-node=2 --tf-tasks=worker:4 "$task_check" --roles=worker,worker,worker,worker
+    run_step -w "$nodes" --ntasks-per-node=2 --tf-tasks=worker:4 "$task_check" --roles=worker,worker,worker,worker
     step_ends 0
     all_ok "$output" 4 || fail "a task is not ok"
     message=
-    run_step -N2 --ntasks-per-node=2 --tf-stop=never --tf-tasks=chief,ps,worker:2 "$task_check" --roles=chief,ps,worker,worker
+    run_step -w "$nodes" --ntasks-per-node=2 --tf-stop=never --tf-tasks=chief,ps,worker:2 "$task_check" --roles=chief,ps,worker,worker
     step_ends 0
     all_ok "$output" 4 || fail "a task is not ok"
     "$tests/cluster" run --on "$(node 2)" umount "$lib"
@@ -976,7 +977,7 @@ END
     printf 'no program' > "$work/lib/tf-supervise"
     chmod 755 "$work/lib/tf-supervise"
     "$tests/cluster" run --on "$(node 2)" mount --bind "$work/lib" "$lib"
-    run_and_show -N2 -n3 -m block --tf-tasks=worker,chief,ps sh -c 'touch started.$SLURM_TF_ROLE; sleep 1000'
+    run_and_show -w "$(node 1),$(node 2)" -n3 -m block --tf-tasks=worker,chief,ps sh -c 'touch started.$SLURM_TF_ROLE; sleep 1000'
     "$tests/cluster" run --on "$(node 2)" umount "$lib"
     [ ! -e "$work/started.ps" ] || fail "its program was started"
     grep -qE "^slurmstepd(-$(node 2))?: error: spank_tf: $(node 2): $lib/tf-supervise: Exec format error$" <<< "$stderr" || fail "no such message"

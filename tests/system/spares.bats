@@ -268,7 +268,7 @@ END
 
 @test "a task that fails three times in a row on its node is replaced by a spare on another one" {
     run_lives 'case $SLURM_PROCID.$life in 0.*) kill -9 $$;; ?.3) exit 0;; esac; exec sleep 1000' \
-        --no-kill -N2 --ntasks-per-node=2 -m block --tf-tasks=worker,spare,worker,spare --tf-restart=3
+        --no-kill -w "$(node 1),$(node 2)" --ntasks-per-node=2 -m block --tf-tasks=worker,spare,worker,spare --tf-restart=3
     [ "$status" -eq 0 ] || fail "the exit code is not 0"
     [[ $stderr == *"failed three times in a row, each within a minute, and replaced: worker 0 (rank 0 on $(node 1)) is now rank 3 on $(node 2);"* ]] ||
         fail "no spare on another node"
