@@ -168,7 +168,7 @@ static int listener_at (const char *address, int *port)
 
 static void __attribute__ ((noreturn)) serve_script (int listener, const char *script)
 {
-    alarm (20);
+    alarm (60);
     for (; *script; script++) {
         int fd = accept (listener, NULL, NULL);
 

@@ -85,7 +85,7 @@ static void check_terminal (void (*print) (void), bool raw, const char *expected
     for (size_t got = 0; got < strlen (expected);) {
         struct pollfd pfd = { .fd = master, .events = POLLIN };
 
-        assert_int_equal (poll (&pfd, 1, 5000), 1);
+        assert_int_equal (poll (&pfd, 1, 60000), 1);
         got += (size_t)read (master, text + got, sizeof (text) - 1 - got);
     }
     assert_string_equal (text, expected);
@@ -163,7 +163,7 @@ TEST (a_reader_that_does_not_read_gets_everything_later)
     ssize_t n;
 
     assert_between (filled, 1, 1 << 16);
-    alarm (20);
+    alarm (60);
     with_stderr (fds[1], say_line);
     alarm (0);
     close (fds[1]);
@@ -402,7 +402,7 @@ TEST (the_log_gets_what_the_reader_of_stderr_does_not_read)
         snprintf (expected + 7 * i, 8, "%06d\n", i);
     keep_log (false);
     assert_int_equal (pipe (fds), 0);
-    alarm (20);
+    alarm (60);
     with_stderr (fds[1], print_many_lines);
     alarm (0);
     check_log (expected);

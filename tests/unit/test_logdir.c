@@ -439,7 +439,7 @@ TEST (what_is_not_a_regular_file_is_refused_without_waiting)
     int reader;
 
     assert_int_equal (mkfifo (below ("worker0.log"), 0600), 0);
-    alarm (20);
+    alarm (60);
     check_not_opened (&dir, "worker0.log", "it is not a regular file");
     assert_true ((reader = open (below ("worker0.log"), O_RDONLY | O_NONBLOCK)) >= 0);
     check_not_opened (&dir, "worker0.log", "it is not a regular file");

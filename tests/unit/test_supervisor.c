@@ -33,7 +33,7 @@
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 
 /* SIGALRM ends each process after this time. */
-#define TIMEOUT_S 20
+#define TIMEOUT_S 60
 
 /* Descriptor numbers in a task's process; those from 3 to MOVED_FD are closed first. */
 #define PORT_FD 90

@@ -30,7 +30,7 @@ static int srun[2];             /* what srun gets of them */
 static int orders, logfile;
 static pid_t supervisor;
 
-/* "f": flush, for a tenth of a second; anything else: finish. */
+/* "f": flush; "s": for a short time; anything else: finish. */
 static void supervise (int from, int tee_mode)
 {
     struct supervisor_config config = {
@@ -42,8 +42,8 @@ static void supervise (int from, int tee_mode)
 
     if (tee_start (&tee, &config, &err) < 0)
         _exit (2);
-    while (read (from, &order, 1) == 1 && order == 'f')
-        if (write (from, tee_flush (tee, 100) ? "y" : "n", 1) != 1)
+    while (read (from, &order, 1) == 1 && (order == 'f' || order == 's'))
+        if (write (from, tee_flush (tee, order == 's' ? 100 : TIMEOUT_S * 1000) ? "y" : "n", 1) != 1)
             _exit (3);
     tee_finish (tee);
     _exit (0);
@@ -142,11 +142,11 @@ static void expect_log (const char *text)
     assert_string_equal (got, text);
 }
 
-static bool flush (void)
+static bool flush (const char *order)
 {
     char answer = '?';
 
-    assert_int_equal (write (orders, "f", 1), 1);
+    assert_int_equal (write (orders, order, 1), 1);
     assert_int_equal (read (orders, &answer, 1), 1);
     return answer == 'y';
 }
@@ -211,7 +211,7 @@ TEST (a_life_ends_its_last_line)
     start (TEE_ON);
     print (0, "no end");
     expect_nothing (0);
-    assert_true (flush ());
+    assert_true (flush ("f"));
     expect (0, "worker 1: no end\n");
     print (0, "a new life\n");
     expect (0, "worker 1: a new life\n");
@@ -302,12 +302,12 @@ TEST (if_srun_does_not_read_the_program_waits_and_nothing_is_lost)
         }
     /* Its pipe, what has been read of it, and srun's. */
     assert_true (wrote >= 100000 && wrote <= 500000);
-    assert_false (flush ());
+    assert_false (flush ("s"));
     assert_int_equal (wrote % (int)sizeof (text), 0);
     for (int expected = wrote / (int)sizeof (text) * (int)(sizeof (text) + 10); length < expected;
          length += (int)n)
         assert_true ((n = read (srun[0], got, sizeof (got))) > 0);
-    assert_true (flush ());
+    assert_true (flush ("f"));
     finish ();
     end ();
 }
@@ -317,11 +317,11 @@ TEST (if_srun_is_gone_the_log_gets_everything)
     start (TEE_ON);
     close (srun[0]);
     print (0, "one\n");
-    assert_true (flush ());
+    assert_true (flush ("f"));
     print (0, "two\n");
     print (1, "error\n");
     expect (1, "worker 1: error\n");
-    assert_true (flush ());
+    assert_true (flush ("f"));
     srun[0] = open ("/dev/null", O_RDONLY | O_CLOEXEC);
     expect_log ("one\ntwo\nerror\n");
     finish ();
