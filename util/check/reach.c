@@ -6,18 +6,14 @@
 #include "reach.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/deadline.h"
-#include "common/diag.h"
 #include "common/list_text.h"
-#include "common/number.h"
 #include "common/tcp.h"
 #include "network.h"
 #include "ports.h"
@@ -28,42 +24,16 @@
 /* Where most hosts choose ports if the site names none: the beginning, middle and end. */
 static const struct port_range ephemeral = { 32768, 60999 };
 
-struct reached {
-    const struct address *host;
-    const int *port;
-    int *error;
-    size_t count;
-};
-
-static void _see_connection (const struct inet_diag_msg *socket, void *arg)
-{
-    const struct reached *reached = arg;
-    struct address peer;
-    int port = diag_peer (socket, &peer);
-
-    for (size_t i = 0; i < reached->count; i++)
-        if (reached->port[i] == port && address_equal (reached->host, &peer))
-            reached->error[i] = 0;
-}
-
-/*
- * A port to which this node has a connection is reached, and gets no other: slurmstepd has one to srun,
- * and srun complains about one that says nothing.
- */
+/* srun complains about a connection that says nothing, and listens on ports of these ranges. */
 void reach_ports (const struct address *host, const int port[], int error[], size_t count, int ms)
 {
-    struct reached reached = { host, port, error, count };
     struct deadline deadline = deadline_in_ms (ms);
     struct pollfd waiting[REACH_MAX];
     size_t left = 0;
 
-    for (size_t i = 0; i < count; i++)
-        error[i] = ETIMEDOUT;
-    diag_dump (1U << TCP_ESTABLISHED, 0, _see_connection, &reached);
     for (size_t i = 0; i < count; i++) {
-        waiting[i] = (struct pollfd){ .fd = -1, .events = POLLOUT };
-        if (error[i] && (waiting[i].fd = tcp_connect_begin (host, port[i])) < 0)
-            error[i] = errno;
+        waiting[i] = (struct pollfd){ .fd = tcp_try_begin (host, port[i]), .events = POLLOUT };
+        error[i] = waiting[i].fd < 0 ? errno : ETIMEDOUT;
         left += waiting[i].fd >= 0;
     }
     while (left && poll (waiting, count, deadline_left_ms (deadline)) > 0)
@@ -82,18 +52,6 @@ void reach_ports (const struct address *host, const int port[], int error[], siz
     }
 }
 
-/* One of the ports for srun's messages, to which no connection stands; the others are not known here. */
-static bool _is_sruns (int port)
-{
-    static const char *const variable[] = { "SLURM_SRUN_COMM_PORT", "SLURM_STEP_LAUNCHER_PORT" };
-    int number;
-
-    for (size_t i = 0; i < sizeof (variable) / sizeof (variable[0]); i++)
-        if (number_parse (&number, getenv (variable[i]), 0, 65535) == 0 && number == port)
-            return true;
-    return false;
-}
-
 /* Choose the first, the middle and the last port of each range. */
 static size_t _choose (int port[REACH_MAX], const struct port_ranges *ranges)
 {
@@ -104,7 +62,7 @@ static size_t _choose (int port[REACH_MAX], const struct port_ranges *ranges)
         const int chosen[] = { range->low, (range->low + range->high) / 2, range->high };
 
         for (int n = 0; n < 3 && count < REACH_MAX; n++)
-            if (!_is_sruns (chosen[n]) && (n == 0 || chosen[n] != chosen[n - 1]))
+            if (n == 0 || chosen[n] != chosen[n - 1])
                 port[count++] = chosen[n];
     }
     return count;

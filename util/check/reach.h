@@ -14,10 +14,9 @@
 #define REACH_MAX 8
 
 /*
- * Try to connect to `count` ports of a host at the same time, for at most `ms`; but not where this network
- * namespace has a connection already. error[i] becomes 0 if there is one, or something answered: also if
- * nothing listens there and the connection is refused. Otherwise it is ETIMEDOUT or what the network
- * reported, as EHOSTUNREACH.
+ * Try to connect to `count` ports of a host at the same time, for at most `ms`. error[i] becomes 0 if
+ * something answered: also if nothing listens there and the connection is refused. Otherwise it is ETIMEDOUT
+ * or what the network reported, as EHOSTUNREACH. What listens there sees no connection.
  */
 void reach_ports (const struct address *host, const int port[], int error[], size_t count, int ms);
 

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,17 +20,30 @@ static int _close_with (int fd, int error)
     return -1;
 }
 
-int tcp_connect_begin (const struct address *to, int port)
+static int _connect_begin (const struct address *to, int port, bool acknowledges)
 {
+    static const int off = 0;
     struct sockaddr_storage ss;
     socklen_t len = address_sockaddr (to, port, &ss);
     int fd = socket (ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd >= 0)
         tcp_keep_alive (fd, TCP_BROKEN_MS);
+    if (fd >= 0 && !acknowledges)
+        setsockopt (fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof (off));
     if (fd >= 0 && connect (fd, (struct sockaddr *)&ss, len) < 0 && errno != EINPROGRESS)
         return _close_with (fd, errno);
     return fd;
+}
+
+int tcp_connect_begin (const struct address *to, int port)
+{
+    return _connect_begin (to, port, true);
+}
+
+int tcp_try_begin (const struct address *to, int port)
+{
+    return _connect_begin (to, port, false);
 }
 
 int tcp_connect_end (int fd)

@@ -15,6 +15,12 @@
  */
 int tcp_connect_begin (const struct address *to, int port);
 
+/*
+ * The same, to learn only whether there is an answer: the kernel waits with the last packet of the handshake,
+ * for 0.04 to 0.2 s, and if tcp_abort () is called before, what listens there never sees a connection.
+ */
+int tcp_try_begin (const struct address *to, int port);
+
 /* 0, or the errno of the attempt to connect. The socket stays open. */
 int tcp_connect_end (int fd);
 
