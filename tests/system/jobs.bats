@@ -267,7 +267,7 @@ shell ()
 {
     local continues
 
-    while sleep 1; do pkill -CONT -r T -u "$user" -x sh; done 3>&- &
+    while sleep 1; do pkill -CONT -r T -u "$user" -x sh || true; done 3>&- &
     continues=$!
     run slurm timeout 60 env SHELL=/bin/sh PS1= "$@" script -qec "salloc -Q -N2 -n3 --tf-tasks=ps,worker:2" /dev/null
     kill "$continues"
