@@ -16,8 +16,8 @@
 int tcp_connect_begin (const struct address *to, int port);
 
 /*
- * The same, to learn only whether there is an answer: the kernel waits with the last packet of the handshake,
- * for 0.04 to 0.2 s, and if tcp_abort () is called before, what listens there never sees a connection.
+ * The same, to learn only whether there is an answer: Linux waits with the last packet of the handshake for
+ * 0.2 s, and if tcp_abort () is called before, what listens there never sees a connection.
  */
 int tcp_try_begin (const struct address *to, int port);
 
