@@ -104,23 +104,38 @@ static int _check_no_kill (const struct submission *submission, struct errtext *
 /* A list of several tasks is for several processes. */
 static void _say_what_runs_once (const struct submission *submission, const struct tasklist *list)
 {
-    if (submission->lone && tasklist_named (list) + tasklist_has_rest (list) > 1)
-        slurm_info ("spank_tf: --tf-tasks: the job calls python without srun, mpirun or another launcher, so "
-                    "python runs once, on the first node, and without TF_CONFIG; for one process for each "
-                    "task write \"srun python ...\"");
+    if (submission->runs_once
+        && (tasklist_named (list) + tasklist_has_rest (list) > 1
+            || (tasklist_has_rest (list) && submission->several)))
+        slurm_info ("spank_tf: --tf-tasks: the script starts a Python program without srun or another "
+                    "launcher: it runs once, on the first node, and without TF_CONFIG; to start it for each "
+                    "task, write \"srun python ...\"");
 }
 
 /*
- * A list that needs more tasks than an srun of the job will have is refused before the job waits in the
- * queue, if that is certain; otherwise a line says it. One that needs less may be for an srun -n.
+ * A list that needs more tasks than the job has. It is not refused: an srun -n of the script may have more.
+ * One that needs less may be for an srun -n, too.
  */
-static int _check_tasks (struct errtext *err)
+static void _say_what_does_not_fit (const struct submission *submission, struct tasklist *list,
+                                    enum option_id option)
+{
+    bool per_node = option == OPTION_TASKS_PER_NODE && submission->tasks_per_node;
+    int tasks = per_node ? submission->tasks_per_node : submission->tasks;
+    struct errtext why;
+
+    if (tasks > 0 && tasklist_named (list) + tasklist_has_rest (list) > tasks
+        && rules_assign (list, NULL, tasks, per_node ? "a node of this job" : "srun in this job",
+                         option == OPTION_TASKS ? "--tf-tasks" : "--tf-tasks-per-node", &why)
+               < 0)
+        slurm_info ("spank_tf: %s; an srun with its own number of tasks may fit", why.text);
+}
+
+static int _check_job (struct errtext *err)
 {
     enum option_id option;
-    const char *text = options_list (0, &option), *subject = "srun in this job";
+    const char *text = options_list (0, &option);
     struct submission submission;
     struct tasklist *list;
-    int tasks, rc = 0;
 
     submission_read (&submission);
     if (_check_no_kill (&submission, err) < 0)
@@ -128,20 +143,9 @@ static int _check_tasks (struct errtext *err)
     if (tasklist_parse (&list, text, err) < 0)
         return 0;
     _say_what_runs_once (&submission, list);
-    tasks = submission.tasks;
-    if (option == OPTION_TASKS_PER_NODE && submission.tasks_per_node) {
-        tasks = submission.tasks_per_node;
-        subject = "a node of this job";
-    }
-    if (tasks > 0 && tasklist_named (list) + tasklist_has_rest (list) > tasks)
-        rc = rules_assign (list, NULL, tasks, subject,
-                           option == OPTION_TASKS ? "--tf-tasks" : "--tf-tasks-per-node", err);
+    _say_what_does_not_fit (&submission, list, option);
     tasklist_destroy (list);
-    if (rc < 0 && !submission.certain) {
-        slurm_info ("spank_tf: %s; an srun with its own number of tasks may fit", err->text);
-        return 0;
-    }
-    return rc;
+    return 0;
 }
 
 static int _find_program (struct errtext *err)
@@ -379,7 +383,7 @@ void srun_check_submission (void)
 {
     struct errtext err;
 
-    if (_check_options (&err) < 0 || (options_use () == OPTIONS_ON && _check_tasks (&err) < 0))
+    if (_check_options (&err) < 0 || (options_use () == OPTIONS_ON && _check_job (&err) < 0))
         _refuse (err.text);
     if (options_use () == OPTIONS_ON)
         _say_what_no_step_inherits ();

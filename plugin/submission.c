@@ -34,7 +34,7 @@ struct facts {
     int tasks, nodes, tasks_per_node;
     bool unclear;       /* something was found that this file does not understand */
     bool no_kill;       /* --no-kill, and not the contrary behind it */
-    struct batch_script script;
+    bool runs_once;     /* batch_script.h */
 };
 
 /* Options. */
@@ -192,7 +192,7 @@ static void _read_script (struct facts *facts, const char *path)
         facts->unclear = true;
         return;
     }
-    batch_script_scan (&facts->script, text);
+    facts->runs_once = batch_script_runs_once (text);
     _take_directives (facts, text);
     free (text);
 }
@@ -210,26 +210,22 @@ static const char *_wrapped (const struct cmdline *line, size_t options)
     return NULL;
 }
 
-/* salloc's command is not a text for a shell. */
-static void _note_command (struct batch_script *script, char *const word[], size_t count)
-{
-    script->srun = count > 0 && strcmp (basename (word[0]), "srun") == 0;
-    for (size_t i = 1; i < count; i++)
-        if (batch_script_changes_number (word[i]) || strcmp (word[i], ":") == 0)
-            script->srun = false;
-    script->certain = script->srun;
-}
-
+/* salloc's command is not a script. */
 static void _read_program (struct facts *facts, const struct cmdline *line, size_t options)
 {
     const char *wrapped = _wrapped (line, options);
 
     if (strcmp (basename (line->text[0]), "salloc") == 0)
-        _note_command (&facts->script, line->text + options, line->count - options);
-    else if (wrapped)
-        batch_script_scan (&facts->script, wrapped);
+        return;
+    if (wrapped)
+        facts->runs_once = batch_script_runs_once (wrapped);
     else
         _read_script (facts, options < line->count ? line->text[options] : NULL);
+}
+
+static bool _is_above_one (int number)
+{
+    return number != 0 && number != 1;
 }
 
 void submission_parse (struct submission *submission, const struct cmdline *line, size_t options)
@@ -248,11 +244,12 @@ void submission_parse (struct submission *submission, const struct cmdline *line
     if (facts.tasks == 0 && facts.nodes > 0 && facts.tasks_per_node > 0
         && facts.nodes <= MAX_NUMBER / facts.tasks_per_node)
         facts.tasks = facts.nodes * facts.tasks_per_node;
-    submission->lone = facts.script.lone;
+    submission->several = facts.tasks ? _is_above_one (facts.tasks)
+                                      : _is_above_one (facts.nodes) || _is_above_one (facts.tasks_per_node);
+    submission->runs_once = facts.runs_once;
     submission->dies_with_node = !facts.unclear && !facts.no_kill;
-    if (facts.unclear || !facts.script.srun || facts.tasks <= 0 || facts.tasks_per_node < 0)
+    if (facts.unclear || facts.tasks <= 0 || facts.tasks_per_node < 0)
         return;
-    submission->certain = facts.script.certain;
     submission->tasks = facts.tasks;
     submission->tasks_per_node = facts.tasks_per_node;
 }

@@ -1,10 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How many tasks an srun of a new job will run, and whether the job has --no-kill. SPANK does not tell, so
- * the command line of sbatch or salloc and the script are read once more. An srun takes the job's number,
- * unless it has one of its own: the number counts only if a script, --wrap or the command of salloc has an
- * srun, and nothing in it looks like another number of tasks, or like another list.
+ * What a new job of sbatch or salloc has been given: its number of tasks, and --no-kill. SPANK does not tell,
+ * so the command line is read once more, and the script with its #SBATCH lines.
  */
 #ifndef TF_SUBMISSION_H
 #define TF_SUBMISSION_H
@@ -16,8 +14,8 @@
 struct submission {
     int tasks;              /* -n, or -N with --ntasks-per-node; 0: not known */
     int tasks_per_node;     /* --ntasks-per-node, if `tasks` is known; 0: not given */
-    bool certain;           /* an srun will run that number, if it is known */
-    bool lone;              /* batch_script.h */
+    bool several;           /* one of these options, or -N, is not 1 */
+    bool runs_once;         /* batch_script.h */
     bool dies_with_node;    /* without --no-kill; false if that is not known */
 };
 

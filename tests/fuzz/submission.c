@@ -37,10 +37,9 @@ FUZZ_TARGET (submission)
     CHECK (submission.tasks >= 0 && submission.tasks <= 65535);
     CHECK (submission.tasks_per_node >= 0 && submission.tasks_per_node <= 65535);
     CHECK (submission.tasks || !submission.tasks_per_node);
-    /* It says nothing without an srun, and nothing of a heterogeneous job. */
-    CHECK (!submission.tasks || (strstr (rest, "srun") && strcmp (option, ":") != 0));
-    CHECK (!submission.certain || submission.tasks);
-    CHECK (!submission.lone
-           || (strstr (script, "python") && !strstr (script, "srun ") && !strstr (script, "mpiexec")));
+    /* Nothing is known of a heterogeneous job. */
+    CHECK (!submission.tasks || strcmp (option, ":") != 0);
+    CHECK (!submission.runs_once
+           || (strstr (script, ".py") && !strstr (script, " srun ") && !strstr (script, "<<")));
     free (text);
 }

@@ -41,20 +41,26 @@ END
 }
 
 # bats test_tags=core
-@test "a batch script that calls python without srun is accepted, and sbatch says that it runs once" {
-    local script='#!/bin/sh
+@test "a batch script that starts a Python file without srun is accepted, and sbatch says that it runs once" {
+    local list script='#!/bin/sh
 cd .
-python3 -c pass'
+python3 once.py'
 
+    cd "$SPANK_TF_CLUSTER/work"
+    : > once.py
     run --separate-stderr slurm sbatch -W -N2 -n3 -o once.%j --tf-tasks=worker:3 <<< "$script"
     [ "$status" -eq 0 ] || fail "sbatch refuses it"
     [[ $stderr != *spank_tf* ]] || fail "a script from standard input cannot be read again"
-    echo "$script" > "$SPANK_TF_CLUSTER/work/alone"
-    run --separate-stderr slurm sbatch -W -N2 -n3 -o once.%j --tf-tasks=worker:3 alone
-    [ "$status" -eq 0 ] && [[ $stderr == *'spank_tf: --tf-tasks: the job calls python without srun, mpirun or another launcher, so python runs once'* ]] ||
-        fail "sbatch does not say that python runs once"
-    run --separate-stderr slurm sbatch -W -N2 -n3 -o once.%j --tf-tasks=worker:3 --wrap='srun python3 -c pass'
-    [ "$status" -eq 0 ] && [[ $stderr != *spank_tf* ]] || fail "sbatch says something about an srun"
+    echo "$script" > alone
+    for list in worker:3 worker:rest; do
+        run --separate-stderr slurm sbatch -W -N2 -n3 -o once.%j --tf-tasks="$list" alone
+        [ "$status" -eq 0 ] && [[ $stderr == *'spank_tf: --tf-tasks: the script starts a Python program without srun or another launcher: it runs once'* ]] ||
+            fail "sbatch does not say that python runs once"
+    done
+    for script in 'srun python3 once.py' 'python3 -m once' 'python3 once.py; echo snakemake'; do
+        run --separate-stderr slurm sbatch -W -N2 -n3 -o once.%j --tf-tasks=worker:rest --wrap="$script"
+        [ "$status" -eq 0 ] && [[ $stderr != *spank_tf* ]] || fail "sbatch says something about $script"
+    done
 }
 
 @test "a list is inherited whatever sbatch and srun export" {

@@ -375,35 +375,36 @@ SCRIPT
         srun -n1 --tf-tasks=ps,worker touch started : -n1 --tf-hold=no touch started : -n1 --tf-hold=yes touch started
 }
 
-# Write a batch script whose srun takes the job's number of tasks, with these options.
-srun_script ()
+# Require that sbatch or salloc says this line, and goes on: said LINE COMMAND ARGUMENT...
+said ()
 {
-    script "$@"
-    sed -i 's/^touch/srun touch/' "$work/script"
+    run --separate-stderr slurm "${@:2}"
+    [ "$status" -eq 0 ] || fail "it is refused: ${*:2}: $stderr"
+    grep -qxF "$2: spank_tf: $1; an srun with its own number of tasks may fit" <<< "$stderr" || fail "no line: ${*:2}: $stderr"
 }
 
 # bats test_tags=core,release
-@test "a list that is certain to need more tasks than srun will have is refused before the job is queued" {
+@test "a list that needs more tasks than the job has is named in a line by sbatch and salloc" {
     local line='srun in this job runs 3 tasks, --tf-tasks names 10 (ps, worker:9); write ps,worker:2, or ps,worker:rest for any number'
 
-    srun_script
-    refused "sbatch: error: spank_tf: $line" sbatch -n3 --tf-tasks=ps,worker:9 script
-    srun_script -n3 --tf-tasks=ps,worker:9
-    refused "sbatch: error: spank_tf: $line" sbatch script
-    srun_script -N3 --ntasks-per-node=1 --tf-tasks=ps,worker:9
-    refused "sbatch: error: spank_tf: $line" sbatch script
-    refused "sbatch: error: spank_tf: $line" sbatch -n3 --tf-tasks=ps,worker:9 --wrap 'srun touch started'
-    refused "salloc: error: spank_tf: $line" salloc -n3 --tf-tasks=ps,worker:9 srun touch started
-    refused 'salloc: error: spank_tf: srun in this job runs 1 task, --tf-tasks names 1 and "rest" (ps, worker:rest), which needs at least one more' \
-        salloc -n1 --tf-tasks=ps,worker:rest srun touch started
-    refused 'salloc: error: spank_tf: a node of this job runs 2 tasks, --tf-tasks-per-node names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number' \
-        salloc -N2 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker:2 srun touch started
-    # The script's -n does not count for `sbatch -n`, and --overcommit does not make srun run more.
-    srun_script -n10 --tf-tasks=ps,worker:9
-    refused "sbatch: error: spank_tf: $line" sbatch -O -n3 script
+    script
+    said "$line" sbatch --test-only -n3 --tf-tasks=ps,worker:9 script
+    script -n3 --tf-tasks=ps,worker:9
+    said "$line" sbatch --test-only script
+    script -N3 --ntasks-per-node=1 --tf-tasks=ps,worker:9
+    said "$line" sbatch --test-only script
+    said "$line" sbatch --test-only -n3 --tf-tasks=ps,worker:9 --wrap 'srun touch started'
+    said "$line" salloc -n3 --tf-tasks=ps,worker:9 true
+    said 'srun in this job runs 1 task, --tf-tasks names 1 and "rest" (ps, worker:rest), which needs at least one more' \
+        salloc -n1 --tf-tasks=ps,worker:rest true
+    said 'a node of this job runs 2 tasks, --tf-tasks-per-node names 3 (ps, worker:2); write ps,worker, or ps,worker:rest for any number' \
+        salloc -N2 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker:2 true
+    # The script's -n does not count for `sbatch -n`.
+    script -n10 --tf-tasks=ps,worker:9
+    said "$line" sbatch --test-only -O -n3 script
 }
 
-# Require that sbatch submits a job: accepted ARGUMENT...
+# Require that sbatch submits a job and says nothing: accepted ARGUMENT...
 accepted ()
 {
     run slurm sbatch --test-only "$@"
@@ -411,28 +412,14 @@ accepted ()
 }
 
 # bats test_tags=core,release
-@test "a list that probably needs more tasks than srun will have is named in a line, and the job is submitted" {
-    local line='srun in this job runs 3 tasks, --tf-tasks names 10 (ps, worker:9); write ps,worker:2, or ps,worker:rest for any number'
-
-    printf '%s\n' '#!/bin/sh' 'for i in 1; do srun true; done' > "$work/script"
-    run --separate-stderr slurm sbatch --test-only -n3 --tf-tasks=ps,worker:9 script
-    [ "$status" -eq 0 ] || fail "it is refused: $stderr"
-    grep -qxF "sbatch: spank_tf: $line; an srun with its own number of tasks may fit" <<< "$stderr" || fail "no line: $stderr"
-}
-
-# bats test_tags=core,release
-@test "a list that a step of the job may fit is accepted by sbatch" {
-    srun_script
+@test "sbatch says nothing of a list that the job fits, or whose number of tasks is not known" {
+    script
     accepted -n3 --tf-tasks=ps,worker:2 script
     accepted -n3 --tf-tasks=ps,worker:rest script
     accepted -n4 --tf-tasks=ps,worker script
     accepted -N2 --ntasks-per-node=2 --tf-tasks-per-node=ps,worker script
-    # Another number may be meant, or none is known.
     accepted -N2 --tf-tasks=ps,worker:9 script
     accepted --tf-tasks=ps,worker:9 script
-    accepted -n3 --tf-tasks=ps,worker:9 --wrap 'srun -n10 --overcommit true'
-    accepted -n3 --tf-tasks=ps,worker:9 --wrap 'srun --tf-tasks=ps,worker:2 true'
-    accepted -n3 --tf-tasks=ps,worker:9 --wrap ./run.sh
     printf '%s\n' '#!/bin/sh' '#SBATCH -n1 --tf-tasks=ps,worker' '#SBATCH hetjob' '#SBATCH -n1' 'srun --het-group=0,1 true' > "$work/script"
     accepted script
 }

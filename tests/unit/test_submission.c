@@ -9,7 +9,7 @@
 
 #define SRUN "srun program\n"
 
-static bool dies_with_node, is_certain;
+static bool dies_with_node, several, runs_once;
 
 /* The numbers for a command line without its first words: "3", or "4, 2 a node"; "-" for none. */
 static const char *read_line (char *words, size_t options)
@@ -29,7 +29,8 @@ static const char *read_line (char *words, size_t options)
     else
         snprintf (text, sizeof (text), "-");
     dies_with_node = submission.dies_with_node;
-    is_certain = submission.certain;
+    several = submission.several;
+    runs_once = submission.runs_once;
     return text;
 }
 
@@ -94,30 +95,43 @@ TEST (a_script_tells_it_too_and_the_command_line_wins)
     assert_string_equal (sbatch ("-n5", "#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=3\n" SRUN), "5, 3 a node");
 }
 
-TEST (the_number_counts_for_an_srun_in_a_script_or_in_wrap)
+TEST (a_job_of_one_task_has_not_several)
 {
     /* clang-format off */
     static const struct {
-        const char *text, *expected;
-        bool certain;
+        const char *options;
+        bool several;
     } row[] = {
-        { "srun program", "3", true }, { "./setup.sh; srun program", "3", false },
-        { "srun -n10 program", "-", false }, { "./run.sh", "-", false }, { "", "-", false },
+        { "", false }, { "-n1", false }, { "-N1", false }, { "-N1|--ntasks-per-node=1", false },
+        { "-n1|-N2", false }, { "-n2", true }, { "-N2", true }, { "-N1-4", true },
+        { "--ntasks-per-node=4", true }, { "-N2|--ntasks-per-node=4", true },
     };
     /* clang-format on */
-    char script[256], words[256];
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        snprintf (script, sizeof (script), "#!/bin/sh\n#SBATCH -n3\n%s\n", row[i].text);
-        if (strcmp (sbatch ("-Q", script), row[i].expected) != 0 || is_certain != row[i].certain)
-            fail_msg ("%s: %s", row[i].text, sbatch ("-Q", script));
-        snprintf (words, sizeof (words), "sbatch|-n3|--wrap|%s", row[i].text);
-        if (strcmp (read_line (words, 0), row[i].expected) != 0 || is_certain != row[i].certain)
-            fail_msg ("--wrap %s", row[i].text);
-        snprintf (words, sizeof (words), "sbatch|-n3|--wrap=%s", row[i].text);
-        if (strcmp (read_line (words, 0), row[i].expected) != 0)
-            fail_msg ("--wrap=%s", row[i].text);
+        sbatch (row[i].options, SRUN);
+        if (several != row[i].several)
+            fail_msg ("%s", row[i].options);
     }
+}
+
+TEST (a_program_that_runs_once_is_found_in_a_script_and_in_wrap)
+{
+    char wrap[] = "sbatch|-n3|--wrap=python train.py", separate[] = "sbatch|--wrap|python train.py",
+         launched[] = "sbatch|-n3|--wrap|srun python train.py", command[] = "salloc|-n3|python|train.py";
+
+    sbatch ("-n3", "#!/bin/sh\npython train.py\n");
+    assert_true (runs_once);
+    sbatch ("-n3", "#!/bin/sh\nsrun python train.py\n");
+    assert_false (runs_once);
+    read_line (wrap, 0);
+    assert_true (runs_once);
+    read_line (separate, 0);
+    assert_true (runs_once);
+    read_line (launched, 0);
+    assert_false (runs_once);
+    read_line (command, 2);
+    assert_false (runs_once);
 }
 
 TEST (no_kill_is_found_wherever_it_stands)
@@ -155,18 +169,13 @@ TEST (no_kill_is_found_wherever_it_stands)
     }
 }
 
-TEST (salloc_has_a_command_or_an_interactive_shell)
+TEST (salloc_has_options_alone)
 {
-    char script[] = "salloc|-n3|./srun.sh", shell[] = "salloc|-n3|sh|-c|srun program",
+    char shell[] = "salloc|-n3", command[] = "/bin/salloc|-n3|srun|-n|10|program",
          components[] = "salloc|-n3|srun|one|:|two";
-    char none[] = "salloc|-n3", srun[] = "/bin/salloc|-n3|srun|program",
-         own[] = "salloc|-n3|srun|-n|10|program";
 
-    assert_string_equal (read_line (none, 2), "-");
-    assert_string_equal (read_line (srun, 2), "3");
-    assert_string_equal (read_line (own, 2), "-");
-    assert_string_equal (read_line (script, 2), "-");
-    assert_string_equal (read_line (shell, 2), "-");
+    assert_string_equal (read_line (shell, 2), "3");
+    assert_string_equal (read_line (command, 2), "3");
     assert_string_equal (read_line (components, 2), "-");
 }
 
