@@ -85,7 +85,6 @@ def may_be_final(plan, end, ends):
     """May a planned failure be its task's end? ends: those of all commands of the plan."""
     failures = [e for e in ends if e != (0, 0)]
     return end in failures and (len(failures) > plan.restarts
-                                or (plan.any_failure and failures.count(end) > 1)   # alike, as soon as they begin
                                 or any(not is_worth_a_try(plan, f"{'signal' if by_signal else 'exit'} {number}")
                                        for by_signal, number in failures))
 

@@ -56,7 +56,7 @@ const char *promises_check (const struct history *history, const char **why)
         { "who is cut off stays for an hour", who_is_cut_off_stays_for_an_hour },
         { "who is cut off does not stay longer", who_is_cut_off_does_not_stay_longer },
         { "the end does not wait for a lost spare", the_end_does_not_wait_for_a_lost_spare },
-        { "an evaluator keeps its node", an_evaluator_keeps_its_node },
+        { "three failures move a place", three_failures_move_a_place },
         { "what waits for its next life counts as stopped", what_waits_for_its_next_life_counts_as_stopped },
     };
 

@@ -48,7 +48,7 @@ promise an_outage_of_sruns_host_takes_no_place;
 promise who_is_cut_off_stays_for_an_hour;
 promise who_is_cut_off_does_not_stay_longer;
 promise the_end_does_not_wait_for_a_lost_spare;
-promise an_evaluator_keeps_its_node;
+promise three_failures_move_a_place;
 
 /* promises_ends.c */
 promise everything_ends;

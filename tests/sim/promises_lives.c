@@ -166,44 +166,6 @@ const char *at_most_n_restarts (const struct history *h)
 }
 
 /*
- * guide.md: with `any`, "a failure that all tasks have alike within 30 s of their start …: one restart,
- * and if a task fails so again …, the step ends … alike is the same exit code or signal; tasks that were
- * stopped … say nothing". What ends after the first failure may have been stopped, however it ends.
- */
-static bool _may_be_alike (const struct history *h, const struct note *failed)
-{
-    const struct plan *plan = h->plan;
-    int64_t first = NEVER;
-
-    for (const struct note *note = h->note; note < failed; note++) {
-        if (note->kind != ENDED || note->life > 0 || note->cause == BY_SUPERVISOR || note->place < 0
-            || plan->beside[note->place]
-            || (plan->kind[note->place] != RULES_WORKER && plan->kind[note->place] != RULES_CHIEF))
-            continue;
-        if (note->status != failed->status && (first == NEVER || note->at < first + 300))
-            return false;
-        if (note->status != 0)
-            first = moment_first (first, note->at);
-    }
-    return true;
-}
-
-static bool _one_may_be_alike (const struct history *h)
-{
-    int64_t began[MOST_RANKS] = { 0 };
-
-    EACH (note, h) {
-        if (note->kind == BEGAN && note->place >= 0)
-            began[note->place] = note->at;
-        if (note->kind == ENDED && note->place >= 0 && note->status != 0 && note->cause != BY_SUPERVISOR
-            && note->life > 0 && oracle_running_ms (h, began[note->place], note->at) < 31000
-            && _may_be_alike (h, note))
-            return true;
-    }
-    return false;
-}
-
-/*
  * guide.md, Restarts: "With --tf-restart=N a task that fails is restarted". Where nothing else happens, each
  * failure that the rule covers is followed by another life, as long as there are restarts.
  */
@@ -247,12 +209,6 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
                        || (other->kind == BEGAN && other->place == note->place && other->life > note->life)
                        || (ps && other->kind == TOLD && other->number == FACT_OVER
                            && other->rank != note->rank && other->at < note->at + takes);
-        /*
-         * The step ends, also for one that has not heard of its next life. A worker beside a ps is not
-         * restarted then, and so there is no restart of all any more.
-         */
-        if ((!followed || ps) && plan->config.restart.any && _one_may_be_alike (h))
-            return NULL;
         if (!followed)
             return oracle_broken (note, "a covered failure is not followed by a life", note->life);
     }
@@ -326,9 +282,6 @@ const char *an_evaluator_is_restarted_in_its_grace (const struct history *h)
         || oracle_has_spares (plan) || oracle_began (h, oracle_is_any, NEVER))
         return NULL;
     EACH (note, h) {
-        /* guide.md: the grace of an evaluator of a job that has failed is fail_grace=. */
-        if (note->kind == TOLD && note->status == RESTART_POLICY_ALIKE)
-            return NULL;
         if (note->kind == TOLD && note->number == FACT_OVER)
             over = note->at + plan->config.eval_grace * INT64_C (1000);
         if (note->kind == BEGAN)
@@ -345,8 +298,7 @@ const char *an_evaluator_is_restarted_in_its_grace (const struct history *h)
             failed[note->rank] = note;
     }
     for (int i = 0; i < plan->tasks && failures <= plan->config.restart.times; i++)
-        /* guide.md: with `any`, "all tasks fail alike within 30 s of their start". */
-        if (failed[i] && (!plan->config.restart.any || failed[i]->life == 0))
+        if (failed[i])
             return oracle_broken (failed[i], "fails in its grace, and is not restarted", failed[i]->life);
     return NULL;
 }

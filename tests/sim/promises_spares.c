@@ -295,20 +295,32 @@ const char *the_end_does_not_wait_for_a_lost_spare (const struct history *h)
     return NULL;
 }
 
+static int _failures (const struct history *h, int rank, const struct note *until)
+{
+    int failures = 0;
+
+    for (const struct note *note = h->note; note < until; note++)
+        failures += note->kind == ENDED && note->rank == rank && note->status != 0;
+    return failures;
+}
+
 /*
- * manual, SPARE TASKS: a task is replaced that "has failed three times in a row …; not an evaluator or an
- * auxiliary task", if nothing else than its failures happens to it.
+ * manual, SPARE TASKS: a task is replaced that "was the first to fail three times without progress …; not
+ * an evaluator or an auxiliary task", if nothing else than its failures happens to it.
  */
-const char *an_evaluator_keeps_its_node (const struct history *h)
+const char *three_failures_move_a_place (const struct history *h)
 {
     const struct plan *plan = h->plan;
 
     EACH (note, h) {
         if (note->kind == DISTURBED && note->status != KILL_PROGRAM && note->status != KILL_GROUP)
             return NULL;
-        if (note->kind == TOLD && note->number == FACT_REPLACED
-            && (plan->beside[note->rank] || plan->kind[note->rank] == RULES_EVALUATOR))
+        if (note->kind != TOLD || note->number != FACT_REPLACED)
+            continue;
+        if (plan->beside[note->rank] || plan->kind[note->rank] == RULES_EVALUATOR)
             return oracle_broken (note, "is replaced, and only its program has failed", note->life);
+        if (_failures (h, note->rank, note) < 3)
+            return oracle_broken (note, "is replaced, and has not failed so often", note->life);
     }
     return NULL;
 }

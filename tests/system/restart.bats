@@ -188,6 +188,7 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "4 4 4 4" ]
 }
 
+# bats test_tags=core
 @test "a crash loop ends after N restarts in a row, and a line has the last step" {
     run --separate-stderr slurm timeout 60 srun -Q --export=ALL -n1 --tf-tasks=worker --tf-restart=2,any --tf-watchdog=60 \
         "$python" -c "$say"'
@@ -197,13 +198,6 @@ sys.exit(3)'
     [ "$(lives 0)" -eq 3 ] || fail "$(lives 0) lives"
     [[ $stderr == *', exit 3; not restarted: 2 restarts in a row without progress (step 7 was the last)'* ]] ||
         fail "$stderr"
-}
-
-# bats test_tags=core
-@test "what all tasks do alike as soon as they begin is restarted once" {
-    step worker:4 "$together"'exit 3' -n4 --tf-restart=5,any
-    [ "$status" -eq 3 ] && [ "$(lives 0) $(lives 1) $(lives 2) $(lives 3)" = "2 2 2 2" ] || fail "$(lives 0) lives"
-    [[ $stderr == *', exit 3; not restarted: all tasks have failed alike twice, within 30 s of their start'* ]] || fail "no line says why"
 }
 
 # bats test_tags=once

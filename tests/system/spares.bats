@@ -266,11 +266,11 @@ END
     done
 }
 
-@test "a task that fails three times in a row on its node is replaced by a spare on another one" {
+@test "a task that fails three times without progress is replaced by a spare on another node" {
     run_lives 'case $SLURM_PROCID.$life in 0.*) kill -9 $$;; ?.3) exit 0;; esac; exec sleep 1000' \
         --no-kill -w "$(node 1),$(node 2)" --ntasks-per-node=2 -m block --tf-tasks=worker,spare,worker,spare --tf-restart=3
     [ "$status" -eq 0 ] || fail "the exit code is not 0"
-    [[ $stderr == *"failed three times in a row, each within a minute, and replaced: worker 0 (rank 0 on $(node 1)) is now rank 3 on $(node 2);"* ]] ||
+    [[ $stderr == *"failed first three times without progress, and replaced: worker 0 (rank 0 on $(node 1)) is now rank 3 on $(node 2);"* ]] ||
         fail "no spare on another node"
     had_lives 3 0 4 1
 }

@@ -51,7 +51,7 @@ enum fact_kind {
 enum fact_cause {
     FACT_IS_LOST, /* for `seconds` */
     FACT_IS_STUCK, /* it cannot be restarted where it is */
-    FACT_FAILS_AGAIN, /* three times in a row, each within a minute */
+    FACT_FAILS_AGAIN, /* first, three times without progress */
 };
 
 /* Why a rank that is lost is not replaced. */

@@ -270,8 +270,7 @@ static void _take_report (struct job *job, struct rank *rank, const struct exit_
         answer = RESTARTS_ENDED;
     if (decision != RESTART_POLICY_NONE)
         course_decided (job, rank, report, decision, life->cannot);
-    if ((decision == RESTART_POLICY_ONE || decision == RESTART_POLICY_ALL) && spares_note_failure (job, rank)
-        && spares_move (job, rank, report, FACT_FAILS_AGAIN, true)) {
+    if (spares_fails_again (rank) && spares_move (job, rank, report, FACT_FAILS_AGAIN, true)) {
         /* What is still to be said is not true any more. */
         course_decided (job, rank, report, RESTART_POLICY_NONE, NULL);
         return;

@@ -59,8 +59,6 @@ struct job {
     int64_t failure_over; /* fail_grace; never if no task has failed without a ps */
     int ends; /* that have been noted */
     bool end_told, miss_told; /* what is told once */
-    const struct rank *failing; /* that has begun the last events, so many times in a row: */
-    int failures; /* see spares_note_failure () */
     int64_t replaced_sign; /* the first last sign of those that are to begin; or NEVER */
 };
 

@@ -50,7 +50,6 @@ enum restart_policy_decision {
     RESTART_POLICY_CANNOT,      /* this task, or another of "all", cannot be restarted */
     RESTART_POLICY_ASKED,       /* the step was asked to end */
     RESTART_POLICY_LATE,        /* its next life would begin too late */
-    RESTART_POLICY_ALIKE, /* all tasks fail so as soon as they begin, and a restart has not changed it */
 };
 
 /* What the policy knows of a rank. Others read it. */
@@ -61,7 +60,7 @@ struct restart_standing {
 
     bool cannot;                /* be restarted */
     bool over;                  /* it is not restarted */
-    enum restart_policy_decision why; /* if it is over: NONE (its work is done), ASKED, LATE or ALIKE */
+    enum restart_policy_decision why; /* if it is over: NONE (its work is done), ASKED or LATE */
     bool failed;                /* in the present event */
 };
 
@@ -119,7 +118,7 @@ void restart_policy_missing (struct restart_policy *policy, const struct rank *r
 const struct rank *restart_policy_unable (const struct restart_policy *policy);
 
 /*
- * This rank is not restarted, because its work is done (NONE), for ASKED, LATE or ALIKE: that is
+ * This rank is not restarted, because its work is done (NONE), for ASKED or LATE: that is
  * decided about its failures from now on. If it is one of "all", there is no restart of all any more.
  */
 void restart_policy_over (struct restart_policy *policy, struct rank *rank, enum restart_policy_decision why);

@@ -31,7 +31,7 @@ struct restarts {
     bool gathers;               /* members at the barrier; */
     bool everyone;              /* all tasks of the step are members, because a spare has got a place */
     int pause;                  /* seconds, before they start */
-    struct rank *first;         /* whose failure made them gather last; before, any */
+    struct rank *first;         /* of those that gathered last, to fail; before, any */
     int64_t patience;   /* until then they may end by themselves */
     int64_t opens;      /* the barrier; never before all members are there */
     int64_t over;       /* the pause, after the last end, or return, of a member until now */
@@ -86,8 +86,10 @@ static void _note_progress (struct restarts *r)
     if (!r->gathers)
         _end_event (r);
     restart_policy_progress (r->policy, r->gathers);
-    for (int i = 0; i < r->tasks; i++)
+    for (int i = 0; i < r->tasks; i++) {
         r->rank[i].life.again = false;
+        r->rank[i].life.failures = 0;
+    }
 }
 
 /* Programs that do not say at which step they are. */
@@ -241,6 +243,7 @@ static void _set_event (struct restarts *r, struct rank *rank, bool begins)
         r->event++;
         r->event_over = r->now + EVENT_MS;
         r->event_started = r->event_begun = false;
+        rank->life.failures++;
     }
     rank->life.event = r->event;
     for (int i = 0; i < r->tasks; i++)
@@ -248,51 +251,21 @@ static void _set_event (struct restarts *r, struct rank *rank, bool begins)
             r->rank[i].life.due = due;
 }
 
+/* Of those that gather: reports do not arrive in the order of the ends. */
+static void _note_first_to_fail (struct restarts *r, struct rank *rank)
+{
+    if (!rank->restart.together || !r->first->restart.together || !exit_report_failed (&rank->end.report)
+        || !ends_is_before (&rank->end, &r->first->end))
+        return;
+    r->first->life.failures--;
+    rank->life.failures++;
+    r->first = rank;
+}
+
 /* It has died of what asked it to end. */
 static bool _ended_as_asked (const struct restarts *r, const struct exit_report *report)
 {
     return report->kind == EXIT_REPORT_SIGNAL && report->number == r->asked_signal;
-}
-
-static bool _is_soon (const struct restarts *r, const struct rank *rank)
-{
-    return r->now - rank->life.ago_ms - rank->life.began < RESTARTS_SOON_MS && !rank->life.sends;
-}
-
-static bool _is_same (const struct exit_report *one, const struct exit_report *other)
-{
-    return one->kind == other->kind && one->number == other->number;
-}
-
-/*
- * A task that works fails so a second time, within seconds of its start, and without having said a step. So
- * did the first lives of all that ended by themselves; what was stopped before says nothing. They are two
- * tasks at least, because of a single one it may be the node.
- */
-static bool _fails_alike (const struct restarts *r, const struct rank *rank, const struct exit_report *report)
-{
-    const struct restart_rule *rule = restart_policy_rule (r->policy);
-    int alike = 1, tasks = 0;
-
-    if (!rule->any || !restart_rule_covers (rule, report) || restart_rule_saved (report) || r->asked_signal
-        || report->kind == EXIT_REPORT_HUNG || !rank_is_watched (rank) || rank->life.number == 0
-        || !_is_soon (r, rank))
-        return false;
-    for (const struct rank *other = r->rank; other < r->rank + r->tasks; other++) {
-        const struct life *life = &other->life;
-
-        if (!rank_is_watched (other))
-            continue;
-        tasks++;
-        if (life->number == 0 && other->state == RANK_RUNS)
-            return false;
-        if (life->first.kind == EXIT_REPORT_STOPPED)
-            continue;
-        if (!life->soon || !_is_same (&life->first, report))
-            return false;
-        alike += other != rank;
-    }
-    return alike > 1 || tasks == 1;
 }
 
 static enum restarts_answer _decide (struct restarts *r, struct rank *rank, const struct exit_report *report,
@@ -305,8 +278,6 @@ static enum restarts_answer _decide (struct restarts *r, struct rank *rank, cons
         _end_event (r);
     if (_is_too_late (r, _in_seconds (r, restart_policy_next_pause (r->policy, rank))))
         restart_policy_over (r->policy, rank, RESTART_POLICY_LATE);
-    if (_fails_alike (r, rank, report))
-        restart_policy_over (r->policy, rank, RESTART_POLICY_ALIKE);
     *decision = restart_policy_ended (r->policy, rank, report);
     if (*decision == RESTART_POLICY_ONE || *decision == RESTART_POLICY_ALL) {
         _set_waiting (r, rank, report);
@@ -326,10 +297,6 @@ static enum restarts_answer _decide (struct restarts *r, struct rank *rank, cons
 static enum restarts_answer _end (struct restarts *r, struct rank *rank, const struct exit_report *report,
                                   bool can_restart, enum restart_policy_decision *decision)
 {
-    if (rank->life.number == 0) {
-        rank->life.first = *report;
-        rank->life.soon = _is_soon (r, rank);
-    }
     if (!can_restart) {
         if (restarts_gathers (r, rank) && restart_policy_is_possible (r->policy, rank))
             *decision = RESTART_POLICY_CANNOT;
@@ -338,6 +305,7 @@ static enum restarts_answer _end (struct restarts *r, struct rank *rank, const s
     if (!restarts_gathers (r, rank))
         return _decide (r, rank, report, decision);
     _set_waiting (r, rank, report);
+    _note_first_to_fail (r, rank);
     r->over = moment_last (r->over, _after_end (r, rank, r->pause));
     return can_restart ? RESTARTS_WAITS : RESTARTS_ENDED;
 }
@@ -425,6 +393,7 @@ void restarts_replace (struct restarts *r, struct rank *lost, struct rank *spare
     spare->life.leaves = false;
     spare->life.ago_ms = 0;
     spare->life.due = NEVER;
+    spare->life.failures = 0;
     spare->end.report = called ? lost->end.report : killed;
     if (called)
         rank_change (spare, RANK_IS_KEPT);

@@ -35,8 +35,7 @@ struct life {
     bool sends; /* the program has said at which step it is, in this life or before */
     int step; /* the highest that it has said; 0: none */
     int64_t began; /* the life */
-    struct exit_report first; /* how the first one has ended, */
-    bool soon; /* ... within seconds */
+    int failures; /* so often it was the first to fail since the step's last progress */
     int64_t due;                /* if it waits: when to start the next; never before the barrier opens */
 };
 
@@ -65,12 +64,6 @@ struct restart_policy *restarts_policy (const struct restarts *restarts);
  * as long as the step's programs need to start, and at least a minute.
  */
 void restarts_step (struct restarts *restarts, struct rank *rank, int life, int step);
-
-/*
- * With `any`, a failure of all tasks alike within seconds of their start is the program's: an import, a
- * missing file, a wrong flag. It gets one restart.
- */
-#define RESTARTS_SOON_MS 30000
 
 /* A program has served on its address so many milliseconds after it began. */
 void restarts_started (struct restarts *restarts, int ms);

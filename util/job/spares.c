@@ -10,9 +10,8 @@
 #include "common/second.h"
 #include "course.h"
 
-/* A task that fails so often in a row, so soon after its start, has perhaps a bad node. */
+/* A task that was the first to fail so often without progress has perhaps a bad node. */
 #define MOST_FAILURES 3
-#define SOON_MS 60000
 
 /* Which spare. */
 
@@ -239,14 +238,9 @@ bool spares_move (struct job *job, struct rank *rank, const struct exit_report *
     return true;
 }
 
-bool spares_note_failure (struct job *job, const struct rank *rank)
+bool spares_fails_again (const struct rank *rank)
 {
-    bool soon = job->run - rank->life.ago_ms - rank->life.began < SOON_MS;
-
     /* Another node is not worth the restart of those that train. */
-    if (rank->beside || rank->kind == RULES_EVALUATOR)
-        return false;
-    job->failures = !soon ? 0 : job->failing == rank ? job->failures + 1 : 1;
-    job->failing = rank;
-    return job->failures >= MOST_FAILURES;
+    return rank_waits (rank) && rank->life.failures >= MOST_FAILURES && !rank->beside
+           && rank->kind != RULES_EVALUATOR;
 }

@@ -26,10 +26,10 @@ bool spares_move (struct job *job, struct rank *rank, const struct exit_report *
                   enum fact_cause because, bool counted);
 
 /*
- * A rank has failed by itself. True if it has done so three times in a row, each within a minute after its
- * start, and no other one in between: that may be its node.
+ * A rank waits that was the first to fail three times without progress: that may be its node. How the others
+ * ended does not matter: they may have failed because of it.
  */
-bool spares_note_failure (struct job *job, const struct rank *rank);
+bool spares_fails_again (const struct rank *rank);
 
 /* A life begins: if it is the first one after a restart of all, that is told, and what it has cost. */
 void spares_begin (struct job *job);

@@ -229,7 +229,7 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
         case FACT_IS_LOST: snprintf (because, sizeof (because), "lost for %d s", fact->seconds); break;
         case FACT_IS_STUCK: snprintf (because, sizeof (because), "cannot be restarted where it is"); break;
         case FACT_FAILS_AGAIN:
-            snprintf (because, sizeof (because), "failed three times in a row, each within a minute");
+            snprintf (because, sizeof (because), "failed first three times without progress");
             break;
     }
     for (int i = 0; i < fact->count; i++) {

@@ -148,11 +148,6 @@ static void _set_text (struct errtext *text, const struct restart_lines *l, cons
         case RESTART_POLICY_USED_UP: _used_up (text, l, fact); break;
         case RESTART_POLICY_CANNOT: _cannot (text, l, fact); break;
         case RESTART_POLICY_ASKED: _asked (text, fact); break;
-        case RESTART_POLICY_ALIKE:
-            errtext_set (text,
-                         "; not restarted: all tasks have failed alike twice, within %d s of their start",
-                         RESTARTS_SOON_MS / 1000);
-            break;
         case RESTART_POLICY_LATE:
             errtext_set (text, "; not restarted: its pause is longer than what is left of "
                                "eval_grace=");
