@@ -596,8 +596,8 @@ fails_with ()
     fails_with "" sh -c 'echo ValueError; exit 3'
 }
 
-@test "of the last line of a log file 200 bytes are shown, as printable text" {
-    fails_with "; its log, $work/$logs/worker1.log, ends with \"[31m? [0m $(printf 'x%.0s' {1..187})...\"" \
+@test "of the last line of a log file 200 bytes are shown, as printable text without colours" {
+    fails_with "; its log, $work/$logs/worker1.log, ends with \"? $(printf 'x%.0s' {1..195})...\"" \
         --tf-log-dir="$logs" sh -c 'printf "\033[31m\303\251\033[0m "; printf %0300d 0 | tr 0 x; exit 3'
 }
 
@@ -643,10 +643,47 @@ raise ValueError("NaN in the loss")'
             exec /usr/bin/python3 -c "$0"' "$(printf "$raise" "$seconds" "$more")"
         case $nth in
             1) [[ $stderr =~ $printed && $stderr == *'"first_to_fail":0,'*'"traceback":"ValueError: NaN in the loss"'* ]] ;;
-            2) [[ $stderr =~ first\ to\ fail:\ worker\ 1\ on\ [^\ ]+\ by\ a\ traceback\ at\ .*first\ to\ end:\ worker\ 0\ .*signal\ 6 && $stderr == *'"first_to_fail":1,'* ]] ;;
+            2) [[ $stderr == *'first to fail: worker 1 on '*', exit 1; its log, '*', ends with "ValueError: NaN in the loss"'* && $stderr == *'"first_to_fail":1,'* ]] ;;
             3) [[ $stderr != *traceback* && $stderr == *'first to fail: worker 0 '* ]] ;;
         esac || fail "$nth: another task is named"
     done
+}
+
+# Run two tasks. When worker 1 says so, worker 0 fails with this exception, and ends before it: fails_of EXCEPTION CODE SRUN-OPTION…
+fails_of ()
+{
+    local raise="import atexit, os, time
+def tell ():
+    open ('$work/told', 'w').close ()
+    time.sleep (3)
+$2"
+
+    rm -f "$work/told"
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-stop=auto --tf-show=json --tf-log-dir="$logs/first" "${@:3}" sh -c '
+        [ $SLURM_PROCID = 0 ] || exec /usr/bin/python3 -c "$0"
+        until [ -e "$1" ]; do sleep 0.1; done
+        exec /usr/bin/python3 -c "$2"' "$raise" "$work/told" "raise $1"
+}
+
+# bats test_tags=core
+@test "the task that printed its traceback first is the first to fail, and not one that lost its connection" {
+    local at_exit='atexit.register (tell)
+raise ValueError ("NaN in the loss")' cleanup='try:
+    raise ValueError ("NaN in the loss")
+finally:
+    tell ()' lost='ConnectionResetError (104, "Connection reset by peer")'
+
+    # It has a long end; its traceback comes after that.
+    for case in 'RuntimeError ("another reason")|'"$at_exit" "$lost|$cleanup"; do
+        fails_of "${case%%|*}" "${case#*|}"
+        [[ $stderr == *'first to fail: worker 1 on '*', exit 1; its log, '*', ends with "ValueError: NaN in the loss"'* &&
+            $stderr == *'"first_to_fail":1,'* && $stderr != *'had printed'* ]] || fail "another task is named: ${case%%|*}"
+    done
+    [[ $stderr == *'"cause":"connection"'* ]] || fail "JSON does not have the cause of the other"
+    # It is stopped in its end.
+    fails_of "$lost" "$at_exit" --tf-restart=1,any
+    grep -qE 'spank_tf: step [^ ]+: rank 0 \(worker 0\) on [^ ]+ lost a connection; rank 1 \(worker 1\) on [^ ]+ had printed a traceback at [0-9:]{8}: "ValueError: NaN in the loss"; its log is ' <<< "$stderr" ||
+        fail "it is not named before the restart"
 }
 
 @test "TORCHELASTIC_ERROR_FILE is the user's if it is set, and not that of a step in the task" {

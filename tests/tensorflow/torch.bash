@@ -22,3 +22,13 @@ needs_torch ()
     # PyTorch 2.4 and later asks for libuv, which Debian's lacks.
     export OMP_NUM_THREADS=1 USE_LIBUV=0
 }
+
+# Make a virtual environment, $venv, with these packages beside Debian's PyTorch: venv_with NAME==VERSION…
+venv_with ()
+{
+    needs_torch
+    venv=$SPANK_TF_CLUSTER/${1%%=*}
+    # --no-deps, because Debian's PyTorch is none for pip.
+    /usr/bin/python3 -m venv --system-site-packages "$venv" && "$venv/bin/pip" install -q --no-deps "$@" ||
+        skip "${1%%=*} cannot be installed"
+}

@@ -105,6 +105,29 @@ one_to_seven ()
     summed 3 1
 }
 
+# The connections of the process that fails are closed before it ends, or before its traceback is printed; the others
+# die of that at once.
+@test "of processes on Gloo the one that failed is named, and not those that lost their connections to it" {
+    local bad kind
+
+    needs_torch
+    cp "$tests/tensorflow/torch_fail.py" "$SPANK_TF_CLUSTER/work"
+    for bad in 0 2; do
+        for kind in plain cleanup atexit; do
+            run --separate-stderr slurm timeout 100 srun -Q -N3 --tf-frameworks=torch --tf-tasks=worker:3 --tf-log-dir="fail/$kind" \
+                /usr/bin/python3 torch_fail.py $bad $kind < /dev/null
+            [[ $stderr == *"first to fail: worker $bad on "*', exit 1; its log, '*', ends with "ValueError: NaN in the loss"'* ]] ||
+                fail "worker $bad failed first ($kind)"
+        done
+    done
+}
+
+@test "PyTorch without its variables: the last line has the option" {
+    needs_torch
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-log-dir=without /usr/bin/python3 train.py < /dev/null
+    [[ $stderr == *", exit 1: PyTorch's variables are not set, see --tf-frameworks=torch; its log, "* ]] || fail "it has not"
+}
+
 @test "torchrun with a static rendezvous, as one task per node, by the command in doc/guide.md" {
     local command
 
@@ -125,16 +148,6 @@ accelerate_packages='accelerate==0.23.0 huggingface-hub==0.17.3 psutil==5.9.8 Py
     fsspec==2023.10.0 requests==2.31.0 urllib3==2.0.7 idna==3.4 certifi==2023.7.22 charset-normalizer==3.3.2 tqdm==4.66.1'
 lightning_packages='lightning==2.2.5 lightning-utilities==0.11.9 torchmetrics==1.4.3 PyYAML==6.0.2 packaging==23.2
     fsspec==2023.10.0 tqdm==4.66.1'
-
-# Make a virtual environment, $venv, with these packages beside Debian's PyTorch: venv_with NAME==VERSION…
-venv_with ()
-{
-    needs_torch
-    venv=$SPANK_TF_CLUSTER/${1%%=*}
-    # --no-deps, because Debian's PyTorch is none for pip.
-    /usr/bin/python3 -m venv --system-site-packages "$venv" && "$venv/bin/pip" install -q --no-deps "$@" ||
-        skip "${1%%=*} cannot be installed"
-}
 
 # By default it is alone, in each task. That is why torch is not in the default.
 @test "Hugging Face's accelerate takes the processes of torch, and none without torch among the frameworks" {

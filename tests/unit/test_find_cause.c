@@ -1,19 +1,19 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Causes in the last words of programs: GOLDEN has them.
+ * The last words of programs, and causes in them: GOLDEN has them.
  */
 #include "config.h"
 
 #include "messages.h"
 
-#include "supervise/find_cause.h"
 #include "supervise/last_line.h"
 
 #define MOST 16384
 
 struct words {
     char how[32], cause[160], name[160];    /* of the line in front */
+    char line[512];             /* of the one behind that: what is shown */
     char text[MOST];
     size_t length;
 };
@@ -21,18 +21,20 @@ struct words {
 static void check (const struct words *w)
 {
     struct exit_report report;
-    struct cause cause;
+    struct last_words words;
     char text[256];
 
     assert_int_equal (exit_report_parse (&report, w->how), 0);
-    cause = find_cause (&report, w->text, w->length);
-    cause_text (&cause, text, sizeof (text));
+    words = last_line_words (&report, w->text, w->length);
+    cause_text (&words.text.cause, text, sizeof (text));
     if (strcmp (*text ? text : "-", w->cause) != 0)
         fail_msg ("%s: \"%s\", not \"%s\"", w->name, text, w->cause);
+    if (strcmp (*words.text.text ? words.text.text : "-", w->line) != 0)
+        fail_msg ("%s: \"%s\", not \"%s\"", w->name, words.text.text, w->line);
 }
 
 /* Each also if the last line has no end, and if the log's beginning is missing: then less may be known. */
-TEST (each_output_has_its_cause)
+TEST (each_output_has_its_last_words_and_its_cause)
 {
     static struct words w;
     char line[4096];
@@ -52,6 +54,8 @@ TEST (each_output_has_its_cause)
         w.length = 0;
         assert_int_equal (sscanf (line, "=== %31[^|] | %159[^|] | %159[^\n]", w.how, w.cause, w.name), 3);
         w.how[strlen (w.how) - 1] = w.cause[strlen (w.cause) - 1] = '\0';
+        assert_non_null (fgets (line, sizeof (line), file));
+        assert_int_equal (sscanf (line, "--- %511[^\n]", w.line), 1);
     }
     check (&w);
     w.length--;
@@ -68,11 +72,12 @@ TEST (only_what_the_last_step_wrote_counts)
     static const char after[] =
         "spank_tf: step 12.0\nTraceback (most recent call last):\n  File\nMemoryError\n";
 
-    assert_int_equal (last_line_cause (&report, before, sizeof (before) - 1).kind, CAUSE_NONE);
-    assert_int_equal (last_line_cause (&report, before, sizeof (before) - 2).kind, CAUSE_NONE);
-    assert_int_equal (last_line_cause (&report, after, sizeof (after) - 1).kind, CAUSE_MEMORY);
-    assert_int_equal (last_line_cause (&report, after + 20, sizeof (after) - 21).kind, CAUSE_MEMORY);
-    assert_int_equal (last_line_cause (&report, "", 0).kind, CAUSE_NONE);
+    assert_int_equal (last_line_words (&report, before, sizeof (before) - 1).text.cause.kind, CAUSE_NONE);
+    assert_int_equal (last_line_words (&report, before, sizeof (before) - 2).text.cause.kind, CAUSE_NONE);
+    assert_int_equal (last_line_words (&report, after, sizeof (after) - 1).text.cause.kind, CAUSE_MEMORY);
+    assert_int_equal (last_line_words (&report, after + 20, sizeof (after) - 21).text.cause.kind,
+                      CAUSE_MEMORY);
+    assert_int_equal (last_line_words (&report, "", 0).text.cause.kind, CAUSE_NONE);
 }
 
 TEST (a_cause_is_decoded_as_it_was_sent)

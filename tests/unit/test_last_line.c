@@ -98,10 +98,11 @@ static int prepare (void **unused __attribute__ ((unused)))
 ALL_TESTS (prepare, NULL)
 
 static const struct exit_report failed = { .kind = EXIT_REPORT_EXIT, .number = 1 };
+static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
 
 static void check (enum failure_text_source source, const char *expected)
 {
-    struct failure_text text = last_line_read (&failed, log_file, error_file);
+    struct failure_text text = last_line_read (&failed, log_file, error_file).text;
 
     assert_string_equal (text.text, expected);
     assert_int_equal (text.source, source);
@@ -123,14 +124,18 @@ TEST (the_last_line_that_is_not_blank_is_found)
         { "spank_tf: step 12.1: it failed\n", "spank_tf: step 12.1: it failed" },
         { "spank_tf: step \n", "spank_tf: step" }, { "10/100\r20/100\r", "20/100" }, { "\nx", "x" },
         { "x\n\x80\x80\n", "x" },
+        /* What only a terminal would show, and what names a process. */
+        { "\033[1;31mred\033[0m\n\033[0m\n", "red" }, { "\033]8;;https://x\alink\033]8;;\a", "link" },
+        { "\033]8;;https://x\033\\link\n", "link" }, { "one\n\033[31", "one" }, { "\033", "" },
+        { "one\033]8;;\ntwo\033]8;\n", "two" }, { "[rank1]: one\n", "one" },
+        { "[default0]:[rank0]:one", "one" },
+        { "[1/10] one\n", "[1/10] one" }, { "[rank1]: \n", "" },
     };
     /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct failure_text text;
+        struct failure_text text = last_line_words (&failed, row[i].bytes, strlen (row[i].bytes)).text;
 
-        memset (&text, 0xff, sizeof (text));
-        last_line_find (&text, row[i].bytes, strlen (row[i].bytes));
         assert_int_equal (text.source, *row[i].text ? FAILURE_TEXT_LOG : FAILURE_TEXT_NONE);
         if (*row[i].text)
             assert_string_equal (text.text, row[i].text);
@@ -205,6 +210,10 @@ TEST (the_innermost_frame_of_a_file_of_the_users_is_found)
         { KERAS, "train.py:10 on_epoch_end" },
         { JAX, "jx.py:12 <module>, in _pjit_call_impl_python" },
         { COLLECTIVE, "mw.py:21 main, in wait" },
+        /* The copy of contrib/examples is not the user's. */
+        { TITLE "Current thread 0x1 (most recent call first):\n"
+                "  File \"/tmp/spank_tf_watchdog.py\", line 36 in _send\n" LAST,
+          "b.py:2 <module>, in _send" },
         { "spank_tf: step 1.0\n" KERAS, "train.py:10 on_epoch_end" },
         { KERAS "spank_tf: step 1.0\n", "" },
         { KERAS "spank_tf: step 1.0\n" JAX, "jx.py:12 <module>, in _pjit_call_impl_python" },
@@ -230,10 +239,8 @@ TEST (the_innermost_frame_of_a_file_of_the_users_is_found)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct failure_text text;
+        struct failure_text text = last_line_words (&hung, row[i].log, strlen (row[i].log)).text;
 
-        memset (&text, 0xff, sizeof (text));
-        last_line_stack (&text, row[i].log, strlen (row[i].log));
         assert_int_equal (text.source, *row[i].text ? FAILURE_TEXT_STACK : FAILURE_TEXT_NONE);
         if (*row[i].text)
             assert_string_equal (text.text, row[i].text);
@@ -242,16 +249,15 @@ TEST (the_innermost_frame_of_a_file_of_the_users_is_found)
 
 TEST (of_a_program_that_hung_the_stack_is_read)
 {
-    static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
     struct failure_text text;
 
     write_file (error_file, "{\"message\": {\"message\": \"RuntimeError: NCCL\"}}");
     write_file (log_file, KERAS);
-    text = last_line_read (&hung, log_file, error_file);
+    text = last_line_read (&hung, log_file, error_file).text;
     assert_int_equal (text.source, FAILURE_TEXT_STACK);
     assert_string_equal (text.text, "train.py:10 on_epoch_end");
     write_file (log_file, "loss 0.3\n");
-    assert_int_equal (last_line_read (&hung, log_file, error_file).source, FAILURE_TEXT_NONE);
+    assert_int_equal (last_line_read (&hung, log_file, error_file).text.source, FAILURE_TEXT_NONE);
 }
 
 TEST (the_exception_with_whose_traceback_a_log_ends_is_found)
@@ -276,16 +282,13 @@ TEST (the_exception_with_whose_traceback_a_log_ends_is_found)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct failure_text text;
-        size_t at;
+        struct last_words words = last_line_running (row[i].log, strlen (row[i].log));
 
-        memset (&text, 0xff, sizeof (text));
-        at = last_line_traceback (&text, row[i].log, strlen (row[i].log));
-        assert_int_equal (text.source, row[i].text ? FAILURE_TEXT_LOG : FAILURE_TEXT_NONE);
+        assert_int_equal (words.exception.source, row[i].text ? FAILURE_TEXT_LOG : FAILURE_TEXT_NONE);
         if (!row[i].text)
             continue;
-        assert_string_equal (text.text, row[i].text);
-        assert_memory_equal (row[i].log + at, row[i].text, strlen (row[i].text));
+        assert_string_equal (words.exception.text, row[i].text);
+        assert_memory_equal (row[i].log + words.traceback, BACK, 9);
     }
 }
 
@@ -337,9 +340,9 @@ TEST (the_error_file_comes_before_the_log_file)
     check (FAILURE_TEXT_ERROR_FILE, "RuntimeError: NCCL");
     write_file (error_file, "{\"message\": ");
     check (FAILURE_TEXT_LOG, "ValueError: no");
-    assert_int_equal (last_line_read (&failed, NULL, error_file).source, FAILURE_TEXT_NONE);
-    assert_int_equal (last_line_read (&failed, log_file, NULL).source, FAILURE_TEXT_LOG);
-    assert_int_equal (last_line_read (&failed, NULL, NULL).source, FAILURE_TEXT_NONE);
+    assert_int_equal (last_line_read (&failed, NULL, error_file).text.source, FAILURE_TEXT_NONE);
+    assert_int_equal (last_line_read (&failed, log_file, NULL).text.source, FAILURE_TEXT_LOG);
+    assert_int_equal (last_line_read (&failed, NULL, NULL).text.source, FAILURE_TEXT_NONE);
 }
 
 TEST (of_a_long_file_only_the_end_is_read)
@@ -365,7 +368,7 @@ TEST (what_is_not_a_file_of_the_user_is_not_read)
     unlink (log_file);
     assert_int_equal (rename (error_file, log_file), 0);
     check (FAILURE_TEXT_LOG, "a line");
-    assert_int_equal (last_line_read (&failed, "/dev/urandom", NULL).source, FAILURE_TEXT_NONE);
+    assert_int_equal (last_line_read (&failed, "/dev/urandom", NULL).text.source, FAILURE_TEXT_NONE);
     if (geteuid () != 0 || chown (log_file, 4711, 0) < 0)
         SKIP ("only root can give a file to another user");
     check (FAILURE_TEXT_NONE, "");

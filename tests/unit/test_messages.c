@@ -588,6 +588,7 @@ static const struct status full_status = {
         .busy = true, .messages = 1,
         .log_grew = true, .silent_ms = 1, .ago_ms = 1, .status = "step 1",
         .slowest_ms = 1, .second_ms = 1, .traceback = { FAILURE_TEXT_LOG, "line", { CAUSE_NONE, "" } },
+        .traceback_lost = true,
         .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },
         .unanswered_count = 1,
     },

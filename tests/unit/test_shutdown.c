@@ -514,6 +514,7 @@ static void tell_signs (int rank, char *event)
         { "started", .number = &signs.started_ms }, { "sent", .number = &signs.messages },
         { "slowest", .number = &signs.slowest_ms }, { "second", .number = &signs.second_ms },
         { "life", .number = &signs.life },          { "status", .text = &status },
+        { "lost", .flag = &signs.traceback_lost },
     };
     size_t i = 0;
 

@@ -30,6 +30,7 @@ static const struct status full = {
         .busy = true, .messages = 20, .log_grew = true, .silent_ms = 300000, .ago_ms = 360000,
         .started_ms = 7000, .slowest_ms = 62000, .second_ms = 5000, .step = 1200, .status = "step 1200",
         .traceback = { .source = FAILURE_TEXT_LOG, .text = "ValueError: NaN" }, .traceback_ms = 2500,
+        .traceback_lost = true,
         .unanswered = {
             { { AF_INET, { 10, 0, 0, 1 } }, 40001 }, { { AF_INET6, { 0xfd, [15] = 1 } }, 40002 },
         },
@@ -44,7 +45,7 @@ static const struct status full = {
 #define FULL_SIGNS \
     "SIGNS=messages\nLIFE=4\nOVERDUE=1\nSTOPPED=1\nSUSPENDED=1\nBUSY=1\nMESSAGES=20\nLOG_GREW=1\n" \
     "SILENT_MS=300000\nSIGN_AGO_MS=360000\nSTARTED_MS=7000\nSLOWEST_MS=62000\nSECOND_MS=5000\nSTEP=1200\n" \
-    "STATUS=step 1200\nTRACEBACK=ValueError: NaN\nTRACEBACK_MS=2500\n" \
+    "STATUS=step 1200\nTRACEBACK=ValueError: NaN\nTRACEBACK_MS=2500\nTRACEBACK_LOST=1\n" \
     "UNANSWERED=10.0.0.1:40001 [fd00::1]:40002\n"
 /* Of a life of which nothing is known. */
 #define NO_SIGNS \
@@ -123,7 +124,7 @@ TEST (a_value_out_of_its_limits_is_refused_or_counts_as_missing_or_is_cut)
         { "STATUS", NULL, NULL }, { "STATUS", " \033[31mstep\t1\xc3\xa4 ", "[31mstep 1?" },
         { "STATUS", "\n", NULL },
         { "STATUS", most, cut },
-        { "TRACEBACK", NULL, NULL }, { "TRACEBACK", "a\tb ", "a b" },
+        { "TRACEBACK", NULL, NULL }, { "TRACEBACK_LOST", NULL, NULL }, { "TRACEBACK", "a\tb ", "a b" },
         { "UNANSWERED", NULL, NULL }, { "UNANSWERED", "10.0.0.1:1", "10.0.0.1:1" },
         { "UNANSWERED", "10.0.0.1:65535 fd00::1:7", "10.0.0.1:65535 [fd00::1]:7" },
         { "UNANSWERED", "10.0.0.1:0", NULL }, { "UNANSWERED", "10.0.0.1", NULL },

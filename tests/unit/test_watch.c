@@ -454,6 +454,50 @@ TEST (a_traceback_at_the_end_of_a_log_is_told_until_something_is_printed_behind_
     end (NULL);
 }
 
+/* The thread has noted what was printed at this place. Returns when. */
+static int64_t await_note (off_t at)
+{
+    int64_t begun = now_ms;
+
+    for (int i = 0; i < 5000 && begun == now_ms; i++) {
+        usleep (1000);
+        now_ms++;
+        begun = log_growth_begun (watch.log, at);
+    }
+    assert_true (begun < now_ms);
+    return begun;
+}
+
+TEST (it_is_known_when_something_in_the_last_16_KiB_of_a_log_was_printed)
+{
+    static const char traceback[] = "Traceback (most recent call last):\n  File \"train.py\", line 3, in f\n";
+    char more[1001] = "";
+    int64_t since, begun;
+
+    memset (more, 'x', sizeof (more) - 1);
+    open_log ();
+    begin (10, 60, false, "/log");
+    assert_true (log_growth_begun (NULL, 0) == now_ms);
+    append ("epoch 1\n");
+    now_ms += 5000;
+    since = now_ms;
+    append (traceback);
+    append ("ValueError: NaN in the loss\n");
+    begun = await_note (8);
+    assert_true (begun >= since);
+    now_ms += 5000;
+    /* What comes behind it does not make it younger, until it is too far from the end. */
+    for (int i = 0; i < 16; i++) {
+        append (more);
+        assert_true (await_note (110 + 1000 * i) > begun + 4000);
+        assert_true (log_growth_begun (watch.log, 8) == begun);
+    }
+    append (more);
+    await_note (110 + 16 * 1000);
+    assert_true (log_growth_begun (watch.log, 8) == now_ms);
+    end (NULL);
+}
+
 /* A flood. */
 
 TEST (messages_are_read_at_most_so_often_and_so_many)

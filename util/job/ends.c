@@ -37,14 +37,63 @@ static bool _has_failed (const struct rank *rank)
            && !(rank->kind == RULES_SPARE && rank->state == RANK_LOST);
 }
 
+/* A program that was ended by a signal may have caught the exception; SIGABRT is what it ends itself by. */
+static bool _exception_has_ended (const struct rank *rank)
+{
+    const struct exit_report *report = &rank->end.report;
+    bool by_itself = report->kind == EXIT_REPORT_EXIT || report->number == SIGABRT;
+
+    return rank_takes_part (rank) && traceback_is_known (&rank->traceback) && by_itself
+           && exit_report_failed (report);
+}
+
+int64_t ends_failed_at (const struct rank *rank)
+{
+    return _exception_has_ended (rank) ? moment_first (rank->traceback.at, rank->end.at) : rank->end.at;
+}
+
+bool ends_lost_connection (const struct rank *rank)
+{
+    const struct failure_text *failure = rank->end.failure;
+
+    if (traceback_is_known (&rank->traceback))
+        return rank->traceback.lost;
+    return failure && failure->cause.kind == CAUSE_CONNECTION;
+}
+
+static bool _is_earlier (const struct rank *a, const struct rank *b)
+{
+    int64_t one = ends_failed_at (a), other = ends_failed_at (b);
+
+    return one < other || (one == other && ends_is_before (&a->end, &b->end));
+}
+
+bool ends_fails_before (const struct rank *a, const struct rank *b)
+{
+    bool lost = ends_lost_connection (a);
+
+    if (lost != ends_lost_connection (b) && _exception_has_ended (lost ? b : a))
+        return !lost;
+    return _is_earlier (a, b);
+}
+
 const struct rank *ends_first_to_fail (const struct rank *rank, int tasks)
 {
-    const struct rank *first = NULL;
+    const struct rank *first = NULL, *without_lost = NULL;
+    bool told = false;
 
-    for (int i = 0; i < tasks; i++)
-        if (_has_failed (&rank[i]) && (!first || ends_is_before (&rank[i].end, &first->end)))
-            first = &rank[i];
-    return first;
+    for (const struct rank *r = rank; r < rank + tasks; r++) {
+        bool lost = ends_lost_connection (r);
+
+        if (!_has_failed (r))
+            continue;
+        told = told || (!lost && _exception_has_ended (r));
+        if (!first || _is_earlier (r, first))
+            first = r;
+        if (!lost && (!without_lost || _is_earlier (r, without_lost)))
+            without_lost = r;
+    }
+    return told ? without_lost : first;
 }
 
 /* A shell exits with 128 and the number of the signal that has ended its last command. */

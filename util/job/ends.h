@@ -44,7 +44,19 @@ bool ends_is_before (const struct end *a, const struct end *b);
 /* True if the first failure is an end that was asked for. */
 bool ends_are_cancelled (const struct rank *rank, int tasks);
 
-/* The rank that failed first; NULL if none has failed but lost spares, and ranks that are replaced. */
+/* When the task failed: when it printed the traceback of the exception that ended it, or otherwise ended. */
+int64_t ends_failed_at (const struct rank *rank);
+
+/* True if a lost connection has ended it: another task has failed before, most likely. */
+bool ends_lost_connection (const struct rank *rank);
+
+/* Of two that have failed, by that time; but a lost connection follows from another exception. */
+bool ends_fails_before (const struct rank *a, const struct rank *b);
+
+/*
+ * The rank that failed first; NULL if none has failed but lost spares, and ranks that are replaced. One
+ * that a lost connection has ended is not the first if another exception has ended another task.
+ */
 const struct rank *ends_first_to_fail (const struct rank *rank, int tasks);
 
 #endif

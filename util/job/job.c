@@ -371,6 +371,7 @@ void job_cut (struct job *job, int64_t now)
 static void _begin_again (struct job *job, struct rank *rank)
 {
     course_tell_killed (job);
+    job->decided = NULL;
     facts_add (&job->facts, FACT_BEGINS, rank);
     spares_begin (job);
     rank_change (rank, RANK_BEGINS);

@@ -59,6 +59,7 @@ struct job {
     int64_t failure_over; /* fail_grace; never if no task has failed without a ps */
     int ends; /* that have been noted */
     bool end_told, miss_told; /* what is told once */
+    const struct rank *decided; /* its failure has stopped all for a restart that has not begun; or NULL */
     int64_t replaced_sign; /* the first last sign of those that are to begin; or NEVER */
 };
 

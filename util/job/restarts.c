@@ -255,7 +255,7 @@ static void _set_event (struct restarts *r, struct rank *rank, bool begins)
 static void _note_first_to_fail (struct restarts *r, struct rank *rank)
 {
     if (!rank->restart.together || !r->first->restart.together || !exit_report_failed (&rank->end.report)
-        || !ends_is_before (&rank->end, &r->first->end))
+        || !ends_fails_before (rank, r->first))
         return;
     r->first->life.failures--;
     rank->life.failures++;

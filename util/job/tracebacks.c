@@ -11,9 +11,34 @@
 
 #define AGE_MS 60000
 
-static bool _has_one (const struct rank *rank)
+struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed,
+                               const struct exit_report *report)
 {
-    return rank->traceback.text.source != FAILURE_TEXT_NONE;
+    bool last = report->kind == EXIT_REPORT_HUNG || ends_lost_connection (failed);
+    int64_t before = last ? NEVER : ends_failed_at (failed);
+    struct rank *first = NULL;
+
+    for (struct rank *r = rank; r < rank + tasks; r++) {
+        const struct exit_report *end = &r->end.report;
+        bool succeeded = rank_has_ended (r) && end->kind == EXIT_REPORT_EXIT && end->number == 0;
+
+        if (rank_takes_part (r) && traceback_is_known (&r->traceback) && !r->traceback.lost && !r->replaced_by
+            && !succeeded && r->traceback.at < before && (!first || r->traceback.at < first->traceback.at))
+            first = r;
+    }
+    return first;
+}
+
+static void _tell_first (struct job *job, const struct rank *failed, const struct exit_report *report)
+{
+    struct rank *first = tracebacks_first (job->rank, job->tasks, failed, report);
+    struct fact *fact;
+
+    if (!first || first == failed || first->traceback.told)
+        return;
+    first->traceback.told = true;
+    fact = facts_add (&job->facts, FACT_TRACEBACK, first);
+    fact_name (fact, failed, job->tasks);
 }
 
 void tracebacks_take (struct job *job, struct rank *rank, const struct signs *signs)
@@ -23,11 +48,14 @@ void tracebacks_take (struct job *job, struct rank *rank, const struct signs *si
     if (strcmp (rank->traceback.text.text, signs->traceback.text) != 0)
         rank->traceback.at = job->now - signs->traceback_ms;
     rank->traceback.text = signs->traceback;
+    rank->traceback.lost = signs->traceback_lost;
+    if (job->decided)
+        _tell_first (job, job->decided, &job->decided->end.report);
 }
 
 static int64_t _tells_at (const struct job *job, const struct rank *rank)
 {
-    bool awaited = rank->state == RANK_RUNS && _has_one (rank) && !rank->traceback.told;
+    bool awaited = rank->state == RANK_RUNS && traceback_is_known (&rank->traceback) && !rank->traceback.told;
 
     return awaited && !job->suspended ? rank->traceback.at + AGE_MS : NEVER;
 }
@@ -50,36 +78,8 @@ int64_t tracebacks_due (const struct job *job)
     return due;
 }
 
-struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed,
-                               const struct exit_report *report)
-{
-    int64_t before = report->kind == EXIT_REPORT_HUNG ? NEVER : failed->end.at;
-    struct rank *first = NULL;
-
-    for (struct rank *r = rank; r < rank + tasks; r++) {
-        const struct exit_report *end = &r->end.report;
-        bool succeeded = rank_has_ended (r) && end->kind == EXIT_REPORT_EXIT && end->number == 0;
-
-        if (rank_takes_part (r) && _has_one (r) && !r->replaced_by && !succeeded && r->traceback.at < before
-            && (!first || r->traceback.at < first->traceback.at))
-            first = r;
-    }
-    return first;
-}
-
 void tracebacks_decided (struct job *job, const struct rank *failed, const struct exit_report *report)
 {
-    struct rank *first = tracebacks_first (job->rank, job->tasks, failed, report);
-    struct fact *fact;
-
-    if (!first || first == failed || first->traceback.told)
-        return;
-    first->traceback.told = true;
-    fact = facts_add (&job->facts, FACT_TRACEBACK, first);
-    fact_name (fact, failed, job->tasks);
-}
-
-bool traceback_is_cause (const struct rank *rank)
-{
-    return rank->end.report.kind == EXIT_REPORT_EXIT && rank->end.report.number == 1;
+    job->decided = failed;
+    _tell_first (job, failed, report);
 }

@@ -25,6 +25,8 @@ static const struct {
     [CAUSE_LIBRARY] = { "library", "a library is missing: " },
     [CAUSE_MODULE] = { "module", "a Python module is missing: " },
     [CAUSE_GPU] = { "gpu", "a GPU is broken, or gone" },
+    [CAUSE_CONNECTION] = { "connection", "it lost a connection" },
+    [CAUSE_VARIABLES] = { "variables", "PyTorch's variables are not set, see --tf-frameworks=torch" },
 };
 
 const char *cause_word (enum cause_kind kind)

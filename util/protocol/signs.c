@@ -120,6 +120,7 @@ static const struct field row[] = {
     FIELD_BY ("STATUS", status, FIELD_OPTIONAL),
     FIELD_BY ("TRACEBACK", traceback, FIELD_OPTIONAL),
     FIELD ("TRACEBACK_MS", traceback_ms, NUMBER, FIELD_TOLERANT, 0, SIGNS_MAX_MS),
+    FIELD ("TRACEBACK_LOST", traceback_lost, FLAG, FIELD_OPTIONAL),
     FIELD_BY ("UNANSWERED", unanswered, FIELD_OPTIONAL),
 };
 /* clang-format on */

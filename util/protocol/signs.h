@@ -52,6 +52,7 @@ struct signs {
     int step; /* the highest number "step N" in what it has said in this life; 0: none */
     struct failure_text traceback; /* with which its log ends; no source: with none */
     int traceback_ms; /* since then */
+    bool traceback_lost; /* it says that a connection was lost */
     struct signs_address unanswered[SIGNS_MOST_UNANSWERED]; /* supervise/attempts.h; some of them */
     int unanswered_count;
 };

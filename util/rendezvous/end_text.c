@@ -139,28 +139,24 @@ int end_text_traceback (const struct rank *rank, char *buf, size_t size)
 }
 
 /*
- * What was printed before the first failure: "worker 1 on n2 had printed a traceback at 14:02:11:
- * "ValueError:
- * NaN"; its log is /scratch/worker1.log; first to fail: "; or, if that is the cause for certain, "first to
- * fail:
- * worker 1 on n2 by a traceback at ...; first to end: ". Returns its length.
+ * "worker 1 on n2 had printed a traceback at 14:02:11: "ValueError: NaN"; its log is /scratch/worker1.log;
+ * first to fail: ", of one that was printed before the first failure, and did not end its task, as far as
+ * is known. Returns its length.
  */
 static int _describe_traceback (const struct roster *roster, const struct rank *failed, char *buf,
                                 size_t size)
 {
     const struct rank *rank = tracebacks_first (roster->rank, roster->tasks, failed, &failed->end.report);
     const struct failure_text *failure = failed->end.failure;
+    const char *first = ends_has_saved (&failed->end) ? "first to end: " : "first to fail: ";
     char role[CLUSTER_TABLE_ROLE_SIZE], text[2 * PATH_MAX];
-    bool cause;
 
     if (!rank || !rank->log_dir
         || (rank == failed && failure && strcmp (failure->text, rank->traceback.text.text) == 0))
-        return snprintf (buf, size, "first to %s: ", ends_has_saved (&failed->end) ? "end" : "fail");
-    cause = rank != failed && traceback_is_cause (rank);
+        return snprintf (buf, size, "%s", first);
     end_text_traceback (rank, text, sizeof (text));
-    return snprintf (buf, size, "%s%s on %s %s %s; first to %s: ", cause ? "first to fail: " : "",
-                     cluster_table_role (rank, role, sizeof (role)), rank->node,
-                     cause ? "by a traceback" : "had printed a traceback", text, cause ? "end" : "fail");
+    return snprintf (buf, size, "%s on %s had printed a traceback %s; %s",
+                     cluster_table_role (rank, role, sizeof (role)), rank->node, text, first);
 }
 
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size)
@@ -177,7 +173,7 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
     used = _describe_traceback (roster, rank, buf, size);
     used += snprintf (buf + used, size - (size_t)used, "%s on %s at %s, %s",
                       cluster_table_role (rank, role, sizeof (role)), rank->node,
-                      wall_clock_print (rank->end.at, at, sizeof (at)),
+                      wall_clock_print (ends_failed_at (rank), at, sizeof (at)),
                       ends_has_saved (&rank->end) ? end_text_saved (&rank->end.report, saved, sizeof (saved))
                                                   : _how (rank, &room));
     if (failure && failure->cause.kind != CAUSE_NONE)

@@ -348,7 +348,10 @@ static void _traceback (const struct narrator *n, const struct fact *fact)
         return;
     end_text_traceback (fact->rank, text, sizeof (text));
     _name (n, fact->rank, name);
-    if (fact->count > 0)
+    if (fact->count > 0 && ends_lost_connection (fact->ranks[0].rank))
+        console_say ("spank_tf: %s: %s lost a connection; %s had printed a traceback %s", step_name (n->step),
+                     _name (n, fact->ranks[0].rank, failed), name, text);
+    else if (fact->count > 0)
         console_say ("spank_tf: %s: before %s failed, %s had printed a traceback %s", step_name (n->step),
                      _name (n, fact->ranks[0].rank, failed), name, text);
     else

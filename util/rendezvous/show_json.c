@@ -266,14 +266,7 @@ static json_t *_ledger (const struct ledger *l)
 char *show_json_end (const struct roster *roster, int restarts, const struct fact *fact)
 {
     json_t *object = _object ("end", roster, restarts, fact->left), *tasks = json_array ();
-    const struct rank *failed = ends_first_to_fail (roster->rank, roster->tasks), *first = failed;
-
-    /* What it has died of, if that is certain. */
-    if (failed && !ends_has_saved (&failed->end)
-        && (first = tracebacks_first (roster->rank, roster->tasks, failed, &failed->end.report))
-        && !traceback_is_cause (first))
-        first = failed;
-    first = first ? first : failed;
+    const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
 
     json_object_set_new (object, "cancelled",
                          json_boolean (ends_are_cancelled (roster->rank, roster->tasks)));

@@ -12,51 +12,6 @@
 
 #include "common/printable.h"
 
-/* A part of the log. */
-struct text {
-    const char *at, *end;
-};
-
-static size_t _text_length (struct text text)
-{
-    return (size_t)(text.end - text.at);
-}
-
-static const char *_find_word (struct text text, const char *word)
-{
-    return _text_length (text) > 0 ? memmem (text.at, _text_length (text), word, strlen (word)) : NULL;
-}
-
-static bool _begins (struct text text, const char *word)
-{
-    return _text_length (text) >= strlen (word) && memcmp (text.at, word, strlen (word)) == 0;
-}
-
-static bool _is_word (struct text text, const char *word)
-{
-    return _text_length (text) == strlen (word) && _begins (text, word);
-}
-
-/* Take the next line, without its end and without torch's "[rank0]: ", or "[rank0]:". False at the end. */
-static bool _take_line (struct text *text, struct text *line)
-{
-    if (text->at == text->end)
-        return false;
-    *line = *text;
-    while (line->end > text->at && text->at < text->end && *text->at != '\n')
-        text->at++;
-    line->end = text->at;
-    if (text->at < text->end)
-        text->at++;
-    if (_begins (*line, "[rank")) {
-        const char *prefix = _find_word (*line, "]:");
-
-        line->at = prefix ? prefix + strlen ("]:") : line->at;
-        line->at += _begins (*line, " ");
-    }
-    return true;
-}
-
 /*
  * The patterns, and where they were seen. "run": with TensorFlow 2.15.1 and 2.21.0, Keras 2.15.0 and 3.15.1,
  * JAX 0.10.2, PyTorch 1.13.1, h5py 3.14.0, numpy 2.4.6, CPython 3.11, glibc 2.36; a full file system is a
@@ -132,6 +87,10 @@ static const struct pattern {
     /* run: import */
     { EXCEPTION, "ModuleNotFoundError", "No module named '", NULL, CAUSE_MODULE },
 
+    /* run: init_process_group () */
+    { EXCEPTION, "ValueError", " env:// rendezvous: environment variable ", " expected, but not set",
+      CAUSE_VARIABLES },
+
     /* github.com/huggingface/trl/issues/4149 and jade-hpc-gpu/jade-hpc-gpu.github.io/issues/194 */
     { EXCEPTION, NULL, "CUDA error: uncorrectable ECC error encountered", NULL, CAUSE_GPU },
     { TERMINATE, NULL, "CUDA error: uncorrectable ECC error encountered", NULL, CAUSE_GPU },
@@ -145,76 +104,22 @@ static const struct pattern {
 
 /* Where to look. */
 
-/* What loggers write while a program ends: "W1125 15:17:43", "2026-11-25 15:13:54", "[W socket.cpp". */
-static bool _is_logged (struct text line)
-{
-    if (_text_length (line) < 5)
-        return false;
-    if (line.at[0] == '[' && strchr ("IWE", line.at[1]))
-        return true;
-    return strchr ("IWE2", line.at[0]) && isdigit ((unsigned char)line.at[1])
-           && isdigit ((unsigned char)line.at[2]) && isdigit ((unsigned char)line.at[3]);
-}
-
-/* A line of an exception's message, behind its first one; those of frameworks that were seen. */
-static bool _continues (struct text line)
-{
-    static const char *const beginning[] = {
-        " ",
-        "\t",
-        ", filename = ",
-        "Detected at node ",
-        "OOM when allocating tensor",
-        "Hint: If you want to see ",
-        "--------------------",
-        "For simplicity, JAX has removed its internal frames",
-        "CUDA kernel errors might be asynchronously reported",
-        "For debugging consider passing CUDA_LAUNCH_BLOCKING",
-        "Compile with `TORCH_USE_CUDA_DSA`",
-        "Search for `cuda",
-    };
-
-    if (_text_length (line) == 0 || _is_logged (line))
-        return true;
-    for (size_t i = 0; i < sizeof (beginning) / sizeof (beginning[0]); i++)
-        if (_begins (line, beginning[i]))
-            return true;
-    return false;
-}
+#define WHAT "  what():  "
 
 /*
- * The exception of the last traceback, from its class on. False if something else was printed behind it: the
- * program had caught it, and went on.
+ * "terminate called after throwing an instance of 'std::bad_alloc'", and what () it says, to which words
+ * end.
  */
-static bool _find_exception (struct text log, struct text *exception)
-{
-    struct text line, rest = log;
-    bool found = false, frames = false;
-
-    while (_take_line (&rest, &line))
-        if (_is_word (line, "Traceback (most recent call last):")) {
-            frames = true;
-            found = false;
-        } else if (frames && !_begins (line, " ")) {
-            frames = false;
-            found = true;
-            *exception = (struct text){ line.at, log.end };
-        } else if (found && !_continues (line))
-            found = false;
-    return found;
-}
-
-/* "terminate called after throwing an instance of 'std::bad_alloc'", and what () it says. */
 static bool _find_terminate (struct text log, struct text *words)
 {
     struct text line, rest = log;
     bool found = false;
 
-    while (_take_line (&rest, &line))
-        if (_begins (line, "terminate called after throwing an instance of ")) {
+    while (text_take_line (&rest, &line))
+        if (text_begins (line, "terminate called after throwing an instance of ")) {
             *words = line;
             found = true;
-            if (_take_line (&rest, &line) && _begins (line, "  what():  "))
+            if (text_take_line (&rest, &line) && text_begins (line, WHAT))
                 words->end = line.end;
         }
     return found;
@@ -225,8 +130,8 @@ static bool _find_last_line (struct text log, struct text *last)
     struct text line;
     bool found = false;
 
-    while (_take_line (&log, &line))
-        if (_text_length (line) > 0) {
+    while (text_take_line (&log, &line))
+        if (text_length (line) > 0) {
             *last = line;
             found = true;
         }
@@ -235,18 +140,6 @@ static bool _find_last_line (struct text log, struct text *last)
 
 /* What it is about. */
 
-/* The class in "tensorflow.errors.AbortedError: text", without its modules. */
-static struct text _class (struct text exception)
-{
-    struct text class = { exception.at, exception.at };
-
-    while (class.end < exception.end
-           && (isalnum ((unsigned char)*class.end) || *class.end == '_' || *class.end == '.'))
-        if (*class.end++ == '.')
-            class.at = class.end;
-    return class;
-}
-
 /* The library's name is what is in front of the words, the module's what is behind. */
 static void _set_detail (struct cause *cause, const struct pattern *pattern, struct text words)
 {
@@ -254,14 +147,14 @@ static void _set_detail (struct cause *cause, const struct pattern *pattern, str
 
     if (!pattern->words || (cause->kind != CAUSE_LIBRARY && cause->kind != CAUSE_MODULE))
         return;
-    at = end = _find_word (words, pattern->words);
+    at = end = text_find (words, pattern->words);
     if (cause->kind == CAUSE_MODULE) {
         at += strlen (pattern->words);
         for (end = at; end < words.end && *end != '\'' && *end != '\n';)
             end++;
     } else if (pattern->more) {
         at += strlen (pattern->words);
-        end = _find_word ((struct text){ at, words.end }, pattern->more);
+        end = text_find ((struct text){ at, words.end }, pattern->more);
     } else
         while (at > words.at && at[-1] != ' ' && at[-1] != '\n')
             at--;
@@ -276,8 +169,8 @@ static struct cause _match (enum place place, struct text words)
     for (size_t i = 0; i < sizeof (patterns) / sizeof (patterns[0]) && cause.kind == CAUSE_NONE; i++) {
         const struct pattern *p = &patterns[i];
 
-        if (p->place != place || (p->class && !_is_word (_class (words), p->class))
-            || (p->words && !_find_word (words, p->words)) || (p->more && !_find_word (words, p->more)))
+        if (p->place != place || (p->class && !text_is (exception_class (words), p->class))
+            || (p->words && !text_find (words, p->words)) || (p->more && !text_find (words, p->more)))
             continue;
         cause.kind = p->kind;
         _set_detail (&cause, p, words);
@@ -292,28 +185,51 @@ static bool _is_aborted (const struct exit_report *report)
            || (report->kind == EXIT_REPORT_EXIT && report->number == EXIT_REPORT_SIGNAL_CODE (SIGABRT));
 }
 
-struct cause find_cause (const struct exit_report *report, const char *bytes, size_t length)
+/*
+ * Python ends with 1 by an exception, and a library may abort it then. What libraries print on the way does
+ * not matter.
+ */
+static bool _has_ended (const struct exception *exception, const struct exit_report *report)
 {
-    struct text log = { bytes, bytes + length }, words;
-    struct cause cause = { .kind = CAUSE_NONE };
-
-    if (_is_aborted (report)) {
-        if (_find_terminate (log, &words))
-            return _match (TERMINATE, words);
-        return _find_last_line (log, &words) ? _match (FATAL, words) : cause;
-    }
-    if (report->kind != EXIT_REPORT_EXIT || report->number == 0)
-        return cause;
-    if (report->number == 127 && _find_last_line (log, &words))
-        return _match (LOADER, words);
-    return _find_exception (log, &words) ? _match (EXCEPTION, words) : cause;
+    if (_is_aborted (report) || (report->kind == EXIT_REPORT_EXIT && report->number == 1))
+        return true;
+    return !exception->followed && report->kind == EXIT_REPORT_EXIT;
 }
 
-size_t find_exception (const char *bytes, size_t length)
+static struct cause _without_python (const struct exit_report *report, struct text log, struct text *said)
 {
-    struct text exception;
+    struct text words;
+    struct cause cause = { .kind = CAUSE_NONE };
+    const char *what;
 
-    return _find_exception ((struct text){ bytes, bytes + length }, &exception)
-               ? (size_t)(exception.at - bytes)
-               : length;
+    if (_is_aborted (report) && _find_terminate (log, &words)) {
+        cause = _match (TERMINATE, words);
+        if (cause.kind == CAUSE_NONE && exception_says_lost (words))
+            cause.kind = CAUSE_CONNECTION;
+        if ((what = text_find (words, WHAT)))
+            *said = (struct text){ what + strlen (WHAT), words.end };
+    } else if (_is_aborted (report) && _find_last_line (log, &words))
+        cause = _match (FATAL, words);
+    else if (report->kind == EXIT_REPORT_EXIT && report->number == 127 && _find_last_line (log, &words))
+        cause = _match (LOADER, words);
+    return cause;
+}
+
+struct cause find_cause (const struct exit_report *report, struct text log, struct exception *exception)
+{
+    struct exception python;
+    struct cause cause;
+
+    *exception = (struct exception){ .traceback = NULL };
+    if (!exit_report_failed (report))
+        return (struct cause){ .kind = CAUSE_NONE };
+    cause = _without_python (report, log, &exception->text);
+    if (!find_exception (log, &python) || !_has_ended (&python, report)
+        || (cause.kind != CAUSE_NONE && cause.kind != CAUSE_CONNECTION))
+        return cause;
+    *exception = python;
+    cause = _match (EXCEPTION, python.text);
+    if (cause.kind == CAUSE_NONE && python.lost)
+        cause.kind = CAUSE_CONNECTION;
+    return cause;
 }

@@ -46,9 +46,17 @@ static bool _parse (const char *line, struct stack_frame *frame)
            && line[end] == '\0';
 }
 
-/* "<frozen runpy>", "/usr/lib/python3.11/threading.py" and what pip or a distribution installed are not. */
+/*
+ * "<frozen runpy>", "/usr/lib/python3.11/threading.py" and what pip or a distribution installed are not;
+ * nor is the copy of contrib/examples that stands beside the user's script, and tells that the program
+ * waits.
+ */
 static bool _is_users (const struct stack_frame *frame)
 {
+    const char *name = strrchr (frame->path, '/');
+
+    if (strcmp (name ? name + 1 : frame->path, "spank_tf_watchdog.py") == 0)
+        return false;
     return frame->path[0] != '<' && !strstr (frame->path, "/lib/python3")
            && !strstr (frame->path, "/lib64/python3") && !strstr (frame->path, "/site-packages/")
            && !strstr (frame->path, "/dist-packages/");

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
@@ -16,94 +17,99 @@
 #include <unistd.h>
 
 #include "common/child.h"
-#include "common/logdir.h"
 #include "find_cause.h"
 #include "find_stack.h"
+#include "log_tail.h"
 
 #define ANSWER_MS 2000
 
 /* So much of a file is read: the last bytes of a log file, the first ones of an error file. */
-#define WINDOW FIND_CAUSE_WINDOW
+#define WINDOW LOG_TAIL_WINDOW
 
 /* Texts. */
 
-static bool _ends_line (char c)
+static void _set_last_line (struct failure_text *text, struct text log)
 {
-    return c == '\n' || c == '\r';
-}
+    struct text line;
+    struct failure_text found;
 
-/* The line in front of the output of a step, or of a life (logdir.h), without its end. */
-static bool _begins_step (const char *line, size_t length)
-{
-    static const char restart[] = ", restart ";
-    const size_t prefix = sizeof (LOGDIR_STEP_LINE) - 1;
-
-    if (length <= prefix || memcmp (line, LOGDIR_STEP_LINE, prefix) != 0)
-        return false;
-    for (size_t i = prefix; i < length; i++)
-        if (!isdigit ((unsigned char)line[i]) && line[i] != '.')
-            return length - i > sizeof (restart) - 1 && memcmp (line + i, restart, sizeof (restart) - 1) == 0;
-    return true;
-}
-
-/* A progress bar ends its lines with '\r'. */
-void last_line_find (struct failure_text *text, const char *bytes, size_t length)
-{
-    text->source = FAILURE_TEXT_NONE;
-    while (length > 0 && text->source == FAILURE_TEXT_NONE) {
-        size_t begin = length;
-
-        while (begin > 0 && !_ends_line (bytes[begin - 1]))
-            begin--;
-        if (_begins_step (bytes + begin, length - begin))
-            return;
-        failure_text_set (text, FAILURE_TEXT_LOG, bytes + begin, length - begin);
-        length = begin > 0 ? begin - 1 : 0;
+    while (text_take_line (&log, &line)) {
+        failure_text_set (&found, FAILURE_TEXT_LOG, line.at, text_length (line));
+        if (found.source != FAILURE_TEXT_NONE)
+            *text = found;
     }
 }
 
-/* Where in the last bytes of a log the output of the last step, or life, begins. */
-static size_t _last_step (const char *bytes, size_t length)
+static bool _has_word (struct text line)
 {
-    size_t begin = length;
-
-    while (begin > 0) {
-        size_t end = begin;
-
-        while (begin > 0 && bytes[begin - 1] != '\n')
-            begin--;
-        if (_begins_step (bytes + begin, end - begin))
-            return end;
-        begin -= begin > 0;
-    }
-    return 0;
+    while (line.at < line.end && !isalnum ((unsigned char)*line.at))
+        line.at++;
+    return line.at < line.end;
 }
 
-void last_line_stack (struct failure_text *text, const char *bytes, size_t length)
+/* "ChildFailedError: " has its text on a line behind it. */
+static void _set_exception (struct failure_text *text, struct text exception, struct text log)
 {
-    size_t begin = _last_step (bytes, length);
+    struct text rest = { exception.at, log.end }, line, next;
+    char both[2 * FAILURE_TEXT_MAX];
 
-    find_stack (text, bytes + begin, length - begin);
+    text_take_line (&rest, &line);
+    while (line.end > line.at && line.end[-1] == ' ')
+        line.end--;
+    if (line.end[-1] == ':')
+        while (text_take_line (&rest, &next))
+            if (_has_word (next)) {
+                snprintf (both, sizeof (both), "%.*s %.*s", (int)text_length (line), line.at,
+                          (int)text_length (next), next.at);
+                failure_text_set (text, FAILURE_TEXT_LOG, both, strlen (both));
+                return;
+            }
+    failure_text_set (text, FAILURE_TEXT_LOG, line.at, text_length (line));
 }
 
-size_t last_line_traceback (struct failure_text *text, const char *bytes, size_t length)
+static void _set_traceback (struct last_words *words, const struct log_tail *tail,
+                            const struct exception *exception, const char *bytes, size_t length)
 {
-    size_t begin = _last_step (bytes, length), found = find_exception (bytes + begin, length - begin);
-    const char *exception = bytes + begin + found, *end = bytes + length, *newline;
-
-    text->source = FAILURE_TEXT_NONE;
-    if (exception == end)
-        return 0;
-    newline = memchr (exception, '\n', (size_t)(end - exception));
-    failure_text_set (text, FAILURE_TEXT_LOG, exception, (size_t)((newline ? newline : end) - exception));
-    return begin + found;
+    _set_exception (&words->exception, exception->text, tail->text);
+    words->exception.cause.kind = exception->lost ? CAUSE_CONNECTION : CAUSE_NONE;
+    words->traceback = (off_t)log_tail_offset (tail, exception->traceback, bytes, length);
 }
 
-struct cause last_line_cause (const struct exit_report *report, const char *bytes, size_t length)
+struct last_words last_line_running (const char *bytes, size_t length)
 {
-    size_t begin = _last_step (bytes, length);
+    struct last_words words = { .traceback = 0 };
+    struct exception exception;
+    struct log_tail tail;
 
-    return find_cause (report, bytes + begin, length - begin);
+    log_tail_read (&tail, bytes, length);
+    if (find_exception (tail.text, &exception) && !exception.followed)
+        _set_traceback (&words, &tail, &exception, bytes, length);
+    return words;
+}
+
+struct last_words last_line_words (const struct exit_report *report, const char *bytes, size_t length)
+{
+    struct last_words words = last_line_running (bytes, length);
+    struct exception exception;
+    struct cause cause;
+    struct log_tail tail;
+
+    log_tail_read (&tail, bytes, length);
+    if (report->kind == EXIT_REPORT_HUNG)
+        find_stack (&words.text, tail.text.at, text_length (tail.text));
+    if (!exit_report_failed (report) || report->kind == EXIT_REPORT_HUNG)
+        return words;
+    cause = find_cause (report, tail.text, &exception);
+    if (exception.traceback) {
+        _set_traceback (&words, &tail, &exception, bytes, length);
+        words.text = words.exception;
+    } else if (exception.text.at)
+        failure_text_set (&words.text, FAILURE_TEXT_LOG, exception.text.at, text_length (exception.text));
+    else
+        _set_last_line (&words.text, tail.text);
+    if (words.text.source != FAILURE_TEXT_NONE)
+        words.text.cause = cause;
+    return words;
 }
 
 /* What is read of a JSON text. */
@@ -189,7 +195,7 @@ bool last_line_find_message (struct failure_text *text, const char *bytes, size_
 /* Files. */
 
 /* Read the beginning of a file, or its end, into bytes[WINDOW]. Returns how much, 0 without such a file. */
-static size_t _read_file (const char *path, bool end, char *bytes)
+static size_t _read_file (const char *path, bool end, char *bytes, off_t *begin)
 {
     int fd = path ? open (path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
     struct stat st;
@@ -197,8 +203,10 @@ static size_t _read_file (const char *path, bool end, char *bytes)
 
     if (fd < 0)
         return 0;
-    if (fstat (fd, &st) == 0 && S_ISREG (st.st_mode) && (st.st_uid == geteuid () || st.st_uid == 0))
-        n = pread (fd, bytes, WINDOW, end && st.st_size > WINDOW ? st.st_size - WINDOW : 0);
+    if (fstat (fd, &st) == 0 && S_ISREG (st.st_mode) && (st.st_uid == geteuid () || st.st_uid == 0)) {
+        *begin = end && st.st_size > WINDOW ? st.st_size - WINDOW : 0;
+        n = pread (fd, bytes, WINDOW, *begin);
+    }
     close (fd);
     return n > 0 ? (size_t)n : 0;
 }
@@ -207,29 +215,30 @@ static size_t _read_file (const char *path, bool end, char *bytes)
 static noreturn void _answer (const struct exit_report *report, const char *log, const char *error_file,
                               pid_t parent)
 {
-    struct failure_text text = { .source = FAILURE_TEXT_NONE };
+    struct failure_text message;
+    struct last_words words;
     char bytes[WINDOW];
+    off_t begin = 0;
     size_t length;
-    bool hung = report->kind == EXIT_REPORT_HUNG, found;
 
     /* In this order, or the parent's death between the two would go unnoticed. */
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     if (getppid () != parent)
         _exit (1);
-    found = !hung && last_line_find_message (&text, bytes, _read_file (error_file, false, bytes));
-    length = _read_file (log, true, bytes);
-    if (hung)
-        last_line_stack (&text, bytes, length);
-    else if (!found)
-        last_line_find (&text, bytes, length);
-    if (!hung && text.source != FAILURE_TEXT_NONE)
-        text.cause = last_line_cause (report, bytes, length);
-    _exit (write (STDOUT_FILENO, &text, sizeof (text)) == sizeof (text) ? 0 : 1);
+    length = _read_file (log, true, bytes, &begin);
+    words = last_line_words (report, bytes, length);
+    words.traceback += begin;
+    length = _read_file (error_file, false, bytes, &begin);
+    if (report->kind != EXIT_REPORT_HUNG && last_line_find_message (&message, bytes, length)) {
+        message.cause = words.text.cause;
+        words.text = message;
+    }
+    _exit (write (STDOUT_FILENO, &words, sizeof (words)) == sizeof (words) ? 0 : 1);
 }
 
-struct failure_text last_line_read (const struct exit_report *report, const char *log, const char *error_file)
+struct last_words last_line_read (const struct exit_report *report, const char *log, const char *error_file)
 {
-    struct failure_text nothing = { .source = FAILURE_TEXT_NONE }, text;
+    struct last_words nothing = { .traceback = 0 }, words;
     pid_t parent = getpid (), child;
     int end[2];
 
@@ -240,7 +249,7 @@ struct failure_text last_line_read (const struct exit_report *report, const char
     close (end[1]);
     if (child < 0)
         close (end[0]);
-    else if (child_answer (child, end[0], &text, sizeof (text), ANSWER_MS) == sizeof (text))
-        return text;
+    else if (child_answer (child, end[0], &words, sizeof (words), ANSWER_MS) == sizeof (words))
+        return words;
     return nothing;
 }

@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a program that failed has written about that: the message of its error file, otherwise the last
- * line of its log file; of one that hung, where, by the stacks in its log (find_stack.h).
+ * What a program that failed has written about that: the message of its error file, otherwise the exception
+ * that ended it, in its log file, or the last line there; of one that hung, where, by the stacks in its log
+ * (find_stack.h).
  *
  * A child process opens the files, because a file system may take any time for that, and an exit report
  * must not wait for it. After two seconds the child is killed, and nothing is known.
@@ -12,35 +13,31 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "protocol/exit_report.h"
 #include "protocol/failure_text.h"
 
-/*
- * Of a program that has ended so, with the cause of that. Each path may be NULL. A file that is not a regular
- * file of this user or root, or that has nothing to say, counts as missing.
- */
-struct failure_text last_line_read (const struct exit_report *report, const char *log,
-                                    const char *error_file);
+struct last_words {
+    struct failure_text text;       /* with the cause */
+    /*
+     * The first line of that with whose traceback the log ends, or no source. Its only cause: a connection.
+     */
+    struct failure_text exception;
+    off_t traceback; /* where in the log that begins */
+};
 
 /*
- * The last line in the last bytes of a file that is not blank, and that is of the last step which wrote
- * there.
+ * Of a program that has ended so. Each path may be NULL. A file that is not a regular file of this user or
+ * root, or that has nothing to say, counts as missing.
  */
-void last_line_find (struct failure_text *text, const char *bytes, size_t length);
+struct last_words last_line_read (const struct exit_report *report, const char *log, const char *error_file);
 
-/* Where the program hung, by the last bytes of its log. */
-void last_line_stack (struct failure_text *text, const char *bytes, size_t length);
+/* The same by the last bytes of a log, where what the last step wrote counts. */
+struct last_words last_line_words (const struct exit_report *report, const char *bytes, size_t length);
 
-/*
- * The first line of the exception with whose traceback the last bytes of a log end, and where in them that
- * is:
- * a program that goes on prints something else behind it, sooner or later.
- */
-size_t last_line_traceback (struct failure_text *text, const char *bytes, size_t length);
-
-/* Why the program failed, by the last bytes of its log, if what the last step wrote says so for certain. */
-struct cause last_line_cause (const struct exit_report *report, const char *bytes, size_t length);
+/* The exception of a program that runs: one that goes on prints something else behind it, sooner or later. */
+struct last_words last_line_running (const char *bytes, size_t length);
 
 /*
  * The message in the first bytes of an error file, as PyTorch writes it: {"message": "TEXT"...} or

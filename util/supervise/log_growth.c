@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
-#include "find_cause.h"
 #include "last_line.h"
+#include "log_tail.h"
 
 /* The default may be as large as the limit on a process' memory. */
 #define STACK ((size_t)64 * 1024)
@@ -27,6 +27,14 @@
 #define PATIENCE INT64_C (4)
 /* What has not grown for so long is read. A program that prints again and again is not. */
 #define QUIET_MS 2000
+/*
+ * So often the thread notes the size, as far as this host knows it: no server is asked. Of several tasks
+ * the one that was the first to print a traceback is told from those that died of it.
+ */
+#define NOTE_MS 100
+/* It notes when a block was begun. A traceback has the beginning of one: it is longer. */
+#define BLOCK 64
+#define BLOCKS (LOG_TAIL_WINDOW / BLOCK)
 
 struct log_growth {
     int fd, pause_ms;
@@ -39,32 +47,61 @@ struct log_growth {
     off_t size;
     int64_t grown_ms;               /* when that was seen first */
     bool unread;                    /* what has grown */
-    char bytes[FIND_CAUSE_WINDOW];
+    char bytes[LOG_TAIL_WINDOW];
 
     /* Of both: */
     int changed;                    /* an eventfd */
     pthread_mutex_t mutex;          /* for these: */
     struct failure_text traceback;
-    off_t traceback_at;             /* in the file */
     int64_t traceback_ms;
+    off_t noted;                    /* the size */
+    int64_t begun_ms[BLOCKS];       /* when each of the last blocks of so many bytes was seen first */
 };
+
+/* Blocks that begin in front of `size` are there now. */
+static void _note_blocks (struct log_growth *log, off_t size, int64_t now)
+{
+    off_t block = (log->noted + BLOCK - 1) / BLOCK;
+
+    if (size > log->noted + LOG_TAIL_WINDOW)
+        block = (size - LOG_TAIL_WINDOW + BLOCK - 1) / BLOCK;
+    pthread_mutex_lock (&log->mutex);
+    for (; block * BLOCK < size; block++)
+        log->begun_ms[block % BLOCKS] = now;
+    log->noted = size;
+    pthread_mutex_unlock (&log->mutex);
+}
+
+static void _note_size (struct log_growth *log, int64_t now)
+{
+    off_t size = log_growth_size (log);
+
+    if (size >= 0)
+        _note_blocks (log, size, now);
+}
+
+/* Of what begins there, in the last bytes. Its mutex is locked. */
+static int64_t _begun (const struct log_growth *log, off_t at, int64_t now)
+{
+    off_t block = at / BLOCK + 1;
+    bool noted = block * BLOCK < log->noted && log->noted - at <= LOG_TAIL_WINDOW;
+
+    return noted ? log->begun_ms[block % BLOCKS] : now;
+}
 
 /* What is behind a traceback, and is not of it, takes it back. */
 static void _find_traceback (struct log_growth *log)
 {
-    off_t begin = log->size > FIND_CAUSE_WINDOW ? log->size - FIND_CAUSE_WINDOW : 0;
-    ssize_t n = pread (log->reading, log->bytes, FIND_CAUSE_WINDOW, begin);
-    struct failure_text text = { .source = FAILURE_TEXT_NONE };
-    off_t at = begin + (n > 0 ? (off_t)last_line_traceback (&text, log->bytes, (size_t)n) : 0);
+    off_t begin = log->size > LOG_TAIL_WINDOW ? log->size - LOG_TAIL_WINDOW : 0;
+    ssize_t n = pread (log->reading, log->bytes, LOG_TAIL_WINDOW, begin);
+    struct last_words words = last_line_running (log->bytes, n > 0 ? (size_t)n : 0);
     const uint64_t one = 1;
-    bool had, has = text.source != FAILURE_TEXT_NONE;
+    bool had, has = words.exception.source != FAILURE_TEXT_NONE;
 
     pthread_mutex_lock (&log->mutex);
     had = log->traceback.source != FAILURE_TEXT_NONE;
-    if (has && !(had && at == log->traceback_at))
-        log->traceback_ms = log->grown_ms;
-    log->traceback = text;
-    log->traceback_at = at;
+    log->traceback = words.exception;
+    log->traceback_ms = _begun (log, begin + words.traceback, log->grown_ms);
     pthread_mutex_unlock (&log->mutex);
     log->unread = false;
     if ((had || has) && write (log->changed, &one, sizeof (one)) < 0)
@@ -82,6 +119,7 @@ static void _look_once (struct log_growth *log)
         log->size = st.st_size;
         log->grown_ms = now;
         log->unread = true;
+        _note_blocks (log, st.st_size, now);
     }
     if (log->unread && (now - log->grown_ms >= QUIET_MS || log->traceback.source != FAILURE_TEXT_NONE))
         _find_traceback (log);
@@ -91,6 +129,7 @@ static void _look_once (struct log_growth *log)
 static void *_look_at_log (void *arg)
 {
     struct log_growth *log = arg;
+    int notes = log->pause_ms / NOTE_MS > 0 ? log->pause_ms / NOTE_MS : 1;
     char path[64];
 
     snprintf (path, sizeof (path), "/proc/self/fd/%d", log->fd);
@@ -98,7 +137,10 @@ static void *_look_at_log (void *arg)
     for (;;) {
         _look_once (log);
         atomic_store (&log->looked_ms, deadline_in_ms (0).at_ms);
-        poll (NULL, 0, log->pause_ms);
+        for (int i = 0; i < notes; i++) {
+            poll (NULL, 0, log->pause_ms / notes);
+            _note_size (log, deadline_in_ms (0).at_ms);
+        }
     }
     return NULL;
 }
@@ -175,4 +217,25 @@ int64_t log_growth_traceback (struct log_growth *log, struct failure_text *text)
     since = log->traceback_ms;
     pthread_mutex_unlock (&log->mutex);
     return since;
+}
+
+int64_t log_growth_begun (struct log_growth *log, off_t at)
+{
+    int64_t begun, now = deadline_in_ms (0).at_ms;
+
+    if (!log)
+        return now;
+    pthread_mutex_lock (&log->mutex);
+    begun = _begun (log, at, now);
+    pthread_mutex_unlock (&log->mutex);
+    return begun;
+}
+
+off_t log_growth_size (const struct log_growth *log)
+{
+    struct statx stx;
+
+    if (!log || statx (log->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &stx) < 0)
+        return -1;
+    return (off_t)stx.stx_size;
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/errtext.h"
 #include "protocol/failure_text.h"
@@ -33,5 +34,17 @@ int log_growth_fd (const struct log_growth *log);
  * since when, by CLOCK_MONOTONIC; no source if it ends otherwise, and for NULL.
  */
 int64_t log_growth_traceback (struct log_growth *log, struct failure_text *text);
+
+/*
+ * The size of the file, as far as this host knows it: no server is asked. -1 if it is not known, and for
+ * NULL.
+ */
+off_t log_growth_size (const struct log_growth *log);
+
+/*
+ * When what begins there, in the last 16 KiB of the file, was printed, by CLOCK_MONOTONIC, to a tenth of a
+ * second; now, if that was not seen yet, and for NULL.
+ */
+int64_t log_growth_begun (struct log_growth *log, off_t at);
 
 #endif

@@ -73,6 +73,7 @@ struct supervisor {
     struct log_growth *log;     /* or NULL */
     struct failure_text traceback; /* with which the life's log ends, */
     int64_t traceback_ms;       /* since then */
+    off_t stopped_at;           /* the size of the log when the program was stopped, or -1 */
     struct watch watch;
     struct listener listener;
     struct attempts attempts;
@@ -260,6 +261,7 @@ static void _tell (struct supervisor *s)
     signs->suspended = s->suspended = machine_is_suspended (&s->machine, _now ());
     signs->started_ms = s->started_ms;
     signs->traceback = s->traceback;
+    signs->traceback_lost = s->traceback.cause.kind == CAUSE_CONNECTION;
     if (s->traceback.source != FAILURE_TEXT_NONE)
         signs->traceback_ms = (int)(_now () - s->traceback_ms);
     signs->unanswered_count = attempts_unanswered (&s->attempts, signs->unanswered);
@@ -271,6 +273,30 @@ static void _tell (struct supervisor *s)
         attempts_told (&s->attempts);
 }
 
+/* What a program prints that was asked to end does not say why it fails. */
+static bool _was_asked (const struct supervisor *s)
+{
+    const struct signals *signals = &s->machine.signals;
+
+    return signals->slurms.number || _now () < signals->user_ends;
+}
+
+/*
+ * The exception with which its log ends now, and since when; also of what the rendezvous has stopped, if it
+ * was printed before.
+ */
+static void _read_last_words (struct supervisor *s)
+{
+    struct last_words words = last_line_read (&s->machine.report, s->config.log, s->config.error_file);
+    int64_t begun = log_growth_begun (s->log, words.traceback);
+
+    s->failure = words.text;
+    if (_was_asked (s) || (s->stopped_at >= 0 && words.traceback >= s->stopped_at))
+        return;
+    s->traceback = words.exception;
+    s->traceback_ms = begun > s->began ? begun : s->began;
+}
+
 static void _finish_life (struct supervisor *s)
 {
     const struct exit_report *report = &s->machine.report;
@@ -279,8 +305,8 @@ static void _finish_life (struct supervisor *s)
     _release_stdio (s); /* if its program has not started */
     s->failure = (struct failure_text){ .source = FAILURE_TEXT_NONE };
     tee_flush (s->tee, OUTPUT_MS);
-    if (exit_report_failed (report))
-        s->failure = last_line_read (report, s->config.log, s->config.error_file);
+    if (exit_report_failed (report) || report->kind == EXIT_REPORT_STOPPED)
+        _read_last_words (s);
 }
 
 /* Its place decides how a spare is supervised. */
@@ -320,6 +346,7 @@ static int _begin_program (struct supervisor *s, int number, struct errtext *err
     s->oom_kills = oom_kills;
     s->began = _now ();
     s->traceback.source = FAILURE_TEXT_NONE;
+    s->stopped_at = -1;
     watch_begin (&s->watch);
     listener_begin (&s->listener);
     attempts_begin (&s->attempts);
@@ -361,7 +388,10 @@ static void _perform (struct supervisor *s, const struct effect *effect)
             if (s->task)
                 signal_forward (&effect->signal, s->task);
             break;
-        case EFFECT_SIGNAL_ALL: descendants_signal (effect->number, _apart (s)); break;
+        case EFFECT_SIGNAL_ALL:
+            s->stopped_at = log_growth_size (s->log);
+            descendants_signal (effect->number, _apart (s));
+            break;
         case EFFECT_KILL:
             if (!descendants_kill (_apart (s)))
                 machine_cannot_kill (&s->machine, _now ());
@@ -455,18 +485,14 @@ static void _watch (struct supervisor *s)
         _tell (s);
 }
 
-/*
- * What a program prints that was asked to end does not say why it fails; nor what a former life has
- * printed.
- */
+/* What a former life has printed does not count. */
 static void _look_for_traceback (struct supervisor *s)
 {
-    const struct signals *signals = &s->machine.signals;
     bool had = s->traceback.source != FAILURE_TEXT_NONE;
     struct failure_text text;
     int64_t since = log_growth_traceback (s->log, &text);
 
-    if (s->machine.phase != MACHINE_RUNS || signals->slurms.number || _now () < signals->user_ends)
+    if (s->machine.phase != MACHINE_RUNS || _was_asked (s))
         return;
     if (since < s->began)
         text.source = FAILURE_TEXT_NONE;
