@@ -5,6 +5,7 @@
 
 #include "additions.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 /* The marks of what additions_set () has set. */
 static char added[MARKS_MAX];
 
+/* Of the step, before that variable gets another value. */
+static int tasks;
+
 struct former {
     char name[128];
 };
@@ -23,7 +27,7 @@ struct former {
 /* Where the former value of a variable is kept. Returns room->name. */
 static const char *_former (const char *name, struct former *room)
 {
-    snprintf (room->name, sizeof (room->name), "SPANK_TF_FORMER_%s", name);
+    snprintf (room->name, sizeof (room->name), VARIABLE_FORMER "%s", name);
     return room->name;
 }
 
@@ -37,16 +41,24 @@ static int _note (spank_t spank, const char *name, const char *value, const char
     return marks_add (added, sizeof (added), name, value);
 }
 
+/* Does the task get this value? `variable` and `former`, which the task has now, may be NULL. */
+static bool _sets (const struct variable *variable, const char *value, const char *former)
+{
+    if (!former)
+        return !variable || variable->kind != VARIABLE_SLURM;
+    return strcmp (former, value) != 0 && (!variable || variable_replaces (variable, tasks));
+}
+
 int additions_set (spank_t spank, const char *name, const char *value)
 {
-    const struct variable *variable = variable_find (name);
     const char *former;
     char **env = NULL;
 
     spank_get_item (spank, S_JOB_ENV, &env);
-    if ((former = variable_get (env, name))
-        && (strcmp (former, value) == 0
-            || (variable && !variable_replaces (variable, environment_number (env, "SLURM_STEP_NUM_TASKS")))))
+    if (tasks == 0)
+        tasks = environment_number (env, "SLURM_STEP_NUM_TASKS");
+    former = variable_get (env, name);
+    if (!_sets (variable_find (name), value, former))
         return 0;
     if (_note (spank, name, value, former) < 0)
         return -1;

@@ -196,17 +196,47 @@ static void env_check_leaks (void)
     }
 }
 
-/*
- * Keras' processes: chief or master, then the workers, if there is no ps. Their coordinator's
- * address is compared with the dictionary's when that is known.
- */
-static void frameworks_check (void)
+/* The processes of Keras: chief or master, then the workers, if there is no ps. -1: it is none. */
+static int process_number (const struct rank *rank)
 {
     int leaders = role_count ("chief") + role_count ("master");
-    int processes = role_count ("ps") ? 0 : leaders + role_count ("worker");
-    int process = !strcmp (me->role, "worker")                                  ? me->index + leaders
-                  : !strcmp (me->role, "chief") || !strcmp (me->role, "master") ? 0
-                                                                                : -1;
+
+    if (role_count ("ps"))
+        return -1;
+    if (!strcmp (rank->role, "worker"))
+        return rank->index + leaders;
+    return !strcmp (rank->role, "chief") || !strcmp (rank->role, "master") ? 0 : -1;
+}
+
+static int process_count (void)
+{
+    int count = 0;
+
+    for (int i = 0; i < rank_count; i++)
+        count += process_number (&ranks[i]) >= 0;
+    return count;
+}
+
+/*
+ * Slurm's numbers: a process has those of a step of the processes alone, and the numbers of other tasks
+ * follow. In a step without processes they are Slurm's own.
+ */
+static void numbers_check (void)
+{
+    int process = process_number (me), number = process >= 0 ? process : process_count ();
+
+    for (int i = 0; process < 0 && &ranks[i] < me; i++)
+        number += process_number (&ranks[i]) < 0;
+    env_expect ("SLURM_PROCID", format ("%d", number));
+    env_expect ("SLURM_STEP_NUM_TASKS", format ("%d", process >= 0 ? process_count () : rank_count));
+    if (process >= 0)
+        env_expect ("SLURM_NTASKS", format ("%d", process_count ()));
+}
+
+/* The coordinator's address is compared with the dictionary's when that is known. */
+static void frameworks_check (void)
+{
+    int processes = process_count (), process = process_number (me);
 
     if (processes == 0 || process < 0) {
         env_expect ("KERAS_DISTRIBUTION_PROCESS_ID", NULL);
@@ -219,21 +249,16 @@ static void frameworks_check (void)
     env_expect ("KERAS_DISTRIBUTION_NUM_PROCESSES", format ("%d", processes));
 }
 
-/* The coordinator is process 0. JAX has its address if its own numbers, Slurm's, are the same. */
+/* The coordinator is process 0. JAX takes the numbers from Slurm's variables. */
 static void coordinator_check (void)
 {
     const char *keras = getenv ("KERAS_DISTRIBUTION_JOB_ADDRESSES");
-    const char *jax = getenv ("JAX_COORDINATOR_ADDRESS");
     const char *role = role_count ("chief") ? "chief" : role_count ("master") ? "master" : "worker";
 
     if (!keras)
         return;
     env_expect ("KERAS_DISTRIBUTION_JOB_ADDRESSES", rank_find (role, 0)->address);
-    if (!jax)
-        return;
     env_expect ("JAX_COORDINATOR_ADDRESS", keras);
-    env_expect ("SLURM_PROCID", getenv ("KERAS_DISTRIBUTION_PROCESS_ID"));
-    env_expect ("SLURM_NTASKS", getenv ("KERAS_DISTRIBUTION_NUM_PROCESSES"));
 }
 
 /* ---- TF_CONFIG ---- */
@@ -579,14 +604,15 @@ int main (int argc, char *argv[])
              " [--not-held] [--loopback-ok] [--times]");
 
     node = env_get ("SLURMD_NODENAME");
-    me = &ranks[number_parse ("SLURM_PROCID", env_get ("SLURM_PROCID"), rank_count - 1)];
+    env_get ("SLURM_PROCID");
+    me = &ranks[number_parse ("SLURM_PROCID", variable_of_slurm ("SLURM_PROCID"), rank_count - 1)];
     job = env_get ("SLURM_JOB_ID");
     step = env_get ("SLURM_STEP_ID");
     for (int i = 0; i < rank_count; i++)
         ranks[i].identity =
             format ("rank %d %s %d of step %s.%s,", i, ranks[i].role, ranks[i].index, job, step);
-    env_expect ("SLURM_STEP_NUM_TASKS", format ("%d", rank_count));
     env_check_leaks ();
+    numbers_check ();
     frameworks_check ();
     dictionary = config_check (env_get ("TF_CONFIG"));
     coordinator_check ();

@@ -9,8 +9,8 @@
 #
 # With pyxis a container belongs to all tasks of a node, and pyxis gives what the container's environment has to each
 # of them. enroot's hook 50-slurm-pmi.sh copies SLURM_TF_... of the first task there, and 50-slurm-pytorch.sh sets
-# torch's variables; this one takes both out again, so that each task keeps its own. It is not needed where
-# plugstack.conf has spank_tf_late.so behind pyxis.
+# torch's variables; this one takes both out again, and numbers that are not the same for all tasks, so that each task
+# keeps its own. It is not needed where plugstack.conf has spank_tf_late.so behind pyxis.
 #
 #     ENROOT_ENVIRON    the file with the container's environment, from enroot
 #     PYXIS_VERSION     from pyxis
@@ -21,7 +21,9 @@ set -euo pipefail
 
 # "RANK:5a1d2c3b,WORLD_SIZE:9f8e7d6c"
 IFS=, read -r -a names <<< "${SLURM_TF_ADDED-}"
-names=("${names[@]%%:*}" "${!SLURM_TF_@}" SLURMD_NODENAME)
+names=("${names[@]%%:*}" "${!SLURM_TF_@}" SLURMD_NODENAME
+    SLURM_{PROCID,LOCALID,NODEID,NTASKS,NPROCS,NNODES,NODELIST,TASKS_PER_NODE,NTASKS_PER_NODE}
+    SLURM_STEP_{NUM_TASKS,NUM_NODES,NODELIST,TASKS_PER_NODE})
 
 for name in "${names[@]}"; do
     [[ -n $name ]] || continue

@@ -29,8 +29,8 @@ before_test ()
     # Each life leaves a mark with the number of the run and its own, and a beat as long as it lives.
     cat > "$work/program" <<END
 #!/bin/sh
-echo > $work/began.\$1.\$SLURM_PROCID.\${SLURM_RESTART_COUNT-0}.\${SLURM_TF_RESTART-0}
-while sleep 0.5; do echo > $work/beat.\$1.\$SLURM_PROCID; done
+echo > $work/began.\$1.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}.\${SLURM_RESTART_COUNT-0}.\${SLURM_TF_RESTART-0}
+while sleep 0.5; do echo > $work/beat.\$1.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}; done
 END
     chmod 755 "$work/program"
     site_arguments lost_after=5

@@ -91,6 +91,7 @@ others_environment='PATH=/bin
 PYTORCH_VERSION=2.6
 SLURM_TF_ROLE=another
 SLURM_TF_PORT=1
+SLURM_NTASKS=99
 RANK=99'
 
 # Print what enroot's hook makes of that in rank 1 of a step of PyTorch, sorted: enroot_hook VARIABLE=VALUE…

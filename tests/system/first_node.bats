@@ -24,9 +24,9 @@ before_test ()
     # A program that runs until the test ends. Each life leaves its number and a mark, and as long as it lives, a beat.
     cat > "$work/program" <<END
 #!/bin/sh
-echo \$\$ > $work/pid.\$SLURM_PROCID
-echo > $work/mark.\$SLURM_PROCID.\${SLURM_RESTART_COUNT-0}.\${SLURM_TF_RESTART-0}
-while sleep 0.2; do date > $work/beat.\$SLURM_PROCID; done
+echo \$\$ > $work/pid.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}
+echo > $work/mark.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}.\${SLURM_RESTART_COUNT-0}.\${SLURM_TF_RESTART-0}
+while sleep 0.2; do date > $work/beat.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}; done
 END
     chmod 755 "$work/program"
 }
@@ -163,8 +163,8 @@ takes ()                    # WHAT COMMAND…
     cp "$tests/../contrib/examples/first_node_guard.sh" "$work"
     cat > "$work/second" <<END
 #!/bin/sh
-echo \$SLURM_TF_ROLE \$SLURM_TF_INDEX of \$SLURM_NTASKS > $work/second.\$SLURM_PROCID
-find $work -name 'beat.*' -newermt '-2 seconds' > $work/beside.\$SLURM_PROCID
+echo \$SLURM_TF_ROLE \$SLURM_TF_INDEX of \$SLURM_NTASKS > $work/second.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}
+find $work -name 'beat.*' -newermt '-2 seconds' > $work/beside.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}
 END
     chmod 755 "$work/second"
     before="cd $work; srun --overlap --no-kill --tf-tasks=none -N1 -n1 -x \$SLURMD_NODENAME \
@@ -188,12 +188,12 @@ is_stuck ()
 
     cat > "$work/program" <<END
 #!/bin/sh
-echo > $work/mark.\$SLURM_PROCID.0.0
+echo > $work/mark.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}.0.0
 for i in \$(seq 1500); do
-    head -c 10000 /dev/zero | tr '\\0' x && echo && echo \$i > $work/printed.\$SLURM_PROCID
+    head -c 10000 /dev/zero | tr '\\0' x && echo && echo \$i > $work/printed.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}
     sleep 0.02
 done
-echo > $work/done.\$SLURM_PROCID
+echo > $work/done.\${SPANK_TF_FORMER_SLURM_PROCID-\$SLURM_PROCID}
 END
     for more in none "$work/log"; do
         job=$(slurm sbatch --parsable -N3 -n3 --no-kill -o "$work/out" --tf-tasks=worker:3 --tf-log-dir="$more" <<END

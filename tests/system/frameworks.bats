@@ -12,7 +12,13 @@ setup_file ()
     start_cluster --nodes 3 --prefix frame --conf GresTypes=gpu --node-conf frame1:Gres=gpu:4 --node-conf frame2:Gres=gpu:4
     # A task prints its rank, its variables without their values' addresses, and whose they are.
     cat > "$SPANK_TF_CLUSTER/work/variables" <<'END'
-env | sed -nE "s/^(KERAS_DISTRIBUTION|JAX|DTENSOR)_/$SLURM_PROCID &/p; s/^(TF_CONFIG|TF_GRPC_REUSE_PORT)=.*/$SLURM_PROCID \1/p" | sed -E 's/[0-9.]+:[0-9]+/ADDRESS/g'
+rank=${SPANK_TF_FORMER_SLURM_PROCID-$SLURM_PROCID}
+env | sed -nE "s/^(KERAS_DISTRIBUTION|JAX|DTENSOR)_/$rank &/p; s/^(TF_CONFIG|TF_GRPC_REUSE_PORT)=.*/$rank \1/p" | sed -E 's/[0-9.]+:[0-9]+/ADDRESS/g'
+END
+    # A task prints its numbers from Slurm.
+    cat > "$SPANK_TF_CLUSTER/work/numbers" <<'END'
+env | grep -E '^SLURM_(PROCID|LOCALID|NODEID|NTASKS|NPROCS|NNODES|NODELIST|(NTASKS|TASKS)_PER_NODE|STEP_(NUM_TASKS|NUM_NODES|NODELIST|TASKS_PER_NODE))=' |
+    sort | paste -sd' '
 END
 }
 
@@ -59,12 +65,14 @@ END
 }
 
 # bats test_tags=core
-@test "where the numbers are not the ranks, JAX gets no address, because it takes its numbers from Slurm" {
+@test "JAX has the address of process 0 where numbers are not the ranks, too" {
     variables -n2 --tf-tasks=worker,chief --tf-hold=no <<END
+0 JAX_COORDINATOR_ADDRESS=ADDRESS
 0 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
 0 KERAS_DISTRIBUTION_NUM_PROCESSES=2
 0 KERAS_DISTRIBUTION_PROCESS_ID=1
 0 TF_CONFIG
+1 JAX_COORDINATOR_ADDRESS=ADDRESS
 1 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
 1 KERAS_DISTRIBUTION_NUM_PROCESSES=2
 1 KERAS_DISTRIBUTION_PROCESS_ID=0
@@ -72,6 +80,7 @@ END
 END
     variables -n2 --tf-tasks=evaluator,worker --tf-hold=no --tf-stop=never <<END
 0 TF_CONFIG
+1 JAX_COORDINATOR_ADDRESS=ADDRESS
 1 KERAS_DISTRIBUTION_JOB_ADDRESSES=ADDRESS
 1 KERAS_DISTRIBUTION_NUM_PROCESSES=1
 1 KERAS_DISTRIBUTION_PROCESS_ID=0
@@ -79,6 +88,33 @@ END
 END
     launch worker,worker,chief -N3 --tf-tasks=worker:2,chief
     launch chief,worker,worker -N1 -n1 --tf-tasks=chief : -N2 -n2 --tf-tasks=worker:2
+}
+
+# What Slurm itself gives them is what is right.
+# bats test_tags=core,release
+@test "processes have the numbers that Slurm gives them in a step that runs nothing else, and an srun in them has its own" {
+    local inner='sh numbers; [ $SLURM_PROCID != 0 ] || srun -Q --overlap sh -c "echo inner \$(sh numbers)"'
+    local plain inner_of_six
+
+    plain=$(slurm srun -Q -N3 --ntasks-per-node=1 sh numbers | sort)
+    [ "$(wc -l <<< "$plain")" -eq 3 ] || fail "a plain step: $plain"
+    inner_of_six=$(slurm srun -Q -N3 -n6 --overcommit --ntasks-per-node=2 -m cyclic sh -c "$inner" | grep ^inner | sort)
+    [ "$(wc -l <<< "$inner_of_six")" -eq 6 ] || fail "a plain step in a step: $inner_of_six"
+    run --separate-stderr slurm srun -Q -N3 -n6 --overcommit --ntasks-per-node=2 -m cyclic --tf-tasks=evaluator,+data:2,worker:3 \
+        sh -c 'case $SLURM_TF_ROLE in worker) '"$inner"';; *) echo other $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS;; esac'
+    [ "$status" -eq 0 ] || fail "the step fails"
+    diff <(grep ^SLURM <<< "$output" | sort) - <<< "$plain" || fail "other numbers than Slurm's"
+    diff <(grep ^inner <<< "$output" | sort) - <<< "$inner_of_six" || fail "an srun in a task has others"
+    [ "$(grep ^other <<< "$output" | sort)" = $'other 3 1 6\nother 4 1 6\nother 5 1 6' ] || fail "the other tasks have others"
+    # What Slurm does not set in a step is not set.
+    run --separate-stderr slurm srun -Q -N3 -n3 --tf-stop=never --tf-tasks=evaluator,worker:2 sh numbers
+    [[ $output == *SLURM_NTASKS=2* && $output != *SLURM_NTASKS_PER_NODE* ]] || fail "a variable more, or other numbers"
+    # With a ps, and for TensorFlow alone, they are those of the step.
+    plain=$(slurm srun -Q -N3 -n3 sh numbers | sort)
+    run --separate-stderr slurm srun -Q -N3 -n3 --tf-stop=never --tf-tasks=evaluator,ps,worker sh numbers
+    diff <(sort <<< "$output") - <<< "$plain" || fail "other numbers with a ps"
+    run --separate-stderr slurm srun -Q -N3 -n3 --tf-frameworks=tf --tf-tasks=evaluator,worker:2 sh numbers
+    diff <(sort <<< "$output") - <<< "$plain" || fail "other numbers for TensorFlow"
 }
 
 # bats test_tags=core
@@ -222,7 +258,7 @@ END
 # The JAX_LOCAL_DEVICE_IDS of every rank of a step: devices "0,1 -" SRUN-ARGUMENT…
 devices ()
 {
-    run --separate-stderr slurm srun -Q "${@:2}" sh -c 'echo $SLURM_PROCID ${JAX_LOCAL_DEVICE_IDS--}'
+    run --separate-stderr slurm srun -Q "${@:2}" sh -c 'echo ${SPANK_TF_FORMER_SLURM_PROCID-$SLURM_PROCID} ${JAX_LOCAL_DEVICE_IDS--}'
     [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "srun"
     [ "$(sort -n <<< "$output" | cut -d' ' -f2 | paste -sd' ')" = "$1" ] || fail "not the devices $1"
 }

@@ -18,14 +18,15 @@ end_lives ()
     nothing_left
 }
 
-# In a script: note that a life begins; $life is its number, from 0.
-begin='life=${SLURM_TF_RESTART-0}; echo "$TF_CONFIG" >> $LIVES/$SLURM_PROCID;'
+# In a script: note that a life begins; $life is its number, from 0, and $rank that of its task, which is Slurm's own
+# number also where the program gets another one.
+begin='life=${SLURM_TF_RESTART-0} rank=${SPANK_TF_FORMER_SLURM_PROCID-$SLURM_PROCID}; echo "$TF_CONFIG" >> $LIVES/$rank;'
 
 # Wait until every task of the step has begun this life. A task that is stopped earlier has not
 # written its line.
 # shellcheck disable=SC2034  # for the tests
-together='for rank in $(seq 0 $((SLURM_NTASKS - 1))); do
-    until [ "$(cat $LIVES/$rank | wc -l)" -gt $life ]; do sleep 0.05; done
+together='for other in $(seq 0 $((${SPANK_TF_FORMER_SLURM_NTASKS-$SLURM_NTASKS} - 1))); do
+    until [ "$(cat $LIVES/$other | wc -l)" -gt $life ]; do sleep 0.05; done
 done 2>/dev/null;'
 
 # Run a step whose tasks run this script in each life: run_lives SCRIPT OPTION…

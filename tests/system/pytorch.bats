@@ -14,7 +14,7 @@ setup_file ()
     # A task prints its rank and its variables: MASTER_ADDR and MASTER_PORT only as names.
     cat > "$SPANK_TF_CLUSTER/work/variables" <<'END'
 names='RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK TORCHELASTIC_RESTART_COUNT'
-echo $SLURM_PROCID: ${MASTER_ADDR:+addr} ${MASTER_PORT:+port} $(for name in $names; do printenv $name || echo -; done)
+echo ${SPANK_TF_FORMER_SLURM_PROCID-$SLURM_PROCID}: ${MASTER_ADDR:+addr} ${MASTER_PORT:+port} $(for name in $names; do printenv $name || echo -; done)
 END
     export PYTHONDONTWRITEBYTECODE=1
 }

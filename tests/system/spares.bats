@@ -137,7 +137,7 @@ comes_back_too_late ()              # CUT RESTORE
 {
     local began supervisor
 
-    start_lives 'case $SLURM_PROCID.$life in
+    start_lives 'case $rank.$life in
             2.*) echo $$ > $LIVES/pid; exec sleep 1000;;
             *.0) exec sleep 1000;;
             3.1) ! kill -0 $(cat $LIVES/pid) 2> /dev/null || touch $LIVES/two;;
@@ -228,20 +228,20 @@ cannot_go_on='kill -9 $PPID; kill -9 $$'
 import os, sys, time
 sys.path.insert(0, "$SPANK_TF_STAGE/share/spank-tf/python")
 import spank_tf_watchdog
-for i in range(2 if os.environ["SLURM_PROCID"] == "2" else 1000):
+for i in range(2 if os.environ["rank"] == "2" else 1000):
     spank_tf_watchdog.alive("sign %d" % i)
     time.sleep(0.1)
 time.sleep(1000)
 END
     chmod 755 "$work/alive"
-    run_lives "case \$SLURM_PROCID.\$life in 1.0) $cannot_go_on;; ?.2) exit 0;; esac; exec $work/alive" \
+    run_lives "case \$rank.\$life in 1.0) $cannot_go_on;; ?.2) exit 0;; esac; exec env rank=\$rank $work/alive" \
         --no-kill -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2 --tf-watchdog=2,60
     [ "$status" -eq 0 ] || fail "the exit code is not 0"
     [[ $stderr == *'cannot be restarted where it is, and replaced: worker 1 (rank 1 on '*') is now rank 2 on '* ]] || fail "no spare"
     [ "$(grep -c 'no sign of life for [0-9]* s: rank 2 (worker 1) on .*"sign 1"' <<< "$stderr")" -eq 1 ] || fail "it is not watched"
     had_lives 3 1 2
     make_lives
-    run_lives "case \$SLURM_PROCID.\$life in 0.0) $cannot_go_on;; 2.1) echo \${NOTIFY_SOCKET-none} > \$LIVES/socket; exec sleep 1000;; 1.1)
+    run_lives "case \$rank.\$life in 0.0) $cannot_go_on;; 2.1) echo \${NOTIFY_SOCKET-none} > \$LIVES/socket; exec sleep 1000;; 1.1)
         until [ -s \$LIVES/socket ]; do sleep 0.1; done; exit 0;; esac; exec sleep 1000" \
         --no-kill -N3 -n3 --tf-tasks=ps,worker,spare --tf-restart=2 --tf-watchdog=2,60
     [ "$status" -eq 0 ] && [ "$(< "$LIVES/socket")" = none ] || fail "a spare in the place of a ps has a socket for signs of life"
@@ -257,7 +257,7 @@ END
 
     for log in "$work/logs" ''; do
         make_lives
-        run_lives "case \$SLURM_PROCID.\$life in 0.0) $cannot_go_on;; 2.1) $is_idle exit 0;; 1.1) exit 0;; esac; exec sleep 1000" \
+        run_lives "case \$rank.\$life in 0.0) $cannot_go_on;; 2.1) $is_idle exit 0;; 1.1) exit 0;; esac; exec sleep 1000" \
             --no-kill -N3 -n3 --tf-tasks=worker:2,spare --tf-restart=2 --tf-watchdog=30 ${log:+--tf-log-dir="$log"} \
             --export=ALL,NOTIFY_SOCKET=/run/mine
         [ "$status" -eq 0 ] || fail "the exit code is not 0"
@@ -267,7 +267,7 @@ END
 }
 
 @test "a task that fails three times without progress is replaced by a spare on another node" {
-    run_lives 'case $SLURM_PROCID.$life in 0.*) kill -9 $$;; ?.3) exit 0;; esac; exec sleep 1000' \
+    run_lives 'case $rank.$life in 0.*) kill -9 $$;; ?.3) exit 0;; esac; exec sleep 1000' \
         --no-kill -w "$(node 1),$(node 2)" --ntasks-per-node=2 -m block --tf-tasks=worker,spare,worker,spare --tf-restart=3
     [ "$status" -eq 0 ] || fail "the exit code is not 0"
     [[ $stderr == *"failed first three times without progress, and replaced: worker 0 (rank 0 on $(node 1)) is now rank 3 on $(node 2);"* ]] ||
@@ -276,7 +276,7 @@ END
 }
 
 @test "when all spares have places a node may be cut off for longer" {
-    start_lives "case \$SLURM_PROCID.\$life in 1.0) $cannot_go_on;; esac; until [ -e $work/end ]; do sleep 0.1; done" \
+    start_lives "case \$rank.\$life in 1.0) $cannot_go_on;; esac; until [ -e $work/end ]; do sleep 0.1; done" \
         -N3 -n3 --tf-tasks=worker:2,spare
     await_lives 2 0
     await_lives 1 2

@@ -15,10 +15,7 @@ import spank_tf_watchdog
 from jax.experimental import multihost_utils
 
 file, steps, pause = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-# Not initialize() alone, which takes its numbers from Slurm: a spare task counts there.
-jax.distributed.initialize(os.environ["KERAS_DISTRIBUTION_JOB_ADDRESSES"],
-                           int(os.environ["KERAS_DISTRIBUTION_NUM_PROCESSES"]),
-                           int(os.environ["KERAS_DISTRIBUTION_PROCESS_ID"]))
+jax.distributed.initialize()
 name = f"{os.environ['SLURM_TF_ROLE']} {os.environ['SLURM_TF_INDEX']}"
 rng = np.random.default_rng(jax.process_index())
 weights, step = np.zeros(16, np.float32), 0

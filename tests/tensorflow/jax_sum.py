@@ -11,12 +11,7 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-if os.environ.get("JAX_COORDINATOR_ADDRESS"):
-    jax.distributed.initialize()
-else:
-    jax.distributed.initialize(os.environ["KERAS_DISTRIBUTION_JOB_ADDRESSES"],
-                               int(os.environ["KERAS_DISTRIBUTION_NUM_PROCESSES"]),
-                               int(os.environ["KERAS_DISTRIBUTION_PROCESS_ID"]))
+jax.distributed.initialize()
 process, processes = jax.process_index(), jax.process_count()
 if sys.argv[1:] and process == 0:
     open(sys.argv[1], "w").close()

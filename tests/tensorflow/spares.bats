@@ -156,6 +156,45 @@ process_0_dies ()
     process_0_dies "$torch_bin" torch_steps.py --tf-frameworks=torch
 }
 
+# Two processes of a library that counts by Slurm's variables train with a spare, before and after it has the place of
+# process 0: counts_by_slurm LIBRARY PACKAGE…
+counts_by_slurm ()
+{
+    local library=$1
+
+    install_torch
+    venv_with "${@:2}"
+    cp "$tests/tensorflow/slurm_numbers.py" "$SPANK_TF_CLUSTER/work"
+    begin_in "$venv/bin" -N3 --ntasks-per-node=1 --tf-tasks=worker:2,spare --tf-restart=2,any --tf-frameworks=torch \
+        python slurm_numbers.py "$library" 1 2 200
+    awaits 2 "^$library: worker [01] has done 20 steps"
+    kill_node 1
+    awaits 2 "^$library: worker [01] is done"
+    diff <(for i in 0 1; do yes "$library: worker $i is process $i of 2, 0 of its node" | head -n 2; done) \
+        <(grep 'is process' "$out" | sort) || fail "not these processes: $(< "$out")"
+    is_done
+}
+
+@test "Lightning trains with a spare, before and after it has taken a place" {
+    # shellcheck disable=SC2086  # several words
+    counts_by_slurm lightning $lightning_packages
+}
+
+@test "Ignite trains with a spare, before and after it has taken a place" {
+    # shellcheck disable=SC2086  # several words
+    counts_by_slurm ignite $ignite_packages
+}
+
+@test "mmengine trains with a spare, before and after it has taken a place" {
+    # shellcheck disable=SC2086  # several words
+    counts_by_slurm mmengine $mmengine_packages
+}
+
+@test "accelerate trains with a spare, before and after it has taken a place" {
+    # shellcheck disable=SC2086  # several words
+    counts_by_slurm accelerate $accelerate_packages
+}
+
 # contrib/examples/resume_lost_node.sbatch, unchanged.
 @test "without spares, a batch script starts srun again on the nodes that are left" {
     local logs

@@ -143,12 +143,6 @@ one_to_seven ()
     summed 6 0
 }
 
-# The oldest Python and PyTorch decide on these versions.
-accelerate_packages='accelerate==0.23.0 huggingface-hub==0.17.3 psutil==5.9.8 PyYAML==6.0.2 packaging==23.2 filelock==3.13.1
-    fsspec==2023.10.0 requests==2.31.0 urllib3==2.0.7 idna==3.4 certifi==2023.7.22 charset-normalizer==3.3.2 tqdm==4.66.1'
-lightning_packages='lightning==2.2.5 lightning-utilities==0.11.9 torchmetrics==1.4.3 PyYAML==6.0.2 packaging==23.2
-    fsspec==2023.10.0 tqdm==4.66.1'
-
 # By default it is alone, in each task. That is why torch is not in the default.
 @test "Hugging Face's accelerate takes the processes of torch, and none without torch among the frameworks" {
     # shellcheck disable=SC2086  # several words
@@ -161,7 +155,7 @@ lightning_packages='lightning==2.2.5 lightning-utilities==0.11.9 torchmetrics==1
     diff <(yes "accelerate: process 0 of 1, 0 of its node" | head -n 2) <(grep ^accelerate: <<< "$output") || fail "they are not alone"
 }
 
-@test "Lightning takes the address and port of torch, and its ranks from Slurm or, where they are others, as under torchrun" {
+@test "Lightning takes the address and port of torch, and its ranks from Slurm, in which only processes count" {
     local name
 
     # shellcheck disable=SC2086  # several words
@@ -175,7 +169,7 @@ lightning_packages='lightning==2.2.5 lightning-utilities==0.11.9 torchmetrics==1
             fail "not these processes in a job that is called $name"
     done
     srun_torch -N3 --ntasks-per-node=1 --tf-tasks=evaluator,worker,chief \
-        sh -c '[ ! "$RANK" ] || exec "$@" --elastic' - "$venv/bin/python" torch_lightning.py 1 2
+        sh -c '[ ! "$RANK" ] || exec "$@"' - "$venv/bin/python" torch_lightning.py 1 2
     diff <(printf 'lightning: process %s\n' "0 of 2, 0 of node 0" "1 of 2, 0 of node 1") \
         <(grep ^lightning: <<< "$output" | sort) || fail "not these processes of a chief and a worker"
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# torch_lightning.py DEVICES NODES [--elastic]: what Lightning's Trainer takes for its processes, and two steps of
+# torch_lightning.py DEVICES NODES: what Lightning's Trainer takes for its processes, and two steps of
 # its DistributedDataParallel, after which all processes have the same model.
 
 import os
@@ -8,7 +8,6 @@ import sys
 
 import torch
 from lightning.pytorch import LightningModule, Trainer
-from lightning.pytorch.plugins.environments import TorchElasticEnvironment
 
 
 class Model(LightningModule):
@@ -33,7 +32,6 @@ given = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
 devices, nodes = (int(word) for word in sys.argv[1:3])
 trainer = Trainer(
     accelerator="cpu", strategy="ddp", devices=devices, num_nodes=nodes, max_epochs=1, use_distributed_sampler=False,
-    plugins=[TorchElasticEnvironment()] if "--elastic" in sys.argv else [],
     logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
 )
 rank, size, model = trainer.global_rank, trainer.world_size, Model()

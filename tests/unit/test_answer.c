@@ -16,6 +16,7 @@
 #define CLUSTER "{\"worker\":[\"10.0.0.1:40000\"]}"
 #define BESIDE "SLURM_TF_BESIDE=data\0SLURM_TF_DATA=10.0.0.1:50000"
 #define JOBS "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000"
+#define NUMBERS "SLURM_NTASKS=6"
 #define TAIL ",\"task\":{\"type\":\"worker\",\"index\":3}}"
 
 /* What follows is mostly tables. */
@@ -58,6 +59,10 @@ static struct answer full_answer (void)
     answer.beside_length = sizeof (BESIDE);
     answer.jobs = JOBS "\0and what follows it";
     answer.jobs_length = sizeof (JOBS);
+    answer.numbered = true;
+    answer.number = 5;
+    answer.numbers = NUMBERS "\0and what follows it";
+    answer.numbers_length = sizeof (NUMBERS);
     return answer;
 }
 
@@ -92,7 +97,9 @@ static struct frame *frame_sent (const struct answer *answer)
 
     assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
     assert_int_equal (answer_encode (&message, answer, SERVER_TOKEN), 0);
-    for (int i = 0; i < ANSWER_PARTS && message.part[i].iov_len > 0; i++) {
+    for (int i = 0; i < ANSWER_PARTS; i++) {
+        if (message.part[i].iov_len == 0)
+            continue;
         assert_int_equal (frame_read (&reader, pair[1], &frame, NULL), 0);
         assert_int_equal (send (pair[0], message.part[i].iov_base, message.part[i].iov_len, 0),
                           message.part[i].iov_len);
@@ -128,13 +135,14 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "KEEP_MASTER_PORT=1\nMASTER_ADDR=10.0.0.1\nMASTER_PORT=50000\nRANK=3\n"
                          "WORLD_SIZE=4\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nGROUP_RANK=7\n"
                          "TORCHELASTIC_RESTART_COUNT=0\n"
+                         "SLURM_PROCID=5\nSLURM_LOCALID=1\nSLURM_NODEID=7\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nGLOO=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
                          "TEE=5\nSERVES=1\nRESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
                          "LOST_AFTER=20\nBATCH_HOST=n1\nIF_ABANDONED=requeue\nSPARE=1\n"
                          "LIFE=7\nSTOP=no\nREPORT=6\n"
                          "TF_CONFIG={\"cluster\":" CLUSTER TAIL "\n"
-                         "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n");
+                         "SLURM_TF_BESIDE=data\nSLURM_TF_DATA=10.0.0.1:50000\n" JOBS "\n" NUMBERS "\n");
 }
 
 TEST (a_task_that_is_not_a_client_of_dtensor_gets_no_jobs)
@@ -154,7 +162,7 @@ static const char *text_of (struct answer answer)
 {
     struct frame *frame = frame_create ();
 
-    answer.hide_gpus = answer.keras = answer.jax = answer.dtensor = answer.torch = false;
+    answer.hide_gpus = answer.keras = answer.jax = answer.dtensor = answer.torch = answer.numbered = false;
     fields_encode (&answer_fields, frame, &answer);
     return message_text (frame);
 }
@@ -295,7 +303,7 @@ TEST (only_allowed_variables_are_decoded)
 {
     static const char *const strings[] = {
         "LD_PRELOAD=/tmp/evil.so", "LD_LIBRARY_PATH=/tmp", "PATH=/tmp", "HOME=/", "IFS=x",
-        "SLURM_TF_ROLE=ps",
+        "SLURM_TF_ROLE=ps", "SLURM_NTASKS=2", "SLURM_CONF=/tmp/evil", "SLURM_NTASKS_PER_CORE=2",
         "BASH_ENV=/tmp/evil", "PYTHONPATH=/tmp", "SLURM_JOB_ID=1", "SLURM_TF=1", "SLURM_T",
         "SLURM_TF_NEW=", "TF_CONFIG={}", "TF_GRPC_REUSE_PORT=1", "TF_A=b=c",
         "SERVER_TOKEN=fedcba", "STOP_GRACE=30", "LOG_APPEND=1", "NCCL=1", "NCCL_SOCKET_IFNAME=lo",
@@ -315,7 +323,7 @@ TEST (only_allowed_variables_are_decoded)
         "SLURM_TF_A-B=", "",
     };
     static const char *const allowed[] = {
-        "SLURM_TF_ROLE=ps", "SLURM_TF_NEW=", "TF_CONFIG={}",
+        "SLURM_TF_ROLE=ps", "SLURM_NTASKS=2", "SLURM_TF_NEW=", "TF_CONFIG={}",
         "KERAS_DISTRIBUTION_PROCESS_ID=1", "JAX_COORDINATOR_ADDRESS=10.0.0.1:40000",
         "DTENSOR_JOBS=10.0.0.1:40000", "DTENSOR_CLIENT_ID=1",
         "MASTER_ADDR=10.0.0.1", "RANK=0", "TORCHELASTIC_RESTART_COUNT=0",
@@ -367,6 +375,7 @@ TEST (a_value_of_the_users_stays_if_it_is_a_preference_or_numbers_the_only_task)
         { "DTENSOR_JOBS=10.0.0.1:40000,10.0.0.2:40000", true, true, true },
         { "CUDA_VISIBLE_DEVICES=0", true, true, false },
         { "SLURM_TF_ROLE=ps", true, true, false },
+        { "SLURM_NTASKS=2", true, true, false },
         { "TORCHELASTIC_RESTART_COUNT=0", false, false, false },
         { "JAX_LOCAL_DEVICE_IDS=0", false, false, false },
         { "NCCL_SOCKET_IFNAME=eth", false, false, false },

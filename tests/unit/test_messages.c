@@ -563,6 +563,12 @@ static const struct goal full_goal = {
     .life = 1, .stop = GOAL_STOP, .report = 1, .leave = true, .most = 1, .least = 1, .question = 1,
 };
 
+/* rendezvous/slurm_numbers.h */
+#define NUMBERS \
+    "SLURM_NTASKS=1\0SLURM_NPROCS=1\0SLURM_STEP_NUM_TASKS=1\0SLURM_NNODES=1\0SLURM_STEP_NUM_NODES=1\0" \
+    "SLURM_NTASKS_PER_NODE=1\0SLURM_TASKS_PER_NODE=1\0SLURM_STEP_TASKS_PER_NODE=1\0" \
+    "SLURM_NODELIST=n1\0SLURM_STEP_NODELIST=n1"
+
 static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true,
     .nccl = true, .gloo = true, .log_append = true, .supervised = true, .serves = true,
@@ -575,6 +581,7 @@ static const struct answer full_answer = {
     .torch = true, .keep_master_port = true, .master_address = "10.0.0.1", .master_port = 50000,
     .coordinator = "10.0.0.1:40000", .processes = 1, .cluster = "{}", .cluster_length = 2,
     .tail = "}", .jobs = "DTENSOR_JOBS=a", .jobs_length = sizeof ("DTENSOR_JOBS=a"),
+    .numbered = true, .numbers = NUMBERS, .numbers_length = sizeof (NUMBERS),
 };
 
 static const struct status full_status = {
@@ -613,7 +620,7 @@ static struct frame *answer_frame (const struct answer *answer)
 /* Their keys. */
 
 struct keys {
-    char key[64][40];
+    char key[128][40];
     size_t count;
 };
 

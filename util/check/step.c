@@ -19,6 +19,7 @@
 #include "common/number.h"
 #include "common/port.h"
 #include "common/tcp.h"
+#include "common/variables.h"
 #include "network.h"
 
 #define MAX_NODES 65536
@@ -34,7 +35,7 @@
 
 static int _number (int *number, const char *name, int low, int high, struct errtext *err)
 {
-    if (number_parse (number, getenv (name), low, high) == 0)
+    if (number_parse (number, variable_of_slurm (name), low, high) == 0)
         return 0;
     return errtext_set (err,
                         "this is not a task of a step (%s is not set); use srun tf-check "
@@ -109,7 +110,7 @@ static void _find_collector (struct step *step)
 
     if (step->nodes < 2 || number_parse (&job, getenv ("SLURM_JOB_ID"), 1, INT_MAX) < 0
         || number_parse (&number, getenv ("SLURM_STEP_ID"), 0, INT_MAX) < 0
-        || number_parse (&node, getenv ("SLURM_NODEID"), 0, MAX_NODES) < 0)
+        || number_parse (&node, variable_of_slurm ("SLURM_NODEID"), 0, MAX_NODES) < 0)
         return;
     _first_node (step->node_list, name, sizeof (name));
     if (network_resolve (&step->collector, name) < 0)
@@ -132,7 +133,7 @@ int step_read (struct step *step, struct errtext *err)
         return -1;
     step->is_first_of_node = local == 0;
     step->node = getenv ("SLURMD_NODENAME");
-    step->node_list = getenv ("SLURM_STEP_NODELIST");
+    step->node_list = variable_of_slurm ("SLURM_STEP_NODELIST");
     if (!step->node || !step->node_list)
         return errtext_set (err, "SLURMD_NODENAME or SLURM_STEP_NODELIST is not set");
     if (config && getenv ("SLURM_TF_ROLE"))

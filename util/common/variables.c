@@ -6,6 +6,8 @@
 #include "variables.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct variable variable_table[] = {
@@ -40,6 +42,19 @@ const struct variable variable_table[] = {
     { "LOCAL_WORLD_SIZE", VARIABLE_BY_RENDEZVOUS, VARIABLE_CLUSTER },
     { "GROUP_RANK", VARIABLE_BY_RENDEZVOUS, VARIABLE_NUMBER },
     { "TORCHELASTIC_RESTART_COUNT", VARIABLE_BY_RENDEZVOUS, VARIABLE_PREFERENCE },
+    { "SLURM_PROCID", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_LOCALID", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_NODEID", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_NTASKS", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_NPROCS", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_STEP_NUM_TASKS", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_NNODES", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_STEP_NUM_NODES", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_NODELIST", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_STEP_NODELIST", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_TASKS_PER_NODE", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_STEP_TASKS_PER_NODE", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
+    { "SLURM_NTASKS_PER_NODE", VARIABLE_BY_RENDEZVOUS, VARIABLE_SLURM },
     { "NCCL_SOCKET_IFNAME", VARIABLE_BY_TASK, VARIABLE_PREFERENCE },
     { "GLOO_SOCKET_IFNAME", VARIABLE_BY_TASK, VARIABLE_PREFERENCE },
     { "TORCHELASTIC_ERROR_FILE", VARIABLE_BY_TASK, VARIABLE_PREFERENCE },
@@ -64,6 +79,7 @@ bool variable_replaces (const struct variable *variable, int tasks)
 {
     switch (variable->kind) {
         case VARIABLE_OWN:
+        case VARIABLE_SLURM:
         case VARIABLE_CLUSTER: return true;
         case VARIABLE_NUMBER: return tasks > 1;
         case VARIABLE_PREFERENCE: return false;
@@ -73,7 +89,8 @@ bool variable_replaces (const struct variable *variable, int tasks)
 
 bool variable_is_noticed (const struct variable *variable, int tasks)
 {
-    return variable->kind != VARIABLE_OWN && variable_replaces (variable, tasks);
+    return variable->kind != VARIABLE_OWN && variable->kind != VARIABLE_SLURM
+           && variable_replaces (variable, tasks);
 }
 
 const char *variable_get (char *const env[], const char *name)
@@ -84,4 +101,14 @@ const char *variable_get (char *const env[], const char *name)
         if (strncmp (*env, name, length) == 0 && (*env)[length] == '=')
             return *env + length + 1;
     return NULL;
+}
+
+const char *variable_of_slurm (const char *name)
+{
+    char former[128];
+    const char *value;
+
+    snprintf (former, sizeof (former), VARIABLE_FORMER "%s", name);
+    value = getenv (former);
+    return value ? value : getenv (name);
 }

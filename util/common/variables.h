@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+/* The value that a variable of a task had before spank-tf gave it another one: this, and its name. */
+#define VARIABLE_FORMER "SPANK_TF_FORMER_"
+
 struct variable {
     const char *name;
     enum {
@@ -20,6 +23,7 @@ struct variable {
     } set;
     enum {
         VARIABLE_OWN,               /* spank-tf's, or Slurm's: it is always set */
+        VARIABLE_SLURM,             /* Slurm's: a task that lacks it does not get it */
         VARIABLE_NUMBER,            /* numbers a process: one value for several tasks cannot be right */
         VARIABLE_CLUSTER,           /* describes the cluster, which is the step's */
         VARIABLE_PREFERENCE,        /* the user's value stays */
@@ -41,5 +45,8 @@ bool variable_is_noticed (const struct variable *variable, int tasks);
 
 /* A variable's value in an environment, or NULL. `env` may be NULL. */
 const char *variable_get (char *const env[], const char *name);
+
+/* In a task: the value that Slurm gave this variable, or NULL. */
+const char *variable_of_slurm (const char *name);
 
 #endif

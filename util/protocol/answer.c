@@ -77,10 +77,21 @@ static void _add_torch (struct frame *frame, const char *key, const void *messag
     frame_add (frame, "TORCHELASTIC_RESTART_COUNT", "0");
 }
 
+static void _add_numbers (struct frame *frame, const char *key, const void *message)
+{
+    const struct answer *answer = message;
+
+    if (!answer->numbered)
+        return;
+    frame_add (frame, key, "%d", answer->number);
+    frame_add (frame, "SLURM_LOCALID", "%d", answer->local_process);
+    frame_add (frame, "SLURM_NODEID", "%d", answer->group);
+}
+
 /* Variables of the program: the task sets them as they are (answer_next_variable ()). */
 static const struct field_other no_gpus = { .add = _hide_gpus }, keras = { .add = _add_keras },
                                 jax = { .add = _add_jax }, dtensor = { .add = _add_dtensor },
-                                torch = { .add = _add_torch };
+                                torch = { .add = _add_torch }, numbers = { .add = _add_numbers };
 
 #define MESSAGE struct answer
 #define GIVEN(member) .given = FIELD_AT (member, bool)
@@ -99,6 +110,7 @@ static const struct field row[] = {
     FIELD_BY ("DTENSOR_CLIENT_ID", dtensor, FIELD_OPTIONAL),
     FIELD ("KEEP_MASTER_PORT", keep_master_port, FLAG, FIELD_OPTIONAL),
     FIELD_BY ("MASTER_ADDR", torch, FIELD_OPTIONAL),
+    FIELD_BY ("SLURM_PROCID", numbers, FIELD_OPTIONAL),
     FIELD ("PROXY_EXEMPT", proxy_exempt, TEXT, FIELD_OPTIONAL),
     FIELD ("NCCL", nccl, FLAG, FIELD_OPTIONAL),
     FIELD ("GLOO", gloo, FLAG, FIELD_OPTIONAL),
@@ -136,7 +148,9 @@ static size_t _set_dictionary (struct answer_message *message, const struct answ
     _set_part (&message->part[3], message->tail, tail);
     _set_part (&message->part[4], answer->beside, answer->beside_length);
     _set_part (&message->part[5], answer->jobs, jobs);
-    return sizeof (head) - 1 + answer->cluster_length + tail + answer->beside_length + jobs;
+    _set_part (&message->part[6], answer->numbers, answer->numbers_length);
+    return sizeof (head) - 1 + answer->cluster_length + tail + answer->beside_length + jobs
+           + answer->numbers_length;
 }
 
 int answer_encode (struct answer_message *message, const struct answer *answer, const char *server_token)

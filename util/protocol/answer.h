@@ -57,6 +57,8 @@ struct answer {
     int master_port;            /* the second port of process 0 */
     int local_processes;        /* how many processes the node has */
     int group;                  /* the number of the node among those with processes */
+    bool numbered;              /* to be encoded: SLURM_PROCID, SLURM_LOCALID and SLURM_NODEID are */
+    int number;                 /* ... this, local_process and group */
     /*
      * TF_CONFIG, to be encoded: TF_CONFIG_HEAD, the cluster, the tail. The cluster can be long
      * and is the same for all tasks of a role, so it is sent from where it is. A decoded answer
@@ -74,9 +76,12 @@ struct answer {
     /* "DTENSOR_JOBS=10.0.0.1:40000,…" with its NUL, to be encoded likewise. */
     const char *jobs;
     size_t jobs_length;
+    /* Other numbers that a process gets (rendezvous/slurm_numbers.h), to be encoded likewise. */
+    const char *numbers;
+    size_t numbers_length;
 };
 
-#define ANSWER_PARTS 6
+#define ANSWER_PARTS 7
 
 /* An answer on its way: send part[0] to part[ANSWER_PARTS - 1], then clear it. */
 struct answer_message {
@@ -86,7 +91,7 @@ struct answer_message {
 };
 
 /*
- * -1 if there is no memory, or if the tail is too long. The cluster, `beside`, and the jobs
+ * -1 if there is no memory, or if the tail is too long. The cluster, `beside`, the jobs and the numbers
  * must live as long as the message.
  */
 int answer_encode (struct answer_message *message, const struct answer *answer, const char *server_token);

@@ -46,6 +46,7 @@ static bool _are_ranks (const struct processes *processes, const struct roster *
 struct found {
     const char *node;
     int number, rank;
+    bool is_process;
 };
 
 static int _by_number (const void *a, const void *b)
@@ -60,14 +61,20 @@ static int _by_node (const void *a, const void *b)
     return order ? order : _by_number (a, b);
 }
 
-/* `found` has all processes of one node, in their order. */
+/* `found` has all tasks of one node, in their order. */
 static void _set_node (struct process_place *place, const struct found *found, int count)
 {
+    int processes = 0;
+
+    while (processes < count && found[processes].is_process)
+        processes++;
     for (int i = 0; i < count; i++)
-        place[found[i].rank] = (struct process_place){ .local = i, .locals = count, .group = found[0].rank };
+        place[found[i].rank] = (struct process_place){
+            .number = found[i].number, .local = i, .locals = processes, .group = found[0].rank
+        };
 }
 
-/* At first a node's group is the rank of its first process. */
+/* At first a node's group is the rank of its first task. */
 static void _find_places (struct process_place *place, struct found *found, int count)
 {
     int groups = 0;
@@ -78,7 +85,7 @@ static void _find_places (struct process_place *place, struct found *found, int 
             _set_node (place, found + begin, i - begin);
             begin = i;
         }
-    /* The first process of a node comes before its others. */
+    /* The first task of a node comes before its others. */
     qsort (found, (size_t)count, sizeof (*found), _by_number);
     for (int i = 0; i < count; i++) {
         struct process_place *p = &place[found[i].rank];
@@ -89,8 +96,8 @@ static void _find_places (struct process_place *place, struct found *found, int 
 
 static int _set_places (struct processes *processes, const struct roster *roster)
 {
-    struct found *found = calloc ((size_t)processes->count, sizeof (*found));
-    int count = 0;
+    struct found *found = calloc ((size_t)roster->tasks, sizeof (*found));
+    int count = 0, others = processes->count;
 
     processes->place = calloc ((size_t)roster->tasks, sizeof (*processes->place));
     processes->rank = calloc ((size_t)processes->count, sizeof (*processes->rank));
@@ -98,10 +105,10 @@ static int _set_places (struct processes *processes, const struct roster *roster
         const struct rank *rank = &roster->rank[i];
         int number = processes_number (processes, roster, rank);
 
-        if (number >= 0) {
-            found[count++] = (struct found){ rank->node, number, i };
+        if (number >= 0)
             processes->rank[number] = i;
-        }
+        if (number >= 0 || rank->kind != RULES_SPARE)
+            found[count++] = (struct found){ rank->node, number < 0 ? others++ : number, i, number >= 0 };
     }
     if (found && processes->place && processes->rank)
         _find_places (processes->place, found, count);

@@ -12,18 +12,22 @@
 
 #include "roster.h"
 
-/* Where a process is among all, as torchrun counts. */
+/*
+ * Where a task is among all, as torchrun counts. Tasks that are not processes are numbered after these, so
+ * that no two tasks have the same number; a spare that waits has none, because it has no program.
+ */
 struct process_place {
-    int local, locals;  /* its number among those of its node, in their order, and how many it has */
-    int group;          /* the number of its node, in the order of the first processes of each */
+    int number;         /* of the task: that of its process, if it is one */
+    int local, locals;  /* its number among the tasks of its node, and how many processes the node has */
+    int group;          /* the number of its node, in the order of the first tasks of each */
 };
 
 struct processes {
     int count;          /* 0: the step has none */
     int coordinator;    /* the rank of process 0 */
     /*
-     * Every task is a process, and its rank is its number. Only then are the numbers those that
-     * JAX takes from SLURM_NTASKS and SLURM_PROCID.
+     * Every task is a process, and its rank is its number. Otherwise Slurm's own numbers are not those of a
+     * step of these processes (slurm_numbers.h).
      */
     bool are_ranks;
     struct process_place *place;    /* by rank; NULL if the step has no processes */

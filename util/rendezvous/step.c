@@ -20,6 +20,7 @@
 #include "processes.h"
 #include "rank_names.h"
 #include "roles.h"
+#include "slurm_numbers.h"
 
 struct step {
     const struct rendezvous_config *config;
@@ -37,6 +38,8 @@ struct step {
     char own_name_notice[640];          /* or "" */
     char *jobs;                         /* processes_jobs (), or NULL */
     size_t jobs_length;
+    char *numbers;                      /* slurm_numbers (), or NULL: Slurm's own stay */
+    size_t numbers_length;
     char *addresses;                    /* all of them, "10.0.0.1,10.0.0.2", or NULL */
     bool supervised;
 };
@@ -79,6 +82,7 @@ void step_destroy (struct step *step)
     dictionary_destroy (step->dictionary);
     processes_clear (&step->processes);
     free (step->jobs);
+    free (step->numbers);
     free (step->addresses);
     free (step);
 }
@@ -303,9 +307,10 @@ static void _set_local_rank_notice (struct step *step)
 
     for (int i = 0; i < step->roster.tasks; i++) {
         const struct rank *rank = &step->roster.rank[i];
-        int gpus = rank->gpus, local = step->processes.place[i].local;
+        const struct process_place *place = &step->processes.place[i];
+        int gpus = rank->gpus, local = place->local;
 
-        if (gpus == 0 || local < gpus)
+        if (gpus == 0 || local < gpus || place->number >= step->processes.count)
             continue;
         snprintf (step->local_rank_notice, sizeof (step->local_rank_notice),
                   "%s has LOCAL_RANK %d and sees "
@@ -332,6 +337,12 @@ static int _prepare_torch (struct step *step, struct rank *process_0, struct err
     return 0;
 }
 
+/* JAX, and what trains with PyTorch, take their numbers from Slurm. */
+static bool _needs_numbers (const struct step *step)
+{
+    return step->config->frameworks & (FRAMEWORK_JAX | FRAMEWORK_TORCH) && !step->processes.are_ranks;
+}
+
 static int _find_processes (struct step *step, struct errtext *err)
 {
     struct rank *first;
@@ -344,10 +355,13 @@ static int _find_processes (struct step *step, struct errtext *err)
         return 0;
     if (step->config->frameworks & FRAMEWORK_TORCH && _prepare_torch (step, first, err) < 0)
         return -1;
-    if (!(step->config->frameworks & FRAMEWORK_DTENSOR))
-        return 0;
-    step->jobs = processes_jobs (&step->processes, &step->roster, &step->jobs_length);
-    return step->jobs ? 0 : errtext_set (err, "%s", strerror (ENOMEM));
+    if (step->config->frameworks & FRAMEWORK_DTENSOR
+        && !(step->jobs = processes_jobs (&step->processes, &step->roster, &step->jobs_length)))
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    if (_needs_numbers (step)
+        && !(step->numbers = slurm_numbers (&step->processes, &step->roster, &step->numbers_length)))
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    return 0;
 }
 
 /* Add the user's variables to which this rank's answer gives other values. False if there is no memory. */
@@ -412,7 +426,8 @@ int step_change (struct step *step, struct errtext *err)
 {
     processes_clear (&step->processes);
     free (step->jobs);
-    step->jobs = NULL;
+    free (step->numbers);
+    step->jobs = step->numbers = NULL;
     return _build_dictionary (step, err) < 0 ? -1 : _find_processes (step, err);
 }
 
@@ -486,7 +501,7 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
     int process = processes_number (&step->processes, &step->roster, rank);
     bool jax = process >= 0 && step->config->frameworks & FRAMEWORK_JAX;
     const struct process_place none = { 0 },
-                               *place = process < 0 ? &none : &step->processes.place[rank->number];
+                               *place = step->processes.place ? &step->processes.place[rank->number] : &none;
     bool torch = process >= 0 && step->config->frameworks & FRAMEWORK_TORCH;
     /* A spare may get the place of one that is watched. */
     bool watched = step->supervised && (rank_is_watched (rank) || rank->kind == RULES_SPARE);
@@ -501,7 +516,7 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .no_tf_config = !(step->config->frameworks & FRAMEWORK_TF),
         .jax_devices = jax,
         .keras = process >= 0 && step->config->frameworks & FRAMEWORK_KERAS,
-        .jax = jax && step->processes.are_ranks,
+        .jax = jax,
         .dtensor = process >= 0 && step->jobs,
         .torch = torch,
         /* A spare may become process 0. */
@@ -513,6 +528,8 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .group = place->group,
         .coordinator = step->coordinator.text,
         .process = process,
+        .numbered = step->numbers && rank->kind != RULES_SPARE,
+        .number = place->number,
         .processes = step->processes.count,
         .nccl = step->config->nccl && step->choice.wished,
         .gloo = step->config->nccl && torch && !_is_one_node (&step->roster),
@@ -532,6 +549,8 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .tail = dictionary_tail (rank->role, rank->index, &tail),
         .jobs = step->jobs,
         .jobs_length = step->jobs_length,
+        .numbers = process >= 0 ? step->numbers : NULL,
+        .numbers_length = process >= 0 && step->numbers ? step->numbers_length : 0,
     };
 
     answer.cluster = dictionary_cluster (step->dictionary, rank->role, &answer.cluster_length);

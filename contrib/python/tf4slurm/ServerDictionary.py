@@ -52,7 +52,8 @@ def _check_numbers(tasks, cluster):
 def _check_place(tasks, role, index):
     if "SLURM_PROCID" not in os.environ:
         return
-    rank = int(os.environ["SLURM_PROCID"])
+    # spank-tf may have given the task another number than that of its place in the list.
+    rank = int(os.environ.get("SPANK_TF_FORMER_SLURM_PROCID", os.environ["SLURM_PROCID"]))
     listed = "not a task"
     if rank < len(tasks):
         listed = "%s %d" % (tasks[rank], tasks[:rank].count(tasks[rank]))

@@ -28,6 +28,12 @@ def step(*tasks):
         task = {"type": role, "index": tasks[:rank].count(role)}
         own = dict(cluster, **evaluator) if role == "evaluator" else cluster
         environments.append({"TF_CONFIG": json.dumps({"cluster": own, "task": task}), "SLURM_PROCID": str(rank)})
+    # Without a ps, the evaluator is numbered after the others.
+    if evaluator and "ps" not in tasks:
+        numbers = [rank for rank, role in enumerate(tasks) if role != "evaluator"] + [tasks.index("evaluator")]
+        for number, rank in enumerate(numbers):
+            if number != rank:
+                environments[rank].update(SLURM_PROCID=str(number), SPANK_TF_FORMER_SLURM_PROCID=str(rank))
     return environments
 
 
@@ -68,6 +74,10 @@ class Dictionary(unittest.TestCase):
                          [(["chief", "ps", "worker"], "chief", 0), (["chief", "ps", "worker"], "ps", 0),
                           (["chief", "ps", "worker"], "worker", 0),
                           (["chief", "evaluator", "ps", "worker"], "evaluator", 0)])
+
+    def test_a_number_that_is_not_the_place_in_the_list(self):
+        places = [(role, index) for _, role, index in self.dictionaries("evaluator", "worker", "worker")]
+        self.assertEqual(places, [("evaluator", 0), ("worker", 0), ("worker", 1)])
 
     def test_any_kind_of_list_will_do(self):
         self.assertEqual(len(list(self.dictionaries("ps", "worker", given=("ps", "worker")))), 2)
