@@ -231,6 +231,42 @@ static int _export_contact (void)
     return rc;
 }
 
+/* The last part of a path, or the text itself. */
+static const char *_base (const char *path)
+{
+    const char *slash = strrchr (path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool _runs_torchrun (void)
+{
+    struct cmdline line;
+    bool runs = false;
+
+    cmdline_read (&line);
+    for (size_t i = 1; i < line.count; i++)
+        runs = runs || strcmp (_base (line.text[i]), "torchrun") == 0
+               || strcmp (line.text[i], "torch.distributed.run") == 0;
+    cmdline_clear (&line);
+    return runs;
+}
+
+/*
+ * Does the program look up its node's own name? JAX on CPUs does, and torchrun. What cannot be known of a
+ * script is known from its environment, or because the user has written "jax".
+ */
+static bool _needs_own_names (unsigned int frameworks)
+{
+    const char *backend = getenv ("KERAS_BACKEND"), *platforms = getenv ("JAX_PLATFORMS");
+
+    if (_runs_torchrun ())
+        return true;
+    if (!(frameworks & FRAMEWORK_JAX) || (platforms && !strstr (platforms, "cpu")))
+        return false;
+    return platforms || options_is_given (OPTION_FRAMEWORKS) || (backend && strcmp (backend, "jax") == 0);
+}
+
 static int _export (struct errtext *err)
 {
     unsigned int frameworks;
@@ -240,6 +276,7 @@ static int _export (struct errtext *err)
     contact.ask = _ask ();
     frameworks_parse (&frameworks, options_value (OPTION_FRAMEWORKS), err);
     contact.second_port = frameworks & FRAMEWORK_TORCH;
+    contact.own_name = _needs_own_names (frameworks);
     if (snprintf (contact.ports, sizeof (contact.ports), "%s", options_value (OPTION_PORTS))
         >= (int)sizeof (contact.ports))
         return errtext_set (err, "--tf-ports: too many ranges");
@@ -524,31 +561,6 @@ static int _add_lists (struct rendezvous_config *config, struct errtext *err)
 
 #define SET_WORD(field, type, name) config.field = (type)options_word (OPTION_##name);
 
-/* The last part of a path, or the text itself. */
-static const char *_base (const char *path)
-{
-    const char *slash = strrchr (path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
-/*
- * Does the program look up its node's own name? JAX on CPUs does, and torchrun. What cannot be known of a
- * script is known from its environment, or because the user has written "jax".
- */
-static bool _needs_own_names (unsigned int frameworks, const struct cmdline_program *of_step)
-{
-    const char *backend = getenv ("KERAS_BACKEND"), *platforms = getenv ("JAX_PLATFORMS");
-
-    for (int i = 0; i < of_step->argc; i++)
-        if (strcmp (_base (of_step->argv[i]), "torchrun") == 0
-            || strcmp (of_step->argv[i], "torch.distributed.run") == 0)
-            return true;
-    if (!(frameworks & FRAMEWORK_JAX) || (platforms && !strstr (platforms, "cpu")))
-        return false;
-    return platforms || options_is_given (OPTION_FRAMEWORKS) || (backend && strcmp (backend, "jax") == 0);
-}
-
 static struct frame *_configuration (const char *step, uint32_t number, const struct cmdline_program *of_step,
                                      struct errtext *err)
 {
@@ -590,7 +602,6 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         config.networks_required = options_is_given (OPTION_NETWORK);
     }
     frameworks_parse (&config.frameworks, options_value (OPTION_FRAMEWORKS), err);
-    config.own_names = _needs_own_names (config.frameworks, of_step);
     /* Without variables a task is not expected to use its address. */
     config.ask_alone = config.frameworks && options_word (OPTION_SHOW) != SHOW_QUIET;
     if (_add_lists (&config, err) == 0 && !(frame = rendezvous_config_encode (&config)))

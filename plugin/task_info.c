@@ -170,8 +170,8 @@ static void _add_interfaces (struct task_info *info, char *const env[], enum con
         _add_locality (info, env);
 }
 
-/* The step's layout and the node's own name, from the first task of the node. */
-static void _add_node (struct task_info *info, char *const env[])
+/* The step's layout and, if the contact asks for it, the node's own name, from the first task of the node. */
+static void _add_node (struct task_info *info, char *const env[], bool own_name)
 {
     struct registration *r = &info->registration;
 
@@ -180,7 +180,8 @@ static void _add_node (struct task_info *info, char *const env[])
     r->node_ranks = _layout (env, "SLURM_GTIDS");
     r->step_nodes = _layout (env, "SLURM_STEP_NODELIST");
     r->step_node_tasks = _layout (env, "SLURM_STEP_TASKS_PER_NODE");
-    r->own_name = own_name_loopback (&info->own_name);
+    if (own_name)
+        r->own_name = own_name_fault (&info->own_name);
 }
 
 /* Make the log directory now, so that a failure shows before any program starts. */
@@ -231,7 +232,7 @@ int task_info_gather (struct task_info *info, spank_t spank, char *const env[], 
         r->supervisor_error = info->supervisor_error.text;
     r->proxied = proxy_is_set (env);
     _add_users (info, env);
-    _add_node (info, env);
+    _add_node (info, env, contact->own_name);
     _add_interfaces (info, env, contact->ask);
     return 0;
 }

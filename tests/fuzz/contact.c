@@ -24,7 +24,7 @@ static void _check (const struct contact *contact)
     CHECK (contact->ask <= CONTACT_ASK_RAILS);
     CHECK (text && fuzz_succeeded (contact_decode (&contact2, text, &err), &err));
     CHECK (contact2.port == contact->port && contact2.timeout == contact->timeout);
-    CHECK (contact2.second_port == contact->second_port);
+    CHECK (contact2.second_port == contact->second_port && contact2.own_name == contact->own_name);
     CHECK (contact2.hold == contact->hold && contact2.ask == contact->ask);
     CHECK (strcmp (contact2.token, contact->token) == 0);
     CHECK (strcmp (contact2.server_token, contact->server_token) == 0);

@@ -226,12 +226,17 @@ END
 }
 
 # bats test_tags=core
-@test "nodes whose own names lead to a loopback address are named where JAX on CPUs or torchrun need them" {
-    local node notice='^srun: spank_tf: step [0-9.]+: the own name of frame1, frame2 leads to 127.0.1.1 in /etc/hosts: JAX on CPUs and torchrun then tell the other nodes that address, and cannot connect$'
+@test "nodes whose own names are wrong are named where JAX on CPUs or torchrun need them" {
+    local node notice='^srun: spank_tf: step [0-9.]+: JAX on CPUs and torchrun cannot connect to a node whose own host name is wrong: frame1 \(leads to 127\.0\.1\.1, a loopback address\), frame2 \(does not resolve\), frame3 \(leads to 10\.98\.0\.1, not its own address\); add the address of each node to its /etc/hosts, or to DNS$'
     local -a with
 
-    for node in frame1 frame2; do
-        printf '127.0.0.1 localhost\n127.0.1.1 %s\n' $node > "$BATS_TEST_TMPDIR/$node"
+    for node in frame1 frame2 frame3; do
+        printf '127.0.0.1 localhost\n' > "$BATS_TEST_TMPDIR/$node"
+        case $node in
+            frame1) echo 127.0.1.1 frame1 ;;
+            frame2) echo 10.98.0.2 another ;;
+            frame3) echo 10.98.0.1 frame3 ;;
+        esac >> "$BATS_TEST_TMPDIR/$node"
         "$tests/cluster" run --on $node -- mount --bind "$BATS_TEST_TMPDIR/$node" /etc/hosts
     done
     for with in KERAS_BACKEND=jax JAX_PLATFORMS=cpu; do
@@ -249,8 +254,10 @@ END
     run --separate-stderr slurm env KERAS_BACKEND=jax srun -Q -N3 --tf-tasks=ps,worker:2 true
     [ -z "$stderr" ] || fail "a notice of a step with a ps"
     run "$tests/cluster" run --on frame1 -- "$SPANK_TF_STAGE/bin/tf-check"
-    [[ $output == *"warning: /etc/hosts leads this host's own name to 127.0.1.1;"* ]] || fail "tf-check does not warn"
-    for node in frame1 frame2; do
+    [[ $output == *"warning: this host's own name leads to 127.0.1.1, a loopback address:"* ]] || fail "tf-check does not warn"
+    run "$tests/cluster" run --on frame2 -- "$SPANK_TF_STAGE/bin/tf-check"
+    [[ $output == *"warning: this host's own name does not resolve:"* ]] || fail "tf-check does not warn of a name without an address"
+    for node in frame1 frame2 frame3; do
         "$tests/cluster" run --on $node -- umount /etc/hosts
     done
 }

@@ -39,12 +39,12 @@ TEST (decoding_returns_the_encoded_contact)
         struct contact contact;
         const char *text;
     } row[] = {
-        { { 60001, TOKEN, SERVER_TOKEN, 300, true, CONTACT_ASK_NOTHING, false, "any" },
-          V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any" },
-        { { 1, TOKEN, SERVER_TOKEN, 1, false, CONTACT_ASK_INTERFACES, true, "reserved" },
-          V " 1 " TOKEN " " SERVER_TOKEN " 1 free interfaces two-ports reserved" },
-        { { 65535, SERVER_TOKEN, TOKEN, 604800, true, CONTACT_ASK_RAILS, true, "30000-30999,31500-31999" },
-          V " 65535 " SERVER_TOKEN " " TOKEN " 604800 hold rails two-ports 30000-30999,31500-31999" },
+        { { 60001, TOKEN, SERVER_TOKEN, 300, true, CONTACT_ASK_NOTHING, false, false, "any" },
+          V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any" },
+        { { 1, TOKEN, SERVER_TOKEN, 1, false, CONTACT_ASK_INTERFACES, true, false, "reserved" },
+          V " 1 " TOKEN " " SERVER_TOKEN " 1 free interfaces two-ports no-name reserved" },
+        { { 65535, SERVER_TOKEN, TOKEN, 604800, true, CONTACT_ASK_RAILS, true, true, "30000-30999,31500" },
+          V " 65535 " SERVER_TOKEN " " TOKEN " 604800 hold rails two-ports own-name 30000-30999,31500" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -60,6 +60,7 @@ TEST (decoding_returns_the_encoded_contact)
         assert_int_equal (r.hold, row[i].contact.hold);
         assert_int_equal (r.ask, row[i].contact.ask);
         assert_int_equal (r.second_port, row[i].contact.second_port);
+        assert_int_equal (r.own_name, row[i].contact.own_name);
         assert_string_equal (r.ports, row[i].contact.ports);
         free (text);
     }
@@ -67,7 +68,7 @@ TEST (decoding_returns_the_encoded_contact)
 
 TEST (the_longest_ports_fit)
 {
-    struct contact r = { 1, TOKEN, SERVER_TOKEN, 1, true, CONTACT_ASK_INTERFACES, true, "" };
+    struct contact r = { 1, TOKEN, SERVER_TOKEN, 1, true, CONTACT_ASK_INTERFACES, true, false, "" };
     struct contact parsed;
     char *text;
 
@@ -81,7 +82,7 @@ TEST (the_longest_ports_fit)
 TEST (longer_ports_are_refused)
 {
     struct contact r;
-    char text[2048] = V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port ";
+    char text[2048] = V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name ";
     char *end = strchr (text, '\0');
 
     memset (end, '1', sizeof (r.ports));
@@ -112,22 +113,24 @@ TEST (malformed_text_is_refused)
         V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails",
         V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails one-port",
         V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails three-ports any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails one-port any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails one-port its-name any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails three-ports no-name any",
         V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " hold nothing one-port any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 keep nothing one-port any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold everything one-port any",
-        V " 0 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
-        V " 65536 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
-        V " -1 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 0 hold nothing one-port any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " -1 hold nothing one-port any",
-        "x 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 4294967596 hold nothing one-port any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any more",
-        V "  60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port any",
-        V " 60001 short " SERVER_TOKEN " 300 hold nothing one-port any",
-        V " 60001 " TOKEN "0 " SERVER_TOKEN " 300 hold nothing one-port any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " hold nothing one-port no-name any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 keep nothing one-port no-name any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold everything one-port no-name any",
+        V " 0 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
+        V " 65536 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
+        V " -1 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 0 hold nothing one-port no-name any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " -1 hold nothing one-port no-name any",
+        "x 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 4294967596 hold nothing one-port no-name any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any more",
+        V "  60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
+        V " 60001 short " SERVER_TOKEN " 300 hold nothing one-port no-name any",
+        V " 60001 " TOKEN "0 " SERVER_TOKEN " 300 hold nothing one-port no-name any",
         "99 60001 " TOKEN " short",
     };
     /* clang-format on */

@@ -80,7 +80,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR | FRAMEWORK_TORCH,
     .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
     .log_append = true, .job_restarts = 2,
-    .hide_gpus = true, .nccl = true, .own_names = true, .debugged = true,
+    .hide_gpus = true, .nccl = true, .debugged = true,
     .wait_limited = true, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, 7 }, .lost_after = 20,
     .task = { .batch_host = "n1", .if_abandoned = "requeue" },
     .tee = TEE_ON + TEE_COLOUR_STDOUT,
@@ -198,7 +198,7 @@ static const struct message {
         "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
         "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_TURNS=7\nLOST_AFTER=20\n"
         "BATCH_HOST=n1\nIF_ABANDONED=requeue\n"
-        "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\nOWN_NAMES=1\n"
+        "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",
 }, supervisor_config = {
     &supervisor_config_fields, supervisor_config_plain, supervisor_config_full, supervisor_config_again,
@@ -273,7 +273,7 @@ TEST (each_flag_has_its_key)
         FLAG (inherited, "INHERITED"), FLAG (networks_required, "NETWORKS_REQUIRED"), FLAG (show, "SHOW"),
         FLAG (ask_alone, "ASK_ALONE"), FLAG (json, "JSON"), FLAG (log_append, "LOG_APPEND"),
         FLAG (wait_limited, "WAIT_LIMITED"), FLAG (hide_gpus, "HIDE_GPUS"), FLAG (nccl, "NCCL"),
-        FLAG (own_names, "OWN_NAMES"), FLAG (debugged, "DEBUGGED"),
+        FLAG (debugged, "DEBUGGED"),
 #undef MESSAGE
 #define MESSAGE struct supervisor_config
     }, other[] = {
@@ -665,7 +665,7 @@ static void print_keys (FILE *file, const char *message, struct frame *frame, st
 static void print_contact (FILE *file)
 {
     const struct contact contact = { 40960, TOKEN, SERVER_TOKEN, 300, false,
-                                     CONTACT_ASK_RAILS, true, "any" };
+                                     CONTACT_ASK_RAILS, true, true, "any" };
     char *text = contact_encode (&contact);
 
     fprintf (file, "contact:%s\n", strchr (text, ' '));

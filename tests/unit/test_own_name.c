@@ -5,41 +5,89 @@
 
 #include "unit.h"
 
+#include <sched.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include "addresses/own_name.h"
 
-TEST (a_loopback_address_of_the_name_is_found)
+#define NAME "own-name"
+
+/* This process' host gets a name, an /etc/hosts, and no name server. Returns that file. */
+static int enter (void)
+{
+    char path[] = "/tmp/test_own_name.XXXXXX";
+    int fd = mkstemp (path);
+
+    assert_true (fd >= 0);
+    if (unshare (CLONE_NEWNS | CLONE_NEWUTS) < 0) {
+        unlink (path);
+        SKIP ("only root may create a mount namespace");
+    }
+    assert_int_equal (mount ("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal (mount (path, "/etc/hosts", NULL, MS_BIND, NULL), 0);
+    assert_int_equal (mount ("/dev/null", "/etc/resolv.conf", NULL, MS_BIND, NULL), 0);
+    unlink (path);
+    assert_int_equal (sethostname (NAME, strlen (NAME)), 0);
+    return fd;
+}
+
+static void set_hosts (const char *content)
+{
+    static int file = -1;
+
+    if (file < 0)
+        file = enter ();
+    assert_int_equal (ftruncate (file, 0), 0);
+    assert_int_equal (pwrite (file, content, strlen (content), 0), strlen (content));
+}
+
+TEST (a_name_is_right_if_it_leads_to_an_address_of_the_host_that_is_no_loopback_address)
 {
     /* clang-format off */
     static const struct {
-        const char *hosts, *found;      /* NULL: it is none */
+        const char *hosts, *fault;
     } row[] = {
-        { "127.0.0.1 localhost\n127.0.1.1 n1\n", "127.0.1.1" },
-        { "127.0.1.1\tn1.example.org  n1 # as the installer wrote it\n", "127.0.1.1" },
-        { "127.0.1.1 N1", "127.0.1.1" },
-        { "::1 localhost n1\n", "::1" },
-        { "10.0.0.1 n1\n127.0.1.1 n1\n", "127.0.1.1" },
-        { "  127.0.0.1 n1\r\n", "127.0.0.1" },
-        { "10.0.0.1 n1\n", NULL },
-        { "127.0.0.1 localhost\n", NULL },
-        { "127.0.1.1 n12 xn1 n1.example.org\n", NULL },
-        { "#127.0.1.1 n1\n127.0.1.1 n2 # n1\n", NULL },
-        { "n1 127.0.1.1\nnot.an.address n1\n", NULL },
-        { "\n\n", NULL },
+        { "127.0.0.1 localhost\n127.0.1.1 " NAME "\n", "127.0.1.1" },
+        { "127.0.1.1\t" NAME ".example.org  " NAME " # as the installer wrote it\n", "127.0.1.1" },
+        { "192.0.2.1 " NAME "\n", "192.0.2.1" },
+        { "127.0.0.1 localhost\n192.0.2.1 another\n", OWN_NAME_NOWHERE },
+        { "", OWN_NAME_NOWHERE },
     };
     /* clang-format on */
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct address_text room;
-        FILE *hosts = fmemopen ((char *)(uintptr_t)row[i].hosts, strlen (row[i].hosts), "r");
-        const char *found = own_name_find_loopback (hosts, "n1", &room);
+        const char *fault;
 
-        fclose (hosts);
-        if (row[i].found)
-            assert_string_equal (found, row[i].found);
-        else
-            assert_null (found);
+        set_hosts (row[i].hosts);
+        assert_non_null (fault = own_name_fault (&room));
+        assert_string_equal (fault, row[i].fault);
     }
+}
+
+TEST (an_address_of_the_host_is_right)
+{
+    struct address_text room;
+
+    if (unshare (CLONE_NEWNET) < 0 || system ("ip link set lo up && ip address add 192.0.2.1/32 dev lo") != 0)
+        SKIP ("only root may give a device an address, by the program ip (iproute2)");
+    set_hosts ("192.0.2.1 " NAME "\n");
+    assert_null (own_name_fault (&room));
+    /* The first one that can be bound counts. */
+    set_hosts ("192.0.2.2 " NAME "\n192.0.2.1 " NAME "\n");
+    assert_null (own_name_fault (&room));
+}
+
+TEST (a_fault_is_explained)
+{
+    char text[OWN_NAME_TEXT];
+
+    assert_string_equal (own_name_explain (text, OWN_NAME_NOWHERE), "does not resolve");
+    assert_string_equal (own_name_explain (text, "127.0.1.1"), "leads to 127.0.1.1, a loopback address");
+    assert_string_equal (own_name_explain (text, "::1"), "leads to ::1, a loopback address");
+    assert_string_equal (own_name_explain (text, "10.0.0.9"), "leads to 10.0.0.9, not its own address");
+    assert_string_equal (own_name_explain (text, "\033]0;x\007"), "does not resolve");
 }

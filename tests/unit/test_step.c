@@ -435,6 +435,31 @@ TEST (the_longest_answer_of_a_step_fits_its_limit)
     end ();
 }
 
+/* Names that do not follow each other, of eight bytes each. */
+TEST (a_list_of_nodes_that_is_too_long_is_left_out)
+{
+    enum { TASKS = 4096 };
+    struct frame *frame;
+
+    begin_with ("JAX=1 LIST=worker:4095,spare");
+    for (int rank = 0; rank < TASKS; rank++) {
+        struct registration r = on_node (rank, TASKS, rank + 1);
+        char name[16];
+
+        snprintf (name, sizeof (name), "n%05d.x", rank);
+        r.node = name;
+        add (r);
+    }
+    resolve ();
+    frame = answer_of (0);
+    assert_string_equal (frame_get (frame, "SLURM_NNODES"), "4095");
+    assert_string_equal (frame_get (frame, "SLURM_TASKS_PER_NODE"), "1(x4095)");
+    assert_null (frame_get (frame, "SLURM_NODELIST"));
+    assert_null (frame_get (frame, "SLURM_STEP_NODELIST"));
+    frame_destroy (frame);
+    end ();
+}
+
 TEST (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length)
 {
     enum { TASKS = 8000 };

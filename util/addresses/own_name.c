@@ -5,53 +5,89 @@
 
 #include "own_name.h"
 
+#include <fcntl.h>
+#include <netdb.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#define BLANKS " \t\r\n"
+#include "common/child.h"
 
-/* "ADDRESS NAME…", which is changed. */
-static bool _leads_to (char *line, const char *name, struct address *address)
+/* How long a launch may wait for a name server. */
+#define LOOKUP_MS 3000
+
+static bool _can_be_bound (const struct addrinfo *info)
 {
-    char *rest = line, *word = NULL;
-    bool parsed = false;
+    int fd = socket (info->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool bound = fd >= 0 && bind (fd, info->ai_addr, info->ai_addrlen) == 0;
 
-    line[strcspn (line, "#")] = '\0';
-    while ((word = strsep (&rest, BLANKS)))
-        if (*word == '\0')
-            continue;
-        else if (!parsed && address_parse (address, word) < 0)
-            return false;
-        else if (!parsed)
-            parsed = true;
-        else if (strcasecmp (word, name) == 0)
-            return true;
-    return false;
+    if (fd >= 0)
+        close (fd);
+    return bound;
 }
 
-const char *own_name_find_loopback (FILE *hosts, const char *name, struct address_text *room)
+/* The fault, or "". */
+static const char *_judge (const struct addrinfo *found, struct address_text *room)
 {
+    const struct addrinfo *info = found;
     struct address address;
-    char line[1024];
 
-    while (fgets (line, sizeof (line), hosts))
-        if (_leads_to (line, name, &address) && address_is_loopback (&address))
-            return address_print (&address, room);
-    return NULL;
+    while (info && !_can_be_bound (info))
+        info = info->ai_next;
+    if (address_of_sockaddr (&address, info ? info->ai_addr : found->ai_addr) < 0
+        || (info && !address_is_loopback (&address)))
+        return "";
+    return address_print (&address, room);
 }
 
-const char *own_name_loopback (struct address_text *room)
+/* In the child. */
+static void __attribute__ ((noreturn)) _look_up (int fd)
 {
-    FILE *hosts = fopen ("/etc/hosts", "re");
-    const char *found = NULL;
+    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found = NULL;
+    const char *fault = OWN_NAME_NOWHERE;
+    struct address_text room;
     char name[256];
 
-    if (!hosts)
+    setenv ("RES_OPTIONS", "timeout:1 attempts:1", 0);
+    if (gethostname (name, sizeof (name)) == 0 && getaddrinfo (name, NULL, &hints, &found) == 0 && found)
+        fault = _judge (found, &room);
+    _exit (write (fd, fault, strlen (fault)) != (ssize_t)strlen (fault));
+}
+
+const char *own_name_fault (struct address_text *room)
+{
+    ssize_t length;
+    int end[2];
+    pid_t child;
+
+    if (pipe2 (end, O_CLOEXEC) < 0)
         return NULL;
-    if (gethostname (name, sizeof (name)) == 0)
-        found = own_name_find_loopback (hosts, name, room);
-    fclose (hosts);
-    return found;
+    if ((child = child_fork ("tf-own-name", (int[]){ -1, end[1], -1 }, 3)) == 0)
+        _look_up (STDOUT_FILENO);
+    close (end[1]);
+    if (child < 0) {
+        close (end[0]);
+        return NULL;
+    }
+    length = child_answer (child, end[0], room->text, sizeof (room->text) - 1, LOOKUP_MS);
+    /* Nothing else in the child fails. */
+    if (length < 0)
+        length = snprintf (room->text, sizeof (room->text), "%s", OWN_NAME_NOWHERE);
+    room->text[length] = '\0';
+    return length > 0 ? room->text : NULL;
+}
+
+const char *own_name_explain (char text[OWN_NAME_TEXT], const char *fault)
+{
+    struct address address;
+
+    if (address_parse (&address, fault) < 0)
+        return "does not resolve";
+    snprintf (text, OWN_NAME_TEXT, "leads to %s, %s", fault,
+              address_is_loopback (&address) ? "a loopback address" : "not its own address");
+    return text;
 }

@@ -217,14 +217,15 @@ static int _address_of (struct address *address, const char *controller)
 static void _check_own_name (struct findings *findings)
 {
     struct address_text room;
-    const char *loopback = own_name_loopback (&room);
+    char text[OWN_NAME_TEXT];
+    const char *fault = own_name_fault (&room);
 
-    if (loopback)
+    if (fault)
         findings_add (findings, "address", LEVEL_WARNING,
-                      "give the name an address that other nodes reach, or remove it there",
-                      "/etc/hosts leads this host's own name to %s; JAX on CPUs and torchrun then tell "
-                      "other nodes that address",
-                      loopback);
+                      "add this host's address to its /etc/hosts, or to DNS",
+                      "this host's own name %s: JAX on CPUs, torchrun, and PyTorch on Gloo without "
+                      "--tf-frameworks=torch cannot connect to it",
+                      own_name_explain (text, fault));
 }
 
 void network_check (const struct slurm_conf *conf, const struct arguments *arguments,

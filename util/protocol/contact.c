@@ -24,6 +24,8 @@ static const char *const hold_name[] = { "free", "hold" };
 
 static const char *const port_count_name[] = { "one-port", "two-ports" };
 
+static const char *const name_name[] = { "no-name", "own-name" };
+
 static int _make_token (char token[CONTACT_TOKEN])
 {
     unsigned char bits[16];
@@ -46,8 +48,9 @@ char *contact_encode (const struct contact *c)
 {
     char *text;
 
-    if (asprintf (&text, "%d %d %s %s %d %s %s %s %s", FRAME_VERSION, c->port, c->token, c->server_token,
-                  c->timeout, hold_name[c->hold], ask_name[c->ask], port_count_name[c->second_port], c->ports)
+    if (asprintf (&text, "%d %d %s %s %d %s %s %s %s %s", FRAME_VERSION, c->port, c->token, c->server_token,
+                  c->timeout, hold_name[c->hold], ask_name[c->ask], port_count_name[c->second_port],
+                  name_name[c->own_name], c->ports)
         < 0)
         return NULL;
     return text;
@@ -82,14 +85,16 @@ static bool _is_printed (const struct contact *c, const char *text)
 /* The fields that only this version has. */
 static int _decode_rest (struct contact *c, const char *text)
 {
-    char hold[8], ask[16], count[16];
+    char hold[8], ask[16], count[16], name[16];
 
     /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
-    if (sscanf (text, "%*d %*d %*s %*s %9d %7s %15s %15s %1023s", &c->timeout, hold, ask, count, c->ports)
-            != 5
+    if (sscanf (text, "%*d %*d %*s %*s %9d %7s %15s %15s %15s %1023s", &c->timeout, hold, ask, count, name,
+                c->ports)
+            != 6
         || c->timeout < 1)
         return -1;
     c->second_port = strcmp (count, port_count_name[true]) == 0;
+    c->own_name = strcmp (name, name_name[true]) == 0;
     if (_decode_hold (&c->hold, hold) < 0 || _decode_ask (&c->ask, ask) < 0)
         return -1;
     return _is_printed (c, text) ? 0 : -1;

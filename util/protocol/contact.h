@@ -39,6 +39,7 @@ struct contact {
     bool hold;                  /* a task keeps its port to its end; otherwise exec frees it */
     enum contact_ask ask;
     bool second_port;           /* a task reserves another one, in case that it is PyTorch's process 0 */
+    bool own_name;              /* the first task of each node looks up the node's own name */
     char ports[1024];           /* "any", "reserved" or what port_ranges_parse () takes */
 };
 

@@ -44,7 +44,7 @@ struct registration {
     const char *step_nodes;         /* SLURM_STEP_NODELIST, or NULL */
     const char *step_node_tasks;    /* SLURM_STEP_TASKS_PER_NODE, or NULL */
     /* From the first task of each node. */
-    const char *own_name;           /* the loopback address of the node's own name (own_name.h), or NULL */
+    const char *own_name;           /* where the node's own name leads (own_name.h), or NULL */
     /* From the first task of each node if the contact asks for interfaces. */
     struct interface interface[INTERFACE_MAX];
     int interfaces;

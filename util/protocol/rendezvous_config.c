@@ -87,7 +87,6 @@ static const struct field row[] = {
     FIELD ("DTENSOR", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_DTENSOR),
     FIELD ("TORCH", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_TORCH),
     FIELD ("NCCL", nccl, FLAG, FIELD_OPTIONAL),
-    FIELD ("OWN_NAMES", own_names, FLAG, FIELD_OPTIONAL),
     FIELD ("DEBUGGED", debugged, FLAG, FIELD_OPTIONAL),
     RENDEZVOUS_CONFIG_WORDS (WORD)
 };

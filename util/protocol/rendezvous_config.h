@@ -63,7 +63,6 @@ struct rendezvous_config {
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */
     bool nccl;                              /* NCCL follows the network that is chosen */
-    bool own_names;                         /* the program may need nodes whose own names are right */
     bool debugged;                          /* srun runs under a parallel debugger */
 };
 

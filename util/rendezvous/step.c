@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addresses/own_name.h"
 #include "common/beside.h"
 #include "common/frameworks.h"
 #include "common/list_text.h"
@@ -35,7 +36,7 @@ struct step {
     struct address_text master;         /* without it, and without brackets */
     char local_rank_notice[512];        /* or "" */
     char replaced_notice[512];          /* or "" */
-    char own_name_notice[640];          /* or "" */
+    char own_name_notice[768];          /* or "" */
     char *jobs;                         /* processes_jobs (), or NULL */
     size_t jobs_length;
     char *numbers;                      /* slurm_numbers (), or NULL: Slurm's own stay */
@@ -267,26 +268,24 @@ static bool _is_one_node (const struct roster *roster)
     return true;
 }
 
-/* A program on such a node tells others that it is at a loopback address. */
+/* One line for all nodes whose own names are wrong, where the program may look them up. */
 static void _set_own_name_notice (struct step *step)
 {
-    const char *address = NULL;
-    char nodes[320];
+    char nodes[512], item[REGISTRATION_MAX_NODE + OWN_NAME_TEXT + 8], text[OWN_NAME_TEXT];
     struct list_text list = { nodes, sizeof (nodes), ", ", 4, 0, 0 };
 
-    if (!step->config->own_names || step->processes.count < 2 || _is_one_node (&step->roster))
+    if (step->processes.count < 2 || _is_one_node (&step->roster))
         return;
     for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
         if (rank->own_name) {
-            list_text_add (&list, rank->node);
-            address = address ? address : rank->own_name;
+            snprintf (item, sizeof (item), "%s (%s)", rank->node, own_name_explain (text, rank->own_name));
+            list_text_add (&list, item);
         }
-    if (address)
-        snprintf (
-            step->own_name_notice, sizeof (step->own_name_notice),
-            "the own name of %s leads to %s in /etc/hosts: JAX on CPUs and torchrun then tell the other "
-            "nodes that address, and cannot connect",
-            list_text_end (&list), address);
+    if (list.named)
+        snprintf (step->own_name_notice, sizeof (step->own_name_notice),
+                  "JAX on CPUs and torchrun cannot connect to a node whose own host name is wrong: %s; add "
+                  "the address of each node to its /etc/hosts, or to DNS",
+                  list_text_end (&list));
 }
 
 static bool _is_proxied (const struct step *step)
