@@ -135,8 +135,8 @@ infiniband load the driver ib_ipoib, or set ib=no in plugstack.conf" ] || fail "
     run -0 slurm strace -f -qq -o "$trace" -e trace=execve,fork,vfork,clone,clone3,connect,sendto,sendmsg,sendmmsg \
         "$SPANK_TF_STAGE/bin/tf-check" -q
     # connect () of a UDP socket sends nothing; the kernel chooses the local address. A netlink
-    # message asks the kernel for its interfaces, and libc asks for nscd's socket.
-    run grep -vE 'execve\("[^"]*/tf-check"|sin6?_port=htons\(9\)|AF_NETLINK|nscd' "$trace"
+    # message asks the kernel for its interfaces, and libc asks for nscd's socket. A child looks up the host's own name.
+    run grep -vE 'execve\("[^"]*/tf-check"|sin6?_port=htons\(9\)|AF_NETLINK|nscd| clone3?\(|SIGCHLD' "$trace"
     [ -z "$output" ] || fail "it does"
 }
 
@@ -198,7 +198,8 @@ END
 
     site_arguments
     for n in 1 2; do
-        "$tests/cluster" run --on "$(node $n)" -- mount --bind /dev/null /etc/hosts
+        echo "$(address "$(node $n)") $(node $n)" > "$BATS_TEST_TMPDIR/$n"
+        "$tests/cluster" run --on "$(node $n)" -- mount --bind "$BATS_TEST_TMPDIR/$n" /etc/hosts
     done
     run --separate-stderr slurm srun -Q -N2 -w "$(node 1),$(node 2)" "$tf_check" --step
     for n in 1 2; do
