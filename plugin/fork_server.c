@@ -354,6 +354,8 @@ int fork_server_run (struct fork_server *server)
 {
     int life;
 
+    /* It is the user's, and has the memory of slurmstepd, which is root's: no process of his may read it. */
+    prctl (PR_SET_DUMPABLE, 0);
     _die_with (server->supervisor);
     life = server->may_restart ? _serve (server) : _become_only_life (server);
     close (server->requests);

@@ -18,6 +18,7 @@
  *     await=DIR   waits until DIR has a file whose name is the task's rank, as for the image of a
  *                 container, and fails if something is in it
  *     overwrite   sets a role, as pyxis does with what the node's first task has got
+ *     dumpable    lets other processes of the user read the memory of the task's, as fs.suid_dumpable=1 does
  */
 #include "config.h"
 
@@ -183,6 +184,8 @@ int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
     const char *helper = _argument (argc, argv, "helper="), *awaited = _argument (argc, argv, "await=");
     char number[16];
 
+    if (_argument (argc, argv, "dumpable"))
+        prctl (PR_SET_DUMPABLE, 1);
     if (hidden && _enter (hidden) < 0) {
         slurm_error ("other_plugin: no mount namespace without %s: %s", hidden, strerror (errno));
         return -1;

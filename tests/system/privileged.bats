@@ -46,6 +46,34 @@ as_root ()
     diff "$BATS_TEST_TMPDIR/without" "$BATS_TEST_TMPDIR/with" || fail "it does something else"
 }
 
+# Which of these files of a process may its user read: readable_of NAME
+readable_of ()
+{
+    local pid
+
+    pid=$(pgrep -u "$user" -x "$1") || fail "there is no $1"
+    for file in environ maps mem fd; do
+        "$tests/cluster" run --on "$(node 1)" --user "$user" -- sh -c "[ -d /proc/$pid/$file ] && ls /proc/$pid/$file/ || head -c 0 /proc/$pid/$file" \
+            > "$BATS_TEST_TMPDIR/read" 2>&1 && echo "$file"
+    done
+    [ "$(stat -c %U "/proc/$pid/mem")" != root ] || echo "of root"
+}
+
+# Slurm has made it the user's process, and Linux leaves its memory to root, unless fs.suid_dumpable is 1 or another plugin
+# has changed that.
+# bats test_tags=core,release
+@test "a fork server, which has slurmstepd's memory, lets no other process of its user read it" {
+    site_arguments
+    sed -i "1i required $SPANK_TF_PROGRAMS/other_plugin.so dumpable" "$SPANK_TF_CLUSTER/plugstack.conf"
+    slurm srun -Q -J waits -n1 --tf-tasks=worker --tf-restart=1 sleep 1000 > "$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    eventually 30 pgrep -u "$user" -x sleep > "$BATS_TEST_TMPDIR/pid" || fail "$(< "$BATS_TEST_TMPDIR/out")"
+    site_arguments
+    [ "$(readable_of sleep)" = $'environ\nmaps\nmem\nfd' ] || fail "the program is not as any other"
+    [ "$(readable_of tf-fork-server)" = 'of root' ] || fail "it can be read"
+    slurm scancel --name waits
+    nothing_left
+}
+
 # The names and ids of srun and of all processes of the plugin and of tasks, on this cluster's hosts.
 processes_of_step ()
 {
