@@ -219,15 +219,23 @@ static struct output _open_output (struct task_info *info, const struct client_a
  * Where the programs of a watched task send their signs of life, unless the user has another place for
  * them. -1: nowhere; then the task has its log.
  */
-static int _open_watch (spank_t spank, const struct task_info *info, const struct answer *answer,
+static int _open_watch (spank_t spank, const struct registration *registration, const struct answer *answer,
                         struct watch_socket_name *name)
 {
+    struct errtext err;
     char room[2];
+    int watch;
 
     if (answer->watch.seconds == 0
         || spank_getenv (spank, "NOTIFY_SOCKET", room, sizeof (room)) != ESPANK_ENV_NOEXIST)
         return -1;
-    return watch_socket_open (name, info->registration.step, info->registration.rank);
+    watch = watch_socket_open (name, registration->step, registration->rank, &err);
+    if (watch < 0)
+        dprintf (STDERR_FILENO,
+                 "slurmstepd: error: spank_tf: step %s: rank %d on %s has no socket for signs of life: %s; "
+                 "--tf-watchdog uses only its log\n",
+                 registration->step, registration->rank, registration->node, err.text);
+    return watch;
 }
 
 /* A task between its answer and its program. The second stage goes on with it, in the same process. */
@@ -320,7 +328,7 @@ static void _use_answer (spank_t spank, const struct address *srun)
     const struct client_answer *answer = &prepared.answer;
     struct task_info *info = &prepared.info;
     struct output output;
-    int watch = _open_watch (spank, info, &answer->answer, &prepared.watch);
+    int watch = _open_watch (spank, &info->registration, &answer->answer, &prepared.watch);
 
     prepared.server =
         (struct fork_server){ .may_restart = answer->answer.restart.times > 0, .port = -1, .answer = -1 };

@@ -21,22 +21,40 @@ import os
 import socket
 
 _socket = None
+_own = "/proc/self/fd/"
 
 
-def _send(text):
-    global _socket
+def _names():
     name = os.environ.get("NOTIFY_SOCKET", "")
-    if not name:
-        return False
-    if name[0] == "@":
-        name = "\0" + name[1:]
+    if name:
+        yield "\0" + name[1:] if name[0] == "@" else name
+    # A descriptor of the task, which subprocess closes in the programs that it starts: then an ancestor has it.
+    pid = os.getpid()
+    while name.startswith(_own) and pid > 1:
+        with open("/proc/%d/stat" % pid) as f:
+            pid = int(f.read().rpartition(")")[2].split()[1])
+        yield "/proc/%d/fd/%s" % (pid, name[len(_own) :])
+
+
+def _send_to(name, message):
+    global _socket
     try:
         if _socket is None:
             _socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
-        _socket.sendto(text.encode("utf-8", "replace")[:2048], name)
+        _socket.sendto(message, name)
+    except BlockingIOError:
+        raise
     except OSError:
         return False
     return True
+
+
+def _send(text):
+    message = text.encode("utf-8", "replace")[:2048]
+    try:
+        return any(_send_to(name, message) for name in _names())
+    except OSError:
+        return False
 
 
 def alive(status=""):

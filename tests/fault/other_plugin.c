@@ -19,18 +19,24 @@
  *                 container, and fails if something is in it
  *     overwrite   sets a role, as pyxis does with what the node's first task has got
  *     dumpable    lets other processes of the user read the memory of the task's, as fs.suid_dumpable=1 does
+ *     old_kernel  lets a task's setsockopt () know no SO_PASSRIGHTS, as it is before Linux 6.16
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +47,12 @@ SPANK_PLUGIN (other_plugin, 1)
 
 int slurm_spank_init (spank_t spank, int argc, char *argv[]);
 int slurm_spank_init_post_opt (spank_t spank, int argc, char *argv[]);
+int slurm_spank_task_init_privileged (spank_t spank, int argc, char *argv[]);
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[]);
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
 
 static int callbacks;
 
@@ -176,6 +187,33 @@ static int _leave_helper (spank_t spank, const char *dir)
         close (i);
     execl ("/bin/sleep", "sleep", "600", NULL);
     _exit (1);
+}
+
+/* As root, so that set-uid programs of the task stay what they are. */
+static int _forget_passrights (void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT (BPF_LD | BPF_W | BPF_ABS, offsetof (struct seccomp_data, nr)),
+        BPF_JUMP (BPF_JMP | BPF_JEQ | BPF_K, SYS_setsockopt, 0, 5),
+        BPF_STMT (BPF_LD | BPF_W | BPF_ABS, offsetof (struct seccomp_data, args[1])),
+        BPF_JUMP (BPF_JMP | BPF_JEQ | BPF_K, SOL_SOCKET, 0, 3),
+        BPF_STMT (BPF_LD | BPF_W | BPF_ABS, offsetof (struct seccomp_data, args[2])),
+        BPF_JUMP (BPF_JMP | BPF_JEQ | BPF_K, SO_PASSRIGHTS, 0, 1),
+        BPF_STMT (BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOPROTOOPT),
+        BPF_STMT (BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = { sizeof (code) / sizeof (*code), code };
+
+    return prctl (PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+int slurm_spank_task_init_privileged (spank_t spank, int argc, char *argv[])
+{
+    (void)spank;
+    if (!_argument (argc, argv, "old_kernel") || _forget_passrights () == 0)
+        return 0;
+    slurm_error ("other_plugin: no filter: %s", strerror (errno));
+    return -1;
 }
 
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[])

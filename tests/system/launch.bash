@@ -84,3 +84,18 @@ site_arguments ()
     line=$(grep '^required' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")
     echo "$line $*" > "$SPANK_TF_CLUSTER/plugstack.conf"
 }
+
+# Linux 6.16 and later: the socket for signs of life refuses descriptors.
+refuses_descriptors ()
+{
+    /usr/bin/python3 -c '
+import socket
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).setsockopt(socket.SOL_SOCKET, 83, 0)' 2> /dev/null
+}
+
+# The next steps are as on a kernel before Linux 6.16.
+old_kernel ()
+{
+    site_arguments
+    sed -i "1i required $SPANK_TF_PROGRAMS/other_plugin.so old_kernel" "$SPANK_TF_CLUSTER/plugstack.conf"
+}

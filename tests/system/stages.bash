@@ -95,6 +95,27 @@ restart_after_a_hang ()
     [ "$(cat "$work"/logs/worker?.log | grep -c 'life 1')" -eq 2 ] || fail "the logs lack a life"
 }
 
+# Also with a line before ours in plugstack.conf, by which the kernel is an older one.
+messages_count ()
+{
+    local before
+
+    cp "$SPANK_TF_PROGRAMS/signs" "$work"
+    for before in '' "required $SPANK_TF_PROGRAMS/other_plugin.so old_kernel"; do
+        two_stages
+        [[ ! $before ]] || sed -i "1i $before" "$SPANK_TF_CLUSTER/plugstack.conf"
+        find "$LIVES" "$work" -type f ! -name signs -delete
+        run_inside '[ "$life" = 0 ] || exit 0
+            '"$work/signs 100 messages $work"'/alive.$SLURM_PROCID &
+            until [ -e '"$work"'/alive.$SLURM_PROCID ]; do sleep 0.1; done
+            [ "$SLURM_PROCID" != 1 ] || kill -USR2 $!
+            exec sleep 1000' -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,60 --tf-restart=1
+        succeeds
+        had_lives 2 2
+        [[ $stderr == *"no sign of life for "*": rank 1 (worker 1) "*'"step '[0-9]* ]] || fail "not this verdict"
+    done
+}
+
 # In a cluster with SlurmdTimeout=10.
 spare_takes_a_place ()
 {

@@ -61,6 +61,10 @@ after_test ()
     restart_after_a_hang
 }
 
+@test "in a container: messages for --tf-watchdog arrive, also on a kernel before Linux 6.16" {
+    messages_count
+}
+
 @test "in a container: a spare takes the place of a task whose node has died" {
     spare_takes_a_place
 }

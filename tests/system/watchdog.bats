@@ -276,11 +276,12 @@ names_worker_1 ()
 
 @test "what the user has set stays, and other tasks and steps have nothing of it" {
     local print='echo $SLURM_TF_ROLE ${NOTIFY_SOCKET%/*} $WATCHDOG_USEC $PYTHONFAULTHANDLER'
+    local first="@spank_tf/JOB/0" second="@spank_tf/JOB/1"
 
+    refuses_descriptors || first=/proc/self/fd second=/proc/self/fd
     run -0 --separate-stderr slurm srun -Q -N2 -n5 --overcommit --tf-tasks=chief,worker,ps,evaluator,+data --tf-watchdog=7 sh -c "$print"
-    job=$(sed -n 's/^chief @spank_tf\/\([0-9.]*\).*/\1/p' <<< "$output")
-    [ "$(sort <<< "$output")" = "$(printf '%s\n' "chief @spank_tf/$job/0 7000000 1" data evaluator ps "worker @spank_tf/$job/1 7000000 1")" ] ||
-        fail "other variables"
+    [ "$(sed -E 's/ @spank_tf\/[0-9.]+/ @spank_tf\/JOB/' <<< "$output" | sort)" = "$(
+        printf '%s\n' "chief $first 7000000 1" data evaluator ps "worker $second 7000000 1")" ] || fail "other variables"
     run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 sh -c "$print"
     [ "$(sort -u <<< "$output")" = worker ] || fail "variables without the option"
     run -0 --separate-stderr slurm env NOTIFY_SOCKET=/run/mine PYTHONFAULTHANDLER= srun -Q -N2 -n1 --tf-tasks=worker --tf-watchdog=7 \
@@ -289,7 +290,8 @@ names_worker_1 ()
     # A step in a task has a socket of its own; one that is not watched has none.
     run -0 --separate-stderr slurm salloc -Q -N1 -n1 srun -Q --overlap --tf-tasks=worker --tf-watchdog=7 sh -c '
         echo $NOTIFY_SOCKET; srun -Q --overlap --tf-tasks=worker --tf-watchdog=7 sh -c "echo \$NOTIFY_SOCKET"; srun -Q --overlap --tf-tasks=worker printenv NOTIFY_SOCKET || echo none'
-    [ "$(grep -c '^@spank_tf/' <<< "$output")" -eq 2 ] && [ "$(sort -u <<< "$output" | wc -l)" -eq 3 ] || fail "an inner step"
+    [[ $output == [@/]*/*$'\n'[@/]*/*$'\nnone' ]] || fail "an inner step"
+    ! refuses_descriptors || [ "$(sort -u <<< "$output" | wc -l)" -eq 3 ] || fail "an inner step has the same socket"
 }
 
 # bats test_tags=once
@@ -323,15 +325,79 @@ END
     chmod 755 "$work/send"
 }
 
+# Write the program ./attack NAME, which tries to send a descriptor to the socket: by this name, that of each socket
+# which the kernel or a directory shows, and each descriptor of each process. It prints how many of them took one, how many
+# messages without a descriptor, and what the name's answer was; then whether anything but itself had the descriptor.
+write_attack ()
+{
+    cat > "$work/attack" <<'END'
+#!/usr/bin/python3
+import array, errno, glob, os, select, socket, sys
+
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+read, write = os.pipe()
+
+def send(name, descriptors):
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [write]))] if descriptors else []
+    try:
+        s.sendmsg([b"WATCHDOG=1\nSTATUS=forged"], rights, 0, "\0" + name[1:] if name[0] == "@" else name)
+    except OSError as e:
+        return errno.errorcode[e.errno]
+    return "sent"
+
+names = {line.split()[7] for line in open("/proc/net/unix") if "spank_tf" in line}
+names.update(glob.glob("/dev/shm/*spank_tf*") + glob.glob("/tmp/*spank_tf*"))
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    names.update("/proc/%s/fd/%d" % (pid, fd) for fd in (*range(3, 11), *range(200, 210)))
+names = [name for name in names | {sys.argv[1]} if not name.startswith("/proc/%d/" % os.getpid())]
+taken = [name for name in names if send(name, True) == "sent"]
+print(len(taken), sum(send(name, False) == "sent" for name in names), send(sys.argv[1], True))
+os.close(write)
+print("ours" if select.select([read], [], [], 0)[0] else "another process has it")
+END
+    chmod 755 "$work/attack"
+}
+
 # Set $socket to that of a rank: find_socket RANK
 find_socket ()
 {
     socket=$(tr '\0' '\n' < "/proc/$(pid_of "$1")/environ" | sed -n 's/^NOTIFY_SOCKET=//p')
 }
 
+# Another user attacks a step, whose own messages count as before: attacked MESSAGES ANSWER
+attacked ()
+{
+    local socket
+
+    write_attack
+    export WORKERS=1
+    begin -w "$(node 1)" -n1 --tf-tasks=worker --tf-watchdog=3,60 --tf-show ./steps 100000
+    does 0 5
+    find_socket 0
+    run -0 "$tests/cluster" run --on "$(node 1)" --user "$other_user" -- ./attack "$socket" 3>&-
+    [ "$output" = "0 $1 $2"$'\nours' ] || fail "the attack was not refused, or not so"
+    does 0 10
+    slurm touch "$work/hang.0"
+    ends 124
+    verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"step [0-9]+\"\\)"
+}
+
+# bats test_tags=core,once
+@test "another user can send no descriptor to the socket" {
+    refuses_descriptors || skip "this kernel has no SO_PASSRIGHTS"
+    attacked 1 EPERM
+}
+
+# bats test_tags=core,once
+@test "on an older kernel another user can send nothing to the socket" {
+    old_kernel
+    attacked 0 ENOENT
+}
+
 @test "forged messages of another user do not count" {
     local socket sender
 
+    refuses_descriptors || skip "nobody else can send messages"
     write_send
     export WORKERS=2
     begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=6,60 --tf-show ./steps 100000
@@ -349,6 +415,7 @@ find_socket ()
 @test "a flood of another user changes nothing for a task that goes on" {
     local socket
 
+    refuses_descriptors || skip "nobody else can send messages"
     write_send
     export WORKERS=2
     begin -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,60 ./steps 150
@@ -358,6 +425,72 @@ find_socket ()
     ends 0
     [[ $stderr != *'sign of life'* ]] || fail "there is a verdict"
     "$tests/cluster" run -- pkill -u "$other_user" -f ./send || true
+}
+
+# --- a kernel before Linux 6.16
+
+# What the socket has left on this machine, of which nodes are only a part.
+names_of_socket ()
+{
+    find /dev/shm /tmp -maxdepth 1 -user "$user" -name '*spank_tf*'
+}
+
+# Write the program ./alive [COMMAND…], which sends a message, with how as its status, and runs the command.
+write_alive ()
+{
+    cat > "$work/alive" <<END
+#!/usr/bin/python3
+import subprocess, sys
+sys.path.insert(0, "$SPANK_TF_STAGE/share/spank-tf/python")
+import spank_tf_watchdog
+print(sys.argv[1], spank_tf_watchdog.alive(sys.argv[1]), flush=True)
+if sys.argv[2:]:
+    subprocess.run(sys.argv[2:])
+END
+    chmod 755 "$work/alive"
+}
+
+# bats test_tags=release,once
+@test "on an older kernel programs reach the socket in each life, in subprocesses, and in containers with nothing of the node's" {
+    local contained="bwrap --unshare-user --unshare-pid --unshare-ipc --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --tmpfs /run"
+
+    unshare --user true 2> /dev/null || skip "this machine does not let users create namespaces"
+    old_kernel
+    write_alive
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-watchdog=2,60 --tf-restart=1 sh -c "
+        [ \"\$SLURM_TF_RESTART\" = 1 ] || exec ./alive first sh -c 'kill -9 \$PPID'
+        ./alive second ./alive third sh -c './alive fourth'
+        (exec unshare --user --map-root-user --mount --pid --fork --mount-proc ./alive fifth)
+        case \$PWD in /tmp/*) set -- --bind \$PWD \$PWD;; esac
+        $contained --ro-bind $SPANK_TF_STAGE $SPANK_TF_STAGE \"\$@\" ./alive contained
+        sleep 100"
+    [ "$status" -eq 124 ] || fail "it does not end with 124"
+    [ "$output" = $'first True\nsecond True\nthird True\nfourth True\nfifth True\ncontained True' ] || fail "a message was not sent"
+    verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"contained\"\\)"
+}
+
+# bats test_tags=once
+@test "on an older kernel nothing of the socket is left, whatever is killed" {
+    local victim
+
+    old_kernel
+    export WORKERS=1
+    for victim in nothing tf-supervise tf-fork-server everything; do
+        find "$work" -name 'done.*' -delete
+        begin -w "$(node 1)" -n1 --tf-tasks=worker --tf-watchdog=60,60 --tf-restart=1 ./steps 100000
+        does 0 2
+        [ -z "$(names_of_socket)" ] || fail "it has a name"
+        case $victim in
+            nothing) ;;
+            # SIGKILL at once.
+            everything) slurm scancel "$(slurm squeue -h -n watched -o %i).0" ;;
+            *) pkill -9 -u "$user" -x "$victim" ;;
+        esac
+        slurm scancel --quiet --name watched
+        wait "$srun" || true
+        nothing_left
+        [ -z "$(names_of_socket)" ] || fail "a name is left when $victim was killed"
+    done
 }
 
 # --- time that does not count
@@ -509,8 +642,14 @@ END
     verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"step [0-9]+\"\\)"
 }
 
+# It waits until its message is read, for which it sends a descriptor.
 @test "systemd-notify sends messages, too" {
+    local barrier=0
+
     command -v systemd-notify > /dev/null || skip "systemd-notify is not installed"
+    ! refuses_descriptors || barrier=1
+    run slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=9 sh -c 'systemd-notify --no-block WATCHDOG=1 || echo fails; systemd-notify WATCHDOG=1; echo $?'
+    [ "${lines[-1]}" -eq "$barrier" ] && [[ $output != *fails* ]] || fail "it ends otherwise"
     run --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=1,60 sh -c 'systemd-notify WATCHDOG=1; systemd-notify WATCHDOG=1 STATUS="by a shell"; sleep 1000'
     [ "$status" -eq 124 ] || fail "it does not end with 124"
     verdict "rank 0 \\(worker 0\\) on [^ ]+ \\($at, \"by a shell\"\\)"

@@ -7,11 +7,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -30,9 +28,6 @@
  */
 #define READ_PAUSE_MS 100
 #define READ_MOST 1024
-
-/* How long it may take to close the descriptors of a message. */
-#define INTERRUPT_US 20000
 
 /* How many messages wait on a socket at most, and what Linux takes for that if nothing else is set. */
 #define QUEUE_FILE "/proc/sys/net/unix/max_dgram_qlen"
@@ -110,42 +105,8 @@ void watch_init (struct watch *w, const struct supervisor_config *c, int fd, str
 struct message {
     char bytes[NOTIFY_MESSAGE_MAX];
     size_t length;
-    bool own, descriptors; /* it is of this user; it brings descriptors */
+    bool own;                   /* it is of this user */
 };
-
-static void _wake (int number __attribute__ ((unused)))
-{
-}
-
-/* Call it with all signals blocked. A SIGALRM of Slurm's that comes between two calls is lost. */
-static void _interrupt_often (bool often)
-{
-    const struct timeval pause = { .tv_usec = often ? INTERRUPT_US : 0 };
-    const struct itimerval timer = { pause, pause };
-    sigset_t alarm;
-
-    sigemptyset (&alarm);
-    sigaddset (&alarm, SIGALRM);
-    if (often)
-        sigaction (SIGALRM, &(struct sigaction){ .sa_handler = _wake }, NULL);
-    setitimer (ITIMER_REAL, &timer, NULL);
-    sigprocmask (often ? SIG_UNBLOCK : SIG_BLOCK, &alarm, NULL);
-}
-
-/*
- * The kernel closes descriptors for which there is no room, which is what sd_notify_barrier (3) waits for.
- * That of a connection may take as long as its owner likes (SO_LINGER), unless there is a signal.
- */
-static void _drop (int fd, bool descriptors)
-{
-    char byte;
-
-    if (descriptors)
-        _interrupt_often (true);
-    recv (fd, &byte, 1, MSG_DONTWAIT);
-    if (descriptors)
-        _interrupt_often (false);
-}
 
 /* Has a process of this user sent it? The kernel says so (SO_PASSCRED). */
 static bool _is_own (struct msghdr *header)
@@ -159,7 +120,10 @@ static bool _is_own (struct msghdr *header)
     return sender.uid == geteuid ();
 }
 
-/* False if there is none. */
+/*
+ * False if there is none. The kernel closes descriptors for which there is no room, which is what
+ * sd_notify_barrier (3) waits for. Only this user can send any (watch_socket.h).
+ */
 static bool _read_message (int fd, struct message *message)
 {
     union {
@@ -170,14 +134,12 @@ static bool _read_message (int fd, struct message *message)
     struct msghdr header = {
         .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof (control)
     };
-    ssize_t n = recvmsg (fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_PEEK);
+    ssize_t n = recvmsg (fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
     if (n < 0)
         return false;
     message->length = (size_t)n;
     message->own = _is_own (&header);
-    message->descriptors = header.msg_flags & MSG_CTRUNC;
-    _drop (fd, message->descriptors);
     return true;
 }
 
@@ -263,27 +225,24 @@ static void _take_message (struct watch *w, const char *bytes, size_t length)
         w->done = true;
 }
 
-/* Another user's message with descriptors may have taken 20 ms to read: the next one waits. */
 static void _read (struct watch *w)
 {
     int all = 0, others = 0;
-    bool slow = false;
     struct message message;
 
     if (w->fd < 0 || _time_ms () < w->read_ms + READ_PAUSE_MS)
         return;
-    while (all < READ_MOST && !slow && _read_message (w->fd, &message)) {
+    while (all < READ_MOST && _read_message (w->fd, &message)) {
         all++;
         if (message.own)
             _take_message (w, message.bytes, message.length);
         else
             others++;
-        slow = !message.own && message.descriptors;
     }
     if (all > 0)
         w->read_ms = _time_ms ();
     /* Other users had more than half of the queue: it may have been full at any time before. */
-    w->flooded = slow || others > w->queue / 2 || (all == READ_MOST && others > 0);
+    w->flooded = others > w->queue / 2 || (all == READ_MOST && others > 0);
 }
 
 /* What the program said last may not have been read, nor may its exec () have been seen. */
