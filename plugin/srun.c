@@ -13,7 +13,6 @@
 #include <stdnoreturn.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,14 +38,10 @@
 
 /*
  * One rendezvous for all components. Its port is held for as long as srun lives, and is listened on until the
- * rendezvous has that socket.
+ * rendezvous has a socket of its own for that.
  */
 static struct contact contact;
 static struct port *reserved;
-static int listener = -1;
-
-/* Another program may take a port between the two calls that reserve it and listen. */
-#define LISTEN_TRIES 8
 
 static char program[4096];
 
@@ -159,23 +154,6 @@ static int _find_program (struct errtext *err)
     return 0;
 }
 
-/*
- * Listen at once: until then a program that sets SO_REUSEADDR can bind the port, and srun itself, which does,
- * is about to choose its own ports from the same range.
- */
-static int _reserve_and_listen (const struct port_ranges *ranges, struct errtext *err)
-{
-    for (unsigned int i = 0; i < LISTEN_TRIES; i++) {
-        if (port_reserve (&reserved, ranges, (unsigned int)getpid () + i, err) < 0)
-            return -1;
-        if ((listener = port_listen (reserved, err)) >= 0)
-            return 0;
-        port_release (reserved);
-        reserved = NULL;
-    }
-    return -1;
-}
-
 static int _reserve_port (struct errtext *err)
 {
     struct port_ranges ranges;
@@ -188,7 +166,7 @@ static int _reserve_port (struct errtext *err)
         ranges.count = 1;
     if (contact_make_tokens (&contact, err) < 0)
         return -1;
-    if (_reserve_and_listen (&ranges, &why) < 0)
+    if (port_reserve_listening (&reserved, &ranges, (unsigned int)getpid (), &why) < 0)
         return errtext_set (err, "srun's rendezvous: %s", why.text);
     contact.port = port_number (reserved);
     return 0;
@@ -627,26 +605,18 @@ static const char *_stderr_of_mpirun (const struct cmdline_program *of_step, cha
 }
 
 /*
- * A process that srun has forked meanwhile, its shepherd, has the listening socket, too: if tf-rendezvous
- * were killed, tasks would connect to that, and get no answer. shutdown () ends it for all that have it.
+ * A process that srun has forked meanwhile, its shepherd, has the socket that listens, too: if tf-rendezvous were
+ * killed, tasks would connect to that, and get no answer. So tf-rendezvous gets another one.
  */
-static int _listen_anew (struct errtext *err)
-{
-    shutdown (listener, SHUT_RD);
-    close (listener);
-    listener = port_listen (reserved, err);
-    return listener < 0 ? -1 : 0;
-}
-
 static int _start (const char *step, uint32_t number, const struct cmdline_program *of_step,
                    struct errtext *err)
 {
     struct frame *configuration = _configuration (step, number, of_step, err);
     char path[64];
     const char *messages = _stderr_of_mpirun (of_step, path, sizeof (path));
-    int rc = -1;
+    int listener = -1, rc = -1;
 
-    if (configuration && _listen_anew (err) == 0)
+    if (configuration && (listener = port_listen_anew (reserved, err)) >= 0)
         rc = rendezvous_start (program, step, messages, listener, configuration, err);
     frame_destroy (configuration);
     return rc;

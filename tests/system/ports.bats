@@ -174,6 +174,20 @@ rendezvous_port ()
     done
 }
 
+# In a loop of its own, with every combination of options; it finds the port as soon as srun listens on it.
+@test "another user who wants the rendezvous' port never gets it before the rendezvous has ended" {
+    local thief file=$SPANK_TF_CLUSTER/work/taken
+
+    nice -n -19 "$tests/cluster" run --user "$other_user" -- "$SPANK_TF_PROGRAMS/take-port" "$(id -u "$user")" > "$file" 3>&- &
+    thief=$!
+    for _ in {1..20}; do
+        run --separate-stderr slurm srun -Q -n2 --tf-tasks=ps,worker "$task_check" --roles=ps,worker
+        all_tasks_ok ps,worker
+    done
+    kill "$thief"
+    [ -s "$file" ] || fail "it has not even got a port of an srun that has ended"
+}
+
 @test "the rendezvous' port can be used again when the step has ended" {
     site_arguments rendezvous_ports=22100-22101
     for _ in 1 2 3 4 5; do

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "descriptors.h"
@@ -117,11 +118,14 @@ static int _close_and_fail (int fd)
     return -1;
 }
 
+static int _set_option (int fd, int option, int value)
+{
+    return setsockopt (fd, SOL_SOCKET, option, &value, sizeof (value));
+}
+
 static int _reuse_address (int fd)
 {
-    int on = 1;
-
-    return setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on));
+    return _set_option (fd, SO_REUSEADDR, 1);
 }
 
 /*
@@ -159,11 +163,26 @@ static int _bind_despite_time_wait (int fd, int number, const struct sockaddr_st
     return 0;
 }
 
+/* What a port is reserved for. */
+enum use {
+    FOR_A_SERVER,       /* of another process, which sets SO_REUSEADDR */
+    TO_LISTEN,          /* with this socket, and no other process can bind the port */
+};
+
+/*
+ * A socket that listens excludes all others. One that is bound and does not have SO_REUSEADDR does so, too:
+ * it stays so when it does not listen any more.
+ */
+static int _listen_alone (int fd)
+{
+    return listen (fd, SOMAXCONN) < 0 ? -1 : _set_option (fd, SO_REUSEADDR, 0);
+}
+
 /*
  * Without SO_REUSEADDR bind () fails if another socket has the port, whatever that one has set. With it
  * afterwards, a server that sets it, too, can bind the port.
  */
-static int _bind (int number, bool despite_time_wait)
+static int _bind (int number, enum use use, bool despite_time_wait)
 {
     struct sockaddr_storage ss;
     socklen_t len;
@@ -174,7 +193,9 @@ static int _bind (int number, bool despite_time_wait)
     if (despite_time_wait)
         rc = _bind_despite_time_wait (fd, number, &ss, len);
     else
-        rc = bind (fd, (struct sockaddr *)&ss, len) < 0 ? -1 : _reuse_address (fd);
+        rc = bind (fd, (struct sockaddr *)&ss, len);
+    if (rc == 0)
+        rc = use == TO_LISTEN ? _listen_alone (fd) : _reuse_address (fd);
     return rc < 0 ? _close_and_fail (fd) : fd;
 }
 
@@ -211,15 +232,47 @@ int port_ranges_nth (const struct port_ranges *ranges, size_t n)
     return -1;
 }
 
+/* A new socket with SO_REUSEADDR, and with this option, that listens. -1 and errno. */
+static int _listen_on (int number, int option)
+{
+    struct sockaddr_storage ss;
+    socklen_t len;
+    int fd = _wildcard (number, &ss, &len);
+
+    if (fd < 0 || _reuse_address (fd) < 0 || _set_option (fd, option, 1) < 0
+        || bind (fd, (struct sockaddr *)&ss, len) < 0 || listen (fd, SOMAXCONN) < 0)
+        return _close_and_fail (fd);
+    return fd;
+}
+
+/* While this socket listens, one of the same user begins to. */
+static int _listen_beside (int fd)
+{
+    return _set_option (fd, SO_REUSEPORT, 1) < 0 ? -1 : _listen_on (_bound_number (fd), SO_REUSEPORT);
+}
+
+/* shutdown () takes a number away that the kernel has chosen. So one that listens gets it by its number. */
+static int _bind_any (enum use use)
+{
+    int fd = _bind (0, use, false), named;
+
+    if (fd < 0 || use == FOR_A_SERVER)
+        return fd;
+    if ((named = _listen_beside (fd)) >= 0)
+        _set_option (named, SO_REUSEADDR, 0);
+    _close_and_fail (fd);
+    return named;
+}
+
 /* If every port is in use, take one on which only connections in TIME_WAIT are left. */
-static int _bind_one_of (const struct port_ranges *ranges, unsigned int start)
+static int _bind_one_of (const struct port_ranges *ranges, unsigned int start, enum use use)
 {
     size_t size = _size (ranges);
     int fd;
 
     for (size_t i = 0; i < 2 * size; i++)
         /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): the loop has no turn if size is 0. */
-        if ((fd = _bind (port_ranges_nth (ranges, (start + i) % size), i >= size)) >= 0)
+        if ((fd = _bind (port_ranges_nth (ranges, (start + i) % size), use, i >= size)) >= 0)
             return fd;
         else if (errno != EADDRINUSE)
             return -1;
@@ -241,9 +294,10 @@ static int _none_free (const struct port_ranges *ranges, struct errtext *err)
     return errtext_set (err, "no port of %s is free", list_text_end (&list));
 }
 
-int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start, struct errtext *err)
+static int _reserve_for (struct port **pp, const struct port_ranges *ranges, unsigned int start, enum use use,
+                     struct errtext *err)
 {
-    int fd = ranges->count ? _bind_one_of (ranges, start) : _bind (0, false);
+    int fd = ranges->count ? _bind_one_of (ranges, start, use) : _bind_any (use);
     struct port *port;
 
     if (fd < 0)
@@ -255,6 +309,17 @@ int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned i
     *port = (struct port){ .number = _bound_number (fd), .socket = fd };
     *pp = port;
     return 0;
+}
+
+int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start, struct errtext *err)
+{
+    return _reserve_for (pp, ranges, start, FOR_A_SERVER, err);
+}
+
+int port_reserve_listening (struct port **pp, const struct port_ranges *ranges, unsigned int start,
+                            struct errtext *err)
+{
+    return _reserve_for (pp, ranges, start, TO_LISTEN, err);
 }
 
 int port_number (const struct port *port)
@@ -280,17 +345,40 @@ int port_listen (const struct port *port, struct errtext *err)
 
 int port_listen_on (int number, struct errtext *err)
 {
-    struct sockaddr_storage ss;
-    socklen_t len;
-    int fd = _wildcard (number, &ss, &len);
+    int fd = _listen_on (number, SO_REUSEADDR);
 
-    if (fd < 0 || _reuse_address (fd) < 0 || bind (fd, (struct sockaddr *)&ss, len) < 0
-        || listen (fd, SOMAXCONN) < 0) {
-        errtext_set (err, "cannot listen on port %d: %s", number, strerror (errno));
-        if (fd >= 0)
-            close (fd);
-        return -1;
-    }
+    return fd < 0 ? errtext_set (err, "cannot listen on port %d: %s", number, strerror (errno)) : fd;
+}
+
+/* srun --uid: root has made the socket, and SO_REUSEPORT shares a port between sockets of one user only. */
+static bool _is_of_another_user (const struct port *port)
+{
+    struct stat st;
+
+    return fstat (port->socket, &st) == 0 && st.st_uid != geteuid ();
+}
+
+/* Then there is a moment in which none listens. */
+static int _listen_after (const struct port *port, struct errtext *err)
+{
+    int fd;
+
+    _reuse_address (port->socket);
+    shutdown (port->socket, SHUT_RD);
+    fd = port_listen (port, err);
+    _set_option (port->socket, SO_REUSEADDR, 0);
+    return fd;
+}
+
+int port_listen_anew (const struct port *port, struct errtext *err)
+{
+    int fd;
+
+    if (_is_of_another_user (port))
+        return _listen_after (port, err);
+    if ((fd = _listen_beside (port->socket)) < 0)
+        return errtext_set (err, "cannot listen on port %d: %s", port->number, strerror (errno));
+    shutdown (port->socket, SHUT_RD);
     return fd;
 }
 

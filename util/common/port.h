@@ -1,11 +1,12 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A TCP port that this process holds: bound on every address of the node, but not listening, so
- * the kernel refuses connections to it. It was bound exclusively, and has SO_REUSEADDR since: a server that
- * sets it, as nearly all do, can bind the port. The kernel gives the number to no program by itself, and a
- * program that does not set SO_REUSEADDR cannot bind it. One that asks for this number and sets it can, of
- * any user, until the server listens; then the server cannot.
+ * A TCP port that this process holds: bound on every address of the node, but not listening unless
+ * port_reserve_listening () says so, so that the kernel refuses connections to it. It was bound
+ * exclusively, and has SO_REUSEADDR since: a server that sets it, as nearly all do, can bind the port. The
+ * kernel gives the number to no program by itself, and a program that does not set SO_REUSEADDR cannot bind
+ * it. One that asks for this number and sets it can, of any user, until the server listens; then the server
+ * cannot.
  */
 #ifndef TF_PORT_H
 #define TF_PORT_H
@@ -44,6 +45,21 @@ struct port;
  */
 int port_reserve (struct port **pp, const struct port_ranges *ranges, unsigned int start,
                   struct errtext *err);
+
+/*
+ * The same for a port on which this process listens at once. It does not get SO_REUSEADDR: until
+ * port_release () no program of another user can bind it, whatever it sets.
+ */
+int port_reserve_listening (struct port **pp, const struct port_ranges *ranges, unsigned int start,
+                            struct errtext *err);
+
+/*
+ * Listen on a port of port_reserve_listening () with a new socket, dual-stack and close-on-exec, and no
+ * more with the old one, of which other processes may have copies. There is no moment in which none
+ * listens; connections that wait at the old one are reset. From then on programs of the same user that set
+ * SO_REUSEPORT can bind the port. -1 and err.
+ */
+int port_listen_anew (const struct port *port, struct errtext *err);
 
 /* The number, in host byte order. */
 int port_number (const struct port *port);
