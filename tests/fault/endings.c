@@ -6,6 +6,9 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,6 +273,15 @@ static void _expect_to_leave (const struct launch *launch, int fd)
         die ("a supervisor is not let go");
 }
 
+/* A rank's supervisor tells that, on this new connection. */
+static void _tell (const struct launch *launch, int fd, int rank, const struct status *status)
+{
+    struct simulated simulated;
+
+    simulate_rank (launch, rank, &simulated);
+    send_frame (fd, status_encode_first (status, launch->contact.token, simulated.node, rank));
+}
+
 /* Its task has ended so, on a new connection. */
 static int _reconnect (const struct launch *launch, int rank, const char *how)
 {
@@ -277,7 +289,7 @@ static int _reconnect (const struct launch *launch, int rank, const char *how)
     int fd = connect_to_rendezvous (launch);
 
     exit_report_parse (&status.report, how);
-    send_frame (fd, status_encode_first (&status, launch->contact.token, "n0", rank));
+    _tell (launch, fd, rank, &status);
     return fd;
 }
 
@@ -379,7 +391,7 @@ static int _run_again (const struct launch *launch, int rank)
     const struct status status = { .ended = false };
     int fd = connect_to_rendezvous (launch);
 
-    send_frame (fd, status_encode_first (&status, launch->contact.token, "n0", rank));
+    _tell (launch, fd, rank, &status);
     if (_receive_goal (launch, fd).stop != GOAL_RUN)
         die ("a task is stopped that runs");
     return fd;
@@ -444,6 +456,90 @@ TEST ("the rendezvous is killed for the third time in a minute, or before the an
     kill (early.pid, SIGKILL);
     _await_no_child ();
     _expect_times (&early, "tf-rendezvous was killed", 0);
+}
+
+/* A node with the token. */
+
+/* From another address of this host than that of the registrations. */
+static int _connect_from_elsewhere (const struct launch *launch)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_port = htons ((uint16_t)launch->contact.port),
+                              .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK + 1) };
+    int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (bind (fd, (struct sockaddr *)&from, sizeof (from)) < 0
+        || connect (fd, (struct sockaddr *)&to, sizeof (to)) < 0 || fcntl (fd, F_SETFL, O_NONBLOCK) < 0)
+        die ("cannot connect from 127.0.0.2: %s", strerror (errno));
+    return fd;
+}
+
+/* A node with the token says that the task of another one has ended, or registers as that. */
+static void _impersonate (const struct launch *launch, int rank)
+{
+    struct status status = { .ended = true, .life = { .life = -1 } };
+    int fd = _connect_from_elsewhere (launch);
+
+    exit_report_parse (&status.report, "exit 0");
+    _tell (launch, fd, rank, &status);
+    expect_no_data (fd);
+    fd = connect_to_rendezvous (launch);
+    send_frame (fd, status_encode_first (&status, launch->contact.token, "n7", rank));
+    expect_no_data (fd);
+    fd = _connect_from_elsewhere (launch);
+    send_frame (fd, encode_registration (launch, rank));
+    expect_no_data (fd);
+}
+
+TEST ("a node with the token cannot speak for the task of another node, even after the rendezvous was killed")
+{
+    struct launch launch = { .tasks = 3, .show = true, .stops = true };
+    int rank[3];
+
+    prctl (PR_SET_CHILD_SUBREAPER, 1);
+    _start_supervised (&launch, rank);
+    _impersonate (&launch, 2);
+    _kill_rendezvous (&launch);
+    _impersonate (&launch, 2);
+    for (int i = 0; i < 3; i++)
+        rank[i] = _run_again (&launch, i);
+    _impersonate (&launch, 2);
+    _report (rank[2], "exit 3");
+    _expect_to_leave (&launch, rank[2]);
+    _report (rank[1], "exit 0");
+    if (_receive_goal (&launch, rank[0]).stop != GOAL_STOP)
+        die ("the ps is not stopped");
+    _expect_to_leave (&launch, rank[1]);
+    _report (rank[0], "stopped");
+    _expect_to_leave (&launch, rank[0]);
+    launch_end_srun (&launch);
+    _await_no_child ();
+    _expect_times (&launch, "failed, exit 3; spank_tf does not end the others", 1);
+    _expect_times (
+        &launch,
+        "srun: spank_tf: step 12.0: refused a connection for rank 2 (worker 1) on n1: it came from "
+        "127.0.0.2 (\"n1\"), and the rank had registered from 127.0.0.1\n",
+        2);
+}
+
+/* A rank that waits for its answer is lost, and another node registers in its place. */
+TEST ("a node with the token cannot register in the place of a rank that has registered")
+{
+    struct launch launch = { .tasks = TASKS };
+    int rank[TASKS], fd;
+
+    launch_start (&launch);
+    _register_ranks (&launch, rank, 1);
+    close (rank[2]);
+    launch_wait_processed (&launch);
+    fd = _connect_from_elsewhere (&launch);
+    send_frame (fd, encode_registration (&launch, 2));
+    expect_no_data (fd);
+    rank[2] = register_rank (&launch, 2);
+    launch_wait_processed (&launch);
+    rank[0] = register_rank (&launch, 0);
+    expect_launched (&launch, rank);
 }
 
 /* Ranks cannot take part. */

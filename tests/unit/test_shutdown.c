@@ -202,7 +202,7 @@ static void add_ranks (int tasks, const struct places *places)
         snprintf (address, sizeof (address), "10.0.0.%d", number + 1);
         snprintf (r.host.id, sizeof (r.host.id), "host%d", number + 1);
         assert_int_equal (address_parse (&r.address, address), 0);
-        if (step_add (server.step, &r, &srun, &err) != STEP_ADDED)
+        if (step_add (server.step, &r, &srun, &r.address, &err) != STEP_ADDED)
             fail_msg ("%s", err.text);
     }
     if (step_resolve (server.step, &host, &err) < 0)

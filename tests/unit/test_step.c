@@ -115,7 +115,7 @@ static bool register_by (const struct registration *rank, const char *srun)
     enum step_verdict verdict;
 
     assert_int_equal (address_parse (&address, srun), 0);
-    verdict = step_add (step, rank, &address, &err);
+    verdict = step_add (step, rank, &address, &rank->address, &err);
     if (verdict == STEP_REFUSED)
         print_refusal (&err);
     else if (verdict == STEP_IGNORED)

@@ -76,6 +76,7 @@ struct rank {
     struct host host;
     struct address connected; /* its end of the connection to the rendezvous */
     struct address srun; /* the rendezvous' end of it */
+    struct address from; /* and the other one, as the rendezvous sees it */
     bool at_srun; /* on its host, where the rendezvous is */
     int port;
     int master_port, gpus;

@@ -16,7 +16,7 @@
 /* What decides is told nothing else (job/job.h). */
 enum journal_kind {
     JOURNAL_CONFIG,     /* srun's frame */
-    JOURNAL_REGISTERED, /* a rank, by this frame, on a connection that ends at `srun` */
+    JOURNAL_REGISTERED, /* a rank, by this frame, on a connection `from` there to `srun` */
     JOURNAL_LAUNCHED,   /* after `number` milliseconds */
     JOURNAL_WIRE,       /* the link of `rank` is `number`, and `silent` */
     JOURNAL_ABSENT,     /* job_absent (), with `number` and `heard` */
@@ -30,7 +30,7 @@ struct journal_entry {
     int rank, number;
     bool silent;
     int64_t now, heard;
-    struct address srun;
+    struct address srun, from;
 };
 
 struct journal;

@@ -163,7 +163,7 @@ static int _register_as_before (struct server *server, const struct journal_entr
     /* Its former connection may have broken. */
     if (roster->tasks > 0)
         roster->rank[registration.rank].launch = RANK_AWAITED;
-    return step_add (server->step, &registration, &entry->srun, err) == STEP_REFUSED ? -1 : 0;
+    return step_add (server->step, &registration, &entry->srun, &entry->from, err) == STEP_REFUSED ? -1 : 0;
 }
 
 static int _complete_as_before (struct server *server, const struct journal_entry *entry, struct errtext *err)
@@ -258,7 +258,7 @@ static bool _register (struct server *server, struct peer *peer, const struct re
 
     if (address_local (&srun, peer->fd) < 0)
         return false;
-    verdict = step_add (server->step, registration, &srun, &err);
+    verdict = step_add (server->step, registration, &srun, &peer->from, &err);
     if (verdict == STEP_REFUSED && roster->tasks == 0)
         _refuse (server, err.text);
     if (verdict == STEP_IGNORED || roster->tasks == 0) {
@@ -269,7 +269,8 @@ static bool _register (struct server *server, struct peer *peer, const struct re
     if (first)
         _check_limit (server, roster->tasks);
     if (verdict == STEP_ADDED)
-        journal_add (server->journal, &(struct journal_entry){ .kind = JOURNAL_REGISTERED, .srun = srun },
+        journal_add (server->journal,
+                     &(struct journal_entry){ .kind = JOURNAL_REGISTERED, .srun = srun, .from = peer->from },
                      frame);
     if (verdict == STEP_REFUSED)
         _refuse (server, err.text);
@@ -277,6 +278,39 @@ static bool _register (struct server *server, struct peer *peer, const struct re
     if (server->refused)
         _answer (server, peer);
     return true;
+}
+
+/* Once: a node with the token could fill srun's output. */
+static void _say_that_it_is_not_home (struct server *server, const struct peer *peer, const struct rank *rank,
+                                      const char *node)
+{
+    struct address_text from, registered;
+    char name[RANK_NAME_SIZE];
+    struct quoted q;
+
+    if (server->strangers)
+        return;
+    server->strangers = true;
+    console_say ("spank_tf: %s: refused a connection for %s: it came from %s (\"%s\"), and the rank had "
+                 "registered from %s",
+                 step_name (server->step), rank_name (step_roster (server->step), rank, name, sizeof (name)),
+                 address_print (&peer->from, &from), node ? text_quoted (&q, node, strlen (node)) : "",
+                 address_print (&rank->from, &registered));
+}
+
+/*
+ * Any node with the token can write any rank, but a rank that has registered comes again from its own node.
+ * After a refusal all are refused, so that each ends.
+ */
+static bool _is_home (struct server *server, const struct peer *peer, int number, const char *node)
+{
+    const struct roster *roster = step_roster (server->step);
+    const struct rank *rank = number >= 0 && number < roster->tasks ? &roster->rank[number] : NULL;
+
+    if (!rank || server->refused || roster_is_home (roster, rank, node, &peer->from))
+        return true;
+    _say_that_it_is_not_home (server, peer, rank, node);
+    return false;
 }
 
 /* The first frame of a connection. False if the connection is to be closed. */
@@ -293,8 +327,10 @@ static bool _take_first_frame (struct server *server, struct peer *peer, struct 
         return false;
     }
     if (hello.reconnects)
-        return supervisors_reconnect (server, peer, frame);
-    if (registration_decode (&registration, frame, NULL) < 0)
+        return _is_home (server, peer, status_rank (frame, step_roster (server->step)->tasks), hello.node)
+               && supervisors_reconnect (server, peer, frame);
+    if (registration_decode (&registration, frame, NULL) < 0
+        || !_is_home (server, peer, registration.rank, hello.node))
         return false;
     return server->resolved ? _register_again (server, peer, &registration)
                             : _register (server, peer, &registration, frame);

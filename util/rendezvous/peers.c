@@ -54,7 +54,9 @@ void peers_watch_fd (const struct peers *peers, int fd)
 
 static bool _accept_one (struct peers *peers, int missing)
 {
-    int fd = accept4 (peers->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct sockaddr_storage from = { 0 };
+    socklen_t length = sizeof (from);
+    int fd = accept4 (peers->listener, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct epoll_event event = { .events = EPOLLIN };
     struct peer *peer;
 
@@ -71,6 +73,7 @@ static bool _accept_one (struct peers *peers, int missing)
         return true;
     }
     peer->fd = fd;
+    address_of_sockaddr (&peer->from, (struct sockaddr *)&from);
     peer->reader.ceiling = FRAME_MAX_REGISTRATION;
     peer->events = event.events;
     peer->timeout = deadline_in_ms (AUTHENTICATE_MS);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/address.h"
 #include "common/deadline.h"
 #include "protocol/answer.h"
 #include "protocol/frame.h"
@@ -29,6 +30,7 @@ enum peer_state {
 struct peer {
     int fd;
     enum peer_state state;
+    struct address from; /* its end of the connection */
     struct rank *rank;                  /* NULL: unauthenticated */
     struct deadline timeout;            /* by when the first frame must be complete */
     struct peer *older, *newer;         /* the unauthenticated, by age; the closed, by older */

@@ -126,13 +126,15 @@ static int _keep_registration (struct rank *rank, const struct registration *r)
     return 0;
 }
 
-int roster_add (struct roster *roster, const struct registration *r, const struct address *srun)
+int roster_add (struct roster *roster, const struct registration *r, const struct address *srun,
+                const struct address *from)
 {
     struct rank *rank = &roster->rank[r->rank];
 
     if (_keep_registration (rank, r) < 0)
         return -1;
     rank->srun = *srun;
+    rank->from = *from;
     rank->launch = RANK_HERE;
     layout_add (roster->layout, r->rank, r->node_index, r->node);
     if (r->node_ranks)
@@ -140,6 +142,36 @@ int roster_add (struct roster *roster, const struct registration *r, const struc
     if (r->step_nodes && r->step_node_tasks)
         layout_add_step (roster->layout, r->step_nodes, r->step_node_tasks);
     return 0;
+}
+
+static bool _has_interface (const struct rank *rank, const struct address *address)
+{
+    for (int i = 0; i < rank->interfaces; i++)
+        if (address_equal (&rank->interface[i].address.address, address))
+            return true;
+    return false;
+}
+
+/* The first rank of the node has its interfaces. */
+static bool _is_of_node (const struct roster *roster, const struct rank *rank, const struct address *address)
+{
+    for (int i = 0; i < roster->tasks; i++) {
+        const struct rank *other = &roster->rank[i];
+
+        if (other->interfaces > 0 && address_equal (&other->from, &rank->from)
+            && strcmp (other->node, rank->node) == 0 && _has_interface (other, address))
+            return true;
+    }
+    return false;
+}
+
+bool roster_is_home (const struct roster *roster, const struct rank *rank, const char *node,
+                     const struct address *from)
+{
+    if (!rank->node)
+        return true;
+    return node && strcmp (rank->node, node) == 0
+           && (address_equal (&rank->from, from) || _is_of_node (roster, rank, from));
 }
 
 struct rank *roster_return (struct roster *roster, const struct registration *r)
@@ -150,7 +182,7 @@ struct rank *roster_return (struct roster *roster, const struct registration *r)
         return NULL;
     rank = &roster->rank[r->rank];
     /* A task whose supervisor is away may have none: it has not read the answer that was sent. */
-    if ((rank->launch == RANK_HERE && rank->away == NEVER) || !rank->node || strcmp (rank->node, r->node) != 0
+    if ((rank->launch == RANK_HERE && rank->away == NEVER) || !rank->node
         || strcmp (rank->host.id, r->host.id) != 0 || rank->port != r->port)
         return NULL;
     rank->launch = RANK_HERE;

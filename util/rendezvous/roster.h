@@ -36,17 +36,28 @@ void roster_set_step (struct roster *roster, const char *number);
 int roster_set_size (struct roster *roster, int tasks);
 
 /*
- * A rank that is not here has registered; its connection ends at `srun` on this side. -1 if there
- * is no memory.
+ * A rank that is not here has registered; its connection ends at `srun` on this side, and comes `from` there.
+ * -1 if there is no memory.
  */
-int roster_add (struct roster *roster, const struct registration *registration, const struct address *srun);
+int roster_add (struct roster *roster, const struct registration *registration, const struct address *srun,
+                const struct address *from);
+
+/*
+ * Is that node, which is at the other end of a connection, the one on which the rank registered? Its name
+ * has to be the same, and its address that of the registration, or one of the interfaces that the node has
+ * registered: a node with several networks may have to use another one when a link is down. Other addresses
+ * of a node do not count, because any node with the token can write this node's name. True of a rank that
+ * never registered.
+ */
+bool roster_is_home (const struct roster *roster, const struct rank *rank, const char *node,
+                     const struct address *from);
 
 /* The role is not copied. */
 void roster_set_role (struct rank *rank, const char *role);
 
 /*
  * A rank registers again after its answer was sent, because the answer did not arrive: what was
- * decided stays. NULL if this is not the task that registered before, or if that one is here: it
+ * decided stays. NULL if this is not the task of its node that registered before, or if that one is here: it
  * has acknowledged its answer, or its connection, or its supervisor's, stands.
  */
 struct rank *roster_return (struct roster *roster, const struct registration *registration);

@@ -35,6 +35,7 @@ struct server {
     struct step *step;
     bool resolved;                      /* the launch is complete: every rank gets its answer */
     bool refused;                       /* the launch has failed: every rank is refused */
+    bool strangers; /* came for a rank from elsewhere, and srun has said so */
     struct deadline deadline;           /* of the launch */
     struct deadline notice;             /* when to print which ranks are missing */
     struct deadline lost_deadline;      /* when ranks that were lost make the launch fail, or are

@@ -123,7 +123,7 @@ static int _begin_step (struct step *step, const struct registration *registrati
 }
 
 enum step_verdict step_add (struct step *step, const struct registration *registration,
-                            const struct address *srun, struct errtext *err)
+                            const struct address *srun, const struct address *from, struct errtext *err)
 {
     struct roster *roster = &step->roster;
     char name[RANK_NAME_SIZE];
@@ -132,7 +132,7 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
         return STEP_REFUSED;
     if (registration->tasks != roster->tasks || roster->rank[registration->rank].launch == RANK_HERE)
         return STEP_IGNORED;
-    if (roster_add (roster, registration, srun) < 0) {
+    if (roster_add (roster, registration, srun, from) < 0) {
         errtext_set (err, "%s", strerror (ENOMEM));
         return STEP_REFUSED;
     }

@@ -40,9 +40,9 @@ enum step_verdict {
     STEP_REFUSED,       /* err says why the launch can no longer succeed */
 };
 
-/* A rank registers, on a connection that ends at `srun` on the rendezvous' side. */
+/* A rank registers, on a connection that ends at `srun` on the rendezvous' side, and comes `from` there. */
 enum step_verdict step_add (struct step *step, const struct registration *registration,
-                            const struct address *srun, struct errtext *err);
+                            const struct address *srun, const struct address *from, struct errtext *err);
 
 /*
  * All ranks are here: decide roles, addresses and the dictionary for all of them at once. `own` is
