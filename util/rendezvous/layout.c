@@ -299,31 +299,38 @@ void layout_add_step (struct layout *layout, const char *nodes, const char *node
     layout->nodes = listed.nodes;
 }
 
+/* A node in a ring, which it leaves when all its ranks have been distributed. */
+struct free_node {
+    int left, next;
+};
+
 /*
  * Distribute all ranks over the nodes into guess[]: all ranks of a node at once (block), or one
  * for each node in turn (cyclic). False if that contradicts what is known.
  */
 static bool _distribute (struct layout *layout, bool cyclic)
 {
-    int *left = malloc ((size_t)layout->nodes * sizeof (int));
-    int node = 0;
-    bool fits = left != NULL;
+    struct free_node *nodes = malloc ((size_t)layout->nodes * sizeof (*nodes));
+    int node = 0, before = layout->nodes - 1;
+    bool fits = nodes != NULL;
 
     for (int i = 0; fits && i < layout->nodes; i++)
-        left[i] = layout->node[i].tasks;
+        nodes[i] = (struct free_node){ layout->node[i].tasks, (i + 1) % layout->nodes };
     for (int rank = 0; fits && rank < layout->tasks; rank++) {
-        if (cyclic && rank)
-            node = (node + 1) % layout->nodes;
-        while (left[node] == 0)
-            node = (node + 1) % layout->nodes;
-        left[node]--;
+        if (cyclic && rank) {
+            before = node;
+            node = nodes[node].next;
+        }
+        while (nodes[node].left == 0)
+            node = nodes[before].next = nodes[node].next;
+        nodes[node].left--;
         layout->guess[rank] = node;
         if (layout->known[rank] == UNKNOWN)
             fits = layout->node[node].here < layout->node[node].tasks;
         else
             fits = layout->known[rank] == node;
     }
-    free (left);
+    free (nodes);
     return fits;
 }
 
@@ -342,9 +349,19 @@ void layout_guess (struct layout *layout)
         layout->guess[rank] = incomplete == 1 ? node : UNKNOWN;
 }
 
+int layout_node_index (const struct layout *layout, int rank)
+{
+    return layout->known[rank] != UNKNOWN ? layout->known[rank] : layout->guess[rank];
+}
+
+int layout_nodes (const struct layout *layout)
+{
+    return layout->nodes;
+}
+
 const char *layout_node (const struct layout *layout, int rank)
 {
-    int node = layout->known[rank] != UNKNOWN ? layout->known[rank] : layout->guess[rank];
+    int node = layout_node_index (layout, rank);
 
     return node == UNKNOWN ? NULL : layout->node[node].name;
 }

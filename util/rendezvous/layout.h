@@ -37,4 +37,8 @@ void layout_guess (struct layout *layout);
 /* The name of the rank's node, or NULL if it is not known. It lives until the next add. */
 const char *layout_node (const struct layout *layout, int rank);
 
+/* Its index, or -1; and how many nodes are known. */
+int layout_node_index (const struct layout *layout, int rank);
+int layout_nodes (const struct layout *layout);
+
 #endif

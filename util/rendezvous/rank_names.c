@@ -5,7 +5,9 @@
 
 #include "rank_names.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/list_text.h"
@@ -22,53 +24,52 @@ const char *rank_name (const struct roster *roster, const struct rank *rank, cha
     return buf;
 }
 
+/* Most of many ranks are only counted. */
+static void _list_rank (struct list_text *list, const struct roster *roster, const struct rank *rank)
+{
+    char name[RANK_NAME_SIZE] = "";
+
+    list_text_add (list, list->more ? name : rank_name (roster, rank, name, sizeof (name)));
+}
+
 const char *rank_names_missing (struct roster *roster, char *buf, size_t size)
 {
     struct list_text list = { buf, size, ", ", RANK_NAMES_MOST, 0, 0 };
-    char name[RANK_NAME_SIZE];
 
     layout_guess (roster->layout);
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].launch != RANK_HERE)
-            list_text_add (&list, rank_name (roster, &roster->rank[i], name, sizeof (name)));
+            _list_rank (&list, roster, &roster->rank[i]);
     return list_text_end (&list);
 }
 
 const char *rank_names_gone (const struct roster *roster, char *buf, size_t size)
 {
     struct list_text list = { buf, size, ", ", RANK_NAMES_MOST, 0, 0 };
-    char name[RANK_NAME_SIZE];
 
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].launch == RANK_GONE)
-            list_text_add (&list, rank_name (roster, &roster->rank[i], name, sizeof (name)));
+            _list_rank (&list, roster, &roster->rank[i]);
     return list_text_end (&list);
-}
-
-/* Is a rank before this one missing on the same node? */
-static bool _is_repeated (const struct roster *roster, int i, const char *node)
-{
-    while (i-- > 0) {
-        const char *other = layout_node (roster->layout, i);
-
-        if (roster->rank[i].launch != RANK_HERE && other && strcmp (other, node) == 0)
-            return true;
-    }
-    return false;
 }
 
 const char *rank_names_missing_nodes (struct roster *roster, char *buf, size_t size)
 {
     static const char on[] = ", on ";
     struct list_text list = { buf + sizeof (on) - 1, size - sizeof (on) + 1, ", ", RANK_NAMES_MOST, 0, 0 };
+    bool *listed = calloc ((size_t)layout_nodes (roster->layout) + 1, sizeof (*listed));
 
     layout_guess (roster->layout);
-    for (int i = 0; i < roster->tasks; i++) {
+    for (int i = 0; listed && i < roster->tasks; i++) {
         const char *node = layout_node (roster->layout, i);
+        bool *is_listed = node ? &listed[layout_node_index (roster->layout, i)] : NULL;
 
-        if (roster->rank[i].launch != RANK_HERE && node && !_is_repeated (roster, i, node))
-            list_text_add (&list, node);
+        if (roster->rank[i].launch == RANK_HERE || !node || *is_listed)
+            continue;
+        *is_listed = true;
+        list_text_add (&list, node);
     }
+    free (listed);
     list_text_end (&list);
     if (list.named)
         memcpy (buf, on, sizeof (on) - 1);
