@@ -605,8 +605,9 @@ static const char *_stderr_of_mpirun (const struct cmdline_program *of_step, cha
 }
 
 /*
- * A process that srun has forked meanwhile, its shepherd, has the socket that listens, too: if tf-rendezvous were
- * killed, tasks would connect to that, and get no answer. So tf-rendezvous gets another one.
+ * A process that srun has forked meanwhile, its shepherd, has the socket that listens, too: if
+ * tf-rendezvous were killed, tasks would connect to that, and get no answer. So tf-rendezvous gets another
+ * one.
  */
 static int _start (const char *step, uint32_t number, const struct cmdline_program *of_step,
                    struct errtext *err)
@@ -648,6 +649,7 @@ static void _say_what_has_no_effect (void)
 static void _say_what_stays_empty (const struct cmdline_program *of_step)
 {
     const char *dir = options_value (OPTION_LOG_DIR);
+    struct errtext line;
     char *out, *err;
     bool both;
 
@@ -656,9 +658,13 @@ static void _say_what_stays_empty (const struct cmdline_program *of_step)
     out = _output_file (&output_option, "SLURM_STDOUTMODE", of_step);
     err = _output_file (&error_option, "SLURM_STDERRMODE", of_step);
     both = out && err && strcmp (out, err) != 0;
+    errtext_set (&line, "%s%s%s %s empty: the tasks write to files in %s (--tf-log-dir)",
+                 out   ? out
+                 : err ? err
+                       : "",
+                 both ? " and " : "", both ? err : "", both ? "stay" : "stays", dir);
     if (out || err)
-        slurm_info ("spank_tf: %s%s%s %s empty: the tasks write to files in %s (--tf-log-dir)",
-                    out ? out : err, both ? " and " : "", both ? err : "", both ? "stay" : "stays", dir);
+        slurm_info ("spank_tf: %s", line.text);
     free (out);
     free (err);
 }

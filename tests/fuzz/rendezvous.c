@@ -61,6 +61,7 @@
 #include "rendezvous/keeper.h"
 #include "rendezvous/launch.h"
 #include "rendezvous/server.h"
+#include "rendezvous/writer.h"
 
 /* It has no keeper. */
 #define keeper_start(journal) 0
@@ -125,6 +126,8 @@ static struct {
     size_t prefix_length;
     bool half, no_file, few_bytes, full;
     bool pressed;                           /* not every answer fits, not every client stays */
+    bool strange; /* a connection says that it is from another node than its rank's */
+    int said, printed; /* lines of the program, and lines on stderr that look like them */
     int srun;                               /* srun's end of its socket; -1: it has ended */
     struct sockaddr_un address;
     socklen_t address_length;
@@ -168,10 +171,25 @@ int __real_address_local (struct address *address, int fd);
 int __wrap_address_local (struct address *address, int fd);
 int __wrap_console_open_log (const char *dir, bool append, struct errtext *err);
 void __wrap_descriptors_close_above (int last);
+void __real_console_print (const char *text);
 void __wrap_console_print (const char *text);
+void __real_console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 void __wrap_console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
+void __real_console_table (char *text, bool show);
 void __wrap_console_table (char *text, bool show);
+void __real_console_wait (const char *line);
 void __wrap_console_wait (const char *line);
+int __wrap_isatty (int fd);
+struct writer *__wrap_writer_create (writer_open *open, const void *arg, struct errtext *err);
+void __wrap_writer_put (struct writer *writer, const char *text);
+void __wrap_writer_pump (struct writer *writer);
+bool __wrap_writer_is_busy (const struct writer *writer);
+bool __wrap_writer_keeps (const struct writer *writer);
+bool __wrap_writer_has_died (const struct writer *writer);
+bool __wrap_writer_flush (struct writer *writer);
+void __wrap_writer_set_late (struct writer *writer);
+bool __wrap_writer_is_late (const struct writer *writer);
+void __wrap_writer_close (struct writer *writer);
 
 int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
 {
@@ -253,6 +271,7 @@ void __wrap_descriptors_close_above (int last)
 void __wrap_console_print (const char *text)
 {
     CHECK (text[0] == '{');
+    __real_console_print (text);
 }
 
 /* One message says why a launch is refused. */
@@ -264,6 +283,8 @@ void __wrap_console_say (const char *fmt, ...)
     va_start (ap, fmt);
     vsnprintf (text, sizeof (text), fmt, ap);
     va_end (ap);
+    world.said++;
+    __real_console_say ("%s", text);
     if (strncmp (text, "error: ", 7) != 0)
         return;
     CHECK (world.errors++ == 0 || world.server->resolved);
@@ -286,18 +307,101 @@ static bool _all_may_have_ended (void)
 void __wrap_console_wait (const char *line)
 {
     CHECK (!line || (!world.server->resolved && !world.server->refused));
+    world.said += line != NULL;
+    __real_console_wait (line);
 }
 
 /* The cluster, and then how its tasks ended. */
 void __wrap_console_table (char *text, bool show)
 {
-    (void)show;
     CHECK (++world.tables <= 2);
     CHECK (world.tables == 1 || _all_may_have_ended ());
-    free (text);
+    __real_console_table (text, show);
+}
+
+/* srun's stderr: a pipe, whose reader is here. */
+
+int __wrap_isatty (int fd)
+{
+    (void)fd;
+    return 0;
+}
+
+struct writer *__wrap_writer_create (writer_open *open, const void *arg, struct errtext *err)
+{
+    (void)open;
+    (void)arg;
+    (void)err;
+    return (struct writer *)&world;
+}
+
+/* No line that is not the program's, and nothing that a terminal obeys, whatever nodes have sent. */
+void __wrap_writer_put (struct writer *writer, const char *text)
+{
+    (void)writer;
+    for (const char *line = text; *line; line = strchr (line, '\n') + 1) {
+        CHECK (strchr (line, '\n'));
+        world.printed += strncmp (line, "srun: ", 6) == 0;
+    }
+    CHECK (world.printed <= world.said);
+    for (const char *c = text; *c; c++)
+        CHECK ((*c & 0xe0) != 0 || *c == '\n');
+    CHECK (!strchr (text, 0x7f) && !strstr (text, "\xc2\x9b") && !strstr (text, "\xe2\x80\xae"));
+}
+
+void __wrap_writer_pump (struct writer *writer)
+{
+    (void)writer;
+}
+
+bool __wrap_writer_is_busy (const struct writer *writer)
+{
+    (void)writer;
+    return false;
+}
+
+bool __wrap_writer_keeps (const struct writer *writer)
+{
+    (void)writer;
+    return false;
+}
+
+bool __wrap_writer_has_died (const struct writer *writer)
+{
+    (void)writer;
+    return false;
+}
+
+bool __wrap_writer_flush (struct writer *writer)
+{
+    (void)writer;
+    return true;
+}
+
+bool __wrap_writer_is_late (const struct writer *writer)
+{
+    (void)writer;
+    return false;
+}
+
+void __wrap_writer_set_late (struct writer *writer)
+{
+    (void)writer;
+}
+
+void __wrap_writer_close (struct writer *writer)
+{
+    (void)writer;
 }
 
 /* What clients send. */
+
+/*
+ * Each error that a rank registers: escape sequences, a line that looks like srun's, a text from right to
+ * left.
+ */
+static const char hostile_error[] =
+    "no port\33]0;title\a\33[2J\nsrun: error: all is well\r\xc2\x9b\x7f\xe2\x80\xaeps\xff";
 
 static void _close (struct client *client)
 {
@@ -375,6 +479,15 @@ static void _note_more (struct client *client)
         world.may_have_ended[client->rank] = world.may_have_acknowledged[client->rank] = true;
 }
 
+/* A rank that has registered from another node is not to come from this one. */
+static bool _is_strange (int rank, const char *node)
+{
+    char own[16];
+
+    snprintf (own, sizeof (own), "n%d", rank / 2);
+    return !node || strcmp (node, own) != 0;
+}
+
 /* The first frame is complete: what is it, and is it the newest connection of its rank? */
 static void _take_first (struct client *client, size_t length)
 {
@@ -391,6 +504,8 @@ static void _take_first (struct client *client, size_t length)
         _take_reconnect (client, frame);
     else
         _take_registration (client, frame);
+    if (client->first >= FIRST_REGISTRATION)
+        world.strange = world.strange || _is_strange (client->rank, hello.node);
     frame_destroy (frame);
     for (struct client *c = world.client; c < world.client + CLIENTS; c++)
         if (c != client && c->first >= FIRST_REGISTRATION && c->rank == client->rank)
@@ -532,7 +647,10 @@ static void _reconnect (struct client *client, int rank, bool ended)
 {
     const struct status status = { .ended = ended, .life = { .life = -1 } };
 
-    _send_message (client, status_encode_first (&status, TOKEN, "n0", rank), FRAME_VERSION);
+    char node[16];
+
+    snprintf (node, sizeof (node), "n%d", rank / 2);
+    _send_message (client, status_encode_first (&status, TOKEN, node, rank), FRAME_VERSION);
 }
 
 /* If the supervisor has done nothing wrong before, it must learn that its report has arrived. */
@@ -714,7 +832,7 @@ static void _take_answer (struct client *client, struct frame *frame)
 /* After a refusal no rank may be left without one, and no supervisor without an answer to its report. */
 static void _check_closed (const struct client *client)
 {
-    CHECK (!client->expects_goal || client->replaced);
+    CHECK (!client->expects_goal || client->replaced || world.strange);
     CHECK (client->answered || !client->expects_refusal || world.pressed);
 }
 
@@ -793,7 +911,7 @@ static void _client_event (uint8_t event)
         _open (client);
     switch (event) {
         case 'r': _register (client, rank, TOKEN, NULL, FRAME_VERSION); break;
-        case 'e': _register (client, rank, TOKEN, "no port", FRAME_VERSION); break;
+        case 'e': _register (client, rank, TOKEN, hostile_error, FRAME_VERSION); break;
         case 'v': _register (client, rank, TOKEN, NULL, FRAME_VERSION - 1); break;
         case 'w': _register (client, rank, SERVER_TOKEN, NULL, FRAME_VERSION); break;
         case 'n': _reconnect (client, rank, false); break;

@@ -57,7 +57,7 @@ static void say_line (void)
 
 static void check_pipe (void (*print) (void), const char *expected)
 {
-    char text[64] = "";
+    char text[256] = "";
     int fds[2];
 
     assert_int_equal (pipe (fds), 0);
@@ -111,6 +111,20 @@ static void print_many_lines (void)
     for (int i = 0; i < 20000; i++)
         snprintf (text + 7 * i, 8, "%06d\n", i);
     console_print (text);
+}
+
+static void say_what_others_chose (void)
+{
+    console_say ("spank_tf: logs are in %s", "\33]0;x\a\nsrun: error: y");
+    console_wait ("on n1\r\n\x9b");
+    console_print ("one\ntwo\33[A\n");
+}
+
+TEST (what_others_chose_makes_no_line_and_no_escape_sequence)
+{
+    check_pipe (say_what_others_chose, "srun: spank_tf: logs are in  ]0;x  srun: error: y\n"
+                                       "srun: on n1  ?\n"
+                                       "one\ntwo [A\n");
 }
 
 TEST (text_longer_than_a_pipe_arrives_completely)

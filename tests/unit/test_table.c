@@ -45,6 +45,22 @@ TEST (cells_are_copied)
     check (table, "title\n  rank  end\n     0  exit 0\n");
 }
 
+TEST (a_cell_is_one_line_whatever_it_has)
+{
+    static const char *const heading[] = { "rank", "node" };
+    static const char *const cell[] = { "0", "n1\33[A\nsrun: error: all is well" };
+    struct table *table = table_create ("step 1.0\n: eth0", heading, 2);
+    char *text;
+
+    table_add_row (table, cell);
+    text = table_print (table);
+    assert_string_equal (text, "step 1.0 : eth0\n"
+                               "  rank  node\n"
+                               "     0  n1 [A srun: error: all is well\n");
+    free (text);
+    table_destroy (table);
+}
+
 TEST (functions_accept_a_null_table)
 {
     table_add_row (NULL, (const char *const[]){ "0" });

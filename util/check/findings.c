@@ -8,19 +8,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "common/printable.h"
+
 const char *level_name (enum level level)
 {
     static const char *const name[] = { "ok", "warning", "error" };
 
     return name[level];
-}
-
-/* A file's text can be in a finding, so it may have bytes that do harm on a terminal. */
-static void _make_printable (char *text)
-{
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~')
-            *text = '?';
 }
 
 static struct finding *_next (struct findings *findings, const char *check, enum level level)
@@ -45,7 +39,7 @@ void findings_ok (struct findings *findings, const char *check, const char *fmt,
     va_start (ap, fmt);
     vsnprintf (finding->text, sizeof (finding->text), fmt, ap);
     va_end (ap);
-    _make_printable (finding->text);
+    printable_make_line (finding->text);
     finding->advice[0] = '\0';
 }
 
@@ -59,8 +53,8 @@ void findings_add (struct findings *findings, const char *check, enum level leve
     vsnprintf (finding->text, sizeof (finding->text), fmt, ap);
     va_end (ap);
     snprintf (finding->advice, sizeof (finding->advice), "%s", advice);
-    _make_printable (finding->text);
-    _make_printable (finding->advice);
+    printable_make_line (finding->text);
+    printable_make_line (finding->advice);
 }
 
 void findings_print (const struct findings *findings, bool quiet, const char *prefix, FILE *to)

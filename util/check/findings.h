@@ -21,7 +21,7 @@ enum level {
 struct finding {
     const char *check;      /* what was looked at, in JSON: "plugstack" */
     enum level level;
-    char text[512];         /* printable ASCII */
+    char text[512];         /* printable (common/printable.h) */
     char advice[256];       /* what to do; "" if the level is LEVEL_OK */
 };
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "printable.h"
+
 int errtext_set (struct errtext *err, const char *fmt, ...)
 {
     va_list ap;
@@ -17,6 +19,7 @@ int errtext_set (struct errtext *err, const char *fmt, ...)
         va_start (ap, fmt);
         vsnprintf (err->text, sizeof (err->text), fmt, ap);
         va_end (ap);
+        printable_make_line (err->text);
     }
     return -1;
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct errtext {
-    char text[1024];    /* one line without a newline; a longer text is cut */
+    char text[1024];    /* one line without a newline, made printable (printable.h); a longer text is cut */
 };
 
 /* Set the text. Returns -1, so that a caller can `return errtext_set (…)`. NULL is fine. */

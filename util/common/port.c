@@ -295,7 +295,7 @@ static int _none_free (const struct port_ranges *ranges, struct errtext *err)
 }
 
 static int _reserve_for (struct port **pp, const struct port_ranges *ranges, unsigned int start, enum use use,
-                     struct errtext *err)
+                         struct errtext *err)
 {
     int fd = ranges->count ? _bind_one_of (ranges, start, use) : _bind_any (use);
     struct port *port;

@@ -16,6 +16,7 @@
 
 #include "common/iso_time.h"
 #include "common/logdir.h"
+#include "common/printable.h"
 #include "writer.h"
 
 #define LOG_NAME "master.log"
@@ -101,6 +102,7 @@ int console_open_log (const char *dir, bool append, struct errtext *err)
     const struct log_file file = { dir, append };
 
     snprintf (log_path, sizeof (log_path), "%s/" LOG_NAME, dir);
+    printable_make_line (log_path);
     if (!(log_writer = writer_create (_open_master_log, &file, err)))
         return -1;
     if (writer_await_open (log_writer, OPEN_MS, err) == 0)
@@ -110,7 +112,17 @@ int console_open_log (const char *dir, bool append, struct errtext *err)
     return -1;
 }
 
-void console_note (const char *text)
+/* A copy that no terminal obeys, to be freed; NULL if there is no memory. */
+static char *_make_copy (const char *text, void make (char *))
+{
+    char *copy = strdup (text);
+
+    if (copy)
+        make (copy);
+    return copy;
+}
+
+static void _note (const char *text)
 {
     char at[ISO_TIME_SIZE], *lines = NULL;
     size_t size;
@@ -130,6 +142,15 @@ void console_note (const char *text)
     free (lines);
 }
 
+void console_note (const char *text)
+{
+    char *copy = _make_copy (text, printable_make_lines);
+
+    if (copy)
+        _note (copy);
+    free (copy);
+}
+
 /* False if there is no memory: then it is printed at once. */
 static bool _hold (const char *text)
 {
@@ -144,10 +165,14 @@ static bool _hold (const char *text)
 
 void console_print (const char *text)
 {
-    if (muted || (deadline_is_set (held_until) && _hold (text)))
+    char *copy;
+
+    if (muted || (deadline_is_set (held_until) && _hold (text))
+        || !(copy = _make_copy (text, printable_make_lines)))
         return;
-    console_note (text);
-    _print_stderr (text);
+    _note (copy);
+    _print_stderr (copy);
+    free (copy);
 }
 
 void console_mute (bool mute)
@@ -200,6 +225,7 @@ void console_say (const char *fmt, ...)
     va_end (ap);
     if (n < 0)
         return;
+    printable_make_line (text);
     if (asprintf (&line, "srun: %s\n", text) >= 0) {
         console_print (line);
         free (line);
@@ -214,6 +240,8 @@ bool console_is_terminal (void)
 
 void console_wait (const char *line)
 {
+    char *copy;
+
     if (line && !console_is_terminal ()) {
         console_say ("%s", line);
         return;
@@ -222,7 +250,9 @@ void console_wait (const char *line)
         return;
     if (line)
         _print_stderr ("srun: ");
-    _put_stderr (line ? line : ERASE_LINE);
+    copy = line ? _make_copy (line, printable_make_line) : NULL;
+    _put_stderr (copy ? copy : ERASE_LINE);
+    free (copy);
     waits = line;
 }
 

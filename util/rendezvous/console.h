@@ -13,7 +13,11 @@
 #include "common/deadline.h"
 #include "common/errtext.h"
 
-/* Print one or more whole lines. */
+/*
+ * Print one or more whole lines. In all that is printed or noted here, and everywhere below, what could do
+ * harm on a terminal is replaced (printable.h). So that no node, program or file name makes a line of its
+ * own, such text comes by console_say (), or in a table or in JSON.
+ */
 void console_print (const char *text);
 
 /*
@@ -32,7 +36,7 @@ void console_note (const char *text);
  */
 void console_table (char *text, bool show);
 
-/* Print "srun: " and one line. */
+/* Print "srun: " and one line, whatever the texts in it have. */
 void console_say (const char *fmt, ...) __attribute__ ((format (printf, 1, 2)));
 
 /* What is printed or noted from now on has been so before: leave it out. */

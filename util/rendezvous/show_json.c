@@ -14,6 +14,7 @@
 
 #include "cluster_table.h"
 #include "common/logdir.h"
+#include "common/printable.h"
 #include "job/ledger.h"
 #include "wall_clock.h"
 
@@ -61,10 +62,20 @@ static void _add_places (json_t *task, const struct rank *rank)
         json_object_set_new (task, "replaces", json_integer (rank->replaces->number));
 }
 
+/* A node has registered its name, which may be any bytes. */
+static json_t *_node (const struct rank *rank)
+{
+    char name[REGISTRATION_MAX_NODE + 1];
+
+    snprintf (name, sizeof (name), "%s", rank->node);
+    printable_make_line (name);
+    return json_string (name);
+}
+
 static json_t *_task (const struct rank *rank)
 {
-    json_t *task = json_pack ("{s:i, s:s, s:i, s:s}", "rank", rank->number, "role", rank->role, "index",
-                              rank->index, "node", rank->node);
+    json_t *task = json_pack ("{s:i, s:s, s:i, s:o}", "rank", rank->number, "role", rank->role, "index",
+                              rank->index, "node", _node (rank));
 
     _add_places (task, rank);
     return task;

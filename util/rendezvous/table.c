@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/printable.h"
+
 /* Of the first column, so that tables below each other look alike. */
 #define FIRST_WIDTH 6
 
@@ -27,6 +29,16 @@ struct table {
     bool incomplete;            /* memory ran out */
 };
 
+/* A node may have any text in its registration. */
+static char *_copy_cell (const char *text)
+{
+    char *copy = strdup (text);
+
+    if (copy)
+        printable_make_line (copy);
+    return copy;
+}
+
 struct table *table_create (const char *title, const char *const *headings, size_t columns)
 {
     struct table *table = calloc (1, sizeof (*table));
@@ -35,7 +47,7 @@ struct table *table_create (const char *title, const char *const *headings, size
         return NULL;
     table->columns = columns;
     table->width[0] = FIRST_WIDTH;
-    table->incomplete = !(table->title = strdup (title));
+    table->incomplete = !(table->title = _copy_cell (title));
     table_add_row (table, headings);
     return table;
 }
@@ -85,7 +97,7 @@ void table_add_row (struct table *table, const char *const *cells)
         int width = (int)strlen (cells[c]);
 
         /* gcc -fanalyzer is wrong: the row keeps it. */
-        if (!(row->cell[c] = strdup (cells[c])))
+        if (!(row->cell[c] = _copy_cell (cells[c])))
             table->incomplete = true;
         table->width[c] = width > table->width[c] ? width : table->width[c];
     }

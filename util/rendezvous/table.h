@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A table for a terminal: a title, a line of headings, rows. The first column is right-aligned,
- * the others are left-aligned, and each is as wide as its widest cell.
+ * A table for a terminal: a title, a line of headings, rows, each one line whatever their texts have. The
+ * first column is right-aligned, the others are left-aligned, and each is as wide as its widest cell.
  */
 #ifndef TF_TABLE_H
 #define TF_TABLE_H

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
+#include "common/errtext.h"
 #include "tee_lines.h"
 
 /* A pipe has as much, by default. */
@@ -74,15 +75,15 @@ static int _write_all (int fd, const char *bytes, size_t length)
 static void _write_log (struct tee *tee, size_t length)
 {
     const struct supervisor_config *c = tee->config;
+    struct errtext line;
 
     if (_write_all (tee->log, tee->piece, length) == 0 || tee->log_failed)
         return;
     tee->log_failed = true;
+    errtext_set (&line, "step %s: %s %d: %s: %s; it lacks output that srun gets", c->step, c->role, c->index,
+                 c->log, strerror (errno));
     if (tee->stream[1].to >= 0)
-        dprintf (tee->stream[1].to,
-                 "slurmstepd: error: spank_tf: step %s: %s %d: %s: %s; it lacks output "
-                 "that srun gets\n",
-                 c->step, c->role, c->index, c->log, strerror (errno));
+        dprintf (tee->stream[1].to, "slurmstepd: error: spank_tf: %s\n", line.text);
 }
 
 /* All signals are blocked, so SIGPIPE is, too. */
