@@ -64,8 +64,10 @@ void output_paths (struct output_paths *paths, const struct logdir *dir, const s
 
     snprintf (paths->log, sizeof (paths->log), "%s/%s", dir->path,
               logdir_task_file (name, sizeof (name), answer->role, answer->index));
-    snprintf (paths->error_file, sizeof (paths->error_file), "%s/%s", dir->path,
-              logdir_error_file (name, sizeof (name), answer->role, answer->index));
+    paths->error_file[0] = '\0';
+    if (logdir_is_own (dir))
+        snprintf (paths->error_file, sizeof (paths->error_file), "%s/%s", dir->path,
+                  logdir_error_file (name, sizeof (name), answer->role, answer->index));
 }
 
 int output_open (struct logdir *dir, const struct answer *answer, const char *step, struct errtext *err)

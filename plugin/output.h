@@ -22,7 +22,7 @@ int output_prepare (struct logdir *dir, char *const env[], struct errtext *err);
 /* The paths of a task's files in DIR. */
 struct output_paths {
     char log[PATH_MAX + NAME_MAX];          /* <role><index>.log */
-    char error_file[PATH_MAX + NAME_MAX];   /* for PyTorch */
+    char error_file[PATH_MAX + NAME_MAX];   /* for PyTorch, which follows links; "" where others make them */
 };
 
 void output_paths (struct output_paths *paths, const struct logdir *dir, const struct answer *answer);

@@ -111,7 +111,7 @@ static void _start_supervisor (spank_t spank, const struct task_info *info, cons
         .has_peers = info->registration.tasks > 1,
         .prints = info->registration.rank == 0,
         .log = info->logs ? paths->log : NULL,
-        .error_file = info->logs ? paths->error_file : NULL,
+        .error_file = info->logs && paths->error_file[0] ? paths->error_file : NULL,
         .tee = output->tee ? answer->answer.tee : 0,
         .role = answer->answer.role,
         .index = answer->answer.index,
@@ -285,8 +285,8 @@ static void _begin (spank_t spank)
     else if (_set_program (spank, answer, 0, &prepared.program) < 0)
         task_abort (true, "%s: the environment could not be set", prepared.program.node);
     /* What a former life has written there is not about this one. */
-    if (prepared.info.logs)
-        unlink (prepared.paths.error_file);
+    if (prepared.program.error_file)
+        unlink (prepared.program.error_file);
     frame_destroy (answer->frame);
     free (prepared.info.locality);
     environment_clean (spank);
@@ -338,7 +338,7 @@ static void _use_answer (spank_t spank, const struct address *srun)
         prepared.program.notify = prepared.watch.text;
     if (info->logs) {
         output_paths (&prepared.paths, &info->log_dir, &answer->answer);
-        prepared.program.error_file = prepared.paths.error_file;
+        prepared.program.error_file = prepared.paths.error_file[0] ? prepared.paths.error_file : NULL;
     }
     if (!info->port || (answer->answer.keep_master_port && !info->master_port))
         task_abort_report (answer->fd, info->registration.node, "its ports could not be kept");

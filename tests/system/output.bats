@@ -274,6 +274,8 @@ same_as_srun ()
     done
     run --separate-stderr slurm env HOME=/home/anna srun -n1 --tf-tasks=worker --tf-log-dir='~/logs' true
     [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; /home/anna/logs is needed'* ]]
+    run --separate-stderr slurm srun -n1 --tf-tasks=worker --tf-log-dir='logs/$SLURM_JOB_ID' true
+    [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace $SLURM_JOB_ID here; write %j'* ]]
     run --separate-stderr slurm srun -n1 --tf-tasks=worker --tf-log-dir='~anna/logs' true
     [ "$status" -ne 0 ] && [[ $stderr == *'--tf-log-dir: the shell does not replace ~ here; an absolute path is needed'* ]]
     [ ! -e "$work/~" ]
@@ -435,6 +437,7 @@ refused ()
     touch "$work/$logs/file"
     refused "RANK: --tf-log-dir: $work/$logs: Permission denied" --tf-log-dir="$logs"
     refused "RANK: --tf-log-dir: $work/$logs/a: Permission denied" --tf-log-dir="$logs/a"
+    refused "RANK: --tf-log-dir: $work/$logs/a: Permission denied" --tf-log-dir="$logs/a/b/c"
     refused "RANK: --tf-log-dir: $work/$logs/file: Not a directory" --tf-log-dir="$logs/file"
     refused "RANK: --tf-log-dir: $work/$logs/file/a: Not a directory" --tf-log-dir="$logs/file/a"
     refused "RANK: --tf-log-dir: $work/${long// /x}: File name too long" --tf-log-dir="${long// /x}"
@@ -449,20 +452,104 @@ refused ()
     [[ $stderr == *"rank 2 (worker 1) on $(node 2): "* ]] || fail "another node is named"
 }
 
-# The site's directories may be below one in which every user can create names.
+# A group's project: its owner is another member. The last directory is one for all users, such as /tmp.
 # bats test_tags=core
-@test "a directory, or a link to one, that another user has made refuses the launch" {
-    local uid
+@test "another user's directory has the logs, and his link or file in it refuses the launch" {
+    local name uid
 
     uid=$(id -u "$other_user")
-    install -d -m 777 -o "$other_user" "$work/$logs"
-    slurm mkdir "$work/$logs/mine"
-    ln -s mine "$work/$logs/link"
+    mkdir "$work/$logs"
+    install -d -m 2770 -o "$other_user" -g "$(id -g "$user")" "$work/$logs/group"
+    install -d -m 1777 -o "$other_user" "$work/$logs/all"
+    for name in group all; do
+        run_step "$work/$logs/$name" --tf-log-dir="$logs/$name"
+        holds_three "$logs/$name"
+    done
+    ln -s group "$work/$logs/link"
     chown -h "$other_user" "$work/$logs/link"
-    refused "RANK: --tf-log-dir: $work/$logs: the directory belongs to user $uid; it must be yours or root's" --tf-log-dir="$logs"
-    refused "RANK: --tf-log-dir: $work/$logs/link: the symbolic link belongs to user $uid; it must be yours or root's" --tf-log-dir="$logs/link/"
-    holds "$logs" link mine
-    run_step "$work/$logs/mine" --tf-log-dir="$logs/mine"
+    run_step "$work/$logs/link" --tf-log-dir="$logs/link"
+    mv "$work/$logs/link" "$work/$logs/all"
+    refused "RANK: --tf-log-dir: $work/$logs/all/link: the symbolic link belongs to user $uid; it must be yours or root's" --tf-log-dir="$logs/all/link/"
+    install -m 666 -o "$other_user" /dev/null "$work/$logs/group/worker1.log"
+    run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs/group" sh "$work/print"
+    [ "$status" -eq 1 ] && [[ $stderr == *"--tf-log-dir: $work/$logs/group/worker1.log: the file belongs to user $uid; it must be yours or root's"* ]] ||
+        fail "no such message"
+    [ ! -s "$work/$logs/group/worker1.log" ] || fail "it has output"
+}
+
+# Where others can make links PyTorch does not get a path to write to: prints_error_file DIR
+prints_error_file ()
+{
+    slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$1" printenv TORCHELASTIC_ERROR_FILE
+    cat "$work/$1/worker0.log"
+}
+
+@test "PyTorch gets no path in a directory in which others can make names" {
+    mkdir "$work/$logs"
+    install -d -m 777 -o "$user" "$work/$logs/all"
+    install -d -m 2770 -o "$other_user" -g "$(id -g "$user")" "$work/$logs/group"
+    install -d -m 755 -o "$user" "$work/$logs/own"
+    [ "$(prints_error_file "$logs/own")" = "$work/$logs/own/worker0.error.json" ]
+    [ -z "$(prints_error_file "$logs/all" 2> /dev/null)" ] || fail "all can make names"
+    [ -z "$(prints_error_file "$logs/group" 2> /dev/null)" ] || fail "its owner can make names"
+}
+
+# NFS with all_squash, CIFS, FUSE.
+@test "a file system that shows another owner has the logs, and the last words of a task that fails" {
+    local host
+    local -a hosts=(login "$(node 1)" "$(node 2)")
+
+    [ -w /dev/fuse ] || skip "no /dev/fuse"
+    mkdir -m 777 "$work/$logs" "$work/$logs.behind"
+    for host in "${hosts[@]}"; do
+        "$tests/cluster" run --on "$host" -- bindfs --force-user="$other_user" --perms=a+rwX "$work/$logs.behind" "$work/$logs" ||
+            fail "bindfs"
+    done
+    run_step "$work/$logs" --tf-log-dir="$logs"
+    run_step "$work/$logs" --tf-log-dir="$logs"
+    [ "$("$tests/cluster" run --on "$(node 1)" -- stat -c %U "$work/$logs/worker0.log")" = "$other_user" ] || fail "it shows the owner"
+    run_step "$work/$logs/a/b" --tf-log-dir="$logs/a/b"
+    run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs/c" sh -c 'echo "the last words" >&2; exit 3'
+    [ "$status" -eq 3 ] && [[ $stderr == *'ends with "the last words"'* ]] || fail "they are not shown"
+    for host in "${hosts[@]}"; do
+        "$tests/cluster" run --on "$host" -- umount "$work/$logs"
+    done
+    [ -z "$(find "$work/$logs.behind" -name '.spank*')" ] || fail "a file is left"
+}
+
+@test "a job that begins while another one writes to the same directory appends, and says so" {
+    local first
+
+    slurm srun -Q -n1 --tf-tasks=worker --tf-log-dir="$logs" sh -c 'echo first; until [ -e end ]; do sleep 0.1; done; echo end' > "$work/first" 2>&1 3>&- &
+    first=$!
+    eventually 30 grep -qsx first "$work/$logs/worker0.log"
+    run --separate-stderr slurm srun -Q -n2 -N2 --tf-tasks=worker:2 --tf-log-dir="$logs" echo second
+    [ "$status" -eq 0 ] && [[ $stderr == *": another step that runs writes its logs to $work/$logs, so this one appends to the files there; %j in --tf-log-dir gives each job a directory of its own"* ]] ||
+        fail "it does not say so"
+    touch "$work/end"
+    wait $first
+    rm "$work/end"
+    [ "$(grep -v ^spank_tf "$work/$logs/worker0.log" | paste -sd ' ')" = "first second end" ] || fail "lines are lost: $(< "$work/$logs/worker0.log")"
+    [ "$(grep -c 'begins, in run 1 of its job' "$work/$logs/master.log")" -eq 2 ] || fail "master.log"
+    # Alone again.
+    run_step "$work/$logs" --tf-log-dir="$logs"
+    holds_three "$logs"
+}
+
+@test "a directory that only the job sees is named" {
+    local job host
+
+    host=$(node 1)
+    job=$(slurm sbatch --parsable -n2 -w "$host" -o "$work/$logs.out" --wrap "until [ -e $work/$logs.ready ]; do sleep 0.1; done
+        srun -Q -N1 -n2 --tf-tasks=worker:2 --tf-log-dir=$work/tmp/logs true")
+    mkdir -p "$work/tmp" "$work/containers/$job"
+    chown "$user" "$work/containers/$job"
+    "$tests/cluster" run --on "$host" -- mount --bind "$work/containers/$job" "$work/tmp"
+    touch "$work/$logs.ready"
+    eventually 60 slurm sh -c '[ -z "$(squeue -h -j '"$job"' 2> /dev/null)" ]'
+    "$tests/cluster" run --on "$host" -- umount "$work/tmp"
+    grep -qx "srun: spank_tf: step $job.0: --tf-log-dir: on $host only this job sees the directory: its files are removed when the job ends" "$work/$logs.out" ||
+        fail "it is not named: $(< "$work/$logs.out")"
 }
 
 # bats test_tags=core

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/deadline.h"
+#include "protocol/supervisor_config.h"
 #include "supervise/last_line.h"
 
 #define TEN "0123456789"
@@ -359,6 +360,8 @@ TEST (of_a_long_file_only_the_end_is_read)
 
 TEST (what_is_not_a_file_of_the_user_is_not_read)
 {
+    int log;
+
     write_file (error_file, "a line");
     assert_int_equal (symlink (error_file, log_file), 0);
     check (FAILURE_TEXT_NONE, "");
@@ -371,6 +374,12 @@ TEST (what_is_not_a_file_of_the_user_is_not_read)
     assert_int_equal (last_line_read (&failed, "/dev/urandom", NULL).text.source, FAILURE_TEXT_NONE);
     if (geteuid () != 0 || chown (log_file, 4711, 0) < 0)
         SKIP ("only root can give a file to another user");
+    check (FAILURE_TEXT_NONE, "");
+    /* The file system shows this owner, whoever writes. */
+    assert_true ((log = open (log_file, O_WRONLY)) >= 0);
+    assert_int_equal (dup2 (log, SUPERVISOR_LOG_FD), SUPERVISOR_LOG_FD);
+    check (FAILURE_TEXT_LOG, "a line");
+    close (SUPERVISOR_LOG_FD);
     check (FAILURE_TEXT_NONE, "");
 }
 

@@ -134,10 +134,17 @@ TEST (a_directory_is_made_with_its_parents)
 
 TEST (the_umask_decides_the_directorys_mode)
 {
+    struct logdir dir;
+
     umask (027);
     make ("narrow/logs");
+    dir = made ("narrow");
+    assert_true (logdir_is_own (&dir));
+    logdir_close (&dir);
     umask (0);
-    make ("wide");
+    dir = made ("wide");
+    assert_false (logdir_is_own (&dir));
+    logdir_close (&dir);
     assert_int_equal (mode_of (below ("narrow")) & 07777, 0750);
     assert_int_equal (mode_of (below ("narrow/logs")) & 07777, 0750);
     assert_int_equal (mode_of (below ("wide")) & 07777, 0777);
@@ -172,7 +179,8 @@ static void make_where_not_allowed (void)
     assert_int_equal (chmod (below ("hidden"), 0100), 0);
     check_not_made ("closed", "closed", EACCES);
     check_not_made ("closed/logs", "closed/logs", EACCES);
-    check_not_made ("closed/a/b", "closed/a/b", ENOENT);
+    check_not_made ("closed/a/b", "closed/a", EACCES);
+    check_not_made ("closed/a/b/c/", "closed/a", EACCES);
     make ("hidden/logs");
     make ("hidden/logs/more");
 }
@@ -338,49 +346,81 @@ static void give_to (uid_t user, const char *name)
     assert_int_equal (lchown (below (name), user, user), 0);
 }
 
-static void refuse_other_users_directory (void)
+static void use_other_users_directories (void)
 {
-    check_refused ("others", "others", "the directory belongs to user 4711; it must be yours or root's");
-    check_refused ("link", "link", "the directory belongs to user 4711; it must be yours or root's");
-    make ("others/mine");
-    make ("roots");
+    struct logdir dir = made ("for_all");
+
+    assert_false (logdir_is_own (&dir));
+    write_to (&dir, false, "text\n");
+    check_file ("for_all/worker0.log", "text\n");
+    check_not_opened (&dir, "worker1.log", "the file belongs to user 4711; it must be yours or root's");
+    logdir_close (&dir);
+    dir = made ("groups/logs");
+    assert_true (logdir_is_own (&dir));
+    logdir_close (&dir);
+    dir = made ("groups");
+    assert_false (logdir_is_own (&dir));
+    write_to (&dir, false, "one\n");
+    write_to (&dir, true, "two\n");
+    check_file ("groups/worker0.log", "one\ntwo\n");
+    check_not_opened (&dir, "worker1.log", "the file belongs to user 4711; it must be yours or root's");
+    check_file ("groups/worker1.log", "text\n");
+    logdir_close (&dir);
+    check_not_made ("closed", "closed", EACCES);
 }
 
-TEST (a_directory_of_another_user_is_refused)
+/* As of a group, whose members trust each other: its owner is another one. */
+TEST (a_directory_of_another_user_is_used_but_not_his_files)
 {
+    static const struct {
+        const char *name;
+        mode_t mode;
+    } row[] = { { "for_all", 01777 }, { "groups", 02770 }, { "closed", 0755 } };
+    char name[64];
+
     if (geteuid () != 0)
         SKIP ("only root can make one");
-    assert_int_equal (mkdir (below ("others"), 0777), 0);
-    assert_int_equal (mkdir (below ("roots"), 0777), 0);
-    assert_int_equal (chmod (below ("others"), 0777) | chmod (below ("roots"), 0777), 0);
-    assert_int_equal (symlink ("others", below ("link")), 0);
-    give_to (OTHER, "others");
-    give_to (USER, "link");
-    as_ordinary_user (refuse_other_users_directory);
+    umask (0);
+    for (size_t i = 0; i < COUNT (row); i++) {
+        assert_int_equal (mkdir (below (row[i].name), 0777), 0);
+        snprintf (name, sizeof (name), "%s/worker1.log", row[i].name);
+        write_file (below (name), "text\n");
+        give_to (OTHER, name);
+        assert_int_equal (chown (below (row[i].name), OTHER, USER), 0);
+        assert_int_equal (chmod (below (row[i].name), row[i].mode), 0);
+    }
+    umask (022);
+    as_ordinary_user (use_other_users_directories);
 }
 
 static void refuse_other_users_link (void)
 {
     static const char why[] = "the symbolic link belongs to user 4711; it must be yours or root's";
 
-    check_refused ("others", "others", why);
-    check_refused ("others//", "others", why);
-    make ("mine");
-    make ("roots");
-    make ("mine/");
+    check_refused ("all/others", "all/others", why);
+    check_refused ("all/others//", "all/others", why);
+    make ("all/mine");
+    make ("all/roots");
+    make ("all/mine/");
+    /* Where not all can make one, it is as good as the directory. */
+    make ("groups");
 }
 
-TEST (a_symbolic_link_of_another_user_is_not_followed_to_the_directory)
+TEST (a_symbolic_link_of_another_user_is_not_followed_where_all_can_make_one)
 {
     if (geteuid () != 0)
         SKIP ("only root can make one");
+    assert_int_equal (mkdir (below ("all"), 0777), 0);
     assert_int_equal (mkdir (below ("real"), 0755), 0);
     give_to (USER, "real");
-    assert_int_equal (symlink ("real", below ("others")), 0);
-    assert_int_equal (symlink ("real", below ("mine")), 0);
-    assert_int_equal (symlink ("real", below ("roots")), 0);
-    give_to (OTHER, "others");
-    give_to (USER, "mine");
+    assert_int_equal (symlink ("../real", below ("all/others")), 0);
+    assert_int_equal (symlink ("../real", below ("all/mine")), 0);
+    assert_int_equal (symlink ("../real", below ("all/roots")), 0);
+    assert_int_equal (symlink ("real", below ("groups")), 0);
+    give_to (OTHER, "all/others");
+    give_to (USER, "all/mine");
+    give_to (OTHER, "groups");
+    assert_int_equal (chmod (below ("all"), 01777), 0);
     as_ordinary_user (refuse_other_users_link);
 }
 
@@ -430,6 +470,49 @@ TEST (a_file_of_another_user_is_refused)
     give_to (OTHER, "logs/worker0.log");
     give_to (USER, "logs");
     as_ordinary_user (open_other_users_file);
+}
+
+/* Open a step's first file. */
+static int open_first (const struct logdir *dir, bool append, bool *used)
+{
+    struct errtext err = { "" };
+    int fd = logdir_open_first (dir, append, "master.log", used, &err);
+
+    if (fd < 0)
+        fail_msg ("%s", err.text);
+    assert_int_equal (fcntl (fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    return fd;
+}
+
+TEST (a_directory_that_a_step_uses_is_not_truncated_by_another_step)
+{
+    struct logdir dir = made (".");
+    bool used = true;
+    int first = open_first (&dir, false, &used), second, third;
+
+    assert_false (used);
+    assert_int_equal (write (first, "a\n", 2), 2);
+    second = open_first (&dir, false, &used);
+    assert_true (used);
+    assert_int_equal (write (second, "b\n", 2), 2);
+    assert_int_equal (write (first, "c\n", 2), 2);
+    close (first);
+    third = open_first (&dir, false, &used);
+    assert_true (used);
+    check_file ("master.log", "a\nb\nc\n");
+    close (second);
+    close (third);
+    first = open_first (&dir, true, &used);
+    assert_false (used);
+    check_file ("master.log", "a\nb\nc\n");
+    second = open_first (&dir, true, &used);
+    assert_true (used);
+    close (first);
+    close (second);
+    close (open_first (&dir, false, &used));
+    assert_false (used);
+    check_file ("master.log", "");
+    logdir_close (&dir);
 }
 
 /* A task that waited for a reader of a FIFO would delay the whole step. */

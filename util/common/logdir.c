@@ -7,12 +7,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "beside.h"
+
+#define LOCK_TRIES 50
+#define LOCK_PAUSE_MS 10
 
 /* The tasks that share the directory create it at the same time, so it may exist by now. */
 static int _mkdir (const char *path)
@@ -21,25 +28,69 @@ static int _mkdir (const char *path)
 }
 
 /*
- * Ignore errors here: mkdir () of an existing parent may fail with EACCES, and if a parent is
- * missing, mkdir () of the directory itself fails.
+ * mkdir () of a parent that exists may fail with EACCES, so an error counts only if the directory itself then
+ * has no parent: the first of the last parents that could not be made is why, and `path` ends with it.
  */
-static void _make_parents (char *path)
+static int _make (char *path)
 {
+    char *failed = NULL;
+    int error = 0;
+
     for (char *slash = strchr (path + 1, '/'); slash; slash = strchr (slash + 1, '/')) {
         *slash = '\0';
-        (void)!_mkdir (path);
+        if (_mkdir (path) == 0)
+            failed = NULL;
+        else if (!failed) {
+            failed = slash;
+            error = errno;
+        }
         *slash = '/';
     }
+    if (_mkdir (path) == 0)
+        return 0;
+    if (errno == ENOENT && failed) {
+        *failed = '\0';
+        errno = error;
+    }
+    return -1;
+}
+
+/* The owner that a new file of this user gets in the directory: some file systems show another one. */
+static int _owner_here (int dir, uid_t *owner)
+{
+    char name[64];
+    struct stat st;
+    int fd, rc;
+
+    snprintf (name, sizeof (name), ".spank_tf.%x.%jx", (unsigned int)getpid (), (uintmax_t)time (NULL));
+    fd = openat (dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    rc = fstat (fd, &st);
+    unlinkat (dir, name, 0);
+    close (fd);
+    *owner = st.st_uid;
+    return rc;
 }
 
 /* Another user could have made it to lead this one's output to a place of his choice. */
-static int _check_owner (const char *what, const struct stat *st, struct errtext *err)
+static int _check_owner (int dir, const char *what, const struct stat *st, struct errtext *err)
 {
-    if (st->st_uid == geteuid () || st->st_uid == 0)
+    uid_t owner;
+
+    if (st->st_uid == geteuid () || st->st_uid == 0
+        || (_owner_here (dir, &owner) == 0 && owner == st->st_uid))
         return 0;
     return errtext_set (err, "the %s belongs to user %u; it must be yours or root's", what,
                         (unsigned int)st->st_uid);
+}
+
+/* Where each user can create names: /tmp. Those who may write to another directory are trusted. */
+static bool _is_for_all (int dir)
+{
+    struct stat st;
+
+    return fstat (dir, &st) < 0 || (st.st_mode & S_IWOTH);
 }
 
 /*
@@ -47,50 +98,74 @@ static int _check_owner (const char *what, const struct stat *st, struct errtext
  * is checked before it is followed; where every user can replace it meanwhile, in a directory with
  * the sticky bit, the kernel follows no link of another user (fs.protected_symlinks).
  */
-static int _check_link (const char *path, struct errtext *err)
+static int _check_link (int parent, const char *name, struct errtext *err)
 {
     struct stat st;
 
-    if (lstat (path, &st) < 0)
+    if (fstatat (parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errtext_set (err, "%s", strerror (errno));
-    return S_ISLNK (st.st_mode) ? _check_owner ("symbolic link", &st, err) : 0;
+    if (!S_ISLNK (st.st_mode) || !_is_for_all (parent))
+        return 0;
+    return _check_owner (parent, "symbolic link", &st, err);
 }
 
-/* The caller needs no permission to read the directory. */
-static int _open (const char *path, struct errtext *err)
+/*
+ * Its owner may be another user, as of a group's directory, who can remove and rename the files there. He
+ * gets none of the output, because each file is the caller's own. The caller need not be able to read it.
+ */
+static int _open (int parent, const char *name, struct errtext *err)
 {
-    int fd = open (path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct stat st;
+    int fd = openat (parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd >= 0 && fstat (fd, &st) == 0 && faccessat (fd, ".", W_OK | X_OK, 0) == 0) {
-        if (_check_owner ("directory", &st, err) == 0)
-            return fd;
-    } else
-        errtext_set (err, "%s", strerror (errno));
+    if (fd >= 0 && faccessat (fd, ".", W_OK | X_OK, 0) == 0)
+        return fd;
+    errtext_set (err, "%s", strerror (errno));
     if (fd >= 0)
         close (fd);
     return -1;
 }
 
+/* The directory of an absolute path, and its last part, which is "." of "/". */
+static int _open_parent (char *path, const char **name)
+{
+    char *slash = strrchr (path, '/');
+    int fd;
+
+    *name = slash[1] ? slash + 1 : ".";
+    *slash = '\0';
+    fd = open (slash == path ? "/" : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    *slash = '/';
+    return fd;
+}
+
 int logdir_make (struct logdir *dir, struct errtext *err)
 {
     char path[PATH_MAX];
+    const char *name;
     struct errtext why;
     size_t length;
+    int parent;
 
     snprintf (path, sizeof (path), "%s", dir->path);
     /* "link/" would be the directory, and not the link. */
     for (length = strlen (path); length > 1 && path[length - 1] == '/'; length--)
         path[length - 1] = '\0';
-    _make_parents (path);
-    if (_mkdir (path) < 0)
+    if (_make (path) < 0 || (parent = _open_parent (path, &name)) < 0)
         return errtext_set (err, "%s: %s", path, strerror (errno));
-    if (_check_link (path, &why) < 0 || (dir->fd = _open (path, &why)) < 0)
-        return errtext_set (err, "%s: %s", path, why.text);
-    return 0;
+    dir->fd = _check_link (parent, name, &why) < 0 ? -1 : _open (parent, name, &why);
+    close (parent);
+    return dir->fd < 0 ? errtext_set (err, "%s: %s", path, why.text) : 0;
 }
 
-static int _check_file (int fd, struct errtext *err)
+bool logdir_is_own (const struct logdir *dir)
+{
+    struct stat st;
+
+    return fstat (dir->fd, &st) == 0 && (st.st_uid == geteuid () || st.st_uid == 0)
+           && !(st.st_mode & S_IWOTH);
+}
+
+static int _check_file (int dir, int fd, struct errtext *err)
 {
     struct stat st;
 
@@ -100,17 +175,7 @@ static int _check_file (int fd, struct errtext *err)
         return errtext_set (err, "it is not a regular file");
     if (st.st_nlink > 1)
         return errtext_set (err, "the file has another name too (a hard link)");
-    return _check_owner ("file", &st, err);
-}
-
-/* Truncate it only when it is the right file. */
-static int _begin_log (int fd, bool append, struct errtext *err)
-{
-    if (_check_file (fd, err) < 0)
-        return -1;
-    if ((!append && ftruncate (fd, 0) < 0) || fcntl (fd, F_SETFL, O_APPEND) < 0)
-        return errtext_set (err, "%s", strerror (errno));
-    return 0;
+    return _check_owner (dir, "file", &st, err);
 }
 
 /* With O_NOFOLLOW and O_NONBLOCK open () fails in two more ways. */
@@ -123,18 +188,66 @@ static const char *_open_error (void)
     }
 }
 
-int logdir_open (const struct logdir *dir, bool append, const char *name, struct errtext *err)
+/* Truncate it only when it is the right file. */
+static int _begin_log (int dir, int fd, bool append, struct errtext *err)
+{
+    if (_check_file (dir, fd, err) < 0)
+        return -1;
+    if ((!append && ftruncate (fd, 0) < 0) || fcntl (fd, F_SETFL, O_APPEND) < 0)
+        return errtext_set (err, "%s", strerror (errno));
+    return 0;
+}
+
+static int _open_file (const struct logdir *dir, int access, bool append, const char *name,
+                       struct errtext *err)
 {
     int fd = openat (dir->fd, name,
-                     O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666);
+                     access | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0666);
     struct errtext why;
 
     if (fd < 0)
         return errtext_set (err, "%s/%s: %s", dir->path, name, _open_error ());
-    if (_begin_log (fd, append, &why) == 0)
+    if (_begin_log (dir->fd, fd, append, &why) == 0)
         return fd;
     close (fd);
     return errtext_set (err, "%s/%s: %s", dir->path, name, why.text);
+}
+
+int logdir_open (const struct logdir *dir, bool append, const char *name, struct errtext *err)
+{
+    return _open_file (dir, O_WRONLY, append, name, err);
+}
+
+/*
+ * A step that has just ended keeps its lock for some milliseconds. True if another one has a lock for longer;
+ * a file system without locks knows of none.
+ */
+static bool _is_locked (int fd, int lock)
+{
+    for (int i = 0; flock (fd, lock | LOCK_NB) < 0; i++) {
+        if (errno != EWOULDBLOCK || i == LOCK_TRIES)
+            return errno == EWOULDBLOCK;
+        poll (NULL, 0, LOCK_PAUSE_MS);
+    }
+    return false;
+}
+
+/* With LOCK_SH NFS locks only what is open for reading. */
+int logdir_open_first (const struct logdir *dir, bool append, const char *name, bool *used,
+                       struct errtext *err)
+{
+    int fd = _open_file (dir, O_RDWR, true, name, err);
+
+    if (fd < 0)
+        return -1;
+    *used = _is_locked (fd, LOCK_EX);
+    if (!append && !*used && ftruncate (fd, 0) < 0) {
+        errtext_set (err, "%s/%s: %s", dir->path, name, strerror (errno));
+        close (fd);
+        return -1;
+    }
+    _is_locked (fd, LOCK_SH);
+    return fd;
 }
 
 /* If the file cannot be read, its last line is assumed to be complete. The descriptor is closed. */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The directory of --tf-log-dir. It has one file for each task, and master.log for the step. It may
- * be below a directory in which every user can create names, so nothing is written through a name
- * that another user has made.
+ * be a directory of another user, or below one in which every user can create names, so nothing is written
+ * through a name that another user has made: not through his symbolic or hard link, and not to his file.
  */
 #ifndef TF_LOGDIR_H
 #define TF_LOGDIR_H
@@ -24,17 +24,29 @@ struct logdir {
 
 /*
  * Create the directory and its missing parents, with the caller's user and umask, and open it.
- * -1 and err if that fails, if the caller may not create files in the directory, or if it, or the
- * symbolic link that `path` is, belongs to another user than the caller and root.
+ * -1 and err if that fails, if the caller may not create files in the directory, or if `path` is a symbolic
+ * link of another user than the caller and root in a directory in which every user can create names.
  */
 int logdir_make (struct logdir *dir, struct errtext *err);
 
+/* True if no other user can create names in the directory, except by his group, or as root. */
+bool logdir_is_own (const struct logdir *dir);
+
 /*
  * Open a file in the directory with O_APPEND and O_CLOEXEC. An existing file is truncated unless
- * `append` is set; it must be a regular file of the caller or root that has no other name. Returns
- * the descriptor; -1 and err.
+ * `append` is set; it must be a regular file of the caller or root that has no other name. Where the file
+ * system shows another owner of what the caller creates (NFS with all_squash, CIFS, FUSE), that owner is as
+ * good. Returns the descriptor; -1 and err.
  */
 int logdir_open (const struct logdir *dir, bool append, const char *name, struct errtext *err);
+
+/*
+ * The same for the first file of a step, which shows that the step uses the directory while the descriptor is
+ * open (flock (2)). If another step that runs has it open, it is not truncated, and `used` is set: nothing in
+ * the directory must be truncated then.
+ */
+int logdir_open_first (const struct logdir *dir, bool append, const char *name, bool *used,
+                       struct errtext *err);
 
 /* What separates the output of a step from that of the steps before: LOGDIR_STEP_LINE "12.1". */
 #define LOGDIR_STEP_LINE "spank_tf: step "

@@ -105,6 +105,33 @@ static int _check_tilde (const char *value, struct errtext *err)
                         text_quoted (&q1, home, strlen (home)), text_quoted (&q2, rest, strlen (rest)));
 }
 
+/* Nor $NAME in #SBATCH. */
+static int _check_dollar (const char *value, struct errtext *err)
+{
+    /* clang-format off */
+    static const struct {
+        const char *variable, *pattern;
+    } known[] = {
+        { "SLURM_JOB_ID", "%j" }, { "SLURM_JOBID", "%j" }, { "SLURM_JOB_NAME", "%x" }, { "USER", "%u" },
+        { "SLURM_ARRAY_JOB_ID", "%A" }, { "SLURM_ARRAY_TASK_ID", "%a" }, { "SLURM_STEP_ID", "%s" },
+    };
+    /* clang-format on */
+    const char *dollar = strchr (value, '$'), *name;
+    size_t length;
+    struct quoted q;
+
+    if (!dollar)
+        return 0;
+    name = dollar + 1 + (dollar[1] == '{');
+    length = strspn (name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+    for (size_t i = 0; i < sizeof (known) / sizeof (known[0]); i++)
+        if (length == strlen (known[i].variable) && strncmp (name, known[i].variable, length) == 0)
+            return errtext_set (err, "the shell does not replace $%s here; write %s", known[i].variable,
+                                known[i].pattern);
+    return errtext_set (err, "the shell does not replace %s here; write its value, or a pattern such as %%j",
+                        text_quoted (&q, dollar, (size_t)(name - dollar) + length));
+}
+
 int value_log_dir (const char *value, struct errtext *err)
 {
     if (*value == '\0')
@@ -113,7 +140,9 @@ int value_log_dir (const char *value, struct errtext *err)
         return errtext_set (err, "the name of the directory is too long");
     if (strpbrk (value, "\n\r"))
         return errtext_set (err, "the name of the directory has a newline");
-    return _check_tilde (value, err) < 0 ? -1 : pattern_check (value, err);
+    if (_check_tilde (value, err) < 0 || _check_dollar (value, err) < 0)
+        return -1;
+    return pattern_check (value, err);
 }
 
 int value_frameworks (const char *value, struct errtext *err)

@@ -86,14 +86,17 @@ static int _open_master_log (const void *arg, struct errtext *err)
 {
     const struct log_file *file = arg;
     struct logdir dir;
+    bool used = false;
     int fd;
 
     dup2 (STDIN_FILENO, STDERR_FILENO);
     snprintf (dir.path, sizeof (dir.path), "%s", file->dir);
     if (logdir_make (&dir, err) < 0)
         return -1;
-    fd = logdir_open (&dir, file->append, LOG_NAME, err);
+    fd = logdir_open_first (&dir, file->append, LOG_NAME, &used, err);
     logdir_close (&dir);
+    if (used)
+        errtext_set (err, "it is used");
     return fd;
 }
 
@@ -106,7 +109,7 @@ int console_open_log (const char *dir, bool append, struct errtext *err)
     if (!(log_writer = writer_create (_open_master_log, &file, err)))
         return -1;
     if (writer_await_open (log_writer, OPEN_MS, err) == 0)
-        return 0;
+        return err->text[0] ? 1 : 0;
     writer_close (log_writer);
     log_writer = NULL;
     return -1;

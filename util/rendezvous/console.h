@@ -23,7 +23,7 @@ void console_print (const char *text);
 /*
  * Write everything to master.log in this directory too, from now on, which is made and opened as
  * logdir.h says. If that takes more than five seconds, go on: what is written then arrives later, or
- * never. -1 and err.
+ * never. 1 if another step that runs writes there, too; else 0; -1 and err.
  */
 int console_open_log (const char *dir, bool append, struct errtext *err);
 

@@ -119,16 +119,21 @@ static int _open_log (struct server *server, struct errtext *err)
     const char *dir = step_log_dir (server->step);
     struct errtext why;
     char line[128];
+    int used;
 
     if (!dir)
         return 0;
-    if (console_open_log (dir, server->config.log_append, &why) == 0) {
-        snprintf (line, sizeof (line), "spank_tf: %s begins, in run %d of its job\n",
-                  step_name (server->step), server->config.job_restarts + 1);
-        console_note (line);
-        return 0;
-    }
-    return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step), why.text);
+    if ((used = console_open_log (dir, server->config.log_append, &why)) < 0)
+        return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step), why.text);
+    snprintf (line, sizeof (line), "spank_tf: %s begins, in run %d of its job\n", step_name (server->step),
+              server->config.job_restarts + 1);
+    console_note (line);
+    if (used && !server->config.log_append)
+        console_say ("spank_tf: %s: another step that runs writes its logs to %s, so this one appends to the "
+                     "files there; %%j in --tf-log-dir gives each job a directory of its own",
+                     step_name (server->step), dir);
+    server->config.log_append |= used > 0;
+    return 0;
 }
 
 /* All ranks are here. From now on this process may be killed, if it has supervisors, which come back. */

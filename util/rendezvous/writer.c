@@ -53,11 +53,11 @@ static size_t _whole_lines (const char *text, size_t length, size_t most)
 
 /* The child. */
 
-/* An empty text says that all is well. */
-static void _answer_parent (const char *text)
-{
-    send (CHILD_FD, text, strlen (text) + 1, MSG_NOSIGNAL);
-}
+/* The answer to open (). That to a text is one byte. */
+struct opened {
+    bool failed;
+    struct errtext text;
+};
 
 static void _write_all (int fd, const char *text, size_t length)
 {
@@ -113,15 +113,16 @@ static size_t _receive_text (char *text, size_t size)
 static noreturn void _serve (writer_open *open, const void *arg)
 {
     static char text[MAX_MESSAGE];
-    struct errtext err = { "" };
+    struct opened opened = { .text = { "" } };
     size_t length;
     int fd;
 
-    fd = open (arg, &err);
-    _answer_parent (err.text);
+    fd = open (arg, &opened.text);
+    opened.failed = fd < 0;
+    send (CHILD_FD, &opened, sizeof (opened), MSG_NOSIGNAL);
     while (fd >= 0 && (length = _receive_text (text, sizeof (text))) > 0) {
         _write_text (fd, text, length);
-        _answer_parent ("");
+        send (CHILD_FD, "", 1, MSG_NOSIGNAL);
     }
     _exit (0);
 }
@@ -155,23 +156,26 @@ struct writer *writer_create (writer_open *open, const void *arg, struct errtext
 int writer_await_open (struct writer *w, int ms, struct errtext *err)
 {
     struct pollfd pfd = { .fd = w->socket, .events = POLLIN };
+    struct opened opened;
 
+    err->text[0] = '\0';
     if (poll (&pfd, 1, deadline_left_ms (deadline_in_ms (ms))) != 1) {
         w->late = true;
         return 0;
     }
-    if (recv (w->socket, err->text, sizeof (err->text), MSG_DONTWAIT) <= 0)
+    if (recv (w->socket, &opened, sizeof (opened), MSG_DONTWAIT) != sizeof (opened))
         return errtext_set (err, "the process that was to open it has ended");
     w->unanswered--;
-    return err->text[0] ? -1 : 0;
+    *err = opened.text;
+    return opened.failed ? -1 : 0;
 }
 
 static void _take_answers (struct writer *w)
 {
-    struct errtext answer;
+    struct opened answer;
     ssize_t n;
 
-    while ((n = recv (w->socket, answer.text, sizeof (answer.text), MSG_DONTWAIT)) > 0)
+    while ((n = recv (w->socket, &answer, sizeof (answer), MSG_DONTWAIT)) > 0)
         w->unanswered--;
     w->dead = n == 0 || (errno != EAGAIN && errno != EINTR);
 }

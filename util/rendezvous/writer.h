@@ -21,7 +21,10 @@
 
 struct writer;
 
-/* Returns the descriptor to write to; -1 and err. Any descriptor above 2 is closed in the child. */
+/*
+ * Returns the descriptor to write to, and err may have a text about it; -1 and err. Any descriptor above 2 is
+ * closed in the child.
+ */
 typedef int writer_open (const void *arg, struct errtext *err);
 
 /*
@@ -31,8 +34,8 @@ typedef int writer_open (const void *arg, struct errtext *err);
 struct writer *writer_create (writer_open *open, const void *arg, struct errtext *err);
 
 /*
- * Wait so long for the child's open (); before the first writer_put (). -1 and err if it has failed; 0
- * also if it takes longer.
+ * Wait so long for the child's open (); before the first writer_put (). -1 and err if it has failed; 0 also
+ * if it takes longer. err->text is "" then, or what open () has said.
  */
 int writer_await_open (struct writer *writer, int ms, struct errtext *err);
 

@@ -28,8 +28,8 @@ struct last_words {
 };
 
 /*
- * Of a program that has ended so. Each path may be NULL. A file that is not a regular file of this user or
- * root, or that has nothing to say, counts as missing.
+ * Of a program that has ended so. Each path may be NULL. A file counts as missing if it has nothing to say,
+ * or is not a regular file: of this user or root, or that of SUPERVISOR_LOG_FD.
  */
 struct last_words last_line_read (const struct exit_report *report, const char *log, const char *error_file);
 
