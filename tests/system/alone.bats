@@ -20,6 +20,31 @@ server.bind (("0.0.0.0", int (os.environ[sys.argv[1]])))
 server.listen ()
 time.sleep (float (sys.argv[2]))
 END
+    # Has its own port: connect MODE PEER. "ring": each task connects to the next one; "self": to itself; else to PEER.
+    cat > "$work/connect" <<'END'
+import os, socket, sys, time
+mode, peer, rank = sys.argv[1], sys.argv[2], int (os.environ["SLURM_PROCID"])
+port = 47200 + int (os.environ["SLURM_JOB_ID"]) % 100 * 2
+server = socket.create_server (("0.0.0.0", port + rank))
+hosts = peer.split (",")
+if mode == "ring":
+    address = hosts[1 - rank if len (hosts) > 1 else 0], port + 1 - rank
+elif mode == "self":
+    address = hosts[0], port + rank
+else:
+    address = hosts[0], 47199
+for _ in range (100):
+    try:
+        connection = socket.create_connection (address)
+        break
+    except OSError:
+        time.sleep (0.2)
+else:
+    sys.exit ("no connection")
+if mode != "out":
+    accepted = server.accept ()
+time.sleep (62)
+END
     # Its second life ends.
     cat > "$work/restarted" <<'END'
 [ ! "$SLURM_TF_RESTART" ] || exec sleep 62
@@ -86,12 +111,20 @@ silent ()
     step first --tf-tasks=worker:2 sh -c "[ \$SLURM_PROCID = 1 ] || timeout 40 $listen SLURM_TF_PORT 62; sleep 62"
     step master --tf-tasks=worker:2 --tf-frameworks=torch sh -c "[ \$SLURM_PROCID = 0 ] && exec $listen MASTER_PORT 62; exec sleep 62"
     step restarted --tf-tasks=worker:2 --tf-restart=2,any sh restarted
+    # With a port of their own: over two nodes, on one; and with themselves, or another host, alone.
+    step ring --tf-tasks=worker:2 -w "$(node 1),$(node 2)" python3 connect ring "$(node 1),$(node 2)"
+    step here -N1 -n2 -w "$(node 3)" --tf-tasks=worker:2 python3 connect ring 127.0.0.1
+    step self --tf-tasks=worker:2 -w "$(node 3),$(node 4)" sh -c "exec python3 connect self 127.0.0.1"
+    slurm env python3 -c 'import socket, time
+server = socket.create_server (("0.0.0.0", 47199))
+time.sleep (80)' 3>&- &
+    step outside --tf-tasks=worker:2 -w "$(node 1),$(node 4)" sh -c "exec python3 connect out login"
     step netns --tf-tasks=worker:2 unshare -rn sleep 62
     for name in "${steps[@]}"; do
         wait "$name" || true
     done
-    for name in sleeps json ps free torch elsewhere board other; do asks "$name"; done
-    for name in quiet site none never short one evaluator fails first master restarted netns; do silent "$name"; done
+    for name in sleeps json ps free torch elsewhere board other self outside; do asks "$name"; done
+    for name in quiet site none never short one evaluator fails first master restarted netns ring here; do silent "$name"; done
     grep -q 'restarted' "$BATS_TEST_TMPDIR/restarted.err" || fail "it was not restarted"
     [ "$(grep -c '  exit 0, its address was not used$' "$BATS_TEST_TMPDIR/sleeps.err")" -eq 2 ] || fail "the table"
     [ "$(grep -o '"address_used":false' "$BATS_TEST_TMPDIR/json.err" | wc -l)" -eq 2 ] || fail "JSON"

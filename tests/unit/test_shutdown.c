@@ -477,6 +477,8 @@ static void report_end (int rank, char *event)
             life.address = ADDRESS_UNUSED;
         else if (story_begins (&event, "used"))
             life.address = ADDRESS_USED;
+        else if (story_begins (&event, "peer"))
+            address_parse (&life.peers.address[life.peers.count++], story_word (&event));
         else if (story_begins (&event, "caused by space"))
             written.cause.kind = CAUSE_SPACE;
         else if (story_begins (&event, "caused by library"))

@@ -23,7 +23,10 @@
 static const struct status full = {
     .ended = true,
     .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_JOB },
-    .life = { 3, 4, "it is in a container", 15, INT64_C (1700000000), 50, ADDRESS_USED },
+    .life = {
+        3, 4, "it is in a container", 15, INT64_C (1700000000), 50, ADDRESS_USED,
+        { { { AF_INET, { 10, 0, 0, 2 } }, { AF_INET6, { 0xfd, [15] = 2 } } }, 2 },
+    },
     .failure = { FAILURE_TEXT_LOG, "no libx.so", { CAUSE_LIBRARY, "libx.so" } },
     .signs = {
         .life = 4, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .suspended = true,
@@ -40,8 +43,8 @@ static const struct status full = {
 
 #define FULL_END \
     "EXIT_REPORT=signal 9\nOUT_OF_MEMORY=job\nREPORT=3\nAGO_MS=50\nCANNOT_RESTART=it is in a container\n" \
-    "ASKED_SIGNAL=15\nASKED_AT=1700000000\nADDRESS_USED=1\nLAST_LINE=no libx.so\nCAUSE=library\n" \
-    "CAUSE_DETAIL=libx.so\n"
+    "ASKED_SIGNAL=15\nASKED_AT=1700000000\nADDRESS_USED=1\nPEERS=10.0.0.2 fd00::2\nLAST_LINE=no libx.so\n" \
+    "CAUSE=library\nCAUSE_DETAIL=libx.so\n"
 #define FULL_SIGNS \
     "SIGNS=messages\nLIFE=4\nOVERDUE=1\nSTOPPED=1\nSUSPENDED=1\nBUSY=1\nMESSAGES=20\nLOG_GREW=1\n" \
     "SILENT_MS=300000\nSIGN_AGO_MS=360000\nSTARTED_MS=7000\nSLOWEST_MS=62000\nSECOND_MS=5000\nSTEP=1200\n" \
@@ -109,6 +112,9 @@ TEST (a_value_out_of_its_limits_is_refused_or_counts_as_missing_or_is_cut)
         { "ASKED_AT", "253402300799", "253402300799" }, { "ASKED_AT", "253402300800", NULL },
         { "ASKED_AT", "18446744073709551617", NULL },
         { "ADDRESS_USED", "0", "0" }, { "ADDRESS_USED", "2", NULL }, { "ADDRESS_USED", "", NULL },
+        { "PEERS", "10.0.0.1", "10.0.0.1" }, { "PEERS", "", NULL }, { "PEERS", "x", NULL },
+        { "PEERS", "x 10.0.0.1 " FIFTY " ::1", "10.0.0.1 ::1" },
+        { "PEERS", " 10.0.0.1", NULL }, { "PEERS", "10.0.0.1 ", "10.0.0.1" },
         { "LAST_LINE", LONGEST, LONGEST },
         { "CAUSE_DETAIL", "x", "x" },
         { "SIGNS", "unknown", "unknown" }, { "SIGNS", "none", "none" }, { "SIGNS", "log", "log" },

@@ -79,17 +79,29 @@ int diag_dump (unsigned int states, int port, diag_see_fn *see, void *arg)
     return six < 0 ? -1 : four + six;
 }
 
-int diag_peer (const struct inet_diag_msg *socket, struct address *address)
+static int _address (int family, const void *bytes, struct address *address)
 {
     union {
         struct sockaddr any;
         struct sockaddr_in in;
         struct sockaddr_in6 in6;
-    } peer = { .any.sa_family = socket->idiag_family };
+    } from = { .any.sa_family = (sa_family_t)family };
 
-    if (peer.any.sa_family == AF_INET)
-        memcpy (&peer.in.sin_addr, socket->id.idiag_dst, sizeof (peer.in.sin_addr));
+    if (family == AF_INET)
+        memcpy (&from.in.sin_addr, bytes, sizeof (from.in.sin_addr));
     else
-        memcpy (&peer.in6.sin6_addr, socket->id.idiag_dst, sizeof (peer.in6.sin6_addr));
-    return address_of_sockaddr (address, &peer.any) < 0 ? -1 : ntohs (socket->id.idiag_dport);
+        memcpy (&from.in6.sin6_addr, bytes, sizeof (from.in6.sin6_addr));
+    return address_of_sockaddr (address, &from.any);
+}
+
+int diag_peer (const struct inet_diag_msg *socket, struct address *address)
+{
+    if (_address (socket->idiag_family, socket->id.idiag_dst, address) < 0)
+        return -1;
+    return ntohs (socket->id.idiag_dport);
+}
+
+int diag_local (const struct inet_diag_msg *socket, struct address *address)
+{
+    return _address (socket->idiag_family, socket->id.idiag_src, address);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "absence.h"
+#include "alone.h"
 #include "course.h"
 #include "isolation.h"
 #include "spares.h"
@@ -146,6 +147,8 @@ static void _note_report (struct job *job, struct rank *rank, const struct exit_
         fact->first = _none_has_ended (job);
     }
     rank->address_use = life->address;
+    if (life->address == ADDRESS_UNUSED && alone_has_met (job->rank, job->tasks, &life->peers))
+        rank->address_use = ADDRESS_OTHER;
     if (life->asked_signal) {
         stop_policy_asked (job->policy);
         job->failure_over = NEVER;

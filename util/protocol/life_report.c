@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,19 @@
 
 /* As many digits as LIFE_REPORT_LAST_SECOND has. */
 #define MOST_DIGITS 12
+
+static void _add_peers (struct frame *frame, const struct life_peers *peers)
+{
+    char text[LIFE_PEERS_MOST * (INET6_ADDRSTRLEN + 1)];
+    struct address_text room;
+    size_t used = 0;
+
+    for (int i = 0; i < peers->count; i++)
+        used += (size_t)snprintf (text + used, sizeof (text) - used, "%s%s", i ? " " : "",
+                                  address_print (&peers->address[i], &room));
+    if (used)
+        frame_add (frame, "PEERS", "%s", text);
+}
 
 void life_report_add (struct frame *frame, const struct life_report *report)
 {
@@ -30,6 +44,24 @@ void life_report_add (struct frame *frame, const struct life_report *report)
         frame_add (frame, "ASKED_AT", "%" PRId64, report->asked_at);
     if (report->address != ADDRESS_UNKNOWN)
         frame_add (frame, "ADDRESS_USED", "%d", report->address == ADDRESS_USED);
+    _add_peers (frame, &report->peers);
+}
+
+/* A word that is no address is left out. */
+static void _take_peers (struct life_peers *peers, const char *text)
+{
+    char word[INET6_ADDRSTRLEN];
+    size_t length;
+
+    for (peers->count = 0; text && peers->count < LIFE_PEERS_MOST; text += length + (text[length] == ' ')) {
+        if (!(length = strcspn (text, " ")))
+            break;
+        if (length >= sizeof (word))
+            continue;
+        memcpy (word, text, length);
+        word[length] = '\0';
+        peers->count += address_parse (&peers->address[peers->count], word) == 0;
+    }
 }
 
 /* 0 if it is missing or malformed. */
@@ -70,4 +102,5 @@ void life_report_decode (struct life_report *report, const struct frame *frame)
         case 1: report->address = ADDRESS_USED; break;
         default: report->address = ADDRESS_UNKNOWN;
     }
+    _take_peers (&report->peers, frame_get (frame, "PEERS"));
 }

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "common/address.h"
 #include "common/value.h"
 #include "frame.h"
 
@@ -26,6 +27,14 @@ enum address_use {
     ADDRESS_UNKNOWN,
     ADDRESS_UNUSED,
     ADDRESS_USED,
+    ADDRESS_OTHER,              /* not that, but it had a connection to another task; tf-rendezvous knows */
+};
+
+/* The addresses with which a program of the task has had a TCP connection (supervise/connections.h). */
+#define LIFE_PEERS_MOST 16
+struct life_peers {
+    struct address address[LIFE_PEERS_MOST];
+    int count;
 };
 
 struct life_report {
@@ -36,6 +45,7 @@ struct life_report {
     int64_t asked_at;           /* when, in seconds since 1970; 0: not known */
     int ago_ms;                 /* the time since the life has ended; 0: none, or not known */
     enum address_use address; /* in all lives of the task */
+    struct life_peers peers;    /* as well */
 };
 
 void life_report_add (struct frame *frame, const struct life_report *report);

@@ -39,6 +39,7 @@
 #include "common/version.h"
 #include "descendants.h"
 #include "last_line.h"
+#include "connections.h"
 #include "listener.h"
 #include "lives.h"
 #include "machine.h"
@@ -76,6 +77,7 @@ struct supervisor {
     off_t stopped_at;           /* the size of the log when the program was stopped, or -1 */
     struct watch watch;
     struct listener listener;
+    struct life_peers peers;
     struct attempts attempts;
     struct abandoned abandoned;
     int64_t began;              /* the life */
@@ -257,6 +259,7 @@ static void _tell (struct supervisor *s)
     struct signs *signs = &status.signs;
 
     status.life.address = s->listener.use;
+    status.life.peers = s->peers;
     signs->life = s->machine.number < 0 ? 0 : s->machine.number;
     signs->suspended = s->suspended = machine_is_suspended (&s->machine, _now ());
     signs->started_ms = s->started_ms;
@@ -503,20 +506,10 @@ static void _look_for_traceback (struct supervisor *s)
 }
 
 /* In a container with a network of its own the kernel's answer here says nothing. */
-static void _look_for_listener (struct supervisor *s)
+static void _check_network (struct supervisor *s)
 {
-    enum network network;
+    enum network network = descendants_network (_apart (s));
 
-    if (s->machine.phase != MACHINE_RUNS || !deadline_passed (s->listener.due))
-        return;
-    listener_look (&s->listener);
-    if (s->listener.use == ADDRESS_USED && s->config.restart.times > 0) {
-        s->started_ms = (int)(_now () - s->began);
-        _tell (s);
-    }
-    if (s->listener.use != ADDRESS_UNUSED || !listener_is_young (&s->listener))
-        return;
-    network = descendants_network (_apart (s));
     if (network != NETWORK_SHARED)
         listener_hide (&s->listener);
     /* The same is true of the other tasks, most likely. */
@@ -525,6 +518,22 @@ static void _look_for_listener (struct supervisor *s)
             "slurmstepd: spank_tf: step %s: a process of rank %d on %s has a network of its own: if it is "
             "the program, other tasks do not reach it; let its container use the node's network\n",
             s->config.step, s->config.rank, s->config.node);
+}
+
+/* A program that does not use its address may have found the others by another one. */
+static void _look_for_listener (struct supervisor *s)
+{
+    if (s->machine.phase != MACHINE_RUNS || !deadline_passed (s->listener.due))
+        return;
+    listener_look (&s->listener);
+    if (s->listener.use == ADDRESS_USED && s->config.restart.times > 0) {
+        s->started_ms = (int)(_now () - s->began);
+        _tell (s);
+    }
+    if (s->listener.use == ADDRESS_UNUSED && listener_is_young (&s->listener))
+        _check_network (s);
+    if (s->listener.use == ADDRESS_UNUSED)
+        connections_look (&s->peers, _apart (s));
 }
 
 static void _look_at_attempts (struct supervisor *s)
