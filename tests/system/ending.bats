@@ -318,13 +318,13 @@ srun -Q --tf-show ./by-role worker0='exit 3'"
     for command in srun salloc sbatch; do
         run --separate-stderr slurm $command -n3 --tf-tasks=worker:3 --tf-stop=Chief ./by-role worker='touch started'
         [ "$status" -ne 0 ] && [ "$(grep spank_tf <<< "$stderr")" = \
-            "$command: error: spank_tf: --tf-stop: \"Chief\" is not one of auto, chief, workers, never" ] ||
+            "$command: error: spank_tf: --tf-stop: \"Chief\" is not one of auto, chief, workers, never; did you mean \"chief\"?" ] ||
             fail "$command prints no such message"
     done
     site_arguments stop=Chief
     run_step -n3 --tf-tasks=worker:3 ./by-role worker='touch started'
     [ "$status" -ne 0 ] && [ "$(plugin_messages)" = \
-        'srun: error: spank_tf: plugstack.conf: stop: "Chief" is not one of auto, chief, workers, never' ] ||
+        'srun: error: spank_tf: plugstack.conf: stop: "Chief" is not one of auto, chief, workers, never; did you mean "chief"?' ] ||
         fail "no such message about the site's argument"
     site_arguments stop_grace=-1
     run_step -n3 --tf-tasks=worker:3 ./by-role worker='touch started'

@@ -151,8 +151,18 @@ END
 0 TF_CONFIG
 END
     run --separate-stderr slurm srun -Q -n1 --tf-tasks=worker --tf-frameworks=tf,torchx true
-    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torchx" is neither none nor a list of tf, keras, jax, dtensor and torch'* ]] ||
+    [ "$status" -ne 0 ] && [[ $stderr == *'spank_tf: --tf-frameworks: "tf,torchx" is neither none nor a list of tf, keras, jax, dtensor and torch; did you mean "torch"?'* ]] ||
         fail "it is not refused"
+}
+
+@test "what TaskProlog exports over the step's values is named once" {
+    printf '%s\n' '#!/bin/sh' 'echo export RANK=7' 'echo export OTHER=7' 'echo export WORLD_SIZE=2' > "$SPANK_TF_CLUSTER/work/prolog"
+    chmod 755 "$SPANK_TF_CLUSTER/work/prolog"
+    run --separate-stderr slurm srun -Q -N2 --task-prolog="$SPANK_TF_CLUSTER/work/prolog" --tf-tasks=worker:2 --tf-frameworks=torch sh -c '[ $RANK = 7 ] && sleep 3'
+    [ "$status" -eq 0 ] && [ "$(sed 's/step [0-9.]*/STEP/' <<< "$stderr")" = "slurmstepd: spank_tf: STEP: RANK: TaskProlog, or the command itself, has replaced the step's values" ] ||
+        fail "it is not named, or more than that: $stderr"
+    run --separate-stderr slurm srun -Q -N2 --tf-tasks=worker:2 --tf-frameworks=torch sh -c 'RANK=7 sleep 3'
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "something is named: $stderr"
 }
 
 # bats test_tags=core

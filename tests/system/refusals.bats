@@ -228,7 +228,7 @@ plugstack_everywhere ()
 # bats test_tags=core,release
 @test "a ps without a worker is refused" {
     refused_everywhere '--tf-tasks: 3 ps (item 1) and no worker; a ps needs at least one worker' --tf-tasks=ps:3
-    refused_everywhere '--tf-tasks: 1 ps (item 2) and no worker; a ps needs at least one worker' --tf-tasks=chief,ps,evaluator
+    refused_everywhere '--tf-tasks: 1 ps (item 1) and no worker; a ps needs at least one worker' --tf-tasks=ps,evaluator
 }
 
 # bats test_tags=core,release
@@ -345,7 +345,7 @@ SCRIPT
     refused 'srun: error: spank_tf: step J.S has 2 evaluators; TensorFlow allows at most one evaluator' \
         srun -N1 -n2 --tf-tasks=evaluator,worker touch started : -N1 -n1 --tf-tasks=evaluator touch started
     refused 'srun: error: spank_tf: step J.S has 2 ps and no worker; a ps needs at least one worker' \
-        srun -N1 -n1 --tf-tasks=ps touch started : -N1 -n2 --tf-tasks=ps,chief touch started
+        srun -N1 -n1 --tf-tasks=ps touch started : -N1 -n2 --tf-tasks=ps,evaluator touch started
 }
 
 # bats test_tags=core,release

@@ -35,10 +35,16 @@ TEST (a_list_names_some_of_them)
 
 TEST (anything_else_is_refused)
 {
-    static const char *const bad[] = {
-        "",   ",", "tf,", ",tf",    "tf,,jax", "pytorch2", "tf,none", "none,tf",
-        "TF", "t", "tfx", "tf jax", "tf;jax",  " tf",      "tensor",  "dtensors",
+    /* clang-format off */
+    static const struct {
+        const char *text, *meant;
+    } bad[] = {
+        { "", "" }, { ",", "" }, { "tf,", "" }, { ",tf", "" }, { "tf,,jax", "" }, { "pytorch2", "" },
+        { "tf,none", "" }, { "none,tf", "" }, { "TF", "tf" }, { "t", "" }, { "tfx", "tf" },
+        { "tf jax", "" }, { "tf;jax", "" }, { " tf", "tf" }, { "tensor", "dtensor" },
+        { "dtensors", "dtensor" }, { "tf,troch", "torch" }, { "cntk", "" },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT (bad); i++) {
         unsigned int frameworks;
@@ -46,9 +52,10 @@ TEST (anything_else_is_refused)
         struct errtext err = { "" };
         char expected[256];
 
-        assert_int_equal (frameworks_parse (&frameworks, bad[i], &err), -1);
-        snprintf (expected, sizeof (expected), "\"%s\" is neither none nor a list of %s", bad[i],
-                  choice_join (frameworks_words, ", ", " and ", &words));
+        assert_int_equal (frameworks_parse (&frameworks, bad[i].text, &err), -1);
+        snprintf (expected, sizeof (expected), "\"%s\" is neither none nor a list of %s%s%s%s", bad[i].text,
+                  choice_join (frameworks_words, ", ", " and ", &words),
+                  bad[i].meant[0] ? "; did you mean \"" : "", bad[i].meant, bad[i].meant[0] ? "\"?" : "");
         assert_string_equal (err.text, expected);
     }
 }

@@ -95,12 +95,18 @@ static void refused (enum option_id option, const char *value, const char *messa
     assert_int_equal (option_check (option, value, NULL), -1);
 }
 
-/* Refused with all words; the message quotes the value so. */
-static void refused_as_none (enum option_id option, const char *value, const char *quoted)
+/*
+ * Refused with all words; the message quotes the value so. It suggests `meant`, if that is not NULL, and
+ * otherwise one of the words, or none.
+ */
+static void refused_as_none (enum option_id option, const char *value, const char *quoted,
+                             const char *meant)
 {
     const struct choice *words = option_table[option].words;
     struct choice_words room;
     char message[MAX_TEXT];
+    struct errtext err = { "" };
+    size_t length;
 
     if (words[2].word)
         snprintf (message, sizeof (message), "\"%s\" is not one of %s", quoted,
@@ -108,25 +114,35 @@ static void refused_as_none (enum option_id option, const char *value, const cha
     else
         snprintf (message, sizeof (message), "\"%s\" is neither %s nor %s", quoted, words[0].word,
                   words[1].word);
+    length = strlen (message);
+    option_check (option, value, &err);
+    for (const struct choice *c = words; c->word && words[2].word; c++)
+        if (strstr (err.text, c->word) && (!meant || strcmp (c->word, meant) == 0)) {
+            snprintf (message + length, sizeof (message) - length, "; did you mean \"%s\"?", c->word);
+            if (strcmp (err.text, message) == 0)
+                return;
+            assert_null (meant);
+        }
+    message[length] = '\0';
     refused (option, value, message);
 }
 
 static void check_others (const struct option_definition *d, enum option_id option)
 {
-    refused_as_none (option, "", "");
-    refused_as_none (option, "2", "2");
-    refused_as_none (option, "\033[2Jauto", "\\x1b[2Jauto");
+    refused_as_none (option, "", "", NULL);
+    refused_as_none (option, "2", "2", NULL);
+    refused_as_none (option, "\033[2Jauto", "\\x1b[2Jauto", NULL);
     for (const struct choice *c = d->words; c->word; c++) {
         char value[64];
 
         snprintf (value, sizeof (value), "%s\n", c->word);
         refused (option, value, NULL);
         snprintf (value, sizeof (value), "%s,%s", c->word, d->words[0].word);
-        refused_as_none (option, value, value);
+        refused_as_none (option, value, value, NULL);
         snprintf (value, sizeof (value), "%.*s", (int)strlen (c->word) - 1, c->word);
-        refused_as_none (option, value, value);
+        refused_as_none (option, value, value, NULL);
         snprintf (value, sizeof (value), "%c%s", c->word[0] - 'a' + 'A', c->word + 1);
-        refused_as_none (option, value, value);
+        refused_as_none (option, value, value, c->word);
     }
 }
 
@@ -143,7 +159,11 @@ TEST (messages_have_the_words_in_their_order_and_not_in_that_of_what_they_mean)
 
     assert_int_equal (choice_parse (list, "late", &err), 2);
     assert_int_equal (choice_parse (list, "lat", &err), -1);
-    assert_string_equal (err.text, "\"lat\" is not one of late, early, never");
+    assert_string_equal (err.text, "\"lat\" is not one of late, early, never; did you mean \"late\"?");
+    assert_int_equal (choice_parse (list, "EARLEY", &err), -1);
+    assert_string_equal (err.text, "\"EARLEY\" is not one of late, early, never; did you mean \"early\"?");
+    assert_int_equal (choice_parse (list, "soon", &err), -1);
+    assert_string_equal (err.text, "\"soon\" is not one of late, early, never");
     assert_string_equal (choice_join (list, ", ", " and ", &words), "late, early and never");
     assert_string_equal (choice_word (list, 0), "early");
     refused (OPTION_HIDE_GPUS, "x", "\"x\" is neither yes nor no");
@@ -160,11 +180,11 @@ TEST (other_words_for_yes_and_no)
         assert_int_equal (option_word (OPTION_TEE, yes[i], NULL), VALUE_YES);
         assert_int_equal (option_word (OPTION_SHOW, yes[i], NULL), SHOW_TABLES);
         assert_int_equal (option_word (OPTION_IB, yes[i], NULL), IB_AUTO);
-        refused_as_none (OPTION_STOP, yes[i], yes[i]);
+        refused_as_none (OPTION_STOP, yes[i], yes[i], NULL);
         assert_int_equal (option_word (OPTION_HOLD, no[i], NULL), VALUE_NO);
         assert_int_equal (option_word (OPTION_SHOW, no[i], NULL), SHOW_NOTHING);
         assert_int_equal (option_word (OPTION_IB, no[i], NULL), IB_NO);
-        refused_as_none (OPTION_STOP, no[i], no[i]);
+        refused_as_none (OPTION_STOP, no[i], no[i], NULL);
     }
     assert_int_equal (option_word (OPTION_SHOW, "json", NULL), SHOW_JSON);
 }

@@ -19,11 +19,14 @@ struct choice {
 /* The entry whose word is these `length` characters, or NULL. */
 const struct choice *choice_find (const struct choice *list, const char *text, size_t length);
 
-/* What a text means that is one of the words; -1, and err with all of them, if it is none. */
+/* What a text means that is one of the words; -1, and err with all words and a similar one, if it is none. */
 int choice_parse (const struct choice *list, const char *text, struct errtext *err);
 
 /* The word for a meaning, which the list has. */
 const char *choice_word (const struct choice *list, int meaning);
+
+/* Append "; did you mean "chief"?" to err, if a word is similar to these `length` characters. Returns -1. */
+int choice_suggest (const struct choice *list, const char *text, size_t length, struct errtext *err);
 
 /* A buffer for the words of a list. */
 struct choice_words {

@@ -28,10 +28,12 @@ int frameworks_parse (unsigned int *frameworks, const char *text, struct errtext
         size_t length = strcspn (name, ",");
         const struct choice *found = choice_find (frameworks_words, name, length);
 
-        if (!found && !(found = choice_find (other_names, name, length)))
-            return errtext_set (err, "\"%s\" is neither " FRAMEWORKS_NONE " nor a list of %s",
-                                text_quoted (&q, text, strlen (text)),
-                                choice_join (frameworks_words, ", ", " and ", &room));
+        if (!found && !(found = choice_find (other_names, name, length))) {
+            errtext_set (err, "\"%s\" is neither " FRAMEWORKS_NONE " nor a list of %s",
+                         text_quoted (&q, text, strlen (text)),
+                         choice_join (frameworks_words, ", ", " and ", &room));
+            return choice_suggest (frameworks_words, name, length, err);
+        }
         *frameworks |= (unsigned int)found->meaning;
         name += length;
         if (!*name)

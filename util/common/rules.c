@@ -5,12 +5,12 @@
 
 #include "rules.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "beside.h"
+#include "nearest.h"
 
 /* clang-format off */
 const struct choice rules_roles[] = {
@@ -51,54 +51,6 @@ static bool _is_known (const char *role, const char *extra, compare_f *compare)
     return _in_extra (role, extra, compare);
 }
 
-/* The number of edits (insert, delete, replace, swap neighbours) from a to b, ignoring case. */
-static int _distance (const char *a, const char *b)
-{
-    int row[3][TASKLIST_MAX_ROLE + 1];
-    int la = (int)strlen (a), lb = (int)strlen (b);
-
-    for (int j = 0; j <= lb; j++)
-        row[0][j] = j;
-    for (int i = 1; i <= la; i++) {
-        int *now = row[i % 3], *before = row[(i + 2) % 3], *earlier = row[(i + 1) % 3];
-        int ca = tolower ((unsigned char)a[i - 1]);
-
-        now[0] = i;
-        for (int j = 1; j <= lb; j++) {
-            int best = before[j - 1] + (ca != b[j - 1]);
-
-            if (before[j] + 1 < best)
-                best = before[j] + 1;
-            if (now[j - 1] + 1 < best)
-                best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && ca == b[j - 2] && tolower ((unsigned char)a[i - 2]) == b[j - 1]
-                && earlier[j - 2] + 1 < best)
-                best = earlier[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return row[la % 3][lb];
-}
-
-/* The role that was probably meant. A role is suggested only if half of its letters are right. */
-struct nearest {
-    int distance;
-    char role[TASKLIST_MAX_ROLE + 1];   /* "" if no role is similar */
-};
-
-static void _try (struct nearest *nearest, const char *role, const char *known, size_t len)
-{
-    char word[TASKLIST_MAX_ROLE + 1];
-    int distance;
-
-    snprintf (word, sizeof (word), "%.*s", (int)len, known);
-    distance = _distance (role, word);
-    if (distance < nearest->distance && distance <= (int)strlen (word) / 2) {
-        nearest->distance = distance;
-        memcpy (nearest->role, word, sizeof (word));
-    }
-}
-
 /* What users call a role elsewhere, without what separates its words. */
 static const struct {
     const char *name, *role;
@@ -125,25 +77,24 @@ static const char *_synonym (const char *role)
     return NULL;
 }
 
-static struct nearest _nearest (const char *role, const char *extra)
+/* The role that was probably meant; nearest->word is "" if there is none. */
+static void _find_nearest (struct nearest *nearest, const char *role, const char *extra)
 {
-    struct nearest nearest = { .distance = (int)strlen (role) / 2 + 1 };
     const char *known_as = _synonym (role);
 
+    nearest_begin (nearest, role);
     if (known_as) {
-        snprintf (nearest.role, sizeof (nearest.role), "%s", known_as);
-        return nearest;
+        snprintf (nearest->word, sizeof (nearest->word), "%s", known_as);
+        return;
     }
-
     for (const struct choice *known = rules_roles; known->word; known++)
-        _try (&nearest, role, known->word, strlen (known->word));
+        nearest_try (nearest, known->word, strlen (known->word));
     while (extra && *extra) {
         size_t word = strcspn (extra, ",");
 
-        _try (&nearest, role, extra, word);
+        nearest_try (nearest, extra, word);
         extra += word + (extra[word] == ',');
     }
-    return nearest;
 }
 
 /* The name of an auxiliary task. Names differ from roles by more than their case. */
@@ -176,12 +127,12 @@ int rules_check_names (const struct tasklist *list, const char *extra, struct er
         }
         if (_is_known (role, extra, strncmp))
             continue;
-        nearest = _nearest (role, extra);
-        if (nearest.role[0])
+        _find_nearest (&nearest, role, extra);
+        if (nearest.word[0])
             return errtext_set (err,
                                 "\"%s\" (item %zu) is not a TensorFlow role; did you mean "
                                 "\"%s\"?",
-                                role, i + 1, nearest.role);
+                                role, i + 1, nearest.word);
         return errtext_set (err, "\"%s\" (item %zu) is not a TensorFlow role; roles are %s%s%s", role, i + 1,
                             choice_join (rules_roles, ", ", " and ", &known),
                             extra ? ", and on this site " : "", extra ? extra : "");
@@ -261,7 +212,7 @@ int rules_check (const struct rules_count *count, bool whole, struct errtext *er
         return errtext_set (err, "%d spares for %d task%s; write spare%s%.0d, one for each of them at most",
                             count->spares, count->others, count->others == 1 ? "" : "s",
                             count->others == 1 ? "" : ":", count->others == 1 ? 0 : count->others);
-    if (whole && ps->tasks && !count->role[RULES_WORKER].tasks)
+    if (whole && ps->tasks && !count->role[RULES_WORKER].tasks && !chief->tasks && !master->tasks)
         return errtext_set (err, "%d ps%s and no worker; a ps needs at least one worker", ps->tasks,
                             _where (ps->item[0], ps->item[1], where));
     return 0;

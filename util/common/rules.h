@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What TensorFlow accepts as a cluster. The rules are those of ParameterServerStrategyV2 and
- * multi_worker_util, and for "master" those of Estimator.
+ * multi_worker_util, and those of Estimator for "master", and for a chief with a ps and no worker.
  */
 #ifndef TF_RULES_H
 #define TF_RULES_H
@@ -59,8 +59,8 @@ void rules_count_list (struct rules_count *count, const struct tasklist *list);
 
 /*
  * A cluster has at most one chief, one master and one evaluator, and not both a chief and a
- * master. If what was counted is the `whole` step, it has a cluster, a ps needs a worker, and there are not
- * more spares than tasks that they can replace. -1 and err.
+ * master. If what was counted is the `whole` step, it has a cluster, a ps needs a worker, a chief or a
+ * master, and there are not more spares than tasks that they can replace. -1 and err.
  */
 int rules_check (const struct rules_count *count, bool whole, struct errtext *err);
 

@@ -29,7 +29,7 @@ static const struct {
 };
 
 struct task_env {
-    json_t *config;                 /* TF_CONFIG */
+    json_t *config;                 /* TF_CONFIG; NULL without it, as with --tf-frameworks=torch */
     json_t *cluster;                /* config's "cluster" */
     struct placeholder_values values;
     struct beside_names beside;
@@ -101,7 +101,7 @@ static int _read_config (struct task_env *task, struct errtext *err)
     struct quoted q;
 
     if (!text)
-        return errtext_set (err, "TF_CONFIG is not set, but SLURM_TF_ROLE is");
+        return 0;
     if (!(task->config = json_loads (text, JSON_REJECT_DUPLICATES, &wrong)))
         return errtext_set (err, "TF_CONFIG is not JSON: %s (byte %d)",
                             text_quoted (&q, wrong.text, strlen (wrong.text)), wrong.position);
@@ -111,6 +111,8 @@ static int _read_config (struct task_env *task, struct errtext *err)
 
 static int _set_lists (struct task_env *task, struct errtext *err)
 {
+    if (!task->config)
+        return 0;
     for (size_t i = 0; i < sizeof (listed) / sizeof (listed[0]); i++) {
         const json_t *addresses = json_object_get (task->cluster, listed[i].role);
         enum placeholder number = listed[i].number;
@@ -254,7 +256,7 @@ bool task_env_knows_role (const struct task_env *task, const char *role)
     for (size_t i = 0; i < task->beside.count; i++)
         if (strcmp (role, task->beside.name[i]) == 0)
             return true;
-    return strcmp (role, task_env_role (task)) == 0 || json_object_get (task->cluster, role);
+    return !task->config || strcmp (role, task_env_role (task)) == 0 || json_object_get (task->cluster, role);
 }
 
 const char *task_env_roles (const struct task_env *task, char *buf, size_t size)
@@ -276,6 +278,8 @@ int task_env_set_environment (struct task_env *task, const char *name, struct er
     struct quoted q;
     size_t length;
 
+    if (!task->config)
+        return errtext_set (err, "TF_CONFIG is not set");
     if (json_object_set_new (task->config, "environment", json_string (name)) < 0)
         return errtext_set (err, "\"%s\" is not UTF-8", text_quoted (&q, name, strlen (name)));
     if (_set_computed (task, PLACEHOLDER_TF_CONFIG, json_dumps (task->config, JSON_COMPACT), err) < 0)

@@ -306,11 +306,10 @@ static bool _has_steps_config (void)
 /* Set the program's environment. */
 static int _export (const struct placeholder_values *values, struct errtext *err)
 {
-    const char *file = values->of[PLACEHOLDER_TF_CONFIG_FILE];
+    const char *file = values->of[PLACEHOLDER_TF_CONFIG_FILE], *config = values->of[PLACEHOLDER_TF_CONFIG];
 
-    if ((_has_steps_config () && _mark ("TF_CONFIG", values->of[PLACEHOLDER_TF_CONFIG]) < 0)
-        || (file && _mark (FILE_VARIABLE, file) < 0)
-        || setenv ("TF_CONFIG", values->of[PLACEHOLDER_TF_CONFIG], 1) < 0
+    if ((_has_steps_config () && _mark ("TF_CONFIG", config) < 0) || (file && _mark (FILE_VARIABLE, file) < 0)
+        || (config && setenv ("TF_CONFIG", config, 1) < 0)
         || (file ? setenv (FILE_VARIABLE, file, 1) : unsetenv (FILE_VARIABLE)) < 0)
         return errtext_set (err, "%s", strerror (errno));
     return 0;
@@ -335,6 +334,8 @@ static int _prepare (struct shell_words *words, char **path, const struct option
         || _collect (words, options, argv, task, err) < 0)
         return -1;
     values = *task_env_values (task);
+    if (_needs_file (options, words) && !values.of[PLACEHOLDER_TF_CONFIG])
+        return errtext_set (err, "a file with TF_CONFIG is needed, and TF_CONFIG is not set");
     if (_needs_file (options, words)
         && (options->config_path ? _write_file (path, options->config_path, &values, err)
                                  : _keep_file (path, &values, err))
