@@ -438,6 +438,18 @@ static int _job_restarts (void)
     return count && number_parse (&restarts, count, 0, FRAME_MAX_SECONDS) == 0 ? restarts : 0;
 }
 
+/* Users know a job of an array by "59_1". NULL if it is not of one. */
+static const char *_array (char name[RENDEZVOUS_CONFIG_MAX_ARRAY + 1])
+{
+    const char *job = getenv ("SLURM_ARRAY_JOB_ID"), *task = getenv ("SLURM_ARRAY_TASK_ID");
+    int number;
+
+    if (number_parse (&number, job, 1, INT_MAX) < 0 || number_parse (&number, task, 0, INT_MAX) < 0)
+        return NULL;
+    snprintf (name, RENDEZVOUS_CONFIG_MAX_ARRAY + 1, "%.10s_%.10s", job, task);
+    return name;
+}
+
 /*
  * srun ends the step some time after its first task has ended: --wait, from the sources that srun uses,
  * in its order.
@@ -543,10 +555,12 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
                                      struct errtext *err)
 {
     const char *networks = options_value (OPTION_NETWORK);
+    char array[RENDEZVOUS_CONFIG_MAX_ARRAY + 1];
     struct rendezvous_config config = {
         .token = contact.token,
         .server_token = contact.server_token,
         .step = step,
+        .array = _array (array),
         .inherited = options_list_inherited (),
         .timeout = contact.timeout,
         .show = _shows (),

@@ -536,6 +536,14 @@ prints_error_file ()
     holds_three "$logs"
 }
 
+@test "a step of a job of an array has the name of the array, too" {
+    local job
+
+    printf '%s\n' '#!/bin/sh' 'srun -Q -n1 --tf-tasks=worker --tf-log-dir='"$logs"' true; echo $SLURM_JOB_ID > '"$logs.id" > "$work/script"
+    job=$(slurm sbatch -W --parsable --array=3 -o "$logs.out" script)
+    [ "$(< "$work/$logs.out")" = "srun: spank_tf: step $(< "$work/$logs.id").0 (${job}_3): logs are in $work/$logs" ] || fail "$(< "$work/$logs.out")"
+}
+
 @test "a directory that only the job sees is named" {
     local job host
 

@@ -28,6 +28,8 @@
 
 #define RENDEZVOUS_CONFIG_FIELD(field, type, name) type field;
 
+#define RENDEZVOUS_CONFIG_MAX_ARRAY 21      /* characters: two 32-bit numbers and a line between */
+
 struct rendezvous_config_list {
     const char *text;           /* tasklist.h */
     bool per_node;              /* --tf-tasks-per-node; else --tf-tasks */
@@ -38,6 +40,7 @@ struct rendezvous_config {
     RENDEZVOUS_CONFIG_WORDS (RENDEZVOUS_CONFIG_FIELD)
     const char *token, *server_token;       /* contact.h */
     const char *step;                       /* "12.0" */
+    const char *array;                      /* of a job of an array: "59_1", or NULL */
     const char *het_group;                  /* srun's --het-group, or NULL */
     size_t lists;                           /* 1..RENDEZVOUS_CONFIG_MAX_LISTS */
     struct rendezvous_config_list list[RENDEZVOUS_CONFIG_MAX_LISTS];

@@ -41,12 +41,13 @@ void roster_clear (struct roster *roster)
     *roster = (struct roster){ .step = roster->step };
 }
 
-void roster_set_step (struct roster *roster, const char *number)
+void roster_set_step (struct roster *roster, const char *number, const char *array)
 {
     struct step_id *step = &roster->step;
 
     snprintf (step->number, sizeof (step->number), "%s", number);
-    snprintf (step->name, sizeof (step->name), "step %s", step->number);
+    snprintf (step->name, sizeof (step->name), "step %s%s%s%s", step->number, array ? " (" : "",
+              array ? array : "", array ? ")" : "");
 }
 
 int roster_set_size (struct roster *roster, int tasks)

@@ -12,11 +12,13 @@
 #include "job/rank.h"
 #include "layout.h"
 #include "protocol/registration.h"
+#include "protocol/rendezvous_config.h"
 
 /* What a step is called. */
 struct step_id {
     char number[REGISTRATION_MAX_STEP + 1];     /* "12.0", as Slurm's commands take it */
-    char name[sizeof ("step ") + REGISTRATION_MAX_STEP];    /* "step 12.0", for messages */
+    /* "step 12.0", or of an array "step 12.0 (11_3)", for messages */
+    char name[sizeof ("step  ()") + REGISTRATION_MAX_STEP + RENDEZVOUS_CONFIG_MAX_ARRAY];
 };
 
 struct roster {
@@ -30,7 +32,7 @@ struct roster {
 void roster_clear (struct roster *roster);
 
 /* Its step is "12.0". */
-void roster_set_step (struct roster *roster, const char *number);
+void roster_set_step (struct roster *roster, const char *number, const char *array);
 
 /* The number of tasks is known. -1 if there is no memory. */
 int roster_set_size (struct roster *roster, int tasks);

@@ -66,7 +66,7 @@ int step_create (struct step **sp, const struct rendezvous_config *config, struc
     if (!step)
         return errtext_set (err, "%s", strerror (ENOMEM));
     step->config = config;
-    roster_set_step (&step->roster, config->step);
+    roster_set_step (&step->roster, config->step, config->array);
     if (roles_create (&step->roles, config, err) < 0 || _set_wish (&step->wish, config, err) < 0) {
         step_destroy (step);
         return -1;
@@ -114,7 +114,7 @@ static int _begin_step (struct step *step, const struct registration *registrati
 {
     int tasks = registration->tasks;
 
-    roster_set_step (&step->roster, registration->step);
+    roster_set_step (&step->roster, registration->step, step->config->array);
     if (tasks > TASKLIST_MAX_TASKS)
         return errtext_set (err, "%s runs %d tasks; a list names at most %d", step->roster.step.name, tasks,
                             TASKLIST_MAX_TASKS);
