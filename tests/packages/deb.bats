@@ -212,7 +212,6 @@ installed_version ()
     srun_works
     [ "$(stat -c '%U %a' "$enabled")" = "root 644" ] || fail "not readable by every user"
     for program in /usr/libexec/spank-tf/* tf-exec tf-server tf-check psd_run; do
-        [[ $program != */tf-abandoned ]] || continue            # a script of the package
         run -0 --separate-stderr "$program" --version
         [ "$output" = "spank-tf $(version)" ] || fail "$program is not of this version"
     done

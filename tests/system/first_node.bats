@@ -76,10 +76,17 @@ takes ()                    # WHAT COMMAND…
 
 @test "the first node dies: the job is requeued as soon as Slurm has given it up, and runs on the others" {
     site_arguments lost_after=5
-    submit worker:2,spare --no-kill --requeue
+    # After the requeue Slurm ends the step, which does not wait for the line of master.log by itself.
+    mkdir "$work/bin"
+    printf '#!/bin/sh\n%s "$@" || exit\n[ "$1" != requeue ] || { sleep 2; echo > %s/slow; }\n' "$(command -v scontrol)" "$work" > "$work/bin/scontrol"
+    chmod 755 "$work/bin/scontrol"
+    PATH=$work/bin:$PATH submit worker:2,spare --no-kill --requeue
     kill_node 1
     takes requeued job_shows Restarts=1
-    grep -q 'Slurm has given up .*; the job is requeued' "$work/log/"*master.log || fail "master.log: $(cat "$work/log/"*)"
+    eventually 10 [ -e "$work/slow" ] || fail "tf-abandoned has not ended, or has not used this scontrol"
+    # By one of the nodes, after it has requeued the job.
+    eventually 10 grep -q 'Slurm has given up .*; the job is requeued' "$work/log/"*master.log || fail "master.log: $(cat "$work/log/"*)"
+    [ "$(cat "$work/log/"*master.log | grep -c 'Slurm has given up')" -eq 1 ] || fail "not one line: $(cat "$work/log/"*master.log)"
     eventually 60 runs 1 0 || fail "it does not run again: $(slurm scontrol show job "$job")"
 }
 
@@ -92,10 +99,70 @@ takes ()                    # WHAT COMMAND…
         submit worker:2,spare --no-kill $more
         kill_node 1
         takes cancelled job_shows JobState=CANCELLED
-        grep -q 'Slurm has given up .*; the job is cancelled' "$work/log/master.log" || fail "$(cat "$work/log/master.log")"
+        eventually 10 grep -q 'Slurm has given up .*; the job is cancelled' "$work/log/master.log" || fail "$(cat "$work/log/master.log")"
         reconnect_nodes
         rm -rf "$work"/mark.* "$work/log"
     done
+}
+
+# In the nodes that are left, each of which has its own mounts.
+kill_mount ()
+{
+    local n
+
+    cp -p "$log.before" "$log"
+    for n in 2 3; do
+        "$tests/cluster" run --on "$(node $n)" -- "$tests/system/dead-mount" "$log" > "$BATS_TEST_TMPDIR/mount.$n" 3>&- &
+        mounts+=($!)
+        eventually 10 [ -s "$BATS_TEST_TMPDIR/mount.$n" ] || fail "no mount: $(cat "$BATS_TEST_TMPDIR/mount.$n")"
+    done
+}
+
+nothing_asks ()
+{
+    ! pgrep -x -u "$user" tf-abandoned > "$BATS_TEST_TMPDIR/left"
+}
+
+# The job is requeued, though this stands at $log: requeued_with WHAT COMMAND…
+requeued_with ()
+{
+    local seen
+
+    slurm touch "$work/victim"
+    submit worker:2,spare --no-kill --requeue
+    mv "$log" "$log.before"
+    "${@:2}"
+    kill_node 1
+    takes "requeued, with $1," job_shows Restarts=1
+    # No more of them than nodes are left, each with one that writes, and soon none.
+    seen=$(pgrep -c -x -u "$user" tf-abandoned) || true
+    [ "$seen" -le 4 ] || fail "$1: $seen processes tf-abandoned"
+    eventually 20 nothing_asks || fail "$1: one is left"
+    [ ! -s "$work/victim" ] || fail "it has written through the link: $(cat "$work/victim")"
+    [ ! "${mounts[*]-}" ] || kill "${mounts[@]}"
+    rm -rf "$log"
+    eventually 60 runs 1 0 || fail "$1: it does not run again: $(slurm scontrol show job "$job")"
+}
+
+@test "... requeued though master.log is a FIFO, or a symbolic link, through which nothing is written" {
+    local log=$work/log/master.log
+
+    site_arguments lost_after=5
+    requeued_with "a FIFO" slurm mkfifo "$log"
+    reconnect_nodes
+    rm -rf "$work"/mark.* "$work/log"
+    requeued_with "a symbolic link" slurm ln -s "$work/victim" "$log"
+}
+
+@test "... requeued though master.log is a directory, or its file system does not answer" {
+    local log=$work/log/master.log mounts=()
+
+    site_arguments lost_after=5
+    requeued_with "a directory" slurm mkdir "$log"
+    [ -c /dev/fuse ] || skip "this machine has no /dev/fuse, so that no file system hangs"
+    reconnect_nodes
+    rm -rf "$work"/mark.* "$work/log"
+    requeued_with "a file system that does not answer" kill_mount
 }
 
 @test "... and left alone with --tf-if-abandoned=no" {

@@ -9,6 +9,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "supervise/abandoned.h"
 
@@ -101,6 +104,43 @@ static void a_rendezvous_that_is_back_ends_it (void **state)
     assert_true (abandoned_asks (&a, 5000, 7000));
 }
 
+static void a_program_that_runs_is_not_started_again (void **state)
+{
+    struct supervisor_config config = { .node = "n2", .options = { .batch_host = "n1" }, .node_index = 1 };
+    struct abandoned a;
+
+    (void)state;
+    abandoned_init (&a, &config);
+    a.program = 17;
+    assert_false (abandoned_asks (&a, 1000, 3000));
+    abandoned_reaped (&a, 18);
+    assert_false (abandoned_asks (&a, 1000, 18000));
+    assert_int_equal (a.due, 33000);
+    abandoned_reaped (&a, 17);
+    assert_true (abandoned_asks (&a, 1000, 33000));
+}
+
+/* Later a directory of PATH may hang. */
+static void slurms_commands_are_found_at_the_start (void **state)
+{
+    char work[] = "/tmp/test_abandoned.XXXXXX", path[256], program[64];
+    struct supervisor_config config = { .node = "n2", .options = { .batch_host = "n1" }, .path = path };
+    struct abandoned a;
+
+    (void)state;
+    assert_non_null (mkdtemp (work));
+    snprintf (program, sizeof (program), "%s/scontrol", work);
+    write_file (program, "");
+    snprintf (path, sizeof (path), "::/nowhere:%s:/nowhere", work);
+    abandoned_init (&a, &config);
+    assert_string_equal (a.slurm, "");
+    assert_int_equal (chmod (program, 0755), 0);
+    abandoned_init (&a, &config);
+    assert_string_equal (a.slurm, work);
+    unlink (program);
+    rmdir (work);
+}
+
 /* There is no tf-abandoned beside this program. */
 static void only_the_first_attempt_that_fails_is_told (void **state)
 {
@@ -127,6 +167,8 @@ int main (void)
         cmocka_unit_test (nodes_ask_one_after_the_other),
         cmocka_unit_test (the_batch_host_and_steps_without_one_do_not_ask),
         cmocka_unit_test (a_rendezvous_that_is_back_ends_it),
+        cmocka_unit_test (a_program_that_runs_is_not_started_again),
+        cmocka_unit_test (slurms_commands_are_found_at_the_start),
         cmocka_unit_test (only_the_first_attempt_that_fails_is_told),
     };
 

@@ -8,21 +8,47 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
+
+#include "common/deadline.h"
 
 #define NEVER INT64_MAX
 /* So much later than the node before; and again, at least. */
 #define NODE_MS 2000
 #define AGAIN_MS 15000
+/* The program needs no longer to write a line, or to say that it cannot (tf-abandoned.c). */
+#define FINISH_MS 7000
+
+/* The first directory of PATH that has scontrol. */
+static void _find_slurm (struct abandoned *a)
+{
+    const char *path = a->config->path ? a->config->path : "";
+    char program[PATH_MAX + 16];
+
+    for (; *path; path += *path == ':') {
+        int length = (int)strcspn (path, ":");
+
+        snprintf (a->slurm, sizeof (a->slurm), "%.*s", length, path);
+        snprintf (program, sizeof (program), "%s/scontrol", a->slurm);
+        if (access (program, X_OK) == 0)
+            return;
+        path += length;
+    }
+    a->slurm[0] = '\0';
+}
 
 void abandoned_init (struct abandoned *a, const struct supervisor_config *config)
 {
     *a = (struct abandoned){ .config = config, .due = NEVER };
+    if (config->options.batch_host)
+        _find_slurm (a);
 }
 
 bool abandoned_asks (struct abandoned *a, int64_t since, int64_t now)
@@ -39,7 +65,7 @@ bool abandoned_asks (struct abandoned *a, int64_t since, int64_t now)
     if (now < a->due)
         return false;
     a->due = now + (turn > AGAIN_MS ? turn : AGAIN_MS);
-    return true;
+    return a->program == 0;
 }
 
 /* It is beside this program. */
@@ -73,10 +99,10 @@ static void _tell_failure (const struct abandoned *a, const char *program, int e
 }
 
 /* 0, or an error number. */
-static int _spawn (const struct abandoned *a, char *program)
+static int _spawn (struct abandoned *a, char *program)
 {
     const struct supervisor_config *c = a->config;
-    char path[PATH_MAX + 8], conf[PATH_MAX + 16], log[PATH_MAX], first[] = "first";
+    char path[PATH_MAX + 64], conf[PATH_MAX + 16], log[PATH_MAX], first[] = "first";
     char *const argv[] = { program,
                            (char *)(uintptr_t)c->options.if_abandoned,
                            (char *)(uintptr_t)c->step,
@@ -88,10 +114,9 @@ static int _spawn (const struct abandoned *a, char *program)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none, all;
-    pid_t pid;
     int error;
 
-    snprintf (path, sizeof (path), "PATH=%s", c->path ? c->path : "/usr/local/bin:/usr/bin:/bin");
+    snprintf (path, sizeof (path), "PATH=%s%s/usr/local/bin:/usr/bin:/bin", a->slurm, *a->slurm ? ":" : "");
     snprintf (conf, sizeof (conf), "SLURM_CONF=%s", c->slurm_conf ? c->slurm_conf : "");
     snprintf (log, sizeof (log), "%s", c->log ? c->log : "");
     sigemptyset (&none);
@@ -103,7 +128,7 @@ static int _spawn (const struct abandoned *a, char *program)
     posix_spawn_file_actions_init (&actions);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         posix_spawn_file_actions_addopen (&actions, fd, "/dev/null", O_RDWR, 0);
-    error = posix_spawn (&pid, program, &actions, &attr, argv, environment);
+    error = posix_spawn (&a->program, program, &actions, &attr, argv, environment);
     posix_spawn_file_actions_destroy (&actions);
     posix_spawnattr_destroy (&attr);
     return error;
@@ -116,6 +141,22 @@ void abandoned_start (struct abandoned *a)
 
     a->attempts++;
     error = _find_program (program, sizeof (program)) < 0 ? ENAMETOOLONG : _spawn (a, program);
+    if (error)
+        a->program = 0;
     if (error && a->attempts == 1)
         _tell_failure (a, program, error);
+}
+
+void abandoned_reaped (struct abandoned *a, pid_t child)
+{
+    if (child == a->program)
+        a->program = 0;
+}
+
+void abandoned_finish (struct abandoned *a)
+{
+    struct deadline deadline = deadline_in_ms (FINISH_MS);
+
+    while (a->program && waitpid (a->program, NULL, WNOHANG) == 0 && !deadline_passed (deadline))
+        poll (NULL, 0, 10);
 }

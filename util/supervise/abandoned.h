@@ -9,31 +9,45 @@
 #ifndef TF_ABANDONED_H
 #define TF_ABANDONED_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "protocol/supervisor_config.h"
 
 struct abandoned {
     const struct supervisor_config *config;
+    char slurm[PATH_MAX];           /* the directory of Slurm's commands, or "" */
+    pid_t program;                  /* that runs, or 0 */
     int64_t due;                    /* when to look again, or INT64_MAX */
     int attempts;
 };
 
-/* The configuration must live as long. */
+/*
+ * The configuration must live as long. Slurm's commands are looked for now: when the host has died, other
+ * directories of PATH may be on file systems that hang.
+ */
 void abandoned_init (struct abandoned *abandoned, const struct supervisor_config *config);
 
 /*
  * Is it time to ask? The rendezvous has been lost since then, or INT64_MAX; times are milliseconds of one
  * clock. Nodes ask one after the other, and the later ones more seldom, so that slurmctld hears of a step
- * of a thousand nodes some times a second at most: the first one that sees it is enough.
+ * of a thousand nodes some times a second at most: the first one that sees it is enough. While the program
+ * runs, another one is not started.
  */
 bool abandoned_asks (struct abandoned *abandoned, int64_t since, int64_t now);
 
-/*
- * Start the program; the caller waits for all children. That the first attempt fails is told in the node's
- * syslog.
- */
+/* Start the program. That the first attempt fails is told in the node's syslog. */
 void abandoned_start (struct abandoned *abandoned);
+
+/* A child has ended: if it was the program, another one can be started. */
+void abandoned_reaped (struct abandoned *abandoned, pid_t child);
+
+/*
+ * Slurm ends the job, perhaps because the program has asked for it: give that the time to write its line
+ * into master.log, as what is left of a step that ends is killed.
+ */
+void abandoned_finish (struct abandoned *abandoned);
 
 #endif

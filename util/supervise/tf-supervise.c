@@ -158,6 +158,7 @@ static void _reap (struct supervisor *s)
 
         if (!proc_reap (child, &status))
             continue;
+        abandoned_reaped (&s->abandoned, child);
         if (lives_reaped (&s->lives, child))
             machine_no_life (&s->machine, _now (),
                              is_task ? "it ended before its program could start"
@@ -657,6 +658,7 @@ static noreturn void _die_by (int number)
 static noreturn void _leave (struct supervisor *s)
 {
     lives_finish (&s->lives);
+    abandoned_finish (&s->abandoned);
     tee_finish (s->tee);
     if (WIFSIGNALED (s->machine.status))
         _die_by (WTERMSIG (s->machine.status));

@@ -1,0 +1,236 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tf-abandoned requeue|cancel STEP BATCHHOST LOG [first], as the job's user; tf-supervise starts it
+ * (abandoned.h). If the job runs on without its batch host, which Slurm has given up: requeue it, where
+ * that is possible, or cancel it. What cannot be found out is no reason to do anything.
+ *
+ * LOG is the log of the task, or "": then master.log, in the same directory, gets a line. The file system
+ * may hang since the host died, so that is done last, and not for long. If master.log does not get it, or
+ * Slurm does not answer the first time, the node's syslog gets a line.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/descriptors.h"
+#include "common/errtext.h"
+#include "common/iso_time.h"
+#include "common/logdir.h"
+#include "common/version.h"
+
+/* A command has so long. */
+#define COMMAND_MS 10000
+/* Slurm may refuse the comment of a job that has lost a node; 22.05 without slurmdbd does so after 5 s. */
+#define COMMENT_MS 3000
+/* So has the file system. Slurm, which ends this process with the job, waits longer (KillWait). */
+#define LOG_MS 5000
+
+#define MASTER_LOG "master.log"
+
+/* What a command has printed: the job of a large step has long lists of nodes. */
+static char answer[1 << 20];
+
+static struct {
+    const char *policy, *step, *host, *log;
+    bool first; /* the first attempt of this supervisor */
+    char job[32];
+} arg;
+
+/* Commands. */
+
+/* What a command prints is in `answer`. False if it fails, or takes longer. */
+static bool _command (int ms, const char *const argv[])
+{
+    int end[2];
+    ssize_t length;
+    pid_t child;
+
+    if (pipe2 (end, O_CLOEXEC) < 0)
+        return false;
+    if ((child = child_fork (argv[0], (int[]){ -1, end[1], -1 }, 3)) == 0) {
+        execvp (argv[0], (char *const *)(uintptr_t)argv);
+        _exit (127);
+    }
+    close (end[1]);
+    if (child < 0) {
+        close (end[0]);
+        return false;
+    }
+    length = child_answer (child, end[0], answer, sizeof (answer) - 1, ms);
+    answer[length > 0 ? length : 0] = '\0';
+    return length >= 0;
+}
+
+#define RUN(ms, ...) _command (ms, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void __attribute__ ((format (printf, 1, 2))) _tell_syslog (const char *fmt, ...)
+{
+    char text[4096];
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (text, sizeof (text), fmt, ap);
+    va_end (ap);
+    RUN (COMMAND_MS, "logger", "-t", "spank_tf", "-p", "user.err", text);
+}
+
+/* The job. */
+
+/* The line of the job, with blanks around each word. A heterogeneous job has one for each component. */
+static char *_line_of_job (void)
+{
+    char batch_host[NAME_MAX + 16], *rest = answer, *line;
+
+    snprintf (batch_host, sizeof (batch_host), " BatchHost=%s ", arg.host);
+    while ((line = strsep (&rest, "\n")))
+        if (strstr (line, batch_host))
+            return line;
+    return NULL;
+}
+
+static bool _shows (const char *line, const char *word)
+{
+    char blanks[64];
+
+    snprintf (blanks, sizeof (blanks), " %s ", word);
+    return strstr (line, blanks) != NULL;
+}
+
+static bool _is_node (const char *nodes)
+{
+    size_t length = strlen (arg.host);
+
+    for (const char *line = nodes; *line; line += strcspn (line, "\n"), line += *line == '\n')
+        if (strncmp (line, arg.host, length) == 0 && (line[length] == '\n' || !line[length]))
+            return true;
+    return false;
+}
+
+/* From one answer of slurmctld, because another supervisor may requeue the job meanwhile. */
+static bool _is_abandoned (bool *may_requeue)
+{
+    char *line, *nodes;
+
+    if (!RUN (COMMAND_MS, "scontrol", "--oneliner", "show", "job", arg.job)) {
+        if (arg.first)
+            _tell_syslog (
+                "step %s: %s may have died with the batch script, and scontrol does not say whether "
+                "Slurm has given it up; this node asks again",
+                arg.step, arg.host);
+        return false;
+    }
+    if (!(line = _line_of_job ()) || !_shows (line, "JobState=RUNNING") || !_shows (line, "BatchFlag=1")
+        || _shows (line, "NodeList=(null)") || !(nodes = strstr (line, " NodeList=")))
+        return false;
+    *may_requeue = _shows (line, "Requeue=1");
+    nodes += strlen (" NodeList=");
+    nodes[strcspn (nodes, " ")] = '\0';
+    nodes = strdupa (nodes);
+    return RUN (COMMAND_MS, "scontrol", "show", "hostnames", nodes) && *answer && !_is_node (answer);
+}
+
+/* What was done. */
+
+static void _comment (const char *done)
+{
+    char job[48], comment[PATH_MAX];
+
+    snprintf (job, sizeof (job), "JobId=%s", arg.job);
+    snprintf (comment, sizeof (comment), "Comment=spank_tf: %s died with the batch script; the job is %s",
+              arg.host, done);
+    RUN (COMMENT_MS, "scontrol", "update", job, comment);
+}
+
+/*
+ * A step may have no master.log there: Slurm's patterns can give each node a directory of its own. -1 and
+ * err, which names the file.
+ */
+static int _append (const char *line, struct errtext *err)
+{
+    const char *name = strrchr (arg.log, '/');
+    struct logdir dir = { .fd = -1 };
+    char path[PATH_MAX + sizeof (MASTER_LOG)];
+    struct stat st;
+    int fd;
+
+    snprintf (dir.path, sizeof (dir.path), "%.*s", (int)(name - arg.log), arg.log);
+    snprintf (path, sizeof (path), "%s/" MASTER_LOG, dir.path);
+    if (lstat (path, &st) < 0 && errno == ENOENT)
+        return 0;
+    if (logdir_make (&dir, err) < 0 || (fd = logdir_open (&dir, true, MASTER_LOG, err)) < 0)
+        return -1;
+    return descriptors_write (fd, line, strlen (line)) < 0
+               ? errtext_set (err, "%s: %s", path, strerror (errno))
+               : 0;
+}
+
+/* By a child, which a file system may keep. */
+static void _log (const char *done)
+{
+    char line[1024], at[ISO_TIME_SIZE];
+    struct errtext err;
+    int end[2];
+    pid_t child;
+
+    if (!strchr (arg.log, '/') || pipe2 (end, O_CLOEXEC) < 0)
+        return;
+    snprintf (
+        line, sizeof (line),
+        "%s spank_tf: step %s: Slurm has given up %s, where srun and the batch script ran; the job is %s\n",
+        iso_time (time (NULL), at), arg.step, arg.host, done);
+    if ((child = child_fork ("tf-abandoned", (int[]){ -1, end[1] }, 2)) == 0)
+        _exit (_append (line, &err) < 0 && descriptors_write (STDOUT_FILENO, &err, sizeof (err)) < 0);
+    errtext_set (&err, "the file system of %s does not answer", arg.log);
+    close (end[1]);
+    if (child > 0 && child_answer (child, end[0], &err, sizeof (err), LOG_MS) == 0)
+        return;
+    line[strlen (line) - 1] = '\0';
+    _tell_syslog ("%s; " MASTER_LOG " could not be written: %s", strstr (line, "step "), err.text);
+}
+
+int main (int argc, char *argv[])
+{
+    bool may_requeue;
+
+    if (version_is_wanted (argc, argv))
+        return version_print ();
+    if (argc < 5) {
+        fputs ("tf-abandoned is started by tf-supervise, for --tf-if-abandoned\n", stderr);
+        return 1;
+    }
+    arg.policy = argv[1], arg.step = argv[2], arg.host = argv[3], arg.log = argv[4], arg.first = argc > 5;
+    snprintf (arg.job, sizeof (arg.job), "%.*s", (int)strcspn (arg.step, "."), arg.step);
+    /* That of the task may be on a file system that hangs. */
+    if (chdir ("/") < 0 || !_is_abandoned (&may_requeue))
+        return 0;
+    /* Slurm sends it at the requeue. */
+    signal (SIGTERM, SIG_IGN);
+    arg.first = false;
+    if (strcmp (arg.policy, "requeue") == 0 && may_requeue) {
+        _comment ("requeued");
+        if (RUN (COMMAND_MS, "scontrol", "requeue", arg.job)) {
+            _log ("requeued");
+            return 0;
+        }
+        /* It was another supervisor, or it is not possible. */
+        if (!_is_abandoned (&may_requeue))
+            return 0;
+    }
+    _comment ("cancelled");
+    RUN (COMMAND_MS, "scancel", arg.job);
+    _log ("cancelled");
+    return 0;
+}
