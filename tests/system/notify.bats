@@ -21,6 +21,7 @@ before_test ()
 
 after_test ()
 {
+    [[ ! ${prometheus-} ]] || end_prometheus
     site_arguments
     end_lives
 }
@@ -264,44 +265,129 @@ kill_step ()
     is_lost pkill -KILL -x -u "$user" srun
 }
 
-@test "the example for Prometheus has one file of a step, also when its job is requeued" {
-    local event
-
+# The login host gets a journald of its own, and node_exporter. Both end with the test.
+start_prometheus ()
+{
+    textfile=$SPANK_TF_CLUSTER/textfile
+    rm -rf "$textfile" "$SPANK_TF_CLUSTER/state"
+    mkdir "$textfile" "$SPANK_TF_CLUSTER/state"
     cp "$tests/../contrib/notify/prometheus" "$work/prometheus"
-    for event in start end start; do
-        printf '{"event":"%s","step":"7.0","roles":{"worker":1},"nodes":1,"restarts_left":0,"time":1,"tasks":[]}' \
-            $event > "$work/out.event"
-        slurm sh -c "/usr/bin/python3 $work/prometheus $work/events < $work/out.event"
-        ls "$work/events" >> "$work/out.files"
-    done
-    [ "$(xargs < "$work/out.files")" = "7.0.running.prom 7.0.ended.prom 7.0.running.prom" ] || fail "other files"
+    "$tests/cluster" run -- mount -t tmpfs tmpfs /run
+    "$tests/cluster" run -- sh -c 'mkdir -p /run/systemd/journal /run/log/journal; exec /lib/systemd/systemd-journald' \
+        > "$BATS_TEST_TMPDIR/journald" 2>&1 3>&- &
+    prometheus=$!
+    "$tests/cluster" run --user "$user" -- prometheus-node-exporter --web.listen-address=127.0.0.1:9100 \
+        --collector.disable-defaults --collector.textfile --collector.textfile.directory="$textfile" \
+        > "$BATS_TEST_TMPDIR/exporter" 2>&1 3>&- &
+    prometheus+=" $!"
+    eventually 20 "$tests/cluster" run -- test -S /run/systemd/journal/socket || fail "$(cat "$BATS_TEST_TMPDIR/journald")"
+    eventually 20 scrape || fail "$(cat "$BATS_TEST_TMPDIR/exporter")"
 }
 
-@test "the example for Prometheus writes a file for the collector" {
-    cp "$tests/../contrib/notify/prometheus" "$work/prometheus"
-    notify "exec /usr/bin/python3 $work/prometheus \$E"
+# As the timer does; then print what node_exporter says.
+collect ()
+{
+    "$tests/cluster" run -- journalctl --sync
+    "$tests/cluster" run -- env STATE_DIRECTORY="$SPANK_TF_CLUSTER/state" "$tests/../contrib/notify/prometheus-collector" "$textfile"
+    # Nothing else is left there.
+    [ "$(ls -A "$textfile")" = spank_tf.prom ] || fail "$(ls -lA "$textfile")"
+    scrape
+}
+
+scrape ()
+{
+    "$tests/cluster" run -- curl -sS -m 10 http://127.0.0.1:9100/metrics > "$BATS_TEST_TMPDIR/metrics" &&
+        grep -E '^(spank_tf|node_textfile_scrape_error|node_load)' "$BATS_TEST_TMPDIR/metrics"
+}
+
+end_prometheus ()
+{
+    # shellcheck disable=SC2086  # one word a process
+    kill $prometheus && wait $prometheus || true
+    "$tests/cluster" run -- umount -l /run
+}
+
+# As this user, send events, each a line of stdin, as contrib/notify/prometheus does: sends USER
+sends ()
+{
+    "$tests/cluster" run --user "$1" -- /usr/bin/python3 -c '
+import socket, sys
+journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+for line in sys.stdin:
+    journal.sendto(b"SYSLOG_IDENTIFIER=spank_tf_event\n_UID=0\nMESSAGE=" + line.encode(), "/run/systemd/journal/socket")'
+}
+
+@test "the example for Prometheus: what node_exporter says of a step" {
+    local event
+
+    start_prometheus
+    notify "exec /usr/bin/python3 $work/prometheus"
     run -3 slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 sh -c '[ $SLURM_TF_ROLE = worker ] || sleep 60; exit 3'
     notifiers_end 10
-    local step=("$work"/events/*)
-    [[ ${step[*]} == *.0.ended.prom ]] || fail "there is ${step[*]}"
-    [ "$(stat -c %a "${step[0]}")" = 644 ] || fail "its mode"
-    diff <(sed -E '/^#/d; s/step="[^"]*",user="[^"]*"/STEP/; s/ [0-9]{6,}$/ TIME/; s/ [0-9]+\.[0-9]+$/ N/' "${step[0]}") - <<'METRICS'
-spank_tf_tasks{STEP,role="ps"} 1
-spank_tf_tasks{STEP,role="worker"} 2
+    diff <(collect | sed -E "s/step=\"[0-9]+\.0\",user=\"$(id -u "$user")\"/STEP/; s/ [0-9.]+e\+09$/ TIME/; s/(account.*|idle.*) [0-9].*/\1 N/") - <<'METRICS' ||
+node_textfile_scrape_error 0
+spank_tf_failed_tasks{STEP} 2
+spank_tf_idle_spare_seconds{STEP} N
+spank_tf_last_event_seconds{event="end",STEP} TIME
+spank_tf_ledger_seconds{account="launch",STEP} N
+spank_tf_ledger_seconds{account="noticing",STEP} N
+spank_tf_ledger_seconds{account="pausing",STEP} N
+spank_tf_ledger_seconds{account="running",STEP} N
+spank_tf_ledger_seconds{account="suspended",STEP} N
 spank_tf_nodes{STEP} 2
+spank_tf_replaced{STEP} 0
+spank_tf_restarts{STEP} 0
 spank_tf_restarts_left{STEP} 0
 spank_tf_running{STEP} 0
-spank_tf_last_event_seconds{STEP,event="end"} TIME
-spank_tf_failed_tasks{STEP} 2
-spank_tf_ledger_seconds{STEP,account="launch"} N
-spank_tf_ledger_seconds{STEP,account="noticing"} N
-spank_tf_ledger_seconds{STEP,account="pausing"} N
-spank_tf_ledger_seconds{STEP,account="running"} N
-spank_tf_ledger_seconds{STEP,account="suspended"} N
-spank_tf_restarts{STEP} 0
-spank_tf_replaced{STEP} 0
-spank_tf_idle_spare_seconds{STEP} N
+spank_tf_tasks{role="ps",STEP} 1
+spank_tf_tasks{role="worker",STEP} 2
 METRICS
+        fail "other metrics"
+    # A job that is requeued has the same steps again.
+    for event in start end start; do
+        echo "{\"event\":\"$event\",\"step\":\"99.0\",\"roles\":{\"worker\":1},\"nodes\":1,\"restarts_left\":0}" | sends "$user"
+        collect | sed -n 's/^spank_tf_running{step="99.0".* //p'
+    done > "$BATS_TEST_TMPDIR/running"
+    [ "$(xargs < "$BATS_TEST_TMPDIR/running")" = "1 0 1" ] || fail "$(cat "$BATS_TEST_TMPDIR/running")"
+}
+
+@test "... another user changes nothing of it, claims no step, and neither stops nor swells it" {
+    local own valid='{"event":"start","step":"7.0","roles":{"worker":1},"nodes":1,"restarts_left":0}' text
+
+    start_prometheus
+    for text in "touch $textfile/own.prom" "mkfifo $textfile/own.prom" "ln -s /etc/shadow $textfile/own.prom" \
+        "ln -sf /etc/passwd $textfile/spank_tf.prom.new" "touch $SPANK_TF_CLUSTER/state/own"; do
+        # shellcheck disable=SC2086  # a command
+        run "$tests/cluster" run --user "$other_user" -- $text
+        [ "$status" -ne 0 ] || fail "$text"
+    done
+    sends "$user" <<< "$valid"
+    own=$(collect)
+    # The same step, with other numbers; the user's own step of that name.
+    sends "$other_user" <<< "${valid/'"nodes":1'/'"nodes":77'}"
+    [ "$(collect | grep "user=\"$(id -u "$user")\"")" = "$(grep 'user=' <<< "$own")" ] || fail "it is changed"
+    collect | grep -qx "spank_tf_nodes{step=\"7.0\",user=\"$(id -u "$other_user")\"} 77" || fail "it is not the other user's"
+    # What is not an event: each would break the file, or be a metric of another name.
+    own=$(collect)
+    {
+        for text in '"nodes":1e999' '"nodes":NaN' '"nodes":"1"' '"nodes":true' '"nodes":null' '"nodes":[1]' '"x":0' \
+            '"nodes":1,"ledger":{"a\n_s":1}' '"nodes":1,"ledger":{"\"} 1\nnode_load1 9\n#_s":1}' '"nodes":1,"ledger":[]' \
+            '"nodes":1,"step":"7\"} 1\nnode_load1 9\n#"' '"nodes":1,"event":"a b"' '"nodes":1,"step":7' \
+            '"nodes":1,"roles":{"a\"b":1}' '"nodes":1,"roles":7' '"nodes":1,"failed_tasks":{}'; do
+            echo "${valid/'"nodes":1'/$text}"
+        done
+        echo "not JSON"
+        echo '[]'
+        printf '%0*d\n' 3000 0 | tr 0 '['
+        printf '%s%*s\n' "$valid" 60000 ''
+    } | sends "$other_user"
+    [ "$(collect)" = "$own" ] || fail "$(diff <(collect) - <<< "$own")"
+    for text in $(seq 1000); do
+        echo "${valid/7.0/$text.0}"
+    done | sends "$other_user"
+    [ "$(collect | grep -c "^spank_tf_nodes{.*user=\"$(id -u "$other_user")\"")" -eq 64 ] || fail "not the last 64 steps"
+    [ "$(collect | grep "user=\"$(id -u "$user")\"")" = "$(grep "user=\"$(id -u "$user")\"" <<< "$own")" ] || fail "it is changed"
+    collect | grep -qx 'node_textfile_scrape_error 0' || fail "$(cat "$BATS_TEST_TMPDIR/metrics")"
 }
 
 # The nodes have no syslog: its module is another one.
