@@ -113,6 +113,30 @@ version ()
         fail "it is not found"
 }
 
+@test "a plugin, a configuration and programs that the user could replace are named" {
+    local own=$SPANK_TF_CLUSTER/work/own id
+
+    id=$(id -u "$user")
+    mkdir -p "$own/conf.d"
+    cp "$(find "$SPANK_TF_STAGE" -name spank_tf.so)" "$own"
+    cp -r "$SPANK_TF_STAGE/libexec/spank-tf" "$own/libexec"
+    echo "required $own/spank_tf.so libexecdir=$own/libexec" > "$own/conf.d/10.conf"
+    echo "include $own/conf.d/*.conf" > "$SPANK_TF_CLUSTER/plugstack.conf"
+    chmod 755 "$SPANK_TF_CLUSTER/work"
+    check_on "$(node 1)"
+    says 0 "ok: only root can change plugstack.conf, the plugins and the helper programs"
+    chown "$user" "$own/spank_tf.so"
+    chmod 1777 "$own/conf.d"
+    chgrp "$user" "$own/libexec/tf-supervise"
+    chmod 775 "$own/libexec/tf-supervise"
+    check_on "$(node 1)" -q
+    chmod 1777 "$SPANK_TF_CLUSTER/work"
+    says 1 "warning: $own/spank_tf.so belongs to user $id, who can change what slurmd runs as root; let it belong to root (chown -h root)"
+    says 1 "warning: directory $own/conf.d has mode 1777: every user can change what slurmd runs as root; let only root write it (chmod go-w)"
+    says 1 "warning: $own/libexec/tf-supervise has mode 0775: group $(id -g "$user") can change what runs as the user of each step; let only root write it (chmod go-w)"
+    [ "${#lines[@]}" -eq 3 ] || fail "it names more"
+}
+
 @test "--json has every finding" {
     site_arguments ib=auto
     check_on "$(node 1)" --json

@@ -24,6 +24,7 @@
 #include "check/findings.h"
 #include "check/installation.h"
 #include "check/network.h"
+#include "check/owners.h"
 #include "check/ports.h"
 #include "check/python.h"
 
@@ -164,7 +165,7 @@ static void forget_findings (void)
 static void check_installation_of (const char *slurm_conf)
 {
     forget_findings ();
-    installation_check (&installation, at (slurm_conf), &findings);
+    installation_check (&installation, at (slurm_conf), geteuid (), &findings);
 }
 
 static void check_installation (void)
@@ -201,6 +202,7 @@ static char *of_intact;
 
 static int make_root (void **unused __attribute__ ((unused)))
 {
+    umask (022);
     /* In a network of its own, if this is root, so that no other program takes the ports. */
     (void)!unshare (CLONE_NEWNET);
     if (!mkdtemp (root))
@@ -402,7 +404,7 @@ TEST (an_intact_installation_is_ok)
 {
     check_installation ();
     assert_int_equal (findings.worst, LEVEL_OK);
-    assert_int_equal (findings.count, 6);
+    assert_int_equal (findings.count, owners_are_known () ? 7 : 6);
     has_line ("ok: slurm.conf is ROOT/slurm.conf");
     has_line ("ok: ROOT/plugstack.conf:1 loads the plugin");
     has_line ("ok: its arguments are valid");
@@ -741,6 +743,120 @@ TEST (a_port_that_cannot_be_shared_is_an_error)
                       0);
     assert_non_null (strstr (printed (), ": Permission denied; set hold=no in plugstack.conf, or "
                                          "ask why the kernel refuses it\n"));
+}
+
+/* Owners. */
+
+#define TO_ROOT "; let it belong to root (chown -h root)"
+#define CHMOD "; let only root write it (chmod go-w)"
+
+/* With this mode, the file or directory has this warning, or none (NULL); then it is as before. */
+static void mode_has (mode_t mode, const char *name, const char *line)
+{
+    struct stat st;
+
+    assert_int_equal (stat (at (name), &st), 0);
+    assert_int_equal (chmod (at (name), mode), 0);
+    if (line)
+        installation_has (LEVEL_WARNING, line);
+    else {
+        check_installation ();
+        assert_int_equal (findings.worst, LEVEL_OK);
+    }
+    assert_int_equal (chmod (at (name), st.st_mode & 07777), 0);
+}
+
+TEST (what_every_user_can_change_is_a_warning)
+{
+    if (!owners_are_known ())
+        SKIP ("root's files are another user's here");
+    check_installation ();
+    has_line ("ok: only root can change plugstack.conf, the plugins and the helper programs");
+    mode_has (
+        0646, "plugstack.conf",
+        "warning: ROOT/plugstack.conf has mode 0646: every user can change what slurmd runs as root" CHMOD);
+    mode_has (
+        0757, "spank_tf.so",
+        "warning: ROOT/spank_tf.so has mode 0757: every user can change what slurmd runs as root" CHMOD);
+    mode_has (0757, "libexec/tf-supervise",
+              "warning: ROOT/libexec/tf-supervise has mode 0757: every user can change what runs as the user "
+              "of each step" CHMOD);
+    mode_has (01777, "libexec",
+              "warning: directory ROOT/libexec has mode 1777: every user can change what runs as the user "
+              "of each step" CHMOD);
+    mode_has (0777, ".",
+              "warning: directory ROOT has mode 0777: every user can change what slurmd runs as root" CHMOD);
+    /* The files there are not theirs, so they cannot replace them. */
+    mode_has (01777, ".", NULL);
+}
+
+/* plugstack.conf.d, and a file there. */
+TEST (a_directory_of_includes_is_one_that_others_cannot_add_to)
+{
+    if (!owners_are_known ())
+        SKIP ("root's files are another user's here");
+    assert_int_equal (mkdir (at ("conf.d"), 0755), 0);
+    write_file (at ("conf.d/10.conf"), expanded ("OURS\n"));
+    write_file (at ("plugstack.conf"), "include conf.d/*.conf\n");
+    mode_has (
+        01777, "conf.d",
+        "warning: directory ROOT/conf.d has mode 1777: every user can change what slurmd runs as root" CHMOD);
+    mode_has (
+        0666, "conf.d/10.conf",
+        "warning: ROOT/conf.d/10.conf has mode 0666: every user can change what slurmd runs as root" CHMOD);
+    /* Another plugin runs as root, too. */
+    write_file (at ("other.so"), "");
+    write_file (at ("conf.d/20.conf"), expanded ("optional ROOT/other.so\n"));
+    mode_has (0666, "other.so",
+              "warning: ROOT/other.so has mode 0666: every user can change what slurmd runs as root" CHMOD);
+}
+
+TEST (each_directory_on_the_way_of_a_link_counts)
+{
+    if (!owners_are_known ())
+        SKIP ("root's files are another user's here");
+    assert_int_equal (mkdir (at ("a"), 0755), 0);
+    assert_int_equal (mkdir (at ("a/b"), 0755), 0);
+    assert_int_equal (rename (at ("spank_tf.so"), at ("a/b/real.so")), 0);
+    assert_int_equal (symlink ("b/../b/real.so", at ("a/link.so")), 0);
+    assert_int_equal (symlink (at ("a/link.so"), at ("spank_tf.so")), 0);
+    check_installation ();
+    assert_int_equal (findings.worst, LEVEL_OK);
+    mode_has (
+        0777, "a/b",
+        "warning: directory ROOT/a/b has mode 0777: every user can change what slurmd runs as root" CHMOD);
+    mode_has (
+        0777, "a",
+        "warning: directory ROOT/a has mode 0777: every user can change what slurmd runs as root" CHMOD);
+    mode_has (
+        0666, "a/b/real.so",
+        "warning: ROOT/a/b/real.so has mode 0666: every user can change what slurmd runs as root" CHMOD);
+    assert_int_equal (rename (at ("libexec"), at ("real")), 0);
+    assert_int_equal (symlink ("libexec", at ("libexec")), 0);
+    check_installation (); /* It ends. */
+}
+
+TEST (what_another_user_or_group_has_is_a_warning)
+{
+    if (geteuid () != 0 || !owners_are_known ())
+        SKIP ("only root gives files away");
+    assert_int_equal (chown (at ("spank_tf.so"), 4711, 0), 0);
+    installation_has (
+        LEVEL_WARNING,
+        "warning: ROOT/spank_tf.so belongs to user 4711, who can change what slurmd runs as root" TO_ROOT);
+    assert_int_equal (chown (at ("spank_tf.so"), 0, 4711), 0);
+    mode_has (
+        0775, "spank_tf.so",
+        "warning: ROOT/spank_tf.so has mode 0775: group 4711 can change what slurmd runs as root" CHMOD);
+    assert_int_equal (chown (at ("spank_tf.so"), 0, 0), 0);
+    /* The group of root is. */
+    mode_has (0775, "spank_tf.so", NULL);
+    assert_int_equal (rename (at ("libexec"), at ("real")), 0);
+    assert_int_equal (symlink ("real", at ("libexec")), 0);
+    assert_int_equal (lchown (at ("libexec"), 4711, 4711), 0);
+    installation_has (LEVEL_WARNING,
+                      "warning: symbolic link ROOT/libexec belongs to user 4711, who can change what runs as "
+                      "the user of each step" TO_ROOT);
 }
 
 /* Networks. */

@@ -16,6 +16,7 @@
 
 #include "common/version.h"
 #include "elf_file.h"
+#include "owners.h"
 
 #define INSTALL_AGAIN "install spank-tf again"
 
@@ -264,7 +265,7 @@ static int _check_program (const char *path, const char *wanted, struct errtext 
 static int _check_helper (const struct installation *i, const char *directory, const char *name,
                           enum level level, struct findings *findings)
 {
-    char path[PATH_MAX];
+    char path[2 * PATH_MAX];
     struct errtext err;
 
     snprintf (path, sizeof (path), "%s/%s", directory, name);
@@ -322,21 +323,25 @@ static void _look_into_plugin (struct installation *i, const char *path, const s
     }
     findings_ok (findings, "plugin", "%s is of version %s", path, i->version);
     _check_release (i, findings);
-    if (!directory && !(directory = elf_file_note (file, VERSION_LIBEXECDIR)))
-        directory = "";
-    _check_helpers (i, directory, findings);
+    _copy (i->libexecdir, sizeof (i->libexecdir),
+           directory ? directory : elf_file_note (file, VERSION_LIBEXECDIR));
+    _check_helpers (i, i->libexecdir, findings);
 }
 
-/* A path without "/" at its beginning is a file in PluginDir. */
+/* A path without "/" at its beginning is a file in PluginDir. path[2 * PATH_MAX] */
+static void _path_of_plugin (const struct installation *i, const char *plugin, char *path)
+{
+    snprintf (path, 2 * PATH_MAX, "%s%s%s", *plugin == '/' ? "" : i->conf.plugin_dir,
+              *plugin == '/' || !*i->conf.plugin_dir ? "" : "/", plugin);
+}
+
 static void _check_plugin (struct installation *i, struct findings *findings)
 {
-    const char *plugin = i->stack.line[0].plugin;
     char path[2 * PATH_MAX];
     struct elf_file file;
     struct errtext err;
 
-    snprintf (path, sizeof (path), "%s%s%s", *plugin == '/' ? "" : i->conf.plugin_dir,
-              *plugin == '/' || !*i->conf.plugin_dir ? "" : "/", plugin);
+    _path_of_plugin (i, i->stack.line[0].plugin, path);
     if (elf_file_open (&file, path, &err) < 0) {
         findings_add (findings, "plugin", LEVEL_ERROR,
                       INSTALL_AGAIN ", or correct the path in plugstack.conf", "%s: %s", path, err.text);
@@ -346,7 +351,63 @@ static void _check_plugin (struct installation *i, struct findings *findings)
     elf_file_close (&file);
 }
 
-void installation_check (struct installation *i, const char *slurm_conf, struct findings *findings)
+/* Who can change what runs as root. */
+
+#define AS_ROOT "what slurmd runs as root"
+#define AS_USERS "what runs as the user of each step"
+
+/*
+ * The files that match a pattern are in directories where names have a meaning: their directories come
+ * first.
+ */
+static void _check_paths (const struct installation *i, int kind, struct owners *owners)
+{
+    char path[2 * PATH_MAX];
+
+    for (size_t n = 0; n < i->stack.paths && n < PLUGSTACK_MAX_PATHS; n++) {
+        const struct plugstack_path *p = &i->stack.path[n];
+
+        if ((int)p->kind != kind)
+            continue;
+        _path_of_plugin (i, p->text, path);
+        if (kind == PLUGSTACK_PATTERN)
+            *strrchr (path, '/') = '\0';
+        owners_check (owners, *path ? path : "/", kind == PLUGSTACK_PATTERN, AS_ROOT);
+    }
+}
+
+static void _check_programs (const char *directory, struct owners *owners)
+{
+    char pattern[2 * PATH_MAX];
+    glob_t found;
+
+    owners_check (owners, directory, true, AS_USERS);
+    snprintf (pattern, sizeof (pattern), "%s/tf-*", directory);
+    if (glob (pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t n = 0; n < found.gl_pathc; n++)
+        owners_check (owners, found.gl_pathv[n], false, AS_USERS);
+    globfree (&found);
+}
+
+static void _check_owners (const struct installation *i, uid_t owner, struct findings *findings)
+{
+    struct owners owners = { .owner = owner, .findings = findings };
+
+    if (!owners_are_known ())
+        return;
+    _check_paths (i, PLUGSTACK_PATTERN, &owners);
+    _check_paths (i, PLUGSTACK_FILE, &owners);
+    _check_paths (i, PLUGSTACK_PLUGIN, &owners);
+    if (*i->libexecdir)
+        _check_programs (i->libexecdir, &owners);
+    if (owners.bad == 0)
+        findings_ok (findings, "owners",
+                     "only root can change plugstack.conf, the plugins and the helper programs");
+}
+
+void installation_check (struct installation *i, const char *slurm_conf, uid_t owner,
+                         struct findings *findings)
 {
     struct errtext err;
 
@@ -369,4 +430,5 @@ void installation_check (struct installation *i, const char *slurm_conf, struct 
     _check_arguments (i, findings);
     _check_notify (i, findings);
     _check_plugin (i, findings);
+    _check_owners (i, owner, findings);
 }

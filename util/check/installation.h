@@ -6,6 +6,8 @@
 #ifndef TF_INSTALLATION_H
 #define TF_INSTALLATION_H
 
+#include <sys/types.h>
+
 #include "arguments.h"
 #include "findings.h"
 #include "plugstack.h"
@@ -18,15 +20,16 @@ struct installation {
     struct arguments arguments;     /* of the line that loads the plugin */
     char version[32];               /* of the plugin: "0.2.0" */
     char built_for[16];             /* the release of Slurm for which it was built: "22.05" */
+    char libexecdir[PATH_MAX];      /* where the plugin looks for its helper programs */
     char slurm[16];                 /* the release of the Slurm that is installed: "22.05.8" */
 };
 
 /*
  * Check slurm.conf, plugstack.conf, the plugin's arguments, the plugin, for which Slurm it was
- * built, and its helper programs. `slurm_conf` is the path of slurm.conf, or NULL: where Slurm
- * looks for it.
+ * built, its helper programs, and that others than root and `owner` cannot change any of it: 0, but in
+ * tests. `slurm_conf` is the path of slurm.conf, or NULL: where Slurm looks for it.
  */
-void installation_check (struct installation *installation, const char *slurm_conf,
+void installation_check (struct installation *installation, const char *slurm_conf, uid_t owner,
                          struct findings *findings);
 
 #endif

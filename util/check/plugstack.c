@@ -19,6 +19,16 @@
 
 static int _read_file (struct plugstack *stack, const char *path, int depth, struct errtext *err);
 
+static void _note_path (struct plugstack *stack, int kind, const char *text)
+{
+    struct plugstack_path *path = &stack->path[stack->paths];
+
+    if (stack->paths++ >= PLUGSTACK_MAX_PATHS)
+        return;
+    path->kind = kind;
+    snprintf (path->text, sizeof (path->text), "%s", text);
+}
+
 static int _include (struct plugstack *stack, const char *file, const char *pattern, int depth,
                      struct errtext *err)
 {
@@ -28,6 +38,7 @@ static int _include (struct plugstack *stack, const char *file, const char *patt
 
     if (conf_file_beside (path, file, pattern, err) < 0)
         return -1;
+    _note_path (stack, PLUGSTACK_PATTERN, path);
     if (glob (path, 0, NULL, &found) != 0) {
         if (!*stack->not_found)
             snprintf (stack->not_found, sizeof (stack->not_found), "%s", path);
@@ -76,6 +87,7 @@ static void _note_plugin (struct plugstack *stack, struct plugstack_line *line, 
     const char *name = basename (path);
 
     line->order = ++stack->plugins;
+    _note_path (stack, PLUGSTACK_PLUGIN, path);
     if (strstr (name, "pyxis") && stack->pyxis.order == 0)
         _set_place (&stack->pyxis, line);
     else if (strcmp (name, "spank_tf_late.so") == 0)
@@ -120,6 +132,7 @@ static int _read_file (struct plugstack *stack, const char *path, int depth, str
     if (!f)
         return errtext_set (err, "%s: %s", path, depth < MAX_DEPTH ? strerror (errno) : "it includes itself");
     stack->files++;
+    _note_path (stack, PLUGSTACK_FILE, path);
     snprintf (line.file, sizeof (line.file), "%s", path);
     /* Slurm too reads at most PATH_MAX bytes at a time. */
     while (rc == 0 && fgets (line.text, sizeof (line.text), f)) {

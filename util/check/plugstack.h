@@ -35,11 +35,25 @@ struct plugstack_line {
     size_t arguments;
 };
 
+#define PLUGSTACK_MAX_PATHS 64
+
+/* What root reads or loads because of plugstack.conf. */
+struct plugstack_path {
+    enum {
+        PLUGSTACK_FILE,
+        PLUGSTACK_PATTERN,          /* of an include */
+        PLUGSTACK_PLUGIN,           /* as it is written */
+    } kind;
+    char text[PATH_MAX];
+};
+
 struct plugstack {
     size_t files;                   /* how many files were read */
     size_t plugins;                 /* how many lines load a plugin */
     struct plugstack_place pyxis;   /* the first one that loads pyxis, */
     struct plugstack_place late;    /* and the last one that loads spank_tf_late.so */
+    struct plugstack_path path[PLUGSTACK_MAX_PATHS];
+    size_t paths;                   /* may be more than PLUGSTACK_MAX_PATHS */
     size_t lines;                   /* may be more than PLUGSTACK_MAX_LINES */
     struct plugstack_line line[PLUGSTACK_MAX_LINES];
     char not_found[PATH_MAX];       /* the first include that matched no file, or "" */

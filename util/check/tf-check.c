@@ -85,7 +85,7 @@ static struct findings findings;
 /* `holds_port`: this is a task that has a port, so that ports= has been good enough. */
 static void _check_host (const struct options *options, bool holds_port)
 {
-    installation_check (&installation, options->slurm_conf, &findings);
+    installation_check (&installation, options->slurm_conf, 0, &findings);
     if (holds_port)
         installation.arguments.value[OPTION_PORTS] = NULL;
     ports_check (&installation.conf, &installation.arguments, &findings);
