@@ -311,9 +311,28 @@ void __wrap_console_wait (const char *line)
     __real_console_wait (line);
 }
 
+/* A table of the cluster, which has other places now. */
+static bool _is_of_places (const char *text)
+{
+    const struct roster *roster = step_roster (world.server->step);
+    bool replaced = false;
+
+    for (int rank = 0; rank < roster->tasks; rank++)
+        replaced = replaced || roster->rank[rank].replaced_by;
+    return replaced && text[0] != '{' && !strstr (text, ": how its tasks ended");
+}
+
 /* The cluster, and then how its tasks ended. */
 void __wrap_console_table (char *text, bool show)
 {
+<<<<<<< HEAD
+=======
+    (void)show;
+    if (world.tables == 1 && _is_of_places (text)) {
+        free (text);
+        return;
+    }
+>>>>>>> 702f2b4 (A silent node is named, and the watchdog does not take those that wait for it for hung)
     CHECK (++world.tables <= 2);
     CHECK (world.tables == 1 || _all_may_have_ended ());
     __real_console_table (text, show);

@@ -40,6 +40,7 @@ struct connection {
     int rank;
     bool up[2];
     int64_t last[2];                /* when the last message arrives there */
+    int64_t unanswered; /* when the rendezvous first sent something on it that the cut has swallowed */
 };
 
 struct event {

@@ -57,6 +57,7 @@ const char *promises_check (const struct history *history, const char **why)
         { "who is cut off does not stay longer", who_is_cut_off_does_not_stay_longer },
         { "the end does not wait for a lost spare", the_end_does_not_wait_for_a_lost_spare },
         { "three failures move a place", three_failures_move_a_place },
+        { "a silent node is no hang", a_silent_node_is_no_hang },
         { "what waits for its next life counts as stopped", what_waits_for_its_next_life_counts_as_stopped },
     };
 

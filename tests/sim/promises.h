@@ -49,6 +49,7 @@ promise who_is_cut_off_stays_for_an_hour;
 promise who_is_cut_off_does_not_stay_longer;
 promise the_end_does_not_wait_for_a_lost_spare;
 promise three_failures_move_a_place;
+promise a_silent_node_is_no_hang;
 
 /* promises_ends.c */
 promise everything_ends;

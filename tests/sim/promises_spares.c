@@ -122,8 +122,7 @@ const char *what_is_lost_is_replaced (const struct history *h)
     struct alive alive = { 0 };
     int64_t deadline;
 
-    if (!loss || !_are_enough (h, loss) || _is_silent_then (h, loss) || h->plan->wait
-        || h->plan->config.watch.seconds)
+    if (!loss || !_are_enough (h, loss) || _is_silent_then (h, loss) || h->plan->wait)
         return NULL;
     deadline = _deadline (h, loss);
     EACH (note, h) {
@@ -140,10 +139,36 @@ const char *what_is_lost_is_replaced (const struct history *h)
         if (note->kind == TOLD && note->number == FACT_LOST && note->rank >= 0 && lost[note->rank])
             return oracle_broken (note, "counts as lost, and a spare is free", note->rank);
         oracle_follow (h, &alive, note);
-        if (note->kind == SRUN_ENDED || (note->kind == TOLD && note->number == FACT_OVER)
+        if (note->kind == SRUN_ENDED
+            || (note->kind == TOLD && (note->number == FACT_OVER || note->number == FACT_HANG))
             || (note->kind == ENDED && note->status && note->cause == BY_ITSELF)
             || (note->kind == LEFT && h->plan->kind[note->rank] == RULES_SPARE))
             return NULL;
+    }
+    return NULL;
+}
+
+/*
+ * guide.md, Spare tasks: "While a node does not answer the watchdog names no task". Of a node that is lost
+ * while a task of the cluster runs on it, from when its silence can be known, or is asked for.
+ */
+const char *a_silent_node_is_no_hang (const struct history *h)
+{
+    const struct plan *plan = h->plan;
+    const struct note *loss = oracle_has_spares (plan) ? _only_loss (h) : NULL;
+    struct alive alive = { 0 };
+    bool works = false;
+
+    if (!loss || loss->status == KILL_SUPERVISOR)
+        return NULL;
+    EACH (note, h) {
+        for (int i = 0; i < plan->tasks && note == loss; i++)
+            works = works || (alive.program[i] && _is_hit (plan, &plan->disturbance[loss->number], i)
+                              && oracle_is_member (plan, alive.began[i].place));
+        if (works && note->kind == TOLD && note->number == FACT_HANG && note->at > loss->at + 1000
+            && note->at < loss->at + plan->config.lost_after * SECOND_MS)
+            return oracle_broken (note, "is said to hang, and a node is silent", loss->number);
+        oracle_follow (h, &alive, note);
     }
     return NULL;
 }

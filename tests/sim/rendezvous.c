@@ -284,7 +284,15 @@ static void _ask_heard (void)
     for (int i = 0; i < w.plan->tasks; i++)
         if (rendezvous_is_up (i))
             w.rank[i].silent =
-                silence_is_long (w.plan->config.lost_after, w.now - wire_heard (i, RENDEZVOUS));
+                w.now - wire_heard (i, RENDEZVOUS) > silence_long_ms (w.plan->config.lost_after);
+}
+
+static void _break_silent (void)
+{
+    for (int i = 0; i < w.plan->tasks; i++)
+        if (rendezvous_is_up (i) && w.rank[i].silent
+            && w.now - wire_heard (i, RENDEZVOUS) >= w.plan->config.lost_after * SECOND_MS)
+            rendezvous_lose (i, JOB_BROKEN_MS);
 }
 
 /* It stays until then. */
@@ -335,6 +343,7 @@ void rendezvous_check (void)
 
     do {
         _ask_heard ();
+        _break_silent ();
         if (_note_wire () || !input_timed || job_due (w.job) <= w.now)
             rendezvous_take (&(struct input){ .kind = TIMED });
         rendezvous_perform_facts ();

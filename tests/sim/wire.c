@@ -44,7 +44,11 @@ static int64_t _arrival (int connection, enum side to)
 void wire_send (int connection, enum side to, const struct message *message)
 {
     int64_t at = _arrival (connection, to);
+    struct connection *c = &w.connection[connection];
+    const struct node *node = wire_node (c->rank);
 
+    if (to == SUPERVISOR && wire_is_cut (node) && c->unanswered < node->cut_since)
+        c->unanswered = w.now;
     if (at == NEVER)
         return;
     if (w.messages == MOST_MESSAGES) {

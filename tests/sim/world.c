@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/second.h"
+#include "common/silence.h"
+
 /* After the last disturbance; longer than any bound of promises_ends.c. */
 #define HORIZON_MS (INT64_C (5) * 3600 * 1000)
 
@@ -17,12 +20,24 @@ struct world w;
 
 /* What an event does. */
 
+/* A kernel whose data is not acknowledged counts from when it has sent that. */
+static bool _waits_for_data (const struct event *event)
+{
+    const struct connection *c = &w.connection[event->a];
+    int64_t breaks = c->unanswered + wire_broken_ms (c->rank, RENDEZVOUS);
+
+    if (event->b != RENDEZVOUS || c->unanswered < wire_node (c->rank)->cut_since || w.now >= breaks)
+        return false;
+    events_push (breaks, BREAK, event->a, event->b);
+    return true;
+}
+
 static void _break (const struct event *event)
 {
     const struct connection *c = &w.connection[event->a];
     const struct node *node = wire_node (c->rank);
 
-    if (!c->up[event->b] || !wire_is_cut (node) || node->cut_since > event->since)
+    if (!c->up[event->b] || !wire_is_cut (node) || node->cut_since > event->since || _waits_for_data (event))
         return;
     if (event->b == RENDEZVOUS && w.its[c->rank] == event->a)
         rendezvous_lose (c->rank, JOB_BROKEN_MS);
@@ -117,12 +132,24 @@ static void _happen (const struct event *event)
     }
 }
 
+/* With spares it looks now and then whether a host is silent; that is of interest while one is cut off. */
+static int64_t _rendezvous_due (void)
+{
+    int64_t look = w.asked_heard + silence_interval (w.plan->config.lost_after) * SECOND_MS;
+    int64_t next = job_due (w.job);
+
+    for (int i = 0; w.plan->config.lost_after && i < w.plan->tasks; i++)
+        if (rendezvous_is_up (i) && (wire_is_cut (wire_node (i)) || w.rank[i].silent))
+            next = moment_first (next, look);
+    return next;
+}
+
 static int64_t _next (void)
 {
     int64_t next = w.events ? w.event[0].at : NEVER;
 
     if (w.runs && !w.rendezvous_frozen)
-        next = moment_first (next, job_due (w.job));
+        next = moment_first (next, _rendezvous_due ());
     for (int i = 0; i < w.plan->tasks; i++) {
         const struct program *p = &w.program[i];
 
@@ -197,7 +224,7 @@ static void _live (void)
     for (int i = 0; i < w.plan->tasks; i++)
         if (supervisor_due (i) <= w.now)
             supervisor_run (i);
-    if (w.runs && !w.rendezvous_frozen && (happened || job_due (w.job) <= w.now))
+    if (w.runs && !w.rendezvous_frozen && (happened || _rendezvous_due () <= w.now))
         rendezvous_check ();
     if (w.dying && w.runs)
         rendezvous_begin_again ();

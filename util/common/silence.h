@@ -54,10 +54,18 @@ static inline int64_t silence_verdict_ms (int lost_after)
     return (lost_after + 2 * silence_interval (lost_after) + SILENCE_KILL_S) * SECOND_MS;
 }
 
-/* A peer that is silent for so long has not answered once or twice. */
-static inline bool silence_is_long (int lost_after, int64_t ms)
+/* A peer that is silent for longer has not answered once or twice. */
+static inline int64_t silence_long_ms (int lost_after)
 {
-    return ms > (2 * silence_interval (lost_after) + 1) * SECOND_MS;
+    return (2 * silence_interval (lost_after) + 1) * SECOND_MS;
+}
+
+/* After how many milliseconds users are told of a silent peer. */
+static inline int64_t silence_told_ms (int lost_after)
+{
+    int64_t third = lost_after * SECOND_MS / 3, least = silence_long_ms (lost_after);
+
+    return third > least ? third : least;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "absence.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "common/second.h"
 #include "common/silence.h"
@@ -180,6 +181,60 @@ void absence_check (struct job *job)
         _end_overdue (job);
     }
     absence_note_missing (job);
+}
+
+/* The silence of one is that of its node. */
+static void _tell_node (struct job *job, struct fact *fact, const struct rank *one)
+{
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        if (rank_is_supervised (rank) && strcmp (rank->node, one->node) == 0) {
+            rank->unheard_told = fact->kind == FACT_UNHEARD;
+            if (!rank->unheard_told)
+                rank->unheard = NEVER;
+            fact_name (fact, rank, job->tasks);
+        }
+}
+
+static int64_t _silence_told_at (const struct job *job, const struct rank *rank)
+{
+    bool awaited = rank->unheard != NEVER && !rank->unheard_told;
+
+    return awaited ? rank->unheard + silence_told_ms (job->config->lost_after) : NEVER;
+}
+
+void absence_note_silence (struct job *job)
+{
+    struct fact *unheard = NULL, *heard = NULL;
+
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        bool linked = rank->link != LINK_NONE;
+
+        if (!rank_is_supervised (rank)) {
+            rank->unheard = NEVER;
+            rank->unheard_told = false;
+        } else if (linked && rank->silent && rank->unheard == NEVER)
+            rank->unheard = job->now - silence_long_ms (job->config->lost_after);
+        else if (linked && !rank->silent && rank->unheard_told)
+            _tell_node (job, heard = heard ? heard : facts_add (&job->facts, FACT_HEARD, NULL), rank);
+        else if (linked && !rank->silent)
+            rank->unheard = NEVER;
+    }
+    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        if (job->now < _silence_told_at (job, rank))
+            continue;
+        unheard = unheard ? unheard : facts_add (&job->facts, FACT_UNHEARD, NULL);
+        unheard->seconds = (int)((job->now - rank->unheard) / SECOND_MS);
+        _tell_node (job, unheard, rank);
+    }
+}
+
+int64_t absence_silence_due (const struct job *job)
+{
+    int64_t next = NEVER;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+        next = moment_first (next, _silence_told_at (job, rank));
+    return next;
 }
 
 void absence_note_missing (struct job *job)

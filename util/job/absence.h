@@ -28,6 +28,10 @@ void absence_resume (struct job *job);
 /* Ranks that have not come back in time are replaced, or lost. */
 void absence_check (struct job *job);
 
+/* With spares: tell which nodes are silent, and that they are heard again. And when to do so, or NEVER. */
+void absence_note_silence (struct job *job);
+int64_t absence_silence_due (const struct job *job);
+
 /* Is one missing for a restart of all? That is computed from what is known now, and not remembered. */
 void absence_note_missing (struct job *job);
 

@@ -20,7 +20,7 @@ struct ledger;
 struct unanswered;
 
 enum fact_kind {
-    /* For the step. */
+    /* For the step, and then for the narrator. */
     FACT_PLACES,        /* places have changed: a new dictionary; if that fails, job_cannot_change () */
 
     /* For the narrator. */
@@ -37,6 +37,8 @@ enum fact_kind {
     FACT_GRACE, /* the `ranks` have `seconds` to finish, because the job is over, or has `failed` */
     FACT_KILLED, /* the `ranks` did not end within `seconds` when they were stopped */
     FACT_LOST, /* the supervisors of the `ranks` did not come back */
+    FACT_UNHEARD, /* the nodes of the `ranks` have been silent for `seconds` */
+    FACT_HEARD, /* ... and are heard again */
     FACT_REPLACED, /* the `ranks` have been replaced by spares, `because` */
     FACT_HANG, /* the `ranks` give no sign of life, the first to be silent first */
     FACT_UNWATCHED, /* no task gives signs of life; the log of `rank`, if that is not NULL, was the last

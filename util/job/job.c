@@ -88,7 +88,7 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         rank->heard = now;
         rank->life.began = job->run;
-        rank->away = rank->given_up = NEVER;
+        rank->away = rank->given_up = rank->unheard = NEVER;
         rank->serves = stop_policy_serves (job->policy, rank);
     }
 }
@@ -586,6 +586,7 @@ void job_time (struct job *job, int64_t now)
     _set_time (job, now);
     _look_at_suspension (job);
     _look_at_isolation (job);
+    absence_note_silence (job);
     if (!job->suspended)
         absence_check (job);
     /* Those that are lost are not waited for any more. */
@@ -605,5 +606,6 @@ int64_t job_due (const struct job *job)
 
     next = moment_first (next, moment_first (watchdog_due (job), job->unanswered.due));
     next = moment_first (next, moment_first (tracebacks_due (job), isolation_due (job)));
+    next = moment_first (next, absence_silence_due (job));
     return job->suspended ? next : moment_first (next, absence_due (job));
 }

@@ -113,6 +113,8 @@ struct rank {
     bool silent; /* its host was not heard for a while, though the connection stands; the wire's, too */
     bool suspended; /* Slurm has suspended the job, as its supervisor has told */
     int64_t heard; /* when its supervisor's host was, last, as far as a status or a connection's end tells */
+    int64_t unheard; /* since when it has been silent; NEVER: it has not, as far as is known; */
+    bool unheard_told; /* ... and users know that */
     bool broke; /* the last connection: nothing was heard on it */
     int64_t away; /* when it is LOST, or was; NEVER: its supervisor is not missed, */
     int64_t absent; /* ... as it has been since then */

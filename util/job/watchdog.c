@@ -6,12 +6,13 @@
 #include "watchdog.h"
 
 #include "common/second.h"
+#include "common/silence.h"
 #include "common/value.h"
 #include "course.h"
 
 /*
  * Supervisors answer within milliseconds. One that was stopped, with its job, answers later: then ask all
- * again.
+ * again. With spares it is known then whether a node is silent that does not answer.
  */
 #define PATIENCE_MS 5000
 /*
@@ -119,6 +120,25 @@ static bool _is_sign_overdue (const struct job *job, const struct rank *rank, en
            && (!job->config->watch.learns || _silent_ms (job, rank) >= _most_ms (job, rank));
 }
 
+/*
+ * With spares it is soon known whether a node that is silent is lost. That is what the others wait for then.
+ * Until that moment; 0: no node is silent; NEVER: its connection stands.
+ */
+static int64_t _loss_known_at (const struct job *job)
+{
+    int64_t at = 0;
+
+    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+        bool counts = rank_takes_part (rank) && rank_is_supervised (rank);
+
+        if (counts && rank->link != LINK_NONE && rank->silent)
+            return NEVER;
+        if (counts && rank->link == LINK_NONE && rank->given_up != NEVER)
+            at = moment_last (at, rank->given_up);
+    }
+    return at;
+}
+
 /* Does the step hang, by what is known? One verdict is enough until the lives that hang have ended. */
 static bool _hangs (const struct job *job)
 {
@@ -136,7 +156,7 @@ static bool _hangs (const struct job *job)
         moves =
             moves || (source != SIGNS_NONE && source != SIGNS_DONE && !_is_sign_overdue (job, rank, source));
     }
-    return message || (log && !moves);
+    return (message || (log && !moves)) && job->now >= _loss_known_at (job);
 }
 
 /* The verdict. */
@@ -302,8 +322,10 @@ static void _decide_hang (struct job *job)
 
 static void _ask (struct job *job)
 {
+    int64_t silence = job->config->lost_after ? silence_long_ms (job->config->lost_after) + SECOND_MS : 0;
+
     job->watchdog.asks = true;
-    job->watchdog.patience = job->now + PATIENCE_MS;
+    job->watchdog.patience = job->now + moment_last (PATIENCE_MS, silence);
     for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
         bool asks = rank_takes_part (rank) && _is_reachable (rank);
 
@@ -415,11 +437,17 @@ static int64_t _run_due (const struct job *job)
 int64_t watchdog_due (const struct job *job)
 {
     const struct watchdog *w = &job->watchdog;
-    int64_t due = job->config->watch.seconds ? _run_due (job) : NEVER;
+    int64_t due = NEVER, loss = NEVER;
 
     if (w->asks)
         return w->patience;
-    return job_when (job, job->run < w->settled ? moment_first (due, w->settled) : due);
+    if (job->config->watch.seconds) {
+        due = _run_due (job);
+        loss = _loss_known_at (job);
+    }
+    if (job->run < w->settled)
+        due = moment_first (due, w->settled);
+    return moment_first (job_when (job, due), loss > job->now ? loss : NEVER);
 }
 
 /* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */

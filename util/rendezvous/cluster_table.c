@@ -43,6 +43,8 @@ char *cluster_table (const struct roster *roster, const struct network_choice *c
         char number[16], role[CLUSTER_TABLE_ROLE_SIZE];
         struct address_text room;
 
+        if (rank->replaced_by)
+            continue;
         snprintf (number, sizeof (number), "%d", i);
         table_add_row (table, (const char *const[]){ number, cluster_table_role (rank, role, sizeof (role)),
                                                      rank->node,

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The table of a step's cluster at its start, which --tf-show prints: rank, role, node, address.
+ * The table of a step's cluster, which --tf-show prints at its start and when spares have got places: rank,
+ * role, node, address. Ranks that have been replaced are not in it.
  */
 #ifndef TF_CLUSTER_TABLE_H
 #define TF_CLUSTER_TABLE_H

@@ -14,6 +14,8 @@
 #include "cluster_table.h"
 #include "common/list_text.h"
 #include "common/logdir.h"
+#include "common/second.h"
+#include "common/silence.h"
 #include "console.h"
 #include "end_text.h"
 #include "events.h"
@@ -218,6 +220,32 @@ static void _lost (const struct narrator *n, const struct fact *fact)
                  step_name (n->step), _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)),
                  fact->places ? obstacle[fact->obstacle] : "",
                  fact->given_up ? "; the restart of all tasks is given up" : "");
+}
+
+/* With spares. */
+static void _tell_unheard (const struct narrator *n, const struct fact *fact)
+{
+    char names[1024];
+
+    console_say ("spank_tf: %s: no answer for %d s from %s; a free spare replaces a task whose node does not "
+                 "answer for %d s",
+                 step_name (n->step), fact->seconds, _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)),
+                 (int)(silence_verdict_ms (n->config->lost_after) / SECOND_MS));
+}
+
+static void _tell_heard (const struct narrator *n, const struct fact *fact)
+{
+    char names[1024];
+
+    console_say ("spank_tf: %s: %s answer%s again", step_name (n->step),
+                 _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)), fact->count == 1 ? "s" : "");
+}
+
+/* A spare has another place. */
+static void _places (const struct narrator *n)
+{
+    if (!n->config->json)
+        console_table (cluster_table (n->roster, step_choice (n->step)), n->config->show);
 }
 
 static void _replaced (const struct narrator *n, const struct fact *fact)
@@ -485,7 +513,7 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
     char text[256];
 
     switch (fact->kind) {
-        case FACT_PLACES: break;
+        case FACT_PLACES: _places (n); break;
         case FACT_REPORTED: _reported (fact); break;
         case FACT_DECIDED: restart_lines_add (n->lines, fact); break;
         case FACT_BEGINS: restart_lines_starts (n->lines, fact->rank); break;
@@ -500,6 +528,8 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
         case FACT_GRACE: _grace (n, fact); break;
         case FACT_KILLED: _killed (n, fact); break;
         case FACT_LOST: _lost (n, fact); break;
+        case FACT_UNHEARD: _tell_unheard (n, fact); break;
+        case FACT_HEARD: _tell_heard (n, fact); break;
         case FACT_REPLACED: _replaced (n, fact); break;
         case FACT_HANG: _hang (n, fact); break;
         case FACT_UNWATCHED: _unwatched (n, fact); break;

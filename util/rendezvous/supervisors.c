@@ -229,7 +229,7 @@ static void _send_goals (struct server *server)
 }
 
 /* Ranks have new places. Answers that are on their way are in the dictionary that is going to be freed. */
-static void _change_places (struct server *server, const struct rank *spare)
+static bool _change_places (struct server *server, const struct rank *spare)
 {
     const struct roster *roster = step_roster (server->step);
     struct errtext err;
@@ -238,10 +238,11 @@ static void _change_places (struct server *server, const struct rank *spare)
         if (roster->rank[i].peer && peer_is_sending (roster->rank[i].peer))
             _break (server, roster->rank[i].peer);
     if (step_change (server->step, &err) == 0)
-        return;
+        return true;
     /* The restart of all is given up. */
     console_say ("error: spank_tf: %s", err.text);
     job_cannot_change (server->job, spare);
+    return false;
 }
 
 static void _perform (struct server *server)
@@ -249,9 +250,7 @@ static void _perform (struct server *server)
     struct fact fact;
 
     while (facts_take (&server->job->facts, &fact)) {
-        if (fact.kind == FACT_PLACES)
-            _change_places (server, fact.rank);
-        else
+        if (fact.kind != FACT_PLACES || _change_places (server, fact.rank))
             narrator_tell (server->narrator, &fact);
         fact_clear (&fact);
     }
@@ -259,7 +258,7 @@ static void _perform (struct server *server)
 
 /* Inputs. */
 
-/* How often the kernel is asked when hosts were heard, with spare tasks. */
+/* With spare tasks the kernel is asked when hosts were heard, after events, but not more often than this. */
 #define HEARD_MS 1000
 
 static void _ask_heard (struct server *server)
@@ -272,7 +271,7 @@ static void _ask_heard (struct server *server)
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].peer)
             roster->rank[i].silent =
-                silence_is_long (server->config.lost_after, silence_ms (roster->rank[i].peer->fd));
+                silence_ms (roster->rank[i].peer->fd) > silence_long_ms (server->config.lost_after);
 }
 
 void supervisors_lose (struct server *server, struct peer *peer, int ms)
@@ -294,6 +293,19 @@ void supervisors_return (struct server *server, struct rank *rank, struct frame 
         return;
     _take (server, (struct journal_entry){ .kind = JOURNAL_RETURNED, .rank = rank->number }, frame);
     _perform (server);
+}
+
+/* The kernel breaks a silent connection later if something was sent on it: its time begins with that. */
+static void _break_silent (struct server *server)
+{
+    const struct roster *roster = step_roster (server->step);
+
+    for (int i = 0; i < roster->tasks; i++) {
+        struct peer *peer = roster->rank[i].peer;
+
+        if (peer && roster->rank[i].silent && silence_ms (peer->fd) >= server->config.lost_after * SECOND_MS)
+            _break (server, peer);
+    }
 }
 
 /*
@@ -363,6 +375,7 @@ void supervisors_check (struct server *server)
     if (!server->job)
         return;
     _ask_heard (server);
+    _break_silent (server);
     if (_note_wire (server) || !server->timed || server->now >= _due (server)) {
         _take (server, (struct journal_entry){ .kind = JOURNAL_TIME }, NULL);
         _perform (server);
@@ -410,4 +423,13 @@ struct deadline supervisors_next (const struct server *server)
         return deadline_never ();
     next = _due (server);
     return (struct deadline){ server->leaves ? moment_first (next, server->now + LEAVES_LOOK_MS) : next };
+}
+
+struct deadline supervisors_look (const struct server *server)
+{
+    int lost_after = server->config.lost_after;
+
+    if (!server->job || lost_after == 0)
+        return deadline_never ();
+    return (struct deadline){ server->asked_heard + silence_interval (lost_after) * SECOND_MS };
 }

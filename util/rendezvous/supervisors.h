@@ -50,4 +50,7 @@ void supervisors_revive (struct server *server);
 void supervisors_check (struct server *server);
 struct deadline supervisors_next (const struct server *server);
 
+/* With spare tasks: when to call it to see which hosts are silent. */
+struct deadline supervisors_look (const struct server *server);
+
 #endif

@@ -53,7 +53,7 @@ static int _timeout_ms (const struct server *server)
 {
     struct deadline next = deadline_min (launch_next (server), supervisors_next (server));
 
-    next = deadline_min (next, console_next ());
+    next = deadline_min (next, deadline_min (supervisors_look (server), console_next ()));
     return deadline_left_ms (deadline_min (next, peers_next_timeout (&server->peers)));
 }
 
