@@ -325,14 +325,11 @@ static bool _is_of_places (const char *text)
 /* The cluster, and then how its tasks ended. */
 void __wrap_console_table (char *text, bool show)
 {
-<<<<<<< HEAD
-=======
     (void)show;
     if (world.tables == 1 && _is_of_places (text)) {
         free (text);
         return;
     }
->>>>>>> 702f2b4 (A silent node is named, and the watchdog does not take those that wait for it for hung)
     CHECK (++world.tables <= 2);
     CHECK (world.tables == 1 || _all_may_have_ended ());
     __real_console_table (text, show);

@@ -57,7 +57,7 @@ static mode_t _others_may_write (const struct stat *st, bool names)
     return st->st_mode & (st->st_gid == 0 ? S_IWOTH : S_IWGRP | S_IWOTH);
 }
 
-static void _judge (struct owners *o, const char *path, const struct stat *st, bool names, const char *as)
+static void _judge_owner (struct owners *o, const char *path, const struct stat *st, bool names, const char *as)
 {
     mode_t writable = _others_may_write (st, names);
     char who[64];
@@ -133,7 +133,7 @@ static bool _step (struct owners *o, struct walk *w, bool names, const char *as)
     snprintf (path, sizeof (path), "%s/%s", w->done, name);
     if (strlen (path) >= sizeof (w->done) || lstat (path, &st) < 0)
         return false;
-    _judge (o, path, &st, names && _is_last (w), as);
+    _judge_owner (o, path, &st, names && _is_last (w), as);
     if (S_ISLNK (st.st_mode))
         return _follow (w, path);
     memcpy (w->done, path, strlen (path) + 1);
@@ -149,7 +149,7 @@ void owners_check (struct owners *o, const char *path, bool names, const char *a
         return;
     snprintf (walk.rest, sizeof (walk.rest), "%s", path);
     if (stat ("/", &st) == 0)
-        _judge (o, "/", &st, false, as);
+        _judge_owner (o, "/", &st, false, as);
     while (_step (o, &walk, names, as))
         ;
 }
