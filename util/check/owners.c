@@ -57,7 +57,8 @@ static mode_t _others_may_write (const struct stat *st, bool names)
     return st->st_mode & (st->st_gid == 0 ? S_IWOTH : S_IWGRP | S_IWOTH);
 }
 
-static void _judge_owner (struct owners *o, const char *path, const struct stat *st, bool names, const char *as)
+static void _judge_owner (struct owners *o, const char *path, const struct stat *st, bool names,
+                          const char *as)
 {
     mode_t writable = _others_may_write (st, names);
     char who[64];
