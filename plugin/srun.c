@@ -274,12 +274,14 @@ static struct restart_rule _restart (void)
     return rule;
 }
 
-/* --tf-watchdog */
+/* --tf-watchdog; FIRST of a site's default says nothing about this program. */
 static struct watch_rule _watchdog (void)
 {
+    const char *value = options_value (OPTION_WATCHDOG);
     struct watch_rule rule = { 0 };
 
-    value_watchdog_parse (&rule.seconds, &rule.first, &rule.learns, options_value (OPTION_WATCHDOG));
+    value_watchdog_parse (&rule.seconds, &rule.first, &rule.learns, value);
+    rule.given = options_is_given (OPTION_WATCHDOG) && !rule.learns && strchr (value, ',');
     return rule;
 }
 
@@ -683,6 +685,14 @@ static void _say_what_stays_empty (const struct cmdline_program *of_step)
     free (err);
 }
 
+/* Without messages nothing is watched then. */
+static void _say_what_is_watched (void)
+{
+    if (options_is_given (OPTION_WATCHDOG) && _watchdog ().seconds > 0 && !_logs ())
+        slurm_info ("spank_tf: --tf-watchdog: without --tf-log-dir only tasks that send messages are "
+                    "watched");
+}
+
 int srun_start (spank_t spank)
 {
     struct cmdline_program of_step = { 0, NULL };
@@ -706,5 +716,6 @@ int srun_start (spank_t spank)
     if (_wants_tee () && options_is_own (OPTION_TEE) && _has_pty (&of_step))
         slurm_info ("spank_tf: --tf-tee: no effect with --pty");
     _say_what_stays_empty (&of_step);
+    _say_what_is_watched ();
     return 0;
 }

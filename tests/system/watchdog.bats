@@ -232,11 +232,29 @@ names_worker_1 ()
     [ "$status" -eq 0 ] || fail "it fails"
     [ "$(grep -c 'spank_tf: .*: --tf-watchdog: no task has sent a sign of life within 2 s, or has a log that grows; none is watched until it sends one, or its log grows again and again$' <<< "$stderr")" -eq 1 ] ||
         fail "no such line"
-    # Also if it has printed something when it began.
-    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=1,3 --tf-log-dir=logs sh -c 'sleep 0.5; echo begins; sleep 6'
+    # Also if it has printed something when it began, under a site's default.
+    site_arguments watchdog=1,3
+    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-log-dir=logs sh -c 'sleep 0.5; echo begins; sleep 6'
     [ "$status" -eq 0 ] || fail "it is watched"
     grep -qE "no task has sent a sign of life within 3 s, or has a log that grows \(the last log that grew: worker[01].log, [23] s ago\); none" <<< "$stderr" ||
         fail "not when a log grew"
+}
+
+# bats test_tags=core,once
+@test "a step that hangs at its start ends by its logs if FIRST is given, and a launch without logs says what is watched" {
+    local without='spank_tf: --tf-watchdog: without --tf-log-dir only tasks that send messages are watched'
+
+    run --separate-stderr slurm timeout 60 srun -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,4 --tf-log-dir=logs \
+        sh -c 'echo one; echo two; sleep 1000'
+    [ "$status" -eq 124 ] || fail "it does not end"
+    verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at\\); 1 other $at"
+    [[ $stderr != *"$without"* ]] || fail "it has logs"
+    run -0 --separate-stderr slurm srun -N1 -n1 --tf-tasks=worker --tf-watchdog=2 true
+    [[ $stderr == *"$without"* ]] || fail "no line at the launch"
+    # A site's default is for all.
+    site_arguments watchdog=2,4
+    run -0 --separate-stderr slurm srun -N1 -n1 --tf-tasks=worker true
+    [[ $stderr != *"$without"* ]] || fail "of a site's default"
 }
 
 # bats test_tags=release,once
@@ -268,7 +286,8 @@ names_worker_1 ()
 
 # bats test_tags=once
 @test "a log that grows again and again only after FIRST counts too" {
-    run --separate-stderr slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=3,4 --tf-log-dir=logs \
+    site_arguments watchdog=3,4
+    run --separate-stderr slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-log-dir=logs \
         sh -c 'sleep 7; for i in $(seq 30); do echo $i; sleep 0.1; done; sleep 1000'
     [ "$status" -eq 124 ] && [[ $stderr == *'none is watched until'* ]] || fail "it does not end"
     verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at\\); 1 other $at"

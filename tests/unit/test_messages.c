@@ -83,7 +83,8 @@ static const struct rendezvous_config full_rendezvous_config = {
     .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
     .log_append = true, .job_restarts = 2,
     .hide_gpus = true, .nccl = true, .debugged = true,
-    .wait_limited = true, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, 7 }, .lost_after = 20,
+    .wait_limited = true, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 },
+    .lost_after = 20,
     .task = { .batch_host = "n1", .if_abandoned = "requeue" },
     .tee = TEE_ON + TEE_COLOUR_STDOUT,
 };
@@ -103,7 +104,7 @@ static const struct supervisor_config full_supervisor_config = {
     .forward_signals = true, .serves = true, .prints = true, .restart = { 3, true, 60, 30 }, .lost_after = 20,
     .options = { .batch_host = "n1", .if_abandoned = "cancel" }, .path = "/bin", .slurm_conf = "/a b",
     .spare = true, .task_port = 40001, .master_port = 50001,
-    .watch = { 300, 1800, true, 7 }, .log = "/a b/w0.log",
+    .watch = { 300, 1800, true, true, 7 }, .log = "/a b/w0.log",
     .error_file = "/a b/w0.error.json", .tee = TEE_ON + TEE_COLOUR_STDERR, .role = "worker", .index = 0,
 };
 
@@ -199,7 +200,8 @@ static const struct message {
         "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nJOB_RESTARTS=2\n"
         "TEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
         "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
-        "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_TURNS=7\nLOST_AFTER=20\n"
+        "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\n"
+        "LOST_AFTER=20\n"
         "BATCH_HOST=n1\nIF_ABANDONED=requeue\n"
         "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",
@@ -211,7 +213,7 @@ static const struct message {
         "LOST_AFTER=20\nBATCH_HOST=n1\nIF_ABANDONED=cancel\nPATH=/bin\nSLURM_CONF=/a b\n"
         "SPARE=1\nTASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\nLOG=/a b/w0.log\n"
         "ERROR_FILE=/a b/w0.error.json\nWATCHDOG=300\nWATCHDOG_FIRST=1800\n"
-        "WATCHDOG_AUTO=1\nWATCHDOG_TURNS=7\nTEE=5\nROLE=worker\nINDEX=0\n",
+        "WATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\nTEE=5\nROLE=worker\nINDEX=0\n",
 };
 
 static const struct message *const messages[] = { &registration, &rendezvous_config, &supervisor_config };
@@ -576,7 +578,7 @@ static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true,
     .nccl = true, .gloo = true, .log_append = true, .supervised = true, .serves = true,
     .tee = TEE_ON,
-    .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, 7 }, .lost_after = 60, .spare = true,
+    .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 }, .lost_after = 60, .spare = true,
     .goal = &full_goal,
     .options = { .batch_host = "n1", .if_abandoned = "requeue" },
     .proxy_exempt = "10.0.0.1",

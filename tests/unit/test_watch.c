@@ -46,6 +46,7 @@ static int sender = -1;
 
 /* Of the next begin (). */
 static int turns, rank;
+static bool given;
 
 /*
  * It has opened the file, which takes a number that the test may want, and looked at it for the first time:
@@ -61,7 +62,8 @@ static void await_thread (const struct log_growth *growth)
 
 static void begin (int seconds, int first, bool serves, const char *log)
 {
-    const struct supervisor_config config = { .watch = { .seconds = seconds, .first = first, .turns = turns },
+    const struct supervisor_config config = { .watch = { .seconds = seconds, .first = first, .given = given,
+                                                         .turns = turns },
                                               .rank = rank,
                                               .serves = serves,
                                               .log = log };
@@ -194,6 +196,7 @@ static void begin_told (char *event)
     if (!story_begins (&event, "first"))
         story_unknown (event);
     first = story_number (&event);
+    given = story_begins (&event, "given");
     serves = story_begins (&event, "serves");
     with_log = story_begins (&event, "log");
     if (sender >= 0)

@@ -16,6 +16,7 @@ struct watch_rule {
     int seconds;                /* between two signs of life; 0: there is no watchdog */
     int first;                  /* from the start of a program to its second one, 1 or more */
     bool learns;                /* auto: seconds is the least, and the job decides (job/watchdog.h) */
+    bool given; /* first is the user's: a log that does not grow counts from then on */
     int turns; /* supervisors take turns when they tell nothing but another step; 0: none */
 };
 

@@ -357,7 +357,7 @@ void watch_look (struct watch *w, bool executed)
     }
     if (!w->judged && _is_old (w)) {
         w->judged = true;
-        w->has_log = w->has_log || (w->log_grew && !_is_silent (w));
+        w->has_log = w->has_log || (w->log_grew && !_is_silent (w)) || (w->log && w->rule.given);
     }
 }
 

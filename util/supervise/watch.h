@@ -6,9 +6,9 @@
  *
  * A task that sends messages is silent when it has sent none for so many seconds; from the start of a
  * program to its second message it has longer. The log of a task that sends none counts when that longer
- * time is over, if it has grown in the last seconds; and, then or at any later time, if it has grown again
- * and again: at five looks, over a quarter of the seconds, without being silent between. What a program
- * prints when it starts is less than that. Otherwise the task is not watched.
+ * time is over, if it has grown in the last seconds, or if the user has given that time; and, then or at any
+ * later time, if it has grown again and again: at five looks, over a quarter of the seconds, without being
+ * silent between. What a program prints when it starts is less than that. Otherwise the task is not watched.
  *
  * With --tf-watchdog=auto a sign is overdue after the least time, and the job decides whether that is too
  * long, by
