@@ -432,8 +432,9 @@ void task_start (struct task *task)
         task->program_pid = _await_pid (&_shared ()->program, "the program");
 }
 
-static void _send_goal (const struct task *task)
+static void _send_goal (struct task *task)
 {
+    task->goal.code = GOAL_OWN_CODE;
     if (!send_frame (task->connection, goal_encode (&task->goal, TASK_SERVER_TOKEN)))
         die ("tf-supervise does not take a goal");
 }

@@ -82,7 +82,7 @@ class Plan:
     def conditions(self):
         """
         The job is over when all ranks of one of these sets have ended; then the others are
-        stopped. Empty if none is ever stopped. See util/rendezvous/stop_policy.h.
+        stopped. Empty if none is ever stopped. See util/job/duties.h.
         """
         chief, workers = self.ranks("chief"), self.ranks("worker")
         if self.stop == "never":

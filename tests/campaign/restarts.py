@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
 Trials with --tf-restart: what the plan says of them. Which tasks fail, and what is then
-restarted; see util/rendezvous/restart_policy.h. lives.py has the rules.
+restarted; see util/job/duties.h. lives.py has the rules.
 
 Their choices have a generator of their own, so that the other trials do not depend on them.
 """

@@ -392,7 +392,7 @@ static void _order_watched_place (struct task *task, int life, const char *role,
     /* clang-format on */
     struct answer_message message;
 
-    task->goal = (struct goal){ .life = life, .report = task->report };
+    task->goal = (struct goal){ .life = life, .report = task->report, .code = GOAL_OWN_CODE };
     if (answer_encode (&message, &answer, TASK_SERVER_TOKEN) < 0)
         die ("no memory");
     for (int i = 0; i < ANSWER_PARTS; i++)

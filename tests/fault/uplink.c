@@ -274,7 +274,7 @@ TEST ("closed: a connection with LEAVE and the task's token")
 TEST ("a goal that arrives byte by byte is obeyed")
 {
     struct task task = { .program = program_sleeps, .stop_grace = 100 };
-    const struct goal stop = { .stop = GOAL_STOP };
+    const struct goal stop = { .stop = GOAL_STOP, .code = GOAL_OWN_CODE };
     struct frame *frame = goal_encode (&stop, TASK_SERVER_TOKEN);
     const char *bytes;
     size_t length;

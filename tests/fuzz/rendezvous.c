@@ -57,6 +57,8 @@
 #include "protocol/goal.h"
 #include "protocol/status.h"
 #include "protocol/registration.h"
+#include "job/goals.h"
+#include "job/place.h"
 #include "rendezvous/console.h"
 #include "rendezvous/keeper.h"
 #include "rendezvous/launch.h"
@@ -291,7 +293,7 @@ void __wrap_console_say (const char *fmt, ...)
     world.error_ms = world.now_ms;
 }
 
-/* A spare that has got a place may be let go before its life begins. */
+/* A spare is not waited for, and one that has got a place may be let go before its life begins. */
 static bool _all_may_have_ended (void)
 {
     const struct roster *roster = step_roster (world.server->step);
@@ -299,7 +301,8 @@ static bool _all_may_have_ended (void)
 
     for (int rank = 0; rank < roster->tasks; rank++)
         all = all && rank < MAX_TASKS
-              && (world.may_have_ended[rank] || (roster->rank[rank].replaces && !world.began[rank]));
+              && (world.may_have_ended[rank] || !roster->rank[rank].place
+                  || (roster->rank[rank].replaces && !world.began[rank]));
     return all;
 }
 
@@ -715,7 +718,7 @@ static void _check_beside (const struct frame *frame)
 /* It is neither a spare nor one whose place a spare has. */
 static bool _has_place (const struct rank *rank)
 {
-    return rank->kind != RULES_SPARE;
+    return rank->place;
 }
 
 /* Not if a registration has said something else. */
@@ -745,7 +748,8 @@ static void _check_cluster (const char *tf_config, bool evaluator)
 
         snprintf (port, sizeof (port), ":%d\"", r->port);
         seen = strstr (cluster, port);
-        CHECK (seen || !_has_place (r) || beside_is (r->role) || (!evaluator && _is_evaluator (r->role)));
+        CHECK (seen || !_has_place (r) || beside_is (rank_role (r))
+               || (!evaluator && _is_evaluator (rank_role (r))));
         CHECK (!seen || _has_place (r) || !_has_own_port (roster, r));
     }
     if (world.cluster[evaluator] && !_flag ('L'))
@@ -764,7 +768,8 @@ static void _check_next_answer (int rank, struct frame *frame)
     if (!answer_is_in (frame))
         return;
     CHECK (answer_decode (&answer, frame, SERVER_TOKEN, NULL) == 0);
-    CHECK (strcmp (answer.role, beside_name (r->role)) == 0 && answer.index == r->index && _has_place (r));
+    CHECK (strcmp (answer.role, beside_name (rank_role (r))) == 0 && answer.index == rank_index (r)
+           && _has_place (r));
     _check_cluster (frame_get (frame, "TF_CONFIG"), _is_evaluator (answer.role));
 }
 
@@ -778,7 +783,8 @@ static void _take_goal (struct client *client, struct frame *frame)
     CHECK (goal.report >= 0);
     /* One that has reported its end may register again, which no supervisor does. */
     CHECK (!goal.leave || client->more || client->first == FIRST_RECONNECT
-           || world.may_have_ended[client->rank]);
+           || world.may_have_ended[client->rank]
+           || !step_roster (world.server->step)->rank[client->rank].place);
     if (goal.leave || goal.report == client->reports)
         client->expects_goal = false;
     if (goal.life <= client->life)
@@ -1000,8 +1006,7 @@ static void _check_places (const struct roster *roster)
         for (int j = 0; j < i; j++) {
             const struct rank *one = &roster->rank[i], *other = &roster->rank[j];
 
-            CHECK (!_has_place (one) || !_has_place (other) || one->index != other->index
-                   || strcmp (one->role, other->role) != 0);
+            CHECK (!_has_place (one) || !_has_place (other) || one->place != other->place);
         }
 }
 
@@ -1011,10 +1016,10 @@ static void _check_states (const struct server *server, const struct roster *ros
     for (int i = 0; i < roster->tasks; i++) {
         const struct rank *rank = &roster->rank[i];
 
-        CHECK (server->job || rank->state == RANK_RUNS || rank->state == RANK_SPARE);
         CHECK ((rank->link == LINK_NONE) == !rank->peer);
         CHECK (rank->away == NEVER || (server->job && rank->link == LINK_NONE));
-        CHECK (rank->state != RANK_LOST || rank->away != NEVER);
+        CHECK (!rank->lost || rank->away != NEVER);
+        CHECK (!rank->place || rank->place->rank == rank);
     }
     CHECK (!server->job || server->job->facts.first == server->job->facts.count);
     if (server->job)

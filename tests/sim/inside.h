@@ -140,6 +140,8 @@ struct world {
     /* The rendezvous. */
     struct job *job;
     struct rank rank[MOST_RANKS];
+    struct place place[MOST_RANKS];
+    int places;
     char node_name[MOST_NODES][16];
     bool runs; /* the rendezvous */
     int its[MOST_RANKS]; /* connection of a rank, or -1 */

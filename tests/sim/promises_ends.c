@@ -110,8 +110,6 @@ static bool _is_owed (const struct history *h, const struct note *left)
     const int *place = h->place[h->generations - 1];
     bool ended[MOST_RANKS] = { false }, told[MOST_RANKS] = { false };
 
-    if (oracle_code (left->status) != 128 + SIGKILL)
-        return false;
     for (const struct note *note = h->note; note < left; note++)
         if (note->kind == TOLD && (note->number == FACT_LOST || note->number == FACT_DECIDED)
             && note->rank >= 0)
@@ -124,7 +122,7 @@ static bool _is_owed (const struct history *h, const struct note *left)
         else if (note->kind == DISTURBED && note->status == KILL_RENDEZVOUS)
             memset (told, 0, sizeof (told));
     for (int i = 0; i < h->plan->tasks; i++)
-        if (h->plan->kind[i] == RULES_SPARE && place[i] >= 0 && ended[i] && !told[i])
+        if (place[i] >= 0 && ended[i] && !told[i])
             return true;
     return false;
 }
@@ -437,7 +435,7 @@ const char *what_waits_for_its_next_life_counts_as_stopped (const struct history
             announced[note->place] = false;
         }
         if (note->kind == TOLD && note->number == FACT_DECIDED && note->rank >= 0 && last[note->rank]
-            && (note->status == RESTART_POLICY_ONE || note->status == RESTART_POLICY_ALL))
+            && (note->status == DECISION_ONE || note->status == DECISION_ALL))
             announced[note->rank] = true;
         if (note->kind == TOLD && note->number == FACT_REPLACED)
             return NULL;

@@ -11,14 +11,14 @@
 
 #include "oracle.h"
 
-/* The supervisors of a node left meanwhile, and srun's host cannot know that. */
+/* The supervisors of a node left meanwhile, or were killed, and srun's host cannot know that. */
 static bool _is_left_unheard (const struct history *h, int number, int64_t from, int64_t until)
 {
     int left = 0;
 
     EACH (note, h)
-        left += note->kind == LEFT && !note->number && note->at >= from && note->at < until
-                && h->plan->node[note->rank] == number;
+        left += ((note->kind == LEFT && !note->number) || note->kind == GONE) && note->at >= from
+                && note->at < until && h->plan->node[note->rank] == number;
     for (int i = 0; i < h->plan->tasks; i++)
         left -= h->plan->node[i] == number;
     return left == 0;
@@ -61,15 +61,6 @@ static bool _follows_at_once (const struct history *h)
     return false;
 }
 
-static bool _has_died (const struct history *h, int number, int64_t now)
-{
-    EACH (note, h)
-        if (note->kind == DISTURBED && note->at <= now && note->status == DIE
-            && h->plan->disturbance[note->number].target == number)
-            return true;
-    return false;
-}
-
 /* Supervisors on a node other than srun's had not left, or been killed, or told to be lost. */
 static bool _has_supervisors (const struct history *h, int number, int64_t then, int64_t now)
 {
@@ -86,30 +77,23 @@ static bool _has_supervisors (const struct history *h, int number, int64_t then,
     return false;
 }
 
-/*
- * So many hosts are not reached, since the same time; -1: one is reached, or was longer. What ran on a node
- * that `died` may have ended before, and then the node is not waited for.
- */
-static int _unreached_together (const struct history *h, int64_t now, bool died, int64_t *since)
+/* So many hosts are not reached, the last of them since then; -1: one is reached. */
+static int _unreached (const struct history *h, int64_t now, int64_t *since)
 {
-    int64_t first = NEVER, last = 0;
     int nodes = 0;
 
+    *since = 0;
     for (int i = 0; i < h->plan->nodes; i++) {
         int64_t moment = _unreached_since (h, i, now);
 
-        if ((!died && moment != NEVER && _has_died (h, i, moment))
-            || !_has_supervisors (h, i, moment_first (moment, now), now))
+        if (!_has_supervisors (h, i, moment_first (moment, now), now))
             continue;
         if (moment == NEVER)
             return -1;
-        first = moment_first (first, moment);
-        last = moment_last (last, moment);
+        *since = moment_last (*since, moment);
         nodes++;
     }
-    *since = last;
-    /* Each was heard last some time before. */
-    return last <= first + 2 * oracle_interval_ms (h->plan) + 2000 ? nodes : -1;
+    return nodes;
 }
 
 /*
@@ -138,8 +122,7 @@ const char *sruns_host_ends_its_tasks_if_it_is_cut_off (const struct history *h)
         for (const struct note *told = h->note; told < note; told++)
             if (told->kind == TOLD && told->number == FACT_REPLACED && told->rank == note->rank)
                 return NULL;
-        if (_unreached_together (h, note->at, true, &since) < 2
-            && _unreached_together (h, note->at, false, &since) < 2)
+        if (_unreached (h, note->at, &since) < 2)
             return oracle_broken (note, "is killed, and srun's host is not cut off", note->life);
         if (note->at - since < 1000 * plan->config.lost_after - oracle_interval_ms (plan) - 50)
             return oracle_broken (note, "is killed before the lease is over", note->life);

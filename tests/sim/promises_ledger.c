@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "job/ledger.h"
 #include "oracle.h"
 
 /*

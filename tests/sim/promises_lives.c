@@ -248,7 +248,7 @@ const char *what_slurm_ends_is_not_restarted (const struct history *h)
         if (note->kind == TOLD && note->number == FACT_HANG && note->rank >= 0)
             slurms[note->rank] = false;
         if (note->kind == TOLD && note->number == FACT_DECIDED && note->rank >= 0 && slurms[note->rank]
-            && (note->status == RESTART_POLICY_ONE || note->status == RESTART_POLICY_ALL))
+            && (note->status == DECISION_ONE || note->status == DECISION_ALL))
             return oracle_broken (note, "is to be restarted, and Slurm has ended it", note->life);
     }
     return NULL;

@@ -14,6 +14,9 @@
 #include <sys/wait.h>
 
 #include "common/silence.h"
+#include "job/ends.h"
+#include "job/goals.h"
+#include "job/place.h"
 
 #define HEARD_MS 1000
 #define MOST_INPUTS 16384
@@ -40,8 +43,16 @@ static void _init_rank (int i)
                                .kind = w.plan->kind[i],
                                .beside = w.plan->beside[i],
                                .index = i,
-                               .link = LINK_UP,
-                               .state = w.plan->kind[i] == RULES_SPARE ? RANK_SPARE : RANK_RUNS };
+                               .link = LINK_UP };
+    if (w.plan->kind[i] != RULES_SPARE) {
+        struct place *p = w.rank[i].place = &w.place[w.places++];
+
+        *p = (struct place){ .role = w.rank[i].role,
+                             .index = i,
+                             .kind = w.plan->kind[i],
+                             .beside = w.plan->beside[i],
+                             .rank = &w.rank[i] };
+    }
     snprintf (w.rank[i].host.id, sizeof (w.rank[i].host.id), "host%d", w.plan->node[i] % 100);
 }
 
@@ -125,7 +136,7 @@ bool rendezvous_is_up (int rank)
 static bool _has_spare (void)
 {
     for (int i = 0; i < w.plan->tasks; i++)
-        if (w.rank[i].kind == RULES_SPARE && !w.rank[i].replaced_by)
+        if (!w.rank[i].place && !w.rank[i].replaced_by)
             return true;
     return false;
 }
@@ -151,10 +162,10 @@ static void _send_goal (struct rank *rank, const struct goal *goal, bool begins)
 
     if (begins) {
         message.generation = w.history->generations - 1;
-        message.place = rank->kind == RULES_SPARE ? -1 : rank->index;
+        message.place = rank->place ? rank->place->index : -1;
         message.lost_after = _has_spare () ? w.plan->config.lost_after : 0;
-        message.serves = rank->serves;
-        message.watched = rank_is_watched (rank) && w.plan->config.watch.seconds;
+        message.serves = rank->place && rank->place->duty.serves;
+        message.watched = rank->place && rank->place->duty.works && w.plan->config.watch.seconds;
         sent = moment_last (w.now, wire_node (rank->number)->cut_until) + events_below (100);
         rank->link = LINK_BUSY;
         events_push (sent, SENT, w.its[rank->number], 0);
@@ -183,7 +194,7 @@ void rendezvous_note_places (void)
         return;
     }
     for (int i = 0; i < w.plan->tasks; i++)
-        h->place[h->generations][i] = w.rank[i].kind == RULES_SPARE ? -1 : w.rank[i].index;
+        h->place[h->generations][i] = w.rank[i].place ? w.rank[i].place->index : -1;
     h->generations++;
 }
 
@@ -213,12 +224,11 @@ static void _note_table (void)
 
     for (int i = 0; i < w.plan->tasks; i++) {
         const struct rank *rank = &w.rank[i];
-        struct note *note =
-            notes_add (TABLE, i, rank->state == RANK_LOST || rank->replaced_by || rank->replaces);
+        struct note *note = notes_add (TABLE, i, rank->lost || rank->replaced_by || rank->replaces);
 
-        note->status = _status_of (&rank->end.report);
-        note->base = rank->end.report.killed;
-        note->life = rank->life.number;
+        note->status = _status_of (&rank_end (rank)->report);
+        note->base = rank_end (rank)->report.killed;
+        note->life = rank->place ? rank->place->life.number : 0;
     }
     notes_add (FIRST, first ? first->number : -1, 0);
 }
@@ -241,18 +251,18 @@ static void _tell (const struct fact *fact)
                       : fact->count ? fact->ranks[0].rank->number
                                     : -1,
                       fact->kind);
-    note->life = fact->rank ? fact->rank->life.number : 0;
+    note->life = fact->rank ? rank_restarts (fact->rank) : 0;
     note->status = (int)fact->decision;
     note->place = fact->left;
     notes_say ("told: %s, rank %d, decision %d, left %d", name[fact->kind] ? name[fact->kind] : "?",
                note->rank, note->status, fact->left);
     if (fact->kind == FACT_HANG && fact->count)
-        note->life = fact->ranks[0].rank->life.number;
+        note->life = rank_restarts (fact->ranks[0].rank);
     for (int i = 1; i < fact->count
                     && (fact->kind == FACT_LOST || fact->kind == FACT_REPLACED || fact->kind == FACT_HANG);
          i++) {
         note = notes_add (TOLD, fact->ranks[i].rank->number, fact->kind);
-        note->life = fact->ranks[i].rank->life.number;
+        note->life = rank_restarts (fact->ranks[i].rank);
         note->place = fact->left;
     }
     if (fact->kind == FACT_ENDED) {
@@ -315,12 +325,12 @@ void rendezvous_begin_again (void)
     w.dying = false;
     job_destroy (w.job);
     memset (wire, 0, sizeof (wire));
+    w.places = 0;
     for (int i = 0; i < w.plan->tasks; i++) {
-        free (w.rank[i].end.failure);
         _init_rank (i);
         w.rank[i].link = LINK_NONE;
     }
-    if (!(w.job = job_create (&w.plan->config, w.rank, w.plan->tasks)))
+    if (!(w.job = job_create (&w.plan->config, w.rank, w.plan->tasks, w.place, w.places)))
         abort ();
     for (int i = 0; i < inputs; i++) {
         _decide (&input[i]);

@@ -258,12 +258,12 @@ void supervisor_begin (int i)
                                             .stop_grace = c->stop_grace,
                                             .kill_wait = w.plan->kill_wait,
                                             .forward_signals = w.plan->forwards,
-                                            .serves = w.rank[i].serves,
+                                            .serves = w.rank[i].place && w.rank[i].place->duty.serves,
                                             .restart = c->restart,
                                             .lost_after = c->lost_after,
                                             .spare = w.plan->kind[i] == RULES_SPARE,
                                             .prints = i == 0 };
-    s->watched = c->watch.seconds && rank_is_watched (&w.rank[i]);
+    s->watched = c->watch.seconds && w.rank[i].place && w.rank[i].place->duty.works;
     machine_init (&s->machine, &s->config);
     machine_start (&s->machine, w.now);
     s->had_life = s->config.spare;

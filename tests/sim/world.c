@@ -181,6 +181,7 @@ static void _begin (const struct plan *plan, int disturbances, struct history *h
     w.now = 100000;
     w.events = w.nth = w.messages = w.busy = w.suspensions = 0;
     w.asked_heard = 0;
+    w.places = 0;
     w.rendezvous_frozen = w.suspended = w.overflow = w.dying = false;
     w.reached = 0;
     w.frozen_until = 0;
@@ -195,7 +196,7 @@ static void _begin (const struct plan *plan, int disturbances, struct history *h
     for (int i = 0; i < plan->tasks; i++)
         rendezvous_begin_rank (i);
     w.connections = plan->tasks;
-    if (!(w.job = job_create (&plan->config, w.rank, plan->tasks)))
+    if (!(w.job = job_create (&plan->config, w.rank, plan->tasks, w.place, w.places)))
         abort ();
     w.runs = w.srun = true;
     rendezvous_forget ();

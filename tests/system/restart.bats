@@ -70,10 +70,10 @@ step ()                     # LIST SCRIPT [OPTION...]
 }
 
 # bats test_tags=core,release
-@test "eight workers that kill themselves within a second use one restart, and one line names them" {
+@test "eight workers that kill themselves within half a second use one restart, and one line names them" {
     step ps,worker:8 '[ $SLURM_TF_ROLE$life != worker1 ] || exit 0
         '"$together"'[ $SLURM_TF_ROLE = worker ] || exec sleep 60
-        sleep 0.$((SLURM_TF_INDEX + 1)); kill -9 $$' -n9 --overcommit --tf-restart=5
+        sleep 0.$((SLURM_TF_INDEX / 2 + 1)); kill -9 $$' -n9 --overcommit --tf-restart=5
     [ "$status" -eq 0 ]
     [ "$(for rank in 0 1 2 3 4 5 6 7 8; do lives $rank; done | xargs)" = "1 2 2 2 2 2 2 2 2" ]
     [ "$(grep -c 'spank_tf: .* ended' <<< "$stderr")" -eq 1 ]

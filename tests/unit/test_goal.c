@@ -13,20 +13,21 @@ TEST (goals_have_these_strings_and_are_decoded)
         struct goal goal;
         const char *text;
     } row[] = {
-        { { 0 }, "LIFE=0\nSTOP=no\n" },
-        { { .stop = GOAL_STOP }, "LIFE=0\nSTOP=ask\n" },
-        { { .life = 2, .stop = GOAL_LEASE_OVER }, "LIFE=2\nSTOP=lease-over\n" },
-        { { .life = 10000, .stop = GOAL_ABORT, .question = 2 }, "LIFE=10000\nSTOP=abort\nQUESTION=2\n" },
-        { { .life = 2, .report = 3, .leave = true, .most = 255 },
+        { GOAL_FIRST, "LIFE=0\nSTOP=no\n" },
+        { { .stop = GOAL_STOP, .code = GOAL_OWN_CODE }, "LIFE=0\nSTOP=ask\n" },
+        { { .life = 2, .stop = GOAL_LEASE_OVER, .code = GOAL_OWN_CODE }, "LIFE=2\nSTOP=lease-over\n" },
+        { { .life = 10000, .stop = GOAL_ABORT, .code = GOAL_OWN_CODE, .question = 2 },
+          "LIFE=10000\nSTOP=abort\nQUESTION=2\n" },
+        { { .life = 2, .report = 3, .leave = true, .code = 255 },
           "LIFE=2\nSTOP=no\nREPORT=3\nLEAVE=1\nEXIT_CODE=255\n" },
-        { { .report = 3, .leave = true, .least = 137 },
-          "LIFE=0\nSTOP=no\nREPORT=3\nLEAVE=1\nLEAST_EXIT_CODE=137\n" },
-        { { .stop = GOAL_STOP_AT_ONCE, .leave = true }, "LIFE=0\nSTOP=at-once\nLEAVE=1\n" },
+        { { .report = 3, .leave = true, .code = 137 },
+          "LIFE=0\nSTOP=no\nREPORT=3\nLEAVE=1\nEXIT_CODE=137\n" },
+        { { .stop = GOAL_STOP_AT_ONCE, .leave = true }, "LIFE=0\nSTOP=at-once\nLEAVE=1\nEXIT_CODE=0\n" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
         struct frame *frame = goal_encode (&row[i].goal, SERVER_TOKEN);
-        struct goal goal = { .life = 7, .most = 7, .leave = !row[i].goal.leave };
+        struct goal goal = { .life = 7, .code = 7, .leave = !row[i].goal.leave };
         char text[256];
 
         assert_int_equal (goal_decode (&goal, frame, SERVER_TOKEN, NULL), 0);
@@ -55,7 +56,7 @@ TEST (a_wrong_server_token_and_a_malformed_goal_are_refused)
         { "STOP", NULL, "a goal lacks STOP" }, { "STOP", "Ask", "STOP of a goal is not one of these words" },
         { "STOP", "", "STOP of a goal is not one of these words" },
         { "EXIT_CODE", "256", "EXIT_CODE of a goal is not 0 to 255" },
-        { "LEAST_EXIT_CODE", "-1", "LEAST_EXIT_CODE of a goal is not 0 to 255" },
+        { "EXIT_CODE", "-1", "EXIT_CODE of a goal is not 0 to 255" },
         { "REPORT", "x", "REPORT of a goal is not 0 or more" },
     };
     /* clang-format on */

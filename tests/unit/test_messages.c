@@ -565,7 +565,7 @@ TEST (the_longest_registration_fits)
 /* The keys that hosts send each other. */
 
 static const struct goal full_goal = {
-    .life = 1, .stop = GOAL_STOP, .report = 1, .leave = true, .most = 1, .least = 1, .question = 1,
+    .life = 1, .stop = GOAL_STOP, .report = 1, .leave = true, .code = 1, .question = 1,
 };
 
 /* rendezvous/slurm_numbers.h */

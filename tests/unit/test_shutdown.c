@@ -20,6 +20,7 @@
 #include "common/frameworks.h"
 #include "common/tasklist.h"
 #include "job/job.h"
+#include "job/place.h"
 #include "protocol/goal.h"
 #include "protocol/status.h"
 #include "rendezvous/console.h"
@@ -405,7 +406,7 @@ static void begin (char *event)
     for (int rank = 0; rank < tasks; rank++) {
         struct peer *peer = connect_one (&supervisor[rank]);
 
-        told[rank] = (struct goal){ .life = 0 };
+        told[rank] = GOAL_FIRST;
         reports[rank] = 0;
         signs_of[rank] = (struct signs){ .life = 0 };
         peer->rank = rank_of (rank);
@@ -413,7 +414,7 @@ static void begin (char *event)
         peer_set_state (peer, PEER_SUPERVISED);
     }
     for (int rank = 0; rank < tasks; rank++)
-        if (server.job && rank_of (rank)->state == RANK_SPARE)
+        if (server.job && !rank_of (rank)->place)
             report_end (rank, waits);
 }
 
@@ -496,7 +497,7 @@ static void report_end (int rank, char *event)
             event += strlen (event);
         }
     life.number = ++reports[rank];
-    signs_of[rank].life = life.life < 0 ? rank_of (rank)->life.number : life.life;
+    signs_of[rank].life = life.life < 0 ? signs_of[rank].life : life.life;
     reported[rank] = status = (struct status){ true, report, life, written, signs_of[rank] };
     reported[rank].life.cannot = NULL;
     send_frame (supervisor[rank], status_encode (&status));
@@ -507,7 +508,7 @@ static void report_end (int rank, char *event)
 static void tell_signs (int rank, char *event)
 {
     static const char *const source[] = { "unknown", "none", "log", "messages", "done" };
-    struct signs signs = { .life = rank_of (rank)->life.number };
+    struct signs signs = { .life = rank_restarts (rank_of (rank)) };
     const char *status = "";
     const struct story_setting setting[] = {
         { "overdue", .flag = &signs.overdue },      { "stopped", .flag = &signs.stopped },
@@ -599,7 +600,7 @@ static void reconnect (int rank, bool suspended, bool ended)
     }
     status.signs.suspended = suspended;
     assert_non_null (frame = status_encode_first (&status, "t", "n2", rank));
-    told[rank] = (struct goal){ .life = told[rank].life };
+    told[rank] = (struct goal){ .life = told[rank].life, .code = GOAL_OWN_CODE };
     server.peers.oldest = server.peers.newest = peer;
     server.peers.unauthenticated = 1;
     assert_true (supervisors_reconnect (&server, peer, frame));
@@ -713,11 +714,12 @@ static char letter_of (int rank, const struct frame *frame)
         return 'n';
     }
     if (goal.leave && codes)
-        story_print ("rank %d leaves with %d at least, and %d at most\n", rank, goal.least, goal.most);
+        story_print (goal.code < 0 ? "rank %d leaves with its own code\n" : "rank %d leaves with %d\n", rank,
+                     goal.code);
     if (goal.leave)
-        return goal.least ? 'X' : 'x';
-    if (goal.least && codes)
-        story_print ("rank %d ends with %d at least\n", rank, goal.least);
+        return goal.code > 0 ? 'X' : 'x';
+    if (goal.code >= 0 && codes)
+        story_print ("rank %d would leave with %d\n", rank, goal.code);
     if (goal.stop && (goal.stop != was.stop || goal.report != was.report))
         return stop[goal.stop];
     if (goal.life > was.life)
@@ -819,7 +821,7 @@ TEST (the_ranks_that_only_serve_are_known_before_their_answers)
 
     begin (step);
     for (int rank = 0; rank < 4; rank++)
-        assert_int_equal (rank_of (rank)->serves, rank == 1 || rank == 2);
+        assert_int_equal (rank_of (rank)->place->duty.serves, rank == 1 || rank == 2);
     end ();
 }
 
@@ -844,8 +846,7 @@ TEST (what_is_printed_is_there_before_a_supervisor_may_exit)
 static int next_exit_code (int rank)
 {
     assert_int_equal (next_goal (rank), 'X');
-    assert_int_equal (told[rank].least, told[rank].most);
-    return told[rank].most;
+    return told[rank].code;
 }
 
 /* srun would return 0 if the lost tasks were the only ones that have failed. */
@@ -867,7 +868,7 @@ TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
     assert_int_equal (next_goal (3), 'w');
     /* Its place. If it hears nothing more, its work is not done. */
     assert_int_equal (next_goal (3), 'g');
-    assert_int_equal (told[3].least, 128 + 9);
+    assert_int_equal (told[3].code, 128 + 9);
     pass (JOB_BROKEN_MS);
     assert_int_equal (next_exit_code (3), 128 + 9);
     release ();

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "job/duties.h"
 #include "rendezvous/cluster_table.h"
 #include "rendezvous/rank_names.h"
 #include "rendezvous/show_json.h"
@@ -66,10 +67,11 @@ static void print_refusal (const struct errtext *err)
     story_print ("refused: %s\n", err->text);
 }
 
+static struct rendezvous_config config;
+
 /* The step uses its configuration, and this the frame, until the next one begins. */
 static void begin (char *words)
 {
-    static struct rendezvous_config config;
     static struct frame *frame;
     struct errtext err;
 
@@ -302,7 +304,7 @@ static void print_roles (void)
     }
 }
 
-/* "rank N by rank M": what the loss of a node does to places (job/course.c). */
+/* "rank N by rank M": what the loss of a node does to places (job/spares.c). */
 static void replace (char *event)
 {
     struct roster *roster = step_roster (step);
@@ -312,16 +314,23 @@ static void replace (char *event)
     if (!story_begins (&event, "by rank"))
         story_unknown (event);
     spare = &roster->rank[story_number (&event)];
-    roster_set_role (spare, lost->role);
-    spare->index = lost->index;
-    lost->kind = RULES_SPARE;
+    spare->place = lost->place;
+    spare->place->rank = spare;
+    lost->place = NULL;
     assert_int_equal (step_change (step, &err), 0);
 }
 
 static void supervise (void)
 {
+    const struct roster *roster = step_roster (step);
+    struct job job = { .config = &config,
+                       .rank = roster->rank,
+                       .tasks = roster->tasks,
+                       .place = roster->place,
+                       .places = roster->places };
     struct errtext err;
 
+    duties_set (&job);
     if (step_supervise (step, &err) < 0)
         print_refusal (&err);
 }
@@ -347,7 +356,7 @@ static void play (char *event)
     else if (story_begins (&event, "replace rank"))
         replace (event);
     else if (story_begins (&event, "serves"))
-        step_roster (step)->rank[story_number (&event)].serves = true;
+        step_roster (step)->rank[story_number (&event)].place->duty.serves = true;
     else if (story_begins (&event, "table"))
         print_table ();
     else if (story_begins (&event, "start as JSON"))
@@ -398,11 +407,11 @@ TEST (the_order_of_registrations_does_not_matter)
         resolve ();
         for (int rank = 0; rank < TASKS; rank++) {
             struct frame *frame = answer_of (rank);
-            const char *config = frame_get (frame, "TF_CONFIG");
+            const char *text = frame_get (frame, "TF_CONFIG");
 
             if ((size_t)round == l)
-                snprintf (first[l][rank], sizeof (first[l][rank]), "%s", config);
-            assert_string_equal (config, first[l][rank]);
+                snprintf (first[l][rank], sizeof (first[l][rank]), "%s", text);
+            assert_string_equal (text, first[l][rank]);
             frame_destroy (frame);
         }
     }

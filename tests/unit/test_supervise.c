@@ -209,7 +209,7 @@ static void play_order (char *event)
         goal.stop = GOAL_STOP_AT_ONCE;
     else if (story_begins (&event, "stop")) {
         goal.stop = GOAL_STOP;
-        goal.least = story_begins (&event, "at least") ? story_number (&event) : 0;
+        goal.code = *event ? story_number (&event) : GOAL_OWN_CODE;
     } else if (story_begins (&event, "end the lease"))
         goal.stop = GOAL_LEASE_OVER;
     else if (story_begins (&event, "abort"))
@@ -220,8 +220,7 @@ static void play_order (char *event)
     } else if (story_begins (&event, "exit")) {
         goal.leave = true;
         goal.report = machine.reports;
-        goal.least = story_begins (&event, "at least") ? story_number (&event) : 0;
-        goal.most = *event ? story_number (&event) : 0;
+        goal.code = *event ? story_number (&event) : GOAL_OWN_CODE;
     } else
         story_unknown (event);
     if (!machine_listens (&machine))

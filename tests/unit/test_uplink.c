@@ -90,7 +90,7 @@ static enum uplink_event serve (int seconds)
 
 static void tell (void)
 {
-    const struct goal goal = { .life = 0 };
+    const struct goal goal = GOAL_FIRST;
     struct frame *frame = goal_encode (&goal, SERVER_TOKEN);
 
     assert_int_equal (frame_send (frame, connection, NULL), 0);
@@ -182,7 +182,7 @@ TEST (a_supervisor_that_gives_up_its_report_closes_without_a_reset)
 /* So it is if this task has registered again, and others had got the last spare before. */
 TEST (a_goal_may_have_an_answer_also_where_no_spare_is_left)
 {
-    const struct goal goal = { .life = 1 };
+    const struct goal goal = { .life = 1, .code = GOAL_OWN_CODE };
     struct frame *frame = goal_encode (&goal, SERVER_TOKEN), *answer;
     char role[5000] = "";
     int pair[2];

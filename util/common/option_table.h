@@ -59,7 +59,7 @@ enum ib {
     IB_REQUIRE,
 };
 
-/* --tf-stop; job/stop_policy.h describes what each of them does. */
+/* --tf-stop; job/duties.h describes what each of them does. */
 enum stop_when {
     STOP_WHEN_AUTO,
     STOP_WHEN_CHIEF,

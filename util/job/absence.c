@@ -8,190 +8,183 @@
 #include <signal.h>
 #include <string.h>
 
+#include "budget.h"
 #include "common/second.h"
 #include "common/silence.h"
-#include "course.h"
+#include "finish.h"
+#include "ledger.h"
+#include "place.h"
+#include "restarts.h"
 #include "spares.h"
 
 /* A supervisor may have another connection, which this process has not accepted yet. */
 #define ACCEPT_MS 1000
+/* Between two looks whether a spare that is silent is back. */
+#define SPARE_MS 1000
+
+static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
+                                stopped = { .kind = EXIT_REPORT_STOPPED };
 
 /*
  * How long after another one a supervisor may connect when the network is back: an attempt (uplink.c), the
  * pause before the next one, and a second.
  */
-static int64_t _return_ms (int lost_after)
+static int64_t _return_ms (const struct job *job)
 {
-    return (silence_interval (lost_after) + 2) * SECOND_MS;
+    return (silence_interval (job->config->lost_after) + 2) * SECOND_MS;
 }
 
 /*
  * Not before a supervisor that is cut off has ended its task, however soon it would be lost otherwise; and as
- * if it had been heard at the end of an outage of this host. One that has closed its connection, and does not
- * come back, is dead.
+ * if it had been heard at the end of an outage of this host. A supervisor that closed its connection, and
+ * does not come back, is dead.
  */
 static void _set_given_up (const struct job *job, struct rank *rank, int ms)
 {
-    rank->given_up = moment_last (rank->heard, job->back) + silence_verdict_ms (job->config->lost_after);
+    int64_t heard = moment_last (job->run - (job->now - rank->heard), job->back);
+
+    rank->given_up = heard + silence_verdict_ms (job->config->lost_after);
     if (ms == JOB_CLOSED_MS)
         rank->given_up = moment_first (rank->given_up, rank->away);
-    rank->given_up = moment_last (rank->given_up, job->now + ACCEPT_MS);
+    rank->given_up = moment_last (rank->given_up, job->run + ACCEPT_MS);
     rank->away = moment_last (rank->away, rank->given_up);
 }
 
 void absence_begin (struct job *job, struct rank *rank, int ms)
 {
-    static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
-
+    rank->broke = ms == JOB_BROKEN_MS;
     if (!rank_is_supervised (rank))
         return;
-    /* The end of one that waits is known. */
-    if (rank->state == RANK_RUNS || rank->state == RANK_SPARE)
-        ends_note (&rank->end, job->launched, job->now, ++job->ends, &nothing, 0);
-    rank->away = job->now + ms;
-    rank->absent = job->now;
-    rank->broke = ms == JOB_BROKEN_MS;
+    rank->away = job->run + ms;
     if (job->config->lost_after > 0)
         _set_given_up (job, rank, ms);
 }
 
-/*
- * A rank comes back that was silent for as long as a supervisor waits before it ends its task, or nearly, as
- * others may have heard of this process a while before it: perhaps it was this host that was cut off. Then
- * the others come back, too, and keep their places.
- */
-static void _wait_for_others (struct job *job, const struct rank *rank)
+/* All that are away may need so long, because this host, or the whole job, was away. */
+static void _wait_for_all (struct job *job)
 {
-    int lost_after = job->config->lost_after;
+    int64_t until = job->run + _return_ms (job);
 
-    if (rank->away == NEVER
-        || job->now - rank->heard < (lost_after - silence_interval (lost_after)) * SECOND_MS)
-        return;
-    job->back = job->now;
-    for (struct rank *other = job->rank; other < job->rank + job->tasks; other++) {
-        if (other->given_up == NEVER)
-            continue;
-        other->given_up = moment_last (other->given_up, job->now + _return_ms (lost_after));
-        other->away = moment_last (other->away, other->given_up);
+    EACH_RANK (r, job) {
+        if (r->given_up != NEVER)
+            r->given_up = moment_last (r->given_up, until);
+        if (r->away != NEVER)
+            r->away = moment_last (r->away, until);
     }
-}
-
-void absence_end (struct job *job, struct rank *rank)
-{
-    _wait_for_others (job, rank);
-    rank->away = rank->given_up = NEVER;
-    restarts_returned (job->restarts, rank);
-    rank_change (rank, RANK_RETURNS);
 }
 
 void absence_resume (struct job *job)
 {
-    int64_t back = job->now + _return_ms (job->config->lost_after);
-
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        int64_t ms = job->now - moment_last (job->suspended_at, rank->absent);
-
-        if (rank->given_up != NEVER)
-            rank->given_up = moment_last (rank->given_up + ms, back);
-        if (rank->away != NEVER)
-            rank->away = moment_last (rank->away + ms, back);
-    }
-}
-
-/* It has not come back in time. A spare may still answer that could have its place. */
-static bool _is_gone (const struct job *job, const struct rank *rank)
-{
-    return job->now >= rank->away && !spares_may_have_one_for (job, rank);
+    _wait_for_all (job);
 }
 
 /*
- * One that has ended with 0, and is kept for a restart of all, may come back, or get a spare, until there is
- * one. A lost spare is waited for as long as it may be needed.
+ * A rank comes back that was silent for as long as a supervisor waits before it ends its task, or nearly, as
+ * others may have heard of this process a while before it: perhaps this host was cut off. Then the others
+ * come back, too, and keep their places.
  */
-static bool _is_overdue (const struct job *job, const struct rank *rank)
+static bool _was_cut_off (const struct job *job, const struct rank *rank)
 {
-    return rank_is_supervised (rank) && rank->state != RANK_KEPT
-           && (_is_gone (job, rank)
-               || (rank->state == RANK_SPARE && job->now >= rank->given_up
-                   && course_is_done_with (job, rank)));
+    int lost_after = job->config->lost_after;
+
+    return lost_after > 0 && rank->away != NEVER
+           && job->now - rank->heard >= (lost_after - silence_interval (lost_after)) * SECOND_MS;
 }
 
-/* The loss of one that has ended with 0 is told when it is needed. */
-static void _tell_overdue (struct job *job)
+void absence_end (struct job *job, struct rank *rank)
 {
-    struct fact *fact = NULL;
+    struct place *p = rank->place;
 
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        bool member = restarts_gathers (job->restarts, rank);
-
-        if (!rank->overdue || (rank_has_ended (rank) && !member))
-            continue;
-        if (!fact)
-            fact = facts_add (&job->facts, FACT_LOST, NULL);
-        fact->given_up = fact->given_up || member;
-        fact->places = fact->places || rank->kind != RULES_SPARE;
-        fact_name (fact, rank, job->tasks);
+    if (_was_cut_off (job, rank)) {
+        job->back = job->run;
+        _wait_for_all (job);
     }
-    if (!fact)
-        return;
-    fact->obstacle = spares_obstacle (job);
-    fact->left = restart_policy_left (restarts_policy (job->restarts));
+    rank->away = rank->given_up = NEVER;
+    /* What has ended without it stays so. */
+    if (rank->lost && p && job->phase == JOB_FINISHES && (p->duty.awaited || p == job->finish.place))
+        p->phase = PLACE_ENDED;
+    if (rank_is_spare (rank))
+        rank->end.report = stopped;
+    rank->lost = false;
+    if (p && restarts_gather (job, p))
+        restarts_wait (job);
+}
+
+/* Losses. */
+
+/*
+ * A place that is kept may come back, or get a spare, until all begin again.
+ */
+static bool _is_overdue (const struct job *job, const struct rank *r)
+{
+    if (!rank_is_supervised (r) || (r->place && r->place->phase == PLACE_KEPT))
+        return false;
+    return job->run >= r->away;
 }
 
 static bool _note_overdue (struct job *job)
 {
     bool any = false;
 
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        rank->overdue = _is_overdue (job, rank);
-        any = any || rank->overdue;
+    EACH_RANK (r, job) {
+        r->overdue = _is_overdue (job, r);
+        any = any || r->overdue;
     }
     return any;
 }
 
-/* It waits: how its life ended has been told. */
-static bool _is_known_to_fail (const struct rank *rank)
+static void _tell_overdue (struct job *job)
 {
-    return rank_waits (rank) && exit_report_failed (&rank->end.report);
+    struct fact *fact = facts_add (&job->facts, FACT_LOST, NULL);
+
+    EACH_RANK (r, job)
+        if (r->overdue) {
+            fact->given_up = fact->given_up || (r->place && restarts_gather (job, r->place));
+            fact->places = fact->places || r->place;
+            fact_name (fact, r, job->tasks);
+        }
+    fact->obstacle = spares_obstacle (job);
+    fact->left = budget_left (job);
 }
 
-static void _end_overdue (struct job *job)
+/* The end of a life that was over before is known; not so if it was stopped for another one. */
+static void _lose_rank (struct job *job, struct rank *rank)
 {
-    static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
+    struct place *p = rank->place;
+    struct exit_report report =
+        p && p->phase == PLACE_WAITS && p->end.report.kind != EXIT_REPORT_STOPPED ? p->end.report : killed;
 
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        if (!rank->overdue)
-            continue;
-        if (rank->state == RANK_CALLED)
-            restart_policy_cannot (restarts_policy (job->restarts), rank);
-        ledger_fail (job, rank->heard);
-        rank->undone = rank->restart.together && restarts_gathers (job->restarts, rank) && rank_waits (rank);
-        course_ended (job, rank, RANK_IS_LOST, _is_known_to_fail (rank) ? &rank->end.report : &killed);
-        /* If it returns, what it has reported before is news. */
-        rank->report = 0;
+    ledger_fail (job, rank->heard);
+    if (p)
+        finish_end (job, p, p->phase, true, &report);
+    else {
+        rank->lost = true;
+        rank->end.report = report;
     }
 }
 
 /* With the end of some, others are waited for no longer. */
 void absence_check (struct job *job)
 {
-    spares_replace (job);
     while (_note_overdue (job)) {
         _tell_overdue (job);
-        _end_overdue (job);
+        EACH_RANK (r, job)
+            if (r->overdue)
+                _lose_rank (job, r);
     }
-    absence_note_missing (job);
 }
+
+/* Silent nodes. */
 
 /* The silence of one is that of its node. */
 static void _tell_node (struct job *job, struct fact *fact, const struct rank *one)
 {
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank_is_supervised (rank) && strcmp (rank->node, one->node) == 0) {
-            rank->unheard_told = fact->kind == FACT_UNHEARD;
-            if (!rank->unheard_told)
-                rank->unheard = NEVER;
-            fact_name (fact, rank, job->tasks);
+    EACH_RANK (r, job)
+        if (rank_is_supervised (r) && strcmp (r->node, one->node) == 0) {
+            r->unheard_told = fact->kind == FACT_UNHEARD;
+            if (!r->unheard_told)
+                r->unheard = NEVER;
+            fact_name (fact, r, job->tasks);
         }
 }
 
@@ -206,25 +199,25 @@ void absence_note_silence (struct job *job)
 {
     struct fact *unheard = NULL, *heard = NULL;
 
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        bool linked = rank->link != LINK_NONE;
+    EACH_RANK (r, job) {
+        bool linked = r->link != LINK_NONE;
 
-        if (!rank_is_supervised (rank)) {
-            rank->unheard = NEVER;
-            rank->unheard_told = false;
-        } else if (linked && rank->silent && rank->unheard == NEVER)
-            rank->unheard = job->now - silence_long_ms (job->config->lost_after);
-        else if (linked && !rank->silent && rank->unheard_told)
-            _tell_node (job, heard = heard ? heard : facts_add (&job->facts, FACT_HEARD, NULL), rank);
-        else if (linked && !rank->silent)
-            rank->unheard = NEVER;
+        if (!rank_is_supervised (r)) {
+            r->unheard = NEVER;
+            r->unheard_told = false;
+        } else if (linked && r->silent && r->unheard == NEVER)
+            r->unheard = job->now - silence_long_ms (job->config->lost_after);
+        else if (linked && !r->silent && r->unheard_told)
+            _tell_node (job, heard = heard ? heard : facts_add (&job->facts, FACT_HEARD, NULL), r);
+        else if (linked && !r->silent)
+            r->unheard = NEVER;
     }
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        if (job->now < _silence_told_at (job, rank))
+    EACH_RANK (r, job) {
+        if (job->now < _silence_told_at (job, r))
             continue;
         unheard = unheard ? unheard : facts_add (&job->facts, FACT_UNHEARD, NULL);
-        unheard->seconds = (int)((job->now - rank->unheard) / SECOND_MS);
-        _tell_node (job, unheard, rank);
+        unheard->seconds = (int)((job->now - r->unheard) / SECOND_MS);
+        _tell_node (job, unheard, r);
     }
 }
 
@@ -232,39 +225,76 @@ int64_t absence_silence_due (const struct job *job)
 {
     int64_t next = NEVER;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        next = moment_first (next, _silence_told_at (job, rank));
+    EACH_RANK (r, job)
+        next = moment_first (next, _silence_told_at (job, r));
     return next;
 }
 
-void absence_note_missing (struct job *job)
-{
-    const struct rank *missing = NULL;
+/* srun's host. */
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks && !missing; rank++)
-        if (rank->restart.together
-            && (rank->state == RANK_LOST
-                || (rank->state == RANK_KEPT && job->now >= rank->away && !spares_have_one_for (job, rank))))
-            missing = rank;
-    restart_policy_missing (restarts_policy (job->restarts), missing);
+/* There are tasks on srun's host, and leases that end tasks. */
+static bool _has_leases (const struct job *job)
+{
+    bool here = false, spare = false;
+
+    EACH_RANK (r, job) {
+        here = here || r->at_srun;
+        spare = spare || (rank_is_spare (r) && !r->released);
+    }
+    return here && spare && job->config->lost_after > 0;
 }
 
-/* Between two looks whether a spare that is silent is back. */
-#define SPARE_MS 1000
+/* The moment from which on it is cut off; or NEVER. */
+static int64_t _cut_off_from (const struct job *job)
+{
+    const struct rank *known = NULL;
+    bool several = false;
+    int64_t last = 0;
+
+    if (job->phase == JOB_FINISHES || !_has_leases (job))
+        return NEVER;
+    EACH_RANK (r, job) {
+        if (r->at_srun)
+            continue;
+        last = moment_last (last, r->heard);
+        if (!rank_is_supervised (r))
+            continue;
+        if (r->away == NEVER || !r->broke)
+            return NEVER;
+        known = known ? known : r;
+        several = several || strcmp (r->host.id, known->host.id) != 0;
+    }
+    return several ? last + job->config->lost_after * SECOND_MS : NEVER;
+}
+
+void absence_look (struct job *job)
+{
+    job->isolated = job->now >= _cut_off_from (job);
+}
+
+int64_t absence_look_due (const struct job *job)
+{
+    int64_t from = _cut_off_from (job);
+
+    return from > job->now ? from : NEVER;
+}
 
 int64_t absence_due (const struct job *job)
 {
     int64_t next = NEVER;
-    bool waits = false;         /* for a spare */
+    bool waits = false, spare = false;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        if (!rank_is_supervised (rank) || rank->state == RANK_KEPT)
+    if (job->suspended)
+        return NEVER;
+    EACH_RANK (r, job) {
+        spare = spare || (rank_is_spare (r) && rank_is_supervised (r));
+        if (!rank_is_supervised (r) || (r->place && r->place->phase == PLACE_KEPT))
             continue;
-        waits = waits || job->now >= rank->given_up;
-        if (job->now < rank->away || _is_gone (job, rank))
-            next = moment_first (next, rank->away);
-        if (job->now < rank->given_up)
-            next = moment_first (next, rank->given_up);
+        next = moment_first (next, r->away);
+        if (job->run < r->given_up)
+            next = moment_first (next, r->given_up);
+        else
+            waits = waits || r->place;
     }
-    return waits && spares_are_silent (job) ? moment_first (next, job->now + SPARE_MS) : next;
+    return waits && spare ? moment_first (next, job->run + SPARE_MS) : next;
 }

@@ -14,7 +14,7 @@
 /* Auxiliary tasks, evaluators and spares are in no dictionary of the others. */
 bool alone_counts (const struct rank *rank)
 {
-    return !rank->beside && rank->kind != RULES_EVALUATOR && rank->kind != RULES_SPARE;
+    return rank->place && !rank->place->beside && rank->place->kind != RULES_EVALUATOR;
 }
 
 static bool _is_loopback (const struct address *address)
@@ -50,9 +50,9 @@ bool alone_is_likely (const struct rank *rank, int tasks)
     for (const struct rank *last = rank + tasks; rank < last; rank++) {
         if (!alone_counts (rank))
             continue;
-        if (rank->address_use != ADDRESS_UNUSED || exit_report_failed (&rank->end.report))
+        if (rank->address_use != ADDRESS_UNUSED || exit_report_failed (&rank->place->end.report))
             return false;
-        ran_long += rank->end.elapsed_ms > LONG_MS;
+        ran_long += rank->place->end.elapsed_ms > LONG_MS;
     }
     return ran_long > 1;
 }

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "rank.h"
+#include "model.h"
 
 /*
  * All tasks have ended. True if none of the cluster has failed or used its address, and at least two of them

@@ -11,13 +11,39 @@
 #include <stdint.h>
 
 #include "protocol/exit_report.h"
-#include "restart_policy.h"
-#include "stop_policy.h"
-#include "watchdog.h"
 
 struct rank;
 struct ledger;
 struct unanswered;
+
+/* What a failure leads to. */
+enum decision {
+    DECISION_NONE,                      /* it did not fail, or its work is done */
+    DECISION_ONE,
+    DECISION_ALL,
+    /* Nothing is restarted: */
+    DECISION_FINAL,                     /* --tf-restart does not cover this failure */
+    DECISION_USED_UP,                   /* no restart is left */
+    DECISION_CANNOT,                    /* this task, or another of "all", cannot be restarted */
+    DECISION_ASKED,                     /* the step was asked to end */
+    DECISION_LATE,                      /* its next life would begin too late */
+};
+
+/* Why the job is over. */
+enum finish_cause {
+    FINISH_NOT,
+    FINISH_CHIEF,                       /* or the master, or worker 0 without a chief, ended */
+    FINISH_WORKERS,                     /* all of them, and the chief or master, ended */
+    FINISH_OTHERS,                      /* all tasks except evaluators ended */
+    FINISH_PS_FAILED,
+    FINISH_TASK_FAILED,                 /* without a ps; or it hangs */
+};
+
+/* What --tf-watchdog=auto has learnt. */
+struct watchdog_learnt {
+    int seconds, first;                 /* what it would be as SECONDS,FIRST */
+    int64_t slowest_ms;                 /* the longest silence; 0: there were no signs */
+};
 
 enum fact_kind {
     /* For the step, and then for the narrator. */
@@ -32,7 +58,7 @@ enum fact_kind {
                    have */
     FACT_FAILED_BESIDE, /* `rank`, an auxiliary task; the job goes on */
     FACT_MISSED, /* `rank` has failed, and the others may wait for it; once */
-    FACT_OVER, /* the job, for this `cause`; `rank` is that of stop_policy_cause_rank ().
+    FACT_OVER, /* the job, for this `cause`; `rank` is that of what decided.
                            `moves`: a task would end by itself */
     FACT_GRACE, /* the `ranks` have `seconds` to finish, because the job is over, or has `failed` */
     FACT_KILLED, /* the `ranks` did not end within `seconds` when they were stopped */
@@ -83,7 +109,7 @@ struct fact {
     bool first;
 
     /* DECIDED, and of REPLACED the pause. */
-    enum restart_policy_decision decision;
+    enum decision decision;
     int pause; /* seconds */
     char *cannot; /* the rank's own reason, or NULL; released with the fact */
     const struct rank *unable; /* another one, which cannot be restarted, or NULL */
@@ -91,7 +117,7 @@ struct fact {
     int asked_signal;
     int64_t asked_at;
 
-    enum stop_policy_cause cause;
+    enum finish_cause cause;
     bool failed, moves;
 
     /* LOST */

@@ -10,36 +10,82 @@
 
 #include "absence.h"
 #include "alone.h"
-#include "course.h"
-#include "isolation.h"
-#include "spares.h"
+#include "budget.h"
+#include "duties.h"
+#include "finish.h"
+#include "ledger.h"
+#include "place.h"
+#include "restarts.h"
+#include "tracebacks.h"
+#include "unanswered.h"
+#include "watchdog.h"
 
-struct job *job_create (const struct rendezvous_config *c, struct rank *rank, int tasks)
+static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
+                                stopped = { .kind = EXIT_REPORT_STOPPED },
+                                unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
+
+/* The beginning. */
+
+struct job *job_create (const struct rendezvous_config *config, struct rank *rank, int tasks,
+                        struct place *place, int places)
 {
     struct job *job = calloc (1, sizeof (*job));
 
     if (!job)
         return NULL;
-    job->config = c;
+    job->config = config;
     job->rank = rank;
     job->tasks = tasks;
-    job->grace_over = job->failure_over = job->replaced_sign = job->unanswered.due = NEVER;
-    job->policy = stop_policy_create (c->stop, rank, tasks);
-    job->restarts = restarts_create (&c->restart, c->stop_grace, !c->wait_limited, rank, tasks);
-    if (job->policy && job->restarts)
-        return job;
-    job_destroy (job);
-    return NULL;
+    job->place = place;
+    job->places = places;
+    /* As if it were the first one: after another rendezvous this one does again what that one has read. */
+    EACH_PLACE (p, job)
+        *p = (struct place){ .role = p->role,
+                             .index = p->index,
+                             .kind = p->kind,
+                             .beside = p->beside,
+                             .needs_master_port = p->needs_master_port,
+                             .rank = p->rank };
+    job->finish.grace_over = job->finish.failure_over = job->replaced_sign = job->unanswered.due = NEVER;
+    duties_set (job);
+    return job;
 }
 
 void job_destroy (struct job *job)
 {
     if (!job)
         return;
-    stop_policy_destroy (job->policy);
-    restarts_destroy (job->restarts);
     facts_clear (&job->facts);
     free (job);
+}
+
+void job_launched (struct job *job, int64_t now, int64_t launch_ms)
+{
+    job->now = job->run = job->facts.now = job->launched = now;
+    job->watchdog.began = job->run;
+    ledger_begin (job, launch_ms);
+    EACH_RANK (r, job) {
+        r->heard = now;
+        r->alive = r->place;
+        r->away = r->given_up = r->unheard = NEVER;
+        r->told = GOAL_FIRST;
+        if (!r->place)
+            r->end.report = stopped;
+    }
+    EACH_PLACE (p, job) {
+        p->phase = PLACE_RUNS;
+        p->life.began = job->run;
+    }
+}
+
+/* Time. */
+
+/* Until then it was as the last input has left it. */
+static void _set_time (struct job *job, int64_t now)
+{
+    job->run += job->suspended ? 0 : now - job->now;
+    job->now = job->facts.now = now;
+    restarts_time (job);
 }
 
 /*
@@ -50,259 +96,174 @@ static bool _is_suspended (const struct job *job)
 {
     bool linked = false, away = false;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        if (rank->link != LINK_NONE && rank->suspended)
+    EACH_RANK (r, job) {
+        if (r->link != LINK_NONE && r->suspended)
             return true;
-        linked = linked || rank->link != LINK_NONE;
-        away = away || (rank->away != NEVER && rank->suspended);
+        linked = linked || r->link != LINK_NONE;
+        away = away || (r->away != NEVER && r->suspended);
     }
     return !linked && away;
 }
 
-/* Call it when an input has been taken, and with time: connections of what has ended come to no input. */
 static void _look_at_suspension (struct job *job)
 {
     bool suspended = _is_suspended (job);
 
-    if (suspended && !job->suspended)
-        job->suspended_at = job->now;
     if (!suspended && job->suspended)
         absence_resume (job);
     job->suspended = suspended;
 }
 
-/* Until then it was as the last input has left it. */
-static void _set_time (struct job *job, int64_t now)
-{
-    job->run += job->suspended ? 0 : now - job->now;
-    job->now = job->facts.now = now;
-    restarts_time (job->restarts, job->run);
-}
+/* Notes. */
 
-void job_launched (struct job *job, int64_t now, int64_t launch_ms)
+static void _note_end (struct job *job, struct rank *rank, int64_t at, const struct failure_text *failure,
+                       int asked_signal)
 {
-    _set_time (job, now);
-    job->launched = now;
-    job->watchdog.began = job->run;
-    ledger_begin (job, launch_ms);
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        rank->heard = now;
-        rank->life.began = job->run;
-        rank->away = rank->given_up = rank->unheard = NEVER;
-        rank->serves = stop_policy_serves (job->policy, rank);
-    }
-}
+    struct end *end = rank->place ? &rank->place->end : &rank->end;
 
-bool job_has_replaced (const struct job *job)
-{
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank->replaced_by)
-            return true;
-    return false;
+    end->at = at;
+    end->nth = ++job->ends;
+    end->elapsed_ms = moment_last (at, job->launched) - job->launched;
+    end->asked_signal = asked_signal;
+    end->kill_told = false;
+    free (end->failure);
+    end->failure = NULL;
+    if (failure && failure->source != FAILURE_TEXT_NONE && (end->failure = malloc (sizeof (*failure))))
+        *end->failure = *failure;
 }
-
-/* Reports. */
 
 static bool _none_has_ended (const struct job *job)
 {
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank_has_ended (rank))
+    EACH_PLACE (p, job)
+        if (place_has_ended (p))
             return false;
     return true;
 }
 
 /*
- * What becomes of a life that its supervisor has not heard of, because the goal to begin it was lost. While
- * all gather for a later one, or when nothing is restarted any more, it would begin beside others that have,
- * or get, another dictionary.
+ * True if the report is news: a supervisor tells its last one again when something else has changed, and on
+ * each connection. It begins no life before its last report is known here.
  */
-enum lost_begin {
-    BEGIN_AGAIN, /* the goal is told again */
-    BEGIN_WITH_ALL, /* all wait for it */
-    BEGIN_NEVER,
-};
-
-static enum lost_begin _lost_begin (const struct job *job, const struct rank *rank)
+static bool _note_report (struct rank *rank, const struct status *status)
 {
-    if (restarts_gathers (job->restarts, rank))
-        return BEGIN_WITH_ALL;
-    return rank->restart.over || rank->restart.cannot ? BEGIN_NEVER : BEGIN_AGAIN;
-}
+    bool is_news = status->life.number > rank->report;
 
-/* It has ended an earlier life than that which is to run. */
-static bool _is_former (const struct rank *rank, const struct life_report *life)
-{
-    return rank->state == RANK_RUNS && life->life >= 0 && life->life < rank->life.number;
-}
-
-/* What is known of an end, whatever it leads to. */
-static void _note_report (struct job *job, struct rank *rank, const struct exit_report *report,
-                          const struct life_report *life, const struct failure_text *failure)
-{
-    struct fact *fact;
-
-    if (rank->kind != RULES_SPARE) {
-        fact = facts_add (&job->facts, FACT_REPORTED, rank);
-        fact->report = *report;
-        fact->first = _none_has_ended (job);
-    }
-    rank->address_use = life->address;
-    if (life->address == ADDRESS_UNUSED && alone_has_met (job->rank, job->tasks, &life->peers))
-        rank->address_use = ADDRESS_OTHER;
-    if (life->asked_signal) {
-        stop_policy_asked (job->policy);
-        job->failure_over = NEVER;
-    }
-    /* While it waits, its supervisor reports what is new, and that is not the end of a life. */
-    if ((rank->state == RANK_RUNS && !_is_former (rank, life)) || rank->state == RANK_SPARE) {
-        ends_note (&rank->end, job->launched, job->now - life->ago_ms, ++job->ends, failure,
-                   life->asked_signal);
-        rank->end.kill_told = false;
-    }
-    if (rank->state == RANK_RUNS)
-        watchdog_note_end (job, rank, report);
-}
-
-/* Another life would be possible if its supervisor, or its node, could begin it. */
-static bool _is_stuck (const struct job *job, const struct rank *rank, const struct exit_report *report,
-                       const struct life_report *life)
-{
-    if (life->life >= 0 || life->asked_signal)
-        return false;
-    return restarts_gathers (job->restarts, rank)
-           || (rank->state == RANK_RUNS
-               && (report->kind == EXIT_REPORT_UNSTARTED
-                   || restart_rule_covers (&job->config->restart, report)));
-}
-
-/*
- * What its life had left behind has been stopped; but how the life ended is known, and it ended so, unless
- * its next life was certain, or its work is done. One that had counted as ended, because it was lost, stays
- * so if its work was not done.
- */
-static bool _keeps_end (const struct job *job, const struct rank *rank, const struct exit_report *report,
-                        const struct life_report *life)
-{
-    if (report->kind != EXIT_REPORT_STOPPED)
-        return false;
-    if (rank->undone)
-        return true;
-    if (restart_rule_covers (&job->config->restart, &rank->end.report))
-        return rank_waits (rank) && !course_is_done_with (job, rank);
-    return !rank->replaces && (rank_waits (rank) || _is_former (rank, life));
-}
-
-/*
- * Its hang has ended the job, and others were stopped for it. But it had just ended, and its supervisor still
- * passed its output on: the step has failed all the same.
- */
-static bool _has_hung (const struct job *job, const struct rank *rank, const struct exit_report *report)
-{
-    return rank_is_hung (rank) && stop_policy_is_cause (job->policy, rank) && !exit_report_failed (report);
-}
-
-/* Then it has its life still before it, unless it is to be stopped, and is. */
-static bool _is_to_begin (const struct job *job, const struct rank *rank, const struct exit_report *report,
-                          const struct life_report *life)
-{
-    return _is_former (rank, life) && !life->asked_signal && _lost_begin (job, rank) == BEGIN_AGAIN
-           && !(report->kind == EXIT_REPORT_STOPPED && job_goal (job, rank).stop == GOAL_STOP);
-}
-
-/*
- * What its supervisor is, whatever that leads to. A life that it was told to begin it has not begun then: a
- * supervisor begins none before the rendezvous knows its last report. True if the report is news: a
- * supervisor tells its last one again when something else has changed, and on each connection.
- */
-static bool _note_supervisor (struct rank *rank, const struct exit_report *report,
-                              const struct life_report *life)
-{
-    bool is_news = life->number > rank->report;
-
-    rank->said = *report;
-    rank->report = life->number;
-    if (life->life < 0 || life->life > rank->life.number)
-        return is_news;
-    rank->has = life->life;
+    rank->said = status->report;
+    rank->report = status->life.number;
     if (rank->told.life > rank->has)
         rank->told.life = rank->has;
     return is_news;
 }
 
-/*
- * It was stopped for the life that is to run now, and cannot begin it: that is a failure, although it has not
- * heard of that life yet.
- */
-static bool _cannot_begin (const struct job *job, const struct rank *rank, const struct exit_report *report,
-                           const struct life_report *life)
-{
-    return rank->state == RANK_RUNS && rank->life.number > rank->has && life->life < 0
-           && report->kind == EXIT_REPORT_STOPPED && !life->asked_signal
-           && job_goal (job, rank).stop == GOAL_RUN;
-}
-
-static void _take_report (struct job *job, struct rank *rank, const struct exit_report *report,
-                          const struct life_report *life, const struct failure_text *failure)
-{
-    static const struct exit_report unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 },
-                                    hung = { .kind = EXIT_REPORT_HUNG };
-    enum restart_policy_decision decision;
-    enum restarts_answer answer;
-    struct exit_report end;
-    bool keeps;
-
-    /* What becomes of one that was replaced concerns no other task. */
-    if (!_note_supervisor (rank, report, life) || rank->replaced_by)
-        return;
-    if (_cannot_begin (job, rank, report, life))
-        report = &unstarted;
-    else if (_has_hung (job, rank, report))
-        report = &hung;
-    absence_note_missing (job);
-    _note_report (job, rank, report, life, failure);
-    if (exit_report_failed (report))
-        ledger_fail (job, rank->end.at);
-    if (_is_stuck (job, rank, report, life) && spares_move (job, rank, report, FACT_IS_STUCK, false))
-        return;
-    if (_is_to_begin (job, rank, report, life))
-        return;
-    keeps = _keeps_end (job, rank, report, life);
-    end = keeps ? rank->end.report : *report;
-    answer = restarts_report (job->restarts, rank, report, life, &decision);
-    if (rank->state == RANK_SPARE && course_is_done_with (job, rank))
-        answer = RESTARTS_ENDED;
-    if (decision != RESTART_POLICY_NONE)
-        course_decided (job, rank, report, decision, life->cannot);
-    if (spares_fails_again (rank) && spares_move (job, rank, report, FACT_FAILS_AGAIN, true)) {
-        /* What is still to be said is not true any more. */
-        course_decided (job, rank, report, RESTART_POLICY_NONE, NULL);
-        return;
-    }
-    if (answer == RESTARTS_WAITS && keeps)
-        rank->end.report = end;
-    if (answer == RESTARTS_WAITS)
-        return;
-    course_ended (job, rank, answer == RESTARTS_KEPT ? RANK_IS_KEPT : RANK_IS_DONE, &end);
-}
-
-/* Other inputs. */
-
-static void _take_status (struct job *job, struct rank *rank, const struct status *status)
+static void _note_status (struct job *job, struct rank *rank, const struct status *status)
 {
     const struct signs *signs = &status->signs;
+    struct place *p = rank->place;
 
     rank->heard = job->now;
     rank->suspended = signs->suspended;
-    restarts_step (job->restarts, rank, signs->life, signs->step);
-    restarts_started (job->restarts, signs->started_ms);
+    job->budget.start_ms =
+        signs->started_ms > job->budget.start_ms ? signs->started_ms : job->budget.start_ms;
+    rank->alive = !status->ended;
+    if (p && signs->life <= p->life.number)
+        rank->has = signs->life;
+    if (p && p->phase == PLACE_BEGINS && rank->has == p->life.number)
+        p->phase = PLACE_RUNS;
+    if (p)
+        restarts_step (job, p, signs->life, signs->step);
     unanswered_take (job, rank, signs);
     watchdog_take (job, rank, signs);
     tracebacks_take (job, rank, signs);
     ledger_step (job, rank, signs);
-    /* The step that comes with the end counts, too. */
+}
+
+/* Reports: what they mean. */
+
+/* Its supervisor can begin no other life; or it tells of one that it was not told to begin. */
+static bool _can_begin_no_life (const struct place *p, const struct life_report *life)
+{
+    return life->life < 0 || life->life > p->life.number;
+}
+
+/* A life has ended. */
+static void _take_end (struct job *job, struct place *p, const struct status *status,
+                       const struct exit_report *report)
+{
+    const struct life_report *life = &status->life;
+
+    _note_end (job, p->rank, job->now - life->ago_ms, &status->failure, life->asked_signal);
+    watchdog_note_end (job, p->rank, report);
+    if (exit_report_failed (report))
+        ledger_fail (job, p->end.at);
+    p->hung = false;
+    restarts_end (job, p, report, _can_begin_no_life (p, life), life->cannot);
+}
+
+/*
+ * It has not begun the life that it is to run: that was withdrawn, or Slurm has asked the step to end, or it
+ * cannot begin. What it was stopped for is a failure then.
+ */
+static void _take_unbegun (struct job *job, struct place *p, const struct status *status)
+{
+    if (_can_begin_no_life (p, &status->life) && !status->life.asked_signal)
+        _take_end (job, p, status, status->report.kind == EXIT_REPORT_STOPPED ? &unstarted : &status->report);
+    else
+        restarts_withdraw (job, p, &status->report);
+}
+
+/* It waits, or is kept: what its life had left is stopped, or no other one can begin. */
+static void _take_waiting (struct job *job, struct place *p, const struct status *status)
+{
+    if (status->report.kind == EXIT_REPORT_STOPPED)
+        p->life.leaves = false;
+    if (_can_begin_no_life (p, &status->life))
+        restarts_cannot (job, p, status->life.cannot);
+}
+
+static void _take_report (struct job *job, struct rank *rank, const struct status *status)
+{
+    const struct life_report *life = &status->life;
+    struct place *p = rank->place;
+    struct fact *fact;
+
+    /* What becomes of one that was replaced concerns no other task. */
+    if (!_note_report (rank, status) || rank->replaced_by)
+        return;
+    rank->address_use = life->address;
+    if (life->address == ADDRESS_UNUSED && alone_has_met (job->rank, job->tasks, &life->peers))
+        rank->address_use = ADDRESS_OTHER;
+    if (life->asked_signal)
+        restarts_ask (job, life);
+    if (!p) {
+        rank->released = rank->released || life->life < 0;
+        return;
+    }
+    fact = facts_add (&job->facts, FACT_REPORTED, rank);
+    fact->report = status->report;
+    fact->first = _none_has_ended (job);
+    p->life.ago_ms = life->ago_ms;
+    switch (p->phase) {
+        case PLACE_BEGINS: _take_unbegun (job, p, status); break;
+        case PLACE_RUNS: _take_end (job, p, status, &status->report); break;
+        case PLACE_WAITS:
+        case PLACE_KEPT: _take_waiting (job, p, status); break;
+        case PLACE_ENDED:
+            /* It was lost, and has done its work after all. */
+            if (report_is_success (&status->report))
+                p->end.report = status->report;
+            break;
+    }
+}
+
+/* Inputs. */
+
+static void _take_status (struct job *job, struct rank *rank, const struct status *status)
+{
+    _note_status (job, rank, status);
+    /* The training step that comes with the end counts, too. */
     ledger_look (job);
     if (status->ended)
-        _take_report (job, rank, &status->report, &status->life, &status->failure);
+        _take_report (job, rank, status);
     ledger_look (job);
 }
 
@@ -310,20 +271,65 @@ void job_status (struct job *job, int64_t now, struct rank *rank, const struct s
 {
     _set_time (job, now);
     _take_status (job, rank, status);
-    _look_at_suspension (job);
 }
 
 void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_t heard)
 {
     _set_time (job, now);
     rank->heard = moment_last (rank->heard, heard);
+    if (rank_is_supervised (rank) && (!rank->place || place_runs (rank->place)))
+        _note_end (job, rank, now, NULL, 0);
     absence_begin (job, rank, ms);
+}
+
+void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
+{
+    struct place *p = rank->place;
+
+    _set_time (job, now);
+    rank->suspended = status->signs.suspended;
+    /* It may be the first one after a suspension, which was none of the others' absence. */
     _look_at_suspension (job);
+    absence_end (job, rank);
+    rank->told = (struct goal){ .life = -1, .code = GOAL_OWN_CODE };
+    _take_status (job, rank, status);
+    /* What it was told may have been lost. */
+    if (p && p == rank->place && p->phase == PLACE_BEGINS && status->ended && !restarts_gather (job, p))
+        restarts_withdraw (job, p, &status->report);
 }
 
 void job_cannot_change (struct job *job, const struct rank *spare)
 {
-    restart_policy_cannot (restarts_policy (job->restarts), &job->rank[spare->number]);
+    (void)job;
+    if (spare->place)
+        place_forbid (spare->place, PLACE_CANNOT);
+}
+
+/* The end. */
+
+static void _tell_last (struct job *job, enum fact_kind kind)
+{
+    struct fact *fact;
+
+    ledger_close (job);
+    fact = facts_add (&job->facts, kind, NULL);
+    fact->ledger = &job->ledger;
+    fact->left = budget_left (job);
+    if (kind == FACT_CUT)
+        return;
+    fact->learnt = job->watchdog.learnt;
+    finish_name_killed (job, fact);
+}
+
+static void _tell_end (struct job *job)
+{
+    if (job->end_told)
+        return;
+    EACH_RANK (r, job)
+        if (rank_is_supervised (r) && !(r->place && place_has_ended (r->place)))
+            return;
+    job->end_told = true;
+    _tell_last (job, FACT_ENDED);
 }
 
 /* srun has seen the end of every task, and this process of some. */
@@ -331,281 +337,85 @@ static bool _is_settled (const struct job *job)
 {
     bool any = false;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        bool ended = rank_has_ended (rank) && rank->state != RANK_LOST;
+    EACH_RANK (r, job) {
+        bool ended = r->place ? place_has_ended (r->place) : r->released;
 
-        if (rank->end.asked_signal || (!rank_has_ended (rank) && rank->away == NEVER))
+        if (rank_end (r)->asked_signal || (!ended && !r->lost && r->away == NEVER))
             return false;
-        any = any || (ended && !rank->replaced_by);
+        any = any || (ended && !r->lost && !r->replaced_by);
     }
     return any;
 }
 
+/* srun has ended: what runs is lost. */
+static void _lose_at_end (struct job *job, struct rank *r, bool settled)
+{
+    struct place *p = r->place;
+    bool ended = p ? place_has_ended (p) : r->released || r->lost;
+
+    if (settled ? ended : !(p && place_runs (p)))
+        return;
+    if (r->away == NEVER)
+        _note_end (job, r, job->now, NULL, 0);
+    r->lost = true;
+    *(p ? &p->end.report : &r->end.report) = settled ? killed : stopped;
+}
+
 void job_cut (struct job *job, int64_t now)
 {
-    static const struct failure_text nothing = { .source = FAILURE_TEXT_NONE };
-    struct exit_report report = { .kind = EXIT_REPORT_STOPPED };
     bool settled = _is_settled (job);
 
     _set_time (job, now);
     /* The last report may have come together with srun's end. */
-    course_tell_end (job);
+    _tell_end (job);
     if (job->end_told)
         return;
-    /* Otherwise it has not failed, as far as is known. */
+    EACH_RANK (r, job)
+        _lose_at_end (job, r, settled);
     if (settled)
-        report = (struct exit_report){ .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        if (rank->state != RANK_RUNS && !(settled && !rank_has_ended (rank)))
-            continue;
-        if (rank->away == NEVER)
-            ends_note (&rank->end, job->launched, now, ++job->ends, &nothing, 0);
-        rank_change (rank, RANK_IS_LOST);
-        rank->end.report = report;
-    }
-    if (settled)
-        course_tell_end (job);
+        _tell_end (job);
     else
-        course_tell_cut (job);
+        _tell_last (job, FACT_CUT);
 }
 
-/* Time: ranks that wait begin their next life, or are let go. */
-
-static void _begin_again (struct job *job, struct rank *rank)
+/* Spares are not needed any more. */
+static void _release_spares (struct job *job)
 {
-    course_tell_killed (job);
-    job->decided = NULL;
-    facts_add (&job->facts, FACT_BEGINS, rank);
-    spares_begin (job);
-    rank_change (rank, RANK_BEGINS);
-    rank->undone = false;
-    rank->traceback = (struct traceback){ .told = false };
-}
-
-/*
- * The work is done while this task waits to be restarted: it is stopped, as if it ran. A failure that is
- * final stays one.
- */
-static bool _counts_as_stopped (const struct job *job, const struct rank *rank)
-{
-    enum stop_policy_cause cause = stop_policy_cause (job->policy);
-
-    return course_is_done_with (job, rank) && cause != STOP_POLICY_PS_FAILED
-           && cause != STOP_POLICY_TASK_FAILED && !stop_policy_is_undone (job->policy)
-           && (restart_rule_covers (&job->config->restart, &rank->end.report)
-               || !exit_report_failed (&rank->end.report));
-}
-
-static void _release (struct job *job, struct rank *rank)
-{
-    struct exit_report report = rank->end.report;
-
-    course_decided (job, rank, &report, restarts_why (job->restarts, rank), NULL);
-    if (_counts_as_stopped (job, rank))
-        report = (struct exit_report){ .kind = EXIT_REPORT_STOPPED };
-    course_ended (job, rank, RANK_IS_DONE, &report);
-}
-
-/* False if there is nothing to do. */
-static bool _act (struct job *job, struct rank *rank)
-{
-    switch (restarts_due (job->restarts, rank)) {
-        case RESTARTS_NOTHING: return false;
-        case RESTARTS_START: _begin_again (job, rank); break;
-        case RESTARTS_RELEASE: _release (job, rank); break;
-    }
-    return true;
-}
-
-/* Its loss has ended the job, or it has not begun the life that it was to begin with all, nor does it now. */
-static bool _is_undone (const struct job *job, const struct rank *rank, const struct status *status)
-{
-    return stop_policy_is_cause (job->policy, rank)
-           || (rank->restart.together && status->ended && status->life.life >= 0
-               && status->life.life < rank->life.number && _lost_begin (job, rank) != BEGIN_AGAIN);
-}
-
-void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status)
-{
-    _set_time (job, now);
-    rank->suspended = status->signs.suspended;
-    /* It may be the first one after a suspension, which was none of the others' absence. */
-    _look_at_suspension (job);
-    if (rank->state == RANK_LOST)
-        rank->undone = rank->undone || _is_undone (job, rank, status);
-    absence_end (job, rank);
-    rank->told = (struct goal){ .life = -1 };
-    if (!status->ended) {
-        rank->has = rank->life.number;
-        rank->report = 0;
-    }
-    _take_status (job, rank, status);
-    if (status->ended && rank->state == RANK_RUNS && rank->has < rank->life.number
-        && _lost_begin (job, rank) == BEGIN_NEVER)
-        _release (job, rank);
-}
-
-/* The end of one rank may release others. */
-static void _relaunch (struct job *job)
-{
-    bool more = !job->isolated;
-
-    while (more) {
-        restarts_check (job->restarts);
-        more = _act (job, restarts_first (job->restarts));
-        for (int i = 0; i < job->tasks; i++)
-            more |= _act (job, &job->rank[i]);
-    }
-}
-
-/* Goals. */
-
-/*
- * srun returns the greatest exit code of all tasks. When a task has failed without which the others cannot
- * go on, theirs are not greater than its: what they die of is probably that. But if Slurm has asked them to
- * end, as with srun -K, they end as without the plugin.
- *
- * A spare that has got the place of a lost task, and has not begun, exits with the code of that task's
- * failure: Slurm may hear of it from no other task, because the rest has been stopped.
- */
-static int _most_exit_code (const struct job *job, const struct rank *rank)
-{
-    const struct rank *first = stop_policy_cause_rank (job->policy);
-
-    if (rank->kind == RULES_SPARE)
-        return 0;
-    if (stop_policy_cause (job->policy) == STOP_POLICY_TASK_FAILED && rank != first
-        && !rank->end.asked_signal)
-        return exit_report_code (&first->end.report);
-    return rank->replaces ? exit_report_code (&rank->end.report) : 0;
-}
-
-/* It was let go while it waited, as one that was stopped: it is not yet, and would end with its failure. */
-static bool _is_to_be_stopped (const struct job *job, const struct rank *rank)
-{
-    return job->config->restart.times > 0 && rank->end.report.kind == EXIT_REPORT_STOPPED
-           && rank->said.kind != EXIT_REPORT_STOPPED;
-}
-
-/* A spare that has a place, and whose host has not been heard since: its goal may not have arrived. */
-static bool _may_not_know_its_place (const struct rank *rank)
-{
-    return rank->replaces && rank->link == LINK_NONE && !rank->told.leave && rank->heard <= rank->placed;
-}
-
-/*
- * Its supervisor leaves as one that was not needed, with 0. What is let go meanwhile exits with the code of
- * the place, unless another task has failed.
- */
-static int _owed_exit_code (const struct job *job)
-{
-    int code = 0;
-
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        int its = exit_report_code (&rank->end.report);
-
-        if (!rank_has_ended (rank) || rank->replaced_by)
-            continue;
-        if (!_may_not_know_its_place (rank) && its > 0 && rank->state == RANK_ENDED)
-            return 0;
-        if (_may_not_know_its_place (rank) && its > code && stop_policy_awaits (job->policy, rank))
-            code = its;
-    }
-    return code;
-}
-
-/*
- * At least. A supervisor takes the work of what was stopped for done. It is not if the task had counted as
- * ended before, or if it is stopped for a restart, of which it may not hear. Or another one's work is owed.
- */
-static int _least_exit_code (const struct job *job, const struct rank *rank, const struct goal *goal)
-{
-    static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
-    bool stopped = rank->said.kind == EXIT_REPORT_STOPPED;
-
-    if (goal->leave && (rank->replaced_by || !exit_report_failed (&rank->end.report)))
-        return _owed_exit_code (job);
-    if (goal->leave)
-        return exit_report_failed (&rank->said) ? 0 : exit_report_code (&rank->end.report);
-    if (rank->replaced_by || !restarts_gathers (job->restarts, rank)
-        || (rank_waits (rank) ? !stopped : goal->stop != GOAL_STOP))
-        return 0;
-    return stop_policy_awaits (job->policy, rank) ? exit_report_code (&killed) : 0;
-}
-
-/* One that waits for its next life has none that is to begin. */
-static int _life (const struct job *job, const struct rank *rank)
-{
-    bool late = rank->told.life < rank->life.number && _lost_begin (job, rank) == BEGIN_WITH_ALL;
-
-    return rank->state == RANK_RUNS && !late ? rank->life.number : rank->has;
-}
-
-struct goal job_goal (const struct job *job, const struct rank *rank)
-{
-    struct goal goal = { .life = _life (job, rank),
-                         .report = rank->report,
-                         .question = rank->watch.question };
-
-    if (rank->replaced_by)
-        goal.stop = GOAL_STOP_AT_ONCE;
-    else if (rank_is_hung (rank))
-        goal.stop = GOAL_ABORT;
-    else if (job->isolated && rank->at_srun && rank->state == RANK_RUNS)
-        goal.stop = GOAL_LEASE_OVER;
-    else if (rank->state == RANK_ENDED ? _is_to_be_stopped (job, rank) : course_stops (job, rank))
-        goal.stop = GOAL_STOP;
-    goal.leave = rank->state == RANK_ENDED && rank->report > 0 && goal.stop != GOAL_STOP;
-    goal.most = goal.leave && !rank->replaced_by ? _most_exit_code (job, rank) : 0;
-    goal.least = _least_exit_code (job, rank, &goal);
-    if (goal.most > 0 && goal.least > goal.most)
-        goal.least = goal.most;
-    return goal;
-}
-
-bool job_tells (struct job *job, struct rank *rank, bool may_leave, struct goal *goal, bool *begins)
-{
-    bool leaves = rank->told.leave && rank->told.report == rank->report;
-
-    *goal = job_goal (job, rank);
-    if (rank->link != LINK_UP || leaves || goal_is_same (goal, &rank->told) || (goal->leave && !may_leave))
-        return false;
-    *begins = goal->life > rank->told.life && goal->life > rank->has && job_has_replaced (job);
-    rank->told = *goal;
-    return true;
-}
-
-static void _look_at_isolation (struct job *job)
-{
-    job->isolated = isolation_holds (job);
-    restart_policy_isolate (restarts_policy (job->restarts), job->isolated);
+    if (!finish_releases_spares (job))
+        return;
+    EACH_RANK (r, job)
+        if (!r->place && !r->released && !r->lost) {
+            r->released = true;
+            _note_end (job, r, job->now, NULL, 0);
+        }
 }
 
 void job_time (struct job *job, int64_t now)
 {
     _set_time (job, now);
     _look_at_suspension (job);
-    _look_at_isolation (job);
+    absence_look (job);
     absence_note_silence (job);
-    if (!job->suspended)
+    if (!job->suspended) {
+        restarts_replace_lost (job);
         absence_check (job);
+    }
     /* Those that are lost are not waited for any more. */
-    _look_at_isolation (job);
+    absence_look (job);
     watchdog_check (job);
     unanswered_check (job);
     tracebacks_check (job);
-    _relaunch (job);
-    course_tell_end (job);
+    restarts_act (job);
+    _release_spares (job);
+    _tell_end (job);
     ledger_look (job);
 }
 
 int64_t job_due (const struct job *job)
 {
-    int64_t lives = job->isolated ? NEVER : restarts_due_at (job->restarts);
-    int64_t next = job_when (job, moment_first (course_due (job), lives));
+    int64_t run = moment_first (finish_due (job), moment_first (restarts_due (job), absence_due (job)));
+    int64_t next = moment_first (job_when (job, run), moment_first (watchdog_due (job), job->unanswered.due));
 
-    next = moment_first (next, moment_first (watchdog_due (job), job->unanswered.due));
-    next = moment_first (next, moment_first (tracebacks_due (job), isolation_due (job)));
-    next = moment_first (next, absence_silence_due (job));
-    return job->suspended ? next : moment_first (next, absence_due (job));
+    next = moment_first (next, moment_first (tracebacks_due (job), absence_look_due (job)));
+    return moment_first (next, absence_silence_due (job));
 }

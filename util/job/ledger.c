@@ -5,7 +5,8 @@
 
 #include "ledger.h"
 
-#include "job.h"
+#include "finish.h"
+#include "place.h"
 
 void ledger_begin (struct job *job, int64_t launch_ms)
 {
@@ -34,8 +35,9 @@ void ledger_step (struct job *job, const struct rank *rank, const struct signs *
 {
     struct ledger *l = &job->ledger;
 
-    if (signs->step == 0 || !rank_is_watched (rank) || signs->life != rank->life.number
-        || rank->state != RANK_RUNS)
+    const struct place *p = rank->place;
+
+    if (signs->step == 0 || !p || !p->duty.works || signs->life != p->life.number || !place_runs (p))
         return;
     l->says = true;
     if (l->first == 0 && !_stands (l->account))
@@ -45,10 +47,12 @@ void ledger_step (struct job *job, const struct rank *rank, const struct signs *
 }
 
 /* One that says steps has begun again with the others, and has not said one. */
-static bool _is_awaited (const struct rank *rank)
+static bool _is_awaited (const struct place *p)
 {
-    return rank_is_watched (rank) && rank->state == RANK_RUNS && rank->life.sends
-           && (rank->watch.signs.life != rank->life.number || rank->watch.signs.step == 0);
+    const struct signs *signs = &p->rank->watch.signs;
+
+    return p->duty.works && place_runs (p) && p->life.sends
+           && (signs->life != p->life.number || signs->step == 0);
 }
 
 static enum ledger_account _of_lives (const struct job *job)
@@ -57,8 +61,8 @@ static enum ledger_account _of_lives (const struct job *job)
 
     if (l->first == 0)
         return LEDGER_STARTING;
-    for (const struct rank *rank = job->rank; !l->waited && rank < job->rank + job->tasks; rank++)
-        if (_is_awaited (rank))
+    EACH_PLACE (p, job)
+        if (!l->waited && _is_awaited (p))
             return LEDGER_WAITING;
     return l->reached > l->before ? LEDGER_PROGRESS : LEDGER_REPEATED;
 }
@@ -67,14 +71,14 @@ static enum ledger_account _account (const struct job *job)
 {
     bool runs = false, waits = false;
 
-    if (restarts_are_gathering (job->restarts))
+    if (job->phase == JOB_GATHERS)
         return LEDGER_PAUSING;
-    if (stop_policy_failed (job->policy))
+    if (finish_failed (job))
         return LEDGER_NOTICING;
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank_is_watched (rank)) {
-            runs = runs || rank->state == RANK_RUNS;
-            waits = waits || rank_waits (rank);
+    EACH_PLACE (p, job)
+        if (p->duty.works) {
+            runs = runs || place_runs (p);
+            waits = waits || place_waits (p);
         }
     if (!runs)
         return waits ? LEDGER_PAUSING : job->ledger.account;
@@ -125,7 +129,7 @@ void ledger_look (struct job *job)
     if (account != l->account)
         _move (l, account, job->run);
     l->waited = l->waited || account == LEDGER_PROGRESS || account == LEDGER_REPEATED;
-    l->untold = l->untold || restarts_are_gathering (job->restarts);
+    l->untold = l->untold || job->phase == JOB_GATHERS;
     l->failed = 0;
 }
 
@@ -138,10 +142,10 @@ void ledger_close (struct job *job)
     _move (l, l->account, job->run);
     _count_repeated (l);
     l->ms[LEDGER_SUSPENDED] = job->now - job->run;
-    l->restarts = restart_policy_used (restarts_policy (job->restarts));
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        l->replaced += rank->replaced_by != NULL;
-        if (rank->kind == RULES_SPARE && !rank->replaced_by)
+    l->restarts = job->budget.used;
+    EACH_RANK (r, job) {
+        l->replaced += r->replaced_by != NULL;
+        if (!r->place)
             l->idle_ms += lasted;
     }
 }

@@ -19,43 +19,7 @@
 #ifndef TF_LEDGER_H
 #define TF_LEDGER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-enum ledger_account {
-    LEDGER_LAUNCH,
-    LEDGER_STARTING,
-    LEDGER_WAITING,
-    LEDGER_REPEATED,
-    LEDGER_PROGRESS,
-    LEDGER_NOTICING,
-    LEDGER_PAUSING,
-    LEDGER_SUSPENDED,
-    LEDGER_ACCOUNTS
-};
-
-struct job;
-struct rank;
-struct signs;
-
-/* A zeroed one is empty. Moments are job->run's: they stand still while the job is suspended. */
-struct ledger {
-    int64_t ms[LEDGER_ACCOUNTS];
-    enum ledger_account account; /* in which it is now, */
-    int64_t since; /* ... since then */
-    int64_t failed; /* the first failure that this input has told; 0: none */
-    bool says; /* a program has said a step */
-    int before; /* the highest before they began together; 0: none */
-    int first, reached; /* since then: the first that was said, and the highest; 0: none */
-    bool waited; /* ... all that say steps have said one */
-    int64_t repeated_steps;
-    bool begun; /* the first start is over, */
-    int64_t first_ms; /* ... which took so long */
-    int64_t noticing_ms; /* of the last restart */
-    bool untold; /* all are to begin again, and what that has cost is not told yet */
-    int64_t idle_ms; /* of all spares together */
-    int restarts, replaced;
-};
+#include "model.h"
 
 /* All tasks have their answers, after so long. */
 void ledger_begin (struct job *job, int64_t launch_ms);

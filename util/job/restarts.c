@@ -6,528 +6,618 @@
 #include "restarts.h"
 
 #include <signal.h>
-#include <stdlib.h>
+#include <string.h>
 
+#include "budget.h"
 #include "common/second.h"
-#include "rank.h"
+#include "finish.h"
+#include "ledger.h"
+#include "place.h"
+#include "spares.h"
+#include "tracebacks.h"
 
-/* Failures that arrive so soon after the first one are one event. */
-#define EVENT_MS 2000
-/* A life without messages is progress after so many starts. One that was not seen takes so long. */
+/* A life whose program tells no training step is progress after so many starts. */
 #define STARTS 10
 #define START_MS 60000
-#define PROGRESS_MIN_MS 60000
+/* A place that was the first to fail so often without progress has perhaps a bad node. */
+#define MOST_FAILURES 3
 
-struct restarts {
-    struct restart_policy *policy;
-    int grace;                  /* seconds */
-    bool keeps;
-    int event;                  /* the last one, from 1 */
-    int64_t event_over;
-    bool event_started;         /* a member has been restarted for it; */
-    bool event_begun;           /* or any other task */
-    int asked_signal;           /* to end; 0: the step was not */
-    int64_t asked_at;
-    bool gathers;               /* members at the barrier; */
-    bool everyone;              /* all tasks of the step are members, because a spare has got a place */
-    int pause;                  /* seconds, before they start */
-    struct rank *first;         /* of those that gathered last, to fail; before, any */
-    int64_t patience;   /* until then they may end by themselves */
-    int64_t opens;      /* the barrier; never before all members are there */
-    int64_t over;       /* the pause, after the last end, or return, of a member until now */
-    int64_t last;       /* no life begins later */
-    int64_t now;
-    int step, start_ms; /* what has been said, and seen; 0: not yet */
-    struct rank *rank;
-    int tasks;
-};
+static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
+                                stopped = { .kind = EXIT_REPORT_STOPPED },
+                                hung = { .kind = EXIT_REPORT_HUNG };
 
-struct restarts *restarts_create (const struct restart_rule *rule, int grace, bool keeps, struct rank *rank,
-                                  int tasks)
+/* The budget. */
+
+static void _charge (struct job *job, struct place *p)
 {
-    struct restarts *r = calloc (1, sizeof (*r));
+    struct budget *b = &job->budget;
 
-    if (!r)
-        return NULL;
-    r->grace = grace;
-    r->keeps = keeps;
-    r->event_over = r->patience = r->opens = r->last = NEVER;
-    r->first = r->rank = rank;
-    r->tasks = tasks;
-    if ((r->policy = restart_policy_create (rule, rank, tasks)))
-        return r;
-    restarts_destroy (r);
-    return NULL;
+    if (!budget_covers (job, p)) {
+        b->used++;
+        b->row++;
+        p->life.failures++;
+    }
+    b->charged = true;
 }
 
-void restarts_destroy (struct restarts *r)
+static void _note_progress (struct job *job)
 {
-    if (r)
-        restart_policy_destroy (r->policy);
-    free (r);
-}
+    int goes_on = job->budget.charged;
 
-struct restart_policy *restarts_policy (const struct restarts *r)
-{
-    return r->policy;
-}
-
-/* Progress. */
-
-static void _end_event (struct restarts *r)
-{
-    restart_policy_event_over (r->policy);
-    r->event_over = NEVER;
-}
-
-/* What fails after it is another event, which counts. */
-static void _note_progress (struct restarts *r)
-{
-    if (!r->gathers)
-        _end_event (r);
-    restart_policy_progress (r->policy, r->gathers);
-    for (int i = 0; i < r->tasks; i++) {
-        r->rank[i].life.again = false;
-        r->rank[i].life.failures = 0;
+    if (job->budget.row > goes_on)
+        job->budget.row = goes_on;
+    EACH_PLACE (p, job) {
+        p->life.again = false;
+        p->life.failures = 0;
     }
 }
 
-/* Programs that do not say at which step they are. */
-static void _note_long_life (struct restarts *r)
+void restarts_step (struct job *job, struct place *p, int life, int step)
 {
-    int64_t wanted = moment_last (STARTS * (int64_t)(r->start_ms ? r->start_ms : START_MS), PROGRESS_MIN_MS);
-    bool lasts = false, says = false;
-
-    for (const struct rank *rank = r->rank; rank < r->rank + r->tasks; rank++)
-        if (rank->life.again && rank->state == RANK_RUNS) {
-            lasts = lasts || r->now - rank->life.began >= wanted;
-            says = says || rank->life.sends;
-        }
-    if (lasts && !says)
-        _note_progress (r);
-}
-
-void restarts_time (struct restarts *r, int64_t now)
-{
-    r->now = now;
-    if (restart_policy_row (r->policy) > 0 && !r->gathers)
-        _note_long_life (r);
-}
-
-void restarts_step (struct restarts *r, struct rank *rank, int life, int step)
-{
-    int highest = rank->restart.alone ? rank->life.step : r->step;
+    int highest = p->duty.alone ? p->life.step : job->budget.step;
 
     if (step == 0)
         return;
-    rank->life.sends = true;
-    if (step > highest && rank->life.again && life == rank->life.number)
-        _note_progress (r);
-    if (step > rank->life.step)
-        rank->life.step = step;
+    p->life.sends = true;
+    if (step > highest && p->life.again && life == p->life.number)
+        _note_progress (job);
+    if (step > p->life.step)
+        p->life.step = step;
     /* An evaluator counts its own. */
-    if (step > r->step && rank_is_watched (rank))
-        r->step = step;
+    if (step > job->budget.step && p->duty.works)
+        job->budget.step = step;
 }
 
-void restarts_started (struct restarts *r, int ms)
+/* Programs that tell no training step make progress when they run for ten times as long as they start. */
+void restarts_time (struct job *job)
 {
-    if (ms > r->start_ms)
-        r->start_ms = ms;
+    int64_t start = job->budget.start_ms ? job->budget.start_ms : START_MS;
+    int64_t wanted = moment_last (STARTS * start, START_MS);
+    bool lasts = false, sends = false;
+
+    EACH_PLACE (p, job)
+        if (p->life.again && place_runs (p)) {
+            lasts = lasts || job->run - p->life.began >= wanted;
+            sends = sends || p->life.sends;
+        }
+    if (job->budget.row > 0 && job->phase != JOB_GATHERS && lasts && !sends)
+        _note_progress (job);
 }
 
-int restarts_last_step (const struct restarts *r)
+/* What is known at a moment. */
+
+static bool _is_member (const struct job *job, const struct place *p)
 {
-    return r->step;
+    return p->duty.member || job->gather.everyone;
 }
 
-static int64_t _in_seconds (const struct restarts *r, int seconds)
+bool restarts_gather (const struct job *job, const struct place *p)
 {
-    return r->now + seconds * SECOND_MS;
+    return job->phase == JOB_GATHERS && _is_member (job, p);
 }
 
-/* This many seconds after the end of its life, which is reported now. */
-static int64_t _after_end (const struct restarts *r, const struct rank *rank, int seconds)
+/* A process of it may run, or it has not told that none does. */
+static bool _is_alive (const struct place *p)
 {
-    return _in_seconds (r, seconds) - rank->life.ago_ms;
+    return place_runs (p) || (place_waits (p) && p->life.leaves);
 }
 
-static bool _is_too_late (const struct restarts *r, int64_t due)
+bool restarts_stop (const struct job *job, const struct place *p)
 {
-    return due > r->last;
+    return restarts_gather (job, p) && _is_alive (p) && (p->duty.serves || job->run >= job->gather.patience);
 }
 
-bool restarts_are_gathering (const struct restarts *r)
+/* A member that ended with 0, and is away: a spare could have its place. */
+static bool _is_kept_and_gone (const struct job *job, const struct place *p)
 {
-    return r->gathers;
+    return p->phase == PLACE_KEPT && job->run >= p->rank->away && !spares_choose (job, p->rank);
 }
 
-static bool _is_member (const struct restarts *r, const struct rank *rank)
+/* The first member without which all cannot begin again; or NULL. */
+static struct place *_unable (const struct job *job)
 {
-    return rank->restart.together || (r->everyone && rank->kind != RULES_SPARE);
+    EACH_PLACE (p, job)
+        if (p->duty.member && (p->future != PLACE_MAY_BEGIN || p->rank->lost || _is_kept_and_gone (job, p)))
+            return p;
+    return NULL;
 }
 
-bool restarts_gathers (const struct restarts *r, const struct rank *rank)
+/* A restart that its failure begins can be completed. */
+static bool _is_possible (const struct job *job, const struct place *p)
 {
-    return r->gathers && _is_member (r, rank);
+    return p->future == PLACE_MAY_BEGIN && !p->rank->lost && (p->duty.alone || !_unable (job));
 }
 
-/* Reports. */
-
-static bool _succeeded (const struct exit_report *report)
+/* A member that ended with 0 is needed as long as another one may fail. */
+static bool _is_needed (const struct job *job, const struct place *p)
 {
-    return report->kind == EXIT_REPORT_EXIT && report->number == 0;
-}
+    bool others = false;
 
-static void _set_waiting (const struct restarts *r, struct rank *rank, const struct exit_report *report)
-{
-    /* After a failure that the rule covers, its supervisor has killed that. */
-    rank->life.leaves =
-        report->kind != EXIT_REPORT_STOPPED && !restart_rule_covers (restart_policy_rule (r->policy), report);
-    rank->life.due = NEVER;
-    if (!rank_has_ended (rank))
-        rank->end.report = *report;
-    rank_change (rank, RANK_IS_TO_WAIT);
-}
-
-/* How many members run, or wait. */
-static int _busy (const struct restarts *r)
-{
-    int busy = 0;
-
-    for (const struct rank *rank = r->rank; rank < r->rank + r->tasks; rank++)
-        busy += rank->restart.together && (rank->state == RANK_RUNS || rank_waits (rank));
-    return busy;
-}
-
-/* What could make it begin again has ended. */
-static bool _waits_in_vain (const struct restarts *r, const struct rank *rank)
-{
-    if (rank->state == RANK_KEPT)
-        return !restart_policy_keeps (r->policy, rank) || _busy (r) == 0;
-    return rank_waits (rank) && !restarts_gathers (r, rank) && !restart_policy_is_possible (r->policy, rank);
-}
-
-/*
- * PreemptionCheckpointHandler saves in all tasks together, and each exits when it is ready. A SIGTERM
- * meanwhile would kill the helper processes of a task that is still writing; and if the first task has
- * taken the coordination service with it, TensorFlow's handler raises an exception in the middle of
- * the checkpoint. So the others may end by themselves for a while. Tasks that fail otherwise
- * leave others that hang, or fail: these are stopped at once.
- */
-static void _begin_gathering (struct restarts *r, struct rank *rank, const struct exit_report *report)
-{
-    r->gathers = true;
-    r->first = rank;
-    r->pause = restart_policy_pause (r->policy);
-    r->patience = _in_seconds (r, restart_rule_saved (report) ? r->grace : 0);
-    r->opens = NEVER;
-    r->over = _after_end (r, rank, r->pause);
-    for (int i = 0; i < r->tasks; i++)
-        if (r->rank[i].state == RANK_KEPT && !_waits_in_vain (r, &r->rank[i]))
-            _set_waiting (r, &r->rank[i], &r->rank[i].end.report);
-}
-
-/* A task that has ended with 0 stays if it may be needed, and if another one can still fail. */
-static bool _is_kept (const struct restarts *r, const struct rank *rank, const struct exit_report *report)
-{
-    return _succeeded (report) && restart_policy_keeps (r->policy, rank) && _busy (r) > 1;
-}
-
-/* A failure that is worth a restart. The pause begins again for all tasks of its event. */
-static void _set_event (struct restarts *r, struct rank *rank, bool begins)
-{
-    int64_t due = _after_end (r, rank, restart_policy_pause (r->policy));
-
-    if (begins) {
-        r->event++;
-        r->event_over = r->now + EVENT_MS;
-        r->event_started = r->event_begun = false;
-        rank->life.failures++;
+    EACH_PLACE (other, job) {
+        others = others || (other != p && other->duty.member && (place_runs (other) || place_waits (other)));
+        if (other->duty.member && other->future != PLACE_MAY_BEGIN)
+            return false;
     }
-    rank->life.event = r->event;
-    for (int i = 0; i < r->tasks; i++)
-        if (rank_waits (&r->rank[i]) && r->rank[i].life.event == r->event)
-            r->rank[i].life.due = due;
+    return p->duty.member && others
+           && (restart_rule_total (&job->config->restart) > job->budget.used || job->budget.charged);
 }
 
-/* Of those that gather: reports do not arrive in the order of the ends. */
-static void _note_first_to_fail (struct restarts *r, struct rank *rank)
+/* What is told. */
+
+static enum decision _decision_of (enum place_future future)
 {
-    if (!rank->restart.together || !r->first->restart.together || !exit_report_failed (&rank->end.report)
-        || !ends_fails_before (rank, r->first))
+    switch (future) {
+        case PLACE_CANNOT: return DECISION_CANNOT;
+        case PLACE_LATE: return DECISION_LATE;
+        case PLACE_ASKED: return DECISION_ASKED;
+        case PLACE_MAY_BEGIN:
+        case PLACE_DONE: break;
+    }
+    return DECISION_NONE;
+}
+
+void restarts_tell (struct job *job, struct place *p, const struct exit_report *report,
+                    enum decision decision, const char *why)
+{
+    struct place *unable;
+    struct fact *fact;
+
+    if (job->config->restart.times == 0)
         return;
-    r->first->life.failures--;
-    rank->life.failures++;
-    r->first = rank;
+    unable = p->duty.member ? _unable (job) : NULL;
+    fact = facts_add (&job->facts, FACT_DECIDED, p->rank);
+    fact->report = *report;
+    fact->decision = decision;
+    fact->pause = budget_pause (job);
+    fact->left = budget_left (job);
+    fact->row = job->budget.row;
+    fact->step = job->budget.step;
+    fact->cannot = why ? strdup (why) : NULL;
+    fact->given_up = restarts_gather (job, p);
+    fact->unable = unable ? unable->rank : NULL;
+    fact->asked_signal = job->asked_signal;
+    fact->asked_at = job->asked_at;
+    if (decision == DECISION_ALL)
+        tracebacks_decided (job, p->rank, report);
 }
 
-/* It has died of what asked it to end. */
-static bool _ended_as_asked (const struct restarts *r, const struct exit_report *report)
+/* Waiting. */
+
+static void _wait (struct job *job, struct place *p, const struct exit_report *report)
 {
-    return report->kind == EXIT_REPORT_SIGNAL && report->number == r->asked_signal;
+    /* After a failure that the rule covers, its supervisor has killed what was left. */
+    p->life.leaves =
+        report->kind != EXIT_REPORT_STOPPED && !restart_rule_covers (&job->config->restart, report);
+    p->life.due = NEVER;
+    p->end.report = *report;
+    p->phase = PLACE_WAITS;
 }
 
-static enum restarts_answer _decide (struct restarts *r, struct rank *rank, const struct exit_report *report,
-                                     enum restart_policy_decision *decision)
+/* PreemptionCheckpointHandler saves in all tasks together: after that the others may end by themselves. */
+static void _gather (struct job *job, struct place *first, const struct exit_report *report)
 {
-    int left = restart_policy_left (r->policy);
+    struct gather *g = &job->gather;
 
-    /* A restart that is used once does not start a task twice. */
-    if (r->event_started && restart_policy_judge (r->policy, rank, report) == RESTART_POLICY_ALL)
-        _end_event (r);
-    if (_is_too_late (r, _in_seconds (r, restart_policy_next_pause (r->policy, rank))))
-        restart_policy_over (r->policy, rank, RESTART_POLICY_LATE);
-    *decision = restart_policy_ended (r->policy, rank, report);
-    if (*decision == RESTART_POLICY_ONE || *decision == RESTART_POLICY_ALL) {
-        _set_waiting (r, rank, report);
-        _set_event (r, rank, restart_policy_left (r->policy) < left);
-        if (*decision == RESTART_POLICY_ALL)
-            _begin_gathering (r, rank, report);
-        return RESTARTS_WAITS;
-    }
-    if (*decision == RESTART_POLICY_ASKED && _ended_as_asked (r, report))
-        *decision = RESTART_POLICY_NONE;
-    if (_succeeded (report) && !r->keeps)
-        restart_policy_cannot (r->policy, rank);
-    return _is_kept (r, rank, report) ? RESTARTS_KEPT : RESTARTS_ENDED;
+    job->phase = JOB_GATHERS;
+    g->decided = false;
+    g->first = first;
+    g->pause = budget_pause (job);
+    g->patience = job->run + (restart_rule_saved (report) ? job->config->stop_grace * SECOND_MS : 0);
+    g->opens = job->run + g->pause * SECOND_MS - first->life.ago_ms;
+    EACH_PLACE (p, job)
+        if (p->phase == PLACE_KEPT && _is_needed (job, p))
+            _wait (job, p, &p->end.report);
 }
 
-/* The rank runs no longer. */
-static enum restarts_answer _end (struct restarts *r, struct rank *rank, const struct exit_report *report,
-                                  bool can_restart, enum restart_policy_decision *decision)
+void restarts_wait (struct job *job)
 {
-    if (!can_restart) {
-        if (restarts_gathers (r, rank) && restart_policy_is_possible (r->policy, rank))
-            *decision = RESTART_POLICY_CANNOT;
-        restart_policy_cannot (r->policy, rank);
-    }
-    if (!restarts_gathers (r, rank))
-        return _decide (r, rank, report, decision);
-    _set_waiting (r, rank, report);
-    _note_first_to_fail (r, rank);
-    r->over = moment_last (r->over, _after_end (r, rank, r->pause));
-    return can_restart ? RESTARTS_WAITS : RESTARTS_ENDED;
+    job->gather.opens = moment_last (job->gather.opens, job->run + job->gather.pause * SECOND_MS);
 }
 
-/* The step is to end. */
-static void _end_all (struct restarts *r, const struct life_report *asked)
+/* Decisions. */
+
+static enum decision _judge_failure (const struct job *job, const struct place *p,
+                                     const struct exit_report *report)
 {
-    if (!r->asked_signal) {
-        r->asked_signal = asked->asked_signal;
-        r->asked_at = asked->asked_at;
-    }
-    for (int i = 0; i < r->tasks; i++)
-        restart_policy_over (r->policy, &r->rank[i], RESTART_POLICY_ASKED);
+    bool all = p->duty.member && (report->kind == EXIT_REPORT_HUNG || job->isolated);
+
+    if (!exit_report_failed (report))
+        return DECISION_NONE;
+    if (p->future >= PLACE_ASKED)
+        return _decision_of (p->future);
+    /* A program that was not started has no exit code of its own. */
+    if (!restart_rule_covers (&job->config->restart, report)
+        && !(p->future == PLACE_CANNOT && report->kind == EXIT_REPORT_UNSTARTED))
+        return DECISION_FINAL;
+    if (p->future != PLACE_MAY_BEGIN)
+        return _decision_of (p->future);
+    if (budget_left (job) == 0 && !budget_covers (job, p))
+        return DECISION_USED_UP;
+    if (!_is_possible (job, p))
+        return DECISION_CANNOT;
+    /* The others of the cluster may hang because of it, or it because of them. */
+    return p->duty.alone && !all ? DECISION_ONE : DECISION_ALL;
 }
 
-enum restarts_answer restarts_report (struct restarts *r, struct rank *rank, const struct exit_report *report,
-                                      const struct life_report *life, enum restart_policy_decision *decision)
+enum decision restarts_hang (struct job *job, struct place *p)
 {
-    /* No supervisor begins a life that it was not told: then the report is malformed. */
-    bool can_restart = life->life >= 0 && life->life <= rank->life.number;
+    enum decision decision = _judge_failure (job, p, &hung);
 
-    *decision = RESTART_POLICY_NONE;
-    if (restart_policy_rule (r->policy)->times == 0)
-        return RESTARTS_ENDED;
-    rank->life.ago_ms = life->ago_ms;
-    if (r->now >= r->event_over)
-        _end_event (r);
-    if (life->asked_signal)
-        _end_all (r, life);
-    /* It has not begun, and reports that it waits, or that it is stopped. */
-    if (rank->state == RANK_SPARE)
-        return can_restart ? RESTARTS_WAITS : RESTARTS_ENDED;
-    /* While it waits, its fork server may have been killed, or its slurmstepd. */
-    if (rank->state == RANK_RUNS || (rank_waits (rank) && !can_restart && !life->asked_signal))
-        return _end (r, rank, report, can_restart, decision);
-    if (rank->state == RANK_KEPT && !can_restart)
-        restart_policy_cannot (r->policy, rank);
-    else if (report->kind == EXIT_REPORT_STOPPED)
-        rank->life.leaves = false;
-    if (rank_waits (rank))
-        return RESTARTS_WAITS;
-    return rank->state == RANK_KEPT ? RESTARTS_KEPT : RESTARTS_ENDED;
-}
-
-enum restart_policy_decision restarts_hang (struct restarts *r, struct rank *rank)
-{
-    static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
-    enum restart_policy_decision decision;
-    int left = restart_policy_left (r->policy);
-
-    if (r->event_started || r->now >= r->event_over)
-        _end_event (r);
-    decision = restart_policy_judge (r->policy, rank, &hung);
-    if (decision != RESTART_POLICY_ALL || r->gathers)
+    if (decision != DECISION_ALL || job->phase == JOB_GATHERS)
         return decision;
-    restart_policy_ended (r->policy, rank, &hung);
-    rank->life.ago_ms = 0;
-    _set_event (r, rank, restart_policy_left (r->policy) < left);
-    _begin_gathering (r, rank, &hung);
+    p->life.ago_ms = 0;
+    _charge (job, p);
+    _gather (job, p, &hung);
     return decision;
 }
 
-void restarts_returned (struct restarts *r, const struct rank *rank)
+/* When the job is over, only what begins within the grace of evaluators does. */
+static bool _is_late (const struct job *job, const struct place *p)
 {
-    if (restarts_gathers (r, rank))
-        r->over = moment_last (r->over, _in_seconds (r, r->pause));
+    int nth = job->budget.row + !budget_covers (job, p);
+
+    return job->phase == JOB_FINISHES
+           && job->run + restart_rule_pause (&job->config->restart, nth) * SECOND_MS > job->finish.grace_over;
 }
 
-/* All begin again: what has been restarted for this event would begin a second time for it. */
-bool restarts_can_replace (struct restarts *r, const struct rank *rank, bool counted)
+/* Spares. */
+
+static bool _can_move (const struct job *job, const struct place *p)
 {
-    if (r->now >= r->event_over || (r->event_begun && !counted && !r->gathers))
-        _end_event (r);
-    return restart_policy_can_replace (r->policy, rank, counted || r->gathers);
+    struct place *unable = _unable (job);
+
+    return job->config->lost_after > 0 && job->phase != JOB_FINISHES && p->phase != PLACE_KEPT
+           && p->future <= PLACE_CANNOT && (!unable || unable == p)
+           && (job->phase == JOB_GATHERS || budget_covers (job, p) || budget_left (job) > 0);
 }
 
-void restarts_replace (struct restarts *r, struct rank *lost, struct rank *spare, bool counted)
+/* A spare gets a place, and all gather: each has the addresses of others. */
+static void _move_place (struct job *job, struct place *p, struct rank *spare)
 {
-    static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL };
-    bool called = rank_has_ended (lost), gathers = r->gathers;
-    int left = restart_policy_left (r->policy);
+    struct rank *lost = p->rank;
 
-    restart_policy_replace (r->policy, lost, spare, gathers || counted);
-    spare->life = lost->life;
-    spare->life.leaves = false;
-    spare->life.ago_ms = 0;
-    spare->life.due = NEVER;
-    spare->life.failures = 0;
-    spare->end.report = called ? lost->end.report : killed;
-    if (called)
-        rank_change (spare, RANK_IS_KEPT);
-    rank_change (spare, RANK_IS_TO_WAIT);
-    if (r->first == lost)
-        r->first = spare;
-    r->everyone = true;
-    if (gathers)
+    if (lost->away != NEVER)
+        job->replaced_sign = moment_first (job->replaced_sign, lost->heard);
+    ledger_fail (job, lost->away != NEVER ? lost->heard : job->now);
+    if (job->phase != JOB_GATHERS)
+        _charge (job, p);
+    spares_place (job, p, spare);
+    if (place_runs (p))
+        p->end.report = killed;
+    p->phase = PLACE_WAITS;
+    p->future = PLACE_MAY_BEGIN;
+    p->hung = false;
+    p->life.leaves = false;
+    p->life.ago_ms = 0;
+    p->life.due = NEVER;
+    p->life.failures = 0;
+    job->gather.everyone = true;
+    if (job->phase != JOB_GATHERS)
+        _gather (job, p, &killed);
+}
+
+static void _tell_moves (struct job *job, struct fact *fact, enum fact_cause because, bool joined)
+{
+    fact->because = because;
+    fact->joined = joined;
+    fact->pause = budget_pause (job);
+    fact->left = budget_left (job);
+    facts_add (&job->facts, FACT_PLACES, fact->ranks[0].rank->replaced_by);
+}
+
+/* A rank that is there cannot have, or should not have, the place any more. */
+static bool _move_one (struct job *job, struct place *p, const struct exit_report *report,
+                       enum fact_cause because)
+{
+    bool joined = job->phase == JOB_GATHERS;
+    struct rank *lost = p->rank, *spare = _can_move (job, p) ? spares_choose (job, lost) : NULL;
+    struct fact *fact;
+
+    if (!spare)
+        return false;
+    _move_place (job, p, spare);
+    lost->end.report = *report;
+    fact = facts_add (&job->facts, FACT_REPLACED, NULL);
+    if (fact_name (fact, lost, 1)) {
+        fact->ranks[0].report = *report;
+        _tell_moves (job, fact, because, joined);
+    }
+    return true;
+}
+
+/* False if it is not to be replaced, or cannot be. */
+static bool _replace (struct job *job, struct place *p, struct fact **fact)
+{
+    struct rank *lost = p->rank, *spare = NULL;
+
+    if (p->phase != PLACE_ENDED && job->run >= lost->given_up && _can_move (job, p))
+        spare = spares_choose (job, lost);
+    if (!spare)
+        return false;
+    if (!*fact) {
+        *fact = facts_add (&job->facts, FACT_REPLACED, NULL);
+        (*fact)->seconds = (int)((job->now - lost->heard + SECOND_MS / 2) / SECOND_MS);
+    }
+    _move_place (job, p, spare);
+    fact_name (*fact, lost, job->tasks);
+    return true;
+}
+
+/* The first replacement makes all gather, and one that had ended with 0 is needed then. */
+void restarts_replace_lost (struct job *job)
+{
+    bool joined = job->phase == JOB_GATHERS, more = !job->isolated;
+    struct fact *fact = NULL;
+
+    while (more) {
+        more = false;
+        EACH_PLACE (p, job)
+            more = _replace (job, p, &fact) || more;
+    }
+    if (fact && fact->ranks)
+        _tell_moves (job, fact, FACT_IS_LOST, joined);
+}
+
+/* A lost connection follows from another exception. */
+static bool _fails_before (const struct rank *a, const struct rank *b)
+{
+    bool lost = traceback_is_of_connection (a);
+
+    if (lost != traceback_is_of_connection (b) && traceback_has_ended (lost ? b : a))
+        return !lost;
+    return traceback_is_earlier (a, b);
+}
+
+/* Of those that gather: reports do not arrive in the order of the ends. */
+static void _note_first_to_fail (struct job *job, struct place *p)
+{
+    struct place *first = job->gather.first;
+
+    if (!p->duty.member || !first->duty.member || !exit_report_failed (&p->end.report)
+        || !_fails_before (p->rank, first->rank))
         return;
-    _set_event (r, spare, restart_policy_left (r->policy) < left);
-    _begin_gathering (r, spare, &killed);
+    first->life.failures--;
+    p->life.failures++;
+    job->gather.first = p;
 }
 
-void restarts_over (struct restarts *r, struct rank *rank)
+/* How the others ended does not matter: they may have failed because of it. */
+static void _leave_bad_node (struct job *job, struct place *p, const struct exit_report *report)
 {
-    restart_policy_over (r->policy, rank, RESTART_POLICY_NONE);
+    /* Another node is not worth the restart of those that train. */
+    bool serves = p->beside || p->kind == RULES_EVALUATOR;
+
+    /* What is still to be said is not true any more. */
+    if (place_waits (p) && p->life.failures >= MOST_FAILURES && !serves
+        && _move_one (job, p, report, FACT_FAILS_AGAIN))
+        restarts_tell (job, p, report, DECISION_NONE, NULL);
 }
 
-int restarts_asked_signal (const struct restarts *r, int64_t *at)
+/* Ends. */
+
+/* A place fails, and is to begin again. */
+static void _restart (struct job *job, struct place *p, const struct exit_report *report,
+                      enum decision decision)
 {
-    *at = r->asked_at;
-    return r->asked_signal;
+    _charge (job, p);
+    _wait (job, p, report);
+    if (decision == DECISION_ALL)
+        _gather (job, p, report);
+    else
+        p->life.due = job->run + budget_pause (job) * SECOND_MS - p->life.ago_ms;
+    restarts_tell (job, p, report, decision, NULL);
+    _leave_bad_node (job, p, report);
 }
 
-void restarts_limit (struct restarts *r, int64_t last)
+static void _decide (struct job *job, struct place *p, const struct exit_report *report, const char *why)
 {
-    r->last = last;
-    for (int i = 0; i < r->tasks; i++)
-        if (rank_waits (&r->rank[i]) && _is_too_late (r, r->rank[i].life.due))
-            restart_policy_over (r->policy, &r->rank[i], RESTART_POLICY_LATE);
+    enum decision decision;
+
+    if (_is_late (job, p))
+        place_forbid (p, PLACE_LATE);
+    decision = job->config->restart.times ? _judge_failure (job, p, report) : DECISION_NONE;
+    if (decision == DECISION_ONE || decision == DECISION_ALL) {
+        _restart (job, p, report, decision);
+        return;
+    }
+    if (exit_report_failed (report) || (report_is_success (report) && job->config->wait_limited))
+        place_forbid (p, PLACE_CANNOT);
+    /* It died of what asked it to end. */
+    if (decision == DECISION_ASKED && report->kind == EXIT_REPORT_SIGNAL
+        && report->number == job->asked_signal)
+        decision = DECISION_NONE;
+    if (decision != DECISION_NONE)
+        restarts_tell (job, p, report, decision, why);
+    finish_end (job, p, report_is_success (report) && _is_needed (job, p) ? PLACE_KEPT : PLACE_ENDED, false,
+                report);
+}
+
+void restarts_end (struct job *job, struct place *p, const struct exit_report *report, bool cannot,
+                   const char *why)
+{
+    bool gathers = restarts_gather (job, p);
+
+    if (cannot && !job->asked
+        && (gathers || report->kind == EXIT_REPORT_UNSTARTED
+            || restart_rule_covers (&job->config->restart, report))
+        && _move_one (job, p, report, FACT_IS_STUCK))
+        return;
+    if (cannot && gathers && _is_possible (job, p))
+        restarts_tell (job, p, report, DECISION_CANNOT, why);
+    if (cannot)
+        place_forbid (p, PLACE_CANNOT);
+    if (!gathers) {
+        _decide (job, p, report, why);
+        return;
+    }
+    job->gather.opens =
+        moment_last (job->gather.opens, job->run + job->gather.pause * SECOND_MS - p->life.ago_ms);
+    if (cannot) {
+        finish_end (job, p, PLACE_ENDED, false, report);
+        return;
+    }
+    _wait (job, p, report);
+    _note_first_to_fail (job, p);
+    _leave_bad_node (job, p, report);
+}
+
+void restarts_cannot (struct job *job, struct place *p, const char *why)
+{
+    struct exit_report report = p->end.report;
+
+    if (place_waits (p) && !job->asked) {
+        if (_move_one (job, p, &report, FACT_IS_STUCK))
+            return;
+        restarts_tell (job, p, &report, DECISION_CANNOT, why);
+    }
+    place_forbid (p, PLACE_CANNOT);
+}
+
+void restarts_ask (struct job *job, const struct life_report *life)
+{
+    job->asked = true;
+    job->finish.failure_over = NEVER;
+    if (!job->asked_signal) {
+        job->asked_signal = life->asked_signal;
+        job->asked_at = life->asked_at;
+    }
+    EACH_PLACE (p, job)
+        place_forbid (p, PLACE_ASKED);
 }
 
 /* Time. */
 
-/* A process of the task runs, or may run. */
-static bool _is_alive (const struct rank *rank)
+/* All begin again, or tasks that were restarted alone: what that has cost is told with the first one. */
+static void _tell_again (struct job *job)
 {
-    return rank->state == RANK_RUNS || (rank_waits (rank) && rank->life.leaves);
+    struct ledger *l = &job->ledger;
+    struct fact *fact;
+
+    if (!l->untold || job->phase == JOB_GATHERS)
+        return;
+    l->untold = false;
+    fact = facts_add (&job->facts, FACT_AGAIN, NULL);
+    fact->noticing_ms = l->noticing_ms;
+    fact->pausing_ms = job->run - l->since;
+    fact->step = job->budget.step;
+    if (job->replaced_sign != NEVER)
+        fact->seconds = (int)((job->now - job->replaced_sign + SECOND_MS / 2) / SECOND_MS);
+    job->replaced_sign = NEVER;
 }
 
-bool restarts_stops (const struct restarts *r, const struct rank *rank)
+static void _begin_life (struct job *job, struct place *p)
 {
-    return restarts_gathers (r, rank) && _is_alive (rank) && (rank->serves || r->now >= r->patience);
+    finish_name_killed (job, facts_add (&job->facts, FACT_KILLED, NULL));
+    p->life.number++;
+    p->life.began = job->run;
+    p->life.used = job->budget.used;
+    p->life.again = true;
+    p->phase = PLACE_BEGINS;
+    p->rank->traceback = (struct traceback){ .told = false };
+    job->budget.charged = job->phase == JOB_GATHERS;
+    facts_add (&job->facts, FACT_BEGINS, p->rank);
+    _tell_again (job);
 }
 
-enum restart_policy_decision restarts_why (const struct restarts *r, const struct rank *rank)
+/* The job is over, and no place that it awaited was stopped. */
+static bool _is_work_done (const struct job *job)
 {
-    enum restart_policy_decision why = rank->restart.why;
-
-    if (!exit_report_failed (&rank->end.report))
-        return RESTART_POLICY_NONE;
-    /* But if it failed before, its restart was announced. */
-    if (why == RESTART_POLICY_ASKED && rank->life.event == 0 && _ended_as_asked (r, &rank->end.report))
-        return RESTART_POLICY_NONE;
-    return why;
+    EACH_PLACE (p, job)
+        if (p->duty.awaited && p->end.report.kind == EXIT_REPORT_STOPPED)
+            return false;
+    return !finish_failed (job);
 }
 
-/* All members leave the barrier: to their next life, whose failures are another event, or for good. */
-static void _leave_barrier (struct restarts *r, bool start)
+/* Its next life does not come. If the work is done, it counts as stopped. */
+static void _release (struct job *job, struct place *p)
 {
-    _end_event (r);
-    for (int i = 0; i < r->tasks; i++) {
-        struct rank *rank = &r->rank[i];
-        bool leaves = rank_waits (rank) && _is_member (r, rank);
+    struct exit_report report = p->end.report;
+    bool failed = exit_report_failed (&report);
+    bool done = finish_stops (job, p) && _is_work_done (job) && !p->end.asked_signal
+                && (!failed || restart_rule_covers (&job->config->restart, &report));
 
-        if (leaves)
-            rank->life.due = r->now;
-        /* If places have changed, no life may begin beside those that run with the former dictionary. */
-        if (!start && (leaves || r->everyone))
-            restart_policy_cannot (r->policy, rank);
+    restarts_tell (job, p, &report,
+                   failed && p->future > PLACE_CANNOT ? _decision_of (p->future) : DECISION_NONE, NULL);
+    finish_end (job, p, PLACE_ENDED, false, done ? &stopped : &report);
+}
+
+void restarts_withdraw (struct job *job, struct place *p, const struct exit_report *report)
+{
+    if (restarts_gather (job, p))
+        _wait (job, p, report);
+    else if (p->future != PLACE_MAY_BEGIN || finish_stops (job, p))
+        _release (job, p);
+}
+
+/* All have gathered; or that was given up, and then no life may begin beside others in former ones. */
+static void _end_gathering (struct job *job, bool given_up)
+{
+    EACH_PLACE (p, job) {
+        if (given_up && ((p->phase == PLACE_WAITS && p->duty.member) || job->gather.everyone))
+            place_forbid (p, PLACE_CANNOT);
+        if (p->phase == PLACE_WAITS && _is_member (job, p))
+            p->life.due = job->run;
     }
-    r->gathers = r->everyone = false;
-    r->patience = r->opens = NEVER;
+    job->phase = JOB_RUNS;
+    job->gather.everyone = job->budget.charged = false;
 }
 
-static void _check_barrier (struct restarts *r, bool complete)
+static void _look_at_gathering (struct job *job)
 {
-    /* One that is otherwise restarted alone may have made all gather, too. */
-    if (!restart_policy_is_possible (r->policy, r->first) || restart_policy_unable (r->policy))
-        _leave_barrier (r, false);
-    else if (!complete)
-        r->opens = NEVER;
-    else if (r->opens == NEVER)
-        r->opens = r->over;
-    else if (r->now >= r->opens)
-        _leave_barrier (r, true);
-}
+    bool complete = true;
 
-void restarts_check (struct restarts *r)
-{
-    int missing = 0; /* at the barrier */
-
-    if (r->now >= r->event_over)
-        _end_event (r);
-    for (int i = 0; i < r->tasks; i++) {
-        const struct rank *rank = &r->rank[i];
-
-        if (_is_member (r, rank))
-            missing += _is_alive (rank) || (rank_waits (rank) && rank->away != NEVER);
+    if (job->phase != JOB_GATHERS)
+        return;
+    if (!_is_possible (job, job->gather.first) || _unable (job)) {
+        _end_gathering (job, true);
+        return;
     }
-    if (r->gathers)
-        _check_barrier (r, missing == 0);
+    EACH_PLACE (p, job)
+        if (_is_member (job, p) && (_is_alive (p) || (place_waits (p) && p->rank->away != NEVER)))
+            complete = false;
+    if (complete && job->run >= job->gather.opens)
+        _end_gathering (job, false);
 }
 
-enum restarts_action restarts_due (struct restarts *r, struct rank *rank)
+/* False if there is nothing to do for it. */
+static bool _act (struct job *job, struct place *p)
 {
-    struct life *life = &rank->life;
+    bool waits = place_waits (p) && !restarts_gather (job, p);
 
-    if (_waits_in_vain (r, rank))
-        return RESTARTS_RELEASE;
-    if (!rank_waits (rank) || restarts_gathers (r, rank) || r->now < life->due)
-        return RESTARTS_NOTHING;
-    life->number++;
-    life->began = r->now;
-    life->again = true;
-    r->event_begun = r->event_begun || life->event == r->event;
-    r->event_started = r->event_started || (life->event == r->event && rank->restart.together);
-    life->event = 0;
-    return RESTARTS_START;
+    if (p->phase == PLACE_KEPT ? !_is_needed (job, p) : waits && !_is_possible (job, p))
+        _release (job, p);
+    else if (waits && job->run >= p->life.due)
+        _begin_life (job, p);
+    else
+        return false;
+    return true;
 }
 
-struct rank *restarts_first (const struct restarts *r)
+void restarts_act (struct job *job)
 {
-    return r->first;
+    bool more = !job->isolated;
+
+    while (more) {
+        _look_at_gathering (job);
+        /* Its end explains the others'. */
+        more = job->gather.first && _act (job, job->gather.first);
+        EACH_PLACE (p, job)
+            more = _act (job, p) || more;
+    }
 }
 
-int64_t restarts_due_at (const struct restarts *r)
+int64_t restarts_due (const struct job *job)
 {
-    int64_t next = moment_first (r->opens, r->event_over);
+    int64_t next = NEVER;
 
-    if (r->gathers && r->now < r->patience)
-        next = moment_first (next, r->patience);
-    for (int i = 0; i < r->tasks; i++)
-        if (rank_waits (&r->rank[i]) && !restarts_gathers (r, &r->rank[i]))
-            next = moment_first (next, r->rank[i].life.due);
+    if (job->isolated)
+        return NEVER;
+    if (job->phase == JOB_GATHERS) {
+        next = job->run < job->gather.patience ? job->gather.patience : NEVER;
+        next = moment_first (next, job->run < job->gather.opens ? job->gather.opens : NEVER);
+    }
+    EACH_PLACE (p, job)
+        if (place_waits (p) && !restarts_gather (job, p))
+            next = moment_first (next, p->life.due);
     return next;
 }

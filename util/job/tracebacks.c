@@ -7,23 +7,66 @@
 
 #include <string.h>
 
-#include "job.h"
+#include "place.h"
 
 #define AGE_MS 60000
+
+static bool _has_traceback (const struct rank *rank)
+{
+    return rank->traceback.text.source != FAILURE_TEXT_NONE;
+}
+
+static bool _may_be_first (const struct place *p)
+{
+    return p->duty.works || p->kind == RULES_PS;
+}
+
+/* A program that was ended by a signal may have caught the exception; SIGABRT is what it ends itself by. */
+bool traceback_has_ended (const struct rank *rank)
+{
+    const struct exit_report *report = &rank_end (rank)->report;
+    bool by_itself = report->kind == EXIT_REPORT_EXIT || report->number == SIGABRT;
+
+    return rank->place && _may_be_first (rank->place) && _has_traceback (rank) && by_itself
+           && exit_report_failed (report);
+}
+
+int64_t traceback_failed_at (const struct rank *rank)
+{
+    int64_t at = rank_end (rank)->at;
+
+    return traceback_has_ended (rank) ? moment_first (rank->traceback.at, at) : at;
+}
+
+bool traceback_is_of_connection (const struct rank *rank)
+{
+    const struct failure_text *failure = rank_end (rank)->failure;
+
+    if (_has_traceback (rank))
+        return rank->traceback.lost;
+    return failure && failure->cause.kind == CAUSE_CONNECTION;
+}
+
+bool traceback_is_earlier (const struct rank *a, const struct rank *b)
+{
+    int64_t one = traceback_failed_at (a), other = traceback_failed_at (b);
+
+    return one < other || (one == other && end_is_before (rank_end (a), rank_end (b)));
+}
 
 struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed,
                                const struct exit_report *report)
 {
-    bool last = report->kind == EXIT_REPORT_HUNG || ends_lost_connection (failed);
-    int64_t before = last ? NEVER : ends_failed_at (failed);
+    bool last = report->kind == EXIT_REPORT_HUNG || traceback_is_of_connection (failed);
+    int64_t before = last ? NEVER : traceback_failed_at (failed);
     struct rank *first = NULL;
 
     for (struct rank *r = rank; r < rank + tasks; r++) {
-        const struct exit_report *end = &r->end.report;
-        bool succeeded = rank_has_ended (r) && end->kind == EXIT_REPORT_EXIT && end->number == 0;
+        const struct place *p = r->place;
 
-        if (rank_takes_part (r) && traceback_is_known (&r->traceback) && !r->traceback.lost && !r->replaced_by
-            && !succeeded && r->traceback.at < before && (!first || r->traceback.at < first->traceback.at))
+        if (p && _may_be_first (p) && _has_traceback (r) && !r->traceback.lost
+            && !(place_has_ended (p) && report_is_success (&p->end.report)) && r->traceback.at < before
+            && (!first || r->traceback.at < first->traceback.at))
             first = r;
     }
     return first;
@@ -41,31 +84,39 @@ static void _tell_first (struct job *job, const struct rank *failed, const struc
     fact_name (fact, failed, job->tasks);
 }
 
+void tracebacks_decided (struct job *job, const struct rank *failed, const struct exit_report *report)
+{
+    job->gather.decided = true;
+    _tell_first (job, failed, report);
+}
+
 void tracebacks_take (struct job *job, struct rank *rank, const struct signs *signs)
 {
-    if (rank->state != RANK_RUNS || signs->life != rank->life.number)
+    const struct place *first = job->gather.first;
+
+    if (!rank->place || !place_runs (rank->place) || signs->life != rank->place->life.number)
         return;
     if (strcmp (rank->traceback.text.text, signs->traceback.text) != 0)
         rank->traceback.at = job->now - signs->traceback_ms;
     rank->traceback.text = signs->traceback;
     rank->traceback.lost = signs->traceback_lost;
-    if (job->decided)
-        _tell_first (job, job->decided, &job->decided->end.report);
+    if (job->phase == JOB_GATHERS && job->gather.decided)
+        _tell_first (job, first->rank, &first->end.report);
 }
 
 static int64_t _tells_at (const struct job *job, const struct rank *rank)
 {
-    bool awaited = rank->state == RANK_RUNS && traceback_is_known (&rank->traceback) && !rank->traceback.told;
+    bool awaited = rank->place && place_runs (rank->place) && _has_traceback (rank) && !rank->traceback.told;
 
     return awaited && !job->suspended ? rank->traceback.at + AGE_MS : NEVER;
 }
 
 void tracebacks_check (struct job *job)
 {
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (job->now >= _tells_at (job, rank)) {
-            rank->traceback.told = true;
-            facts_add (&job->facts, FACT_TRACEBACK, rank);
+    EACH_RANK (r, job)
+        if (job->now >= _tells_at (job, r)) {
+            r->traceback.told = true;
+            facts_add (&job->facts, FACT_TRACEBACK, r);
         }
 }
 
@@ -73,13 +124,7 @@ int64_t tracebacks_due (const struct job *job)
 {
     int64_t due = NEVER;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        due = moment_first (due, _tells_at (job, rank));
+    EACH_RANK (r, job)
+        due = moment_first (due, _tells_at (job, r));
     return due;
-}
-
-void tracebacks_decided (struct job *job, const struct rank *failed, const struct exit_report *report)
-{
-    job->decided = failed;
-    _tell_first (job, failed, report);
 }

@@ -1,45 +1,21 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Tasks whose log ends with a traceback. Some do not end then: JAX waits for minutes in its shutdown,
- * Python for its threads. The others wait for such a task, or die of it before it ends. A program that has
- * caught the exception, and goes on, prints something else behind it sooner or later; its supervisor tells
- * that, too (signs.h). With the end of a task comes the exception that has ended it.
+ * Tasks whose log ends with a traceback. Some do not end then: JAX waits for minutes in its shutdown, Python
+ * for its threads. The others wait for such a task, or die of it before it ends. A program that has caught
+ * the exception, and goes on, prints something else sooner or later; its supervisor tells that, too
+ * (signs.h). With the end of a task comes the exception that ended it.
  */
 #ifndef TF_TRACEBACKS_H
 #define TF_TRACEBACKS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "protocol/exit_report.h"
-#include "protocol/failure_text.h"
-#include "protocol/signs.h"
-
-struct job;
-struct rank;
-
-/* What is known of a rank. A zeroed one is fine. */
-struct traceback {
-    struct failure_text text;   /* no source: its log does not end so */
-    int64_t at;                 /* when it was printed */
-    bool lost;                  /* it says that a connection was lost */
-    bool told;                  /* it has not ended a minute later; once in a life */
-};
-
-/* True if the log of the present life ends with one. */
-static inline bool traceback_is_known (const struct traceback *traceback)
-{
-    return traceback->text.source != FAILURE_TEXT_NONE;
-}
+#include "model.h"
 
 /* A supervisor has told this of the life that runs. */
 void tracebacks_take (struct job *job, struct rank *rank, const struct signs *signs);
 
-/* Tell of those that are a minute old. */
+/* Tell of those that are a minute old; and when to check again, or NEVER. */
 void tracebacks_check (struct job *job);
-
-/* When to check again, or NEVER. */
 int64_t tracebacks_due (const struct job *job);
 
 /*
@@ -49,11 +25,22 @@ int64_t tracebacks_due (const struct job *job);
 void tracebacks_decided (struct job *job, const struct rank *failed, const struct exit_report *report);
 
 /*
- * The task of the cluster that has printed a traceback, and not ended with 0, before `failed` did so; the
- * first one, or NULL. One that hung, or lost a connection, has failed after all of these, and is none of
- * them.
+ * The task of the cluster that printed a traceback, and did not end with 0, before `failed` did so; the first
+ * one, or NULL. A task that hung, or lost a connection, failed after all of these, and is none of them.
  */
 struct rank *tracebacks_first (struct rank *rank, int tasks, const struct rank *failed,
                                const struct exit_report *report);
+
+/* True if the exception that is known ended the task, as far as its end shows. */
+bool traceback_has_ended (const struct rank *rank);
+
+/* When the task failed: when it printed the traceback of the exception that ended it, or otherwise ended. */
+int64_t traceback_failed_at (const struct rank *rank);
+
+/* True if a lost connection ended it: another task has failed before, most likely. */
+bool traceback_is_of_connection (const struct rank *rank);
+
+/* Of two that have failed: by that time. */
+bool traceback_is_earlier (const struct rank *a, const struct rank *b);
 
 #endif

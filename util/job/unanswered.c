@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "job.h"
-
 /* Supervisors whose tasks began to connect at the same time tell of it within this time. */
 #define TOGETHER_MS 10000
 /* Attempts are counted, but not further than this: each takes a look at all ranks. */
@@ -25,8 +23,8 @@ static bool _is_address (const struct rank *rank, const struct signs_address *to
 /* The rank that others know by this address; or NULL. */
 static const struct rank *_rank_at (const struct job *job, const struct signs_address *to)
 {
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank->kind != RULES_SPARE && _is_address (rank, to))
+    EACH_RANK (rank, job)
+        if (rank->place && _is_address (rank, to))
             return rank;
     return NULL;
 }
@@ -34,7 +32,7 @@ static const struct rank *_rank_at (const struct job *job, const struct signs_ad
 /* Tasks of one node see the same. */
 static bool _has_told (const struct job *job, const struct rank *from)
 {
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+    EACH_RANK (rank, job)
         if (rank->tells_unanswered && rank->node_index == from->node_index)
             return true;
     return false;
@@ -68,6 +66,6 @@ void unanswered_check (struct job *job)
         return;
     u->due = NEVER;
     u->told = true;
-    if (stop_policy_cause (job->policy) == STOP_POLICY_NOT_OVER)
+    if (job->phase != JOB_FINISHES)
         facts_add (&job->facts, FACT_UNANSWERED, NULL)->unanswered = u;
 }

@@ -8,25 +8,7 @@
 #ifndef TF_UNANSWERED_H
 #define TF_UNANSWERED_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "protocol/signs.h"
-
-struct job;
-struct rank;
-
-#define UNANSWERED_NAMED 4
-
-struct unanswered {
-    int64_t due;                        /* when it is told; NEVER: there is nothing to tell */
-    bool told;
-    int count;                          /* attempts, of which the first are named: */
-    struct unanswered_attempt {
-        const struct rank *from, *to;
-        struct signs_address address;
-    } attempt[UNANSWERED_NAMED];
-};
+#include "model.h"
 
 /* A supervisor has told this. */
 void unanswered_take (struct job *job, struct rank *from, const struct signs *signs);

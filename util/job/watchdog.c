@@ -8,7 +8,11 @@
 #include "common/second.h"
 #include "common/silence.h"
 #include "common/value.h"
-#include "course.h"
+#include "budget.h"
+#include "finish.h"
+#include "ledger.h"
+#include "place.h"
+#include "restarts.h"
 
 /*
  * Supervisors answer within milliseconds. One that was stopped, with its job, answers later: then ask all
@@ -31,10 +35,33 @@
 /* So long after a failure has failed what hangs because of it. */
 #define AFTER_MS 1000
 
+/* Ranks that have a place. */
+
+static bool _is_watched (const struct rank *rank)
+{
+    return rank->place && rank->place->duty.works;
+}
+
+/* Others wait for it; for an evaluator, or an auxiliary task, they do not. */
+static bool _takes_part (const struct rank *rank)
+{
+    return rank->place && (rank->place->duty.works || rank->place->kind == RULES_PS);
+}
+
+static bool _runs (const struct rank *rank)
+{
+    return rank->place && place_runs (rank->place);
+}
+
+static bool _is_hung (const struct rank *rank)
+{
+    return _runs (rank) && rank->place->hung;
+}
+
 /* Nothing may be sent into the middle of a new answer. */
 static bool _is_reachable (const struct rank *rank)
 {
-    return rank->state == RANK_RUNS && rank->link == LINK_UP;
+    return _runs (rank) && rank->link == LINK_UP;
 }
 
 /*
@@ -45,7 +72,7 @@ static bool _knows_signs (const struct rank *rank)
 {
     const struct watch_standing *w = &rank->watch;
 
-    return w->told && !w->asked && w->signs.life == rank->life.number;
+    return rank->place && w->told && !w->asked && w->signs.life == rank->place->life.number;
 }
 
 static enum signs_source _source (const struct rank *rank)
@@ -59,7 +86,7 @@ static int64_t _slowest_ms (const struct job *job)
 {
     int64_t slowest = 0;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+    EACH_RANK (rank, job)
         slowest = moment_last (slowest, rank->watch.signs.slowest_ms);
     return slowest;
 }
@@ -84,8 +111,8 @@ static int64_t _most_ms (const struct job *job, const struct rank *rank)
 
     if (!job->config->watch.learns)
         return job->config->watch.seconds * SECOND_MS;
-    if (job->run - rank->life.began < _first_ms (job, rank->life.number == 0))
-        return moment_last (most, _first_ms (job, rank->life.number == 0));
+    if (job->run - rank->place->life.began < _first_ms (job, rank->place->life.number == 0))
+        return moment_last (most, _first_ms (job, rank->place->life.number == 0));
     passed = job->run - job->watchdog.began;
     if (passed < FIRSTS * first)
         most = moment_last (
@@ -111,7 +138,7 @@ static int64_t _silent_ms (const struct job *job, const struct rank *rank)
 /* What is to end gives no signs: it saves, or does not end, which its grace deals with. */
 static bool _is_to_move (const struct job *job, const struct rank *rank)
 {
-    return rank->state == RANK_RUNS && !course_stops (job, rank);
+    return _runs (rank) && !finish_stops (job, rank->place) && !restarts_stop (job, rank->place);
 }
 
 static bool _is_sign_overdue (const struct job *job, const struct rank *rank, enum signs_source source)
@@ -122,19 +149,19 @@ static bool _is_sign_overdue (const struct job *job, const struct rank *rank, en
 
 /*
  * With spares it is soon known whether a node that is silent is lost. That is what the others wait for then.
- * Until that moment; 0: no node is silent; NEVER: its connection stands.
+ * Until that moment, in job->run; 0: no node is silent; NEVER: its connection stands.
  */
 static int64_t _loss_known_at (const struct job *job)
 {
     int64_t at = 0;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        bool counts = rank_takes_part (rank) && rank_is_supervised (rank);
+    EACH_RANK (r, job) {
+        bool counts = _takes_part (r) && rank_is_supervised (r);
 
-        if (counts && rank->link != LINK_NONE && rank->silent)
+        if (counts && r->link != LINK_NONE && r->silent)
             return NEVER;
-        if (counts && rank->link == LINK_NONE && rank->given_up != NEVER)
-            at = moment_last (at, rank->given_up);
+        if (counts && r->link == LINK_NONE && r->given_up != NEVER)
+            at = moment_last (at, r->given_up);
     }
     return at;
 }
@@ -144,19 +171,19 @@ static bool _hangs (const struct job *job)
 {
     bool message = false, log = false, moves = job->run < job->watchdog.settled;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+    EACH_RANK (rank, job) {
         enum signs_source source = _source (rank);
 
-        if (rank_is_hung (rank))
+        if (_is_hung (rank))
             return false;
-        if (!rank_is_watched (rank) || !_is_to_move (job, rank))
+        if (!_is_watched (rank) || !_is_to_move (job, rank))
             continue;
         message = message || _is_sign_overdue (job, rank, SIGNS_MESSAGES);
         log = log || _is_sign_overdue (job, rank, SIGNS_LOG);
         moves =
             moves || (source != SIGNS_NONE && source != SIGNS_DONE && !_is_sign_overdue (job, rank, source));
     }
-    return (message || (log && !moves)) && job->now >= _loss_known_at (job);
+    return (message || (log && !moves)) && job->run >= _loss_known_at (job);
 }
 
 /* The verdict. */
@@ -180,8 +207,8 @@ static bool _is_silent (const struct job *job, const struct rank *rank)
     if (signs_move (signs, _most_ms (job, rank)))
         return false;
     return signs->stopped
-           || (rank_is_watched (rank)
-               && (_has_signs (rank) || (signs->source == SIGNS_NONE && !rank->serves)));
+           || (_is_watched (rank)
+               && (_has_signs (rank) || (signs->source == SIGNS_NONE && !rank->place->duty.serves)));
 }
 
 /* When it gave its last sign. */
@@ -194,8 +221,8 @@ static int64_t _first_sign_ms (const struct job *job)
 {
     int64_t first = NEVER;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank_is_hung (rank) && _has_signs (rank))
+    EACH_RANK (rank, job)
+        if (_is_hung (rank) && _has_signs (rank))
             first = moment_first (first, _sign_ms (rank));
     return first;
 }
@@ -224,8 +251,8 @@ static struct rank *_first_to_hang (const struct job *job)
     struct rank *first = NULL;
     int64_t sign = _first_sign_ms (job);
 
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank_is_hung (rank) && (!first || _is_before (rank, first, sign)))
+    EACH_RANK (rank, job)
+        if (_is_hung (rank) && (!first || _is_before (rank, first, sign)))
             first = rank;
     return first;
 }
@@ -235,10 +262,10 @@ static void _set_since (const struct job *job, const struct rank *first_one)
 {
     int64_t first = _has_signs (first_one) ? _sign_ms (first_one) : _first_sign_ms (job);
 
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+    EACH_RANK (rank, job) {
         int64_t at = _has_signs (rank) ? _sign_ms (rank) : first;
 
-        if (rank_is_hung (rank))
+        if (_is_hung (rank))
             rank->watch.since = rank->watch.failed = rank == first_one ? first : moment_last (at, first + 1);
     }
 }
@@ -251,14 +278,14 @@ static void _set_after_failure (const struct job *job, const struct rank *first)
 {
     int64_t failed = NEVER;
 
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank_takes_part (rank) && rank_has_ended (rank) && !rank->replaced_by
-            && exit_report_failed (&rank->end.report))
-            failed = moment_first (failed, rank->end.at);
+    EACH_RANK (rank, job)
+        if (_takes_part (rank) && place_has_ended (rank->place)
+            && exit_report_failed (&rank->place->end.report))
+            failed = moment_first (failed, rank->place->end.at);
     if (failed == NEVER || first->watch.signs.stopped)
         return;
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank_is_hung (rank))
+    EACH_RANK (rank, job)
+        if (_is_hung (rank))
             rank->watch.failed = moment_last (rank->watch.failed, failed + AFTER_MS);
 }
 
@@ -266,14 +293,14 @@ static void _set_after_failure (const struct job *job, const struct rank *first)
 static void _describe_silence (const struct job *job, struct fact *fact)
 {
     fact->since = NEVER;
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        bool hung = rank_is_hung (rank);
+    EACH_RANK (rank, job) {
+        bool hung = _is_hung (rank);
 
         if (hung && rank != fact->ranks[0].rank)
             fact_name (fact, rank, job->tasks);
         if (hung && _has_signs (rank) && rank->watch.signs.silent_ms / SECOND_MS > fact->seconds)
             fact->seconds = (int)(rank->watch.signs.silent_ms / SECOND_MS);
-        if (rank == fact->ranks[0].rank || rank->state != RANK_RUNS || !_has_signs (rank))
+        if (rank == fact->ranks[0].rank || !_runs (rank) || !_has_signs (rank))
             continue;
         fact->moving += !hung;
         fact->others += hung;
@@ -288,7 +315,7 @@ static void _tell (struct job *job, const struct rank *first, bool restarts)
 
     fact->restarts = restarts;
     fact->learnt = job->watchdog.learnt;
-    fact->left = restart_policy_left (restarts_policy (job->restarts));
+    fact->left = budget_left (job);
     if (fact_name (fact, first, job->tasks))
         _describe_silence (job, fact);
 }
@@ -297,25 +324,25 @@ static void _tell (struct job *job, const struct rank *first, bool restarts)
 static void _decide_hang (struct job *job)
 {
     static const struct exit_report report = { .kind = EXIT_REPORT_HUNG };
-    enum restart_policy_decision decision;
+    enum decision decision;
     struct rank *first;
 
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
-        if (rank_takes_part (rank) && _is_silent (job, rank))
-            rank->watch.hung = rank->life.number + 1;
+    EACH_RANK (rank, job)
+        if (_takes_part (rank) && _is_silent (job, rank))
+            rank->place->hung = true;
     if (!(first = _first_to_hang (job)))
         return;
     _set_since (job, first);
     _set_after_failure (job, first);
     job->watchdog.verdict_ms = moment_last (job->watchdog.verdict_ms, _silent_ms (job, first));
     ledger_fail (job, first->watch.since);
-    decision = restarts_hang (job->restarts, first);
-    _tell (job, first, decision == RESTART_POLICY_ALL || decision == RESTART_POLICY_ONE);
-    first->end.report = report;
-    if (decision != RESTART_POLICY_ONE)
-        course_decided (job, first, &report, decision, NULL);
-    if (decision != RESTART_POLICY_ONE && decision != RESTART_POLICY_ALL)
-        course_hangs (job, first);
+    decision = restarts_hang (job, first->place);
+    _tell (job, first, decision == DECISION_ALL || decision == DECISION_ONE);
+    first->place->end.report = report;
+    if (decision != DECISION_ONE)
+        restarts_tell (job, first->place, &report, decision, NULL);
+    if (decision != DECISION_ONE && decision != DECISION_ALL)
+        finish_hang (job, first->place);
 }
 
 /* Questions. */
@@ -326,8 +353,8 @@ static void _ask (struct job *job)
 
     job->watchdog.asks = true;
     job->watchdog.patience = job->now + moment_last (PATIENCE_MS, silence);
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
-        bool asks = rank_takes_part (rank) && _is_reachable (rank);
+    EACH_RANK (rank, job) {
+        bool asks = _takes_part (rank) && _is_reachable (rank);
 
         rank->watch.asked = rank->watch.asked || asks;
         rank->watch.question += asks;
@@ -338,7 +365,7 @@ static bool _awaits_answers (const struct job *job)
 {
     if (job->now >= job->watchdog.patience)
         return false;
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+    EACH_RANK (rank, job)
         if (rank->watch.asked && _is_reachable (rank))
             return true;
     return false;
@@ -349,7 +376,7 @@ static struct rank *_last_log (const struct job *job)
 {
     struct rank *last = NULL;
 
-    for (struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++)
+    EACH_RANK (rank, job)
         if (_knows_signs (rank) && rank->watch.signs.log_grew && (!last || _sign_ms (rank) > _sign_ms (last)))
             last = rank;
     return last;
@@ -365,15 +392,15 @@ static void _tell_that_none_is_watched (struct job *job)
     if (job->watchdog.said
         || (job->config->watch.learns && job->run - job->watchdog.began < _first_ms (job, true)))
         return;
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+    EACH_RANK (rank, job) {
         enum signs_source source = _source (rank);
 
         /* One that has ended may have given signs: others that only serve are not watched then. */
-        if (!rank_is_watched (rank) || (rank_has_ended (rank) && source == SIGNS_UNKNOWN))
+        if (!_is_watched (rank) || (place_has_ended (rank->place) && source == SIGNS_UNKNOWN))
             continue;
         if (source != SIGNS_NONE)
             return;
-        watched += !rank_has_ended (rank);
+        watched += !place_has_ended (rank->place);
     }
     if (watched == 0)
         return;
@@ -425,7 +452,7 @@ static int64_t _run_due (const struct job *job)
         return NEVER;
     if (!job->watchdog.said && job->run < unwatched)
         due = unwatched;
-    for (const struct rank *rank = job->rank; rank < job->rank + job->tasks; rank++) {
+    EACH_RANK (rank, job) {
         int64_t left = _most_ms (job, rank) - _silent_ms (job, rank);
 
         if (_is_reachable (rank) && _has_signs (rank) && rank->watch.signs.overdue && left > 0)
@@ -437,24 +464,23 @@ static int64_t _run_due (const struct job *job)
 int64_t watchdog_due (const struct job *job)
 {
     const struct watchdog *w = &job->watchdog;
-    int64_t due = NEVER, loss = NEVER;
+    int64_t due = NEVER, loss;
 
     if (w->asks)
         return w->patience;
     if (job->config->watch.seconds) {
         due = _run_due (job);
         loss = _loss_known_at (job);
+        due = loss > job->run ? moment_first (due, loss) : due;
     }
-    if (job->run < w->settled)
-        due = moment_first (due, w->settled);
-    return moment_first (job_when (job, due), loss > job->now ? loss : NEVER);
+    return job_when (job, job->run < w->settled ? moment_first (due, w->settled) : due);
 }
 
 /* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */
 void watchdog_note_end (struct job *job, struct rank *rank, const struct exit_report *report)
 {
-    if (rank_is_watched (rank))
+    if (_is_watched (rank))
         job->watchdog.settled = job->run + _most_ms (job, rank);
-    if (report->kind == EXIT_REPORT_HUNG && rank->watch.hung == rank->life.number + 1)
-        rank->end.at = rank->watch.failed;
+    if (report->kind == EXIT_REPORT_HUNG && rank->place->hung)
+        rank->place->end.at = rank->watch.failed;
 }

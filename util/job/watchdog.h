@@ -33,44 +33,7 @@
 #ifndef TF_WATCHDOG_H
 #define TF_WATCHDOG_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "protocol/signs.h"
-
-struct exit_report;
-struct job;
-struct rank;
-
-/* What is known of a rank. A zeroed one is fine. */
-struct watch_standing {
-    struct signs signs;         /* the last that its supervisor has told; */
-    bool told;                  /* it has */
-    int64_t told_at, told_run;  /* ... at that job->now and job->run */
-    bool asked;                 /* it is to tell, and has not; */
-    int question;               /* so often */
-    int hung;                   /* the life, from 1, that was found to hang; 0: none */
-    int64_t since;              /* when that was silent */
-    int64_t failed;             /* when it counts as failed: not before what it waited for had */
-};
-
-/* What --tf-watchdog=auto has learnt. */
-struct watchdog_learnt {
-    int seconds, first;         /* what it would be as SECONDS,FIRST */
-    int64_t slowest_ms;         /* the longest silence; 0: there were no signs */
-};
-
-struct watchdog {
-    bool asks;                  /* supervisors, */
-    int64_t patience;           /* until then */
-    bool said;                  /* that no task is watched */
-    int64_t settled;            /* so long after the end of a watched task, logs do not count */
-    /* auto: */
-    int64_t began;              /* job->run when the tasks did */
-    int64_t second_ms;          /* the longest time until the second sign of a first life; 0: not known */
-    int64_t verdict_ms;         /* the silence at the last verdict */
-    struct watchdog_learnt learnt;
-};
+#include "model.h"
 
 /* A supervisor tells of its task. */
 void watchdog_take (struct job *job, struct rank *rank, const struct signs *signs);

@@ -28,8 +28,7 @@ static const struct field row[] = {
     FIELD ("STOP", stop, NAME, FIELD_NEEDED, 0, GOAL_ABORT, .names = stop_name),
     FIELD ("REPORT", report, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
     FIELD ("LEAVE", leave, FLAG, FIELD_OPTIONAL),
-    FIELD ("EXIT_CODE", most, NUMBER, FIELD_OPTIONAL, 0, EXIT_REPORT_MAX_CODE),
-    FIELD ("LEAST_EXIT_CODE", least, NUMBER, FIELD_OPTIONAL, 0, EXIT_REPORT_MAX_CODE),
+    FIELD ("EXIT_CODE", code, NUMBER, FIELD_OPTIONAL, 0, EXIT_REPORT_MAX_CODE, .absent = GOAL_OWN_CODE),
     FIELD ("QUESTION", question, NUMBER, FIELD_OPTIONAL, 0, INT_MAX),
 };
 /* clang-format on */

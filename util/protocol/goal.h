@@ -3,7 +3,7 @@
  *
  * What the rendezvous wants of a supervisor, the whole of it. It follows from what is known now
  * (job_goal ()), and is told where it differs from what was told on the present connection, so nothing has
- * to be told again, and one that arrives twice changes nothing. A zeroed one is the goal of the first life,
+ * to be told again, and one that arrives twice changes nothing. GOAL_FIRST is the goal of the first life,
  * which every supervisor has before it hears another.
  */
 #ifndef TF_GOAL_H
@@ -22,21 +22,24 @@ enum goal_stop {
     GOAL_ABORT,                     /* it hangs: let it print its stacks */
 };
 
+/* The exit code of the task, as it ended. */
+#define GOAL_OWN_CODE (-1)
+
 struct goal {
     int life;                       /* that is to run, from 0; those before it have ended */
     enum goal_stop stop;            /* ... or this: also what an earlier life has left */
     int report;                     /* the number of the last report of an end that has arrived; 0: none */
     bool leave;                     /* there is no other life: the supervisor may exit, */
-    int most;                       /* ... with this exit code at most; 0: with its own */
-    int least;                      /* ... or at least, also if it leaves because no other goal comes */
-    int question;                   /* higher than before: tell of the signs of life at once */
+    int code; /* with which it leaves, even if no other goal comes; or GOAL_OWN_CODE */
+    int question; /* higher than before: tell of the signs of life at once */
 };
+
+#define GOAL_FIRST ((struct goal){ .code = GOAL_OWN_CODE })
 
 static inline bool goal_is_same (const struct goal *one, const struct goal *other)
 {
     return one->life == other->life && one->stop == other->stop && one->report == other->report
-           && one->leave == other->leave && one->most == other->most && one->least == other->least
-           && one->question == other->question;
+           && one->leave == other->leave && one->code == other->code && one->question == other->question;
 }
 
 /* NULL if there is no memory. */

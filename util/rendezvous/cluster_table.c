@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "table.h"
+#include "job/place.h"
 
 int cluster_table_nodes (const struct roster *roster)
 {
@@ -21,7 +22,7 @@ int cluster_table_nodes (const struct roster *roster)
 
 const char *cluster_table_role (const struct rank *rank, char *buf, size_t size)
 {
-    snprintf (buf, size, "%s %d", rank->role, rank->index);
+    snprintf (buf, size, "%s %d", rank_role (rank), rank_index (rank));
     return buf;
 }
 

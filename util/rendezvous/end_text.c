@@ -18,21 +18,24 @@
 #include "roster.h"
 #include "table.h"
 #include "wall_clock.h"
+#include "job/ends.h"
+#include "job/place.h"
+#include "job/tracebacks.h"
 
 static const char *_how (const struct rank *rank, struct exit_report_text *room)
 {
     if (rank->replaced_by)
         snprintf (room->text, sizeof (room->text), "lost, now rank %d", rank->replaced_by->number);
-    else if (rank->state == RANK_LOST)
+    else if (rank->lost)
         return "lost";
     else
-        exit_report_describe (&rank->end.report, room);
+        exit_report_describe (&rank_end (rank)->report, room);
     return room->text;
 }
 
 static const char *_with_more (const struct rank *rank, const char *how, bool alone, char *buf, size_t size)
 {
-    int restarts = rank->life.number, used = snprintf (buf, size, "%s", how);
+    int restarts = rank_restarts (rank), used = snprintf (buf, size, "%s", how);
 
     if (restarts > 0)
         used += snprintf (buf + used, size - (size_t)used, " (restarted %d time%s)", restarts,
@@ -70,7 +73,7 @@ char *end_text_table (const struct roster *roster, bool alone)
         snprintf (number, sizeof (number), "%d", i);
         table_add_row (
             table, (const char *const[]){ number, cluster_table_role (rank, role, sizeof (role)), rank->node,
-                                          _elapsed (rank->end.elapsed_ms, elapsed, sizeof (elapsed)),
+                                          _elapsed (rank_end (rank)->elapsed_ms, elapsed, sizeof (elapsed)),
                                           _with_more (rank, _how (rank, &room), alone, how, sizeof (how)) });
     }
     text = table_print (table);
@@ -81,13 +84,11 @@ char *end_text_table (const struct roster *roster, bool alone)
 /* "; its log is /scratch/worker12.log", and what is known of it. */
 static void _add_log (char *buf, size_t size, const struct rank *rank)
 {
-    const struct failure_text *failure = rank->end.failure;
+    const struct failure_text *failure = rank_end (rank)->failure;
     enum failure_text_source source = failure ? failure->source : FAILURE_TEXT_NONE;
     char name[NAME_MAX];
-    int index;
-    const char *role = rank_log_role (rank, &index);
 
-    logdir_task_file (name, sizeof (name), role, index);
+    logdir_task_file (name, sizeof (name), rank->role, rank->index);
     switch (source) {
         case FAILURE_TEXT_NONE: snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name); break;
         case FAILURE_TEXT_LOG:
@@ -110,12 +111,12 @@ static void _add_early (char *buf, size_t size, const struct roster *roster, con
     struct list_text list = { names, sizeof (names), ", ", 3, 0, 0 };
 
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
-        if (rank->kind == RULES_PS)
+        if (rank->place && rank->place->kind == RULES_PS)
             return;
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
-        if (rank_is_watched (rank) && rank_has_ended (rank) && !rank->replaced_by && rank->state != RANK_LOST
-            && rank->end.report.kind == EXIT_REPORT_EXIT && rank->end.report.number == 0
-            && ends_is_before (&rank->end, &first->end))
+        if (rank_works (rank) && place_has_ended (rank->place) && !rank->lost
+            && report_is_success (&rank->place->end.report)
+            && end_is_before (rank_end (rank), rank_end (first)))
             list_text_add (&list, cluster_table_role (rank, role, sizeof (role)));
     if (list.named > 0)
         snprintf (buf, size, "; %s had ended with 0 before", list_text_end (&list));
@@ -130,12 +131,10 @@ const char *end_text_saved (const struct exit_report *report, char *buf, size_t 
 int end_text_traceback (const struct rank *rank, char *buf, size_t size)
 {
     char at[32], name[NAME_MAX];
-    int index;
-    const char *role = rank_log_role (rank, &index);
 
     return snprintf (buf, size, "at %s: \"%s\"; its log is %s/%s",
                      wall_clock_print (rank->traceback.at, at, sizeof (at)), rank->traceback.text.text,
-                     rank->log_dir, logdir_task_file (name, sizeof (name), role, index));
+                     rank->log_dir, logdir_task_file (name, sizeof (name), rank->role, rank->index));
 }
 
 /*
@@ -146,9 +145,10 @@ int end_text_traceback (const struct rank *rank, char *buf, size_t size)
 static int _describe_traceback (const struct roster *roster, const struct rank *failed, char *buf,
                                 size_t size)
 {
-    const struct rank *rank = tracebacks_first (roster->rank, roster->tasks, failed, &failed->end.report);
-    const struct failure_text *failure = failed->end.failure;
-    const char *first = ends_has_saved (&failed->end) ? "first to end: " : "first to fail: ";
+    const struct rank *rank =
+        tracebacks_first (roster->rank, roster->tasks, failed, &rank_end (failed)->report);
+    const struct failure_text *failure = rank_end (failed)->failure;
+    const char *first = ends_has_saved (rank_end (failed)) ? "first to end: " : "first to fail: ";
     char role[CLUSTER_TABLE_ROLE_SIZE], text[2 * PATH_MAX];
 
     if (!rank || !rank->log_dir
@@ -169,19 +169,19 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
 
     if (!rank)
         return NULL;
-    failure = rank->end.failure;
+    failure = rank_end (rank)->failure;
     used = _describe_traceback (roster, rank, buf, size);
-    used += snprintf (buf + used, size - (size_t)used, "%s on %s at %s, %s",
-                      cluster_table_role (rank, role, sizeof (role)), rank->node,
-                      wall_clock_print (ends_failed_at (rank), at, sizeof (at)),
-                      ends_has_saved (&rank->end) ? end_text_saved (&rank->end.report, saved, sizeof (saved))
-                                                  : _how (rank, &room));
+    used += snprintf (
+        buf + used, size - (size_t)used, "%s on %s at %s, %s", cluster_table_role (rank, role, sizeof (role)),
+        rank->node, wall_clock_print (traceback_failed_at (rank), at, sizeof (at)),
+        ends_has_saved (rank_end (rank)) ? end_text_saved (&rank_end (rank)->report, saved, sizeof (saved))
+                                         : _how (rank, &room));
     if (failure && failure->cause.kind != CAUSE_NONE)
         used += snprintf (buf + used, size - (size_t)used, ": %s",
                           cause_text (&failure->cause, cause, sizeof (cause)));
     if (rank->log_dir)
         _add_log (buf + used, size - (size_t)used, rank);
-    if (rank_is_watched (rank) && !ends_has_saved (&rank->end))
+    if (rank_works (rank) && !ends_has_saved (rank_end (rank)))
         _add_early (buf + strlen (buf), size - strlen (buf), roster, rank);
     return buf;
 }
@@ -189,7 +189,7 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
 /* Where the rank's last life that has ended hung, by its log; or NULL. */
 static const char *_stack (const struct rank *rank)
 {
-    const struct failure_text *failure = rank->end.failure;
+    const struct failure_text *failure = rank_end (rank)->failure;
 
     return failure && failure->source == FAILURE_TEXT_STACK ? failure->text : NULL;
 }

@@ -27,6 +27,9 @@
 #include "restart_lines.h"
 #include "show_json.h"
 #include "wall_clock.h"
+#include "job/ends.h"
+#include "job/place.h"
+#include "job/tracebacks.h"
 
 /* Tasks of which none can start its program end within this time. */
 #define UNSTARTED_MS 2000
@@ -100,7 +103,7 @@ static const char *_names (const struct narrator *n, const struct fact *fact, si
 /* If no task can start its program one line says all, so what is told about the first ones waits. */
 static void _reported (const struct fact *fact)
 {
-    if (fact->report.kind != EXIT_REPORT_UNSTARTED || fact->rank->life.number > 0)
+    if (fact->report.kind != EXIT_REPORT_UNSTARTED || !fact->rank->place || rank_restarts (fact->rank) > 0)
         console_release ();
     else if (fact->first)
         console_hold (UNSTARTED_MS);
@@ -118,7 +121,7 @@ static void _failed_beside (const struct narrator *n, const struct fact *fact)
 
 static void _missed (const struct narrator *n, const struct fact *fact)
 {
-    bool saved = ends_has_saved (&fact->rank->end);
+    bool saved = ends_has_saved (rank_end (fact->rank));
     struct exit_report_text how;
     char name[RANK_NAME_SIZE], text[64];
 
@@ -132,10 +135,10 @@ static void _missed (const struct narrator *n, const struct fact *fact)
 
 static void _ps_failed (const struct narrator *n, const struct rank *rank, const char *name, const char *how)
 {
-    const struct exit_report *report = &rank->end.report;
+    const struct exit_report *report = &rank_end (rank)->report;
     const char *step = step_name (n->step);
 
-    if (rank->state == RANK_LOST)
+    if (rank->lost)
         console_say ("error: spank_tf: %s: without %s its workers would wait forever and are "
                      "stopped",
                      step, name);
@@ -170,15 +173,15 @@ static void _over (const struct narrator *n, const struct fact *fact)
     char name[RANK_NAME_SIZE];
 
     restart_lines_flush (n->lines);
-    if (fact->cause != STOP_POLICY_PS_FAILED && fact->cause != STOP_POLICY_TASK_FAILED)
+    if (fact->cause != FINISH_PS_FAILED && fact->cause != FINISH_TASK_FAILED)
         return;
     _name (n, rank, name);
-    exit_report_describe (&rank->end.report, &how);
-    if (fact->cause == STOP_POLICY_PS_FAILED && !ends_was_asked (&rank->end))
+    exit_report_describe (&rank_end (rank)->report, &how);
+    if (fact->cause == FINISH_PS_FAILED && !end_was_asked (rank_end (rank)))
         _ps_failed (n, rank, name, how.text);
-    else if (fact->cause == STOP_POLICY_TASK_FAILED
-             && (rank->end.report.kind != EXIT_REPORT_HUNG || fact->moves))
-        _task_failed (n, &rank->end, name, how.text);
+    else if (fact->cause == FINISH_TASK_FAILED
+             && (rank_end (rank)->report.kind != EXIT_REPORT_HUNG || fact->moves))
+        _task_failed (n, rank_end (rank), name, how.text);
 }
 
 static void _grace (const struct narrator *n, const struct fact *fact)
@@ -263,8 +266,8 @@ static void _replaced (const struct narrator *n, const struct fact *fact)
     for (int i = 0; i < fact->count; i++) {
         const struct rank *lost = fact->ranks[i].rank, *spare = lost->replaced_by;
 
-        snprintf (name, sizeof (name), "%s %d (rank %d on %s) is now rank %d on %s", lost->role, lost->index,
-                  lost->number, lost->node, spare->number, spare->node);
+        snprintf (name, sizeof (name), "%s %d (rank %d on %s) is now rank %d on %s", rank_role (lost),
+                  rank_index (lost), lost->number, lost->node, spare->number, spare->node);
         list_text_add (&list, name);
     }
     snprintf (then, sizeof (then), "all tasks are stopped, and restarted after %d s", fact->pause);
@@ -328,14 +331,10 @@ static void _hang (const struct narrator *n, const struct fact *fact)
 static void _unwatched (const struct narrator *n, const struct fact *fact)
 {
     char last[NAME_MAX + 64] = "", name[NAME_MAX];
-    const char *role;
-    int index;
 
-    if (fact->rank) {
-        role = rank_log_role (fact->rank, &index);
+    if (fact->rank)
         snprintf (last, sizeof (last), " (the last log that grew: %s, %d s ago)",
-                  logdir_task_file (name, sizeof (name), role, index), fact->seconds);
-    }
+                  logdir_task_file (name, sizeof (name), fact->rank->role, fact->rank->index), fact->seconds);
     console_say ("spank_tf: %s: --tf-watchdog: no task has sent a sign of life within %d s, or has a log "
                  "that grows%s; none is watched until it sends one, or its log grows again and again",
                  step_name (n->step), n->config->watch.first, last);
@@ -376,7 +375,7 @@ static void _traceback (const struct narrator *n, const struct fact *fact)
         return;
     end_text_traceback (fact->rank, text, sizeof (text));
     _name (n, fact->rank, name);
-    if (fact->count > 0 && ends_lost_connection (fact->ranks[0].rank))
+    if (fact->count > 0 && traceback_is_of_connection (fact->ranks[0].rank))
         console_say ("spank_tf: %s: %s lost a connection; %s had printed a traceback %s", step_name (n->step),
                      _name (n, fact->ranks[0].rank, failed), name, text);
     else if (fact->count > 0)
@@ -391,14 +390,14 @@ static void _traceback (const struct narrator *n, const struct fact *fact)
 
 static bool _is_unstarted (const struct rank *rank)
 {
-    return rank->end.report.kind == EXIT_REPORT_UNSTARTED && rank->life.number == 0;
+    return rank_end (rank)->report.kind == EXIT_REPORT_UNSTARTED && rank_restarts (rank) == 0;
 }
 
 /* All tasks have ended; spares would not have started. */
 static bool _none_has_started (const struct roster *roster)
 {
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
-        if (rank->kind != RULES_SPARE && (rank->state == RANK_LOST || !_is_unstarted (rank)))
+        if (rank->place && (rank->lost || !_is_unstarted (rank)))
             return false;
     return true;
 }
@@ -465,7 +464,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     char text[END_TEXT_FAILURE_SIZE];
     const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
     bool cancelled = ends_are_cancelled (roster->rank, roster->tasks), none = _none_has_started (roster);
-    bool saved = first && ends_has_saved (&first->end);
+    bool saved = first && ends_has_saved (rank_end (first));
     bool alone = c->ask_alone && !cancelled && alone_is_likely (roster->rank, roster->tasks);
     int replaced = _replacements (roster);
 

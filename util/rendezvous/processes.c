@@ -13,12 +13,12 @@
 
 static bool _leads (const struct rank *rank)
 {
-    return rank_is_chief (rank);
+    return rank->place && (rank->place->kind == RULES_CHIEF || rank->place->kind == RULES_MASTER);
 }
 
 static bool _works (const struct rank *rank)
 {
-    return rank->kind == RULES_WORKER;
+    return rank->place && rank->place->kind == RULES_WORKER;
 }
 
 /* If process 0 is not a worker, the workers begin with 1. */
@@ -28,7 +28,7 @@ int processes_number (const struct processes *processes, const struct roster *ro
         return 0;
     if (processes->count == 0 || !_works (rank))
         return -1;
-    return rank->index + _leads (&roster->rank[processes->coordinator]);
+    return rank->place->index + _leads (&roster->rank[processes->coordinator]);
 }
 
 /* A component of a heterogeneous step has an SLURM_NTASKS of its own. */
@@ -107,7 +107,7 @@ static int _set_places (struct processes *processes, const struct roster *roster
 
         if (number >= 0)
             processes->rank[number] = i;
-        if (number >= 0 || rank->kind != RULES_SPARE)
+        if (number >= 0 || rank->place)
             found[count++] = (struct found){ rank->node, number < 0 ? others++ : number, i, number >= 0 };
     }
     if (found && processes->place && processes->rank)
@@ -124,11 +124,11 @@ int processes_find (struct processes *processes, const struct roster *roster)
     for (int i = 0; i < roster->tasks; i++) {
         const struct rank *rank = &roster->rank[i];
 
-        if (rank->kind == RULES_PS)
+        if (rank->place && rank->place->kind == RULES_PS)
             return 0;
         if (_leads (rank))
             leader = i;
-        else if (_works (rank) && rank->index == 0)
+        else if (_works (rank) && rank->place->index == 0)
             worker = i;
         count += _leads (rank) || _works (rank);
     }

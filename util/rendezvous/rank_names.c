@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/list_text.h"
+#include "job/place.h"
 
 const char *rank_name (const struct roster *roster, const struct rank *rank, char *buf, size_t size)
 {
@@ -18,7 +19,7 @@ const char *rank_name (const struct roster *roster, const struct rank *rank, cha
     int used = snprintf (buf, size, "rank %d", rank->number);
 
     if (rank->role)
-        used += snprintf (buf + used, size - (size_t)used, " (%s %d)", rank->role, rank->index);
+        used += snprintf (buf + used, size - (size_t)used, " (%s %d)", rank_role (rank), rank_index (rank));
     if (node)
         snprintf (buf + used, size - (size_t)used, " on %s", node);
     return buf;

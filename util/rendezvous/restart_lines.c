@@ -139,16 +139,16 @@ static void _used_up (struct errtext *text, const struct restart_lines *l, const
 static void _set_text (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
 {
     switch (fact->decision) {
-        case RESTART_POLICY_NONE: break;
-        case RESTART_POLICY_ONE:
+        case DECISION_NONE: break;
+        case DECISION_ONE:
             errtext_set (text, "restarted after %d s (restarts left: %d in a row)", fact->pause, fact->left);
             break;
-        case RESTART_POLICY_ALL: _all (text, l, fact); break;
-        case RESTART_POLICY_FINAL: _final (text, l, &fact->report); break;
-        case RESTART_POLICY_USED_UP: _used_up (text, l, fact); break;
-        case RESTART_POLICY_CANNOT: _cannot (text, l, fact); break;
-        case RESTART_POLICY_ASKED: _asked (text, fact); break;
-        case RESTART_POLICY_LATE:
+        case DECISION_ALL: _all (text, l, fact); break;
+        case DECISION_FINAL: _final (text, l, &fact->report); break;
+        case DECISION_USED_UP: _used_up (text, l, fact); break;
+        case DECISION_CANNOT: _cannot (text, l, fact); break;
+        case DECISION_ASKED: _asked (text, fact); break;
+        case DECISION_LATE:
             errtext_set (text, "; not restarted: its pause is longer than what is left of "
                                "eval_grace=");
             break;
@@ -163,10 +163,10 @@ static void _print (const struct restart_lines *l, const struct entry *entry, in
     const char *joint = "";
     char at[16];
 
-    if (entry->fact.decision == RESTART_POLICY_ONE)
+    if (entry->fact.decision == DECISION_ONE)
         joint = tasks > 1 ? "; they are " : "; it is ";
     console_say ("%sspank_tf: %s: %s %s ended at %s, %s%s%s",
-                 entry->fact.decision == RESTART_POLICY_CANNOT ? "error: " : "", step_name (l->step), names,
+                 entry->fact.decision == DECISION_CANNOT ? "error: " : "", step_name (l->step), names,
                  tasks > 1 ? "have" : "has", wall_clock_print (entry->fact.at, at, sizeof (at)), ends, joint,
                  entry->text);
 }
@@ -203,7 +203,7 @@ static void _publish (const struct restart_lines *l, int first)
 {
     struct fact fact = l->entry[first].fact;
 
-    if (fact.decision != RESTART_POLICY_ONE && fact.decision != RESTART_POLICY_ALL)
+    if (fact.decision != DECISION_ONE && fact.decision != DECISION_ALL)
         return;
     for (int i = first; i < l->count; i++)
         if (_is_shared (&l->entry[first], &l->entry[i]) && fact_name (&fact, l->entry[i].fact.rank, l->count))
@@ -261,12 +261,12 @@ static void _join_all (struct restart_lines *l, const struct entry *all)
         struct entry *entry = &l->entry[i];
         char *copy;
 
-        if (entry->fact.decision != RESTART_POLICY_ONE || !entry->fact.rank->restart.together
-            || !(copy = strdup (all->text)))
+        if (entry->fact.decision != DECISION_ONE || !entry->fact.rank->place
+            || !entry->fact.rank->place->duty.member || !(copy = strdup (all->text)))
             continue;
         free (entry->text);
         entry->text = copy;
-        entry->fact.decision = RESTART_POLICY_ALL;
+        entry->fact.decision = DECISION_ALL;
         entry->fact.pause = all->fact.pause;
         entry->fact.left = all->fact.left;
     }
@@ -274,7 +274,7 @@ static void _join_all (struct restart_lines *l, const struct entry *all)
 
 static bool _stops_all (const struct entry *entry)
 {
-    return entry->fact.decision == RESTART_POLICY_ALL;
+    return entry->fact.decision == DECISION_ALL;
 }
 
 static bool _stops_none (const struct entry *entry)
@@ -290,17 +290,17 @@ void restart_lines_add (struct restart_lines *l, const struct fact *fact)
 
     if (old >= 0)
         _remove (l, old);
-    if (fact->decision == RESTART_POLICY_NONE)
+    if (fact->decision == DECISION_NONE)
         return;
     _set_text (&text, l, fact);
     if (!(copy = strdup (text.text)))
         return;
     l->entry[l->count] = (struct entry){ *fact, copy };
     l->entry[l->count].fact.cannot = NULL;
-    if (fact->decision == RESTART_POLICY_ALL)
+    if (fact->decision == DECISION_ALL)
         _join_all (l, &l->entry[l->count]);
     l->count++;
-    if (fact->decision != RESTART_POLICY_ALL)
+    if (fact->decision != DECISION_ALL)
         return;
     /* Before it, what was decided earlier, and may have used another restart. */
     _print_lines (l, _stops_none, NEVER);
@@ -330,7 +330,7 @@ void restart_lines_check (struct restart_lines *l, int64_t now)
 
 static bool _is_entry_settled (const struct entry *entry)
 {
-    return entry->fact.decision != RESTART_POLICY_ONE;
+    return entry->fact.decision != DECISION_ONE;
 }
 
 void restart_lines_flush (struct restart_lines *l)

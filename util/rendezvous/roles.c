@@ -178,6 +178,8 @@ int roles_assign (struct roles *roles, struct roster *roster, struct errtext *er
     }
     if (rules_check (&count, true, &why) < 0)
         return errtext_set (err, "%s has %s", roster->step.name, why.text);
+    if (roster_set_places (roster) < 0)
+        return errtext_set (err, "%s", strerror (ENOMEM));
     roles->assigned = true;
     return 0;
 }

@@ -36,6 +36,9 @@ void roster_clear (struct roster *roster)
 {
     for (int i = 0; i < roster->tasks; i++)
         _clear (&roster->rank[i]);
+    for (int i = 0; i < roster->places; i++)
+        free (roster->place[i].end.failure);
+    free (roster->place);
     free (roster->rank);
     layout_destroy (roster->layout);
     *roster = (struct roster){ .step = roster->step };
@@ -71,8 +74,21 @@ void roster_set_role (struct rank *rank, const char *role)
     rank->role = role;
     rank->kind = rules_find (role);
     rank->beside = beside_is (role);
-    if (rank->kind == RULES_SPARE)
-        rank->state = RANK_SPARE;
+}
+
+int roster_set_places (struct roster *roster)
+{
+    if (!(roster->place = calloc ((size_t)roster->tasks, sizeof (*roster->place))))
+        return -1;
+    for (struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++) {
+        if (rank->kind == RULES_SPARE)
+            continue;
+        rank->place = &roster->place[roster->places++];
+        *rank->place = (struct place){
+            .role = rank->role, .index = rank->index, .kind = rank->kind, .beside = rank->beside, .rank = rank
+        };
+    }
+    return 0;
 }
 
 /* NULL stays NULL. *ok is false if there is no memory. */

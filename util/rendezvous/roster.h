@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The ranks of a step: which have registered, and what is known of each (job/rank.h).
+ * The ranks of a step: which have registered, and what is known of each (job/model.h).
  */
 #ifndef TF_ROSTER_H
 #define TF_ROSTER_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "common/address.h"
-#include "job/rank.h"
+#include "job/model.h"
 #include "layout.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
@@ -25,6 +25,8 @@ struct roster {
     struct step_id step;
     int tasks;                          /* of the step; 0 before the first registration */
     struct rank *rank;                  /* by number */
+    struct place *place;                /* of those that are not spares, when all have their roles */
+    int places;
     struct layout *layout;              /* nodes of the ranks that have not registered */
 };
 
@@ -56,6 +58,9 @@ bool roster_is_home (const struct roster *roster, const struct rank *rank, const
 
 /* The role is not copied. */
 void roster_set_role (struct rank *rank, const char *role);
+
+/* All ranks have their roles: those that are not spares get places. -1 if there is no memory. */
+int roster_set_places (struct roster *roster);
 
 /*
  * A rank registers again after its answer was sent, because the answer did not arrive: what was

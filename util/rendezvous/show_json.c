@@ -17,6 +17,9 @@
 #include "common/printable.h"
 #include "job/ledger.h"
 #include "wall_clock.h"
+#include "job/ends.h"
+#include "job/place.h"
+#include "job/tracebacks.h"
 
 /*
  * Add a text if there is one. JSON cannot have every file name and every name of an interface: a
@@ -34,7 +37,7 @@ static json_t *_roles (const struct roster *roster)
     json_t *roles = json_object ();
 
     for (int i = 0; i < roster->tasks; i++) {
-        const char *role = roster->rank[i].role;
+        const char *role = rank_role (&roster->rank[i]);
         json_int_t before = json_integer_value (json_object_get (roles, role));
 
         if (!roster->rank[i].replaced_by)
@@ -74,8 +77,8 @@ static json_t *_node (const struct rank *rank)
 
 static json_t *_task (const struct rank *rank)
 {
-    json_t *task = json_pack ("{s:i, s:s, s:i, s:o}", "rank", rank->number, "role", rank->role, "index",
-                              rank->index, "node", _node (rank));
+    json_t *task = json_pack ("{s:i, s:s, s:i, s:o}", "rank", rank->number, "role", rank_role (rank), "index",
+                              rank_index (rank), "node", _node (rank));
 
     _add_places (task, rank);
     return task;
@@ -86,15 +89,13 @@ static json_t *_started (const struct rank *rank)
     json_t *task = _task (rank);
     char file[NAME_MAX], path[PATH_MAX + NAME_MAX];
     struct address_text room;
-    int index;
-    const char *role = rank_log_role (rank, &index);
 
     _add_text (task, "address", address_print (&rank->address, &room));
     json_object_set_new (task, "port", json_integer (rank->port));
     _add_text (task, "interface", rank->chosen_interface);
     if (rank->log_dir) {
         snprintf (path, sizeof (path), "%s/%s", rank->log_dir,
-                  logdir_task_file (file, sizeof (file), role, index));
+                  logdir_task_file (file, sizeof (file), rank->role, rank->index));
         _add_text (task, "log", path);
     }
     return task;
@@ -125,20 +126,20 @@ static json_t *_task_end (const struct rank *rank)
 {
     json_t *task = _task (rank);
 
-    _add_report (task, rank->state == RANK_LOST || rank->replaced_by ? NULL : &rank->end.report);
-    if (rank->end.failure) {
-        _add_text (task, "cause", cause_word (rank->end.failure->cause.kind));
-        _add_text (task, "cause_detail", rank->end.failure->cause.detail);
+    _add_report (task, rank->lost || rank->replaced_by ? NULL : &rank_end (rank)->report);
+    if (rank_end (rank)->failure) {
+        _add_text (task, "cause", cause_word (rank_end (rank)->failure->cause.kind));
+        _add_text (task, "cause_detail", rank_end (rank)->failure->cause.detail);
     }
     if (rank->traceback.text.source != FAILURE_TEXT_NONE) {
         _add_text (task, "traceback", rank->traceback.text.text);
         json_object_set_new (task, "traceback_time", json_integer (wall_clock (rank->traceback.at)));
     }
-    json_object_set_new (task, "restarts", json_integer (rank->life.number));
+    json_object_set_new (task, "restarts", json_integer (rank_restarts (rank)));
     if (rank->address_use != ADDRESS_UNKNOWN)
         json_object_set_new (task, "address_used", json_boolean (rank->address_use == ADDRESS_USED));
-    json_object_set_new (task, "time", json_integer (wall_clock (rank->end.at)));
-    json_object_set_new (task, "elapsed", json_integer (rank->end.elapsed_ms / 1000));
+    json_object_set_new (task, "time", json_integer (wall_clock (rank_end (rank)->at)));
+    json_object_set_new (task, "elapsed", json_integer (rank_end (rank)->elapsed_ms / 1000));
     return task;
 }
 
@@ -172,7 +173,7 @@ static char *_restart_object (const struct roster *roster, const struct fact *fa
     json_t *object = _object ("restart", roster, restarts, fact->left), *tasks = json_array ();
     bool replaced = fact->kind == FACT_REPLACED;
 
-    json_object_set_new (object, "all", json_boolean (replaced || fact->decision == RESTART_POLICY_ALL));
+    json_object_set_new (object, "all", json_boolean (replaced || fact->decision == DECISION_ALL));
     json_object_set_new (object, "pause", json_integer (fact->pause));
     for (int i = 0; i < fact->count; i++) {
         json_t *task = _task (fact->ranks[i].rank);
@@ -191,7 +192,7 @@ static char *_lost_object (const struct roster *roster, const struct fact *fact,
     int count = 0;
 
     for (int i = 0; i < fact->count; i++)
-        if (fact->ranks[i].rank->state == RANK_LOST) {
+        if (fact->ranks[i].rank->lost) {
             json_array_append_new (tasks, _task_end (fact->ranks[i].rank));
             count++;
         }

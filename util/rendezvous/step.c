@@ -22,6 +22,7 @@
 #include "rank_names.h"
 #include "roles.h"
 #include "slurm_numbers.h"
+#include "job/place.h"
 
 struct step {
     const struct rendezvous_config *config;
@@ -218,10 +219,10 @@ static int _build_dictionary (struct step *step, struct errtext *err)
     if (!tasks)
         return errtext_set (err, "%s", strerror (ENOMEM));
     for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
-        if (rank->kind != RULES_SPARE)
+        if (rank->place)
             tasks[count++] = (struct dictionary_task){
-                .role = rank->role,
-                .index = rank->index,
+                .role = rank->place->role,
+                .index = rank->place->index,
                 .address = rank->address,
                 .port = rank->port,
             };
@@ -350,7 +351,7 @@ static int _prepare_torch (struct step *step, struct rank *process_0, struct err
                             "node, where each task needs two (with reserved, srun --resv-ports=COUNT)",
                             step->roster.step.name,
                             rank_name (&step->roster, process_0, name, sizeof (name)));
-    process_0->needs_master_port = true;
+    process_0->place->needs_master_port = true;
     address_print (&process_0->address, &step->master);
     _set_local_rank_notice (step);
     return 0;
@@ -416,7 +417,7 @@ static int _set_replaced_notice (struct step *step, struct errtext *err)
     struct list_text list = { names, sizeof (names), ", ", 0, 0, 0 };
 
     for (const struct rank *rank = step->roster.rank; rank < step->roster.rank + step->roster.tasks; rank++)
-        if (rank->users && rank->kind != RULES_SPARE && !_add_replaced (step, rank, &replaced))
+        if (rank->users && rank->place && !_add_replaced (step, rank, &replaced))
             return errtext_set (err, "%s", strerror (ENOMEM));
     for (const struct variable *v = variable_table; v->name; v++)
         if (replaced.is[v - variable_table])
@@ -475,7 +476,7 @@ const char *step_log_dir (const struct step *step)
 
 const char *step_notice (const struct step *step, int i)
 {
-    const char *notice[] = { step->choice.notice, step->locality_notice, step->local_rank_notice,
+    const char *notice[] = { step->choice.notice,   step->locality_notice, step->local_rank_notice,
                              step->replaced_notice, step->own_name_notice, step->log_dir_notice };
 
     for (size_t n = 0; n < sizeof (notice) / sizeof (notice[0]); n++)
@@ -493,7 +494,7 @@ const struct network_choice *step_choice (const struct step *step)
 static bool _has_spare (const struct roster *roster)
 {
     for (const struct rank *rank = roster->rank; rank < roster->rank + roster->tasks; rank++)
-        if (rank->kind == RULES_SPARE && rank->state != RANK_ENDED)
+        if (!rank->place && !rank->released)
             return true;
     return false;
 }
@@ -509,8 +510,12 @@ static struct watch_rule _watch_rule (const struct step *step, const struct rank
 {
     struct watch_rule rule = step->config->watch;
     int turns = (step->roster.tasks + TURN_TASKS - 1) / TURN_TASKS;
+    const struct place *p = rank->place;
+    bool first =
+        p
+        && (p->kind == RULES_CHIEF || p->kind == RULES_MASTER || (p->kind == RULES_WORKER && p->index == 0));
 
-    if (turns > 1 && !rank_is_chief (rank) && !(rank->kind == RULES_WORKER && rank->index == 0))
+    if (turns > 1 && !first)
         rule.turns = turns < WATCH_RULE_MAX_TURNS ? turns : WATCH_RULE_MAX_TURNS;
     return rule;
 }
@@ -524,15 +529,15 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
                                *place = step->processes.place ? &step->processes.place[rank->number] : &none;
     bool torch = process >= 0 && step->config->frameworks & FRAMEWORK_TORCH;
     /* A spare may get the place of one that is watched. */
-    bool watched = step->supervised && (rank_is_watched (rank) || rank->kind == RULES_SPARE);
+    bool watched = step->supervised && (rank_works (rank) || !rank->place);
     struct dictionary_tail tail;
     struct address_text room;
     struct answer answer = {
-        .role = beside_name (rank->role),
-        .index = rank->index,
+        .role = beside_name (rank_role (rank)),
+        .index = rank_index (rank),
         .address = address_print (&rank->address, &room),
         .port = rank->port,
-        .hide_gpus = step->config->hide_gpus && rank->kind == RULES_PS,
+        .hide_gpus = step->config->hide_gpus && rank->place && rank->place->kind == RULES_PS,
         .no_tf_config = !(step->config->frameworks & FRAMEWORK_TF),
         .jax_devices = jax,
         .keras = process >= 0 && step->config->frameworks & FRAMEWORK_KERAS,
@@ -540,7 +545,7 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .dtensor = process >= 0 && step->jobs,
         .torch = torch,
         /* A spare may become process 0. */
-        .keep_master_port = torch ? process == 0 : rank->kind == RULES_SPARE && rank->master_port,
+        .keep_master_port = torch ? process == 0 : !rank->place && rank->master_port,
         .master_address = step->master.text,
         .master_port = step->roster.rank[step->processes.coordinator].master_port,
         .local_process = place->local,
@@ -548,7 +553,7 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .group = place->group,
         .coordinator = step->coordinator.text,
         .process = process,
-        .numbered = step->numbers && rank->kind != RULES_SPARE,
+        .numbered = step->numbers && rank->place,
         .number = place->number,
         .processes = step->processes.count,
         .nccl = step->config->nccl && step->choice.wished,
@@ -557,23 +562,23 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .supervised = step->supervised,
         .stop_grace = step->config->stop_grace,
         .tee = step->supervised ? step->config->tee : 0,
-        .serves = rank->serves,
+        .serves = rank->place && rank->place->duty.serves,
         .restart = step->supervised ? step->config->restart : (struct restart_rule){ 0 },
         .watch = watched ? _watch_rule (step, rank) : (struct watch_rule){ .seconds = 0 },
         /* When all places are given away, no task has to end because it is cut off. */
         .lost_after = step->supervised && _has_spare (&step->roster) ? step->config->lost_after : 0,
         .options = step->config->task,
-        .spare = rank->kind == RULES_SPARE,
+        .spare = !rank->place,
         .goal = goal,
         .proxy_exempt = rank->proxied ? step->addresses : NULL,
-        .tail = dictionary_tail (rank->role, rank->index, &tail),
+        .tail = dictionary_tail (rank_role (rank), rank_index (rank), &tail),
         .jobs = step->jobs,
         .jobs_length = step->jobs_length,
         .numbers = process >= 0 ? step->numbers : NULL,
         .numbers_length = process >= 0 && step->numbers ? step->numbers_length : 0,
     };
 
-    answer.cluster = dictionary_cluster (step->dictionary, rank->role, &answer.cluster_length);
+    answer.cluster = dictionary_cluster (step->dictionary, rank_role (rank), &answer.cluster_length);
     answer.beside = dictionary_beside (step->dictionary, &answer.beside_length);
     return answer_encode (message, &answer, server_token);
 }

@@ -12,7 +12,10 @@
 
 #include "common/silence.h"
 #include "console.h"
+#include "job/duties.h"
+#include "job/goals.h"
 #include "job/job.h"
+#include "job/place.h"
 #include "journal.h"
 #include "narrator.h"
 #include "notify.h"
@@ -94,7 +97,7 @@ static void _take (struct server *server, struct journal_entry entry, struct fra
 /* Without supervisors the step would not be what the user has asked for. */
 static bool _needs_supervisors (const struct server *server, const struct job *job)
 {
-    return stop_policy_supervises (job->policy) || server->config.show || step_log_dir (server->step)
+    return duties_need_supervisors (job) || server->config.show || step_log_dir (server->step)
            || server->config.restart.times > 0 || server->config.watch.seconds > 0;
 }
 
@@ -119,7 +122,8 @@ static bool _supervises (const struct server *server, bool needed)
 int supervisors_begin (struct server *server, struct errtext *err)
 {
     struct roster *roster = step_roster (server->step);
-    struct job *job = server->job = job_create (&server->config, roster->rank, roster->tasks);
+    struct job *job = server->job =
+        job_create (&server->config, roster->rank, roster->tasks, roster->place, roster->places);
     int64_t begun = server->deadline.at_ms - server->config.timeout * INT64_C (1000);
     bool needed, supervises;
     struct errtext why;

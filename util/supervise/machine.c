@@ -413,20 +413,11 @@ static void _look_at_remains (struct machine *m, bool left)
 
 /* The rendezvous. */
 
-/*
- * Another task has failed first, and srun returns the greatest code of all. A spare that has a place, and has
- * not begun, has the code of the failure that it has got with it. And the work of one that was stopped may
- * not be done.
- */
-static void _let_go (struct machine *m, int most, int least)
+/* The rendezvous knows of a code that counts more than the task's own. */
+static void _let_go (struct machine *m, int code)
 {
-    int code =
-        WIFSIGNALED (m->status) ? EXIT_REPORT_SIGNAL_CODE (WTERMSIG (m->status)) : WEXITSTATUS (m->status);
-
-    if (most > 0 && (code > most || m->idle))
-        m->status = W_EXITCODE (most, 0);
-    else if (code < least)
-        m->status = W_EXITCODE (least, 0);
+    if (code != GOAL_OWN_CODE)
+        m->status = W_EXITCODE (code, 0);
     m->leaves = true;
 }
 
@@ -487,9 +478,9 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
     known = _end_is_known (m);
     if (goal->stop == GOAL_STOP_AT_ONCE && !m->replaced)
         _give_up_place (m);
-    else if (known && goal->leave) {
-        _let_go (m, goal->most, goal->least);
-    } else if (goal->stop == GOAL_STOP)
+    else if (known && goal->leave)
+        _let_go (m, goal->code);
+    else if (goal->stop == GOAL_STOP)
         _obey_stop (m, known);
     else if (goal->stop == GOAL_LEASE_OVER)
         _lose_task (m);
@@ -552,7 +543,7 @@ void machine_link (struct machine *m, int64_t now, const struct link *link)
     else {
         _say_alone (m);
         if (m->phase == MACHINE_ENDED)
-            _let_go (m, 0, m->goal.least);
+            _let_go (m, m->goal.code);
         if (m->phase == MACHINE_RUNS && signals_deliver (&m->signals))
             _terminate_program (m);
     }
@@ -741,7 +732,7 @@ void machine_slurmstepd_died (struct machine *m, int64_t now)
 
 void machine_init (struct machine *m, const struct supervisor_config *config)
 {
-    *m = (struct machine){ .config = config, .number = -1, .phase = MACHINE_BEGINS };
+    *m = (struct machine){ .config = config, .number = -1, .phase = MACHINE_BEGINS, .goal = GOAL_FIRST };
     signals_init (&m->signals, config);
 }
 

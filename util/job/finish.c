@@ -1,0 +1,232 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "finish.h"
+
+#include <signal.h>
+
+#include "common/second.h"
+#include "ends.h"
+#include "place.h"
+
+static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
+
+/* Who is left. */
+
+bool finish_awaits (const struct job *job)
+{
+    EACH_PLACE (p, job)
+        if (p->duty.awaited && !place_has_ended (p))
+            return true;
+    return false;
+}
+
+static bool _has_graced (const struct job *job)
+{
+    EACH_PLACE (p, job)
+        if (p->duty.graced && !place_has_ended (p))
+            return true;
+    return false;
+}
+
+bool finish_releases_spares (const struct job *job)
+{
+    if (job->phase == JOB_FINISHES)
+        return true;
+    EACH_PLACE (p, job)
+        if (!place_has_ended (p))
+            return false;
+    return true;
+}
+
+bool finish_stops (const struct job *job, const struct place *p)
+{
+    bool failed = job->finish.cause == FINISH_TASK_FAILED,
+         failure_over = job->run >= job->finish.failure_over;
+    bool grace_over = job->run >= job->finish.grace_over;
+
+    if (job->phase != JOB_FINISHES || place_has_ended (p))
+        return false;
+    if (p->beside && (_has_graced (job) || (failed && finish_awaits (job))))
+        return grace_over && (!failed || failure_over);
+    if (failed && p->duty.awaited)
+        return failure_over;
+    return !p->duty.graced || grace_over;
+}
+
+bool finish_failed (const struct job *job)
+{
+    int failed = 0, awaited = 0;
+
+    if (job->finish.cause == FINISH_PS_FAILED || job->finish.cause == FINISH_TASK_FAILED)
+        return true;
+    if (job->phase != JOB_FINISHES || job->asked)
+        return false;
+    EACH_PLACE (p, job)
+        if (p->duty.awaited) {
+            awaited++;
+            /* One that is lost may have done its work; not so a chief. */
+            failed +=
+                (!p->rank->lost || job->finish.cause == FINISH_CHIEF) && exit_report_failed (&p->end.report);
+        }
+    return job->finish.cause == FINISH_WORKERS ? failed == awaited : failed > 0;
+}
+
+/* What is told. */
+
+/* SIGTERM probably came from the user, and is about to end the other tasks, too. */
+static bool _has_failed_by_itself (const struct place *p)
+{
+    const struct exit_report *report = &p->end.report;
+
+    return exit_report_failed (report) && !end_was_asked (&p->end)
+           && !(report->kind == EXIT_REPORT_SIGNAL && report->number == SIGTERM);
+}
+
+/* With a ps the others can go on; but a task that waits for one which never came waits for ever. */
+static void _tell_missed (struct job *job, const struct place *p)
+{
+    if (job->miss_told || p->beside || p->kind == RULES_EVALUATOR || job->config->restart.times > 0
+        || !_has_failed_by_itself (p))
+        return;
+    job->miss_told = true;
+    facts_add (&job->facts, FACT_MISSED, p->rank)->report = p->end.report;
+}
+
+void finish_name_killed (struct job *job, struct fact *fact)
+{
+    EACH_RANK (r, job) {
+        struct end *end = r->place ? &r->place->end : &r->end;
+
+        if (!end->report.killed || end->kill_told)
+            continue;
+        end->kill_told = true;
+        /* With a grace of 0 none is asked to end. */
+        if (job->config->stop_grace > 0)
+            fact_name (fact, r, job->tasks);
+        if (end->report.killed_after > fact->seconds)
+            fact->seconds = end->report.killed_after;
+    }
+}
+
+/* The job is over. */
+
+static int _evaluator_grace (const struct job *job)
+{
+    const struct rendezvous_config *c = job->config;
+
+    return finish_failed (job) && c->fail_grace < c->eval_grace ? c->fail_grace : c->eval_grace;
+}
+
+static void _tell_over (struct job *job)
+{
+    struct fact *fact =
+        facts_add (&job->facts, FACT_OVER, job->finish.place ? job->finish.place->rank : NULL);
+
+    fact->cause = job->finish.cause;
+    EACH_PLACE (p, job)
+        fact->moves = fact->moves || (p->duty.works && place_runs (p) && !p->hung);
+}
+
+static void _tell_grace (struct job *job)
+{
+    struct fact *fact = facts_add (&job->facts, FACT_GRACE, NULL);
+    bool failed = job->finish.cause == FINISH_TASK_FAILED;
+
+    fact->seconds = _evaluator_grace (job);
+    fact->failed = finish_failed (job);
+    EACH_PLACE (p, job)
+        if (fact->seconds > 0 && p->duty.graced && !place_has_ended (p) && !p->rank->overdue
+            && !(failed && p->duty.awaited) && (place_runs (p) || p->future == PLACE_MAY_BEGIN))
+            fact_name (fact, p->rank, job->tasks);
+}
+
+/* Only what goes on when the job is over is restarted: what has grace, and what serves that. */
+static void _end_restarts (struct job *job)
+{
+    bool graced = _has_graced (job);
+
+    EACH_PLACE (p, job)
+        if (!p->duty.graced && !(p->beside && graced))
+            place_forbid (p, PLACE_DONE);
+        else if (p->phase == PLACE_WAITS && p->life.due > job->finish.grace_over)
+            place_forbid (p, PLACE_LATE);
+}
+
+static void _finish (struct job *job, enum finish_cause cause, struct place *p,
+                     const struct exit_report *report)
+{
+    job->phase = JOB_FINISHES;
+    job->finish.cause = cause;
+    job->finish.place = p;
+    job->finish.report = *report;
+    _tell_over (job);
+    if (cause == FINISH_TASK_FAILED && !job->asked)
+        job->finish.failure_over = job->run + job->config->fail_grace * SECOND_MS;
+    job->finish.grace_over = job->run + _evaluator_grace (job) * SECOND_MS;
+    _end_restarts (job);
+    _tell_grace (job);
+}
+
+/* Why the end of this place ends the job, if it does. A lost rank may return, so only a ps has failed. */
+static enum finish_cause _cause (const struct job *job, const struct place *p)
+{
+    bool failed = exit_report_failed (&p->end.report) && (!p->rank->lost || p->kind == RULES_PS);
+
+    if (failed && p->duty.fatal && p->kind == RULES_PS)
+        return FINISH_PS_FAILED;
+    if (failed && p->duty.fatal && !job->asked && finish_awaits (job))
+        return FINISH_TASK_FAILED;
+    return p->duty.awaited && !finish_awaits (job) ? job->aim : FINISH_NOT;
+}
+
+static bool _all_have_ended (const struct job *job)
+{
+    EACH_PLACE (p, job)
+        if (!place_has_ended (p))
+            return false;
+    return true;
+}
+
+void finish_end (struct job *job, struct place *p, enum place_phase phase, bool lost,
+                 const struct exit_report *report)
+{
+    bool had_ended = place_has_ended (p);
+    enum finish_cause cause;
+
+    if (!had_ended) {
+        p->end.report = *report;
+        /* While the job may need it. Losses have been told. */
+        if (!lost && p->beside && _has_failed_by_itself (p) && !finish_stops (job, p))
+            facts_add (&job->facts, FACT_FAILED_BESIDE, p->rank)->report = *report;
+    }
+    p->phase = phase;
+    p->rank->lost = p->rank->lost || lost;
+    if (had_ended)
+        return;
+    if (job->phase == JOB_FINISHES) {
+        _end_restarts (job);
+        return;
+    }
+    cause = _cause (job, p);
+    if (cause != FINISH_NOT)
+        _finish (job, cause, cause == FINISH_WORKERS || cause == FINISH_OTHERS ? NULL : p, report);
+    else if (phase == PLACE_ENDED && !lost && !_all_have_ended (job))
+        _tell_missed (job, p);
+}
+
+void finish_hang (struct job *job, struct place *p)
+{
+    if (job->config->stop == STOP_WHEN_AUTO && job->phase != JOB_FINISHES && !job->asked)
+        _finish (job, FINISH_TASK_FAILED, p, &hung);
+}
+
+int64_t finish_due (const struct job *job)
+{
+    const struct finish *f = &job->finish;
+
+    return moment_first (job->run < f->grace_over ? f->grace_over : NEVER,
+                         job->run < f->failure_over ? f->failure_over : NEVER);
+}

@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The end of a job. A place ends; when all that are awaited have ended, or a fatal one failed, the job is
+ * over, and the other places get their time to end:
+ *
+ *     awaited, after a failure without a ps     fail_grace= seconds to end and to say why
+ *     graced                                    eval_grace= seconds; fail_grace=, if that is less, when the
+ *                                               job has failed, because no checkpoint comes any more
+ *     auxiliary tasks                           until those with either grace have ended
+ *     all others, and spares                    none
+ */
+#ifndef TF_FINISH_H
+#define TF_FINISH_H
+
+#include "model.h"
+
+/*
+ * A place has ended: PLACE_KEPT or PLACE_ENDED; or, with `lost`, its rank is lost and the phase stays. The
+ * report is how, unless it had ended before.
+ */
+void finish_end (struct job *job, struct place *place, enum place_phase phase, bool lost,
+                 const struct exit_report *report);
+
+/* A place hangs, and is not restarted: it runs until it is stopped. */
+void finish_hang (struct job *job, struct place *place);
+
+/* True if the job does not need this place, which has not ended, any more: it is to be stopped. */
+bool finish_stops (const struct job *job, const struct place *place);
+
+/* The same of a spare. */
+bool finish_releases_spares (const struct job *job);
+
+/* True if an awaited place has not ended. */
+bool finish_awaits (const struct job *job);
+
+/*
+ * True if the job is over, and its work is not done: a fatal place failed, or one that is awaited did (of
+ * awaited workers beside a ps, all). A place whose rank is lost may have done its work. Not if the step was
+ * asked to end.
+ */
+bool finish_failed (const struct job *job);
+
+/* Name the tasks that were killed since that was told last, and after how many seconds. */
+void finish_name_killed (struct job *job, struct fact *fact);
+
+/* When finish_stops () changes by itself, in job->run; or NEVER. */
+int64_t finish_due (const struct job *job);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "goals.h"
+
+#include <signal.h>
+
+#include "finish.h"
+#include "place.h"
+#include "restarts.h"
+
+/* Exit codes. srun returns the greatest of all tasks. */
+
+/* Nothing is heard of it, and it was not let go: Slurm may not learn its code. */
+static bool _is_mute (const struct rank *rank)
+{
+    return rank->link == LINK_NONE && rank->broke && !rank->told.leave;
+}
+
+/*
+ * srun returns 0 only if every awaited place is done. The code of one that is not, and whose rank may not
+ * tell it, is that of all which leave afterwards; unless another failure is told.
+ */
+static int _owed_code (const struct job *job)
+{
+    int owed = 0;
+
+    EACH_PLACE (p, job) {
+        int code = exit_report_code (&p->end.report);
+
+        if (!place_has_ended (p) || code == 0)
+            continue;
+        if (!_is_mute (p->rank))
+            return 0;
+        if (p->duty.awaited && code > owed)
+            owed = code;
+    }
+    return owed;
+}
+
+/*
+ * When a place has failed without which the others cannot go on, their codes are not greater: they probably
+ * die of that. But if Slurm has asked them to end, as with srun -K, they end as without the plugin.
+ */
+static int _code_of (const struct job *job, const struct place *p)
+{
+    int code = exit_report_code (&p->end.report), first = exit_report_code (&job->finish.report);
+
+    if (job->finish.cause == FINISH_TASK_FAILED && p != job->finish.place && !p->end.asked_signal
+        && code > first)
+        return first;
+    return code;
+}
+
+static int _code (const struct job *job, const struct rank *rank, const struct goal *goal)
+{
+    const struct place *p = rank->place;
+    int code = p ? _code_of (job, p) : 0;
+
+    if (!goal->leave) {
+        /* It is stopped for another life. If it hears of none, its work is not done. */
+        bool undone = p && p->duty.awaited && restarts_gather (job, p) && !exit_report_failed (&rank->said);
+
+        return undone && (rank->alive ? goal->stop == GOAL_STOP : true) ? EXIT_REPORT_SIGNAL_CODE (SIGKILL)
+                                                                        : GOAL_OWN_CODE;
+    }
+    if (code == 0 && !(p && _is_mute (rank)))
+        code = _owed_code (job);
+    return code == exit_report_code (&rank->said) ? GOAL_OWN_CODE : code;
+}
+
+/* Goals. */
+
+static bool _is_over (const struct rank *rank)
+{
+    return rank->place ? rank->place->phase == PLACE_ENDED : rank->released;
+}
+
+static bool _stops (const struct job *job, const struct rank *rank)
+{
+    const struct place *p = rank->place;
+
+    if (_is_over (rank))
+        return rank->alive;
+    return p ? finish_stops (job, p) || restarts_stop (job, p) : finish_releases_spares (job);
+}
+
+/* Its life was to begin, and may not have been told: all begin another one together. */
+static bool _is_withdrawn (const struct job *job, const struct rank *rank)
+{
+    return restarts_gather (job, rank->place) && rank->told.life < rank->place->life.number;
+}
+
+struct goal job_goal (const struct job *job, const struct rank *rank)
+{
+    const struct place *p = rank->place;
+    bool begins = p && (p->phase == PLACE_RUNS || (p->phase == PLACE_BEGINS && !_is_withdrawn (job, rank)));
+    struct goal goal = { .life = begins ? p->life.number : rank->has,
+                         .report = rank->report,
+                         .question = rank->watch.question };
+
+    if (rank->replaced_by)
+        goal.stop = GOAL_STOP_AT_ONCE;
+    else if (p && p->hung && rank->alive)
+        goal.stop = GOAL_ABORT;
+    else if (job->isolated && rank->at_srun && begins)
+        goal.stop = GOAL_LEASE_OVER;
+    else if (_stops (job, rank))
+        goal.stop = GOAL_STOP;
+    goal.leave = _is_over (rank) && !rank->alive && goal.stop != GOAL_STOP;
+    goal.code = _code (job, rank, &goal);
+    return goal;
+}
+
+bool job_has_replaced (const struct job *job)
+{
+    EACH_RANK (r, job)
+        if (r->replaced_by)
+            return true;
+    return false;
+}
+
+bool job_tells (struct job *job, struct rank *rank, bool may_leave, struct goal *goal, bool *begins)
+{
+    bool leaves = rank->told.leave && rank->told.report == rank->report;
+
+    *goal = job_goal (job, rank);
+    if (rank->link != LINK_UP || leaves || goal_is_same (goal, &rank->told) || (goal->leave && !may_leave))
+        return false;
+    *begins = goal->life > rank->told.life && goal->life > rank->has && job_has_replaced (job);
+    rank->told = *goal;
+    return true;
+}

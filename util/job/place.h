@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * What is known of a place, or of a rank, at this moment.
+ */
+#ifndef TF_PLACE_H
+#define TF_PLACE_H
+
+#include <signal.h>
+#include <stddef.h>
+
+#include "model.h"
+
+/* A process of its life runs, or may begin to. */
+static inline bool place_runs (const struct place *p)
+{
+    return (p->phase == PLACE_RUNS || p->phase == PLACE_BEGINS) && !p->rank->lost;
+}
+
+static inline bool place_waits (const struct place *p)
+{
+    return p->phase == PLACE_WAITS && !p->rank->lost;
+}
+
+/* Others see that it has ended. If its rank is lost, that may come back. */
+static inline bool place_has_ended (const struct place *p)
+{
+    return p->phase >= PLACE_KEPT || p->rank->lost;
+}
+
+/* Nothing begins for it any more. */
+static inline void place_forbid (struct place *p, enum place_future why)
+{
+    if (why > p->future)
+        p->future = why;
+}
+
+/* Of two ends at the same time the first one has the lower number. */
+static inline bool end_is_before (const struct end *a, const struct end *b)
+{
+    return a->at < b->at || (a->at == b->at && a->nth < b->nth);
+}
+
+/*
+ * It ended as Slurm or the user had asked it to: by that signal, or by SIGKILL after it. A shell exits with
+ * 128 and the number of the signal that ended its last command.
+ */
+static inline bool end_was_asked (const struct end *end)
+{
+    int asked = end->asked_signal, by = end->report.number - (end->report.kind == EXIT_REPORT_EXIT ? 128 : 0);
+
+    return (asked == SIGTERM || asked == SIGINT || asked == SIGQUIT || asked == SIGHUP)
+           && (by == asked || by == SIGKILL) && !end->report.out_of_memory;
+}
+
+/* The program ended by itself, with exit code 0. */
+static inline bool report_is_success (const struct exit_report *report)
+{
+    return report->kind == EXIT_REPORT_EXIT && report->number == 0;
+}
+
+/* Its rank's supervisor is there, or may come back in time; and there is something left for it to do. */
+static inline bool rank_is_supervised (const struct rank *rank)
+{
+    return !rank->lost && (rank->place ? rank->place->phase != PLACE_ENDED : !rank->released);
+}
+
+/* The role and index that others know it by: of its place, or of the one that it lost. */
+static inline const char *rank_role (const struct rank *rank)
+{
+    const struct place *p = rank->place ? rank->place : rank->lost_place;
+
+    return p ? p->role : rank->role;
+}
+
+static inline int rank_index (const struct rank *rank)
+{
+    const struct place *p = rank->place ? rank->place : rank->lost_place;
+
+    return p ? p->index : rank->index;
+}
+
+/* So often its place was restarted, until it lost that. */
+static inline int rank_restarts (const struct rank *rank)
+{
+    return rank->place ? rank->place->life.number : rank->has;
+}
+
+/* Its work is watched under --tf-watchdog. */
+static inline bool rank_works (const struct rank *rank)
+{
+    return rank->place && rank->place->duty.works;
+}
+
+static inline bool rank_is_spare (const struct rank *rank)
+{
+    return !rank->place && !rank->replaced_by;
+}
+
+/* How it ended, as far as it has. */
+static inline const struct end *rank_end (const struct rank *rank)
+{
+    return rank->place ? &rank->place->end : &rank->end;
+}
+
+/* When job->run will be there, in job->now; NEVER while it stands still. */
+static inline int64_t job_when (const struct job *job, int64_t run)
+{
+    return run == NEVER || job->suspended ? NEVER : job->now + (run - job->run);
+}
+
+#endif
