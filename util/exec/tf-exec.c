@@ -367,15 +367,6 @@ static int _run (const struct options *options, char *argv[], struct errtext *er
     return rc;
 }
 
-/* Print one line, even if a name that the user gave has control characters. */
-static void _complain (struct errtext *err)
-{
-    for (char *c = err->text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
-    dprintf (STDERR_FILENO, "tf-exec: error: %s\n", err->text);
-}
-
 static int _print (const char *text)
 {
     return fputs (text, stdout) == EOF || fflush (stdout) == EOF ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -398,7 +389,7 @@ int main (int argc, char *argv[])
     else {
         if (begin >= 0)
             rc = _run (&options, argv + 1 + begin, &err);
-        _complain (&err);
+        dprintf (STDERR_FILENO, "tf-exec: error: %s\n", err.text);
     }
     free (options.command);
     return rc;
