@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +38,8 @@ static pid_t child_with (int server, int port, bool accepts)
 
     assert_int_equal (pipe (ready), 0);
     if ((pid = fork ()) == 0) {
+        /* With a test that fails, too. */
+        prctl (PR_SET_PDEATHSIG, SIGKILL);
         connected_to (port);
         if (accepts && accept (server, NULL, NULL) < 0)
             _exit (1);
