@@ -783,8 +783,7 @@ static void _take_goal (struct client *client, struct frame *frame)
     CHECK (goal.report >= 0);
     /* One that has reported its end may register again, which no supervisor does. */
     CHECK (!goal.leave || client->more || client->first == FIRST_RECONNECT
-           || world.may_have_ended[client->rank]
-           || !step_roster (world.server->step)->rank[client->rank].place);
+           || world.may_have_ended[client->rank]);
     if (goal.leave || goal.report == client->reports)
         client->expects_goal = false;
     if (goal.life <= client->life)
@@ -794,14 +793,23 @@ static void _take_goal (struct client *client, struct frame *frame)
     _check_next_answer (client->rank, frame);
 }
 
-/* A rank that registers again gets the same answer, until a spare has a place: then all begin again. */
+/* Without spares no lease ends a task: the answer does not say how long it is. */
+static bool _one_is_released (const struct roster *roster)
+{
+    for (int rank = 0; rank < roster->tasks; rank++)
+        if (roster->rank[rank].released)
+            return true;
+    return false;
+}
+
+/* A rank that registers again gets the same answer, until a spare has a place, or has ended. */
 static void _check_repeated (int rank, struct frame *frame)
 {
     size_t length;
     const uint8_t *bytes = frame_bytes (frame, 0, &length);
 
     CHECK (bytes);
-    if (world.server->job && job_has_replaced (world.server->job))
+    if (_one_is_released (step_roster (world.server->step)))
         return;
     if (world.answer[rank]) {
         CHECK (world.answer_length[rank] == length);
