@@ -23,13 +23,13 @@
 #define ANSWER_MS 2000
 
 /* The marks of spank-tf's variables, to be freed; NULL without them. */
-static char *_read_marks (FILE *environ)
+static char *_read_marks (FILE *variables)
 {
     static const char name[] = MARKS_VARIABLE "=";
     char *line = NULL;
     size_t size = 0;
 
-    while (getdelim (&line, &size, '\0', environ) > 0)
+    while (getdelim (&line, &size, '\0', variables) > 0)
         if (strncmp (line, name, sizeof (name) - 1) == 0) {
             memmove (line, line + sizeof (name) - 1, strlen (line) - (sizeof (name) - 1) + 1);
             return line;
@@ -38,12 +38,12 @@ static char *_read_marks (FILE *environ)
     return NULL;
 }
 
-static void _list (FILE *environ, const char *marks, struct list_text *list)
+static void _list (FILE *variables, const char *marks, struct list_text *list)
 {
     char *line = NULL;
     size_t size = 0;
 
-    while (getdelim (&line, &size, '\0', environ) > 0) {
+    while (getdelim (&line, &size, '\0', variables) > 0) {
         size_t length = strcspn (line, "=");
 
         if (!line[length] || marks_find (marks, line, length, line + length + 1) != MARKS_OTHER)
@@ -59,16 +59,16 @@ static noreturn void _name_all (pid_t pid, pid_t parent, char *buf, size_t size)
 {
     struct list_text list = { buf, size, ", ", 0, 0, 0 };
     char path[64], *marks;
-    FILE *environ;
+    FILE *variables;
 
     /* In this order, or the parent's death between the two would go unnoticed. */
     prctl (PR_SET_PDEATHSIG, SIGKILL);
     if (getppid () != parent)
         _exit (1);
     snprintf (path, sizeof (path), "/proc/%d/environ", (int)pid);
-    if ((environ = fopen (path, "re")) && (marks = _read_marks (environ))) {
-        rewind (environ);
-        _list (environ, marks, &list);
+    if ((variables = fopen (path, "re")) && (marks = _read_marks (variables))) {
+        rewind (variables);
+        _list (variables, marks, &list);
     }
     list_text_end (&list);
     _exit (write (STDOUT_FILENO, buf, strlen (buf)) < 0);
