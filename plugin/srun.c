@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -553,6 +554,22 @@ static int _add_lists (struct rendezvous_config *config, struct errtext *err)
 
 #define SET_WORD(field, type, name) config.field = (type)options_word (OPTION_##name);
 
+/* Of srun's user; NULL if nothing has it. */
+static const char *_user_name (void)
+{
+    static char buf[4096];
+    struct passwd room, *user = NULL;
+
+    return getpwuid_r (getuid (), &room, buf, sizeof (buf), &user) == 0 && user ? user->pw_name : NULL;
+}
+
+static const char *_host_name (void)
+{
+    static char name[HOST_NAME_MAX + 1];
+
+    return gethostname (name, sizeof (name) - 1) == 0 ? name : NULL;
+}
+
 static struct frame *_configuration (const char *step, uint32_t number, const struct cmdline_program *of_step,
                                      struct errtext *err)
 {
@@ -563,6 +580,11 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .server_token = contact.server_token,
         .step = step,
         .array = _array (array),
+        .user = _user_name (),
+        .job_name = getenv ("SLURM_JOB_NAME"),
+        .partition = getenv ("SLURM_JOB_PARTITION"),
+        .cluster = getenv ("SLURM_CLUSTER_NAME"),
+        .srun_host = _host_name (),
         .inherited = options_list_inherited (),
         .timeout = contact.timeout,
         .show = _shows (),

@@ -237,10 +237,11 @@ static void _note_table (void)
 static void _tell (const struct fact *fact)
 {
     static const char *const name[] = {
-        [FACT_REPORTED] = "reported", [FACT_DECIDED] = "decided", [FACT_BEGINS] = "begins",
-        [FACT_AGAIN] = "again",       [FACT_OVER] = "job over",   [FACT_GRACE] = "grace",
-        [FACT_KILLED] = "killed",     [FACT_LOST] = "lost",       [FACT_REPLACED] = "replaced",
-        [FACT_HANG] = "hang",         [FACT_CUT] = "cut",         [FACT_ENDED] = "all ended",
+        [FACT_REPORTED] = "reported", [FACT_DECIDED] = "decided",     [FACT_BEGINS] = "begins",
+        [FACT_AGAIN] = "again",       [FACT_OVER] = "job over",       [FACT_GRACE] = "grace",
+        [FACT_KILLED] = "killed",     [FACT_LOST] = "lost",           [FACT_REPLACED] = "replaced",
+        [FACT_HANG] = "hang",         [FACT_HEARTBEAT] = "heartbeat", [FACT_CUT] = "cut",
+        [FACT_ENDED] = "all ended",
     };
     struct note *note;
 

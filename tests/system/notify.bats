@@ -102,7 +102,7 @@ PYTHON
 # bats test_tags=core,release
 @test "the program gets the start, a restart and the end, as the schema says, and as --tf-show=json" {
     notify 'id -u >> $E/uid; cat >> $E/all'
-    run -0 --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=chief,ps,worker --tf-restart=2 --tf-show=json sh -c '
+    run -0 --separate-stderr slurm srun -Q -J train -N2 -n3 --tf-tasks=chief,ps,worker --tf-restart=2 --tf-show=json sh -c '
         [ $SLURM_TF_ROLE$SLURM_TF_RESTART != worker ] || kill -9 $$
         [ $SLURM_TF_ROLE != ps ] || exec sleep 60
         [ $SLURM_TF_ROLE != chief ] || until [ -e '"$work"'/events/worker ]; do sleep 0.1; done
@@ -121,6 +121,8 @@ EVENTS
 [[0, 'exit', 0, 0], [1, 'stopped', None, 0], [2, 'exit', 0, 1]]
 EVENTS
     [ "$(events 'str(e["job"]) + ".0" == e["step"]' "$work/events/all" | sort -u)" = True ] || fail "another job"
+    [ "$(events '[e[k] for k in ("user", "job_name", "partition", "cluster", "srun_host")] + [e.get("array")]' "$work/events/all" | sort -u)" = \
+        "['$user', 'train', 'all', 'private', 'login', None]" ] || fail "another job is named"
     [ "$(sort -u "$work/events/uid")" = "$(slurm id -u)" ] || fail "it runs as another user"
 }
 
@@ -223,6 +225,25 @@ EVENTS
     [ -z "$(slurm srun -Q -n2 --tf-tasks=worker:2 true 2>&1)" ] || fail "the step says something"
     ((SECONDS <= 5)) || fail "it took $SECONDS s"
     notifiers_end 25
+}
+
+@test "each minute a heartbeat has the last step and its age, and srun prints none" {
+    command -v systemd-notify > /dev/null || skip "systemd-notify is not installed"
+    notify 'cat >> $E/all'
+    batch -n2 --array=3 <<SCRIPT
+#!/bin/sh
+srun -Q --tf-tasks=worker:2 --tf-watchdog=300 --tf-show=json sh -c '
+    systemd-notify WATCHDOG=1 STATUS="step 7"; until grep -q heartbeat $work/events/all; do sleep 0.5; done'
+SCRIPT
+    [ "$status" -eq 0 ] || fail "the job"
+    ! grep heartbeat <<< "$output" || fail "it is printed"
+    notifiers_end 10
+    diff <(events '[e["event"], e["array"].split("_")[1], e.get("last_step"), e.get("age", 0) > 0, len(e["tasks"])]' "$work/events/all") - <<'EVENTS' ||
+['start', '3', None, False, 2]
+['heartbeat', '3', 7, True, 0]
+['end', '3', None, False, 2]
+EVENTS
+        fail "other events"
 }
 
 # The batch script ends at once, and Slurm kills what it has left.

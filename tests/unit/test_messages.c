@@ -75,7 +75,8 @@ static const struct rendezvous_config plain_rendezvous_config = {
 
 static const struct rendezvous_config full_rendezvous_config = {
     .token = TOKEN, .server_token = SERVER_TOKEN, .step = "12.0", .lists = 3,
-    .array = "11_3", .het_group = "0-1",
+    .array = "11_3", .user = "ann", .job_name = "train", .partition = "gpu", .cluster = "c1",
+    .srun_host = "login1", .het_group = "0-1",
     .list = { { "ps,worker:3", false }, { "worker:2", true }, { "evaluator", false } },
     .timeout = 300, .stop_grace = 30, .eval_grace = 600, .fail_grace = 20, .ib = IB_REQUIRE,
     .networks = "10.1.0.0/16,ib0", .notify = "/opt/notify", .stop = STOP_WHEN_NEVER,

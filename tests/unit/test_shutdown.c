@@ -880,7 +880,7 @@ TEST (the_ledger_of_an_object_has_each_account_and_null_for_what_is_not_known)
 {
     char step[] = "worker", *line;
     struct ledger ledger = { .ms = { [LEDGER_LAUNCH] = 1500,
-                                     [LEDGER_STARTING] = 2000,
+                                     [LEDGER_STARTING] = 2300,
                                      [LEDGER_WAITING] = 250,
                                      [LEDGER_REPEATED] = 3000,
                                      [LEDGER_PROGRESS] = 60000,
@@ -897,19 +897,19 @@ TEST (the_ledger_of_an_object_has_each_account_and_null_for_what_is_not_known)
     const struct fact fact = { .kind = FACT_ENDED, .ledger = &ledger };
 
     begin (step);
-    line = show_json_end (step_roster (server.step), 3, &fact);
+    line = show_json_end (step_roster (server.step), &server.config, &fact);
     assert_non_null (
         strstr (line, "\"ledger\":{\"launch_s\":1.5,\"progress_s\":60.0,\"repeated_s\":3.0,"
-                      "\"noticing_s\":4.0,\"pausing_s\":5.0,\"starting_s\":2.0,"
+                      "\"noticing_s\":4.0,\"pausing_s\":5.0,\"starting_s\":2.3,"
                       "\"waiting_s\":0.25,\"running_s\":null,\"suspended_s\":7.0,"
-                      "\"total_s\":82.75,\"repeated_steps\":12,\"last_step\":86120,\"idle_spare_s\":90.0,"
+                      "\"total_s\":83.05,\"repeated_steps\":12,\"last_step\":86120,\"idle_spare_s\":90.0,"
                       "\"restarts\":2,\"replaced\":1}"));
     free (line);
     ledger.says = false;
-    assert_non_null (line = show_json_end (step_roster (server.step), 3, &fact));
+    assert_non_null (line = show_json_end (step_roster (server.step), &server.config, &fact));
     assert_non_null (strstr (line, "\"progress_s\":null,\"repeated_s\":null,\"noticing_s\":4.0,"
                                    "\"pausing_s\":5.0,\"starting_s\":null,\"waiting_s\":null,"
-                                   "\"running_s\":2.0,"));
+                                   "\"running_s\":2.3,"));
     assert_non_null (strstr (line, "\"repeated_steps\":null,\"last_step\":null,"));
     free (line);
     end ();

@@ -248,10 +248,12 @@ static void print_table (void)
     free (text);
 }
 
+static const struct rendezvous_config objects = { .restart = { .times = 3 } };
+
 /* The object of the start, from its ranks on: what stands before, all objects have. */
 static void print_start (void)
 {
-    char *text = show_json_start (step_roster (step), step_choice (step), 3);
+    char *text = show_json_start (step_roster (step), step_choice (step), &objects);
 
     assert_non_null (text);
     story_print ("%s", strstr (text, "\"ranks\":"));
@@ -509,7 +511,7 @@ TEST (a_text_that_is_not_utf8_is_left_out_of_an_object)
     begin_with ("LIST=worker");
     add (r);
     resolve ();
-    text = show_json_start (step_roster (step), step_choice (step), 3);
+    text = show_json_start (step_roster (step), step_choice (step), &objects);
     assert_non_null (strstr (text, "\"port\":40000}]}\n"));
     free (text);
     end ();

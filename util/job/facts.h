@@ -72,6 +72,7 @@ enum fact_kind {
     FACT_TRACEBACK, /* the log of `rank` ends with a traceback, and it does not end for a minute; or the
                        `ranks` have failed meanwhile */
     FACT_UNANSWERED, /* nodes do not reach each other: `unanswered`; once */
+    FACT_HEARTBEAT, /* with notify=, each minute: the highest `step`, said `seconds` ago */
     FACT_CUT, /* srun has ended: what ran is lost */
     FACT_ENDED, /* all tasks have ended; once. The `ranks` were killed as above */
 };
@@ -104,7 +105,7 @@ struct fact {
     int count; /* of the ranks */
     int seconds;
     int left; /* restarts */
-    int row, step; /* DECIDED, AGAIN: restarts without progress, and the highest step that was said, or 0 */
+    int row, step; /* DECIDED, AGAIN: restarts without progress, and the highest step or 0; HEARTBEAT: it */
 
     bool first;
 

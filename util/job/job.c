@@ -11,6 +11,7 @@
 #include "absence.h"
 #include "alone.h"
 #include "budget.h"
+#include "common/second.h"
 #include "duties.h"
 #include "finish.h"
 #include "ledger.h"
@@ -23,6 +24,8 @@
 static const struct exit_report killed = { .kind = EXIT_REPORT_SIGNAL, .number = SIGKILL },
                                 stopped = { .kind = EXIT_REPORT_STOPPED },
                                 unstarted = { .kind = EXIT_REPORT_UNSTARTED, .number = 1 };
+
+#define HEARTBEAT_MS 60000
 
 /* The beginning. */
 
@@ -46,7 +49,8 @@ struct job *job_create (const struct rendezvous_config *config, struct rank *ran
                              .beside = p->beside,
                              .needs_master_port = p->needs_master_port,
                              .rank = p->rank };
-    job->finish.grace_over = job->finish.failure_over = job->replaced_sign = job->unanswered.due = NEVER;
+    job->finish.grace_over = job->finish.failure_over = NEVER;
+    job->replaced_sign = job->unanswered.due = job->beat = NEVER;
     duties_set (job);
     return job;
 }
@@ -63,6 +67,7 @@ void job_launched (struct job *job, int64_t now, int64_t launch_ms)
 {
     job->now = job->run = job->facts.now = job->launched = now;
     job->watchdog.began = job->run;
+    job->beat = job->config->notify ? now + HEARTBEAT_MS : NEVER;
     ledger_begin (job, launch_ms);
     EACH_RANK (r, job) {
         r->heard = now;
@@ -311,6 +316,7 @@ static void _tell_last (struct job *job, enum fact_kind kind)
 {
     struct fact *fact;
 
+    job->beat = NEVER;
     ledger_close (job);
     fact = facts_add (&job->facts, kind, NULL);
     fact->ledger = &job->ledger;
@@ -390,6 +396,19 @@ static void _release_spares (struct job *job)
         }
 }
 
+static void _beat (struct job *job)
+{
+    struct fact *fact;
+
+    if (job->now < job->beat)
+        return;
+    job->beat = job->now + HEARTBEAT_MS;
+    fact = facts_add (&job->facts, FACT_HEARTBEAT, NULL);
+    fact->step = job->budget.step;
+    fact->seconds = (int)((job->run - job->budget.step_at) / SECOND_MS);
+    fact->left = budget_left (job);
+}
+
 void job_time (struct job *job, int64_t now)
 {
     _set_time (job, now);
@@ -408,6 +427,7 @@ void job_time (struct job *job, int64_t now)
     restarts_act (job);
     _release_spares (job);
     _tell_end (job);
+    _beat (job);
     ledger_look (job);
 }
 
@@ -417,5 +437,5 @@ int64_t job_due (const struct job *job)
     int64_t next = moment_first (job_when (job, run), moment_first (watchdog_due (job), job->unanswered.due));
 
     next = moment_first (next, moment_first (tracebacks_due (job), absence_look_due (job)));
-    return moment_first (next, absence_silence_due (job));
+    return moment_first (next, moment_first (absence_silence_due (job), job->beat));
 }

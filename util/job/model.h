@@ -239,6 +239,7 @@ struct budget {
     int used, row; /* in all, and since the last progress */
     bool charged; /* nothing has begun for the last one yet */
     int step; /* the highest training step that was told; 0: none */
+    int64_t step_at; /* job->run when it was */
     int start_ms; /* the longest start that was seen; 0: none */
 };
 
@@ -323,6 +324,7 @@ struct job {
     struct facts facts;
     int ends; /* that have been noted */
     bool end_told, miss_told; /* what is told once */
+    int64_t beat; /* job->now of the next heartbeat; NEVER: there is none */
     int64_t replaced_sign; /* the first last sign of those that are to begin; or NEVER */
 
     struct watchdog watchdog;

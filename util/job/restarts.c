@@ -64,8 +64,10 @@ void restarts_step (struct job *job, struct place *p, int life, int step)
     if (step > p->life.step)
         p->life.step = step;
     /* An evaluator counts its own. */
-    if (step > job->budget.step && p->duty.works)
+    if (step > job->budget.step && p->duty.works) {
         job->budget.step = step;
+        job->budget.step_at = job->run;
+    }
 }
 
 /* Programs that tell no training step make progress when they run for ten times as long as they start. */

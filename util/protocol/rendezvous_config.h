@@ -41,6 +41,8 @@ struct rendezvous_config {
     const char *token, *server_token;       /* contact.h */
     const char *step;                       /* "12.0" */
     const char *array;                      /* of a job of an array: "59_1", or NULL */
+    /* For events, each of them NULL if it is not known; the job's, as srun's environment has them. */
+    const char *user, *job_name, *partition, *cluster, *srun_host;
     const char *het_group;                  /* srun's --het-group, or NULL */
     size_t lists;                           /* 1..RENDEZVOUS_CONFIG_MAX_LISTS */
     struct rendezvous_config_list list[RENDEZVOUS_CONFIG_MAX_LISTS];

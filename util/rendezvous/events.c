@@ -17,8 +17,9 @@ void events_tell (struct step *step, const struct fact *fact)
     char *text = NULL;
 
     if (config->json || config->notify)
-        text = show_json_fact (step_roster (step), fact, config->restart.times);
-    if (text && config->json && config->show)
+        text = show_json_fact (step_roster (step), fact, config);
+    /* That of each minute is for the program alone. */
+    if (text && config->json && config->show && fact->kind != FACT_HEARTBEAT)
         console_print (text);
     events_notify (step, text, false);
 }

@@ -72,11 +72,9 @@ void narrator_start (struct step *step)
 
     for (int i = 0; (notice = step_notice (step, i)); i++)
         console_say ("spank_tf: %s: %s", step_name (step), notice);
-    console_table (c->json ? show_json_start (roster, choice, c->restart.times)
-                           : cluster_table (roster, choice),
-                   c->show);
+    console_table (c->json ? show_json_start (roster, choice, c) : cluster_table (roster, choice), c->show);
     if (c->notify)
-        events_notify (step, show_json_start (roster, choice, c->restart.times), false);
+        events_notify (step, show_json_start (roster, choice, c), false);
 }
 
 /* Names. */
@@ -414,7 +412,7 @@ static int _replacements (const struct roster *roster)
 static void _notify_end (const struct narrator *n, const struct fact *fact)
 {
     if (n->config->notify)
-        events_notify (n->step, show_json_end (n->roster, n->config->restart.times, fact), true);
+        events_notify (n->step, show_json_end (n->roster, n->config, fact), true);
 }
 
 /* Of other steps there is nothing to tell, as of one in which a task was restarted while others worked. */
@@ -476,7 +474,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     _killed (n, fact);
     _notify_end (n, fact);
     if (c->json)
-        console_table (show_json_end (roster, c->restart.times, fact), c->show);
+        console_table (show_json_end (roster, c, fact), c->show);
     else
         /* A table of what has been cancelled alarms; master.log has it. */
         console_table (end_text_table (roster, alone), c->show && !cancelled);
@@ -534,6 +532,7 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
         case FACT_UNWATCHED: _unwatched (n, fact); break;
         case FACT_TRACEBACK: _traceback (n, fact); break;
         case FACT_UNANSWERED: _unanswered (n, fact->unanswered); break;
+        case FACT_HEARTBEAT: break; /* only the site's program is told */
         case FACT_CUT: _cut (n, fact); break;
         case FACT_ENDED: _ended (n, fact); break;
     }

@@ -21,6 +21,9 @@
 #include "job/place.h"
 #include "job/tracebacks.h"
 
+/* Milliseconds as seconds: as many digits as a number needs, so 0.3 is not 0.29999999999999999. */
+#define SECONDS_DIGITS 15
+
 /*
  * Add a text if there is one. JSON cannot have every file name and every name of an interface: a
  * text that is not UTF-8 is left out.
@@ -47,13 +50,22 @@ static json_t *_roles (const struct roster *roster)
 }
 
 /* What all events have. The number of the job is the beginning of the step's. */
-static json_t *_object (const char *event, const struct roster *roster, int restarts, int left)
+static json_t *_object (const char *event, const struct roster *roster,
+                        const struct rendezvous_config *config, int left)
 {
-    return json_pack ("{s:s, s:s, s:I, s:s, s:I, s:i, s:i, s:o, s:i, s:i}", "spank_tf", PACKAGE_VERSION,
-                      "event", event, "job", (json_int_t)strtoul (roster->step.number, NULL, 10), "step",
-                      roster->step.number, "time", (json_int_t)time (NULL), "ranks", roster->tasks, "nodes",
-                      cluster_table_nodes (roster), "roles", _roles (roster), "max_restarts", restarts,
-                      "restarts_left", left);
+    json_t *object = json_pack (
+        "{s:s, s:s, s:I, s:s, s:I, s:i, s:i, s:o, s:i, s:i}", "spank_tf", PACKAGE_VERSION, "event", event,
+        "job", (json_int_t)strtoul (roster->step.number, NULL, 10), "step", roster->step.number, "time",
+        (json_int_t)time (NULL), "ranks", roster->tasks, "nodes", cluster_table_nodes (roster), "roles",
+        _roles (roster), "max_restarts", config->restart.times, "restarts_left", left);
+
+    _add_text (object, "array", config->array);
+    _add_text (object, "user", config->user);
+    _add_text (object, "job_name", config->job_name);
+    _add_text (object, "partition", config->partition);
+    _add_text (object, "cluster", config->cluster);
+    _add_text (object, "srun_host", config->srun_host);
+    return object;
 }
 
 /* Who has its place, and whose place it has. */
@@ -149,8 +161,10 @@ static char *_line (json_t *object, json_t *task, int tasks)
     bool complete = json_array_size (task) == (size_t)tasks;
     /* It takes the array in any case. */
     bool added = json_object_set_new (object, "tasks", task) == 0;
-    char *text = complete && added ? json_dumps (object, JSON_COMPACT) : NULL, *line = NULL;
+    char *text = NULL, *line = NULL;
 
+    if (complete && added)
+        text = json_dumps (object, JSON_COMPACT | JSON_REAL_PRECISION (SECONDS_DIGITS));
     if (text && asprintf (&line, "%s\n", text) < 0)
         line = NULL;
     free (text);
@@ -158,9 +172,10 @@ static char *_line (json_t *object, json_t *task, int tasks)
     return line;
 }
 
-char *show_json_start (const struct roster *roster, const struct network_choice *choice, int restarts)
+char *show_json_start (const struct roster *roster, const struct network_choice *choice,
+                       const struct rendezvous_config *config)
 {
-    json_t *object = _object ("start", roster, restarts, restarts), *tasks = json_array ();
+    json_t *object = _object ("start", roster, config, config->restart.times), *tasks = json_array ();
 
     _add_text (object, "network", choice->network);
     for (int i = 0; i < roster->tasks; i++)
@@ -168,9 +183,10 @@ char *show_json_start (const struct roster *roster, const struct network_choice 
     return _line (object, tasks, roster->tasks);
 }
 
-static char *_restart_object (const struct roster *roster, const struct fact *fact, int restarts)
+static char *_restart_object (const struct roster *roster, const struct fact *fact,
+                              const struct rendezvous_config *config)
 {
-    json_t *object = _object ("restart", roster, restarts, fact->left), *tasks = json_array ();
+    json_t *object = _object ("restart", roster, config, fact->left), *tasks = json_array ();
     bool replaced = fact->kind == FACT_REPLACED;
 
     json_object_set_new (object, "all", json_boolean (replaced || fact->decision == DECISION_ALL));
@@ -186,7 +202,8 @@ static char *_restart_object (const struct roster *roster, const struct fact *fa
 }
 
 /* A rank that had ended before is only missed at the barrier; NULL if all had. */
-static char *_lost_object (const struct roster *roster, const struct fact *fact, int restarts)
+static char *_lost_object (const struct roster *roster, const struct fact *fact,
+                           const struct rendezvous_config *config)
 {
     json_t *object, *tasks = json_array ();
     int count = 0;
@@ -196,7 +213,7 @@ static char *_lost_object (const struct roster *roster, const struct fact *fact,
             json_array_append_new (tasks, _task_end (fact->ranks[i].rank));
             count++;
         }
-    object = count > 0 ? _object ("lost", roster, restarts, fact->left) : NULL;
+    object = count > 0 ? _object ("lost", roster, config, fact->left) : NULL;
     return _line (object, tasks, count);
 }
 
@@ -214,9 +231,10 @@ static void _add_learnt (json_t *object, const struct watchdog_learnt *learnt)
                                         "slowest_s", _json_seconds (learnt->slowest_ms)));
 }
 
-static char *_hang_object (const struct roster *roster, const struct fact *fact, int restarts)
+static char *_hang_object (const struct roster *roster, const struct fact *fact,
+                           const struct rendezvous_config *config)
 {
-    json_t *object = _object ("hang", roster, restarts, fact->left), *tasks = json_array ();
+    json_t *object = _object ("hang", roster, config, fact->left), *tasks = json_array ();
 
     json_object_set_new (object, "seconds", json_integer (fact->seconds));
     _add_learnt (object, &fact->learnt);
@@ -233,15 +251,30 @@ static char *_hang_object (const struct roster *roster, const struct fact *fact,
     return _line (object, tasks, fact->count);
 }
 
-char *show_json_fact (const struct roster *roster, const struct fact *fact, int restarts)
+/* It names no rank. What no program has said is null. */
+static char *_heartbeat_object (const struct roster *roster, const struct fact *fact,
+                                const struct rendezvous_config *config)
 {
+    json_t *object = _object ("heartbeat", roster, config, fact->left);
+    bool says = fact->step > 0;
+
+    json_object_set_new (object, "last_step", says ? json_integer (fact->step) : json_null ());
+    json_object_set_new (object, "age", says ? json_integer (fact->seconds) : json_null ());
+    return _line (object, json_array (), 0);
+}
+
+char *show_json_fact (const struct roster *roster, const struct fact *fact,
+                      const struct rendezvous_config *config)
+{
+    if (fact->kind == FACT_HEARTBEAT)
+        return _heartbeat_object (roster, fact, config);
     if (fact->count == 0)
         return NULL;
     switch (fact->kind) {
         case FACT_DECIDED:
-        case FACT_REPLACED: return _restart_object (roster, fact, restarts);
-        case FACT_LOST: return _lost_object (roster, fact, restarts);
-        case FACT_HANG: return _hang_object (roster, fact, restarts);
+        case FACT_REPLACED: return _restart_object (roster, fact, config);
+        case FACT_LOST: return _lost_object (roster, fact, config);
+        case FACT_HANG: return _hang_object (roster, fact, config);
         default: return NULL;
     }
 }
@@ -275,9 +308,10 @@ static json_t *_ledger (const struct ledger *l)
     return ledger;
 }
 
-char *show_json_end (const struct roster *roster, int restarts, const struct fact *fact)
+char *show_json_end (const struct roster *roster, const struct rendezvous_config *config,
+                     const struct fact *fact)
 {
-    json_t *object = _object ("end", roster, restarts, fact->left), *tasks = json_array ();
+    json_t *object = _object ("end", roster, config, fact->left), *tasks = json_array ();
     const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
 
     json_object_set_new (object, "cancelled",

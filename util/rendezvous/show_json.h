@@ -12,11 +12,14 @@
 #include "network/choose.h"
 #include "roster.h"
 
-/* All are to be freed; NULL if there is no memory. `restarts`: how many the step can have, `left`: has. */
-char *show_json_start (const struct roster *roster, const struct network_choice *choice, int restarts);
-char *show_json_end (const struct roster *roster, int restarts, const struct fact *fact);
+/* All are to be freed; NULL if there is no memory. */
+char *show_json_start (const struct roster *roster, const struct network_choice *choice,
+                       const struct rendezvous_config *config);
+char *show_json_end (const struct roster *roster, const struct rendezvous_config *config,
+                     const struct fact *fact);
 
 /* What happens between them; also NULL if programs are not told of it. */
-char *show_json_fact (const struct roster *roster, const struct fact *fact, int restarts);
+char *show_json_fact (const struct roster *roster, const struct fact *fact,
+                      const struct rendezvous_config *config);
 
 #endif
