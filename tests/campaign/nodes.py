@@ -221,7 +221,8 @@ def replaced(trial):
         yield f"a task is replaced: {found}"
     if len(trial.plan.faults) != 1 or not nodes or nodes[0].kind != "dies" or not nodes[0].in_time:
         return
-    table = re.findall(r"^ +(\d+)  (\w+) \d+ +(\S+) +\d+\.", clusters.read(trial.output), re.M)
+    rows = re.findall(r"^ +(\d+)  (\w+) \d+ +(\S+) +\d+\.", clusters.read(trial.output), re.M)
+    table = rows[:plan.tasks]           # that of the start; another one follows a replacement
     lost = [rank for rank, role, node in table if node == nodes[0].name and role != "spare"]
     free = [rank for rank, role, node in table if node != nodes[0].name and role == "spare"]
     if lost and len(lost) <= len(free) and not found:

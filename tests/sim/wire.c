@@ -60,9 +60,8 @@ void wire_send (int connection, enum side to, const struct message *message)
     events_push (at, DELIVER, w.messages++, to);
 }
 
-/* When the kernel of the other host has answered last: it is asked every few seconds, at other times on each
- * side. */
-int64_t wire_heard (int rank, enum side side)
+/* When the kernel of the other host has answered last: it is asked every few seconds. */
+static int64_t _answered (int rank, enum side side)
 {
     int interval = 1000 * silence_interval (w.plan->config.lost_after);
     const struct node *node = wire_node (rank);
@@ -73,6 +72,14 @@ int64_t wire_heard (int rank, enum side side)
         while (at >= node->outage[i].from && at < node->outage[i].until)
             at -= interval;
     return at;
+}
+
+/* Each side asks at other times, and the rendezvous sees the questions of the other one, too. */
+int64_t wire_heard (int rank, enum side side)
+{
+    int64_t at = _answered (rank, side);
+
+    return side == RENDEZVOUS ? moment_last (at, _answered (rank, SUPERVISOR)) : at;
 }
 
 bool wire_awaits_answer (const struct supervisor *s)

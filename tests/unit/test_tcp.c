@@ -122,12 +122,33 @@ TEST (a_peer_is_asked_in_time_and_answers)
     close (end[1]);
 }
 
+TEST (the_questions_of_a_peer_are_no_answers_but_segments)
+{
+    int end[2], silent;
+    uint32_t segments;
+
+    make_pair (end);
+    while (silence_ms (end[0]) < 300)
+        usleep (10000);
+    segments = silence_segments (end[0]);
+    silent = silence_ms (end[0]);
+    /* Within a second. */
+    silence_watch (end[1], 5, 60000);
+    for (int i = 0; i < 1000 && silence_segments (end[0]) == segments; i++)
+        usleep (10000);
+    assert_int_not_equal (silence_segments (end[0]), segments);
+    assert_true (silence_ms (end[0]) >= silent);
+    close (end[0]);
+    close (end[1]);
+}
+
 TEST (a_socket_that_is_not_tcp_is_never_silent)
 {
     int end[2];
 
     assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM, 0, end), 0);
     assert_int_equal (silence_ms (end[0]), 0);
+    assert_int_equal (silence_segments (end[0]), 0);
     close (end[0]);
     close (end[1]);
 }

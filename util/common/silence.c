@@ -6,8 +6,8 @@
 #include "silence.h"
 
 #include <limits.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "tcp.h"
@@ -33,4 +33,12 @@ int silence_ms (int fd)
     if (info.tcpi_last_data_recv < ms)
         ms = info.tcpi_last_data_recv;
     return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+uint32_t silence_segments (int fd)
+{
+    struct tcp_info info = { 0 };
+    socklen_t length = sizeof (info);
+
+    return getsockopt (fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0 ? 0 : info.tcpi_segs_in;
 }

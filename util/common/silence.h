@@ -30,6 +30,12 @@ void silence_watch (int fd, int lost_after, int broken_ms);
  */
 int silence_ms (int fd);
 
+/*
+ * How many segments have come from the peer, including the questions of its kernel, which silence_ms () does
+ * not see. 0 if that is not known.
+ */
+uint32_t silence_segments (int fd);
+
 /* The kernel asks ten times until a peer is lost, but not more often than necessary. */
 #define SILENCE_MOST_INTERVAL 5
 /* What a supervisor needs to kill its task. */

@@ -38,6 +38,8 @@ struct peer {
     struct answer_message answer;
     int part;                           /* of answer.part, the first that is not fully sent */
     uint32_t events;                    /* that epoll waits for */
+    uint32_t segments;                  /* that had come when that was seen last to have changed, */
+    int64_t heard;                      /* ... which was then */
 };
 
 struct peers {

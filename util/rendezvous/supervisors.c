@@ -262,8 +262,23 @@ static void _perform (struct server *server)
 
 /* Inputs. */
 
-/* With spare tasks the kernel is asked when hosts were heard, after events, but not more often than this. */
+/* With spare tasks the kernel is asked so often when hosts were heard. */
 #define HEARD_MS 1000
+
+/*
+ * How long nothing has come from the host of a peer: neither an answer nor a question, which its supervisor
+ * takes for our answer. When a question came is not known, but that one has come since the last look is.
+ */
+static int64_t _silence_ms (const struct server *server, struct peer *peer)
+{
+    uint32_t segments = silence_segments (peer->fd);
+
+    if (segments != peer->segments) {
+        peer->segments = segments;
+        peer->heard = server->now;
+    }
+    return moment_first (server->now - peer->heard, silence_ms (peer->fd));
+}
 
 static void _ask_heard (struct server *server)
 {
@@ -275,13 +290,13 @@ static void _ask_heard (struct server *server)
     for (int i = 0; i < roster->tasks; i++)
         if (roster->rank[i].peer)
             roster->rank[i].silent =
-                silence_ms (roster->rank[i].peer->fd) > silence_long_ms (server->config.lost_after);
+                _silence_ms (server, roster->rank[i].peer) > silence_long_ms (server->config.lost_after);
 }
 
 void supervisors_lose (struct server *server, struct peer *peer, int ms)
 {
     struct rank *rank = peer->rank;
-    int64_t heard = server->now - silence_ms (peer->fd);
+    int64_t heard = server->now - _silence_ms (server, peer);
 
     peer_close (&server->peers, peer);
     if (server->job)
@@ -306,8 +321,9 @@ static void _break_silent (struct server *server)
 
     for (int i = 0; i < roster->tasks; i++) {
         struct peer *peer = roster->rank[i].peer;
+        bool silent = peer && roster->rank[i].silent;
 
-        if (peer && roster->rank[i].silent && silence_ms (peer->fd) >= server->config.lost_after * SECOND_MS)
+        if (silent && _silence_ms (server, peer) >= server->config.lost_after * SECOND_MS)
             _break (server, peer);
     }
 }
@@ -431,9 +447,7 @@ struct deadline supervisors_next (const struct server *server)
 
 struct deadline supervisors_look (const struct server *server)
 {
-    int lost_after = server->config.lost_after;
-
-    if (!server->job || lost_after == 0)
-        return deadline_never ();
-    return (struct deadline){ server->asked_heard + silence_interval (lost_after) * SECOND_MS };
+    return server->job && server->config.lost_after > 0
+               ? (struct deadline){ server->asked_heard + HEARD_MS }
+               : deadline_never ();
 }
