@@ -36,6 +36,7 @@
 /* What a program may leave changed in a file or a terminal that its next life shares. */
 struct shared {
     int flags[STDERR_FILENO + 1];       /* of 0, 1 and 2, such as O_NONBLOCK; -1: not open */
+    off_t input;                        /* where stdin begins; -1: it cannot begin again */
     bool on_terminal;                   /* stdin is one, with these modes */
     struct termios modes;
 };
@@ -44,6 +45,7 @@ static void _save (struct shared *shared)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         shared->flags[fd] = fcntl (fd, F_GETFL);
+    shared->input = lseek (STDIN_FILENO, 0, SEEK_CUR);
     shared->on_terminal = tcgetattr (STDIN_FILENO, &shared->modes) == 0;
 }
 
@@ -53,6 +55,8 @@ static void _restore (const struct shared *shared)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (shared->flags[fd] >= 0)
             fcntl (fd, F_SETFL, shared->flags[fd]);
+    if (shared->input >= 0)
+        lseek (STDIN_FILENO, shared->input, SEEK_SET);
     if (shared->on_terminal) {
         tcsetpgrp (STDIN_FILENO, getpgrp ());
         tcsetattr (STDIN_FILENO, TCSANOW, &shared->modes);
@@ -75,6 +79,19 @@ static void _close_if_slurms (const struct fork_server *server, int fd)
     if (fd != server->requests && fd != server->port && flags >= 0 && flags & FD_CLOEXEC
         && fstat (fd, &st) == 0 && (S_ISFIFO (st.st_mode) || S_ISSOCK (st.st_mode) || S_ISCHR (st.st_mode)))
         close (fd);
+}
+
+/* tf-supervise reads slurmstepd's pipe, and each life has a pipe from it (supervise/input.h). */
+static void _leave_input (void)
+{
+    struct stat st;
+    int null;
+
+    if (fstat (STDIN_FILENO, &st) < 0 || !S_ISFIFO (st.st_mode)
+        || (null = open ("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+        return;
+    dup2 (null, STDIN_FILENO);
+    close (null);
 }
 
 static void _close_slurms (const struct fork_server *server)
@@ -229,9 +246,13 @@ static bool _begin_life (struct fork_server *server, int number)
     if (reply.pid == 0) {
         close (pair[0]);
         close (server->children);
+        if (server->input >= 0)
+            dup2 (server->input, STDIN_FILENO);
         _await_begin (pair[1], number);
         return true;
     }
+    if (server->input >= 0)
+        close (server->input);
     if (reply.pid > 0) {
         reply.kind = FORK_BEGUN;
         server->life = reply.pid;
@@ -249,30 +270,44 @@ static bool _begin_life (struct fork_server *server, int number)
     return false;
 }
 
-/*
- * A descriptor that comes with it is the answer from now on. False at the end, or if there is no room for the
- * descriptor: no life may have the former answer.
- */
+/* An answer that comes with a request is the one from now on. False if what is to come has not. */
+static bool _take_descriptors (struct fork_server *server, const struct fork_request *request,
+                               const struct cmsghdr *control)
+{
+    size_t count = (size_t)request->answer + request->input;
+    int fd[FORK_MOST_DESCRIPTORS];
+
+    server->input = -1;
+    if (count == 0)
+        return true;
+    if (!control || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS
+        || control->cmsg_len != CMSG_LEN (count * sizeof (int)))
+        return false;
+    memcpy (fd, CMSG_DATA (control), count * sizeof (int));
+    if (request->answer) {
+        if (server->answer >= 0)
+            close (server->answer);
+        server->answer = fd[0];
+    }
+    if (request->input)
+        server->input = fd[count - 1];
+    return true;
+}
+
+/* False at the end, or if there is no room for a descriptor: no life may lack its answer or its stdin. */
 static bool _receive (struct fork_server *server, struct fork_request *request)
 {
     union {
         struct cmsghdr header;
-        char room[CMSG_SPACE (sizeof (int))];
+        char room[CMSG_SPACE (FORK_MOST_DESCRIPTORS * sizeof (int))];
     } control;
     struct iovec part = { request, sizeof (*request) };
     struct msghdr msg = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof (control)
     };
-    const struct cmsghdr *c;
 
-    if (recvmsg (server->requests, &msg, MSG_CMSG_CLOEXEC) != sizeof (*request) || msg.msg_flags & MSG_CTRUNC)
-        return false;
-    if ((c = CMSG_FIRSTHDR (&msg)) && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-        if (server->answer >= 0)
-            close (server->answer);
-        memcpy (&server->answer, CMSG_DATA (c), sizeof (server->answer));
-    }
-    return true;
+    return recvmsg (server->requests, &msg, MSG_CMSG_CLOEXEC) == sizeof (*request)
+           && !(msg.msg_flags & MSG_CTRUNC) && _take_descriptors (server, request, CMSG_FIRSTHDR (&msg));
 }
 
 static void _say_ready (const struct fork_server *server)
@@ -320,6 +355,7 @@ static int _serve (struct fork_server *server)
     prctl (PR_SET_NAME, SERVER_NAME);
     prctl (PR_SET_CHILD_SUBREAPER, 1);
     _close_slurms (server);
+    _leave_input ();
     _save (&shared);
     if ((server->children = _open_children ()) < 0)
         _exit (1);

@@ -40,6 +40,7 @@ struct fork_server {
 
     /* While it serves. */
     int children;               /* a signalfd for SIGCHLD */
+    int input;                  /* stdin of the life that is to begin; -1: the task's */
     pid_t life;                 /* 0: none runs */
     pid_t other[FORK_SERVER_MOST_OTHERS];  /* children that belong to no life */
     int others;

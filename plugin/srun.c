@@ -661,6 +661,37 @@ static int _start (const char *step, uint32_t number, const struct cmdline_progr
     return rc;
 }
 
+/* Has Slurm a file of its own for each task, or node? Digits may stand in a pattern: %3t. */
+static bool _differs_by_task (const char *name)
+{
+    while ((name = strchr (name, '%'))) {
+        name += 1 + strspn (name + 1, "0123456789");
+        if (*name && strchr ("tnN", *name))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * --input, from srun's sources, in its order: with the number of a task, only that one has srun's stdin. A
+ * spare would go on with an input that is not its place's.
+ */
+static int _check_input (const struct cmdline_program *of_step, struct errtext *err)
+{
+    static const struct cmdline_option option = { "--input", sizeof ("--in") - 1, 'i' };
+    char *given = _has_spares () ? cmdline_value (&option, of_step) : NULL;
+    const char *input = given || !_has_spares () ? given : getenv ("SLURM_STDINMODE");
+    int rc = 0;
+
+    if (input && *input && (!input[strspn (input, "0123456789")] || _differs_by_task (input)))
+        rc = errtext_set (err,
+                          "--input=%s: a spare would not have the input of the task whose place it takes; "
+                          "with spare tasks, give all tasks the same input",
+                          input);
+    free (given);
+    return rc;
+}
+
 /*
  * Without a list the other options do nothing. Those of the job or the site are meant for other steps, but
  * one on this srun's command line has probably lost its list. Not an error: an alias may have given it.
@@ -730,7 +761,7 @@ int srun_start (spank_t spank)
     spank_get_item (spank, S_JOB_ID, &job);
     snprintf (name, sizeof (name), "%u.%u", job, step);
     spank_get_item (spank, S_JOB_ARGV, &of_step.argc, &of_step.argv);
-    if (_start (name, step, &of_step, &err) < 0) {
+    if (_check_input (&of_step, &err) < 0 || _start (name, step, &of_step, &err) < 0) {
         slurm_error ("spank_tf: %s", err.text);
         setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
         return 0;

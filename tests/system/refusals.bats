@@ -613,6 +613,18 @@ gone ()
     refused_step 'plugstack.conf: timeout: "soon" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00' --tf-tasks=ps,worker:2
 }
 
+# bats test_tags=core
+@test "spare tasks, and an input that a spare does not have" {
+    local why='a spare would not have the input of the task whose place it takes; with spare tasks, give all tasks the same input'
+
+    refused "srun: error: spank_tf: --input=0: $why" \
+        srun --no-kill -N2 -n2 --input=0 --tf-tasks=worker,spare --tf-restart=1 touch started
+    # Slurm does not find the files, either.
+    run --separate-stderr slurm env SLURM_JOB_ID="$job" SLURM_STDINMODE=in.%2t \
+        srun --no-kill -N2 -n2 --tf-tasks=worker,spare --tf-restart=1 touch started
+    [[ $stderr == *"srun: error: spank_tf: --input=in.%2t: $why"* ]] && [ ! -e "$work/started" ] || fail "it is not refused"
+}
+
 # --- half a plugin
 
 @test "a rank with a list but without a rendezvous exits, as under srun --async" {

@@ -90,14 +90,80 @@ END
 
 # --- input, terminals, containers
 
+# Run a step with the caller's stdin, which succeeds, and require that its tasks have printed these lines with TRAINED,
+# in this order when they are sorted: trains LINES OPTION... COMMAND...
+trains ()
+{
+    run --separate-stderr slurm timeout 60 srun -Q --export=ALL "${@:2}"
+    [ "$status" -eq 0 ] || fail "${*:2}: the step fails: $stderr"
+    [ "$(grep TRAINED <<< "$output" | sort | xargs)" = "$1" ] || fail "${*:2}: $output"
+}
+
 # bats test_tags=core,release
-@test "standard input goes on in another life, and ends" {
-    run --separate-stderr slurm timeout 60 srun -Q -n1 --tf-tasks=worker --tf-restart=1 \
-        sh -c 'if [ "$SLURM_TF_RESTART" ]; then echo "life 1"; exec cat; fi; read -r line; echo "$line"; exit 42' <<< $'one\ntwo\nthree'
+@test "a program on standard input is read again by each life, and so is what it reads" {
+    local python=/usr/bin/python3 options=(-N2 -n2 --tf-tasks=worker:2 --tf-restart=1,any)
+
+    cat > "$work/train.py" <<'END'
+import os, signal, sys
+rank = os.environ["SLURM_PROCID"]
+if rank == os.environ.get("FAILS", "1") and "SLURM_TF_RESTART" not in os.environ:
+    sys.exit(1)
+if "SLURM_TF_RESTART" in os.environ:
+    print("TRAINED" + rank, flush=True)
+else:
+    signal.pause()
+END
+    printf '%s\n' 'export FAILS=1' "$python train.py" > "$work/train.sh"
+    trains "TRAINED0 TRAINED1" "${options[@]}" $python - < "$work/train.py"
+    trains "TRAINED0 TRAINED1" "${options[@]}" bash < "$work/train.sh"
+    trains "TRAINED0 TRAINED1" "${options[@]}" --input=train.py $python -
+    # srun's stdin is for rank 0 alone, and rank 1 reads /dev/null.
+    FAILS=0 trains TRAINED0 "${options[@]}" --input=0 $python - < "$work/train.py"
+    # One task alone, which has read a part; the ps has another one.
+    trains "TRAINED:one TRAINED:three TRAINED:two" -N2 -n2 --tf-tasks=ps,worker --tf-restart=1 sh -c '
+        [ $SLURM_TF_ROLE = worker ] || exec sleep 1000
+        read -r line
+        if [ "$SLURM_TF_RESTART" ]; then echo "TRAINED:$line"; exec sed s/^/TRAINED:/; fi
+        exit 42' <<< $'one\ntwo\nthree'
+    trains TRAINED -n1 --tf-tasks=worker --tf-restart=1 cat <<< TRAINED
+}
+
+@test "a program on standard input that hangs is read again" {
+    run slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-restart=1 --tf-watchdog=2,2 --tf-log-dir="$work/logs" \
+        /usr/bin/python3 - <<'END'
+import os, time
+for _ in range(10):
+    print("line", flush=True)
+    time.sleep(0.2)
+if "SLURM_TF_RESTART" not in os.environ:
+    time.sleep(1000)
+print("TRAINED", flush=True)
+END
     [ "$status" -eq 0 ] || fail "the step fails"
-    [ "$output" = $'one\nlife 1\ntwo\nthree' ] || fail "the input differs"
-    run slurm timeout 60 srun -Q -n1 --tf-tasks=worker --tf-restart=1 cat <<< all
-    [ "$status" -eq 0 ] && [ "$output" = all ] || fail "cat does not end"
+    [ "$(cat "$work"/logs/worker?.log | grep -c TRAINED)" -eq 2 ] || fail "not all tasks have trained"
+}
+
+@test "what a life has not read comes to the next one" {
+    local sum
+
+    head -c 3000000 /dev/urandom > "$work/input"
+    sum=$(cksum < "$work/input")
+    trains "TRAINED0 $sum TRAINED1 $sum" -N2 -n2 --tf-tasks=worker:2 --tf-restart=1 sh -c '
+        [ "$SLURM_TF_RESTART" ] || { [ $SLURM_PROCID = 0 ] || kill -9 $$; exec sleep 1000; }
+        echo "TRAINED$SLURM_PROCID $(cksum)"' < "$work/input"
+}
+
+# bats test_tags=core,release
+@test "after more standard input than is kept there is no restart, and the failure's code counts" {
+    for tasks in worker:2 ps,worker; do
+        run --separate-stderr slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=$tasks --tf-restart=1 \
+            sh -c 'size=$(wc -c); [ $SLURM_PROCID = 1 ] || exit 0; echo "1 has read $size"; exit 42' \
+            < <(head -c 17000000 /dev/zero)
+        [ "$status" -eq 42 ] || fail "$tasks: $status: $stderr"
+        [ "$output" = "1 has read 17000000" ] || fail "$tasks: $output"
+        [[ $stderr == *"not restarted: more than 16 MiB has come on its stdin, and only so much is kept for another run"* ]] ||
+            fail "$tasks: $stderr"
+    done
 }
 
 # Wait until srun has printed it: expect REGEX

@@ -75,9 +75,13 @@ place_of ()
 
 # --- tests
 
+# Its program is on stdin: the spare begins it, and the others begin it again.
 # bats test_tags=core,release
 @test "a node dies: a spare takes the place of its task, and all begin again with a new dictionary" {
-    start_lives 'case $life in 0) exec sleep 1000;; *) exit 0;; esac' -N4 -n4 --tf-tasks=worker:3,spare --tf-show --tf-log-dir="$work/log"
+    slurm srun --no-kill --export=ALL --tf-restart=3 -N4 -n4 --tf-tasks=worker:3,spare --tf-show --tf-log-dir="$work/log" sh \
+        <<< "$begin"' case $life in 0) exec sleep 1000;; *) exit 0;; esac' > "$srun_output" 2>&1 3>&- &
+    # shellcheck disable=SC2034  # for srun_ends
+    srun=$!
     await_lives 1 0 1 2
     [ ! -e "$LIVES/3" ] || fail "the spare has started its program"
     kill_node 3

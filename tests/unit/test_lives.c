@@ -38,11 +38,11 @@ TEST (no_request_gets_the_late_reply_to_another)
     assert_int_equal (socketpair (AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
     lives_init (&lives, fork_server, pair[0]);
     late = true;
-    assert_int_equal (lives_begin (&lives, 1, &err), -1);
+    assert_int_equal (lives_begin (&lives, 1, -1, &err), -1);
     assert_string_equal (err.text, "tf-fork-server, which starts it, does not answer");
     late = false;
     send (pair[1], &reply, sizeof (reply), MSG_NOSIGNAL);
-    assert_int_equal (lives_begin (&lives, 1, &err), -1);
+    assert_int_equal (lives_begin (&lives, 1, -1, &err), -1);
     assert_false (lives_can_restart (&lives));
     lives_finish (&lives);
     close (pair[1]);

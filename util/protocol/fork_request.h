@@ -4,8 +4,8 @@
  * What a supervisor asks the fork server of its task (plugin/fork_server.h) to do, on a SOCK_SEQPACKET
  * pair: one request, to begin a life, and the replies. A reply without a request comes first, when the fork
  * server serves. Both programs are of one installation and on one host, so the messages are these structs.
- * With a request may come a descriptor, of a file with an answer (frame_load ()), which this life and those
- * after it use in the place of the one before.
+ * With a request may come descriptors: of a file with an answer (frame_load ()), which this life and those
+ * after it use instead of the one before; and of the stdin of this life.
  */
 #ifndef TF_FORK_REQUEST_H
 #define TF_FORK_REQUEST_H
@@ -22,7 +22,10 @@
 struct fork_request {
     int life;                   /* its number: 0 is the first one */
     char at[ISO_TIME_SIZE];     /* when it was ordered, for the task's log */
+    bool answer, input;         /* these descriptors come with it, in this order */
 };
+
+#define FORK_MOST_DESCRIPTORS 2
 
 struct fork_reply {
     enum fork_reply_kind {

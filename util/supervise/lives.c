@@ -43,24 +43,30 @@ bool lives_can_restart (const struct lives *lives)
     return lives->requests >= 0 && !lives->over;
 }
 
-/* With the answer, if there is one to be sent. */
-static ssize_t _send_request (struct lives *lives, struct fork_request request)
+/* With the answer and the stdin, if there are any to be sent. */
+static ssize_t _send_request (struct lives *lives, struct fork_request request, int input)
 {
     union {
         struct cmsghdr header;
-        char room[CMSG_SPACE (sizeof (int))];
+        char room[CMSG_SPACE (FORK_MOST_DESCRIPTORS * sizeof (int))];
     } control = { .room = { 0 } };
     struct iovec part = { &request, sizeof (request) };
     struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1 };
+    int fd[FORK_MOST_DESCRIPTORS];
+    size_t count = 0;
     ssize_t n;
 
-    if (lives->answer >= 0) {
-        control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN (sizeof (int)),
+    if ((request.answer = lives->answer >= 0))
+        fd[count++] = lives->answer;
+    if ((request.input = input >= 0))
+        fd[count++] = input;
+    if (count > 0) {
+        control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN (count * sizeof (int)),
                                            .cmsg_level = SOL_SOCKET,
                                            .cmsg_type = SCM_RIGHTS };
-        memcpy (CMSG_DATA (&control.header), &lives->answer, sizeof (lives->answer));
+        memcpy (CMSG_DATA (&control.header), fd, count * sizeof (int));
         msg.msg_control = &control;
-        msg.msg_controllen = sizeof (control);
+        msg.msg_controllen = CMSG_SPACE (count * sizeof (int));
     }
     n = sendmsg (lives->requests, &msg, MSG_NOSIGNAL);
     if (lives->answer >= 0)
@@ -120,7 +126,7 @@ int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext 
     return errtext_set (err, "its new answer: %s", strerror (errno));
 }
 
-pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
+pid_t lives_begin (struct lives *lives, int number, int input, struct errtext *err)
 {
     struct fork_request request = { .life = number };
     pid_t pid = -1;
@@ -128,7 +134,7 @@ pid_t lives_begin (struct lives *lives, int number, struct errtext *err)
     iso_time (time (NULL), request.at);
     if (!lives_can_restart (lives))
         errtext_set (err, HAS_ENDED);
-    else if (_send_request (lives, request) < 0)
+    else if (_send_request (lives, request, input) < 0)
         errtext_set (err, DOES_NOT_ANSWER);
     else
         pid = _receive_reply (lives, err);

@@ -42,10 +42,11 @@ bool lives_serve (struct lives *lives);
 
 /*
  * Begin a life, with a number greater than that of the one before; every process of that one must be dead.
+ * `input` is its stdin, and stays the caller's; -1: it has the task's.
  * Its process ID; or -1 and err: then the task cannot be restarted. It is a child of the fork server, which
  * tells its end; of this process if the fork server has died, and in a task that has one life.
  */
-pid_t lives_begin (struct lives *lives, int number, struct errtext *err);
+pid_t lives_begin (struct lives *lives, int number, int input, struct errtext *err);
 
 /* The next end that the fork server has told, when `requests` can be read; false: there is none. */
 bool lives_next_end (struct lives *lives, struct fork_reply *end);

@@ -39,6 +39,7 @@
 #include "common/version.h"
 #include "connections.h"
 #include "descendants.h"
+#include "input.h"
 #include "last_line.h"
 #include "listener.h"
 #include "lives.h"
@@ -89,6 +90,7 @@ struct supervisor {
     pid_t task;                 /* the program; 0: it has ended */
     struct oom_counts oom_kills; /* before its program started */
     struct lives lives;
+    struct input input;
     bool helpers; /* some descendants are not the task's */
     struct failure_text failure;   /* when the task has ended */
     bool left;
@@ -343,9 +345,14 @@ static int _begin_program (struct supervisor *s, int number, struct errtext *err
 {
     struct oom_counts oom_kills = _count_oom_kills ();
     pid_t pid;
+    int input;
 
     watch_discard (&s->watch);
-    pid = lives_begin (&s->lives, number, err);
+    if (input_begin (&s->input, &input, err) < 0)
+        return -1;
+    pid = lives_begin (&s->lives, number, input, err);
+    if (input >= 0)
+        close (input);
     if (pid < 0)
         return -1;
     s->task = pid;
@@ -589,7 +596,15 @@ static void _see_link (struct supervisor *s)
     _perform_all (s);
 }
 
-static void _wait (struct supervisor *s, struct pollfd pfd[5])
+static void _serve_input (struct supervisor *s, const struct pollfd pfd[2])
+{
+    if (!input_serve (&s->input, pfd))
+        machine_no_life (&s->machine, _now (),
+                         "more than " INPUT_MOST_TEXT " has come on its stdin, and only so much is kept for "
+                         "another run");
+}
+
+static void _wait (struct supervisor *s, struct pollfd pfd[7])
 {
     struct deadline next = { .at_ms = machine_due (&s->machine) };
     bool listens = machine_listens (&s->machine);
@@ -604,14 +619,17 @@ static void _wait (struct supervisor *s, struct pollfd pfd[5])
     pfd[4] = (struct pollfd){ .fd = log_growth_fd (s->log), .events = POLLIN };
     if (s->machine.phase == MACHINE_RUNS)
         next = deadline_min (next, deadline_min (s->listener.due, s->attempts.due));
-    poll (pfd, 5, deadline_left_ms (next));
+    input_poll (&s->input, &pfd[5]);
+    poll (pfd, 7, deadline_left_ms (next));
 }
 
 static void _run (struct supervisor *s)
 {
-    struct pollfd pfd[5] = { { .fd = -1 } };
+    struct pollfd pfd[7] = { { .fd = -1 } };
 
     while (!s->left) {
+        /* Before another life gets a pipe, of which nothing is known yet. */
+        _serve_input (s, &pfd[5]);
         _read_signals (s);
         if (getppid () != s->config.slurmstepd)
             machine_slurmstepd_died (&s->machine, _now ());
@@ -727,6 +745,7 @@ static int _prepare (struct supervisor *s, struct errtext *err)
     attempts_init (&s->attempts);
     abandoned_init (&s->abandoned, &s->config);
     lives_init (&s->lives, s->config.fork_server, SUPERVISOR_LIVES_FD);
+    input_init (&s->input, &s->config);
     if (tee_start (&s->tee, &s->config, err) < 0 || _start_log (s, err) < 0)
         return -1;
     watch_init (&s->watch, &s->config, s->notify, s->log);
