@@ -55,7 +55,7 @@ static int _check_options (struct errtext *err)
     return 0;
 }
 
-static bool _is_with_spares (const char *text)
+static bool _is_with (const char *text, enum rules_name role)
 {
     struct tasklist *list;
     bool found = false;
@@ -63,20 +63,25 @@ static bool _is_with_spares (const char *text)
     if (tasklist_parse (&list, text, NULL) < 0)
         return false;
     for (size_t i = 0; i < tasklist_length (list); i++)
-        found = found || rules_find (tasklist_item (list, i)->role) == RULES_SPARE;
+        found = found || rules_find (tasklist_item (list, i)->role) == role;
     tasklist_destroy (list);
     return found;
 }
 
-static bool _has_spares (void)
+static bool _has (enum rules_name role)
 {
     enum option_id option;
     const char *list;
 
     for (size_t i = 0; (list = options_list (i, &option)); i++)
-        if (_is_with_spares (list))
+        if (_is_with (list, role))
             return true;
     return false;
+}
+
+static bool _has_spares (void)
+{
+    return _has (RULES_SPARE);
 }
 
 /* A variable that stands for --no-kill, which may have the contrary as its value. */
@@ -457,7 +462,7 @@ static const char *_array (char name[RENDEZVOUS_CONFIG_MAX_ARRAY + 1])
  * srun ends the step some time after its first task has ended: --wait, from the sources that srun uses,
  * in its order.
  */
-static bool _is_wait_limited (const struct cmdline_program *of_step)
+static int _wait (const struct cmdline_program *of_step)
 {
     static const struct cmdline_option option = { "--wait", sizeof ("--wait") - 1, 'W' };
     char *given = cmdline_value (&option, of_step);
@@ -467,7 +472,34 @@ static bool _is_wait_limited (const struct cmdline_program *of_step)
     if ((text = given ? given : getenv ("SLURM_WAIT")))
         number_parse (&seconds, text, 0, INT_MAX);
     free (given);
-    return seconds > 0;
+    return seconds < FRAME_MAX_SECONDS ? seconds : FRAME_MAX_SECONDS;
+}
+
+/* Of SIGTERM's grace, so that a task which is stopped when the first one ends is not killed by srun. */
+static int _stop_grace (int wait)
+{
+    int grace = options_seconds (OPTION_STOP_GRACE);
+
+    return wait > 0 && grace >= wait ? wait - 1 : grace;
+}
+
+/* What the user, or the site, has promised to tasks, and srun will not keep. */
+static void _say_what_wait_cuts (int wait)
+{
+    int grace = options_seconds (OPTION_STOP_GRACE), most = _stop_grace (wait);
+    int eval = options_seconds (OPTION_EVAL_GRACE), eval_most = wait - most - 1;
+    bool cuts_evaluator = eval > eval_most && _has (RULES_EVALUATOR);
+    char evaluator[96] = "", stopped[96] = "";
+
+    if (wait == 0 || (grace == most && !cuts_evaluator))
+        return;
+    if (cuts_evaluator)
+        snprintf (evaluator, sizeof (evaluator), "an evaluator has at most %d s, not %d s, to finish%s",
+                  eval_most, eval, grace > most ? "; " : "");
+    if (grace > most)
+        snprintf (stopped, sizeof (stopped), "a task that is stopped has %d s, not %d s", most, grace);
+    slurm_info ("spank_tf: srun kills all tasks %d s after the first one has ended (--wait): %s%s", wait,
+                evaluator, stopped);
 }
 
 /* To srun a name that begins with "all" or "-" is all output, and a number the rank whose output it shows. */
@@ -575,6 +607,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
 {
     const char *networks = options_value (OPTION_NETWORK);
     char array[RENDEZVOUS_CONFIG_MAX_ARRAY + 1];
+    int wait = _wait (of_step);
     struct rendezvous_config config = {
         .token = contact.token,
         .server_token = contact.server_token,
@@ -593,7 +626,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .log_append = _appends_output (number, of_step),
         .job_restarts = _job_restarts (),
         .tee = _tee (of_step),
-        .stop_grace = options_seconds (OPTION_STOP_GRACE),
+        .stop_grace = _stop_grace (wait),
         .eval_grace = options_seconds (OPTION_EVAL_GRACE),
         .fail_grace = options_seconds (OPTION_FAIL_GRACE),
         .hide_gpus = options_word (OPTION_HIDE_GPUS),
@@ -602,7 +635,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .restart = _restart (),
         .watch = _watchdog (),
         .lost_after = _has_spares () ? options_seconds (OPTION_LOST_AFTER) : 0,
-        .wait_limited = _is_wait_limited (of_step),
+        .wait = wait,
         .task = { .batch_host = _batch_host () },
     };
     static const struct cmdline_option het_group_option = { "--het-group", sizeof ("--het-group") - 1, 0 };
@@ -770,5 +803,6 @@ int srun_start (spank_t spank)
         slurm_info ("spank_tf: --tf-tee: no effect with --pty");
     _say_what_stays_empty (&of_step);
     _say_what_is_watched ();
+    _say_what_wait_cuts (_wait (&of_step));
     return 0;
 }

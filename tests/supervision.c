@@ -400,8 +400,9 @@ void task_start (struct task *task)
     connection = _connect (task);
     if (task->stderr_fd == 0 && (task->stderr_fd = memfd_create ("stderr", MFD_CLOEXEC)) < 0)
         die ("memfd_create: %s", strerror (errno));
-    if (pipe2 (input, O_CLOEXEC) < 0 || pipe2 (output, O_CLOEXEC) < 0)
-        die ("pipe2: %s", strerror (errno));
+    /* Not a pipe, which tf-supervise would read for the lives of the task. */
+    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) < 0 || pipe2 (output, O_CLOEXEC) < 0)
+        die ("no pipe: %s", strerror (errno));
     *_shared () = (struct shared){ 0 };
     /* Processes that tf-supervise leaves behind become children of this one. */
     prctl (PR_SET_CHILD_SUBREAPER, 1);

@@ -89,7 +89,7 @@ static void _make_options (struct plan *plan)
     c->watch.learns = plan->seed % 3 == 0;
     plan->no_kill = spares;
     plan->wait = _in (12) ? ONE_OF (1, 10) : 0;
-    c->wait_limited = plan->wait > 0;
+    c->wait = plan->wait;
     plan->kill_wait = ONE_OF (3, 10, 30);
     plan->forwards = _in (2);
     plan->batch = _in (2);

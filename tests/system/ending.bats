@@ -184,6 +184,22 @@ sleep 100')
     done
 }
 
+# bats test_tags=core
+@test "srun --wait: grace periods end before it, and what it kills is named" {
+    run --separate-stderr slurm timeout 60 srun -N2 -n2 --wait=4 --tf-tasks=worker,evaluator --tf-grace=20 --tf-show \
+        sh -c '[ $SLURM_TF_ROLE = evaluator ] || exit 0; trap "" TERM; while :; do sleep 0.1; done'
+    [ "$status" -eq 0 ] || fail "srun returns $status: $stderr"
+    [[ $stderr == *"spank_tf: srun kills all tasks 4 s after the first one has ended (--wait): an evaluator has at most 0 s, not 900 s, to finish; a task that is stopped has 3 s, not 20 s"* ]] ||
+        fail "the launch does not say what is cut: $stderr"
+    [[ $stderr == *"killed after 3 s"* ]] || fail "the evaluator ends otherwise: $stderr"
+    run --separate-stderr slurm env SLURM_WAIT=2 timeout 60 srun -N2 -n2 --tf-tasks=worker:2 --tf-show \
+        sh -c '[ $SLURM_PROCID = 1 ] || exit 0; exec sleep 1000'
+    [ "$status" -eq 137 ] || fail "srun returns $status: $stderr"
+    [[ $stderr == *"worker 1"*"signal 9"*"spank_tf: step "*": srun killed what ran 2 s after the first task had ended (--wait): rank 1 (worker 1) on "* ]] ||
+        fail "the last line does not say what srun has killed: $stderr"
+    [[ $stderr != *lost* && $stderr != *"first to fail"* ]] || fail "something is lost: $stderr"
+}
+
 # --- auto: the evaluator
 
 # bats test_tags=core,release,once

@@ -327,6 +327,91 @@ end_times ()
     wait $urgent
 }
 
+# --- what the logs have of such an end
+
+# Submit a job, $job, whose step has log files in $work/logs.JOB, and wait until its tasks run.
+submit_logged ()
+{
+    cat > "$work/logged" <<'END'
+#!/bin/sh
+srun -Q --tf-log-dir=logs.%j --tf-tasks=worker:2 sh -c 'trap "exit 143" TERM; echo begins; while :; do sleep 0.1; done'
+END
+    job=$(slurm sbatch --parsable -D "$work" -N2 -n2 -o "out.%j" "$@" "$work/logged")
+    eventually 30 logged_begins || fail "job $job does not begin: $(cat "$work"/out.*)"
+}
+
+logged_begins ()
+{
+    [ "$(cat "$work/logs.$job"/worker[01].log 2> /dev/null | grep -c begins)" -eq 2 ]
+}
+
+# Wait until the logs of $job have their end, and require that it is right.
+logs_end ()
+{
+    local log=$work/logs.$job
+
+    eventually 60 tasks_end "$log" || fail "$1: the logs have no end: $(cat "$log"/*.log "$work/out.$job")"
+    # With other types Slurm kills srun when it has killed the batch script.
+    [[ $proctrack != linuxproc ]] || eventually 10 grep -q 'step .* was cancelled' "$log/master.log" || fail "$1: master.log has no end: $(cat "$log/master.log")"
+    ! grep -E 'lost|not known|goes on' "$log/master.log" "$work/out.$job" || fail "$1: something is lost"
+}
+
+# Each task's log in the directory says once that it was asked to end.
+tasks_end ()
+{
+    [ "$(grep -cE '^spank_tf: step [0-9.]+: asked to end \(SIGTERM\) at [0-9T:+-]{25}$' "$1"/worker[01].log | sed 's/.*://' | xargs)" = "1 1" ]
+}
+
+# bats test_tags=core
+@test "master.log and each task's log say how a batch job ends that is cancelled" {
+    submit_logged
+    slurm scancel "$job"
+    logs_end cancelled
+}
+
+@test "... that is requeued or preempted" {
+    local urgent
+
+    submit_logged --requeue
+    slurm scontrol requeue "$job"
+    logs_end requeued
+    slurm scancel "$job"
+    submit_logged
+    slurm srun -Q -p urgent -N2 --exclusive true 3>&- &
+    urgent=$!
+    logs_end preempted
+    wait $urgent
+}
+
+@test "... that reaches its time limit" {
+    submit_logged -t 60
+    "$tests/cluster" run -- scontrol update EndTime=now+5 "jobid=$job"
+    logs_end limited
+}
+
+# bats test_tags=core
+@test "Ctrl-C interrupts a step, which says where its logs are; none of its tasks is lost" {
+    local program='trap "" INT; echo begins; while :; do sleep 0.1; done'
+
+    job=interrupted
+    mkfifo "$work/keys"
+    slurm timeout 60 script -qefc "srun -N2 -n2 --tf-tasks=worker:2 --tf-show --tf-log-dir=$work/logs.$job sh -c '$program'" /dev/null \
+        < "$work/keys" > "$work/out" 2>&1 3>&- &
+    exec {keys}> "$work/keys"
+    eventually 30 logged_begins || fail "it does not begin: $(< "$work/out")"
+    printf '\003' >&"$keys"
+    eventually 10 grep -q 'interrupt (one more' "$work/out" || fail "srun does not hear of it: $(< "$work/out")"
+    printf '\003' >&"$keys"
+    wait $! || true
+    exec {keys}>&-
+    eventually 10 grep -q "logs are in $work/logs.$job" "$work/out" || fail "not where the logs are: $(< "$work/out")"
+    grep -q 'spank_tf: step .* was interrupted' "$work/out" || fail "not that it was interrupted: $(< "$work/out")"
+    [ "$(grep -c 'worker [01] .* signal 9' "$work/logs.$job/master.log")" -eq 2 ] || fail "another table: $(< "$work/logs.$job/master.log")"
+    ! grep -E 'lost|not known' "$work/out" "$work/logs.$job/master.log" || fail "something is lost"
+}
+
+# --- more
+
 # Write a program that records each SIGTERM, and exits EXIT_AFTER seconds after the first. Rank 0
 # runs the commands RANK_0 instead, if there are any.
 write_exits_later ()

@@ -122,6 +122,8 @@ TEST (the_last_line_that_is_not_blank_is_found)
         { "one\nspank_tf: step 12.1\n", "" }, { "spank_tf: step 12.1\n \n", "" },
         { "one\nspank_tf: step 12.1\ntwo\n", "two" },
         { "one\nspank_tf: step 12.1, restart 1, 2026-11-25T14:02:11+01:00\n", "" },
+        { "one\nspank_tf: step 12.1: asked to end (SIGTERM) at 2026-11-25T14:02:11+01:00\n", "one" },
+        { "one\nspank_tf: step 12.1: asked nothing\n", "spank_tf: step 12.1: asked nothing" },
         { "spank_tf: step 12.1: it failed\n", "spank_tf: step 12.1: it failed" },
         { "spank_tf: step \n", "spank_tf: step" }, { "10/100\r20/100\r", "20/100" }, { "\nx", "x" },
         { "x\n\x80\x80\n", "x" },

@@ -84,7 +84,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
     .log_append = true, .job_restarts = 2,
     .hide_gpus = true, .nccl = true, .debugged = true,
-    .wait_limited = true, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 },
+    .wait = 40, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 },
     .lost_after = 20,
     .task = { .batch_host = "n1", .if_abandoned = "requeue" },
     .tee = TEE_ON + TEE_COLOUR_STDOUT,
@@ -204,7 +204,7 @@ static const struct message {
         "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\n"
         "LOST_AFTER=20\n"
         "BATCH_HOST=n1\nIF_ABANDONED=requeue\n"
-        "WAIT_LIMITED=1\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\n"
+        "WAIT=40\nHIDE_GPUS=1\nTF=1\nKERAS=1\nJAX=1\nDTENSOR=1\nTORCH=1\nNCCL=1\n"
         "DEBUGGED=1\nIB=require\nSTOP=never\n",
 }, supervisor_config = {
     &supervisor_config_fields, supervisor_config_plain, supervisor_config_full, supervisor_config_again,
@@ -278,7 +278,7 @@ TEST (each_flag_has_its_key)
     } row[] = {
         FLAG (inherited, "INHERITED"), FLAG (networks_required, "NETWORKS_REQUIRED"), FLAG (show, "SHOW"),
         FLAG (ask_alone, "ASK_ALONE"), FLAG (json, "JSON"), FLAG (log_append, "LOG_APPEND"),
-        FLAG (wait_limited, "WAIT_LIMITED"), FLAG (hide_gpus, "HIDE_GPUS"), FLAG (nccl, "NCCL"),
+        FLAG (hide_gpus, "HIDE_GPUS"), FLAG (nccl, "NCCL"),
         FLAG (debugged, "DEBUGGED"),
 #undef MESSAGE
 #define MESSAGE struct supervisor_config

@@ -307,7 +307,7 @@ static void set_options (struct rendezvous_config *config, char *options, struct
         { "grace", .number = &config->eval_grace },
         { "fail", .number = &config->fail_grace },
         { "kill after", .number = &config->stop_grace },
-        { "wait", .flag = &config->wait_limited },
+        { "wait", .number = &config->wait },
         { "debugger", .flag = &config->debugged },
         { "show", .flag = &config->show },
         { "ask alone", .flag = &config->ask_alone },
@@ -615,6 +615,15 @@ static void repeat_report (int rank)
     receive (rank);
 }
 
+/* Slurm or its user has asked its task to end. */
+static void ask_to_end (int rank, int number)
+{
+    const struct status status = { .life = { .asked_signal = number }, .signs = signs_of[rank] };
+
+    send_frame (supervisor[rank], status_encode (&status));
+    receive (rank);
+}
+
 /* Of a connection that is about to end. */
 static void set_silence (int rank, char *event)
 {
@@ -629,6 +638,8 @@ static void rank_event (int rank, char *event)
     assert_between (rank, 0, step_roster (server.step)->tasks - 1);
     if (story_begins (&event, "is lost unnoticed"))
         disconnect (rank);
+    else if (story_begins (&event, "is asked to end by"))
+        ask_to_end (rank, story_number (&event));
     else if (story_begins (&event, "is lost")) {
         disconnect (rank);
         receive (rank);

@@ -41,9 +41,10 @@ static const struct status full = {
     },
 };
 
+#define ASKED "ASKED_SIGNAL=15\nASKED_AT=1700000000\n"
 #define FULL_END \
     "EXIT_REPORT=signal 9\nOUT_OF_MEMORY=job\nREPORT=3\nAGO_MS=50\nCANNOT_RESTART=it is in a container\n" \
-    "ASKED_SIGNAL=15\nASKED_AT=1700000000\nADDRESS_USED=1\nPEERS=10.0.0.2 fd00::2\nLAST_LINE=no libx.so\n" \
+    ASKED "ADDRESS_USED=1\nPEERS=10.0.0.2 fd00::2\nLAST_LINE=no libx.so\n" \
     "CAUSE=library\nCAUSE_DETAIL=libx.so\n"
 #define FULL_SIGNS \
     "SIGNS=messages\nLIFE=4\nOVERDUE=1\nSTOPPED=1\nSUSPENDED=1\nBUSY=1\nMESSAGES=20\nLOG_GREW=1\n" \
@@ -73,12 +74,13 @@ TEST (each_member_of_a_status_has_its_key)
     struct status runs = full;
 
     runs.ended = false;
-    assert_string_equal (message_text (status_encode (&runs)), FULL_SIGNS);
+    assert_string_equal (message_text (status_encode (&runs)), ASKED FULL_SIGNS);
     assert_string_equal (message_text (status_encode (&full)), FULL_END FULL_SIGNS);
     assert_string_equal (again (message_with (FULL_SIGNS, NULL, NULL)), FULL_SIGNS);
+    assert_string_equal (again (message_with (ASKED FULL_SIGNS, NULL, NULL)), ASKED FULL_SIGNS);
     assert_string_equal (again (message_with (FULL_END FULL_SIGNS, NULL, NULL)), FULL_END FULL_SIGNS);
     assert_string_equal (message_text (status_encode_first (&runs, TOKEN, "n5", 17)),
-                         HELLO "RECONNECTS=1\nRANK=17\n" FULL_SIGNS);
+                         HELLO "RECONNECTS=1\nRANK=17\n" ASKED FULL_SIGNS);
 }
 
 #define EIGHT "1.1.1.1:1 1.1.1.1:2 1.1.1.1:3 1.1.1.1:4 1.1.1.1:5 1.1.1.1:6 1.1.1.1:7 1.1.1.1:8"

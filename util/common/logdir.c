@@ -273,16 +273,33 @@ void logdir_begin_step (const struct logdir *dir, int fd, const char *name, cons
     dprintf (fd, "%s" LOGDIR_STEP_LINE "%s\n", _ends_within_line (again, st.st_size) ? "\n" : "", step);
 }
 
-void logdir_begin_life (int fd, const char *step, int life, const char *at)
+/* "\n" if the file's last line is incomplete. */
+static const char *_begin_line (int fd)
 {
     struct stat st;
     char path[32];
-    bool within = false;
 
     snprintf (path, sizeof (path), "/proc/self/fd/%d", fd);
-    if (fstat (fd, &st) == 0 && st.st_size > 0)
-        within = _ends_within_line (open (path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), st.st_size);
-    dprintf (fd, "%s" LOGDIR_STEP_LINE "%s, restart %d, %s\n", within ? "\n" : "", step, life, at);
+    return fstat (fd, &st) == 0 && st.st_size > 0
+                   && _ends_within_line (open (path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC),
+                                         st.st_size)
+               ? "\n"
+               : "";
+}
+
+void logdir_begin_life (int fd, const char *step, int life, const char *at)
+{
+    dprintf (fd, "%s" LOGDIR_STEP_LINE "%s, restart %d, %s\n", _begin_line (fd), step, life, at);
+}
+
+void logdir_ask_to_end (int fd, const char *step, const char *signal, const char *at, int last_step)
+{
+    char last[48] = "";
+
+    if (last_step > 0)
+        snprintf (last, sizeof (last), "; step %d was the last", last_step);
+    dprintf (fd, "%s" LOGDIR_STEP_LINE "%s" LOGDIR_ASKED "(%s) at %s%s\n", _begin_line (fd), step, signal, at,
+             last);
 }
 
 static const char *_task_file (char *name, size_t size, const char *role, int index, const char *ending)

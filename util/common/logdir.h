@@ -61,6 +61,13 @@ void logdir_begin_step (const struct logdir *dir, int fd, const char *name, cons
 void logdir_begin_life (int fd, const char *step, int life, const char *at);
 
 /*
+ * A task of which the log is was asked to end, by Slurm or its user: LOGDIR_STEP_LINE "12.1" LOGDIR_ASKED
+ * "(SIGTERM) at 2026-11-25T14:02:11+01:00", and "; step 1200 was the last" if it had one.
+ */
+#define LOGDIR_ASKED ": asked to end "
+void logdir_ask_to_end (int fd, const char *step, const char *signal, const char *at, int last_step);
+
+/*
  * The file of a task's output: "worker12.log"; "data2-10.log" for index 10 of a role that ends in a
  * digit, because "data210.log" is another one's. Returns name.
  */

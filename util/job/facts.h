@@ -58,8 +58,8 @@ enum fact_kind {
                    have */
     FACT_FAILED_BESIDE, /* `rank`, an auxiliary task; the job goes on */
     FACT_MISSED, /* `rank` has failed, and the others may wait for it; once */
-    FACT_OVER, /* the job, for this `cause`; `rank` is that of what decided.
-                           `moves`: a task would end by itself */
+    FACT_OVER, /* the job, for this `cause`; `rank` is that of what decided. After a failure without a ps the
+                           others have `seconds`. `moves`: a task would end by itself */
     FACT_GRACE, /* the `ranks` have `seconds` to finish, because the job is over, or has `failed` */
     FACT_KILLED, /* the `ranks` did not end within `seconds` when they were stopped */
     FACT_LOST, /* the supervisors of the `ranks` did not come back */
@@ -69,6 +69,7 @@ enum fact_kind {
     FACT_HANG, /* the `ranks` give no sign of life, the first to be silent first */
     FACT_UNWATCHED, /* no task gives signs of life; the log of `rank`, if that is not NULL, was the last
                        one that grew, `seconds` ago; once */
+    FACT_ASKED, /* `rank` was asked to end, by `asked_signal`; `step` as in DECIDED; once */
     FACT_TRACEBACK, /* the log of `rank` ends with a traceback, and it does not end for a minute; or the
                        `ranks` have failed meanwhile */
     FACT_UNANSWERED, /* nodes do not reach each other: `unanswered`; once */
@@ -137,6 +138,8 @@ struct fact {
     struct watchdog_learnt learnt; /* HANG, ENDED: with --tf-watchdog=auto */
 
     const struct unanswered *unanswered;
+
+    int waited; /* ENDED: srun's --wait, after which it has killed the ranks that are `cut`; or 0 */
 
     /* ENDED, CUT: it is complete. AGAIN: what the restart has cost until now, in milliseconds. */
     const struct ledger *ledger;

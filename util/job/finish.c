@@ -11,6 +11,9 @@
 #include "ends.h"
 #include "place.h"
 
+/* The last of srun's --wait, before it kills all tasks. */
+#define WAIT_SPARE_MS 1000
+
 static const struct exit_report hung = { .kind = EXIT_REPORT_HUNG };
 
 /* Who is left. */
@@ -113,19 +116,36 @@ void finish_name_killed (struct job *job, struct fact *fact)
 
 /* The job is over. */
 
+/*
+ * A grace period ends so early that a task which is stopped then has its own one (--tf-grace) before srun's
+ * --wait is over.
+ */
+static int _before_wait_ends (const struct job *job, int seconds)
+{
+    const struct rendezvous_config *c = job->config;
+    int64_t from = moment_first (job->left, job->now), most;
+
+    if (c->wait == 0)
+        return seconds;
+    most = (from + (c->wait - c->stop_grace) * SECOND_MS - WAIT_SPARE_MS - job->now) / SECOND_MS;
+    return most < 0 ? 0 : most < seconds ? (int)most : seconds;
+}
+
 static int _evaluator_grace (const struct job *job)
 {
     const struct rendezvous_config *c = job->config;
+    bool failed = finish_failed (job) && c->fail_grace < c->eval_grace;
 
-    return finish_failed (job) && c->fail_grace < c->eval_grace ? c->fail_grace : c->eval_grace;
+    return _before_wait_ends (job, failed ? c->fail_grace : c->eval_grace);
 }
 
-static void _tell_over (struct job *job)
+static void _tell_over (struct job *job, int grace)
 {
     struct fact *fact =
         facts_add (&job->facts, FACT_OVER, job->finish.place ? job->finish.place->rank : NULL);
 
     fact->cause = job->finish.cause;
+    fact->seconds = grace;
     EACH_PLACE (p, job)
         fact->moves = fact->moves || (p->duty.works && place_runs (p) && !p->hung);
 }
@@ -158,13 +178,15 @@ static void _end_restarts (struct job *job)
 static void _finish (struct job *job, enum finish_cause cause, struct place *p,
                      const struct exit_report *report)
 {
+    int grace = _before_wait_ends (job, job->config->fail_grace);
+
     job->phase = JOB_FINISHES;
     job->finish.cause = cause;
     job->finish.place = p;
     job->finish.report = *report;
-    _tell_over (job);
+    _tell_over (job, grace);
     if (cause == FINISH_TASK_FAILED && !job->asked)
-        job->finish.failure_over = job->run + job->config->fail_grace * SECOND_MS;
+        job->finish.failure_over = job->run + grace * SECOND_MS;
     job->finish.grace_over = job->run + _evaluator_grace (job) * SECOND_MS;
     _end_restarts (job);
     _tell_grace (job);
@@ -221,6 +243,13 @@ void finish_hang (struct job *job, struct place *p)
 {
     if (job->config->stop == STOP_WHEN_AUTO && job->phase != JOB_FINISHES && !job->asked)
         _finish (job, FINISH_TASK_FAILED, p, &hung);
+}
+
+int finish_waited (const struct job *job)
+{
+    int wait = job->config->wait;
+
+    return job->left != NEVER && job->now >= job->left + wait * SECOND_MS - WAIT_SPARE_MS ? wait : 0;
 }
 
 int64_t finish_due (const struct job *job)

@@ -129,6 +129,8 @@ bool job_tells (struct job *job, struct rank *rank, bool may_leave, struct goal 
     *goal = job_goal (job, rank);
     if (rank->link != LINK_UP || leaves || goal_is_same (goal, &rank->told) || (goal->leave && !may_leave))
         return false;
+    if (goal->leave)
+        job->left = moment_first (job->left, job->now);
     *begins = goal->life > rank->told.life && goal->life > rank->has && job_has_replaced (job);
     rank->told = *goal;
     return true;

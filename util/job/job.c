@@ -49,7 +49,7 @@ struct job *job_create (const struct rendezvous_config *config, struct rank *ran
                              .beside = p->beside,
                              .needs_master_port = p->needs_master_port,
                              .rank = p->rank };
-    job->finish.grace_over = job->finish.failure_over = NEVER;
+    job->finish.grace_over = job->finish.failure_over = job->left = NEVER;
     job->replaced_sign = job->unanswered.due = job->beat = NEVER;
     duties_set (job);
     return job;
@@ -262,6 +262,19 @@ static void _take_report (struct job *job, struct rank *rank, const struct statu
 
 /* Inputs. */
 
+static void _note_asked (struct job *job, struct rank *rank, const struct life_report *life)
+{
+    struct fact *fact;
+
+    rank->asked = life->asked_signal;
+    if (!rank->asked || job->asked_told)
+        return;
+    job->asked_told = true;
+    fact = facts_add (&job->facts, FACT_ASKED, rank);
+    fact->asked_signal = life->asked_signal;
+    fact->step = job->budget.step;
+}
+
 static void _take_status (struct job *job, struct rank *rank, const struct status *status)
 {
     _note_status (job, rank, status);
@@ -269,6 +282,8 @@ static void _take_status (struct job *job, struct rank *rank, const struct statu
     ledger_look (job);
     if (status->ended)
         _take_report (job, rank, status);
+    else
+        _note_asked (job, rank, &status->life);
     ledger_look (job);
 }
 
@@ -324,6 +339,7 @@ static void _tell_last (struct job *job, enum fact_kind kind)
     if (kind == FACT_CUT)
         return;
     fact->learnt = job->watchdog.learnt;
+    fact->waited = finish_waited (job);
     finish_name_killed (job, fact);
 }
 
@@ -338,38 +354,72 @@ static void _tell_end (struct job *job)
     _tell_last (job, FACT_ENDED);
 }
 
-/* srun has seen the end of every task, and this process of some. */
-static bool _is_settled (const struct job *job)
+/* The kernel has closed its supervisor's connection, or it was about to end: it was killed with its step. */
+static bool _is_killed (const struct rank *rank)
 {
-    bool any = false;
-
-    EACH_RANK (r, job) {
-        bool ended = r->place ? place_has_ended (r->place) : r->released;
-
-        if (rank_end (r)->asked_signal || (!ended && !r->lost && r->away == NEVER))
-            return false;
-        any = any || (ended && !r->lost && !r->replaced_by);
-    }
-    return any;
+    return rank->asked || (rank->away != NEVER && !rank->broke);
 }
 
-/* srun has ended: what runs is lost. */
-static void _lose_at_end (struct job *job, struct rank *r, bool settled)
+static bool _is_at_its_end (const struct rank *rank)
+{
+    return rank->place ? place_has_ended (rank->place) : rank->released;
+}
+
+/* The signal by which Slurm or the user has asked a task to end, and so the step; or 0. */
+static int _asked_signal (const struct job *job)
+{
+    EACH_RANK (r, job) {
+        int asked = _is_at_its_end (r) ? rank_end (r)->asked_signal : r->asked;
+
+        if (asked)
+            return asked;
+    }
+    return 0;
+}
+
+/*
+ * srun has seen the end of every task, and this process of some; or its user has interrupted it, and is still
+ * there. What Slurm ends is cancelled, and nobody waits for more.
+ */
+static bool _is_settled (const struct job *job, int asked)
+{
+    bool any = asked;
+
+    EACH_RANK (r, job) {
+        if (!_is_at_its_end (r) && !r->lost && r->away == NEVER && !r->asked)
+            return false;
+        any = any || (_is_at_its_end (r) && !r->lost && !r->replaced_by);
+    }
+    return any && (asked == 0 || asked == SIGINT);
+}
+
+/* srun has ended: what runs was killed with its step, or is lost. */
+static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
 {
     struct place *p = r->place;
-    bool ended = p ? place_has_ended (p) : r->released || r->lost;
+    struct end *end = p ? &p->end : &r->end;
+    bool ended = _is_at_its_end (r) || (!p && r->lost);
 
     if (settled ? ended : !(p && place_runs (p)))
         return;
+    r->cut = !r->lost && _is_killed (r);
     if (r->away == NEVER)
         _note_end (job, r, job->now, NULL, 0);
-    r->lost = true;
-    *(p ? &p->end.report : &r->end.report) = settled ? killed : stopped;
+    if (r->cut)
+        end->asked_signal = asked;
+    if (r->cut && p)
+        p->phase = PLACE_ENDED;
+    else if (r->cut)
+        r->released = true;
+    r->lost = r->lost || !r->cut;
+    /* What is lost has not failed, as far as is known. */
+    end->report = r->cut || settled ? killed : stopped;
 }
 
 void job_cut (struct job *job, int64_t now)
 {
-    bool settled = _is_settled (job);
+    int asked = _asked_signal (job);
+    bool settled = _is_settled (job, asked);
 
     _set_time (job, now);
     /* The last report may have come together with srun's end. */
@@ -377,7 +427,7 @@ void job_cut (struct job *job, int64_t now)
     if (job->end_told)
         return;
     EACH_RANK (r, job)
-        _lose_at_end (job, r, settled);
+        _cut_rank (job, r, settled, asked);
     if (settled)
         _tell_end (job);
     else

@@ -52,8 +52,8 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
 void job_cannot_change (struct job *job, const struct rank *spare);
 
 /*
- * srun has ended. If tasks run as far as is known, it or they have been killed: they are lost. If the others
- * have ended by themselves, and the rest has no connection, that is the end.
+ * srun has ended. If tasks run as far as is known, it or they have been killed. If the others have ended by
+ * themselves, and the rest has no connection, that is the end.
  */
 void job_cut (struct job *job, int64_t now);
 

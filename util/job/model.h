@@ -188,6 +188,7 @@ struct rank {
     bool alive; /* by its last status a life runs */
     int has; /* the last life that it has begun */
     bool suspended; /* Slurm has suspended the job */
+    int asked; /* the signal by which Slurm or the user has asked it to end, while it runs; or 0 */
     enum address_use address_use; /* of all lives that have ended */
     bool tells_unanswered; /* for its node (unanswered.c) */
     struct watch_standing watch;
@@ -207,6 +208,7 @@ struct rank {
     int64_t given_up; /* job->run when a spare may take its place; or NEVER */
     bool lost; /* it did not come back in time */
     bool overdue; /* it is to be told as lost now */
+    bool cut; /* srun has ended, and it was killed before its supervisor has told its end */
 };
 
 /* The step. */
@@ -311,6 +313,8 @@ struct job {
     bool isolated; /* srun's host is cut off (absence.h) */
     int64_t back; /* job->run when srun's host was, perhaps, after an outage; 0: never */
     int64_t launched; /* when the tasks got their answers */
+    int64_t
+        left; /* job->now when the first supervisor was let go, from which srun's --wait counts; or NEVER */
 
     enum job_phase phase;
     struct gather gather;
@@ -323,7 +327,7 @@ struct job {
 
     struct facts facts;
     int ends; /* that have been noted */
-    bool end_told, miss_told; /* what is told once */
+    bool end_told, miss_told, asked_told; /* what is told once */
     int64_t beat; /* job->now of the next heartbeat; NEVER: there is none */
     int64_t replaced_sign; /* the first last sign of those that are to begin; or NEVER */
 

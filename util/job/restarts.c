@@ -422,7 +422,7 @@ static void _decide (struct job *job, struct place *p, const struct exit_report 
         _restart (job, p, report, decision);
         return;
     }
-    if (exit_report_failed (report) || (report_is_success (report) && job->config->wait_limited))
+    if (exit_report_failed (report) || (report_is_success (report) && job->config->wait > 0))
         place_forbid (p, PLACE_CANNOT);
     /* It died of what asked it to end. */
     if (decision == DECISION_ASKED && report->kind == EXIT_REPORT_SIGNAL

@@ -30,6 +30,14 @@ static void _add_peers (struct frame *frame, const struct life_peers *peers)
         frame_add (frame, "PEERS", "%s", text);
 }
 
+void life_report_add_asked (struct frame *frame, const struct life_report *report)
+{
+    if (report->asked_signal > 0)
+        frame_add (frame, "ASKED_SIGNAL", "%d", report->asked_signal);
+    if (report->asked_signal > 0 && report->asked_at > 0)
+        frame_add (frame, "ASKED_AT", "%" PRId64, report->asked_at);
+}
+
 void life_report_add (struct frame *frame, const struct life_report *report)
 {
     if (report->number > 1)
@@ -38,10 +46,7 @@ void life_report_add (struct frame *frame, const struct life_report *report)
     if (report->ago_ms > 0 && report->ago_ms <= LIFE_REPORT_MOST_AGO_MS)
         frame_add (frame, "AGO_MS", "%d", report->ago_ms);
     frame_add_text (frame, "CANNOT_RESTART", report->cannot);
-    if (report->asked_signal > 0)
-        frame_add (frame, "ASKED_SIGNAL", "%d", report->asked_signal);
-    if (report->asked_signal > 0 && report->asked_at > 0)
-        frame_add (frame, "ASKED_AT", "%" PRId64, report->asked_at);
+    life_report_add_asked (frame, report);
     if (report->address != ADDRESS_UNKNOWN)
         frame_add (frame, "ADDRESS_USED", "%d", report->address == ADDRESS_USED);
     _add_peers (frame, &report->peers);

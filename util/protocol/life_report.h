@@ -50,6 +50,9 @@ struct life_report {
 
 void life_report_add (struct frame *frame, const struct life_report *report);
 
+/* Of a task that runs: that it was asked to end. */
+void life_report_add_asked (struct frame *frame, const struct life_report *report);
+
 /*
  * A frame without it, of a supervisor that does not restart tasks, has life -1. A malformed signal
  * counts as SIGTERM, because the task was asked to end.

@@ -85,7 +85,7 @@ static const struct field row[] = {
     FIELD_PART_AT (watch, watch_rule_fields),
     FIELD_PART_AT (lost_after, lost_after_fields),
     FIELD_ROWS_AT (task, task_options_fields),
-    FIELD ("WAIT_LIMITED", wait_limited, FLAG, FIELD_OPTIONAL),
+    FIELD ("WAIT", wait, NUMBER, FIELD_OPTIONAL, 1, FRAME_MAX_SECONDS),
     FIELD ("HIDE_GPUS", hide_gpus, FLAG, FIELD_OPTIONAL),
     FIELD ("TF", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_TF),
     FIELD ("KERAS", frameworks, BIT, FIELD_OPTIONAL, FRAMEWORK_KERAS),

@@ -64,7 +64,7 @@ struct rendezvous_config {
     struct watch_rule watch;                /* --tf-watchdog */
     int lost_after;                         /* with spare tasks: seconds (silence.h); 0: there are none */
     struct task_options task;   /* for every task and its tf-supervise */
-    bool wait_limited;                      /* srun ends the step some time after its first task */
+    int wait; /* srun kills all tasks so many seconds after the first one has ended; 0: it does not */
     bool hide_gpus;                         /* from every ps */
     unsigned int frameworks;                /* --tf-frameworks, bits of enum framework */
     bool nccl;                              /* NCCL follows the network that is chosen */

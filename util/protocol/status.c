@@ -14,7 +14,8 @@ static void _add_parts (struct frame *frame, const struct status *status)
         exit_report_add (frame, &status->report);
         life_report_add (frame, &status->life);
         failure_text_add (frame, &status->failure);
-    }
+    } else
+        life_report_add_asked (frame, &status->life);
     fields_encode (&signs_fields, frame, &status->signs);
 }
 

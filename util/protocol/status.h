@@ -18,7 +18,7 @@
 #include "signs.h"
 
 struct status {
-    bool ended;                     /* its life has, and no other one has begun; then: */
+    bool ended; /* its life has, and no other one has begun; then these, and otherwise only life.asked_… */
     struct exit_report report;
     struct life_report life;
     struct failure_text failure;

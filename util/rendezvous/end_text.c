@@ -27,7 +27,7 @@ static const char *_how (const struct rank *rank, struct exit_report_text *room)
     if (rank->replaced_by)
         snprintf (room->text, sizeof (room->text), "lost, now rank %d", rank->replaced_by->number);
     else if (rank->lost)
-        return "lost";
+        return rank->away == NEVER ? "not known" : "lost";
     else
         exit_report_describe (&rank_end (rank)->report, room);
     return room->text;

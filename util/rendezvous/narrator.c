@@ -15,6 +15,7 @@
 #include "common/list_text.h"
 #include "common/logdir.h"
 #include "common/second.h"
+#include "common/signal_name.h"
 #include "common/silence.h"
 #include "console.h"
 #include "end_text.h"
@@ -149,13 +150,14 @@ static void _ps_failed (const struct narrator *n, const struct rank *rank, const
 }
 
 /* A cluster without a ps has lost a task. */
-static void _task_failed (const struct narrator *n, const struct end *end, const char *name, const char *how)
+static void _task_failed (const struct narrator *n, const struct fact *fact, const char *name,
+                          const char *how)
 {
+    const struct end *end = rank_end (fact->rank);
     char others[64] = "are stopped", saved[64];
-    int grace = n->config->fail_grace;
 
-    if (grace > 0)
-        snprintf (others, sizeof (others), "have %d s to end, and are then stopped", grace);
+    if (fact->seconds > 0)
+        snprintf (others, sizeof (others), "have %d s to end, and are then stopped", fact->seconds);
     if (ends_has_saved (end))
         console_say ("spank_tf: %s: %s %s; the others %s", step_name (n->step), name,
                      end_text_saved (&end->report, saved, sizeof (saved)), others);
@@ -179,7 +181,7 @@ static void _over (const struct narrator *n, const struct fact *fact)
         _ps_failed (n, rank, name, how.text);
     else if (fact->cause == FINISH_TASK_FAILED
              && (rank_end (rank)->report.kind != EXIT_REPORT_HUNG || fact->moves))
-        _task_failed (n, rank_end (rank), name, how.text);
+        _task_failed (n, fact, name, how.text);
 }
 
 static void _grace (const struct narrator *n, const struct fact *fact)
@@ -439,18 +441,55 @@ static void _tell_ledger (const struct narrator *n, const struct ledger *ledger,
         console_note (line);
 }
 
-/* srun has ended, and prints nothing any more: master.log gets what is known. A task that ran is lost. */
+/* The last line of master.log if Slurm kills srun, and this process. */
+static void _asked_to_end (const struct narrator *n, const struct fact *fact)
+{
+    char line[256], signal[32], last[48] = "";
+
+    if (fact->step > 0)
+        snprintf (last, sizeof (last), "; step %d was the last", fact->step);
+    snprintf (line, sizeof (line), "spank_tf: %s: the tasks are asked to end (%s)%s\n", step_name (n->step),
+              signal_name (fact->asked_signal, signal, sizeof (signal)), last);
+    console_note (line);
+}
+
+/* " was cancelled", if the first failure is an end that was asked for; or NULL. */
+static const char *_how_asked (const struct roster *roster)
+{
+    if (!ends_are_cancelled (roster->rank, roster->tasks))
+        return NULL;
+    return rank_end (ends_first_to_fail (roster->rank, roster->tasks))->asked_signal == SIGINT
+               ? " was interrupted"
+               : " was cancelled";
+}
+
+/* srun has ended, and prints nothing any more: master.log gets what is known. */
 static void _cut (const struct narrator *n, const struct fact *fact)
 {
     char line[128], *table = end_text_table (n->roster, false);
+    const char *asked = _how_asked (n->roster);
 
-    snprintf (line, sizeof (line), "spank_tf: %s: srun has ended before its tasks\n", step_name (n->step));
+    snprintf (line, sizeof (line), "spank_tf: %s%s\n", step_name (n->step),
+              asked ? asked : ": srun has ended before its tasks");
     console_note (line);
     if (table)
         console_note (table);
     free (table);
     _tell_ledger (n, fact->ledger, false);
     _notify_end (n, fact);
+}
+
+/* srun has killed what still ran so long after the first end. */
+static void _waited (const struct narrator *n, const struct fact *fact)
+{
+    char names[1024], name[RANK_NAME_SIZE];
+    struct list_text list = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
+
+    for (const struct rank *rank = n->roster->rank; rank < n->roster->rank + n->roster->tasks; rank++)
+        if (rank->cut)
+            list_text_add (&list, _name (n, rank, name));
+    console_say ("error: spank_tf: %s: srun killed what ran %d s after the first task had ended (--wait): %s",
+                 step_name (n->step), fact->waited, list_text_end (&list));
 }
 
 /* How, the first failure, and where the logs are, which the failure's line and the JSON say, too. */
@@ -461,7 +500,8 @@ static void _ended (const struct narrator *n, const struct fact *fact)
     const char *step = step_name (n->step), *failure = NULL;
     char text[END_TEXT_FAILURE_SIZE];
     const struct rank *first = ends_first_to_fail (roster->rank, roster->tasks);
-    bool cancelled = ends_are_cancelled (roster->rank, roster->tasks), none = _none_has_started (roster);
+    const char *cancelled = _how_asked (roster);
+    bool none = _none_has_started (roster);
     bool saved = first && ends_has_saved (rank_end (first));
     bool alone = c->ask_alone && !cancelled && alone_is_likely (roster->rank, roster->tasks);
     int replaced = _replacements (roster);
@@ -479,7 +519,9 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         /* A table of what has been cancelled alarms; master.log has it. */
         console_table (end_text_table (roster, alone), c->show && !cancelled);
     if (cancelled)
-        console_say ("spank_tf: %s was cancelled", step);
+        console_say ("spank_tf: %s%s", step, cancelled);
+    else if (fact->waited > 0 && first && first->cut)
+        _waited (n, fact);
     else if ((failure = end_text_failure (roster, text, sizeof (text))) && saved)
         console_say ("spank_tf: %s: %s", step, failure);
     else if (failure)
@@ -530,6 +572,7 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
         case FACT_REPLACED: _replaced (n, fact); break;
         case FACT_HANG: _hang (n, fact); break;
         case FACT_UNWATCHED: _unwatched (n, fact); break;
+        case FACT_ASKED: _asked_to_end (n, fact); break;
         case FACT_TRACEBACK: _traceback (n, fact); break;
         case FACT_UNANSWERED: _unanswered (n, fact->unanswered); break;
         case FACT_HEARTBEAT: break; /* only the site's program is told */

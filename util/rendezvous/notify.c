@@ -59,6 +59,7 @@ static noreturn void _execute (const char *program, int file)
     sigemptyset (&none);
     sigprocmask (SIG_SETMASK, &none, NULL);
     signal (SIGPIPE, SIG_DFL);
+    signal (SIGTERM, SIG_DFL);
     if (dup2 (file, STDIN_FILENO) == STDIN_FILENO && chdir ("/") == 0)
         execve (program, argv, env);
     _exit (127);

@@ -5,13 +5,13 @@
 
 #include "restart_lines.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/list_text.h"
+#include "common/signal_name.h"
 #include "console.h"
 #include "events.h"
 #include "rank_names.h"
@@ -102,24 +102,14 @@ static void _cannot (struct errtext *text, const struct restart_lines *l, const 
 
 static void _asked (struct errtext *text, const struct fact *fact)
 {
-    static const struct {
-        int number;
-        const char *name;
-    } known[] = {
-        { SIGTERM, "SIGTERM" }, { SIGINT, "SIGINT" },   { SIGHUP, "SIGHUP" },
-        { SIGQUIT, "SIGQUIT" }, { SIGUSR1, "SIGUSR1" }, { SIGUSR2, "SIGUSR2" },
-    };
     char name[32], at[32] = "";
     time_t when = (time_t)fact->asked_at;
     struct tm tm;
 
-    snprintf (name, sizeof (name), "signal %d", fact->asked_signal);
-    for (size_t i = 0; i < sizeof (known) / sizeof (known[0]); i++)
-        if (known[i].number == fact->asked_signal)
-            snprintf (name, sizeof (name), "%s", known[i].name);
     if (when > 0 && localtime_r (&when, &tm))
         strftime (at, sizeof (at), " at %H:%M:%S", &tm);
-    errtext_set (text, "; not restarted: the step was asked to end (%s%s)", name, at);
+    errtext_set (text, "; not restarted: the step was asked to end (%s%s)",
+                 signal_name (fact->asked_signal, name, sizeof (name)), at);
 }
 
 static void _used_up (struct errtext *text, const struct restart_lines *l, const struct fact *fact)

@@ -46,6 +46,7 @@ struct server {
     struct job *job; /* NULL if no task is supervised */
     struct narrator *narrator; /* likewise */
     struct journal *journal; /* or NULL */
+    struct deadline revived; /* when to say that this is not the first tf-rendezvous */
     struct wire *wire; /* what the job knows of each rank's link; or NULL */
     bool timed; /* the job knows what time it is since its last input */
     bool leaves; /* a supervisor is to, and is told when what was told before is written, */

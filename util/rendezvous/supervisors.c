@@ -206,7 +206,7 @@ static void _send_goal (struct server *server, struct peer *peer, const struct g
  */
 static bool _may_leave (const struct server *server)
 {
-    bool busy = !server->config.wait_limited && notify_has_last ();
+    bool busy = server->config.wait == 0 && notify_has_last ();
 
     return (server->leaves && server->now >= server->leaves_due) || (console_is_written () && !busy);
 }

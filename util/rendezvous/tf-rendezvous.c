@@ -31,6 +31,7 @@
 #include "common/tcp.h"
 #include "common/version.h"
 #include "console.h"
+#include "job/job.h"
 #include "journal.h"
 #include "keeper.h"
 #include "launch.h"
@@ -40,8 +41,22 @@
 #define SRUN_FD 3
 #define LISTEN_FD 4
 
+/*
+ * What has killed the former one may be Slurm, which kills all of its job: then this one does not live for so
+ * long, and the end of the job is not a tale of this program.
+ */
+#define REVIVED_MS 2000
+
+static void _say_revived (struct server *server)
+{
+    server->revived = deadline_never ();
+    console_say ("spank_tf: %s: tf-rendezvous was killed, and goes on", step_name (server->step));
+}
+
 static void _check_time (struct server *server)
 {
+    if (deadline_passed (server->revived))
+        _say_revived (server);
     peers_expire (&server->peers);
     launch_check (server);
     supervisors_check (server);
@@ -54,6 +69,7 @@ static int _timeout_ms (const struct server *server)
     struct deadline next = deadline_min (launch_next (server), supervisors_next (server));
 
     next = deadline_min (next, deadline_min (supervisors_look (server), console_next ()));
+    next = deadline_min (next, server->revived);
     return deadline_left_ms (deadline_min (next, peers_next_timeout (&server->peers)));
 }
 
@@ -176,14 +192,14 @@ static int _go_on (struct server *server, struct errtext *err)
     server->now = deadline_in_ms (0).at_ms;
     if (rc < 0)
         return -1;
-    console_say ("spank_tf: %s: tf-rendezvous was killed, and goes on", step_name (server->step));
+    server->revived = deadline_in_ms (REVIVED_MS);
     supervisors_revive (server);
     return 0;
 }
 
 int main (int argc, char *argv[])
 {
-    struct server server = { 0 };
+    struct server server = { .revived = deadline_never () };
     struct errtext err;
     bool again;
 
@@ -194,6 +210,8 @@ int main (int argc, char *argv[])
     signal (SIGPIPE, SIG_IGN);
     /* Slurm suspends a job by this, and two seconds later by SIGSTOP: meanwhile supervisors tell of it. */
     signal (SIGTSTP, SIG_IGN);
+    /* Slurm ends a job by this, and by SIGKILL when KillWait is over: until then master.log gets the end. */
+    signal (SIGTERM, SIG_IGN);
     server.srun = getppid ();
     server.journal = journal_create ();
     again = keeper_start (server.journal) > 0;
@@ -217,6 +235,8 @@ int main (int argc, char *argv[])
     peers_watch_fd (&server.peers, SRUN_FD);
     _run (&server);
 
+    if (deadline_is_set (server.revived) && server.job && server.job->end_told)
+        _say_revived (&server);
     console_release ();
     supervisors_cut (&server);
     console_end ();

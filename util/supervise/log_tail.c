@@ -131,18 +131,31 @@ static size_t _name_length (struct text line)
     return (size_t)(at - line.at) + (at < line.end && *at == ' ');
 }
 
+/* It is not the program's (logdir_ask_to_end ()). */
+static bool _is_note (struct text line)
+{
+    if (!text_begins (line, LOGDIR_STEP_LINE))
+        return false;
+    line.at += sizeof (LOGDIR_STEP_LINE) - 1;
+    while (line.at < line.end && (isdigit ((unsigned char)*line.at) || *line.at == '.'))
+        line.at++;
+    return text_begins (line, LOGDIR_ASKED);
+}
+
 bool text_take_line (struct text *text, struct text *line)
 {
     size_t name;
 
-    if (text->at == text->end)
-        return false;
-    *line = *text;
-    while (text->at < text->end && *text->at != '\n')
-        text->at++;
-    line->end = text->at;
-    if (text->at < text->end)
-        text->at++;
+    do {
+        if (text->at == text->end)
+            return false;
+        *line = *text;
+        while (text->at < text->end && *text->at != '\n')
+            text->at++;
+        line->end = text->at;
+        if (text->at < text->end)
+            text->at++;
+    } while (_is_note (*line));
     while ((name = _name_length (*line)) > 0)
         line->at += name;
     return true;

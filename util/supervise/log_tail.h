@@ -30,8 +30,8 @@ void log_tail_read (struct log_tail *tail, const char *bytes, size_t length);
 size_t log_tail_offset (const struct log_tail *tail, const char *at, const char *bytes, size_t length);
 
 /*
- * Take the next line, without its end, and without what names a process in front of it: "[rank0]: " of
- * PyTorch, "[default0]:" of torchrun. False at the end.
+ * Take the next line of the program, without its end, and without what names a process in front of it:
+ * "[rank0]: " of PyTorch, "[default0]:" of torchrun. False at the end.
  */
 bool text_take_line (struct text *text, struct text *line);
 

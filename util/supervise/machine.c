@@ -160,6 +160,13 @@ static bool _is_asked (const struct machine *m)
     return signals_asked (&m->signals, &m->report, m->run, NULL) != 0;
 }
 
+int machine_asked (const struct machine *m, int64_t *at)
+{
+    static const struct exit_report runs = { .kind = EXIT_REPORT_EXIT };
+
+    return signals_asked (&m->signals, &runs, m->run, at);
+}
+
 /* A task that was stopped for this life, or was spare, has failed if the life cannot begin. */
 static void _set_unstarted (struct machine *m)
 {

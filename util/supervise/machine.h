@@ -179,6 +179,9 @@ int64_t machine_lost_since (const struct machine *machine);
 /* Slurm suspends the job, and stops this process soon. False when it has not, or has resumed the job. */
 bool machine_is_suspended (const struct machine *machine, int64_t now);
 
+/* The signal by which Slurm or the user has asked the task to end, as far as it runs; 0: none. *at: when. */
+int machine_asked (const struct machine *machine, int64_t *at);
+
 /* True if the task may have another life. */
 bool machine_can_restart (const struct machine *machine);
 

@@ -31,11 +31,15 @@
 
 #include "abandoned.h"
 #include "attempts.h"
+#include "common/child.h"
 #include "common/deadline.h"
 #include "common/descriptors.h"
 #include "common/errtext.h"
+#include "common/iso_time.h"
+#include "common/logdir.h"
 #include "common/proc.h"
 #include "common/second.h"
+#include "common/signal_name.h"
 #include "common/version.h"
 #include "connections.h"
 #include "descendants.h"
@@ -87,6 +91,7 @@ struct supervisor {
     int started_ms;             /* so much later a program of the task was seen to serve; 0: not yet */
     int question;               /* of the rendezvous, the last */
     bool suspended;             /* as was told last */
+    bool asked;                 /* to end, as machine_asked () was then */
     pid_t task;                 /* the program; 0: it has ended */
     struct oom_counts oom_kills; /* before its program started */
     struct lives lives;
@@ -263,6 +268,8 @@ static void _tell (struct supervisor *s)
                              .signs = watch_signs (&s->watch) };
     struct signs *signs = &status.signs;
 
+    if (!status.ended)
+        status.life.asked_signal = machine_asked (&s->machine, &status.life.asked_at);
     status.life.address = s->listener.use;
     status.life.peers = s->peers;
     signs->life = s->machine.number < 0 ? 0 : s->machine.number;
@@ -445,12 +452,45 @@ static void _serve_lives (struct supervisor *s)
     _perform_all (s);
 }
 
+/* By a child, because the file system may hang. */
+static void _log_asked (const struct supervisor *s, int number, int64_t asked_at)
+{
+    char signal[32], at[ISO_TIME_SIZE];
+    int step = watch_signs (&s->watch).step;
+
+    if (!s->config.log)
+        return;
+    signal_name (number, signal, sizeof (signal));
+    iso_time ((time_t)asked_at, at);
+    if (child_fork ("tf-last-line", (int[]){ -1, SUPERVISOR_LOG_FD, -1 }, 3) == 0) {
+        logdir_ask_to_end (STDOUT_FILENO, s->config.step, signal, at, step);
+        _exit (0);
+    }
+}
+
+/*
+ * At once, because SIGKILL may follow, and srun may end: then this is all that is told of the end. What has
+ * ended tells it in its report.
+ */
+static void _tell_asked (struct supervisor *s)
+{
+    int64_t at;
+    int number = machine_asked (&s->machine, &at);
+
+    if (number && !s->asked && !s->machine.reported) {
+        _tell (s);
+        _log_asked (s, number, at);
+    }
+    s->asked = number;
+}
+
 static void _read_signals (struct supervisor *s)
 {
     struct signal signal;
 
     while (signal_fd_read (s->signal_fd, &signal)) {
         machine_signal (&s->machine, _now (), &signal);
+        _tell_asked (s);
         _perform_all (s);
     }
 }
