@@ -196,7 +196,8 @@ static const struct message {
     &rendezvous_config_fields, rendezvous_config_plain, rendezvous_config_full, rendezvous_config_again,
     TOKENS "STEP=12.0\nLIST=ps,worker:3\nTIMEOUT=300\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
         "IB=no\nSTOP=auto\n",
-    TOKENS "STEP=12.0\nARRAY=11_3\nHET_GROUP=0-1\nLIST=ps,worker:3\nLIST_PER_NODE=worker:2\nLIST=evaluator\n"
+    TOKENS "STEP=12.0\nARRAY=11_3\nUSER=ann\nJOB_NAME=train\nPARTITION=gpu\nCLUSTER=c1\nSRUN_HOST=login1\n"
+        "HET_GROUP=0-1\nLIST=ps,worker:3\nLIST_PER_NODE=worker:2\nLIST=evaluator\n"
         "INHERITED=1\nTIMEOUT=300\nNETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nASK_ALONE=1\n"
         "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nJOB_RESTARTS=2\n"
         "TEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"

@@ -287,14 +287,16 @@ int64_t absence_due (const struct job *job)
     if (job->suspended)
         return NEVER;
     EACH_RANK (r, job) {
+        bool lost = r->lost && r->place && r->place->phase != PLACE_ENDED;
+
         spare = spare || (rank_is_spare (r) && rank_is_supervised (r));
-        if (!rank_is_supervised (r) || (r->place && r->place->phase == PLACE_KEPT))
+        if (!(lost || rank_is_supervised (r)) || (r->place && r->place->phase == PLACE_KEPT))
             continue;
-        next = moment_first (next, r->away);
+        next = lost ? next : moment_first (next, r->away);
         if (job->run < r->given_up)
             next = moment_first (next, r->given_up);
         else
-            waits = waits || r->place;
+            waits = waits || (!lost && r->place);
     }
     return waits && spare ? moment_first (next, job->run + SPARE_MS) : next;
 }

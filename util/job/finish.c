@@ -218,6 +218,9 @@ void finish_end (struct job *job, struct place *p, enum place_phase phase, bool 
     bool had_ended = place_has_ended (p);
     enum finish_cause cause;
 
+    /* The others were stopped because of that. */
+    if (job->finish.place == p && job->finish.report.kind == EXIT_REPORT_HUNG && report_is_success (report))
+        report = &hung;
     if (!had_ended) {
         p->end.report = *report;
         /* While the job may need it. Losses have been told. */

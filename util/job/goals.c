@@ -61,10 +61,10 @@ static int _code (const struct job *job, const struct rank *rank, const struct g
 
     if (!goal->leave) {
         /* It is stopped for another life. If it hears of none, its work is not done. */
-        bool undone = p && p->duty.awaited && restarts_gather (job, p) && !exit_report_failed (&rank->said);
+        bool waits = rank->alive ? goal->stop == GOAL_STOP : !exit_report_failed (&rank->said);
 
-        return undone && (rank->alive ? goal->stop == GOAL_STOP : true) ? EXIT_REPORT_SIGNAL_CODE (SIGKILL)
-                                                                        : GOAL_OWN_CODE;
+        return p && p->duty.awaited && restarts_gather (job, p) && waits ? EXIT_REPORT_SIGNAL_CODE (SIGKILL)
+                                                                         : GOAL_OWN_CODE;
     }
     if (code == 0 && !(p && _is_mute (rank)))
         code = _owed_code (job);

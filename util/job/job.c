@@ -130,7 +130,6 @@ static void _note_end (struct job *job, struct rank *rank, int64_t at, const str
     end->nth = ++job->ends;
     end->elapsed_ms = moment_last (at, job->launched) - job->launched;
     end->asked_signal = asked_signal;
-    end->kill_told = false;
     free (end->failure);
     end->failure = NULL;
     if (failure && failure->source != FAILURE_TEXT_NONE && (end->failure = malloc (sizeof (*failure))))
@@ -200,7 +199,7 @@ static void _take_end (struct job *job, struct place *p, const struct status *st
     watchdog_note_end (job, p->rank, report);
     if (exit_report_failed (report))
         ledger_fail (job, p->end.at);
-    p->hung = false;
+    p->end.kill_told = p->hung = false;
     restarts_end (job, p, report, _can_begin_no_life (p, life), life->cannot);
 }
 

@@ -145,7 +145,7 @@ void ledger_close (struct job *job)
     l->restarts = job->budget.used;
     EACH_RANK (r, job) {
         l->replaced += r->replaced_by != NULL;
-        if (!r->place)
+        if (rank_is_spare (r))
             l->idle_ms += lasted;
     }
 }

@@ -389,10 +389,12 @@ static void _leave_bad_node (struct job *job, struct place *p, const struct exit
     /* Another node is not worth the restart of those that train. */
     bool serves = p->beside || p->kind == RULES_EVALUATOR;
 
-    /* What is still to be said is not true any more. */
+    struct rank *failed = p->rank;
+
+    /* What is still to be said of it is not true any more. */
     if (place_waits (p) && p->life.failures >= MOST_FAILURES && !serves
         && _move_one (job, p, report, FACT_FAILS_AGAIN))
-        restarts_tell (job, p, report, DECISION_NONE, NULL);
+        facts_add (&job->facts, FACT_DECIDED, failed)->decision = DECISION_NONE;
 }
 
 /* Ends. */

@@ -453,9 +453,12 @@ static int64_t _run_due (const struct job *job)
     if (!job->watchdog.said && job->run < unwatched)
         due = unwatched;
     EACH_RANK (rank, job) {
-        int64_t left = _most_ms (job, rank) - _silent_ms (job, rank);
+        int64_t left;
 
-        if (_is_reachable (rank) && _has_signs (rank) && rank->watch.signs.overdue && left > 0)
+        if (!_is_reachable (rank) || !_has_signs (rank) || !rank->watch.signs.overdue)
+            continue;
+        left = _most_ms (job, rank) - _silent_ms (job, rank);
+        if (left > 0)
             due = moment_first (due, job->run + left);
     }
     return due;

@@ -278,6 +278,9 @@ void restart_lines_add (struct restart_lines *l, const struct fact *fact)
     char *copy;
     int old = _find (l, fact->rank);
 
+    /* Why it cannot begin again stays true when it is let go. */
+    if (fact->decision == DECISION_NONE && old >= 0 && l->entry[old].fact.decision == DECISION_CANNOT)
+        return;
     if (old >= 0)
         _remove (l, old);
     if (fact->decision == DECISION_NONE)
