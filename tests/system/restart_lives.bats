@@ -53,7 +53,8 @@ life=${SLURM_TF_RESTART-0}
     readlink /proc/$$/cwd
     for fd in /proc/$$/fd/*; do
         echo "${fd##*/}"
-        readlink "$fd"
+        # Each life has a pipe of its own for its input.
+        if [ "$fd" = /proc/$$/fd/0 ] && [ -p "$fd" ]; then echo pipe; else readlink "$fd"; fi
     done
 } > "tell.$SLURM_PROCID"
 mv "tell.$SLURM_PROCID" "tell.$SLURM_PROCID.$life"
