@@ -65,7 +65,7 @@ TEST (lines_stay_lines)
 TEST (an_error_is_one_line_and_may_be_cut_within_a_character)
 {
     struct errtext err;
-    char text[2000] = "";
+    char text[2010] = "";
 
     errtext_set (&err, "%s: cannot open it", "/tmp/\33[2J\nsrun: error: all is well");
     assert_string_equal (err.text, "/tmp/ [2J srun: error: all is well: cannot open it");
