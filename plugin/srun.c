@@ -475,19 +475,22 @@ static int _wait (const struct cmdline_program *of_step)
     return seconds < FRAME_MAX_SECONDS ? seconds : FRAME_MAX_SECONDS;
 }
 
+/* A program is not stopped in its first second (util/supervise/machine.c), and srun counts whole seconds. */
+#define WAIT_SPARE_S 2
+
 /* Of SIGTERM's grace, so that a task which is stopped when the first one ends is not killed by srun. */
 static int _stop_grace (int wait)
 {
-    int grace = options_seconds (OPTION_STOP_GRACE);
+    int grace = options_seconds (OPTION_STOP_GRACE), most = wait > WAIT_SPARE_S ? wait - WAIT_SPARE_S : 0;
 
-    return wait > 0 && grace >= wait ? wait - 1 : grace;
+    return wait > 0 && grace > most ? most : grace;
 }
 
 /* What the user, or the site, has promised to tasks, and srun will not keep. */
 static void _say_what_wait_cuts (int wait)
 {
     int grace = options_seconds (OPTION_STOP_GRACE), most = _stop_grace (wait);
-    int eval = options_seconds (OPTION_EVAL_GRACE), eval_most = wait - most - 1;
+    int eval = options_seconds (OPTION_EVAL_GRACE), eval_most = wait > most ? wait - most - 1 : 0;
     bool cuts_evaluator = eval > eval_most && _has (RULES_EVALUATOR);
     char evaluator[96] = "", stopped[96] = "";
 

@@ -186,11 +186,10 @@ sleep 100')
 
 # bats test_tags=core
 @test "srun --wait: grace periods end before it, and what it kills is named" {
-    # No program is stopped in its first second.
-    run --separate-stderr slurm timeout 60 srun -N2 -n2 --wait=4 --tf-tasks=worker,evaluator --tf-grace=20 --tf-show \
-        sh -c '[ $SLURM_TF_ROLE = evaluator ] || { sleep 2; exit 0; }; trap "" TERM; while :; do sleep 0.1; done'
+    run --separate-stderr slurm timeout 60 srun -N2 -n2 --wait=5 --tf-tasks=worker,evaluator --tf-grace=20 --tf-show \
+        sh -c '[ $SLURM_TF_ROLE = evaluator ] || exit 0; trap "" TERM; while :; do sleep 0.1; done'
     [ "$status" -eq 0 ] || fail "srun returns $status: $stderr"
-    [[ $stderr == *"spank_tf: srun kills all tasks 4 s after the first one has ended (--wait): an evaluator has at most 0 s, not 900 s, to finish; a task that is stopped has 3 s, not 20 s"* ]] ||
+    [[ $stderr == *"spank_tf: srun kills all tasks 5 s after the first one has ended (--wait): an evaluator has at most 1 s, not 900 s, to finish; a task that is stopped has 3 s, not 20 s"* ]] ||
         fail "the launch does not say what is cut: $stderr"
     [[ $stderr == *"killed after 3 s"* ]] || fail "the evaluator ends otherwise: $stderr"
     run --separate-stderr slurm env SLURM_WAIT=2 timeout 60 srun -N2 -n2 --tf-tasks=worker:2 --tf-show \

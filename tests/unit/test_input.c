@@ -21,6 +21,7 @@
 static struct input input;
 static int srun;                /* the end of slurmstepd */
 static int life = -1;           /* stdin of the present life */
+static bool waits;              /* for the next one */
 
 static void set_stdin (int fd)
 {
@@ -76,7 +77,7 @@ static bool serve (void)
     struct pollfd pfd[2];
 
     for (;;) {
-        input_poll (&input, pfd);
+        input_poll (&input, waits, pfd);
         if (poll (pfd, 2, 0) <= 0)
             return can;
         can = input_serve (&input, pfd) && can;
@@ -214,7 +215,7 @@ TEST (what_no_life_reads_is_kept_and_makes_nobody_wait)
     assert_int_equal (input.size, INPUT_MOST / 2);
     /* It may end between poll () and write (), too. */
     begin_life ();
-    input_poll (&input, pfd);
+    input_poll (&input, false, pfd);
     assert_int_equal (poll (pfd, 2, 0), 1);
     end_life ();
     assert_true (input_serve (&input, pfd));
@@ -226,6 +227,25 @@ TEST (what_no_life_reads_is_kept_and_makes_nobody_wait)
     assert_false (send_all (1));
     assert_true (send_all (INPUT_MOST));
     assert_true (input.room < INPUT_MOST / 16);
+    end_task ();
+}
+
+TEST (a_task_that_waits_for_its_next_life_reads_nothing)
+{
+    begin_task (false);
+    begin_life ();
+    serve ();
+    end_life ();
+    serve ();
+    waits = true;
+    assert_true (send_most (INPUT_MOST) < INPUT_MOST);
+    assert_true (serve ());
+    assert_int_equal (input.size, 0);
+    waits = false;
+    begin_life ();
+    send_most (1);
+    assert_true (serve ());
+    assert_true (input.size > 0);
     end_task ();
 }
 

@@ -22,7 +22,7 @@ void input_init (struct input *input, const struct supervisor_config *config)
     struct stat st;
 
     /* Nothing may be dropped before the first life; but a spare may never have one. */
-    *input = (struct input){ .from = -1, .to = -1, .ahead = config->spare };
+    *input = (struct input){ .from = -1, .to = -1, .begun = config->spare };
     if (config->restart.times == 0 || fstat (STDIN_FILENO, &st) < 0 || !S_ISFIFO (st.st_mode))
         return;
     input->from = fcntl (STDIN_FILENO, F_DUPFD_CLOEXEC, SUPERVISOR_LAST_FD + 1);
@@ -59,15 +59,15 @@ int input_begin (struct input *input, int *fd, struct errtext *err)
     _close (&input->to);
     input->to = pair[1];
     input->given = 0;
-    input->ahead = true;
+    input->begun = true;
     *fd = pair[0];
     _end_if_all_is_given (input);
     return 0;
 }
 
-void input_poll (const struct input *input, struct pollfd pfd[2])
+void input_poll (const struct input *input, bool waits, struct pollfd pfd[2])
 {
-    bool reads = input->to >= 0 ? _is_given (input) : input->ahead;
+    bool reads = input->to >= 0 ? _is_given (input) : input->begun && !waits;
 
     pfd[0] = (struct pollfd){ .fd = reads ? input->from : -1, .events = POLLIN };
     pfd[1] = (struct pollfd){ .fd = input->to, .events = _is_given (input) ? 0 : POLLOUT };

@@ -6,10 +6,10 @@
  * end-of-file and succeed. So each life has a pipe of its own. tf-supervise writes to it all that has
  * come since the task's beginning, and then what comes.
  *
- * While a life runs, its input is read from srun at its pace, as without this. What comes while the
- * task has no life, between two lives or before a spare has a place, is read at once, so that other tasks
- * need not wait for this one. If more has come than INPUT_MOST, it is not kept, and the task has no other
- * life.
+ * While a life runs, its input is read from srun at its pace, as without this. Nothing is read while the
+ * next life is about to begin. What comes for a task that has no life, because it is done or a spare, or
+ * whose program has closed its stdin, is read at once, so that other tasks need not wait for this one. If
+ * more has come than INPUT_MOST, it is not kept, and the task has no other life.
  *
  * A stdin that is not a pipe needs no relay: a file is read again (plugin/fork_server.c), /dev/null has no
  * input, and a user sits at a terminal.
@@ -32,7 +32,7 @@ struct input {
     int from;                   /* slurmstepd's pipe; -1: all has come, or there is none */
     int to;                     /* the pipe of the present life; -1: nothing reads it */
     bool relays;                /* each life has a pipe */
-    bool ahead;                 /* what comes while there is no life is read */
+    bool begun;                 /* a life has, or it is a spare: what no life reads may be dropped */
     bool lost;                  /* more than INPUT_MOST has come */
     char *kept;
     size_t size, room;          /* of it, and of its memory */
@@ -49,8 +49,11 @@ void input_init (struct input *input, const struct supervisor_config *config);
  */
 int input_begin (struct input *input, int *fd, struct errtext *err);
 
-/* Wait for these, and then serve them. False, once, if no other life can have this input from now on. */
-void input_poll (const struct input *input, struct pollfd pfd[2]);
+/*
+ * Wait for these, and then serve them. `waits`: the next life is about to begin. False, once, if no other
+ * life can have this input from now on.
+ */
+void input_poll (const struct input *input, bool waits, struct pollfd pfd[2]);
 bool input_serve (struct input *input, const struct pollfd pfd[2]);
 
 #endif

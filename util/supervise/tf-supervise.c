@@ -636,6 +636,15 @@ static void _see_link (struct supervisor *s)
     _perform_all (s);
 }
 
+/* It has failed, or was stopped. A spare may never begin, nor may what has ended with 0. */
+static bool _waits_for_life (const struct supervisor *s)
+{
+    const struct exit_report *report = &s->machine.report;
+
+    return s->machine.phase == MACHINE_ENDED && !s->machine.idle
+           && (exit_report_failed (report) || report->kind == EXIT_REPORT_STOPPED);
+}
+
 static void _serve_input (struct supervisor *s, const struct pollfd pfd[2])
 {
     if (!input_serve (&s->input, pfd))
@@ -659,7 +668,7 @@ static void _wait (struct supervisor *s, struct pollfd pfd[7])
     pfd[4] = (struct pollfd){ .fd = log_growth_fd (s->log), .events = POLLIN };
     if (s->machine.phase == MACHINE_RUNS)
         next = deadline_min (next, deadline_min (s->listener.due, s->attempts.due));
-    input_poll (&s->input, &pfd[5]);
+    input_poll (&s->input, _waits_for_life (s), &pfd[5]);
     poll (pfd, 7, deadline_left_ms (next));
 }
 
