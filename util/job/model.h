@@ -184,7 +184,7 @@ struct rank {
 
     /* What its supervisor has told. */
     struct exit_report said; /* the last report of an end, */
-    int report; /* ... its number; 0: none, or it has returned and runs */
+    int report; /* ... its number; 0: none */
     bool alive; /* by its last status a life runs */
     int has; /* the last life that it has begun */
     bool suspended; /* Slurm has suspended the job */
