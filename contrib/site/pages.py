@@ -16,8 +16,13 @@ from pathlib import Path
 
 # In the order of the navigation. README.md is the first page.
 DOCUMENTS = {
-    "Guides": ["doc/guide.md", "doc/cheat-sheet.md", "doc/recipes.md", "contrib/examples/README.md",
-               "doc/administration.md", "doc/migrating.md", "doc/comparison.md"],
+    "The guide": [f"doc/guide/{page}.md" for page in (
+        "index", "first-job", "task-lists", "frameworks", "output", "networks", "failures", "ending", "restarts", "hangs",
+        "lost-nodes", "preemption", "auxiliary-tasks", "containers", "portals", "other-programs", "troubleshooting",
+        "limits")],
+    "More for users": ["doc/cheat-sheet.md", "doc/recipes.md", "contrib/examples/README.md", "doc/migrating.md",
+                       "doc/comparison.md"],
+    "Administration": ["doc/administration.md"],
     "Manual pages": [],
     "How it works": ["doc/design.md", "doc/protocol.md", "SECURITY.md"],
     "Development": ["HACKING.md", "tests/README.md", "contrib/README.md", "CONTRIBUTING.md", "doc/releasing.md",
@@ -65,7 +70,7 @@ class Pages:
 
     def check_complete(self, manuals):
         known = {str(path) for path in self.documents} | {f"{manual}.in" for manual in manuals}
-        for pattern in ("*.md", "doc/*.md", "tests/*.md", "contrib/*.md", "contrib/*/*.md", "*/*.[18].in", "util/*/*.[18].in"):
+        for pattern in ("*.md", "doc/*.md", "doc/*/*.md", "tests/*.md", "contrib/*.md", "contrib/*/*.md", "*/*.[18].in", "util/*/*.[18].in"):
             for path in sorted(self.tree.glob(pattern)):
                 if (name := str(path.relative_to(self.tree))) not in known:
                     self.broken.append(f"{name}: is not in the navigation")

@@ -22,7 +22,7 @@ int oracle_code (int status)
 }
 
 /*
- * guide.md, Restarts: "A failure is a signal that does not show a defect of the program (all but SIGSEGV,
+ * guide/restarts.md: "A failure is a signal that does not show a defect of the program (all but SIGSEGV,
  * SIGILL, SIGFPE and SIGABRT), or the exit code 42 or 143 … With --tf-restart=N,any it is every failure but
  * the exit codes 2, 126 and 127."
  */
@@ -156,7 +156,7 @@ static bool _meets_suspension (const struct plan *plan, const struct disturbance
 }
 
 /*
- * guide.md, Spare tasks: "A node that was silent for less goes on as if nothing had been." design.md: "an
+ * guide/lost-nodes.md: "A node that was silent for less goes on as if nothing had been." design.md: "an
  * outage that Slurm survives … must not end a training". A reset alone is no news.
  */
 bool oracle_is_harmless (const struct history *h, int number)

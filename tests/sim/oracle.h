@@ -76,7 +76,7 @@ void oracle_follow (const struct history *h, struct alive *alive, const struct n
 /* Its node reaches others. */
 bool oracle_reaches (const struct history *h, const struct alive *alive, int rank);
 
-/* The job, as guide.md and the manual (THE END OF A JOB) say when it is over. */
+/* The job, as guide/ending.md and the manual (THE END OF A JOB) say when it is over. */
 
 struct course {
     bool ended[MOST_RANKS], failed[MOST_RANKS]; /* by place, its present life */

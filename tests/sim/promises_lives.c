@@ -14,7 +14,7 @@
 #include "oracle.h"
 
 /*
- * guide.md, Spare tasks: "… so that no two tasks with the same place can ever reach the others". manual:
+ * guide/lost-nodes.md: "… so that no two tasks with the same place can ever reach the others". manual:
  * "It never starts before every process of the former run is dead".
  */
 const char *never_two_in_one_place (const struct history *h)
@@ -37,8 +37,8 @@ const char *never_two_in_one_place (const struct history *h)
 }
 
 /*
- * design.md, promise 1: "No program starts with a missing, partial or different dictionary." guide.md: "all
- * tasks of the step are stopped and restarted with a new TF_CONFIG".
+ * design.md, promise 1: "No program starts with a missing, partial or different dictionary."
+ * guide/lost-nodes.md: "all tasks of the step are stopped and restarted with a new TF_CONFIG".
  */
 const char *one_dictionary (const struct history *h)
 {
@@ -60,7 +60,7 @@ const char *one_dictionary (const struct history *h)
 }
 
 /*
- * guide.md, Restarts: "without a ps | any task | all"; "they are stopped, and start when the last one has
+ * guide/restarts.md: "without a ps | any task | all"; "they are stopped, and start when the last one has
  * ended." design.md: "A task that has ended with 0 is told to stop, too, because what it has left in the
  * background may still serve on its port." So the members of such a cluster are in the same life, with all
  * their processes.
@@ -90,7 +90,7 @@ static bool _begins_life (const struct history *h, int place, int life)
 }
 
 /*
- * guide.md, Restarts: "'All' is every task of the cluster but an evaluator, also one that had ended with 0".
+ * guide/restarts.md: "'All' is every task of the cluster but an evaluator, also one that had ended with 0".
  * With srun's --wait the first end is the beginning of the last; and what one that is cut off was told may
  * arrive when it is too late.
  */
@@ -118,11 +118,11 @@ static void _forgive (int *row, const bool *waits)
 }
 
 /*
- * guide.md: "a task that fails is restarted where it was, at most N times in a row without progress, and
- * ten times N in all". manual, SPARE TASKS: "Tasks that are lost while all are being stopped are replaced,
- * too, and use none": then an auxiliary task or an evaluator that was just restarted begins again. Progress:
- * a life that came to a higher step than its task had before, or lasted a minute. What was lost with a
- * connection the rendezvous cannot know.
+ * guide/restarts.md: "a task that fails is restarted where it was, at most N times in a row without progress,
+ * and ten times N in all". manual, SPARE TASKS: "Tasks that are lost while all are being stopped are
+ * replaced, too, and use none": then an auxiliary task or an evaluator that was just restarted begins again.
+ * Progress: a life that came to a higher step than its task had before, or lasted a minute. What was lost
+ * with a connection the rendezvous cannot know.
  */
 const char *at_most_n_restarts (const struct history *h)
 {
@@ -166,7 +166,7 @@ const char *at_most_n_restarts (const struct history *h)
 }
 
 /*
- * guide.md, Restarts: "With --tf-restart=N a task that fails is restarted". Where nothing else happens, each
+ * guide/restarts.md: "With --tf-restart=N a task that fails is restarted". Where nothing else happens, each
  * failure that the rule covers is followed by another life, as long as there are restarts.
  */
 const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
@@ -216,7 +216,7 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
 }
 
 /*
- * guide.md, Restarts: "A step that is asked to end (scancel, … preemption, the time limit,
+ * guide/restarts.md: "A step that is asked to end (scancel, … preemption, the time limit,
  * --signal=TERM@600) is not restarted". design.md: "Slurm's SIGTERM ends all restarts of a task, however
  * long the task goes on".
  */
@@ -266,7 +266,7 @@ static int64_t _evaluator_ends (const struct history *h)
 }
 
 /*
- * guide.md, Restarts: "When the work is done, only an evaluator … that has eval_grace= is restarted and,
+ * guide/restarts.md: "When the work is done, only an evaluator … that has eval_grace= is restarted and,
  * until it has ended, an auxiliary task, which it may need." manual: "not if the pause would end after
  * eval_grace=". Of a step to which nothing happens from outside, with enough restarts for all that fails.
  */

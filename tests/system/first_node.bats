@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The node of the batch script, and so of srun and its rendezvous, dies or is cut off: doc/guide.md, "The first node".
+# The node of the batch script, and so of srun and its rendezvous, dies or is cut off: doc/guide/lost-nodes.md, "The first node".
 #
 # bats file_tags=slow
 

@@ -8,7 +8,7 @@
 load launch
 
 readme=$tests/../README.md
-guide=$tests/../doc/guide.md
+guide=$tests/../doc/guide
 migrating=$tests/../doc/migrating.md
 recipes=$tests/../doc/recipes.md
 
@@ -77,7 +77,7 @@ table ()
 # InfiniBand and the checks of tf-check have files of their own, infiniband.bats and check.bats.
 # bats test_tags=core
 @test "every command of an example runs, or fails as the page says" {
-    local command error count=0
+    local command error page count=0
 
     while IFS=$'\t' read -r -d '' command error; do
         [[ $command != *' --tf-ib'* && $command != *' tf-check '* && $command != *--container-image* ]] || continue
@@ -91,7 +91,7 @@ table ()
         else
             [ "$status" -eq 0 ] || fail "this fails: $command"
         fi
-    done < <(examples "$readme"; examples "$guide"; examples "$recipes")
+    done < <(examples "$readme"; for page in "$guide"/*.md; do examples "$page"; done; examples "$recipes")
     [ "$count" -ge 25 ] || fail "only $count commands are found"
 }
 
@@ -147,7 +147,7 @@ gpus_of ()
         try "COUNT_GPUS=yes ${command//\`/}"
         [ "$status" -eq 0 ] || fail "this fails: $command"
         diff <(gpus_of "$strategy") <(sort <<< "$output") || fail "other tasks: $command"
-    done < <(table "$guide" "## The first job")
+    done < <(table "$guide/first-job.md" "# Your first job")
     [ "$count" -eq 3 ] || fail "$count rows are found"
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# doc/guide.md's recipe for jobs that exit with 42 to be requeued, where Slurm has --requeue=expedite.
+# doc/guide/preemption.md's recipe for jobs that exit with 42 to be requeued, where Slurm has --requeue=expedite.
 
 load launch
 

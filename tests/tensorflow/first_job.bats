@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# doc/guide.md's first script, as a user pastes it, with the commands there: Keras 2 is TensorFlow 2.15's own,
-# or tf_keras. What spank-tf(8) says of Keras 3, and doc/guide.md of a batch file
+# doc/guide/first-job.md's first script, as a user pastes it, with the commands there: Keras 2 is TensorFlow 2.15's own,
+# or tf_keras. What spank-tf(8) says of Keras 3, and doc/guide/first-job.md of a batch file
 # without srun, is so.
 
 load ../common
 load versions
 
-guide=$tests/../doc/guide.md
+guide=$tests/../doc/guide/first-job.md
 
 setup_file ()
 {
@@ -18,10 +18,10 @@ before_test ()
 {
     work=$SPANK_TF_CLUSTER/work
     block '^import numpy' > "$work/train.py"
-    grep -q 'model\.fit' "$work/train.py" || fail "doc/guide.md has no script"
+    grep -q 'model\.fit' "$work/train.py" || fail "doc/guide/first-job.md has no script"
 }
 
-# Print doc/guide.md's first indented block one line of which matches PATTERN, from that line on: block PATTERN
+# Print doc/guide/first-job.md's first indented block one line of which matches PATTERN, from that line on: block PATTERN
 block ()
 {
     awk -v pattern="$1" '
@@ -31,17 +31,17 @@ block ()
         inside { print line }' "$guide"
 }
 
-# Make the script one for parameter servers, as doc/guide.md says.
+# Make the script one for parameter servers, as doc/guide/first-job.md says.
 serve_parameters ()
 {
     block '^cluster = tf' | sed '/^srun /d' > "$work/servers"
-    grep -q 'ParameterServerStrategy(cluster)' "$work/servers" || fail "doc/guide.md has no part for parameter servers"
+    grep -q 'ParameterServerStrategy(cluster)' "$work/servers" || fail "doc/guide/first-job.md has no part for parameter servers"
     sed -i -e "/^strategy = /{
         r $work/servers
         N
         d
         }" "$work/train.py"
-    ! grep -q MultiWorker "$work/train.py" || fail "this is not what doc/guide.md says: $(< "$work/train.py")"
+    ! grep -q MultiWorker "$work/train.py" || fail "this is not what doc/guide/first-job.md says: $(< "$work/train.py")"
 }
 
 # Run a command with a version's Python in PATH: try VERSION COMMAND
@@ -51,7 +51,7 @@ try ()
         timeout 200 bash -c "$2" < /dev/null
 }
 
-# doc/guide.md's command with this list: command_of LIST
+# doc/guide/first-job.md's command with this list: command_of LIST
 command_of ()
 {
     block "^srun .*--tf-tasks=$1 python train.py" | head -n 1
@@ -156,7 +156,7 @@ chief,ps,worker:2\tValueError: To use this dataset, you need to pass this datase
     local command
 
     command=$(command_of worker:2)
-    [[ $command == 'srun '* ]] || fail "doc/guide.md has no command"
+    [[ $command == 'srun '* ]] || fail "doc/guide/first-job.md has no command"
     command=${command#srun }
     try tf_keras "sbatch -Q --wait --output=alone ${command%% python *} --wrap='python ${command##* python }'"
     [ "$status" -eq 0 ] || fail "it fails"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# PyTorch's processes meet at the second port of process 0, by the commands in doc/guide.md. PyTorch is
+# PyTorch's processes meet at the second port of process 0, by the commands in doc/guide/frameworks.md. PyTorch is
 # Debian's; that of PyPI brings CUDA.
 
 load ../common
@@ -37,10 +37,10 @@ summed ()
         <(grep ^torch_sum: <<< "$output" | sort -V) || fail "not these processes"
 }
 
-# The command in doc/guide.md that has this pattern, on one line.
+# The command in doc/guide/frameworks.md that has this pattern, on one line.
 from_readme ()
 {
-    sed -n '/^## PyTorch/,/^## /{/\\$/{N; s/\\\n *//}; s/^    //p}' "$tests/../doc/guide.md" | grep -- "$1"
+    sed -n '/^## PyTorch/,/^## /{/\\$/{N; s/\\\n *//}; s/^    //p}' "$tests/../doc/guide/frameworks.md" | grep -- "$1"
 }
 
 # Run srun with --tf-frameworks=torch and this.
@@ -50,11 +50,11 @@ srun_torch ()
 }
 
 # bats test_tags=release
-@test "PyTorch's processes meet by the command in doc/guide.md, and train with DistributedDataParallel" {
+@test "PyTorch's processes meet by the command in doc/guide/frameworks.md, and train with DistributedDataParallel" {
     local command
 
     command=$(from_readme 'python train.py$')
-    [ "$command" = "srun -N4 --ntasks-per-node=2 --tf-frameworks=torch --tf-tasks=worker:8 python train.py" ] || fail "doc/guide.md has: $command"
+    [ "$command" = "srun -N4 --ntasks-per-node=2 --tf-frameworks=torch --tf-tasks=worker:8 python train.py" ] || fail "doc/guide/frameworks.md has: $command"
     # The cluster has three nodes.
     with_torch bash -c "${command/srun -N4 --ntasks-per-node=2/srun -Q -N3 -n8 --overcommit} --ddp"
     summed 8 0
@@ -128,11 +128,11 @@ one_to_seven ()
     [[ $stderr == *", exit 1: PyTorch's variables are not set, see --tf-frameworks=torch; its log, "* ]] || fail "it has not"
 }
 
-@test "torchrun with a static rendezvous, as one task per node, by the command in doc/guide.md" {
+@test "torchrun with a static rendezvous, as one task per node, by the command in doc/guide/frameworks.md" {
     local command
 
     command=$(from_readme torchrun)
-    [[ $command == *--rdzv_backend=static*train.py\' ]] || fail "doc/guide.md has: $command"
+    [[ $command == *--rdzv_backend=static*train.py\' ]] || fail "doc/guide/frameworks.md has: $command"
     /usr/bin/python3 -c 'from torch.distributed import TCPStore; TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)' ||
         skip "Debian 13's PyTorch lacks libuv, which torchrun asks for"
     # That of PyTorch 1.13 fails with Python 3.11, unless it redirects the output.
