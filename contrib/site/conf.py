@@ -24,11 +24,11 @@ html_use_index = False
 # Unlike the other files, not looked for beside this one.
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 
-MANUAL = re.compile(r"\b([a-z][a-z_-]*)\(([18])\)")
+MANUAL = re.compile(r"\b([a-z][a-z_-]*)\(([1578])\)")
 
 
 def link_manuals(app, doctree, docname):
-    """spank-tf(8) in a text leads to that page, if the site has it."""
+    """spank-tf(7) in a text leads to that page, if the site has it."""
     for text in list(doctree.findall(nodes.Text)):
         if isinstance(text.parent, (nodes.reference, nodes.literal, nodes.title, nodes.literal_block, nodes.raw)):
             continue

@@ -70,7 +70,8 @@ class Pages:
 
     def check_complete(self, manuals):
         known = {str(path) for path in self.documents} | {f"{manual}.in" for manual in manuals}
-        for pattern in ("*.md", "doc/*.md", "doc/*/*.md", "tests/*.md", "contrib/*.md", "contrib/*/*.md", "*/*.[18].in", "util/*/*.[18].in"):
+        for pattern in ("*.md", "doc/*.md", "doc/*/*.md", "doc/*/*/*.md", "tests/*.md", "contrib/*.md", "contrib/*/*.md",
+                        "*/*.[1578].in", "util/*/*.[1578].in"):
             for path in sorted(self.tree.glob(pattern)):
                 if (name := str(path.relative_to(self.tree))) not in known:
                     self.broken.append(f"{name}: is not in the navigation")

@@ -111,7 +111,7 @@ installed_version ()
     release=$(slurm_release)
     run -0 dpkg-deb -c "$(package spank-tf)"
     for file in spank-tf/spank_tf.so libexec/spank-tf/tf-rendezvous libexec/spank-tf/tf-supervise \
-        libexec/spank-tf/tf-addresses share/spank-tf/10-spank-tf.conf share/spank-tf/zz-spank-tf.conf spank-tf/spank_tf_late.so man8/spank-tf.8.gz; do
+        libexec/spank-tf/tf-addresses share/spank-tf/10-spank-tf.conf share/spank-tf/zz-spank-tf.conf spank-tf/spank_tf_late.so man7/spank-tf.7.gz man5/spank-tf-events.5.gz man8/tf-supervise.8.gz; do
         [[ $output == *"/$file"* ]] || fail "$file is missing"
     done
     [[ $output != */bin/* ]] || fail "there is more"
@@ -134,7 +134,7 @@ installed_version ()
     dpkg-deb -x "$(package spank-tf-tools)" "$BATS_TEST_TMPDIR"
     run "$tests/packages/check-links" "$BATS_TEST_TMPDIR/usr/share/doc/spank-tf-tools/html"
     [ "$status" -eq 0 ] && [ -z "$output" ] || fail "links"
-    grep -q '^OPTIONS$' "$BATS_TEST_TMPDIR/usr/share/doc/spank-tf-tools/html/spank-tf.8.txt" || fail "spank-tf.8.txt"
+    grep -q '^OPTIONS$' "$BATS_TEST_TMPDIR/usr/share/doc/spank-tf-tools/html/spank-tf.7.txt" || fail "spank-tf.7.txt"
 }
 
 @test "the release of Slurm can be read in the plugin without loading it" {

@@ -40,7 +40,7 @@ rpm_with ()
 
     run -0 rpm -qpl "$(package spank-tf)"
     for file in spank-tf/spank_tf.so libexec/spank-tf/tf-rendezvous libexec/spank-tf/tf-supervise \
-        libexec/spank-tf/tf-addresses share/spank-tf/10-spank-tf.conf share/spank-tf/zz-spank-tf.conf spank-tf/spank_tf_late.so man8/spank-tf.8; do
+        libexec/spank-tf/tf-addresses share/spank-tf/10-spank-tf.conf share/spank-tf/zz-spank-tf.conf spank-tf/spank_tf_late.so man7/spank-tf.7 man5/spank-tf-events.5 man8/tf-supervise.8; do
         [[ $output == *"/$file"* ]] || fail "$file is missing"
     done
     [[ $output != */bin/* ]] || fail "there is more"
@@ -56,7 +56,7 @@ rpm_with ()
         [[ $output == *"/$file"* ]] || fail "$file is missing"
     done
     if command -v cmark-gfm mandoc > /dev/null; then
-        [[ $output == */html/guide.html* && $output == */html/spank-tf.8.txt* ]] || fail "no HTML"
+        [[ $output == */html/guide.html* && $output == */html/spank-tf.7.txt* ]] || fail "no HTML"
     fi
     run -0 rpm -qp --requires "$(package spank-tf-tools)"
     [[ $output != *slurm* ]] || fail "it depends on Slurm"

@@ -25,7 +25,12 @@ from chromium import Chromium  # noqa: E402
 
 SCREENS = {1280: 900, 390: 844}
 SCHEMES = ("light", "dark")
-SEARCHES = {"--tf-restart": "tf-restart", "tf-tasks": "tf-tasks", "lost_after=": "lost_after=", "TF_CONFIG": "TF_CONFIG"}
+SEARCHES = {
+    "--tf-restart": "spank-tf.7.html#tf-restart",
+    "tf-tasks": "spank-tf.7.html#tf-tasks",
+    "lost_after=": "spank-tf-plugstack.5.html#lost_after=",
+    "TF_CONFIG": "spank-tf-environment.7.html#TF_CONFIG",
+}
 
 CONTENTS = """({
     ids: [...document.querySelectorAll("[id]")].map(e => e.id),
@@ -81,11 +86,11 @@ class Browser:
 
     def search(self):
         self.chromium.screen(1280, 900, SCHEMES[0])
-        for text, anchor in SEARCHES.items():
+        for text, place in SEARCHES.items():
             self.chromium.open(f"{(self.site / 'search.html').as_uri()}?q={quote(text)}")
             while not (found := self.chromium.run(FOUND))["done"]:
                 pass
-            if found["first"] != f"man/spank-tf.8.html#{anchor}":
+            if found["first"] != f"man/{place}":
                 self.problem("search.html", f'"{text}" leads to {found["first"]}')
 
     def follow(self):

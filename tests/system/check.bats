@@ -72,7 +72,7 @@ version ()
     run --separate-stderr slurm srun -n1 --tf-tasks=worker true
     [ "$status" -ne 0 ] || fail "srun accepts the argument"
     check_on "$(node 1)"
-    says 2 "error: $SPANK_TF_CLUSTER/plugstack.conf:1: timeout: \"soon\" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00; correct or remove it; see spank-tf(8)"
+    says 2 "error: $SPANK_TF_CLUSTER/plugstack.conf:1: timeout: \"soon\" is not a time from 1 to 604800 seconds, as in 300, 5m or 5:00; correct or remove it; see spank-tf-plugstack(5)"
 
     site_arguments "libexecdir=$none"
     run --separate-stderr slurm srun -n1 --tf-tasks=worker true

@@ -508,7 +508,7 @@ TEST (a_relative_libexecdir_is_an_error)
     write_file (at ("plugstack.conf"), expanded ("required ROOT/spank_tf.so libexecdir=lib\n"));
     check_installation ();
     has_line ("error: ROOT/plugstack.conf:1: libexecdir: an absolute path is needed; correct or "
-              "remove it; see spank-tf(8)");
+              "remove it; see spank-tf-plugstack(5)");
 }
 
 /* The plugin. */

@@ -118,8 +118,9 @@ static void _check_arguments (struct installation *i, struct findings *findings)
 
     for (size_t n = 0; n < line->arguments; n++)
         if (arguments_take (&i->arguments, line->argument[n], &err) < 0) {
-            findings_add (findings, "arguments", LEVEL_ERROR, "correct or remove it; see spank-tf(8)",
-                          "%s:%d: %s", line->file, line->number, err.text);
+            findings_add (findings, "arguments", LEVEL_ERROR,
+                          "correct or remove it; see spank-tf-plugstack(5)", "%s:%d: %s", line->file,
+                          line->number, err.text);
             bad++;
         }
     if (line->arguments && !bad)

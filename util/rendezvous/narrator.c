@@ -535,7 +535,7 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         _stacks (n, true);
     if (alone)
         console_say ("spank_tf: %s: no task has used its address; did each of them train alone? "
-                     "See DIAGNOSTICS of spank-tf(8)",
+                     "See spank-tf-messages(7)",
                      step);
     if (c->show && !c->json && c->watch.learns && fact->learnt.slowest_ms > 0)
         console_say (
