@@ -24,7 +24,9 @@ DOCUMENTS = {
                        "doc/comparison.md"],
     "Administration": ["doc/administration.md"],
     "Manual pages": [],
-    "How it works": ["doc/design.md", "doc/protocol.md", "SECURITY.md"],
+    "How it works": [f"doc/design/{page}.md" for page in (
+        "overview", "launch", "frameworks", "output", "supervision", "failures", "hangs", "ending", "packaging-and-check",
+        "performance", "slurm", "decisions/successor")] + ["doc/protocol.md", "SECURITY.md"],
     "Development": ["HACKING.md", "tests/README.md", "contrib/README.md", "CONTRIBUTING.md", "doc/releasing.md",
                     "NEWS.md"],
 }

@@ -241,7 +241,7 @@ def nothing_left(trial):
         c.kill(lives.PROGRAM)
     if trial.daemons_may_stay():
         c.kill(lives.PROGRAM)
-        # Nor one that is forked in the moment in which it looks: the launch was given up (doc/design.md, Two guards).
+        # Nor one that is forked in the moment in which it looks: the launch was given up (doc/design/supervision.md, Two guards).
         if re.search("Task launch .* failed", clusters.read(trial.output)):
             c.kill("program")
     deadline = time.monotonic() + (nodes.LEFT_SECONDS if trial.plan.no_kill else LEFT_SECONDS)

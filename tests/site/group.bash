@@ -26,7 +26,7 @@ refuse_broken_links ()
         cp "$top/tests/README.md" "$tree/tests" && cp "$work/build/contrib/psd_run.1" "$tree/build/contrib" &&
         ln -s "$work/build/site-env" "$tree/build/site-env" &&
         build_refuses doc/guide/hangs.md "[x](nothing.md)" "doc/guide/hangs.md:[0-9]*: no file nothing.md" &&
-        build_refuses doc/guide/hangs.md "[x](../design.md#nothing)" "local id not found in doc 'doc/design': 'nothing'" &&
+        build_refuses doc/guide/hangs.md "[x](../design/launch.md#nothing)" "local id not found in doc 'doc/design/launch': 'nothing'" &&
         build_refuses doc/guide/hangs.md "[x](#nothing)" "'myst' cross-reference target not found: 'nothing'" &&
         build_refuses doc/new.md "# New" "doc/new.md: is not in the navigation"
 }
