@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a supervisor concludes from its connection to the rendezvous. doc/design/failures.md (Leases) has the table.
+ * What a supervisor concludes from its connection to the rendezvous. doc/design/failures.md has the table.
  *
  * Only a message with the server's token shows that the rendezvous is there, and, as long as such a
  * connection stands, its kernel's answers. A connection that is refused, reset, closed or silent is no news:
