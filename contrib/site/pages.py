@@ -20,8 +20,8 @@ DOCUMENTS = {
         "index", "first-job", "task-lists", "frameworks", "output", "networks", "failures", "ending", "restarts", "hangs",
         "lost-nodes", "preemption", "auxiliary-tasks", "containers", "portals", "other-programs", "troubleshooting",
         "limits")],
-    "More for users": ["doc/cheat-sheet.md", "doc/recipes.md", "contrib/examples/README.md", "doc/migrating.md",
-                       "doc/comparison.md"],
+    "More for users": ["doc/options.md", "doc/cheat-sheet.md", "doc/recipes.md", "contrib/examples/README.md",
+                       "doc/migrating.md", "doc/comparison.md"],
     "Administration": ["doc/administration.md"],
     "Manual pages": [],
     "How it works": [f"doc/design/{page}.md" for page in (

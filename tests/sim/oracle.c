@@ -22,9 +22,8 @@ int oracle_code (int status)
 }
 
 /*
- * guide/restarts.md: "A failure is a signal that does not show a defect of the program (all but SIGSEGV,
- * SIGILL, SIGFPE and SIGABRT), or the exit code 42 or 143 … With --tf-restart=N,any it is every failure but
- * the exit codes 2, 126 and 127."
+ * guide/restarts.md: "a signal, except SIGSEGV, SIGILL, SIGFPE and SIGABRT; exit codes 42 and 143"; with
+ * any "every failure, except exit codes 2, 126 and 127".
  */
 bool oracle_covers (const struct plan *plan, int status)
 {
@@ -156,8 +155,8 @@ static bool _meets_suspension (const struct plan *plan, const struct disturbance
 }
 
 /*
- * guide/lost-nodes.md: "A node that was silent for less goes on as if nothing had been." design.md: "an
- * outage that Slurm survives … must not end a training". A reset alone is no news.
+ * guide/lost-nodes.md: "An unreachable node that answers in time goes on as if nothing had happened."
+ * design.md: "an outage that Slurm survives … must not end a training". A reset alone is no news.
  */
 bool oracle_is_harmless (const struct history *h, int number)
 {

@@ -26,8 +26,8 @@ const char *everything_ends (const struct history *h)
 
     for (int i = 0; i < plan->tasks; i++)
         hangs = hangs || plan->script[i][0].hangs != NEVER;
-    /* guide/ending.md: "--tf-stop=never": nothing is stopped. manual, HANGS: not "that Slurm has asked to end
-     * by SIGTERM". */
+    /* guide/ending.md: "never: no task is stopped". manual, HANGS: not "that Slurm has asked to end by
+     * SIGTERM". */
     if (c->stop == STOP_WHEN_NEVER || (hangs && (asked || c->stop != STOP_WHEN_AUTO)))
         return NULL;
     EACH (note, h)
@@ -55,8 +55,8 @@ static bool _is_no_kill (enum disturbance_kind kind)
 }
 
 /*
- * guide/ending.md: "The table at the end says …"; "the last line names the one that did so first": once.
- * Also if supervisors are killed, and srun ends before it is judged that they do not come back.
+ * guide/ending.md: "srun's last line names the first failure": once. Also if supervisors are killed, and
+ * srun ends before it is judged that they do not come back.
  */
 const char *ends_are_told_once (const struct history *h)
 {
@@ -143,8 +143,7 @@ const char *the_replaced_exit_with_0 (const struct history *h)
     return NULL;
 }
 
-/* guide/restarts.md: "srun prints … how it ended"; "The table … the exit code is that of the last
- * runs." */
+/* guide/restarts.md: "The table at the end … The exit code is the last run's." */
 const char *the_table_is_the_exit_codes (const struct history *h)
 {
     const struct note *table[MOST_RANKS] = { NULL };
@@ -176,9 +175,9 @@ const char *the_table_is_the_exit_codes (const struct history *h)
 }
 
 /*
- * guide/ending.md: "Without a ps it returns the code of the task that failed first"; else "the chief's code,
- * unless another task failed by itself with a higher one"; "A stopped task counts as exit 0". Of an
- * undisturbed step.
+ * guide/ending.md: "Without a ps, srun returns the code of the task that failed first"; "With a chief, …
+ * the chief's code, unless another task failed by itself with a higher one"; "A stopped task counts as
+ * exit code 0". Of an undisturbed step.
  */
 const char *sruns_code (const struct history *h)
 {
@@ -241,8 +240,8 @@ static bool _is_waited_for (const struct plan *plan, int place)
 }
 
 /*
- * guide/ending.md: "srun returns 0 only if the work is done": what the job waits for has ended by
- * itself, with 0. "after a node failure srun returns 0 with Slurm 22.05".
+ * guide/ending.md: "If training has not finished, srun does not return 0": what the job waits for has
+ * ended by itself, with 0. "After a node failure srun returns 0 with Slurm 22.05".
  */
 const char *no_success_without_the_work (const struct history *h)
 {
@@ -281,7 +280,7 @@ static int64_t _hangs_from (const struct history *h, int rank)
     return from;
 }
 
-/* guide/ending.md: "the last line names the one that did so first". */
+/* guide/ending.md: "srun's last line names the first failure". */
 const char *the_first_failure_is_the_first (const struct history *h)
 {
     const struct plan *plan = h->plan;
@@ -352,8 +351,8 @@ const char *slurm_learns_of_a_success_at_once (const struct history *h)
 }
 
 /*
- * guide/ending.md: "With srun -K any failure ends the step, and srun may return 143, the code of the tasks
- * that Slurm then ends." So a task that Slurm has asked to end, and spank-tf has not, keeps its code.
+ * guide/ending.md: "srun -K makes any failure end the step. srun may then return 143, the code of the
+ * tasks that Slurm ends." So a task that Slurm has asked to end, and spank-tf has not, keeps its code.
  */
 const char *what_slurm_ends_keeps_its_code (const struct history *h)
 {
@@ -418,8 +417,9 @@ const char *the_lost_are_told_in_time (const struct history *h)
 }
 
 /*
- * guide/troubleshooting.md: "0 | The work is done; tasks that were stopped count as 0". So does one that has
- * failed, and was to be restarted, when the work is done before. Of a step to which nothing else happens.
+ * guide/troubleshooting.md: "0 | Training finished. Tasks that spank-tf stopped count as 0". So does one
+ * that has failed, and was to be restarted, when the work is done before. Of a step to which nothing else
+ * happens.
  */
 const char *what_waits_for_its_next_life_counts_as_stopped (const struct history *h)
 {

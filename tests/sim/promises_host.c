@@ -139,7 +139,7 @@ static const struct disturbance *_sruns_cut (const struct history *h)
 
     if (oracle_began (h, oracle_is_any, NEVER) == 0 || !oracle_cuts (d->kind) || d->target != h->plan->srun)
         return NULL;
-    /* guide/lost-nodes.md: "When all spares have places, it does not." */
+    /* guide/lost-nodes.md: "Once every spare is in use, the node keeps its tasks running." */
     EACH (note, h)
         if (note->kind == TOLD && note->number == FACT_REPLACED && note->at < h->note->at + d->at)
             return NULL;

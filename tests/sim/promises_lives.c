@@ -14,8 +14,8 @@
 #include "oracle.h"
 
 /*
- * guide/lost-nodes.md: "… so that no two tasks with the same place can ever reach the others". manual:
- * "It never starts before every process of the former run is dead".
+ * guide/lost-nodes.md: "So two tasks with the same role can never reach the others". manual: "It never
+ * starts before every process of the former run is dead".
  */
 const char *never_two_in_one_place (const struct history *h)
 {
@@ -38,7 +38,7 @@ const char *never_two_in_one_place (const struct history *h)
 
 /*
  * design.md, promise 1: "No program starts with a missing, partial or different dictionary."
- * guide/lost-nodes.md: "all tasks of the step are stopped and restarted with a new TF_CONFIG".
+ * guide/lost-nodes.md: "all tasks of the step … are stopped. They restart with a new TF_CONFIG".
  */
 const char *one_dictionary (const struct history *h)
 {
@@ -60,10 +60,10 @@ const char *one_dictionary (const struct history *h)
 }
 
 /*
- * guide/restarts.md: "without a ps | any task | all"; "they are stopped, and start when the last one has
- * ended." design.md: "A task that has ended with 0 is told to stop, too, because what it has left in the
- * background may still serve on its port." So the members of such a cluster are in the same life, with all
- * their processes.
+ * guide/restarts.md: "without a ps | any task | all tasks"; "They are stopped, and start when the last
+ * one has exited." design.md: "A task that has ended with 0 is told to stop, too, because what it has
+ * left in the background may still serve on its port." So the members of such a cluster are in the same
+ * life, with all their processes.
  */
 const char *all_begin_together (const struct history *h)
 {
@@ -90,9 +90,9 @@ static bool _begins_life (const struct history *h, int place, int life)
 }
 
 /*
- * guide/restarts.md: "'All' is every task of the cluster but an evaluator, also one that had ended with 0".
- * With srun's --wait the first end is the beginning of the last; and what one that is cut off was told may
- * arrive when it is too late.
+ * guide/restarts.md: "'All tasks' means every task except evaluators …, including tasks that have already
+ * exited with 0". With srun's --wait the first end is the beginning of the last; and what one that is cut
+ * off was told may arrive when it is too late.
  */
 const char *none_is_left_out (const struct history *h)
 {
@@ -118,11 +118,11 @@ static void _forgive (int *row, const bool *waits)
 }
 
 /*
- * guide/restarts.md: "a task that fails is restarted where it was, at most N times in a row without progress,
- * and ten times N in all". manual, SPARE TASKS: "Tasks that are lost while all are being stopped are
- * replaced, too, and use none": then an auxiliary task or an evaluator that was just restarted begins again.
- * Progress: a life that came to a higher step than its task had before, or lasted a minute. What was lost
- * with a connection the rendezvous cannot know.
+ * guide/restarts.md: "A task that fails is then restarted on its node, at most three times in a row
+ * without progress, and at most thirty times in all", with N = 3. manual, SPARE TASKS: "Tasks that are
+ * lost while all are being stopped are replaced, too, and use none": then an auxiliary task or an
+ * evaluator that was just restarted begins again. Progress: a life that came to a higher step than its
+ * task had before, or lasted a minute. What was lost with a connection the rendezvous cannot know.
  */
 const char *at_most_n_restarts (const struct history *h)
 {
@@ -166,7 +166,7 @@ const char *at_most_n_restarts (const struct history *h)
 }
 
 /*
- * guide/restarts.md: "With --tf-restart=N a task that fails is restarted". Where nothing else happens, each
+ * guide/restarts.md: "A task that fails is then restarted on its node". Where nothing else happens, each
  * failure that the rule covers is followed by another life, as long as there are restarts.
  */
 const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
@@ -216,9 +216,9 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
 }
 
 /*
- * guide/restarts.md: "A step that is asked to end (scancel, … preemption, the time limit,
- * --signal=TERM@600) is not restarted". design.md: "Slurm's SIGTERM ends all restarts of a task, however
- * long the task goes on".
+ * guide/restarts.md: "A step that is asked to end does not restart: scancel, Ctrl-C, preemption, the time
+ * limit, --signal=TERM@600." design.md: "Slurm's SIGTERM ends all restarts of a task, however long the
+ * task goes on".
  */
 const char *none_begins_when_slurm_has_asked_to_end (const struct history *h)
 {
@@ -266,8 +266,8 @@ static int64_t _evaluator_ends (const struct history *h)
 }
 
 /*
- * guide/restarts.md: "When the work is done, only an evaluator … that has eval_grace= is restarted and,
- * until it has ended, an auxiliary task, which it may need." manual: "not if the pause would end after
+ * guide/restarts.md: "When training has finished, only an evaluator … with eval_grace= restarts and,
+ * until it has exited, an auxiliary task, which it may need." manual: "not if the pause would end after
  * eval_grace=". Of a step to which nothing happens from outside, with enough restarts for all that fails.
  */
 const char *an_evaluator_is_restarted_in_its_grace (const struct history *h)

@@ -112,7 +112,7 @@ static bool _are_enough (const struct history *h, const struct note *loss)
 }
 
 /*
- * guide/lost-nodes.md: "when a task is lost, one of them takes its place". Of one loss in a history in
+ * guide/lost-nodes.md: "the spare takes over the role of the lost task". Of one loss in a history in
  * which no task fails otherwise before.
  */
 const char *what_is_lost_is_replaced (const struct history *h)
@@ -149,8 +149,8 @@ const char *what_is_lost_is_replaced (const struct history *h)
 }
 
 /*
- * guide/lost-nodes.md: "While a node does not answer the watchdog names no task". Of a node that is lost
- * while a task of the cluster runs on it, from when its silence can be known, or is asked for.
+ * guide/hangs.md: "While a node does not answer, no task is named". Of a node that is lost while a task
+ * of the cluster runs on it, from when its silence can be known, or is asked for.
  */
 const char *a_silent_node_is_no_hang (const struct history *h)
 {

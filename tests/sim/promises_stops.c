@@ -22,9 +22,9 @@ static bool _all_others_have_ended (const struct plan *plan, const struct course
 }
 
 /*
- * guide/ending.md: "Then spank-tf stops all other tasks." "In a cluster with a ps, a worker that
- * fails does not end the others"; Auxiliary tasks: "Its failure ends nothing else"; Restarts: what is
- * restarted is stopped. Nothing else is.
+ * guide/ending.md: "spank-tf then stops all other tasks." "A worker that fails, with a ps, does not end
+ * the others"; auxiliary-tasks.md: "Its failure ends nothing else"; Restarts: what is restarted is
+ * stopped. Nothing else is.
  */
 const char *nothing_is_ended_without_reason (const struct history *h)
 {
@@ -60,9 +60,9 @@ static bool _may_be_lost (const struct history *h, int rank, int64_t until)
 }
 
 /*
- * guide/ending.md: "To stop a task, spank-tf sends SIGTERM …, waits --tf-grace seconds …, and sends
- * SIGKILL"; "in which a suspended job stands still". manual, HANGS: "SIGABRT …, and, after the time of
- * --tf-grace, SIGKILL".
+ * guide/ending.md: "spank-tf sends SIGTERM … After --tf-grace seconds … it sends SIGKILL"; "Time in which
+ * the job is suspended does not count". manual, HANGS: "SIGABRT …, and, after the time of --tf-grace,
+ * SIGKILL".
  */
 const char *a_stop_gives_its_grace (const struct history *h)
 {
@@ -114,8 +114,7 @@ const char *what_hangs_is_aborted (const struct history *h)
 }
 
 /*
- * guide/ending.md: "if one of the cluster fails, the others … have fail_grace= seconds (30) to end and to
- * say why".
+ * guide/ending.md: "without a ps | … | the others have 30 s (fail_grace=) to exit, and are then stopped".
  */
 const char *a_failure_gives_its_grace (const struct history *h)
 {
@@ -192,11 +191,10 @@ static int64_t _slack_ms (const struct history *h)
 }
 
 /*
- * guide/ending.md: "To stop a task, spank-tf sends SIGTERM …, waits --tf-grace seconds …, and sends
- * SIGKILL until no process is left; a program has at least a second from its start before that."
- * design.md, Signals: "When Slurm has sent SIGTERM itself …, a stop sends no second one and waits until
- * KillWait and five seconds more are over. If the program is still there after that time, … a stop sends
- * SIGTERM."
+ * guide/ending.md: "spank-tf sends SIGTERM … After --tf-grace seconds … it sends SIGKILL until no process
+ * is left. A program runs for at least a second before it is stopped." design.md, Signals: "When Slurm
+ * has sent SIGTERM itself …, a stop sends no second one and waits until KillWait and five seconds more
+ * are over. If the program is still there after that time, … a stop sends SIGTERM."
  */
 const char *a_stop_ends_with_its_grace (const struct history *h)
 {
@@ -233,8 +231,7 @@ const char *a_stop_ends_with_its_grace (const struct history *h)
 }
 
 /*
- * guide/ending.md: "Without a ps, … if one of the cluster fails, the others, which cannot go on without it,
- * have fail_grace= seconds (30) to end and to say why, and are then stopped".
+ * guide/ending.md: "without a ps | … | the others have 30 s (fail_grace=) to exit, and are then stopped".
  */
 const char *a_failure_ends_the_others (const struct history *h)
 {
@@ -264,7 +261,7 @@ const char *a_failure_ends_the_others (const struct history *h)
 }
 
 /*
- * guide/restarts.md: "After exit code 42 or 143 they first get --tf-grace (10 s) to end by themselves,
+ * guide/restarts.md: "After exit code 42 or 143 they first get --tf-grace (10 s) to exit by themselves,
  * because they may still be writing the same checkpoint." Of the first failure of a step to which nothing
  * else happens.
  */
@@ -305,8 +302,8 @@ static const struct note *_over (const struct history *h)
 }
 
 /*
- * guide/ending.md: "its chief, a ps or, without a ps, any task of the cluster; with a ps and no chief, all
- * workers".
+ * guide/ending.md: "A job has failed with its chief, a ps or, without a ps, any task of the cluster. With
+ * a ps and no chief, it has failed with all its workers."
  */
 static bool _failed_job (const struct plan *plan, const struct course *course)
 {
@@ -333,8 +330,8 @@ static int _evaluator (const struct plan *plan)
 }
 
 /*
- * guide/ending.md: "With auto, an evaluator first has eval_grace= seconds (900) to finish … If the job has
- * failed (…), no checkpoint comes any more, and the evaluator has fail_grace= (30)."
+ * guide/ending.md: "An evaluator has eval_grace= seconds (900) to finish … If the job failed, no new
+ * checkpoint comes, and the evaluator has fail_grace= (30)."
  */
 const char *an_evaluator_has_its_grace (const struct history *h)
 {
@@ -476,8 +473,8 @@ const char *only_what_hangs_is_aborted (const struct history *h)
 }
 
 /*
- * guide/ending.md: "A program that needs longer … is killed in the middle of it: the table then has `killed
- * after 10 s` in the place of `stopped`". Of a step to which nothing happens from outside.
+ * guide/ending.md: "A program that needs longer … is killed in the middle of it. The table then has
+ * `killed after 10 s` instead of `stopped`". Of a step to which nothing happens from outside.
  */
 const char *the_killed_are_told (const struct history *h)
 {

@@ -16,7 +16,7 @@ setup_file ()
 {
     make_gpus
     # Jobs without GPUs run on other nodes.
-    start_cluster --nodes 4 --prefix readme --conf GresTypes=gpu \
+    start_cluster --nodes 4 --prefix readme --conf GresTypes=gpu --node-conf readme2:"Gres=gpu:4 Weight=2" \
         --node-conf readme3:"Gres=gpu:4 Weight=2" --node-conf readme4:"Gres=gpu:4 Weight=2"
     stand_ins
 }
@@ -147,7 +147,7 @@ gpus_of ()
         try "COUNT_GPUS=yes ${command//\`/}"
         [ "$status" -eq 0 ] || fail "this fails: $command"
         diff <(gpus_of "$strategy") <(sort <<< "$output") || fail "other tasks: $command"
-    done < <(table "$guide/first-job.md" "# Your first job")
+    done < <(table "$guide/frameworks.md" "## How many tasks on a node")
     [ "$count" -eq 3 ] || fail "$count rows are found"
 }
 

@@ -135,11 +135,12 @@ keras2 ()
         fail "the chief does not train"
 }
 
-@test "without TF_USE_LEGACY_KERAS=1 that script fails as README.md says, and tf-check says what to write" {
+@test "without TF_USE_LEGACY_KERAS=1 that script fails as doc/guide/troubleshooting.md says, and tf-check says what to write" {
     local list error
 
     while IFS=$'\t' read -r list error; do
-        grep -qF "$error" "$tests/../README.md" || fail "README.md lacks $error"
+        tr '\n' ' ' < "$tests/../doc/guide/troubleshooting.md" | grep -qF "$error" ||
+            fail "doc/guide/troubleshooting.md lacks $error"
         keras2 0 "$list" "$([[ $list == worker:2 ]] && echo 2 || echo 4)"
         [[ $status -ne 0 && $stderr == *"$error"* ]] || fail "with $list there is no $error"
     done <<< $'worker:2\tValueError: Attempt to convert a value (PerReplica:{
