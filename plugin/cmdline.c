@@ -8,9 +8,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* srun's options without a value, which may stand before another one behind the same dash. */
 #define FLAGS "EHOQRVXZhklsuv"
+
+int cmdline_add (struct cmdline *arguments, char *argument)
+{
+    char **grown = realloc (arguments->text, (arguments->count + 1) * sizeof (*arguments->text));
+
+    if (!grown)
+        return -1;
+    arguments->text = grown;
+    grown[arguments->count++] = argument;
+    return 0;
+}
 
 void cmdline_read (struct cmdline *arguments)
 {
@@ -21,12 +33,8 @@ void cmdline_read (struct cmdline *arguments)
     arguments->count = 0;
     arguments->text = NULL;
     while (f && getdelim (&argument, &size, '\0', f) > 0) {
-        char **grown = realloc (arguments->text, (arguments->count + 1) * sizeof (*arguments->text));
-
-        if (!grown)
+        if (cmdline_add (arguments, argument) < 0)
             break;
-        arguments->text = grown;
-        grown[arguments->count++] = argument;
         argument = NULL;
         size = 0;
     }
@@ -71,9 +79,28 @@ static bool _begins (const struct cmdline *arguments, size_t i, const struct cmd
     return true;
 }
 
-bool cmdline_is_flag (const char *argument, char letter)
+static bool _is_off (const char *value)
 {
-    return argument[0] == '-' && memchr (argument + 1, letter, strspn (argument + 1, FLAGS));
+    return strcasecmp (value, "off") == 0 || strcasecmp (value, "no") == 0;
+}
+
+bool cmdline_no_kill (const struct cmdline *arguments, const char *variable)
+{
+    static const char name[] = "--no-kill";
+    const char *value = getenv (variable);
+    bool no_kill = value && !_is_off (value);
+
+    for (size_t i = 0; i < arguments->count; i++) {
+        const char *text = arguments->text[i];
+        size_t length = strcspn (text, "=");
+
+        if (text[0] == '-' && memchr (text + 1, 'k', strspn (text + 1, FLAGS)))
+            no_kill = strncmp (text, "-k", 2) != 0 || !_is_off (text + 2);
+        else if (length >= sizeof ("--no-k") - 1 && length <= sizeof (name) - 1
+                 && strncmp (text, name, length) == 0)
+            no_kill = text[length] == '\0' || !_is_off (text + length + 1);
+    }
+    return no_kill;
 }
 
 /*
@@ -94,18 +121,27 @@ static bool _is_option (const char *argument, const struct cmdline_option *optio
            && strncmp (argument, option->name, len) == 0;
 }
 
+const char *cmdline_find (const struct cmdline *arguments, const struct cmdline_option *option,
+                          const struct cmdline_program *program)
+{
+    const char *found = NULL, *value;
+
+    for (size_t i = 0; i < arguments->count; i++)
+        if (program && _begins (arguments, i, program))
+            i += (size_t)program->argc;
+        else if (_is_option (arguments->text[i], option, &value) && (value || i + 1 < arguments->count))
+            found = value ? value : arguments->text[++i];
+    return found;
+}
+
 char *cmdline_value (const struct cmdline_option *option, const struct cmdline_program *program)
 {
     struct cmdline arguments;
-    const char *found = NULL, *value;
+    const char *found;
     char *copy;
 
     cmdline_read (&arguments);
-    for (size_t i = 1; i < arguments.count; i++)
-        if (_begins (&arguments, i, program))
-            i += (size_t)program->argc;
-        else if (_is_option (arguments.text[i], option, &value) && (value || i + 1 < arguments.count))
-            found = value ? value : arguments.text[++i];
+    found = cmdline_find (&arguments, option, program);
     copy = found ? strdup (found) : NULL;
     cmdline_clear (&arguments);
     return copy;

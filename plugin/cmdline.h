@@ -29,8 +29,14 @@ void cmdline_clear (struct cmdline *line);
 /* True if one of the arguments is this text. */
 bool cmdline_has (const char *argument);
 
-/* True if this is an option of srun that needs no value, perhaps behind others of that kind, as k in -lk. */
-bool cmdline_is_flag (const char *argument, char letter);
+/* Add an argument, which the line then owns. -1 if there is no memory. */
+int cmdline_add (struct cmdline *line, char *argument);
+
+/*
+ * --no-kill, which may have the contrary as its value (arg_set_no_kill () in Slurm's
+ * src/common/slurm_opt.c): in these arguments, all of which are options, or in this variable.
+ */
+bool cmdline_no_kill (const struct cmdline *line, const char *variable);
 
 /* An option of srun with a value. */
 struct cmdline_option {
@@ -40,9 +46,14 @@ struct cmdline_option {
 };
 
 /*
- * The value of an option before the program, `--name VALUE` or `--name=VALUE`, -W VALUE, -WVALUE or -QW1;
- * if it is there several times, the last one. To be freed; NULL if the option is not there.
+ * The value of an option in these arguments, `--name VALUE` or `--name=VALUE`, -W VALUE, -WVALUE or -QW1;
+ * if it is there several times, the last one. The program's arguments are left out, unless it is NULL.
+ * NULL if the option is not there.
  */
+const char *cmdline_find (const struct cmdline *line, const struct cmdline_option *option,
+                          const struct cmdline_program *program);
+
+/* The same, of this process' command line. To be freed. */
 char *cmdline_value (const struct cmdline_option *option, const struct cmdline_program *program);
 
 #endif

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <stdnoreturn.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,39 +83,24 @@ static bool _has_spares (void)
     return _has (RULES_SPARE);
 }
 
-/* A variable that stands for --no-kill, which may have the contrary as its value. */
-static bool _says_no_kill (const char *variable)
-{
-    const char *value = getenv (variable);
-
-    return value && !submission_is_off (value);
-}
-
 /* Slurm would end the job with the node for which the spare is there. */
-static int _check_no_kill (const struct submission *submission, struct errtext *err)
+static void _say_what_kills (const struct submission *submission)
 {
-    if (!submission->dies_with_node || _says_no_kill ("SBATCH_NO_KILL") || _says_no_kill ("SALLOC_NO_KILL")
-        || !_has_spares ())
-        return 0;
-    return errtext_set (err, "--tf-tasks: with spare tasks, the job has to survive the loss of a node: "
-                             "give it --no-kill, and its srun, too");
+    if (submission->dies_with_node && _has_spares ())
+        slurm_info (
+            "spank_tf: --tf-tasks: with spare tasks, the job has to survive the loss of a node: give it "
+            "--no-kill, and its srun, too");
 }
 
-/* A list of several tasks is for several processes. */
-static void _say_what_runs_once (const struct submission *submission, const struct tasklist *list)
+static void _say_what_runs_once (const struct submission *submission)
 {
-    if (submission->runs_once
-        && (tasklist_named (list) + tasklist_has_rest (list) > 1
-            || (tasklist_has_rest (list) && submission->several)))
+    if (submission->runs_once)
         slurm_info ("spank_tf: --tf-tasks: the script starts a Python program without srun or another "
                     "launcher: it runs once, on the first node, and without TF_CONFIG; to start it for each "
                     "task, write \"srun python ...\"");
 }
 
-/*
- * A list that needs more tasks than the job has. It is not refused: an srun -n of the script may have more.
- * One that needs less may be for an srun -n, too.
- */
+/* A list that needs more tasks than the job has. One that needs less may be for an srun -n. */
 static void _say_what_does_not_fit (const struct submission *submission, struct tasklist *list,
                                     enum option_id option)
 {
@@ -131,7 +115,8 @@ static void _say_what_does_not_fit (const struct submission *submission, struct 
         slurm_info ("spank_tf: %s; an srun with its own number of tasks may fit", why.text);
 }
 
-static int _check_job (struct errtext *err)
+/* An srun in the script may have options of its own, so nothing is refused. */
+static void _say_what_the_job_lacks (void)
 {
     enum option_id option;
     const char *text = options_list (0, &option);
@@ -139,14 +124,12 @@ static int _check_job (struct errtext *err)
     struct tasklist *list;
 
     submission_read (&submission);
-    if (_check_no_kill (&submission, err) < 0)
-        return -1;
-    if (tasklist_parse (&list, text, err) < 0)
-        return 0;
-    _say_what_runs_once (&submission, list);
+    _say_what_kills (&submission);
+    _say_what_runs_once (&submission);
+    if (tasklist_parse (&list, text, NULL) < 0)
+        return;
     _say_what_does_not_fit (&submission, list, option);
     tasklist_destroy (list);
-    return 0;
 }
 
 static int _find_program (struct errtext *err)
@@ -303,20 +286,14 @@ static int _check_restart (struct errtext *err)
 /* --no-kill of srun, from the sources that it uses, in its order. */
 static bool _is_no_kill (void)
 {
-    static const char name[] = "--no-kill";
-    bool no_kill = _says_no_kill ("SLURM_NO_KILL");
-    struct cmdline line;
+    struct cmdline line, options;
+    bool no_kill;
 
     cmdline_read (&line);
-    for (size_t i = 1; i < line.count && (optind <= 0 || i < (size_t)optind); i++) {
-        size_t length = strcspn (line.text[i], "=");
-
-        if (cmdline_is_flag (line.text[i], 'k'))
-            no_kill = strncmp (line.text[i], "-k", 2) != 0 || !submission_is_off (line.text[i] + 2);
-        else if (length >= sizeof ("--no-k") - 1 && length <= sizeof (name) - 1
-                 && strncmp (line.text[i], name, length) == 0)
-            no_kill = line.text[i][length] == '\0' || !submission_is_off (line.text[i] + length + 1);
-    }
+    options = line;
+    if (optind > 0 && line.count > (size_t)optind)
+        options.count = (size_t)optind;
+    no_kill = cmdline_no_kill (&options, "SLURM_NO_KILL");
     cmdline_clear (&line);
     return no_kill;
 }
@@ -386,30 +363,14 @@ void srun_prepare (void)
         _refuse (err.text);
 }
 
-/* salloc --no-shell starts nothing in the environment that has the list. */
-static void _say_what_no_step_inherits (void)
-{
-    static const char name[] = "--no-shell";
-    struct cmdline line;
-
-    cmdline_read (&line);
-    for (size_t i = 1; i < line.count && (int)i < optind; i++) {
-        size_t length = strlen (line.text[i]);
-
-        if (length >= sizeof ("--no-s") - 1 && strncmp (line.text[i], name, length) == 0)
-            slurm_info ("spank_tf: with --no-shell no srun inherits --tf-tasks; give it to each srun");
-    }
-    cmdline_clear (&line);
-}
-
 void srun_check_submission (void)
 {
     struct errtext err;
 
-    if (_check_options (&err) < 0 || (options_use () == OPTIONS_ON && _check_job (&err) < 0))
+    if (_check_options (&err) < 0)
         _refuse (err.text);
     if (options_use () == OPTIONS_ON)
-        _say_what_no_step_inherits ();
+        _say_what_the_job_lacks ();
 }
 
 /* The rendezvous' configuration. */
@@ -505,73 +466,6 @@ static void _say_what_wait_cuts (int wait)
                 evaluator, stopped);
 }
 
-/* To srun a name that begins with "all" or "-" is all output, and a number the rank whose output it shows. */
-static bool _is_output_file (const char *name)
-{
-    return name && *name && *name != '-' && strncasecmp (name, "all", sizeof ("all") - 1) != 0
-           && strcasecmp (name, "none") != 0 && name[strspn (name, "0123456789")]
-           && strncmp (name, "/dev/", sizeof ("/dev/") - 1) != 0;
-}
-
-/* --output or --error, from srun's sources, in its order. To be freed; NULL if it is not a file. */
-static char *_output_file (const struct cmdline_option *option, const char *variable,
-                           const struct cmdline_program *of_step)
-{
-    char *name = cmdline_value (option, of_step);
-    const char *value = getenv (variable);
-
-    if (!name && value)
-        name = strdup (value);
-    if (_is_output_file (name))
-        return name;
-    free (name);
-    return NULL;
-}
-
-static const struct cmdline_option output_option = { "--output", sizeof ("--ou") - 1, 'o' };
-static const struct cmdline_option error_option = { "--error", sizeof ("--er") - 1, 'e' };
-
-/*
- * True if srun writes its stdout, or stderr, to a terminal, and the user has nothing against colours
- * (no-color.org). With --output stdout goes to a file, and so does stderr unless --error is given.
- */
-static bool _is_in_colour (int fd, const struct cmdline_program *of_step)
-{
-    const char *no_colour = getenv ("NO_COLOR"), *terminal = getenv ("TERM");
-    char *output = _output_file (&output_option, "SLURM_STDOUTMODE", of_step);
-    char *error = _output_file (&error_option, "SLURM_STDERRMODE", of_step);
-    bool to_file = output || (fd == STDERR_FILENO && error);
-
-    free (output);
-    free (error);
-    return !to_file && isatty (fd) && terminal && strcmp (terminal, "dumb") != 0
-           && !(no_colour && *no_colour);
-}
-
-static bool _has_pty (const struct cmdline_program *of_step)
-{
-    static const struct cmdline_option option = { "--pty", sizeof ("--pt") - 1, 0 };
-    char *value = cmdline_value (&option, of_step);
-    bool found = value;
-
-    free (value);
-    return found;
-}
-
-static bool _wants_tee (void)
-{
-    return _logs () && options_word (OPTION_TEE) == VALUE_YES;
-}
-
-/* With --pty the first task has a terminal, and no other one has output. */
-static int _tee (const struct cmdline_program *of_step)
-{
-    if (!_wants_tee () || _has_pty (of_step))
-        return 0;
-    return TEE_ON + (_is_in_colour (STDOUT_FILENO, of_step) ? TEE_COLOUR_STDOUT : 0)
-           + (_is_in_colour (STDERR_FILENO, of_step) ? TEE_COLOUR_STDERR : 0);
-}
-
 static int _add_lists (struct rendezvous_config *config, struct errtext *err)
 {
     enum option_id option;
@@ -628,7 +522,7 @@ static struct frame *_configuration (const char *step, uint32_t number, const st
         .notify = options_value (OPTION_NOTIFY),
         .log_append = _appends_output (number, of_step),
         .job_restarts = _job_restarts (),
-        .tee = _tee (of_step),
+        .tee = _logs () && options_word (OPTION_TEE) == VALUE_YES,
         .stop_grace = _stop_grace (wait),
         .eval_grace = options_seconds (OPTION_EVAL_GRACE),
         .fail_grace = options_seconds (OPTION_FAIL_GRACE),
@@ -750,30 +644,6 @@ static void _say_what_has_no_effect (void)
         slurm_info ("spank_tf: %s: no effect without --tf-tasks", list_text_end (&list));
 }
 
-/* The tasks write to --tf-log-dir, so srun's own output files stay empty. */
-static void _say_what_stays_empty (const struct cmdline_program *of_step)
-{
-    const char *dir = options_value (OPTION_LOG_DIR);
-    struct errtext line;
-    char *out, *err;
-    bool both;
-
-    if (!_logs () || _tee (of_step))
-        return;
-    out = _output_file (&output_option, "SLURM_STDOUTMODE", of_step);
-    err = _output_file (&error_option, "SLURM_STDERRMODE", of_step);
-    both = out && err && strcmp (out, err) != 0;
-    errtext_set (&line, "%s%s%s %s empty: the tasks write to files in %s (--tf-log-dir)",
-                 out   ? out
-                 : err ? err
-                       : "",
-                 both ? " and " : "", both ? err : "", both ? "stay" : "stays", dir);
-    if (out || err)
-        slurm_info ("spank_tf: %s", line.text);
-    free (out);
-    free (err);
-}
-
 /* Without messages nothing is watched then. */
 static void _say_what_is_watched (void)
 {
@@ -802,9 +672,6 @@ int srun_start (spank_t spank)
         setenv (CONTACT_VARIABLE, CONTACT_FAILED, 1);
         return 0;
     }
-    if (_wants_tee () && options_is_own (OPTION_TEE) && _has_pty (&of_step))
-        slurm_info ("spank_tf: --tf-tee: no effect with --pty");
-    _say_what_stays_empty (&of_step);
     _say_what_is_watched ();
     _say_what_wait_cuts (_wait (&of_step));
     return 0;

@@ -11,8 +11,8 @@
 #include <slurm/spank.h>
 
 /*
- * In sbatch and salloc, before a job exists, once for each component: the options fit together, and a job
- * with spares has --no-kill; if not, refusal_exit (). What the job probably lacks is a line (submission.h).
+ * In sbatch and salloc, before a job exists, once for each component: the options fit together; if
+ * not, refusal_exit (). What the job probably lacks is a line (submission.h).
  */
 void srun_check_submission (void);
 

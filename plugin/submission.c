@@ -5,15 +5,10 @@
 
 #include "submission.h"
 
-#include <ctype.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,144 +21,11 @@
 /* In bytes; as sbatch by default. */
 #define MAX_SCRIPT (4l * 1024 * 1024)
 
-/* The short options of sbatch and salloc that need a value. */
-#define WITH_VALUE "ABCDFGJLMNSTabcdeimnopqrtwx"
-
-/* What was read: of the numbers the last one, -1 if it is not a number, 0 if the option is not there. */
-struct facts {
-    int tasks, nodes, tasks_per_node;
-    bool unclear;       /* something was found that this file does not understand */
-    bool no_kill;       /* --no-kill, and not the contrary behind it */
-    bool runs_once;     /* batch_script.h */
-};
-
-/* Options. */
-
-static void _set (int *number, const char *value)
-{
-    if (number_parse (number, value, 1, MAX_NUMBER) < 0)
-        *number = -1;
-}
-
-bool submission_is_off (const char *value)
-{
-    return strcasecmp (value, "off") == 0 || strcasecmp (value, "no") == 0;
-}
-
-/* True if the option is written like this, or cut off after `shortest` or more characters. */
-static bool _is (const char *option, size_t length, const char *name, size_t shortest)
-{
-    return length >= shortest && length <= strlen (name) && strncmp (option, name, length) == 0;
-}
-
-static size_t _take_long (struct facts *facts, const char *option, const char *next)
-{
-    const char *equals = strchr (option, '=');
-    size_t length = equals ? (size_t)(equals - option) : strlen (option);
-    int *number = NULL;
-
-    if (_is (option, length, "--no-kill", sizeof ("--no-k") - 1))
-        facts->no_kill = !equals || !submission_is_off (equals + 1);
-    if (_is (option, length, "--ntasks", sizeof ("--ntasks") - 1))
-        number = &facts->tasks;
-    else if (_is (option, length, "--nodes", sizeof ("--nodes") - 1))
-        number = &facts->nodes;
-    else if (_is (option, length, "--ntasks-per-node", sizeof ("--ntasks-per-n") - 1))
-        number = &facts->tasks_per_node;
-    if (!number)
-        return 1;
-    _set (number, equals ? equals + 1 : next);
-    return equals ? 1 : 2;
-}
-
-/* Returns how many arguments the option takes, with itself. */
-static size_t _take_option (struct facts *facts, const char *option, const char *next)
-{
-    const char *value = option[0] == '-' && option[1] && option[2] ? option + 2 : next;
-
-    /* The value of a long option. */
-    if (option[0] != '-' || !option[1])
-        return 1;
-    if (option[1] == '-')
-        return _take_long (facts, option, next);
-    if (!strchr (WITH_VALUE, option[1])) {
-        if (option[1] == 'k')
-            facts->no_kill = !submission_is_off (option + 2);
-        /* Several options behind one dash. */
-        facts->unclear = facts->unclear || (option[2] && option[1] != 'k');
-        return 1;
-    }
-    if (option[1] == 'n')
-        _set (&facts->tasks, value);
-    if (option[1] == 'N')
-        _set (&facts->nodes, value);
-    return value == next ? 2 : 1;
-}
-
-static void _take_options (struct facts *facts, char *const text[], size_t count)
-{
-    for (size_t i = 0; i < count;)
-        i += _take_option (facts, text[i], i + 1 < count ? text[i + 1] : NULL);
-}
-
-/* Scripts. */
-
-/*
- * Cut the next word off *text, in place, as sbatch does: quotes and backslashes are removed, and # begins a
- * comment. NULL at the end.
- */
-static char *_next_word (char **text)
-{
-    char *from = *text + strspn (*text, " \t\r\n"), *word = from, *to = from, quote = '\0';
-
-    if (!*from || *from == '#')
-        return NULL;
-    for (; *from && (quote || !isspace ((unsigned char)*from)); from++)
-        if (quote ? *from == quote : *from == '\'' || *from == '"')
-            quote = (char)(quote ? '\0' : *from);
-        else {
-            if (*from == '\\' && from[1])
-                from++;
-            *to++ = *from;
-        }
-    *text = *from ? from + 1 : from;
-    *to = '\0';
-    return word;
-}
-
-static void _take_directive (struct facts *facts, char *text)
-{
-    char *word[256];
-    size_t count = 0;
-
-    /* A heterogeneous job: its components' tasks are added up in some steps, and in others not. */
-    if (strstr (text, "hetjob") || strstr (text, "packjob"))
-        facts->unclear = true;
-    while (count < sizeof (word) / sizeof (word[0]) && (word[count] = _next_word (&text)))
-        count++;
-    facts->unclear = facts->unclear || count == sizeof (word) / sizeof (word[0]);
-    _take_options (facts, word, count);
-}
-
-static bool _starts_with (const char *line, const char *word)
-{
-    return strncmp (line, word, strlen (word)) == 0;
-}
-
-/* Options are in the comments before the first command. Changes the text. */
-static void _take_directives (struct facts *facts, char *text)
-{
-    for (char *line; (line = strsep (&text, "\n"));) {
-        const char *word = line + strspn (line, " \t\r");
-
-        if (_starts_with (line, "#SBATCH"))
-            _take_directive (facts, line + sizeof ("#SBATCH") - 1);
-        else if (_starts_with (line, "#PBS") || _starts_with (line, "#BSUB") || _starts_with (line, "#SLURM"))
-            facts->unclear = true;
-        else if (*word && *word != '#')
-            return;
-    }
-}
+static const struct cmdline_option ntasks_option = { "--ntasks", sizeof ("--ntasks") - 1, 'n' };
+static const struct cmdline_option nodes_option = { "--nodes", sizeof ("--nodes") - 1, 'N' };
+static const struct cmdline_option per_node_option = { "--ntasks-per-node", sizeof ("--ntasks-per-n") - 1,
+                                                       0 };
+static const struct cmdline_option wrap_option = { "--wrap", sizeof ("--wrap") - 1, 0 };
 
 /* What sbatch has read already, to be freed. NULL if it cannot be read again, as standard input. */
 static char *_read_text (const char *path)
@@ -184,74 +46,119 @@ static char *_read_text (const char *path)
     return NULL;
 }
 
-static void _read_script (struct facts *facts, const char *path)
+static bool _is_salloc (const struct cmdline *line)
 {
-    char *text = path ? _read_text (path) : NULL;
+    return strcmp (basename (line->text[0]), "salloc") == 0;
+}
 
-    if (!text) {
-        facts->unclear = true;
-        return;
+static void _add (struct cmdline *words, const char *word)
+{
+    char *copy = strdup (word);
+
+    if (!copy || cmdline_add (words, copy) < 0)
+        free (copy);
+}
+
+/* Options are in the comments before the first command. Changes the text. */
+static void _add_directives (struct cmdline *words, char *text)
+{
+    static const char directive[] = "#SBATCH", blanks[] = " \t\r";
+
+    for (char *line, *rest; (line = strsep (&text, "\n"));) {
+        const char *word = line + strspn (line, blanks);
+
+        if (*word && *word != '#')
+            return;
+        if (strncmp (line, directive, sizeof (directive) - 1) != 0)
+            continue;
+        line += sizeof (directive) - 1;
+        for (word = strtok_r (line, blanks, &rest); word && *word != '#';
+             word = strtok_r (NULL, blanks, &rest))
+            _add (words, word);
     }
-    facts->runs_once = batch_script_runs_once (text);
-    _take_directives (facts, text);
-    free (text);
 }
 
-/* The command. */
-
-/* The text of --wrap, or NULL. */
-static const char *_wrapped (const struct cmdline *line, size_t options)
+/* Tasks of the components of a heterogeneous job are added up in some steps, and in others not. */
+static bool _has_components (const struct cmdline *words)
 {
-    for (size_t i = 1; i < options; i++)
-        if (_starts_with (line->text[i], "--wrap="))
-            return line->text[i] + sizeof ("--wrap=") - 1;
-        else if (strcmp (line->text[i], "--wrap") == 0 && i + 1 < options)
-            return line->text[i + 1];
-    return NULL;
+    for (size_t i = 0; i < words->count; i++)
+        if (strcmp (words->text[i], ":") == 0 || strcmp (words->text[i], "hetjob") == 0
+            || strcmp (words->text[i], "packjob") == 0)
+            return true;
+    return false;
 }
 
-/* salloc's command is not a script. */
-static void _read_program (struct facts *facts, const struct cmdline *line, size_t options)
+/* 0 if the option is not there; -1 if it is not a number. */
+static int _number (const struct cmdline *words, const struct cmdline_option *option)
 {
-    const char *wrapped = _wrapped (line, options);
+    const char *value = cmdline_find (words, option, NULL);
+    int number;
 
-    if (strcmp (basename (line->text[0]), "salloc") == 0)
+    if (!value)
+        return 0;
+    return number_parse (&number, value, 1, MAX_NUMBER) < 0 ? -1 : number;
+}
+
+static void _count_tasks (struct submission *submission, const struct cmdline *words)
+{
+    int tasks = _number (words, &ntasks_option), nodes = _number (words, &nodes_option),
+        per_node = _number (words, &per_node_option);
+
+    if (tasks == 0 && nodes > 0 && per_node > 0 && nodes <= MAX_NUMBER / per_node)
+        tasks = nodes * per_node;
+    if (tasks <= 0 || per_node < 0)
         return;
-    if (wrapped)
-        facts->runs_once = batch_script_runs_once (wrapped);
-    else
-        _read_script (facts, options < line->count ? line->text[options] : NULL);
+    submission->tasks = tasks;
+    submission->tasks_per_node = per_node;
 }
 
-static bool _is_above_one (int number)
+/* -1 if the script cannot be read again, as one from standard input. */
+static int _read_script (struct submission *submission, struct cmdline *words, const char *script)
 {
-    return number != 0 && number != 1;
+    char *text = script ? _read_text (script) : NULL;
+
+    if (!text)
+        return -1;
+    submission->runs_once = batch_script_runs_once (text);
+    _add_directives (words, text);
+    free (text);
+    return 0;
+}
+
+/*
+ * All options. Those of the script come first, because the command line wins. salloc's command is not a
+ * script.
+ */
+static int _read_options (struct submission *submission, struct cmdline *words, const struct cmdline *line,
+                          size_t options)
+{
+    const struct cmdline given = { options - 1, line->text + 1 };
+    const char *wrapped = cmdline_find (&given, &wrap_option, NULL);
+
+    if (wrapped)
+        submission->runs_once = batch_script_runs_once (wrapped);
+    else if (!_is_salloc (line)
+             && _read_script (submission, words, options < line->count ? line->text[options] : NULL) < 0)
+        return -1;
+    for (size_t i = 0; i < given.count; i++)
+        _add (words, given.text[i]);
+    return 0;
 }
 
 void submission_parse (struct submission *submission, const struct cmdline *line, size_t options)
 {
-    struct facts facts = { .tasks = 0 };
+    struct cmdline words = { 0, NULL };
 
     memset (submission, 0, sizeof (*submission));
     if (options == 0 || options > line->count)
         return;
-    for (size_t i = 0; i < line->count; i++)
-        if (strcmp (line->text[i], ":") == 0)
-            return;
-    _read_program (&facts, line, options);
-    /* After those of the script, because they win. */
-    _take_options (&facts, line->text + 1, options - 1);
-    if (facts.tasks == 0 && facts.nodes > 0 && facts.tasks_per_node > 0
-        && facts.nodes <= MAX_NUMBER / facts.tasks_per_node)
-        facts.tasks = facts.nodes * facts.tasks_per_node;
-    submission->several = facts.tasks ? _is_above_one (facts.tasks)
-                                      : _is_above_one (facts.nodes) || _is_above_one (facts.tasks_per_node);
-    submission->runs_once = facts.runs_once;
-    submission->dies_with_node = !facts.unclear && !facts.no_kill;
-    if (facts.unclear || facts.tasks <= 0 || facts.tasks_per_node < 0)
-        return;
-    submission->tasks = facts.tasks;
-    submission->tasks_per_node = facts.tasks_per_node;
+    if (_read_options (submission, &words, line, options) == 0 && !_has_components (&words)
+        && !_has_components (line)) {
+        submission->dies_with_node =
+            !cmdline_no_kill (&words, _is_salloc (line) ? "SALLOC_NO_KILL" : "SBATCH_NO_KILL");
+        _count_tasks (submission, &words);
+    }
+    cmdline_clear (&words);
 }
 
 void submission_read (struct submission *submission)

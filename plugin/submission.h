@@ -14,13 +14,9 @@
 struct submission {
     int tasks;              /* -n, or -N with --ntasks-per-node; 0: not known */
     int tasks_per_node;     /* --ntasks-per-node, if `tasks` is known; 0: not given */
-    bool several;           /* one of these options, or -N, is not 1 */
     bool runs_once;         /* batch_script.h */
     bool dies_with_node;    /* without --no-kill; false if that is not known */
 };
-
-/* The values of --no-kill that mean the contrary: arg_set_no_kill() in Slurm's src/common/slurm_opt.c. */
-bool submission_is_off (const char *value);
 
 /* For this process. */
 void submission_read (struct submission *submission);

@@ -112,7 +112,7 @@ static void _start_supervisor (spank_t spank, const struct task_info *info, cons
         .prints = info->registration.rank == 0,
         .log = info->logs ? paths->log : NULL,
         .error_file = info->logs && paths->error_file[0] ? paths->error_file : NULL,
-        .tee = output->tee ? answer->answer.tee : 0,
+        .tee = output->tee,
         .role = answer->answer.role,
         .index = answer->answer.index,
     };

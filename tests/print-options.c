@@ -72,7 +72,6 @@ static int _print_all_keys (void)
     _print_keys ("rendezvous_config", &rendezvous_config_fields);
     _print_keys ("rule_fields", &restart_rule_fields);
     _print_keys ("rule_fields", &watch_rule_fields);
-    _print_keys ("rule_fields", &tee_mode_fields);
     _print_keys ("rule_fields", &lost_after_fields);
     _print_keys ("rule_fields", &task_options_fields);
     _print_keys ("signs", &signs_fields);

@@ -12,17 +12,6 @@
 
 #include "submission.h"
 
-/* submission_read () needs them; it is not called. */
-void cmdline_read (struct cmdline *line)
-{
-    line->count = 0;
-}
-
-void cmdline_clear (struct cmdline *line)
-{
-    (void)line;
-}
-
 FUZZ_TARGET (submission)
 {
     char *text = fuzz_text (data, size), *rest = text, *option = fuzz_line (&rest);
@@ -38,7 +27,7 @@ FUZZ_TARGET (submission)
     CHECK (submission.tasks_per_node >= 0 && submission.tasks_per_node <= 65535);
     CHECK (submission.tasks || !submission.tasks_per_node);
     /* Nothing is known of a heterogeneous job. */
-    CHECK (!submission.tasks || strcmp (option, ":") != 0);
+    CHECK (strcmp (option, ":") != 0 || (!submission.tasks && !submission.dies_with_node));
     CHECK (!submission.runs_once
            || (strstr (script, ".py") && !strstr (script, " srun ") && !strstr (script, "<<")));
     free (text);

@@ -301,17 +301,6 @@ END
     grep -qx "on login" <<< "$output" && grep -qx "clean" <<< "$output" || fail "no clean shell on the login host"
 }
 
-@test "salloc --no-shell leaves no list to inherit, and says so" {
-    run --separate-stderr slurm salloc --no-shell -J noshell -N1 -n2 --tf-tasks=ps,worker
-    [ "$status" -eq 0 ] || fail "salloc fails"
-    [ "$(grep -c 'salloc: spank_tf: with --no-shell no srun inherits --tf-tasks; give it to each srun$' <<< "$stderr")" -eq 1 ] ||
-        fail "salloc does not say that no srun inherits the list"
-    job=$(slurm squeue -h -n noshell -o %i)
-    run --separate-stderr slurm srun -Q --jobid="$job" sh variables
-    slurm scancel "$job"
-    [ "$status" -eq 0 ] && [ "$(sort -u <<< "$output")" = "no variables" ] || fail "something is inherited"
-}
-
 # --- mpirun, which starts its daemons by srun
 
 @test "mpirun in a job with a list: it runs if the list fits its srun, or is none, and otherwise one line says why not" {

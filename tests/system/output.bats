@@ -178,55 +178,6 @@ END
     holds_three "$logs"
 }
 
-# --- srun's own output files
-
-# Run a step with these words of srun, and print the notice of files that stay empty: empties WORD…
-empties ()
-{
-    rm -rf "${work:?}/$logs"
-    slurm "$@" -N1 -n2 --tf-tasks=ps,worker sh print 2>&1 > "$work/terminal" | sed -n "s/^srun: spank_tf: \(.*\) empty: .*/\1/p"
-}
-
-# bats test_tags=core
-@test "a notice says that the file of srun's own --output or --error stays empty" {
-    run --separate-stderr slurm srun -N1 -n2 --tf-tasks=ps,worker --tf-log-dir="$logs" -o out.txt sh print
-    [ "$status" -eq 0 ] && [[ $stderr == *"srun: spank_tf: out.txt stays empty: the tasks write to files in $logs (--tf-log-dir)"* ]] ||
-        fail "no such notice"
-    [ -f "$work/out.txt" ] && [ ! -s "$work/out.txt" ] || fail "it is not empty"
-    [ "$(empties srun --tf-log-dir="$logs" --output=o.txt --err e.txt)" = "o.txt and e.txt stay" ]
-    [ "$(empties srun --tf-log-dir="$logs" -eboth -o both)" = "both stays" ]
-    [ "$(empties srun --tf-log-dir="$logs" --output first -olast.txt)" = "last.txt stays" ]
-    [ "$(empties srun --tf-log-dir="$logs" -o first --output last.txt)" = "last.txt stays" ]
-    [ "$(empties srun --tf-log-dir="$logs" -lo behind.txt -vuewith.txt)" = "behind.txt and with.txt stay" ]
-    [ -z "$(empties srun --tf-log-dir="$logs" -Jloname)" ]
-    [ "$(empties env SLURM_STDOUTMODE=variable.txt srun --tf-log-dir="$logs")" = "variable.txt stays" ]
-    [ "$(empties env SLURM_STDERRMODE=variable.txt SLURM_STDOUTMODE=o srun --tf-log-dir="$logs" -o none)" = "variable.txt stays" ]
-    site_arguments stop=never log_dir="$logs"
-    [ "$(empties srun -o out.txt)" = "out.txt stays" ]
-    run --separate-stderr slurm srun -n1 --tf-tasks=ps -o out.txt sh print : -n1 --tf-tasks=worker -o out.txt sh print
-    [ "$(grep -c 'stays empty' <<< "$stderr")" -eq 1 ] || fail "not once"
-}
-
-# bats test_tags=core
-@test "no such notice without a file, with -Q, or if the tasks write to it" {
-    local option
-
-    for option in none NONE all - 0 /dev/null; do
-        [ -z "$(empties srun --tf-log-dir="$logs" -o "$option" -e "$option")" ] || fail "there is one with -o $option"
-    done
-    [ -z "$(empties srun --tf-log-dir="$logs")" ]
-    [ -z "$(empties srun --tf-log-dir=none -o out.txt)" ]
-    [ "$(wc -l < "$work/out.txt")" -eq 4 ] || fail "the tasks do not write to it"
-    [ -z "$(empties srun -o out.txt)" ]
-    [ -z "$(empties srun -Q --tf-log-dir="$logs" -o out.txt)" ]
-    # sbatch's own file has what the script prints.
-    batch -N1 -n2 --tf-tasks=ps,worker --tf-log-dir="$logs" <<END
-#!/bin/bash
-srun sh print -o out.txt
-END
-    [ "$status" -eq 0 ] && [[ $stderr != *empty* ]] || fail "there is one in a batch file"
-}
-
 # --- patterns
 
 # Require that --tf-log-dir replaces the patterns in these names as srun's --output does.

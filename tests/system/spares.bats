@@ -335,10 +335,10 @@ spare 0 stopped" ] || fail "not a spare"
     [ "$status" -ne 0 ] || fail "the k of another option is taken for -k"
     run --separate-stderr slurm srun --no-kill -n3 --tf-tasks=worker,spare:2 --tf-restart=1 true
     [ "$status" -ne 0 ] && [[ $stderr == *"2 spares for 1 task; write spare, one for each of them at most"* ]] || fail "not refused: too many"
-    run --separate-stderr slurm sbatch -n3 --tf-tasks=worker:2,spare --wrap 'srun true'
-    [ "$status" -ne 0 ] && [[ $stderr == *"give it --no-kill, and its srun, too" ]] || fail "not refused by sbatch"
-    run --separate-stderr slurm env SBATCH_NO_KILL=no sbatch -n3 --tf-tasks=worker:2,spare --wrap 'srun true'
-    [ "$status" -ne 0 ] || fail "not refused with SBATCH_NO_KILL=no"
+    run --separate-stderr slurm sbatch --test-only -n3 --tf-tasks=worker:2,spare --wrap 'srun true'
+    [ "$status" -eq 0 ] && [[ $stderr == *"give it --no-kill, and its srun, too"* ]] || fail "sbatch does not say that the job dies"
+    run --separate-stderr slurm env SBATCH_NO_KILL=set sbatch --test-only -n3 --tf-tasks=worker:2,spare --wrap 'srun true'
+    [ "$status" -eq 0 ] && [[ $stderr != *spank_tf* ]] || fail "sbatch says something with SBATCH_NO_KILL=set"
     run -0 slurm srun -Q -k -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
     run -0 slurm srun -Qk -n3 --tf-tasks=worker:2,spare --tf-restart=1 true
     run -0 slurm env SLURM_NO_KILL=set srun -Q -n3 --tf-tasks=worker:2,spare --tf-restart=1 true

@@ -35,7 +35,7 @@ static struct answer full_answer (void)
 
     answer.hide_gpus = answer.nccl = answer.gloo = answer.log_append = true;
     answer.supervised = answer.serves = true;
-    answer.tee = TEE_ON + TEE_COLOUR_STDERR;
+    answer.tee = true;
     answer.restart = (struct restart_rule){ 3, true, 60, 30 };
     answer.watch = (struct watch_rule){ .seconds = 300, .first = 1800 };
     answer.lost_after = 20;
@@ -137,7 +137,7 @@ TEST (the_parts_of_an_answer_form_one_frame)
                          "TORCHELASTIC_RESTART_COUNT=0\n"
                          "SLURM_PROCID=5\nSLURM_LOCALID=1\nSLURM_NODEID=7\n"
                          "PROXY_EXEMPT=10.0.0.1,10.0.0.2\nNCCL=1\nGLOO=1\nLOG_APPEND=1\nSTOP_GRACE=30\n"
-                         "TEE=5\nSERVES=1\nRESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
+                         "TEE=1\nSERVES=1\nRESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
                          "WATCHDOG=300\nWATCHDOG_FIRST=1800\n"
                          "LOST_AFTER=20\nBATCH_HOST=n1\nIF_ABANDONED=requeue\nSPARE=1\n"
                          "LIFE=7\nSTOP=no\nREPORT=6\n"

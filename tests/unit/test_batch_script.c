@@ -15,7 +15,7 @@ TEST (a_script_that_starts_a_python_file_without_a_launcher_runs_it_once)
         "#!/bin/bash\n#SBATCH -N3\n#SBATCH --array=1-3\n#SBATCH --tf-tasks=worker:rest\n\npython train.py\n",
         "#!/bin/bash -l\nmodule load cuda/12 ; cd \"$SLURM_SUBMIT_DIR\" && python -u train.py > log 2>&1\n",
         "#!/usr/bin/env bash\nsource setup.sh\n. /opt/conda/etc/profile.d/conda.sh\npython run.py &> log\n",
-        "exec /opt/bin/python3.11 \\\n -W ignore t.py\n",
+        "exec /opt/bin/python3.11 \\\n -u t.py\n",
         "CUDA_VISIBLE_DEVICES=0 OMP_NUM_THREADS=2 time python train.py | tee log",
         "python \"$HOME/train.py\"",
         "python 'train.py'",

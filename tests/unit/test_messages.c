@@ -87,7 +87,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .wait = 40, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 },
     .lost_after = 20,
     .task = { .batch_host = "n1", .if_abandoned = "requeue" },
-    .tee = TEE_ON + TEE_COLOUR_STDOUT,
+    .tee = true,
 };
 
 #define TEN_DOT_1 { AF_INET, { 10, 0, 0, 1 } }
@@ -106,7 +106,7 @@ static const struct supervisor_config full_supervisor_config = {
     .options = { .batch_host = "n1", .if_abandoned = "cancel" }, .path = "/bin", .slurm_conf = "/a b",
     .spare = true, .task_port = 40001, .master_port = 50001,
     .watch = { 300, 1800, true, true, 7 }, .log = "/a b/w0.log",
-    .error_file = "/a b/w0.error.json", .tee = TEE_ON + TEE_COLOUR_STDERR, .role = "worker", .index = 0,
+    .error_file = "/a b/w0.error.json", .tee = true, .role = "worker", .index = 0,
 };
 
 static struct frame *registration_plain (void)
@@ -200,7 +200,7 @@ static const struct message {
         "HET_GROUP=0-1\nLIST=ps,worker:3\nLIST_PER_NODE=worker:2\nLIST=evaluator\n"
         "INHERITED=1\nTIMEOUT=300\nNETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nASK_ALONE=1\n"
         "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nJOB_RESTARTS=2\n"
-        "TEE=3\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
+        "TEE=1\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
         "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
         "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\n"
         "LOST_AFTER=20\n"
@@ -215,7 +215,7 @@ static const struct message {
         "LOST_AFTER=20\nBATCH_HOST=n1\nIF_ABANDONED=cancel\nPATH=/bin\nSLURM_CONF=/a b\n"
         "SPARE=1\nTASK_PORT=40001\nMASTER_PORT=50001\nPRINTS=1\nLOG=/a b/w0.log\n"
         "ERROR_FILE=/a b/w0.error.json\nWATCHDOG=300\nWATCHDOG_FIRST=1800\n"
-        "WATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\nTEE=5\nROLE=worker\nINDEX=0\n",
+        "WATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\nTEE=1\nROLE=worker\nINDEX=0\n",
 };
 
 static const struct message *const messages[] = { &registration, &rendezvous_config, &supervisor_config };
@@ -579,7 +579,7 @@ static const struct goal full_goal = {
 static const struct answer full_answer = {
     .role = "worker", .address = "10.0.0.1", .port = 40000, .hide_gpus = true,
     .nccl = true, .gloo = true, .log_append = true, .supervised = true, .serves = true,
-    .tee = TEE_ON,
+    .tee = true,
     .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 }, .lost_after = 60, .spare = true,
     .goal = &full_goal,
     .options = { .batch_host = "n1", .if_abandoned = "requeue" },

@@ -9,7 +9,7 @@
 
 #define SRUN "srun program\n"
 
-static bool dies_with_node, several, runs_once;
+static bool dies_with_node, runs_once;
 
 /* The numbers for a command line without its first words: "3", or "4, 2 a node"; "-" for none. */
 static const char *read_line (char *words, size_t options)
@@ -29,7 +29,6 @@ static const char *read_line (char *words, size_t options)
     else
         snprintf (text, sizeof (text), "-");
     dies_with_node = submission.dies_with_node;
-    several = submission.several;
     runs_once = submission.runs_once;
     return text;
 }
@@ -58,12 +57,12 @@ TEST (the_command_line_tells_the_number_of_tasks)
         { "-n3", "3" }, { "-n|3", "3" }, { "--ntasks=3", "3" }, { "--ntasks|3", "3" },
         { "-n3|-n|5", "5" }, { "-N2|--ntasks-per-node=4", "8, 4 a node" },
         { "--nodes=2|--ntasks-per-n|4", "8, 4 a node" }, { "-n6|--ntasks-per-node=4", "6, 4 a node" },
-        { "-J|-n|-n4", "4" }, { "--comment|-|-n4", "4" }, { "-W|-n4", "4" },
+        { "-J|name|-n4", "4" }, { "-Hn4", "4" }, { "-n|3|-n4", "4" },
         /* Not known. */
         { "", "-" }, { "-N4", "-" }, { "--ntasks-per-node=4", "-" }, { "-N1-2|--ntasks-per-node=4", "-" },
-        { "-J|-n4", "-" }, { "-n", "-" }, { "-n0", "-" }, { "-nx", "-" }, { "-n70000", "-" },
+        { "-n", "-" }, { "-n0", "-" }, { "-nx", "-" }, { "-n70000", "-" },
         { "-n3|--ntasks-per-node=x", "-" }, { "-N60000|--ntasks-per-node=60000", "-" },
-        { "-Hn10|-n3", "-" }, { "-n3|:|-n2", "-" }, { "-n|3|-n|x", "-" },
+        { "-n3|:|-n2", "-" }, { "-n|3|-n|x", "-" },
     };
     /* clang-format on */
 
@@ -77,15 +76,13 @@ TEST (a_script_tells_it_too_and_the_command_line_wins)
     static const struct row row[] = {
         { "#!/bin/sh\n#SBATCH -n3\n" SRUN, "3" },
         { "#!/bin/sh\n\n# about it\n#SBATCH -N 2 --ntasks-per-node 4 # all\n" SRUN, "8, 4 a node" },
-        { "#!/bin/sh\n#SBATCH -J \"a b\" \"-n3\"\n" SRUN, "3" },
-        { "#!/bin/sh\n#SBATCH --comment='it is -n 4' -n\\3\n" SRUN, "3" },
+        { "#!/bin/sh\n#SBATCH -J \"a b\" -n3\n" SRUN, "3" },
         { "#!/bin/sh\n#SBATCH -n3\n#SBATCH -n5\n" SRUN, "5" },
         { "#!/bin/sh\n#SBATCH -n3\n" SRUN "#SBATCH -n5\n", "3" },
         { "#!/bin/sh\n##SBATCH -n3\n" SRUN, "-" },
         { "#!/bin/sh\n# -n 7, --ntasks\n#SBATCH -n3\n" SRUN, "3" },
         { "#!/bin/sh\n#SBATCH -n3\n#SBATCH hetjob\n#SBATCH -n2\n" SRUN, "-" },
         { "#!/bin/sh\n#SBATCH -n3\n#SBATCH packjob\n#SBATCH -n2\n" SRUN, "-" },
-        { "#!/bin/sh\n#PBS -l nodes=2\n#SBATCH -n3\n" SRUN, "-" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++)
@@ -93,26 +90,6 @@ TEST (a_script_tells_it_too_and_the_command_line_wins)
             fail_msg ("%s: %s", row[i].text, sbatch ("", row[i].text));
     assert_string_equal (sbatch ("-n5", "#!/bin/sh\n#SBATCH -n3\n" SRUN), "5");
     assert_string_equal (sbatch ("-n5", "#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=3\n" SRUN), "5, 3 a node");
-}
-
-TEST (a_job_of_one_task_has_not_several)
-{
-    /* clang-format off */
-    static const struct {
-        const char *options;
-        bool several;
-    } row[] = {
-        { "", false }, { "-n1", false }, { "-N1", false }, { "-N1|--ntasks-per-node=1", false },
-        { "-n1|-N2", false }, { "-n2", true }, { "-N2", true }, { "-N1-4", true },
-        { "--ntasks-per-node=4", true }, { "-N2|--ntasks-per-node=4", true },
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        sbatch (row[i].options, SRUN);
-        if (several != row[i].several)
-            fail_msg ("%s", row[i].options);
-    }
 }
 
 TEST (a_program_that_runs_once_is_found_in_a_script_and_in_wrap)
@@ -156,9 +133,9 @@ TEST (no_kill_is_found_wherever_it_stands)
         { "", "#SBATCH -n3 -k\n" SRUN, false },
         { "", SRUN "#SBATCH --no-kill\n", true },
         { "", "srun --no-kill program\n", true },
+        { "-Qk", SRUN, false },
         { "--no-requeue", SRUN, true },
         /* Not known. */
-        { "-Qk", SRUN, false },
         { "", "#SBATCH hetjob\n" SRUN, false },
     };
 

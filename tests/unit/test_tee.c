@@ -31,10 +31,10 @@ static int orders, logfile;
 static pid_t supervisor;
 
 /* "f": flush; "s": for a short time; anything else: finish. */
-static void supervise (int from, int tee_mode)
+static void supervise (int from)
 {
     struct supervisor_config config = {
-        .rank = 1, .step = "12.0", .log = "/logs/worker1.log", .tee = tee_mode, .role = "worker", .index = 1
+        .rank = 1, .step = "12.0", .log = "/logs/worker1.log", .tee = true, .role = "worker", .index = 1
     };
     struct errtext err;
     struct tee *tee;
@@ -55,7 +55,7 @@ static void place (int fd, int number)
         _exit (4);
 }
 
-static void start_with (int log, int tee_mode)
+static void start_with (int log)
 {
     int out[2], err[2], to_out[2], to_err[2], pair[2];
     sigset_t all;
@@ -86,7 +86,7 @@ static void start_with (int log, int tee_mode)
         place (own[4], SUPERVISOR_STDERR_FD);
         place (own[5], SUPERVISOR_RENDEZVOUS_FD);
         descriptors_close_above (SUPERVISOR_LAST_FD);
-        supervise (SUPERVISOR_RENDEZVOUS_FD, tee_mode);
+        supervise (SUPERVISOR_RENDEZVOUS_FD);
     }
     close (out[0]);
     close (err[0]);
@@ -100,9 +100,9 @@ static void start_with (int log, int tee_mode)
     orders = pair[0];
 }
 
-static void start (int tee_mode)
+static void start (void)
 {
-    start_with (memfd_create ("log", MFD_CLOEXEC), tee_mode);
+    start_with (memfd_create ("log", MFD_CLOEXEC));
 }
 
 static void print (int stream, const char *text)
@@ -178,7 +178,7 @@ static void end (void)
 
 TEST (output_goes_to_the_log_as_it_is_and_to_srun_by_lines)
 {
-    start (TEE_ON);
+    start ();
     print (0, "one\ntw");
     expect (0, "worker 1: one\n");
     print (1, "error\n");
@@ -190,25 +190,9 @@ TEST (output_goes_to_the_log_as_it_is_and_to_srun_by_lines)
     end ();
 }
 
-TEST (on_a_terminal_the_name_is_in_colour_and_bold_for_stderr)
-{
-    start (TEE_ON + TEE_COLOUR_STDOUT + TEE_COLOUR_STDERR);
-    print (0, "one\n");
-    expect (0, "\033[32mworker 1:\033[0m one\n");
-    print (1, "error\n");
-    expect (1, "\033[1;32mworker 1:\033[0m error\n");
-    finish ();
-    end ();
-    start (TEE_ON + TEE_COLOUR_STDERR);
-    print (0, "one\n");
-    expect (0, "worker 1: one\n");
-    finish ();
-    end ();
-}
-
 TEST (a_life_ends_its_last_line)
 {
-    start (TEE_ON);
+    start ();
     print (0, "no end");
     expect_nothing (0);
     assert_true (flush ("f"));
@@ -222,7 +206,7 @@ TEST (a_life_ends_its_last_line)
 
 TEST (what_the_task_has_written_is_passed_on_before_its_supervisor_ends)
 {
-    start (TEE_ON);
+    start ();
     kill (supervisor, SIGSTOP);
     print (0, "the last");
     print (1, "words\n");
@@ -245,7 +229,7 @@ TEST (all_of_it_is_passed_on_before)
 
     memset (line, 'x', sizeof (line));
     line[sizeof (line) - 1] = '\n';
-    start (TEE_ON);
+    start ();
     if (fcntl (program[0], F_SETPIPE_SZ, 1 << 19) < 0 || fcntl (srun[0], F_SETPIPE_SZ, 1 << 19) < 0) {
         finish ();
         end ();
@@ -266,7 +250,7 @@ TEST (all_of_it_is_passed_on_before)
 
 TEST (a_process_in_the_background_may_go_on)
 {
-    start (TEE_ON);
+    start ();
     print (0, "before\n");
     finish ();
     print (0, "behind");
@@ -287,7 +271,7 @@ TEST (if_srun_does_not_read_the_program_waits_and_nothing_is_lost)
 
     memset (text, 'x', sizeof (text));
     text[sizeof (text) - 1] = '\n';
-    start (TEE_ON);
+    start ();
     flags = fcntl (program[0], F_GETFL);
     fcntl (program[0], F_SETFL, flags | O_NONBLOCK);
     /* On a busy machine the supervisor may not read for a while. */
@@ -314,7 +298,7 @@ TEST (if_srun_does_not_read_the_program_waits_and_nothing_is_lost)
 
 TEST (if_srun_is_gone_the_log_gets_everything)
 {
-    start (TEE_ON);
+    start ();
     close (srun[0]);
     print (0, "one\n");
     assert_true (flush ("f"));
@@ -330,7 +314,7 @@ TEST (if_srun_is_gone_the_log_gets_everything)
 
 TEST (a_log_that_cannot_be_written_is_said_once_and_srun_gets_everything)
 {
-    start_with (open ("/dev/full", O_WRONLY | O_CLOEXEC), TEE_ON);
+    start_with (open ("/dev/full", O_WRONLY | O_CLOEXEC));
     print (0, "one\n");
     expect (0, "worker 1: one\n");
     expect (1, "slurmstepd: error: spank_tf: step 12.0: worker 1: /logs/worker1.log: No space left on "
@@ -350,7 +334,7 @@ TEST (a_million_lines_arrive_in_order)
     char *line = NULL, expected[64];
     size_t size = 0;
 
-    start (TEE_ON);
+    start ();
     if ((writer = fork ()) == 0) {
         if (!(f = fdopen (program[0], "w")))
             _exit (1);

@@ -116,7 +116,7 @@ static const struct field row[] = {
     FIELD ("GLOO", gloo, FLAG, FIELD_OPTIONAL),
     FIELD ("LOG_APPEND", log_append, FLAG, FIELD_OPTIONAL),
     FIELD ("STOP_GRACE", stop_grace, NUMBER, FIELD_GIVEN, 0, FRAME_MAX_SECONDS, GIVEN (supervised)),
-    FIELD_PART_AT (tee, tee_mode_fields),
+    FIELD ("TEE", tee, FLAG, FIELD_OPTIONAL),
     FIELD ("SERVES", serves, FLAG, FIELD_OPTIONAL),
     FIELD_PART_AT (restart, restart_rule_fields),
     FIELD_PART_AT (watch, watch_rule_fields),

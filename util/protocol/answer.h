@@ -30,7 +30,7 @@ struct answer {
     bool log_append;            /* --tf-log-dir: append to log files that exist */
     bool supervised;            /* the task gets a tf-supervise */
     int stop_grace;             /* if so: seconds from SIGTERM to SIGKILL */
-    int tee;                    /* and: --tf-tee with --tf-log-dir, as in rule_fields.h */
+    bool tee;                   /* and: --tf-tee with --tf-log-dir */
     bool serves;                /* and: Slurm's SIGTERM is withheld until the others have ended */
     struct restart_rule restart;    /* and: the task may be restarted */
     struct watch_rule watch;    /* and: its signs of life are watched */

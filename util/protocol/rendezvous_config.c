@@ -77,7 +77,7 @@ static const struct field row[] = {
     FIELD ("NOTIFY", notify, TEXT, FIELD_OPTIONAL),
     FIELD ("LOG_APPEND", log_append, FLAG, FIELD_OPTIONAL),
     FIELD ("JOB_RESTARTS", job_restarts, NUMBER, FIELD_OPTIONAL, 0, FRAME_MAX_SECONDS),
-    FIELD_PART_AT (tee, tee_mode_fields),
+    FIELD ("TEE", tee, FLAG, FIELD_OPTIONAL),
     FIELD ("STOP_GRACE", stop_grace, NUMBER, FIELD_NEEDED, 0, FRAME_MAX_SECONDS),
     FIELD ("EVAL_GRACE", eval_grace, NUMBER, FIELD_NEEDED, 0, FRAME_MAX_SECONDS),
     FIELD ("FAIL_GRACE", fail_grace, NUMBER, FIELD_NEEDED, 0, FRAME_MAX_SECONDS),

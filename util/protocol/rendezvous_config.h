@@ -56,7 +56,7 @@ struct rendezvous_config {
     const char *notify;                     /* the program that gets events, or NULL */
     bool log_append;                        /* --tf-log-dir: append to files that exist */
     int job_restarts; /* how often Slurm has begun the job again */
-    int tee;                                /* --tf-tee: rule_fields.h */
+    bool tee;                               /* --tf-tee */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */
     int eval_grace;                         /* seconds for an evaluator to finish */
     int fail_grace;                         /* seconds for the others after a failure without a ps */

@@ -38,9 +38,6 @@ static const struct field task_options[] = {
 /* A member that is a number. */
 #define NUMBER(key_, least, most) \
     { .key = (key_), .type = FIELD_NUMBER, .need = FIELD_OPTIONAL, (least), (most) }
-static const struct field tee_mode[] = {
-    NUMBER ("TEE", TEE_ON, TEE_ON + TEE_COLOUR_STDOUT + TEE_COLOUR_STDERR),
-};
 static const struct field lost_after[] = {
     NUMBER ("LOST_AFTER", VALUE_MIN_LOST_AFTER, FRAME_MAX_SECONDS),
 };
@@ -48,6 +45,5 @@ static const struct field lost_after[] = {
 
 const struct fields restart_rule_fields = FIELDS ("--tf-restart", restart_rule);
 const struct fields watch_rule_fields = FIELDS ("--tf-watchdog", watch_rule);
-const struct fields tee_mode_fields = FIELDS ("--tf-tee", tee_mode);
 const struct fields lost_after_fields = FIELDS ("--tf-tasks", lost_after);
 const struct fields task_options_fields = FIELDS ("a task's options", task_options);

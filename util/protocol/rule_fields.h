@@ -22,13 +22,6 @@ struct watch_rule {
 
 #define WATCH_RULE_MAX_TURNS 20
 
-/* --tf-tee: whether the output of tasks goes to srun, too, and in colour. A sum of bits. */
-enum tee_mode {
-    TEE_ON = 1,
-    TEE_COLOUR_STDOUT = 2,      /* srun's stdout is a terminal */
-    TEE_COLOUR_STDERR = 4,
-};
-
 /*
  * What srun knows and a task, or its tf-supervise, needs as it is: srun fills it in, and what lies between
  * hands it on. What some tasks do not get is left out by step_answer (). Strings live as long as the frame,
@@ -46,9 +39,6 @@ extern const struct fields restart_rule_fields;
 
 /* --tf-watchdog, struct watch_rule; without it there is no watchdog. */
 extern const struct fields watch_rule_fields;
-
-/* --tf-tee, int; 0 without it. */
-extern const struct fields tee_mode_fields;
 
 /* lost_after=, int: with spare tasks, seconds (common/silence.h). 0 if there are none. */
 extern const struct fields lost_after_fields;

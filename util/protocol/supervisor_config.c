@@ -17,7 +17,7 @@
 
 /* clang-format off */
 static const struct field tee[] = {
-    FIELD_PART_AT (tee, tee_mode_fields),
+    FIELD ("TEE", tee, FLAG, FIELD_OPTIONAL),
     FIELD ("ROLE", role, TEXT, FIELD_NEEDED),
     FIELD ("INDEX", index, NUMBER, FIELD_NEEDED, 0, INT_MAX),
 };

@@ -55,7 +55,7 @@ struct supervisor_config {
     bool prints;                    /* the one supervisor of the step that prints messages */
     const char *log, *error_file;   /* the paths of the task's files, or NULL */
     struct watch_rule watch;        /* --tf-watchdog: the task is watched */
-    int tee;                        /* --tf-tee: rule_fields.h */
+    bool tee;                       /* --tf-tee */
     const char *role;               /* if so: of the task; otherwise NULL */
     int index;
 };

@@ -561,7 +561,7 @@ int step_answer (const struct step *step, const struct rank *rank, const struct 
         .log_append = step->config->log_append,
         .supervised = step->supervised,
         .stop_grace = step->config->stop_grace,
-        .tee = step->supervised ? step->config->tee : 0,
+        .tee = step->supervised && step->config->tee,
         .serves = rank->place && rank->place->duty.serves,
         .restart = step->supervised ? step->config->restart : (struct restart_rule){ 0 },
         .watch = watched ? _watch_rule (step, rank) : (struct watch_rule){ .seconds = 0 },

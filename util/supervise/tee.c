@@ -30,7 +30,6 @@
 struct stream {
     int from;                   /* -1: all its writers have ended */
     int to;                     /* -1: nothing reads it any more */
-    char name[128];
     struct tee_lines lines;
 };
 
@@ -43,6 +42,7 @@ struct request {
 struct tee {
     const struct supervisor_config *config;
     struct stream stream[2];    /* stdout, stderr */
+    char name[128];
     int log;
     bool log_failed;
     pthread_t thread;
@@ -165,24 +165,12 @@ static void *_pass_on (void *arg)
     return NULL;
 }
 
-/* Tasks differ by colour, and a task's stderr is bold. */
-static void _set_name (struct stream *stream, const struct supervisor_config *c, bool colour, bool bold)
-{
-    static const int colours[] = { 36, 32, 33, 35, 34, 31 };
-
-    if (colour)
-        snprintf (stream->name, sizeof (stream->name), "\033[%s%dm%s %d:\033[0m ", bold ? "1;" : "",
-                  colours[(size_t)c->rank % (sizeof (colours) / sizeof (colours[0]))], c->role, c->index);
-    else
-        snprintf (stream->name, sizeof (stream->name), "%s %d: ", c->role, c->index);
-}
-
-static void _open_stream (struct stream *stream, int from, int to)
+static void _open_stream (struct tee *tee, struct stream *stream, int from, int to)
 {
     stream->from = from;
     /* -1 if Slurm has given none. */
     stream->to = fcntl (to, F_DUPFD_CLOEXEC, SUPERVISOR_LAST_FD + 1);
-    tee_lines_init (&stream->lines, stream->name, _write_srun, stream);
+    tee_lines_init (&stream->lines, tee->name, _write_srun, stream);
 }
 
 static int _start_thread (struct tee *tee)
@@ -215,10 +203,9 @@ int tee_start (struct tee **tp, const struct supervisor_config *config, struct e
     tee->log = SUPERVISOR_LOG_FD;
     tee->log_failed = false;
     tee->number = 0;
-    _set_name (&tee->stream[0], config, config->tee & TEE_COLOUR_STDOUT, false);
-    _set_name (&tee->stream[1], config, config->tee & TEE_COLOUR_STDERR, true);
-    _open_stream (&tee->stream[0], SUPERVISOR_STDOUT_FD, STDOUT_FILENO);
-    _open_stream (&tee->stream[1], SUPERVISOR_STDERR_FD, STDERR_FILENO);
+    snprintf (tee->name, sizeof (tee->name), "%s %d: ", config->role, config->index);
+    _open_stream (tee, &tee->stream[0], SUPERVISOR_STDOUT_FD, STDOUT_FILENO);
+    _open_stream (tee, &tee->stream[1], SUPERVISOR_STDERR_FD, STDERR_FILENO);
     if (_start_thread (tee) < 0) {
         errtext_set (err, "--tf-tee: %s", strerror (errno));
         free (tee);

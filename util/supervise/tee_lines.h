@@ -22,7 +22,7 @@
 typedef void (*tee_lines_write) (void *arg, const char *bytes, size_t length);
 
 struct tee_lines {
-    const char *name;           /* "worker 1: ", maybe in colour */
+    const char *name;           /* "worker 1: " */
     tee_lines_write write;      /* gets what is to be passed on */
     void *arg;
     bool open;                  /* the beginning of a long line has been passed on */
