@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmdline.h"
+#include "launch/cmdline.h"
 
 /* srun exports these for --container, --container-id, and the variables that stand for them. */
 static bool _are_slurms (void)

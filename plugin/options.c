@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmdline.h"
+#include "launch/cmdline.h"
 #include "common/rules.h"
 #include "common/tasklist.h"
 #include "common/value.h"
-#include "list_help.h"
+#include "launch/list_help.h"
 
 /* Slurm's prefix of the variable that passes an option to slurmstepd. */
 #define TO_STEP "_SLURM_SPANK_OPTION_spank_tf_"

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmdline.h"
+#include "launch/cmdline.h"
 #include "common/errtext.h"
 #include "common/frameworks.h"
 #include "common/list_text.h"
@@ -31,7 +31,7 @@
 #include "options.h"
 #include "protocol/contact.h"
 #include "protocol/rendezvous_config.h"
-#include "rendezvous.h"
+#include "launch/rendezvous.h"
 #include "site.h"
 #include "slurm_private.h"
 #include "submission.h"

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "cmdline.h"
+#include "launch/cmdline.h"
 
 struct submission {
     int tasks;              /* -n, or -N with --ntasks-per-node; 0: not known */

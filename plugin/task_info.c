@@ -22,9 +22,9 @@
 #include "defaults.h"
 #include "environment.h"
 #include "options.h"
-#include "output.h"
-#include "private_mount.h"
-#include "supervisor.h"
+#include "launch/output.h"
+#include "launch/private_mount.h"
+#include "launch/supervisor.h"
 
 /* The longest description of the step's layout that a registration has room for, in bytes. */
 #define MAX_LAYOUT 4096

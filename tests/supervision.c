@@ -26,7 +26,7 @@
 #include "common/deadline.h"
 #include "common/descriptors.h"
 #include "common/tcp.h"
-#include "fork_server.h"
+#include "launch/fork_server.h"
 #include "protocol/exit_report.h"
 #include "protocol/hello.h"
 #include "protocol/status.h"

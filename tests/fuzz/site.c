@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmdline.h"
 #include "options.h"
 #include "site.h"
 
@@ -35,13 +34,6 @@ spank_err_t spank_option_register (spank_t spank, struct spank_option *option)
 void slurm_error (const char *fmt, ...)
 {
     (void)fmt;
-}
-
-/* The command line here is the engine's. */
-bool cmdline_has (const char *argument)
-{
-    (void)argument;
-    return false;
 }
 
 /* No argument has been read. */

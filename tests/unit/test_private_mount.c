@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "private_mount.h"
+#include "launch/private_mount.h"
 
 TEST (a_directory_is_named_after_a_job_by_its_whole_number)
 {

@@ -20,7 +20,7 @@
 #include "common/deadline.h"
 #include "common/port.h"
 #include "protocol/rendezvous_config.h"
-#include "rendezvous.h"
+#include "launch/rendezvous.h"
 
 /* The time for the rendezvous to begin is divided by this. */
 static int64_t divisor = 1;

@@ -27,7 +27,7 @@
 #include "common/descriptors.h"
 #include "protocol/exit_report.h"
 #include "protocol/fork_request.h"
-#include "supervisor.h"
+#include "launch/supervisor.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
@@ -59,7 +59,7 @@ static int rounds (void)
     return is_under_valgrind () ? 8 : 100;
 }
 
-/* What to do just before or after calls in plugin/supervisor.c. */
+/* What to do just before or after calls in launch/supervisor.c. */
 
 static struct {
     void (*before_fork) (void);

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "watch_socket.h"
+#include "launch/watch_socket.h"
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83

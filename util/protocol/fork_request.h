@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * What a supervisor asks the fork server of its task (plugin/fork_server.h) to do, on a SOCK_SEQPACKET
+ * What a supervisor asks the fork server of its task (launch/fork_server.h) to do, on a SOCK_SEQPACKET
  * pair: one request, to begin a life, and the replies. A reply without a request comes first, when the fork
  * server serves. Both programs are of one installation and on one host, so the messages are these structs.
  * With a request may come descriptors: of a file with an answer (frame_load ()), which this life and those

@@ -11,7 +11,7 @@
  * whose program has closed its stdin, is read at once, so that other tasks need not wait for this one. If
  * more has come than INPUT_MOST, it is not kept, and the task has no other life.
  *
- * A stdin that is not a pipe needs no relay: a file is read again (plugin/fork_server.c), /dev/null has no
+ * A stdin that is not a pipe needs no relay: a file is read again (launch/fork_server.c), /dev/null has no
  * input, and a user sits at a terminal.
  */
 #ifndef TF_INPUT_H

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * The lives of a supervised task. A life is one run of the task's program. Each one is begun by the
- * task's fork server (plugin/fork_server.h): the first one at once, each further one on an order of
+ * task's fork server (launch/fork_server.h): the first one at once, each further one on an order of
  * the rendezvous.
  */
 #ifndef TF_LIVES_H
