@@ -26,7 +26,8 @@ DOCUMENTS = {
     "Manual pages": [],
     "How it works": [f"doc/design/{page}.md" for page in (
         "overview", "launch", "frameworks", "output", "supervision", "failures", "hangs", "ending", "packaging-and-check",
-        "performance", "slurm", "decisions/successor")] + ["doc/protocol.md", "SECURITY.md"],
+        "performance", "slurm", "decisions/auxiliary-tf-config", "decisions/named-socket", "decisions/requeue",
+        "decisions/reuse-port", "decisions/short-variable", "decisions/successor")] + ["doc/protocol.md", "SECURITY.md"],
     "Development": ["HACKING.md", "tests/README.md", "contrib/README.md", "CONTRIBUTING.md", "doc/releasing.md",
                     "NEWS.md"],
 }
