@@ -250,9 +250,10 @@ bad ()
 @test "an invalid network or mode is refused at once, and the message says what is valid" {
     local why='is neither a network, as in 10.1.0.0/16, nor the name of an interface' value
 
-    for value in maybe AUTO require,auto; do
+    for value in maybe require,auto; do
         bad --tf-ib=$value "--tf-ib: \"$value\" is not one of auto, require, no"
     done
+    bad --tf-ib=AUTO '--tf-ib: "AUTO" is not one of auto, require, no; did you mean "auto"?'
     for value in 10.1.0.0 fd00::1; do
         bad --tf-network=$value "--tf-network: \"$value\" is an address; a network has a prefix length, as in 10.1.0.0/16"
     done
