@@ -42,13 +42,16 @@ static struct watch_socket_name name;
 static int begin (bool on_old_kernel)
 {
     struct errtext err = { "" };
-    int fd;
+    int fd, senders_known = 0;
+    socklen_t length = sizeof (senders_known);
 
     old = on_old_kernel;
     fd = watch_socket_open (&name, "12.0", 3, &err);
     if (fd < 0)
         fail_msg ("%s", err.text);
     assert_int_equal (fcntl (fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal (getsockopt (fd, SOL_SOCKET, SO_PASSCRED, &senders_known, &length), 0);
+    assert_int_equal (senders_known, 1);
     return fd;
 }
 
