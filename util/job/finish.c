@@ -34,14 +34,17 @@ static bool _has_graced (const struct job *job)
     return false;
 }
 
-bool finish_releases_spares (const struct job *job)
+static bool _all_have_ended (const struct job *job)
 {
-    if (job->phase == JOB_FINISHES)
-        return true;
     EACH_PLACE (p, job)
         if (!place_has_ended (p))
             return false;
     return true;
+}
+
+bool finish_releases_spares (const struct job *job)
+{
+    return job->phase == JOB_FINISHES || _all_have_ended (job);
 }
 
 bool finish_stops (const struct job *job, const struct place *p)
@@ -202,14 +205,6 @@ static enum finish_cause _cause (const struct job *job, const struct place *p)
     if (failed && p->duty.fatal && !job->asked && finish_awaits (job))
         return FINISH_TASK_FAILED;
     return p->duty.awaited && !finish_awaits (job) ? job->aim : FINISH_NOT;
-}
-
-static bool _all_have_ended (const struct job *job)
-{
-    EACH_PLACE (p, job)
-        if (!place_has_ended (p))
-            return false;
-    return true;
 }
 
 void finish_end (struct job *job, struct place *p, enum place_phase phase, bool lost,

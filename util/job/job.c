@@ -317,9 +317,8 @@ void job_returned (struct job *job, int64_t now, struct rank *rank, const struct
         restarts_withdraw (job, p, &status->report);
 }
 
-void job_cannot_change (struct job *job, const struct rank *spare)
+void job_cannot_change (const struct rank *spare)
 {
-    (void)job;
     if (spare->place)
         place_forbid (spare->place, PLACE_CANNOT);
 }

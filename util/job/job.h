@@ -49,7 +49,7 @@ void job_absent (struct job *job, int64_t now, struct rank *rank, int ms, int64_
 void job_returned (struct job *job, int64_t now, struct rank *rank, const struct status *status);
 
 /* There is no dictionary with a spare in its new place (FACT_PLACES). */
-void job_cannot_change (struct job *job, const struct rank *spare);
+void job_cannot_change (const struct rank *spare);
 
 /*
  * srun has ended. If tasks run as far as is known, it or they have been killed. If the others have ended by

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * What the time of a step went into. Each moment is in one account, by what is known of the tasks that work
- * (rank_is_watched ()):
+ * (rank_works ()):
  *
  *     launch      until all tasks had their answers
  *     starting    programs have begun together, and none has said a step yet

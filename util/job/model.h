@@ -86,7 +86,7 @@ struct life {
     bool again; /* it began after the step's last progress */
     bool sends; /* the program has told a training step, in this life or before */
     int step; /* the highest one; 0: none */
-    int failures; /* so often it was the first to fail since the step's last progress */
+    int failures; /* so often its rank was the first to fail since the step's last progress */
 };
 
 struct place {
@@ -170,7 +170,6 @@ struct rank {
     int index;
     enum rules_name kind; /* RULES_SPARE: it has no place at first */
     bool beside;
-    bool needs_master_port; /* its first place does */
 
     struct address address; /* for its peers */
     char chosen_interface[IF_NAMESIZE]; /* its name; "" if it is not known */
@@ -220,7 +219,8 @@ enum job_phase {
 };
 
 struct gather {
-    struct place *first; /* to fail, of those that gather */
+    struct place *first; /* to fail, of those that gather, */
+    const struct rank *failed; /* ... and its rank then */
     bool everyone; /* evaluators and auxiliary tasks, too: places have changed */
     int pause; /* seconds before all begin */
     int64_t patience; /* until then they may end by themselves */

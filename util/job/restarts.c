@@ -35,7 +35,6 @@ static void _charge (struct job *job, struct place *p)
     if (!budget_covers (job, p)) {
         b->used++;
         b->row++;
-        p->life.failures++;
     }
     b->charged = true;
 }
@@ -166,6 +165,10 @@ void restarts_tell (struct job *job, struct place *p, const struct exit_report *
 
     if (job->config->restart.times == 0)
         return;
+    /* It died of what asked it to end. */
+    if (decision == DECISION_ASKED && report->kind == EXIT_REPORT_SIGNAL
+        && report->number == p->end.asked_signal)
+        decision = DECISION_NONE;
     unable = p->duty.member ? _unable (job) : NULL;
     fact = facts_add (&job->facts, FACT_DECIDED, p->rank);
     fact->report = *report;
@@ -203,6 +206,7 @@ static void _gather (struct job *job, struct place *first, const struct exit_rep
     job->phase = JOB_GATHERS;
     g->decided = false;
     g->first = first;
+    g->failed = first->rank;
     g->pause = budget_pause (job);
     g->patience = job->run + (restart_rule_saved (report) ? job->config->stop_grace * SECOND_MS : 0);
     g->opens = job->run + g->pause * SECOND_MS - first->life.ago_ms;
@@ -294,8 +298,10 @@ static void _move_place (struct job *job, struct place *p, struct rank *spare)
     p->life.due = NEVER;
     p->life.failures = 0;
     job->gather.everyone = true;
-    if (job->phase != JOB_GATHERS)
-        _gather (job, p, &killed);
+    if (job->phase == JOB_GATHERS)
+        return;
+    _gather (job, p, &killed);
+    job->gather.failed = lost;
 }
 
 static void _tell_moves (struct job *job, struct fact *fact, enum fact_cause because, bool joined)
@@ -376,11 +382,16 @@ static void _note_first_to_fail (struct job *job, struct place *p)
     struct place *first = job->gather.first;
 
     if (!p->duty.member || !first->duty.member || !exit_report_failed (&p->end.report)
-        || !_fails_before (p->rank, first->rank))
+        || !_fails_before (p->rank, job->gather.failed))
         return;
-    first->life.failures--;
-    p->life.failures++;
     job->gather.first = p;
+    job->gather.failed = p->rank;
+}
+
+/* So often its rank was the first to fail, with the failure for which all gather. */
+static int _failures (const struct job *job, const struct place *p)
+{
+    return p->life.failures + (job->phase == JOB_GATHERS && job->gather.failed == p->rank);
 }
 
 /* How the others ended does not matter: they may have failed because of it. */
@@ -392,7 +403,7 @@ static void _leave_bad_node (struct job *job, struct place *p, const struct exit
     struct rank *failed = p->rank;
 
     /* What is still to be said of it is not true any more. */
-    if (place_waits (p) && p->life.failures >= MOST_FAILURES && !serves
+    if (place_waits (p) && _failures (job, p) >= MOST_FAILURES && !serves
         && _move_one (job, p, report, FACT_FAILS_AGAIN))
         facts_add (&job->facts, FACT_DECIDED, failed)->decision = DECISION_NONE;
 }
@@ -403,8 +414,11 @@ static void _leave_bad_node (struct job *job, struct place *p, const struct exit
 static void _restart (struct job *job, struct place *p, const struct exit_report *report,
                       enum decision decision)
 {
+    bool counts = !budget_covers (job, p);
+
     _charge (job, p);
     _wait (job, p, report);
+    p->life.failures += decision == DECISION_ONE && counts;
     if (decision == DECISION_ALL)
         _gather (job, p, report);
     else
@@ -426,10 +440,6 @@ static void _decide (struct job *job, struct place *p, const struct exit_report 
     }
     if (exit_report_failed (report) || (report_is_success (report) && job->config->wait > 0))
         place_forbid (p, PLACE_CANNOT);
-    /* It died of what asked it to end. */
-    if (decision == DECISION_ASKED && report->kind == EXIT_REPORT_SIGNAL
-        && report->number == job->asked_signal)
-        decision = DECISION_NONE;
     if (decision != DECISION_NONE)
         restarts_tell (job, p, report, decision, why);
     finish_end (job, p, report_is_success (report) && _is_needed (job, p) ? PLACE_KEPT : PLACE_ENDED, false,
@@ -562,6 +572,8 @@ static void _end_gathering (struct job *job, bool given_up)
         if (p->phase == PLACE_WAITS && _is_member (job, p))
             p->life.due = job->run;
     }
+    if (job->gather.first->rank == job->gather.failed)
+        job->gather.first->life.failures++;
     job->phase = JOB_RUNS;
     job->gather.everyone = job->budget.charged = false;
 }

@@ -5,6 +5,7 @@
 
 #include "spares.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "budget.h"
@@ -69,8 +70,9 @@ void spares_place (struct job *job, struct place *p, struct rank *spare)
 {
     struct rank *lost = p->rank;
 
+    free (lost->end.failure);
     lost->end = p->end;
-    lost->end.failure = NULL;
+    p->end.failure = NULL;
     lost->away = lost->given_up = NEVER;
     lost->lost = false;
     lost->lost_place = p;

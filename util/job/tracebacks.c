@@ -92,7 +92,7 @@ void tracebacks_decided (struct job *job, const struct rank *failed, const struc
 
 void tracebacks_take (struct job *job, struct rank *rank, const struct signs *signs)
 {
-    const struct place *first = job->gather.first;
+    const struct rank *failed = job->gather.failed;
 
     if (!rank->place || !place_runs (rank->place) || signs->life != rank->place->life.number)
         return;
@@ -101,7 +101,7 @@ void tracebacks_take (struct job *job, struct rank *rank, const struct signs *si
     rank->traceback.text = signs->traceback;
     rank->traceback.lost = signs->traceback_lost;
     if (job->phase == JOB_GATHERS && job->gather.decided)
-        _tell_first (job, first->rank, &first->end.report);
+        _tell_first (job, failed, &rank_end (failed)->report);
 }
 
 static int64_t _tells_at (const struct job *job, const struct rank *rank)

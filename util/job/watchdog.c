@@ -37,15 +37,10 @@
 
 /* Ranks that have a place. */
 
-static bool _is_watched (const struct rank *rank)
-{
-    return rank->place && rank->place->duty.works;
-}
-
 /* Others wait for it; for an evaluator, or an auxiliary task, they do not. */
 static bool _takes_part (const struct rank *rank)
 {
-    return rank->place && (rank->place->duty.works || rank->place->kind == RULES_PS);
+    return rank_works (rank) || (rank->place && rank->place->kind == RULES_PS);
 }
 
 static bool _runs (const struct rank *rank)
@@ -176,7 +171,7 @@ static bool _hangs (const struct job *job)
 
         if (_is_hung (rank))
             return false;
-        if (!_is_watched (rank) || !_is_to_move (job, rank))
+        if (!rank_works (rank) || !_is_to_move (job, rank))
             continue;
         message = message || _is_sign_overdue (job, rank, SIGNS_MESSAGES);
         log = log || _is_sign_overdue (job, rank, SIGNS_LOG);
@@ -207,7 +202,7 @@ static bool _is_silent (const struct job *job, const struct rank *rank)
     if (signs_move (signs, _most_ms (job, rank)))
         return false;
     return signs->stopped
-           || (_is_watched (rank)
+           || (rank_works (rank)
                && (_has_signs (rank) || (signs->source == SIGNS_NONE && !rank->place->duty.serves)));
 }
 
@@ -383,7 +378,7 @@ static struct rank *_last_log (const struct job *job)
 }
 
 /* Once. The programs do not know of the watchdog. */
-static void _tell_that_none_is_watched (struct job *job)
+static void _tell_that_nonerank_works (struct job *job)
 {
     struct rank *last = _last_log (job);
     struct fact *fact;
@@ -396,7 +391,7 @@ static void _tell_that_none_is_watched (struct job *job)
         enum signs_source source = _source (rank);
 
         /* One that has ended may have given signs: others that only serve are not watched then. */
-        if (!_is_watched (rank) || (place_has_ended (rank->place) && source == SIGNS_UNKNOWN))
+        if (!rank_works (rank) || (place_has_ended (rank->place) && source == SIGNS_UNKNOWN))
             continue;
         if (source != SIGNS_NONE)
             return;
@@ -440,7 +435,7 @@ void watchdog_check (struct job *job)
     if (_hangs (job))
         _ask (job);
     else
-        _tell_that_none_is_watched (job);
+        _tell_that_nonerank_works (job);
 }
 
 /* auto: when a silence will be too long, or it will be told that no task is watched. */
@@ -482,7 +477,7 @@ int64_t watchdog_due (const struct job *job)
 /* Tasks end at nearly the same time; one that printed the losses may do so before one that did not. */
 void watchdog_note_end (struct job *job, struct rank *rank, const struct exit_report *report)
 {
-    if (_is_watched (rank))
+    if (rank_works (rank))
         job->watchdog.settled = job->run + _most_ms (job, rank);
     if (report->kind == EXIT_REPORT_HUNG && rank->place->hung)
         rank->place->end.at = rank->watch.failed;

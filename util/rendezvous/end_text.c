@@ -186,10 +186,10 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
     return buf;
 }
 
-/* Where the rank's last life that has ended hung, by its log; or NULL. */
+/* Where the last life of its place that has ended hung, by its log; or NULL. */
 static const char *_stack (const struct rank *rank)
 {
-    const struct failure_text *failure = rank_end (rank)->failure;
+    const struct failure_text *failure = rank->place ? rank->place->end.failure : NULL;
 
     return failure && failure->source == FAILURE_TEXT_STACK ? failure->text : NULL;
 }

@@ -245,7 +245,7 @@ static bool _change_places (struct server *server, const struct rank *spare)
         return true;
     /* The restart of all is given up. */
     console_say ("error: spank_tf: %s", err.text);
-    job_cannot_change (server->job, spare);
+    job_cannot_change (spare);
     return false;
 }
 
