@@ -108,38 +108,52 @@ bool restarts_stop (const struct job *job, const struct place *p)
     return restarts_gather (job, p) && _is_alive (p) && (p->duty.serves || job->run >= job->gather.patience);
 }
 
-/* A member that ended with 0, and is away: a spare could have its place. */
-static bool _is_kept_and_gone (const struct job *job, const struct place *p)
+/* What is known of all members. */
+struct members {
+    struct place *final; /* the first one that has no other life; or NULL */
+    struct place *unable; /* the first one without which the others cannot begin again; or NULL */
+    int going; /* so many run, or wait for a life */
+};
+
+/* A member that is lost; or that ended with 0, and is away, and no spare could have its place. */
+static bool _is_gone (const struct job *job, const struct place *p)
 {
-    return p->phase == PLACE_KEPT && job->run >= p->rank->away && !spares_choose (job, p->rank);
+    return p->rank->lost
+           || (p->phase == PLACE_KEPT && job->run >= p->rank->away && !spares_choose (job, p->rank));
 }
 
-/* The first member without which all cannot begin again; or NULL. */
-static struct place *_unable (const struct job *job)
+static struct members _members (const struct job *job)
 {
-    EACH_PLACE (p, job)
-        if (p->duty.member && (p->future != PLACE_MAY_BEGIN || p->rank->lost || _is_kept_and_gone (job, p)))
-            return p;
-    return NULL;
+    struct members all = { NULL, NULL, 0 };
+    bool left = false;
+
+    EACH_PLACE (p, job) {
+        if (!p->duty.member)
+            continue;
+        left = left || p->phase < PLACE_KEPT;
+        all.going += place_runs (p) || place_waits (p);
+        if (!all.final && (p->future != PLACE_MAY_BEGIN || p->phase == PLACE_ENDED))
+            all.final = p;
+        if (!all.unable && _is_gone (job, p))
+            all.unable = p;
+    }
+    if (all.final || !left)
+        all.unable = left ? all.final : NULL;
+    return all;
 }
 
 /* A restart that its failure begins can be completed. */
-static bool _is_possible (const struct job *job, const struct place *p)
+static bool _is_possible (const struct place *p, const struct members *all)
 {
-    return p->future == PLACE_MAY_BEGIN && !p->rank->lost && (p->duty.alone || !_unable (job));
+    return p->future == PLACE_MAY_BEGIN && !p->rank->lost && (p->duty.alone || !all->unable);
 }
 
 /* A member that ended with 0 is needed as long as another one may fail. */
-static bool _is_needed (const struct job *job, const struct place *p)
+static bool _is_needed (const struct job *job, const struct place *p, const struct members *all)
 {
-    bool others = false;
+    int others = all->going - (place_runs (p) || place_waits (p));
 
-    EACH_PLACE (other, job) {
-        others = others || (other != p && other->duty.member && (place_runs (other) || place_waits (other)));
-        if (other->duty.member && other->future != PLACE_MAY_BEGIN)
-            return false;
-    }
-    return p->duty.member && others
+    return p->duty.member && others > 0 && !all->final
            && (restart_rule_total (&job->config->restart) > job->budget.used || job->budget.charged);
 }
 
@@ -160,7 +174,7 @@ static enum decision _decision_of (enum place_future future)
 void restarts_tell (struct job *job, struct place *p, const struct exit_report *report,
                     enum decision decision, const char *why)
 {
-    struct place *unable;
+    struct place *unable = NULL;
     struct fact *fact;
 
     if (job->config->restart.times == 0)
@@ -169,7 +183,8 @@ void restarts_tell (struct job *job, struct place *p, const struct exit_report *
     if (decision == DECISION_ASKED && report->kind == EXIT_REPORT_SIGNAL
         && report->number == p->end.asked_signal)
         decision = DECISION_NONE;
-    unable = p->duty.member ? _unable (job) : NULL;
+    if (decision == DECISION_CANNOT && p->duty.member)
+        unable = _members (job).unable;
     fact = facts_add (&job->facts, FACT_DECIDED, p->rank);
     fact->report = *report;
     fact->decision = decision;
@@ -202,6 +217,7 @@ static void _wait (struct job *job, struct place *p, const struct exit_report *r
 static void _gather (struct job *job, struct place *first, const struct exit_report *report)
 {
     struct gather *g = &job->gather;
+    struct members all = _members (job);
 
     job->phase = JOB_GATHERS;
     g->decided = false;
@@ -211,7 +227,7 @@ static void _gather (struct job *job, struct place *first, const struct exit_rep
     g->patience = job->run + (restart_rule_saved (report) ? job->config->stop_grace * SECOND_MS : 0);
     g->opens = job->run + g->pause * SECOND_MS - first->life.ago_ms;
     EACH_PLACE (p, job)
-        if (p->phase == PLACE_KEPT && _is_needed (job, p))
+        if (p->phase == PLACE_KEPT && _is_needed (job, p, &all))
             _wait (job, p, &p->end.report);
 }
 
@@ -225,7 +241,8 @@ void restarts_wait (struct job *job)
 static enum decision _judge_failure (const struct job *job, const struct place *p,
                                      const struct exit_report *report)
 {
-    bool all = p->duty.member && (report->kind == EXIT_REPORT_HUNG || job->isolated);
+    bool together = p->duty.member && (report->kind == EXIT_REPORT_HUNG || job->isolated);
+    struct members all;
 
     if (!exit_report_failed (report))
         return DECISION_NONE;
@@ -239,10 +256,11 @@ static enum decision _judge_failure (const struct job *job, const struct place *
         return _decision_of (p->future);
     if (budget_left (job) == 0 && !budget_covers (job, p))
         return DECISION_USED_UP;
-    if (!_is_possible (job, p))
+    all = _members (job);
+    if (!_is_possible (p, &all))
         return DECISION_CANNOT;
     /* The others of the cluster may hang because of it, or it because of them. */
-    return p->duty.alone && !all ? DECISION_ONE : DECISION_ALL;
+    return p->duty.alone && !together ? DECISION_ONE : DECISION_ALL;
 }
 
 enum decision restarts_hang (struct job *job, struct place *p)
@@ -270,7 +288,7 @@ static bool _is_late (const struct job *job, const struct place *p)
 
 static bool _can_move (const struct job *job, const struct place *p)
 {
-    struct place *unable = _unable (job);
+    struct place *unable = _members (job).unable;
 
     return job->config->lost_after > 0 && job->phase != JOB_FINISHES && p->phase != PLACE_KEPT
            && p->future <= PLACE_CANNOT && (!unable || unable == p)
@@ -430,6 +448,7 @@ static void _restart (struct job *job, struct place *p, const struct exit_report
 static void _decide (struct job *job, struct place *p, const struct exit_report *report, const char *why)
 {
     enum decision decision;
+    struct members all;
 
     if (_is_late (job, p))
         place_forbid (p, PLACE_LATE);
@@ -438,25 +457,27 @@ static void _decide (struct job *job, struct place *p, const struct exit_report 
         _restart (job, p, report, decision);
         return;
     }
-    if (exit_report_failed (report) || (report_is_success (report) && job->config->wait > 0))
-        place_forbid (p, PLACE_CANNOT);
     if (decision != DECISION_NONE)
         restarts_tell (job, p, report, decision, why);
-    finish_end (job, p, report_is_success (report) && _is_needed (job, p) ? PLACE_KEPT : PLACE_ENDED, false,
-                report);
+    if (exit_report_failed (report) || (report_is_success (report) && job->config->wait > 0))
+        place_forbid (p, PLACE_CANNOT);
+    all = _members (job);
+    finish_end (job, p, report_is_success (report) && _is_needed (job, p, &all) ? PLACE_KEPT : PLACE_ENDED,
+                false, report);
 }
 
 void restarts_end (struct job *job, struct place *p, const struct exit_report *report, bool cannot,
                    const char *why)
 {
     bool gathers = restarts_gather (job, p);
+    struct members all = _members (job);
 
     if (cannot && !job->asked
         && (gathers || report->kind == EXIT_REPORT_UNSTARTED
             || restart_rule_covers (&job->config->restart, report))
         && _move_one (job, p, report, FACT_IS_STUCK))
         return;
-    if (cannot && gathers && _is_possible (job, p))
+    if (cannot && gathers && _is_possible (p, &all))
         restarts_tell (job, p, report, DECISION_CANNOT, why);
     if (cannot)
         place_forbid (p, PLACE_CANNOT);
@@ -578,13 +599,13 @@ static void _end_gathering (struct job *job, bool given_up)
     job->gather.everyone = job->budget.charged = false;
 }
 
-static void _look_at_gathering (struct job *job)
+static void _look_at_gathering (struct job *job, const struct members *all)
 {
     bool complete = true;
 
     if (job->phase != JOB_GATHERS)
         return;
-    if (!_is_possible (job, job->gather.first) || _unable (job)) {
+    if (!_is_possible (job->gather.first, all) || all->unable) {
         _end_gathering (job, true);
         return;
     }
@@ -596,11 +617,11 @@ static void _look_at_gathering (struct job *job)
 }
 
 /* False if there is nothing to do for it. */
-static bool _act (struct job *job, struct place *p)
+static bool _act (struct job *job, struct place *p, const struct members *all)
 {
     bool waits = place_waits (p) && !restarts_gather (job, p);
 
-    if (p->phase == PLACE_KEPT ? !_is_needed (job, p) : waits && !_is_possible (job, p))
+    if (p->phase == PLACE_KEPT ? !_is_needed (job, p, all) : waits && !_is_possible (p, all))
         _release (job, p);
     else if (waits && job->run >= p->life.due)
         _begin_life (job, p);
@@ -614,11 +635,13 @@ void restarts_act (struct job *job)
     bool more = !job->isolated;
 
     while (more) {
-        _look_at_gathering (job);
+        struct members all = _members (job);
+
+        _look_at_gathering (job, &all);
         /* Its end explains the others'. */
-        more = job->gather.first && _act (job, job->gather.first);
+        more = job->gather.first && _act (job, job->gather.first, &all);
         EACH_PLACE (p, job)
-            more = _act (job, p) || more;
+            more = _act (job, p, &all) || more;
     }
 }
 
