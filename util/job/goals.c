@@ -13,10 +13,15 @@
 
 /* Exit codes. srun returns the greatest of all tasks. */
 
-/* Nothing is heard of it, and it was not let go: Slurm may not learn its code. */
-static bool _is_mute (const struct rank *rank)
+/*
+ * Nothing is heard of it, and it was not let go: Slurm may not learn its code, or learns that of a life before,
+ * if it has not heard of the present one.
+ */
+static bool _is_mute (const struct place *p)
 {
-    return rank->link == LINK_NONE && rank->broke && !rank->told.leave;
+    const struct rank *rank = p->rank;
+
+    return rank->link == LINK_NONE && !rank->told.leave && (rank->broke || p->phase == PLACE_BEGINS);
 }
 
 /*
@@ -32,7 +37,7 @@ static int _owed_code (const struct job *job)
 
         if (!place_has_ended (p) || code == 0)
             continue;
-        if (!_is_mute (p->rank))
+        if (!_is_mute (p))
             return 0;
         if (p->duty.awaited && code > owed)
             owed = code;
@@ -66,7 +71,7 @@ static int _code (const struct job *job, const struct rank *rank, const struct g
         return p && p->duty.awaited && restarts_gather (job, p) && waits ? EXIT_REPORT_SIGNAL_CODE (SIGKILL)
                                                                          : GOAL_OWN_CODE;
     }
-    if (code == 0 && !(p && _is_mute (rank)))
+    if (code == 0 && !(p && _is_mute (p)))
         code = _owed_code (job);
     return code == exit_report_code (&rank->said) ? GOAL_OWN_CODE : code;
 }

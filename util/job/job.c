@@ -346,7 +346,7 @@ static void _tell_end (struct job *job)
     if (job->end_told)
         return;
     EACH_RANK (r, job)
-        if (rank_is_supervised (r) && !(r->place && place_has_ended (r->place)))
+        if (rank_is_supervised (r))
             return;
     job->end_told = true;
     _tell_last (job, FACT_ENDED);
@@ -405,6 +405,7 @@ static void _cut_rank (struct job *job, struct rank *r, bool settled, int asked)
         _note_end (job, r, job->now, NULL, 0);
     if (r->cut)
         end->asked_signal = asked;
+    r->alive = r->alive && !r->cut;
     if (r->cut && p)
         p->phase = PLACE_ENDED;
     else if (r->cut)

@@ -59,10 +59,10 @@ static inline bool report_is_success (const struct exit_report *report)
     return report->kind == EXIT_REPORT_EXIT && report->number == 0;
 }
 
-/* Its rank's supervisor is there, or may come back in time; and there is something left for it to do. */
+/* Its supervisor is there, or may come back in time; and there is something left for it to do, or to tell. */
 static inline bool rank_is_supervised (const struct rank *rank)
 {
-    return !rank->lost && (rank->place ? rank->place->phase != PLACE_ENDED : !rank->released);
+    return !rank->lost && (rank->place ? rank->place->phase != PLACE_ENDED || rank->alive : !rank->released);
 }
 
 /* The role and index that others know it by: of its place, or of the one that it lost. */
