@@ -52,7 +52,7 @@ static void _set_given_up (const struct job *job, struct rank *rank, int ms)
 
 void absence_begin (struct job *job, struct rank *rank, int ms)
 {
-    rank->broke = ms == JOB_BROKEN_MS;
+    rank->absent_ms = ms;
     if (!rank_is_supervised (rank))
         return;
     rank->away = job->run + ms;
@@ -259,7 +259,7 @@ static int64_t _cut_off_from (const struct job *job)
         last = moment_last (last, r->heard);
         if (!rank_is_supervised (r))
             continue;
-        if (r->away == NEVER || !r->broke)
+        if (r->away == NEVER || r->absent_ms != JOB_BROKEN_MS)
             return NEVER;
         known = known ? known : r;
         several = several || strcmp (r->host.id, known->host.id) != 0;

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "absence.h"
 #include "finish.h"
 #include "place.h"
 #include "restarts.h"
@@ -14,14 +15,15 @@
 /* Exit codes. srun returns the greatest of all tasks. */
 
 /*
- * Nothing is heard of it, and it was not let go: Slurm may not learn its code, or learns that of a life before,
- * if it has not heard of the present one.
+ * Nothing is heard of it, and it was not let go: Slurm may not learn its code; or that of a life before, if it
+ * may not have heard of the present one. It learns that of a supervisor that was killed.
  */
 static bool _is_mute (const struct place *p)
 {
     const struct rank *rank = p->rank;
+    bool may_go_on = rank->absent_ms == JOB_RESET_MS && p->phase == PLACE_BEGINS;
 
-    return rank->link == LINK_NONE && !rank->told.leave && (rank->broke || p->phase == PLACE_BEGINS);
+    return rank->link == LINK_NONE && !rank->told.leave && (rank->absent_ms == JOB_BROKEN_MS || may_go_on);
 }
 
 /*

@@ -355,7 +355,7 @@ static void _tell_end (struct job *job)
 /* The kernel has closed its supervisor's connection, or it was about to end: it was killed with its step. */
 static bool _is_killed (const struct rank *rank)
 {
-    return rank->asked || (rank->away != NEVER && !rank->broke);
+    return rank->asked || (rank->away != NEVER && rank->absent_ms != JOB_BROKEN_MS);
 }
 
 static bool _is_at_its_end (const struct rank *rank)

@@ -202,7 +202,7 @@ struct rank {
     int64_t heard; /* when its host was, by a status or the end of a connection */
     int64_t unheard; /* job->now since when it is silent, as far as is known; or NEVER; */
     bool unheard_told; /* ... and users know that */
-    bool broke; /* the last connection ended because nothing was heard on it */
+    int absent_ms; /* how the last connection ended: JOB_CLOSED_MS and so on (absence.h); 0: none has */
     int64_t away; /* job->run when it counts as lost; NEVER: it is there */
     int64_t given_up; /* job->run when a spare may take its place; or NEVER */
     bool lost; /* it did not come back in time */
