@@ -15,8 +15,8 @@
 /* Exit codes. srun returns the greatest of all tasks. */
 
 /*
- * Nothing is heard of it, and it was not let go: Slurm may not learn its code; or that of a life before, if it
- * may not have heard of the present one. It learns that of a supervisor that was killed.
+ * Nothing is heard of it, and it was not let go: Slurm may not learn its code. Or Slurm learns the code of an
+ * earlier life, because it has not heard of the present one. Slurm learns of a supervisor that was killed.
  */
 static bool _is_mute (const struct place *p)
 {
