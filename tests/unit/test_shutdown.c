@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The end of a job: shutdown.golden tells the stories. The test plays every supervisor, each on its
- * own socket pair.
+ * The end of a job: shutdown.golden tells the stories. What decides and what is printed are the real code;
+ * rendezvous/supervisors.c, which has the connections, is here once more without them, as in tests/sim.
  */
 #include "config.h"
 
@@ -18,26 +18,36 @@
 #include <unistd.h>
 
 #include "common/frameworks.h"
+#include "common/silence.h"
 #include "common/tasklist.h"
+#include "job/goals.h"
 #include "job/job.h"
 #include "job/place.h"
 #include "protocol/goal.h"
 #include "protocol/status.h"
 #include "rendezvous/console.h"
 #include "rendezvous/journal.h"
+#include "rendezvous/narrator.h"
 #include "rendezvous/show_json.h"
 #include "rendezvous/supervisors.h"
 
 #define SERVER_TOKEN "fedcba9876543210fedcba9876543210"
 #define MAX_TASKS 16
+#define MAX_GOALS 8
 
 static struct server server;
 static char cluster[1024];              /* of the answer that was printed last */
-static int supervisor[MAX_TASKS];       /* each supervisor's end of its connection, */
-static struct goal told[MAX_TASKS];     /* ... its last goal, */
-static int reports[MAX_TASKS];          /* ... how many ends it has reported, */
-static struct status reported[MAX_TASKS];   /* ... the last of them, */
-static struct signs signs_of[MAX_TASKS];  /* ... and its last signs of life */
+
+/* What each supervisor knows. */
+static struct supervisor {
+    bool dead;                          /* the rendezvous does not know that yet */
+    struct frame *goal[MAX_GOALS];      /* those that were sent in this event */
+    int goals;
+    struct goal told;                   /* the last one that was read */
+    int reports;                        /* how many ends it has reported, */
+    struct status reported;             /* ... the last of them, */
+    struct signs signs;                 /* ... and its last signs of life */
+} supervisor[MAX_TASKS];
 
 /* Time passes when a test says so. Every step begins at 14:00:00. */
 static int64_t now_ms = 1000, begin_ms = 1000;
@@ -61,31 +71,35 @@ int __wrap_clock_gettime (clockid_t clock, struct timespec *now)
     return 0;
 }
 
-/* The next recv () fails with ETIMEDOUT. As on a real connection, the one after it shows the end. */
-static bool connection_times_out;
+/* Without a child the console writes at once. */
+static bool forks;
+
+pid_t __real_fork (void);
+pid_t __wrap_fork (void);
+
+pid_t __wrap_fork (void)
+{
+    errno = EAGAIN;
+    return forks ? __real_fork () : -1;
+}
+
+/* The next recv () fails so. */
+static bool times_out;
 
 ssize_t __real_recv (int fd, void *bytes, size_t length, int flags);
 ssize_t __wrap_recv (int fd, void *bytes, size_t length, int flags);
 
 ssize_t __wrap_recv (int fd, void *bytes, size_t length, int flags)
 {
-    if (!connection_times_out)
+    if (!times_out)
         return __real_recv (fd, bytes, length, flags);
-    connection_times_out = false;
-    shutdown (fd, SHUT_RDWR);
+    times_out = false;
     errno = ETIMEDOUT;
     return -1;
 }
 
-/* A connection on which nothing has come for so long; a Unix socket does not know that. */
-static int silent_fd = -1, silent_ms;
-
-int __wrap_silence_ms (int fd);
-
-int __wrap_silence_ms (int fd)
-{
-    return fd == silent_fd ? silent_ms : 0;
-}
+/* A supervisor of which nothing has come for so long, and one that reads nothing for a while. */
+static int silent = -1, silent_ms, deaf = -1;
 
 /* What supervisors leave with, and what only master.log has, are printed if a story wants that. */
 static bool codes, noted;
@@ -130,35 +144,143 @@ void __wrap_notify_event (const char *program __attribute__ ((unused)), const ch
 /* It is noticed in the same round of the main loop as an event, and before the time is looked at. */
 static bool srun_has_ended;
 
-/* As after each event of the main loop. */
-static void check_time (void)
-{
-    server.now = now_ms;
-    if (srun_has_ended) {
-        supervisors_cut (&server);
-        return;
-    }
-    do
-        supervisors_check (&server);
-    while (server.leaves && poll (NULL, 0, 1) == 0);
-}
-
 static struct rank *rank_of (int number)
 {
     return &step_roster (server.step)->rank[number];
 }
 
-/* The rendezvous' end of a new connection, of a peer that is still unauthenticated. */
-static struct peer *connect_one (int *supervisors_end)
-{
-    struct peer *peer = calloc (1, sizeof (*peer));
-    int pair[2];
+/* What the rendezvous does. */
 
-    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
-    *supervisors_end = pair[1];
-    peer->fd = pair[0];
-    peer->reader.ceiling = FRAME_MAX_REGISTRATION;
-    return peer;
+/* Something has happened since it looked at the time. */
+static bool happened;
+
+static int64_t silence_of (int number)
+{
+    return number == silent ? silent_ms : 0;
+}
+
+static void ask_heard (void)
+{
+    if (server.config.lost_after == 0 || now_ms - server.asked_heard < 1000)
+        return;
+    server.asked_heard = now_ms;
+    for (int i = 0; i < step_roster (server.step)->tasks; i++) {
+        bool was = rank_of (i)->silent;
+
+        rank_of (i)->silent =
+            rank_of (i)->link != LINK_NONE && silence_of (i) > silence_long_ms (server.config.lost_after);
+        happened = happened || rank_of (i)->silent != was;
+    }
+}
+
+static void lose (int number, int ms)
+{
+    struct rank *rank = rank_of (number);
+
+    if (rank->link == LINK_NONE)
+        return;
+    rank->link = LINK_NONE;
+    happened = true;
+    job_absent (server.job, now_ms, rank, ms, now_ms - silence_of (number));
+}
+
+/* Answers that are on their way are lost. */
+static bool change_places (const struct rank *spare)
+{
+    struct errtext err;
+
+    for (int i = 0; i < step_roster (server.step)->tasks; i++)
+        if (rank_of (i)->link == LINK_BUSY)
+            lose (i, JOB_BROKEN_MS);
+    if (step_change (server.step, &err) == 0)
+        return true;
+    console_say ("error: spank_tf: %s", err.text);
+    job_cannot_change (server.job, spare);
+    return false;
+}
+
+static void perform (void)
+{
+    struct fact fact;
+
+    while (facts_take (&server.job->facts, &fact)) {
+        if (fact.kind != FACT_PLACES || change_places (fact.rank))
+            narrator_tell (server.narrator, &fact);
+        fact_clear (&fact);
+    }
+}
+
+static void send_goal (int number, const struct goal *goal, bool begins)
+{
+    struct supervisor *s = &supervisor[number];
+    struct answer_message message;
+    struct frame *frame;
+
+    if (s->dead || (number == deaf && !begins)) {
+        lose (number, JOB_BROKEN_MS);
+        return;
+    }
+    if (begins) {
+        assert_int_equal (step_answer (server.step, rank_of (number), goal, SERVER_TOKEN, &message), 0);
+        frame = answer_received (&message);
+        answer_message_clear (&message);
+        if (number == deaf)
+            rank_of (number)->link = LINK_BUSY;
+    } else
+        frame = goal_encode (goal, SERVER_TOKEN);
+    assert_non_null (frame);
+    assert_true (s->goals < MAX_GOALS);
+    s->goal[s->goals++] = frame;
+}
+
+static void send_goals (void)
+{
+    struct goal goal;
+    bool begins;
+
+    for (int i = 0; i < step_roster (server.step)->tasks; i++)
+        if (job_tells (server.job, rank_of (i), true, &goal, &begins))
+            send_goal (i, &goal, begins);
+}
+
+/* It is noticed in the same round of the main loop as an event, and before the time is looked at. */
+static bool srun_has_ended;
+
+static void cut (void)
+{
+    job_cut (server.job, now_ms);
+    perform ();
+}
+
+/* As after each event of the main loop. */
+static void check_time (void)
+{
+    if (!server.job)
+        return;
+    if (srun_has_ended) {
+        cut ();
+        return;
+    }
+    ask_heard ();
+    for (int i = 0; i < step_roster (server.step)->tasks; i++)
+        if (rank_of (i)->silent && silence_of (i) >= server.config.lost_after * SECOND_MS)
+            lose (i, JOB_BROKEN_MS);
+    if (happened || deadline_left_ms (supervisors_next (&server)) == 0) {
+        job_time (server.job, now_ms);
+        perform ();
+        narrator_time (server.narrator, now_ms);
+        happened = false;
+    }
+    send_goals ();
+}
+
+static void hear (int number, const struct status *status)
+{
+    ask_heard ();
+    job_status (server.job, now_ms, rank_of (number), status);
+    happened = true;
+    perform ();
+    check_time ();
 }
 
 /* Where the ranks of a step are. */
@@ -356,18 +478,23 @@ static int tasks_of (const char *list)
     return tasks;
 }
 
+static void forget_goals (struct supervisor *s)
+{
+    while (s->goals > 0)
+        frame_destroy (s->goal[--s->goals]);
+}
+
 static void finish (void)
 {
-    for (int rank = 0; server.step && rank < step_roster (server.step)->tasks; rank++)
-        if (supervisor[rank] >= 0)
-            close (supervisor[rank]);
-    server.peers.epoll = -1;
-    if (server.step)
-        peers_clear (&server.peers, step_roster (server.step));
+    for (int rank = 0; rank < MAX_TASKS; rank++) {
+        forget_goals (&supervisor[rank]);
+        supervisor[rank] = (struct supervisor){ .told = GOAL_FIRST };
+    }
     console_drop ();
     supervisors_end (&server);
     step_destroy (server.step);
     server = (struct server){ .config = { .server_token = NULL } };
+    silent = deaf = -1;
 }
 
 static void end (void)
@@ -379,7 +506,7 @@ static void end (void)
 
 static void report_end (int rank, char *event);
 
-/* Start a step. If its tasks are supervised, every supervisor is connected, and those of spares wait. */
+/* Start a step. If its tasks are supervised, those of spares wait. */
 static void begin (char *event)
 {
     char *list = story_word (&event), waits[] = "stopped";
@@ -391,7 +518,7 @@ static void begin (char *event)
     begin_ms = now_ms;
     cluster[0] = '\0';
     codes = noted = srun_has_ended = false;
-    silent_fd = -1;
+    happened = true;
     server.config = (struct rendezvous_config){
         .server_token = SERVER_TOKEN, .step = "12.0", .lists = 1, .list = { { list, false } }
     };
@@ -403,35 +530,14 @@ static void begin (char *event)
         story_print ("refused: %s\n", err.text);
     else if (!server.job)
         story_result ("not supervised");
-    for (int rank = 0; rank < tasks; rank++) {
-        struct peer *peer = connect_one (&supervisor[rank]);
-
-        told[rank] = GOAL_FIRST;
-        reports[rank] = 0;
-        signs_of[rank] = (struct signs){ .life = 0 };
-        peer->rank = rank_of (rank);
-        rank_of (rank)->peer = peer;
-        peer_set_state (peer, PEER_SUPERVISED);
-    }
+    for (int rank = 0; rank < tasks; rank++)
+        rank_of (rank)->link = LINK_UP;
     for (int rank = 0; rank < tasks; rank++)
         if (server.job && !rank_of (rank)->place)
             report_end (rank, waits);
 }
 
 /* Events of a rank. */
-
-static void send_frame (int fd, struct frame *frame)
-{
-    assert_int_equal (frame_send (frame, fd, NULL), 0);
-    frame_destroy (frame);
-}
-
-static void receive (int rank)
-{
-    supervisors_receive (&server, rank_of (rank)->peer);
-    peers_free_closed (&server.peers);
-    check_time ();
-}
 
 /* In place: \e is an escape character, \n a newline. */
 static char *unescape (char *text)
@@ -448,6 +554,7 @@ static void report_end (int rank, char *event)
 {
     struct life_report life = { .life = server.config.restart.times > 0 ? 0 : -1 };
     struct failure_text written = { .source = FAILURE_TEXT_NONE };
+    struct supervisor *s = &supervisor[rank];
     struct exit_report report;
     struct status status;
     char *how = strsep (&event, ","), *memory = strstr (how, " (out of memory");
@@ -496,12 +603,11 @@ static void report_end (int rank, char *event)
             snprintf (written.text, sizeof (written.text), "%s", unescape (event));
             event += strlen (event);
         }
-    life.number = ++reports[rank];
-    signs_of[rank].life = life.life < 0 ? signs_of[rank].life : life.life;
-    reported[rank] = status = (struct status){ true, report, life, written, signs_of[rank] };
-    reported[rank].life.cannot = NULL;
-    send_frame (supervisor[rank], status_encode (&status));
-    receive (rank);
+    life.number = ++s->reports;
+    s->signs.life = life.life < 0 ? s->signs.life : life.life;
+    s->reported = status = (struct status){ true, report, life, written, s->signs };
+    s->reported.life.cannot = NULL;
+    hear (rank, &status);
 }
 
 /* "messages, overdue, sent 20, ago 300000, status step 20": a supervisor tells of signs of life. */
@@ -549,123 +655,85 @@ static void tell_signs (int rank, char *event)
         } else if (!story_sets (&event, setting, COUNT (setting)))
             story_unknown (event);
     snprintf (signs.status, sizeof (signs.status), "%s", status);
-    signs_of[rank] = signs;
-    send_frame (supervisor[rank], status_encode (&(struct status){ .signs = signs }));
-    receive (rank);
-}
-
-/* The supervisor's host closes the connection, because the supervisor was killed. */
-static void disconnect (int rank)
-{
-    close (supervisor[rank]);
-    supervisor[rank] = -1;
-}
-
-/*
- * A supervisor that reads nothing for a while: before what is sent to it then, its socket is full of
- * these bytes.
- */
-static int deaf = -1;
-static size_t filled;
-
-static void stop_reading (int rank)
-{
-    static const char bytes[1024];
-    ssize_t n;
-
-    deaf = rank;
-    while ((n = send (rank_of (rank)->peer->fd, bytes, sizeof (bytes), MSG_DONTWAIT)) > 0)
-        filled += (size_t)n;
+    supervisor[rank].signs = signs;
+    hear (rank, &(struct status){ .signs = signs });
 }
 
 static void read_again (int rank)
 {
-    char bytes[1024];
-
     deaf = -1;
-    while (filled > 0)
-        filled -= (size_t)read (supervisor[rank], bytes, filled < sizeof (bytes) ? filled : sizeof (bytes));
-    receive (rank);
+    rank_of (rank)->link = LINK_UP;
+    check_time ();
 }
 
 static void reconnect (int rank, bool suspended, bool ended)
 {
-    struct status status = ended ? reported[rank] : (struct status){ .signs = signs_of[rank] };
-    struct frame *frame;
-    struct peer *peer = connect_one (&supervisor[rank]);
+    struct supervisor *s = &supervisor[rank];
+    struct status status = ended ? s->reported : (struct status){ .signs = s->signs };
 
+    status.signs.suspended = suspended;
     if (deaf == rank) {
         deaf = -1;
-        filled = 0;
+        forget_goals (s);
     }
-    status.signs.suspended = suspended;
-    assert_non_null (frame = status_encode_first (&status, "t", "n2", rank));
-    told[rank] = (struct goal){ .life = told[rank].life, .code = GOAL_OWN_CODE };
-    server.peers.oldest = server.peers.newest = peer;
-    server.peers.unauthenticated = 1;
-    assert_true (supervisors_reconnect (&server, peer, frame));
-    frame_destroy (frame);
+    if (silent == rank)
+        silent = -1;
+    s->dead = false;
+    s->told = (struct goal){ .life = s->told.life, .code = GOAL_OWN_CODE };
+    ask_heard ();
+    rank_of (rank)->link = LINK_UP;
+    rank_of (rank)->silent = false;
+    happened = true;
+    job_returned (server.job, now_ms, rank_of (rank), &status);
+    perform ();
     check_time ();
-}
-
-/* Something else of its status has changed, and it tells all of it. */
-static void repeat_report (int rank)
-{
-    send_frame (supervisor[rank], status_encode (&reported[rank]));
-    receive (rank);
 }
 
 /* Slurm or its user has asked its task to end. */
 static void ask_to_end (int rank, int number)
 {
-    const struct status status = { .life = { .asked_signal = number }, .signs = signs_of[rank] };
-
-    send_frame (supervisor[rank], status_encode (&status));
-    receive (rank);
+    hear (rank, &(struct status){ .life = { .asked_signal = number }, .signs = supervisor[rank].signs });
 }
 
-/* Of a connection that is about to end. */
-static void set_silence (int rank, char *event)
+/* Its connection ends, perhaps after it was silent. */
+static void disconnect (int rank, int ms, char *event)
 {
-    if (!story_begins (&event, "after silence of"))
-        return;
-    silent_fd = rank_of (rank)->peer->fd;
-    silent_ms = story_number (&event);
+    if (story_begins (&event, "after silence of")) {
+        silent = rank;
+        silent_ms = story_number (&event);
+    }
+    ask_heard ();
+    lose (rank, ms);
+    perform ();
+    check_time ();
+    silent = silent == rank ? -1 : silent;
 }
 
 static void rank_event (int rank, char *event)
 {
     assert_between (rank, 0, step_roster (server.step)->tasks - 1);
     if (story_begins (&event, "is lost unnoticed"))
-        disconnect (rank);
+        supervisor[rank].dead = true;
     else if (story_begins (&event, "is asked to end by"))
         ask_to_end (rank, story_number (&event));
-    else if (story_begins (&event, "is lost")) {
-        disconnect (rank);
-        receive (rank);
-    } else if (story_begins (&event, "is reset")) {
-        set_silence (rank, event);
-        /* So it is if a Unix socket is closed with data that was not read. */
-        assert_int_equal (send (rank_of (rank)->peer->fd, "", 1, 0), 1);
-        disconnect (rank);
-        receive (rank);
-        silent_fd = -1;
-    } else if (story_begins (&event, "times out")) {
-        set_silence (rank, event);
-        connection_times_out = true;
-        receive (rank);
-        silent_fd = -1;
-    } else if (story_begins (&event, "returns"))
+    else if (story_begins (&event, "is lost"))
+        disconnect (rank, JOB_CLOSED_MS, event);
+    else if (story_begins (&event, "is reset"))
+        disconnect (rank, JOB_RESET_MS, event);
+    else if (story_begins (&event, "times out"))
+        disconnect (rank, JOB_BROKEN_MS, event);
+    else if (story_begins (&event, "returns"))
         reconnect (rank, story_begins (&event, "standing"), story_begins (&event, "with its report"));
     else if (story_begins (&event, "is silent for")) {
-        silent_fd = rank_of (rank)->peer->fd;
+        silent = rank;
         silent_ms = story_number (&event);
     } else if (story_begins (&event, "reports again"))
-        repeat_report (rank);
+        /* Something else of its status has changed, and it tells all of it. */
+        hear (rank, &supervisor[rank].reported);
     else if (story_begins (&event, "has no second port"))
         rank_of (rank)->master_port = 0;
     else if (story_begins (&event, "reads nothing"))
-        stop_reading (rank);
+        deaf = rank;
     else if (story_begins (&event, "reads again"))
         read_again (rank);
     else if (story_begins (&event, "signs"))
@@ -697,7 +765,7 @@ static void print_answer (int rank, const struct frame *frame)
     if (strncmp (cluster, config, (size_t)length) != 0)
         story_print ("%.*s\n", length - 11, config + 11);
     snprintf (cluster, sizeof (cluster), "%.*s", length, config);
-    story_print ("life %d of %s %d: rank %d", told[rank].life, answer.role, answer.index, rank);
+    story_print ("life %d of %s %d: rank %d", supervisor[rank].told.life, answer.role, answer.index, rank);
     if (frame_has (frame, "RANK"))
         story_print (", process %s of %s, master %s", frame_get (frame, "RANK"),
                      frame_get (frame, "WORLD_SIZE"), frame_get (frame, "MASTER_PORT"));
@@ -716,10 +784,10 @@ static void print_answer (int rank, const struct frame *frame)
 static char letter_of (int rank, const struct frame *frame)
 {
     static const char stop[] = { 'g', 's', 'k', 'l', 'a' };
-    struct goal goal, was = told[rank];
+    struct goal goal, was = supervisor[rank].told;
 
     assert_int_equal (goal_decode (&goal, frame, SERVER_TOKEN, NULL), 0);
-    told[rank] = goal;
+    supervisor[rank].told = goal;
     if (answer_is_in (frame)) {
         print_answer (rank, frame);
         return 'n';
@@ -740,18 +808,17 @@ static char letter_of (int rank, const struct frame *frame)
     return goal.report != was.report ? 'w' : 'g';
 }
 
-/* The next goal of a supervisor; "-": none. */
+/* The next goal of a supervisor; "-": none, or it does not read. */
 static char next_goal (int rank)
 {
-    struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
-    struct frame *frame;
-    char letter = '-';
+    struct supervisor *s = &supervisor[rank];
+    char letter;
 
-    if (supervisor[rank] >= 0 && rank != deaf && frame_read (&reader, supervisor[rank], &frame, NULL) == 1) {
-        letter = letter_of (rank, frame);
-        frame_destroy (frame);
-    }
-    frame_reader_clear (&reader);
+    if (s->goals == 0 || rank == deaf)
+        return '-';
+    letter = letter_of (rank, s->goal[0]);
+    frame_destroy (s->goal[0]);
+    memmove (s->goal, s->goal + 1, sizeof (s->goal[0]) * (size_t)--s->goals);
     return letter;
 }
 
@@ -799,7 +866,7 @@ static void play (char *event)
         rank_event (number, event);
         srun_has_ended = false;
     } else if (story_begins (&event, "srun ends"))
-        supervisors_cut (&server);
+        cut ();
     else if (story_begins (&event, "step"))
         begin (event);
     else {
@@ -836,28 +903,90 @@ TEST (the_ranks_that_only_serve_are_known_before_their_answers)
     end ();
 }
 
-/* srun may end as soon as the last supervisor has exited. */
+static int connect_one (int rank)
+{
+    struct peer *peer = calloc (1, sizeof (*peer));
+    int pair[2];
+
+    assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    *peer = (struct peer){ .fd = pair[0], .reader.ceiling = FRAME_MAX_REGISTRATION, .rank = rank_of (rank) };
+    rank_of (rank)->peer = peer;
+    peer_set_state (peer, PEER_SUPERVISED);
+    return pair[1];
+}
+
+/* It exits with this code, and then is told to leave. */
+static void exit_and_leave (int rank, int fd, int code)
+{
+    const struct status status = { .ended = true,
+                                   .report = { .kind = EXIT_REPORT_EXIT, .number = code },
+                                   .life = { .number = 1, .life = -1 } };
+    struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
+    struct frame *frame = status_encode (&status);
+    struct goal goal;
+
+    assert_int_equal (frame_send (frame, fd, NULL), 0);
+    frame_destroy (frame);
+    supervisors_receive (&server, rank_of (rank)->peer);
+    for (supervisors_check (&server); server.leaves; supervisors_check (&server))
+        poll (NULL, 0, 1);
+    assert_int_equal (frame_read (&reader, fd, &frame, NULL), 1);
+    frame_reader_clear (&reader);
+    assert_int_equal (goal_decode (&goal, frame, SERVER_TOKEN, NULL), 0);
+    assert_true (goal.leave);
+    frame_destroy (frame);
+    close (fd);
+}
+
+/* srun may end as soon as the last supervisor has exited. Only here there are connections, and console's child. */
 TEST (what_is_printed_is_there_before_a_supervisor_may_exit)
 {
-    char step[] = "chief,worker", exit_0[] = "exit 0", exit_3[] = "exit 3", text[256] = "";
+    char step[] = "chief,worker", text[256] = "";
+    int fd[2];
 
     begin (step);
-    report_end (1, exit_0);
-    assert_int_equal (next_goal (1), 'x');
+    forks = true;
+    fd[0] = connect_one (0);
+    fd[1] = connect_one (1);
+    exit_and_leave (1, fd[1], 0);
     capture ();
-    report_end (0, exit_3);
+    exit_and_leave (0, fd[0], 3);
     assert_true (read (console[0], text, sizeof (text) - 1) > 0);
     assert_non_null (strstr (text, "first to fail: chief 0 on n1 at "));
     release ();
-    assert_int_equal (next_goal (0), 'x');
+    peers_clear (&server.peers, step_roster (server.step));
+    forks = false;
     end ();
+}
+
+TEST (how_a_connection_ends_decides_how_long_its_supervisor_may_be_away)
+{
+    static const int ms[] = { JOB_CLOSED_MS, JOB_RESET_MS, JOB_BROKEN_MS };
+
+    for (size_t i = 0; i < COUNT (ms); i++) {
+        char step[] = "worker:2 restart 1";
+        int fd;
+
+        begin (step);
+        fd = connect_one (0);
+        /* A Unix socket is reset if it is closed with data that was not read. */
+        if (ms[i] == JOB_RESET_MS)
+            assert_int_equal (send (rank_of (0)->peer->fd, "", 1, 0), 1);
+        times_out = ms[i] == JOB_BROKEN_MS;
+        close (fd);
+        supervisors_receive (&server, rank_of (0)->peer);
+        supervisors_check (&server);
+        assert_int_equal (deadline_left_ms (supervisors_next (&server)), ms[i]);
+        peers_free_closed (&server.peers);
+        end ();
+    }
 }
 
 /* The exit code of the next goal, which is to leave. */
 static int next_exit_code (int rank)
 {
     assert_int_equal (next_goal (rank), 'X');
-    return told[rank].code;
+    return supervisor[rank].told.code;
 }
 
 /* srun would return 0 if the lost tasks were the only ones that have failed. */
@@ -879,7 +1008,7 @@ TEST (a_spare_that_cannot_begin_fails_as_the_task_that_was_lost)
     assert_int_equal (next_goal (3), 'w');
     /* Its place. If it hears nothing more, its work is not done. */
     assert_int_equal (next_goal (3), 'g');
-    assert_int_equal (told[3].code, 128 + 9);
+    assert_int_equal (supervisor[3].told.code, 128 + 9);
     pass (JOB_BROKEN_MS);
     assert_int_equal (next_exit_code (3), 128 + 9);
     release ();
@@ -958,8 +1087,6 @@ TEST (a_rendezvous_that_is_killed_before_it_has_answered_leaves_tasks_that_are_m
         assert_true (rank_of (rank)->away != NEVER);
     journal_destroy (server.journal);
     server.journal = NULL;
-    for (int rank = 0; rank < 3; rank++)
-        supervisor[rank] = -1;
     end ();
 }
 
