@@ -8,14 +8,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -89,21 +87,6 @@ void program_exits_3 (void)
     _exit (3);
 }
 
-/* The sender has exited when the signal is read, so its /proc entry is gone. */
-static void _signal_group (void)
-{
-    pid_t pid = fork ();
-
-    if (pid == 0) {
-        kill (0, SIGUSR2);
-        _exit (0);
-    }
-    waitpid (pid, NULL, 0);
-    /* Discard the pending SIGCHLD, so that it is not printed. */
-    signal (SIGCHLD, SIG_IGN);
-    signal (SIGCHLD, SIG_DFL);
-}
-
 void program_prints_signals (void)
 {
     sigset_t all;
@@ -117,11 +100,8 @@ void program_prints_signals (void)
     for (;;) {
         if (sigwaitinfo (&all, &info) < 0)
             continue;
-        snprintf (text, sizeof (text), "%d:%d ", info.si_signo,
-                  info.si_code == SI_QUEUE ? info.si_value.sival_int : 0);
+        snprintf (text, sizeof (text), "%d ", info.si_signo);
         program_print (text);
-        if (info.si_signo == SIGHUP)
-            _signal_group ();
         if (info.si_signo == SIGQUIT || info.si_signo == SIGALRM)
             _exit (5);
     }
@@ -150,8 +130,6 @@ static void _configure (const struct task *task)
         .spare = task->spare,
         .watch = { .seconds = task->watchdog, .first = task->watchdog },
         .prints = task->prints,
-        .log = task->log,
-        .error_file = task->error_file,
     };
     struct frame *frame;
     int file;
@@ -163,15 +141,6 @@ static void _configure (const struct task *task)
     if (file != SUPERVISOR_CONFIG_FD)
         close (file);
     frame_destroy (frame);
-}
-
-static void _become_user (uid_t user)
-{
-    if (user
-        && (setgroups (0, NULL) < 0 || setresgid (user, user, user) < 0 || setresuid (user, user, user) < 0))
-        _exit (124);
-    /* In case the test fails. */
-    prctl (PR_SET_PDEATHSIG, SIGKILL);
 }
 
 /* What this process shares with those that it starts. */
@@ -209,8 +178,8 @@ static noreturn void _become_fork_server (const struct task *task, pid_t supervi
     sigset_t all;
     int life;
 
-    if (!task->program_keeps_user)
-        _become_user (task->user);
+    /* In case the test fails. */
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
     dup2 (output, STDOUT_FILENO);
     server.requests = dup2 (requests, STDERR_FILENO + 1);
     if (task->early) {
@@ -249,18 +218,6 @@ static noreturn void _execute (void)
     _exit (127);
 }
 
-/* The user may be unable to enter the directory of the program, so open it before. */
-static noreturn void _execute_as (uid_t user)
-{
-    static char name[] = "tf-supervise";
-    char *const argument[] = { name, NULL };
-    int program = open (TF_SUPERVISE, O_RDONLY | O_CLOEXEC);
-
-    _become_user (user);
-    fexecve (program, argument, environ);
-    _exit (127);
-}
-
 static noreturn void _become_supervisor (struct task *task, int connection, int input, int output)
 {
     pid_t self = getpid ();
@@ -268,8 +225,6 @@ static noreturn void _become_supervisor (struct task *task, int connection, int 
 
     _shared ()->supervisor = self;
     prctl (PR_SET_CHILD_SUBREAPER, 1);
-    if (task->terminal && (setsid () < 0 || ioctl (task->terminal, TIOCSCTTY, 0) < 0))
-        _exit (123);
     setpgid (0, 0);
     dup2 (task->stderr_fd, STDERR_FILENO);
     if (socketpair (AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, lives) < 0)
@@ -290,9 +245,7 @@ static noreturn void _become_supervisor (struct task *task, int connection, int 
     /* As a careless parent might leave it. A shell needs SIGCHLD's default action. */
     if (!task_is_wrapped ())
         signal (SIGCHLD, SIG_IGN);
-    if (task->user)
-        _execute_as (task->user);
-    _become_user (0);
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
     _execute ();
 }
 
@@ -444,12 +397,11 @@ void task_send_order (struct task *task, enum order order)
 {
     static const enum goal_stop stop[] = {
         [ORDER_STOP] = GOAL_STOP,
-        [ORDER_ABORT] = GOAL_ABORT,
         [ORDER_EXIT] = GOAL_RUN,
     };
 
     task->goal.stop = stop[order];
-    if (order != ORDER_STOP && order != ORDER_ABORT)
+    if (order != ORDER_STOP)
         task->goal.report = task->report;
     task->goal.question += order == ORDER_TELL;
     task->goal.leave = order == ORDER_EXIT;
@@ -499,8 +451,6 @@ void task_expect_report (struct task *task, const char *expected)
     _check_report (&report, expected);
     life_report_decode (&life, frame);
     task->ago_ms = life.ago_ms;
-    if (task->failure)
-        failure_text_decode (task->failure, frame);
     frame_destroy (frame);
 }
 
@@ -567,14 +517,12 @@ void task_expect_reconnect (struct task *task, const char *report)
     task->life = status.life.life;
     task->report = status.life.number;
     task->ago_ms = status.life.ago_ms;
-    if (task->failure)
-        *task->failure = status.failure;
     frame_destroy (frame);
 }
 
-void task_expect_exit_within (struct task *task, int status, int ms)
+void task_expect_exit (struct task *task, int status)
 {
-    struct deadline deadline = deadline_in_ms (ms);
+    struct deadline deadline = deadline_in_ms (task_reaction_ms ());
     int is;
     pid_t pid;
 
@@ -587,11 +535,6 @@ void task_expect_exit_within (struct task *task, int status, int ms)
         die ("waitpid: %s", strerror (errno));
     if (is != status)
         die ("tf-supervise's wait status is %#x, not %#x", (unsigned int)is, (unsigned int)status);
-}
-
-void task_expect_exit (struct task *task, int status)
-{
-    task_expect_exit_within (task, status, task_reaction_ms ());
 }
 
 /* A reset, and not FIN, so that no port is kept in TIME_WAIT for a minute. */
@@ -665,7 +608,8 @@ void task_expect_no_output (const struct task *task)
     die ("the program wrote \"%s\"", is);
 }
 
-size_t task_read_output (const struct task *task)
+/* Until no process has it open any more. Returns the number of bytes. */
+static size_t _read_output (const struct task *task)
 {
     static char bytes[65536];
     size_t sum = 0;
@@ -680,16 +624,9 @@ size_t task_read_output (const struct task *task)
     return sum;
 }
 
-void task_start_and_stop (struct task *task, const char *output)
-{
-    task_start (task);
-    task_expect_output (task, output);
-    task_send_order (task, ORDER_STOP);
-}
-
 void task_expect_stopped (struct task *task)
 {
-    size_t bytes = task_read_output (task);
+    size_t bytes = _read_output (task);
 
     task_expect_report_and_exit (task, "stopped", 0);
     task_expect_no_descendants ();
@@ -760,26 +697,14 @@ void process_await_state (pid_t pid, char state)
     }
 }
 
-long task_read_status (const struct task *task, const char *key)
+/* A number from /proc/PID/status. */
+static long _read_status (const struct task *task, const char *key)
 {
     const char *at = strstr (_proc (task->pid, "status"), key);
 
     if (!at)
         die ("/proc/%d/status has no %s", (int)task->pid, key);
     return strtol (strchr (at, ':') + 1, NULL, 10);
-}
-
-void task_await_signals_forwarded (const struct task *task)
-{
-    for (int waited_ms = 0; waited_ms < task_reaction_ms (); waited_ms += 10) {
-        const char *pending = strstr (_proc (task->pid, "status"), "\nShdPnd:\t");
-
-        if (pending && strtoull (pending + sizeof ("\nShdPnd:"), NULL, 16) == 0
-            && process_state (task->pid) == 'S')
-            return;
-        poll (NULL, 0, 10);
-    }
-    die ("tf-supervise does not read its signals");
 }
 
 #define WAKEUPS "\nvoluntary_ctxt_switches"
@@ -803,10 +728,10 @@ void task_expect_idle (const struct task *task)
     for (int tries = 0; tries < 3 && (ticks > 0 || wakeups > 0); tries++) {
         poll (NULL, 0, MOMENT_MS);
         ticks = _cpu_ticks (task);
-        wakeups = task_read_status (task, WAKEUPS);
+        wakeups = _read_status (task, WAKEUPS);
         poll (NULL, 0, 1000);
         ticks = _cpu_ticks (task) - ticks;
-        wakeups = task_read_status (task, WAKEUPS) - wakeups;
+        wakeups = _read_status (task, WAKEUPS) - wakeups;
     }
     if (ticks > 0 || wakeups > 0)
         die ("tf-supervise woke up %ld times and used %ld ticks of CPU time while idle", wakeups, ticks);

@@ -18,7 +18,6 @@
 #include <stdnoreturn.h>
 #include <sys/types.h>
 
-#include "protocol/failure_text.h"
 #include "protocol/goal.h"
 #include "protocol/signs.h"
 
@@ -41,16 +40,14 @@ void program_ignores_sigterm (void);    /* prints "up " */
 void program_exits_3 (void);
 
 /*
- * Prints "up ", and then every signal that it gets as "number:value ". At SIGHUP a child of it
- * sends SIGUSR2 to their process group; at SIGQUIT it exits with 5.
+ * Prints "up ", and then the number of every signal that it gets. At SIGQUIT it exits with 5.
  */
 void program_prints_signals (void);
 
-/* What a goal changes. All but ORDER_STOP and ORDER_ABORT say that the last report has arrived. */
+/* What a goal changes. All but ORDER_STOP say that the last report has arrived. */
 enum order {
     ORDER_RUN,
     ORDER_STOP,
-    ORDER_ABORT,
     ORDER_WAIT,                 /* nothing is to run */
     ORDER_TELL,
     ORDER_EXIT,
@@ -69,14 +66,9 @@ struct task {
     int sender; /* ... and the other end, which exec does not close; */
     const char *early; /* this is sent on it before tf-supervise learns of a life; or NULL */
     bool slurmstepd_dies;       /* the test can kill it: slurmstepd is not this process */
-    const char *log, *error_file;       /* its files, or NULL */
-    struct failure_text *failure;       /* NULL, or where a report's is copied to */
     bool misconfigured;         /* STOP_GRACE is malformed in tf-supervise's configuration */
     bool starts_nothing;        /* the program does not start */
-    uid_t user;                 /* of tf-supervise and the program, 0: this process' */
-    bool program_keeps_user;    /* the program runs as this process' user all the same */
     int stderr_fd;              /* of both, 0: a file for task_expect_stderr () */
-    int terminal;               /* their controlling terminal, 0: none */
 
     pid_t slurmstepd;           /* task_start () sets these; this one only if it is 0 */
     pid_t pid;                  /* of tf-supervise */
@@ -103,9 +95,6 @@ bool task_is_instrumented (void);
 
 /* Start tf-supervise and its program, and wait until tf-supervise can handle signals. */
 void task_start (struct task *task);
-
-/* Then wait until the program has printed this, and send ORDER_STOP. */
-void task_start_and_stop (struct task *task, const char *output);
 
 /* Kill every descendant of this process. Every test does it at its end. */
 void task_kill_descendants (void);
@@ -144,9 +133,8 @@ void task_expect_reconnect (struct task *task, const char *report);
 
 /* What slurmstepd sees. */
 
-/* tf-supervise exits with that wait status (so without a core file) now, or within the time. */
+/* tf-supervise exits with that wait status now (so without a core file). */
 void task_expect_exit (struct task *task, int status);
-void task_expect_exit_within (struct task *task, int status, int ms);
 
 /* The usual end: exit report, ORDER_EXIT, exit. */
 void task_expect_report_and_exit (struct task *task, const char *report, int status);
@@ -164,21 +152,12 @@ void task_expect_no_descendants (void);
 void task_expect_output (const struct task *task, const char *text);
 void task_expect_no_output (const struct task *task);
 
-/* Read the output until no process has it open any more. Returns the number of bytes. */
-size_t task_read_output (const struct task *task);
-
 /* All that tf-supervise and the program have printed to stderr, now or soon. */
 void task_expect_stderr (const struct task *task, const char *text);
 
 /* The state of any process as in /proc/PID/stat: R, S, T, Z, ...; '-' if it does not exist. */
 char process_state (pid_t pid);
 void process_await_state (pid_t pid, char state);
-
-/* A number from tf-supervise's /proc/PID/status: "VmRSS". */
-long task_read_status (const struct task *task, const char *key);
-
-/* Wait until tf-supervise has read all signals that were sent to it, and sleeps again. */
-void task_await_signals_forwarded (const struct task *task);
 
 /* For a second tf-supervise uses no CPU time and does not wake up. */
 void task_expect_idle (const struct task *task);

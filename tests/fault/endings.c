@@ -84,33 +84,6 @@ TEST ("srun ends before its configuration is complete: tf-rendezvous exits silen
     expect_stderr (&launch, "");
 }
 
-TEST ("srun ends before a rank registers: tf-rendezvous exits without a message")
-{
-    struct launch launch = { .tasks = TASKS };
-    int fd;
-
-    launch_start (&launch);
-    fd = connect_to_rendezvous (&launch);
-    launch_end_srun (&launch);
-    launch_expect_exit (&launch);
-    expect_no_data (fd);
-    expect_stderr (&launch, "");
-}
-
-TEST ("srun ends while ranks wait: tf-rendezvous exits, and they notice")
-{
-    struct launch launch = { .tasks = TASKS };
-    int rank[TASKS];
-
-    launch_start (&launch);
-    _register_ranks (&launch, rank, 1);
-    launch_end_srun (&launch);
-    launch_expect_exit (&launch);
-    for (int i = 1; i < TASKS; i++)
-        expect_no_data (rank[i]);
-    expect_stderr (&launch, "");
-}
-
 /* As after scancel: the ranks end one after the other, then srun does. */
 TEST ("srun ends after its ranks, which end one by one: there is no message")
 {
@@ -173,21 +146,6 @@ TEST ("no rank registers: a message says so, and later ranks are refused")
 }
 
 /* Ranks are lost. */
-
-TEST ("a rank that is lost is named, and all ranks are refused")
-{
-    struct launch launch = { .tasks = TASKS };
-    int rank[TASKS];
-
-    launch_start (&launch);
-    _register_ranks (&launch, rank, 1);
-    close (rank[2]);
-    _await_message (&launch, 500000);
-    rank[2] = register_rank (&launch, 2);
-    _expect_refusals (&launch, rank, 1);
-    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 1 of 8 ranks ended before the "
-                            "launch was complete: rank 2 (worker 1) on n1\n");
-}
 
 TEST ("ranks that are lost and register again at once get their answers")
 {
@@ -523,45 +481,7 @@ TEST ("a node with the token cannot speak for the task of another node, even aft
         2);
 }
 
-/* A rank that waits for its answer is lost, and another node registers in its place. */
-TEST ("a node with the token cannot register in the place of a rank that has registered")
-{
-    struct launch launch = { .tasks = TASKS };
-    int rank[TASKS], fd;
-
-    launch_start (&launch);
-    _register_ranks (&launch, rank, 1);
-    close (rank[2]);
-    launch_wait_processed (&launch);
-    fd = _connect_from_elsewhere (&launch);
-    send_frame (fd, encode_registration (&launch, 2));
-    expect_no_data (fd);
-    rank[2] = register_rank (&launch, 2);
-    launch_wait_processed (&launch);
-    rank[0] = register_rank (&launch, 0);
-    expect_launched (&launch, rank);
-}
-
 /* Ranks cannot take part. */
-
-TEST ("a rank without a port is named with the reason, and all ranks are refused")
-{
-    struct launch launch = { .tasks = TASKS };
-    struct simulated other;
-    int rank[TASKS];
-
-    launch_start (&launch);
-    _register_ranks (&launch, rank, 2);
-    simulate_rank (&launch, 1, &other);
-    other.rank.error = "no port of 30000-30001 is free";
-    rank[1] = connect_to_rendezvous (&launch);
-    send_frame (rank[1], registration_encode (&other.rank, launch.contact.token));
-    expect_refusal (&launch, rank[1]);
-    /* All ranks are refused, so srun may end now: its user must have the reason already. */
-    expect_stderr (&launch, "srun: error: spank_tf: step 12.0: rank 1 (worker 0) on n0: no "
-                            "port of 30000-30001 is free\n");
-    _expect_refusals (&launch, rank, 2);
-}
 
 /* Only TOKEN, RELEASE and NODE are known in every version of the protocol. */
 TEST ("a rank with another protocol version is named, and all ranks are refused")

@@ -24,32 +24,6 @@
 
 /* Open files. */
 
-static void _refuse_with_files (int limit, const char *how_many)
-{
-    struct launch launch = { .tasks = TASKS, .file_limit = limit };
-    char line[160];
-    int rank[TASKS];
-
-    if (rendezvous_is_wrapped ())
-        skip ("the wrapper takes files of its own");
-    launch_start (&launch);
-    register_all (&launch, rank);
-    for (int i = 0; i < TASKS; i++)
-        expect_refusal (&launch, rank[i]);
-    launch_end_srun (&launch);
-    launch_expect_exit (&launch);
-    snprintf (line, sizeof (line),
-              "srun: error: spank_tf: step 12.0 runs 8 tasks, but srun may have %s; see `ulimit -Hn`\n",
-              how_many);
-    expect_stderr (&launch, line);
-}
-
-TEST ("a step with more tasks than srun may have open files is refused")
-{
-    _refuse_with_files (SERVER_OWN_FILES + TASKS - 1, "39 open files, which are enough for 7");
-    _refuse_with_files (SERVER_OWN_FILES - 2, "30 open files, which are enough for 0");
-}
-
 /* There are more unauthenticated connections than files that are not needed for ranks. */
 TEST ("a step that just fits is launched, despite unauthenticated connections")
 {
@@ -73,11 +47,6 @@ TEST ("a step that just fits is launched, despite unauthenticated connections")
 static void _on_answer (void *arg, int number, struct frame *answer)
 {
     check_answer (arg, number, answer);
-}
-
-static void _on_refusal (void *arg, int number __attribute__ ((unused)), struct frame *answer)
-{
-    check_refusal (arg, answer);
 }
 
 static void _register_at_once (struct launch *launch, answer_callback *on_answer)
@@ -145,23 +114,6 @@ TEST ("the longest TF_CONFIG that Linux takes reaches every rank completely")
     expect_stderr (&launch, "");
 }
 
-TEST ("a TF_CONFIG that is one byte too long is refused, with its length")
-{
-    struct launch launch = { .tasks = 0 };
-    char line[256];
-
-    _set_longest_tf_config (&launch, MAX_TF_CONFIG + 1);
-    launch_start (&launch);
-    _register_at_once (&launch, _on_refusal);
-    launch_end_srun (&launch);
-    launch_expect_exit (&launch);
-    snprintf (line, sizeof (line),
-              "srun: error: spank_tf: the TF_CONFIG of %d tasks would have "
-              "%d bytes; Linux allows at most %d\n",
-              launch.tasks, MAX_TF_CONFIG + 1, MAX_TF_CONFIG);
-    expect_stderr (&launch, line);
-}
-
 /* srun's stderr. */
 
 /* Make stderr a pipe that is full. The test does not read from it. */
@@ -184,18 +136,6 @@ static void _launch_with_stderr (struct launch *launch)
     launch_start (launch);
     register_all (launch, rank);
     expect_launched (launch, rank);
-}
-
-TEST ("a closed stderr does not keep ranks from their answers")
-{
-    struct launch launch = { .tasks = TASKS, .show = true };
-    int end[2];
-
-    if (pipe2 (end, O_CLOEXEC) < 0)
-        die ("pipe: %s", strerror (errno));
-    close (end[0]);
-    launch.stderr_fd = end[1];
-    _launch_with_stderr (&launch);
 }
 
 TEST ("a full stderr does not keep ranks from their answers")

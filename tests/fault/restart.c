@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A supervisor restarts its program when the rendezvous orders it. tests/supervision.c is the
- * rendezvous and slurmstepd. unit/supervise.golden tells what is decided; here is what processes,
- * descriptors and connections do.
+ * rendezvous and slurmstepd. unit/supervise.golden tells what is decided, and system/restart_lives.bats and
+ * spares.bats what lives find; here is what the fork server, descriptors and memory do.
  */
 #include "config.h"
 
@@ -59,17 +59,6 @@ static void _lets_its_fork_server_open_nothing (void)
     _run ("prlimit --pid " FORK_SERVER " --nofile=4:4; exit 3");
 }
 
-/* The next life has no other process beside it. */
-static void _leaves_a_daemon (void)
-{
-    _run ("if [ \"$SLURM_TF_RESTART\" ]; then\n"
-          "  [ \"$(pgrep -P " FORK_SERVER ")\" = $$ ] && echo alone\n"
-          "else\n"
-          "  (trap '' TERM; setsid sleep 60 >/dev/null 2>&1 &)\n"
-          "fi\n"
-          "exit 3");
-}
-
 /* Processes that no parent-death signal reaches. */
 static void _fails_and_serves (void)
 {
@@ -119,26 +108,6 @@ static void _expect (struct task *task, struct wanted wanted)
 }
 
 /* Tests. */
-
-TEST ("a program is restarted, as often as that is ordered, and the supervisor ends like its last life")
-{
-    struct task task = { .program = _fails_once, .restarts = 9 };
-
-    task_start (&task);
-    task_expect_output (&task, "life 0\n");
-    for (int life = 0; life < 5; life++) {
-        char report[32], output[32];
-
-        snprintf (report, sizeof (report), "exit %d", 3 + life);
-        snprintf (output, sizeof (output), "life %d\n", life + 1);
-        _expect (&task, (struct wanted){ report, life, NULL });
-        task_send_order (&task, ORDER_WAIT);
-        task_send_life (&task, life + 1);
-        task_expect_output (&task, output);
-    }
-    _expect (&task, (struct wanted){ "exit 8", 5, NULL });
-    task_order_exit (&task, W_EXITCODE (8, 0));
-}
 
 /* What a supervisor uses. */
 struct use {
@@ -227,18 +196,6 @@ TEST ("50 lives leave no descriptor, process or memory in the supervisor")
     task_order_exit (&task, 0);
 }
 
-TEST ("a life begins when every process of the former one is dead")
-{
-    struct task task = { .program = _leaves_a_daemon, .restarts = 9 };
-
-    task_start (&task);
-    _expect (&task, (struct wanted){ "exit 3", 0, NULL });
-    task_send_life (&task, 1);
-    task_expect_output (&task, "alone\n");
-    _expect (&task, (struct wanted){ "exit 3", 1, NULL });
-    task_order_exit (&task, W_EXITCODE (3, 0));
-}
-
 /* As a script does with `trap 'kill 0' EXIT`; the supervisor is in the same process group. */
 TEST ("a program's own signal to its process group does not ask the step to end")
 {
@@ -280,27 +237,6 @@ static void _start_and_wait (struct task *task)
     task_send_order (task, ORDER_WAIT);
 }
 
-/* Without the number of the life, the rendezvous could not start another one. */
-static void _expect_reconnect (struct task *task, const char *report, int life)
-{
-    task_expect_reconnect (task, report);
-    if (task->life != life)
-        die ("tf-supervise reconnects with the end of life %d, not %d", task->life, life);
-}
-
-TEST ("a supervisor that reconnects while its task waits sends its report again")
-{
-    struct task task = { .program = _fails_once, .restarts = 9 };
-
-    _start_and_wait (&task);
-    task_reset_connection (&task);
-    _expect_reconnect (&task, "exit 3", 0);
-    task_send_life (&task, 1);
-    task_expect_output (&task, "life 1\n");
-    _expect (&task, (struct wanted){ "exit 4", 1, NULL });
-    task_order_exit (&task, W_EXITCODE (4, 0));
-}
-
 TEST ("all that a life has started ends when its supervisor is killed")
 {
     struct task task = { .program = _fails_and_serves, .restarts = 9 };
@@ -328,17 +264,6 @@ TEST ("a life that cannot be forked does not begin")
     _expect (&task, (struct wanted){ "exit 3", 0, NULL });
     task_send_life (&task, 1);
     _expect (&task, (struct wanted){ "exit 3", -1, "Too many open files" });
-    task_order_exit (&task, W_EXITCODE (3, 0));
-}
-
-/* The supervisor's report of a moment before said that there could be another life. */
-TEST ("a task whose fork server was killed is not restarted")
-{
-    struct task task = { .program = _fails_once, .restarts = 9 };
-
-    _start_and_wait (&task);
-    kill (task.fork_server, SIGKILL);
-    _expect (&task, (struct wanted){ "exit 3", -1, "tf-fork-server, which starts it, was killed" });
     task_order_exit (&task, W_EXITCODE (3, 0));
 }
 
@@ -379,15 +304,14 @@ static void _tells_its_role (void)
     _run ("echo life ${SLURM_TF_RESTART-0} $SLURM_TF_ROLE; exec sleep 60");
 }
 
-/* A life is to begin, with an answer. Not watched: 0. */
-static void _order_watched_place (struct task *task, int life, const char *role, int watched)
+/* A life is to begin, with an answer. */
+static void _order_place (struct task *task, int life, const char *role)
 {
     /* clang-format off */
     const struct answer answer = {
         .role = role, .address = "10.0.0.1", .port = 40000, .cluster = "{}", .cluster_length = 2, .tail = "}",
         .supervised = true, .restart = { 9, true, 60, 90 },
         .lost_after = task->lost_after, .goal = &task->goal,
-        .watch = { .seconds = watched, .first = watched },
     };
     /* clang-format on */
     struct answer_message message;
@@ -402,42 +326,12 @@ static void _order_watched_place (struct task *task, int life, const char *role,
     answer_message_clear (&message);
 }
 
-static void _order_place (struct task *task, int life, const char *role)
-{
-    _order_watched_place (task, life, role, 0);
-}
-
 static void _start_spare (struct task *task)
 {
     task_start (task);
     _expect (task, (struct wanted){ "stopped", 0, NULL });
     task_send_order (task, ORDER_WAIT);
     task_expect_no_output (task);
-}
-
-TEST ("a spare begins with the life and the answer that it is ordered to, and keeps it")
-{
-    struct task task = {
-        .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
-    };
-
-    _start_spare (&task);
-    _order_place (&task, 3, "chief");
-    task_expect_output (&task, "life 3 chief\n");
-    /* Its next life has the same role. */
-    task_send_order (&task, ORDER_STOP);
-    _expect (&task, (struct wanted){ "stopped", 3, NULL });
-    task_send_order (&task, ORDER_WAIT);
-    task_send_life (&task, 4);
-    task_expect_output (&task, "life 4 chief\n");
-    task_send_order (&task, ORDER_STOP);
-    _expect (&task, (struct wanted){ "stopped", 4, NULL });
-    task_send_order (&task, ORDER_WAIT);
-    _order_place (&task, 5, "worker");
-    task_expect_output (&task, "life 5 worker\n");
-    task_send_order (&task, ORDER_STOP);
-    _expect (&task, (struct wanted){ "stopped", 5, NULL });
-    task_order_exit (&task, 0);
 }
 
 /* The answer does not arrive in the fork server, which can have no more descriptors. */
@@ -452,49 +346,4 @@ TEST ("a spare that cannot get its answer does not begin")
     _order_place (&task, 3, "chief");
     _expect (&task, (struct wanted){ "unstarted 1", -1, "tf-fork-server, which starts it, does not answer" });
     task_order_exit (&task, W_EXITCODE (1, 0));
-}
-
-static void _refuse_for_a_second (struct task *task)
-{
-    task_close_listener (task);
-    task_close_connection (task);
-    poll (NULL, 0, 1000);
-    task_expect_running (task);
-    task_open_listener (task);
-}
-
-TEST ("a spare that reconnects says that it waits, also if connections were refused for a second")
-{
-    struct task task = {
-        .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
-    };
-
-    _start_spare (&task);
-    _refuse_for_a_second (&task);
-    _expect_reconnect (&task, "stopped", 0);
-    task_send_order (&task, ORDER_WAIT);
-    _order_place (&task, 1, "ps");
-    task_expect_output (&task, "life 1 ps\n");
-    task_send_order (&task, ORDER_STOP);
-    _expect (&task, (struct wanted){ "stopped", 1, NULL });
-    task_order_exit (&task, 0);
-}
-
-/* Its supervisor tells that it gives no signs, when the time for the first one is over. */
-TEST ("a spare is watched as its place is")
-{
-    struct task task = {
-        .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
-    };
-    struct signs signs;
-
-    _start_spare (&task);
-    _order_watched_place (&task, 1, "worker", 1);
-    task_expect_output (&task, "life 1 worker\n");
-    signs = task_expect_signs (&task);
-    if (signs.source != SIGNS_NONE || signs.life != 1)
-        die ("it is not watched");
-    task_send_order (&task, ORDER_STOP);
-    _expect (&task, (struct wanted){ "stopped", 1, NULL });
-    task_order_exit (&task, 0);
 }

@@ -7,6 +7,7 @@
  * know that it is not a rank. Then the last rank registers, and each time the same must hold:
  * every rank gets the right answer at once, the other connections get no data, tf-rendezvous uses
  * little memory and exits.
+ * What is in a message is tried by unit/test_messages.c and fuzz/; here, who sends it, how many and how.
  */
 #include "config.h"
 
@@ -102,33 +103,6 @@ static struct frame *_altered_registration (const struct launch *launch, const c
 
 /* Without the token. */
 
-static void _random_bytes (const struct launch *launch)
-{
-    static unsigned char bytes[100000];
-
-    for (size_t i = 0; i < 64; i++) {
-        size_t length = (size_t)rand () % (sizeof (bytes) - FRAME_HEADER) + FRAME_HEADER;
-
-        for (size_t j = 0; j < length; j++)
-            bytes[j] = (unsigned char)rand ();
-        _send (launch, bytes, length);
-    }
-}
-
-static void _absurd_lengths (const struct launch *launch)
-{
-    static const uint32_t length[] = { 0,          FRAME_MAX_REGISTRATION + 1,
-                                       0x7fffffff, 0x80000000,
-                                       0xfffffff4, 0xffffffff };
-    unsigned char bytes[FRAME_HEADER + 1000] = { 0 };
-
-    for (size_t i = 0; i < COUNT (length); i++) {
-        _make_header (bytes, FRAME_VERSION, length[i]);
-        _send (launch, bytes, FRAME_HEADER);
-        _send (launch, bytes, sizeof (bytes));
-    }
-}
-
 /* The longest frame that the rendezvous accepts, without its last byte. */
 static void _half_frames (const struct launch *launch)
 {
@@ -138,19 +112,6 @@ static void _half_frames (const struct launch *launch)
     _make_header (bytes, FRAME_VERSION, FRAME_MAX_REGISTRATION);
     for (size_t i = 0; i < MANY_CONNECTIONS; i++)
         _send (launch, bytes, i % 4 ? sizeof (bytes) : i % FRAME_HEADER);
-}
-
-static void _broken_frames (const struct launch *launch)
-{
-    unsigned char bytes[FRAME_HEADER + 64];
-
-    _make_header (bytes, FRAME_VERSION, 64);
-    memset (bytes + FRAME_HEADER, 'x', 64);
-    _send (launch, bytes, sizeof (bytes));
-    memset (bytes + FRAME_HEADER, '=', 64);
-    _send (launch, bytes, sizeof (bytes));
-    memset (bytes + FRAME_HEADER, 0, 64);
-    _send (launch, bytes, sizeof (bytes));
 }
 
 static void _wrong_tokens (const struct launch *launch)
@@ -174,24 +135,6 @@ static void _wrong_tokens (const struct launch *launch)
     _send_frame (launch, _altered_registration (launch, "TOKEN", token));
 }
 
-/* Only a connection with the right token makes the rendezvous refuse the launch. */
-static void _other_versions (const struct launch *launch)
-{
-    static const int version[] = { 0, FRAME_VERSION + 1, 0xffff };
-    unsigned char bytes[1024];
-
-    for (size_t i = 0; i < COUNT (version); i++) {
-        struct frame *frame = _altered_registration (launch, "TOKEN", "guessed");
-        size_t length;
-        const void *whole = frame_bytes (frame, 0, &length);
-
-        memcpy (bytes, whole, length);
-        _make_header (bytes, version[i], (uint32_t)(length - FRAME_HEADER));
-        _send (launch, bytes, length);
-        frame_destroy (frame);
-    }
-}
-
 /* With the token. */
 
 static void _registered_ranks (const struct launch *launch)
@@ -205,26 +148,6 @@ static void _registered_ranks (const struct launch *launch)
     _send_frame (launch, registration_encode (&other.rank, launch->contact.token));
 }
 
-static void _numbers_out_of_range (const struct launch *launch)
-{
-    static const char *const key[] = { "RANK",       "TASKS", "COMPONENT_FIRST", "COMPONENT_TASKS",
-                                       "NODE_INDEX", "PORT" };
-    /* clang-format off */
-    static const char *const value[] = {
-        NULL, "", "-1", "+7", " 7", "7 ", "7.0", "0x7", "seven", "65536", "1048577", "2147483647",
-        "2147483648", "4294967303", "18446744073709551623", "99999999999999999999999"
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (key); i++)
-        for (size_t j = 0; j < COUNT (value); j++)
-            _send_frame (launch, _altered_registration (launch, key[i], value[j]));
-    _send_frame (launch, _altered_registration (launch, "RANK", "8"));
-    _send_frame (launch, _altered_registration (launch, "COMPONENT_FIRST", "1"));
-    _send_frame (launch, _altered_registration (launch, "NODE_INDEX", "8"));
-    _send_frame (launch, _altered_registration (launch, "PORT", "0"));
-}
-
 static void _other_tasks (const struct launch *launch)
 {
     static const int tasks[] = { 1, TASKS - 1, TASKS + 1, 5000, REGISTRATION_MAX_TASKS };
@@ -236,22 +159,6 @@ static void _other_tasks (const struct launch *launch)
         _send_frame (launch, encode_registration (&other, 0));
         _send_frame (launch, encode_registration (&other, tasks[i] - 1));
     }
-}
-
-static void _bad_names (const struct launch *launch)
-{
-    static char longer[FRAME_MAX_REGISTRATION - 1000];
-
-    memset (longer, 'n', sizeof (longer) - 1);
-    _send_frame (launch, _altered_registration (launch, "NODE", NULL));
-    _send_frame (launch, _altered_registration (launch, "NODE", longer));
-    _send_frame (launch, _altered_registration (launch, "HOST", NULL));
-    _send_frame (launch, _altered_registration (launch, "HOST", longer));
-    _send_frame (launch, _altered_registration (launch, "ADDRESS", NULL));
-    _send_frame (launch, _altered_registration (launch, "ADDRESS", ""));
-    _send_frame (launch, _altered_registration (launch, "ADDRESS", "localhost"));
-    _send_frame (launch, _altered_registration (launch, "ADDRESS", "10.0.0.1:80"));
-    _send_frame (launch, _altered_registration (launch, "ADDRESS", longer));
 }
 
 static void _reconnects (const struct launch *launch)
@@ -278,21 +185,6 @@ static void _connect_and_close (const struct launch *launch)
     }
 }
 
-/* A registration with a wrong token, byte by byte. */
-static void _byte_by_byte (const struct launch *launch)
-{
-    struct frame *frame = _altered_registration (launch, "TOKEN", "guessed");
-    size_t length, first = connections;
-    const char *bytes = frame_bytes (frame, 0, &length);
-
-    for (size_t i = 0; i < 100; i++)
-        _connect (launch);
-    for (size_t i = 0; i + 1 < length; i++)
-        for (size_t j = first; j < connections; j++)
-            send (connection[j], bytes + i, 1, MSG_NOSIGNAL);
-    frame_destroy (frame);
-}
-
 static void _silent (const struct launch *launch)
 {
     for (size_t i = 0; i < 100; i++) {
@@ -308,19 +200,12 @@ static const struct attack {
     void (*function) (const struct launch *launch);
     bool stays_open;                /* the rendezvous has no reason to close them yet */
 } attacks[] = {
-    { "random bytes", _random_bytes, false },
-    { "frames of impossible lengths", _absurd_lengths, false },
     { "2000 incomplete frames", _half_frames, true },
-    { "frames without NUL or without keys", _broken_frames, false },
     { "wrong, short and long tokens", _wrong_tokens, false },
-    { "other protocol versions with a wrong token", _other_versions, false },
     { "ranks that have registered already", _registered_ranks, false },
-    { "values that are not numbers, or out of range", _numbers_out_of_range, false },
     { "ranks of a step with another number of tasks", _other_tasks, false },
-    { "malformed nodes, hosts and addresses", _bad_names, false },
     { "supervisors that reconnect to a step without supervision", _reconnects, false },
     { "1000 connections that are closed at once", _connect_and_close, false },
-    { "100 frames that arrive byte by byte", _byte_by_byte, true },
     { "connections without data", _silent, true },
 };
 
