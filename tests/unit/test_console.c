@@ -127,29 +127,6 @@ TEST (what_others_chose_makes_no_line_and_no_escape_sequence)
                                        "one\ntwo [A\n");
 }
 
-TEST (text_longer_than_a_pipe_arrives_completely)
-{
-    int fds[2], status;
-    pid_t pid;
-
-    assert_int_equal (pipe (fds), 0);
-    if ((pid = fork ()) == 0) {
-        FILE *f = fdopen (fds[0], "r");
-        int expected = 0, number;
-
-        close (fds[1]);
-        while (fscanf (f, "%d", &number) == 1 && number == expected)
-            expected++;
-        fclose (f);
-        _exit (expected != 20000);
-    }
-    close (fds[0]);
-    with_stderr (fds[1], print_many_lines);
-    close (fds[1]);
-    waitpid (pid, &status, 0);
-    assert_int_equal (status, 0);
-}
-
 /* Each write () must contain whole lines. SOCK_SEQPACKET preserves the boundaries of writes. */
 TEST (each_write_contains_whole_lines)
 {
@@ -167,26 +144,6 @@ TEST (each_write_contains_whole_lines)
         assert_int_equal (text[n - 1], '\n');
     }
     close (pair[1]);
-}
-
-TEST (a_reader_that_does_not_read_gets_everything_later)
-{
-    char text[(1 << 16) + 64];
-    int fds[2];
-    size_t filled = full_pipe (fds), length = 0;
-    ssize_t n;
-
-    assert_between (filled, 1, 1 << 16);
-    alarm (60);
-    with_stderr (fds[1], say_line);
-    alarm (0);
-    close (fds[1]);
-    fcntl (fds[0], F_SETFL, 0);
-    while ((n = read (fds[0], text + length, sizeof (text) - 1 - length)) > 0)
-        length += (size_t)n;
-    text[length] = '\0';
-    assert_string_equal (text + filled, "srun: error: spank_tf: 2 of 64\n");
-    close (fds[0]);
 }
 
 TEST (without_a_child_text_is_printed_all_the_same)
@@ -389,73 +346,11 @@ TEST (the_log_gets_all_text_and_notes_go_only_there)
     check_kept (note_line, "", "noted\n");
 }
 
-TEST (without_a_log_a_note_is_discarded)
-{
-    int fds[2];
-
-    assert_int_equal (pipe2 (fds, O_NONBLOCK), 0);
-    with_stderr (fds[1], note_line);
-    close (fds[1]);
-    assert_int_equal (read (fds[0], fds, 1), 0);
-    close (fds[0]);
-}
-
 TEST (the_log_gets_no_carriage_returns)
 {
     keep_log (false);
     check_terminal (print_two_lines, true, "one\r\ntwo\r\n");
     check_log ("one\ntwo\n");
-}
-
-TEST (the_log_gets_what_the_reader_of_stderr_does_not_read)
-{
-    char expected[20000 * 7 + 1];
-    int fds[2];
-
-    for (int i = 0; i < 20000; i++)
-        snprintf (expected + 7 * i, 8, "%06d\n", i);
-    keep_log (false);
-    assert_int_equal (pipe (fds), 0);
-    alarm (60);
-    with_stderr (fds[1], print_many_lines);
-    alarm (0);
-    check_log (expected);
-    close (fds[0]);
-    close (fds[1]);
-}
-
-TEST (an_existing_log_is_truncated_or_appended_to)
-{
-    static const char *const expected[] = { "x\n", "x\nx\n", "x\n" };
-
-    for (int i = 0; i < 3; i++) {
-        keep_log (i == 1);
-        console_note ("x\n");
-        check_log (expected[i]);
-    }
-}
-
-TEST (a_log_that_cannot_be_opened_is_an_error)
-{
-    struct errtext err = { "" };
-    char path[64], message[128];
-
-    snprintf (path, sizeof (path), "%s/master.log", top);
-    unlink (path);
-    assert_int_equal (symlink ("elsewhere", path), 0);
-    snprintf (message, sizeof (message), "%s: it is a symbolic link", path);
-    assert_int_equal (console_open_log (top, false, &err), -1);
-    assert_string_equal (err.text, message);
-    unlink (path);
-    snprintf (message, sizeof (message), "%s/file/a: Not a directory", top);
-    snprintf (path, sizeof (path), "%s/file", top);
-    close (creat (path, 0600));
-    strcat (path, "/a");
-    assert_int_equal (console_open_log (path, false, &err), -1);
-    assert_string_equal (err.text, message);
-    /* There is no log then. */
-    console_note ("x\n");
-    console_flush ();
 }
 
 /* Otherwise somebody who reads it up to its end would wait for the log's file system. */

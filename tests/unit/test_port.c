@@ -356,92 +356,6 @@ TEST (a_new_socket_listens_in_the_place_of_the_reserved_one)
     assert_true (can_bind (everywhere, number, 0));
 }
 
-/* In every combination of socket options and addresses. Returns a socket that listens, or -1. */
-static int try_to_take (int number)
-{
-    static const char *const where[] = { "::", "0.0.0.0", "127.0.0.1", "::1" };
-
-    for (size_t i = 0; i < 4 * COUNT (where); i++) {
-        struct sockaddr_storage ss;
-        struct address to;
-        socklen_t len;
-        int on = 1, fd;
-
-        address_parse (&to, where[i / 4]);
-        len = address_sockaddr (&to, number, &ss);
-        fd = socket (to.family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (i & 1)
-            setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof (on));
-        if (i & 2)
-            setsockopt (fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof (on));
-        if (bind (fd, (struct sockaddr *)&ss, len) == 0 && listen (fd, 1) == 0)
-            return fd;
-        close (fd);
-    }
-    return -1;
-}
-
-/*
- * The number of a port that is held, which is 0 while there is none; and how often the thief got it, and
- * tried.
- */
-struct prey {
-    _Atomic int number, taken, tries;
-};
-
-static noreturn void steal (struct prey *prey)
-{
-    if (setgid (65534) < 0 || setuid (65534) < 0 || prctl (PR_SET_PDEATHSIG, SIGKILL) < 0)
-        _exit (2);
-    for (;;) {
-        int number = prey->number, fd = number ? try_to_take (number) : -1;
-
-        if (fd >= 0 && prey->number == number)
-            prey->taken++;
-        if (fd >= 0)
-            close (fd);
-        prey->tries++;
-    }
-}
-
-static void await_tries (struct prey *prey, int tries)
-{
-    for (int end = prey->tries + tries; prey->tries - end < 0;)
-        sched_yield ();
-}
-
-TEST (another_user_never_gets_the_port_of_a_rendezvous)
-{
-    struct prey *prey =
-        mmap (NULL, sizeof (*prey), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t pid;
-
-    if (geteuid () != 0)
-        SKIP ("only root can be another user");
-    assert_true (prey != MAP_FAILED);
-    if ((pid = fork ()) == 0)
-        steal (prey);
-    for (int i = 0; i < 300; i++) {
-        struct port *port = reserve_listening (&any);
-        int fd;
-
-        prey->number = port_number (port);
-        await_tries (prey, 1);
-        fd = listen_anew (port);
-        await_tries (prey, 1);
-        /* The rendezvous has ended, and srun has not. */
-        close (fd);
-        await_tries (prey, 1);
-        prey->number = 0;
-        await_tries (prey, 1);
-        port_release (port);
-    }
-    assert_int_equal (prey->taken, 0);
-    kill (pid, SIGKILL);
-    waitpid (pid, NULL, 0);
-    munmap (prey, sizeof (*prey));
-}
-
 /* As root's srun --uid: SO_REUSEPORT does not help. */
 TEST (a_port_that_root_has_reserved_is_listened_on_by_the_user)
 {
@@ -562,28 +476,6 @@ TEST (a_port_with_connections_in_time_wait_is_held_like_any_other)
     close (fd);
     assert_int_equal (try_connect (range.low), ECONNREFUSED);
     port_release (port);
-}
-
-TEST (a_thousand_ports_are_all_different)
-{
-    enum { MANY = 1000 };
-    struct rlimit limit, more;
-    struct port *port[MANY];
-    static bool seen[65536];
-
-    getrlimit (RLIMIT_NOFILE, &limit);
-    more = (struct rlimit){ limit.rlim_max, limit.rlim_max };
-    setrlimit (RLIMIT_NOFILE, &more);
-    if (limit.rlim_max < 2 * MANY + 64)
-        SKIP ("too few open files are allowed");
-    for (int i = 0; i < MANY; i++) {
-        port[i] = reserve (&any, (unsigned int)i);
-        assert_false (seen[port_number (port[i])]);
-        seen[port_number (port[i])] = true;
-    }
-    for (int i = 0; i < MANY; i++)
-        port_release (port[i]);
-    setrlimit (RLIMIT_NOFILE, &limit);
 }
 
 /* Ports that stay reserved across exec. */

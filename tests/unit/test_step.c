@@ -472,20 +472,6 @@ TEST (a_list_of_nodes_that_is_too_long_is_left_out)
     end ();
 }
 
-TEST (a_tf_config_of_128_KiB_is_refused_with_tasks_and_length)
-{
-    enum { TASKS = 8000 };
-    struct errtext err;
-
-    begin_with ("LIST=worker:8000");
-    for (int rank = 0; rank < TASKS; rank++)
-        add (on_node (rank, TASKS, 1));
-    assert_int_equal (step_resolve (step, &login, &err), -1);
-    assert_string_equal (err.text, "the TF_CONFIG of 8000 tasks would have 136062 bytes; Linux "
-                                   "allows at most 131060");
-    end ();
-}
-
 TEST (the_names_of_missing_ranks_fit_the_buffer)
 {
     char rank_0[] = "0 of 9 on n1; ranks 0; nodes n[1-9]; tasks 1(x9)", text[512];

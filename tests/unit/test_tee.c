@@ -23,7 +23,6 @@
 #include "supervise/tee.h"
 
 #define TIMEOUT_S 120
-#define LINES 1000000
 
 static int program[2];          /* the task's stdout and stderr */
 static int srun[2];             /* what srun gets of them */
@@ -248,21 +247,6 @@ TEST (all_of_it_is_passed_on_before)
     end ();
 }
 
-TEST (a_process_in_the_background_may_go_on)
-{
-    start ();
-    print (0, "before\n");
-    finish ();
-    print (0, "behind");
-    expect (0, "worker 1: before\n");
-    print (1, "error\n");
-    expect (1, "worker 1: error\n");
-    print (0, "\n");
-    expect (0, "worker 1: behind\n");
-    expect_log ("before\nbehinderror\n\n");
-    end ();
-}
-
 TEST (if_srun_does_not_read_the_program_waits_and_nothing_is_lost)
 {
     static char text[4096], got[4096];
@@ -323,44 +307,5 @@ TEST (a_log_that_cannot_be_written_is_said_once_and_srun_gets_everything)
     expect (0, "worker 1: two\n");
     expect_nothing (1);
     finish ();
-    end ();
-}
-
-TEST (a_million_lines_arrive_in_order)
-{
-    pid_t writer;
-    FILE *f;
-    int count = 0;
-    char *line = NULL, expected[64];
-    size_t size = 0;
-
-    start ();
-    if ((writer = fork ()) == 0) {
-        if (!(f = fdopen (program[0], "w")))
-            _exit (1);
-        for (int i = 0; i < LINES; i++)
-            fprintf (f, "%d\n", i);
-        _exit (fclose (f) == 0 ? 0 : 1);
-    }
-    close (program[0]);
-    program[0] = dup (program[1]);
-    assert_non_null (f = fdopen (dup (srun[0]), "r"));
-    for (; count < LINES && getline (&line, &size, f) > 0; count++) {
-        snprintf (expected, sizeof (expected), "worker 1: %d\n", count);
-        if (strcmp (line, expected) != 0)
-            assert_string_equal (line, expected);
-    }
-    assert_int_equal (count, LINES);
-    finish ();
-    fclose (f);
-    assert_non_null (f = fdopen (dup (logfile), "r"));
-    rewind (f);
-    for (count = 0; getline (&line, &size, f) > 0; count++)
-        if (atoi (line) != count)
-            assert_int_equal (atoi (line), count);
-    assert_int_equal (count, LINES);
-    fclose (f);
-    free (line);
-    waitpid (writer, NULL, 0);
     end ();
 }

@@ -224,16 +224,6 @@ TEST (text_is_written_without_a_flush)
     writer_close (writer);
 }
 
-TEST (a_long_text_is_written_completely)
-{
-    struct writer *writer = create ();
-
-    writer_put (writer, long_text ());
-    assert_true (writer_flush (writer));
-    assert_string_equal (content (), long_text ());
-    writer_close (writer);
-}
-
 TEST (a_file_that_cannot_be_opened_is_an_error)
 {
     struct errtext err = { "" };
