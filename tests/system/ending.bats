@@ -239,19 +239,6 @@ sleep 100')
     step_and_tasks_end 0 'exit 0' 'exit 0' stopped
 }
 
-@test "the job waits for a site's own roles as for evaluators" {
-    site_arguments roles=tester eval_grace=2
-    message='srun: spank_tf: step J.S: the training is over; waiting up to 2 s for rank 2 (tester 0) on NODE and 2 more'
-    run_and_show -N3 -n6 --tf-tasks=chief,ps,tester:2,evaluator,worker ./by-role chief='exit 0' tester0='sleep 0.5; exit 3' evaluator='sleep 0.5; exit 4'
-    step_and_tasks_end 4 'exit 0' stopped 'exit 3' stopped 'exit 4' stopped
-}
-
-@test "the job does not wait for an evaluator that has already ended" {
-    run_and_show -N3 -n4 --tf-tasks=chief,ps,worker,evaluator ./by-role evaluator='exit 3' \
-        worker='sleep 0.5; mark long_after; exec sleep 1000' chief='await long_after'
-    step_and_tasks_end 3 'exit 0' stopped stopped 'exit 3'
-}
-
 # --- by --tf-stop
 
 # bats test_tags=core,release
@@ -270,15 +257,6 @@ sleep 100')
     step_and_tasks_end 3 stopped 'exit 0' 'exit 3' stopped
     run_and_show -N3 -n3 --tf-stop=chief --tf-tasks=worker:3 ./by-role worker0='exit 0'
     step_and_tasks_end 0 'exit 0' stopped stopped
-}
-
-# bats test_tags=core,release
-@test "--tf-stop=workers: the job ends when all workers and the chief have ended" {
-    run_and_show -N3 -n6 --tf-stop=workers --tf-tasks=chief,ps:2,worker:2,evaluator ./by-role chief='exit 3' ps1='exit 4' \
-        worker0='exit 0' worker1='sleep 0.5; exit 0'
-    step_and_tasks_end 4 'exit 3' stopped 'exit 4' 'exit 0' 'exit 0' stopped
-    run_and_show -N3 -n3 --tf-stop=workers --tf-tasks=chief,worker,evaluator ./by-role worker='exit 0' chief='sleep 0.5; kill -KILL $$'
-    step_and_tasks_end 137 'signal 9' 'exit 0' stopped
 }
 
 # bats test_tags=core,release
@@ -326,28 +304,6 @@ srun -Q --tf-show ./by-role worker0='exit 3'"
     run --separate-stderr slurm salloc -Q -N3 -n3 --tf-tasks=worker:3 --tf-stop=chief bash -c "$script"
     [ "$status" -eq 0 ] && [ "$output" = "$codes" ] || fail "the steps end otherwise"
     tasks_end 'exit 3' stopped stopped
-}
-
-@test "an invalid --tf-stop is refused, wherever it is given" {
-    local command
-
-    for command in srun salloc sbatch; do
-        run --separate-stderr slurm $command -n3 --tf-tasks=worker:3 --tf-stop=Chief ./by-role worker='touch started'
-        [ "$status" -ne 0 ] && [ "$(grep spank_tf <<< "$stderr")" = \
-            "$command: error: spank_tf: --tf-stop: \"Chief\" is not one of auto, chief, workers, never; did you mean \"chief\"?" ] ||
-            fail "$command prints no such message"
-    done
-    site_arguments stop=Chief
-    run_step -n3 --tf-tasks=worker:3 ./by-role worker='touch started'
-    [ "$status" -ne 0 ] && [ "$(plugin_messages)" = \
-        'srun: error: spank_tf: plugstack.conf: stop: "Chief" is not one of auto, chief, workers, never; did you mean "chief"?' ] ||
-        fail "no such message about the site's argument"
-    site_arguments stop_grace=-1
-    run_step -n3 --tf-tasks=worker:3 ./by-role worker='touch started'
-    [ "$status" -ne 0 ] && [ "$(plugin_messages)" = \
-        'srun: error: spank_tf: plugstack.conf: stop_grace: "-1" is not a time from 0 to 604800 seconds, as in 300, 5m or 5:00' ] ||
-        fail "no such message about the site's argument"
-    [ ! -e "$work/started" ] || fail "a program was started"
 }
 
 # --- messages
@@ -589,19 +545,6 @@ END
     eventually 60 no_process_left || fail "a process is left"
 }
 
-@test "a task that forks while it is stopped: every process receives SIGTERM" {
-    cat > "$work/pool" <<'END'
-open F, ">mark.ready";
-for (;;) {
-    exec "sleep", "1000" unless fork;
-    select undef, undef, undef, 0.002;
-}
-END
-    run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='exec perl pool' chief='await ready; sleep 0.1'
-    # Within the grace time, after which they would be killed.
-    step_and_tasks_end 0 'exit 0' stopped stopped
-}
-
 @test "a task in the stopped state (SIGSTOP) is ended, too" {
     run_and_show -N2 -n3 --tf-tasks=chief,ps,worker ./by-role ps='mark ready; kill -STOP $$' chief='await ready; sleep 0.5'
     step_and_tasks_end 0 'exit 0' stopped stopped
@@ -681,35 +624,6 @@ END
     wait "$step" && status=0 || status=$?
     [ "$status" -eq 0 ] || fail "it ends with $status: $(< "$work/out")"
     [ -e "$work/mark.saved" ] || fail "it was killed: $(< "$work/out")"
-}
-
-# srun outside of the job is not suspended; a job's own is.
-# bats test_tags=once
-@test "the time that others have after a failure stands still while the job is suspended" {
-    local submit step
-
-    site_arguments fail_grace=5
-    cat > "$work/train" <<'END'
-#!/bin/bash
-exec srun -Q -J suspended -N2 -n2 --tf-tasks=worker:2 ./by-role worker0='mark ready; await end; exit 3' \
-    worker1='await end; sleep 1; sleep 1; sleep 1; mark said; exit 4'
-END
-    for submit in bash "sbatch -Q -W -J suspended -N2 -n2 -o out.batch"; do
-        rm -f "$work"/mark.*
-        # shellcheck disable=SC2086
-        slurm $submit ./train > "$work/out" 2>&1 3>&- &
-        step=$!
-        eventually 20 test -e "$work/mark.ready"
-        slurm touch mark.end
-        sleep 1
-        "$tests/cluster" run -- scontrol suspend "$(slurm squeue -h -n suspended -o %i)"
-        sleep 8
-        [ ! -e "$work/mark.said" ] || fail "it was not suspended"
-        "$tests/cluster" run -- scontrol resume "$(slurm squeue -h -n suspended -o %i)"
-        wait "$step" && status=0 || status=$?
-        [ "$status" -eq 3 ] || fail "it ends with $status: $(cat "$work"/out*)"
-        [ -e "$work/mark.said" ] || fail "one was stopped: $(cat "$work"/out*)"
-    done
 }
 
 # --- a job that is asked to end can save

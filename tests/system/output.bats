@@ -642,11 +642,6 @@ fails_with ()
     fails_with "" sh -c 'echo ValueError; exit 3'
 }
 
-@test "of the last line of a log file 200 bytes are shown, as printable text without colours" {
-    fails_with "; its log, $work/$logs/worker1.log, ends with \"? $(printf 'x%.0s' {1..195})...\"" \
-        --tf-log-dir="$logs" sh -c 'printf "\033[31m\303\251\033[0m "; printf %0300d 0 | tr 0 x; exit 3'
-}
-
 # bats test_tags=core
 @test "the message about the first failure has the exception that PyTorch has written" {
     local error='{"message": {"message": "RuntimeError: no\nNCCL", "extraInfo": {"timestamp": "1"}}}'

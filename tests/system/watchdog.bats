@@ -273,26 +273,6 @@ names_worker_1 ()
     [ "$status" -eq 0 ] && [[ $stderr != *'sign of life'* ]] || fail "it does not run to its end"
 }
 
-# As a fit () that hangs in its second epoch: watched with messages it would be found, and with a smaller FIRST.
-# bats test_tags=once
-@test "a log that grew again and again, and not any more when FIRST is over, is that of a step that hangs" {
-    for watchdog in 6,12 3,12; do
-        run --separate-stderr slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog="$watchdog" --tf-log-dir=logs \
-            sh -c 'for i in $(seq 40); do echo $i; sleep 0.1; done; sleep 1000'
-        [ "$status" -eq 124 ] || fail "$watchdog: it does not end"
-        verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at\\); 1 other $at"
-    done
-}
-
-# bats test_tags=once
-@test "a log that grows again and again only after FIRST counts too" {
-    site_arguments watchdog=3,4
-    run --separate-stderr slurm timeout 60 srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-log-dir=logs \
-        sh -c 'sleep 7; for i in $(seq 30); do echo $i; sleep 0.1; done; sleep 1000'
-    [ "$status" -eq 124 ] && [[ $stderr == *'none is watched until'* ]] || fail "it does not end"
-    verdict "rank [01] \\(worker [01]\\) on [^ ]+ \\($at\\); 1 other $at"
-}
-
 @test "what the user has set stays, and other tasks and steps have nothing of it" {
     local print='echo $SLURM_TF_ROLE ${NOTIFY_SOCKET%/*} $WATCHDOG_USEC $PYTHONFAULTHANDLER'
     local first="@spank_tf/JOB/0" second="@spank_tf/JOB/1"
@@ -574,36 +554,6 @@ spank_tf_watchdog.alive("x")
 while True: time.sleep(1)'
     [ "$status" -eq 124 ] || fail "it does not end with 124"
     hung 0
-}
-
-@test "tasks that still move have time to end, and are then stopped" {
-    export WORKERS=1
-    site_arguments fail_grace=1
-    run --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=worker:2 --tf-watchdog=2,60 --tf-show /usr/bin/python3 -c '
-import os, sys, time
-sys.path.insert(0, "'"$SPANK_TF_STAGE"'/share/spank-tf/python")
-import spank_tf_watchdog
-while True:
-    spank_tf_watchdog.alive()
-    spank_tf_watchdog.alive()
-    while os.environ["SLURM_PROCID"] == "1": pass
-    time.sleep(0.1)'
-    [ "$status" -eq 124 ] || fail "it does not end with 124"
-    verdict "rank 1 \\(worker 1\\) on [^ ]+ \\($at\\); 1 other moves"
-    [[ $stderr == *'rank 1 (worker 1) on '*' failed, hung; the others have 1 s to end, and are then stopped'* ]] || fail "no such line"
-    [ "$(count_ends 'worker 0 stopped' <<< "$stderr")" -eq 1 ] || fail "worker 0 is not stopped"
-}
-
-@test "a script that says it is done with training may take any time" {
-    run -0 --separate-stderr slurm srun -Q -N1 -n1 --tf-tasks=worker --tf-watchdog=1,60 /usr/bin/python3 -c '
-import sys, time
-sys.path.insert(0, "'"$SPANK_TF_STAGE"'/share/spank-tf/python")
-import spank_tf_watchdog
-spank_tf_watchdog.alive("x")
-spank_tf_watchdog.alive("x")
-spank_tf_watchdog.done()
-time.sleep(4)'
-    [ -z "$stderr" ] || fail "srun says something"
 }
 
 @test "Keras' callback is done after fit (), and after an evaluate () or predict () of its own" {

@@ -8,20 +8,11 @@ load ../common
 load torch
 
 packages='wandb==0.31.0 hydra-core==1.3.2 tqdm==4.66.1'
-accelerate_packages='accelerate==0.23.0 huggingface-hub==0.17.3 psutil==5.9.8 PyYAML==6.0.2 packaging==23.2 filelock==3.13.1
-    fsspec==2023.10.0 requests==2.31.0 urllib3==2.0.7 idna==3.4 certifi==2023.7.22 charset-normalizer==3.3.2 tqdm==4.66.1'
 
 setup_file ()
 {
-    start_cluster --nodes 2 --prefix words
-    install_torch
+    start_with_torch words 2
     cp "$tests/tensorflow/last_words.py" "$SPANK_TF_CLUSTER/work"
-}
-
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
 }
 
 # Require that the last line has the exception, and that the log's last words are others, if there is a pattern of

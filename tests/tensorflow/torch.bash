@@ -15,6 +15,19 @@ install_torch ()
     ln -sf /usr/bin/python3 "$torch_bin/python"
 }
 
+# A cluster with it: start_with_torch PREFIX NODES
+start_with_torch ()
+{
+    start_cluster --nodes "$2" --prefix "$1"
+    install_torch
+}
+
+after_test ()
+{
+    slurm scancel --quiet --user "$user"
+    nothing_left
+}
+
 # The test is skipped without it.
 needs_torch ()
 {

@@ -9,15 +9,8 @@ load torch
 
 setup_file ()
 {
-    start_cluster --nodes 3 --prefix torch
-    install_torch
+    start_with_torch torch 3
     cp "$tests/tensorflow/torch_sum.py" "$SPANK_TF_CLUSTER/work/train.py"
-}
-
-after_test ()
-{
-    slurm scancel --quiet --user "$user"
-    nothing_left
 }
 
 # Run a command of Slurm's with Debian's Python in PATH.
