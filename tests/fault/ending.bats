@@ -250,30 +250,6 @@ worker_ended ()
     [ "$status" -ne 0 ] || fail "srun succeeds"
 }
 
-# bats test_tags=core
-@test "a supervisor whose connection is reset reconnects, and its task is stopped" {
-    start_by_role --tf-show ./by-role chief='mark there; await end; exit 3'
-    all_programs_run
-    reset_connections
-    touch "$work/mark.end"
-    srun_and_tasks_end 20 3 'exit 3' stopped stopped
-}
-
-# Reset all connections with the rendezvous.
-reset_connections ()
-{
-    local before
-
-    before=$(connections)
-    "$tests/cluster" run --on "$host" -- ss -K -tn 'sport >= :25000 and sport <= :25999' > /dev/null
-    [ "$before" != "$(connections)" ] || skip "this kernel cannot reset connections (ss -K)"
-}
-
-connections ()
-{
-    "$tests/cluster" run --on "$host" -- ss -Htn state established 'sport >= :25000 and sport <= :25999'
-}
-
 # --- supervisors
 
 # bats test_tags=core

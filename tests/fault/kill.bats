@@ -92,19 +92,6 @@ usable_again ()
 
 # --- scancel
 
-# bats test_tags=core
-@test "scancel of a step in the barrier, with a node cut off from the rendezvous: nothing is left after 2 s" {
-    cut_rendezvous 2
-    start_step "${program[@]}"
-    eventually 20 registered 4
-    eventually 20 waiting_ranks 6
-    id=$(slurm squeue -h -s -o %i)
-    since=$(now_ms)
-    slurm scancel "$id"
-    within 2000 no_process_left
-    no_program_started
-}
-
 @test "scancel of a job in the barrier, with a node cut off from the rendezvous: nothing is left after 2 s" {
     cut_rendezvous 2
     start_step "${program[@]}"
@@ -113,21 +100,6 @@ usable_again ()
     since=$(now_ms)
     slurm scancel "$job"
     within 2000 no_process_left
-    no_program_started
-}
-
-@test "scancel of a step in the barrier, with a node cut off from srun: no rank is left after 2 s" {
-    host=$(node 4)
-    cut_rendezvous 2
-    start_step "${program[@]}"
-    eventually 20 registered 4
-    eventually 20 waiting_ranks 6
-    cut_off 2
-    id=$(slurm squeue -h -s -o %i)
-    since=$(now_ms)
-    slurm scancel "$id"
-    within 2000 waiting_ranks 0
-    srun_ends 40
     no_program_started
 }
 

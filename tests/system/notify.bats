@@ -174,22 +174,6 @@ EVENTS
 EVENTS
 }
 
-# bats test_tags=core
-@test "a program that hangs is killed after ten seconds, and srun waits two seconds for it" {
-    notify 'cat >> $E/all; trap "" TERM HUP; sleep 1000 & echo $! >> $E/pids; sleep 1000'
-    SECONDS=0
-    run -0 --separate-stderr slurm srun -Q -N2 -n2 --tf-tasks=ps,worker sh -c '[ $SLURM_TF_ROLE = worker ] || sleep 60'
-    ((SECONDS <= 5)) || fail "srun took $SECONDS s"
-    [ -z "$output$stderr" ] || fail "the step says something"
-    pgrep -x -u "$user" tf-notify > "$work/out.running" || fail "it is not running"
-    notifiers_end 25
-    ((SECONDS >= 19)) || fail "they had less than ten seconds each"
-    [ "$(events 'e["event"]' "$work/events/all" | xargs)" = "start end" ] || fail "an event is missing"
-    for pid in $(< "$work/events/pids"); do
-        [ ! -e "/proc/$pid" ] || fail "process $pid is left"
-    done
-}
-
 # What plain Slurm ends with 0.
 @test "a slow program does not keep a task from ending within srun --wait" {
     notify 'cat >> $E/all; sleep 5'

@@ -544,14 +544,6 @@ prints_error_file ()
     [ -z "$output" ] || fail "a job was made"
 }
 
-@test "a FIFO with the name of a task's file does not block the task" {
-    slurm mkdir "$work/$logs"
-    slurm mkfifo "$work/$logs/worker1.log"
-    run --separate-stderr slurm timeout 60 srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" true
-    [ "$status" -ne 124 ] && [[ $stderr == *"--tf-log-dir: $work/$logs/worker1.log: it is not a regular file"* ]] ||
-        fail "no such message"
-}
-
 @test "a task whose file cannot be opened fails with a message" {
     slurm mkdir -p "$work/$logs/worker1.log"
     run --separate-stderr slurm srun -Q -N2 -n3 --tf-tasks=ps,worker:2 --tf-log-dir="$logs" \

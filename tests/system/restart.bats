@@ -123,25 +123,6 @@ step ()                     # LIST SCRIPT [OPTION...]
     [ "$(lives 0) $(lives 1)" = "2 2" ]
 }
 
-# bats test_tags=release
-@test "a failure that another try cannot change is final" {
-    step worker:2 'exit 1' -n2 --tf-restart=5
-    [ "$status" -eq 1 ]
-    [ "$(lives 0) $(lives 1)" = "1 1" ]
-}
-
-# bats test_tags=core,release
-@test "a task that waits for its next life when the work is done is stopped, and does not count" {
-    step chief,ps,worker 'case $SLURM_TF_ROLE in
-        chief) until [ -e $LIVES/killed ]; do sleep 0.1; done; sleep 0.5; exit 0;;
-        worker) touch $LIVES/killed; kill -9 $$;;
-        *) sleep 60;;
-        esac' -n3 --tf-restart=9 --tf-show
-    [ "$status" -eq 0 ]
-    [ "$(lives 2)" -eq 1 ]
-    [[ $(count_ends 'worker 0 stopped' <<< "$stderr") -eq 1 && $stderr != *'first to fail'* ]]
-}
-
 @test "scancel ends a step whose tasks are restarted" {
     step chief,ps,worker 'case $SLURM_TF_ROLE$life in
         worker0) kill -9 $$;;
@@ -198,20 +179,6 @@ sys.exit(3)'
     [ "$(lives 0)" -eq 3 ] || fail "$(lives 0) lives"
     [[ $stderr == *', exit 3; not restarted: 2 restarts in a row without progress (step 7 was the last)'* ]] ||
         fail "$stderr"
-}
-
-# bats test_tags=once
-@test "50 failures with progress between them are survived with N=3" {
-    run --separate-stderr slurm timeout 200 srun -Q --export=ALL -n2 --tf-tasks=worker:2 --tf-restart=3,any,total=60 \
-        --tf-watchdog=60 "$python" -c "$say"'
-if os.environ["SLURM_PROCID"] == "0":
-    say(life + 1)
-    sys.exit(life < 50)
-while life < 50:
-    time.sleep(60)'
-    [ "$status" -eq 0 ] || fail "$status: $stderr"
-    had_lives 51 51
-    [ "$(grep -c 'restarted after 1 s (restarts left: 2 in a row)' <<< "$stderr")" -eq 50 ] || fail "$stderr"
 }
 
 # bats test_tags=once

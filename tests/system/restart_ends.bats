@@ -254,19 +254,3 @@ lives_of ()
 {
     (cd "$LIVES" && wc -l "$@" | awk '$2 != "total" { print $1 }' | xargs)
 }
-
-# bats test_tags=core
-@test "--tf-stop=never and no chief: a worker and an evaluator alone, and all without the evaluator" {
-    site_arguments restart_backoff=1
-    run_lives 'until_begun () { until [ -e $LIVES/$1 ]; do sleep 0.05; done; }
-        touch $LIVES/begun.$SLURM_TF_ROLE$SLURM_TF_INDEX.$life
-        case $SLURM_TF_ROLE$SLURM_TF_INDEX.$life in
-            worker0.0 | evaluator0.0) exit 42 ;;
-            ps0.0) until_begun begun.worker0.1; until_begun begun.worker1.0; until_begun begun.evaluator0.1; kill -9 $$ ;;
-            ps0.1 | worker0.2 | worker1.1 | evaluator0.1)
-                until_begun begun.ps0.1; until_begun begun.worker0.2; until_begun begun.worker1.1; exit 0 ;;
-        esac
-        exec sleep 100' -N2 -n4 --tf-stop=never --tf-tasks=ps,worker:2,evaluator --tf-restart=3
-    [ "$status" -eq 0 ] || fail "the step fails"
-    had_lives 2 3 2 2
-}
