@@ -253,13 +253,16 @@ static void _test_attack (const void *arg)
     _complete (&launch, rank);
 }
 
-/* All attacks, one after the other. */
+/* All attacks, one after the other. They leave the processors to the launch now and then. */
 static void _attack (const struct launch *launch)
 {
+    const struct timespec pause = { .tv_nsec = 20000000 };
+
     for (size_t i = 0; i < COUNT (attacks); i++) {
         attacks[i].function (launch);
         while (connections > MANY_CONNECTIONS / 4)
             close (connection[--connections]);
+        nanosleep (&pause, NULL);
     }
 }
 

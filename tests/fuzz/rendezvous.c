@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * All of tf-rendezvous, with peers that send anything at any time. What is decided is proven in tests/sim,
- * what a launch answers in tests/fault; here, that no bytes and no order of them crash the program, make it
- * work without end, leak a descriptor, allocate what they cannot justify, or print a line that is not its own.
+ * All of tf-rendezvous, with peers that send anything at any time. tests/sim proves what is decided, and
+ * tests/fault what a launch answers. Here no bytes, in no order, may crash the program, keep it busy without
+ * end, leak a descriptor, allocate what they cannot justify, or print a line that is not the program's.
  * The first line of the input is srun's configuration and the number of tasks:
  *
  *     TASKS LIST STOP FLAGS TIMEOUT       3 ps,worker:rest auto s 60

@@ -938,7 +938,7 @@ static void exit_and_leave (int rank, int fd, int code)
     close (fd);
 }
 
-/* srun may end as soon as the last supervisor has exited. Only here there are connections, and console's child. */
+/* srun may end as soon as the last supervisor has exited. Here there are connections, and console's child. */
 TEST (what_is_printed_is_there_before_a_supervisor_may_exit)
 {
     char step[] = "chief,worker", text[256] = "";
