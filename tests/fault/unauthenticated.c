@@ -166,8 +166,13 @@ static void _reconnects (const struct launch *launch)
     static const struct status status = { .ended = true };
     static const int rank[] = { 0, LAST, TASKS };
 
-    for (size_t i = 0; i < COUNT (rank); i++)
-        _send_frame (launch, status_encode_first (&status, launch->contact.token, "n0", rank[i]));
+    /* From their own nodes: another one is said once the last rank has registered. */
+    for (size_t i = 0; i < COUNT (rank); i++) {
+        char node[16];
+
+        snprintf (node, sizeof (node), "n%d", rank[i] / 2);
+        _send_frame (launch, status_encode_first (&status, launch->contact.token, node, rank[i]));
+    }
 }
 
 /* The connections are closed at once, by FIN and by RST. */
