@@ -195,7 +195,7 @@ static bool change_places (const struct rank *spare)
     if (step_change (server.step, &err) == 0)
         return true;
     console_say ("error: spank_tf: %s", err.text);
-    job_cannot_change (server.job, spare);
+    job_cannot_change (spare);
     return false;
 }
 
