@@ -49,9 +49,10 @@ EXPLAINED = re.compile("--[a-z0-9-]+|[a-z_]+=|[A-Z][A-Z0-9_]{3,}")
 
 
 def index_names(app, doctree):
-    """The search finds these names, and leads to where a manual page explains them."""
+    """The search finds these names, and leads to where a manual page explains them; messages only mention them."""
     objects = app.env.domains["std"].objects
-    for raw in doctree.findall(nodes.raw) if app.env.docname.startswith("man/") else ():
+    explains = app.env.docname.startswith("man/") and "-messages" not in app.env.docname
+    for raw in doctree.findall(nodes.raw) if explains else ():
         for term in BeautifulSoup(raw.astext(), "html.parser").find_all("dt", id=True):
             for name in EXPLAINED.findall(term.get_text()):
                 objects.setdefault(("envvar" if name.isupper() else "cmdoption", name), (app.env.docname, term["id"]))

@@ -57,8 +57,8 @@ bool oracle_has_spares (const struct plan *plan)
 }
 
 /*
- * design.md: "every ps, and every auxiliary task, if the policy waits for something, so not under
- * --tf-stop=never; with a ps and a chief, also the workers, unless --tf-stop=workers waits for them."
+ * design/ending.md: "every ps, and every auxiliary task, if the policy waits for something, so not under
+ * --tf-stop=never; with a ps and a chief, the workers as well, unless --tf-stop=workers waits for them."
  */
 bool oracle_serves (const struct plan *plan, int place)
 {
@@ -129,7 +129,7 @@ bool oracle_is_suspension (enum disturbance_kind kind)
 }
 
 /*
- * design.md, Leases: "A supervisor's lease is real time, also while the job is suspended": one that is
+ * design/failures.md: "A supervisor's lease is real time, even while the job is suspended": one that is
  * stopped cannot connect again.
  */
 bool oracle_is_lost_while_suspended (const struct history *h)
@@ -139,8 +139,8 @@ bool oracle_is_lost_while_suspended (const struct history *h)
 }
 
 /*
- * design.md, A suspended job: "A suspension that begins while a node is cut off is not told by it": so the
- * time of that node counts on.
+ * design/failures.md: "A suspension that begins while a node is cut off is not reported by that node": so
+ * the time of that node counts on.
  */
 static bool _meets_suspension (const struct plan *plan, const struct disturbance *cut)
 {
@@ -156,7 +156,7 @@ static bool _meets_suspension (const struct plan *plan, const struct disturbance
 
 /*
  * guide/lost-nodes.md: "An unreachable node that answers in time goes on as if nothing had happened."
- * design.md: "an outage that Slurm survives … must not end a training". A reset alone is no news.
+ * design/ending.md: "an outage that Slurm survives … must not end a training". A reset alone is no news.
  */
 bool oracle_is_harmless (const struct history *h, int number)
 {
@@ -169,7 +169,7 @@ bool oracle_is_harmless (const struct history *h, int number)
                                              : 200000;
     int same = 0;
 
-    /* design.md: "After a reset it is a minute". */
+    /* design/ending.md: "a reset | 1 minute". */
     for (int i = 0; i < plan->disturbances && !oracle_has_spares (plan); i++)
         limit = oracle_resets (plan->disturbance[i].kind) ? 20000 : limit;
 

@@ -14,7 +14,7 @@
 
 #include "oracle.h"
 
-/* design.md, promise 5: "Every wait ends." 6: "No process … of ours outlives the step". */
+/* design/overview.md, promise 5: "Every wait ends." 6: "No process … of ours outlives the step". */
 const char *everything_ends (const struct history *h)
 {
     const struct plan *plan = h->plan;
@@ -39,7 +39,7 @@ const char *everything_ends (const struct history *h)
     bound += (restart_rule_total (&c->restart) + 1)
              * (60 + c->stop_grace + c->restart.longest_pause + c->watch.seconds
                 + (c->watch.learns ? 10 * c->watch.first : 0));
-    /* design.md: "after a timeout it is five minutes"; a supervisor without an answer stays ten, one that was
+    /* design/ending.md: "a timeout | 5 minutes"; a supervisor without an answer stays ten, one that was
        cut off an hour. */
     bound += cut || oracle_began (h, oracle_is_any, NEVER) ? 600 + 360 + 300 : 0;
     bound += cut ? 3600 : 0;
@@ -384,10 +384,9 @@ const char *what_slurm_ends_keeps_its_code (const struct history *h)
 /* Who is lost, and who is not: the table of ends, and the time after which it is told. */
 
 /*
- * design.md, The end: "If a supervisor's connection ends without a report, a timer starts, and srun prints
- * which task counts as ended …: After a close, as when the supervisor was killed, that is ten seconds.
- * After a reset it is a minute". Of supervisors that are killed in a step without spares, to which nothing
- * else happens.
+ * design/ending.md: "If a supervisor's connection ends without a report, a timer starts. If the supervisor
+ * has not reconnected in time, srun prints which task counts as ended: … a close | 10 s …, a reset | 1
+ * minute". Of supervisors that are killed in a step without spares, to which nothing else happens.
  */
 const char *the_lost_are_told_in_time (const struct history *h)
 {

@@ -97,8 +97,8 @@ static int _unreached (const struct history *h, int64_t now, int64_t *since)
 }
 
 /*
- * design.md, Leases: "the tasks beside it have to end: srun's host is cut off". Only then are they killed
- * without having been asked to end.
+ * design/failures.md, Leases: "srun's host is cut off: the tasks there have to end". Only then are they
+ * killed without having been asked to end.
  */
 const char *sruns_host_ends_its_tasks_if_it_is_cut_off (const struct history *h)
 {

@@ -37,7 +37,7 @@ const char *never_two_in_one_place (const struct history *h)
 }
 
 /*
- * design.md, promise 1: "No program starts with a missing, partial or different dictionary."
+ * design/overview.md, promise 1: "No program starts with a missing, partial or different TF_CONFIG."
  * guide/lost-nodes.md: "all tasks of the step … are stopped. They restart with a new TF_CONFIG".
  */
 const char *one_dictionary (const struct history *h)
@@ -61,9 +61,9 @@ const char *one_dictionary (const struct history *h)
 
 /*
  * guide/restarts.md: "without a ps | any task | all tasks"; "They are stopped, and start when the last
- * one has exited." design.md: "A task that has ended with 0 is told to stop, too, because what it has
- * left in the background may still serve on its port." So the members of such a cluster are in the same
- * life, with all their processes.
+ * one has exited." design/failures.md: "A task that ended with 0 is told to stop as well, because
+ * its processes in the background may still serve on its port." So the members of such a cluster are in the
+ * same life, with all their processes.
  */
 const char *all_begin_together (const struct history *h)
 {
@@ -217,8 +217,8 @@ const char *a_covered_failure_is_followed_by_a_life (const struct history *h)
 
 /*
  * guide/restarts.md: "A step that is asked to end does not restart: scancel, Ctrl-C, preemption, the time
- * limit, --signal=TERM@600." design.md: "Slurm's SIGTERM ends all restarts of a task, however long the
- * task goes on".
+ * limit, --signal=TERM@600." design/failures.md: "Slurm's SIGTERM | none any longer, however
+ * long the task continues".
  */
 const char *none_begins_when_slurm_has_asked_to_end (const struct history *h)
 {

@@ -163,8 +163,9 @@ const char *a_silent_node_is_no_hang (const struct history *h)
         return NULL;
     EACH (note, h) {
         for (int i = 0; i < plan->tasks && note == loss; i++)
-            works = works || (alive.program[i] && _is_hit (plan, &plan->disturbance[loss->number], i)
-                              && oracle_is_member (plan, alive.began[i].place));
+            works = works
+                    || (alive.program[i] && _is_hit (plan, &plan->disturbance[loss->number], i)
+                        && oracle_is_member (plan, alive.began[i].place));
         if (works && note->kind == TOLD && note->number == FACT_HANG && note->at > loss->at + 1000
             && note->at < loss->at + plan->config.lost_after * SECOND_MS)
             return oracle_broken (note, "is said to hang, and a node is silent", loss->number);
@@ -185,9 +186,9 @@ static bool _is_nearly_long (const struct plan *plan, const struct disturbance *
 }
 
 /*
- * design.md: "when it was srun's host that was cut off … the spares may be back before the tasks whose
- * places they could get: a supervisor that returns after lost_after=, or nearly, gives all others some more
- * seconds to return, too". So where nothing else happens all keep their places.
+ * design/failures.md: "Spares may be back before the tasks whose places they could get. A supervisor that
+ * returns after lost_after=, or nearly, gives all others some more seconds to return". So where nothing
+ * else happens all keep their places.
  */
 const char *an_outage_of_sruns_host_takes_no_place (const struct history *h)
 {
@@ -222,9 +223,9 @@ static int64_t _cut_since (const struct history *h, int node, int64_t now)
 }
 
 /*
- * design.md, Leases: "the report does not arrive, I leave | no connection | 60 s; six minutes if another
- * life was possible; an hour if the node was cut off". Restarts: "The supervisor itself stays for an hour
- * after it has killed its task, and reports when the node is back."
+ * design/failures.md, Leases: "the report does not arrive, I leave | no connection | 60 s; six minutes if
+ * another life was possible"; "with spares … not refused | an hour". Spares: "The supervisor itself stays for
+ * an hour after its task has ended, and reports when the node is back."
  */
 const char *who_is_cut_off_stays_for_an_hour (const struct history *h)
 {

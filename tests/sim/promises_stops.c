@@ -67,7 +67,7 @@ static bool _may_be_lost (const struct history *h, int rank, int64_t until)
 const char *a_stop_gives_its_grace (const struct history *h)
 {
     const struct note *asked[MOST_RANKS] = { NULL };
-    /* design.md: "looks twenty times in a grace, and no look counts for more than two of these steps". */
+    /* design/supervision.md: "looks twenty times in a grace, and no look counts for more than two". */
     int64_t grace = h->plan->config.stop_grace * 1000, steps = grace < 2000 ? 200 : grace / 10;
 
     EACH (note, h) {
@@ -192,7 +192,7 @@ static int64_t _slack_ms (const struct history *h)
 
 /*
  * guide/ending.md: "spank-tf sends SIGTERM … After --tf-grace seconds … it sends SIGKILL until no process
- * is left. A program runs for at least a second before it is stopped." design.md, Signals: "When Slurm
+ * is left. A program runs for at least a second before it is stopped." design/ending.md: "When Slurm
  * has sent SIGTERM itself …, a stop sends no second one and waits until KillWait and five seconds more
  * are over. If the program is still there after that time, … a stop sends SIGTERM."
  */
