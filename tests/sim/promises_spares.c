@@ -224,8 +224,8 @@ static int64_t _cut_since (const struct history *h, int node, int64_t now)
 
 /*
  * design/failures.md, Leases: "the report does not arrive, I leave | no connection | 60 s; six minutes if
- * another life was possible"; "with spares … not refused | an hour". Spares: "The supervisor itself stays for
- * an hour after its task has ended, and reports when the node is back."
+ * another life was possible"; "with spares … not refused | an hour". Spares: "The supervisor itself stays
+ * for an hour after its task has ended, and reports when the node is back."
  */
 const char *who_is_cut_off_stays_for_an_hour (const struct history *h)
 {
