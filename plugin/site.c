@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "options.h"
+#include "launch/options.h"
 
 static struct errtext error;
 

@@ -13,12 +13,13 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-#include "additions.h"
 #include "common/version.h"
-#include "options.h"
+#include "launch/additions.h"
+#include "launch/option_variables.h"
 #include "site.h"
+#include "spank_options.h"
+#include "spank_task.h"
 #include "srun.h"
-#include "task.h"
 
 SPANK_PLUGIN (spank_tf, 1)
 
@@ -49,18 +50,18 @@ int slurm_spank_init (spank_t spank, int argc, char *argv[])
         case S_CTX_LOCAL:
             additions_undo ();
             site_read (argc, argv);
-            return options_register (spank);
+            return spank_options_register (spank);
         case S_CTX_ALLOCATOR:
             additions_undo ();
             site_read (argc, argv);
-            options_disinherit ();
-            return options_register (spank);
+            option_variables_unset ();
+            return spank_options_register (spank);
         case S_CTX_SLURMD:
             site_read (argc, argv);
             if (site_error ())
                 slurm_error ("spank_tf: %s", site_error ());
             return 0;
-        case S_CTX_REMOTE: task_note_slurmstepd (); return options_register (spank);
+        case S_CTX_REMOTE: spank_task_note_slurmstepd (); return spank_options_register (spank);
         default: return 0;
     }
 }
@@ -83,5 +84,5 @@ int slurm_spank_local_user_init (spank_t spank, int argc, char *argv[])
 
 int slurm_spank_task_init (spank_t spank, int argc, char *argv[])
 {
-    return task_init (spank, argc, argv);
+    return spank_task_init (spank, argc, argv);
 }

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * srun's side of a launch: check the options, reserve the rendezvous' port, export how tasks
- * reach it, start tf-rendezvous. sbatch and salloc only check the options.
+ * srun's side of a launch (launch/srun_side.h) in the plugin. sbatch and salloc only check the options.
  */
 #ifndef TF_SRUN_H
 #define TF_SRUN_H

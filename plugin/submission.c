@@ -91,7 +91,7 @@ static bool _has_components (const struct cmdline *words)
 /* 0 if the option is not there; -1 if it is not a number. */
 static int _number (const struct cmdline *words, const struct cmdline_option *option)
 {
-    const char *value = cmdline_find (words, option, NULL);
+    const char *value = cmdline_find (words, option);
     int number;
 
     if (!value)
@@ -133,7 +133,7 @@ static int _read_options (struct submission *submission, struct cmdline *words, 
                           size_t options)
 {
     const struct cmdline given = { options - 1, line->text + 1 };
-    const char *wrapped = cmdline_find (&given, &wrap_option, NULL);
+    const char *wrapped = cmdline_find (&given, &wrap_option);
 
     if (wrapped)
         submission->runs_once = batch_script_runs_once (wrapped);

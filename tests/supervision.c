@@ -167,7 +167,7 @@ static void _send_early (void)
     send (early_task->sender, early_task->early, strlen (early_task->early), 0);
 }
 
-/* As plugin/task.c, from the fork to the program. */
+/* As launch/task.c, from the fork to the program. */
 static noreturn void _become_fork_server (const struct task *task, pid_t supervisor, int requests, int output)
 {
     struct fork_server server = {

@@ -8,33 +8,13 @@
 
 #include "fuzz.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
+#include "launch/options.h"
 #include "site.h"
 
 #define MAX_ARGUMENTS 32
-
-/* What Slurm exports to a plugin. */
-
-spank_context_t spank_context (void)
-{
-    return S_CTX_LOCAL;
-}
-
-spank_err_t spank_option_register (spank_t spank, struct spank_option *option)
-{
-    (void)spank;
-    (void)option;
-    return ESPANK_SUCCESS;
-}
-
-void slurm_error (const char *fmt, ...)
-{
-    (void)fmt;
-}
 
 /* No argument has been read. */
 static void _reset (void)

@@ -48,6 +48,7 @@ static struct registration full_registration (void)
     struct registration rank = plain_registration ();
     static const char *const interface[] = { "ib0 infiniband up 10.1.0.5/16", "eth0 other down -" };
 
+    rank.component = 1;
     rank.master_port = 50001;
     rank.gpus = 2;
     rank.supervisor_error = "tf-supervise: Permission denied";
@@ -82,7 +83,7 @@ static const struct rendezvous_config full_rendezvous_config = {
     .networks = "10.1.0.0/16,ib0", .notify = "/opt/notify", .stop = STOP_WHEN_NEVER,
     .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX | FRAMEWORK_DTENSOR | FRAMEWORK_TORCH,
     .inherited = true, .networks_required = true, .show = true, .json = true, .ask_alone = true,
-    .log_append = true, .job_restarts = 2,
+    .log_append = true, .log_append_later = true, .job_restarts = 2,
     .hide_gpus = true, .nccl = true, .debugged = true,
     .wait = 40, .restart = { 3, true, 60, 30 }, .watch = { 300, 1800, true, true, 7 },
     .lost_after = 20,
@@ -187,7 +188,7 @@ static const struct message {
 } registration = {
     &registration_fields, registration_plain, registration_full, registration_again,
     RANK_17,
-    RANK_17 "MASTER_PORT=50001\nGPUS=2\nSUPERVISOR_ERROR=tf-supervise: Permission denied\n"
+    RANK_17 "COMPONENT=1\nMASTER_PORT=50001\nGPUS=2\nSUPERVISOR_ERROR=tf-supervise: Permission denied\n"
         "LOG_DIR=/scratch/a b/%j\nLOG_DIR_PRIVATE=1\nPROXIED=1\nUSERS=RANK:1\nNODE_RANKS=16,17\n"
         "STEP_NODES=n[1-5]\n"
         "STEP_NODE_TASKS=16,12(x4)\nOWN_NAME=127.0.1.1\nCPUS=0xf0\nLOCALITY_ERROR=tf-addresses failed\n"
@@ -199,7 +200,7 @@ static const struct message {
     TOKENS "STEP=12.0\nARRAY=11_3\nUSER=ann\nJOB_NAME=train\nPARTITION=gpu\nCLUSTER=c1\nSRUN_HOST=login1\n"
         "HET_GROUP=0-1\nLIST=ps,worker:3\nLIST_PER_NODE=worker:2\nLIST=evaluator\n"
         "INHERITED=1\nTIMEOUT=300\nNETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nASK_ALONE=1\n"
-        "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nJOB_RESTARTS=2\n"
+        "JSON=1\nNOTIFY=/opt/notify\nLOG_APPEND=1\nLOG_APPEND_LATER=1\nJOB_RESTARTS=2\n"
         "TEE=1\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
         "RESTART=3\nRESTART_TOTAL=30\nRESTART_ANY=1\nRESTART_BACKOFF=60\n"
         "WATCHDOG=300\nWATCHDOG_FIRST=1800\nWATCHDOG_AUTO=1\nWATCHDOG_GIVEN=1\nWATCHDOG_TURNS=7\n"
@@ -279,6 +280,7 @@ TEST (each_flag_has_its_key)
     } row[] = {
         FLAG (inherited, "INHERITED"), FLAG (networks_required, "NETWORKS_REQUIRED"), FLAG (show, "SHOW"),
         FLAG (ask_alone, "ASK_ALONE"), FLAG (json, "JSON"), FLAG (log_append, "LOG_APPEND"),
+        FLAG (log_append_later, "LOG_APPEND_LATER"),
         FLAG (hide_gpus, "HIDE_GPUS"), FLAG (nccl, "NCCL"),
         FLAG (debugged, "DEBUGGED"),
 #undef MESSAGE

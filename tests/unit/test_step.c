@@ -141,6 +141,7 @@ static void set_property (struct registration *r, const char **srun, char *text)
         { "node", .text = &r->node },
         { "port", .number = &r->port },
         { "gpus", .number = &r->gpus },
+        { "component number", .number = &r->component },
         { "cpus", .text = &r->cpus },
         { "proxied", .flag = &r->proxied },
         { "has set", .text = &r->users },

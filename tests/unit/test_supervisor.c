@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -27,6 +28,7 @@
 #include "common/descriptors.h"
 #include "protocol/exit_report.h"
 #include "protocol/fork_request.h"
+#include "launch/launcher.h"
 #include "launch/supervisor.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
@@ -52,6 +54,18 @@ static struct {
 } *shared;
 
 static char self[4096];                 /* this program's path */
+
+/* As the plugin's in a task. */
+void launcher_say (bool error, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (text, sizeof (text), fmt, ap);
+    va_end (ap);
+    dprintf (STDERR_FILENO, "slurmstepd: %sspank_tf: %s\n", error ? "error: " : "", text);
+}
 
 /* Repetitions of tests that depend on timing; 4 or more. */
 static int rounds (void)

@@ -154,6 +154,7 @@ struct rank {
     int port;
     int master_port, gpus;
     int component_first, component_tasks;
+    int component; /* its number, if these two are not known */
     struct interface *interface;
     int interfaces;
     char *cpus;

@@ -50,16 +50,12 @@ void cmdline_clear (struct cmdline *arguments)
     free (arguments->text);
 }
 
-bool cmdline_has (const char *wanted)
+bool cmdline_has (const struct cmdline *line, const char *wanted)
 {
-    struct cmdline arguments;
-    bool found = false;
-
-    cmdline_read (&arguments);
-    for (size_t i = 0; i < arguments.count && !found; i++)
-        found = strcmp (arguments.text[i], wanted) == 0;
-    cmdline_clear (&arguments);
-    return found;
+    for (size_t i = 0; i < line->count; i++)
+        if (strcmp (line->text[i], wanted) == 0)
+            return true;
+    return false;
 }
 
 /* True if the i-th argument begins the program and its arguments; the end or ":" must follow. */
@@ -77,6 +73,18 @@ static bool _begins (const struct cmdline *arguments, size_t i, const struct cmd
         if (strcmp (arguments->text[i + j], program->argv[j]) != 0)
             return false;
     return true;
+}
+
+int cmdline_options (struct cmdline *options, const struct cmdline *line,
+                     const struct cmdline_program *program)
+{
+    *options = (struct cmdline){ 0, calloc (line->count + 1, sizeof (*options->text)) };
+    for (size_t i = 1; options->text && i < line->count; i++)
+        if (_begins (line, i, program))
+            i += (size_t)program->argc;
+        else
+            options->text[options->count++] = line->text[i];
+    return options->text ? 0 : -1;
 }
 
 static bool _is_off (const char *value)
@@ -121,28 +129,12 @@ static bool _is_option (const char *argument, const struct cmdline_option *optio
            && strncmp (argument, option->name, len) == 0;
 }
 
-const char *cmdline_find (const struct cmdline *arguments, const struct cmdline_option *option,
-                          const struct cmdline_program *program)
+const char *cmdline_find (const struct cmdline *arguments, const struct cmdline_option *option)
 {
     const char *found = NULL, *value;
 
     for (size_t i = 0; i < arguments->count; i++)
-        if (program && _begins (arguments, i, program))
-            i += (size_t)program->argc;
-        else if (_is_option (arguments->text[i], option, &value) && (value || i + 1 < arguments->count))
+        if (_is_option (arguments->text[i], option, &value) && (value || i + 1 < arguments->count))
             found = value ? value : arguments->text[++i];
     return found;
-}
-
-char *cmdline_value (const struct cmdline_option *option, const struct cmdline_program *program)
-{
-    struct cmdline arguments;
-    const char *found;
-    char *copy;
-
-    cmdline_read (&arguments);
-    found = cmdline_find (&arguments, option, program);
-    copy = found ? strdup (found) : NULL;
-    cmdline_clear (&arguments);
-    return copy;
 }

@@ -22,15 +22,22 @@ struct cmdline {
     char **text;
 };
 
-/* Release it with cmdline_clear (). */
+/* That of this process. Release it with cmdline_clear (). */
 void cmdline_read (struct cmdline *line);
 void cmdline_clear (struct cmdline *line);
 
 /* True if one of the arguments is this text. */
-bool cmdline_has (const char *argument);
+bool cmdline_has (const struct cmdline *line, const char *argument);
 
 /* Add an argument, which the line then owns. -1 if there is no memory. */
 int cmdline_add (struct cmdline *line, char *argument);
+
+/*
+ * The options of all components: what is neither the command's name nor the program and its arguments. The
+ * texts are those of `line`; the array is to be freed. -1 if there is no memory.
+ */
+int cmdline_options (struct cmdline *options, const struct cmdline *line,
+                     const struct cmdline_program *program);
 
 /*
  * --no-kill, which may have the contrary as its value (arg_set_no_kill () in Slurm's
@@ -47,13 +54,8 @@ struct cmdline_option {
 
 /*
  * The value of an option in these arguments, `--name VALUE` or `--name=VALUE`, -W VALUE, -WVALUE or -QW1;
- * if it is there several times, the last one. The program's arguments are left out, unless it is NULL.
- * NULL if the option is not there.
+ * if it is there several times, the last one. NULL if the option is not there.
  */
-const char *cmdline_find (const struct cmdline *line, const struct cmdline_option *option,
-                          const struct cmdline_program *program);
-
-/* The same, of this process' command line. To be freed. */
-char *cmdline_value (const struct cmdline_option *option, const struct cmdline_program *program);
+const char *cmdline_find (const struct cmdline *line, const struct cmdline_option *option);
 
 #endif

@@ -127,7 +127,7 @@ int rendezvous_start (const char *program, const char *step, const char *message
         /* If that fails because the program has ended, it is reported below. */
         frame_send (configuration, pair[0], NULL);
         if (_await_ready (pair[0], program, pid, err) == 0)
-            return 0;
+            return pair[0];
     }
     close (pair[0]);
     return -1;

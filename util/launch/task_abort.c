@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "launcher.h"
 #include "protocol/exit_report.h"
 
 void task_abort (bool print, const char *fmt, ...)
@@ -20,7 +21,7 @@ void task_abort (bool print, const char *fmt, ...)
         va_start (ap, fmt);
         vsnprintf (text, sizeof (text), fmt, ap);
         va_end (ap);
-        dprintf (STDERR_FILENO, "slurmstepd: error: spank_tf: %s\n", text);
+        launcher_say (true, "%s", text);
     }
     _exit (1);
 }

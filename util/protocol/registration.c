@@ -49,6 +49,7 @@ static const struct field row[] = {
     FIELD ("HOST", host.id, CHARS, FIELD_NEEDED, 0, sizeof (((struct registration *)0)->host.id) - 1),
     FIELD ("ADDRESS", address, ADDRESS, FIELD_NEEDED),
     FIELD ("PORT", port, NUMBER, FIELD_OPTIONAL, 1, 65535),
+    FIELD ("COMPONENT", component, NUMBER, FIELD_OPTIONAL, 1, REGISTRATION_MAX_TASKS),
     FIELD ("MASTER_PORT", master_port, NUMBER, FIELD_OPTIONAL, 1, 65535),
     FIELD ("GPUS", gpus, NUMBER, FIELD_OPTIONAL, 1, REGISTRATION_MAX_GPUS),
     FIELD ("ERROR", error, TEXT, FIELD_OPTIONAL),

@@ -26,6 +26,7 @@ struct registration {
     int tasks;                      /* of the whole step */
     int component_first;            /* the first rank of the task's heterogeneous component, */
     int component_tasks;            /* and its number of tasks; else 0 and `tasks` */
+    int component;                  /* the component's number, if these two are not known; else 0 */
     int node_index;                 /* SLURM_NODEID */
     const char *node;               /* SLURMD_NODENAME */
     const char *step;               /* "12.0", with the job ID of the first component */

@@ -58,7 +58,7 @@ static const struct field_other lists = {
 static const struct field row[] = {
     FIELD ("TOKEN", token, TEXT, FIELD_NEEDED, CONTACT_TOKEN - 1, CONTACT_TOKEN - 1),
     FIELD ("SERVER_TOKEN", server_token, TEXT, FIELD_NEEDED, CONTACT_TOKEN - 1, CONTACT_TOKEN - 1),
-    FIELD ("STEP", step, TEXT, FIELD_NEEDED),
+    FIELD ("STEP", step, TEXT, FIELD_OPTIONAL),
     FIELD ("ARRAY", array, TEXT, FIELD_OPTIONAL, 0, RENDEZVOUS_CONFIG_MAX_ARRAY),
     FIELD ("USER", user, TEXT, FIELD_OPTIONAL),
     FIELD ("JOB_NAME", job_name, TEXT, FIELD_OPTIONAL),
@@ -76,6 +76,7 @@ static const struct field row[] = {
     FIELD ("JSON", json, FLAG, FIELD_OPTIONAL),
     FIELD ("NOTIFY", notify, TEXT, FIELD_OPTIONAL),
     FIELD ("LOG_APPEND", log_append, FLAG, FIELD_OPTIONAL),
+    FIELD ("LOG_APPEND_LATER", log_append_later, FLAG, FIELD_OPTIONAL),
     FIELD ("JOB_RESTARTS", job_restarts, NUMBER, FIELD_OPTIONAL, 0, FRAME_MAX_SECONDS),
     FIELD ("TEE", tee, FLAG, FIELD_OPTIONAL),
     FIELD ("STOP_GRACE", stop_grace, NUMBER, FIELD_NEEDED, 0, FRAME_MAX_SECONDS),

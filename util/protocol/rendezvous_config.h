@@ -39,7 +39,7 @@ struct rendezvous_config_list {
 struct rendezvous_config {
     RENDEZVOUS_CONFIG_WORDS (RENDEZVOUS_CONFIG_FIELD)
     const char *token, *server_token;       /* contact.h */
-    const char *step;                       /* "12.0" */
+    const char *step;                       /* "12.0"; NULL: it is that of the first registration */
     const char *array;                      /* of a job of an array: "59_1", or NULL */
     /* For events, each of them NULL if it is not known; the job's, as srun's environment has them. */
     const char *user, *job_name, *partition, *cluster, *srun_host;
@@ -55,6 +55,7 @@ struct rendezvous_config {
     bool json;                              /* ... as JSON, in the place of tables */
     const char *notify;                     /* the program that gets events, or NULL */
     bool log_append;                        /* --tf-log-dir: append to files that exist */
+    bool log_append_later;                  /* the same, in all but the first step of the job */
     int job_restarts; /* how often Slurm has begun the job again */
     bool tee;                               /* --tf-tee */
     int stop_grace;                         /* seconds from SIGTERM to SIGKILL */

@@ -41,11 +41,19 @@
 /* Longer than any message below. */
 #define MESSAGE_SIZE 1024
 
-void launch_begin (struct server *server)
+static void _await_ranks (struct server *server)
 {
     server->deadline = deadline_in_ms (server->config.timeout * INT64_C (1000));
     server->notice = deadline_in_ms (NOTICE_FIRST_MS);
+}
+
+/* A step that has no number yet may wait for its allocation: then the time begins with its first rank. */
+void launch_begin (struct server *server)
+{
+    server->deadline = server->notice = deadline_never ();
     server->lost_deadline = server->srun_deadline = deadline_never ();
+    if (server->config.step)
+        _await_ranks (server);
 }
 
 static bool _goes_on (const struct server *server)
@@ -123,6 +131,7 @@ static int _open_log (struct server *server, struct errtext *err)
 
     if (!dir)
         return 0;
+    server->config.log_append |= server->config.log_append_later && step_is_later (server->step);
     if ((used = console_open_log (dir, server->config.log_append, &why)) < 0)
         return errtext_set (err, "%s: --tf-log-dir: on srun's host: %s", step_name (server->step), why.text);
     snprintf (line, sizeof (line), "spank_tf: %s begins, in run %d of its job\n", step_name (server->step),
@@ -273,6 +282,8 @@ static bool _register (struct server *server, struct peer *peer, const struct re
     }
     if (first)
         _check_limit (server, roster->tasks);
+    if (first && !server->config.step)
+        _await_ranks (server);
     if (verdict == STEP_ADDED)
         journal_add (server->journal,
                      &(struct journal_entry){ .kind = JOURNAL_REGISTERED, .srun = srun, .from = peer->from },

@@ -141,7 +141,24 @@ static int _keep_registration (struct rank *rank, const struct registration *r)
     rank->log_dir_private = r->log_dir_private;
     rank->component_first = r->component_first;
     rank->component_tasks = r->component_tasks;
+    rank->component = r->component;
     return 0;
+}
+
+/* The ranks of a component follow each other. */
+void roster_find_components (struct roster *roster)
+{
+    int first = 0;
+
+    for (int i = 1; i <= roster->tasks; i++) {
+        if (i < roster->tasks && roster->rank[i].component == roster->rank[first].component)
+            continue;
+        for (int rank = first; (first > 0 || i < roster->tasks) && rank < i; rank++) {
+            roster->rank[rank].component_first = first;
+            roster->rank[rank].component_tasks = i - first;
+        }
+        first = i;
+    }
 }
 
 int roster_add (struct roster *roster, const struct registration *r, const struct address *srun,

@@ -36,6 +36,9 @@ void roster_clear (struct roster *roster);
 /* Its step is "12.0". */
 void roster_set_step (struct roster *roster, const char *number, const char *array);
 
+/* When all ranks have registered: the first rank and the size of components that have only numbers. */
+void roster_find_components (struct roster *roster);
+
 /* The number of tasks is known. -1 if there is no memory. */
 int roster_set_size (struct roster *roster, int tasks);
 

@@ -67,7 +67,7 @@ int step_create (struct step **sp, const struct rendezvous_config *config, struc
     if (!step)
         return errtext_set (err, "%s", strerror (ENOMEM));
     step->config = config;
-    roster_set_step (&step->roster, config->step, config->array);
+    roster_set_step (&step->roster, config->step ? config->step : "?", config->array);
     if (roles_create (&step->roles, config, err) < 0 || _set_wish (&step->wish, config, err) < 0) {
         step_destroy (step);
         return -1;
@@ -93,6 +93,13 @@ void step_destroy (struct step *step)
 const char *step_name (const struct step *step)
 {
     return step->roster.step.name;
+}
+
+bool step_is_later (const struct step *step)
+{
+    const char *number = strchr (step->roster.step.number, '.');
+
+    return number && strtol (number + 1, NULL, 10) > 0;
 }
 
 const struct rendezvous_config *step_config (const struct step *step)
@@ -138,6 +145,8 @@ enum step_verdict step_add (struct step *step, const struct registration *regist
         errtext_set (err, "%s", strerror (ENOMEM));
         return STEP_REFUSED;
     }
+    if (roster_missing (roster) == 0)
+        roster_find_components (roster);
     if (roles_assign (step->roles, roster, err) < 0)
         return STEP_REFUSED;
     if (registration->error) {

@@ -5,7 +5,6 @@
 
 #include "task.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -20,36 +19,23 @@
 #include "common/logdir.h"
 #include "common/variables.h"
 #include "environment.h"
-#include "launch/fork_server.h"
-#include "late.h"
-#include "launch/namespaces.h"
-#include "options.h"
-#include "launch/output.h"
+#include "fork_server.h"
+#include "launcher.h"
+#include "namespaces.h"
+#include "output.h"
 #include "protocol/client.h"
 #include "protocol/contact.h"
 #include "protocol/fork_request.h"
-#include "site.h"
-#include "slurm_private.h"
-#include "launch/supervisor.h"
-#include "launch/task_abort.h"
+#include "supervisor.h"
+#include "task_abort.h"
 #include "task_info.h"
-#include "launch/watch_socket.h"
+#include "watch_socket.h"
 
 /*
  * A task waits so much longer than the rendezvous, which then gives up first and prints a better
  * message than the task could.
  */
 #define MORE_TIMEOUT_S 5
-
-/* The process that runs the step on this node, and forks its tasks. */
-static pid_t slurmstepd;
-static struct namespace slurmstepd_mounts;
-
-void task_note_slurmstepd (void)
-{
-    slurmstepd = getpid ();
-    slurmstepd_mounts = namespace_own ("mnt");
-}
 
 /* srun's address as this node's slurmd saw it; the step's own traffic goes there. */
 static int _srun_address (char *const env[], struct address *srun)
@@ -65,30 +51,27 @@ static int _srun_address (char *const env[], struct address *srun)
  * Must the supervisor forward Slurm's signals? If that is not known, it does: a program that gets a
  * signal twice is better off than one that never gets it. Rank 0 reports that for the step.
  */
-static bool _forwards_signals (const struct registration *registration)
+static bool _forwards_signals (const struct task_of_slurm *slurm, const struct registration *registration)
 {
-    struct errtext err;
-    int forwards = slurm_private_signals_only_children (&err);
-
-    if (forwards < 0 && registration->rank == 0)
-        dprintf (STDERR_FILENO,
-                 "slurmstepd: error: spank_tf: step %s: %s: %s; if it sets "
-                 "SignalChildrenProcesses, programs get Slurm's signals twice; let users read it\n",
-                 registration->step, registration->node, err.text);
-    return forwards != 0;
+    if (slurm->forwards < 0 && registration->rank == 0)
+        launcher_say (true,
+                      "step %s: %s: %s; if it sets SignalChildrenProcesses, programs get Slurm's signals "
+                      "twice; let users read it",
+                      registration->step, registration->node, slurm->forwards_error.text);
+    return slurm->forwards != 0;
 }
 
 /*
  * Become two processes; returns in the fork server of the task. slurmstepd's process ID is that of this
  * process' parent, unless slurmstepd has died meanwhile.
  */
-static void _start_supervisor (spank_t spank, const struct task_info *info, const struct contact *contact,
-                               const struct address *srun, const struct client_answer *answer,
-                               const struct output *output, const struct output_paths *paths,
-                               struct fork_server *server)
+static void _start_supervisor (const struct task_of_slurm *slurm, const struct task_info *info,
+                               const struct contact *contact, const struct address *srun,
+                               const struct client_answer *answer, const struct output *output,
+                               const struct output_paths *paths, struct fork_server *server)
 {
     struct supervisor_config config = {
-        .slurmstepd = slurmstepd,
+        .slurmstepd = slurm->slurmstepd,
         .rank = info->registration.rank,
         .node = info->registration.node,
         .step = info->registration.step,
@@ -97,8 +80,8 @@ static void _start_supervisor (spank_t spank, const struct task_info *info, cons
         .token = contact->token,
         .server_token = contact->server_token,
         .stop_grace = answer->answer.stop_grace,
-        .kill_wait = slurm_private_kill_wait (),
-        .forward_signals = _forwards_signals (&info->registration),
+        .kill_wait = slurm->kill_wait,
+        .forward_signals = _forwards_signals (slurm, &info->registration),
         .serves = answer->answer.serves,
         .restart = answer->answer.restart,
         .watch = answer->answer.watch,
@@ -117,13 +100,11 @@ static void _start_supervisor (spank_t spank, const struct task_info *info, cons
         .index = answer->answer.index,
     };
     struct errtext err;
-    char path[PATH_MAX], conf[PATH_MAX];
 
-    if (config.options.batch_host && spank_getenv (spank, "PATH", path, sizeof (path)) == ESPANK_SUCCESS)
-        config.path = path;
-    if (config.options.batch_host
-        && spank_getenv (spank, "SLURM_CONF", conf, sizeof (conf)) == ESPANK_SUCCESS)
-        config.slurm_conf = conf;
+    if (config.options.batch_host) {
+        config.path = variable_get (launcher_environment (), "PATH");
+        config.slurm_conf = variable_get (launcher_environment (), "SLURM_CONF");
+    }
     if (supervisor_start (info->supervisor, &config, answer->fd, output, server, &err) < 0)
         task_abort_report (answer->fd, config.node, err.text);
 }
@@ -136,19 +117,6 @@ struct program {
     int log;                    /* its log file, or -1 */
     const char *notify;         /* the name of the socket for signs of life, or NULL */
 };
-
-/*
- * The last step before the program: each life begins with the environment that Slurm has made, so that it
- * can have another answer than the one before. -1 if Slurm or the kernel refuses something.
- */
-static int _set_program (spank_t spank, const struct client_answer *answer, int life,
-                         const struct program *program)
-{
-    char **env = NULL;
-
-    spank_get_item (spank, S_JOB_ENV, &env);
-    return environment_set (spank, env, answer, life, program->error_file, program->notify);
-}
 
 /* The answer of this life, if it is not that of the first one. The task's life does not free it. */
 static int _load_answer (struct client_answer *answer, int file, const char *server_token,
@@ -163,8 +131,8 @@ static int _load_answer (struct client_answer *answer, int file, const char *ser
 }
 
 /* Go on as a life of the task, and as each one that follows. */
-static void _live (spank_t spank, struct fork_server *server, const struct client_answer *first,
-                   const char *server_token, const struct program *program)
+static void _live (struct fork_server *server, const struct client_answer *first, const char *server_token,
+                   const struct program *program)
 {
     int life = fork_server_run (server);
     struct client_answer answer = *first;
@@ -172,26 +140,21 @@ static void _live (spank_t spank, struct fork_server *server, const struct clien
     char text[16];
 
     if (_load_answer (&answer, server->answer, server_token, &err) < 0
-        || _set_program (spank, &answer, life, program) < 0)
+        || environment_set (&answer, life, program->error_file, program->notify) < 0)
         task_abort (true, "%s: %s", program->node, err.text);
     snprintf (text, sizeof (text), "%d", (int)getpid ());
-    spank_setenv (spank, "SLURM_TASK_PID", text, 1);
+    launcher_set ("SLURM_TASK_PID", text);
     if (life > 0 && program->log >= 0)
         logdir_begin_life (program->log, program->step, life, server->at);
 }
 
 /* slurmstepd serves PMI to the first process that asks for a rank, and to no other. */
-static void _print_pmi_limit (spank_t spank, const struct registration *registration)
+static void _print_pmi_limit (const struct registration *registration)
 {
-    char value[PATH_MAX];
+    char *const *env = launcher_environment ();
 
-    if (registration->rank == 0
-        && (spank_getenv (spank, "PMI_FD", value, sizeof (value)) == ESPANK_SUCCESS
-            || spank_getenv (spank, "PMIX_NAMESPACE", value, sizeof (value)) == ESPANK_SUCCESS))
-        dprintf (STDERR_FILENO,
-                 "slurmstepd: spank_tf: step %s: a restarted program cannot use PMI "
-                 "(--mpi) again\n",
-                 registration->step);
+    if (registration->rank == 0 && (variable_get (env, "PMI_FD") || variable_get (env, "PMIX_NAMESPACE")))
+        launcher_say (false, "step %s: a restarted program cannot use PMI (--mpi) again", registration->step);
 }
 
 /*
@@ -219,28 +182,25 @@ static struct output _open_output (struct task_info *info, const struct client_a
  * Where the programs of a watched task send their signs of life, unless the user has another place for
  * them. -1: nowhere; then the task has its log.
  */
-static int _open_watch (spank_t spank, const struct registration *registration, const struct answer *answer,
+static int _open_watch (const struct registration *registration, const struct answer *answer,
                         struct watch_socket_name *name)
 {
     struct errtext err;
-    char room[2];
     int watch;
 
-    if (answer->watch.seconds == 0
-        || spank_getenv (spank, "NOTIFY_SOCKET", room, sizeof (room)) != ESPANK_ENV_NOEXIST)
+    if (answer->watch.seconds == 0 || variable_get (launcher_environment (), "NOTIFY_SOCKET"))
         return -1;
     watch = watch_socket_open (name, registration->step, registration->rank, &err);
     if (watch < 0)
-        dprintf (STDERR_FILENO,
-                 "slurmstepd: error: spank_tf: step %s: rank %d on %s has no socket for signs of life: %s; "
-                 "--tf-watchdog uses only its log\n",
-                 registration->step, registration->rank, registration->node, err.text);
+        launcher_say (true,
+                      "step %s: rank %d on %s has no socket for signs of life: %s; --tf-watchdog uses only "
+                      "its log",
+                      registration->step, registration->rank, registration->node, err.text);
     return watch;
 }
 
-/* A task between its answer and its program. The second stage goes on with it, in the same process. */
+/* A task between its answer and its program. */
 static struct prepared {
-    bool waits;                 /* for the second stage */
     bool first_of_node;
     struct namespace network;   /* where it has registered */
     struct contact contact;
@@ -252,44 +212,22 @@ static struct prepared {
     struct program program;
 } prepared;
 
-/* Has Slurm loaded the second stage, whose task_init comes after this one? */
-static bool late_stage_called;
-
-static bool _has_late_stage (void)
-{
-    char path[PATH_MAX];
-    Dl_info self;
-    const char *slash;
-    void *late;
-
-    if (late_stage_called || dladdr ((const void *)_has_late_stage, &self) == 0
-        || !(slash = strrchr (self.dli_fname, '/'))
-        || snprintf (path, sizeof (path), "%.*s/spank_tf_late.so", (int)(slash - self.dli_fname),
-                     self.dli_fname)
-               >= (int)sizeof (path)
-        || !(late = dlopen (path, RTLD_NOW | RTLD_NOLOAD)))
-        return false;
-    dlclose (late);
-    return true;
-}
-
-/* Go on with the program, in the container if there is one. */
-static void _begin (spank_t spank)
+void task_begin (void)
 {
     const struct client_answer *answer = &prepared.answer;
 
     if (answer->answer.supervised)
-        _live (spank, &prepared.server, answer, prepared.contact.server_token, &prepared.program);
+        _live (&prepared.server, answer, prepared.contact.server_token, &prepared.program);
     else if (answer->answer.spare)
         _exit (0); /* without supervisors no task is restarted */
-    else if (_set_program (spank, answer, 0, &prepared.program) < 0)
+    else if (environment_set (answer, 0, prepared.program.error_file, prepared.program.notify) < 0)
         task_abort (true, "%s: the environment could not be set", prepared.program.node);
     /* What a former life has written there is not about this one. */
     if (prepared.program.error_file)
         unlink (prepared.program.error_file);
     frame_destroy (answer->frame);
     free (prepared.info.locality);
-    environment_clean (spank);
+    environment_clean ();
 }
 
 /* Its port and its address are those of the network namespace in which it has registered. */
@@ -305,30 +243,32 @@ static void _check_network (void)
             r->step, r->rank, r->node);
 }
 
-int spank_tf_late_stage (spank_t spank)
+void task_pause (void)
+{
+    environment_clean (); /* the container does not get what srun has exported, as the tokens */
+    if (prepared.answer.answer.supervised)
+        fork_server_take_signals (&prepared.server.mask);
+}
+
+void task_resume (void)
 {
     sigset_t all;
 
-    late_stage_called = true;
-    if (!prepared.waits)
-        return 0;
-    prepared.waits = false;
     _check_network ();
     sigfillset (&all);
     if (prepared.answer.answer.supervised)
         sigprocmask (SIG_SETMASK, &all, NULL);
-    _begin (spank);
-    return 0;
+    task_begin ();
 }
 
 /* What is left to do between the answer and the program. */
-static void _use_answer (spank_t spank, const struct address *srun)
+static void _use_answer (const struct task_of_slurm *slurm, const struct address *srun)
 {
     const struct contact *contact = &prepared.contact;
     const struct client_answer *answer = &prepared.answer;
     struct task_info *info = &prepared.info;
     struct output output;
-    int watch = _open_watch (spank, &info->registration, &answer->answer, &prepared.watch);
+    int watch = _open_watch (&info->registration, &answer->answer, &prepared.watch);
 
     prepared.server =
         (struct fork_server){ .may_restart = answer->answer.restart.times > 0, .port = -1, .answer = -1 };
@@ -352,16 +292,16 @@ static void _use_answer (spank_t spank, const struct address *srun)
     else
         port_release (info->master_port);
     if (prepared.server.may_restart)
-        _print_pmi_limit (spank, &info->registration);
+        _print_pmi_limit (&info->registration);
     output = _open_output (info, answer);
     output.watch = watch;
-    if (getppid () != slurmstepd)
+    if (getppid () != slurm->slurmstepd)
         task_abort (true, "%s: slurmstepd has died", info->registration.node);
     /* One supervisor of a node is enough to ask Slurm about it. */
     if (!prepared.first_of_node)
         prepared.answer.answer.options.batch_host = NULL;
     if (answer->answer.supervised)
-        _start_supervisor (spank, info, contact, srun, answer, &output, &prepared.paths, &prepared.server);
+        _start_supervisor (slurm, info, contact, srun, answer, &output, &prepared.paths, &prepared.server);
     close (answer->fd); /* a supervisor keeps the connection, and the socket of the watch */
     if (watch >= 0)
         close (watch);
@@ -369,32 +309,19 @@ static void _use_answer (spank_t spank, const struct address *srun)
     if (prepared.server.may_restart && output.log >= 0)
         prepared.program.log = fcntl (output.log, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     output_redirect (&output);
-    if (!_has_late_stage ()) {
-        _begin (spank);
-        return;
-    }
-    /* A signal ends it as it does a program, until the second stage waits for the supervisor's order. */
-    prepared.waits = true;
-    environment_clean (spank); /* the container does not get what srun has exported, as the tokens */
-    if (answer->answer.supervised)
-        fork_server_take_signals (&prepared.server.mask);
 }
 
-/* A container of another plugin hides what is installed on the node. */
-static void _explain (struct errtext *err)
+/* What hides that which is installed on the node may be a container. */
+static void _explain (struct errtext *err, const char *hidden)
 {
     struct errtext why = *err;
 
-    errtext_set (
-        err, "%.600s; %s", why.text,
-        namespace_has_changed (&slurmstepd_mounts, "mnt")
-            ? "the task is in a container already: spank_tf has to stand before what enters it, such as "
-              "pyxis, in plugstack.conf there"
-            : "spank-tf is not installed completely there");
+    errtext_set (err, "%.600s; %s", why.text, hidden ? hidden : "spank-tf is not installed completely there");
 }
 
-static void _register (spank_t spank, char *const env[], const char *text)
+void task_register (const struct task_of_slurm *slurm, const char *text)
 {
+    char *const *env = launcher_environment ();
     bool first = environment_number (env, "SLURM_PROCID") == 0;
     bool first_of_node = environment_number (env, "SLURM_LOCALID") == 0;
     struct task_info *info = &prepared.info;
@@ -403,11 +330,11 @@ static void _register (spank_t spank, char *const env[], const char *text)
 
     if (contact_decode (&prepared.contact, text, &err) < 0)
         task_abort (first, "%s", err.text);
-    if (task_info_gather (info, spank, env, &prepared.contact) < 0 || _srun_address (env, &srun) < 0)
+    if (task_info_gather (info, slurm, env, &prepared.contact) < 0 || _srun_address (env, &srun) < 0)
         task_abort (first, "Slurm's environment of the task lacks its rank, its node or srun's "
                            "address");
     if (info->registration.supervisor_error)
-        _explain (&info->supervisor_error);
+        _explain (&info->supervisor_error, slurm->hidden);
     prepared.first_of_node = first_of_node;
     prepared.network = namespace_own ("net");
     switch (client_register (&info->registration, &prepared.contact, &srun,
@@ -418,61 +345,5 @@ static void _register (spank_t spank, char *const env[], const char *text)
         case CLIENT_NO_RENDEZVOUS:
         case CLIENT_TIMED_OUT: task_abort (first_of_node, "%s: %s", info->registration.node, err.text);
     }
-    _use_answer (spank, &srun);
-}
-
-/* The job has a task list. srun did not see it if its host lacks the plugin. */
-static bool _inherits_list (char *const env[], enum option_id option)
-{
-    struct option_variables variables;
-    const char *list;
-
-    options_variables (option, &variables);
-    list = variable_get (env, variables.to_srun);
-    return list && !options_is_none (list);
-}
-
-/* True if this process is a task of a step that has a task list. */
-static bool _has_list (uint32_t step, char *const env[])
-{
-    if (step == SLURM_INTERACTIVE_STEP || step == SLURM_BATCH_SCRIPT)
-        return false;
-    return options_noted () || _inherits_list (env, OPTION_TASKS)
-           || _inherits_list (env, OPTION_TASKS_PER_NODE);
-}
-
-int task_init (spank_t spank, int argc, char *argv[])
-{
-    uint32_t step = 0;
-    char **env = NULL;
-    const char *text;
-
-    spank_get_item (spank, S_JOB_STEPID, &step);
-    if (step == SLURM_INTERACTIVE_STEP) {
-        spank_unsetenv (spank, CONTACT_VARIABLE);
-        spank_unsetenv (spank, LOGDIR_VARIABLE);
-    }
-    spank_get_item (spank, S_JOB_ENV, &env);
-    if (!_has_list (step, env))
-        return 0;
-
-    /*
-     * proctrack/linuxproc signals no process that is called slurmstepd, nor one with a blank in
-     * its name: without a new name this process could not be killed while it waits.
-     */
-    prctl (PR_SET_NAME, FORK_LIFE_NAME);
-    text = variable_get (env, CONTACT_VARIABLE);
-    if (!text)
-        task_abort (environment_number (env, "SLURM_PROCID") == 0,
-                    "--tf-tasks needs an srun that "
-                    "waits for its step and has spank_tf; no rendezvous was exported");
-    if (strcmp (text, CONTACT_FAILED) == 0)
-        _exit (1); /* srun has printed why */
-    if (strcmp (text, CONTACT_OFF) != 0) {
-        site_read (argc, argv);
-        _register (spank, env, text);
-        return 0;
-    }
-    environment_clean (spank);
-    return 0;
+    _use_answer (slurm, &srun);
 }

@@ -6,23 +6,21 @@
 #ifndef TF_DEFAULTS_H
 #define TF_DEFAULTS_H
 
-#include <slurm/slurm.h>
-#include <slurm/spank.h>
 #include <stdbool.h>
 
 /*
  * Let NCCL and Gloo, or Gloo alone, use this interface, unless the user, or a configuration file of NCCL,
  * has chosen one. -1 as additions_set ().
  */
-int defaults_set_interface (spank_t spank, const char *interface, bool nccl);
+int defaults_set_interface (const char *interface, bool nccl);
 
 /* How many GPUs Slurm has given to this task alone; 0: none, or it shares them. */
-int defaults_gpus (spank_t spank);
+int defaults_gpus (void);
 
 /*
  * Let JAX use the GPUs that Slurm has given to this task, if it has. `local` is the number of the process
  * among those of its node. -1 as additions_set ().
  */
-int defaults_set_devices (spank_t spank, int local);
+int defaults_set_devices (int local);
 
 #endif

@@ -19,7 +19,8 @@
 #include "common/proxy.h"
 #include "common/variables.h"
 #include "defaults.h"
-#include "options.h"
+#include "launcher.h"
+#include "option_variables.h"
 
 #define TORCH_RESTART_VARIABLE "TORCHELASTIC_RESTART_COUNT"
 
@@ -30,16 +31,28 @@ int environment_number (char *const env[], const char *name)
     return number_parse (&number, variable_get (env, name), 0, INT_MAX) == 0 ? number : -1;
 }
 
-/* Compute all new values before the first one is set: they depend on each other's old value. */
-static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hosts)
+/* SLURM_GTIDS has the rank of each of them: "2,3". */
+int environment_node_tasks (char *const env[])
 {
+    const char *ranks = variable_get (env, "SLURM_GTIDS");
+    int tasks = ranks && *ranks;
+
+    for (; ranks && *ranks; ranks++)
+        tasks += *ranks == ',';
+    return tasks;
+}
+
+/* Compute all new values before the first one is set: they depend on each other's old value. */
+static int _exempt_from_proxy (const char *hosts)
+{
+    char *const *env = launcher_environment ();
     char *value[PROXY_EXEMPTIONS];
     int rc = 0;
 
     for (int i = 0; i < PROXY_EXEMPTIONS; i++)
         value[i] = proxy_exempt (i, hosts, env);
     for (int i = 0; i < PROXY_EXEMPTIONS; i++) {
-        if (!value[i] || additions_set (spank, proxy_exemption[i], value[i]) < 0)
+        if (!value[i] || additions_set (proxy_exemption[i], value[i]) < 0)
             rc = -1;
         free (value[i]);
     }
@@ -47,7 +60,7 @@ static int _exempt_from_proxy (spank_t spank, char *const env[], const char *hos
 }
 
 /* PyTorch's count of restarts is that of the life; in the answer it is that of the first one. */
-static int _set_variables (spank_t spank, const struct client_answer *answer, const char *life)
+static int _set_variables (const struct client_answer *answer, const char *life)
 {
     const char *variable = NULL;
     char name[64];
@@ -56,87 +69,82 @@ static int _set_variables (spank_t spank, const struct client_answer *answer, co
         const char *value = strchr (variable, '=') + 1;
 
         snprintf (name, sizeof (name), "%.*s", (int)(value - 1 - variable), variable);
-        if (additions_set (spank, name, strcmp (name, TORCH_RESTART_VARIABLE) == 0 ? life : value) < 0)
+        if (additions_set (name, strcmp (name, TORCH_RESTART_VARIABLE) == 0 ? life : value) < 0)
             return -1;
     }
-    return answer->answer.jax_devices ? defaults_set_devices (spank, answer->answer.local_process) : 0;
+    return answer->answer.jax_devices ? defaults_set_devices (answer->answer.local_process) : 0;
 }
 
 /* Name the interface that has the task's address, which this node knows best. */
-static int _set_interface (spank_t spank, const struct answer *answer)
+static int _set_interface (const struct answer *answer)
 {
     struct address address;
     char name[IF_NAMESIZE];
 
     if (address_parse (&address, answer->address) < 0 || interface_with_address (name, &address) < 0)
         return 0;
-    if (additions_set (spank, "SLURM_TF_INTERFACE", name) < 0)
+    if (additions_set ("SLURM_TF_INTERFACE", name) < 0)
         return -1;
-    return answer->nccl || answer->gloo ? defaults_set_interface (spank, name, answer->nccl) : 0;
+    return answer->nccl || answer->gloo ? defaults_set_interface (name, answer->nccl) : 0;
 }
 
 /* A program sends WATCHDOG=1 at least twice within that time (sd_watchdog_enabled (3)). */
-static int _set_watch (spank_t spank, const struct watch_rule *watch, const char *notify)
+static int _set_watch (const struct watch_rule *watch, const char *notify)
 {
     char usec[32];
 
     if (watch->seconds == 0)
         return 0;
     snprintf (usec, sizeof (usec), "%" PRId64, watch->seconds * INT64_C (1000000));
-    if (notify
-        && (additions_set (spank, "NOTIFY_SOCKET", notify) < 0
-            || additions_set (spank, "WATCHDOG_USEC", usec) < 0))
+    if (notify && (additions_set ("NOTIFY_SOCKET", notify) < 0 || additions_set ("WATCHDOG_USEC", usec) < 0))
         return -1;
     /* Python prints its stacks when the task is ended because it hangs. */
-    return additions_set (spank, "PYTHONFAULTHANDLER", "1");
+    return additions_set ("PYTHONFAULTHANDLER", "1");
 }
 
-int environment_set (spank_t spank, char *const env[], const struct client_answer *answer, int life,
-                     const char *error_file, const char *notify)
+int environment_set (const struct client_answer *answer, int life, const char *error_file, const char *notify)
 {
     const char *hosts = answer->answer.proxy_exempt;
     char number[16];
 
-    if (hosts && _exempt_from_proxy (spank, env, hosts) < 0)
+    if (hosts && _exempt_from_proxy (hosts) < 0)
         return -1;
     snprintf (number, sizeof (number), "%d", life);
-    if ((life > 0 && additions_set (spank, "SLURM_TF_RESTART", number) < 0)
-        || _set_variables (spank, answer, number) < 0 || _set_interface (spank, &answer->answer) < 0)
+    if ((life > 0 && additions_set ("SLURM_TF_RESTART", number) < 0) || _set_variables (answer, number) < 0
+        || _set_interface (&answer->answer) < 0)
         return -1;
-    if (error_file && additions_set (spank, "TORCHELASTIC_ERROR_FILE", error_file) < 0)
+    if (error_file && additions_set ("TORCHELASTIC_ERROR_FILE", error_file) < 0)
         return -1;
     /* What Python keeps in its buffers is lost if the task is stopped. */
-    if (answer->answer.supervised && additions_set (spank, "PYTHONUNBUFFERED", "1") < 0)
+    if (answer->answer.supervised && additions_set ("PYTHONUNBUFFERED", "1") < 0)
         return -1;
-    if (_set_watch (spank, &answer->answer.watch, notify) < 0)
+    if (_set_watch (&answer->answer.watch, notify) < 0)
         return -1;
-    return additions_end (spank);
+    return additions_end ();
 }
 
 static bool _is_ours (const char *string)
 {
     const struct variable *variable = variable_find (string);
 
-    return options_is_variable (string) || (variable && variable->set == VARIABLE_BY_SRUN);
+    return option_variables_has (string) || (variable && variable->set == VARIABLE_BY_SRUN);
 }
 
 /* Remove the first variable that is ours; false if there is none. */
-static bool _remove_one (spank_t spank)
+static bool _remove_one (void)
 {
-    char **env = NULL;
     char name[128];
 
-    spank_get_item (spank, S_JOB_ENV, &env);
-    for (; env && *env; env++)
+    for (char *const *env = launcher_environment (); env && *env; env++)
         if (_is_ours (*env)) {
             snprintf (name, sizeof (name), "%.*s", (int)strcspn (*env, "="), *env);
-            return spank_unsetenv (spank, name) == ESPANK_SUCCESS;
+            return launcher_unset (name) == 0;
         }
     return false;
 }
 
-void environment_clean (spank_t spank)
+void environment_clean (void)
 {
-    while (_remove_one (spank))
+    while (_remove_one ())
         ;
 }

@@ -22,9 +22,9 @@
 #include "defaults.h"
 #include "environment.h"
 #include "options.h"
-#include "launch/output.h"
-#include "launch/private_mount.h"
-#include "launch/supervisor.h"
+#include "output.h"
+#include "private_mount.h"
+#include "supervisor.h"
 
 /* The longest description of the step's layout that a registration has room for, in bytes. */
 #define MAX_LAYOUT 4096
@@ -36,23 +36,20 @@ static const char *_layout (char *const env[], const char *name)
     return text && strlen (text) <= MAX_LAYOUT ? text : NULL;
 }
 
-/* -1 if a variable or an item of Slurm's is missing. */
-static int _identify (struct task_info *info, spank_t spank, char *const env[])
+/* -1 if a variable of Slurm's is missing. */
+static int _identify (struct task_info *info, const struct task_of_slurm *slurm, char *const env[])
 {
     struct registration *r = &info->registration;
     const char *job = variable_get (env, "SLURM_JOB_ID");
     const char *step = variable_get (env, "SLURM_STEP_ID");
-    uint32_t rank_in_component, component_tasks;
 
-    if (spank_get_item (spank, S_TASK_GLOBAL_ID, &rank_in_component) != ESPANK_SUCCESS
-        || spank_get_item (spank, S_JOB_TOTAL_TASK_COUNT, &component_tasks) != ESPANK_SUCCESS)
-        return -1;
     r->rank = environment_number (env, "SLURM_PROCID");
     r->tasks = environment_number (env, "SLURM_STEP_NUM_TASKS");
     r->node_index = environment_number (env, "SLURM_NODEID");
     r->node = variable_get (env, "SLURMD_NODENAME");
-    r->component_first = r->rank - (int)rank_in_component;
-    r->component_tasks = (int)component_tasks;
+    r->component_first = slurm->component_first;
+    r->component_tasks = slurm->component_tasks ? slurm->component_tasks : r->tasks;
+    r->component = slurm->component;
     if (r->rank < 0 || r->tasks < 1 || r->node_index < 0 || !r->node || !job || !step)
         return -1;
     snprintf (info->step, sizeof (info->step), "%s.%s", job, step);
@@ -93,12 +90,10 @@ static struct port *_reserve_task_port (char *const env[], const struct contact 
 }
 
 /* Those that Slurm reserved behind one for each task of the node are one for each task, from the first on. */
-static int _second_reserved (const struct port_ranges *reserved, char *const env[], spank_t spank)
+static int _second_reserved (const struct port_ranges *reserved, char *const env[])
 {
-    uint32_t tasks = 0;
-
-    spank_get_item (spank, S_JOB_LOCAL_TASK_COUNT, &tasks);
-    return port_ranges_nth (reserved, tasks + (size_t)environment_number (env, "SLURM_LOCALID"));
+    return port_ranges_nth (reserved, (size_t)environment_node_tasks (env)
+                                          + (size_t)environment_number (env, "SLURM_LOCALID"));
 }
 
 /* Behind the message about the first one, which a neighbour's second one may have taken. */
@@ -108,8 +103,7 @@ static int _second_reserved (const struct port_ranges *reserved, char *const env
  * A second port, always held: PyTorch's process 0 is not known before the answer. It is no error that the
  * node has none, because only that process needs one.
  */
-static void _reserve_master_port (struct task_info *info, char *const env[], spank_t spank,
-                                  const struct contact *contact)
+static void _reserve_master_port (struct task_info *info, char *const env[], const struct contact *contact)
 {
     struct port_ranges ranges;
     struct errtext err;
@@ -119,7 +113,7 @@ static void _reserve_master_port (struct task_info *info, char *const env[], spa
     if (_port_ranges (env, contact->ports, &ranges, &start, &err) < 0)
         return;
     if (strcmp (contact->ports, VALUE_PORTS_RESERVED) == 0) {
-        if ((number = _second_reserved (&ranges, env, spank)) < 0)
+        if ((number = _second_reserved (&ranges, env)) < 0)
             return;
         ranges = (struct port_ranges){ .count = 1, .range = { { number, number } } };
     }
@@ -212,12 +206,13 @@ static void _add_users (struct task_info *info, char *const env[])
         info->registration.users = info->users;
 }
 
-int task_info_gather (struct task_info *info, spank_t spank, char *const env[], const struct contact *contact)
+int task_info_gather (struct task_info *info, const struct task_of_slurm *slurm, char *const env[],
+                      const struct contact *contact)
 {
     struct registration *r = &info->registration;
 
     memset (info, 0, sizeof (*info));
-    if (_identify (info, spank, env) < 0)
+    if (_identify (info, slurm, env) < 0)
         return -1;
     if ((info->port = _reserve_task_port (env, contact, &info->error)))
         r->port = port_number (info->port);
@@ -225,8 +220,8 @@ int task_info_gather (struct task_info *info, spank_t spank, char *const env[], 
              && strlen (info->error.text) + sizeof (NEEDS_TWO) <= sizeof (info->error.text))
         strcat (info->error.text, NEEDS_TWO);
     if (info->port && contact->second_port) {
-        _reserve_master_port (info, env, spank, contact);
-        r->gpus = defaults_gpus (spank);
+        _reserve_master_port (info, env, contact);
+        r->gpus = defaults_gpus ();
     }
     if (!info->port || _prepare_output (info, env, &info->error) < 0)
         r->error = info->error.text;

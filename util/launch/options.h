@@ -10,26 +10,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <slurm/slurm.h>
-#include <slurm/spank.h>
-
 #include "common/errtext.h"
 #include "common/option_table.h"
 
 /*
- * Register all options with Slurm, in slurm_spank_init. In slurmstepd, which is root there, the
- * callback ignores the values and only records that a list was given. -1 if Slurm refuses one.
+ * What the options are given to: a submission (sbatch, salloc), whose one list is for all its steps, or a
+ * step; and whether its command line has components, separated by ":". Call it first; without it, to a step
+ * that has none.
  */
-int options_register (spank_t spank);
+void options_set_command (bool is_submission, bool with_components);
 
-/* In slurmstepd: true if a list was given to this step. */
-bool options_noted (void);
+/* In each component the first value of this option will be the job's own. */
+void options_expect_inherited (enum option_id option);
 
 /*
- * For sbatch and salloc inside a job: remove the job's own options from the environment, because
- * they are for the steps of this job and not for the new job. Call it before options_register ().
+ * Take a value for the present component, in the order in which they were given; NULL: the option was given
+ * without one. -1 and err, which names the option, if it is not valid. Does not return for LIST_HELP.
  */
-void options_disinherit (void);
+int options_take (enum option_id option, const char *argument, struct errtext *err);
 
 /* Set the site's default. The value is valid, and lives as long as the process. */
 void options_set_site (enum option_id option, const char *value);
@@ -37,7 +35,7 @@ void options_set_site (enum option_id option, const char *value);
 /* option_check (), and for a list that its roles are those of TensorFlow and the site. -1 and err. */
 int options_check (enum option_id option, const char *value, struct errtext *err);
 
-/* Call it when all options of a component are read (init_post_opt). -1 and err if they conflict. */
+/* Call it when all options of a component are taken. -1 and err if they conflict. */
 int options_end_component (struct errtext *err);
 
 /*
@@ -75,18 +73,7 @@ const char *options_list (size_t i, enum option_id *option);
 /* True if the list in force was given to the job, and not to this step. */
 bool options_list_inherited (void);
 
-/* True if the list is "none", which switches the plugin off. */
+/* True if the list is "none", which switches all of it off. */
 bool options_is_none (const char *list);
-
-/* The variables in which Slurm passes an option: from a job to its srun, and to slurmstepd. */
-struct option_variables {
-    char to_srun[112];
-    char to_step[96];
-};
-
-void options_variables (enum option_id option, struct option_variables *variables);
-
-/* True if "NAME=VALUE" is such a variable of any of our options. */
-bool options_is_variable (const char *string);
 
 #endif

@@ -11,16 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/cmdline.h"
 #include "common/rules.h"
 #include "common/tasklist.h"
 #include "common/value.h"
-#include "launch/list_help.h"
-
-/* Slurm's prefix of the variable that passes an option to slurmstepd. */
-#define TO_STEP "_SLURM_SPANK_OPTION_spank_tf_"
-/* Another prefix, before that one, if the variable passes the option from a job to srun. */
-#define TO_SRUN "SLURM_SPANK_"
+#include "list_help.h"
 
 /* The values of one option. They live as long as the process. */
 struct state {
@@ -46,7 +40,8 @@ static size_t component_lists;
 /* How many components are complete. */
 static size_t components;
 
-static bool noted;
+/* options_set_command () */
+static bool submits, has_components;
 
 static bool _is_list (enum option_id option)
 {
@@ -63,13 +58,10 @@ void options_set_site (enum option_id option, const char *value)
     state[option].site = value;
 }
 
-/*
- * True if this list is the whole cluster of the step. sbatch and salloc have one list. srun may
- * have one for each component; the argument ":" separates components.
- */
-static bool _is_whole (void)
+void options_set_command (bool is_submission, bool with_components)
 {
-    return spank_context () == S_CTX_ALLOCATOR || !cmdline_has (":");
+    submits = is_submission;
+    has_components = with_components;
 }
 
 static int _check_roles (const char *value, struct errtext *err)
@@ -83,7 +75,7 @@ static int _check_roles (const char *value, struct errtext *err)
     rules_count_list (&count, list);
     rc = rules_check_names (list, options_value (OPTION_ROLES), err);
     if (rc == 0)
-        rc = rules_check (&count, _is_whole (), err);
+        rc = rules_check (&count, submits || !has_components, err);
     tasklist_destroy (list);
     return rc;
 }
@@ -95,48 +87,20 @@ int options_check (enum option_id option, const char *value, struct errtext *err
     return options_is_none (value) ? 0 : _check_roles (value, err);
 }
 
-/* Callbacks. */
-
-static int _bad (const char *name, const char *why)
-{
-    slurm_error ("spank_tf: --%s: %s", name, why);
-    return -1;
-}
-
 /*
  * A job's script gets the environment of the job's first component, so an option that is given
  * only on a later component would be lost silently.
  */
-static int _check_later_component (enum option_id option, const char *value)
+static int _check_later_component (enum option_id option, const char *value, struct errtext *err)
 {
     const char *first = state[option].settled;
-    struct errtext err;
 
-    if (spank_context () != S_CTX_ALLOCATOR || components == 0 || (first && strcmp (first, value) == 0))
+    if (!submits || components == 0 || (first && strcmp (first, value) == 0))
         return 0;
-    errtext_set (&err,
-                 "given on component %zu; give it on the first component of the job, and it "
-                 "is valid for all steps",
-                 components);
-    return _bad (option_table[option].name, err.text);
-}
-
-/* scrontab accepts the options of plugins, but makes the job's environment anew, without them. */
-static int _check_scrontab (enum option_id option)
-{
-    if (strcmp (program_invocation_short_name, "scrontab") != 0)
-        return 0;
-    return _bad (option_table[option].name,
-                 "scrontab does not pass it to the job; give it to srun, in the job's command");
-}
-
-static int _check_given (enum option_id option, const char *value)
-{
-    struct errtext err;
-
-    if (options_check (option, value, &err) < 0)
-        return _bad (option_table[option].name, err.text);
-    return _check_later_component (option, value) < 0 ? -1 : _check_scrontab (option);
+    return errtext_set (err,
+                        "given on component %zu; give it on the first component of the job, and it "
+                        "is valid for all steps",
+                        components);
 }
 
 /* As srun itself does for --mpi=list: the text, and no step or job. */
@@ -146,112 +110,35 @@ static void _help (void)
     exit (fflush (stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-static int _take (int val, const char *argument, int remote)
+void options_expect_inherited (enum option_id option)
 {
-    enum option_id option = (enum option_id)val;
+    state[option].expects_inherited = true;
+}
+
+int options_take (enum option_id option, const char *argument, struct errtext *err)
+{
     const struct option_definition *d = &option_table[option];
     struct state *s = &state[option];
     const char *text = argument ? argument : "";
+    struct errtext why;
     char *value;
 
-    if (remote) {
-        noted = noted || _is_list (option);
-        return 0;
-    }
     /* Slurm passes an option without a value as an empty text, or as a printed NULL. */
     if (d->implied && (*text == '\0' || strcmp (text, "(null)") == 0))
         text = d->implied;
     if (_is_list (option) && strcmp (text, LIST_HELP) == 0)
         _help ();
     if (!(value = option_copy (option, text)))
-        return _bad (d->name, strerror (ENOMEM));
-    if (_check_given (option, value) < 0) {
+        return errtext_set (err, "--%s: %s", d->name, strerror (ENOMEM));
+    if (options_check (option, value, &why) < 0 || _check_later_component (option, value, &why) < 0) {
         free (value);
-        return -1;
+        return errtext_set (err, "--%s: %s", d->name, why.text);
     }
     if (s->expects_inherited && s->calls++ == 0)
         s->inherited = value;
     else
         s->own = value;
     return 0;
-}
-
-void options_variables (enum option_id option, struct option_variables *variables)
-{
-    char name[40];
-
-    snprintf (name, sizeof (name), "%s", option_table[option].name);
-    for (char *p = name; *p; p++)
-        if (*p == '-')
-            *p = '_';
-    snprintf (variables->to_step, sizeof (variables->to_step), TO_STEP "%s", name);
-    snprintf (variables->to_srun, sizeof (variables->to_srun), TO_SRUN "%s", variables->to_step);
-}
-
-/* True if the string is the option's name with '_' for '-', and "=". */
-static bool _names (const char *string, const char *option)
-{
-    for (; *option; option++, string++)
-        if (*string != (*option == '-' ? '_' : *option))
-            return false;
-    return *string == '=';
-}
-
-bool options_is_variable (const char *string)
-{
-    if (strncmp (string, TO_SRUN, sizeof (TO_SRUN) - 1) == 0)
-        string += sizeof (TO_SRUN) - 1;
-    if (strncmp (string, TO_STEP, sizeof (TO_STEP) - 1) != 0)
-        return false;
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_table[i].name && _names (string + sizeof (TO_STEP) - 1, option_table[i].name))
-            return true;
-    return false;
-}
-
-void options_disinherit (void)
-{
-    struct option_variables variables;
-
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_table[i].name) {
-            options_variables ((enum option_id)i, &variables);
-            unsetenv (variables.to_srun);
-            unsetenv (variables.to_step);
-        }
-}
-
-static int _register_option (spank_t spank, enum option_id id)
-{
-    static struct option_help help[OPTION_COUNT];   /* Slurm may keep its texts */
-    const struct option_definition *d = &option_table[id];
-    struct option_variables variables;
-    struct spank_option option = {
-        .name = (char *)(uintptr_t)d->name,
-        .arginfo = help[id].arginfo,
-        .usage = help[id].usage,
-        .has_arg = d->implied ? 2 : 1,
-        .val = (int)id,
-        .cb = _take,
-    };
-
-    option_help (id, &help[id]);
-    options_variables (id, &variables);
-    state[id].expects_inherited = getenv (variables.to_srun) != NULL;
-    return spank_option_register (spank, &option) == ESPANK_SUCCESS ? 0 : -1;
-}
-
-int options_register (spank_t spank)
-{
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_table[i].name && _register_option (spank, (enum option_id)i) < 0)
-            return -1;
-    return 0;
-}
-
-bool options_noted (void)
-{
-    return noted;
 }
 
 /* Components. */
@@ -264,7 +151,7 @@ static int _add_component_list (struct errtext *err)
     void *grown;
 
     /* --het-group=0,1 without a ":" has one command line for all components. */
-    if ((!whole && !per_node) || (component_lists == 1 && !cmdline_has (":")))
+    if ((!whole && !per_node) || (component_lists == 1 && !has_components))
         return 0;
     if (!(grown = realloc (component_list, (component_lists + 1) * sizeof (*component_list))))
         return errtext_set (err, "%s", strerror (ENOMEM));
@@ -327,19 +214,18 @@ static int _settle (enum option_id option, struct errtext *err)
 
 int options_end_component (struct errtext *err)
 {
-    bool srun = spank_context () == S_CTX_LOCAL;
     struct errtext why;
 
     if (_exclude (state[OPTION_TASKS].own, state[OPTION_TASKS_PER_NODE].own, err) < 0
-        || (srun && _add_component_list (err) < 0))
+        || (!submits && _add_component_list (err) < 0))
         return -1;
     for (int i = 0; i < OPTION_COUNT; i++)
         if (_settle ((enum option_id)i, err) < 0)
             return -1;
     components++;
-    if (srun && _check_components (&why) < 0)
+    if (!submits && _check_components (&why) < 0)
         return errtext_set (err, "--tf-tasks: %s", why.text);
-    return srun ? 0 : _exclude (state[OPTION_TASKS].settled, state[OPTION_TASKS_PER_NODE].settled, err);
+    return !submits ? 0 : _exclude (state[OPTION_TASKS].settled, state[OPTION_TASKS_PER_NODE].settled, err);
 }
 
 /* Values. */

@@ -13,6 +13,7 @@
 #include "common/marks.h"
 #include "common/variables.h"
 #include "environment.h"
+#include "launcher.h"
 
 /* The marks of what additions_set () has set. */
 static char added[MARKS_MAX];
@@ -32,11 +33,11 @@ static const char *_former (const char *name, struct former *room)
 }
 
 /* Note that the variable gets this value in the place of the former one, or of none. */
-static int _note (spank_t spank, const char *name, const char *value, const char *former)
+static int _note (const char *name, const char *value, const char *former)
 {
     struct former room;
 
-    if (former && spank_setenv (spank, _former (name, &room), former, 1) != ESPANK_SUCCESS)
+    if (former && launcher_set (_former (name, &room), former) < 0)
         return -1;
     return marks_add (added, sizeof (added), name, value);
 }
@@ -49,28 +50,27 @@ static bool _sets (const struct variable *variable, const char *value, const cha
     return strcmp (former, value) != 0 && (!variable || variable_replaces (variable, tasks));
 }
 
-int additions_set (spank_t spank, const char *name, const char *value)
+int additions_set (const char *name, const char *value)
 {
+    char *const *env = launcher_environment ();
     const char *former;
-    char **env = NULL;
 
-    spank_get_item (spank, S_JOB_ENV, &env);
     if (tasks == 0)
         tasks = environment_number (env, "SLURM_STEP_NUM_TASKS");
     former = variable_get (env, name);
     if (!_sets (variable_find (name), value, former))
         return 0;
-    if (_note (spank, name, value, former) < 0)
+    if (_note (name, value, former) < 0)
         return -1;
-    return spank_setenv (spank, name, value, 1) == ESPANK_SUCCESS ? 0 : -1;
+    return launcher_set (name, value);
 }
 
-int additions_end (spank_t spank)
+int additions_end (void)
 {
-    return spank_setenv (spank, MARKS_VARIABLE, added, 1) == ESPANK_SUCCESS ? 0 : -1;
+    return launcher_set (MARKS_VARIABLE, added);
 }
 
-/* Of a variable with a mark. A value that has changed since is not the plugin's. */
+/* Of a variable with a mark. A value that has changed since is not the launch's. */
 static void _undo (const char *name, const char *marks)
 {
     const char *value = getenv (name), *former;

@@ -1,30 +1,30 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * The environment of a task's program: what Slurm has put there, what the plugin adds, and what
+ * The environment of a task's program: what Slurm has put there, what a launch adds, and what
  * it removes.
  */
 #ifndef TF_ENVIRONMENT_H
 #define TF_ENVIRONMENT_H
-
-#include <slurm/slurm.h>
-#include <slurm/spank.h>
 
 #include "protocol/client.h"
 
 /* The value as a decimal number, 0 or greater; -1 if it is missing or not one. */
 int environment_number (char *const env[], const char *name);
 
+/* How many tasks the node of this task has, of its component; 0 if Slurm does not tell. */
+int environment_node_tasks (char *const env[]);
+
 /*
  * Set the answer's variables, and what follows from them, for this life of the task. `error_file` is where
  * PyTorch is to write the exception that ended it, or NULL; `notify` is NOTIFY_SOCKET for a task that is
  * watched, or NULL. -1 if Slurm refuses one.
  */
-int environment_set (spank_t spank, char *const env[], const struct client_answer *answer, int life,
-                     const char *error_file, const char *notify);
+int environment_set (const struct client_answer *answer, int life, const char *error_file,
+                     const char *notify);
 
-/* Remove the plugin's own variables: an srun in the task must not use them, nor the task see the
+/* Remove the launch's own variables: an srun in the task must not use them, nor the task see the
  * tokens. */
-void environment_clean (spank_t spank);
+void environment_clean (void);
 
 #endif

@@ -1,0 +1,136 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "srun_checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/list_text.h"
+#include "launcher.h"
+#include "options.h"
+#include "srun_config.h"
+
+static int _check_restart (const struct srun_facts *facts, struct errtext *err)
+{
+    const char *why = srun_config_restart (facts).times > 0 ? facts->no_restart : NULL;
+
+    return why ? errtext_set (err, "--tf-restart: %s", why) : 0;
+}
+
+/* Otherwise Slurm ends the step with the node for which the spare is there. */
+static int _check_spares (const struct srun_facts *facts, struct errtext *err)
+{
+    if (!srun_config_has (RULES_SPARE))
+        return 0;
+    if (srun_config_restart (facts).times == 0)
+        return errtext_set (err, "--tf-tasks: a spare takes the place of a lost task when all are restarted: "
+                                 "give srun --tf-restart=N, too");
+    if (!cmdline_no_kill (&facts->options, "SLURM_NO_KILL"))
+        return errtext_set (err, "--tf-tasks: with spare tasks, the step has to survive the loss of a node: "
+                                 "give srun --no-kill, and sbatch or salloc, too");
+    return 0;
+}
+
+/* A job's --tf-tee, or a site's, is for those of its steps that have log files. */
+static int _check_tee (struct errtext *err)
+{
+    if (srun_config_logs () || !options_is_own (OPTION_TEE) || options_word (OPTION_TEE) == VALUE_NO)
+        return 0;
+    return errtext_set (err, "--tf-tee needs --tf-log-dir: it writes the output of tasks to their log files "
+                             "and to srun");
+}
+
+int srun_checks_options (const struct srun_facts *facts, struct errtext *err)
+{
+    if (_check_restart (facts, err) < 0 || _check_spares (facts, err) < 0)
+        return -1;
+    return _check_tee (err);
+}
+
+/* Has Slurm a file of its own for each task, or node? Digits may stand in a pattern: %3t. */
+static bool _differs_by_task (const char *name)
+{
+    while ((name = strchr (name, '%'))) {
+        name += 1 + strspn (name + 1, "0123456789");
+        if (*name && strchr ("tnN", *name))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * --input, from srun's sources, in its order: with the number of a task, only that one has srun's stdin. A
+ * spare would go on with an input that is not its place's.
+ */
+int srun_checks_input (const struct srun_facts *facts, struct errtext *err)
+{
+    static const struct cmdline_option option = { "--input", sizeof ("--in") - 1, 'i' };
+    const char *given = cmdline_find (&facts->options, &option);
+    const char *input = given ? given : getenv ("SLURM_STDINMODE");
+
+    if (srun_config_has (RULES_SPARE) && input && *input
+        && (!input[strspn (input, "0123456789")] || _differs_by_task (input)))
+        return errtext_set (err,
+                            "--input=%s: a spare would not have the input of the task whose place it takes; "
+                            "with spare tasks, give all tasks the same input",
+                            input);
+    return 0;
+}
+
+/*
+ * Without a list the other options do nothing. Those of the job or the site are meant for other steps, but
+ * one on this srun's command line has probably lost its list. Not an error: an alias may have given it.
+ */
+void srun_checks_unused (void)
+{
+    static bool said;
+    char names[256], name[64];
+    struct list_text list = { names, sizeof (names), ", ", 0, 0, 0 };
+
+    if (said)
+        return;
+    said = true;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (options_is_own ((enum option_id)i)) {
+            snprintf (name, sizeof (name), "--%s", option_table[i].name);
+            list_text_add (&list, name);
+        }
+    if (list.named)
+        launcher_say (false, "%s: no effect without --tf-tasks", list_text_end (&list));
+}
+
+/* What the user, or the site, has promised to tasks, and srun will not keep. */
+static void _say_what_wait_cuts (int wait)
+{
+    int grace = options_seconds (OPTION_STOP_GRACE), most = srun_config_stop_grace (wait);
+    int eval = options_seconds (OPTION_EVAL_GRACE), eval_most = wait > most ? wait - most - 1 : 0;
+    bool cuts_evaluator = eval > eval_most && srun_config_has (RULES_EVALUATOR);
+    char evaluator[96] = "", stopped[96] = "";
+
+    if (wait == 0 || (grace == most && !cuts_evaluator))
+        return;
+    if (cuts_evaluator)
+        snprintf (evaluator, sizeof (evaluator), "an evaluator has at most %d s, not %d s, to finish%s",
+                  eval_most, eval, grace > most ? "; " : "");
+    if (grace > most)
+        snprintf (stopped, sizeof (stopped), "a task that is stopped has %d s, not %d s", most, grace);
+    launcher_say (false, "srun kills all tasks %d s after the first one has ended (--wait): %s%s", wait,
+                  evaluator, stopped);
+}
+
+/* Without messages nothing is watched then. */
+static void _say_what_is_watched (void)
+{
+    if (options_is_given (OPTION_WATCHDOG) && srun_config_watchdog ().seconds > 0 && !srun_config_logs ())
+        launcher_say (false, "--tf-watchdog: without --tf-log-dir only tasks that send messages are watched");
+}
+
+void srun_checks_say (const struct srun_facts *facts)
+{
+    _say_what_is_watched ();
+    _say_what_wait_cuts (srun_config_wait (facts));
+}
