@@ -17,7 +17,7 @@ from pathlib import Path
 # In the order of the navigation. README.md is the first page.
 DOCUMENTS = {
     "The guide": [f"doc/guide/{page}.md" for page in (
-        "index", "first-job", "task-lists", "frameworks", "output", "networks", "failures", "ending", "restarts", "hangs",
+        "index", "first-job", "without-an-administrator", "task-lists", "frameworks", "output", "networks", "failures", "ending", "restarts", "hangs",
         "lost-nodes", "preemption", "auxiliary-tasks", "containers", "portals", "other-programs", "troubleshooting",
         "limits")],
     "More for users": ["doc/options.md", "doc/cheat-sheet.md", "doc/recipes.md", "contrib/examples/README.md",

@@ -20,7 +20,7 @@
 #define FUZZ_TARGETS(X) \
     X (conf_file) X (contact) X (cpus) X (elf_file) X (frame) X (interface) X (last_line) X (layout) \
     X (messages) X (netlist) X (notify_message) X (pattern) X (placeholders) X (ports) X (proxy) \
-    X (rendezvous) X (shell_words) X (site) X (submission) X (tasklist) X (tee_lines)
+    X (rendezvous) X (shell_words) X (site) X (srun_words) X (submission) X (tasklist) X (tee_lines)
 /* clang-format on */
 
 /* FUZZ_TARGET (name) { ... } defines one; it reads `size` bytes at `data`. */

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tf-run's functions of launch/launcher.h: its process is that of the task, and becomes its program.
+ */
+#include "config.h"
+
+#include "launch/launcher.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern char **environ;
+
+void launcher_say (bool error, const char *fmt, ...)
+{
+    char text[4096];
+    va_list ap;
+
+    va_start (ap, fmt);
+    vsnprintf (text, sizeof (text), fmt, ap);
+    va_end (ap);
+    dprintf (STDERR_FILENO, "tf-run: %sspank_tf: %s\n", error ? "error: " : "", text);
+}
+
+char *const *launcher_environment (void)
+{
+    return environ;
+}
+
+int launcher_set (const char *name, const char *value)
+{
+    return setenv (name, value, 1);
+}
+
+int launcher_unset (const char *name)
+{
+    return unsetenv (name);
+}

@@ -1,0 +1,92 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "config.h"
+
+#include "run_task.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/environment.h"
+#include "launch/launcher.h"
+#include "launch/task.h"
+#include "launch/task_abort.h"
+#include "own_programs.h"
+#include "protocol/contact.h"
+#include "protocol/fork_request.h"
+
+void run_task_word (char word[RUN_TASK_SIZE], const struct slurm_facts *facts)
+{
+    snprintf (word, RUN_TASK_SIZE,
+              RUN_TASK_WORD "kill-wait=%d,signals-only-children=%d,component=", facts->kill_wait,
+              facts->signals_only_children);
+}
+
+bool run_task_is (const char *word)
+{
+    return strncmp (word, RUN_TASK_WORD, sizeof (RUN_TASK_WORD) - 1) == 0;
+}
+
+/* -1 if the word is not tf-run's. */
+static int _read_word (const char *word, struct task_of_slurm *slurm)
+{
+    /* NOLINTNEXTLINE(cert-err34-c): so many digits do not overflow. */
+    return sscanf (word, RUN_TASK_WORD "kill-wait=%9d,signals-only-children=%1d,component=%9d",
+                   &slurm->kill_wait, &slurm->forwards, &slurm->component)
+                   == 3
+               ? 0
+               : -1;
+}
+
+/* As slurmstepd searches a program. Returns room->path, or the name if it is not found. */
+static const char *_search (const char *name, char room[PATH_MAX])
+{
+    const char *path = getenv ("PATH");
+    struct stat st;
+
+    for (const char *dir = path; *name != '/' && *name != '.' && dir; dir = strchr (dir, ':')) {
+        dir += *dir == ':';
+        if (snprintf (room, PATH_MAX, "%.*s/%s", (int)strcspn (dir, ":"), dir, name) < PATH_MAX && *dir != ':'
+            && *dir && stat (room, &st) == 0 && !S_ISDIR (st.st_mode))
+            return room;
+    }
+    return name;
+}
+
+/* The text and the exit codes are slurmstepd's. */
+static void __attribute__ ((noreturn)) _become_program (char *argv[])
+{
+    char room[PATH_MAX];
+    int why;
+
+    argv[0] = strdup (_search (argv[0], room));
+    if (argv[0])
+        execv (argv[0], argv);
+    why = errno;
+    dprintf (STDERR_FILENO, "tf-run: error: execve(): %s: %s\n", argv[0] ? argv[0] : "", strerror (why));
+    _exit (why);
+}
+
+void run_task (const char *word, char *argv[])
+{
+    const char *contact = getenv (CONTACT_VARIABLE);
+    struct task_of_slurm slurm = { .slurmstepd = getppid () };
+
+    if (!argv[0] || !contact || _read_word (word, &slurm) < 0) {
+        dprintf (STDERR_FILENO, "tf-run: error: --task is for the srun that tf-run starts\n");
+        _exit (1);
+    }
+    /* As the plugin's tasks: the supervisor knows by this name that a life has not executed its program. */
+    prctl (PR_SET_NAME, FORK_LIFE_NAME);
+    own_programs_use ();
+    task_register (&slurm, contact);
+    task_begin ();
+    _become_program (argv);
+}

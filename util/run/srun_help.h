@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Which options of srun take a value, as `srun --help` of this very srun tells:
+ *
+ *       -N, --nodes=N               a value, which may be the next word
+ *       -I, --immediate[=secs]      a value only behind "=" or the letter
+ *       -l, --label                 none
+ */
+#ifndef TF_SRUN_HELP_H
+#define TF_SRUN_HELP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum srun_value {
+    SRUN_VALUE_NONE,
+    SRUN_VALUE_BEHIND,      /* none, or one in the same word */
+    SRUN_VALUE_NEEDED,      /* in the same word, or the next one */
+    SRUN_VALUE_UNKNOWN,     /* the help does not have the option */
+};
+
+struct srun_help;
+
+/* Read the text. NULL if there is no memory. */
+struct srun_help *srun_help_create (const char *text);
+void srun_help_destroy (struct srun_help *help);
+
+/* The option of this name, without "--"; as getopt_long (3), accept an abbreviation. */
+enum srun_value srun_help_long (const struct srun_help *help, const char *name, size_t length);
+
+enum srun_value srun_help_letter (const struct srun_help *help, char letter);
+
+/* True if srun has exactly this option. */
+bool srun_help_has (const struct srun_help *help, const char *name);
+
+#endif

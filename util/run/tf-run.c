@@ -1,0 +1,325 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * tf-run [--tf-OPTION...] srun [OPTIONS] PROGRAM [ARGUMENTS] does what spank_tf does in srun, where srun
+ * has no such plugin:
+ *
+ *     tf-run              reads the options, starts tf-rendezvous, and executes srun in its own place
+ *       srun              starts tf-run --task in the place of each task's program
+ *         tf-run --task   registers, and executes the program in the end (run_task.h)
+ *
+ * Where srun has the plugin, it gets the options, and nothing else is different from srun alone.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask_srun.h"
+#include "common/errtext.h"
+#include "common/version.h"
+#include "launch/additions.h"
+#include "launch/launcher.h"
+#include "launch/list_help.h"
+#include "launch/options.h"
+#include "launch/srun_checks.h"
+#include "launch/srun_config.h"
+#include "launch/srun_side.h"
+#include "own_programs.h"
+#include "run_task.h"
+#include "slurm_facts.h"
+#include "srun_words.h"
+
+/* A job's options: "--tf-tasks=ps,worker:rest --tf-log-dir=logs". Those of a command line win. */
+#define JOB_VARIABLE "SLURM_TF_RUN"
+
+static const char usage[] =
+    "Usage: tf-run [--tf-OPTION...] srun [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "\n"
+    "Start PROGRAM as tasks of a cluster, by srun, on a Slurm that lacks spank_tf. The options\n"
+    "may also stand among those of srun. In a batch script " JOB_VARIABLE " has a job's own.\n"
+    "\n";
+
+struct command {
+    struct srun_words words;
+    size_t of_job;              /* so many of words.option are the job's, the first ones */
+    int argc;                   /* srun's command line, as it was given */
+    char **argv;
+};
+
+static int _print_help (void)
+{
+    struct option_help room;
+
+    fputs (usage, stdout);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].name) {
+            char name[128];
+
+            option_help ((enum option_id)i, &room);
+            snprintf (name, sizeof (name), "--%s%s%s%s", option_table[i].name,
+                      option_table[i].implied ? "[=" : "=", room.arginfo, option_table[i].implied ? "]" : "");
+            printf ("  %s\n        %s\n", name, room.usage);
+        }
+    fputs ("  -h, --help\n        print this\n      --version\n        print the version\n", stdout);
+    return fflush (stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* The words of the job's variable, which ends with the process. Returns how many there are. */
+static int _split (char *text, char *word[], int most)
+{
+    int count = 0;
+
+    for (char *part; count < most && (part = strsep (&text, " \t\n"));)
+        if (*part)
+            word[count++] = part;
+    return count;
+}
+
+static int _take_job_options (struct command *command, char *word[], int count, struct errtext *err)
+{
+    for (int i = 0; i < count;) {
+        int n = srun_words_take_option (&command->words, count, word, i, err);
+        struct quoted q;
+
+        if (n == 0)
+            return errtext_set (err, JOB_VARIABLE ": \"%s\" is not an option of tf-run",
+                                text_quoted (&q, word[i], strlen (word[i])));
+        if (n < 0)
+            return -1;
+        i += n;
+    }
+    command->of_job = command->words.options;
+    return 0;
+}
+
+/* --tf-tasks=help needs no srun. */
+static void _help_with_lists (const struct srun_words *words)
+{
+    struct errtext err;
+
+    for (size_t i = 0; i < words->options; i++)
+        if (words->option[i].value && strcmp (words->option[i].value, LIST_HELP) == 0)
+            options_take (words->option[i].option, LIST_HELP, &err);
+}
+
+/* The options before srun. -1 and err; otherwise command->argv is srun's command line. */
+static int _take_own_options (struct command *command, int argc, char *argv[], struct errtext *err)
+{
+    struct quoted q;
+    const char *name;
+    int i = 1, n;
+
+    while (i < argc && argv[i][0] == '-') {
+        if ((n = srun_words_take_option (&command->words, argc, argv, i, err)) < 0)
+            return -1;
+        if (n == 0)
+            return errtext_set (err, "%s: unknown option; tf-run --help lists all",
+                                text_quoted (&q, argv[i], strlen (argv[i])));
+        i += n;
+    }
+    _help_with_lists (&command->words);
+    if (i == argc)
+        return errtext_set (err, "srun is missing: tf-run [--tf-OPTION...] srun [OPTIONS] PROGRAM");
+    name = strrchr (argv[i], '/') ? strrchr (argv[i], '/') + 1 : argv[i];
+    if (strcmp (name, "srun") != 0)
+        return errtext_set (err, "\"%s\" is not srun: write tf-run [--tf-OPTION...] srun [OPTIONS] PROGRAM",
+                            text_quoted (&q, argv[i], strlen (argv[i])));
+    command->argc = argc - i;
+    command->argv = argv + i;
+    return 0;
+}
+
+static int _begin (struct command *command, int argc, char *argv[], struct errtext *err)
+{
+    const char *variable = getenv (JOB_VARIABLE);
+    char *text = strdup (variable ? variable : "");
+    int most = text ? (int)(strlen (text) / 2) + 1 : 0;
+    char **word = calloc ((size_t)most + 1, sizeof (*word));
+
+    command->words.option = calloc ((size_t)(most + argc), sizeof (*command->words.option));
+    if (!text || !word || !command->words.option)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    if (_take_job_options (command, word, _split (text, word, most), err) < 0)
+        return -1;
+    return _take_own_options (command, argc, argv, err);
+}
+
+/* Only then srun's words have to be read. */
+static bool _has_options (const struct command *command)
+{
+    bool has = command->words.options > 0;
+
+    for (int i = 1; i < command->argc; i++)
+        has = has || strncmp (command->argv[i], "--tf-", sizeof ("--tf-") - 1) == 0;
+    return has;
+}
+
+/* Returns only if that fails: the exit code. */
+static int _execute (char **argv)
+{
+    execvp (argv[0], argv);
+    launcher_say (true, "%s: %s", argv[0], strerror (errno));
+    return 127;
+}
+
+/* As srun reads them: in each component the job's first. */
+static int _use_options (const struct srun_words *words, size_t of_job, struct errtext *err)
+{
+    options_set_command (false, words->components > 1);
+    for (size_t i = 0; i < of_job; i++)
+        options_expect_inherited (words->option[i].option);
+    for (size_t component = 0; component < words->components; component++) {
+        for (size_t i = 0; i < words->options; i++)
+            if ((i < of_job || words->option[i].component == component)
+                && options_take (words->option[i].option, words->option[i].value, err) < 0)
+                return -1;
+        if (options_end_component (err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* srun has the plugin. The options that did not stand behind srun are put there. */
+static int _leave_to_plugin (const struct command *command, const struct srun_help *help, struct errtext *err)
+{
+    const struct srun_words *words = &command->words;
+    char **argv = calloc ((size_t)command->argc + words->options + 1, sizeof (*argv));
+    size_t used = 0;
+
+    if (!argv)
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    argv[used++] = command->argv[0];
+    for (size_t i = 0; i < words->options; i++) {
+        const struct srun_words_option *option = &words->option[i];
+        const char *name = option_table[option->option].name;
+
+        if (!srun_help_has (help, name))
+            return errtext_set (
+                err, "the spank_tf of this host's srun does not know --%s: it is of another version", name);
+        if (!option->before_srun)
+            continue;
+        if (asprintf (&argv[used++], "--%s%s%s", name, option->value ? "=" : "",
+                      option->value ? option->value : "")
+            < 0)
+            return errtext_set (err, "%s", strerror (ENOMEM));
+    }
+    for (int i = 1; i < command->argc; i++)
+        argv[used++] = command->argv[i];
+    if (srun_config_shows ())
+        launcher_say (false, "srun has the plugin, which does this");
+    return _execute (argv);
+}
+
+/* A file has the programs then, and tf-run would not stand before them. */
+static int _check_multi_prog (const struct cmdline *options, struct errtext *err)
+{
+    static const char name[] = "--multi-prog";
+
+    for (size_t i = 0; i < options->count; i++) {
+        size_t length = strlen (options->text[i]);
+
+        if (length >= sizeof ("--mu") - 1 && strncmp (options->text[i], name, length) == 0)
+            return errtext_set (err,
+                                "--multi-prog is not possible without the plugin: start one program, which "
+                                "reads SLURM_TF_ROLE");
+    }
+    return 0;
+}
+
+/* A job that srun allocates has the name of its program, and not that of this one. */
+static void _name_job (const struct srun_words *words)
+{
+    size_t program = 0;
+
+    while (!words->is_program[program])
+        program++;
+    if (!getenv ("SLURM_JOB_ID"))
+        setenv ("SLURM_JOB_NAME", basename (words->line.text[program]), 0);
+}
+
+/* srun's command line with a task of tf-run in the place of each program; the rendezvous runs. */
+static int _start_tasks (const struct command *command, const struct ask_srun_texts *texts,
+                         struct errtext *err)
+{
+    const struct srun_words *words = &command->words;
+    struct srun_facts srun = { .line = words->line, .options = words->srun_options };
+    struct slurm_facts slurm;
+    char word[RUN_TASK_SIZE];
+    char **argv;
+    int control;
+
+    if (_check_multi_prog (&words->srun_options, err) < 0)
+        return -1;
+    if (!own_programs_self () || !texts->config)
+        return errtext_set (err, "%s",
+                            texts->config ? "/proc is not mounted" : "\"scontrol show config\" fails");
+    slurm_facts_read (&slurm, texts->config);
+    srun.ports = slurm.ports;
+    srun.appends_output = slurm.appends_output;
+    srun.wait_time = slurm.wait_time;
+    own_programs_use ();
+    run_task_word (word, &slurm);
+    if (!(argv = srun_words_with (words, own_programs_self (), word)))
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    if (srun_side_prepare (&srun, err) < 0 || (control = srun_side_start (&srun, NULL, err)) < 0)
+        return -1;
+    _name_job (words);
+    /* It is open as long as srun lives. */
+    fcntl (control, F_SETFD, 0);
+    return _execute (argv);
+}
+
+static int _run (struct command *command, struct errtext *err)
+{
+    struct srun_words *words = &command->words;
+    struct ask_srun_texts texts;
+    struct srun_help *help;
+
+    ask_srun (command->argv[0], &texts);
+    if (!texts.help)
+        return errtext_set (err, "\"%s --help\" fails", command->argv[0]);
+    if (!(help = srun_help_create (texts.help)))
+        return errtext_set (err, "%s", strerror (ENOMEM));
+    if (srun_words_parse (words, command->argc, command->argv, help, ask_srun_option, command->argv[0], err)
+            < 0
+        || _use_options (words, command->of_job, err) < 0)
+        return -1;
+    if (srun_help_has (help, option_table[OPTION_TASKS].name))
+        return _leave_to_plugin (command, help, err);
+    if (options_use () == OPTIONS_UNUSED)
+        srun_checks_unused ();
+    if (options_use () != OPTIONS_ON || words->programs == 0)
+        return _execute (words->line.text);
+    return _start_tasks (command, &texts, err);
+}
+
+int main (int argc, char *argv[])
+{
+    struct command command = { .argc = 0 };
+    struct errtext err;
+    int rc;
+
+    if (argc > 1 && run_task_is (argv[1]))
+        run_task (argv[1], argv + 2);
+    if (version_is_wanted (argc, argv))
+        return version_print ();
+    if (argc > 1 && (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0))
+        return _print_help ();
+    additions_undo ();
+    srun_side_reset ();
+    rc = _begin (&command, argc, argv, &err);
+    if (rc == 0)
+        rc = _has_options (&command) ? _run (&command, &err) : _execute (command.argv);
+    if (rc < 0) {
+        launcher_say (true, "%s", err.text);
+        rc = srun_side_error_code ();
+    }
+    return rc;
+}
