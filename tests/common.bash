@@ -7,6 +7,8 @@
 #     SPANK_TF_PROGRAMS   the directory of the programs that the tests run as tasks
 #     SPANK_TF_USERS      the two users; default "tftest1 tftest2"
 #     SPANK_TF_PROCTRACK  the cluster's proctrack type; default linuxproc
+#     SPANK_TF_BY_RUN     yes: no cluster has the plugin, and the users' srun is tf-run. What a test with the tag "plugin"
+#                         is about only the plugin does
 #     SPANK_TF_DEATHS     a file: one line is added for each test that is repeated because a
 #                         Slurm daemon died
 #     SPANK_TF_CLUSTERS   a file: the directory of each cluster is added, for a run that is
@@ -74,8 +76,21 @@ start_cluster ()
     [[ " $* " != *" --plugstack "* ]] || ours=()
     export SPANK_TF_CLUSTER=$BATS_FILE_TMPDIR/cluster
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+    if [[ ${SPANK_TF_BY_RUN-} ]]; then
+        ours=(--plugstack /dev/null)
+        make_srun_by_run
+    fi
     [[ ! ${SPANK_TF_CLUSTERS-} ]] || echo "$SPANK_TF_CLUSTER" >> "$SPANK_TF_CLUSTERS"
     "$tests/cluster" start --proctrack "$proctrack" "${ours[@]}" "$@"
+}
+
+# The srun of slurm () and slurm_on (), and of the scripts and tasks that they start.
+make_srun_by_run ()
+{
+    mkdir -p "$BATS_FILE_TMPDIR/by-run"
+    printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$SPANK_TF_STAGE/bin/tf-run" "$(command -v srun)" \
+        > "$BATS_FILE_TMPDIR/by-run/srun"
+    chmod 755 "$BATS_FILE_TMPDIR/by-run" "$BATS_FILE_TMPDIR/by-run/srun"
 }
 
 # Before start_cluster with GresTypes=gpu: four GPUs, which its nodes may have. They are device files, which
@@ -122,13 +137,14 @@ check_daemons ()
 # Run a command on the login host as the first user: slurm srun …
 slurm ()
 {
-    "$tests/cluster" run --user "$user" -- "$@"
+    "$tests/cluster" run --user "$user" -- ${SPANK_TF_BY_RUN:+env PATH="$BATS_FILE_TMPDIR/by-run:$PATH"} "$@"
 }
 
 # Run it on a node: slurm_on NODE srun …
 slurm_on ()
 {
-    "$tests/cluster" run --on "$1" --user "$user" -- "${@:2}"
+    "$tests/cluster" run --on "$1" --user "$user" -- ${SPANK_TF_BY_RUN:+env PATH="$BATS_FILE_TMPDIR/by-run:$PATH"} \
+        "${@:2}"
 }
 
 # Print the process ID of the supervisor of this program.
