@@ -81,6 +81,10 @@ site_arguments ()
 {
     local line
 
+    if [[ ${SPANK_TF_BY_RUN-} ]]; then
+        [[ $# -eq 0 ]] || skip "only the plugin has arguments of a site"
+        return
+    fi
     line=$(grep '^required' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")
     echo "$line $*" > "$SPANK_TF_CLUSTER/plugstack.conf"
 }

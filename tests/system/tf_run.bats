@@ -3,6 +3,9 @@
 #
 # tf-run, on a Slurm that has no plugin.
 
+# In `tests/run --by-run` each srun would be started twice by it.
+# bats file_tags=plugin
+
 load roles
 load launch
 
