@@ -304,14 +304,15 @@ static void _tells_its_role (void)
     _run ("echo life ${SLURM_TF_RESTART-0} $SLURM_TF_ROLE; exec sleep 60");
 }
 
-/* A life is to begin, with an answer. */
-static void _order_place (struct task *task, int life, const char *role)
+/* A life is to begin, with an answer. Not watched: 0. */
+static void _order_place (struct task *task, int life, const char *role, int watched)
 {
     /* clang-format off */
     const struct answer answer = {
         .role = role, .address = "10.0.0.1", .port = 40000, .cluster = "{}", .cluster_length = 2, .tail = "}",
         .supervised = true, .restart = { 9, true, 60, 90 },
         .lost_after = task->lost_after, .goal = &task->goal,
+        .watch = { .seconds = watched, .first = watched },
     };
     /* clang-format on */
     struct answer_message message;
@@ -343,7 +344,25 @@ TEST ("a spare that cannot get its answer does not begin")
     _start_spare (&task);
     if (prlimit (task.fork_server, RLIMIT_NOFILE, &none, NULL) < 0)
         die ("cannot limit the fork server");
-    _order_place (&task, 3, "chief");
+    _order_place (&task, 3, "chief", 0);
     _expect (&task, (struct wanted){ "unstarted 1", -1, "tf-fork-server, which starts it, does not answer" });
     task_order_exit (&task, W_EXITCODE (1, 0));
+}
+
+TEST ("a spare is watched as its place is")
+{
+    struct task task = {
+        .program = _tells_its_role, .restarts = 9, .spare = true, .lost_after = 60, .stop_grace = 9
+    };
+    struct signs signs;
+
+    _start_spare (&task);
+    _order_place (&task, 1, "worker", 1);
+    task_expect_output (&task, "life 1 worker\n");
+    signs = task_expect_signs (&task);
+    if (signs.source != SIGNS_NONE || signs.life != 1)
+        die ("it is not watched");
+    task_send_order (&task, ORDER_STOP);
+    _expect (&task, (struct wanted){ "stopped", 1, NULL });
+    task_order_exit (&task, 0);
 }
