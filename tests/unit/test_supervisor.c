@@ -191,8 +191,8 @@ static void report_signals (void)
 }
 
 /*
- * Argument "exit CODE": exit. "wait": wait until the test closes its end of the connection. "not
- * ready": exit before the supervisor is ready, like a program that cannot be loaded.
+ * Argument "wait": wait until the test closes its end of the connection. "not ready": exit before the
+ * supervisor is ready, like a program that cannot be loaded.
  */
 static int supervise (int argc, char *argv[])
 {
@@ -214,8 +214,6 @@ static int supervise (int argc, char *argv[])
     report_signals ();
     prctl (PR_GET_CHILD_SUBREAPER, &is_subreaper);
     dprintf (3, "subreaper %d\nend\n", is_subreaper);
-    if (strncmp (argv[1], "exit ", 5) == 0)
-        return atoi (argv[1] + 5);
     while (read (3, &byte, 1) > 0)
         ;
     return 0;
@@ -427,45 +425,10 @@ TEST (the_parent_becomes_tf_supervise_and_the_task_goes_on)
     }
 }
 
-TEST (slurm_sees_the_supervisors_exit_status)
-{
-    for (int i = 0; i < rounds (); i++) {
-        int of_first, of_task;
-        pid_t pid = start (&(struct launch){ .step = "exit 42" });
-
-        reap (pid, &of_first, &of_task);
-        assert_int_equal (of_first, 42 << 8);
-        check_ended_with_parent (of_task);
-    }
-}
-
 static void wait_for_pending (void)
 {
     for (int ms = 0; !shared->pending && ms < 20000; ms++)
         poll (NULL, 0, 1);
-}
-
-/* fork () works in the task as in any other process. */
-static void fork_again (void)
-{
-    int status = -1;
-    pid_t pid = __real_fork ();
-
-    if (pid == 0)
-        _exit (getppid () == shared->task ? 5 : 6);
-    waitpid (pid, &status, 0);
-    shared->bind_error = status;
-    shared->pending = 1;
-    wait_for_signals ();
-}
-
-TEST (the_task_can_fork)
-{
-    pid_t pid = start (&(struct launch){ .go_on = fork_again });
-
-    wait_for_pending ();
-    assert_int_equal (shared->bind_error, 5 << 8);
-    finish (pid);
 }
 
 /* Signals. */
@@ -609,29 +572,6 @@ TEST (a_life_does_not_begin_if_its_fork_server_is_killed)
     close_connection ();
     reap (pid, &of_first, &of_task);
     assert_false (shared->went_on);
-}
-
-static void exec_sleep (void)
-{
-    execl ("/bin/sleep", "sleep", "60", (char *)NULL);
-    _exit (126);
-}
-
-static bool is_called (pid_t pid, const char *name)
-{
-    char path[64];
-
-    snprintf (path, sizeof (path), "/proc/%d/comm", (int)pid);
-    return strncmp (file_text (path), name, strlen (name)) == 0;
-}
-
-TEST (the_tasks_program_ends_if_the_supervisor_dies)
-{
-    pid_t pid = start (&(struct launch){ .go_on = exec_sleep });
-
-    read_report ();
-    AWAIT (is_called (shared->task, "sleep"));
-    finish (pid);
 }
 
 /* The port. */
