@@ -59,7 +59,7 @@ static const char *parsed (const char *line, char *buf, size_t size)
     while (argc < MOST_WORDS && (argv[argc] = strsep (&rest, " ")))
         argc++;
     if (srun_words_parse (&words, argc, argv, help, ask, NULL, &err) < 0)
-        snprintf (buf, size, "error: %s", err.text);
+        snprintf (buf, size, "error: %.500s", err.text);
     else {
         all = srun_words_with (&words, "TF-RUN", "--task=");
         for (char **word = all; *word; word++)
