@@ -20,12 +20,14 @@
 
 #include "common/option_table.h"
 #include "protocol/answer.h"
+#include "protocol/contact.h"
 #include "protocol/fields.h"
 #include "protocol/goal.h"
+#include "protocol/hello.h"
 #include "protocol/registration.h"
 #include "protocol/rendezvous_config.h"
 #include "protocol/rule_fields.h"
-#include "protocol/signs.h"
+#include "protocol/status.h"
 #include "protocol/supervisor_config.h"
 
 static const char *_or_nothing (const char *text)
@@ -67,7 +69,14 @@ static void _print_keys (const char *module, const struct fields *fields)
 static int _print_all_keys (void)
 {
     _print_keys ("answer", &answer_fields);
+    _print_keys ("cause", &cause_fields);
+    _print_keys ("contact", &contact_fields);
+    _print_keys ("exit_report", &exit_report_fields);
+    _print_keys ("failure_text", &failure_text_fields);
     _print_keys ("goal", &goal_fields);
+    _print_keys ("hello", &hello_fields);
+    _print_keys ("life_report", &life_report_fields);
+    _print_keys ("life_report", &life_report_asked_fields);
     _print_keys ("registration", &registration_fields);
     _print_keys ("rendezvous_config", &rendezvous_config_fields);
     _print_keys ("rule_fields", &restart_rule_fields);

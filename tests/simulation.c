@@ -26,8 +26,8 @@
 #include "common/frameworks.h"
 #include "common/port.h"
 #include "protocol/answer.h"
-#include "protocol/exit_report.h"
 #include "protocol/rendezvous_config.h"
+#include "reports.h"
 
 #define CHECK_S 180             /* a test that takes longer hangs */
 #define START_MS 60000          /* enough under valgrind on a busy machine */
@@ -116,7 +116,7 @@ struct frame *launch_encode_config (const struct launch *launch)
         .frameworks = FRAMEWORK_TF | FRAMEWORK_KERAS | FRAMEWORK_JAX,
         .nccl = true,
     };
-    struct frame *frame = rendezvous_config_encode (&config);
+    struct frame *frame = fields_frame (&rendezvous_config_fields, &config);
 
     if (!frame)
         die ("no memory");
@@ -460,12 +460,13 @@ void check_answer (const struct launch *launch, int number, const struct frame *
  */
 static void _reply (const struct launch *launch, int fd, const struct frame *frame)
 {
-    static const struct exit_report success = { .kind = EXIT_REPORT_EXIT };
+    const struct status success = status_of_end ("exit 0");
     struct answer answer;
     struct errtext err;
 
     if (answer_decode (&answer, frame, launch->contact.server_token, &err) == 0
-        && !send_frame (fd, answer.supervised ? exit_report_encode (&success) : acknowledgement_encode ()))
+        && !send_frame (fd, answer.supervised ? fields_frame (&status_fields, &success)
+                                              : acknowledgement_encode ()))
         die ("a rank cannot reply to its answer");
 }
 

@@ -25,9 +25,8 @@
 #include "common/descriptors.h"
 #include "common/tcp.h"
 #include "launch/fork_server.h"
-#include "protocol/exit_report.h"
+#include "protocol/fields.h"
 #include "protocol/hello.h"
-#include "protocol/status.h"
 #include "protocol/supervisor_config.h"
 #include "simulation.h"
 #include "supervise/descendants.h"
@@ -135,7 +134,8 @@ static void _configure (const struct task *task)
     int file;
 
     address_parse (&config.address, "127.0.0.1");
-    if (!(frame = supervisor_config_encode (&config)) || (file = frame_store (frame, "supervisor")) < 0
+    if (!(frame = fields_frame (&supervisor_config_fields, &config))
+        || (file = frame_store (frame, "supervisor")) < 0
         || dup2 (file, SUPERVISOR_CONFIG_FD) < 0)
         _exit (122);
     if (file != SUPERVISOR_CONFIG_FD)
@@ -423,34 +423,32 @@ static void _check_report (const struct exit_report *report, const char *expecte
 }
 
 /* A signal of Slurm's may be that it suspends the job, of which a supervisor tells. */
-struct frame *task_receive_report (struct task *task)
+struct frame *task_receive_report (struct task *task, struct status *status)
 {
-    struct life_report life;
     struct frame *frame;
+    struct errtext err;
 
-    while ((frame = receive_frame (task->connection, task_reaction_ms ())) && !exit_report_is_in (frame))
+    while ((frame = receive_frame (task->connection, task_reaction_ms ()))) {
+        if (status_decode (status, frame, &err) < 0)
+            die ("%s", err.text);
+        if (status->ended)
+            break;
         frame_destroy (frame);
-    if (frame) {
-        life_report_decode (&life, frame);
-        task->report = life.number;
     }
+    if (frame)
+        task->report = status->life.number;
     return frame;
 }
 
 void task_expect_report (struct task *task, const char *expected)
 {
-    struct frame *frame = task_receive_report (task);
-    struct exit_report report;
-    struct life_report life;
-    struct errtext err;
+    struct status status;
+    struct frame *frame = task_receive_report (task, &status);
 
     if (!frame)
         die ("tf-supervise did not report \"%s\"", expected);
-    if (exit_report_decode (&report, frame, &err) < 0)
-        die ("%s", err.text);
-    _check_report (&report, expected);
-    life_report_decode (&life, frame);
-    task->ago_ms = life.ago_ms;
+    _check_report (&status.report, expected);
+    task->ago_ms = status.life.ago_ms;
     frame_destroy (frame);
 }
 
@@ -487,10 +485,10 @@ static void _check_hello (const struct frame *frame)
 {
     struct hello hello;
 
-    hello_decode (&hello, frame);
+    fields_decode (&hello_fields, &hello, frame, NULL);
     if (!hello.reconnects || !hello.token || strcmp (hello.token, TASK_TOKEN) != 0 || !hello.node
         || strcmp (hello.node, TASK_NODE) != 0 || !hello.release
-        || strcmp (hello.release, PACKAGE_VERSION) != 0 || hello.version != FRAME_VERSION)
+        || strcmp (hello.release, PACKAGE_VERSION) != 0 || frame_version (frame) != FRAME_VERSION)
         die ("tf-supervise reconnects with a wrong token, node, release or version");
     if (frame_get (frame, "SERVER_TOKEN"))
         die ("tf-supervise discloses the server token");

@@ -19,7 +19,7 @@
 #include <sys/types.h>
 
 #include "protocol/goal.h"
-#include "protocol/signs.h"
+#include "protocol/status.h"
 
 #define TASK_TOKEN "0123456789abcdef0123456789abcdef"
 #define TASK_SERVER_TOKEN "fedcba9876543210fedcba9876543210"
@@ -118,7 +118,7 @@ void task_send_life (struct task *task, int life);
 void task_order_exit (struct task *task, int status);
 
 /* The next frame on the connection that is not about signs of life; NULL: there is none. */
-struct frame *task_receive_report (struct task *task);
+struct frame *task_receive_report (struct task *task, struct status *status);
 /* ... is this exit report. */
 void task_expect_report (struct task *task, const char *report);
 

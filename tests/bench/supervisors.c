@@ -99,7 +99,7 @@ static size_t _tell (struct supervisor *s)
     signs->messages++;
     signs->step = 1000 + signs->messages;
     snprintf (signs->status, sizeof (signs->status), "step %d", signs->step);
-    if (!(frame = status_encode (&s->status)))
+    if (!(frame = fields_frame (&status_fields, &s->status)))
         die ("no memory");
     frame_bytes (frame, 0, &bytes);
     if (!send_frame (s->fd, frame))

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "protocol/goal.h"
-#include "protocol/status.h"
+#include "reports.h"
 #include "simulation.h"
 
 #define TASKS 8
@@ -243,20 +243,18 @@ static void _tell (const struct launch *launch, int fd, int rank, const struct s
 /* Its task has ended so, on a new connection. */
 static int _reconnect (const struct launch *launch, int rank, const char *how)
 {
-    struct status status = { .ended = true, .life = { .life = -1 } };
+    const struct status status = status_of_end (how);
     int fd = connect_to_rendezvous (launch);
 
-    exit_report_parse (&status.report, how);
     _tell (launch, fd, rank, &status);
     return fd;
 }
 
 static void _report (int fd, const char *how)
 {
-    struct exit_report report;
+    const struct status status = status_of_end (how);
 
-    exit_report_parse (&report, how);
-    send_frame (fd, exit_report_encode (&report));
+    send_frame (fd, fields_frame (&status_fields, &status));
 }
 
 /* Each rank has its answer, and says nothing to it. */
@@ -436,10 +434,9 @@ static int _connect_from_elsewhere (const struct launch *launch)
 /* A node with the token says that the task of another one has ended, or registers as that. */
 static void _impersonate (const struct launch *launch, int rank)
 {
-    struct status status = { .ended = true, .life = { .life = -1 } };
+    const struct status status = status_of_end ("exit 0");
     int fd = _connect_from_elsewhere (launch);
 
-    exit_report_parse (&status.report, "exit 0");
     _tell (launch, fd, rank, &status);
     expect_no_data (fd);
     fd = connect_to_rendezvous (launch);

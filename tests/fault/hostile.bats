@@ -61,14 +61,17 @@ still_connected ()
     "$tests/cluster" run -- ss -Htn state established 'sport >= :25000 and sport <= :25999' | grep -c "$(address "$(node 3)")"
 }
 
+# A task has ended with exit code 1.
+end=(ENDED=exit NUMBER=1 REPORT=1 SIGNS=unknown LIFE=0)
+
 @test "a hostile node cannot report the end of another node's task, or take its place" {
     # shellcheck disable=SC2046  # words
     start_and_take_token --tf-log-dir="$work/logs" "${program[@]}"
     continue_slurmd 3
     eventually 20 started 6
     [ "$(still_connected)" -eq 2 ] || fail "the tasks of node 3 are not connected"
-    [ "$(hostile NODE="$(node 3)" RECONNECTS=1 RANK=4 EXIT_REPORT='exit 1')" = closed ] || fail "a report is answered"
-    [ "$(hostile NODE="$(node 2)" RECONNECTS=1 RANK=4 EXIT_REPORT='exit 1')" = closed ] || fail "another node's is"
+    [ "$(hostile NODE="$(node 3)" RECONNECTS=1 RANK=4 "${end[@]}")" = closed ] || fail "a report is answered"
+    [ "$(hostile NODE="$(node 2)" RECONNECTS=1 RANK=4 "${end[@]}")" = closed ] || fail "another node's is"
     [ "$(hostile STEP="$job.0" NODE="$(node 3)" $(of_node_3 4))" = closed ] || fail "a registration is answered"
     [ "$(still_connected)" -eq 2 ] || fail "the tasks of node 3 lost their connections"
     [ "$(grep -c . "$srun_output")" -eq 1 ] &&

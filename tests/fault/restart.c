@@ -22,8 +22,6 @@
 
 #include "common/deadline.h"
 #include "protocol/answer.h"
-#include "protocol/exit_report.h"
-#include "protocol/life_report.h"
 #include "simulation.h"
 #include "supervise/descendants.h"
 #include "supervision.h"
@@ -79,31 +77,27 @@ struct wanted {
     const char *cannot;
 };
 
-static void _check (const struct frame *frame, const struct wanted *wanted)
+static void _check (const struct status *status, const struct wanted *wanted)
 {
-    struct exit_report report;
+    const struct life_report *life = &status->life;
     struct exit_report_text room;
-    struct life_report life;
-    struct errtext err;
 
-    if (exit_report_decode (&report, frame, &err) < 0)
-        die ("%s", err.text);
-    if (strcmp (exit_report_print (&report, &room), wanted->report) != 0)
+    if (strcmp (exit_report_print (&status->report, &room), wanted->report) != 0)
         die ("the report is %s instead of %s", room.text, wanted->report);
-    life_report_decode (&life, frame);
-    if (life.life != wanted->life || life.asked_signal > 0)
-        die ("life %d%s instead of %d", life.life, life.asked_signal ? ", asked" : "", wanted->life);
-    if (strcmp (life.cannot ? life.cannot : "", wanted->cannot ? wanted->cannot : "") != 0)
-        die ("it cannot be restarted because %s", life.cannot);
+    if (life->life != wanted->life || life->asked_signal > 0)
+        die ("life %d%s instead of %d", life->life, life->asked_signal ? ", asked" : "", wanted->life);
+    if (strcmp (life->cannot ? life->cannot : "", wanted->cannot ? wanted->cannot : "") != 0)
+        die ("it cannot be restarted because %s", life->cannot);
 }
 
 static void _expect (struct task *task, struct wanted wanted)
 {
-    struct frame *frame = task_receive_report (task);
+    struct status status;
+    struct frame *frame = task_receive_report (task, &status);
 
     if (!frame)
         die ("there is no report");
-    _check (frame, &wanted);
+    _check (&status, &wanted);
     frame_destroy (frame);
 }
 

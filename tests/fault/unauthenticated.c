@@ -163,7 +163,7 @@ static void _other_tasks (const struct launch *launch)
 
 static void _reconnects (const struct launch *launch)
 {
-    static const struct status status = { .ended = true };
+    static const struct status status = { .ended = true, .life = { .number = 1 } };
     static const int rank[] = { 0, LAST, TASKS };
 
     /* From their own nodes: another one is said once the last rank has registered. */

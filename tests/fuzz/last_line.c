@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "protocol/status.h"
 #include "supervise/last_line.h"
 #include "supervise/log_tail.h"
 
@@ -18,19 +19,33 @@ static void _check (const struct failure_text *text, enum failure_text_source so
     CHECK (strlen (text->text) <= FAILURE_TEXT_MAX);
 }
 
-/* Any line becomes one that is decoded as it is. */
+/* It is decoded as it was sent, if there is something to send. */
+static void _check_sent (const struct failure_text *text)
+{
+    const struct status status = { .ended = true, .life = { .number = 1 }, .failure = *text };
+    struct frame *frame = fields_frame (&status_fields, &status);
+    struct status decoded;
+    struct errtext err;
+
+    CHECK (frame && fuzz_succeeded (status_decode (&decoded, frame, &err), &err));
+    CHECK (decoded.failure.source == text->source);
+    if (text->source != FAILURE_TEXT_NONE) {
+        CHECK (strcmp (decoded.failure.text, text->text) == 0);
+        CHECK (decoded.failure.cause.kind == text->cause.kind);
+        CHECK (strcmp (decoded.failure.cause.detail, text->cause.detail) == 0);
+    }
+    frame_destroy (frame);
+}
+
+/* Any line becomes one that can be sent. */
 static void _check_line (const char *line, size_t length)
 {
-    struct frame *frame = frame_create ();
-    struct failure_text text = { .cause = { CAUSE_SPACE, "" } }, decoded;
+    struct failure_text text = { .cause = { CAUSE_SPACE, "" } };
 
     failure_text_set (&text, FAILURE_TEXT_LOG, line, length);
-    failure_text_add (frame, &text);
-    failure_text_decode (&decoded, frame);
-    CHECK (decoded.source == text.source && strcmp (decoded.text, text.text) == 0);
     if (text.source != FAILURE_TEXT_NONE)
         _check (&text, FAILURE_TEXT_LOG);
-    frame_destroy (frame);
+    _check_sent (&text);
 }
 
 /* Whatever is found is sent and decoded. A traceback is in the bytes. */
@@ -38,8 +53,6 @@ static void _check_words (enum exit_report_kind kind, int number, const char *by
 {
     const struct exit_report report = { .kind = kind, .number = number };
     struct last_words words = last_line_words (&report, bytes, size);
-    struct cause *cause = &words.text.cause, decoded;
-    struct frame *frame = frame_create ();
 
     if (words.text.source != FAILURE_TEXT_NONE)
         _check (&words.text, kind == EXIT_REPORT_HUNG ? FAILURE_TEXT_STACK : FAILURE_TEXT_LOG);
@@ -50,10 +63,7 @@ static void _check_words (enum exit_report_kind kind, int number, const char *by
         _check (&words.exception, FAILURE_TEXT_LOG);
         CHECK (words.traceback >= 0 && at < size && bytes[at] == title[0]);
     }
-    cause_add (frame, cause);
-    cause_decode (&decoded, frame);
-    CHECK (decoded.kind == cause->kind && strcmp (decoded.detail, cause->detail) == 0);
-    frame_destroy (frame);
+    _check_sent (&words.text);
 }
 
 FUZZ_TARGET (last_line)

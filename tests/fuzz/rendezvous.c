@@ -477,7 +477,7 @@ static void _register (struct client *client, int rank, const char *token, const
 
 static void _reconnect (struct client *client, int rank, bool ended)
 {
-    const struct status status = { .ended = ended, .life = { .life = -1 } };
+    const struct status status = { .ended = ended, .life = { .number = 1, .life = -1 } };
 
     char node[16];
 
@@ -492,7 +492,7 @@ static void _report (struct client *client, enum exit_report_kind kind, int numb
                                    .life = { .number = ++client->reports, .life = _restarts () ? 0 : -1 },
                                    .signs = { .life = client->life } };
 
-    _send_message (client, status_encode (&status), FRAME_VERSION);
+    _send_message (client, fields_frame (&status_fields, &status), FRAME_VERSION);
 }
 
 /* What clients receive. */
@@ -761,7 +761,7 @@ static struct frame *_configuration (const char *line)
     config.lost_after = _flag ('L') ? 5 : 0;
     config.networks = _flag ('n') ? "10.0.0.0/24,ib1" : NULL;
     config.networks_required = _flag ('N');
-    CHECK (frame = rendezvous_config_encode (&config));
+    CHECK (frame = fields_frame (&rendezvous_config_fields, &config));
     return frame;
 }
 

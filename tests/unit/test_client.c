@@ -18,6 +18,7 @@
 #include "common/tf_config.h"
 #include "protocol/answer.h"
 #include "protocol/client.h"
+#include "protocol/fields.h"
 #include "protocol/hello.h"
 
 /* An answer longer than the socket buffers of a new connection. */
@@ -69,7 +70,7 @@ static void read_registration (int fd)
 
     if (frame_read (&reader, fd, &frame, NULL) != 1)
         fail_server ("no frame came");
-    hello_decode (&hello, frame);
+    fields_decode (&hello_fields, &hello, frame, NULL);
     if (strcmp (hello.token, TOKEN) != 0 || hello.reconnects || registration_decode (&rank, frame, NULL) < 0
         || rank.rank != 17 || !strchr ("1:", address_print (&rank.address, &room)[0]))
         fail_server ("another registration came");

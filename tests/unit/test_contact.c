@@ -40,11 +40,12 @@ TEST (decoding_returns_the_encoded_contact)
         const char *text;
     } row[] = {
         { { 60001, TOKEN, SERVER_TOKEN, 300, true, CONTACT_ASK_NOTHING, false, false, "any" },
-          V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any" },
+          V " 60001 " TOKEN " " SERVER_TOKEN " TIMEOUT=300 HOLD=1 PORTS=any" },
         { { 1, TOKEN, SERVER_TOKEN, 1, false, CONTACT_ASK_INTERFACES, true, false, "reserved" },
-          V " 1 " TOKEN " " SERVER_TOKEN " 1 free interfaces two-ports no-name reserved" },
+          V " 1 " TOKEN " " SERVER_TOKEN " TIMEOUT=1 ASK=interfaces SECOND_PORT=1 PORTS=reserved" },
         { { 65535, SERVER_TOKEN, TOKEN, 604800, true, CONTACT_ASK_RAILS, true, true, "30000-30999,31500" },
-          V " 65535 " SERVER_TOKEN " " TOKEN " 604800 hold rails two-ports own-name 30000-30999,31500" },
+          V " 65535 " SERVER_TOKEN " " TOKEN
+            " TIMEOUT=604800 HOLD=1 ASK=rails SECOND_PORT=1 OWN_NAME=1 PORTS=30000-30999,31500" },
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
@@ -82,7 +83,7 @@ TEST (the_longest_ports_fit)
 TEST (longer_ports_are_refused)
 {
     struct contact r;
-    char text[2048] = V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name ";
+    char text[2048] = V " 60001 " TOKEN " " SERVER_TOKEN " TIMEOUT=300 PORTS=";
     char *end = strchr (text, '\0');
 
     memset (end, '1', sizeof (r.ports));
@@ -109,28 +110,17 @@ TEST (malformed_text_is_refused)
     /* clang-format off */
     static const char *const row[] = {
         "", "none", "failed", V, V " 60001", V " 60001 " TOKEN, V " 60001 " TOKEN " " SERVER_TOKEN,
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300", V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails one-port",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails one-port any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails one-port its-name any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold rails three-ports no-name any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " hold nothing one-port no-name any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 keep nothing one-port no-name any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold everything one-port no-name any",
-        V " 0 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
-        V " 65536 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
-        V " -1 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 0 hold nothing one-port no-name any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " -1 hold nothing one-port no-name any",
-        "x 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 4294967596 hold nothing one-port no-name any",
-        V " 60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any more",
-        V "  60001 " TOKEN " " SERVER_TOKEN " 300 hold nothing one-port no-name any",
-        V " 60001 short " SERVER_TOKEN " 300 hold nothing one-port no-name any",
-        V " 60001 " TOKEN "0 " SERVER_TOKEN " 300 hold nothing one-port no-name any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " TIMEOUT=300", V " 60001 " TOKEN " " SERVER_TOKEN " PORTS=any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " TIMEOUT=0 PORTS=any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " TIMEOUT=-1 PORTS=any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " TIMEOUT=4294967596 PORTS=any",
+        V " 60001 " TOKEN " " SERVER_TOKEN " TIMEOUT=300 ASK=everything PORTS=any",
+        V " 0 " TOKEN " " SERVER_TOKEN " TIMEOUT=300 PORTS=any",
+        V " 65536 " TOKEN " " SERVER_TOKEN " TIMEOUT=300 PORTS=any",
+        V " -1 " TOKEN " " SERVER_TOKEN " TIMEOUT=300 PORTS=any",
+        "x 60001 " TOKEN " " SERVER_TOKEN " TIMEOUT=300 PORTS=any",
+        V " 60001 short " SERVER_TOKEN " TIMEOUT=300 PORTS=any",
+        V " 60001 " TOKEN "0 " SERVER_TOKEN " TIMEOUT=300 PORTS=any",
         "99 60001 " TOKEN " short",
     };
     /* clang-format on */

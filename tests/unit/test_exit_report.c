@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "messages.h"
+#include "unit.h"
 
 #include <stdio.h>
 
@@ -29,16 +29,12 @@ TEST (each_report_is_printed_as_its_text)
     };
 
     for (size_t i = 0; i < COUNT (row); i++) {
-        struct exit_report report = { .kind = EXIT_REPORT_SIGNAL, .number = 77 };
         struct exit_report_text room;
 
         assert_ptr_equal (exit_report_print (&row[i].report, &room), room.text);
         assert_string_equal (room.text, row[i].text);
-        assert_int_equal (exit_report_parse (&report, row[i].text), 0);
-        assert_int_equal (report.kind, row[i].report.kind);
-        assert_int_equal (report.number, row[i].report.number);
-        assert_int_equal (exit_report_failed (&report), row[i].failed);
-        assert_int_equal (exit_report_code (&report), row[i].code);
+        assert_int_equal (exit_report_failed (&row[i].report), row[i].failed);
+        assert_int_equal (exit_report_code (&row[i].report), row[i].code);
     }
 }
 
@@ -69,53 +65,6 @@ TEST (users_read_that_a_task_which_was_stopped_had_to_be_killed)
     assert_string_equal (exit_report_print (&killed, &room), "stopped");
     assert_false (exit_report_failed (&killed));
     assert_int_equal (exit_report_code (&killed), 0);
-}
-
-TEST (a_number_may_have_leading_zeros)
-{
-    struct exit_report report;
-
-    assert_int_equal (exit_report_parse (&report, "exit 003"), 0);
-    assert_int_equal (report.number, 3);
-}
-
-TEST (every_code_and_every_signal_is_parsed)
-{
-    for (int number = -2; number < 400; number++) {
-        struct exit_report report;
-        char text[32];
-
-        snprintf (text, sizeof (text), "exit %d", number);
-        assert_int_equal (exit_report_parse (&report, text), number >= 0 && number <= 255 ? 0 : -1);
-        snprintf (text, sizeof (text), "signal %d", number);
-        assert_int_equal (exit_report_parse (&report, text), number >= 1 && number <= 64 ? 0 : -1);
-    }
-}
-
-TEST (a_malformed_text_is_refused_and_the_report_stays_unchanged)
-{
-    /* clang-format off */
-    static const char *const row[] = {
-        "", " ", "exit", "exit ", "signal", "signal ", "3", "exit3", "signal11",
-        "exit -0", "exit -1", "exit +1", "exit  3", "exit 3 ", " exit 3",
-        "exit\t3", "exit 3\n", "exit 3\r", "exit 0x3", "exit 3.0", "exit 1e2", "exit three",
-        "exit 256", "exit 999", "exit 4294967299", "exit 18446744073709551619",
-        "exit 99999999999999999999999999999999999999999999999999999999999999999999999999999999",
-        "Exit 3", "EXIT 3", "exited 3", "exit 3 signal 11", "exit 3exit 3",
-        "signal 0", "signal 00", "signal 65", "signal 127", "signal -9",
-        "signal SIGSEGV", "signal 4294967307", "Signal 11", "signals 11",
-        "stopped ", " stopped", "stopped 0", "stopped\n", "Stopped", "stop", "stoppe", "stoppedd",
-        "exit \xd9\xa3", "exit 3\x80", "killed 9",
-    };
-    /* clang-format on */
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        struct exit_report report = { .kind = EXIT_REPORT_SIGNAL, .number = 77 };
-
-        assert_int_equal (exit_report_parse (&report, row[i]), -1);
-        assert_int_equal (report.kind, EXIT_REPORT_SIGNAL);
-        assert_int_equal (report.number, 77);
-    }
 }
 
 TEST (any_number_fits_the_buffer)

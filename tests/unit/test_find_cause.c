@@ -5,7 +5,8 @@
  */
 #include "config.h"
 
-#include "messages.h"
+#include "../reports.h"
+#include "unit.h"
 
 #include "supervise/last_line.h"
 
@@ -24,9 +25,9 @@ static void check (const struct words *w)
     struct last_words words;
     char text[256];
 
-    assert_int_equal (exit_report_parse (&report, w->how), 0);
+    assert_true (report_parse (&report, w->how));
     words = last_line_words (&report, w->text, w->length);
-    cause_text (&words.text.cause, text, sizeof (text));
+    snprintf (text, sizeof (text), "%s%s", cause_text[words.text.cause.kind], words.text.cause.detail);
     if (strcmp (*text ? text : "-", w->cause) != 0)
         fail_msg ("%s: \"%s\", not \"%s\"", w->name, text, w->cause);
     if (strcmp (*words.text.text ? words.text.text : "-", w->line) != 0)
@@ -78,40 +79,4 @@ TEST (only_what_the_last_step_wrote_counts)
     assert_int_equal (last_line_words (&report, after + 20, sizeof (after) - 21).text.cause.kind,
                       CAUSE_MEMORY);
     assert_int_equal (last_line_words (&report, "", 0).text.cause.kind, CAUSE_NONE);
-}
-
-TEST (a_cause_is_decoded_as_it_was_sent)
-{
-    for (int kind = CAUSE_NONE; kind < CAUSE_KINDS; kind++) {
-        struct cause cause = { .kind = (enum cause_kind)kind, .detail = "" }, decoded;
-        struct frame *frame = frame_create ();
-
-        if (kind == CAUSE_LIBRARY || kind == CAUSE_MODULE)
-            strcpy (cause.detail, "libx.so.1");
-        cause_add (frame, &cause);
-        memset (&decoded, 0xff, sizeof (decoded));
-        cause_decode (&decoded, frame);
-        assert_int_equal (decoded.kind, kind);
-        assert_string_equal (decoded.detail, cause.detail);
-        frame_destroy (frame);
-    }
-}
-
-TEST (a_malformed_cause_is_not_known)
-{
-    static const char *const row[][2] = {
-        { "", NULL }, { "Space", NULL }, { "library", NULL }, { "library", "" }, { "module", "a\tb" },
-    };
-
-    for (size_t i = 0; i < COUNT (row); i++) {
-        struct frame *frame = frame_create ();
-        struct cause decoded;
-
-        frame_add (frame, "CAUSE", "%s", row[i][0]);
-        frame_add_text (frame, "CAUSE_DETAIL", row[i][1]);
-        cause_decode (&decoded, frame);
-        assert_int_equal (decoded.kind, CAUSE_NONE);
-        assert_string_equal (decoded.detail, "");
-        frame_destroy (frame);
-    }
 }

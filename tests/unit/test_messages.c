@@ -110,6 +110,16 @@ static const struct supervisor_config full_supervisor_config = {
     .error_file = "/a b/w0.error.json", .tee = true, .role = "worker", .index = 0,
 };
 
+static struct frame *sent_config (const struct rendezvous_config *config)
+{
+    return fields_frame (&rendezvous_config_fields, config);
+}
+
+static struct frame *sent_supervisor_config (const struct supervisor_config *config)
+{
+    return fields_frame (&supervisor_config_fields, config);
+}
+
 static struct frame *registration_plain (void)
 {
     struct registration rank = plain_registration ();
@@ -126,22 +136,22 @@ static struct frame *registration_full (void)
 
 static struct frame *rendezvous_config_plain (void)
 {
-    return rendezvous_config_encode (&plain_rendezvous_config);
+    return sent_config (&plain_rendezvous_config);
 }
 
 static struct frame *rendezvous_config_full (void)
 {
-    return rendezvous_config_encode (&full_rendezvous_config);
+    return sent_config (&full_rendezvous_config);
 }
 
 static struct frame *supervisor_config_plain (void)
 {
-    return supervisor_config_encode (&plain_supervisor_config);
+    return sent_supervisor_config (&plain_supervisor_config);
 }
 
 static struct frame *supervisor_config_full (void)
 {
-    return supervisor_config_encode (&full_supervisor_config);
+    return sent_supervisor_config (&full_supervisor_config);
 }
 
 /* Decode a frame, and encode what it was; NULL and err if it is refused. */
@@ -159,7 +169,9 @@ static struct frame *rendezvous_config_again (const struct frame *frame, struct 
     struct rendezvous_config config;
 
     memset (&config, 0xff, sizeof (config));
-    return rendezvous_config_decode (&config, frame, err) == 0 ? rendezvous_config_encode (&config) : NULL;
+    if (fields_decode (&rendezvous_config_fields, &config, frame, err) < 0)
+        return NULL;
+    return sent_config (&config);
 }
 
 static struct frame *supervisor_config_again (const struct frame *frame, struct errtext *err)
@@ -167,7 +179,8 @@ static struct frame *supervisor_config_again (const struct frame *frame, struct 
     struct supervisor_config config;
 
     memset (&config, 0xff, sizeof (config));
-    return supervisor_config_decode (&config, frame, err) == 0 ? supervisor_config_encode (&config) : NULL;
+    return supervisor_config_decode (&config, frame, err) == 0 ? sent_supervisor_config (&config)
+                                                                : NULL;
 }
 
 #define TOKENS "TOKEN=" TOKEN "\nSERVER_TOKEN=" SERVER_TOKEN "\n"
@@ -195,8 +208,7 @@ static const struct message {
         "INTERFACE=ib0 infiniband up 10.1.0.5/16 0xff\nINTERFACE=eth0 other down -\n",
 }, rendezvous_config = {
     &rendezvous_config_fields, rendezvous_config_plain, rendezvous_config_full, rendezvous_config_again,
-    TOKENS "STEP=12.0\nLIST=ps,worker:3\nTIMEOUT=300\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n"
-        "IB=no\nSTOP=auto\n",
+    TOKENS "STEP=12.0\nLIST=ps,worker:3\nTIMEOUT=300\nSTOP_GRACE=30\nEVAL_GRACE=600\nFAIL_GRACE=20\n",
     TOKENS "STEP=12.0\nARRAY=11_3\nUSER=ann\nJOB_NAME=train\nPARTITION=gpu\nCLUSTER=c1\nSRUN_HOST=login1\n"
         "HET_GROUP=0-1\nLIST=ps,worker:3\nLIST_PER_NODE=worker:2\nLIST=evaluator\n"
         "INHERITED=1\nTIMEOUT=300\nNETWORKS=10.1.0.0/16,ib0\nNETWORKS_REQUIRED=1\nSHOW=1\nASK_ALONE=1\n"
@@ -295,15 +307,15 @@ TEST (each_flag_has_its_key)
         struct rendezvous_config config = plain_rendezvous_config;
 
         *(bool *)((char *)&config + row[i].offset) = true;
-        check_sends_again (&rendezvous_config, rendezvous_config_encode (&config));
-        assert_non_null (strstr (message_text (rendezvous_config_encode (&config)), row[i].key));
+        check_sends_again (&rendezvous_config, sent_config (&config));
+        assert_non_null (strstr (message_text (sent_config (&config)), row[i].key));
     }
     for (size_t i = 0; i < COUNT (other); i++) {
         struct supervisor_config config = plain_supervisor_config;
 
         *(bool *)((char *)&config + other[i].offset) = true;
-        check_sends_again (&supervisor_config, supervisor_config_encode (&config));
-        assert_non_null (strstr (message_text (supervisor_config_encode (&config)), other[i].key));
+        check_sends_again (&supervisor_config, sent_supervisor_config (&config));
+        assert_non_null (strstr (message_text (sent_supervisor_config (&config)), other[i].key));
     }
 }
 
@@ -312,8 +324,8 @@ TEST (each_option_of_a_task_is_sent_without_the_others)
     struct rendezvous_config config = plain_rendezvous_config;
 
     config.task.if_abandoned = "cancel";
-    assert_non_null (strstr (message_text (rendezvous_config_encode (&config)), "IF_ABANDONED=cancel\n"));
-    check_sends_again (&rendezvous_config, rendezvous_config_encode (&config));
+    assert_non_null (strstr (message_text (sent_config (&config)), "IF_ABANDONED=cancel\n"));
+    check_sends_again (&rendezvous_config, sent_config (&config));
 }
 
 /* Each framework, and each word of an option. */
@@ -323,13 +335,13 @@ TEST (each_word_has_its_text)
 
     for (const struct choice *c = frameworks_words; c->word; c++) {
         config.frameworks = (unsigned int)c->meaning;
-        check_sends_again (&rendezvous_config, rendezvous_config_encode (&config));
+        check_sends_again (&rendezvous_config, sent_config (&config));
     }
 #define CHECK_WORDS(field, type, name) \
     config = plain_rendezvous_config; \
     for (const struct choice *c = option_table[OPTION_##name].words; c->word; c++) { \
         config.field = (type)c->meaning; \
-        check_sends_again (&rendezvous_config, rendezvous_config_encode (&config)); \
+        check_sends_again (&rendezvous_config, sent_config (&config)); \
     } \
     assert_string_equal (refusal (&rendezvous_config, changed (&rendezvous_config, #name, NULL)), ""); \
     assert_string_equal (refusal (&rendezvous_config, changed (&rendezvous_config, #name, "other")), \
@@ -432,15 +444,11 @@ TEST (a_message_that_contradicts_itself_is_refused)
     static const char contradicts[] = "numbers of a registration contradict each other";
     static const char interface[] = "INTERFACE of a registration is not an interface";
     static const char address[] = "ADDRESS of the supervisor's configuration is not an IPv4 or IPv6 address";
-    static char name[257];
     const struct {
         const struct message *message;
         const char *key, *value, *refusal;
     } row[] = {
         { &registration, "COLOUR", "red", "" }, { &registration, "", "", "" },
-        { &registration, "NODE", NULL, "a registration lacks NODE, or it is too long" },
-        { &registration, "NODE", name, "a registration lacks NODE, or it is too long" },
-        { &registration, "NODE", name + 1, "" },
         { &registration, "TASKS", "63", contradicts }, { &registration, "TASKS", "1048576", "" },
         { &registration, "RANK", "15", contradicts }, { &registration, "RANK", "16", "" },
         { &registration, "RANK", "63", "" }, { &registration, "RANK", "64", contradicts },
@@ -471,7 +479,6 @@ TEST (a_message_that_contradicts_itself_is_refused)
         { &supervisor_config, "TEE", NULL, "" },
     };
 
-    memset (name, 'n', sizeof (name) - 1);
     for (size_t i = 0; i < COUNT (row); i++)
         assert_string_equal (refusal (row[i].message, changed (row[i].message, row[i].key, row[i].value)),
                              row[i].refusal);
@@ -498,11 +505,11 @@ TEST (a_configuration_has_1_to_128_lists)
     struct frame *frame;
 
     config.lists = 0;
-    assert_string_equal (refusal (&rendezvous_config, rendezvous_config_encode (&config)), refused);
+    assert_string_equal (refusal (&rendezvous_config, sent_config (&config)), refused);
     while (config.lists < RENDEZVOUS_CONFIG_MAX_LISTS)
         config.list[config.lists++] = (struct rendezvous_config_list){ "worker", config.lists % 2 };
-    assert_string_equal (refusal (&rendezvous_config, rendezvous_config_encode (&config)), "");
-    frame = rendezvous_config_encode (&config);
+    assert_string_equal (refusal (&rendezvous_config, sent_config (&config)), "");
+    frame = sent_config (&config);
     frame_add (frame, "LIST_PER_NODE", "worker");
     assert_string_equal (refusal (&rendezvous_config, frame), refused);
 }
@@ -597,22 +604,18 @@ static const struct status full_status = {
     .ended = true,
     .report = { .kind = EXIT_REPORT_SIGNAL, .number = 9, .out_of_memory = EXIT_REPORT_MEMORY_JOB,
                 .killed = true },
-    .life = { 2, -1, "reason", 15, 1, 1, ADDRESS_USED, { { { AF_INET, { 10, 0, 0, 1 } } }, 1 } },
+    .life = { 2, 1, "reason", 15, 1, 1, ADDRESS_USED, { { { AF_INET, { 10, 0, 0, 1 } } }, 1 } },
     .failure = { FAILURE_TEXT_LOG, "line", { CAUSE_LIBRARY, "libx.so" } },
     .signs = {
         .life = 1, .source = SIGNS_MESSAGES, .overdue = true, .stopped = true, .suspended = true,
         .busy = true, .messages = 1,
         .log_grew = true, .silent_ms = 1, .ago_ms = 1, .status = "step 1",
-        .slowest_ms = 1, .second_ms = 1, .traceback = { FAILURE_TEXT_LOG, "line", { CAUSE_NONE, "" } },
+        .started_ms = 1, .slowest_ms = 1, .second_ms = 1, .step = 1, .traceback = "line", .traceback_ms = 1,
         .traceback_lost = true,
         .unanswered = { { { AF_INET, { 10, 0, 0, 1 } }, 1 } },
         .unanswered_count = 1,
     },
 };
-
-/* It has one of them. */
-static const struct failure_text error_message = { .source = FAILURE_TEXT_ERROR_FILE, .text = "message" };
-static const struct failure_text stack = { .source = FAILURE_TEXT_STACK, .text = "a.py:1 f" };
 
 /* As the task gets it. */
 static struct frame *answer_frame (const struct answer *answer)
@@ -621,7 +624,7 @@ static struct frame *answer_frame (const struct answer *answer)
     struct frame *frame;
 
     assert_int_equal (answer_encode (&message, answer, SERVER_TOKEN), 0);
-    frame = answer_received (&message);
+    frame = frame_join (message.part, ANSWER_PARTS);
     answer_message_clear (&message);
     return frame;
 }
@@ -670,15 +673,15 @@ static void print_keys (FILE *file, const char *message, struct frame *frame, st
     fputc ('\n', file);
 }
 
-/* A contact has no keys, only fields in their order. */
+/* Its first four fields have no keys. */
 static void print_contact (FILE *file)
 {
-    const struct contact contact = { 40960, TOKEN, SERVER_TOKEN, 300, false,
-                                     CONTACT_ASK_RAILS, true, true, "any" };
-    char *text = contact_encode (&contact);
+    const struct contact contact = { .timeout = 300, .hold = true, .ask = CONTACT_ASK_RAILS,
+                                     .second_port = true, .own_name = true, .ports = "any" };
+    struct frame *frame = frame_create ();
 
-    fprintf (file, "contact:%s\n", strchr (text, ' '));
-    free (text);
+    fields_encode (&contact_fields, frame, &contact);
+    print_keys (file, "contact", frame, NULL);
 }
 
 /* What is recorded for a version, without its heading; to be freed. */
@@ -686,22 +689,17 @@ static char *recorded_now (void)
 {
     static const struct answer refusal = { .refused = true };
     struct registration rank = full_registration (), without_port = rank;
-    struct status other_status = full_status;
-    struct frame *others;
     size_t size;
     char *text;
     FILE *file = open_memstream (&text, &size);
 
     without_port.error = "no port";
-    other_status.failure = error_message;
     print_contact (file);
     print_keys (file, "registration", registration_encode (&rank, TOKEN),
                 registration_encode (&without_port, TOKEN));
     print_keys (file, "answer", answer_frame (&full_answer), answer_frame (&refusal));
     print_keys (file, "acknowledgement", acknowledgement_encode (), NULL);
-    others = status_encode (&other_status);
-    failure_text_add (others, &stack);
-    print_keys (file, "status", status_encode_first (&full_status, TOKEN, "n1", 1), others);
+    print_keys (file, "status", status_encode_first (&full_status, TOKEN, "n1", 1), NULL);
     print_keys (file, "goal", goal_encode (&full_goal, SERVER_TOKEN), NULL);
     fclose (file);
     return text;

@@ -55,7 +55,7 @@ static struct frame *configuration (void)
     };
     /* clang-format on */
 
-    return rendezvous_config_encode (&config);
+    return fields_frame (&rendezvous_config_fields, &config);
 }
 
 /* Start the program on a port of its own. */

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "../reports.h"
 #include "story.h"
 
 #include <errno.h>
@@ -222,7 +223,7 @@ static void send_goal (int number, const struct goal *goal, bool begins)
     }
     if (begins) {
         assert_int_equal (step_answer (server.step, rank_of (number), goal, SERVER_TOKEN, &message), 0);
-        frame = answer_received (&message);
+        frame = frame_join (message.part, ANSWER_PARTS);
         answer_message_clear (&message);
         if (number == deaf)
             rank_of (number)->link = LINK_BUSY;
@@ -564,7 +565,7 @@ static void report_end (int rank, char *event)
 
     if (memory)
         *memory = '\0';
-    if (exit_report_parse (&report, killed ? "stopped" : how) < 0)
+    if (!report_parse (&report, killed ? "stopped" : how))
         story_unknown (how);
     report.out_of_memory = of_the_job ? EXIT_REPORT_MEMORY_JOB
                            : memory   ? EXIT_REPORT_MEMORY_UNKNOWN
@@ -650,7 +651,7 @@ static void tell_signs (int rank, char *event)
             other[1] = (struct signs_address){ { AF_INET, { 10, 0, 0, 9 } }, rank_of (0)->port };
         } else if (story_begins (&event, "traceback")) {
             signs.traceback_ms = story_number (&event);
-            failure_text_set (&signs.traceback, FAILURE_TEXT_LOG, event, strlen (event));
+            snprintf (signs.traceback, sizeof (signs.traceback), "%s", event);
             event += strlen (event);
         } else if (!story_sets (&event, setting, COUNT (setting)))
             story_unknown (event);
@@ -922,7 +923,7 @@ static void exit_and_leave (int rank, int fd, int code)
                                    .report = { .kind = EXIT_REPORT_EXIT, .number = code },
                                    .life = { .number = 1, .life = -1 } };
     struct frame_reader reader = { .ceiling = FRAME_MAX_ANSWER };
-    struct frame *frame = status_encode (&status);
+    struct frame *frame = fields_frame (&status_fields, &status);
     struct goal goal;
 
     assert_int_equal (frame_send (frame, fd, NULL), 0);

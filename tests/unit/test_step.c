@@ -78,7 +78,8 @@ static void begin (char *words)
     end ();
     frame_destroy (frame);
     frame = configuration (words);
-    if (rendezvous_config_decode (&config, frame, &err) < 0 || step_create (&step, &config, &err) < 0) {
+    if (fields_decode (&rendezvous_config_fields, &config, frame, &err) < 0
+        || step_create (&step, &config, &err) < 0) {
         assert_null (step);
         print_refusal (&err);
     }
@@ -268,7 +269,7 @@ static struct frame *answer_of (int rank)
     struct frame *frame;
 
     assert_int_equal (step_answer (step, &step_roster (step)->rank[rank], NULL, SERVER_TOKEN, &answer), 0);
-    assert_non_null (frame = answer_received (&answer));
+    assert_non_null (frame = frame_join (answer.part, ANSWER_PARTS));
     answer_message_clear (&answer);
     return frame;
 }

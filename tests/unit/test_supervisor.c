@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "common/descriptors.h"
-#include "protocol/exit_report.h"
+#include "protocol/status.h"
 #include "protocol/fork_request.h"
 #include "launch/launcher.h"
 #include "launch/supervisor.h"
@@ -701,7 +701,7 @@ static const char *make_directory (mode_t mode)
 static void check_failed_exec (const char *path, const char *reason)
 {
     struct frame_reader reader = { .ceiling = FRAME_MAX_ORDER };
-    struct exit_report report;
+    struct status status;
     struct frame *frame;
     int of_first, of_task;
     char expected[256];
@@ -710,9 +710,9 @@ static void check_failed_exec (const char *path, const char *reason)
     snprintf (expected, sizeof (expected), "slurmstepd: error: spank_tf: n5: %s: %s\n", path, reason);
     assert_string_equal (read_text (errors, false), expected);
     assert_int_equal (frame_read (&reader, connection, &frame, NULL), 1);
-    assert_int_equal (exit_report_decode (&report, frame, NULL), 0);
-    assert_int_equal (report.kind, EXIT_REPORT_EXIT);
-    assert_int_equal (report.number, 1);
+    assert_int_equal (status_decode (&status, frame, NULL), 0);
+    assert_int_equal (status.report.kind, EXIT_REPORT_EXIT);
+    assert_int_equal (status.report.number, 1);
     frame_destroy (frame);
     reap (pid, &of_first, &of_task);
     assert_int_equal (of_first, 1 << 8);

@@ -193,7 +193,7 @@ TEST (a_goal_may_have_an_answer_also_where_no_spare_is_left)
     assert_non_null (uplink = uplink_create (pair[0], &config, NULL));
     report ();
     memset (role, 'w', sizeof (role) - 1);
-    frame_add_text (frame, "SLURM_TF_ROLE", role);
+    frame_add (frame, "SLURM_TF_ROLE", "%s", role);
     assert_int_equal (frame_send (frame, pair[1], NULL), 0);
     frame_destroy (frame);
     assert_int_equal (serve (0), UPLINK_GOAL);

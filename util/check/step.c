@@ -43,21 +43,6 @@ static int _number (int *number, const char *name, int low, int high, struct err
                         name);
 }
 
-/* "10.0.0.1:4001" or "[fd00::1]:4001" */
-static int _parse_address (struct address *address, int *port, const char *text)
-{
-    const char *colon = text ? strrchr (text, ':') : NULL;
-    char host[64];
-
-    if (!colon || number_parse (port, colon + 1, 1, 65535) < 0)
-        return -1;
-    if (*text == '[' && colon > text + 1)
-        snprintf (host, sizeof (host), "%.*s", (int)(colon - text - 2), text + 1);
-    else
-        snprintf (host, sizeof (host), "%.*s", (int)(colon - text), text);
-    return address_parse (address, host);
-}
-
 static int _read_config (struct step *step, const json_t *config)
 {
     json_t *cluster = json_object_get (config, "cluster"), *task = json_object_get (config, "task");
@@ -67,7 +52,7 @@ static int _read_config (struct step *step, const json_t *config)
     const json_t *address = json_array_get (json_object_iter_value (first), 0);
 
     if (!role || !own
-        || _parse_address (&step->collector, &step->collector_port, json_string_value (address)) < 0)
+        || address_parse_port (&step->collector, &step->collector_port, json_string_value (address)) < 0)
         return -1;
     step->collects = strcmp (role, own) == 0 && json_integer_value (json_object_get (task, "index")) == 0;
     return number_parse (&step->port, getenv ("SLURM_TF_PORT"), 1, 65535);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "number.h"
+
 static void _from_in6 (struct address *address, const struct in6_addr *in6)
 {
     memset (address, 0, sizeof (*address));
@@ -34,6 +36,25 @@ int address_parse (struct address *address, const char *text)
         return -1;
     _from_in6 (address, &in6);
     return 0;
+}
+
+int address_parse_port (struct address *address, int *port, const char *text)
+{
+    const char *colon = text ? strrchr (text, ':') : NULL;
+    char host[INET6_ADDRSTRLEN];
+    size_t length;
+
+    if (!colon || number_parse (port, colon + 1, 1, 65535) < 0)
+        return -1;
+    length = (size_t)(colon - text);
+    if (length > 2 && text[0] == '[' && text[length - 1] == ']') {
+        text++;
+        length -= 2;
+    }
+    if (length >= sizeof (host))
+        return -1;
+    snprintf (host, sizeof (host), "%.*s", (int)length, text);
+    return address_parse (address, host);
 }
 
 int address_of_sockaddr (struct address *address, const struct sockaddr *from)

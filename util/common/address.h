@@ -24,6 +24,9 @@ struct address_text {
 /* Parse a numeric address. Host names are not resolved. -1 if the text is not an address. */
 int address_parse (struct address *address, const char *text);
 
+/* The same of a text that address_print_port () wrote; NULL is not one. */
+int address_parse_port (struct address *address, int *port, const char *text);
+
 /* -1 if `from` is NULL or is not an IP address. */
 int address_of_sockaddr (struct address *address, const struct sockaddr *from);
 

@@ -132,7 +132,7 @@ struct watch_standing {
 
 /* The traceback with which its log ends (tracebacks.c). */
 struct traceback {
-    struct failure_text text; /* no source: its log does not end so */
+    char text[FAILURE_TEXT_MAX + 1]; /* "": its log does not end so */
     int64_t at; /* when it was printed */
     bool lost; /* it says that a connection was lost */
     bool told; /* FACT_TRACEBACK has told it; once in a life */

@@ -13,7 +13,7 @@
 
 static bool _has_traceback (const struct rank *rank)
 {
-    return rank->traceback.text.source != FAILURE_TEXT_NONE;
+    return rank->traceback.text[0] != '\0';
 }
 
 static bool _may_be_first (const struct place *p)
@@ -96,9 +96,9 @@ void tracebacks_take (struct job *job, struct rank *rank, const struct signs *si
 
     if (!rank->place || !place_runs (rank->place) || signs->life != rank->place->life.number)
         return;
-    if (strcmp (rank->traceback.text.text, signs->traceback.text) != 0)
+    if (strcmp (rank->traceback.text, signs->traceback) != 0)
         rank->traceback.at = job->now - signs->traceback_ms;
-    rank->traceback.text = signs->traceback;
+    strcpy (rank->traceback.text, signs->traceback);
     rank->traceback.lost = signs->traceback_lost;
     if (job->phase == JOB_GATHERS && job->gather.decided)
         _tell_first (job, failed, &rank_end (failed)->report);

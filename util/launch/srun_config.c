@@ -229,7 +229,7 @@ struct frame *srun_config_encode (const struct srun_facts *facts, const struct c
     frameworks_parse (&config.frameworks, options_value (OPTION_FRAMEWORKS), err);
     /* Without variables a task is not expected to use its address. */
     config.ask_alone = config.frameworks && options_word (OPTION_SHOW) != SHOW_QUIET;
-    if (_add_lists (&config, err) == 0 && !(frame = rendezvous_config_encode (&config)))
+    if (_add_lists (&config, err) == 0 && !(frame = fields_frame (&rendezvous_config_fields, &config)))
         errtext_set (err, "%s", strerror (ENOMEM));
     return frame;
 }

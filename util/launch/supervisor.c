@@ -61,7 +61,7 @@ static void __attribute__ ((noreturn)) _become_supervisor (const char *path,
 {
     char *const argv[] = { (char *)(uintptr_t)"tf-supervise", (char *)(uintptr_t)config->step, NULL };
     char *const no_environment[] = { NULL };
-    struct frame *frame = supervisor_config_encode (config);
+    struct frame *frame = fields_frame (&supervisor_config_fields, config);
     struct errtext err;
     int file;
 

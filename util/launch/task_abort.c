@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "launcher.h"
-#include "protocol/exit_report.h"
+#include "protocol/status.h"
 
 void task_abort (bool print, const char *fmt, ...)
 {
@@ -28,8 +28,10 @@ void task_abort (bool print, const char *fmt, ...)
 
 void task_abort_report (int fd, const char *node, const char *why)
 {
-    const struct exit_report report = { .kind = EXIT_REPORT_EXIT, .number = 1 };
-    struct frame *frame = exit_report_encode (&report);
+    const struct status status = { .ended = true,
+                                   .report = { .kind = EXIT_REPORT_EXIT, .number = 1 },
+                                   .life = { .number = 1, .life = -1 } };
+    struct frame *frame = fields_frame (&status_fields, &status);
 
     if (frame)
         frame_send (frame, fd, NULL);

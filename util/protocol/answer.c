@@ -162,8 +162,9 @@ int answer_encode (struct answer_message *message, const struct answer *answer, 
     if (!(message->head = frame_create ()))
         return -1;
     server_token_add (message->head, server_token);
-    frame_add_flag (message->head, "REFUSED", answer->refused);
-    if (!answer->refused) {
+    if (answer->refused)
+        frame_add (message->head, "REFUSED", "1");
+    else {
         fields_encode (&answer_fields, message->head, answer);
         if (answer->goal)
             goal_add (message->head, answer->goal);
@@ -228,17 +229,12 @@ const char *answer_next_variable (const struct frame *frame, const char *variabl
     return variable;
 }
 
-struct frame *answer_received (const struct answer_message *message)
-{
-    return frame_join (message->part, ANSWER_PARTS);
-}
-
 struct frame *acknowledgement_encode (void)
 {
     struct frame *frame = frame_create ();
 
     if (frame)
-        frame_add_flag (frame, "ACKNOWLEDGED", true);
+        frame_add (frame, "ACKNOWLEDGED", "1");
     return frame;
 }
 

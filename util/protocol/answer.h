@@ -83,7 +83,10 @@ struct answer {
 
 #define ANSWER_PARTS 7
 
-/* An answer on its way: send part[0] to part[ANSWER_PARTS - 1], then clear it. */
+/*
+ * An answer on its way: send part[0] to part[ANSWER_PARTS - 1], then clear it. frame_join () makes of them
+ * the frame that arrives.
+ */
 struct answer_message {
     struct frame *head;
     char tail[128];
@@ -110,9 +113,6 @@ int answer_decode (struct answer *answer, const struct frame *frame, const char 
  * that a rendezvous may set are returned: by variables.h, or of an auxiliary task.
  */
 const char *answer_next_variable (const struct frame *frame, const char *variable);
-
-/* The frame that the task gets. NULL if there is no memory. */
-struct frame *answer_received (const struct answer_message *message);
 
 /*
  * A task that is not supervised has its answer. Without this message the rendezvous could not tell

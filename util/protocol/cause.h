@@ -6,8 +6,6 @@
 #ifndef TF_CAUSE_H
 #define TF_CAUSE_H
 
-#include "frame.h"
-
 #define CAUSE_MAX_DETAIL 80     /* bytes */
 
 enum cause_kind {
@@ -35,15 +33,12 @@ struct cause {
 };
 
 /* For programs: "space"; NULL for CAUSE_NONE. */
-const char *cause_word (enum cause_kind kind);
+extern const char *const cause_word[CAUSE_KINDS];
 
-/* For users: "a library is missing: libcudnn.so.8"; "" for CAUSE_NONE. Returns buf. */
-const char *cause_text (const struct cause *cause, char *buf, size_t size);
+/* For users, who read the detail behind it: "a library is missing: "; "" for CAUSE_NONE. */
+extern const char *const cause_text[CAUSE_KINDS];
 
-/* Nothing for CAUSE_NONE. */
-void cause_add (struct frame *frame, const struct cause *cause);
-
-/* An unknown word, or a detail that is not printable, counts as missing. */
-void cause_decode (struct cause *cause, const struct frame *frame);
+/* It as a part of a failure text (fields.h). */
+extern const struct fields cause_fields;
 
 #endif

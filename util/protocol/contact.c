@@ -6,13 +6,12 @@
 #include "contact.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "frame.h"
+#include "fields.h"
 
 static const char *const ask_name[] = {
     [CONTACT_ASK_NOTHING] = "nothing",
@@ -20,11 +19,20 @@ static const char *const ask_name[] = {
     [CONTACT_ASK_RAILS] = "rails",
 };
 
-static const char *const hold_name[] = { "free", "hold" };
+#define MESSAGE struct contact
 
-static const char *const port_count_name[] = { "one-port", "two-ports" };
+/* clang-format off */
+static const struct field row[] = {
+    FIELD ("TIMEOUT", timeout, NUMBER, FIELD_NEEDED, 1, FRAME_MAX_SECONDS),
+    FIELD ("HOLD", hold, FLAG, FIELD_OPTIONAL),
+    FIELD ("ASK", ask, NAME, FIELD_OPTIONAL, 0, CONTACT_ASK_RAILS, .names = ask_name),
+    FIELD ("SECOND_PORT", second_port, FLAG, FIELD_OPTIONAL),
+    FIELD ("OWN_NAME", own_name, FLAG, FIELD_OPTIONAL),
+    FIELD ("PORTS", ports, CHARS, FIELD_NEEDED, 0, sizeof (((struct contact *)0)->ports) - 1),
+};
+/* clang-format on */
 
-static const char *const name_name[] = { "no-name", "own-name" };
+const struct fields contact_fields = FIELDS ("a contact", row);
 
 static int _make_token (char token[CONTACT_TOKEN])
 {
@@ -46,70 +54,54 @@ int contact_make_tokens (struct contact *contact, struct errtext *err)
 
 char *contact_encode (const struct contact *c)
 {
-    char *text;
+    struct frame *frame = frame_create ();
+    char *text = NULL;
+    size_t size;
+    FILE *file = frame ? open_memstream (&text, &size) : NULL;
 
-    if (asprintf (&text, "%d %d %s %s %d %s %s %s %s %s", FRAME_VERSION, c->port, c->token, c->server_token,
-                  c->timeout, hold_name[c->hold], ask_name[c->ask], port_count_name[c->second_port],
-                  name_name[c->own_name], c->ports)
-        < 0)
-        return NULL;
+    if (file) {
+        fields_encode (&contact_fields, frame, c);
+        fprintf (file, "%d %d %s %s", FRAME_VERSION, c->port, c->token, c->server_token);
+        for (const char *s = NULL; (s = frame_next (frame, s));)
+            fprintf (file, " %s", s);
+        fclose (file);
+    }
+    frame_destroy (frame);
     return text;
-}
-
-static int _decode_hold (bool *hold, const char *text)
-{
-    *hold = strcmp (text, hold_name[true]) == 0;
-    return *hold || strcmp (text, hold_name[false]) == 0 ? 0 : -1;
-}
-
-static int _decode_ask (enum contact_ask *ask, const char *text)
-{
-    for (int i = 0; i <= CONTACT_ASK_RAILS; i++)
-        if (strcmp (text, ask_name[i]) == 0) {
-            *ask = (enum contact_ask)i;
-            return 0;
-        }
-    return -1;
-}
-
-/* True if contact_encode () prints this text: sscanf () is more tolerant, and cuts long fields. */
-static bool _is_printed (const struct contact *c, const char *text)
-{
-    char *printed = contact_encode (c);
-    bool same = printed && strcmp (printed, text) == 0;
-
-    free (printed);
-    return same;
 }
 
 /* The fields that only this version has. */
 static int _decode_rest (struct contact *c, const char *text)
 {
-    char hold[8], ask[16], count[16], name[16];
+    struct frame *frame = frame_create ();
+    char *copy = strdup (text), *rest = copy, *word;
+    struct errtext why;
+    int rc;
 
-    /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
-    if (sscanf (text, "%*d %*d %*s %*s %9d %7s %15s %15s %15s %1023s", &c->timeout, hold, ask, count, name,
-                c->ports)
-            != 6
-        || c->timeout < 1)
-        return -1;
-    c->second_port = strcmp (count, port_count_name[true]) == 0;
-    c->own_name = strcmp (name, name_name[true]) == 0;
-    if (_decode_hold (&c->hold, hold) < 0 || _decode_ask (&c->ask, ask) < 0)
-        return -1;
-    return _is_printed (c, text) ? 0 : -1;
+    while (frame && (word = strsep (&rest, " "))) {
+        char *value = strchr (word, '=');
+
+        if (value) {
+            *value = '\0';
+            frame_add (frame, word, "%s", value + 1);
+        }
+    }
+    rc = frame ? fields_decode (&contact_fields, c, frame, &why) : -1;
+    frame_destroy (frame);
+    free (copy);
+    return rc;
 }
 
 int contact_decode (struct contact *c, const char *text, struct errtext *err)
 {
-    int version;
+    int version, used;
 
-    *c = (struct contact){ .timeout = 60, .hold = true, .ports = "any" };
+    *c = (struct contact){ .timeout = 60, .ports = "any" };
     /* NOLINTNEXTLINE(cert-err34-c): nine digits do not overflow. */
-    if (sscanf (text, "%9d %9d %32s %32s", &version, &c->port, c->token, c->server_token) != 4 || c->port < 1
-        || c->port > 65535 || strlen (c->token) != CONTACT_TOKEN - 1
+    if (sscanf (text, "%9d %9d %32s %32s%n", &version, &c->port, c->token, c->server_token, &used) != 4
+        || c->port < 1 || c->port > 65535 || strlen (c->token) != CONTACT_TOKEN - 1
         || strlen (c->server_token) != CONTACT_TOKEN - 1
-        || (version == FRAME_VERSION && _decode_rest (c, text) < 0))
+        || (version == FRAME_VERSION && _decode_rest (c, text + used) < 0))
         return errtext_set (err, CONTACT_VARIABLE " is not what srun's spank_tf sets");
     return 0;
 }

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * How a task reaches its rendezvous: what srun exports in SLURM_TF_RENDEZVOUS before the step
- * exists, as one line of text. srun's host is not in it; each node knows it from Slurm.
+ * exists, as one line of text: four fields, and KEY=VALUE of the others. srun's host is not in it; each
+ * node knows it from Slurm.
  */
 #ifndef TF_CONTACT_H
 #define TF_CONTACT_H
@@ -55,5 +56,8 @@ char *contact_encode (const struct contact *contact);
  * the other fields have defaults.
  */
 int contact_decode (struct contact *contact, const char *text, struct errtext *err);
+
+/* Its keys (fields.h). */
+extern const struct fields contact_fields;
 
 #endif

@@ -1,17 +1,15 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * How a task ended, and the message by which its supervisor reports that. As text it is "exit 3", "signal
- * 11", "stopped" or "hung", on the wire and for users, who also read "(out of memory)", whose that was,
- * and "killed after
- * 10 s" of a task that was stopped by SIGKILL. One whose program did not start is "unstarted 2" on the wire.
+ * How a task ended, as its supervisor reports it. As text it is "exit 3", "signal 11", "stopped" or "hung";
+ * users also read "(out of memory)", whose that was, and "killed after 10 s" of a task that was stopped by
+ * SIGKILL.
  */
 #ifndef TF_EXIT_REPORT_H
 #define TF_EXIT_REPORT_H
 
 #include <stdbool.h>
 
-#include "common/errtext.h"
 #include "frame.h"
 
 #define EXIT_REPORT_MAX_CODE 255
@@ -37,7 +35,6 @@ enum exit_report_memory {
     EXIT_REPORT_MEMORY_STEP,
     EXIT_REPORT_MEMORY_JOB,
     EXIT_REPORT_MEMORY_NODE, /* all of its node's, without a limit */
-    EXIT_REPORT_MEMORIES
 };
 
 struct exit_report {
@@ -54,12 +51,6 @@ struct exit_report {
 struct exit_report_text {
     char text[sizeof ("signal -2147483648" EXIT_REPORT_NOT_STARTED)];
 };
-
-/*
- * Parse a text that exit_report_print () wrote. -1, and *report is unchanged, if it is anything
- * else; leading zeros are accepted. The text does not say whether memory was exhausted.
- */
-int exit_report_parse (struct exit_report *report, const char *text);
 
 /* The result lives in *room. */
 const char *exit_report_print (const struct exit_report *report, struct exit_report_text *room);
@@ -79,14 +70,7 @@ bool exit_report_failed (const struct exit_report *report);
 /* What srun returns of such an end, as a shell does: 128 and the signal, or the exit code; 0: stopped. */
 int exit_report_code (const struct exit_report *report);
 
-/* The message. NULL if there is no memory. */
-struct frame *exit_report_encode (const struct exit_report *report);
-
-/* -1 and err if there is no report in the frame, or a malformed one. */
-int exit_report_decode (struct exit_report *report, const struct frame *frame, struct errtext *err);
-
-/* The same as a part of another message. */
-void exit_report_add (struct frame *frame, const struct exit_report *report);
-bool exit_report_is_in (const struct frame *frame);
+/* It as a part of a status (fields.h). A number that its kind cannot have is not refused there. */
+extern const struct fields exit_report_fields;
 
 #endif

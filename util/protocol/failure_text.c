@@ -5,15 +5,27 @@
 
 #include "failure_text.h"
 
-#include <string.h>
-
 #include "common/printable.h"
+#include "fields.h"
 
-static const char *const key[] = {
-    [FAILURE_TEXT_LOG] = "LAST_LINE",
-    [FAILURE_TEXT_ERROR_FILE] = "ERROR_MESSAGE",
-    [FAILURE_TEXT_STACK] = "STACK",
+static const char *const source_name[] = {
+    [FAILURE_TEXT_LOG] = "log",
+    [FAILURE_TEXT_ERROR_FILE] = "error-file",
+    [FAILURE_TEXT_STACK] = "stack",
 };
+
+#define MESSAGE struct failure_text
+
+/* clang-format off */
+static const struct field row[] = {
+    FIELD ("FAILURE", source, NAME, FIELD_OPTIONAL, FAILURE_TEXT_LOG, FAILURE_TEXT_STACK,
+           .names = source_name),
+    FIELD ("FAILURE_TEXT", text, LINE, FIELD_NEEDED, 0, FAILURE_TEXT_MAX),
+    FIELD_ROWS_AT (cause, cause_fields),
+};
+/* clang-format on */
+
+const struct fields failure_text_fields = FIELDS ("a failure text", row);
 
 void failure_text_set (struct failure_text *text, enum failure_text_source source, const char *line,
                        size_t length)
@@ -21,28 +33,4 @@ void failure_text_set (struct failure_text *text, enum failure_text_source sourc
     size_t used = printable_line (text->text, sizeof (text->text), line, length);
 
     text->source = used > 0 ? source : FAILURE_TEXT_NONE;
-}
-
-void failure_text_add (struct frame *frame, const struct failure_text *text)
-{
-    if (text->source == FAILURE_TEXT_NONE)
-        return;
-    frame_add (frame, key[text->source], "%s", text->text);
-    cause_add (frame, &text->cause);
-}
-
-void failure_text_decode (struct failure_text *text, const struct frame *frame)
-{
-    *text = (struct failure_text){ .source = FAILURE_TEXT_NONE };
-    for (int i = FAILURE_TEXT_LOG; i < FAILURE_TEXT_SOURCES; i++) {
-        const char *line = frame_get (frame, key[i]);
-
-        if (!line)
-            continue;
-        failure_text_set (text, (enum failure_text_source)i, line, strlen (line));
-        if (strcmp (text->text, line) != 0)
-            *text = (struct failure_text){ .source = FAILURE_TEXT_NONE };
-    }
-    if (text->source != FAILURE_TEXT_NONE)
-        cause_decode (&text->cause, frame);
 }

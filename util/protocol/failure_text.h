@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A part of the exit report of a task that failed, or that hung: what it has written about that, as one line
+ * A part of the status of a task that failed, or that hung: what it has written about that, as one line
  * of printable ASCII that any terminal can show.
  */
 #ifndef TF_FAILURE_TEXT_H
@@ -10,7 +10,6 @@
 #include <stddef.h>
 
 #include "cause.h"
-#include "frame.h"
 
 #define FAILURE_TEXT_MAX 200    /* bytes */
 
@@ -19,7 +18,6 @@ enum failure_text_source {
     FAILURE_TEXT_LOG,           /* the last line of its log file */
     FAILURE_TEXT_ERROR_FILE,    /* the message of its error file */
     FAILURE_TEXT_STACK,         /* where it hung (supervise/find_stack.h): "train.py:20 on_epoch_end" */
-    FAILURE_TEXT_SOURCES
 };
 
 struct failure_text {
@@ -35,10 +33,7 @@ struct failure_text {
 void failure_text_set (struct failure_text *text, enum failure_text_source source, const char *line,
                        size_t length);
 
-/* Nothing if it has no source. */
-void failure_text_add (struct frame *frame, const struct failure_text *text);
-
-/* A text that failure_text_set () would change counts as missing. */
-void failure_text_decode (struct failure_text *text, const struct frame *frame);
+/* It as a part of a status (fields.h): nothing if it has no source. */
+extern const struct fields failure_text_fields;
 
 #endif

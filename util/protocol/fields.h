@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/address.h"
 #include "common/errtext.h"
@@ -30,11 +31,13 @@ struct field {
     enum field_type {
         FIELD_TEXT, /* const char *: at most `high` characters, exactly if it is `low`; 0: any */
         FIELD_CHARS, /* char[high + 1] */
-        FIELD_FLAG, /* bool, as frame_add_flag () says */
+        FIELD_LINE, /* the same, of which printable_line () makes a line; malformed if nothing is left */
+        FIELD_FLAG, /* bool: true if the key is there */
         FIELD_BIT, /* the bit `low` of an unsigned int, as a flag */
         FIELD_NUMBER, /* int, low..high */
+        FIELD_SECONDS, /* int64_t: seconds since 1970, 1 or more */
         FIELD_WORD, /* an enum: a word of the option whose number is `low`. Missing: 0 */
-        FIELD_NAME, /* an enum, 0..high: one of `names` */
+        FIELD_NAME, /* an enum, low..high: one of `names` */
         FIELD_ADDRESS, /* struct address */
         FIELD_PART, /* a struct with a table of its own, which several messages have */
         FIELD_OTHER, /* what only one message has: by `other`, from and to the whole struct */
@@ -42,8 +45,8 @@ struct field {
     enum field_need {
         FIELD_NEEDED, /* missing or malformed: an error */
         FIELD_OPTIONAL, /* malformed: an error; missing: `absent`, and that value is not sent */
-        FIELD_TOLERANT, /* missing or malformed: `absent` */
-        FIELD_GIVEN, /* a number as FIELD_OPTIONAL, if the bool at `given` is true */
+        FIELD_TOLERANT, /* the same, but malformed: `absent` */
+        FIELD_GIVEN, /* a number as FIELD_OPTIONAL, or a part, if the bool at `given` is true */
     } need;
     int low, high, absent;
     size_t given;
@@ -52,7 +55,10 @@ struct field {
     const struct field_other *other;
 };
 
-/* `take` returns -1 if the value is malformed, or missing though it is needed. */
+/*
+ * `take` fills in the member even if there is no such key. It returns -1 if the value is malformed, or
+ * missing though it is needed.
+ */
 struct field_other {
     void (*add) (struct frame *frame, const char *key, const void *message);
     /* NULL: it is not decoded. */
@@ -93,15 +99,20 @@ struct fields {
 /* NOLINTEND(bugprone-macro-parentheses) */
 #define FIELD_TYPE_TEXT const char *
 #define FIELD_TYPE_CHARS char *
+#define FIELD_TYPE_LINE char *
 #define FIELD_TYPE_FLAG bool
 #define FIELD_TYPE_BIT unsigned int
 #define FIELD_TYPE_NUMBER int
+#define FIELD_TYPE_SECONDS int64_t
 #define FIELD_TYPE_WORD unsigned int
 #define FIELD_TYPE_NAME unsigned int
 #define FIELD_TYPE_ADDRESS struct address
 
 /* Append all members that are to be sent, in the order of the rows. */
 void fields_encode (const struct fields *fields, struct frame *frame, const void *message);
+
+/* A frame with them. NULL if there is no memory. */
+struct frame *fields_frame (const struct fields *fields, const void *message);
 
 /*
  * Fill in all members that the rows name. -1 and err, which names the key and not its value, at the first

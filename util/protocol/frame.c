@@ -18,7 +18,6 @@
 
 #include "common/deadline.h"
 #include "common/descriptors.h"
-#include "common/number.h"
 
 /* A healthy peer reads a frame within this time. */
 #define SEND_MS 10000
@@ -109,18 +108,6 @@ void frame_add (struct frame *frame, const char *key, const char *fmt, ...)
     frame->used += (size_t)len + 1;
 }
 
-void frame_add_text (struct frame *frame, const char *key, const char *text)
-{
-    if (text)
-        frame_add (frame, key, "%s", text);
-}
-
-void frame_add_flag (struct frame *frame, const char *key, bool flag)
-{
-    if (flag)
-        frame_add (frame, key, "1");
-}
-
 bool frame_has (const struct frame *frame, const char *key)
 {
     return frame_get (frame, key) != NULL;
@@ -155,13 +142,6 @@ const char *frame_get_next (const struct frame *frame, const char *key, const ch
 const char *frame_get (const struct frame *frame, const char *key)
 {
     return frame_get_next (frame, key, NULL);
-}
-
-int frame_get_number (const struct frame *frame, const char *key, int low, int high)
-{
-    int number;
-
-    return number_parse (&number, frame_get (frame, key), low, high) == 0 ? number : -1;
 }
 
 int frame_version (const struct frame *frame)

@@ -55,11 +55,7 @@ void frame_destroy (struct frame *frame);
 void frame_add (struct frame *frame, const char *key, const char *fmt, ...)
     __attribute__ ((format (printf, 3, 4)));
 
-/* Append KEY=TEXT; nothing if the text is NULL. */
-void frame_add_text (struct frame *frame, const char *key, const char *text);
-
-/* A flag is set if its key is in the frame. Append KEY=1 if `flag` is true. */
-void frame_add_flag (struct frame *frame, const char *key, bool flag);
+/* Is the key in the frame? So a flag is set. */
 bool frame_has (const struct frame *frame, const char *key);
 
 /* The value of the first string with that key, or NULL. It lives as long as the frame. */
@@ -67,9 +63,6 @@ const char *frame_get (const struct frame *frame, const char *key);
 
 /* The value of the next string with that key: a NULL value begins, NULL is returned at the end. */
 const char *frame_get_next (const struct frame *frame, const char *key, const char *value);
-
-/* The same as a decimal number low..high, low >= 0; -1 if it is missing or anything else. */
-int frame_get_number (const struct frame *frame, const char *key, int low, int high);
 
 /* All strings, one after the other: NULL begins, NULL is returned at the end. */
 const char *frame_next (const struct frame *frame, const char *string);

@@ -8,25 +8,20 @@
 #include <string.h>
 
 #include "contact.h"
+#include "fields.h"
 
-void hello_encode (struct frame *frame, const struct hello *hello)
-{
-    frame_add (frame, "TOKEN", "%s", hello->token);
-    frame_add (frame, "RELEASE", "%s", PACKAGE_VERSION);
-    frame_add (frame, "NODE", "%s", hello->node);
-    frame_add_flag (frame, "RECONNECTS", hello->reconnects);
-}
+#define MESSAGE struct hello
 
-void hello_decode (struct hello *hello, const struct frame *frame)
-{
-    *hello = (struct hello){
-        .token = frame_get (frame, "TOKEN"),
-        .release = frame_get (frame, "RELEASE"),
-        .node = frame_get (frame, "NODE"),
-        .reconnects = frame_has (frame, "RECONNECTS"),
-        .version = frame_version (frame),
-    };
-}
+/* clang-format off */
+static const struct field row[] = {
+    FIELD ("TOKEN", token, TEXT, FIELD_OPTIONAL),
+    FIELD ("RELEASE", release, TEXT, FIELD_OPTIONAL),
+    FIELD ("NODE", node, TEXT, FIELD_OPTIONAL),
+    FIELD ("RECONNECTS", reconnects, FLAG, FIELD_OPTIONAL),
+};
+/* clang-format on */
+
+const struct fields hello_fields = FIELDS ("a hello", row);
 
 bool hello_shows (const struct hello *hello, const char *token)
 {

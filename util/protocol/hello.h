@@ -18,13 +18,12 @@
 struct hello {
     const char *token;
     const char *node;           /* Slurm's name of it */
-    const char *release;        /* of spank-tf on that node; encoding writes this one's */
+    const char *release;        /* of spank-tf on that node: PACKAGE_VERSION */
     bool reconnects;            /* a supervisor (reconnect.h); else a task (registration.h) */
-    int version;                /* of the protocol; encoding writes this one's */
 };
 
-void hello_encode (struct frame *frame, const struct hello *hello);
-void hello_decode (struct hello *hello, const struct frame *frame);
+/* Its keys (fields.h). It can always be decoded, also that of another version. */
+extern const struct fields hello_fields;
 
 /* True if it shows this token. In constant time, which does not tell how much of a wrong one is right. */
 bool hello_shows (const struct hello *hello, const char *token);

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * A part of a supervisor's exit report: when its task has ended; if it may be restarted, which life of
+ * A part of a supervisor's status: when its task has ended; if it may be restarted, which life of
  * it has, and whether there can be another one.
  */
 #ifndef TF_LIFE_REPORT_H
@@ -11,16 +11,12 @@
 
 #include "common/address.h"
 #include "common/value.h"
-#include "frame.h"
 
 /* The number of the last life that a task can have. */
 #define LIFE_REPORT_MAX VALUE_MAX_TOTAL
 
 /* A supervisor reports an end within this time, in milliseconds. */
 #define LIFE_REPORT_MOST_AGO_MS 60000
-
-/* The last second of the year 9999. */
-#define LIFE_REPORT_LAST_SECOND INT64_C (253402300799)
 
 /* Has a program of the task ever listened on a port that others were told, in TF_CONFIG or MASTER_PORT? */
 enum address_use {
@@ -48,15 +44,7 @@ struct life_report {
     struct life_peers peers;    /* as well */
 };
 
-void life_report_add (struct frame *frame, const struct life_report *report);
-
-/* Of a task that runs: that it was asked to end. */
-void life_report_add_asked (struct frame *frame, const struct life_report *report);
-
-/*
- * A frame without it, of a supervisor that does not restart tasks, has life -1. A malformed signal
- * counts as SIGTERM, because the task was asked to end.
- */
-void life_report_decode (struct life_report *report, const struct frame *frame);
+/* As parts of a status (fields.h): that of an end, and what is also told of a task that runs, asked_... */
+extern const struct fields life_report_fields, life_report_asked_fields;
 
 #endif

@@ -40,6 +40,7 @@ static const struct field_other interfaces = { _encode_interfaces, _take_interfa
 
 /* clang-format off */
 static const struct field row[] = {
+    FIELD ("NODE", node, TEXT, FIELD_NEEDED, 0, REGISTRATION_MAX_NODE),
     FIELD ("STEP", step, TEXT, FIELD_NEEDED, 0, REGISTRATION_MAX_STEP),
     FIELD ("RANK", rank, NUMBER, FIELD_NEEDED, 0, REGISTRATION_MAX_TASKS - 1),
     FIELD ("TASKS", tasks, NUMBER, FIELD_NEEDED, 1, REGISTRATION_MAX_TASKS),
@@ -72,7 +73,7 @@ const struct fields registration_fields = FIELDS ("a registration", row);
 
 struct frame *registration_encode (const struct registration *r, const char *token)
 {
-    const struct hello hello = { .token = token, .node = r->node };
+    const struct hello hello = { .token = token, .release = PACKAGE_VERSION };
     struct registration sent = *r;
     struct frame *frame = frame_create ();
 
@@ -80,7 +81,7 @@ struct frame *registration_encode (const struct registration *r, const char *tok
         return NULL;
     if (r->error)
         sent.port = 0;
-    hello_encode (frame, &hello);
+    fields_encode (&hello_fields, frame, &hello);
     fields_encode (&registration_fields, frame, &sent);
     return frame;
 }
@@ -94,13 +95,7 @@ static bool _is_consistent (const struct registration *r)
 
 int registration_decode (struct registration *r, const struct frame *frame, struct errtext *err)
 {
-    struct hello hello;
-
     memset (r, 0, sizeof (*r));
-    hello_decode (&hello, frame);
-    r->node = hello.node;
-    if (!r->node || strlen (r->node) > REGISTRATION_MAX_NODE)
-        return errtext_set (err, "a registration lacks NODE, or it is too long");
     if (fields_decode (&registration_fields, r, frame, err) < 0)
         return -1;
     if (!_is_consistent (r))

@@ -100,18 +100,3 @@ static const struct field row[] = {
 /* clang-format on */
 
 const struct fields rendezvous_config_fields = FIELDS ("srun's configuration", row);
-
-struct frame *rendezvous_config_encode (const struct rendezvous_config *c)
-{
-    struct frame *frame = frame_create ();
-
-    if (frame)
-        fields_encode (&rendezvous_config_fields, frame, c);
-    return frame;
-}
-
-int rendezvous_config_decode (struct rendezvous_config *c, const struct frame *frame, struct errtext *err)
-{
-    memset (c, 0, sizeof (*c));
-    return fields_decode (&rendezvous_config_fields, c, frame, err);
-}

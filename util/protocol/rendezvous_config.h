@@ -72,13 +72,6 @@ struct rendezvous_config {
     bool debugged;                          /* srun runs under a parallel debugger */
 };
 
-/* NULL if there is no memory. */
-struct frame *rendezvous_config_encode (const struct rendezvous_config *config);
-
-/* -1 and err if a key is missing or its value out of bounds. */
-int rendezvous_config_decode (struct rendezvous_config *config, const struct frame *frame,
-                              struct errtext *err);
-
 /* Its keys (fields.h). */
 extern const struct fields rendezvous_config_fields;
 

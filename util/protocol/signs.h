@@ -50,14 +50,12 @@ struct signs {
     int slowest_ms; /* --tf-watchdog=auto: the longest silence between two signs; 0: none yet */
     int second_ms; /* ... so long after its start the program gave the second sign of this life; 0: not yet */
     int step; /* the highest number "step N" in what it has said in this life; 0: none */
-    struct failure_text traceback; /* with which its log ends; no source: with none */
+    char traceback[FAILURE_TEXT_MAX + 1]; /* with which its log ends, or "" */
     int traceback_ms; /* since then */
     bool traceback_lost; /* it says that a connection was lost */
     struct signs_address unanswered[SIGNS_MOST_UNANSWERED]; /* supervise/attempts.h; some of them */
     int unanswered_count;
 };
-
-bool signs_are_in (const struct frame *frame);
 
 /*
  * It has given a sign within the last half of the time that it may be silent: it moves, even if one of its

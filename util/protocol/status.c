@@ -5,55 +5,65 @@
 
 #include "status.h"
 
-#include "fields.h"
+#include "common/number.h"
 #include "hello.h"
 
-static void _add_parts (struct frame *frame, const struct status *status)
-{
-    if (status->ended) {
-        exit_report_add (frame, &status->report);
-        life_report_add (frame, &status->life);
-        failure_text_add (frame, &status->failure);
-    } else
-        life_report_add_asked (frame, &status->life);
-    fields_encode (&signs_fields, frame, &status->signs);
-}
+#define MESSAGE struct status
 
-struct frame *status_encode (const struct status *status)
-{
-    struct frame *frame = frame_create ();
+/* clang-format off */
+static const struct field ended[] = {
+    FIELD_ROWS_AT (report, exit_report_fields),
+    FIELD_ROWS_AT (life, life_report_fields),
+    FIELD_PART_AT (failure, failure_text_fields),
+};
+static const struct fields ended_fields = FIELDS ("a status", ended);
 
-    if (frame)
-        _add_parts (frame, status);
-    return frame;
-}
+static const struct field row[] = {
+    { .type = FIELD_PART, .need = FIELD_GIVEN, .part = &ended_fields, .given = FIELD_AT (ended, bool) },
+    FIELD_ROWS_AT (life, life_report_asked_fields),
+    FIELD_ROWS_AT (signs, signs_fields),
+};
+/* clang-format on */
+
+const struct fields status_fields = FIELDS ("a status", row);
 
 struct frame *status_encode_first (const struct status *status, const char *token, const char *node, int rank)
 {
-    const struct hello hello = { .token = token, .node = node, .reconnects = true };
+    const struct hello hello = {
+        .token = token, .node = node, .release = PACKAGE_VERSION, .reconnects = true
+    };
     struct frame *frame = frame_create ();
 
     if (!frame)
         return NULL;
-    hello_encode (frame, &hello);
+    fields_encode (&hello_fields, frame, &hello);
     frame_add (frame, "RANK", "%d", rank);
-    _add_parts (frame, status);
+    fields_encode (&status_fields, frame, status);
     return frame;
 }
 
 int status_rank (const struct frame *frame, int tasks)
 {
-    return frame_get_number (frame, "RANK", 0, tasks - 1);
+    int rank;
+
+    return number_parse (&rank, frame_get (frame, "RANK"), 0, tasks - 1) == 0 ? rank : -1;
 }
 
-/* A task that fails before it has a supervisor reports that alone. */
+static bool _has_its_number (const struct exit_report *report)
+{
+    switch (report->kind) {
+        case EXIT_REPORT_EXIT:
+        case EXIT_REPORT_UNSTARTED: return true;
+        case EXIT_REPORT_SIGNAL: return report->number > 0 && report->number <= EXIT_REPORT_MAX_SIGNAL;
+        case EXIT_REPORT_STOPPED:
+        case EXIT_REPORT_HUNG: break;
+    }
+    return report->number == 0;
+}
+
 int status_decode (struct status *status, const struct frame *frame, struct errtext *err)
 {
-    *status = (struct status){ .ended = exit_report_is_in (frame) };
-    if (status->ended && exit_report_decode (&status->report, frame, err) < 0)
+    if (fields_decode (&status_fields, status, frame, err) < 0)
         return -1;
-    life_report_decode (&status->life, frame);
-    failure_text_decode (&status->failure, frame);
-    return status->ended && !signs_are_in (frame) ? 0
-                                                  : fields_decode (&signs_fields, &status->signs, frame, err);
+    return _has_its_number (&status->report) ? 0 : errtext_set (err, "NUMBER of a status contradicts ENDED");
 }

@@ -13,7 +13,7 @@
 #include "common/errtext.h"
 #include "exit_report.h"
 #include "failure_text.h"
-#include "frame.h"
+#include "fields.h"
 #include "life_report.h"
 #include "signs.h"
 
@@ -25,10 +25,10 @@ struct status {
     struct signs signs;             /* of this life */
 };
 
-/* NULL if there is no memory. */
-struct frame *status_encode (const struct status *status);
-
-/* The first message of a new connection: a hello, and the rank of the supervisor, come before it. */
+/*
+ * The first message of a new connection: a hello, and the rank of the supervisor, come before it. NULL if
+ * there is no memory.
+ */
 struct frame *status_encode_first (const struct status *status, const char *token, const char *node,
                                    int rank);
 
@@ -37,5 +37,8 @@ int status_rank (const struct frame *frame, int tasks);
 
 /* -1 and err if it is malformed. Texts live as long as the frame. */
 int status_decode (struct status *status, const struct frame *frame, struct errtext *err);
+
+/* Its keys (fields.h). */
+extern const struct fields status_fields;
 
 #endif

@@ -57,18 +57,8 @@ static const struct field row[] = {
 
 const struct fields supervisor_config_fields = FIELDS ("the supervisor's configuration", row);
 
-struct frame *supervisor_config_encode (const struct supervisor_config *c)
-{
-    struct frame *frame = frame_create ();
-
-    if (frame)
-        fields_encode (&supervisor_config_fields, frame, c);
-    return frame;
-}
-
 int supervisor_config_decode (struct supervisor_config *c, const struct frame *frame, struct errtext *err)
 {
-    memset (c, 0, sizeof (*c));
     if (fields_decode (&supervisor_config_fields, c, frame, err) < 0)
         return -1;
     return c->tee && !c->log ? errtext_set (err, "%s lacks LOG", supervisor_config_fields.name) : 0;

@@ -60,9 +60,6 @@ struct supervisor_config {
     int index;
 };
 
-/* NULL if there is no memory. */
-struct frame *supervisor_config_encode (const struct supervisor_config *config);
-
 /* -1 and err if a key is missing or its value out of bounds. */
 int supervisor_config_decode (struct supervisor_config *config, const struct frame *frame,
                               struct errtext *err);

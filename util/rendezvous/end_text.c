@@ -99,8 +99,7 @@ static void _add_log (char *buf, size_t size, const struct rank *rank)
                       failure->text);
             break;
         /* end_text_stacks () has it, with those of the others. */
-        case FAILURE_TEXT_STACK:
-        case FAILURE_TEXT_SOURCES: snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name); break;
+        case FAILURE_TEXT_STACK: snprintf (buf, size, "; its log is %s/%s", rank->log_dir, name); break;
     }
 }
 
@@ -133,7 +132,7 @@ int end_text_traceback (const struct rank *rank, char *buf, size_t size)
     char at[32], name[NAME_MAX];
 
     return snprintf (buf, size, "at %s: \"%s\"; its log is %s/%s",
-                     wall_clock_print (rank->traceback.at, at, sizeof (at)), rank->traceback.text.text,
+                     wall_clock_print (rank->traceback.at, at, sizeof (at)), rank->traceback.text,
                      rank->log_dir, logdir_task_file (name, sizeof (name), rank->role, rank->index));
 }
 
@@ -152,7 +151,7 @@ static int _describe_traceback (const struct roster *roster, const struct rank *
     char role[CLUSTER_TABLE_ROLE_SIZE], text[2 * PATH_MAX];
 
     if (!rank || !rank->log_dir
-        || (rank == failed && failure && strcmp (failure->text, rank->traceback.text.text) == 0))
+        || (rank == failed && failure && strcmp (failure->text, rank->traceback.text) == 0))
         return snprintf (buf, size, "%s", first);
     end_text_traceback (rank, text, sizeof (text));
     return snprintf (buf, size, "%s on %s had printed a traceback %s; %s",
@@ -162,7 +161,7 @@ static int _describe_traceback (const struct roster *roster, const struct rank *
 const char *end_text_failure (const struct roster *roster, char *buf, size_t size)
 {
     const struct rank *rank = ends_first_to_fail (roster->rank, roster->tasks);
-    char role[CLUSTER_TABLE_ROLE_SIZE], at[32], cause[CAUSE_MAX_DETAIL + 128], saved[64];
+    char role[CLUSTER_TABLE_ROLE_SIZE], at[32], saved[64];
     const struct failure_text *failure;
     struct exit_report_text room;
     int used;
@@ -177,8 +176,8 @@ const char *end_text_failure (const struct roster *roster, char *buf, size_t siz
         ends_has_saved (rank_end (rank)) ? end_text_saved (&rank_end (rank)->report, saved, sizeof (saved))
                                          : _how (rank, &room));
     if (failure && failure->cause.kind != CAUSE_NONE)
-        used += snprintf (buf + used, size - (size_t)used, ": %s",
-                          cause_text (&failure->cause, cause, sizeof (cause)));
+        used += snprintf (buf + used, size - (size_t)used, ": %s%s", cause_text[failure->cause.kind],
+                          failure->cause.detail);
     if (rank->log_dir)
         _add_log (buf + used, size - (size_t)used, rank);
     if (rank_works (rank) && !ends_has_saved (rank_end (rank)))

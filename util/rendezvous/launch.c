@@ -19,6 +19,7 @@
 #include "journal.h"
 #include "narrator.h"
 #include "protocol/answer.h"
+#include "protocol/fields.h"
 #include "protocol/hello.h"
 #include "protocol/registration.h"
 #include "rank_names.h"
@@ -231,7 +232,7 @@ static void _refuse_peer (struct server *server, struct peer *peer)
         peer_send_answer (&server->peers, peer);
 }
 
-static void _refuse_version (struct server *server, struct peer *peer, const struct hello *hello)
+static void _refuse_version (struct server *server, struct peer *peer, const struct hello *hello, int version)
 {
     const char *node = hello->node ? hello->node : "a node";
     const char *release = hello->release ? hello->release : "?";
@@ -241,8 +242,8 @@ static void _refuse_version (struct server *server, struct peer *peer, const str
     snprintf (why, sizeof (why),
               "%s has spank-tf %s (protocol %d), srun's host %s (protocol "
               "%d): they cannot talk",
-              text_quoted (&q1, node, strlen (node)), text_quoted (&q2, release, strlen (release)),
-              hello->version, PACKAGE_VERSION, FRAME_VERSION);
+              text_quoted (&q1, node, strlen (node)), text_quoted (&q2, release, strlen (release)), version,
+              PACKAGE_VERSION, FRAME_VERSION);
     _refuse (server, why);
     _refuse_peer (server, peer);
 }
@@ -335,11 +336,11 @@ static bool _take_first_frame (struct server *server, struct peer *peer, struct 
     struct registration registration;
     struct hello hello;
 
-    hello_decode (&hello, frame);
+    fields_decode (&hello_fields, &hello, frame, NULL);
     if (!hello_shows (&hello, server->config.token))
         return false;
-    if (hello.version != FRAME_VERSION) {
-        _refuse_version (server, peer, &hello);
+    if (frame_version (frame) != FRAME_VERSION) {
+        _refuse_version (server, peer, &hello, frame_version (frame));
         return false;
     }
     if (hello.reconnects)

@@ -140,11 +140,11 @@ static json_t *_task_end (const struct rank *rank)
 
     _add_report (task, rank->lost || rank->replaced_by ? NULL : &rank_end (rank)->report);
     if (rank_end (rank)->failure) {
-        _add_text (task, "cause", cause_word (rank_end (rank)->failure->cause.kind));
+        _add_text (task, "cause", cause_word[rank_end (rank)->failure->cause.kind]);
         _add_text (task, "cause_detail", rank_end (rank)->failure->cause.detail);
     }
-    if (rank->traceback.text.source != FAILURE_TEXT_NONE) {
-        _add_text (task, "traceback", rank->traceback.text.text);
+    if (rank->traceback.text[0]) {
+        _add_text (task, "traceback", rank->traceback.text);
         json_object_set_new (task, "traceback_time", json_integer (wall_clock (rank->traceback.at)));
     }
     json_object_set_new (task, "restarts", json_integer (rank_restarts (rank)));

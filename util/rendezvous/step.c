@@ -402,7 +402,7 @@ static bool _add_replaced (const struct step *step, const struct rank *rank, str
 
     if (step_answer (step, rank, NULL, "", &message) < 0)
         return false;
-    frame = answer_received (&message);
+    frame = frame_join (message.part, ANSWER_PARTS);
     while (frame && (string = answer_next_variable (frame, string))) {
         const struct variable *variable = variable_find (string);
         size_t length = strcspn (string, "=");

@@ -139,7 +139,7 @@ static int _raise_limit (void)
 
 static int _configure (struct server *server, struct errtext *err)
 {
-    if (rendezvous_config_decode (&server->config, server->config_frame, err) < 0
+    if (fields_decode (&rendezvous_config_fields, &server->config, server->config_frame, err) < 0
         || step_create (&server->step, &server->config, err) < 0)
         return -1;
     if (server->config.lost_after > 0)

@@ -275,10 +275,11 @@ static void _tell (struct supervisor *s)
     signs->life = s->machine.number < 0 ? 0 : s->machine.number;
     signs->suspended = s->suspended = machine_is_suspended (&s->machine, _now ());
     signs->started_ms = s->started_ms;
-    signs->traceback = s->traceback;
     signs->traceback_lost = s->traceback.cause.kind == CAUSE_CONNECTION;
-    if (s->traceback.source != FAILURE_TEXT_NONE)
+    if (s->traceback.source != FAILURE_TEXT_NONE) {
+        strcpy (signs->traceback, s->traceback.text);
         signs->traceback_ms = (int)(_now () - s->traceback_ms);
+    }
     signs->unanswered_count = attempts_unanswered (&s->attempts, signs->unanswered);
     if (_may_hang (s, &status))
         descendants_look (&signs->stopped, &signs->busy, _apart (s));

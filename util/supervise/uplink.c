@@ -251,8 +251,8 @@ enum uplink_event uplink_serve (struct uplink *u, short revents)
 static int _send_status (struct uplink *u, const struct status *status)
 {
     const struct supervisor_config *c = u->config;
-    struct frame *frame =
-        u->fresh ? status_encode_first (status, c->token, c->node, c->rank) : status_encode (status);
+    struct frame *frame = u->fresh ? status_encode_first (status, c->token, c->node, c->rank)
+                                   : fields_frame (&status_fields, status);
 
     u->fresh = false;
     return _send (u, frame);
