@@ -22,23 +22,23 @@
 /* At most this many different ends, such as "signal 9, exit 42", are in a line. */
 #define MOST_ENDS 4
 
-/* Something that is still to be said about a rank. */
-struct entry {
-    struct fact fact;
-    char *text;                 /* what is decided; the same for all that share a line */
+/* What is still to be said about some ranks. */
+struct line {
+    struct fact fact;           /* of the first one, with the `ranks` in the order of their ends */
+    char *text;                 /* what is decided */
 };
 
 struct restart_lines {
     struct step *step;
     const struct rendezvous_config *config;
     int count;
-    struct entry entry[];       /* in the order of the ends, at most one for each rank */
+    struct line line[];         /* in the order of the first ends; a rank is in one */
 };
 
 struct restart_lines *restart_lines_create (struct step *step)
 {
     size_t tasks = (size_t)step_roster (step)->tasks;
-    struct restart_lines *l = calloc (1, sizeof (*l) + tasks * sizeof (l->entry[0]));
+    struct restart_lines *l = calloc (1, sizeof (*l) + tasks * sizeof (l->line[0]));
 
     if (!l)
         return NULL;
@@ -47,10 +47,18 @@ struct restart_lines *restart_lines_create (struct step *step)
     return l;
 }
 
+static void _remove_line (struct restart_lines *l, struct line *line)
+{
+    fact_clear (&line->fact);
+    free (line->text);
+    l->count--;
+    memmove (line, line + 1, (size_t)(l->line + l->count - line) * sizeof (*line));
+}
+
 void restart_lines_destroy (struct restart_lines *l)
 {
-    for (int i = 0; l && i < l->count; i++)
-        free (l->entry[i].text);
+    while (l && l->count > 0)
+        _remove_line (l, l->line);
     free (l);
 }
 
@@ -147,191 +155,169 @@ static void _set_text (struct errtext *text, const struct restart_lines *l, cons
 
 /* Lines. */
 
-static void _print (const struct restart_lines *l, const struct entry *entry, int tasks, const char *names,
-                    const char *ends)
+/* Has a rank before this one the same end? */
+static bool _is_known_end (const struct fact *fact, int i)
 {
-    const char *joint = "";
-    char at[16];
+    const struct exit_report *end = &fact->ranks[i].report;
 
-    if (entry->fact.decision == DECISION_ONE)
-        joint = tasks > 1 ? "; they are " : "; it is ";
-    console_say ("%sspank_tf: %s: %s %s ended at %s, %s%s%s",
-                 entry->fact.decision == DECISION_CANNOT ? "error: " : "", step_name (l->step), names,
-                 tasks > 1 ? "have" : "has", wall_clock_print (entry->fact.at, at, sizeof (at)), ends, joint,
-                 entry->text);
-}
-
-static bool _is_shared (const struct entry *a, const struct entry *b)
-{
-    return a->fact.decision == b->fact.decision && strcmp (a->text, b->text) == 0;
-}
-
-/* Has an entry of the same line, before this one, the same end? */
-static bool _is_known_end (const struct restart_lines *l, int first, int i)
-{
-    const struct exit_report *end = &l->entry[i].fact.report;
-
-    for (int k = first; k < i; k++) {
-        const struct exit_report *other = &l->entry[k].fact.report;
-
-        if (_is_shared (&l->entry[first], &l->entry[k]) && other->kind == end->kind
-            && other->number == end->number && other->out_of_memory == end->out_of_memory)
+    for (const struct fact_rank *other = fact->ranks; other < &fact->ranks[i]; other++)
+        if (other->report.kind == end->kind && other->report.number == end->number
+            && other->report.out_of_memory == end->out_of_memory)
             return true;
-    }
     return false;
 }
 
-static void _remove (struct restart_lines *l, int i)
+/* For programs it is an event, if it is a restart. */
+static void _print_line (struct restart_lines *l, struct line *line)
 {
-    free (l->entry[i].text);
-    l->count--;
-    memmove (&l->entry[i], &l->entry[i + 1], (size_t)(l->count - i) * sizeof (l->entry[0]));
-}
-
-/* The same for programs, if it is a restart: one fact, of all these ranks. */
-static void _publish (const struct restart_lines *l, int first)
-{
-    struct fact fact = l->entry[first].fact;
-
-    if (fact.decision != DECISION_ONE && fact.decision != DECISION_ALL)
-        return;
-    for (int i = first; i < l->count; i++)
-        if (_is_shared (&l->entry[first], &l->entry[i]) && fact_name (&fact, l->entry[i].fact.rank, l->count))
-            fact.ranks[fact.count - 1].report = l->entry[i].fact.report;
-    events_tell (l->step, &fact);
-    fact_clear (&fact);
-}
-
-/* The line of this entry and of all that share it. None of them is before it. */
-static void _print_line (struct restart_lines *l, int first)
-{
-    char names[1024], ends[128], name[RANK_NAME_SIZE];
+    const struct fact *fact = &line->fact;
+    char names[1024], ends[128], name[RANK_NAME_SIZE], at[16];
     struct list_text named = { names, sizeof (names), ", ", RANK_NAMES_MOST, 0, 0 };
     struct list_text how = { ends, sizeof (ends), ", ", MOST_ENDS, 0, 0 };
     struct exit_report_text room;
+    const char *joint = "";
 
-    for (int i = first; i < l->count; i++) {
-        if (!_is_shared (&l->entry[first], &l->entry[i]))
-            continue;
-        list_text_add (&named, rank_name (step_roster (l->step), l->entry[i].fact.rank, name, sizeof (name)));
-        if (!_is_known_end (l, first, i))
-            list_text_add (&how, exit_report_describe (&l->entry[i].fact.report, &room));
+    for (int i = 0; i < fact->count; i++) {
+        list_text_add (&named, rank_name (step_roster (l->step), fact->ranks[i].rank, name, sizeof (name)));
+        if (!_is_known_end (fact, i))
+            list_text_add (&how, exit_report_describe (&fact->ranks[i].report, &room));
     }
-    _print (l, &l->entry[first], (int)(named.named + named.more), list_text_end (&named),
-            list_text_end (&how));
-    _publish (l, first);
-    for (int i = l->count - 1; i > first; i--)
-        if (_is_shared (&l->entry[first], &l->entry[i]))
-            _remove (l, i);
-    _remove (l, first);
+    if (fact->decision == DECISION_ONE)
+        joint = fact->count > 1 ? "; they are " : "; it is ";
+    console_say ("%sspank_tf: %s: %s %s ended at %s, %s%s%s",
+                 fact->decision == DECISION_CANNOT ? "error: " : "", step_name (l->step),
+                 list_text_end (&named), fact->count > 1 ? "have" : "has",
+                 wall_clock_print (fact->at, at, sizeof (at)), list_text_end (&how), joint, line->text);
+    if (fact->decision == DECISION_ONE || fact->decision == DECISION_ALL)
+        events_tell (l->step, fact);
+    _remove_line (l, line);
 }
 
-static int _find (const struct restart_lines *l, const struct rank *rank)
+/* Which of its ranks that is; their number if it is none. */
+static int _position (const struct fact *fact, const struct rank *rank)
 {
-    for (int i = 0; i < l->count; i++)
-        if (l->entry[i].fact.rank == rank)
-            return i;
-    return -1;
+    int i = 0;
+
+    while (i < fact->count && fact->ranks[i].rank != rank)
+        i++;
+    return i;
 }
 
-/* Print all lines whose first entry is of this kind, and has waited by now; NEVER: or not. */
-static void _print_lines (struct restart_lines *l, bool (*is_due) (const struct entry *entry), int64_t now)
+static struct line *_find (struct restart_lines *l, const struct rank *rank)
 {
-    for (int i = 0; i < l->count;)
-        if (is_due (&l->entry[i]) && now - WAIT_MS >= l->entry[i].fact.at)
-            _print_line (l, i);
+    for (struct line *line = l->line; line < l->line + l->count; line++)
+        if (_position (&line->fact, rank) < line->fact.count)
+            return line;
+    return NULL;
+}
+
+static void _remove_rank (struct restart_lines *l, struct line *line, const struct rank *rank)
+{
+    struct fact *fact = &line->fact;
+    int i = _position (fact, rank);
+
+    fact->count--;
+    memmove (&fact->ranks[i], &fact->ranks[i + 1], (size_t)(fact->count - i) * sizeof (fact->ranks[0]));
+    if (fact->count == 0)
+        _remove_line (l, line);
+}
+
+static void _append (const struct restart_lines *l, struct line *line, const struct rank *rank,
+                     const struct exit_report *report)
+{
+    if (fact_name (&line->fact, rank, step_roster (l->step)->tasks))
+        line->fact.ranks[line->fact.count - 1].report = *report;
+}
+
+/* What has failed before the failure that stops all is restarted with it. */
+static void _take_members (struct restart_lines *l, struct line *all)
+{
+    for (struct line *line = l->line; line < l->line + l->count; line++)
+        for (int i = 0; line->fact.decision == DECISION_ONE && i < line->fact.count; i++) {
+            const struct fact_rank *r = &line->fact.ranks[i];
+
+            if (!r->rank->place || !r->rank->place->duty.member)
+                continue;
+            if (all->fact.count == 0)
+                all->fact.at = line->fact.at;
+            _append (l, all, r->rank, &r->report);
+        }
+    for (int i = 0; i < all->fact.count; i++)
+        _remove_rank (l, _find (l, all->fact.ranks[i].rank), all->fact.ranks[i].rank);
+}
+
+/* A new line for what is decided, or the one that says the same; NULL: there is no memory. */
+static struct line *_line_for (struct restart_lines *l, const struct fact *fact)
+{
+    struct line new = { .fact = *fact };
+    struct errtext text;
+
+    _set_text (&text, l, fact);
+    for (struct line *line = l->line; line < l->line + l->count; line++)
+        if (line->fact.decision == fact->decision && strcmp (line->text, text.text) == 0)
+            return line;
+    if (!(new.text = strdup (text.text)))
+        return NULL;
+    new.fact.cannot = NULL;
+    if (fact->decision == DECISION_ALL)
+        _take_members (l, &new);
+    l->line[l->count] = new;
+    return &l->line[l->count++];
+}
+
+#define ONLY(decision) (1U << (decision))
+#define ALL_BUT(decision) (~ONLY (decision))
+
+/* Print all lines with one of these decisions whose first end was so long ago; NEVER: at any time. */
+static void _print_lines (struct restart_lines *l, unsigned int decisions, int64_t now)
+{
+    for (struct line *line = l->line; line < l->line + l->count;)
+        if (decisions & ONLY (line->fact.decision) && now - WAIT_MS >= line->fact.at)
+            _print_line (l, line);
         else
-            i++;
-}
-
-/* What has failed before the failure that stops all, and is to be restarted with it. */
-static void _join_all (struct restart_lines *l, const struct entry *all)
-{
-    for (int i = 0; i < l->count; i++) {
-        struct entry *entry = &l->entry[i];
-        char *copy;
-
-        if (entry->fact.decision != DECISION_ONE || !entry->fact.rank->place
-            || !entry->fact.rank->place->duty.member || !(copy = strdup (all->text)))
-            continue;
-        free (entry->text);
-        entry->text = copy;
-        entry->fact.decision = DECISION_ALL;
-        entry->fact.pause = all->fact.pause;
-        entry->fact.left = all->fact.left;
-    }
-}
-
-static bool _stops_all (const struct entry *entry)
-{
-    return entry->fact.decision == DECISION_ALL;
-}
-
-static bool _stops_none (const struct entry *entry)
-{
-    return !_stops_all (entry);
+            line++;
 }
 
 void restart_lines_add (struct restart_lines *l, const struct fact *fact)
 {
-    struct errtext text;
-    char *copy;
-    int old = _find (l, fact->rank);
+    struct line *line = _find (l, fact->rank);
 
     /* Why it cannot begin again stays true when it is let go. */
-    if (fact->decision == DECISION_NONE && old >= 0 && l->entry[old].fact.decision == DECISION_CANNOT)
+    if (fact->decision == DECISION_NONE && line && line->fact.decision == DECISION_CANNOT)
         return;
-    if (old >= 0)
-        _remove (l, old);
-    if (fact->decision == DECISION_NONE)
+    if (line)
+        _remove_rank (l, line, fact->rank);
+    if (fact->decision == DECISION_NONE || !(line = _line_for (l, fact)))
         return;
-    _set_text (&text, l, fact);
-    if (!(copy = strdup (text.text)))
-        return;
-    l->entry[l->count] = (struct entry){ *fact, copy };
-    l->entry[l->count].fact.cannot = NULL;
-    if (fact->decision == DECISION_ALL)
-        _join_all (l, &l->entry[l->count]);
-    l->count++;
+    _append (l, line, fact->rank, &fact->report);
+    if (line->fact.count == 0)
+        _remove_line (l, line);
     if (fact->decision != DECISION_ALL)
         return;
     /* Before it, what was decided earlier, and may have used another restart. */
-    _print_lines (l, _stops_none, NEVER);
-    _print_lines (l, _stops_all, NEVER);
+    _print_lines (l, ALL_BUT (DECISION_ALL), NEVER);
+    _print_lines (l, ONLY (DECISION_ALL), NEVER);
 }
 
 void restart_lines_starts (struct restart_lines *l, const struct rank *rank)
 {
-    int i = _find (l, rank);
+    struct line *line = _find (l, rank);
 
-    for (int first = 0; first <= i; first++)
-        if (_is_shared (&l->entry[first], &l->entry[i])) {
-            _print_line (l, first);
-            return;
-        }
-}
-
-static bool _is_any (const struct entry *entry __attribute__ ((unused)))
-{
-    return true;
+    if (line)
+        _print_line (l, line);
 }
 
 void restart_lines_check (struct restart_lines *l, int64_t now)
 {
-    _print_lines (l, _is_any, now);
-}
-
-static bool _is_entry_settled (const struct entry *entry)
-{
-    return entry->fact.decision != DECISION_ONE;
+    _print_lines (l, ~0U, now);
 }
 
 void restart_lines_flush (struct restart_lines *l)
 {
-    _print_lines (l, _is_entry_settled, NEVER);
+    _print_lines (l, ALL_BUT (DECISION_ONE), NEVER);
 }
 
 int64_t restart_lines_due (const struct restart_lines *l)
 {
-    return l->count > 0 ? l->entry[0].fact.at + WAIT_MS : NEVER;
+    return l->count > 0 ? l->line[0].fact.at + WAIT_MS : NEVER;
 }
