@@ -230,14 +230,14 @@ static void begin_next (int prolog_ms)
 
     watch_discard (&watch);
     watch_begin (&watch);
-    assert_true (watch_awaits_program (&watch));
+    assert_false (watch.runs);
     now_ms += prolog_ms;
     watch_look (&watch, false);
     assert_int_equal (watch_poll (&watch, &pfd).at_ms, now_ms + 100);
     assert_int_equal (pfd.fd, -1);
     assert_false (watch_has_news (&watch));
     watch_look (&watch, true);
-    assert_false (watch_awaits_program (&watch));
+    assert_true (watch.runs);
 }
 
 static void live_unseen (char *event)
@@ -291,11 +291,11 @@ static void play_one (char *event)
         now_ms += story_number (&event);
         watch_look (&watch, true);
     } else if (story_begins (&event, "Slurm suspends it"))
-        watch_pause (&watch, true);
+        watch.paused = true;
     else if (story_begins (&event, "Slurm resumes it"))
-        watch_pause (&watch, false);
+        watch.paused = false;
     else if (story_begins (&event, "Slurm asks it to end"))
-        watch_asked_to_end (&watch);
+        watch.done = true;
     else if (story_begins (&event, "its life ends")) {
         watch_end (&watch);
         if (!deadline_is_set (watch_poll (&watch, &(struct pollfd){ .fd = 0 })))

@@ -93,17 +93,6 @@ void peers_accept (struct peers *peers, int missing)
         ;
 }
 
-void peers_expire (struct peers *peers)
-{
-    while (peers->oldest && deadline_passed (peers->oldest->timeout))
-        peer_close (peers, peers->oldest);
-}
-
-struct deadline peers_next_timeout (const struct peers *peers)
-{
-    return peers->oldest ? peers->oldest->timeout : deadline_never ();
-}
-
 static void _unlink_unauthenticated (struct peers *peers, struct peer *peer)
 {
     *(peer->older ? &peer->older->newer : &peers->oldest) = peer->newer;

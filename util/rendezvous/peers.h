@@ -68,11 +68,6 @@ void peers_watch_fd (const struct peers *peers, int fd);
  */
 void peers_accept (struct peers *peers, int missing);
 
-/* Close the unauthenticated connections whose time is over. */
-void peers_expire (struct peers *peers);
-/* When the time of the next one is over. */
-struct deadline peers_next_timeout (const struct peers *peers);
-
 /* A connection has shown the token. An earlier connection of the same rank is closed. */
 void peer_set_rank (struct peers *peers, struct peer *peer, struct rank *rank, enum peer_state state);
 

@@ -57,7 +57,8 @@ static void _check_time (struct server *server)
 {
     if (deadline_passed (server->revived))
         _say_revived (server);
-    peers_expire (&server->peers);
+    while (server->peers.oldest && deadline_passed (server->peers.oldest->timeout))
+        peer_close (&server->peers, server->peers.oldest);
     launch_check (server);
     supervisors_check (server);
     console_check_time ();
@@ -70,7 +71,9 @@ static int _timeout_ms (const struct server *server)
 
     next = deadline_min (next, deadline_min (supervisors_look (server), console_next ()));
     next = deadline_min (next, server->revived);
-    return deadline_left_ms (deadline_min (next, peers_next_timeout (&server->peers)));
+    if (server->peers.oldest)
+        next = deadline_min (next, server->peers.oldest->timeout);
+    return deadline_left_ms (next);
 }
 
 /*

@@ -97,8 +97,3 @@ int attempts_unanswered (const struct attempts *a, struct signs_address to[SIGNS
             to[count++] = a->attempt[i].to;
     return count;
 }
-
-void attempts_told (struct attempts *a)
-{
-    a->due = deadline_never ();
-}

@@ -43,7 +43,4 @@ bool attempts_look (struct attempts *attempts);
 /* Those addresses, as many as fit. The number of them. */
 int attempts_unanswered (const struct attempts *attempts, struct signs_address to[SIGNS_MOST_UNANSWERED]);
 
-/* They have been told: that is enough for this life. */
-void attempts_told (struct attempts *attempts);
-
 #endif

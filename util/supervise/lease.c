@@ -32,18 +32,6 @@ static int64_t _max (int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-void lease_begin (struct lease *l, const struct supervisor_config *config, int64_t now)
-{
-    *l = (struct lease){ .config = config,
-                         .link = { .heard = now, .since = now, .stands = true },
-                         .ended = -1 };
-}
-
-void lease_see (struct lease *l, const struct link *link)
-{
-    l->link = *link;
-}
-
 int64_t lease_over_at (const struct lease *l)
 {
     if (l->config->lost_after == 0 || l->ended == l->link.heard)
@@ -51,20 +39,10 @@ int64_t lease_over_at (const struct lease *l)
     return l->link.heard + l->config->lost_after * SECOND_MS;
 }
 
-void lease_over (struct lease *l)
-{
-    l->ended = l->link.heard;
-}
-
 int64_t lease_lost_since (const struct lease *l)
 {
     return l->ended == l->link.heard && !l->link.stands ? l->link.heard + l->config->lost_after * SECOND_MS
                                                         : LEASE_NEVER;
-}
-
-void lease_report (struct lease *l, int64_t now)
-{
-    l->reported = now;
 }
 
 int64_t lease_leave_at (const struct lease *l, bool answered)

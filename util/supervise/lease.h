@@ -28,24 +28,12 @@ struct link {
 struct lease {
     const struct supervisor_config *config;
     struct link link;
-    int64_t ended;                  /* `heard` of the lease that was over, and whose task was ended */
+    int64_t ended;                  /* `heard` of the lease that was over, and whose task was ended; or -1 */
     int64_t reported;               /* when the end of the task was */
 };
 
-void lease_begin (struct lease *lease, const struct supervisor_config *config, int64_t now);
-
-/* The connection is so now. */
-void lease_see (struct lease *lease, const struct link *link);
-
-/*
- * When the task has to end, because its place may be given away; never without spares. Then lease_over ()
- * says that this has happened.
- */
+/* When the task has to end, because its place may be given away; never without spares. */
 int64_t lease_over_at (const struct lease *lease);
-void lease_over (struct lease *lease);
-
-/* The end of the task is reported, and an answer awaited; with another life, this. */
-void lease_report (struct lease *lease, int64_t now);
 
 /* Since when nothing of it may run, because the rendezvous, which may have died, was not heard; or never. */
 int64_t lease_lost_since (const struct lease *lease);

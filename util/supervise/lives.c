@@ -98,11 +98,6 @@ bool lives_next_end (struct lives *lives, struct fork_reply *end)
            && end->kind == FORK_ENDED;
 }
 
-bool lives_are_prepared (const struct lives *lives)
-{
-    return !lives->serves && lives->fork_server;
-}
-
 bool lives_serve (struct lives *lives)
 {
     struct fork_reply reply;

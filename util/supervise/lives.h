@@ -20,7 +20,11 @@ struct lives {
     bool over;                  /* there is no other life */
     pid_t fork_server;          /* a child that belongs to no life; 0: there is none */
     int answer;                 /* a file that is to be sent to the fork server; -1: none */
-    bool serves;                /* the fork server does; before that, its process is the task */
+    /*
+     * The fork server serves. Before that, its process is the task: other plugins do with it what they do to
+     * a task before its program begins, and that may take minutes, as for the image of a container.
+     */
+    bool serves;
 };
 
 /* `requests` is the socket to the fork server. */
@@ -30,12 +34,6 @@ void lives_init (struct lives *lives, pid_t fork_server, int requests);
  * The lives from the next one on have this answer (protocol/answer.h). -1 and err if there is no memory.
  */
 int lives_set_answer (struct lives *lives, struct frame *answer, struct errtext *err);
-
-/*
- * True until the fork server serves: other plugins do with its process what they do to a task before its
- * program begins, and that may take minutes, as for the image of a container. False if it has ended, too.
- */
-bool lives_are_prepared (const struct lives *lives);
 
 /* `requests` is readable. True if the fork server serves from now on. */
 bool lives_serve (struct lives *lives);

@@ -109,8 +109,10 @@ static void _terminate_program (struct machine *m)
 
 static void _report (struct machine *m)
 {
-    lease_report (&m->lease, m->now);
-    signals_reported (&m->signals, m->run);
+    m->lease.reported = m->now;
+    /* What has asked the task to end by now still counts when that is asked later. */
+    if (m->run < m->signals.user_ends)
+        m->signals.user_ends = INT64_MAX;
     m->reported = true;
     m->reports++;
     _add (m, EFFECT_REPORT);
@@ -284,7 +286,7 @@ static void _end_by_itself (struct machine *m)
 {
     static const struct exit_report stopped = { .kind = EXIT_REPORT_STOPPED };
 
-    if (signals_explain_end (&m->signals, m->run))
+    if (m->run < m->signals.chance_ends)
         _end_as (m, stopped, 0);
     else
         _end_as (m, _program_report (m), m->status);
@@ -502,7 +504,7 @@ void machine_goal (struct machine *m, int64_t now, const struct goal *goal)
 /* The rendezvous may give the place of this task to a spare, and no order tells. */
 static void _end_lease (struct machine *m)
 {
-    lease_over (&m->lease);
+    m->lease.ended = m->lease.link.heard;
     _lose_task (m);
 }
 
@@ -542,7 +544,7 @@ void machine_link (struct machine *m, int64_t now, const struct link *link)
     _advance (m, now);
     if (link->stands && link->since != m->lease.link.since)
         m->goal.report = 0;
-    lease_see (&m->lease, link);
+    m->lease.link = *link;
     if (!machine_listens (m) || now < _lease_due (m))
         return;
     if (now >= lease_over_at (&m->lease))
@@ -740,14 +742,15 @@ void machine_slurmstepd_died (struct machine *m, int64_t now)
 void machine_init (struct machine *m, const struct supervisor_config *config)
 {
     *m = (struct machine){ .config = config, .number = -1, .phase = MACHINE_BEGINS, .goal = GOAL_FIRST };
-    signals_init (&m->signals, config);
+    m->lease.config = m->signals.config = config;
 }
 
 /* A spare is a task that has been stopped before its program started, and waits to be restarted. */
 void machine_start (struct machine *m, int64_t now)
 {
     m->now = m->run = now;
-    lease_begin (&m->lease, m->config, now);
+    m->lease.link = (struct link){ .heard = now, .since = now, .stands = true };
+    m->lease.ended = -1;
     if (m->config->spare) {
         m->idle = true;
         m->number = 0;

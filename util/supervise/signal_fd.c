@@ -47,11 +47,3 @@ bool signal_fd_read (int fd, struct signal *signal)
                                .at = time (NULL) };
     return true;
 }
-
-void signal_forward (const struct signal *signal, pid_t pid)
-{
-    if (signal->queued)
-        sigqueue (pid, signal->number, (union sigval){ .sival_ptr = signal->value });
-    else
-        kill (pid, signal->number);
-}

@@ -17,7 +17,4 @@ int signal_fd_open (void);
 /* The next one that has arrived. False if there is none. */
 bool signal_fd_read (int fd, struct signal *signal);
 
-/* Send it on, as it came. */
-void signal_forward (const struct signal *signal, pid_t pid);
-
 #endif

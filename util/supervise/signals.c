@@ -24,11 +24,6 @@
 #define LOOKS 20
 #define LOOK_MS 25
 
-void signals_init (struct signals *s, const struct supervisor_config *config)
-{
-    *s = (struct signals){ .config = config };
-}
-
 /* How long Slurm waits from its SIGTERM to its SIGKILL, as far as that is known. */
 static int64_t _slurms_grace_ms (const struct signals *s)
 {
@@ -128,12 +123,6 @@ int signals_asked (const struct signals *s, const struct exit_report *report, in
     return wish->number;
 }
 
-void signals_reported (struct signals *s, int64_t now)
-{
-    if (now < s->user_ends)
-        s->user_ends = INT64_MAX;
-}
-
 /* By a handler, or by reading it while it is blocked. */
 static bool _is_handled (struct signals *s, enum signals_reaction reaction, int64_t now)
 {
@@ -158,11 +147,6 @@ bool signals_last_chance (struct signals *s, enum signals_reaction reaction, int
         return false;
     s->chance_ends = s->kill_due;
     return signals_deliver (s);
-}
-
-bool signals_explain_end (const struct signals *s, int64_t now)
-{
-    return now < s->chance_ends;
 }
 
 bool signals_deliver (struct signals *s)

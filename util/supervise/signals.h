@@ -32,6 +32,7 @@ struct signals_wish {
     int64_t at;                     /* seconds since 1970 */
 };
 
+/* Zeroed, but for the configuration, if none has arrived. */
 struct signals {
     const struct supervisor_config *config;
     struct signals_wish slurms;     /* Slurm's first SIGTERM: it is going to end the step */
@@ -44,11 +45,9 @@ struct signals {
     int64_t kill_due;               /* ... by when SIGKILL would follow it */
     int64_t last_chance;            /* ... to deliver it before that; the next look at the program */
     int looks;                      /* how often it was then seen to block SIGTERM */
-    int64_t chance_ends;            /* until then, the program ends because it has got it there */
+    int64_t chance_ends;            /* until then, the program ends because it has got it there: Slurm's
+                                       SIGKILL is not due */
 };
-
-/* No signal has arrived. The configuration must live as long. */
-void signals_init (struct signals *signals, const struct supervisor_config *config);
 
 /*
  * A signal has arrived. `needed`: the others may need the task, if it serves them. True if the program, if
@@ -65,9 +64,6 @@ bool signals_may_ask (const struct signal *signal);
  */
 int signals_asked (const struct signals *signals, const struct exit_report *report, int64_t now, int64_t *at);
 
-/* The end of the task is reported: what has asked it to end by then still counts when that is asked later. */
-void signals_reported (struct signals *signals, int64_t now);
-
 /* What a program does with SIGTERM, as far as /proc shows it. */
 enum signals_reaction { SIGNALS_DIE, SIGNALS_BLOCK, SIGNALS_HANDLE };
 
@@ -76,12 +72,6 @@ enum signals_reaction { SIGNALS_DIE, SIGNALS_BLOCK, SIGNALS_HANDLE };
  * withheld from it, because it does more with it than to die. Otherwise it goes on.
  */
 bool signals_last_chance (struct signals *signals, enum signals_reaction reaction, int64_t now);
-
-/*
- * True if the program, which has ended, has done so because of its last chance: Slurm's SIGKILL is not
- * overdue.
- */
-bool signals_explain_end (const struct signals *signals, int64_t now);
 
 /* Nothing is withheld any more. True if the program, if it runs, is to get SIGTERM. */
 bool signals_deliver (struct signals *signals);

@@ -286,7 +286,7 @@ static void _tell (struct supervisor *s)
     uplink_tell (s->uplink, &status);
     watch_told (&s->watch);
     if (signs->unanswered_count > 0)
-        attempts_told (&s->attempts);
+        s->attempts.due = deadline_never (); /* that is enough for this life */
 }
 
 /* What a program prints that was asked to end does not say why it fails. */
@@ -376,7 +376,7 @@ static int _begin_program (struct supervisor *s, int number, struct errtext *err
 
 static void _begin_life (struct supervisor *s, int number)
 {
-    bool further = s->machine.number >= 0, prepared = lives_are_prepared (&s->lives);
+    bool further = s->machine.number >= 0, prepared = s->lives.fork_server && !s->lives.serves;
     struct frame *answer = further ? uplink_take_answer (s->uplink) : NULL;
     bool fails;
     struct errtext err;
@@ -401,13 +401,22 @@ static void _end_lives (struct supervisor *s)
         lives_end (&s->lives);
 }
 
+/* Send it on, as it came. */
+static void _forward (const struct signal *signal, pid_t pid)
+{
+    if (signal->queued)
+        sigqueue (pid, signal->number, (union sigval){ .sival_ptr = signal->value });
+    else
+        kill (pid, signal->number);
+}
+
 static void _perform (struct supervisor *s, const struct effect *effect)
 {
     switch (effect->kind) {
         case EFFECT_BEGIN: _begin_life (s, effect->number); break;
         case EFFECT_SIGNAL:
             if (s->task)
-                signal_forward (&effect->signal, s->task);
+                _forward (&effect->signal, s->task);
             break;
         case EFFECT_SIGNAL_ALL:
             s->stopped_at = log_growth_size (s->log);
@@ -530,9 +539,9 @@ static void _watch (struct supervisor *s)
     if (s->watch.rule.seconds == 0)
         return;
     if (signals->slurms.number || _now () < signals->user_ends || s->machine.stopped)
-        watch_asked_to_end (&s->watch);
-    watch_pause (&s->watch, signals->suspended);
-    watch_look (&s->watch, watch_awaits_program (&s->watch) && !_is_unstarted (s));
+        s->watch.done = true;
+    s->watch.paused = signals->suspended;
+    watch_look (&s->watch, s->watch.lives && !s->watch.runs && !_is_unstarted (s));
     if (s->machine.phase != MACHINE_RUNS)
         return;
     if (watch_has_news (&s->watch))

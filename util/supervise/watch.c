@@ -165,21 +165,6 @@ void watch_begin (struct watch *w)
     w->step_due_ms = 0;
 }
 
-void watch_pause (struct watch *w, bool paused)
-{
-    w->paused = paused;
-}
-
-void watch_asked_to_end (struct watch *w)
-{
-    w->done = true;
-}
-
-bool watch_awaits_program (const struct watch *w)
-{
-    return w->rule.seconds > 0 && w->lives && !w->runs;
-}
-
 static void _learn (struct watch *w)
 {
     int64_t silent = w->age_ms - w->sign_ms;

@@ -81,15 +81,6 @@ void watch_discard (const struct watch *watch);
 void watch_begin (struct watch *watch);
 void watch_end (struct watch *watch);
 
-/* Slurm suspends the job, or resumes it. This process is stopped later than its program. */
-void watch_pause (struct watch *watch, bool paused);
-
-/* It was asked to end: it may be saving its work. */
-void watch_asked_to_end (struct watch *watch);
-
-/* True if watch_look () needs to know whether the program is executed. */
-bool watch_awaits_program (const struct watch *watch);
-
 /* What to poll for (fd -1: nothing), and until when. Then call watch_look (). */
 struct deadline watch_poll (const struct watch *watch, struct pollfd *pfd);
 void watch_look (struct watch *watch, bool executed);
