@@ -206,7 +206,7 @@ static void perform (void)
 
     while (facts_take (&server.job->facts, &fact)) {
         if (fact.kind != FACT_PLACES || change_places (fact.rank))
-            narrator_tell (server.narrator, &fact);
+            narrator_tell (server.step, server.lines, &fact);
         fact_clear (&fact);
     }
 }
@@ -269,7 +269,7 @@ static void check_time (void)
     if (happened || deadline_left_ms (supervisors_next (&server)) == 0) {
         job_time (server.job, now_ms);
         perform ();
-        narrator_time (server.narrator, now_ms);
+        restart_lines_check (server.lines, now_ms);
         happened = false;
     }
     send_goals ();

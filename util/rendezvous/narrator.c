@@ -42,28 +42,6 @@ struct narrator {
     struct restart_lines *lines;
 };
 
-struct narrator *narrator_create (struct step *step)
-{
-    struct narrator *n = calloc (1, sizeof (*n));
-
-    if (!n)
-        return NULL;
-    n->step = step;
-    n->roster = step_roster (step);
-    n->config = step_config (step);
-    if ((n->lines = restart_lines_create (step)))
-        return n;
-    free (n);
-    return NULL;
-}
-
-void narrator_destroy (struct narrator *n)
-{
-    if (n)
-        restart_lines_destroy (n->lines);
-    free (n);
-}
-
 void narrator_start (struct step *step)
 {
     const struct rendezvous_config *c = step_config (step);
@@ -547,8 +525,9 @@ static void _ended (const struct narrator *n, const struct fact *fact)
         console_say ("spank_tf: %s: logs are in %s", step, text);
 }
 
-void narrator_tell (struct narrator *n, const struct fact *fact)
+void narrator_tell (struct step *step, struct restart_lines *lines, const struct fact *fact)
 {
+    const struct narrator narrator = { step, step_roster (step), step_config (step), lines }, *n = &narrator;
     char text[256];
 
     switch (fact->kind) {
@@ -582,14 +561,4 @@ void narrator_tell (struct narrator *n, const struct fact *fact)
     /* That of several ranks comes with their line. */
     if (fact->kind != FACT_DECIDED)
         events_tell (n->step, fact);
-}
-
-void narrator_time (struct narrator *n, int64_t now)
-{
-    restart_lines_check (n->lines, now);
-}
-
-int64_t narrator_due (const struct narrator *n)
-{
-    return restart_lines_due (n->lines);
 }

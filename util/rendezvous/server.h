@@ -22,7 +22,7 @@
 
 struct job;
 struct journal;
-struct narrator;
+struct restart_lines;
 struct wire;
 
 struct server {
@@ -44,7 +44,7 @@ struct server {
     int64_t now; /* of this turn of the loop (job/moment.h) */
     int64_t asked_heard; /* when the kernel was asked when hosts were heard */
     struct job *job; /* NULL if no task is supervised */
-    struct narrator *narrator; /* likewise */
+    struct restart_lines *lines; /* likewise */
     struct journal *journal; /* or NULL */
     struct deadline revived; /* when to say that this is not the first tf-rendezvous */
     struct wire *wire; /* what the job knows of each rank's link; or NULL */

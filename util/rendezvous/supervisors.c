@@ -130,7 +130,7 @@ int supervisors_begin (struct server *server, struct errtext *err)
     int rc = 0;
 
     server->wire = calloc ((size_t)roster->tasks, sizeof (*server->wire));
-    if (!job || !server->wire || !(server->narrator = narrator_create (server->step))) {
+    if (!job || !server->wire || !(server->lines = restart_lines_create (server->step))) {
         supervisors_end (server);
         return errtext_set (err, "%s", strerror (ENOMEM));
     }
@@ -157,10 +157,10 @@ int supervisors_begin (struct server *server, struct errtext *err)
 void supervisors_end (struct server *server)
 {
     job_destroy (server->job);
-    narrator_destroy (server->narrator);
+    restart_lines_destroy (server->lines);
     free (server->wire);
     server->job = NULL;
-    server->narrator = NULL;
+    server->lines = NULL;
     server->wire = NULL;
 }
 
@@ -255,7 +255,7 @@ static void _perform (struct server *server)
 
     while (facts_take (&server->job->facts, &fact)) {
         if (fact.kind != FACT_PLACES || _change_places (server, fact.rank))
-            narrator_tell (server->narrator, &fact);
+            narrator_tell (server->step, server->lines, &fact);
         fact_clear (&fact);
     }
 }
@@ -387,7 +387,7 @@ void supervisors_cut (struct server *server)
 
 static int64_t _due (const struct server *server)
 {
-    return moment_first (job_due (server->job), narrator_due (server->narrator));
+    return moment_first (job_due (server->job), restart_lines_due (server->lines));
 }
 
 void supervisors_check (struct server *server)
@@ -399,7 +399,7 @@ void supervisors_check (struct server *server)
     if (_note_wire (server) || !server->timed || server->now >= _due (server)) {
         _take (server, (struct journal_entry){ .kind = JOURNAL_TIME }, NULL);
         _perform (server);
-        narrator_time (server->narrator, server->now);
+        restart_lines_check (server->lines, server->now);
     }
     if (console_has_passed_on ())
         journal_set_done (server->journal);
@@ -412,7 +412,7 @@ void supervisors_replay (struct server *server, const struct journal_entry *entr
     _apply (server, entry, frame);
     _perform (server);
     if (entry->kind == JOURNAL_TIME)
-        narrator_time (server->narrator, server->now);
+        restart_lines_check (server->lines, server->now);
 }
 
 void supervisors_revive (struct server *server)
@@ -447,7 +447,6 @@ struct deadline supervisors_next (const struct server *server)
 
 struct deadline supervisors_look (const struct server *server)
 {
-    return server->job && server->config.lost_after > 0
-               ? (struct deadline){ server->asked_heard + HEARD_MS }
-               : deadline_never ();
+    return server->job && server->config.lost_after > 0 ? (struct deadline){ server->asked_heard + HEARD_MS }
+                                                        : deadline_never ();
 }

@@ -15,7 +15,7 @@
 /*
  * The launch is complete: supervise the tasks if one may have to be stopped or restarted, or if their
  * ends are to be shown; several tasks also to name the first failure, if every node can and not under
- * STOP_WHEN_NEVER. Under a parallel debugger none is. Sets server->job and ->narrator, which
+ * STOP_WHEN_NEVER. Under a parallel debugger none is. Sets server->job and ->lines, which
  * supervisors_end () destroys. -1 and err.
  */
 int supervisors_begin (struct server *server, struct errtext *err);
