@@ -84,13 +84,16 @@ start_cluster ()
     "$tests/cluster" start --proctrack "$proctrack" "${ours[@]}" "$@"
 }
 
-# The srun of slurm () and slurm_on (), and of the scripts and tasks that they start.
+# The srun of all commands on the cluster, and of the scripts and tasks that they start.
 make_srun_by_run ()
 {
-    mkdir -p "$BATS_FILE_TMPDIR/by-run"
-    printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$SPANK_TF_STAGE/bin/tf-run" "$(command -v srun)" \
-        > "$BATS_FILE_TMPDIR/by-run/srun"
-    chmod 755 "$BATS_FILE_TMPDIR/by-run" "$BATS_FILE_TMPDIR/by-run/srun"
+    local directory=$BATS_FILE_TMPDIR/by-run
+
+    [[ $PATH != "$directory":* ]] || return 0
+    mkdir -p "$directory"
+    printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$SPANK_TF_STAGE/bin/tf-run" "$(command -v srun)" > "$directory/srun"
+    chmod 755 "$directory" "$directory/srun"
+    export PATH=$directory:$PATH
 }
 
 # Before start_cluster with GresTypes=gpu: four GPUs, which its nodes may have. They are device files, which
@@ -137,14 +140,13 @@ check_daemons ()
 # Run a command on the login host as the first user: slurm srun …
 slurm ()
 {
-    "$tests/cluster" run --user "$user" -- ${SPANK_TF_BY_RUN:+env PATH="$BATS_FILE_TMPDIR/by-run:$PATH"} "$@"
+    "$tests/cluster" run --user "$user" -- "$@"
 }
 
 # Run it on a node: slurm_on NODE srun …
 slurm_on ()
 {
-    "$tests/cluster" run --on "$1" --user "$user" -- ${SPANK_TF_BY_RUN:+env PATH="$BATS_FILE_TMPDIR/by-run:$PATH"} \
-        "${@:2}"
+    "$tests/cluster" run --on "$1" --user "$user" -- "${@:2}"
 }
 
 # Print the process ID of the supervisor of this program.

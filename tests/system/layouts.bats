@@ -106,6 +106,7 @@ after_test ()
 
 # --- ways to start a step
 
+# bats test_tags=plugin
 @test "--multi-prog: different programs are one cluster" {
     local roles=ps,worker,worker,evaluator
 

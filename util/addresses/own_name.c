@@ -64,7 +64,7 @@ const char *own_name_fault (struct address_text *room)
     int end[2];
     pid_t child;
 
-    if (pipe2 (end, O_CLOEXEC) < 0)
+    if (STATIC_PROGRAMS || pipe2 (end, O_CLOEXEC) < 0)
         return NULL;
     if ((child = child_fork ("tf-own-name", (int[]){ -1, end[1], -1 }, 3)) == 0)
         _look_up (STDOUT_FILENO);

@@ -169,6 +169,8 @@ static const char *_user_name (void)
     static char buf[4096];
     struct passwd room, *user = NULL;
 
+    if (STATIC_PROGRAMS)
+        return getenv ("USER");
     return getpwuid_r (getuid (), &room, buf, sizeof (buf), &user) == 0 && user ? user->pw_name : NULL;
 }
 
