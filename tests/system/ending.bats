@@ -856,7 +856,7 @@ received ()
     step_and_tasks_end 3 'exit 3' stopped 'exit 2' stopped
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,plugin
 @test "a batch script continues after a step that ended by itself, with the step's exit code" {
     batch -N3 --ntasks-per-node=2 --tf-tasks=chief,ps:2,worker:rest <<END
 #!/bin/bash

@@ -82,7 +82,11 @@ site_arguments ()
     local line
 
     if [[ ${SPANK_TF_BY_RUN-} ]]; then
-        [[ $# -eq 0 ]] || skip "only the plugin has arguments of a site"
+        case $* in
+            '') unset SLURM_TF_RUN ;;
+            stop=never | stop=chief) export SLURM_TF_RUN=--tf-$1 ;;
+            *) skip "only the plugin has arguments of a site" ;;
+        esac
         return
     fi
     line=$(grep '^required' "$SPANK_TF_STAGE/etc/plugstack.conf.d/10-spank-tf.conf")

@@ -43,7 +43,7 @@ have ()
     done
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,plugin
 @test "nothing of a step is in what its task starts, and all that the user has set is" {
     cat > "$work/start" <<'END'
 [ "$SLURM_PROCID" -eq 1 ] || exit 0

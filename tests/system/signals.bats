@@ -226,7 +226,7 @@ script_received ()
     grep -q script "$work/$1/received" 2> /dev/null
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,plugin
 @test "scancel -b signals the batch script; without it, the steps are signalled" {
     submit_variants
     all_recording
@@ -554,7 +554,7 @@ record_on_terminals ()
     all_tasks_started
 }
 
-# bats test_tags=core,release
+# bats test_tags=core,release,plugin
 @test "Ctrl-C once: srun prints the state of the tasks, which receive no signal" {
     local variant
 

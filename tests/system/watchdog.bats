@@ -387,7 +387,7 @@ attacked ()
     attacked 1 EPERM
 }
 
-# bats test_tags=core,once
+# bats test_tags=core,once,plugin
 @test "on an older kernel another user can send nothing to the socket" {
     old_kernel
     attacked 0 ENOENT
