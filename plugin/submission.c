@@ -59,10 +59,10 @@ static void _add (struct cmdline *words, const char *word)
         free (copy);
 }
 
-/* Options are in the comments before the first command. Changes the text. */
+/* Options are in the comments before the first command. Quotes only separate words here. Changes the text. */
 static void _add_directives (struct cmdline *words, char *text)
 {
-    static const char directive[] = "#SBATCH", blanks[] = " \t\r";
+    static const char directive[] = "#SBATCH", blanks[] = " \t\r", separators[] = " \t\r\"'";
 
     for (char *line, *rest; (line = strsep (&text, "\n"));) {
         const char *word = line + strspn (line, blanks);
@@ -72,8 +72,8 @@ static void _add_directives (struct cmdline *words, char *text)
         if (strncmp (line, directive, sizeof (directive) - 1) != 0)
             continue;
         line += sizeof (directive) - 1;
-        for (word = strtok_r (line, blanks, &rest); word && *word != '#';
-             word = strtok_r (NULL, blanks, &rest))
+        for (word = strtok_r (line, separators, &rest); word && *word != '#';
+             word = strtok_r (NULL, separators, &rest))
             _add (words, word);
     }
 }

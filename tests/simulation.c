@@ -260,14 +260,9 @@ void simulate_rank (const struct launch *launch, int number, struct simulated *r
     snprintf (rank->rank.host.id, sizeof (rank->rank.host.id), "host/%d", node);
     if (number % 2)
         return;
-    if (number + 1 < launch->tasks)
-        snprintf (rank->node_ranks, sizeof (rank->node_ranks), "%d,%d", number, number + 1);
-    else
-        snprintf (rank->node_ranks, sizeof (rank->node_ranks), "%d", number);
     snprintf (rank->step_nodes, sizeof (rank->step_nodes), "n[0-%d]", nodes - 1);
     snprintf (rank->step_node_tasks, sizeof (rank->step_node_tasks), "2(x%d)%s", launch->tasks / 2,
               launch->tasks % 2 ? ",1" : "");
-    rank->rank.node_ranks = rank->node_ranks;
     rank->rank.step_nodes = rank->step_nodes;
     rank->rank.step_node_tasks = rank->step_node_tasks;
 }

@@ -129,7 +129,6 @@ void expect_stderr (const struct launch *launch, const char *text);
 struct simulated {
     struct registration rank;
     char node[16];
-    char node_ranks[32];
     char step_nodes[32];
     char step_node_tasks[32];
 };

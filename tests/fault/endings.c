@@ -130,8 +130,7 @@ TEST ("ranks that miss the deadline are named, and all ranks are refused")
     _await_message (&launch, 0);
     _expect_refusals (&launch, rank, 3);
     expect_stderr (&launch, "srun: error: spank_tf: step 12.0: 3 of 8 ranks did not register "
-                            "within 1 s: rank 0 (ps 0) on n0, rank 1 (worker 0) on n0, rank 2 (worker 1) "
-                            "on n1\n");
+                            "within 1 s, on n0, n1: rank 0 (ps 0), rank 1 (worker 0), rank 2 (worker 1)\n");
 }
 
 TEST ("no rank registers: a message says so, and later ranks are refused")

@@ -552,7 +552,7 @@ gone ()
 @test "with the plugin on some nodes only, these start no program" {
     local line
 
-    line="srun: error: spank_tf: step J.S: 1 of 2 ranks did not register within 1 s: rank 1 (worker 1) on $(node 2)"
+    line="srun: error: spank_tf: step J.S: 1 of 2 ranks did not register within 1 s, on $(node 2): rank 1 (worker 1)"
     plugstack_on "$(node 2)" "required /nowhere/spank_tf.so"
     mask='/ task 1 launch failed: /d' refused "$line" \
         srun -w "$(node 1),$(node 2)" -N2 -n2 --tf-timeout=1 --tf-tasks=worker:2 touch started

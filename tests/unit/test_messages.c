@@ -56,7 +56,6 @@ static struct registration full_registration (void)
     rank.log_dir_private = true;
     rank.proxied = true;
     rank.users = "RANK:1";
-    rank.node_ranks = "16,17";
     rank.step_nodes = "n[1-5]";
     rank.step_node_tasks = "16,12(x4)";
     rank.own_name = "127.0.1.1";
@@ -202,7 +201,7 @@ static const struct message {
     &registration_fields, registration_plain, registration_full, registration_again,
     RANK_17,
     RANK_17 "COMPONENT=1\nMASTER_PORT=50001\nGPUS=2\nSUPERVISOR_ERROR=tf-supervise: Permission denied\n"
-        "LOG_DIR=/scratch/a b/%j\nLOG_DIR_PRIVATE=1\nPROXIED=1\nUSERS=RANK:1\nNODE_RANKS=16,17\n"
+        "LOG_DIR=/scratch/a b/%j\nLOG_DIR_PRIVATE=1\nPROXIED=1\nUSERS=RANK:1\n"
         "STEP_NODES=n[1-5]\n"
         "STEP_NODE_TASKS=16,12(x4)\nOWN_NAME=127.0.1.1\nCPUS=0xf0\nLOCALITY_ERROR=tf-addresses failed\n"
         "INTERFACE=ib0 infiniband up 10.1.0.5/16 0xff\nINTERFACE=eth0 other down -\n",
@@ -558,7 +557,6 @@ TEST (the_longest_registration_fits)
     rank.log_dir = fill (text[9], PATH_MAX - 1, 'd');
     rank.step_nodes = fill (text[3], 4096, 'n');
     rank.step_node_tasks = fill (text[4], 4096, 't');
-    rank.node_ranks = fill (text[5], 4096, 'r');
     rank.cpus = fill (text[6], CPUS_MAX_TEXT - 1, 'f');
     fill (text[7], 3072 / INTERFACE_MAX - 1, 'f');
     assert_int_equal (interface_parse (&rank.interface[0], "fifteen_letters infiniband no-carrier "

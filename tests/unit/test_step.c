@@ -152,7 +152,6 @@ static void set_property (struct registration *r, const char **srun, char *text)
         { "error", .text = &r->error },
         { "no supervisor", .text = &r->supervisor_error },
         { "no locality", .text = &r->locality_error },
-        { "ranks", .text = &r->node_ranks },
         { "nodes", .text = &r->step_nodes },
         { "tasks", .text = &r->step_node_tasks },
     };

@@ -76,7 +76,7 @@ TEST (a_script_tells_it_too_and_the_command_line_wins)
     static const struct row row[] = {
         { "#!/bin/sh\n#SBATCH -n3\n" SRUN, "3" },
         { "#!/bin/sh\n\n# about it\n#SBATCH -N 2 --ntasks-per-node 4 # all\n" SRUN, "8, 4 a node" },
-        { "#!/bin/sh\n#SBATCH -J \"a b\" -n3\n" SRUN, "3" },
+        { "#!/bin/sh\n#SBATCH -J \"a b\" \"-n3\"\n" SRUN, "3" },
         { "#!/bin/sh\n#SBATCH -n3\n#SBATCH -n5\n" SRUN, "5" },
         { "#!/bin/sh\n#SBATCH -n3\n" SRUN "#SBATCH -n5\n", "3" },
         { "#!/bin/sh\n##SBATCH -n3\n" SRUN, "-" },

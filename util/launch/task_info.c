@@ -172,7 +172,6 @@ static void _add_node (struct task_info *info, char *const env[], bool own_name)
 
     if (environment_number (env, "SLURM_LOCALID") != 0)
         return;
-    r->node_ranks = _layout (env, "SLURM_GTIDS");
     r->step_nodes = _layout (env, "SLURM_STEP_NODELIST");
     r->step_node_tasks = _layout (env, "SLURM_STEP_TASKS_PER_NODE");
     if (own_name)

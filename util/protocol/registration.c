@@ -59,7 +59,6 @@ static const struct field row[] = {
     FIELD ("LOG_DIR_PRIVATE", log_dir_private, FLAG, FIELD_OPTIONAL),
     FIELD ("PROXIED", proxied, FLAG, FIELD_OPTIONAL),
     FIELD ("USERS", users, TEXT, FIELD_OPTIONAL),
-    FIELD ("NODE_RANKS", node_ranks, TEXT, FIELD_OPTIONAL),
     FIELD ("STEP_NODES", step_nodes, TEXT, FIELD_OPTIONAL),
     FIELD ("STEP_NODE_TASKS", step_node_tasks, TEXT, FIELD_OPTIONAL),
     FIELD ("OWN_NAME", own_name, TEXT, FIELD_OPTIONAL),

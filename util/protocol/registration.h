@@ -42,7 +42,6 @@ struct registration {
     bool proxied;                   /* the task's environment has a proxy */
     const char *users;              /* marks (common/marks.h) of variables that may be replaced, or NULL */
     /* From the first task of each node, so that messages can name tasks that do not come. */
-    const char *node_ranks;         /* SLURM_GTIDS, or NULL */
     const char *step_nodes;         /* SLURM_STEP_NODELIST, or NULL */
     const char *step_node_tasks;    /* SLURM_STEP_TASKS_PER_NODE, or NULL */
     /* From the first task of each node. */

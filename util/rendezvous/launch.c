@@ -40,7 +40,7 @@
 #define SRUN_GRACE_MS 10000
 
 /* Longer than any message below. */
-#define MESSAGE_SIZE 1024
+#define MESSAGE_SIZE 1536
 
 static void _await_ranks (struct server *server)
 {
@@ -310,7 +310,7 @@ static void _say_that_it_is_not_home (struct server *server, const struct peer *
     server->strangers = true;
     console_say ("spank_tf: %s: refused a connection for %s: it came from %s (\"%s\"), and the rank had "
                  "registered from %s",
-                 step_name (server->step), rank_name (step_roster (server->step), rank, name, sizeof (name)),
+                 step_name (server->step), rank_name (rank, name, sizeof (name)),
                  address_print (&peer->from, &from), node ? text_quoted (&q, node, strlen (node)) : "",
                  address_print (&rank->from, &registered));
 }
@@ -390,7 +390,7 @@ void launch_receive (struct server *server, struct peer *peer)
 
 static void _print_missing (struct server *server)
 {
-    struct roster *roster = step_roster (server->step);
+    const struct roster *roster = step_roster (server->step);
     int waited_ms = server->config.timeout * 1000 - deadline_left_ms (server->deadline);
     const char *why = waited_ms < NOTICE_WHY_MS
                           ? ""
@@ -411,15 +411,16 @@ static void _print_missing (struct server *server)
 
 static void _refuse_late (struct server *server)
 {
-    struct roster *roster = step_roster (server->step);
+    const struct roster *roster = step_roster (server->step);
     const char *step = step_name (server->step);
-    char ranks[768], why[MESSAGE_SIZE];
+    char nodes[512], ranks[768], why[MESSAGE_SIZE];
 
     if (roster->tasks == 0)
         snprintf (why, sizeof (why), "%s: no rank registered within %d s", step, server->config.timeout);
     else
-        snprintf (why, sizeof (why), "%s: %d of %d ranks did not register within %d s: %s", step,
+        snprintf (why, sizeof (why), "%s: %d of %d ranks did not register within %d s%s: %s", step,
                   roster_missing (roster), roster->tasks, server->config.timeout,
+                  rank_names_missing_nodes (roster, nodes, sizeof (nodes)),
                   rank_names_missing (roster, ranks, sizeof (ranks)));
     _refuse (server, why);
 }

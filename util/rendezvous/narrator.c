@@ -58,20 +58,19 @@ void narrator_start (struct step *step)
 
 /* Names. */
 
-static const char *_name (const struct narrator *n, const struct rank *rank, char name[RANK_NAME_SIZE])
+static const char *_name (const struct rank *rank, char name[RANK_NAME_SIZE])
 {
-    return rank_name (n->roster, rank, name, RANK_NAME_SIZE);
+    return rank_name (rank, name, RANK_NAME_SIZE);
 }
 
 /* The fact's ranks. Returns buf. */
-static const char *_names (const struct narrator *n, const struct fact *fact, size_t most, char *buf,
-                           size_t size)
+static const char *_names (const struct fact *fact, size_t most, char *buf, size_t size)
 {
     struct list_text list = { buf, size, ", ", most, 0, 0 };
     char name[RANK_NAME_SIZE];
 
     for (int i = 0; i < fact->count; i++)
-        list_text_add (&list, _name (n, fact->ranks[i].rank, name));
+        list_text_add (&list, _name (fact->ranks[i].rank, name));
     return list_text_end (&list);
 }
 
@@ -93,7 +92,7 @@ static void _failed_beside (const struct narrator *n, const struct fact *fact)
 
     restart_lines_flush (n->lines);
     console_say ("error: spank_tf: %s: %s failed, %s; spank_tf stops no other task", step_name (n->step),
-                 _name (n, fact->rank, name), exit_report_describe (&fact->report, &how));
+                 _name (fact->rank, name), exit_report_describe (&fact->report, &how));
 }
 
 static void _missed (const struct narrator *n, const struct fact *fact)
@@ -102,7 +101,7 @@ static void _missed (const struct narrator *n, const struct fact *fact)
     struct exit_report_text how;
     char name[RANK_NAME_SIZE], text[64];
 
-    _name (n, fact->rank, name);
+    _name (fact->rank, name);
     exit_report_describe (&fact->report, &how);
     console_say ("%sspank_tf: %s: %s %s%s; spank_tf does not end the others, which may wait for it; srun -K "
                  "does",
@@ -153,7 +152,7 @@ static void _over (const struct narrator *n, const struct fact *fact)
     restart_lines_flush (n->lines);
     if (fact->cause != FINISH_PS_FAILED && fact->cause != FINISH_TASK_FAILED)
         return;
-    _name (n, rank, name);
+    _name (rank, name);
     exit_report_describe (&rank_end (rank)->report, &how);
     if (fact->cause == FINISH_PS_FAILED && !end_was_asked (rank_end (rank)))
         _ps_failed (n, rank, name, how.text);
@@ -169,7 +168,7 @@ static void _grace (const struct narrator *n, const struct fact *fact)
     if (fact->count > 0)
         console_say ("spank_tf: %s: the training %s; waiting up to %d s for %s", step_name (n->step),
                      fact->failed ? "has failed" : "is over", fact->seconds,
-                     _names (n, fact, 1, names, sizeof (names)));
+                     _names (fact, 1, names, sizeof (names)));
 }
 
 static void _killed (const struct narrator *n, const struct fact *fact)
@@ -179,7 +178,7 @@ static void _killed (const struct narrator *n, const struct fact *fact)
     if (fact->count > 0)
         console_say ("spank_tf: %s: %s did not end within %d s of SIGTERM, and %s killed; --tf-grace=SECONDS "
                      "gives tasks that are stopped more time",
-                     step_name (n->step), _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)),
+                     step_name (n->step), _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
                      fact->seconds, fact->count > 1 ? "were" : "was");
 }
 
@@ -198,7 +197,7 @@ static void _lost (const struct narrator *n, const struct fact *fact)
         return;
     console_say ("error: spank_tf: %s: these tasks count as ended, because the connections to "
                  "their supervisors are lost: %s%s%s",
-                 step_name (n->step), _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)),
+                 step_name (n->step), _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
                  fact->places ? obstacle[fact->obstacle] : "",
                  fact->given_up ? "; the restart of all tasks is given up" : "");
 }
@@ -210,7 +209,7 @@ static void _tell_unheard (const struct narrator *n, const struct fact *fact)
 
     console_say ("spank_tf: %s: no answer for %d s from %s; a free spare replaces a task whose node does not "
                  "answer for %d s",
-                 step_name (n->step), fact->seconds, _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)),
+                 step_name (n->step), fact->seconds, _names (fact, RANK_NAMES_MOST, names, sizeof (names)),
                  (int)(silence_verdict_ms (n->config->lost_after) / SECOND_MS));
 }
 
@@ -219,7 +218,7 @@ static void _tell_heard (const struct narrator *n, const struct fact *fact)
     char names[1024];
 
     console_say ("spank_tf: %s: %s answer%s again", step_name (n->step),
-                 _names (n, fact, RANK_NAMES_MOST, names, sizeof (names)), fact->count == 1 ? "s" : "");
+                 _names (fact, RANK_NAMES_MOST, names, sizeof (names)), fact->count == 1 ? "s" : "");
 }
 
 /* A spare has another place. */
@@ -302,7 +301,7 @@ static void _hang (const struct narrator *n, const struct fact *fact)
                   fact->moving == 1 ? " moves" : "s move");
     console_say ("%sspank_tf: %s: no sign of life for %d s%s: %s (%s)%s%s",
                  fact->restarts ? "" : "error: ", step_name (n->step), fact->seconds,
-                 _learnt (n, fact, learnt, sizeof (learnt)), _name (n, fact->ranks[0].rank, name), detail,
+                 _learnt (n, fact, learnt, sizeof (learnt)), _name (fact->ranks[0].rank, name), detail,
                  others, moving);
 }
 
@@ -327,7 +326,7 @@ static void _unanswered (const struct narrator *n, const struct unanswered *u)
         const struct unanswered_attempt *a = &u->attempt[i < UNANSWERED_NAMED ? i : 0];
         struct address_text room;
 
-        snprintf (item, sizeof (item), "from %s to %s, %s", a->from->node, _name (n, a->to, name),
+        snprintf (item, sizeof (item), "from %s to %s, %s", a->from->node, _name (a->to, name),
                   address_print_port (&a->address.address, a->address.port, &room));
         list_text_add (&list, item);
     }
@@ -352,13 +351,13 @@ static void _traceback (const struct narrator *n, const struct fact *fact)
     if (!fact->rank->log_dir)
         return;
     end_text_traceback (fact->rank, text, sizeof (text));
-    _name (n, fact->rank, name);
+    _name (fact->rank, name);
     if (fact->count > 0 && traceback_is_of_connection (fact->ranks[0].rank))
         console_say ("spank_tf: %s: %s lost a connection; %s had printed a traceback %s", step_name (n->step),
-                     _name (n, fact->ranks[0].rank, failed), name, text);
+                     _name (fact->ranks[0].rank, failed), name, text);
     else if (fact->count > 0)
         console_say ("spank_tf: %s: before %s failed, %s had printed a traceback %s", step_name (n->step),
-                     _name (n, fact->ranks[0].rank, failed), name, text);
+                     _name (fact->ranks[0].rank, failed), name, text);
     else
         console_say ("spank_tf: %s: %s has printed a traceback %s; it has not ended since",
                      step_name (n->step), name, text);
@@ -465,7 +464,7 @@ static void _waited (const struct narrator *n, const struct fact *fact)
 
     for (const struct rank *rank = n->roster->rank; rank < n->roster->rank + n->roster->tasks; rank++)
         if (rank->cut)
-            list_text_add (&list, _name (n, rank, name));
+            list_text_add (&list, _name (rank, name));
     console_say ("error: spank_tf: %s: srun killed what ran %d s after the first task had ended (--wait): %s",
                  step_name (n->step), fact->waited, list_text_end (&list));
 }

@@ -17,15 +17,15 @@
 /* Room for the name of one rank. */
 #define RANK_NAME_SIZE 512
 
-const char *rank_name (const struct roster *roster, const struct rank *rank, char *buf, size_t size);
+const char *rank_name (const struct rank *rank, char *buf, size_t size);
 
 /*
  * The ranks that are not registered now, and those of them that once were. At most eight are named.
  */
-const char *rank_names_missing (struct roster *roster, char *buf, size_t size);
+const char *rank_names_missing (const struct roster *roster, char *buf, size_t size);
 const char *rank_names_gone (const struct roster *roster, char *buf, size_t size);
 
-/* ", on n9, n10": the nodes of the ranks that are not here; "" if none is known. */
-const char *rank_names_missing_nodes (struct roster *roster, char *buf, size_t size);
+/* ", on n9, n10": the nodes of which not all ranks are here; "" if they are not known. At most eight. */
+const char *rank_names_missing_nodes (const struct roster *roster, char *buf, size_t size);
 
 #endif

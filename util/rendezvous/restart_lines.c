@@ -90,7 +90,7 @@ static void _final (struct errtext *text, const struct restart_lines *l, const s
 }
 
 /* The reason comes from a node, and a file's name in it may have any bytes. */
-static void _cannot (struct errtext *text, const struct restart_lines *l, const struct fact *fact)
+static void _cannot (struct errtext *text, const struct fact *fact)
 {
     const char *reason = "its supervisor cannot restart it";
     char name[RANK_NAME_SIZE];
@@ -101,7 +101,7 @@ static void _cannot (struct errtext *text, const struct restart_lines *l, const 
         reason = text_quoted (&q, fact->cannot, strlen (fact->cannot));
     else if (fact->unable && fact->unable != fact->rank) {
         errtext_set (&another, "%s cannot be restarted, and tasks of the cluster restart only together",
-                     rank_name (step_roster (l->step), fact->unable, name, sizeof (name)));
+                     rank_name (fact->unable, name, sizeof (name)));
         reason = another.text;
     }
     errtext_set (text, "; not restarted: %s%s", reason,
@@ -144,7 +144,7 @@ static void _set_text (struct errtext *text, const struct restart_lines *l, cons
         case DECISION_ALL: _all (text, l, fact); break;
         case DECISION_FINAL: _final (text, l, &fact->report); break;
         case DECISION_USED_UP: _used_up (text, l, fact); break;
-        case DECISION_CANNOT: _cannot (text, l, fact); break;
+        case DECISION_CANNOT: _cannot (text, fact); break;
         case DECISION_ASKED: _asked (text, fact); break;
         case DECISION_LATE:
             errtext_set (text, "; not restarted: its pause is longer than what is left of "
@@ -178,7 +178,7 @@ static void _print_line (struct restart_lines *l, struct line *line)
     const char *joint = "";
 
     for (int i = 0; i < fact->count; i++) {
-        list_text_add (&named, rank_name (step_roster (l->step), fact->ranks[i].rank, name, sizeof (name)));
+        list_text_add (&named, rank_name (fact->ranks[i].rank, name, sizeof (name)));
         if (!_is_known_end (fact, i))
             list_text_add (&how, exit_report_describe (&fact->ranks[i].report, &room));
     }

@@ -40,7 +40,7 @@ void roster_clear (struct roster *roster)
         free (roster->place[i].end.failure);
     free (roster->place);
     free (roster->rank);
-    layout_destroy (roster->layout);
+    layout_clear (&roster->layout);
     *roster = (struct roster){ .step = roster->step };
 }
 
@@ -56,11 +56,8 @@ void roster_set_step (struct roster *roster, const char *number, const char *arr
 int roster_set_size (struct roster *roster, int tasks)
 {
     roster->rank = calloc ((size_t)tasks, sizeof (*roster->rank));
-    roster->layout = layout_create (tasks);
-    if (!roster->rank || !roster->layout) {
-        roster_clear (roster);
+    if (!roster->rank)
         return -1;
-    }
     roster->tasks = tasks;
     for (int i = 0; i < tasks; i++) {
         roster->rank[i].number = i;
@@ -171,11 +168,8 @@ int roster_add (struct roster *roster, const struct registration *r, const struc
     rank->srun = *srun;
     rank->from = *from;
     rank->launch = RANK_HERE;
-    layout_add (roster->layout, r->rank, r->node_index, r->node);
-    if (r->node_ranks)
-        layout_add_node_ranks (roster->layout, r->node_index, r->node_ranks);
     if (r->step_nodes && r->step_node_tasks)
-        layout_add_step (roster->layout, r->step_nodes, r->step_node_tasks);
+        layout_set (&roster->layout, roster->tasks, r->step_nodes, r->step_node_tasks);
     return 0;
 }
 

@@ -27,7 +27,7 @@ struct roster {
     struct rank *rank;                  /* by number */
     struct place *place;                /* of those that are not spares, when all have their roles */
     int places;
-    struct layout *layout;              /* nodes of the ranks that have not registered */
+    struct layout layout;
 };
 
 /* A zeroed roster is empty. */
